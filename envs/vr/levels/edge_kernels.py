@@ -7,6 +7,7 @@ from numba import njit
 
 from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT
 from ambulo.envs.vr.geometry.prism_kernels import MOST_OVERLAPS
+from ambulo.envs.vr.geometry.seam_kernels import floor_beside_seam
 from ambulo.envs.vr.geometry.solid_kernels import nearby, overlaps, support
 
 _CLIMB = CLIMB_HEIGHT
@@ -38,6 +39,8 @@ def are_drops(solids, points, directions, reach, farthest, step):
             if overlaps(solids, near, n, nobody, x, y, z, _THIN, found, whom) != 0:
                 break
             floor, _ = support(solids, near, n, nobody, x, y, z + _CLIMB)
+            if floor < z - _CLIMB:
+                floor = floor_beside_seam(solids, near, n, nobody, x, y, z, _CLIMB)
             if floor < z - _CLIMB:
                 drops[k] = True
                 break

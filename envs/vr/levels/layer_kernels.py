@@ -12,9 +12,10 @@ import math
 import numpy as np
 from numba import njit
 
-from ambulo.envs.vr.contract import CLIMB_HEIGHT, STEEPEST_FLOOR
+from ambulo.envs.vr.contract import CLIMB_HEIGHT, MAX_SEAM, STEEPEST_FLOOR
 from ambulo.envs.vr.geometry.inside_kernels import is_inside
 from ambulo.envs.vr.geometry.prism_kernels import MOST_OVERLAPS
+from ambulo.envs.vr.geometry.seam_kernels import floor_beside_seam
 from ambulo.envs.vr.geometry.solid_kernels import (
     has_headroom,
     in_box,
@@ -26,6 +27,7 @@ from ambulo.envs.vr.geometry.solid_kernels import (
 from ambulo.envs.vr.geometry.triangle_kernels import plane_height
 
 _CLIMB = CLIMB_HEIGHT
+_SEAM = MAX_SEAM
 _FLOOR = STEEPEST_FLOOR
 _SAME = 0.02
 """Floors nearer than this are one, [m]."""
@@ -94,8 +96,83 @@ def _is_free(solids, near, n, no_people, x, y, z, clearance, spare, found, whom)
         py = y + clearance * math.sin(angle)
         floor, _ = support(solids, near, n, no_people, px, py, z + 2.0 * _CLIMB)
         if floor < z - 2.0 * _CLIMB:
+            floor = floor_beside_seam(
+                solids, near, n, no_people, px, py, z, 2.0 * _CLIMB
+            )
+        if floor < z - 2.0 * _CLIMB:
             return False
     return True
+
+
+@njit(cache=True)
+def _has_floor_near(height, j, i, z):
+    """Whether a floor of column (j, i) is one for who comes from a floor at `z`."""
+    for layer in range(height.shape[0]):
+        h = height[layer, j, i]
+        if math.isnan(h):
+            return False
+        if abs(h - z) <= _CLIMB + _TINY:
+            return True
+    return False
+
+
+@njit(cache=True)
+def _insert(height, free, j, i, z):
+    """Add a free floor at `z` to column (j, i), whose floors stay in order."""
+    layer = height.shape[0] - 1
+    if free[layer, j, i]:
+        return
+    while layer > 0 and not height[layer - 1, j, i] < z:
+        height[layer, j, i] = height[layer - 1, j, i]
+        free[layer, j, i] = free[layer - 1, j, i]
+        layer -= 1
+    height[layer, j, i] = z
+    free[layer, j, i] = True
+
+
+@njit(cache=True)
+def _close_seams(solids, x0, y0, res, height, free, clearance, spare, near, seen):
+    """Add the floors of columns whose centre is over a seam, in place.
+
+    Such a column has a column beside it, along an axis, with a floor that it lacks.
+    """
+    layers, ny, nx = free.shape
+    reach = int(math.floor(0.5 * _SEAM / res)) + 1
+    no_people = np.zeros((0, 9))
+    found = np.empty((MOST_OVERLAPS, 3))
+    whom = np.zeros(1, np.bool_)
+    before = free.copy()
+    for j in range(ny):
+        for i in range(nx):
+            n = -1
+            x = x0 + (i + 0.5) * res
+            y = y0 + (j + 0.5) * res
+            for side in range(4 * reach):
+                far = side // 4 + 1
+                bj = j + far * NEIGHBOURS[2 * (side % 4), 1]
+                bi = i + far * NEIGHBOURS[2 * (side % 4), 0]
+                if not (0 <= bj < ny and 0 <= bi < nx):
+                    continue
+                for layer in range(layers):
+                    if not before[layer, bj, bi]:
+                        break
+                    z = height[layer, bj, bi]
+                    if _has_floor_near(height, j, i, z):
+                        continue
+                    if n < 0:
+                        n = nearby(
+                            solids, x, y, clearance + 0.1, near, seen,
+                            ny * nx + j * nx + i,
+                        )  # fmt: skip
+                    floor, _ = support(solids, near, n, no_people, x, y, z + _CLIMB)
+                    if floor >= z - _CLIMB:
+                        continue
+                    z = floor_beside_seam(solids, near, n, no_people, x, y, z, _CLIMB)
+                    if z > -np.inf and _is_free(
+                        solids, near, n, no_people, x, y, z, clearance, spare, found,
+                        whom,
+                    ):  # fmt: skip
+                        _insert(height, free, j, i, z)
 
 
 @njit(cache=True)
@@ -125,6 +202,7 @@ def stand(solids, x0, y0, res, nx, ny, layers, clearance, spare):
                     height[layer, j, i] = z
                     free[layer, j, i] = True
                     layer += 1
+    _close_seams(solids, x0, y0, res, height, free, clearance, spare, near, seen)
     return height, free
 
 
@@ -137,7 +215,13 @@ def _walk(solids, near, n, no_people, x, y, z, tx, ty):
         py = y + (ty - y) * k / steps
         floor, _ = support(solids, near, n, no_people, px, py, z + _CLIMB + _TINY)
         if floor < z - _CLIMB - _TINY:
-            return np.nan
+            over = floor_beside_seam(
+                solids, near, n, no_people, px, py, z, _CLIMB + _TINY
+            )
+            if over == -np.inf:
+                return np.nan
+            # Feet are lifted by no seam; a cell over one has the height of its higher side.
+            floor = over if k == steps else min(over, z)
         z = floor
     return z
 
@@ -161,7 +245,7 @@ def link(solids, x0, y0, res, height, free):
                 x = x0 + (i + 0.5) * res
                 y = y0 + (j + 0.5) * res
                 if not listed:
-                    n = nearby(solids, x, y, 1.5 * res, near, seen, j * nx + i)
+                    n = nearby(solids, x, y, 1.5 * res + _SEAM, near, seen, j * nx + i)
                     listed = True
                 for d in range(8):
                     ni = i + NEIGHBOURS[d, 0]

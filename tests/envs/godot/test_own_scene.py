@@ -104,6 +104,19 @@ def test_without_markers_the_free_floor_is_used(settings) -> None:
     assert area == pytest.approx(9.44**2 - 1.56**2, rel=0.04)
 
 
+def test_a_closed_door_closes_no_way(settings, batch_in) -> None:
+    level = scene_of(settings("door"))
+    grid = level.cells()
+    way = grid.distance(grid.field([3.0, 0.0, 0.0]), [-3.0, 0.0, 0.0])
+    assert way == pytest.approx(6.0, abs=0.2), "straight through the door"
+    assert grid.nearest(np.array([-3.0, -2.0, 0.0]), 0.1) is not None, "at the cart"
+    batch = batch_in("door")
+    for _ in range(3):  # starts inside of the door are among them
+        batch.reset(np.arange(ENVS))
+        *_, info = batch.step(np.tile([0.0, 1.0, 0.0], (ENVS, 1)))
+        assert not info["bridge_fault"].any()
+
+
 @pytest.mark.parametrize("scene", ["room", "free", "courtyard", "hall", "valley"])
 @pytest.mark.usefixtures("_no_engine_left")
 def test_scenes_are_played(batch_in, scene: str) -> None:

@@ -20,6 +20,7 @@ const MOST_IN_FRONT := 100
 const _MOVED: Dictionary[String, String] = {
 	"RigidBody3D": "a body that physics moves",
 	"CharacterBody3D": "a body that scripts move",
+	"AnimatableBody3D": "moves: left out, so that ways through doors exist",
 	"Area3D": "an area, which obstructs nobody",
 	"SoftBody3D": "a soft body",
 	"PhysicalBone3D": "a bone that physics moves",
@@ -34,7 +35,6 @@ var _items: Array[Dictionary] = []
 var _markers: Array[Dictionary] = []
 var _not_carried: Array[Dictionary] = []
 var _without: Array[Dictionary] = []
-var _notes: Array[Dictionary] = []
 var _pictures := 0
 
 
@@ -59,7 +59,7 @@ func collect(root: Node) -> Dictionary:
 		"markers": _markers,
 		"not_carried": _not_carried,
 		"without_collision": _without,
-		"notes": _notes,
+		"notes": [],
 		"pictures": _pictures,
 	}
 
@@ -97,8 +97,6 @@ func _take_body(body: CollisionObject3D) -> void:
 	if body.disable_mode == CollisionObject3D.DISABLE_MODE_REMOVE and _is_disabled(body):
 		_list(_without, body, "its processing is disabled")
 		return
-	if body is AnimatableBody3D:
-		_list(_notes, body, "may move in the game; the level has it where it stands now")
 	for owner_id in body.get_shape_owners():
 		var holder := body.shape_owner_get_owner(owner_id) as Node3D
 		var node: Node3D = holder if holder != null else body

@@ -99,7 +99,7 @@ func _described() -> AmbuloReply:
 
 # The markers of `group` on their floors go to `found`; returns the rule that one breaks.
 func _read_markers(group: String, found: Array) -> String:
-	var floor_of := AmbuloSceneFloor.new(_rl.world.scene())
+	var floor_of := AmbuloSceneFloor.new(_rl.world.scene(), survey.moving_bodies)
 	for node: Node3D in survey.markers[group]:
 		if not is_instance_valid(node):
 			continue
@@ -151,7 +151,7 @@ func _floor(request: AmbuloRequest) -> AmbuloReply:
 			fields.fail("last", "%d columns, at most %d" % [columns, MOST_COLUMNS])
 	if fields.refusal != null:
 		return fields.refusal
-	var rows := AmbuloSceneFloor.new(_rl.world.scene()).scan(
+	var rows := AmbuloSceneFloor.new(_rl.world.scene(), survey.moving_bodies).scan(
 		origin[0],
 		origin[1],
 		size,

@@ -1,7 +1,8 @@
 class_name AmbuloSceneFloor
 extends RefCounted
 ## Where a body fits in a scene: on the floors of columns, found by rays from above and by
-## overlaps of the body itself.
+## overlaps of the body itself. Bodies that move are not there for it, neither as obstacles nor as
+## floors: where they stand now, they need not stand later.
 
 ## Numbers of a floor: column, row, height [m], whether the body fits there, whether it slopes.
 const WIDTH := 5
@@ -24,15 +25,17 @@ const _DIRECTIONS: Array[Vector3] = [
 ]
 
 var _space: AmbuloHighSpace
+var _moving: Array[RID] = []
 var _ray := PhysicsRayQueryParameters3D.new()
 
 
-## The floors of [param space].
-func _init(space: AmbuloHighSpace) -> void:
+## The floors of [param space] without the bodies [param moving].
+func _init(space: AmbuloHighSpace, moving: Array[RID] = []) -> void:
 	_space = space
+	_moving = moving
 	_ray.hit_back_faces = false
 	_ray.collision_mask = space.obstacle_mask
-	_ray.exclude = space.excluded
+	_ray.exclude = space.excluded + moving
 
 
 ## Rows of [constant WIDTH] numbers of all floors between the heights [param low] and
@@ -42,6 +45,8 @@ func scan(
 	x0: float, y0: float, size: float, first: Vector2i, last: Vector2i, low: float, high: float
 ) -> PackedFloat64Array:
 	var found := PackedFloat64Array()
+	var excluded := _space.excluded
+	_space.excluded = excluded + _moving
 	var radius := _space.body_radius
 	_space.body_radius = radius + ROOM
 	var before: Array[PackedFloat64Array] = []  # floors of the row before
@@ -72,6 +77,7 @@ func scan(
 				found.append_array([column, row, z, 1.0 if fits else 0.0, 1.0 if slopes else 0.0])
 				above = z
 	_space.body_radius = radius
+	_space.excluded = excluded
 	return found
 
 
@@ -92,6 +98,14 @@ func floors(x: float, y: float, low: float, high: float) -> PackedFloat64Array:
 ## The floor below a marker at (x, y, z), where a body fits; NAN, with [param rule] appended to
 ## [param problems]: there is none.
 func below(x: float, y: float, z: float, problems: PackedStringArray) -> float:
+	var excluded := _space.excluded
+	_space.excluded = excluded + _moving
+	var found := _below(x, y, z, problems)
+	_space.excluded = excluded
+	return found
+
+
+func _below(x: float, y: float, z: float, problems: PackedStringArray) -> float:
 	var found := _space.support(x, y, z, AmbuloSceneSurvey.MARKER_HEIGHT)
 	if is_nan(found):
 		problems.append("no floor within %s m below it" % AmbuloSceneSurvey.MARKER_HEIGHT)

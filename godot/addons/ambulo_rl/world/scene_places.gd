@@ -24,7 +24,8 @@ func _init(
 	space: AmbuloHighSpace, survey: AmbuloSceneSurvey, random: RandomNumberGenerator
 ) -> void:
 	_space = space
-	_floor = AmbuloSceneFloor.new(space)
+	var moving: Array[RID] = []
+	_floor = AmbuloSceneFloor.new(space, survey.moving_bodies if survey != null else moving)
 	_survey = survey
 	_random = random
 
@@ -32,6 +33,15 @@ func _init(
 ## Start x, y, yaw, z and goal x, y, z with a straight distance in [param between] where a marker
 ## does not fix it; empty, with the rule appended to [param problems]: none was found.
 func draw(between: Vector2, problems: PackedStringArray) -> PackedFloat64Array:
+	var excluded := _space.excluded
+	if _survey != null:
+		_space.excluded = excluded + _survey.moving_bodies
+	var found := _draw(between, problems)
+	_space.excluded = excluded
+	return found
+
+
+func _draw(between: Vector2, problems: PackedStringArray) -> PackedFloat64Array:
 	var goals := _survey.markers["ambulo_goal"]
 	var goal := PackedFloat64Array()
 	if not goals.is_empty():

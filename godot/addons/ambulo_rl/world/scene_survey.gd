@@ -35,6 +35,9 @@ var anchors: PackedVector3Array = []
 var colliders := 0
 ## Whether something in the scene moves by itself.
 var moves := false
+## Bodies that move: ways and free places are looked for as if they were not there, so that a door
+## that is closed at first closes no way.
+var moving_bodies: Array[RID] = []
 ## Whether a node that is named [constant BOUNDS] says where agents play.
 var has_bounds := false
 ## The box around all colliders of finite size, in the engine's axes.
@@ -85,7 +88,10 @@ func _look(node: Node, parent: Transform3D) -> void:
 		):
 			has_bounds = true
 			box = pose * (at as VisualInstance3D).get_aabb()
-	if not moves:
+	if _is_moving_body(node):
+		moves = true
+		moving_bodies.append((node as PhysicsBody3D).get_rid())
+	elif not moves:
 		moves = _moves(node)
 	if node is CollisionObject3D and node is not Area3D:
 		_note_owners(node as CollisionObject3D, pose)
@@ -216,11 +222,14 @@ static func _is_sheared(basis: Basis) -> bool:
 	return maxf(absf(x.dot(y)), maxf(absf(y.dot(z)), absf(z.dot(x)))) > _SHEAR
 
 
-static func _moves(node: Node) -> bool:
-	if node is AnimatableBody3D or node is CharacterBody3D or node is VehicleBody3D:
-		return true
+# A vehicle moves even if it is frozen now.
+static func _is_moving_body(node: Node) -> bool:
 	if node is RigidBody3D:
-		return not (node as RigidBody3D).freeze
+		return node is VehicleBody3D or not (node as RigidBody3D).freeze
+	return node is AnimatableBody3D or node is CharacterBody3D
+
+
+static func _moves(node: Node) -> bool:
 	if node is AnimationPlayer:
 		return (node as AnimationPlayer).autoplay != ""
 	var script: Script = node.get_script()

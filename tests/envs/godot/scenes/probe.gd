@@ -19,7 +19,7 @@ func _run() -> void:
 		var top := Vector3(place[0], 50.0, place[1])
 		var ray := PhysicsRayQueryParameters3D.create(top, top + Vector3.DOWN * 100.0, 1)
 		for node: Node in scene.find_children("*", "PhysicsBody3D", true, false):
-			if node is RigidBody3D or node is CharacterBody3D:
+			if node is RigidBody3D or node is CharacterBody3D or node is AnimatableBody3D:
 				ray.exclude += [(node as PhysicsBody3D).get_rid()]
 		var hit := state.intersect_ray(ray)
 		if hit:

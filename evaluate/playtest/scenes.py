@@ -131,6 +131,8 @@ def is_scene(named: str) -> bool:
 def read_level(named: str, settings: SceneSettings) -> tuple[Level, SceneSource]:
     """The level that the scene `named` makes: a `res://` path, its file or its export.
 
+    There need be no way from its start to its goal.
+
     Raises:
         BridgeError: the engine cannot run the scene.
         ConfigError: no such scene.
@@ -138,7 +140,7 @@ def read_level(named: str, settings: SceneSettings) -> tuple[Level, SceneSource]
     """
     raw, path = _raw(named, settings)
     name = Path(path).name.split(".")[0]
-    imported = converted(raw, name, mask=settings.mask)
+    imported = converted(raw, name, mask=settings.mask, solvable=False)
     return imported.level, SceneSource(path, imported)
 
 

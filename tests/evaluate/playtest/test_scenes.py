@@ -89,6 +89,23 @@ def test_the_nodes_beside_and_below_a_place(game):
     assert scene.nodes_at(np.array([1.5, 1.2, 2.0]))[1] == "Flat/Balcony/Shape"
 
 
+def test_a_goal_that_cannot_be_reached_fails_the_scene_with_a_report(game, tmp_path):
+    text = (game / "flat.tscn").read_text()
+    for name, at in (("AmbuloStart", "-4, 0.1, -5"), ("AmbuloGoal", "-1.2, 2.2, -1.5")):
+        text += f'[node name="{name}" type="Marker3D" parent="."]\n'
+        text += f"transform = Transform3D(1, 0, 0, 0, 1, 0, 0, 0, 1, {at})\n"
+    (game / "marked.tscn").write_text(text)
+    out = tmp_path / "out"
+    code = main(
+        ["playtest", str(game / "marked.tscn"), "--agent", "oracle", "--agents", "4",
+         "--out", str(out)]
+    )  # fmt: skip
+    assert code == 1
+    [level] = json.loads((out / "playtest.json").read_text())["levels"]
+    assert any("'goal'" in problem["text"] for problem in level["problems"])
+    assert (out / "report.html").is_file()
+
+
 def test_which_names_are_scenes():
     assert is_scene("res://a/b.tscn")
     assert is_scene("my/Hall.TSCN")

@@ -68,9 +68,14 @@ def assembled(parts: SceneParts, scene: RawScene, name: str) -> Level:
     return with_places(level, scene.markers)
 
 
-def checked(level: Level, parts: SceneParts, source: str) -> None:
-    """Raise a `LevelError` that names the node if `level` breaks a rule of level files."""
-    problem = _out_of_range(level) or level_problem(level)
+def checked(
+    level: Level, parts: SceneParts, source: str, *, solvable: bool = True
+) -> None:
+    """Raise a `LevelError` that names the node if `level` breaks a rule of level files.
+
+    Without `solvable` there need be no way from start to goal.
+    """
+    problem = _out_of_range(level) or level_problem(level, solvable=solvable)
     if problem is None:
         return
     match = re.match(r"(\w+)\[(\d+)\]", problem)

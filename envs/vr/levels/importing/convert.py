@@ -33,9 +33,16 @@ class Imported:
 
 
 def converted(
-    scene: RawScene, name: str, *, mask: int = DEFAULT_MASK, flat: bool = False
+    scene: RawScene,
+    name: str,
+    *,
+    mask: int = DEFAULT_MASK,
+    flat: bool = False,
+    solvable: bool = True,
 ) -> Imported:
     """`scene` as a level called `name`.
+
+    Without `solvable` there need be no way from start to goal.
 
     Raises:
         LevelError: a node breaks a rule; it is named.
@@ -48,7 +55,7 @@ def converted(
             level = flattened(level, parts)
     except LevelError as error:
         raise LevelError(f"{source}: {error}") from None
-    checked(level, parts, source)
+    checked(level, parts, source, solvable=solvable)
     return Imported(level, _report(scene, parts, level), parts.paths)
 
 

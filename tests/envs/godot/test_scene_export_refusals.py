@@ -110,6 +110,19 @@ BAD: dict[str, tuple[str, str]] = {
     "there": (instance("back"), "cannot be loaded: res://back.tscn:"),
     "back": (instance("there"), "cannot be loaded: res://there.tscn:"),
     "incomplete": (instance("nowhere"), "cannot be loaded: Cannot open file"),
+    "lost_node": (
+        HEAD + FLOOR.replace('parent="Floor"', 'parent="Flo"'),
+        "cannot be loaded: Parent path './Flo' for node 'Shape' has vanished",
+    ),
+    "no_tiles": (
+        HEAD.format(
+            script='[ext_resource type="MeshLibrary" path="res://no_tiles.tres" id="1"]\n'
+        )
+        + FLOOR
+        + '[node name="Tiles" type="GridMap" parent="."]\n'
+        'mesh_library = ExtResource("1")\n',
+        "referenced non-existent resource at: res://no_tiles.tres",
+    ),
     "no_scene": ("hello\n", "cannot be loaded: res://no_scene.tscn:1 - Parse Error"),
 }
 FAILING: dict[str, tuple[str, str]] = {

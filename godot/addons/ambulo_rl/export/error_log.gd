@@ -3,6 +3,8 @@ extends Logger
 
 ## Most errors that are kept.
 const MOST := 100
+# The engine only warns of it, and adds the node somewhere else.
+const _LOST := "has vanished when instantiating"
 
 ## What the engine could not do.
 var engine_errors: PackedStringArray = []
@@ -10,6 +12,8 @@ var engine_errors: PackedStringArray = []
 var script_error := ""
 ## The script at fault.
 var script_path := ""
+## A node whose parent is not in its scene: what the engine says of it; "": none.
+var lost_node := ""
 
 var _lock := Mutex.new()
 
@@ -32,4 +36,6 @@ func _log_error(
 			script_path = file
 	elif error_type == Logger.ERROR_TYPE_ERROR and engine_errors.size() < MOST:
 		engine_errors.append(text)
+	elif lost_node == "" and _LOST in text:
+		lost_node = text
 	_lock.unlock()

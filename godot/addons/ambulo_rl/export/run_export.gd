@@ -32,7 +32,7 @@ func _export() -> String:
 	var scene := _loaded(OS.get_environment("AMBULO_EXPORT_SCENE"))
 	if scene == null:
 		return "cannot be loaded: %s" % _load_error("it is no scene")
-	if _broken_part() != "":  # a scene in it is missing, or is part of itself
+	if _broken_part() != "":  # a scene in it is missing, or is part of itself; a node has no parent
 		scene.free()
 		return "cannot be loaded: %s" % _broken_part()
 	_watch_start(scene)
@@ -72,7 +72,7 @@ func _broken_part() -> String:
 	for text in _log.engine_errors:
 		if "Parse Error" in text or SCENE_ENDINGS.any(func(ending: String): return ending in text):
 			return text
-	return ""
+	return _log.lost_node
 
 
 func _watch_start(scene: Node) -> void:

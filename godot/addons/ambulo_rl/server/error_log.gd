@@ -3,12 +3,17 @@ extends Logger
 ## The first error of a script that the engine reported since this was added with
 ## `OS.add_logger`, and the first of its own.
 
+# The engine only warns of it, and adds the node somewhere else.
+const _LOST := "has vanished when instantiating"
+
 ## Where and what: "res://x.gd:3: ..."; "": none.
 var script_error := ""
 ## What; "": none.
 var engine_error := ""
 ## The script at fault.
 var script_path := ""
+## A node whose parent is not in its scene: what the engine says of it; "": none.
+var lost_node := ""
 
 var _lock := Mutex.new()
 
@@ -30,4 +35,6 @@ func _log_error(
 		script_path = file
 	elif error_type == Logger.ERROR_TYPE_ERROR and engine_error == "":
 		engine_error = text
+	elif lost_node == "" and _LOST in text:
+		lost_node = text
 	_lock.unlock()

@@ -62,8 +62,9 @@ func _open() -> void:
 		_fail("no such scene in this project")
 		return
 	var circle := _circle_of(_path, [])
-	if circle != "":
-		_fail("it holds itself: %s" % circle)
+	var missing := "" if circle != "" else _missing_of(_path)
+	if circle != "" or missing != "":
+		_fail("it holds itself: %s" % circle if circle != "" else "cannot be loaded: %s" % missing)
 		return
 	var packed: PackedScene = load(_path) as PackedScene
 	var scene: Node = null
@@ -73,8 +74,9 @@ func _open() -> void:
 		_fail("cannot be loaded: %s" % _log.engine_error.get_slice("\n", 0))
 		return
 	var survey := AmbuloSceneSurvey.new(scene, false)
-	if survey.problem != "":
-		_fail(survey.problem)
+	if _log.lost_node != "" or survey.problem != "":
+		var lost := "cannot be loaded: %s" % _log.lost_node
+		_fail(survey.problem if _log.lost_node == "" else lost)
 		scene.free()
 		return
 	if _tree.current_scene != null:
@@ -82,6 +84,27 @@ func _open() -> void:
 	_scene = scene
 	_tree.root.add_child(scene)
 	_tree.current_scene = scene
+
+
+# A file that the scene, or what it is made of, needs and that is not there; "": none. The engine
+# goes on without it.
+static func _missing_of(scene_path: String) -> String:
+	var left: Array[String] = [scene_path]
+	var looked: Dictionary[String, bool] = {scene_path: true}
+	while not left.is_empty():
+		var path: String = left.pop_back()
+		for entry in ResourceLoader.get_dependencies(path):
+			var file := entry.get_slice("::", entry.get_slice_count("::") - 1)
+			if looked.has(file):
+				continue
+			looked[file] = true
+			var moved_to := entry.get_slice("::", 0)  # its UID, if it has one
+			if ResourceLoader.exists(file) or FileAccess.file_exists(file):
+				if file.get_extension() in ["tscn", "scn", "tres", "res"]:
+					left.append(file)
+			elif not ResourceLoader.exists(moved_to):
+				return "%s needs %s, which does not exist" % [path, file]
+	return ""
 
 
 # The way on which a scene comes back to itself, like "res://a.tscn > res://b.tscn"; "": none.

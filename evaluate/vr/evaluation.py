@@ -19,6 +19,7 @@ from ambulo.envs.vr.task.build import make_world
 from ambulo.envs.vr.task.metrics import BodyTrace, Trace, optimal_length
 from ambulo.envs.vr.task.tasks import PATROL, stops
 from ambulo.envs.vr.task.tours import tour_length
+from ambulo.envs.vr.world.moving_replay import MovingBegun
 from ambulo.evaluate.vr.episodes import CHUNK, LevelSource, episode_chunks
 from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords
 from ambulo.evaluate.vr.subjects import Controller, NavigationSubject
@@ -139,6 +140,7 @@ class _Recorder:
         steps = batch.config.environment.max_episode_steps
         self._rows = np.zeros((batch.num_envs, steps + 1, _COLUMNS))
         self._bodies: NDArray[np.float32] | None = None
+        self._moving: list[MovingBegun | None] = [None] * batch.num_envs
         poses = getattr(batch.world, "poses", None)
         if poses is not None:
             width = len(_BODY) + poses[0].size
@@ -147,6 +149,12 @@ class _Recorder:
     def begin(self, envs: Ints) -> None:
         """Row 0 of new episodes."""
         self._rows[envs, 0] = self._now()[envs]
+        batch = self._batch
+        moving = getattr(batch.world, "moving", None)
+        for env in envs.tolist():
+            here = batch.bank.levels[batch.task.slot[env]].moving
+            replayed = here and moving is not None and not moving.shared
+            self._moving[env] = MovingBegun.of(moving, env) if replayed else None
         if self._bodies is not None:
             self._bodies[envs, 0] = self._bodies_now()[envs]
 
@@ -198,6 +206,7 @@ class _Recorder:
             snaps=rows[:, 10].astype(np.int64),
             distance=rows[:, 11],
             people_ticks=rows[:, 12].astype(np.int64),
+            moving=self._moving[env],
             body=self._body_trace(env, steps),
         )
 

@@ -239,6 +239,7 @@ def _mujoco_frames(
                     trail,
                     camera="top" if path is None else path[t],
                     qpos=None if reel.qpos is None else reel.qpos[t],
+                    moving=None if reel.moving is None else reel.moving[t],
                 )
                 for path in reel.cameras.values()
             ]

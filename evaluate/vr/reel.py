@@ -25,6 +25,7 @@ from ambulo.envs.vr.world.cameras import (
     chase_path,
     elevations_over_walls,
 )
+from ambulo.envs.vr.world.moving_replay import between_rows
 from ambulo.ik.avatar.layout import EYES, HEAD, STATURE, stature
 from ambulo.motion.human23 import local_rotations
 from ambulo.motion.kinematics import forward_kinematics
@@ -71,6 +72,8 @@ class Reel:
     """The body that was simulated; None: there was none."""
     qpos: Floats | None = None
     """Its positions of all joints, shape (F, nq)."""
+    moving: Floats | None = None
+    """What moves by itself, rows of `solid_kernels`, shape (F, M, 9)."""
 
     def body_rows(self) -> Floats | None:
         """Poses of human23 as Godot's character takes them, shape (F, 95).
@@ -113,7 +116,11 @@ def make_reel(
             cameras[view] = _eyes(poses, fps, character, qpos)
         else:
             cameras[view] = _chase(record.level, poses, fps, closely=qpos is not None)
-    return Reel(record.level, fps, poses, cameras, character, qpos)
+    moving = None
+    if trace.moving is not None:
+        rows = trace.moving.rows(record.level, trace.position, trace.velocity)
+        moving = between_rows(rows, times / trace.dt)
+    return Reel(record.level, fps, poses, cameras, character, qpos, moving)
 
 
 def film_rate(trace: Trace, most: float) -> float:

@@ -56,7 +56,7 @@ class BatchRenderer(Closing):
             state.position[env], state.yaw[env], self._goal_on_floor(env),
             self._trail if env == self._env else None,
             qpos=None if qpos is None else qpos[env],
-            people=None if moving is None else moving.people(env),
+            moving=None if moving is None else moving.rows(env),
         )  # fmt: skip
 
     def close(self) -> None:

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ambulo.configs.arrays import Bools, Floats, Ints
+
+if TYPE_CHECKING:
+    from ambulo.envs.vr.world.moving_replay import MovingBegun
 
 BARN_FASTEST, BARN_SLOWEST = 2.0, 8.0
 """Multiples of the optimal time between which the BARN score falls from 1/2 to 1/8."""
@@ -76,6 +80,8 @@ class Trace:
     """Of a character with legs."""
     people_ticks: Ints | None = None
     """Ticks in contact with a person, shape (T + 1,)."""
+    moving: MovingBegun | None = None
+    """How what moves in the level began; None: nothing moves, or agents share it."""
 
 
 @dataclass(frozen=True)

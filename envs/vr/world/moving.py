@@ -89,7 +89,8 @@ class MovingThings:
 
     def __init__(self, num_envs: int, spec: WorldSpec) -> None:
         """Nothing moves yet, and nobody shares a level."""
-        self._spec = spec
+        self.spec = spec
+        """Settings of the world."""
         self._things, self._ways = PackedThings(), PackedWays()
         self._counts = np.zeros((0, 2), np.int64)
         self._rng = np.arange(1, num_envs + 1, dtype=np.uint64)
@@ -199,7 +200,7 @@ class MovingThings:
             envs, slot, position, velocity, self._counts, self._things.arrays(),
             self._ways_arrays(), self._crowd, self._rng, self._clock, self._phases,
             self.leader, self.mates, self.present, self.count, self.before, self.after,
-            self._spec.decision_dt, solids,
+            self.spec.decision_dt, solids,
         )  # fmt: skip
 
     def settle(self, envs: Ints, position: Floats) -> None:
@@ -251,12 +252,16 @@ class MovingThings:
         begin, end = int(first[slot]), int(first[slot + 1])
         lead = int(self.leader[env])
         rows = np.zeros((len(times), end - begin, 9))
-        now = self._clock[lead] * self._spec.decision_dt
+        now = self._clock[lead] * self.spec.decision_dt
         for time, out in zip(times, rows, strict=True):
             mover_kernels.place_things(
                 things, begin, end, keys, self._phases[lead], now + float(time), out
             )
         return rows
+
+    def rows(self, env: int) -> Floats:
+        """All that moves in the level of `env`: rows of `solid_kernels`, shape (n, 9)."""
+        return self.after[env, : self.count[env]]
 
     def crowd(self, env: int) -> Floats:
         """The crowd in the level of `env`: columns of `crowd_kernels`, shape (P, 8)."""
@@ -271,7 +276,7 @@ class MovingThings:
         moving_kernels.place(
             envs, slot, position, self._counts, self._things.arrays(),
             self._ways_arrays(), self._crowd, self._clock, self._phases, self.leader,
-            self.mates, self.present, self.count, self.after, self._spec.decision_dt,
+            self.mates, self.present, self.count, self.after, self.spec.decision_dt,
         )  # fmt: skip
 
     def _ways_arrays(self) -> tuple[NDArray[np.generic], ...]:
@@ -288,7 +293,7 @@ class MovingThings:
 
     def _check_speed(self, level: Level) -> None:
         """Raise `LevelError` where a mover would jump over a body within a tick."""
-        spec = self._spec
+        spec = self.spec
         for k, mover in enumerate(level.movers):
             travel = (fastest(mover) + spec.max_speed) * spec.dt
             if travel > BODY_RADIUS:

@@ -34,6 +34,7 @@ from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.looks import height_range
 from ambulo.envs.vr.world.cameras import CameraPose, chase_path
 from ambulo.envs.vr.world.level_geoms import Overhead
+from ambulo.envs.vr.world.moving_geoms import MOST_MOVING, add_line, add_moving
 from ambulo.envs.vr.world.mujoco_scene import BEAM, SKIN, render_model
 from ambulo.motion.rotations import quat_rotate
 
@@ -44,9 +45,6 @@ _TRAIL_RADIUS = 0.04
 _TRAIL_SEGMENTS = 600
 """More points than this are thinned."""
 _TRAIL_COLOUR = (0.98, 0.83, 0.15, 0.9)
-_PERSON_COLOUR = (0.80, 0.45, 0.30, 1.0)
-_MOST_PEOPLE = 256
-"""More people than this are not all drawn."""
 _PROBE_SECONDS = 60.0
 
 _PROBE = """
@@ -191,7 +189,7 @@ class EpisodeRenderer(Closing):
         self._high = height_range(level)[1] + BEAM
         self._scene = mujoco.MjvScene(
             self._model,
-            self._model.ngeom + len(self._feet) + _TRAIL_SEGMENTS + _MOST_PEOPLE + 8,
+            self._model.ngeom + len(self._feet) + _TRAIL_SEGMENTS + MOST_MOVING + 8,
         )
         self._option, self._camera = mujoco.MjvOption(), mujoco.MjvCamera()
         self._screen = Offscreen(self._model, width, height)
@@ -204,7 +202,7 @@ class EpisodeRenderer(Closing):
         trail: Sequence[Floats] | Floats | None = None,
         camera: Camera | CameraPose = "chase",
         qpos: Floats | None = None,
-        people: Floats | None = None,
+        moving: Floats | None = None,
     ) -> Frame:
         """One picture, shape (height, width, 3).
 
@@ -212,7 +210,7 @@ class EpisodeRenderer(Closing):
         `trail` (T, 2) or (T, 3): past positions [m], drawn just above the floor. Heights
         that are not given are 0. `camera`: "chase" is behind the player, "top" above the
         whole level; what hangs over the player and hides him is glass. `qpos` (nq,) of
-        the character. `people` are others: x, y, z, radius, shape (n, 4), [m].
+        the character. `moving` are others and things: rows of `solid_kernels`, shape (n, 9).
         """
         if self._screen.closed:
             raise RenderError("this renderer is closed")
@@ -244,10 +242,8 @@ class EpisodeRenderer(Closing):
                 eye.up[:] = upward
         for line in self._feet:
             add_line(self._scene, line.places(data), line.radius, SKIN)
-        for x, y, z, radius in () if people is None else people:
-            low, high = z + radius, z + BODY_HEIGHT - radius
-            ends = (np.array([x, y, low]), np.array([x, y, high]))
-            add_line(self._scene, ends, radius, _PERSON_COLOUR)
+        if moving is not None:
+            add_moving(self._scene, moving, place)
         if trail is not None and len(trail) > 1:
             self._draw_trail(_with_heights(trail))
         return self._screen.draw(self._scene)
@@ -296,29 +292,6 @@ def _with_heights(points: Sequence[Floats] | Floats) -> Floats:
     if rows.shape[-1] == 3:
         return rows
     return np.concatenate([rows, np.zeros((*rows.shape[:-1], 1))], axis=-1)
-
-
-def add_line(
-    scene: mujoco.MjvScene,
-    ends: Sequence[Floats],
-    radius: float,
-    colour: Sequence[float],
-) -> None:
-    """Add a capsule to what is drawn, if there is room.
-
-    Args:
-        scene: what is drawn.
-        ends: its two ends, [m]. Shape (2, 3).
-        radius: [m].
-        colour: red, green, blue, alpha.
-    """
-    if scene.ngeom >= scene.maxgeom:
-        return
-    geom, capsule = scene.geoms[scene.ngeom], mujoco.mjtGeom.mjGEOM_CAPSULE
-    rgba = np.array(colour, np.float32)
-    mujoco.mjv_initGeom(geom, capsule, np.zeros(3), np.zeros(3), np.zeros(9), rgba)
-    mujoco.mjv_connector(geom, capsule, radius, *ends)
-    scene.ngeom += 1
 
 
 def write_video(frames: Iterable[Frame], path: Path | str, fps: float = 10.0) -> Path:

@@ -1,0 +1,85 @@
+"""Films show what moves by itself where it was in the episode."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ambulo.configs.errors import RenderError
+from ambulo.configs.vr import NavigationConfig
+from ambulo.envs.vr.geometry.solid_kernels import BOX, PERSON
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.moving_replay import between_rows
+from ambulo.envs.vr.world.render import EpisodeRenderer
+from ambulo.evaluate.vr.episodes import LevelSource
+from ambulo.evaluate.vr.evaluation import evaluate
+from ambulo.evaluate.vr.reel import make_reel
+from ambulo.evaluate.vr.subjects import planner_subject
+
+
+@pytest.mark.parametrize("family", ["crowd", "doors"])
+def test_what_moved_is_computed_again(family, monkeypatch):
+    """Rows of a replay are those of the episode itself, at all steps."""
+    config = NavigationConfig().override(
+        "environment", max_episode_steps=40, world="kernel"
+    )
+    seen: list[np.ndarray] = []
+    reset, step = KernelWorld.reset, KernelWorld.step
+
+    def kept(act):
+        def acted(self, *args):
+            result = act(self, *args)
+            seen.append(self.moving.rows(0).copy())
+            return result
+
+        return acted
+
+    monkeypatch.setattr(KernelWorld, "reset", kept(reset))
+    monkeypatch.setattr(KernelWorld, "step", kept(step))
+    subjects = {"oracle": planner_subject("oracle", config)}
+    source = LevelSource(config, level_set=family)
+    played = evaluate(subjects, source, 2, num_envs=1)
+    first = played["oracle"].episodes[0]
+    trace = first.trace
+    assert trace.moving is not None
+    rows = trace.moving.rows(first.level, trace.position, trace.velocity)
+    assert len(rows) == len(trace.yaw)
+    assert rows.shape[1] > 0
+    assert np.abs(rows[-1, :, :2] - rows[0, :, :2]).max() > 0.2
+    np.testing.assert_array_equal(rows, np.array(seen[: len(rows)]))
+    reel = make_reel(first, None, ("top",), 10.0)
+    np.testing.assert_allclose(reel.moving[: len(rows)], rows, atol=1e-9)
+
+
+def test_things_turn_between_steps():
+    rows = np.zeros((2, 1, 9))
+    rows[:, 0, 4:6] = [[1, 0], [0, 1]]
+    rows[:, 0, 0] = [0, 2]
+    middle = between_rows(rows, np.array([0.5, 1.0]))
+    np.testing.assert_allclose(middle[0, 0, [0, 4, 5]], [1, 0.5**0.5, 0.5**0.5])
+    np.testing.assert_allclose(middle[1], rows[1])
+
+
+def test_things_and_people_are_in_the_picture():
+    level = Level("x", np.array([-4.0, -4.0, 4.0, 4.0]), heights=True)
+    rows = np.array(
+        [
+            [2.0, 2, 1, 0.2, 1, 0, 0, 2, BOX],
+            [-2.0, -2, 0.25, 0.25, 1, 0, 0, 1.75, PERSON],
+        ]
+    )
+    try:
+        renderer = EpisodeRenderer(level, 160, 160)
+    except RenderError as error:
+        pytest.skip(str(error))
+    with renderer:
+        here = np.zeros(3)
+        empty = renderer.frame(here, 0.0, camera="top").astype(int)
+        both = renderer.frame(here, 0.0, camera="top", moving=rows).astype(int)
+    changed = np.abs(both - empty).max(axis=2) > 60
+    quarters = [changed[:80, 80:], changed[80:, :80], changed[:80, :80]]
+    thing, person, nothing = (int(part.sum()) for part in quarters)
+    assert thing > 200
+    assert person > 20
+    assert nothing == 0

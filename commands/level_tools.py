@@ -95,10 +95,28 @@ def _validate(path: Path, body: str) -> int:
         x0, y0, x1, y1 = level.bounds
         print(
             f"{file}: ok: {level.name!r}, {x1 - x0:g} x {y1 - y0:g} m, "
-            f"{len(level.boxes)} boxes, {len(level.cylinders)} cylinders, "
-            f"{len(level.holes)} holes"
+            + ", ".join(_counted(level))
         )
     return USER_ERROR if bad else 0
+
+
+def _counted(level: Level) -> list[str]:
+    """How many shapes, things and people there are of each kind, as words."""
+    people = level.people
+    crowd = 0 if people is None else people.count + len(people.walkers)
+    kinds = (
+        ("box", "boxes", len(level.boxes)),
+        ("cylinder", "cylinders", len(level.cylinders)),
+        ("hole", "holes", len(level.holes)),
+        ("ramp", "ramps", len(level.ramps)),
+        ("flight of stairs", "flights of stairs", len(level.stairs)),
+        ("terrain", "terrains", len(level.heightfields)),
+        ("mesh", "meshes", len(level.meshes)),
+        ("mover", "movers", len(level.movers)),
+        ("person", "people", crowd),
+    )
+    found = [f"{n} {one if n == 1 else more}" for one, more, n in kinds if n]
+    return found or ["nothing on the floor"]
 
 
 def _files(path: Path) -> list[Path]:
@@ -126,6 +144,8 @@ def _complain(error: LevelError) -> None:
 
 
 def _draw(path: Path, out: Path) -> int:
+    if out.suffix.lower() not in _PICTURES:
+        raise RenderError(f"--out {out}: a map ends in .png, .svg or .pdf")
     drawable, bad = _drawable(_files(path))
     if not drawable:
         return USER_ERROR
@@ -203,5 +223,7 @@ def _draw_maps(levels: Sequence[tuple[Level, str]], out: Path) -> None:
         plt.close(figure)
 
 
+_PICTURES = (".png", ".svg", ".pdf")
+"""Endings of maps."""
 _MOST_DRAWN = 24
 """Levels of a folder that are drawn."""

@@ -121,6 +121,22 @@ def test_levels_are_checked_for_a_body(
     assert f"which body = {body} cannot climb" in capsys.readouterr().err
 
 
+def test_levels_are_counted_and_pictures_have_endings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "doors.json"
+    level = level_data(generate("doors", 0))
+    file.write_text(json.dumps(level), encoding="utf-8")
+    assert cli.main(["levels", "validate", str(file)]) == 0
+    said = capsys.readouterr().out
+    assert said.endswith(f", {len(level['movers'])} movers\n")
+    assert " 0 " not in said
+    assert (
+        cli.main(["levels", "draw", str(file), "--out", str(tmp_path / "x.txt")]) == 2
+    )
+    assert "a map ends in .png, .svg or .pdf" in capsys.readouterr().err
+
+
 def test_what_can_be_drawn_of_a_folder_is(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -128,7 +128,7 @@ def _people(data: object) -> People:
     count = as_number(table.get("count", 0), "people.count")
     walkers = as_list(table, "walkers")
     if not (count >= 0 and count == round(count)):
-        raise Problem(f"people.count: expected a whole number, got {short(count)}")
+        raise Problem(f"people.count: expected a whole number >= 0, got {short(count)}")
     if count + len(walkers) > MAX_PEOPLE:
         raise Problem(f"people.count: more than {MAX_PEOPLE} people")
     low, high = as_numbers(table.get("speed", [0.8, 1.6]), "people.speed", 2)

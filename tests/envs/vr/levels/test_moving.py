@@ -103,7 +103,7 @@ def test_levels_without_moving_things_are_as_before() -> None:
         ({"movers": [{**DOOR, "open": 0}]}, "movers[0].open: must be an angle"),
         ({"movers": [{**DOOR, "width": -1}]}, "movers[0].width: must be > 0"),
         ({"movers": [{**CART, "half_size": [1, 0, 1]}]}, "movers[0].half_size: must"),
-        ({"people": {"count": 1.5}}, "people.count: expected a whole number"),
+        ({"people": {"count": 1.5}}, "people.count: expected a whole number >= 0"),
         ({"people": {"count": 1e5}}, "people.count: more than"),
         ({"people": {"count": 1, "speed": [2, 1]}}, "people.speed: need 0 < min"),
         ({"people": {"count": 1, "radius": 1}}, "people.radius: must be from 0.1"),

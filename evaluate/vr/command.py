@@ -80,6 +80,7 @@ def run(request: EvalRequest) -> EvalOutcome:
     source = LevelSource(
         config, level_set=args.level_set, level_file=args.level_file, seed=args.seed
     )
+    _check_drawable(request, film, source)
     records = _play(request, subjects, source)
     results = {name: summarise(r, args.seed) for name, r in records.items()}
     facts = {
@@ -101,6 +102,20 @@ def run(request: EvalRequest) -> EvalOutcome:
         facts=facts,
         film=lambda path, _: write_film(records, config, film, path),
     )
+
+
+def _check_drawable(
+    request: EvalRequest, film: FilmSettings, source: LevelSource
+) -> None:
+    """Raise `ConfigError` for a film from Godot of a level in which something moves."""
+    if request.args.video is None or "godot" not in film.engines:
+        return
+    moving = source.moving_level(request.episodes)
+    if moving is not None:
+        raise ConfigError(
+            f"--video: Godot does not draw what moves in level {moving!r}; "
+            "use --film-with mujoco"
+        )
 
 
 def _subjects(

@@ -116,6 +116,15 @@ class LevelSource:
                 return level
         return self._completed(level, episode, limit)
 
+    def moving_level(self, episodes: int) -> str | None:
+        """Name of one of the first levels in which something moves; None: nowhere."""
+        most = 2 * (len(self._files) + len(self._families))
+        for episode in range(min(episodes, most)):
+            level = self._template(episode)
+            if level.moving:
+                return level.name
+        return None
+
     def _turn(self, episode: int) -> tuple[bool, int]:
         """Whether an episode is in a file's level, and the number of such ones before."""
         before, after = (

@@ -83,3 +83,11 @@ def test_things_and_people_are_in_the_picture():
     assert thing > 200
     assert person > 20
     assert nothing == 0
+
+
+def test_levels_in_which_something_moves_are_known_before_the_first_episode():
+    config = NavigationConfig()
+    assert LevelSource(config, level_set="open,doors").moving_level(2) == (
+        LevelSource(config, level_set="doors").level(0).name
+    )
+    assert LevelSource(config, level_set="open").moving_level(3) is None

@@ -170,19 +170,23 @@ def _in_world(
         check_agents(agents, args.world, body)
     except ValueError as error:
         raise ConfigError(f"--{error}".replace(" = ", " ", 1)) from None
-    return config.override(
-        "environment",
-        world=args.world,
-        body=body,
-        agents=agents,
-        walker=args.walker or config.environment.walker,
-        godot_url=args.godot_url,
-        godot_bin=args.godot_bin,
-        godot_project=args.godot_project,
-        scene=scene,
-        level_file=None if scene else config.environment.level_file,
-        godot_engines=args.godot_engines or 1,
-    )
+    try:
+        return config.override(
+            "environment",
+            world=args.world,
+            body=body,
+            agents=agents,
+            walker=args.walker or config.environment.walker,
+            godot_url=args.godot_url,
+            godot_bin=args.godot_bin,
+            godot_project=args.godot_project,
+            scene=scene,
+            level_file=None if scene else config.environment.level_file,
+            godot_engines=args.godot_engines or 1,
+        )
+    except ConfigError as error:
+        named = str(error).replace("override: environment: scene = ", "--scene ")
+        raise ConfigError(named) from None
 
 
 def _scene(config: NavigationConfig, args: argparse.Namespace) -> str | None:

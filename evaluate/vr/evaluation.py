@@ -153,8 +153,9 @@ class _Recorder:
         moving = getattr(batch.world, "moving", None)
         for env in envs.tolist():
             here = batch.bank.levels[batch.task.slot[env]].moving
-            replayed = here and moving is not None and not moving.shared
-            self._moving[env] = MovingBegun.of(moving, env) if replayed else None
+            self._moving[env] = None
+            if here and moving is not None and not moving.shared:
+                self._moving[env] = MovingBegun.of(moving, env)
         if self._bodies is not None:
             self._bodies[envs, 0] = self._bodies_now()[envs]
 

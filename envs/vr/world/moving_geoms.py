@@ -31,7 +31,8 @@ def add_moving(scene: mujoco.MjvScene, rows: Floats, feet: Floats) -> None:
     """
     for x, y, a, b, cos, sin, bottom, top, kind in rows:
         if kind == PERSON:
-            ends = np.array([[x, y, bottom + a], [x, y, bottom + BODY_HEIGHT - a]])
+            low, high = bottom + a, bottom + BODY_HEIGHT - a
+            ends = (np.array([x, y, low]), np.array([x, y, high]))
             add_line(scene, ends, a, _PERSON_COLOUR)
         elif kind == BOX and scene.ngeom < scene.maxgeom:
             away = np.hypot(x - feet[0], y - feet[1]) - np.hypot(a, b)

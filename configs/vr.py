@@ -15,12 +15,12 @@ from ambulo.configs.base import Config
 from ambulo.configs.imitation import ImitationConfig
 from ambulo.configs.scenes import check_scene
 from ambulo.configs.types import Count, NonNegative, Positive, Steps, Widths
+from ambulo.configs.vr_actions import Degrees, NavigationActionsConfig
 from ambulo.configs.vr_bodies import MOST_AGENTS, check_agents, check_reach
 from ambulo.configs.vr_rewards import NavigationRewardsConfig
 
 Unit = Annotated[float, Field(ge=0, le=1)]
 Share = Annotated[float, Field(gt=0, le=1)]
-Degrees = Annotated[float, Field(ge=0, le=180)]
 Task = Literal["navigate", "follow", "reach", "patrol"]
 Body = Literal["capsule", "twin", "human23", "myolegs"]
 
@@ -118,35 +118,6 @@ class NavigationObservationsConfig(Config):
     poses (a capsule's and a twin's are those of an avatar)."""
     format: Literal["flat", "dict"] = "flat"
     """One float32 vector, or a dictionary of named parts."""
-
-
-class NavigationActionsConfig(Config):
-    """What the agent does."""
-
-    mode: Literal["continuous", "discrete"] = "continuous"
-    """Three floats (strafe, forward, rotation), or seven discrete actions."""
-    max_movement_speed: Positive = 2.0
-    """[m/s] at full stick."""
-    max_rotation_speed: Positive = 90.0
-    """[deg/s] at full stick."""
-    action_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.3
-    """Fraction of the old command that remains after one environment step (exponential,
-    applied per tick)."""
-    dead_zone: Annotated[float, Field(ge=0, lt=1)] = 0.05
-    """Stick values below this are zero; the rest is rescaled to start from zero."""
-    max_acceleration: Positive | None = None
-    """[m/s^2] that the stick can ask for, and that walking in a turn can cause; null: no
-    limit. Continuous actions only."""
-    max_rotation_acceleration: Positive | None = None
-    """[deg/s^2] that the stick can ask for; null: no limit. Continuous actions only."""
-    facing: Degrees = 180.0
-    """[deg] Largest angle between the stick and straight ahead: a stick beyond is turned to it
-    and shortened by the cosine of the turn, so below 90 nobody walks backwards. Continuous
-    actions only."""
-    turn_angle: Positive = 45.0
-    """[deg] of one discrete snap turn."""
-    move_distance: Positive = 1.0
-    """[m] of one discrete move."""
 
 
 class NavigationEnvironmentConfig(Config):

@@ -56,11 +56,7 @@ static func write_targets(
 ## it so near to the command (strafe, forward, rotation) at [param now_at] of [param now] that
 ## accelerations stay within the limits of [param spec] (docs/vr_world.md, "The decision").
 static func limit(
-	commands: PackedFloat64Array,
-	at: int,
-	spec: AmbuloSpec,
-	now: PackedFloat64Array,
-	now_at: int
+	commands: PackedFloat64Array, at: int, spec: AmbuloSpec, now: PackedFloat64Array, now_at: int
 ) -> void:
 	if spec.facing < PI:
 		var angle := atan2(commands[at], commands[at + 1])
@@ -83,11 +79,7 @@ static func limit(
 
 
 static func _limit_stick(
-	commands: PackedFloat64Array,
-	at: int,
-	spec: AmbuloSpec,
-	now: PackedFloat64Array,
-	now_at: int
+	commands: PackedFloat64Array, at: int, spec: AmbuloSpec, now: PackedFloat64Array, now_at: int
 ) -> void:
 	var most := spec.max_acceleration
 	var speed := sqrt(now[now_at] ** 2 + now[now_at + 1] ** 2) * spec.max_speed

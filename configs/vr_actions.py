@@ -1,0 +1,41 @@
+"""Settings of what an agent of VR navigation does."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from ambulo.configs.base import Config
+from ambulo.configs.types import Positive
+
+Degrees = Annotated[float, Field(ge=0, le=180)]
+
+
+class NavigationActionsConfig(Config):
+    """What the agent does."""
+
+    mode: Literal["continuous", "discrete"] = "continuous"
+    """Three floats (strafe, forward, rotation), or seven discrete actions."""
+    max_movement_speed: Positive = 2.0
+    """[m/s] at full stick."""
+    max_rotation_speed: Positive = 90.0
+    """[deg/s] at full stick."""
+    action_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.3
+    """Fraction of the old command that remains after one environment step (exponential,
+    applied per tick)."""
+    dead_zone: Annotated[float, Field(ge=0, lt=1)] = 0.05
+    """Stick values below this are zero; the rest is rescaled to start from zero."""
+    max_acceleration: Positive | None = None
+    """[m/s^2] that the stick can ask for, and that walking in a turn can cause; null: no
+    limit. Continuous actions only."""
+    max_rotation_acceleration: Positive | None = None
+    """[deg/s^2] that the stick can ask for; null: no limit. Continuous actions only."""
+    facing: Degrees = 180.0
+    """[deg] Largest angle between the stick and straight ahead: a stick beyond is turned to it
+    and shortened by the cosine of the turn, so below 90 nobody walks backwards. Continuous
+    actions only."""
+    turn_angle: Positive = 45.0
+    """[deg] of one discrete snap turn."""
+    move_distance: Positive = 1.0
+    """[m] of one discrete move."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import struct
 from collections.abc import Mapping
@@ -34,6 +35,9 @@ MAX_WEIGHT = 1e6
 """Largest weight that the add-on reads."""
 MEMORIES = ("none", "visits", "map", "plan", "path")
 """Kinds of memory that the add-on computes."""
+
+NO_LIMITS = {"max_acceleration": 0.0, "max_yaw_acceleration": 0.0, "facing": math.pi}
+"""Settings of a world that limit nothing, which files leave out."""
 
 Floats = NDArray[np.float32]
 _RESPONSE = {"gain", "offset", "lag", "change", "delay"}
@@ -143,7 +147,7 @@ def _header(agent: Agent, file: Path, world: Mapping[str, float]) -> dict[str, A
             for part in agent.layout.parts
         ],
         "senses": senses,
-        "world": dict(world),
+        "world": {k: v for k, v in world.items() if NO_LIMITS.get(k) != v},
         "episode": {
             "tasks": list(env.tasks),
             "goal_radius": env.goal_radius,

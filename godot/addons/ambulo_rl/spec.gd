@@ -24,6 +24,9 @@ const KEYS: PackedStringArray = [
 	"facing",
 ]
 
+## Those of [constant KEYS] that files of earlier versions lack; absent ones limit nothing.
+const LATER: PackedStringArray = ["max_acceleration", "max_yaw_acceleration", "facing"]
+
 ## Physics ticks per action.
 var ticks_per_decision := 9
 ## Length of a tick, [s].

@@ -32,11 +32,14 @@ def agent() -> Agent:
 
 def test_the_file_says_all_that_the_engine_needs(tmp_path: Path, agent: Agent) -> None:
     path = tmp_path / "agent.ambulo"
+    limits = {"max_acceleration": 2.0, "max_yaw_acceleration": 3.0, "facing": 1.0}
+    export_godot(agent, path, SPEC | limits)
+    assert unpack(path.read_bytes())[0]["world"] == SPEC | limits
     export_godot(agent, path, SPEC)
     data = path.read_bytes()
     assert data.startswith(MAGIC)
     header, weights = unpack(data)
-    assert header["world"] == SPEC
+    assert header["world"] == {k: v for k, v in SPEC.items() if k not in limits}
     assert header["senses"] == {
         "frame": "head", "memory": "map", "num_rays": 16, "ray_length": 5.0,
     }  # fmt: skip

@@ -162,7 +162,8 @@ func _read_senses(checks: AmbuloChecks, data: Variant) -> void:
 
 
 func _read_spec(checks: AmbuloChecks, data: Variant) -> void:
-	var table := checks.table(data, "world", "world.", AmbuloSpec.KEYS, AmbuloSpec.KEYS)
+	var needed := AmbuloSpec.KEYS.slice(0, AmbuloSpec.KEYS.size() - AmbuloSpec.LATER.size())
+	var table := checks.table(data, "world", "world.", AmbuloSpec.KEYS, needed)
 	var errors := PackedStringArray()
 	spec = AmbuloSpec.from_dict(table, errors)
 	if spec == null:

@@ -86,7 +86,7 @@ def test_the_command_scores_policy_and_law(
 @pytest.mark.parametrize(
     ("flags", "told"),
     [(["--video", "walk.mp4"], "--video: is for walkers and trackers and VR agents only"),
-     (["--baselines", "zero"], "unknown baseline 'zero' (valid: law, none)"),
+     (["--baselines", "zero"], "unknown baseline 'zero' (valid: all, law, none)"),
      (["--push-episodes", "5"], "every body is pushed"),
      (["--episodes", "0"], "--episodes 0: must be at least 1"),
      (["--seconds", "0"], "--seconds 0: must be above 0"),

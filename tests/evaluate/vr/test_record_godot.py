@@ -108,6 +108,14 @@ def test_nothing_is_left_when_a_film_is_given_up(drawing):
     drawn.close()  # again does nothing
 
 
+def assert_gone(pid: int) -> None:
+    """Its process group ends: children of a killed one are reaped a moment later."""
+    deadline = time.monotonic() + 60
+    while group_of(pid) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert group_of(pid) == []
+
+
 def test_an_engine_that_is_killed_is_one_line_and_leaves_nothing(drawing):
     with film(np.repeat(HERE, 500, axis=0)) as drawn:
         frames = drawn.frames()
@@ -116,7 +124,7 @@ def test_an_engine_that_is_killed_is_one_line_and_leaves_nothing(drawing):
         os.killpg(pid, signal.SIGKILL)
         with pytest.raises(RenderError, match="the engine stopped drawing"):
             list(frames)
-    assert group_of(pid) == []
+    assert_gone(pid)
 
 
 def test_what_the_engine_refuses_is_told(drawing):
@@ -148,10 +156,7 @@ def test_a_killed_program_takes_the_engine_with_it(drawing):
         pid = int(one.stdout.readline())
         assert group_of(pid)
         one.kill()
-    deadline = time.monotonic() + 60
-    while group_of(pid) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert group_of(pid) == []
+    assert_gone(pid)
 
 
 @pytest.mark.slow

@@ -33,7 +33,7 @@ class NavigationActionsConfig(Config):
     """[deg/s^2] that the stick can ask for; null: no limit. Continuous actions only."""
     facing: Degrees = 180.0
     """[deg] Largest angle between the stick and straight ahead: a stick beyond is turned to it
-    and shortened by the cosine of the turn, so below 90 nobody walks backwards. Continuous
+    and shortened by the cosine of the turn, so below 90 no stick walks backwards. Continuous
     actions only."""
     turn_angle: Positive = 45.0
     """[deg] of one discrete snap turn."""

@@ -24,7 +24,7 @@ MAX_SIDE_CELLS = 800
 NEAR = 0.5
 """Floor within this distance of a path is covered, [m]."""
 _FALLING = 3.0
-"""Who falls sinks faster than this at the end, [m/s]; nobody walks down so fast."""
+"""Who falls sinks faster than this at the end, [m/s]; no walk down is as fast."""
 LEAST_TIME = 0.2
 """Means are given where agents were at least this long in all, [s]."""
 
@@ -248,7 +248,7 @@ def heat_maps(
         found.append(
             made(
                 "falls", "Falls", "falls",
-                "agents that fell from the cell, to where nobody gets up again",
+                "agents that fell from the cell, to where no agent gets up again",
                 _positive(cells.summed(np.array(falls), np.ones(len(falls)))),
             )
         )  # fmt: skip

@@ -160,7 +160,7 @@ def _area_problem(area: Area, fails: bool) -> Problem:
         "tight": _opening_advice(area),
         "gap": "Nothing to do if nobody has to get there. Nothing may be placed in it "
         "that a player needs.",
-        "ride": "Agents do not ride moving platforms, so nobody was sent there. Ride it "
+        "ride": "Agents do not ride moving platforms, so none was sent there. Ride it "
         "yourself.",
         "top": "Nothing to do if it is a roof, or another thing that nobody has to get to. "
         "If it is a floor, it lacks stairs or a ramp.",

@@ -1,4 +1,4 @@
-"""The walkable floor of a level, and the parts of it that nobody can reach."""
+"""The walkable floor of a level, and the parts of it that agents cannot reach."""
 
 from __future__ import annotations
 

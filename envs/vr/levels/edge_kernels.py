@@ -25,7 +25,7 @@ def are_drops(solids, points, directions, reach, farthest, step):
     shapes = solids[0].shape[0] + solids[1].shape[0] + solids[2].shape[0]
     near = np.empty(max(shapes, 1), np.int64)
     seen = np.full(max(shapes, 1), -1, np.int64)
-    nobody = np.zeros((0, 9))
+    no_movers = np.zeros((0, 9))
     found = np.empty((MOST_OVERLAPS, 3))
     whom = np.zeros(1, np.bool_)
     drops = np.zeros(points.shape[0], np.bool_)
@@ -36,11 +36,11 @@ def are_drops(solids, points, directions, reach, farthest, step):
         while away <= farthest:
             x = points[k, 0] + away * directions[k, 0]
             y = points[k, 1] + away * directions[k, 1]
-            if overlaps(solids, near, n, nobody, x, y, z, _THIN, found, whom) != 0:
+            if overlaps(solids, near, n, no_movers, x, y, z, _THIN, found, whom) != 0:
                 break
-            floor, _ = support(solids, near, n, nobody, x, y, z + _CLIMB)
+            floor, _ = support(solids, near, n, no_movers, x, y, z + _CLIMB)
             if floor < z - _CLIMB:
-                floor = floor_beside_seam(solids, near, n, nobody, x, y, z, _CLIMB)
+                floor = floor_beside_seam(solids, near, n, no_movers, x, y, z, _CLIMB)
             if floor < z - _CLIMB:
                 drops[k] = True
                 break

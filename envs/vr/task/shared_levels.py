@@ -35,7 +35,7 @@ class SharedLevels:
     _arrays: ClassVar = ("begun", "again", "ended")
 
     def __init__(self, num_envs: int, agents: int) -> None:
-        """Nobody has begun.
+        """No agent has begun.
 
         Raises:
             ConfigError: `agents` does not divide `num_envs`.
@@ -111,7 +111,7 @@ class SharedLevels:
     def cut_off(self, done: Bools) -> Bools:
         """Whose episode the end of its level cuts off, shape (N,).
 
-        `done` (N,) says whose episode ended in this step. Levels end where nobody waits to
+        `done` (N,) says whose episode ended in this step. Levels end where no agent waits to
         begin again, so that all of their agents begin anew together.
         """
         first = (done & ~self.ended).reshape(-1, self.agents).any(axis=1)

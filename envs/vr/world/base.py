@@ -47,7 +47,7 @@ class BaseWorld:
             )
 
     def leave(self, envs: Ints) -> None:
-        """Nobody meets them anyway."""
+        """Envs of this world never meet."""
 
     def present(self) -> Bools:
         """Whether each env is in a level, shape (N,)."""

@@ -88,7 +88,7 @@ class MovingThings:
     """What moves in the levels of N envs. Envs that share a level share what moves there."""
 
     def __init__(self, num_envs: int, spec: WorldSpec) -> None:
-        """Nothing moves yet, and nobody shares a level."""
+        """Nothing moves yet, and no envs share a level."""
         self.spec = spec
         """Settings of the world."""
         self._things, self._ways = PackedThings(), PackedWays()

@@ -310,7 +310,7 @@ func _advance(agent: int, ticks: int, decay: float) -> void:
 				rows[tail + COLLISIONS] += 1.0
 				rows[tail + PEOPLE_COLLISIONS] += 1.0
 			since_person = 0
-		elif climb != null:  # elsewhere nobody is to be met
+		elif climb != null:  # there are no people elsewhere
 			since_person += 1
 		if (-z if climb == null else climb.depth()) > spec.fall_depth:
 			fell = 1.0

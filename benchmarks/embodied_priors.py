@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 from _harness import Options, in_turn, machine, print_rows, write
 
+from ambulo.common.setting_flags import with_overrides
 from ambulo.configs.presets.vr import preset
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_batch
-from ambulo.train.shared.settings import with_overrides
 
 MOTION = "observations.motion=motion_nn"
 NOVELTY = "rewards.novelty_cost=0.2"

@@ -6,11 +6,12 @@ import json
 from collections.abc import Sequence
 
 from ambulo.common.errors import Parser, front_door
+from ambulo.common.setting_flags import with_overrides
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.presets import preset_folders
 from ambulo.configs.presets.vr import PRESETS
 from ambulo.configs.vr import NavigationConfig
-from ambulo.train.shared.settings import base_config, with_overrides
+from ambulo.train.shared.settings import base_config
 
 
 @front_door

@@ -16,7 +16,13 @@ from ambulo.configs.imitation import ImitationConfig
 from ambulo.configs.scenes import check_scene
 from ambulo.configs.types import Count, NonNegative, Positive, Steps, Widths
 from ambulo.configs.vr_actions import Degrees, NavigationActionsConfig
-from ambulo.configs.vr_bodies import MOST_AGENTS, check_agents, check_reach
+from ambulo.configs.vr_bodies import (
+    MOST_AGENTS,
+    USUAL_EYES,
+    check_agents,
+    check_reach,
+    check_rig,
+)
 from ambulo.configs.vr_rewards import NavigationRewardsConfig
 
 Unit = Annotated[float, Field(ge=0, le=1)]
@@ -182,6 +188,9 @@ class NavigationEnvironmentConfig(Config):
     """Distance between a hand and the target for `reach`."""
     reach_height: tuple[Positive, Positive] = (1.1, 1.1)
     """Range of the target's height for `reach`, [m]; a capsule's hands are at 1.1 m."""
+    eye_height: Annotated[float, Field(ge=0.6, le=2.2)] = USUAL_EYES
+    """Height of the head camera above the feet, [m]: 1.05 of a child of six, 1.2 seated,
+    1.75 of a tall adult. The height of the body and the place of the hands scale with it."""
     godot_url: str | None = None
     """A running Godot game to play in, such as http://127.0.0.1:8080; null starts engines."""
     godot_bin: str | None = None
@@ -348,11 +357,14 @@ class NavigationConfig(Config):
                 f"environment.body = {self.environment.body}: needs actions.mode = "
                 "continuous"
             )
+        env = self.environment
+        bodies = [env.body]
         for stage in self.training.curriculum_stages:
             if self.training.use_curriculum and stage.body is not None:
-                check_agents(
-                    self.environment.agents, self.environment.world, stage.body
-                )
+                check_agents(env.agents, env.world, stage.body)
+                bodies.append(stage.body)
+        for body in bodies:
+            check_rig(self.actions, env.eye_height, body, needs_poses=self.needs_poses)
         return self
 
     @property

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ambulo.configs.base import Config
 from ambulo.configs.types import Positive
 
 Degrees = Annotated[float, Field(ge=0, le=180)]
+Delay = Annotated[float, Field(gt=0, le=60)]
 
 
 class NavigationActionsConfig(Config):
@@ -39,3 +40,24 @@ class NavigationActionsConfig(Config):
     """[deg] of one discrete snap turn."""
     move_distance: Positive = 1.0
     """[m] of one discrete move."""
+    snap_turn: Annotated[float, Field(gt=0, le=180)] | None = None
+    """[deg] by which a rotation stick beyond 0.7 turns the body at once, in place of turning
+    it smoothly; null: smooth turning. Continuous actions of a capsule only."""
+    snap_delay: Delay = 0.3
+    """[s] from one such turn to the next, at least."""
+    teleport: Annotated[float, Field(gt=0, le=20)] | None = None
+    """[m] at full stick by which a stick beyond 0.3 moves the body at once, as far as the way
+    is free and has floor, in place of walking; null: walking. Continuous actions of a capsule
+    only."""
+    teleport_delay: Delay = 0.5
+    """[s] from one teleport to the next, at least."""
+    vignette: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Fraction by which the field of view is narrowed while the body moves or turns; 0: not
+    at all. It changes the comfort index alone, and pictures in Godot."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for name in ("snap_turn", "teleport"):
+            if self.mode == "discrete" and getattr(self, name) is not None:
+                raise ValueError(f"{name}: needs mode = continuous")
+        return self

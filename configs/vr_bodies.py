@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from ambulo.configs.vr_actions import NavigationActionsConfig
+
+USUAL_EYES = 1.6
+"""Usual height of the head camera above the feet, [m]."""
 REACHED = (0.35, 1.75)
 """Heights that a body can reach from a crouch and upright, [m]."""
 MOST_AGENTS = 256
@@ -35,3 +39,31 @@ def check_agents(agents: int, world: str, body: str) -> None:
         )
     if body != "capsule":
         raise ValueError(f"agents = {agents}: only capsules meet, this is {body}")
+
+
+def check_rig(
+    actions: NavigationActionsConfig, eye_height: float, body: str, *, needs_poses: bool
+) -> None:
+    """Raise `ValueError` for comfort options of the VR rig that `body` cannot have.
+
+    Args:
+        actions: settings of the actions.
+        eye_height: of the head camera, [m].
+        body: what moves through the levels.
+        needs_poses: whether observation or rewards look at the pose of the body.
+    """
+    for name in ("snap_turn", "teleport"):
+        if getattr(actions, name) is not None and body != "capsule":
+            raise ValueError(f"actions.{name}: environment.body = {body} has legs")
+    if eye_height == USUAL_EYES:
+        return
+    if body != "capsule":
+        raise ValueError(
+            f"environment.eye_height = {eye_height:g}: environment.body = {body} has the "
+            "height of its character"
+        )
+    if needs_poses:
+        raise ValueError(
+            f"environment.eye_height = {eye_height:g}: rewards and observations of poses "
+            f"have an avatar whose eyes are at {USUAL_EYES:g} m"
+        )

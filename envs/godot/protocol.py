@@ -34,7 +34,7 @@ _HEADER = struct.Struct("<4sIII")
 ROW_FIELDS = (
     "position", "yaw", "velocity", "yaw_rate", "command", "rays", "path",
     "contact_ticks", "collisions", "since_contact", "people_ticks", "people_collisions",
-    "since_person", "moves", "snaps", "fell", "falling",
+    "since_person", "moves", "snaps", "cooldown", "fell", "falling",
 )  # fmt: skip
 """Parts of a state row in order: those of `WorldState`, and whether an env has lost
 the floor below it."""
@@ -45,7 +45,9 @@ class RowLayout:
 
     def __init__(self, num_rays: int) -> None:
         """The layout for that many rays."""
-        sizes = {"position": 3, "velocity": 3, "command": 3, "rays": num_rays}
+        sizes = {
+            "position": 3, "velocity": 3, "command": 3, "rays": num_rays, "cooldown": 2,
+        }  # fmt: skip
         self.columns: dict[str, slice | int] = {}
         self.description: list[dict[str, Any]] = []
         at = 0

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationConfig
+from ambulo.configs.vr_bodies import USUAL_EYES
 
 BODY_RADIUS = 0.25
 """Radius of the body capsule, [m]."""
 BODY_HEIGHT = 1.75
-"""Height of the body capsule, [m]; shapes that overlap (STEP_HEIGHT, BODY_HEIGHT) obstruct."""
+"""Usual height of the body, [m]; in flat levels shapes that overlap (STEP_HEIGHT, BODY_HEIGHT)
+obstruct."""
 STEP_HEIGHT = 0.01
 """Shapes whose top is at or below this are floor paint, [m]."""
 CLIMB_HEIGHT = 0.25
@@ -27,11 +29,12 @@ CAPSULE_LOW = CLIMB_HEIGHT + BODY_RADIUS * math.sqrt(0.5)
 """In levels with heights: lower end of the capsule's axis above the feet, [m]. What is at
 most `CLIMB_HEIGHT` high touches the capsule from below 45 degrees, and is floor."""
 CAPSULE_HIGH = BODY_HEIGHT - BODY_RADIUS * math.sqrt(0.5)
-"""In levels with heights: upper end of the capsule's axis above the feet, [m]."""
-EYE_HEIGHT = 1.6
-"""Height of the camera above the XR origin, [m]."""
+"""In levels with heights: usual upper end of the capsule's axis above the feet, [m]."""
+EYE_HEIGHT = USUAL_EYES
+"""Usual height of the camera above the XR origin, [m]."""
 HAND_OFFSET = (0.35, 0.22, 1.1)
-"""Left hand in the yaw frame of the body (forward, left, up), [m]; the right is mirrored."""
+"""Left hand in the yaw frame of the body (forward, left, up) at the usual height of the
+camera, [m]; the right is mirrored."""
 GRAVITY = 9.81
 """Fall acceleration once the body axis is off the floor, [m/s^2]."""
 SLIDE_ITERATIONS = 4
@@ -78,6 +81,19 @@ class WorldSpec:
     """By the stick, [rad/s^2]; 0: no limit."""
     facing: float = math.pi
     """Largest angle between the stick and straight ahead, [rad]."""
+    snap_turn: float = 0.0
+    """Turn at once by the rotation stick, [rad]; 0: it turns smoothly."""
+    snap_delay: float = 0.3
+    """Least time from one such turn to the next, [s]."""
+    teleport: float = 0.0
+    """Move at once by the full stick, [m]; 0: it walks."""
+    teleport_delay: float = 0.5
+    """Least time from one teleport to the next, [s]."""
+    vignette: float = 0.0
+    """Fraction by which the field of view is narrowed in motion; only felt, see
+    `comfort_index`."""
+    eye_height: float = EYE_HEIGHT
+    """Height of the camera above the XR origin, [m]; the body scales with it."""
 
     @property
     def decision_dt(self) -> float:
@@ -88,6 +104,22 @@ class WorldSpec:
     def tick_decay(self) -> float:
         """Fraction of the old command left after one tick."""
         return self.smoothing ** (1.0 / self.ticks_per_decision)
+
+    @property
+    def body_height(self) -> float:
+        """Height of the body in levels with heights, [m]."""
+        return BODY_HEIGHT * (self.eye_height / EYE_HEIGHT)
+
+    @property
+    def hand_offset(self) -> tuple[float, float, float]:
+        """Left hand in the yaw frame of the body (forward, left, up), [m]."""
+        scale = self.eye_height / EYE_HEIGHT
+        ahead, left, up = HAND_OFFSET
+        return ahead * scale, left * scale, up * scale
+
+    def steps_of(self, seconds: float) -> int:
+        """Environment steps from one thing to the next with this delay, at least 1."""
+        return max(1, math.ceil(seconds / self.decision_dt - 1e-9))
 
     @classmethod
     def from_config(cls, config: NavigationConfig) -> WorldSpec:
@@ -118,6 +150,12 @@ class WorldSpec:
             max_acceleration=actions.max_acceleration or 0.0,
             max_yaw_acceleration=math.radians(actions.max_rotation_acceleration or 0.0),
             facing=math.radians(actions.facing),
+            snap_turn=math.radians(actions.snap_turn or 0.0),
+            snap_delay=actions.snap_delay,
+            teleport=actions.teleport or 0.0,
+            teleport_delay=actions.teleport_delay,
+            vignette=actions.vignette,
+            eye_height=env.eye_height,
         )
         if spec.discrete:
             key, travel = "move_distance", spec.move_distance / spec.ticks_per_decision

@@ -8,6 +8,7 @@ from typing import get_args
 
 from ambulo.common.gl import import_mujoco
 from ambulo.common.run_folder import RunFolder
+from ambulo.common.setting_flags import with_overrides
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.vr import Body, NavigationConfig
 from ambulo.configs.vr_bodies import MOST_AGENTS, check_agents
@@ -36,6 +37,11 @@ from ambulo.evaluate.vr.subjects import (
 BODIES: tuple[str, ...] = get_args(Body)
 WORLDS = ("kernel", "mujoco", "godot")
 DEFAULT_WORLD = "mujoco"
+_FLAGS = (
+    "world", "body", "walker", "agents", "level_file", "scene", "godot_url", "godot_bin",
+    "godot_project", "godot_engines",
+)  # fmt: skip
+"""Settings of the environment that have flags of their own."""
 MOST_TRIES = 100
 """Most roll-outs of an episode with `--best-of`."""
 
@@ -93,6 +99,7 @@ def run(request: EvalRequest) -> EvalOutcome:
         "body": config.environment.body,
         "task": args.task or ", ".join(config.environment.tasks),
         **({"agents": str(args.agents)} if (args.agents or 1) > 1 else {}),
+        **({"set": ", ".join(args.overrides)} if args.overrides else {}),
     }
     run_folder = None if file is None else RunFolder.around(file)
     radius = config.environment.goal_radius
@@ -164,6 +171,7 @@ def _in_world(
     """Return `config` in the world of `args`; the model does not know where engines are."""
     if body not in BODIES:
         raise ConfigError(f"--body: unknown {body!r}{nearest(body, BODIES)}")
+    config = with_overrides(config, _overrides(args))
     scene = _scene(config, args)
     agents = args.agents or 1
     try:
@@ -187,6 +195,17 @@ def _in_world(
     except ConfigError as error:
         named = str(error).replace("override: environment: scene = ", "--scene ")
         raise ConfigError(named) from None
+
+
+def _overrides(args: argparse.Namespace) -> list[str]:
+    """Return the `--set` of `args`; `ConfigError` for other groups, and for own flags."""
+    for text in args.overrides:
+        group, _, rest = text.partition("=")[0].strip().partition(".")
+        if group not in ("actions", "environment"):
+            raise ConfigError(f"--set {text}: only settings of actions and environment")
+        if group == "environment" and rest in _FLAGS:
+            raise ConfigError(f"--set {text}: use --{rest.replace('_', '-')}")
+    return list(args.overrides)
 
 
 def _scene(config: NavigationConfig, args: argparse.Namespace) -> str | None:

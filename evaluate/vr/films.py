@@ -155,7 +155,7 @@ def write_episode_video(
     most = FPS.get(path.suffix, FPS[".mp4"])
     if env.character is None and settings.engines == ("mujoco",):
         most = min(most, CAPSULE_FPS)
-    reel = make_reel(record, env.character, settings.views, most)
+    reel = make_reel(record, env.character, settings.views, most, env.eye_height)
     write_video(film_frames(reel, config, settings.engines), path, fps=reel.fps)
 
 
@@ -223,6 +223,7 @@ def _mujoco_frames(
         *size,
         goal_radius=config.environment.goal_radius,
         character=character,
+        eye_height=config.environment.eye_height,
     ) as renderer:
         moved = np.hypot(
             *np.diff(reel.poses[:, :2], axis=0, prepend=reel.poses[:1, :2]).T

@@ -88,7 +88,11 @@ class Reel:
 
 
 def make_reel(
-    record: EpisodeRecord, body: str | None, views: Sequence[str], most: float
+    record: EpisodeRecord,
+    body: str | None,
+    views: Sequence[str],
+    most: float,
+    eye_height: float = EYE_HEIGHT,
 ) -> Reel:
     """The film of an episode.
 
@@ -97,6 +101,7 @@ def make_reel(
         body: name of the simulated character in it; None: there was none.
         views: of `VIEWS`.
         most: frames a second at most.
+        eye_height: of a player without a simulated body, [m].
     """
     trace = record.trace
     fps = film_rate(trace, most)
@@ -113,7 +118,7 @@ def make_reel(
         if view == "top":
             cameras[view] = None
         elif view == "eyes":
-            cameras[view] = _eyes(poses, fps, character, qpos)
+            cameras[view] = _eyes(poses, fps, character, qpos, eye_height)
         else:
             cameras[view] = _chase(record.level, poses, fps, closely=qpos is not None)
     moving = None
@@ -169,11 +174,15 @@ def _chase(level: Level, poses: Floats, fps: float, *, closely: bool) -> CameraP
 
 
 def _eyes(
-    poses: Floats, fps: float, character: Character | None, qpos: Floats | None
+    poses: Floats,
+    fps: float,
+    character: Character | None,
+    qpos: Floats | None,
+    eye_height: float,
 ) -> CameraPath:
-    """The gaze of a body, or of a player whose head is level and at its usual height."""
+    """The gaze of a body, or of a player whose head is level, [m] above its feet."""
     if character is None or qpos is None:
-        places = poses[:, :3] + np.array([0.0, 0.0, EYE_HEIGHT])
+        places = poses[:, :3] + np.array([0.0, 0.0, eye_height])
         about_z = poses[:, 3:] * np.array([0.0, 0.0, 1.0])
         return CameraPath(places, quat_from_rotvec(about_z), EYES_FIELD_OF_VIEW)
     skeleton, rotations = character.skeleton, _rotations(character, qpos)

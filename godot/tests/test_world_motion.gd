@@ -7,7 +7,7 @@ func test_layout_covers_the_row() -> void:
 	var last: Dictionary = AmbuloWorld.state_layout(16).back()
 	check_equal(last["name"], "falling")
 	check_equal(int(last["start"]) + int(last["size"]), world.state_width)
-	check_equal(world.state_width, 38)
+	check_equal(world.state_width, 40)
 
 
 func test_reset_is_at_rest() -> void:

@@ -97,7 +97,7 @@ func test_bad_actions_change_nothing() -> void:
 func test_configure_keeps_levels() -> void:
 	var world := world_at({"boxes": [box(2, 0, 1, 1)]}, [0, 0, 0])
 	world.configure(3, plain_spec({"num_rays": 4}))
-	check_equal(world.state_width, 26)
+	check_equal(world.state_width, 28)
 	check_equal(world.slot_of(2), -1)
 	world.reset([2], [0], [0, 0, 0])
 	check_near(part(world, "rays", 2)[0], 1.0, 1e-5)

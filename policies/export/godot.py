@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.twin import TwinConfig
+from ambulo.envs.vr.contract import EYE_HEIGHT
 from ambulo.policies.agents.navigation import Agent
 from ambulo.policies.export.export import (
     check_export,
@@ -36,8 +37,12 @@ MAX_WEIGHT = 1e6
 MEMORIES = ("none", "visits", "map", "plan", "path")
 """Kinds of memory that the add-on computes."""
 
-NO_LIMITS = {"max_acceleration": 0.0, "max_yaw_acceleration": 0.0, "facing": math.pi}
-"""Settings of a world that limit nothing, which files leave out."""
+NO_LIMITS = {
+    "max_acceleration": 0.0, "max_yaw_acceleration": 0.0, "facing": math.pi,
+    "snap_turn": 0.0, "snap_delay": 0.3, "teleport": 0.0, "teleport_delay": 0.5,
+    "vignette": 0.0, "eye_height": EYE_HEIGHT,
+}  # fmt: skip
+"""Settings of a world that change nothing, which files leave out."""
 
 Floats = NDArray[np.float32]
 _RESPONSE = {"gain", "offset", "lag", "change", "delay"}

@@ -13,6 +13,7 @@ import numpy as np
 from fuzz.corpus import TRAININGS, Kind, corpus
 from fuzz.mutations import NUMBERS, TEXTS, bytes_of, damaged, json_of
 
+from ambulo.common.setting_flags import with_overrides
 from ambulo.envs.godot import protocol
 from ambulo.envs.godot.protocol import RowLayout, check_spec, parse_rows, parse_states
 from ambulo.envs.godot.transport import BINARY, HttpConnection
@@ -25,7 +26,6 @@ from ambulo.rig_server.packets import Packet
 from ambulo.rig_server.sequence import SequenceLearner
 from ambulo.rig_server.server import RigServer
 from ambulo.rig_server.server_config import ServerConfig
-from ambulo.train.shared.settings import with_overrides
 
 
 class Target(Protocol):

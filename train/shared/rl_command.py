@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from ambulo.common.console import announce
 from ambulo.common.paths import resolve_path
+from ambulo.common.setting_flags import Settings
 from ambulo.configs.errors import ConfigError
 from ambulo.train.shared.flags import Flag, text
 from ambulo.train.shared.resume import Folder, ResumePoint
 from ambulo.train.shared.run_command import RunCommand
 from ambulo.train.shared.run_request import RunRequest
-from ambulo.train.shared.settings import Settings
 
 if TYPE_CHECKING:
     from typing import Any

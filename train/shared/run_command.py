@@ -20,6 +20,7 @@ from ambulo.common.errors import Parser, front_door, set_up_logging
 from ambulo.common.files import check_parent, write_atomic
 from ambulo.common.paths import resolve_path
 from ambulo.common.run_folder import RunFolder
+from ambulo.common.setting_flags import Settings, parse_override, with_changes
 from ambulo.common.signals import Interrupted, StopRequest
 from ambulo.configs.base import Config
 from ambulo.configs.errors import ConfigError
@@ -42,13 +43,7 @@ from ambulo.train.shared.resume import (
     unfinished_run,
 )
 from ambulo.train.shared.run_request import BuiltRun, RunRequest
-from ambulo.train.shared.settings import (
-    Settings,
-    base_config,
-    check_resumable,
-    parse_override,
-    with_changes,
-)
+from ambulo.train.shared.settings import base_config, check_resumable
 
 
 class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
+from ambulo.common.setting_flags import Settings
 from ambulo.common.signals import StopRequest
 from ambulo.train.shared.resume import Folder, Model
-from ambulo.train.shared.settings import Settings
 
 if TYPE_CHECKING:
     from ambulo.common.console import Display

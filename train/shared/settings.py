@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Collection, Sequence
-from typing import Any, TypeVar
+from collections.abc import Collection
 
 from ambulo.common.paths import resolve_path
-from ambulo.configs.base import Config, load_json, parse
-from ambulo.configs.errors import ConfigError, nearest
-from ambulo.configs.json_text import json_value
+from ambulo.common.setting_flags import Settings
+from ambulo.configs.base import load_json, parse
+from ambulo.configs.errors import ConfigError
 from ambulo.configs.presets import PresetFolder
-
-Settings = TypeVar("Settings", bound=Config)
-Change = tuple[str, Any, str]
-"""A dotted key, its new value, and the flag that gives it."""
 
 
 def base_config(args: argparse.Namespace, presets: PresetFolder[Settings]) -> Settings:
@@ -33,43 +27,6 @@ def base_config(args: argparse.Namespace, presets: PresetFolder[Settings]) -> Se
         else:
             data[group] = values
     return parse(kind, data, str(path))
-
-
-def with_changes(config: Settings, changes: Sequence[Change]) -> Settings:
-    """Return `config` with all `changes`, validated together.
-
-    Settings that depend on each other may come in any order. An error names the flag
-    of the change that is wrong on its own, if there is one.
-    """
-    try:
-        return _changed(config, changes)
-    except ConfigError as error:
-        for change in changes:
-            if change[0] in str(error):
-                _changed(config, [change])
-        raise
-
-
-def with_overrides(config: Settings, overrides: Sequence[str]) -> Settings:
-    """Return `config` with each `group.key=value` of `--set`."""
-    return with_changes(config, [parse_override(text) for text in overrides])
-
-
-def parse_override(text: str) -> Change:
-    """Return the change that `--set KEY=VALUE` asks for; the value is JSON or text."""
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise ConfigError(f"--set {text!r}: expected KEY=VALUE, with a dotted key")
-    try:
-        json.loads(value)
-    except ValueError:  # no JSON, so it is text
-        return key.strip(), value, "--set"
-    except RecursionError:
-        pass
-    try:
-        return key.strip(), json_value(value), "--set"
-    except ValueError as error:
-        raise ConfigError(f"--set {key.strip():.60}: {error}") from None
 
 
 def check_resumable(
@@ -93,28 +50,3 @@ def check_resumable(
                     f"{group}.{key} cannot change when a run is resumed ({value!r} -> "
                     f"{after[group][key]!r}); start a new run"
                 )
-
-
-def _changed(config: Settings, changes: Sequence[Change]) -> Settings:
-    data = config.model_dump()
-    for key, value, source in changes:
-        *groups, name = key.split(".")
-        place = data if groups else None
-        for depth, group in enumerate(groups):
-            inner = place.get(group) if place is not None else None
-            # A part of a group that is off by default is given its defaults.
-            if inner is None and depth and place is not None:
-                inner = place[group] = {}
-            place = inner if isinstance(inner, dict) else None
-        if place is None:
-            raise ConfigError(
-                f"{source}: {key!r} is not a dotted key such as ppo.learning_rate"
-                f"{nearest(groups[0] if groups else name, data)}"
-            )
-        is_list = isinstance(value, str) and isinstance(place.get(name), tuple)
-        parts = value.split(",") if is_list else []
-        place[name] = [part for part in parts if part] if is_list else value
-    sources = {source for _, _, source in changes}
-    return parse(
-        type(config), data, " ".join(sources) if len(sources) == 1 else "flags"
-    )

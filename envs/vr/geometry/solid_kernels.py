@@ -1,9 +1,10 @@
 """Compiled geometry of levels with heights: nearby shapes, support, headroom, overlaps.
 
-A level is a tuple `solids` of the arrays of `ambulo.envs.vr.levels.solids.Solids`. Shapes
-are numbered: prisms first, then drums, then triangles. Moving shapes come beside them as
-rows x, y, half sizes a, b, cos(yaw), sin(yaw), bottom, top, kind: a box (1), a cylinder of
-radius a (2), a person (3), or nothing (0).
+A level is a tuple `solids` of the arrays of `ambulo.envs.vr.levels.solids.Solids`, for
+bodies whose height is the last number of its grid. Shapes are numbered: prisms first, then
+drums, then triangles. Moving shapes come beside them as rows x, y, half sizes a, b,
+cos(yaw), sin(yaw), bottom, top, kind: a box (1), a cylinder of radius a (2), a person (3),
+or nothing (0).
 """
 
 from __future__ import annotations
@@ -14,9 +15,7 @@ import numpy as np
 from numba import njit
 
 from ambulo.envs.vr.contract import (
-    BODY_HEIGHT,
     BODY_RADIUS,
-    CAPSULE_HIGH,
     CAPSULE_LOW,
     CLIMB_HEIGHT,
     SLIDE_ITERATIONS,
@@ -38,9 +37,7 @@ BOX, CYLINDER, PERSON = 1.0, 2.0, 3.0
 
 _R = BODY_RADIUS
 _LOW = CAPSULE_LOW
-_HIGH = CAPSULE_HIGH
 _CLIMB = CLIMB_HEIGHT
-_TALL = BODY_HEIGHT
 _FLOOR = STEEPEST_FLOOR
 _PASSES = SLIDE_ITERATIONS
 _TOUCH = TOUCH_DEPTH
@@ -184,7 +181,7 @@ def has_headroom(solids, near, n, movers, x, y, z):
     n_prisms = prisms.shape[0]
     n_still = n_prisms + drums.shape[0]
     low = z + _CLIMB + _MARGIN
-    high = z + _TALL - _MARGIN
+    high = z + solids[3][5] - _MARGIN
     for k in range(n):
         item = near[k]
         if item < n_prisms:
@@ -217,18 +214,21 @@ def reach_of(gap):
 
 
 @njit(cache=True, inline="always")
-def reach_beside(z, bottom, top):
-    """Radius of the capsule of a body at height `z` beside a flat shape; 0: no contact."""
-    return reach_of(max(z + _LOW - top, bottom - (z + _HIGH), 0.0))
+def reach_beside(z, axis, bottom, top):
+    """Radius of the capsule of a body at height `z` beside a flat shape; 0: no contact.
+
+    `axis` is the height of the upper end of its axis above `z`, [m].
+    """
+    return reach_of(max(z + _LOW - top, bottom - (z + axis), 0.0))
 
 
 @njit(cache=True)
-def push_from_flat(x, y, z, row, round_base, bottom, top, spare):
+def push_from_flat(x, y, z, axis, row, round_base, bottom, top, spare):
     """(x, y) moved out of a flat shape, and the depth; a shape overhead pushes nobody.
 
-    `spare` is room that is kept beside the body, [m].
+    `axis` is as in `reach_beside`, `spare` is room that is kept beside the body, [m].
     """
-    radius = reach_beside(z, bottom, top)
+    radius = reach_beside(z, axis, bottom, top)
     if radius == 0.0:
         return x, y, 0.0
     if radius < _R - _MARGIN:  # only its rim pushes
@@ -256,10 +256,13 @@ def is_steep(hx, hy, hz, aside, gap, row):
 
 
 @njit(cache=True)
-def push_from_triangle(x, y, z, row, spare):
-    """(x, y) moved out of a triangle, and the depth; -1: it cuts the axis."""
+def push_from_triangle(x, y, z, axis, row, spare):
+    """(x, y) moved out of a triangle, and the depth; -1: it cuts the axis.
+
+    `axis` is as in `reach_beside`.
+    """
     low = z + _LOW
-    high = z + _HIGH
+    high = z + axis
     radius = _R + spare
     if (
         row[13] < low - radius
@@ -301,6 +304,7 @@ def overlaps(solids, near, n, movers, x, y, z, spare, found, whom):
     prisms, drums, triangles = solids[0], solids[1], solids[2]
     n_prisms = prisms.shape[0]
     n_still = n_prisms + drums.shape[0]
+    axis = solids[3][5] - _DIAGONAL
     count = 0
     for k in range(n + movers.shape[0]):
         person = False
@@ -310,23 +314,23 @@ def overlaps(solids, near, n, movers, x, y, z, spare, found, whom):
                 continue
             person = row[8] == PERSON
             px, py, depth = push_from_flat(
-                x, y, z, row, row[8] != BOX, row[6], row[7], spare
+                x, y, z, axis, row, row[8] != BOX, row[6], row[7], spare
             )
         else:
             item = near[k]
             if item < n_prisms:
                 row = prisms[item]
                 px, py, depth = push_from_flat(
-                    x, y, z, row, False, row[6], row[7], spare
+                    x, y, z, axis, row, False, row[6], row[7], spare
                 )
             elif item < n_still:
                 row = drums[item - n_prisms]
                 px, py, depth = push_from_flat(
-                    x, y, z, row, True, row[3], row[4], spare
+                    x, y, z, axis, row, True, row[3], row[4], spare
                 )
             else:
                 px, py, depth = push_from_triangle(
-                    x, y, z, triangles[item - n_still], spare
+                    x, y, z, axis, triangles[item - n_still], spare
                 )
                 if depth < 0.0:
                     return -1

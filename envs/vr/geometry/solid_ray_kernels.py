@@ -1,8 +1,8 @@
 """Compiled rays of levels with heights: how far the way is free, along the floor.
 
 A ray follows the floor from the feet on: up and down slopes and steps of at most
-`CLIMB_HEIGHT`. It ends where something stands between `CLIMB_HEIGHT` and `BODY_HEIGHT`
-above that floor, and, if it sees edges, where the floor drops by more along more than
+`CLIMB_HEIGHT`. It ends where something stands between `CLIMB_HEIGHT` and the height of the
+body above that floor, and, if it sees edges, where the floor drops by more along more than
 `MAX_SEAM`.
 """
 
@@ -16,7 +16,6 @@ import numpy as np
 from numba import njit
 
 from ambulo.envs.vr.contract import (
-    BODY_HEIGHT,
     CLIMB_HEIGHT,
     MAX_SEAM,
     STEEPEST_FLOOR,
@@ -25,7 +24,6 @@ from ambulo.envs.vr.geometry.solid_kernels import BOX
 from ambulo.envs.vr.geometry.triangle_kernels import cut_by_ray
 
 _CLIMB = CLIMB_HEIGHT
-_TALL = BODY_HEIGHT
 _FLOOR = STEEPEST_FLOOR
 _SEAM = MAX_SEAM
 _BEYOND = 1e-6
@@ -207,8 +205,11 @@ def collect_cuts(solids, near, n, movers, x, y, cx, sy, length, cuts, ends, hubs
 
 
 @njit(cache=True, error_model="numpy")
-def free_way(cuts, count, z, length, edges):
-    """How far a ray whose feet are at height `z` gets over `cuts`, at most `length`, [m]."""
+def free_way(cuts, count, z, tall, length, edges):
+    """How far a ray whose feet are at height `z` gets over `cuts`, at most `length`, [m].
+
+    `tall` is the height of the body, [m].
+    """
     at = 0.0
     floor = z
     gap = -1.0  # where the floor ended, while it may be a seam
@@ -245,7 +246,7 @@ def free_way(cuts, count, z, length, edges):
             if c[0] <= here < c[1]:
                 low = c[2] + (here - c[0]) * c[4]
                 top = c[3] + (here - c[0]) * c[5]
-                if top > floor + _CLIMB and low < floor + _TALL:
+                if top > floor + _CLIMB and low < floor + tall:
                     return at if gap < 0.0 else gap
         floor += slope * (next_at - here)
         at = next_at
@@ -269,4 +270,4 @@ def cast_free_ways(
         count = collect_cuts(
             solids, near, n, movers, x, y, cx, sy, length, cuts, ends, hubs
         )
-        out[r] = free_way(cuts, count, z, length, edges)
+        out[r] = free_way(cuts, count, z, solids[3][5], length, edges)

@@ -15,7 +15,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from ambulo.configs.arrays import Floats, Ints
-from ambulo.envs.vr.contract import STEEPEST_FLOOR
+from ambulo.envs.vr.contract import BODY_HEIGHT, STEEPEST_FLOOR
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.surfaces import ramp_corners, stair_boxes
 
@@ -62,9 +62,13 @@ class Solids:
         return cls(prisms, drums, triangles, *_binned(low, high))
 
     def arrays(self) -> tuple[NDArray[np.generic], ...]:
-        """The arrays in their order, as compiled code takes them."""
+        """The arrays in their order, as compiled code takes them.
+
+        The last number of the grid is the height of bodies, here the usual one, [m].
+        """
         return (
-            self.prisms, self.drums, self.triangles, self.grid, self.first, self.items,
+            self.prisms, self.drums, self.triangles, np.append(self.grid, BODY_HEIGHT),
+            self.first, self.items,
         )  # fmt: skip
 
     def floor_heights(self) -> Floats:

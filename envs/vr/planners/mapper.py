@@ -11,7 +11,9 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.vr.planners.senses import (
+    TURN_GAIN,
     at_rest_near_points,
+    leap_to,
     response_time,
     senses,
     stick,
@@ -22,9 +24,6 @@ from ambulo.envs.vr.task.observation import rotated
 
 if TYPE_CHECKING:
     from ambulo.envs.vr.task.batch import NavigationBatch
-
-_TURN_GAIN = 3.0
-"""Yaw rate per radian of heading error, [1/s]."""
 
 
 class Mapper:
@@ -56,7 +55,8 @@ class Mapper:
         error = wrapped(error)
         velocity = spec.max_speed * np.column_stack([np.cos(error), np.sin(error)])
         error = at_rest_near_points(batch, now.goal, velocity, error)
-        return stick(velocity, _TURN_GAIN * error, spec)
+        velocity = leap_to(velocity, np.hypot(way[:, 0], way[:, 1]), now, spec)
+        return stick(velocity, TURN_GAIN * error, spec)
 
 
 class DenseMapper(Mapper):

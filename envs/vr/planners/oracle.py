@@ -9,7 +9,6 @@ import numpy as np
 from numba import njit
 
 from ambulo.configs.arrays import Floats, Ints
-from ambulo.envs.vr.contract import HAND_OFFSET
 from ambulo.envs.vr.levels.geodesic import (
     CLEARANCE,
     EVALUATION_RESOLUTION,
@@ -20,7 +19,14 @@ from ambulo.envs.vr.levels.geodesic import (
 )
 from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.planners.senses import at_rest_near_points, response_time, stick
+from ambulo.envs.vr.planners.senses import (
+    TURN_GAIN,
+    at_rest_near_points,
+    leap_to,
+    response_time,
+    senses,
+    stick,
+)
 from ambulo.envs.vr.planners.waiting import DOOR, around_doors, who_waits
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.comfort import FAST_SHARE, FAST_TURN
@@ -129,6 +135,10 @@ class Oracle:
             back = -state.yaw
             goals = np.column_stack(rotated(to_goal[:, 0], to_goal[:, 1], back))
             error = at_rest_near_points(batch, goals, velocity, error)
+        if spec.teleport > 0.0:
+            velocity = leap_to(velocity, gap, senses(batch), spec)
+        if spec.snap_turn > 0.0:
+            return stick(velocity, TURN_GAIN * error, spec)
         rate = np.clip(_TURN_GAIN * error, -0.98 * FAST_TURN, 0.98 * FAST_TURN)
         return stick(velocity, rate, spec)
 
@@ -149,10 +159,9 @@ class Oracle:
         if not close.any():
             return aim
         cos, sin = np.cos(state.yaw), np.sin(state.yaw)
-        side = np.sign(cos * delta[:, 1] - sin * delta[:, 0]) * HAND_OFFSET[1]
-        hand = np.column_stack(
-            [cos * HAND_OFFSET[0] - sin * side, sin * HAND_OFFSET[0] + cos * side]
-        )
+        ahead, left, _ = batch.spec.hand_offset
+        side = np.sign(cos * delta[:, 1] - sin * delta[:, 0]) * left
+        hand = np.column_stack([cos * ahead - sin * side, sin * ahead + cos * side])
         return np.where(close[:, None], goal[:, :2] - hand, aim)
 
     def _plan(self, batch: NavigationBatch, env: int) -> None:

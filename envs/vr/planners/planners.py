@@ -16,11 +16,9 @@ from ambulo.envs.vr.contract import BODY_RADIUS
 from ambulo.envs.vr.planners.dwa import DynamicWindow
 from ambulo.envs.vr.planners.mapper import DenseMapper, Mapper
 from ambulo.envs.vr.planners.oracle import Oracle
-from ambulo.envs.vr.planners.senses import senses, stick, uniform
+from ambulo.envs.vr.planners.senses import TURN_GAIN, senses, stick, uniform
 from ambulo.envs.vr.task.batch import NavigationBatch
 
-_TURN_GAIN = 3.0
-"""Yaw rate per radian of heading error, [1/s]."""
 _WIDE = 0.5 * np.pi
 """Heading error at which a walker stops to turn on the spot, [rad]."""
 
@@ -98,7 +96,7 @@ class StraightLine:
         error = np.arctan2(goal[:, 1], goal[:, 0])
         speed = batch.spec.max_speed * np.clip(1.0 - np.abs(error) / _WIDE, 0.0, 1.0)
         velocity = np.column_stack([speed, np.zeros_like(speed)])
-        return stick(velocity, _TURN_GAIN * error, batch.spec)
+        return stick(velocity, TURN_GAIN * error, batch.spec)
 
 
 class PotentialField:
@@ -129,7 +127,7 @@ class PotentialField:
         size = np.maximum(np.hypot(force[:, 0], force[:, 1]), 1e-6)
         velocity = force / size[:, None] * np.minimum(size, 1.0)[:, None]
         error = np.arctan2(force[:, 1], force[:, 0])
-        return stick(velocity * spec.max_speed, _TURN_GAIN * error, spec)
+        return stick(velocity * spec.max_speed, TURN_GAIN * error, spec)
 
 
 PLANNERS: dict[str, type[Planner]] = {

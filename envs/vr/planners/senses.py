@@ -7,16 +7,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
-from ambulo.envs.vr.contract import HAND_OFFSET, WorldSpec
+from ambulo.envs.vr.contract import BODY_RADIUS, WorldSpec
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.observation import rotated
 from ambulo.envs.vr.task.tasks import REACH
+from ambulo.envs.vr.world.leaps import TELEPORT_STICK
 
 _WALKER_RESPONSE = 0.5
 """Of bodies with legs and their twins, [s]: between what a walker's delay (0.27 s of speed,
 0.07 s of turning) and its delay and lag in all (0.68 s and 0.41 s) would say."""
 
-
+TURN_GAIN = 3.0
+"""Yaw rate that planners ask for per radian of heading error, [1/s]."""
+_SNAPS = 0.6
+"""Heading errors above this fraction of a snap turn are turned away."""
+_SHORTEST_LEAP = 1.02 * TELEPORT_STICK
+"""Stick of the shortest teleport."""
+_CLOSE, _AWAY = BODY_RADIUS + 0.1, 0.3
+"""Nearer things [m] are aimed away from by this much of the stick."""
 _REACHES = (0.5, np.radians(40.0))
 """Bodies with legs stop this near to a point to reach for, [m], turned to it within, [rad]."""
 _ABOVE = 0.25
@@ -55,8 +63,9 @@ def senses(batch: NavigationBatch) -> Senses:
     by_walking = (batch.task.kind == REACH) & (
         batch.config.environment.body == "capsule"
     )
-    ahead = ahead - np.where(by_walking, HAND_OFFSET[0], 0.0)
-    left = left - np.where(by_walking, np.sign(left) * HAND_OFFSET[1], 0.0)
+    hand = spec.hand_offset
+    ahead = ahead - np.where(by_walking, hand[0], 0.0)
+    left = left - np.where(by_walking, np.sign(left) * hand[1], 0.0)
     velocity = obs[:, where["camera_velocity"]]
     fan = 2.0 * np.pi * np.arange(spec.num_rays) / spec.num_rays
     return Senses(
@@ -102,15 +111,41 @@ def at_rest_near_points(
     return np.where(near, turned, error)
 
 
+def leap_to(velocity: Floats, distance: Floats, now: Senses, spec: WorldSpec) -> Floats:
+    """Velocities (N, 2) whose sticks teleport by `distance` (N,) [m], if sticks do.
+
+    Directions are those of `velocity`, but away from what the body nearly touches, which
+    would stop it at once. Where sticks walk, `velocity` is returned unchanged.
+    """
+    if spec.teleport <= 0.0:
+        return velocity
+    speed = np.maximum(np.hypot(velocity[:, 0], velocity[:, 1]), 1e-9)
+    aim = velocity / speed[:, None]
+    rows = np.arange(len(aim))
+    nearest = now.rays.argmin(axis=1)
+    angle = now.ray_angles[rows, nearest]
+    inward = np.column_stack([np.cos(angle), np.sin(angle)])
+    towards = (aim * inward).sum(axis=1)
+    close = (now.rays[rows, nearest] < _CLOSE) & (towards > -_AWAY)
+    aim -= np.where(close, towards + _AWAY, 0.0)[:, None] * inward
+    aim /= np.maximum(np.hypot(aim[:, 0], aim[:, 1]), 1e-9)[:, None]
+    length = np.clip(distance / spec.teleport, _SHORTEST_LEAP, 1.0)
+    return aim * (length * spec.max_speed)[:, None]
+
+
 def stick(velocity: Floats, yaw_rate: Floats, spec: WorldSpec) -> Floats:
     """Actions (N, 3) that ask for a head-frame velocity (N, 2) and a yaw rate (N,).
 
     Beyond the limits the velocity is shortened and the yaw rate clipped; the dead zone
-    is undone.
+    is undone. Where the stick turns in snaps, it does so once the heading error that the
+    yaw rate is made of (`TURN_GAIN`) is over half of one.
     """
     speed = np.hypot(velocity[:, 0], velocity[:, 1])
     fraction = velocity / np.maximum(speed, spec.max_speed)[:, None]
     turn = np.clip(yaw_rate / spec.max_yaw_rate, -1.0, 1.0)
+    if spec.snap_turn > 0.0:
+        far = np.abs(yaw_rate) > _SNAPS * TURN_GAIN * spec.snap_turn
+        turn = np.where(far, np.sign(yaw_rate), 0.0)
     target = np.column_stack([-fraction[:, 1], fraction[:, 0], -turn])
     full = np.abs(target) * (1.0 - spec.dead_zone) + spec.dead_zone
     return np.sign(target) * np.where(target == 0.0, 0.0, full)

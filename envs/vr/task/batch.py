@@ -17,7 +17,7 @@ from ambulo.envs.state_arrays import flattened, part_of
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.task.bank import LevelBank, Start
 from ambulo.envs.vr.task.comfort import comfort_score, smoothness
-from ambulo.envs.vr.task.episode import NavigationEpisode
+from ambulo.envs.vr.task.episode import NavigationEpisode, felt_velocity
 from ambulo.envs.vr.task.memory import Memory
 from ambulo.envs.vr.task.observation import TASKS, observation_layout, observe, rotated
 from ambulo.envs.vr.task.reward import (
@@ -193,7 +193,7 @@ class NavigationBatch:
         """
         episode, env = self.episode, self.config.environment
         old_command = self.world.state.command.copy()
-        old_velocity = self.world.state.velocity[:, :2].copy()
+        old_velocity = felt_velocity(self.world.state, self.spec).copy()
         old_rate = self.world.state.yaw_rate.copy()
         old_position = self.world.state.position.copy()
         old_yaw = self.world.state.yaw.copy()
@@ -218,9 +218,10 @@ class NavigationBatch:
         solved = self.task.solved & ~state.fell & ~fault
         fell = state.fell & ~fault
         timeout = (episode.steps >= env.max_episode_steps) & ~(solved | fell | fault)
-        speed = np.hypot(state.velocity[:, 0], state.velocity[:, 1])
+        velocity = felt_velocity(state, self.spec)
+        speed = np.hypot(velocity[:, 0], velocity[:, 1])
         comfort = comfort_score(state.yaw_rate, speed, self.spec.max_speed)
-        index = episode.feel(state, old_velocity, old_rate, self.spec.decision_dt)
+        index = episode.feel(state, old_velocity, old_rate, self.spec, velocity)
         best = np.where(switched, distance, np.minimum(episode.best, distance))
         transition = Transition(
             progress=before - distance,
@@ -232,9 +233,7 @@ class NavigationBatch:
             goals=goals,
             comfort=comfort,
             comfort_index=index,
-            smoothness=smoothness(
-                state.velocity[:, :2] - old_velocity, self.spec.decision_dt
-            ),
+            smoothness=smoothness(velocity - old_velocity, self.spec.decision_dt),
             collisions=state.collisions,
             contact_ticks=state.contact_ticks,
             people_collisions=state.people_collisions,
@@ -320,6 +319,8 @@ class NavigationBatch:
 
     def _reach_heights(self, envs: Ints) -> Floats:
         """Heights of the points that `envs` (k,) may have to reach, shape (k,), [m]."""
+        if self.config.environment.body == "capsule":
+            return np.full(len(envs), self.spec.hand_offset[2])
         low, high = self.config.environment.reach_height
         if low == high:
             return np.full(len(envs), low)
@@ -349,7 +350,8 @@ class NavigationBatch:
             distance = self.episode.distance
         whole = len(envs) == self.num_envs
         out = obs if whole else np.empty_like(obs)
-        observe(state, self.task.goal, self.episode.origin, frame, out)
+        eyes = self.spec.eye_height
+        observe(state, self.task.goal, self.episode.origin, frame, out, eyes)
         if "task" in self._slices:
             out[:, self._slices["task"]] = np.eye(len(TASKS))[self.task.kind]
         if self._memory.size:

@@ -16,6 +16,12 @@ _ANGLE = np.radians(60.0)
 """Angle over which moving aside turns into moving ahead or backwards, [rad]."""
 _MOVING = 0.5
 """Speed from which a direction of motion counts in full, [m/s]."""
+VIGNETTE_RELIEF = 0.5
+"""Fraction of the parts that are seen that a whole vignette takes away: our choice."""
+SEEN = (
+    "speed", "acceleration", "jerk", "yaw_rate", "yaw_acceleration", "sideways", "backwards",
+)  # fmt: skip
+"""Parts by the flow of the picture, which a narrow field of view has less of."""
 
 
 @dataclass(frozen=True)
@@ -114,19 +120,24 @@ def head_motion(
     )
 
 
-def discomforts(motion: HeadMotion) -> dict[str, Floats]:
-    """Each part of the index in [0, 1] by name, shape (N,); 0 is comfortable."""
+def discomforts(motion: HeadMotion, vignette: float = 0.0) -> dict[str, Floats]:
+    """Each part of the index in [0, 1] by name, shape (N,); 0 is comfortable.
+
+    `vignette` is the fraction by which the field of view is narrowed in motion.
+    """
     out = {}
     for part in fields(motion):
         span = PARTS[part.name]
         value = (getattr(motion, part.name) - span.low) / (span.high - span.low)
         out[part.name] = np.clip(value, 0.0, 1.0)
+        if part.name in SEEN:
+            out[part.name] *= 1.0 - VIGNETTE_RELIEF * vignette
     return out
 
 
-def comfort_index(motion: HeadMotion) -> Floats:
+def comfort_index(motion: HeadMotion, vignette: float = 0.0) -> Floats:
     """1 minus the weighted sum of `discomforts`, in [0, 1], shape (N,); 1 at rest."""
-    parts = discomforts(motion)
+    parts = discomforts(motion, vignette)
     total = np.zeros_like(motion.speed)
     for name, part in parts.items():
         total += PARTS[name].weight * part

@@ -9,11 +9,23 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.state_arrays import Arrays, StateArrays
+from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.task.comfort_index import comfort_index, head_motion
 from ambulo.envs.vr.world.state import WorldState
 
 _LATER = ("people_collisions", "comfort_index", "acceleration")
 """Arrays that states of earlier versions lack."""
+
+
+def felt_velocity(state: WorldState, spec: WorldSpec) -> Floats:
+    """Horizontal velocity that is seen as motion, shape (N, 2), [m/s]: no teleports.
+
+    The array is the state's own where there are none.
+    """
+    now = state.velocity[:, :2]
+    if spec.teleport <= 0.0:
+        return now
+    return np.where((state.moves > 0)[:, None], 0.0, now)
 
 
 @dataclass(frozen=True)
@@ -72,23 +84,30 @@ class NavigationEpisode(StateArrays):
         self.reward[:] += reward
 
     def feel(
-        self, state: WorldState, velocity: Floats, yaw_rate: Floats, dt: float
+        self,
+        state: WorldState,
+        velocity: Floats,
+        yaw_rate: Floats,
+        spec: WorldSpec,
+        now: Floats,
     ) -> Floats:
         """The comfort index of a step, shape (N,).
 
         Args:
             state: after the step.
-            velocity: before it, horizontal, shape (N, 2), [m/s].
+            velocity: felt before it, horizontal, shape (N, 2), [m/s].
             yaw_rate: before it, shape (N,), [rad/s].
-            dt: duration of the step, [s].
+            spec: settings of the world.
+            now: velocity felt after it (`felt_velocity`), shape (N, 2), [m/s].
         """
-        now = state.velocity[:, :2]
+        dt = spec.decision_dt
         acceleration = (now - velocity) / dt
         jerk = (acceleration - self.acceleration) / dt
         self.acceleration[:] = acceleration
         twist = (state.yaw_rate - yaw_rate) / dt
         return comfort_index(
-            head_motion(now, acceleration, jerk, state.yaw, state.yaw_rate, twist)
+            head_motion(now, acceleration, jerk, state.yaw, state.yaw_rate, twist),
+            spec.vignette,
         )
 
     def load_state_dict(self, arrays: Arrays) -> None:

@@ -107,6 +107,7 @@ def observe(
     origin: Floats,
     frame: Frame,
     out: NDArray[np.float32],
+    eye_height: float = EYE_HEIGHT,
 ) -> None:
     """Fill the published numbers of the observation.
 
@@ -116,6 +117,7 @@ def observe(
         origin: episode starts x, y, yaw, shape (N, 3).
         frame: `head` or `world`.
         out: shape (N, >= 32 + num_rays); the first columns are written.
+        eye_height: of the camera above the feet, [m].
     """
     head = frame == "head"
     rays = state.rays.shape[1]
@@ -127,7 +129,7 @@ def observe(
         x, y = rotated(x - origin[:, 0], y - origin[:, 1], -origin[:, 2])
     out[:, 0] = x
     out[:, 1] = y
-    out[:, 2] = state.position[:, 2] + EYE_HEIGHT
+    out[:, 2] = state.position[:, 2] + eye_height
     half = 0.5 * np.remainder(yaw + np.pi, 2.0 * np.pi) - 0.5 * np.pi
     out[:, 3:5] = 0.0
     out[:, 5] = np.sin(half)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Floats
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ActionError
 from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.world.leaps import leaps_of
 
 DISCRETE_ACTIONS = (
     "forward", "back", "left", "right", "turn_left", "turn_right", "idle",
@@ -32,13 +33,17 @@ class EnvMotion:
     target: Floats
     """Command after clipping and dead zone (strafe, forward, rotation), shape (N, 3)."""
     jump: Floats
-    """Discrete move (left, forward), shape (N, 2), [m]."""
+    """Discrete move or teleport (left, forward), shape (N, 2), [m]."""
     snap: Floats
     """Snap turn, counter-clockwise, shape (N,), [rad]."""
 
 
 def motion_of(
-    actions: NDArray[np.generic], spec: WorldSpec, command: Floats
+    actions: NDArray[np.generic],
+    spec: WorldSpec,
+    command: Floats,
+    *,
+    cooldown: Ints | None = None,
 ) -> EnvMotion:
     """The motion that a batch of actions asks for.
 
@@ -46,6 +51,7 @@ def motion_of(
         actions: of N envs.
         spec: settings of the world.
         command: smoothed commands of the envs now (strafe, forward, rotation), shape (N, 3).
+        cooldown: steps until the next snap and teleport, shape (N, 2); None: 0.
 
     Raises:
         ActionError: wrong shape, NaN or infinite value, or no such discrete action.
@@ -71,8 +77,9 @@ def motion_of(
     batch[:, :2] /= np.maximum(stick, 1.0)[:, None]
     if spec.facing < np.pi:
         _turn_ahead(batch, spec.facing)
+    jump, snap = leaps_of(batch, spec, cooldown)
     _limit_changes(batch, spec, command)
-    return EnvMotion(batch, np.zeros((num_envs, 2)), np.zeros(num_envs))
+    return EnvMotion(batch, jump, snap)
 
 
 def _turn_ahead(target: Floats, facing: float) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Bools, Ints
 from ambulo.envs.vr.contract import BODY_HEIGHT, WorldSpec
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.world import height_kernels
+from ambulo.envs.vr.world import height_kernels, standing_kernels
 from ambulo.envs.vr.world.actions import EnvMotion
 from ambulo.envs.vr.world.moving import MovingThings
 from ambulo.envs.vr.world.packed_solids import PackedSolids
@@ -83,9 +83,10 @@ class Climbing:
         if len(envs) == 0:
             return
         self.moving.begin(envs, slot, self._state.position)
-        height_kernels.place_on_floor(
+        standing_kernels.place_on_floor(
             envs, slot, self._state.position, self.takeoff, falling, self.carrier,
-            self._packed.arrays(), self.moving.after, self.moving.count,
+            self._packed.arrays(self._spec.body_height), self.moving.after,
+            self.moving.count,
         )  # fmt: skip
         self._read_rays(envs, slot, falling)
 
@@ -97,8 +98,10 @@ class Climbing:
         if len(envs) == 0:
             return
         state.yaw[envs] += motion.snap[envs]
-        moving, packed = self.moving, self._packed.arrays()
-        moving.advance(envs, slot, state.position, state.velocity, packed)
+        moving, packed = self.moving, self._packed.arrays(spec.body_height)
+        moving.advance(
+            envs, slot, state.position, state.velocity, self._packed.arrays()
+        )
         height_kernels.step_heights(
             engine, envs, motion.target, motion.jump, slot, state.position, state.yaw,
             state.velocity, state.yaw_rate, state.command, state.path,
@@ -107,8 +110,8 @@ class Climbing:
             state.fell, falling,
             self.takeoff, self.carrier, spec.ticks_per_decision, spec.dt,
             spec.tick_decay, spec.max_speed, spec.max_yaw_rate, spec.rearm_ticks,
-            spec.fall_depth, packed, moving.before, moving.after, moving.count,
-            moving.mates, moving.present,
+            spec.fall_depth, spec.teleport > 0.0, packed, moving.before, moving.after,
+            moving.count, moving.mates, moving.present,
         )  # fmt: skip
         moving.settle(envs, state.position)
         self._read_rays(envs, slot, falling)
@@ -122,8 +125,9 @@ class Climbing:
 
     def _read_rays(self, envs: Ints, slot: Ints, falling: Bools) -> None:
         spec, state = self._spec, self._state
-        height_kernels.read_height_rays(
+        standing_kernels.read_height_rays(
             envs, slot, state.position, state.yaw, state.rays,
             spec.rays_in_head_frame, spec.ray_length, spec.rays_see_edges, falling,
-            self._packed.arrays(), self.moving.after, self.moving.count,
+            self._packed.arrays(spec.body_height), self.moving.after,
+            self.moving.count,
         )  # fmt: skip

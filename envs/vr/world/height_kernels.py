@@ -24,10 +24,10 @@ from ambulo.envs.vr.geometry.solid_kernels import (
     support,
     within,
 )
-from ambulo.envs.vr.geometry.solid_ray_kernels import MOST_CUTS, cast_free_ways
-from ambulo.envs.vr.world.kernels import counted
+from ambulo.envs.vr.world.kernels import LEAP_EXACT, LEAP_PART, counted
 from ambulo.envs.vr.world.mover_kernels import move_between, near_movers, rows_of_mates
 from ambulo.envs.vr.world.packed_solids import solids_of
+from ambulo.envs.vr.world.standing_kernels import most_shapes
 
 _RADIUS = BODY_RADIUS
 _CLIMB = CLIMB_HEIGHT
@@ -95,65 +95,59 @@ def _floor_by_geometry(engine, i, solids, near, n, movers, x, y, highest):
 
 
 @njit(cache=True)
-def most_shapes(pack, slots):
-    """Largest number of shapes of a level in `slots`."""
-    offsets = pack[6]
-    most = 1
-    for s in slots:
-        count = 0
-        for kind in range(3):
-            count += offsets[s + 1, kind] - offsets[s, kind]
-        most = max(most, count)
-    return most
-
-
-@njit(cache=True)
-def place_on_floor(
-    envs, slot, position, takeoff, falling, carrier, pack, movers, count
+def free_leap_up(
+    engine,
+    i,
+    s,
+    solids,
+    near,
+    n,
+    movers,
+    index,
+    x,
+    y,
+    z,
+    on,
+    ux,
+    uy,
+    travel,
+    found,
+    whom,
 ):
-    """Put `envs` on the floor nearest to the heights that they have."""
-    most = most_shapes(pack, slot[envs])
-    near = np.empty(most, np.int64)
-    seen = np.full(most, -1, np.int64)
-    for e in range(envs.shape[0]):
-        i = envs[e]
-        solids = solids_of(pack, slot[i])
-        n = nearby(solids, position[i, 0], position[i, 1], 0.01, near, seen, e)
-        floor, mover = support(
-            solids, near, n, movers[i, : count[i]], position[i, 0], position[i, 1],
-            position[i, 2] + _CLIMB,
-        )  # fmt: skip
-        falling[i] = floor == -np.inf
-        carrier[i] = mover
-        if not falling[i]:
-            position[i, 2] = floor
-        takeoff[i] = position[i, 2]
+    """How far env `i` gets from (x, y, z) along the unit vector (ux, uy), along the floor.
 
-
-@njit(cache=True)
-def read_height_rays(
-    envs, slot, position, yaw, rays, head, length, edges, falling, pack, movers, count
-):
-    """Read the rays of `envs` (indices) into `rays` (N, num_rays)."""
-    most = most_shapes(pack, slot[envs])
-    near = np.empty(most, np.int64)
-    seen = np.full(most, -1, np.int64)
-    cuts = np.empty((MOST_CUTS, 7))
-    ends = np.empty(4)
-    hubs = np.empty((most + movers.shape[1], 3))
-    for e in range(envs.shape[0]):
-        i = envs[e]
-        solids = solids_of(pack, slot[i])
-        if falling[i]:
-            rays[i] = length
-            continue
-        n = nearby(solids, position[i, 0], position[i, 1], length, near, seen, e)
-        n = within(solids, near, n, position[i, 0], position[i, 1], length)
-        cast_free_ways(
-            solids, near, n, movers[i, : count[i]], position[i, 0], position[i, 1],
-            position[i, 2], yaw[i] if head else 0.0, length, edges, rays[i], cuts, ends,
-            hubs,
+    At most `travel`, [m]; then the height and the mover at its end, of which `on` is that at
+    its beginning. What obstructs a walking body stops it, and so does the end of the floor.
+    """
+    done = 0.0
+    part = LEAP_PART
+    while part > LEAP_EXACT and done < travel:
+        far = min(done + part, travel)
+        x1 = x + ux * far
+        y1 = y + uy * far
+        _, _, blocked = push_aside(
+            engine, i, s, solids, near, n, movers, index, x + ux * done, y + uy * done,
+            x1, y1, z, found, whom,
         )  # fmt: skip
+        floor = z
+        over = on
+        if not blocked:
+            floor, over = floor_below(
+                engine, i, solids, near, n, movers, x1, y1, z + _CLIMB
+            )
+            if floor > z + _TINY:
+                blocked = not has_headroom(solids, near, n, movers, x1, y1, floor)
+            elif floor < z - _CLIMB:
+                over = -1
+                floor = floor_over_seam(engine, i, solids, near, n, movers, x1, y1, z)
+                blocked = floor < z - _CLIMB
+        if blocked:
+            part *= 0.5
+        else:
+            done = far
+            z = floor
+            on = over
+    return done, z, on
 
 
 @njit(cache=True)
@@ -161,15 +155,16 @@ def step_heights(
     engine, envs, target, jump, slot, position, yaw, velocity, yaw_rate, command, path,
     contact_ticks, collisions, since_contact, people_ticks, people_collisions,
     since_person, fell, falling, takeoff, carrier,
-    ticks, dt, decay, max_speed, max_yaw_rate, rearm, fall_depth,
+    ticks, dt, decay, max_speed, max_yaw_rate, rearm, fall_depth, teleport,
     pack, before, after, used, mates, present,
 ):  # fmt: skip
-    """Advance `envs` by one step, in place; rays are read by `read_height_rays`.
+    """Advance `envs` by one step, in place; rays are read by `standing_kernels`.
 
     `target` (N, 3) is the command after clipping and dead zone, `jump` (N, 2) a discrete
-    move (left, forward) in metres. Movers go evenly from `before` to `after` (N, M, 9), of
-    which each env has `used` (N,); the last are its `mates` (N, A), of whom those earlier in
-    `envs` have moved already, and the others stand where they were.
+    move (left, forward) in metres, made at once where `teleport`. Movers go evenly from
+    `before` to `after` (N, M, 9), of which each env has `used` (N,); the last are its `mates`
+    (N, A), of whom those earlier in `envs` have moved already, and the others stand where
+    they were.
     """
     most = most_shapes(pack, slot[envs])
     near = np.empty(most, np.int64)
@@ -210,6 +205,27 @@ def step_heights(
                 on = k
         move_between(start, end, m, 0.0, now)
         walked = 0.0
+        jump_left = jump[i, 0] / (ticks * dt)
+        jump_ahead = jump[i, 1] / (ticks * dt)
+        if teleport:
+            jump_left = 0.0
+            jump_ahead = 0.0
+        leaps = teleport and travel > 0.0 and not falling[i]
+        leap_x = x
+        leap_y = y
+        if leaps:
+            cos = math.cos(yaw[i])
+            sin = math.sin(yaw[i])
+            ux = (cos * jump[i, 1] - sin * jump[i, 0]) / travel
+            uy = (sin * jump[i, 1] + cos * jump[i, 0]) / travel
+            walked, z, on = free_leap_up(
+                engine, i, slot[i], solids, near, n, now, index, x, y, z, on,
+                ux, uy, travel, found, whom,
+            )  # fmt: skip
+            x += ux * walked
+            y += uy * walked
+            leap_x = x - leap_x
+            leap_y = y - leap_y
         touches = 0
         events = 0
         people = 0
@@ -238,8 +254,8 @@ def step_heights(
                 x += vx * dt
                 y += vy * dt
             else:
-                left = -command[i, 0] * max_speed + jump[i, 0] / (ticks * dt)
-                ahead = command[i, 1] * max_speed + jump[i, 1] / (ticks * dt)
+                left = -command[i, 0] * max_speed + jump_left
+                ahead = command[i, 1] * max_speed + jump_ahead
                 cos = math.cos(yaw[i])
                 sin = math.sin(yaw[i])
                 x += (cos * ahead - sin * left) * dt
@@ -317,6 +333,9 @@ def step_heights(
             people_events += counted(person, since_person, i, rearm)
             if z < takeoff[i] - fall_depth:
                 fell[i] = True
+        if leaps:
+            vx = leap_x / (ticks * dt)
+            vy = leap_y / (ticks * dt)
         carrier[i] = index[on] if on >= 0 else -1
         position[i, 0] = x
         position[i, 1] = y

@@ -15,6 +15,7 @@ from ambulo.envs.vr.world import kernels
 from ambulo.envs.vr.world.actions import motion_of
 from ambulo.envs.vr.world.base import BaseWorld
 from ambulo.envs.vr.world.climbing import Climbing
+from ambulo.envs.vr.world.leaps import count_down
 from ambulo.envs.vr.world.moving import MovingThings
 from ambulo.envs.vr.world.state import WorldState
 
@@ -122,10 +123,13 @@ class KernelWorld(BaseWorld):
     def step(self, actions: NDArray[np.generic]) -> WorldState:
         """Advance every env by one environment step."""
         spec, state = self.spec, self.state
-        motion = motion_of(actions, spec, self.state.command)
+        motion = motion_of(actions, spec, state.command, cooldown=state.cooldown)
         self._check_placed()
         state.moves[:] = motion.jump.any(axis=1)
+        if spec.teleport > 0.0:
+            state.moves[self._falling] = 0
         state.snaps[:] = motion.snap != 0.0
+        count_down(state.cooldown, motion.jump, motion.snap, spec)
         self._climbing.step(motion, self._slot, self._falling, self._height_engine())
         kernels.step_envs(
             self._engine(), self._flat, motion.target, motion.jump, motion.snap,
@@ -134,7 +138,8 @@ class KernelWorld(BaseWorld):
             state.since_contact, state.fell, self._falling, spec.ticks_per_decision,
             spec.dt, spec.tick_decay, spec.max_speed, spec.max_yaw_rate,
             spec.rearm_ticks, spec.fall_depth, spec.rays_in_head_frame,
-            spec.ray_length, spec.rays_see_edges, self._packed.arrays(),
+            spec.ray_length, spec.rays_see_edges, spec.teleport > 0.0,
+            self._packed.arrays(),
         )  # fmt: skip
         return state
 

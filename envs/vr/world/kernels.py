@@ -24,6 +24,10 @@ from ambulo.envs.vr.geometry.prism_kernels import (
     slide,
 )
 
+LEAP_PART = 0.05
+"""Longest part of a teleport at whose end obstacles and floor are looked for, [m]."""
+LEAP_EXACT = 1e-3
+"""A teleport ends at most this far before what stops it, [m]."""
 _RADIUS = BODY_RADIUS
 _GRAVITY = GRAVITY
 
@@ -116,16 +120,43 @@ def read_rays(engine, envs, slot, position, yaw, rays, head, length, edges, leve
 
 
 @njit(cache=True)
+def free_leap(
+    engine, i, x, y, ux, uy, travel, boxes, n_boxes, cylinders, n_cylinders,
+    index, nb, nc, found, bounds, holes, n_holes,
+):  # fmt: skip
+    """How far env `i` gets from (x, y) along the unit vector (ux, uy), at most `travel`, [m].
+
+    What obstructs a walking body stops it, and so does the end of the floor.
+    """
+    done = 0.0
+    part = LEAP_PART
+    while part > LEAP_EXACT and done < travel:
+        far = min(done + part, travel)
+        x1 = x + ux * far
+        y1 = y + uy * far
+        _, _, touched = push_out(
+            engine, i, x + ux * done, y + uy * done, x1, y1, boxes, n_boxes,
+            cylinders, n_cylinders, index, nb, nc, found,
+        )  # fmt: skip
+        if touched or not on_floor(x1, y1, bounds, holes, n_holes):
+            part *= 0.5
+        else:
+            done = far
+    return done
+
+
+@njit(cache=True)
 def step_envs(
     engine, envs, target, jump, snap, slot, position, yaw, velocity, yaw_rate, command,
     rays, path, contact_ticks, collisions, since_contact, fell, falling,
     ticks, dt, decay, max_speed, max_yaw_rate, rearm, fall_depth,
-    head, length, edges, levels,
+    head, length, edges, teleport, levels,
 ):  # fmt: skip
     """Advance `envs` (indices) by one step, in place (docs/vr_world.md, section "Tick").
 
     `target` (N, 3) is the command after clipping and dead zone, `jump` (N, 2) a
-    discrete move (left, forward) in metres and `snap` (N,) a snap turn in radians.
+    discrete move (left, forward) in metres, made at once where `teleport`, and `snap` (N,)
+    a snap turn in radians.
     """
     boxes, cylinders, holes, bounds, counts = levels
     index = np.empty(boxes.shape[1] + cylinders.shape[1], np.int64)
@@ -145,6 +176,27 @@ def step_envs(
         )
         yaw[i] += snap[i]
         walked = 0.0
+        jump_left = jump[i, 0] / (ticks * dt)
+        jump_ahead = jump[i, 1] / (ticks * dt)
+        if teleport:
+            jump_left = 0.0
+            jump_ahead = 0.0
+        leaps = teleport and travel > 0.0 and not falling[i]
+        leap_x = x
+        leap_y = y
+        if leaps:
+            cos = math.cos(yaw[i])
+            sin = math.sin(yaw[i])
+            walked = free_leap(
+                engine, i, x, y, (cos * jump[i, 1] - sin * jump[i, 0]) / travel,
+                (sin * jump[i, 1] + cos * jump[i, 0]) / travel, travel,
+                boxes[s], counts[s, 0], cylinders[s], counts[s, 1], index, nb, nc,
+                found, bounds[s], holes[s], counts[s, 2],
+            )  # fmt: skip
+            x += (cos * jump[i, 1] - sin * jump[i, 0]) / travel * walked
+            y += (sin * jump[i, 1] + cos * jump[i, 0]) / travel * walked
+            leap_x = x - leap_x
+            leap_y = y - leap_y
         touches = 0
         events = 0
         rate = 0.0
@@ -162,8 +214,8 @@ def step_envs(
                 y += vy * dt
                 z += vz * dt
             else:
-                left = -command[i, 0] * max_speed + jump[i, 0] / (ticks * dt)
-                ahead = command[i, 1] * max_speed + jump[i, 1] / (ticks * dt)
+                left = -command[i, 0] * max_speed + jump_left
+                ahead = command[i, 1] * max_speed + jump_ahead
                 cos = math.cos(yaw[i])
                 sin = math.sin(yaw[i])
                 x += (cos * ahead - sin * left) * dt
@@ -181,6 +233,9 @@ def step_envs(
             events += counted(touched, since_contact, i, rearm)
             if z < -fall_depth:
                 fell[i] = True
+        if leaps:
+            vx = leap_x / (ticks * dt)
+            vy = leap_y / (ticks * dt)
         position[i, 0] = x
         position[i, 1] = y
         position[i, 2] = z

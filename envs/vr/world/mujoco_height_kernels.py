@@ -16,7 +16,6 @@ from numba.extending import overload
 
 from ambulo.envs.vr.contract import (
     BODY_RADIUS,
-    CAPSULE_HIGH,
     CAPSULE_LOW,
     SLIDE_ITERATIONS,
     STEEPEST_FLOOR,
@@ -33,7 +32,9 @@ from ambulo.envs.vr.world import mujoco_kernels  # noqa: F401 - links the librar
 from ambulo.envs.vr.world.height_kernels import floor_below, push_aside
 
 _R = BODY_RADIUS
-_MIDDLE = 0.5 * (CAPSULE_LOW + CAPSULE_HIGH)
+_LOW = CAPSULE_LOW
+_DIAGONAL = BODY_RADIUS * math.sqrt(0.5)
+"""From the upper end of the capsule's axis to the top of the body, [m]."""
 _FLOOR = STEEPEST_FLOOR
 _PASSES = SLIDE_ITERATIONS
 _TOUCH = TOUCH_DEPTH
@@ -112,7 +113,7 @@ def mujoco_overlaps(engine, solids, near, n, movers, index, x, y, z, found, whom
     """
     work[6] = x
     work[7] = y
-    work[8] = z + _MIDDLE
+    work[8] = z + 0.5 * (_LOW + (solids[3][5] - _DIAGONAL))
     player = engine[_PLAYER]
     _mju_copy(engine[_PLACES] + _PLACE * player, work.ctypes.data + 48, 3)
     flat = solids[0].shape[0] + solids[1].shape[0]

@@ -41,15 +41,17 @@ class HeightScene:
     """Number of geoms that stand still, which come first."""
 
     @classmethod
-    def of(cls, level: Level) -> HeightScene:
+    def of(cls, level: Level, tall: float = BODY_HEIGHT) -> HeightScene:
         """The scene of `level`; shape k of its `Solids` is geom k, then comes what moves.
+
+        The player is `tall`, [m].
 
         Things that move come as in the rows of `MovingThings`.
 
         Raises:
             LevelError: too many shapes.
         """
-        spec, still = _spec(level)
+        spec, still = _spec(level, tall)
         model = spec.compile()
         data = mujoco.MjData(model)
         mujoco.mj_forward(model, data)
@@ -76,7 +78,7 @@ class HeightScene:
         )
 
 
-def _spec(level: Level) -> tuple[mujoco.MjSpec, int]:
+def _spec(level: Level, tall: float) -> tuple[mujoco.MjSpec, int]:
     """The scene of `level`, and the number of its geoms that stand still."""
     solids = Solids.of(level)
     count = len(solids.prisms) + len(solids.drums) + len(solids.triangles)
@@ -107,7 +109,7 @@ def _spec(level: Level) -> tuple[mujoco.MjSpec, int]:
     body = world.add_body()
     body.add_geom(
         type=kinds.mjGEOM_CAPSULE,
-        size=[BODY_RADIUS, (CAPSULE_HIGH - CAPSULE_LOW) / 2, 0.0],
+        size=[BODY_RADIUS, (tall - BODY_HEIGHT + CAPSULE_HIGH - CAPSULE_LOW) / 2, 0.0],
     )
     return spec, count
 

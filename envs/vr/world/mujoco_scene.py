@@ -11,7 +11,12 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from ambulo.envs.vr.contract import BODY_HEIGHT, BODY_RADIUS, HAND_OFFSET
+from ambulo.envs.vr.contract import (
+    BODY_HEIGHT,
+    BODY_RADIUS,
+    EYE_HEIGHT,
+    HAND_OFFSET,
+)
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.looks import height_range
 from ambulo.envs.vr.world.level_geoms import (
@@ -89,10 +94,12 @@ def render_model(
     height: int,
     goal_radius: float = 1.0,
     character: mujoco.MjSpec | None = None,
+    eye_height: float = EYE_HEIGHT,
 ) -> mujoco.MjModel:
     """The level as one sees it, for frames of `width` x `height` pixels.
 
-    Mocap bodies: `player` (origin at the XR origin) and `goal`. With the model of a
+    Mocap bodies: `player` (origin at the XR origin), whose eyes are at `eye_height` [m],
+    and `goal`. With the model of a
     `character`, qpos is its, and there is no player.
     """
     spec = mujoco.MjSpec() if character is None else character
@@ -113,7 +120,7 @@ def render_model(
     spec.stat.extent = max(*sides.tolist(), (high + BEAM - low) / 2)
     _add_looks(spec)
     if character is None:
-        _add_player(spec.worldbody)
+        _add_player(spec.worldbody, eye_height / EYE_HEIGHT)
     else:
         spec.delete(spec.geom("floor"))
         for geom in spec.geoms:
@@ -163,18 +170,21 @@ SKIN = [0.22, 0.38, 0.80, 1.0]
 """Colour of players and bodies."""
 
 
-def _add_player(world: mujoco.MjsBody) -> None:
+def _add_player(world: mujoco.MjsBody, scale: float) -> None:
+    """A body whose height is `scale` times the usual one."""
     player = world.add_body(name=PLAYER, mocap=True)
-    shoulder = BODY_HEIGHT - 2 * _HEAD_RADIUS
+    tall = BODY_HEIGHT * scale
+    shoulder = tall - 2 * _HEAD_RADIUS
+    straight = max(shoulder / 2 - BODY_RADIUS, 0.01)
     add_visual(
-        player, "CAPSULE", [BODY_RADIUS, shoulder / 2 - BODY_RADIUS, 0],
+        player, "CAPSULE", [BODY_RADIUS, straight, 0],
         [0, 0, shoulder / 2], SKIN,
     )  # fmt: skip
-    head = [0, 0, BODY_HEIGHT - _HEAD_RADIUS]
+    head = [0, 0, tall - _HEAD_RADIUS]
     add_visual(player, "SPHERE", [_HEAD_RADIUS, 0, 0], head, [0.93, 0.78, 0.66, 1.0])
     visor = [_HEAD_RADIUS * 0.8, 0, head[2]]
     add_visual(player, "BOX", [0.05, 0.1, 0.05], visor, [0.1, 0.1, 0.12, 1.0])
-    ahead, left, up = HAND_OFFSET
+    ahead, left, up = (scale * offset for offset in HAND_OFFSET)
     for side in (left, -left):
         add_visual(
             player, "SPHERE", [_HAND_RADIUS, 0, 0], [ahead, side, up],

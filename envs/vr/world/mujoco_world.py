@@ -136,7 +136,10 @@ class MujocoWorld(KernelWorld):
             if slot not in self._levels:
                 raise AmbuloError(f"slot {slot} holds no level: call set_levels first")
             level = self._levels[slot]
-            scene = HeightScene.of(level) if level.heights else self._flat_scene(level)
+            if level.heights:
+                scene = HeightScene.of(level, self.spec.body_height)
+            else:
+                scene = self._flat_scene(level)
         self._cache[slot] = scene
         while len(self._cache) > self._cache_size:
             self._cache.popitem(last=False)

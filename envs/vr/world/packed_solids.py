@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ambulo.envs.vr.contract import BODY_HEIGHT
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.solids import Solids
 
@@ -24,7 +25,7 @@ class PackedSolids:
         """No slots; with `every`, also flat levels have their shapes."""
         self._every = every
         self._slots: list[Solids] = []
-        self._arrays: tuple[NDArray[np.generic], ...] | None = None
+        self._arrays: dict[float, tuple[NDArray[np.generic], ...]] = {}
 
     def set(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
         """Hold the shapes of `levels[i]` in slot `slots[i]`."""
@@ -33,11 +34,14 @@ class PackedSolids:
             self._slots[slot] = (
                 Solids.of(level) if level.heights or self._every else _NOTHING
             )
-        self._arrays = None
+        self._arrays.clear()
 
-    def arrays(self) -> tuple[NDArray[np.generic], ...]:
-        """prisms, drums, triangles, grids, first, items, offsets of each slot (S + 1, 5)."""
-        if self._arrays is None:
+    def arrays(self, tall: float = BODY_HEIGHT) -> tuple[NDArray[np.generic], ...]:
+        """prisms, drums, triangles, grids, first, items, offsets of each slot (S + 1, 5).
+
+        They are for bodies of height `tall`, [m], the last number of each grid.
+        """
+        if tall not in self._arrays:
             parts = [
                 (s.prisms, s.drums, s.triangles, s.first, s.items) for s in self._slots
             ]
@@ -46,9 +50,10 @@ class PackedSolids:
             prisms, drums, triangles, first, items = (
                 np.concatenate(kind) for kind in zip(*parts, strict=True)
             )
-            grids = np.array([s.grid for s in self._slots])
-            self._arrays = prisms, drums, triangles, grids, first, items, offsets
-        return self._arrays
+            grids = np.array([np.append(s.grid, tall) for s in self._slots])
+            packed = prisms, drums, triangles, grids, first, items, offsets
+            self._arrays[tall] = packed
+        return self._arrays[tall]
 
 
 @njit(cache=True)

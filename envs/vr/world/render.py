@@ -29,7 +29,7 @@ from ambulo.configs.closing import Closing
 from ambulo.configs.errors import RenderError
 from ambulo.envs.characters.registry import SPECS, load_character
 from ambulo.envs.locomotion.foot_lines import foot_lines
-from ambulo.envs.vr.contract import BODY_HEIGHT
+from ambulo.envs.vr.contract import BODY_HEIGHT, EYE_HEIGHT
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.looks import height_range
 from ambulo.envs.vr.world.cameras import CameraPose, chase_path
@@ -165,10 +165,12 @@ class EpisodeRenderer(Closing):
         *,
         goal_radius: float = 1.0,
         character: str | None = None,
+        eye_height: float = EYE_HEIGHT,
     ) -> None:
         """Frames of `width` x `height` pixels with a disc of `goal_radius` [m].
 
-        `character`: name of the body that is drawn instead of the capsule.
+        `character`: name of the body that is drawn instead of the capsule, whose eyes are
+        at `eye_height` [m].
 
         Raises:
             RenderError: no OpenGL on this machine.
@@ -178,7 +180,7 @@ class EpisodeRenderer(Closing):
         self.width, self.height = width, height
         spec = None if character is None else SPECS[character]()
         self._feet = [] if character is None else foot_lines(load_character(character))
-        self._model = render_model(level, width, height, goal_radius, spec)
+        self._model = render_model(level, width, height, goal_radius, spec, eye_height)
         self._data = mujoco.MjData(self._model)
         self._goal = int(self._model.body("goal").mocapid[0])
         self._player: int | None = None

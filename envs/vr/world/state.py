@@ -51,9 +51,11 @@ class WorldState:
     since_person: Ints
     """Ticks since the last contact with a person, as `since_contact`, shape (N,)."""
     moves: Ints
-    """Discrete moves made in this step (0 or 1), shape (N,)."""
+    """Discrete moves or teleports made in this step (0 or 1), shape (N,)."""
     snaps: Ints
     """Snap turns made in this step (0 or 1), shape (N,)."""
+    cooldown: Ints
+    """Steps until the next snap turn and teleport may be made, shape (N, 2)."""
     fell: Bools
     """Deeper than `fall_depth` below the floor, shape (N,)."""
     fault: Bools
@@ -63,9 +65,15 @@ class WorldState:
     """Left and right hand from the XR origin: ahead, left, up, shape (N, 2, 3), [m]."""
 
     @classmethod
-    def zeros(cls, num_envs: int, num_rays: int) -> WorldState:
-        """A state of `num_envs` envs at the origin."""
+    def zeros(
+        cls,
+        num_envs: int,
+        num_rays: int,
+        hand: tuple[float, float, float] = HAND_OFFSET,
+    ) -> WorldState:
+        """A state of `num_envs` envs at the origin whose left hands are at `hand`."""
         n = num_envs
+        ahead, left, up = hand
         return cls(
             position=np.zeros((n, 3)),
             yaw=np.zeros(n),
@@ -82,9 +90,10 @@ class WorldState:
             since_person=np.full(n, 1 << 30, np.int64),
             moves=np.zeros(n, np.int64),
             snaps=np.zeros(n, np.int64),
+            cooldown=np.zeros((n, 2), np.int64),
             fell=np.zeros(n, np.bool_),
             fault=np.zeros(n, np.bool_),
-            hands=np.tile(HANDS, (n, 1, 1)),
+            hands=np.tile([[ahead, left, up], [ahead, -left, up]], (n, 1, 1)),
         )
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:

@@ -22,10 +22,26 @@ const KEYS: PackedStringArray = [
 	"max_acceleration",
 	"max_yaw_acceleration",
 	"facing",
+	"snap_turn",
+	"snap_delay",
+	"teleport",
+	"teleport_delay",
+	"vignette",
+	"eye_height",
 ]
 
-## Those of [constant KEYS] that files of earlier versions lack; absent ones limit nothing.
-const LATER: PackedStringArray = ["max_acceleration", "max_yaw_acceleration", "facing"]
+## Those of [constant KEYS] that files of earlier versions lack; absent ones change nothing.
+const LATER: PackedStringArray = [
+	"max_acceleration",
+	"max_yaw_acceleration",
+	"facing",
+	"snap_turn",
+	"snap_delay",
+	"teleport",
+	"teleport_delay",
+	"vignette",
+	"eye_height",
+]
 
 ## Physics ticks per action.
 var ticks_per_decision := 9
@@ -63,6 +79,18 @@ var max_acceleration := 0.0
 var max_yaw_acceleration := 0.0
 ## Largest angle between the stick and straight ahead, [rad].
 var facing := PI
+## Turn at once by the rotation stick, [rad]; 0: it turns smoothly.
+var snap_turn := 0.0
+## Least time from one such turn to the next, [s].
+var snap_delay := 0.3
+## Move at once by the full stick, [m]; 0: it walks.
+var teleport := 0.0
+## Least time from one teleport to the next, [s].
+var teleport_delay := 0.5
+## Share by which the field of view is narrowed in motion, see [AmbuloVignette].
+var vignette := 0.0
+## Height of the camera above the XR origin, [m]; the body scales with it.
+var eye_height := AmbuloContract.EYE_HEIGHT
 
 
 ## Time between two decisions, [s].
@@ -78,6 +106,21 @@ func tick_decay() -> float:
 ## Whether commands are limited, see [method AmbuloActions.limit].
 func has_limits() -> bool:
 	return facing < PI or max_acceleration > 0.0 or max_yaw_acceleration > 0.0
+
+
+## Whether sticks turn or move the body at once, see [method AmbuloActions.leap].
+func has_leaps() -> bool:
+	return snap_turn > 0.0 or teleport > 0.0
+
+
+## Decisions from one thing to the next with this delay [s], at least 1.
+func steps_of(seconds: float) -> int:
+	return maxi(1, ceili(seconds / decision_dt() - 1e-9))
+
+
+## How tall the body is, of the usual one.
+func body_scale() -> float:
+	return eye_height / AmbuloContract.EYE_HEIGHT
 
 
 ## The settings as plain JSON data.
@@ -115,8 +158,16 @@ func _read(checks: AmbuloChecks, key: String, value: Variant) -> void:
 			set(key, checks.number(value, key, 1e-6, 1e3))
 		"max_acceleration", "max_yaw_acceleration":
 			set(key, checks.number(value, key, 0.0, 1e4))
-		"facing":
-			facing = checks.number(value, key, 0.0, PI)
+		"facing", "snap_turn":
+			set(key, checks.number(value, key, 0.0, PI))
+		"snap_delay", "teleport_delay":
+			set(key, checks.number(value, key, 1e-6, 60.0))
+		"teleport":
+			teleport = checks.number(value, key, 0.0, 20.0)
+		"vignette":
+			vignette = checks.number(value, key, 0.0, 1.0)
+		"eye_height":
+			eye_height = checks.number(value, key, 0.6, 2.2)
 		"smoothing", "dead_zone":
 			set(key, checks.number(value, key, 0.0, 1.0 - 1e-9))
 		"num_rays":

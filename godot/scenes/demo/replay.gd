@@ -159,6 +159,7 @@ func _read_job(data: Variant) -> String:
 	if _with_character() and not _character.load_character(AmbuloBodyApi.CHARACTER):
 		return _character.error
 	_world.configure(1, spec)
+	_rig.eye_height = spec.eye_height
 	_world.set_levels([0], [_level])
 	return checks.problem
 

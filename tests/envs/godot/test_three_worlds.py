@@ -146,3 +146,85 @@ def test_limits_of_the_action_model_are_those_of_the_compiled_world(make) -> Non
         action = rng.uniform(-1.0, 1.0, (1, 3))
         commands = [world.step(action).command.copy() for world in worlds]
         np.testing.assert_allclose(commands[1], commands[0], atol=1e-9)
+
+
+FAST = WorldSpec(snap_turn=0.5, teleport=3.0, teleport_delay=0.2)
+
+
+def test_snaps_and_teleports_are_those_of_the_compiled_world(make) -> None:
+    levels = [sample_level(seed, moving=seed % 2 == 1) for seed in range(16)]
+    worlds = [_begin(KernelWorld(16, FAST), levels), _begin(make(16, FAST), levels)]
+    rng = np.random.default_rng(7)
+    counts = np.zeros((2, 2))
+    for _ in range(STEPS // 2):
+        action = rng.uniform(-1.0, 1.0, (16, 3))
+        for k, world in enumerate(worlds):
+            state = world.step(action)
+            counts[k] += state.moves.sum(), state.snaps.sum()
+        first, second = (world.state for world in worlds)
+        np.testing.assert_array_equal(first.cooldown, second.cooldown)
+        np.testing.assert_allclose(first.yaw, second.yaw, atol=1e-9)
+    assert counts[0].min() > 100
+    np.testing.assert_allclose(counts[1], counts[0], atol=2.0)
+    apart = np.linalg.norm(first.position - second.position, axis=1)
+    assert np.sum(apart <= 0.05) >= 14
+
+
+def test_teleports_end_at_walls_and_pits_alike(make) -> None:
+    level = parse_level(
+        {
+            "name": "walls",
+            "bounds": [-6, -6, 6, 6],
+            "holes": [[-4, -1, -2, 1]],
+            "boxes": [{"center": [3, 0, 1], "half_size": [0.1, 2, 1], "yaw": 0.3}],
+            "cylinders": [{"center": [0, 3], "radius": 0.4, "height": 2}],
+        },
+        "x",
+    )
+    spec = WorldSpec(teleport=5.0, teleport_delay=0.1)
+    poses = np.column_stack([np.zeros((8, 2)), np.arange(8) * np.pi / 4])
+    worlds = [
+        _begin(world, [level] * 8, poses)
+        for world in (KernelWorld(8, spec), make(8, spec))
+    ]
+    for world in worlds:
+        state = world.step(np.tile([0.0, 1.0, 0.0], (8, 1)))
+        assert not state.collisions.any()
+    first, second = (world.state for world in worlds)
+    np.testing.assert_allclose(first.position, second.position, atol=3e-3)
+    np.testing.assert_allclose(first.velocity, second.velocity, atol=0.03)
+    assert first.position[4, 0] == pytest.approx(-2.0, abs=2e-3)  # before the pit
+    assert first.position[2, 1] == pytest.approx(2.35, abs=2e-3)  # before the cylinder
+    np.testing.assert_allclose(first.path, np.linalg.norm(first.position, axis=1))
+    for world in worlds:  # it stands where it came to
+        state = world.step(np.zeros((8, 3)))
+        np.testing.assert_allclose(state.velocity, 0.0, atol=1e-3)
+
+
+BEAM = {
+    "name": "beam",
+    "bounds": [-4, -4, 4, 4],
+    "heights": True,
+    "boxes": [{"center": [2, 0, 1.5], "half_size": [0.2, 2, 0.1]}],
+}
+
+
+@pytest.mark.parametrize(
+    ("eyes", "passes"), [(1.05, True), (1.2, True), (1.6, False), (1.75, False)]
+)
+def test_low_beams_stop_bodies_by_their_height(make, eyes: float, passes: bool) -> None:
+    spec = WorldSpec(eye_height=eyes)
+    level = parse_level(BEAM, "x")
+    for world in (
+        _begin(KernelWorld(1, spec), [level]),
+        _begin(make(1, spec), [level]),
+    ):
+        assert (world.state.rays[0, 0] > 3.0) == passes
+        for _ in range(20):
+            state = world.step(np.array([[0.0, 1.0, 0.0]]))
+        assert (state.position[0, 0] > 3.0) == passes
+        assert (state.contact_ticks[0] == 0) == passes
+        scale = eyes / 1.6
+        np.testing.assert_allclose(
+            state.hands[0, 0], np.array([0.35, 0.22, 1.1]) * scale
+        )

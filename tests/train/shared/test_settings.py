@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from ambulo.common.setting_flags import with_overrides
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.vr import NavigationConfig
-from ambulo.train.shared.settings import check_resumable, with_overrides
+from ambulo.train.shared.settings import check_resumable
 from ambulo.train.vr.command import COMMAND
 
 

@@ -5,7 +5,8 @@ extends RefCounted
 ## It is the steering of docs/vr_world.md: dead zone, stick circle and smoothing per
 ## physics tick. [AmbuloWorld] has it built in; use this one with
 ## [method AmbuloPolicyNode.act_in_scene]: [method aim] at each decision, then at each tick
-## [method tick], and move the body by [method velocity] and [member yaw_rate].
+## [method tick], and move the body by [method velocity] and [member yaw_rate]. Where the spec has
+## teleports, sweep it by [method leap] after [method aim], too, as far as it comes.
 
 ## How fast the body turns about +Y, [rad/s].
 var yaw_rate := 0.0
@@ -14,6 +15,8 @@ var _spec: AmbuloSpec
 var _target: PackedFloat64Array = [0.0, 0.0, 0.0]
 var _command: PackedFloat64Array = [0.0, 0.0, 0.0]
 var _jump: PackedFloat64Array = [0.0, 0.0, 0.0]
+var _leap: PackedFloat64Array = [0.0, 0.0, 0.0]
+var _waits: PackedFloat64Array = [0.0, 0.0]
 
 
 ## The steering of [param spec], such as that of the policy's [AmbuloPolicyFile].
@@ -22,15 +25,25 @@ func _init(spec: AmbuloSpec) -> void:
 
 
 ## Take the action of a new decision. Returns the angle [rad] about +Y that the body must
-## turn by at once; only discrete turns do.
+## turn by at once; only discrete turns and snap turns do.
 func aim(action: PackedFloat64Array) -> float:
 	if _spec.discrete:
 		_jump = AmbuloActions.jump(int(action[0]), _spec)
 		return _jump[2]
 	_target = AmbuloActions.target(action[0], action[1], action[2], _spec.dead_zone)
+	_leap.fill(0.0)
+	if _spec.has_leaps():
+		AmbuloActions.turn_ahead(_target, 0, _spec)
+		_leap = AmbuloActions.leap(_target, 0, _spec, _waits, 0)
 	if _spec.has_limits():
 		AmbuloActions.limit(_target, 0, _spec, _command, 0)
-	return 0.0
+	return _leap[2]
+
+
+## Where a teleport of this decision takes a body with heading [param yaw] (after its turn), in
+## Godot's axes, [m]; zero: there is none.
+func leap(yaw: float) -> Vector3:
+	return _in_godot(_leap[1], _leap[0], yaw)
 
 
 ## Go on by one physics tick.
@@ -45,6 +58,10 @@ func tick() -> void:
 func velocity(yaw: float) -> Vector3:
 	var left := _jump[0] / _spec.decision_dt() - _command[0] * _spec.max_speed
 	var ahead := _jump[1] / _spec.decision_dt() + _command[1] * _spec.max_speed
+	return _in_godot(ahead, left, yaw)
+
+
+static func _in_godot(ahead: float, left: float, yaw: float) -> Vector3:
 	var c := cos(yaw)
 	var s := sin(yaw)
 	return AmbuloAxes.to_godot(c * ahead - s * left, s * ahead + c * left, 0.0)

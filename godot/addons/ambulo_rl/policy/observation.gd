@@ -48,14 +48,15 @@ static func layout(num_rays: int, has_task_id: bool, memory: String) -> Dictiona
 ## [param row] is a state row, [param goal] the goal in the world (x, y, z) and
 ## [param origin] the pose at the start of the episode (x, y, yaw). [param head] turns
 ## vectors into the frame of the head and the pose into that of the start; otherwise all
-## is in world axes.
+## is in world axes. The camera is at [param eye_height] [m], and the hands as that has it.
 static func write(
 	row: PackedFloat64Array,
 	goal: PackedFloat64Array,
 	origin: PackedFloat64Array,
 	num_rays: int,
 	head: bool,
-	out: PackedFloat32Array
+	out: PackedFloat32Array,
+	eye_height := AmbuloContract.EYE_HEIGHT
 ) -> void:
 	var x := row[0]
 	var y := row[1]
@@ -78,7 +79,7 @@ static func write(
 		yaw -= origin[2]
 	out[0] = x
 	out[1] = y
-	out[2] = row[2] + AmbuloContract.EYE_HEIGHT
+	out[2] = row[2] + eye_height
 	var half := 0.5 * fposmod(yaw + PI, TAU) - 0.5 * PI
 	out[3] = 0.0
 	out[4] = 0.0
@@ -96,13 +97,15 @@ static func write(
 	for ray in num_rays:
 		out[13 + ray] = row[AmbuloWorld.RAYS + ray]
 	var at := 13 + num_rays
+	var scale := eye_height / AmbuloContract.EYE_HEIGHT
+	var ahead := AmbuloContract.HAND_FORWARD * scale
 	for side in 2:
-		var left := AmbuloContract.HAND_LEFT if side == 0 else -AmbuloContract.HAND_LEFT
-		var hand_x := cos_hand * AmbuloContract.HAND_FORWARD - sin_hand * left
-		var hand_y := sin_hand * AmbuloContract.HAND_FORWARD + cos_hand * left
+		var left := (AmbuloContract.HAND_LEFT if side == 0 else -AmbuloContract.HAND_LEFT) * scale
+		var hand_x := cos_hand * ahead - sin_hand * left
+		var hand_y := sin_hand * ahead + cos_hand * left
 		out[at] = hand_x
 		out[at + 1] = hand_y
-		out[at + 2] = AmbuloContract.HAND_UP
+		out[at + 2] = AmbuloContract.HAND_UP * scale
 		out[at + 6] = vx - rate * hand_y
 		out[at + 7] = vy + rate * hand_x
 		out[at + 8] = row[AmbuloWorld.VELOCITY + 2]

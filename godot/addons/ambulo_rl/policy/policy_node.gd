@@ -12,8 +12,18 @@ extends Node
 const _MUST_EQUAL: PackedStringArray = [
 	"num_rays", "ray_length", "rays_see_edges", "rays_in_head_frame", "discrete"
 ]
-const _STICK: PackedStringArray = ["max_speed", "max_yaw_rate", "smoothing", "dead_zone"]
-const _STEPS: PackedStringArray = ["turn_angle", "move_distance"]
+const _STICK: PackedStringArray = [
+	"max_speed",
+	"max_yaw_rate",
+	"smoothing",
+	"dead_zone",
+	"snap_turn",
+	"snap_delay",
+	"teleport",
+	"teleport_delay",
+	"eye_height",
+]
+const _STEPS: PackedStringArray = ["turn_angle", "move_distance", "eye_height"]
 
 ## File of the policy.
 @export_file("*.ambulo") var policy_path := ""
@@ -86,7 +96,9 @@ func reset(agent: int) -> void:
 func act(world: AmbuloWorld, agent: int, goal: Vector2) -> PackedFloat64Array:
 	if not _can_act() or not _has_place(world, agent):
 		return PackedFloat64Array()
-	var height := AmbuloContract.HAND_UP if AmbuloObservation.TASKS[task] == "reach" else 0.0
+	var height := 0.0
+	if AmbuloObservation.TASKS[task] == "reach":
+		height = AmbuloContract.HAND_UP * file.spec.body_scale()
 	var row := world.state_rows(PackedInt64Array([agent]))
 	return act_on_row(agent, row, PackedFloat64Array([goal.x, goal.y, height]))
 
@@ -156,7 +168,8 @@ func observe(agent: int, row: PackedFloat64Array, goal: PackedFloat64Array) -> P
 	var player := _players[agent]
 	var head := file.frame == "head"
 	var out := _observation
-	AmbuloObservation.write(row, goal, player.origin, file.num_rays, head, out)
+	var eyes := file.spec.eye_height
+	AmbuloObservation.write(row, goal, player.origin, file.num_rays, head, out, eyes)
 	if file.tasks.size() > 1:
 		var at := AmbuloObservation.published_size(file.num_rays)
 		for i in AmbuloObservation.TASKS.size():

@@ -9,20 +9,24 @@ extends XROrigin3D
 ## Visual layer of the avatar, which the player's own camera does not see.
 const AVATAR_LAYER := 2
 
+## Height of the camera and, with it, of hands and body where no headset moves them, [m].
+@export_range(0.6, 2.2) var eye_height := AmbuloContract.EYE_HEIGHT:
+	set(value):
+		eye_height = value
+		if is_node_ready():
+			_stand()
+
 ## A headset is in use.
 var xr_running := false
 
 @onready var _camera: XRCamera3D = $Camera
 @onready var _left: XRController3D = $LeftHand
 @onready var _right: XRController3D = $RightHand
+@onready var _vignette: AmbuloVignette = $Camera/Vignette
 
 
 func _ready() -> void:
-	var hand_left := AmbuloContract.HAND_LEFT
-	var hand := AmbuloAxes.to_godot(AmbuloContract.HAND_FORWARD, hand_left, AmbuloContract.HAND_UP)
-	_camera.position = Vector3.UP * AmbuloContract.EYE_HEIGHT
-	_left.position = hand
-	_right.position = hand + Vector3.RIGHT * (2.0 * hand_left)
+	_stand()
 	_camera.cull_mask &= ~(1 << (AVATAR_LAYER - 1))
 	_add_part($Avatar, _capsule(), AmbuloPalette.BODY, Vector3.UP * 0.7, AVATAR_LAYER)
 	_add_part($Avatar, _ball(0.15), AmbuloPalette.HAND, Vector3.UP * 1.55, AVATAR_LAYER)
@@ -31,6 +35,12 @@ func _ready() -> void:
 	_add_part($Avatar, visor, AmbuloPalette.VISOR, Vector3(0, 1.6, -0.12), AVATAR_LAYER)
 	for controller: XRController3D in [_left, _right]:
 		_add_part(controller, _ball(0.05), AmbuloPalette.HAND, Vector3.ZERO, 1)
+
+
+## Has the comfort options of [param spec]: the height of the eyes and the vignette.
+func use_spec(spec: AmbuloSpec) -> void:
+	eye_height = spec.eye_height
+	_vignette.amount = spec.vignette
 
 
 ## Starts the headset if the engine has one (`--xr-mode on`); false: it goes on without.
@@ -70,6 +80,19 @@ func stick() -> PackedFloat64Array:
 		forward += walk.y
 		rotation += _right.get_vector2("primary").x
 	return [clampf(strafe, -1, 1), clampf(forward, -1, 1), clampf(rotation, -1, 1)]
+
+
+# Puts camera, hands and avatar where the contract has them.
+func _stand() -> void:
+	var scale_up := eye_height / AmbuloContract.EYE_HEIGHT
+	var hand_left := AmbuloContract.HAND_LEFT * scale_up
+	var hand := AmbuloAxes.to_godot(
+		AmbuloContract.HAND_FORWARD * scale_up, hand_left, AmbuloContract.HAND_UP * scale_up
+	)
+	_camera.position = Vector3.UP * eye_height
+	_left.position = hand
+	_right.position = hand + Vector3.RIGHT * (2.0 * hand_left)
+	($Avatar as Node3D).scale = Vector3(1.0, scale_up, 1.0)
 
 
 func _keys(plus: Key, minus: Key) -> float:

@@ -294,7 +294,8 @@ func _observed(agent: int) -> Dictionary:
 		episode.origin,
 		world.spec.num_rays,
 		world.spec.rays_in_head_frame,
-		numbers
+		numbers,
+		world.spec.eye_height
 	)
 	var data := {}
 	var parts := AmbuloObservation.layout(world.spec.num_rays, false, "none")
@@ -351,6 +352,8 @@ func _comfort(row: PackedFloat64Array) -> float:
 	if absf(row[AmbuloWorld.YAW_RATE]) > AmbuloContract.FAST_TURN:
 		score -= AmbuloContract.FAST_TURN_COST
 	var top := _rl.world.spec.max_speed
+	if _rl.world.spec.teleport > 0.0:
+		return score  # a teleport is not seen as motion
 	if sqrt(vx * vx + vy * vy) > AmbuloContract.FAST_SHARE * top + 1e-9:
 		score -= AmbuloContract.FAST_MOVE_COST
 	return score

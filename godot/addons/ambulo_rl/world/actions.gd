@@ -4,6 +4,9 @@ extends RefCounted
 
 ## Share of the largest acceleration that walking in a turn may cause.
 const IN_TURNS := 0.8
+## Rotations beyond this snap, and sticks longer than this teleport.
+const SNAP_STICK := 0.7
+const TELEPORT_STICK := 0.3
 
 
 ## Why [param actions] cannot be stepped by [param agents] agents; empty: it can.
@@ -58,13 +61,7 @@ static func write_targets(
 static func limit(
 	commands: PackedFloat64Array, at: int, spec: AmbuloSpec, now: PackedFloat64Array, now_at: int
 ) -> void:
-	if spec.facing < PI:
-		var angle := atan2(commands[at], commands[at + 1])
-		var beyond := maxf(absf(angle) - spec.facing, 0.0)
-		var length := sqrt(commands[at] ** 2 + commands[at + 1] ** 2) * maxf(cos(beyond), 0.0)
-		angle = clampf(angle, -spec.facing, spec.facing)
-		commands[at] = length * sin(angle)
-		commands[at + 1] = length * cos(angle)
+	turn_ahead(commands, at, spec)
 	var share := (1.0 - spec.tick_decay()) / spec.dt
 	var speed := sqrt(now[now_at] ** 2 + now[now_at + 1] ** 2) * spec.max_speed
 	if spec.max_acceleration > 0.0:
@@ -76,6 +73,47 @@ static func limit(
 		commands[at + 2] = clampf(commands[at + 2], turn - turn_step, turn + turn_step)
 	if spec.max_acceleration > 0.0:
 		_limit_stick(commands, at, spec, now, now_at)
+
+
+## Turns a stick from place [param at] of [param commands] on that points too far aside.
+static func turn_ahead(commands: PackedFloat64Array, at: int, spec: AmbuloSpec) -> void:
+	if spec.facing >= PI:
+		return
+	var angle := atan2(commands[at], commands[at + 1])
+	var beyond := maxf(absf(angle) - spec.facing, 0.0)
+	var length := sqrt(commands[at] ** 2 + commands[at + 1] ** 2) * maxf(cos(beyond), 0.0)
+	angle = clampf(angle, -spec.facing, spec.facing)
+	commands[at] = length * sin(angle)
+	commands[at + 1] = length * cos(angle)
+
+
+## Metres to the left and ahead, and counter-clockwise turn, that the stick from place [param at]
+## of [param commands] on makes at once, where [param spec] has it so; that part of it is then 0.
+## [param waits] has from [param wait_at] on how many decisions the next turn and the next teleport
+## have to wait, and is brought to the end of this decision.
+static func leap(
+	commands: PackedFloat64Array, at: int, spec: AmbuloSpec, waits: PackedFloat64Array, wait_at: int
+) -> PackedFloat64Array:
+	var made: PackedFloat64Array = [0.0, 0.0, 0.0]
+	var turn := commands[at + 2]
+	var may_turn := waits[wait_at] <= 0.0
+	var may_move := waits[wait_at + 1] <= 0.0
+	for k in 2:
+		waits[wait_at + k] = maxf(waits[wait_at + k] - 1.0, 0.0)
+	if spec.snap_turn > 0.0:
+		if absf(turn) > SNAP_STICK and may_turn:
+			made[2] = -signf(turn) * spec.snap_turn
+			waits[wait_at] = spec.steps_of(spec.snap_delay) - 1
+		commands[at + 2] = 0.0
+	if spec.teleport > 0.0:
+		var stick := sqrt(commands[at] ** 2 + commands[at + 1] ** 2)
+		if stick > TELEPORT_STICK and may_move:
+			made[0] = -commands[at] * spec.teleport
+			made[1] = commands[at + 1] * spec.teleport
+			waits[wait_at + 1] = spec.steps_of(spec.teleport_delay) - 1
+		commands[at] = 0.0
+		commands[at + 1] = 0.0
+	return made
 
 
 static func _limit_stick(

@@ -28,11 +28,17 @@ var _middle := 0.5 * (AmbuloContract.CLIMB_HEIGHT + AmbuloContract.BODY_HEIGHT)
 
 
 func _init() -> void:
-	# A hair shorter than what it looks for, so that it does not scratch along steps and beams.
-	var tall := AmbuloContract.BODY_HEIGHT - AmbuloContract.CLIMB_HEIGHT - 2.0 * HALF
-	_shape.size = Vector3(2.0 * HALF, tall, 2.0 * HALF)
 	_shape.margin = 0.0
 	query.shape = _shape
+	fit(AmbuloContract.BODY_HEIGHT)
+
+
+## Makes it the blade of a body of height [param body_height], [m].
+func fit(body_height: float) -> void:
+	# A hair shorter than what it looks for, so that it does not scratch along steps and beams.
+	var tall := body_height - AmbuloContract.CLIMB_HEIGHT - 2.0 * HALF
+	_shape.size = Vector3(2.0 * HALF, tall, 2.0 * HALF)
+	_middle = 0.5 * (AmbuloContract.CLIMB_HEIGHT + body_height)
 
 
 ## How far the blade gets from [param feet] (engine's axes) along [param heading], [m].

@@ -76,6 +76,24 @@ func place(space: AmbuloHighSpace) -> void:
 		z = floor_z
 
 
+## Moves the body at once along the unit vector (ux, uy), by at most [param travel]: along the
+## floor, as far as a walking body comes. Returns how far, [m]; [member x] and [member y] stay.
+func leap(space: AmbuloHighSpace, ux: float, uy: float, travel: float) -> float:
+	_space = space
+	_things = _things_of(space)
+	var done := 0.0
+	var part := AmbuloSpace.LEAP_PART
+	while part > AmbuloSpace.LEAP_EXACT and done < travel:
+		var far := minf(done + part, travel)
+		var floor_z := _floor_after(x + ux * done, y + uy * done, x + ux * far, y + uy * far)
+		if is_nan(floor_z):
+			part *= 0.5
+		else:
+			done = far
+			z = floor_z
+	return done
+
+
 ## One tick with the horizontal velocity (ux, uy) that the body wants, [m/s], at whose end what
 ## moves has come [param share] of its way of this decision.
 func tick(ux: float, uy: float, share := 0.0) -> void:
@@ -150,6 +168,23 @@ func _walk(x0: float, y0: float, way_x: float, way_y: float) -> void:
 		_takeoff = z
 	if _things != null:
 		_things.carrier = -1 if over_seam else _things.found
+
+
+# Height of the floor at (x1, y1) for who comes straight from (x0, y0); NAN: none, or in contact.
+func _floor_after(x0: float, y0: float, x1: float, y1: float) -> float:
+	_space.stand_at(z)
+	if _space.slide(x0, y0, x1, y1, false):
+		return NAN
+	var floor_z := _space.support(x1, y1, z, AmbuloContract.CLIMB_HEIGHT)
+	var over_seam := is_nan(floor_z)
+	var on := -1 if _things == null else _things.found
+	if over_seam:
+		floor_z = _space.floor_over_seam(x1, y1, z)
+	elif floor_z > z + _LEVEL and not _space.has_headroom(x1, y1, floor_z):
+		return NAN
+	if _things != null and not is_nan(floor_z):
+		_things.carrier = -1 if over_seam else on
+	return floor_z
 
 
 func _fall(x0: float, y0: float) -> void:

@@ -59,6 +59,7 @@ func _init(new_level: AmbuloLevel) -> void:
 	obstacle_mask = FLATS | TRIANGLES
 	floor_mask = FLATS | TRIANGLES
 	# A box whose top is a hair above what may be stepped on is in the way, too.
+	_spare_height += 4.0 * ALIKE
 	_cylinder.height += 4.0 * ALIKE
 	_gather.shape = _gatherer
 	_gather.collision_mask = FLATS
@@ -220,7 +221,7 @@ func has_headroom(x: float, y: float, z: float) -> bool:
 	if not super(x, y, z):
 		return false
 	var low := z + AmbuloContract.CLIMB_HEIGHT + _MARGIN
-	var high := z + AmbuloContract.BODY_HEIGHT - _MARGIN
+	var high := z + body_height - _MARGIN
 	return things == null or not things.is_between(x, y, low, high)
 
 
@@ -248,6 +249,7 @@ func read_ways(
 		_seen_faces = _triangles.gather(x, y, reach, -INF, INF)
 	var at: PackedFloat64Array = [x, y, z, yaw]
 	_rays.things = things
+	_rays.body_height = body_height
 	_rays.read(_solids, _seen, _triangles, _seen_faces, at, spec, rows, start)
 
 
@@ -261,7 +263,7 @@ func _gather_near(x: float, y: float) -> void:
 	_near_at = Vector3(x, y, _feet)
 	var reach := body_radius + _GATHERED
 	var low := _feet + _bottom - _GATHERED_HIGH
-	var high := _feet + AmbuloContract.BODY_HEIGHT + _GATHERED_HIGH
+	var high := _feet + body_height + _GATHERED_HIGH
 	_near = _flats_within(x, y, reach, low, high)
 	_near_faces = _triangles.gather(x, y, reach, low, high)
 

@@ -15,6 +15,8 @@ const _EMPTY: PackedFloat64Array = []
 
 ## What moves; null: nothing.
 var things: AmbuloThings
+## Height of the body, [m].
+var body_height := AmbuloContract.BODY_HEIGHT
 
 var _cuts: Array[PackedFloat64Array] = []
 var _heading := 0.0
@@ -232,10 +234,7 @@ func _free_way(c: PackedFloat64Array, z: float, edges: bool) -> float:
 		for k in active:
 			var low := c[k + 2] + (here - c[k]) * c[k + 4]
 			var top := c[k + 3] + (here - c[k]) * c[k + 5]
-			if (
-				top > floor_z + AmbuloContract.CLIMB_HEIGHT
-				and low < floor_z + AmbuloContract.BODY_HEIGHT
-			):
+			if top > floor_z + AmbuloContract.CLIMB_HEIGHT and low < floor_z + body_height:
 				return at if gap < 0.0 else gap
 		floor_z += slope * (next_at - here)
 		at = next_at

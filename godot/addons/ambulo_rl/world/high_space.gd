@@ -47,6 +47,8 @@ var floor_stands_still := false:
 
 # Where the capsule begins above the feet, [m].
 var _bottom := 0.0
+# By how much the cylinder around the body is taller than it is looked for, [m].
+var _spare_height := -2.0 * ALIKE
 var _down := PhysicsRayQueryParameters3D.new()
 var _up := PhysicsRayQueryParameters3D.new()
 var _around := PhysicsShapeQueryParameters3D.new()
@@ -66,7 +68,7 @@ func _init(space: RID) -> void:
 	_body.shape_rid = _capsule
 	_down.hit_back_faces = false
 	_up.hit_from_inside = true
-	_cylinder.height = AmbuloContract.BODY_HEIGHT - AmbuloContract.CLIMB_HEIGHT - 2.0 * ALIKE
+	_cylinder.height = body_height - AmbuloContract.CLIMB_HEIGHT + _spare_height
 	_around.shape = _cylinder
 	_apply_masks()
 
@@ -109,7 +111,7 @@ func level_radius(x: float, y: float, z: float) -> float:
 func has_headroom(x: float, y: float, z: float) -> bool:
 	var low := z + AmbuloContract.CLIMB_HEIGHT + ALIKE
 	_up.from = Vector3(origin_y - y, low, origin_x - x)
-	_up.to = Vector3(_up.from.x, z + AmbuloContract.BODY_HEIGHT - ALIKE, _up.from.z)
+	_up.to = Vector3(_up.from.x, z + body_height - ALIKE, _up.from.z)
 	return _state.intersect_ray(_up).is_empty()
 
 
@@ -122,7 +124,7 @@ func count_near(_x: float, _y: float, _radius: float) -> int:
 ## Whether a body at (x, y, z) meets no obstacle within [param radius] of its axis.
 func is_open(x: float, y: float, z: float, radius: float) -> bool:
 	_cylinder.radius = radius
-	var middle := 0.5 * (AmbuloContract.CLIMB_HEIGHT + AmbuloContract.BODY_HEIGHT)
+	var middle := 0.5 * (AmbuloContract.CLIMB_HEIGHT + body_height)
 	var at := Vector3(origin_y - y, z + middle, origin_x - x)
 	_around.transform = Transform3D(Basis.IDENTITY, at)
 	return _state.intersect_shape(_around, 1).is_empty()
@@ -214,6 +216,15 @@ func read_ways(
 ## floor at height [param z], at most [param length], [m].
 func sweep(x: float, y: float, z: float, heading: float, length: float) -> float:
 	return _blade.sweep(_state, Vector3(origin_y - y, z, origin_x - x), heading, length)
+
+
+func _fit_height() -> void:
+	var rim := AmbuloContract.BODY_RADIUS * (1.0 - sqrt(0.5))
+	_capsule_height = body_height + rim - _bottom
+	var capsule := {"radius": body_radius, "height": _capsule_height}
+	PhysicsServer3D.shape_set_data(_capsule, capsule)
+	_cylinder.height = body_height - AmbuloContract.CLIMB_HEIGHT + _spare_height
+	_blade.fit(body_height)
 
 
 func _floor_below(x: float, y: float, highest: float, lowest: float) -> float:

@@ -21,6 +21,11 @@ const SAME := 0.99999
 ## ceiling.
 const STEEP := 1.0
 
+## Longest part of a teleport at whose end obstacles and floor are looked for, [m].
+const LEAP_PART := 0.05
+## A teleport ends at most this far before what stops it, [m].
+const LEAP_EXACT := 1e-3
+
 ## Whether shapes have their real heights here, see [AmbuloHighSpace].
 var has_heights := false
 ## Radius of the body capsule, [m].
@@ -30,6 +35,12 @@ var body_radius := 0.0:
 			body_radius = value
 			var capsule := {"radius": value, "height": _capsule_height}
 			PhysicsServer3D.shape_set_data(_capsule, capsule)
+## Height of the body, where shapes have heights, [m].
+var body_height := AmbuloContract.BODY_HEIGHT:
+	set(value):
+		if value != body_height:
+			body_height = value
+			_fit_height()
 ## Where the engine's origin is, [m].
 var origin_x := 0.0
 var origin_y := 0.0
@@ -73,6 +84,11 @@ func _notification(what: int) -> void:
 	if what == NOTIFICATION_PREDELETE:
 		PhysicsServer3D.free_rid(_capsule)
 		PhysicsServer3D.free_rid(_ball)
+
+
+# Has the shapes of the body be as tall as it is.
+func _fit_height() -> void:
+	pass
 
 
 ## Whether there is floor at (x, y).
@@ -168,6 +184,22 @@ func slide(x0: float, y0: float, x: float, y: float, alone: bool) -> bool:
 			slid_y = y0
 			break
 	return true
+
+
+## How far a body gets from (x, y) along the unit vector (ux, uy) at once, at most
+## [param travel]: what obstructs a walking body stops it, and so does the end of the floor, [m].
+func free_leap(x: float, y: float, ux: float, uy: float, travel: float) -> float:
+	var done := 0.0
+	var part := LEAP_PART
+	while part > LEAP_EXACT and done < travel:
+		var far := minf(done + part, travel)
+		var to_x := x + ux * far
+		var to_y := y + uy * far
+		if slide(x + ux * done, y + uy * done, to_x, to_y, false) or not has_floor(to_x, to_y):
+			part *= 0.5
+		else:
+			done = far
+	return done
 
 
 ## How many obstacles the body at (x, y) overlaps, as far as they push in different

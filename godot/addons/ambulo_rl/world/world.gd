@@ -18,9 +18,10 @@ extends AmbuloWorldPlaces
 ## Reaches are rounded up to whole steps of this, [m].
 const REACH_STEP := 0.02
 
-var _climb := AmbuloClimb.new()
 var _targets: PackedFloat64Array = []
 var _jumps: PackedFloat64Array = []
+# Velocity of the teleport of each agent in this decision, x and y, [m/s].
+var _leaps: PackedFloat64Array = []
 var _motions: Array[AmbuloTwin.Motion] = []
 # Ticks of this decision that are over.
 var _done := 0
@@ -41,6 +42,8 @@ func configure(agents: int, new_spec: AmbuloSpec, new_twin: AmbuloTwin = null) -
 	_targets.fill(0.0)
 	_jumps.resize(agents * 2)
 	_jumps.fill(0.0)
+	_leaps.resize(agents * 2)
+	_leaps.fill(0.0)
 	_clear_places()
 
 
@@ -137,6 +140,10 @@ func finish() -> void:
 			continue
 		if twin != null:
 			_motions[agent].end(_rows, agent * state_width, spec.decision_dt())
+		var row := agent * state_width
+		if spec.teleport > 0.0 and _rows[row + state_width - TAIL + MOVES] > 0.0:
+			_rows[row + VELOCITY] = _leaps[2 * agent]
+			_rows[row + VELOCITY + 1] = _leaps[2 * agent + 1]
 		_read_rays(agent)
 
 
@@ -155,6 +162,9 @@ func _begin_checked(actions: PackedFloat64Array) -> void:
 			_begin_discrete(agent, int(actions[agent]), tail)
 	if not spec.discrete:
 		AmbuloActions.write_targets(actions, spec.dead_zone, _targets)
+		if spec.has_leaps():
+			for agent in num_agents:
+				_begin_leap(agent)
 		if spec.has_limits():
 			for agent in num_agents:
 				var command := agent * state_width + COMMAND
@@ -168,6 +178,29 @@ func _begin_discrete(agent: int, index: int, tail: int) -> void:
 	_rows[agent * state_width + YAW] += jump[2]
 	_rows[tail + MOVES] = 1.0 if jump[0] != 0.0 or jump[1] != 0.0 else 0.0
 	_rows[tail + SNAPS] = 1.0 if jump[2] != 0.0 else 0.0
+
+
+## Turns and moves an agent at once, as its stick asks for.
+func _begin_leap(agent: int) -> void:
+	var row := agent * state_width
+	var tail := row + state_width - TAIL
+	AmbuloActions.turn_ahead(_targets, 3 * agent, spec)
+	var made := AmbuloActions.leap(_targets, 3 * agent, spec, _rows, tail + COOLDOWN)
+	_rows[row + YAW] += made[2]
+	_rows[tail + SNAPS] = 1.0 if made[2] != 0.0 else 0.0
+	_rows[tail + MOVES] = 0.0
+	var travel := sqrt(made[0] ** 2 + made[1] ** 2)
+	if travel == 0.0 or _rows[tail + FALLING] != 0.0:
+		return
+	var c := cos(_rows[row + YAW])
+	var s := sin(_rows[row + YAW])
+	var ux := (c * made[1] - s * made[0]) / travel
+	var uy := (s * made[1] + c * made[0]) / travel
+	var free := _go_straight(agent, ux, uy, travel)
+	_rows[tail + PATH] += free
+	_rows[tail + MOVES] = 1.0
+	_leaps[2 * agent] = ux * free / spec.decision_dt()
+	_leaps[2 * agent + 1] = uy * free / spec.decision_dt()
 
 
 ## The ticks of one agent (docs/vr_world.md, "The tick, in order").
@@ -336,29 +369,3 @@ func _advance(agent: int, ticks: int, decay: float) -> void:
 	rows[tail + SINCE_PERSON] = since_person
 	rows[tail + FELL] = fell
 	rows[tail + FALLING] = 1.0 if falling else 0.0
-
-
-# Puts the agent of a row on the floor of its place below a height.
-func _stand(agent: int, height: float) -> void:
-	var row := agent * state_width
-	_climb.x = _rows[row]
-	_climb.y = _rows[row + 1]
-	_climb.z = height
-	_climb.place(_spaces[agent] as AmbuloHighSpace)
-	_rows[row + 2] = _climb.z
-	_rows[row + state_width - TAIL + FALLING] = 1.0 if _climb.falling else 0.0
-
-
-func _read_rays(agent: int) -> void:
-	_show_things(agent)
-	var row := agent * state_width
-	var yaw := _rows[row + YAW] if spec.rays_in_head_frame else 0.0
-	if _spaces[agent].has_heights:
-		var high: AmbuloHighSpace = _spaces[agent]
-		if _rows[row + state_width - TAIL + FALLING] != 0.0:
-			for r in spec.num_rays:
-				_rows[row + RAYS + r] = spec.ray_length
-		else:
-			high.read_ways(_rows[row], _rows[row + 1], _rows[row + 2], yaw, spec, _rows, row + RAYS)
-		return
-	_spaces[agent].read_rays(_rows[row], _rows[row + 1], yaw, spec, _rows, row + RAYS)

@@ -5,6 +5,7 @@ extends AmbuloWorldRows
 ## How the agents answer their sticks; null: at once, as the contract has it.
 var twin: AmbuloTwin
 
+var _climb := AmbuloClimb.new()
 var _slots: PackedInt64Array = []
 var _levels := AmbuloLevelSpaces.new()
 var _spaces: Array[AmbuloSpace] = []
@@ -99,4 +100,50 @@ func _enter(agent: int, slot: int) -> void:
 			_slots[agent] = slot
 			_spaces[agent] = null
 			_spaces[agent] = _levels.space_of(slot, _slots)
+	_spaces[agent].body_height = AmbuloContract.BODY_HEIGHT * spec.body_scale()
 	_spaces[agent].body_radius = AmbuloContract.BODY_RADIUS if twin == null else twin.radius
+
+
+# Moves the agent of a row along the unit vector (ux, uy), at most a way, as far as it is free.
+# Returns how far, [m].
+func _go_straight(agent: int, ux: float, uy: float, travel: float) -> float:
+	var row := agent * state_width
+	var free := 0.0
+	_show_things(agent)
+	if _spaces[agent].has_heights:
+		_climb.x = _rows[row]
+		_climb.y = _rows[row + 1]
+		_climb.z = _rows[row + 2]
+		free = _climb.leap(_spaces[agent] as AmbuloHighSpace, ux, uy, travel)
+		_rows[row + 2] = _climb.z
+	else:
+		free = _spaces[agent].free_leap(_rows[row], _rows[row + 1], ux, uy, travel)
+	_rows[row] += ux * free
+	_rows[row + 1] += uy * free
+	return free
+
+
+# Puts the agent of a row on the floor of its place below a height.
+func _stand(agent: int, height: float) -> void:
+	var row := agent * state_width
+	_climb.x = _rows[row]
+	_climb.y = _rows[row + 1]
+	_climb.z = height
+	_climb.place(_spaces[agent] as AmbuloHighSpace)
+	_rows[row + 2] = _climb.z
+	_rows[row + state_width - TAIL + FALLING] = 1.0 if _climb.falling else 0.0
+
+
+func _read_rays(agent: int) -> void:
+	_show_things(agent)
+	var row := agent * state_width
+	var yaw := _rows[row + YAW] if spec.rays_in_head_frame else 0.0
+	if _spaces[agent].has_heights:
+		var high: AmbuloHighSpace = _spaces[agent]
+		if _rows[row + state_width - TAIL + FALLING] != 0.0:
+			for r in spec.num_rays:
+				_rows[row + RAYS + r] = spec.ray_length
+		else:
+			high.read_ways(_rows[row], _rows[row + 1], _rows[row + 2], yaw, spec, _rows, row + RAYS)
+		return
+	_spaces[agent].read_rays(_rows[row], _rows[row + 1], yaw, spec, _rows, row + RAYS)

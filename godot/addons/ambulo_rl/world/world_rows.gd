@@ -18,9 +18,10 @@ const PEOPLE_COLLISIONS := 5
 const SINCE_PERSON := 6
 const MOVES := 7
 const SNAPS := 8
-const FELL := 9
-const FALLING := 10
-const TAIL := 11
+const COOLDOWN := 9
+const FELL := 11
+const FALLING := 12
+const TAIL := 13
 
 ## Number of agents.
 var num_agents := 0
@@ -50,6 +51,7 @@ static func state_layout(num_rays: int) -> Array[Dictionary]:
 		["since_person", 1],
 		["moves", 1],
 		["snaps", 1],
+		["cooldown", 2],
 		["fell", 1],
 		["falling", 1],
 	]

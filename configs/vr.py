@@ -17,6 +17,7 @@ from ambulo.configs.scenes import check_scene
 from ambulo.configs.types import Count, NonNegative, Positive, Steps, Widths
 from ambulo.configs.vr_actions import Degrees, NavigationActionsConfig
 from ambulo.configs.vr_bodies import MOST_AGENTS, check_agents, check_reach
+from ambulo.configs.vr_comfort import check_comfort
 from ambulo.configs.vr_rewards import NavigationRewardsConfig
 
 Unit = Annotated[float, Field(ge=0, le=1)]
@@ -116,6 +117,9 @@ class NavigationObservationsConfig(Config):
     motion: Literal["none", "motion_nn"] = "none"
     """Extra features of the body's own past: what a shipped motion network makes of its last
     poses (a capsule's and a twin's are those of an avatar)."""
+    comfort: bool = False
+    """Extra number: the comfort dial, from 0 (as fast as possible) to 1 (as comfortable as
+    the settings ask), see docs/comfort.md."""
     format: Literal["flat", "dict"] = "flat"
     """One float32 vector, or a dictionary of named parts."""
 
@@ -182,6 +186,9 @@ class NavigationEnvironmentConfig(Config):
     """Distance between a hand and the target for `reach`."""
     reach_height: tuple[Positive, Positive] = (1.1, 1.1)
     """Range of the target's height for `reach`, [m]; a capsule's hands are at 1.1 m."""
+    comfort_range: tuple[Unit, Unit] = (0.0, 1.0)
+    """Range that the comfort dial of an episode is drawn from, with
+    `observations.comfort`."""
     godot_url: str | None = None
     """A running Godot game to play in, such as http://127.0.0.1:8080; null starts engines."""
     godot_bin: str | None = None
@@ -201,6 +208,8 @@ class NavigationEnvironmentConfig(Config):
     def _check(self) -> Self:
         if self.goal_distance[0] > self.goal_distance[1]:
             raise ValueError("goal_distance must be [min, max] with min <= max")
+        if self.comfort_range[0] > self.comfort_range[1]:
+            raise ValueError("comfort_range must be [min, max] with min <= max")
         if not self.levels and self.level_file is None:
             raise ValueError("levels must name at least one family or set")
         if not self.tasks:
@@ -348,6 +357,7 @@ class NavigationConfig(Config):
                 f"environment.body = {self.environment.body}: needs actions.mode = "
                 "continuous"
             )
+        check_comfort(self.observations.comfort, self.actions)
         for stage in self.training.curriculum_stages:
             if self.training.use_curriculum and stage.body is not None:
                 check_agents(

@@ -78,6 +78,8 @@ class WorldSpec:
     """By the stick, [rad/s^2]; 0: no limit."""
     facing: float = math.pi
     """Largest angle between the stick and straight ahead, [rad]."""
+    comfort_speed: float = 0.0
+    """Largest speed where the comfort dial is 1, [m/s]; 0: `max_speed`."""
 
     @property
     def decision_dt(self) -> float:
@@ -118,6 +120,7 @@ class WorldSpec:
             max_acceleration=actions.max_acceleration or 0.0,
             max_yaw_acceleration=math.radians(actions.max_rotation_acceleration or 0.0),
             facing=math.radians(actions.facing),
+            comfort_speed=actions.comfort_speed or 0.0,
         )
         if spec.discrete:
             key, travel = "move_distance", spec.move_distance / spec.ticks_per_decision

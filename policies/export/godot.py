@@ -36,7 +36,10 @@ MAX_WEIGHT = 1e6
 MEMORIES = ("none", "visits", "map", "plan", "path")
 """Kinds of memory that the add-on computes."""
 
-NO_LIMITS = {"max_acceleration": 0.0, "max_yaw_acceleration": 0.0, "facing": math.pi}
+NO_LIMITS = {
+    "max_acceleration": 0.0, "max_yaw_acceleration": 0.0, "facing": math.pi,
+    "comfort_speed": 0.0,
+}  # fmt: skip
 """Settings of a world that limit nothing, which files leave out."""
 
 Floats = NDArray[np.float32]

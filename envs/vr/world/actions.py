@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ActionError
 from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.world.limits import Limits
 
 DISCRETE_ACTIONS = (
     "forward", "back", "left", "right", "turn_left", "turn_right", "idle",
@@ -38,7 +39,10 @@ class EnvMotion:
 
 
 def motion_of(
-    actions: NDArray[np.generic], spec: WorldSpec, command: Floats
+    actions: NDArray[np.generic],
+    spec: WorldSpec,
+    command: Floats,
+    comfort: Floats | None = None,
 ) -> EnvMotion:
     """The motion that a batch of actions asks for.
 
@@ -46,6 +50,7 @@ def motion_of(
         actions: of N envs.
         spec: settings of the world.
         command: smoothed commands of the envs now (strafe, forward, rotation), shape (N, 3).
+        comfort: dials that scale the limits of `spec`, shape (N,), in [0, 1]; None: 1.
 
     Raises:
         ActionError: wrong shape, NaN or infinite value, or no such discrete action.
@@ -69,13 +74,17 @@ def motion_of(
     batch = np.sign(batch) * np.maximum(np.abs(batch) - zone, 0.0) / (1.0 - zone)
     stick = np.hypot(batch[:, 0], batch[:, 1])
     batch[:, :2] /= np.maximum(stick, 1.0)[:, None]
+    limits = Limits.of(spec, comfort)
+    if spec.comfort_speed > 0.0:
+        stick = np.hypot(batch[:, 0], batch[:, 1])
+        batch[:, :2] *= (limits.stick / np.maximum(stick, limits.stick))[:, None]
     if spec.facing < np.pi:
-        _turn_ahead(batch, spec.facing)
-    _limit_changes(batch, spec, command)
+        _turn_ahead(batch, limits.facing)
+    _limit_changes(batch, spec, limits, command)
     return EnvMotion(batch, np.zeros((num_envs, 2)), np.zeros(num_envs))
 
 
-def _turn_ahead(target: Floats, facing: float) -> None:
+def _turn_ahead(target: Floats, facing: Floats | float) -> None:
     """Turn sticks that point aside by more than `facing` [rad] to it, and shorten them."""
     angle = np.arctan2(target[:, 0], target[:, 1])
     beyond = np.maximum(np.abs(angle) - facing, 0.0)
@@ -86,7 +95,9 @@ def _turn_ahead(target: Floats, facing: float) -> None:
     target[:, 1] = length * np.cos(angle)
 
 
-def _limit_changes(target: Floats, spec: WorldSpec, command: Floats) -> None:
+def _limit_changes(
+    target: Floats, spec: WorldSpec, limits: Limits, command: Floats
+) -> None:
     """Keep targets so near to the commands that accelerations stay within their limits.
 
     A tick takes a share of 1 - decay of the way from the command to the target, so the first
@@ -94,16 +105,16 @@ def _limit_changes(target: Floats, spec: WorldSpec, command: Floats) -> None:
     `IN_TURNS` of the limit, of which the stick has the rest.
     """
     share = (1.0 - spec.tick_decay) / spec.dt
-    most = spec.max_acceleration
+    most = limits.acceleration
     speed = np.hypot(command[:, 0], command[:, 1]) * spec.max_speed
-    if most > 0.0:
+    if spec.max_acceleration > 0.0:
         turn = IN_TURNS * most / np.maximum(speed * spec.max_yaw_rate, 1e-9)
         target[:, 2] = np.clip(target[:, 2], -turn, turn)
     if spec.max_yaw_acceleration > 0.0:
-        most_turn = spec.max_yaw_acceleration / (share * spec.max_yaw_rate)
+        most_turn = limits.yaw_acceleration / (share * spec.max_yaw_rate)
         low, high = command[:, 2] - most_turn, command[:, 2] + most_turn
         target[:, 2] = np.clip(target[:, 2], low, high)
-    if most <= 0.0:
+    if spec.max_acceleration <= 0.0:
         return
     rate = np.maximum(np.abs(target[:, 2]), np.abs(command[:, 2])) * spec.max_yaw_rate
     fastest = IN_TURNS * most / np.maximum(rate * spec.max_speed, 1e-9)

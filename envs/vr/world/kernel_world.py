@@ -122,7 +122,7 @@ class KernelWorld(BaseWorld):
     def step(self, actions: NDArray[np.generic]) -> WorldState:
         """Advance every env by one environment step."""
         spec, state = self.spec, self.state
-        motion = motion_of(actions, spec, self.state.command)
+        motion = motion_of(actions, spec, self.state.command, self.comfort)
         self._check_placed()
         state.moves[:] = motion.jump.any(axis=1)
         state.snaps[:] = motion.snap != 0.0

@@ -22,10 +22,13 @@ const KEYS: PackedStringArray = [
 	"max_acceleration",
 	"max_yaw_acceleration",
 	"facing",
+	"comfort_speed",
 ]
 
 ## Those of [constant KEYS] that files of earlier versions lack; absent ones limit nothing.
-const LATER: PackedStringArray = ["max_acceleration", "max_yaw_acceleration", "facing"]
+const LATER: PackedStringArray = [
+	"max_acceleration", "max_yaw_acceleration", "facing", "comfort_speed"
+]
 
 ## Physics ticks per action.
 var ticks_per_decision := 9
@@ -63,6 +66,8 @@ var max_acceleration := 0.0
 var max_yaw_acceleration := 0.0
 ## Largest angle between the stick and straight ahead, [rad].
 var facing := PI
+## Largest speed where the comfort dial is 1, [m/s]; 0: [member max_speed].
+var comfort_speed := 0.0
 
 
 ## Time between two decisions, [s].
@@ -77,7 +82,9 @@ func tick_decay() -> float:
 
 ## Whether commands are limited, see [method AmbuloActions.limit].
 func has_limits() -> bool:
-	return facing < PI or max_acceleration > 0.0 or max_yaw_acceleration > 0.0
+	return (
+		facing < PI or max_acceleration > 0.0 or max_yaw_acceleration > 0.0 or comfort_speed > 0.0
+	)
 
 
 ## The settings as plain JSON data.
@@ -113,7 +120,7 @@ func _read(checks: AmbuloChecks, key: String, value: Variant) -> void:
 			set(key, checks.number(value, key, 1e-6, 1e4))
 		"max_yaw_rate", "turn_angle":
 			set(key, checks.number(value, key, 1e-6, 1e3))
-		"max_acceleration", "max_yaw_acceleration":
+		"max_acceleration", "max_yaw_acceleration", "comfort_speed":
 			set(key, checks.number(value, key, 0.0, 1e4))
 		"facing":
 			facing = checks.number(value, key, 0.0, PI)

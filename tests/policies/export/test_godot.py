@@ -32,7 +32,10 @@ def agent() -> Agent:
 
 def test_the_file_says_all_that_the_engine_needs(tmp_path: Path, agent: Agent) -> None:
     path = tmp_path / "agent.ambulo"
-    limits = {"max_acceleration": 2.0, "max_yaw_acceleration": 3.0, "facing": 1.0}
+    limits = {
+        "max_acceleration": 2.0, "max_yaw_acceleration": 3.0, "facing": 1.0,
+        "comfort_speed": 1.2,
+    }  # fmt: skip
     export_godot(agent, path, SPEC | limits)
     assert unpack(path.read_bytes())[0]["world"] == SPEC | limits
     export_godot(agent, path, SPEC)

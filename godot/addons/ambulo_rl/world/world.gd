@@ -18,6 +18,10 @@ extends AmbuloWorldPlaces
 ## Reaches are rounded up to whole steps of this, [m].
 const REACH_STEP := 0.02
 
+## Comfort dial of each agent, in [0, 1], which scales the limits of its sticks; 1 after
+## [method configure].
+var comfort: PackedFloat64Array = []
+
 var _climb := AmbuloClimb.new()
 var _targets: PackedFloat64Array = []
 var _jumps: PackedFloat64Array = []
@@ -37,6 +41,8 @@ func configure(agents: int, new_spec: AmbuloSpec, new_twin: AmbuloTwin = null) -
 	state_width = RAYS + spec.num_rays + TAIL
 	_rows = PackedFloat64Array()
 	_rows.resize(agents * state_width)
+	comfort.resize(agents)
+	comfort.fill(1.0)
 	_targets.resize(agents * 3)
 	_targets.fill(0.0)
 	_jumps.resize(agents * 2)
@@ -158,7 +164,7 @@ func _begin_checked(actions: PackedFloat64Array) -> void:
 		if spec.has_limits():
 			for agent in num_agents:
 				var command := agent * state_width + COMMAND
-				AmbuloActions.limit(_targets, 3 * agent, spec, _rows, command)
+				AmbuloActions.limit(_targets, 3 * agent, spec, _rows, command, comfort[agent])
 
 
 func _begin_discrete(agent: int, index: int, tail: int) -> void:

@@ -56,6 +56,10 @@ CASES: dict[str, dict[str, dict[str, Any]]] = {
         "rewards": {"posture_bonus": 2.0, "novelty_cost": 0.1},
     },
     "blind": {"network": {"privileged_critic": False}},
+    "recurrent": {
+        "network": {"recurrent": 6},
+        "ppo": {"sequence": 8, "burn_in": 5, "batch_size": 48},
+    },
     "shared levels": {
         "environment": {
             "agents": 4,

@@ -33,6 +33,11 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="also play every episode N times with sampled actions and count the most "
         "efficient one, chosen in hindsight",
     )  # fmt: skip
+    add(
+        "--comfort", metavar="C",
+        help="where the comfort dial of the agent is, 0 (fast) to 1 (comfortable); several "
+        "with commas between give a row each (default: 0.5)",
+    )  # fmt: skip
     add("--world", metavar="NAME", help="mujoco (default), kernel or godot")
     add(
         "--body", metavar="NAME",
@@ -72,7 +77,7 @@ KIND = EvalKind(
             "level_file", "level_set", "world", "body", "walker", "godot_url", "godot_bin",
             "godot_project", "scene", "godot_engines", "deterministic", "num_envs", "video",
             "views", "film_with", "film_episode", "task", "trust_pickle",
-            "agents", "best_of",
+            "agents", "best_of", "comfort",
         }
     ),
     baselines="ambulo.envs.vr.planners.planners:PLANNERS",

@@ -205,8 +205,13 @@ class Agent:
 
     @property
     def comfort(self) -> float | None:
-        """Comfort dial of the environments that are made for it, from 0 (fast) to 1
-        (comfortable); None: it was trained without one."""
+        """Comfort dial of the environments that are made for it.
+
+        From 0 (fast) to 1 (comfortable); None: it was trained without a dial.
+
+        Raises:
+            ConfigError: On setting it, beyond [0, 1] or without a dial.
+        """
         config = self.config
         return (
             config.environment.comfort_range[0] if config.observations.comfort else None

@@ -12,6 +12,7 @@ import math
 import os
 import struct
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,11 @@ from ambulo.configs.twin import TwinConfig
 from ambulo.policies.agents.navigation import Agent
 from ambulo.policies.export.export import (
     check_export,
-    folded_layers,
     output_stage,
-    run_json,
+    state_row,
+    step_json,
 )
+from ambulo.policies.export.network_layers import folded_layers, packed
 from ambulo.policies.files.archive import write_atomic
 
 MAGIC = b"AMBULOP1"
@@ -73,7 +75,7 @@ def export_godot(
     file = Path(path)
     data = _pack(agent, file, world, twin)
     header, weights = unpack(data)
-    check_export(agent, lambda obs: run_json(header, weights, obs), str(file))
+    check_export(agent, partial(step_json, header, weights), str(file))
     write_atomic(file, data)
 
 
@@ -91,26 +93,17 @@ def _pack(
     header = _header(agent, file, world)
     if twin is not None:
         header["twin"] = twin.model_dump(mode="json", include=_TWIN)
-    blocks: list[Floats] = []
-    at = 0
-    layers = folded_layers(agent)
-    for i, (weight, bias) in enumerate(layers):
-        last = i == len(layers) - 1
-        row: dict[str, Any] = {"inputs": weight.shape[1], "outputs": weight.shape[0]}
-        for name, block in (("weight", weight), ("bias", bias)):
-            row[name] = at
-            at += block.size
-            blocks.append(block.astype("<f4").ravel())
-        row["activation"] = "none" if last else agent.config.network.activation_fn
-        header["layers"].append(row)
-    numbers = np.concatenate(blocks)
+    header["layers"], numbers = packed(folded_layers(agent))
     if not (np.abs(numbers) <= MAX_WEIGHT).all():
         raise ModelFileError(
             f"{file}: a weight is not finite, or larger than {MAX_WEIGHT:g}, the most "
             "that the add-on reads"
         )
     weights = numbers.tobytes()
-    header["weights"] = {"numbers": at, "sha256": hashlib.sha256(weights).hexdigest()}
+    header["weights"] = {
+        "numbers": numbers.size,
+        "sha256": hashlib.sha256(weights).hexdigest(),
+    }
     text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode()
     return MAGIC + struct.pack("<I", len(text)) + text + weights
 
@@ -141,6 +134,10 @@ def _header(agent: Agent, file: Path, world: Mapping[str, float]) -> dict[str, A
     }
     if obs.memory in ("plan", "path"):
         senses["plan_margin"] = obs.plan_margin
+        if obs.plan_walls != 1.0:
+            senses["plan_walls"] = obs.plan_walls
+        if obs.plan_reach != 2.5:
+            senses["plan_reach"] = obs.plan_reach
     return {
         "kind": metadata.kind,
         "num_timesteps": metadata.num_timesteps,
@@ -160,4 +157,5 @@ def _header(agent: Agent, file: Path, world: Mapping[str, float]) -> dict[str, A
         "output": output_stage(agent),
         "bound": agent.actor.bound,
         "layers": [],
+        **state_row(agent),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -130,7 +130,7 @@ def test_exports_that_act_otherwise_are_refused(
 
     def wrong(agent: Agent) -> Any:
         layers = right(agent)
-        return [*layers[:-1], (layers[-1][0], layers[-1][1] + 1e-3)]
+        return [*layers[:-1], replace(layers[-1], bias=layers[-1].bias + 1e-3)]
 
     monkeypatch.setattr(module, "folded_layers", wrong)
     with pytest.raises(ModelFileError, match=r"differs from the agent by 0\.001"):

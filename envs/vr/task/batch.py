@@ -18,6 +18,7 @@ from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.task.bank import LevelBank, Start
 from ambulo.envs.vr.task.comfort import comfort_score, smoothness
 from ambulo.envs.vr.task.episode import NavigationEpisode
+from ambulo.envs.vr.task.grid_planner import PlanSettings
 from ambulo.envs.vr.task.memory import Memory
 from ambulo.envs.vr.task.observation import TASKS, observation_layout, observe, rotated
 from ambulo.envs.vr.task.reward import (
@@ -84,7 +85,7 @@ class NavigationBatch:
         self.enter(world)
         self.goal_distance, self.tasks = env.goal_distance, env.tasks
         self._custom = tuple(custom_terms)
-        self._memory = Memory(senses.memory, num_envs, senses.plan_margin)
+        self._memory = Memory(senses.memory, num_envs, PlanSettings.of(senses))
         heights = senses.surroundings == "heights"
         self._surroundings = Surroundings(world.spec) if heights else None
         size = self.layout.full_size if privileged else self.layout.size

@@ -50,6 +50,10 @@ var frame := "head"
 var memory := "none"
 ## What a planned path counts a cell beside an obstacle, of 1.
 var plan_margin := 1.0
+## The same of a cell near an obstacle that no ray has passed.
+var plan_walls := 1.0
+## Largest distance of the waypoint along a planned path, [m].
+var plan_reach := 2.5
 ## Rays over the full circle.
 var num_rays := 0
 ## Range of a ray, [m].
@@ -151,7 +155,7 @@ func _read_observation(checks: AmbuloChecks, rows: Array) -> void:
 
 func _read_senses(checks: AmbuloChecks, data: Variant) -> void:
 	var keys := PackedStringArray(["frame", "memory", "num_rays", "ray_length"])
-	var optional := PackedStringArray(["plan_margin"])
+	var optional := PackedStringArray(["plan_margin", "plan_walls", "plan_reach"])
 	var senses := checks.table(data, "senses", "senses.", keys + optional, keys)
 	frame = _choice(checks, senses.get("frame"), "senses.frame", ["head", "world"])
 	memory = _choice(checks, senses.get("memory"), "senses.memory", AmbuloMemory.KINDS)
@@ -159,6 +163,10 @@ func _read_senses(checks: AmbuloChecks, data: Variant) -> void:
 	ray_length = checks.number(senses.get("ray_length"), "senses.ray_length", 1e-6, 1e6)
 	var margin: Variant = senses.get("plan_margin", 1.0)
 	plan_margin = checks.number(margin, "senses.plan_margin", 1.0, 100.0)
+	var walls: Variant = senses.get("plan_walls", 1.0)
+	plan_walls = checks.number(walls, "senses.plan_walls", 1.0, 100.0)
+	var reach: Variant = senses.get("plan_reach", 2.5)
+	plan_reach = checks.number(reach, "senses.plan_reach", 0.5, 100.0)
 
 
 func _read_spec(checks: AmbuloChecks, data: Variant) -> void:

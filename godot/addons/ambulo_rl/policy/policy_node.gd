@@ -34,6 +34,8 @@ var file: AmbuloPolicyFile
 
 var _mlp: AmbuloMlp
 var _players: Dictionary[int, _Player] = {}
+# What a recurrent policy remembers of each agent.
+var _states: Dictionary[int, PackedVector4Array] = {}
 var _observation := PackedFloat32Array()
 var _memory_at := 0
 var _checked_spec: AmbuloSpec
@@ -50,6 +52,7 @@ func load_policy(path: String) -> bool:
 	file = null
 	_mlp = null
 	_players.clear()
+	_states.clear()
 	_checked_spec = null
 	error = ""
 	var loaded := AmbuloPolicyFile.new()
@@ -98,6 +101,7 @@ func has_dial() -> bool:
 ## Forget what [param agent] has seen: it begins anew, where it then is.
 func reset(agent: int) -> void:
 	_players.erase(agent)
+	_states.erase(agent)
 
 
 ## The action of [param agent] of [param world], whose goal is at x, y [m] on the floor, in
@@ -125,18 +129,21 @@ func act_on_row(
 		var sizes := [width, row.size(), goal.size()]
 		_refuse("a row of at least %d numbers and a goal of 3 are needed, got %d and %d" % sizes)
 		return PackedFloat64Array()
-	return act_on_observation(observe(agent, row, goal))
+	return act_on_observation(observe(agent, row, goal), agent)
 
 
-## The action for a whole observation, such as [method observe] gives.
-func act_on_observation(observation: PackedFloat32Array) -> PackedFloat64Array:
+## The action for a whole observation of [param agent], such as [method observe] gives. A
+## recurrent policy takes in one decision of that agent.
+func act_on_observation(observation: PackedFloat32Array, agent := 0) -> PackedFloat64Array:
 	if not _can_act():
 		return PackedFloat64Array()
 	if observation.size() != file.observation_size:
 		var sizes := [file.observation_size, observation.size()]
 		_refuse("the policy observes %d numbers, got %d" % sizes)
 		return PackedFloat64Array()
-	return _mlp.act(observation)
+	if file.state_size > 0 and not _states.has(agent):
+		_states[agent] = _mlp.new_state()
+	return _mlp.act(observation, _states.get(agent, PackedVector4Array()))
 
 
 ## The action of a body of any scene, in Godot's axes.

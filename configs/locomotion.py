@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from ambulo.configs import vr
 from ambulo.configs.base import Config
 from ambulo.configs.gait_env import GaitConfig
 from ambulo.configs.muscle import MuscleCondition
@@ -21,6 +20,7 @@ from ambulo.configs.simulation_nn import (
 from ambulo.configs.tasks import Task
 from ambulo.configs.types import Count, NonNegative, Positive
 from ambulo.configs.variation import VariationConfig
+from ambulo.configs.vr_learning import PPOConfig
 from ambulo.configs.walk_commands import SPEED, TURN, WalkCommandsConfig, check_range
 
 Course = Literal["uphill", "downhill", "steps_up", "steps_down"]
@@ -324,7 +324,7 @@ class LocomotionRewardsConfig(Config):
     """Cost of the mean squared action."""
 
 
-class LocomotionPPOConfig(vr.PPOConfig):
+class LocomotionPPOConfig(PPOConfig):
     """Proximal policy optimisation with defaults for walking."""
 
     learning_rate: Positive = 3e-4

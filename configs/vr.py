@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from ambulo.configs.base import Config
 from ambulo.configs.imitation import ImitationConfig
 from ambulo.configs.scenes import check_scene
-from ambulo.configs.types import Count, NonNegative, Positive, Steps, Widths
+from ambulo.configs.types import Count, NonNegative, Positive, Steps
 from ambulo.configs.vr_actions import Degrees, NavigationActionsConfig
 from ambulo.configs.vr_bodies import (
     MOST_AGENTS,
@@ -23,10 +23,16 @@ from ambulo.configs.vr_bodies import (
     check_reach,
     check_rig,
 )
+from ambulo.configs.vr_comfort import check_comfort
+from ambulo.configs.vr_learning import (
+    NavigationNetworkConfig,
+    PPOConfig,
+    Share,
+    Unit,
+    check_recurrent,
+)
 from ambulo.configs.vr_rewards import NavigationRewardsConfig
 
-Unit = Annotated[float, Field(ge=0, le=1)]
-Share = Annotated[float, Field(gt=0, le=1)]
 Task = Literal["navigate", "follow", "reach", "patrol"]
 Body = Literal["capsule", "twin", "human23", "myolegs"]
 
@@ -36,62 +42,6 @@ MOTION_FEATURES = {"none": 0, "motion_nn": 256}
 ENGINE_PLACES = ("godot_url", "godot_bin", "godot_project")
 """Keys of `environment` that say where engines are. Only the user who runs a command may
 set them: they are neither written to model files nor taken from them."""
-
-
-class NavigationNetworkConfig(Config):
-    """The actor and the critic."""
-
-    policy: Literal["MlpPolicy"] = "MlpPolicy"
-    """Kept for published files; the actor and critic are separate perceptrons."""
-    net_arch: Widths = (256, 256)
-    """Hidden layer widths, used by both networks."""
-    activation_fn: Literal["relu", "tanh", "elu", "silu"] = "relu"
-    """Hidden activation."""
-    log_std_init: float = -0.5
-    """Initial log standard deviation of each action."""
-    privileged_critic: bool = True
-    """Let the critic (training only) see geodesic distance, time and contact."""
-    action_bound: tuple[Share, Share] | None = None
-    """Largest length of the stick and largest rotation that the agent's mean action can
-    have (smoothly, by tanh); null leaves them to the clip at 1. Continuous actions only."""
-
-
-class PPOConfig(Config):
-    """Proximal policy optimisation."""
-
-    learning_rate: Positive = 5e-4
-    """Adam step size at the start."""
-    learning_rate_final: NonNegative | None = None
-    """Step size at the end of a linear schedule; null keeps it constant."""
-    n_steps: Count = 32
-    """Environment steps in one roll-out of each environment."""
-    batch_size: Annotated[int, Field(ge=2)] = 2048
-    """Minibatch size; capped at the size of one roll-out."""
-    n_epochs: Count = 4
-    """Passes over each roll-out."""
-    gamma: Unit = 0.99
-    """Discount per environment step."""
-    gae_lambda: Unit = 0.95
-    """Bias-variance trade-off of generalised advantage estimation."""
-    clip_range: Positive = 0.2
-    """Clip of the probability ratio."""
-    ent_coef: NonNegative = 0.0
-    """Weight of the entropy bonus."""
-    vf_coef: NonNegative = 0.5
-    """Weight of the value loss."""
-    max_grad_norm: Positive = 0.5
-    """Gradient clipping norm."""
-    target_kl: Positive | None = None
-    """Stop the epochs of an update when the KL estimate passes 1.5 times this."""
-    route_coef: NonNegative = 0.0
-    """Weight of the auxiliary loss that trains the actor to predict the shortest path
-    (needs `network.privileged_critic`)."""
-    reward_scale: Positive = 0.1
-    """Factor on rewards inside the learner; logs and evaluation stay unscaled."""
-    precision: Literal["float32", "bfloat16"] = "float32"
-    """Number format of the hidden layers in updates. `bfloat16` halves the time of an update
-    on CPUs that multiply it (AVX512-BF16, AMX) and is slower on others; weights, outputs
-    and acting stay float32."""
 
 
 class NavigationObservationsConfig(Config):
@@ -116,12 +66,21 @@ class NavigationObservationsConfig(Config):
     """Cost factor of cells nearer than 0.75 m to an obstacle, for `memory = plan` or `path`
     and the planner `mapper`: a larger one keeps paths clear of obstacles where there is
     room."""
+    plan_walls: Annotated[float, Field(ge=1.0, le=100.0)] = 1.0
+    """Cost factor of cells nearer than 1.5 m to an obstacle that no ray has passed yet, for
+    the same: a larger one makes fewer paths lead to gaps that are walls."""
+    plan_reach: Annotated[float, Field(ge=0.5, le=100.0)] = 2.5
+    """Largest distance of the waypoint along the path, [m], for the same: a larger one cuts
+    the corners that eight directions make of a way across the open."""
     surroundings: Literal["flat", "heights"] = "flat"
     """`heights` adds, to the rays that see what obstructs, rays at 0.3, 0.9 and 1.5 m above the
     feet, and the height of the floor at 15 points ahead."""
     motion: Literal["none", "motion_nn"] = "none"
     """Extra features of the body's own past: what a shipped motion network makes of its last
     poses (a capsule's and a twin's are those of an avatar)."""
+    comfort: bool = False
+    """Extra number: the comfort dial, from 0 (as fast as possible) to 1 (as comfortable as
+    the settings ask), see docs/comfort.md."""
     format: Literal["flat", "dict"] = "flat"
     """One float32 vector, or a dictionary of named parts."""
 
@@ -191,6 +150,9 @@ class NavigationEnvironmentConfig(Config):
     eye_height: Annotated[float, Field(ge=0.6, le=2.2)] = USUAL_EYES
     """Height of the head camera above the feet, [m]: 1.05 of a child of six, 1.2 seated,
     1.75 of a tall adult. The height of the body and the place of the hands scale with it."""
+    comfort_range: tuple[Unit, Unit] = (0.0, 1.0)
+    """Range that the comfort dial of an episode is drawn from, with
+    `observations.comfort`."""
     godot_url: str | None = None
     """A running Godot game to play in, such as http://127.0.0.1:8080; null starts engines."""
     godot_bin: str | None = None
@@ -210,6 +172,8 @@ class NavigationEnvironmentConfig(Config):
     def _check(self) -> Self:
         if self.goal_distance[0] > self.goal_distance[1]:
             raise ValueError("goal_distance must be [min, max] with min <= max")
+        if self.comfort_range[0] > self.comfort_range[1]:
+            raise ValueError("comfort_range must be [min, max] with min <= max")
         if not self.levels and self.level_file is None:
             raise ValueError("levels must name at least one family or set")
         if not self.tasks:
@@ -357,6 +321,8 @@ class NavigationConfig(Config):
                 f"environment.body = {self.environment.body}: needs actions.mode = "
                 "continuous"
             )
+        check_comfort(self.observations.comfort, self.actions)
+        check_recurrent(self.network, self.ppo, self.training.teacher is not None)
         env = self.environment
         bodies = [env.body]
         for stage in self.training.curriculum_stages:
@@ -373,6 +339,12 @@ class NavigationConfig(Config):
         rewards = self.rewards
         costs = rewards.posture_bonus or rewards.novelty_cost
         return bool(costs) or self.observations.motion != "none"
+
+    def at_comfort(self, dial: float) -> NavigationConfig:
+        """Return a copy whose episodes have the comfort `dial`; the same without dials."""
+        if not self.observations.comfort:
+            return self
+        return self.override("environment", comfort_range=(dial, dial))
 
     def without_engine_places(self) -> NavigationConfig:
         """Return a copy without the keys that locate engines."""

@@ -36,6 +36,9 @@ class NavigationActionsConfig(Config):
     """[deg] Largest angle between the stick and straight ahead: a stick beyond is turned to it
     and shortened by the cosine of the turn, so below 90 no stick walks backwards. Continuous
     actions only."""
+    comfort_speed: Positive | None = None
+    """[m/s] Largest speed where the comfort dial is 1; it rises to `max_movement_speed` where
+    the dial is 0. Null: `max_movement_speed`. Needs `observations.comfort`."""
     turn_angle: Positive = 45.0
     """[deg] of one discrete snap turn."""
     move_distance: Positive = 1.0

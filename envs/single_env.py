@@ -91,9 +91,14 @@ def with_settings(
             )
         plain = value.model_dump() if isinstance(value, Config) else value
         changes.setdefault(where[key], {})[key] = plain
-    for group, values in changes.items():
+    if changes:
         try:
-            config = config.override(group, **values)
+            config = config.replace(
+                **{
+                    group: {**getattr(config, group).model_dump(), **values}
+                    for group, values in changes.items()
+                }
+            )
         except ConfigError as error:
             raise ConfigError(str(error).removeprefix("override: ")) from None
     return config

@@ -13,14 +13,17 @@ from stable_baselines3.common.type_aliases import MaybeCallback
 from stable_baselines3.common.utils import set_random_seed
 
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.vr import NavigationConfig, PPOConfig
+from ambulo.configs.vr import NavigationConfig
+from ambulo.configs.vr_learning import PPOConfig
 from ambulo.policies.device_rollouts import DeviceRolloutBuffer
 from ambulo.policies.files.headers import DescribedLayout
 from ambulo.policies.files.model_file import ModelFile
 from ambulo.policies.kinds.vr_navigation import NavigationMetadata, describe
 from ambulo.policies.networks.actor_critic import NavigationPolicy
+from ambulo.policies.networks.recurrent import RecurrentPolicy
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
+from ambulo.policies.sequence_ppo import SequencePPO
 
 _FUSED_DEVICES = ("cpu", "cuda")
 """Devices on which fused Adam is used."""
@@ -53,8 +56,12 @@ def make_learner(
     if not config.observations.normalize:
         scales = np.ones_like(scales)
     network = config.network
+    policy: type[NavigationPolicy] = NavigationPolicy
+    recurrent: dict[str, Any] = {}
+    if network.recurrent > 0:
+        policy, recurrent = RecurrentPolicy, {"units": network.recurrent}
     return ppo_learner(
-        NavigationPolicy,
+        policy,
         env,
         config.ppo,
         seed=config.training.seed,
@@ -69,6 +76,7 @@ def make_learner(
             "activation": network.activation_fn,
             "action_bound": network.action_bound,
             "log_std_init": network.log_std_init,
+            **recurrent,
         },
     )
 
@@ -110,10 +118,15 @@ def ppo_learner(
     set_random_seed(seed, using_cuda=place.type == "cuda")
     env.action_space.seed(seed)
     optimizer = {"eps": 1e-5, "fused": place.type in _FUSED_DEVICES}
+    kind: type[FastPPO] = FastPPO
+    sequences: dict[str, Any] = {}
+    if issubclass(policy, RecurrentPolicy):
+        kind = SequencePPO
+        sequences = {"sequence": ppo.sequence, "burn_in": ppo.burn_in}
     with warnings.catch_warnings():
         # SB3 warns of a smaller last minibatch; FastPPO leaves that rest out.
         warnings.filterwarnings("ignore", message=".*mini-batch size.*")
-        learner = FastPPO(
+        learner = kind(
             policy,
             env,
             learning_rate=learning_rate(ppo),
@@ -135,6 +148,7 @@ def ppo_learner(
             device=place,
             rollout_buffer_class=None if place.type == "cpu" else DeviceRolloutBuffer,
             policy_kwargs={**policy_kwargs, "optimizer_kwargs": optimizer},
+            **sequences,
         )
     learner.seed = seed
     if isinstance(learner.policy, NavigationPolicy):

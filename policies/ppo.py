@@ -22,7 +22,7 @@ from torch.nn import functional
 
 from ambulo.configs.errors import DivergedError
 from ambulo.policies.device_rollouts import DeviceRolloutBuffer, as_numpy
-from ambulo.policies.networks.actor_critic import NavigationPolicy
+from ambulo.policies.networks.actor_critic import Evaluation, NavigationPolicy
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 
 LARGEST = 1e12
@@ -120,7 +120,7 @@ class FastPPO(PPO):
         for _ in range(n_rollout_steps):
             with torch.inference_mode():
                 obs = torch.tensor(self._last_obs, device=self.device)
-                actions, values, log_probs = self.policy(obs)
+                actions, values, log_probs = self._act(obs)
             action = actions.cpu().numpy()
             clipped = np.clip(action, -1.0, 1.0) if box else action.astype(np.int64)
             starts = self._last_episode_starts
@@ -153,6 +153,18 @@ class FastPPO(PPO):
         callback.update_locals(locals())
         callback.on_rollout_end()
         return True
+
+    def memory_state(self) -> dict[str, np.ndarray]:
+        """What the policy keeps of the running episodes between two roll-outs, by name."""
+        return {}
+
+    def load_memory_state(self, arrays: dict[str, np.ndarray]) -> None:
+        """Continue from `memory_state`."""
+
+    def _act(self, obs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Sampled actions, values (N, 1) and log-probabilities (N,) of a step."""
+        actions, values, log_probs = self.policy(obs)
+        return actions, values, log_probs
 
     def train(self) -> None:
         """Update the policy from the buffer; the loss is SB3's.
@@ -191,7 +203,7 @@ class FastPPO(PPO):
         clip = schedule(self._current_progress_remaining)
         data = self._flat_rollout()
         total = len(data["obs"])
-        size = min(self.batch_size, total)
+        size = min(self._rows_of_a_batch(), total)
         self._round_log_probs(data, size)
         logs: dict[str, list[float]] = {}
         stop = False
@@ -200,8 +212,7 @@ class FastPPO(PPO):
             logs["approx_kl"] = []  # as SB3: of the last epoch
             for at in range(0, total - size + 1, size):
                 rows = order[at : at + size]
-                batch = {name: part[rows] for name, part in data.items()}
-                loss, row = self._loss(batch, clip)
+                loss, row = self._loss(self._batch(data, rows), clip)
                 if self.exchange is not None and self.target_kl is not None:
                     row["approx_kl"] = self.exchange.mean(row["approx_kl"])
                 for name, value in row.items():
@@ -280,33 +291,40 @@ class FastPPO(PPO):
             "returns": flat(b.returns),
         }
 
+    def _rows_of_a_batch(self) -> int:
+        """Rows of the data of a minibatch."""
+        return self.batch_size
+
+    def _batch(self, data: dict[str, Tensor], rows: Tensor) -> dict[str, Tensor]:
+        """The minibatch of the given rows."""
+        return {name: part[rows] for name, part in data.items()}
+
+    def _evaluated(self, batch: dict[str, Tensor]) -> Evaluation:
+        """Evaluate the actions of a minibatch; without `route_coef` no route error."""
+        policy = self.policy
+        rounded = isinstance(policy, NavigationPolicy) and policy.rounds
+        if self.route_coef <= 0.0 and not rounded:
+            return *policy.evaluate_actions(batch["obs"], batch["actions"]), None
+        assert isinstance(policy, NavigationPolicy), "route_coef needs its head"
+        evaluation = policy.evaluate_with_route(batch["obs"], batch["actions"])
+        return evaluation if self.route_coef > 0.0 else (*evaluation[:3], None)
+
     def _loss(
         self, batch: dict[str, Tensor], clip: float
     ) -> tuple[Tensor, dict[str, float]]:
         """Clipped surrogate, value and entropy loss of one minibatch, and its logs."""
-        policy, route = self.policy, None
-        rounded = isinstance(policy, NavigationPolicy) and policy.rounds
-        if self.route_coef > 0.0 or rounded:
-            assert isinstance(policy, NavigationPolicy), "route_coef needs its head"
-            values, log_prob, entropy, route = policy.evaluate_with_route(
-                batch["obs"], batch["actions"]
-            )
-            route = route if self.route_coef > 0.0 else None
-        else:
-            values, log_prob, entropy = policy.evaluate_actions(
-                batch["obs"], batch["actions"]
-            )
+        values, log_prob, entropy, route = self._evaluated(batch)
         assert entropy is not None
-        advantages = batch["advantages"]
+        advantages = batch["advantages"].flatten()
         if self.normalize_advantage and len(advantages) > 1:
             advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
-        log_ratio = log_prob - batch["log_prob"]
+        log_ratio = log_prob - batch["log_prob"].flatten()
         ratio = torch.exp(log_ratio)
         surrogate = torch.min(
             advantages * ratio, advantages * torch.clamp(ratio, 1 - clip, 1 + clip)
         )
         policy_loss = -surrogate.mean()
-        value_loss = functional.mse_loss(batch["returns"], values.flatten())
+        value_loss = functional.mse_loss(batch["returns"].flatten(), values.flatten())
         entropy_loss = -entropy.mean()
         loss = policy_loss + self.ent_coef * entropy_loss + self.vf_coef * value_loss
         if self.critic_only:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -42,10 +43,21 @@ NORMAL = "#c9d3df"
 """Colour of what is normal in people."""
 SOFT = "#8d8d8d"
 """Colour of guide lines."""
+_DIAL = re.compile(r" c=(\d*\.?\d+(?:e-\d+)?)$")
+_FAST, _CALM = (230, 81, 0), (21, 101, 192)
+"""Red, green and blue of an agent at both ends of its comfort dial."""
 
 
 def agent_colour(name: str) -> str:
-    """Return the colour of an agent, also of one that is not in `COLOURS`."""
+    """Return the colour of an agent, also of one that is not in `COLOURS`.
+
+    One at a comfort dial, "policy c=0.5", has a colour between those of both ends.
+    """
+    dial = _DIAL.search(name)
+    if dial is not None:
+        part = min(float(dial[1]), 1.0)
+        mixed = np.array(_FAST) + part * (np.array(_CALM) - np.array(_FAST))
+        return "#" + "".join(f"{round(channel):02x}" for channel in mixed.tolist())
     return COLOURS.get(name) or f"C{zlib.crc32(name.encode()) % 10}"
 
 

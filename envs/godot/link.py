@@ -89,6 +89,7 @@ class EngineLink:
         self._connection: HttpConnection | None = None
         self._ready = False
         self._has_things = False
+        self._comfort = np.ones(self.agents)
         self._known: dict[int, Level] = {}
         self._counter: int | None = None
         self._words = ""
@@ -150,6 +151,7 @@ class EngineLink:
             )
         self._known, self._counter, self._ready = {}, None, False
         self._has_things = False
+        self._comfort = np.ones(self.agents)
         body = protocol.spec_message(self._spec, self.agents)
         answer = self._must("/rl/spec", body).json()
         protocol.check_spec(answer, self.layout, self.agents)
@@ -192,6 +194,12 @@ class EngineLink:
         body = protocol.things_message(counts, rows)
         self._ask("/rl/things", body, BINARY).checked()
         self._has_things = bool(counts.any())
+
+    def send_comfort(self, comfort: Floats) -> None:
+        """Say where the comfort dials (agents,) are, if they have changed."""
+        if not np.array_equal(comfort, self._comfort):
+            self._must("/rl/comfort", protocol.comfort_message(comfort))
+            self._comfort = comfort.copy()
 
     def reset(self, envs: Ints, slots: Ints, poses: Floats) -> Floats:
         """Place `envs` (of this link) and return their rows (k, width)."""

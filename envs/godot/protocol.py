@@ -134,6 +134,11 @@ def things_message(counts: Ints, rows: Floats) -> bytes:
     return _HEADER.pack(MAGIC, *values.shape, 0) + values.tobytes()
 
 
+def comfort_message(comfort: Floats) -> bytes:
+    """Body of `POST /rl/comfort`: the comfort dial of each agent, in [0, 1]."""
+    return _json({"comfort": comfort.tolist()})
+
+
 def reset_message(agents: Ints, slots: Ints, poses: Floats) -> bytes:
     """Body of `POST /rl/reset`: poses are x [m], y [m], yaw [rad], or these and z [m]."""
     return _json(

@@ -149,6 +149,8 @@ class GodotWorld(BaseWorld):
             try:
                 self._bring_up(link)
                 self._send_things(link)
+                if self.comfort is not None:
+                    link.send_comfort(self.comfort[link.rows])
                 link.send_step(values[link.rows])
                 waiting.append(link)
             except BridgeFault as fault:

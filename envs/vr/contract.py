@@ -81,6 +81,8 @@ class WorldSpec:
     """By the stick, [rad/s^2]; 0: no limit."""
     facing: float = math.pi
     """Largest angle between the stick and straight ahead, [rad]."""
+    comfort_speed: float = 0.0
+    """Largest speed where the comfort dial is 1, [m/s]; 0: `max_speed`."""
     snap_turn: float = 0.0
     """Turn at once by the rotation stick, [rad]; 0: it turns smoothly."""
     snap_delay: float = 0.3
@@ -106,16 +108,20 @@ class WorldSpec:
         return self.smoothing ** (1.0 / self.ticks_per_decision)
 
     @property
+    def body_scale(self) -> float:
+        """How tall the body is, of the usual one."""
+        return self.eye_height / EYE_HEIGHT
+
+    @property
     def body_height(self) -> float:
         """Height of the body in levels with heights, [m]."""
-        return BODY_HEIGHT * (self.eye_height / EYE_HEIGHT)
+        return BODY_HEIGHT * self.body_scale
 
     @property
     def hand_offset(self) -> tuple[float, float, float]:
         """Left hand in the yaw frame of the body (forward, left, up), [m]."""
-        scale = self.eye_height / EYE_HEIGHT
-        ahead, left, up = HAND_OFFSET
-        return ahead * scale, left * scale, up * scale
+        ahead, left, up = (offset * self.body_scale for offset in HAND_OFFSET)
+        return ahead, left, up
 
     def steps_of(self, seconds: float) -> int:
         """Environment steps from one thing to the next with this delay, at least 1."""
@@ -150,6 +156,7 @@ class WorldSpec:
             max_acceleration=actions.max_acceleration or 0.0,
             max_yaw_acceleration=math.radians(actions.max_rotation_acceleration or 0.0),
             facing=math.radians(actions.facing),
+            comfort_speed=actions.comfort_speed or 0.0,
             snap_turn=math.radians(actions.snap_turn or 0.0),
             snap_delay=actions.snap_delay,
             teleport=actions.teleport or 0.0,

@@ -38,6 +38,11 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="a setting of actions or environment in place of the training's, such as "
         "actions.snap_turn=30 (repeatable)",
     )  # fmt: skip
+    add(
+        "--comfort", metavar="C",
+        help="where the comfort dial of the agent is, 0 (fast) to 1 (comfortable); several "
+        "with commas between give a row each (default: 0.5)",
+    )  # fmt: skip
     add("--world", metavar="NAME", help="mujoco (default), kernel or godot")
     add(
         "--body", metavar="NAME",
@@ -77,7 +82,7 @@ KIND = EvalKind(
             "level_file", "level_set", "world", "body", "walker", "godot_url", "godot_bin",
             "godot_project", "scene", "godot_engines", "deterministic", "num_envs", "video",
             "views", "film_with", "film_episode", "task", "trust_pickle",
-            "agents", "best_of", "overrides",
+            "agents", "best_of", "comfort", "overrides",
         }
     ),
     baselines="ambulo.envs.vr.planners.planners:PLANNERS",

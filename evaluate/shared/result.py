@@ -100,9 +100,14 @@ def episode_rows(
 
 
 def hero_of(agents: Iterable[str]) -> str:
-    """Return the agent that a report is about: the policy, or the last baseline."""
+    """Return the agent that a report is about: the (first) policy, or the last baseline."""
     names = list(agents)
-    return POLICY if POLICY in names else names[-1]
+    return next(filter(is_policy, names), names[-1])
+
+
+def is_policy(name: str) -> bool:
+    """Whether an agent of this name is the evaluated model, perhaps in one of its settings."""
+    return name == POLICY or name.startswith(f"{POLICY} ")
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from rich.table import Table
 
 from ambulo.common.tables import widen
 from ambulo.evaluate.shared.result import (
-    POLICY,
     AgentMetrics,
     Breakdown,
     MetricColumn,
     ModelEvaluation,
+    is_policy,
 )
 
 MAX_JOINED = 3
@@ -131,6 +131,6 @@ def _print(
     for head in heads[1:]:
         table.add_column(escape(head), justify="right")
     for row in rows:
-        style = "bold" if row[0] == POLICY else None
+        style = "bold" if is_policy(row[0]) else None
         table.add_row(*(escape(cell) for cell in row), style=style)
     console.print(table)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from pathlib import Path
 from typing import get_args
 
 from ambulo.common.gl import import_mujoco
@@ -18,6 +19,7 @@ from ambulo.envs.vr.task.observation import TASKS
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest, episode_bars
 from ambulo.evaluate.shared.result import POLICY
 from ambulo.evaluate.vr import evaluation
+from ambulo.evaluate.vr.dials import at_dials, dials_of
 from ambulo.evaluate.vr.episodes import LevelSource, described_levels
 from ambulo.evaluate.vr.evaluation_report import (
     navigation_evaluation,
@@ -56,22 +58,12 @@ def run(request: EvalRequest) -> EvalOutcome:
     if args.world not in WORLDS:
         hint = nearest(args.world, WORLDS)
         raise ConfigError(f"--world: unknown {args.world!r}{hint}")
-    if args.level_set is not None and args.level_file is not None:
-        raise ConfigError("--level-set and --level-file exclude each other")
-    if args.best_of is not None and not 2 <= args.best_of <= MOST_TRIES:
-        raise ConfigError(f"--best-of {args.best_of}: must be 2 to {MOST_TRIES}")
-    if args.best_of is not None and file is None:
-        raise ConfigError("--best-of: needs a model, whose roll-outs are compared")
-    if args.task is not None and args.task not in TASKS:
-        raise ConfigError(f"--task: unknown {args.task!r}{nearest(args.task, TASKS)}")
-    for flag in ("film_with", "views", "film_episode"):
-        if args.video is None and getattr(args, flag) is not None:
-            raise ConfigError(f"--{flag.replace('_', '-')}: needs --video")
+    _check_flags(args, file)
     environment = _in_world(NavigationConfig(), args, "capsule").environment
     check_godot_flags(args, environment)
     check_engines(environment)
     import_mujoco()
-    subjects, config = _subjects(request)
+    subjects, config, dials = _subjects(request)
     film = FilmSettings.of(
         config, args.film_with, args.views, args.film_episode, request.episodes
     )
@@ -100,6 +92,7 @@ def run(request: EvalRequest) -> EvalOutcome:
         "task": args.task or ", ".join(config.environment.tasks),
         **({"agents": str(args.agents)} if (args.agents or 1) > 1 else {}),
         **({"set": ", ".join(args.overrides)} if args.overrides else {}),
+        **({"comfort": ", ".join(f"{c:g}" for c in dials)} if dials else {}),
     }
     run_folder = None if file is None else RunFolder.around(file)
     radius = config.environment.goal_radius
@@ -109,6 +102,22 @@ def run(request: EvalRequest) -> EvalOutcome:
         facts=facts,
         film=lambda path, _: write_film(records, config, film, path),
     )
+
+
+def _check_flags(args: argparse.Namespace, file: Path | None) -> None:
+    """Raise `ConfigError` for flags that exclude each other, or of a bad value."""
+    if args.level_set is not None and args.level_file is not None:
+        raise ConfigError("--level-set and --level-file exclude each other")
+    if args.best_of is not None and not 2 <= args.best_of <= MOST_TRIES:
+        raise ConfigError(f"--best-of {args.best_of}: must be 2 to {MOST_TRIES}")
+    for flag in ("best_of", "comfort"):
+        if getattr(args, flag) is not None and file is None:
+            raise ConfigError(f"--{flag.replace('_', '-')}: needs a model")
+    if args.task is not None and args.task not in TASKS:
+        raise ConfigError(f"--task: unknown {args.task!r}{nearest(args.task, TASKS)}")
+    for flag in ("film_with", "views", "film_episode"):
+        if args.video is None and getattr(args, flag) is not None:
+            raise ConfigError(f"--{flag.replace('_', '-')}: needs --video")
 
 
 def _check_drawable(
@@ -127,10 +136,11 @@ def _check_drawable(
 
 def _subjects(
     request: EvalRequest,
-) -> tuple[dict[str, NavigationSubject], NavigationConfig]:
-    """Return the agents, and the settings of levels and limits."""
+) -> tuple[dict[str, NavigationSubject], NavigationConfig, tuple[float, ...]]:
+    """Return the agents, the settings of levels and limits, and the comfort dials."""
     args = request.args
     subjects = {}
+    dials: tuple[float, ...] = ()
     body = args.body or "capsule"
     if args.body is None or args.body == "capsule":
         config = _in_world(NavigationConfig(), args, body)
@@ -143,16 +153,20 @@ def _subjects(
         trained_on = agent.config.environment.body
         body = args.body or ("human23" if trained_on == "twin" else trained_on)
         config = _in_world(_with_body(agent.config, body), args, body)
-        subjects[POLICY] = agent_subject(
-            agent, config, deterministic=args.deterministic, seed=args.seed
-        )
-        if args.best_of is not None:
-            subjects[f"best of {args.best_of}"] = hindsight_subject(
-                agent, config, args.best_of, args.seed
+        dials = dials_of(args.comfort, config)
+        for suffix, own in at_dials(config, dials).items():
+            subjects[POLICY + suffix] = agent_subject(
+                agent, own, deterministic=args.deterministic, seed=args.seed
             )
+            if args.best_of is not None:
+                subjects[f"best of {args.best_of}{suffix}"] = hindsight_subject(
+                    agent, own, args.best_of, args.seed
+                )
+        config = config.at_comfort(dials[0]) if dials else config
     for name in request.baselines:
-        subjects[name] = planner_subject(name, config)
-    return subjects, config
+        # Planners have no dial: nothing but the top speed limits them.
+        subjects[name] = planner_subject(name, config.at_comfort(0.0))
+    return subjects, config, dials
 
 
 def _with_body(config: NavigationConfig, body: str) -> NavigationConfig:

@@ -8,15 +8,16 @@ from pathlib import Path
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.vr import NavigationConfig
 from ambulo.evaluate.shared.result import (
-    POLICY,
     ModelEvaluation,
     Picture,
     episode_rows,
     hero_of,
+    is_policy,
 )
 from ambulo.evaluate.vr.bodies import COLUMNS as BODY_COLUMNS
 from ambulo.evaluate.vr.bodies import NOTES as BODY_NOTES
 from ambulo.evaluate.vr.bodies import body_breakdowns, body_metrics, body_rows
+from ambulo.evaluate.vr.dials import draw_dials
 from ambulo.evaluate.vr.figures import (
     draw_families,
     draw_learning_curve,
@@ -65,14 +66,16 @@ def navigation_evaluation(
     """
     count = next(iter(results.values())).episodes
     body = facts.get("body", "capsule")
-    where = f"world {facts.get('world', 'mujoco')}"
+    place = ("world", facts.get("world", "mujoco"))
+    where = " ".join(place if body == "capsule" else ("body", body))
     if "agents" in facts:
         where += f", {facts['agents']} agents in each level"
+    if "comfort" in facts:
+        where += f", comfort dial {facts['comfort']}"
     task = "" if facts.get("task", "navigate") == "navigate" else f" of {facts['task']}"
     agents = {name: agent_metrics(scores) for name, scores in results.items()}
     rows = {name: record_rows(r) for name, r in records.items()}
     if body != "capsule":
-        where = f"body {body}"
         agents = {
             name: {**row, **body_metrics(records[name])} for name, row in agents.items()
         }
@@ -114,6 +117,9 @@ def pictures(
     curve = draw_learning_curve(run, results) if run is not None else None
     if curve is not None:
         drawn.append(Picture("learning_curve.png", "Learning curve", curve))
+    if sum(map(is_policy, results)) > 1:
+        caption = "The comfort dial: time against comfort, and scores"
+        drawn.append(Picture("comfort_dial.png", caption, draw_dials(results)))
     shown = {name: records[name] for name in _on_maps(records)}
     first = draw_trajectories(shown, first_of_each(records[about]), goal_radius)
     caption = "Paths: the first episode of each family"
@@ -143,6 +149,6 @@ def write_film(
 def _on_maps(records: Mapping[str, EpisodeRecords]) -> list[str]:
     """Return whose paths are drawn: the policy's beside the oracle's, or the planners'."""
     names = list(records)
-    if POLICY in names:
-        return [name for name in names if name in (POLICY, "oracle")]
+    if any(map(is_policy, names)):
+        return [name for name in names if is_policy(name) or name == "oracle"]
     return [name for name in names if name not in ("random", "straight")] or names

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Ints
 from ambulo.configs.vr import NavigationConfig
-from ambulo.envs.vr.planners.mapper import DenseMapper
+from ambulo.envs.vr.planners.mapper import DenseMapper, Mapper
 from ambulo.envs.vr.planners.planners import make_planner
 from ambulo.envs.vr.task.batch import NavigationBatch
 
@@ -39,11 +39,12 @@ class AgentController:
         """`seed` drives the samples of an agent that is not `deterministic`."""
         import torch
 
-        self._agent, self._deterministic = agent, deterministic
+        self._agent, self._deterministic = agent.copy(), deterministic
         self._generator = torch.Generator().manual_seed(seed)
 
     def reset(self, envs: Ints, seeds: Ints) -> None:
-        """Agents remember nothing: their memory is part of the observation."""
+        """Let a recurrent agent forget these environments; others remember nothing."""
+        self._agent.reset(envs)
 
     def act(self, batch: NavigationBatch) -> NDArray[np.generic]:
         """The agent's actions for the observations of `batch`."""
@@ -95,6 +96,10 @@ def planner_subject(name: str, config: NavigationConfig) -> NavigationSubject:
     planner = make_planner(name, 1)
     own = config.override("actions", mode="continuous")
     own = own.override("observations", memory="none", motion="none")
+    if isinstance(planner, Mapper):
+        own = own.override(
+            "observations", plan_walls=planner.walls, plan_reach=planner.reach
+        )
     if isinstance(planner, DenseMapper):
         own = own.override(
             "observations", num_ray_sensors=planner.rays, plan_margin=planner.margin

@@ -2,7 +2,8 @@ extends SceneTree
 ## Replays recorded states through a policy, for the trainer's tests and benchmarks.
 ##
 ## `godot --headless --path godot -s res://tests/policy_probe.gd -- JOBS.json`: a list of
-## {"policy", "input", "output", "grids", "times", "observations"} with file names. The input is
+## {"policy", "input", "output", "grids", "times", "observations"} with file names, and "comfort"
+## where the dial is not in the middle. The input is
 ## 64-bit floats: with "observations" true rows of raw observations, else rows of begin (0
 ## or 1), task, goal x y z and the front of a state row up to the last ray. The output is,
 ## per row, the observation and the action; "grids" takes visits (32-bit integers) and
@@ -31,6 +32,7 @@ func _run(job: Dictionary) -> void:
 		_fail(node.error)
 		node.free()
 		return
+	node.comfort = job.get("comfort", node.comfort)
 	var numbers := FileAccess.get_file_as_bytes(str(job.input)).to_float64_array()
 	var out := PackedFloat64Array()
 	var started := Time.get_ticks_usec()

@@ -72,6 +72,19 @@ func test_a_margin_keeps_clear_where_there_is_room() -> void:
 	check(beside.is_beside(Vector2i(12, 2)) and not beside.is_beside(Vector2i(13, 0)))
 
 
+func test_a_gap_that_no_ray_has_passed_costs_more() -> void:
+	for passed: bool in [true, false]:
+		var map := AmbuloHitMap.new(1.0, 4.0)
+		map.path(Vector2i(0, 0), Vector2i(24, 0), true)
+		for y: int in [-4, -5, 4, 5]:
+			map.add(Vector2i(12, y))
+		for x in range(25 if passed else 0):
+			for y in range(-1, 2):
+				map.pass_through(Vector2i(x, y))
+		var side := _reach(map.path(Vector2i(0, 0), Vector2i(24, 0), true))
+		check(side <= 1 if passed else side > 5, "passed: %s, aside: %s" % [passed, side])
+
+
 func test_a_gap_is_entered_only_without_another_way() -> void:
 	var map := AmbuloHitMap.new()
 	_wall(_wall(map, 12, -40, -1), 12, 1, 40)

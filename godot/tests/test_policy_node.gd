@@ -184,6 +184,38 @@ func test_commands_move_like_the_world() -> void:
 	node.free()
 
 
+func test_the_dial_scales_limits_of_commands_as_of_the_world() -> void:
+	var node := _node()
+	check(not node.has_dial())
+	check_near(node.dial(), 1.0, 0.0, "limits hold in full without a dial")
+	node.comfort = 1.5
+	check_near(node.comfort, 1.0, 0.0, "kept within 0 to 1")
+	var spec := AmbuloSpec.from_dict(node.file.spec.to_dict(), [])
+	spec.max_acceleration = 1.5
+	spec.facing = 0.5
+	spec.comfort_speed = 0.8
+	var speeds := PackedFloat64Array()
+	for comfort: float in [0.0, 0.5, 1.0]:
+		var world := AmbuloWorld.new()
+		world.configure(1, spec)
+		world.set_levels([0], [_level({"bounds": [-9, -9, 9, 9]})])
+		world.reset([0], [0], [0.0, 0.0, 0.0])
+		world.comfort[0] = comfort
+		var command := AmbuloCommand.new(spec)
+		var action := PackedFloat64Array([0.9, 0.3, 0.0])
+		command.aim(action, comfort)
+		for tick in spec.ticks_per_decision:
+			command.tick()
+		world.step(action)
+		var row := world.state_rows([0])
+		var velocity := AmbuloAxes.from_godot(command.velocity(0.0))
+		check_near(velocity[0], row[AmbuloWorld.VELOCITY], 1e-6)
+		check_near(velocity[1], row[AmbuloWorld.VELOCITY + 1], 1e-6)
+		speeds.append(command.velocity(0.0).length())
+	check(speeds[0] > 2.0 * speeds[1] and speeds[1] > speeds[2], str(speeds))
+	node.free()
+
+
 func test_discrete_commands() -> void:
 	var spec := AmbuloSpec.new()
 	spec.discrete = true

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,8 +14,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ambulo.configs.arrays import Bools, Ints
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.vr import NavigationConfig
+from ambulo.configs.vr_comfort import DEFAULT_DIAL, check_dial
 from ambulo.policies.agents.stock import load_stock
 from ambulo.policies.files.archive import open_archive
 from ambulo.policies.files.headers import HEADER, DescribedLayout, StoredLayout
@@ -27,6 +30,7 @@ from ambulo.policies.files.vecnormalize import (
 )
 from ambulo.policies.kinds.vr_navigation import NavigationMetadata
 from ambulo.policies.networks.actor_critic import ACTIVATIONS, bounded
+from ambulo.policies.networks.recurrent import RecurrentActor
 
 log = logging.getLogger(__name__)
 
@@ -46,15 +50,22 @@ class NavigationActor(nn.Module):
         size: int,
         out: int,
         bound: tuple[float, float] | None = None,
+        units: int = 0,
     ) -> None:
-        """Weights not yet set."""
+        """Weights not yet set; `units` of a GRU behind the first hidden layer."""
         super().__init__()
-        self.bound = bound
+        self.bound, self.units = bound, units
         self.register_buffer("scales", torch.ones(size))
+        kind = ACTIVATIONS[activation]
+        self.hidden: nn.Sequential | RecurrentActor
+        if units > 0:
+            self.hidden = RecurrentActor(size, widths, kind, units)
+            self.head = nn.Linear(self.hidden.latent, out)
+            return
         layers: list[nn.Module] = []
         inputs = size
         for width in widths:
-            layers += [nn.Linear(inputs, width), ACTIVATIONS[activation]()]
+            layers += [nn.Linear(inputs, width), kind()]
             inputs = width
         self.hidden = nn.Sequential(*layers)
         self.head = nn.Linear(inputs, out)
@@ -68,7 +79,7 @@ class NavigationActor(nn.Module):
         with torch.random.fork_rng(devices=[]):
             actor = cls(
                 network.net_arch, network.activation_fn, size, metadata.action.size,
-                network.action_bound,
+                network.action_bound, network.recurrent,
             )  # fmt: skip
         renamed = {"scales": policy["mlp_extractor.scales"][:size]}
         for name in metadata.actor_shapes():
@@ -79,14 +90,22 @@ class NavigationActor(nn.Module):
         actor.load_state_dict(renamed)
         return actor.eval().requires_grad_(False)
 
-    def forward(self, observations: Tensor) -> Tensor:
-        """Means or scores."""
-        out: Tensor = self.head(self.hidden(observations * self.scales))
-        return bounded(out, self.bound)
+    def forward(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        """Means or scores, and the next state (N, units)."""
+        seen = observations * self.scales
+        if isinstance(self.hidden, RecurrentActor):
+            latent, state = self.hidden(seen, state)
+        else:
+            latent = self.hidden(seen)
+        return bounded(self.head(latent), self.bound), state
 
 
 class Agent:
-    """A VR-navigation policy ready to act, with its config and metadata."""
+    """A VR-navigation policy ready to act, with its config and metadata.
+
+    A recurrent one (`units` > 0) remembers each environment: tell it with `reset` where
+    episodes begin, unless `make` or `make_vec` made the environments for it.
+    """
 
     def __init__(
         self, model: NavigationModel, statistics: VecNormalizeStatistics | None = None
@@ -101,18 +120,42 @@ class Agent:
         self.statistics = statistics
         self.metadata: NavigationMetadata = model.metadata
         # A file does not choose which programs and which code its users run.
-        self.config: NavigationConfig = model.metadata.config.passive()
+        self.config: NavigationConfig = model.metadata.config.passive().at_comfort(
+            DEFAULT_DIAL
+        )
         self.layout = StoredLayout(model.metadata.observation)
         self.discrete = model.metadata.action.mode == "discrete"
         self.actor = NavigationActor.of(model.metadata, model.weights)
         log_std = model.weights.get("log_std")
         self._std = None if log_std is None else log_std.detach().cpu().exp()
+        self.units = self.config.network.recurrent
+        """Numbers that it remembers of an environment."""
+        self._states = torch.zeros((0, self.units))
+        self._begun: Callable[[], Bools] | None = None
 
     @property
     def env_id(self) -> str:
         """The environment that it was trained in."""
         body = self.config.environment.body
         return f"ambulo/{'VR' if body == 'capsule' else 'Embodied'}Navigation-v0"
+
+    def copy(self) -> Agent:
+        """Return an agent of the same weights that remembers nothing yet."""
+        other = copy.copy(self)
+        other._states, other._begun = torch.zeros((0, self.units)), None
+        return other
+
+    def reset(self, envs: Ints | None = None) -> None:
+        """Forget the episodes of `envs` (indices; None: of all environments)."""
+        if envs is None:
+            self._states = torch.zeros((0, self.units))
+        else:
+            self._states = self._states.clone()
+            self._states[torch.as_tensor(envs[envs < len(self._states)])] = 0.0
+
+    def connect(self, begun: Callable[[], Bools]) -> None:
+        """Forget episodes by itself: those that `begun` says have just begun, shape (N,)."""
+        self._begun = begun
 
     def act(
         self,
@@ -122,6 +165,9 @@ class Agent:
         generator: torch.Generator | None = None,
     ) -> NDArray[Any]:
         """Return actions for raw observations: (N, 3) in [-1, 1], or (N,) indices.
+
+        A recurrent agent takes in one step of N environments; another N than before begins
+        new episodes of all.
 
         Args:
             obs: Observations (N, size), or one (size,), without privileged numbers.
@@ -137,7 +183,8 @@ class Agent:
         if self.statistics is not None:
             obs = self.statistics(obs)
         with torch.inference_mode():
-            out = self.actor(tensor_of(obs, self.metadata.observation_size))
+            seen = tensor_of(obs, self.metadata.observation_size)
+            out, self._states = self.actor(seen, self._states_of(len(seen)))
             if self.discrete:
                 return self._choose(out, deterministic, generator).numpy()
             if not deterministic:
@@ -145,6 +192,35 @@ class Agent:
                 out += self._std * torch.randn(out.shape, generator=generator)
             actions: NDArray[np.float32] = out.clamp_(-1.0, 1.0).numpy()
             return actions
+
+    def _states_of(self, envs: int) -> Tensor:
+        """States of `envs` environments, zeros where episodes begin."""
+        if len(self._states) != envs:
+            return torch.zeros((envs, self.units))
+        if self.units > 0 and self._begun is not None:
+            begun = self._begun()
+            if len(begun) == envs and begun.any():
+                return self._states * torch.from_numpy(~begun)[:, None]
+        return self._states
+
+    @property
+    def comfort(self) -> float | None:
+        """Comfort dial of the environments that are made for it.
+
+        From 0 (fast) to 1 (comfortable); None: it was trained without a dial.
+
+        Raises:
+            ConfigError: On setting it, beyond [0, 1] or without a dial.
+        """
+        config = self.config
+        return (
+            config.environment.comfort_range[0] if config.observations.comfort else None
+        )
+
+    @comfort.setter
+    def comfort(self, dial: float) -> None:
+        check_dial(dial, self.config.observations.comfort)
+        self.config = self.config.at_comfort(float(dial))
 
     def env_settings(self) -> dict[str, Any]:
         """Return the keyword arguments of its environment."""

@@ -12,6 +12,7 @@ import math
 import os
 import struct
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,11 @@ from ambulo.envs.vr.contract import EYE_HEIGHT
 from ambulo.policies.agents.navigation import Agent
 from ambulo.policies.export.export import (
     check_export,
-    folded_layers,
     output_stage,
-    run_json,
+    state_row,
+    step_json,
 )
+from ambulo.policies.export.network_layers import folded_layers, packed
 from ambulo.policies.files.archive import write_atomic
 
 MAGIC = b"AMBULOP1"
@@ -40,7 +42,7 @@ MEMORIES = ("none", "visits", "map", "plan", "path")
 NO_LIMITS = {
     "max_acceleration": 0.0, "max_yaw_acceleration": 0.0, "facing": math.pi,
     "snap_turn": 0.0, "snap_delay": 0.3, "teleport": 0.0, "teleport_delay": 0.5,
-    "vignette": 0.0, "eye_height": EYE_HEIGHT,
+    "vignette": 0.0, "eye_height": EYE_HEIGHT, "comfort_speed": 0.0,
 }  # fmt: skip
 """Settings of a world that change nothing, which files leave out."""
 
@@ -75,7 +77,7 @@ def export_godot(
     file = Path(path)
     data = _pack(agent, file, world, twin)
     header, weights = unpack(data)
-    check_export(agent, lambda obs: run_json(header, weights, obs), str(file))
+    check_export(agent, partial(step_json, header, weights), str(file))
     write_atomic(file, data)
 
 
@@ -93,26 +95,17 @@ def _pack(
     header = _header(agent, file, world)
     if twin is not None:
         header["twin"] = twin.model_dump(mode="json", include=_TWIN)
-    blocks: list[Floats] = []
-    at = 0
-    layers = folded_layers(agent)
-    for i, (weight, bias) in enumerate(layers):
-        last = i == len(layers) - 1
-        row: dict[str, Any] = {"inputs": weight.shape[1], "outputs": weight.shape[0]}
-        for name, block in (("weight", weight), ("bias", bias)):
-            row[name] = at
-            at += block.size
-            blocks.append(block.astype("<f4").ravel())
-        row["activation"] = "none" if last else agent.config.network.activation_fn
-        header["layers"].append(row)
-    numbers = np.concatenate(blocks)
+    header["layers"], numbers = packed(folded_layers(agent))
     if not (np.abs(numbers) <= MAX_WEIGHT).all():
         raise ModelFileError(
             f"{file}: a weight is not finite, or larger than {MAX_WEIGHT:g}, the most "
             "that the add-on reads"
         )
     weights = numbers.tobytes()
-    header["weights"] = {"numbers": at, "sha256": hashlib.sha256(weights).hexdigest()}
+    header["weights"] = {
+        "numbers": numbers.size,
+        "sha256": hashlib.sha256(weights).hexdigest(),
+    }
     text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode()
     return MAGIC + struct.pack("<I", len(text)) + text + weights
 
@@ -143,6 +136,10 @@ def _header(agent: Agent, file: Path, world: Mapping[str, float]) -> dict[str, A
     }
     if obs.memory in ("plan", "path"):
         senses["plan_margin"] = obs.plan_margin
+        if obs.plan_walls != 1.0:
+            senses["plan_walls"] = obs.plan_walls
+        if obs.plan_reach != 2.5:
+            senses["plan_reach"] = obs.plan_reach
     return {
         "kind": metadata.kind,
         "num_timesteps": metadata.num_timesteps,
@@ -162,4 +159,5 @@ def _header(agent: Agent, file: Path, world: Mapping[str, float]) -> dict[str, A
         "output": output_stage(agent),
         "bound": agent.actor.bound,
         "layers": [],
+        **state_row(agent),
     }

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ambulo.configs.errors import ModelFileError
-from ambulo.policies.export.export import IR_VERSION, OPSET, TOLERANCE
+from ambulo.policies.export.export import TOLERANCE
+from ambulo.policies.export.onnx_nodes import IR_VERSION, OPSET
 from ambulo.policies.export.written import Written
 from ambulo.policies.files.archive import write_atomic
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field
@@ -82,34 +82,64 @@ class NavigationMetadata(FileHeader):
                 f"{source}: mlp_extractor.scales: expected "
                 f"{self.observation_size} or more"
             )
-        last = self.config.network.net_arch[-1]
+        network = self.config.network
+        last = network.net_arch[-1]
         shapes = self.actor_shapes()
         shapes["mlp_extractor.scales"] = scales
-        shapes |= self._layers("mlp_extractor.critic", scales[0])
+        critic = "mlp_extractor.critic"
+        shapes |= _layers(critic, scales[0], network.net_arch)
         shapes |= {"value_net.weight": (1, last), "value_net.bias": (1,)}
         if "route_net.bias" in stored:
             targets = stored["route_net.bias"]
-            shapes |= {"route_net.weight": (*targets, last), "route_net.bias": targets}
+            shapes["route_net.weight"] = (*targets, self.latent_size)
+            shapes["route_net.bias"] = targets
         return shapes
 
     def actor_shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the shape of each weight that acting needs, by name."""
-        shapes = self._layers("mlp_extractor.actor", self.observation_size)
-        last = self.config.network.net_arch[-1]
-        shapes["action_net.weight"] = (self.action.size, last)
+        network, prefix = self.config.network, "mlp_extractor.actor"
+        widths, units = network.net_arch, network.recurrent
+        if units == 0:
+            shapes = _layers(prefix, self.observation_size, widths)
+        else:
+            shapes = _layers(f"{prefix}.first", self.observation_size, widths[:1])
+            shapes |= _gru(f"{prefix}.gru", widths[0], units)
+            shapes |= _layers(f"{prefix}.rest", units, widths[1:])
+        shapes["action_net.weight"] = (self.action.size, self.latent_size)
         shapes["action_net.bias"] = (self.action.size,)
         if self.action.mode == "continuous":
             shapes["log_std"] = (self.action.size,)
         return shapes
 
-    def _layers(self, prefix: str, inputs: int) -> dict[str, tuple[int, ...]]:
-        """Shapes of hidden layers; an activation stands between two linear layers."""
-        shapes: dict[str, tuple[int, ...]] = {}
-        for i, width in enumerate(self.config.network.net_arch):
-            shapes[f"{prefix}.{2 * i}.weight"] = (width, inputs)
-            shapes[f"{prefix}.{2 * i}.bias"] = (width,)
-            inputs = width
-        return shapes
+    @property
+    def latent_size(self) -> int:
+        """Numbers that the last layer of the actor sees."""
+        network = self.config.network
+        if network.recurrent > 0 and len(network.net_arch) == 1:
+            return network.recurrent
+        return network.net_arch[-1]
+
+
+def _layers(
+    prefix: str, inputs: int, widths: Sequence[int]
+) -> dict[str, tuple[int, ...]]:
+    """Shapes of hidden layers; an activation stands between two linear layers."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for i, width in enumerate(widths):
+        shapes[f"{prefix}.{2 * i}.weight"] = (width, inputs)
+        shapes[f"{prefix}.{2 * i}.bias"] = (width,)
+        inputs = width
+    return shapes
+
+
+def _gru(prefix: str, inputs: int, units: int) -> dict[str, tuple[int, ...]]:
+    """Shapes of a GRU: reset, update and new gate, one after another."""
+    return {
+        f"{prefix}.weight_ih": (3 * units, inputs),
+        f"{prefix}.weight_hh": (3 * units, units),
+        f"{prefix}.bias_ih": (3 * units,),
+        f"{prefix}.bias_hh": (3 * units,),
+    }
 
 
 def describe(

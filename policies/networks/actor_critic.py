@@ -23,6 +23,9 @@ ACTIVATIONS: dict[str, type[nn.Module]] = {
     "silu": nn.SiLU,
 }
 
+Evaluation = tuple[Tensor, Tensor, Tensor | None, Tensor | None]
+"""Values (B, 1), log-probabilities (B,), entropy (B,), and route error (B,)."""
+
 ROUTE_TARGETS = 3
 """Numbers that the auxiliary head predicts: direction of the way (2), log(1 + detour)."""
 
@@ -118,7 +121,7 @@ class NavigationPolicy(ActorCriticPolicy):
             observation_space, action_space, lr_schedule, ortho_init=False, **kwargs
         )
         if len(scales) > actor_size:
-            self.route_net = nn.Linear(widths[-1], ROUTE_TARGETS)
+            self.route_net = nn.Linear(self.mlp_extractor.latent_dim_pi, ROUTE_TARGETS)
             self.optimizer.add_param_group({"params": self.route_net.parameters()})
         for layer, gain in ((self.action_net, 0.01), (self.value_net, 1.0)):
             assert isinstance(layer, nn.Linear)
@@ -140,17 +143,25 @@ class NavigationPolicy(ActorCriticPolicy):
         assert isinstance(self.action_dist, DiagGaussianDistribution)
         return self.action_dist.proba_distribution(mean, self.log_std)
 
-    def evaluate_with_route(
-        self, obs: Tensor, actions: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
+    def evaluate_with_route(self, obs: Tensor, actions: Tensor) -> Evaluation:
         """Values (B, 1), log-probabilities (B,), entropy (B,), and route error (B,).
 
         The route error is how badly the actor's latent predicts the direction of the
         shortest way and its detour, which is given to the critic only: an auxiliary loss that
         teaches the actor what its memory says about the way. None without privileged input.
         """
-        with torch.autocast(obs.device.type, self.precision, enabled=self.rounds):
+        with self._rounding(obs):
             latent_pi, latent_vf = self.mlp_extractor(self.extract_features(obs))
+        return self._evaluated(latent_pi, latent_vf, obs, actions)
+
+    def _rounding(self, obs: Tensor) -> torch.autocast:
+        """The number format of the hidden layers in updates, on the device of `obs`."""
+        return torch.autocast(obs.device.type, self.precision, enabled=self.rounds)
+
+    def _evaluated(
+        self, latent_pi: Tensor, latent_vf: Tensor, obs: Tensor, actions: Tensor
+    ) -> Evaluation:
+        """Evaluate `actions` by the latents of actor and critic in `obs`."""
         latent_pi, latent_vf = latent_pi.float(), latent_vf.float()
         distribution = self._get_action_dist_from_latent(latent_pi)
         log_prob, entropy = distribution.log_prob(actions), distribution.entropy()

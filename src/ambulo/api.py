@@ -137,7 +137,10 @@ def make(env: str | PlayableAgent, **settings: Any) -> gymnasium.Env[Any, Any]:
     import gymnasium
 
     name, own = _environment(env)
-    return gymnasium.make(name, **own | settings)
+    made = gymnasium.make(name, **own | settings)
+    if not isinstance(env, str):
+        _connect(env, made)
+    return made
 
 
 def make_vec(
@@ -295,11 +298,18 @@ def _environment(env: str | PlayableAgent) -> tuple[str, dict[str, Any]]:
 
 
 def _connect(agent: object, env: Any) -> None:
-    """Let a cascade see the bodies of the environment that was made for it."""
+    """Let an agent see what it needs of the environment that was made for it.
+
+    A cascade needs the bodies, a recurrent navigator where episodes begin.
+    """
     from ambulo.envs.tasks.gait.batch import GaitBatch
     from ambulo.envs.tasks.gait.joint_state import joint_states
+    from ambulo.envs.vr.task.batch import NavigationBatch
     from ambulo.policies.agents.cascade import CascadeAgent
+    from ambulo.policies.agents.navigation import Agent
 
-    batch = env.unwrapped.batch
+    batch = getattr(env.unwrapped, "batch", None)
+    if isinstance(agent, Agent) and isinstance(batch, NavigationBatch):
+        agent.connect(lambda: batch.episode.steps == 0)
     if isinstance(agent, CascadeAgent) and isinstance(batch, GaitBatch):
         agent.connect(lambda values: joint_states(batch, values))

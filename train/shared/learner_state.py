@@ -72,6 +72,8 @@ def capture_learner(
     arrays: Arrays = {}
     arrays |= {f"batch.{name}": array for name, array in batch.state_dict().items()}
     arrays |= {f"optimizer.{name}": array for name, array in _moments(learner).items()}
+    memory = learner.memory_state()
+    arrays |= {f"memory.{name}": array for name, array in memory.items()}
     rng_arrays, rng_values = _random_states(learner, batch)
     values = {
         "random": rng_values,
@@ -117,6 +119,7 @@ def restore_learner(
         learner._last_obs = batch.obs if values["last_obs_is_batch"] else last
         begun = np.array(arrays["learner.last_episode_starts"], np.bool_)
         learner._last_episode_starts = begun
+    learner.load_memory_state(group(arrays, "memory"))
     for rng, generator in zip(batch.rngs, generators, strict=True):
         rng.bit_generator.state = generator
     restore_progress(learner, state)

@@ -7,6 +7,7 @@ from typing import Literal
 
 from ambulo.configs.errors import ConfigError
 from ambulo.policies.ppo import FastPPO
+from ambulo.policies.sequence_ppo import SequencePPO
 from ambulo.train.shared.rl_task import Share
 
 Schedule = Literal["rollouts", "gradients"]
@@ -26,14 +27,19 @@ def shares_of(learner: FastPPO, workers: int, schedule: Schedule) -> list[Share]
     """Return what each worker gets of the environments and of each gradient step.
 
     Raises:
-        ConfigError: fewer environments or samples than workers, or shares that differ
-            where learners must take equal steps.
+        ConfigError: fewer environments or samples than workers, shares that differ
+            where learners must take equal steps, or a recurrent policy with `rollouts`.
     """
     envs, batch = learner.n_envs, learner.batch_size
     if workers < 1 or envs < workers:
         raise ConfigError(
             f"--workers {workers}: must be 1 to {envs}, the number of environments "
             "(--num-envs)"
+        )
+    if schedule == "rollouts" and isinstance(learner, SequencePPO):
+        raise ConfigError(
+            f"--workers {workers}: a recurrent policy (network.recurrent) needs "
+            "--schedule gradients: its states stay with the workers"
         )
     if schedule == "gradients" and (envs % workers or batch % workers):
         raise ConfigError(

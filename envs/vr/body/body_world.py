@@ -146,7 +146,7 @@ class BodyWorld(KernelWorld):
     def step(self, actions: NDArray[np.generic]) -> WorldState:
         """Advance every env by one environment step."""
         spec, state = self.spec, self.state
-        motion = motion_of(actions, spec, self.state.command)
+        motion = motion_of(actions, spec, self.state.command, self.comfort)
         self._check_placed()
         everyone = np.arange(len(self._slot))
         before, yaw = state.position.copy(), state.yaw.copy()
@@ -222,12 +222,14 @@ class BodyWorld(KernelWorld):
         return {
             "made": (len(self._slot), self.spec, self.walker, self._threads),
             "levels": self._levels,
+            "comfort": self.comfort,
             "arrays": self.state_dict(),
             "rngs": list(self.batch.rngs),
         }
 
     def __setstate__(self, values: dict[str, Any]) -> None:
         BodyWorld.__init__(self, *values["made"])
+        self.comfort = values["comfort"]
         levels: dict[int, Level] = values["levels"]
         if levels:
             self.set_levels(list(levels), list(levels.values()))

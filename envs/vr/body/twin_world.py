@@ -86,7 +86,7 @@ class TwinWorld(KernelWorld):
     def step(self, actions: NDArray[np.generic]) -> WorldState:
         """Advance every env by one environment step."""
         spec, state, rule = self.spec, self.state, self.twin.contact
-        motion = motion_of(actions, spec, self.state.command)
+        motion = motion_of(actions, spec, self.state.command, self.comfort)
         self._check_placed()
         target = self._led(motion.target)
         step_twins(

@@ -19,7 +19,7 @@ from ambulo.envs.vr.planners.senses import (
     stick,
     wrapped,
 )
-from ambulo.envs.vr.task.grid_planner import GridPlanner
+from ambulo.envs.vr.task.grid_planner import GridPlanner, PlanSettings
 from ambulo.envs.vr.task.observation import rotated
 
 if TYPE_CHECKING:
@@ -27,9 +27,17 @@ if TYPE_CHECKING:
 
 
 class Mapper:
-    """Maps obstacles and edges, plans as if the rest were free, walks to the waypoint."""
+    """Maps obstacles and edges, plans as if the rest were free, walks to the waypoint.
+
+    It plans as the configuration says. As a baseline it has its own `walls` and `reach`, with
+    which its ways were shortest on validation levels.
+    """
 
     name = "mapper"
+    walls = 2.0
+    """Cost factor of the unknown near obstacles as a baseline, see `PlanSettings`."""
+    reach = 10.0
+    """Largest distance of the waypoint as a baseline, [m]."""
 
     def __init__(self, num_envs: int) -> None:
         """Nothing mapped."""
@@ -42,7 +50,7 @@ class Mapper:
     def act(self, batch: NavigationBatch) -> Floats:
         """Straight to the waypoint, facing it, at full speed."""
         now, spec = senses(batch), batch.spec
-        self._planner.margin = batch.config.observations.plan_margin
+        self._planner.settings = PlanSettings.of(batch.config.observations)
         goal = now.position + _turned(now.goal, now.yaw)
         self._planner.update(
             np.arange(len(goal)), now.position, goal, now.rays,
@@ -70,7 +78,7 @@ class DenseMapper(Mapper):
     rays = 360
     """Rays of the world that it is played in."""
     margin = 2.0
-    """Cost factor of cells near obstacles."""
+    """Cost factor of cells near obstacles, see `PlanSettings`."""
 
 
 def _turned(vectors: Floats, yaw: Floats) -> Floats:

@@ -18,6 +18,7 @@ from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.task.bank import LevelBank, Start
 from ambulo.envs.vr.task.comfort import comfort_score, smoothness
 from ambulo.envs.vr.task.episode import NavigationEpisode, felt_velocity
+from ambulo.envs.vr.task.grid_planner import PlanSettings
 from ambulo.envs.vr.task.memory import Memory
 from ambulo.envs.vr.task.observation import TASKS, observation_layout, observe, rotated
 from ambulo.envs.vr.task.reward import (
@@ -32,6 +33,7 @@ from ambulo.envs.vr.task.tasks import (
     FOLLOW,
     TaskState,
     advance_tasks,
+    drawn_between,
     reached_for,
     rest_of_tour,
     task_distance,
@@ -74,18 +76,16 @@ class NavigationBatch:
             custom_terms: extra reward terms.
         """
         self.config, self.bank = config, bank
-        self.num_envs = num_envs
-        self.privileged = privileged
+        self.num_envs, self.privileged = num_envs, privileged
         self.layout = observation_layout(config)
         self.spec: WorldSpec = world.spec
-        agents = config.environment.agents
-        self.shared = SharedLevels(num_envs, agents) if agents > 1 else None
+        env, senses = config.environment, config.observations
+        self.shared = SharedLevels(num_envs, env.agents) if env.agents > 1 else None
+        self.comfort: Floats | None = np.ones(num_envs) if senses.comfort else None
         self.enter(world)
-        self.goal_distance = config.environment.goal_distance
-        self.tasks = config.environment.tasks
+        self.goal_distance, self.tasks = env.goal_distance, env.tasks
         self._custom = tuple(custom_terms)
-        senses = config.observations
-        self._memory = Memory(senses.memory, num_envs, senses.plan_margin)
+        self._memory = Memory(senses.memory, num_envs, PlanSettings.of(senses))
         heights = senses.surroundings == "heights"
         self._surroundings = Surroundings(world.spec) if heights else None
         size = self.layout.full_size if privileged else self.layout.size
@@ -104,6 +104,7 @@ class NavigationBatch:
             ConfigError: Settings ask for priors that its bodies cannot have.
         """
         self.world = world
+        world.comfort = self.comfort
         if self.config.environment.agents > 1:
             world.share(self.config.environment.agents)
         self._priors: BodyPriors | None = None
@@ -126,8 +127,8 @@ class NavigationBatch:
         slots = np.array([s.slot for s in starts], np.int64)
         goals = np.array([s.goal for s in starts], np.int64)
         poses = np.array([[*s.pose, s.height] for s in starts])
-        for env, start in zip(envs, starts, strict=True):
-            self.starts[env] = start
+        for p, start in zip(envs, starts, strict=True):
+            self.starts[p] = start
         if self.world.stochastic:
             seeds = [self.rngs[p].integers(_SEEDS) for p in envs]
             self.world.seed(envs, np.array(seeds))
@@ -137,21 +138,24 @@ class NavigationBatch:
         if self._priors is not None:
             self._priors.begin(np.asarray(envs, np.int64))
         self._memory.reset(envs)
-        tasks = self.tasks
+        tasks, env = self.tasks, self.config.environment
         kinds = [
             TASKS.index(tasks[0] if len(tasks) == 1 else self.rngs[p].choice(tasks))
             for p in envs
         ]
-        heights = self._reach_heights(envs)
+        heights = (
+            drawn_between(self.rngs, envs, env.reach_height) * self.spec.body_scale
+        )
+        if self.comfort is not None:
+            self.comfort[envs] = drawn_between(self.rngs, envs, env.comfort_range)
         self.task.begin(envs, np.array(kinds), slots, goals, self.bank, heights)
         self._lead_hands()
         self.episode.begin(envs, poses[:, :3])
         distance, euclid = self._distances()
         distance = np.where(np.isfinite(distance), distance, euclid)
-        tour = distance + rest_of_tour(self.task, self.bank, self.config.environment)
+        tour = distance + rest_of_tour(self.task, self.bank, env)
         self.episode.start_distance[envs] = tour[envs]
-        self.episode.distance[envs] = distance[envs]
-        self.episode.best[envs] = distance[envs]
+        self.episode.distance[envs] = self.episode.best[envs] = distance[envs]
         self._observe(envs)
         return self.obs
 
@@ -192,11 +196,10 @@ class NavigationBatch:
             ActionError: actions of the wrong shape, or not finite.
         """
         episode, env = self.episode, self.config.environment
-        old_command = self.world.state.command.copy()
-        old_velocity = felt_velocity(self.world.state, self.spec).copy()
-        old_rate = self.world.state.yaw_rate.copy()
-        old_position = self.world.state.position.copy()
-        old_yaw = self.world.state.yaw.copy()
+        now = self.world.state
+        old_position, old_command = now.position.copy(), now.command.copy()
+        old_velocity = felt_velocity(now, self.spec).copy()
+        old_yaw, old_rate = now.yaw.copy(), now.yaw_rate.copy()
         self._lead_hands()
         state = self.world.step(actions)
         priors = self._priors
@@ -245,6 +248,7 @@ class NavigationBatch:
             action_change=np.mean((state.command - old_command) ** 2, axis=1),
             posture=np.zeros(self.num_envs) if priors is None else priors.posture,
             novelty=np.zeros(self.num_envs) if priors is None else priors.novelty,
+            dial=1.0 if self.comfort is None else self.comfort,
         )
         truncated = timeout | fault
         cut: Info = {}
@@ -275,6 +279,7 @@ class NavigationBatch:
 
     def state_dict(self) -> dict[str, NDArray[np.generic]]:
         """Copies of all arrays that a bit-exact continuation needs (bank excluded)."""
+        dial = {} if self.comfort is None else {"comfort": self.comfort.copy()}
         return flattened(
             {
                 "world": self.world.state_dict(),
@@ -284,6 +289,7 @@ class NavigationBatch:
                 "batch": {"obs": self.obs.copy()},
                 "priors": {} if self._priors is None else self._priors.state_dict(),
                 "shared": {} if self.shared is None else self.shared.state_dict(),
+                "dial": dial,
             }
         )
 
@@ -298,6 +304,8 @@ class NavigationBatch:
         if self.shared is not None:
             self.shared.load_state_dict(part_of(arrays, "shared"))
         self.obs[...] = arrays["batch.obs"]
+        if self.comfort is not None:
+            self.comfort[:] = arrays["dial.comfort"]
 
     def close(self) -> None:
         """Free the world."""
@@ -316,15 +324,6 @@ class NavigationBatch:
         return self.shared.draw(
             envs, self.bank, self.rngs, self.task.slot, places, self.goal_distance
         )
-
-    def _reach_heights(self, envs: Ints) -> Floats:
-        """Heights of the points that `envs` (k,) may have to reach, shape (k,), [m]."""
-        if self.config.environment.body == "capsule":
-            return np.full(len(envs), self.spec.hand_offset[2])
-        low, high = self.config.environment.reach_height
-        if low == high:
-            return np.full(len(envs), low)
-        return np.array([self.rngs[p].uniform(low, high) for p in envs])
 
     def _lead_hands(self) -> None:
         """Tell the world what hands shall go to, if anybody reaches."""
@@ -350,12 +349,13 @@ class NavigationBatch:
             distance = self.episode.distance
         whole = len(envs) == self.num_envs
         out = obs if whole else np.empty_like(obs)
-        eyes = self.spec.eye_height
-        observe(state, self.task.goal, self.episode.origin, frame, out, eyes)
+        origin, eyes = self.episode.origin, self.spec.eye_height
+        observe(state, self.task.goal, origin, frame, out, eyes)
         if "task" in self._slices:
             out[:, self._slices["task"]] = np.eye(len(TASKS))[self.task.kind]
+        if self.comfort is not None:
+            out[:, self._slices["comfort"]] = self.comfort[:, None]
         if self._memory.size:
-            origin = self.episode.origin
             x, y = rotated(
                 state.position[:, 0] - origin[:, 0],
                 state.position[:, 1] - origin[:, 1],

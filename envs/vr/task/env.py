@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ambulo.configs.base import parse
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationConfig
+from ambulo.configs.vr_comfort import check_dial
 from ambulo.envs.single_env import SingleEnv, with_settings
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_batch
@@ -142,6 +143,25 @@ class VRNavigationEnv(SingleEnv):
         outcome = super().step(action)
         self._renderer.follow(0)
         return outcome
+
+    @property
+    def comfort(self) -> float | None:
+        """Comfort dial, from 0 (fast) to 1 (comfortable), once set also of later episodes.
+
+        None: `observations.comfort` is false.
+
+        Raises:
+            ConfigError: On setting it, beyond [0, 1] or without a dial.
+        """
+        dials = self.batch.comfort
+        return None if dials is None else float(dials[0])
+
+    @comfort.setter
+    def comfort(self, dial: float) -> None:
+        check_dial(dial, self.batch.comfort is not None)
+        self.config = self.batch.config = self.config.at_comfort(float(dial))
+        assert self.batch.comfort is not None
+        self.batch.comfort[:] = dial
 
     def render(self) -> NDArray[np.uint8] | None:
         """A frame (height, width, 3) from behind the player; `RenderError` without OpenGL."""

@@ -1,7 +1,8 @@
 """A map of what rays hit, and the shortest path on it with the unknown taken as free.
 
 That is Koenig and Likhachev's "freespace assumption"; the path is found by A* with eight
-moves on 0.25 m cells, made anew every few steps. Maps wrap around (128 m).
+moves on 0.25 m cells, made anew every few steps. Maps wrap around (128 m). What was never
+seen near an obstacle may cost more (`PlanSettings.walls`), since walls tend to go on.
 
 Cells are too coarse to tell a gap of 0.5 m, which no body passes, from one of 0.7 m. Who
 does not move on bumped into something: a cell ahead is then blocked, and another way is
@@ -11,6 +12,7 @@ taken, until there is none left.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,63 +20,77 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.vr import NavigationObservationsConfig
+from ambulo.envs.vr.task.grid_map_kernels import (
+    BESIDE,
+    BUMP,
+    FREE,
+    GRID,
+    HIT,
+    NEAR,
+    PER_METRE,
+    WALL,
+    forget_bumps,
+    map_bumps,
+    map_free,
+    map_rays,
+)
 
 REPLAN = 3
 """Decisions between two plans of an env."""
 AHEAD = (2.0, 4.0)
 """Where along the path the points after the waypoint lie, [m]."""
-_PER_METRE = 4
-"""Cells per metre."""
-_GRID = 512
-"""Cells along a side."""
-_LOOKAHEAD = 10
-"""Cells that the waypoint lies ahead at most."""
 _GOAL_CELLS = 3
 """Cells around the goal that are open unless something was hit in them."""
 _OWN_CELLS = 2
 """Cells around the player that are open unless something was hit in them."""
 _MOST_CELLS = 20_000
 """Cells expanded before a plan is given up."""
-_NEAR, _HIT, _BESIDE, _BUMP = 1, 2, 4, 8
-_BESIDES = 2
-"""Cells within this many of one that was hit are beside it."""
-_STUCK = 30
-"""Decisions without motion after which a cell ahead is blocked."""
-_MOVED = 0.15
-"""A shorter way is none, [m]."""
-_BUMPED = 2
-"""Distance of the blocked cell, towards the waypoint, or that of a nearer waypoint, [cells]."""
-_AT_GOAL = 0.75
-"""Who stands nearer to the goal is not stuck, [m]."""
 _DX = np.array([1, 1, 0, -1, -1, -1, 0, 1])
 _DY = np.array([0, 1, 1, 1, 0, -1, -1, -1])
 _COST = np.array([1.0, math.sqrt(2.0)] * 4)
-_AHEAD = np.array(AHEAD) * _PER_METRE
+_AHEAD = np.array(AHEAD) * PER_METRE
+
+
+@dataclass(frozen=True)
+class PlanSettings:
+    """What paths cost and how far ahead the waypoint lies."""
+
+    margin: float = 1.0
+    """Cost factor of cells up to 0.75 m from an obstacle."""
+    walls: float = 1.0
+    """Cost factor of cells up to 1.5 m from an obstacle that no ray has passed."""
+    reach: float = 2.5
+    """Largest distance of the waypoint along the path, [m]."""
+
+    @classmethod
+    def of(cls, senses: NavigationObservationsConfig) -> PlanSettings:
+        """The settings of a configuration."""
+        return cls(senses.plan_margin, senses.plan_walls, senses.plan_reach)
 
 
 class GridPlanner:
     """Maps and plans of N envs, in any fixed frame of each."""
 
-    def __init__(self, num_envs: int, margin: float = 1.0) -> None:
+    def __init__(self, num_envs: int, settings: PlanSettings | None = None) -> None:
         """Nothing mapped."""
-        self.margin = margin
-        """Cost factor of cells up to 0.75 m from an obstacle."""
+        self.settings = settings or PlanSettings()
         self.points = np.zeros((num_envs, 1 + len(AHEAD), 2))
-        """The furthest point in sight of at most 2.5 m along the path, and the points
-        `AHEAD` (or the goal, if nearer), shape (N, 3, 2), [m]."""
+        """The waypoint: the furthest point in sight along the path, within `reach`; and the
+        points `AHEAD` (or the goal, if nearer), shape (N, 3, 2), [m]."""
         self.length = np.zeros(num_envs)
         """Length of the path when it was planned, shape (N,), [m]."""
         self.found = np.zeros(num_envs, np.bool_)
         """Whether there is a path; without one every point is the goal, shape (N,)."""
-        self._map = np.zeros((num_envs, _GRID, _GRID), np.uint8)
+        self._map = np.zeros((num_envs, GRID, GRID), np.uint8)
         self._age = np.zeros(num_envs, np.int64)
         self._rest = np.zeros((num_envs, 2))
         """Where each env last moved to, [m]."""
         self._still = np.zeros(num_envs, np.int64)
         """Decisions since then."""
-        self._cost = np.zeros((_GRID, _GRID), np.float32)
-        self._parent = np.zeros((_GRID, _GRID), np.int8)
-        self._stamp = np.zeros((_GRID, _GRID), np.int64)
+        self._cost = np.zeros((GRID, GRID), np.float32)
+        self._parent = np.zeros((GRID, GRID), np.int8)
+        self._stamp = np.zeros((GRID, GRID), np.int64)
         self._plans = 0
 
     def reset(self, envs: Ints) -> None:
@@ -103,14 +119,18 @@ class GridPlanner:
             ray_length: range of a ray, [m].
         """
         envs = np.asarray(envs, np.int64)
-        _map_rays(envs, self._map, position, rays, ray_angle, ray_length)
-        _map_bumps(
+        plan = self.settings
+        if plan.walls > 1.0:
+            map_free(envs, self._map, position, rays, ray_angle)
+        map_rays(envs, self._map, position, rays, ray_angle, ray_length)
+        map_bumps(
             envs, self._map, position, goal, self.points, self.found,
             self._rest, self._still, self._age,
         )  # fmt: skip
         self._plans = _plan_all(
             envs, self._map, position, goal, self.points, self.length, self.found,
-            self._age, self._cost, self._parent, self._stamp, self._plans, self.margin,
+            self._age, self._cost, self._parent, self._stamp, self._plans,
+            plan.margin, plan.walls, int(plan.reach * PER_METRE),
         )  # fmt: skip
 
     def state_dict(self) -> dict[str, NDArray[np.generic]]:
@@ -134,54 +154,6 @@ class GridPlanner:
 
 
 @njit(cache=True)
-def _map_rays(envs, maps, position, rays, ray_angle, ray_length):
-    step = 2.0 * math.pi / rays.shape[1]
-    for i in envs:
-        for r in range(rays.shape[1]):
-            if rays[i, r] >= ray_length - 1e-4:
-                continue
-            reach = rays[i, r] + 0.02
-            x = position[i, 0] + math.cos(ray_angle[i] + step * r) * reach
-            y = position[i, 1] + math.sin(ray_angle[i] + step * r) * reach
-            c = int(math.floor(x * _PER_METRE))
-            w = int(math.floor(y * _PER_METRE))
-            if maps[i, w % _GRID, c % _GRID] & _HIT:
-                continue
-            maps[i, w % _GRID, c % _GRID] |= _HIT
-            for dy in range(-_BESIDES, _BESIDES + 1):
-                for dx in range(-_BESIDES, _BESIDES + 1):
-                    bits = _NEAR | _BESIDE if max(abs(dx), abs(dy)) <= 1 else _BESIDE
-                    maps[i, (w + dy) % _GRID, (c + dx) % _GRID] |= bits
-
-
-@njit(cache=True)
-def _map_bumps(envs, maps, position, goal, points, found, rest, still, age):
-    """Block a cell ahead of those that are stuck, and let them plan at once."""
-    for i in envs:
-        x = position[i, 0]
-        y = position[i, 1]
-        if not math.hypot(x - rest[i, 0], y - rest[i, 1]) <= _MOVED:
-            rest[i] = position[i, :2]
-            still[i] = 0
-            continue
-        still[i] += 1
-        away = math.hypot(goal[i, 0] - x, goal[i, 1] - y)
-        if still[i] < _STUCK or away < _AT_GOAL or not found[i]:
-            continue
-        still[i] = 0
-        age[i] = 0
-        px = int(math.floor(x * _PER_METRE))
-        py = int(math.floor(y * _PER_METRE))
-        dx = int(math.floor(points[i, 0, 0] * _PER_METRE)) - px
-        dy = int(math.floor(points[i, 0, 1] * _PER_METRE)) - py
-        # One of the cells that the way to the waypoint was seen to be open in.
-        far = max(abs(dx), abs(dy), _BUMPED)
-        c = px + int(round(dx * _BUMPED / far))
-        w = py + int(round(dy * _BUMPED / far))
-        maps[i, w % _GRID, c % _GRID] |= _BUMP
-
-
-@njit(cache=True)
 def _plan_all(
     envs,
     maps,
@@ -196,6 +168,8 @@ def _plan_all(
     stamp,
     plans,
     margin,
+    walls,
+    reach,
 ):
     keys = np.empty(8 * _MOST_CELLS + 16, np.float32)
     cells = np.empty(8 * _MOST_CELLS + 16, np.int64)
@@ -209,31 +183,19 @@ def _plan_all(
         length[i] = math.hypot(goal[i, 0] - position[i, 0], goal[i, 1] - position[i, 1])
         for attempt in range(4):
             # Without a way, bumps are forgotten, if there were any.
-            if attempt == 2 and not _forget_bumps(maps[i]):
+            if attempt == 2 and not forget_bumps(maps[i]):
                 break
-            mask = _NEAR if attempt % 2 == 0 else _HIT
+            mask = NEAR if attempt % 2 == 0 else HIT
             plans += 1
             way = _plan(
                 maps[i], position[i], goal[i], points[i], mask,
-                cost, parent, stamp, plans, keys, cells, margin,
+                cost, parent, stamp, plans, keys, cells, margin, walls, reach,
             )  # fmt: skip
             if way >= 0.0:
                 length[i] = way
                 found[i] = True
                 break
     return plans
-
-
-@njit(cache=True)
-def _forget_bumps(grid):
-    """Open the cells that were bumped into; whether there were any."""
-    any_ = False
-    for y in range(_GRID):
-        for x in range(_GRID):
-            if grid[y, x] & _BUMP:
-                grid[y, x] &= ~_BUMP
-                any_ = True
-    return any_
 
 
 @njit(cache=True)
@@ -257,33 +219,35 @@ def _plan(
     keys,
     cells,
     margin,
+    walls,
+    reach,
 ):
     """A* from the goal to the player, so that parents lead the player's way.
 
     Writes `points` and returns the length of the path in metres, or -1 without one.
     """
-    px = int(math.floor(position[0] * _PER_METRE))
-    py = int(math.floor(position[1] * _PER_METRE))
-    half = _GRID // 2
-    gx = int(math.floor(goal[0] * _PER_METRE)) - px
-    gy = int(math.floor(goal[1] * _PER_METRE)) - py
+    px = int(math.floor(position[0] * PER_METRE))
+    py = int(math.floor(position[1] * PER_METRE))
+    half = GRID // 2
+    gx = int(math.floor(goal[0] * PER_METRE)) - px
+    gy = int(math.floor(goal[1] * PER_METRE)) - py
     gx = min(max(gx, 2 - half), half - 2)
     gy = min(max(gy, 2 - half), half - 2)
-    cost[(gy + py) % _GRID, (gx + px) % _GRID] = 0.0
-    stamp[(gy + py) % _GRID, (gx + px) % _GRID] = mark
-    parent[(gy + py) % _GRID, (gx + px) % _GRID] = -1
+    cost[(gy + py) % GRID, (gx + px) % GRID] = 0.0
+    stamp[(gy + py) % GRID, (gx + px) % GRID] = mark
+    parent[(gy + py) % GRID, (gx + px) % GRID] = -1
     keys[0] = _octile(gx, gy)
-    cells[0] = (gy + half) * _GRID + gx + half
+    cells[0] = (gy + half) * GRID + gx + half
     size = 1
     expanded = 0
     reached = False
     while size > 0 and expanded < _MOST_CELLS:
         key = keys[0]
-        x = cells[0] % _GRID - half
-        y = cells[0] // _GRID - half
+        x = cells[0] % GRID - half
+        y = cells[0] // GRID - half
         size -= 1
         _sift_down(keys, cells, size)
-        here = cost[(y + py) % _GRID, (x + px) % _GRID]
+        here = cost[(y + py) % GRID, (x + px) % GRID]
         if key > here + _octile(x, y) + 1e-3:
             continue
         if x == 0 and y == 0:
@@ -295,21 +259,26 @@ def _plan(
             ny = y + _DY[m]
             if abs(nx) >= half - 1 or abs(ny) >= half - 1:
                 continue
-            row = (ny + py) % _GRID
-            column = (nx + px) % _GRID
-            if grid[row, column] & (mask | _BUMP):
+            row = (ny + py) % GRID
+            column = (nx + px) % GRID
+            if grid[row, column] & (mask | BUMP):
                 near_goal = max(abs(nx - gx), abs(ny - gy)) <= _GOAL_CELLS
                 own = max(abs(nx), abs(ny)) <= _OWN_CELLS
-                if grid[row, column] & (_HIT | _BUMP) or not (near_goal or own):
+                if grid[row, column] & (HIT | BUMP) or not (near_goal or own):
                     continue
-            new = here + _COST[m] * (margin if grid[row, column] & _BESIDE else 1.0)
+            price = _COST[m]
+            if grid[row, column] & BESIDE:
+                price *= margin
+            if grid[row, column] & (WALL | FREE) == WALL:
+                price *= walls
+            new = here + price
             if stamp[row, column] == mark and cost[row, column] <= new + 1e-4:
                 continue
             stamp[row, column] = mark
             cost[row, column] = new
             parent[row, column] = (m + 4) % 8
             keys[size] = new + _octile(nx, ny)
-            cells[size] = (ny + half) * _GRID + nx + half
+            cells[size] = (ny + half) * GRID + nx + half
             _sift_up(keys, cells, size)
             size += 1
     if not reached:
@@ -321,16 +290,16 @@ def _plan(
     step = -1
     while True:
         step += 1
-        m = parent[(y + py) % _GRID, (x + px) % _GRID]
+        m = parent[(y + py) % GRID, (x + px) % GRID]
         if m < 0:
             break
         x += _DX[m]
         y += _DY[m]
         walked += _COST[m]
-        wx = (px + x + 0.5) / _PER_METRE
-        wy = (py + y + 0.5) / _PER_METRE
+        wx = (px + x + 0.5) / PER_METRE
+        wy = (py + y + 0.5) / PER_METRE
         if seen and step > 0:
-            seen = step < _LOOKAHEAD and _clear(grid, px, py, x, y, mask, margin)
+            seen = step < reach and _clear(grid, px, py, x, y, mask, margin)
         if seen:
             points[0, 0] = wx
             points[0, 1] = wy
@@ -338,7 +307,7 @@ def _plan(
             if walked <= _AHEAD[p]:
                 points[1 + p, 0] = wx
                 points[1 + p, 1] = wy
-    return walked / _PER_METRE
+    return walked / PER_METRE
 
 
 @njit(cache=True)
@@ -348,17 +317,17 @@ def _clear(grid, px, py, x, y, mask, margin):
     With a margin it leads past obstacles only where it begins or ends beside one.
     """
     steps = 2 * max(abs(x), abs(y))
-    ends = grid[py % _GRID, px % _GRID] | grid[(py + y) % _GRID, (px + x) % _GRID]
-    mask |= _BUMP
-    if margin > 1.0 and not ends & _BESIDE:
-        mask |= _BESIDE
+    ends = grid[py % GRID, px % GRID] | grid[(py + y) % GRID, (px + x) % GRID]
+    mask |= BUMP
+    if margin > 1.0 and not ends & BESIDE:
+        mask |= BESIDE
     for k in range(1, steps + 1):
         cx = int(round(x * k / steps))
         cy = int(round(y * k / steps))
         if max(abs(cx), abs(cy)) > _OWN_CELLS:
-            if grid[(py + cy) % _GRID, (px + cx) % _GRID] & mask:
+            if grid[(py + cy) % GRID, (px + cx) % GRID] & mask:
                 return False
-        elif grid[(py + cy) % _GRID, (px + cx) % _GRID] & (_HIT | _BUMP):
+        elif grid[(py + cy) % GRID, (px + cx) % GRID] & (HIT | BUMP):
             return False
     return True
 

@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ambulo.envs.vr.task.grid_planner import AHEAD, GridPlanner
+from ambulo.envs.vr.task.grid_planner import AHEAD, GridPlanner, PlanSettings
 
 Kind = Literal["none", "visits", "map", "plan", "path"]
 
@@ -129,8 +129,10 @@ def memory_fields(kind: Kind) -> list[tuple[str, int, str, str]]:
 class Memory:
     """The remembered grids of N envs."""
 
-    def __init__(self, kind: Kind, num_envs: int, plan_margin: float = 1.0) -> None:
-        """Empty memories of one `kind`; see `GridPlanner` for `plan_margin`."""
+    def __init__(
+        self, kind: Kind, num_envs: int, plan: PlanSettings | None = None
+    ) -> None:
+        """Empty memories of one `kind`."""
         self.kind = kind
         self.size = sum(row[1] for row in memory_fields(kind))
         n = num_envs if kind != "none" else 0
@@ -140,7 +142,7 @@ class Memory:
         self.best = np.full(num_envs, np.inf)
         self.stale = np.zeros(num_envs, np.int64)
         planned = kind in _PLANNED
-        self.planner = GridPlanner(num_envs, plan_margin) if planned else None
+        self.planner = GridPlanner(num_envs, plan) if planned else None
 
     def reset(self, envs: NDArray[np.int64]) -> None:
         """Forget everything of `envs`."""

@@ -65,6 +65,8 @@ def observation_layout(config: NavigationConfig) -> ObservationLayout:
     ]  # fmt: skip
     if len(env.tasks) > 1:
         parts.append(Part("task", len(TASKS), "1", "one-hot: " + ", ".join(TASKS)))
+    if obs.comfort:
+        parts.append(Part("comfort", 1, "1", "dial: 0 fast, 1 comfortable"))
     parts += [Part(*row) for row in memory_fields(obs.memory)]
     if obs.surroundings == "heights":
         parts += [

@@ -58,6 +58,8 @@ class Transition:
     """How natural the posture is, in [0, 1]; 0 where no term needs it."""
     novelty: Floats
     """How new the motion is to a motion network, in [0, 1); 0 where nothing needs it."""
+    dial: Floats | float = 1.0
+    """Comfort dial, in [0, 1]: factor of the costs of discomfort."""
 
 
 class RewardTerm(Protocol):
@@ -90,8 +92,8 @@ def reward_terms(
         "fall": weights.fall_penalty * t.fell,
         "timeout": weights.timeout_penalty * t.timeout,
         "teleport": weights.teleport_penalty * t.moves,
-        "discomfort": -weights.discomfort_cost * (1.0 - t.comfort),
-        "uncomfortable": -weights.comfort_cost * (1.0 - t.comfort_index),
+        "discomfort": -weights.discomfort_cost * t.dial * (1.0 - t.comfort),
+        "uncomfortable": -weights.comfort_cost * t.dial * (1.0 - t.comfort_index),
         "turn": -weights.turn_cost * t.turned,
         "jerk": -weights.jerk_cost * t.action_change,
         "step": np.full_like(t.progress, -weights.step_cost),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -63,6 +64,19 @@ class TaskState(StateArrays):
         self.held[envs] = 0.0
         self.visited[envs] = 0
         self.solved[envs] = False
+
+
+def drawn_between(
+    rngs: Sequence[np.random.Generator], envs: Ints, bounds: tuple[float, float]
+) -> Floats:
+    """A number between `bounds` for each of `envs` (k,) from its own generator, shape (k,).
+
+    Bounds that are equal leave the generators as they are.
+    """
+    low, high = bounds
+    if low == high:
+        return np.full(len(envs), low)
+    return np.array([rngs[env].uniform(low, high) for env in envs])
 
 
 def stops(

@@ -12,6 +12,7 @@ from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ActionError
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.world.leaps import leaps_of
+from ambulo.envs.vr.world.limits import Limits
 
 DISCRETE_ACTIONS = (
     "forward", "back", "left", "right", "turn_left", "turn_right", "idle",
@@ -42,7 +43,7 @@ def motion_of(
     actions: NDArray[np.generic],
     spec: WorldSpec,
     command: Floats,
-    *,
+    comfort: Floats | None = None,
     cooldown: Ints | None = None,
 ) -> EnvMotion:
     """The motion that a batch of actions asks for.
@@ -51,6 +52,7 @@ def motion_of(
         actions: of N envs.
         spec: settings of the world.
         command: smoothed commands of the envs now (strafe, forward, rotation), shape (N, 3).
+        comfort: dials that scale the limits of `spec`, shape (N,), in [0, 1]; None: 1.
         cooldown: steps until the next snap and teleport, shape (N, 2); None: 0.
 
     Raises:
@@ -75,14 +77,18 @@ def motion_of(
     batch = np.sign(batch) * np.maximum(np.abs(batch) - zone, 0.0) / (1.0 - zone)
     stick = np.hypot(batch[:, 0], batch[:, 1])
     batch[:, :2] /= np.maximum(stick, 1.0)[:, None]
+    limits = Limits.of(spec, comfort)
+    if spec.comfort_speed > 0.0:
+        stick = np.hypot(batch[:, 0], batch[:, 1])
+        batch[:, :2] *= (limits.stick / np.maximum(stick, limits.stick))[:, None]
     if spec.facing < np.pi:
-        _turn_ahead(batch, spec.facing)
+        _turn_ahead(batch, limits.facing)
     jump, snap = leaps_of(batch, spec, cooldown)
-    _limit_changes(batch, spec, command)
+    _limit_changes(batch, spec, limits, command)
     return EnvMotion(batch, jump, snap)
 
 
-def _turn_ahead(target: Floats, facing: float) -> None:
+def _turn_ahead(target: Floats, facing: Floats | float) -> None:
     """Turn sticks that point aside by more than `facing` [rad] to it, and shorten them."""
     angle = np.arctan2(target[:, 0], target[:, 1])
     beyond = np.maximum(np.abs(angle) - facing, 0.0)
@@ -93,7 +99,9 @@ def _turn_ahead(target: Floats, facing: float) -> None:
     target[:, 1] = length * np.cos(angle)
 
 
-def _limit_changes(target: Floats, spec: WorldSpec, command: Floats) -> None:
+def _limit_changes(
+    target: Floats, spec: WorldSpec, limits: Limits, command: Floats
+) -> None:
     """Keep targets so near to the commands that accelerations stay within their limits.
 
     A tick takes a share of 1 - decay of the way from the command to the target, so the first
@@ -101,16 +109,16 @@ def _limit_changes(target: Floats, spec: WorldSpec, command: Floats) -> None:
     `IN_TURNS` of the limit, of which the stick has the rest.
     """
     share = (1.0 - spec.tick_decay) / spec.dt
-    most = spec.max_acceleration
+    most = limits.acceleration
     speed = np.hypot(command[:, 0], command[:, 1]) * spec.max_speed
-    if most > 0.0:
+    if spec.max_acceleration > 0.0:
         turn = IN_TURNS * most / np.maximum(speed * spec.max_yaw_rate, 1e-9)
         target[:, 2] = np.clip(target[:, 2], -turn, turn)
     if spec.max_yaw_acceleration > 0.0:
-        most_turn = spec.max_yaw_acceleration / (share * spec.max_yaw_rate)
+        most_turn = limits.yaw_acceleration / (share * spec.max_yaw_rate)
         low, high = command[:, 2] - most_turn, command[:, 2] + most_turn
         target[:, 2] = np.clip(target[:, 2], low, high)
-    if most <= 0.0:
+    if spec.max_acceleration <= 0.0:
         return
     rate = np.maximum(np.abs(target[:, 2]), np.abs(command[:, 2])) * spec.max_yaw_rate
     fastest = IN_TURNS * most / np.maximum(rate * spec.max_speed, 1e-9)

@@ -33,6 +33,7 @@ class BaseWorld:
         """`num_envs` envs, not yet placed in any level."""
         self.spec = spec
         self.state = WorldState.zeros(num_envs, spec.num_rays, spec.hand_offset)
+        self.comfort: Floats | None = None
         self._slot = np.full(num_envs, -1, np.int64)
         self._falling = np.zeros(num_envs, np.bool_)
 

@@ -123,7 +123,7 @@ class KernelWorld(BaseWorld):
     def step(self, actions: NDArray[np.generic]) -> WorldState:
         """Advance every env by one environment step."""
         spec, state = self.spec, self.state
-        motion = motion_of(actions, spec, state.command, cooldown=state.cooldown)
+        motion = motion_of(actions, spec, state.command, self.comfort, state.cooldown)
         self._check_placed()
         state.moves[:] = motion.jump.any(axis=1)
         if spec.teleport > 0.0:

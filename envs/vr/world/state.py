@@ -107,6 +107,9 @@ class World(Protocol):
 
     spec: WorldSpec
     state: WorldState
+    comfort: Floats | None
+    """Dials that scale the limits of `spec`, shape (N,), in [0, 1], set and owned by the
+    caller, who may change them between steps; None: 1 everywhere."""
 
     @property
     def stochastic(self) -> bool:

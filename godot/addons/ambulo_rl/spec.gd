@@ -22,6 +22,7 @@ const KEYS: PackedStringArray = [
 	"max_acceleration",
 	"max_yaw_acceleration",
 	"facing",
+	"comfort_speed",
 	"snap_turn",
 	"snap_delay",
 	"teleport",
@@ -35,6 +36,7 @@ const LATER: PackedStringArray = [
 	"max_acceleration",
 	"max_yaw_acceleration",
 	"facing",
+	"comfort_speed",
 	"snap_turn",
 	"snap_delay",
 	"teleport",
@@ -79,6 +81,8 @@ var max_acceleration := 0.0
 var max_yaw_acceleration := 0.0
 ## Largest angle between the stick and straight ahead, [rad].
 var facing := PI
+## Largest speed where the comfort dial is 1, [m/s]; 0: [member max_speed].
+var comfort_speed := 0.0
 ## Turn at once by the rotation stick, [rad]; 0: it turns smoothly.
 var snap_turn := 0.0
 ## Least time from one such turn to the next, [s].
@@ -105,7 +109,9 @@ func tick_decay() -> float:
 
 ## Whether commands are limited, see [method AmbuloActions.limit].
 func has_limits() -> bool:
-	return facing < PI or max_acceleration > 0.0 or max_yaw_acceleration > 0.0
+	return (
+		facing < PI or max_acceleration > 0.0 or max_yaw_acceleration > 0.0 or comfort_speed > 0.0
+	)
 
 
 ## Whether sticks turn or move the body at once, see [method AmbuloActions.leap].
@@ -156,7 +162,7 @@ func _read(checks: AmbuloChecks, key: String, value: Variant) -> void:
 			set(key, checks.number(value, key, 1e-6, 1e4))
 		"max_yaw_rate", "turn_angle":
 			set(key, checks.number(value, key, 1e-6, 1e3))
-		"max_acceleration", "max_yaw_acceleration":
+		"max_acceleration", "max_yaw_acceleration", "comfort_speed":
 			set(key, checks.number(value, key, 0.0, 1e4))
 		"facing", "snap_turn":
 			set(key, checks.number(value, key, 0.0, PI))

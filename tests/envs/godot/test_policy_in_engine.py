@@ -56,6 +56,38 @@ def test_the_shipped_agent_sees_and_acts_as_in_python(
         assert set(np.unique(cells)) == {0, 1, 2}
 
 
+def test_a_recurrent_agent_remembers_as_in_python(godot: Godot, tmp_path: Path) -> None:
+    """Over several episodes, and over 200 observations without a new one."""
+    agents = [
+        random_agent(units=10, memory="visits"),
+        random_agent(units=7, widths=(9,), bound=(0.8, 0.4)),
+        random_agent("discrete", "tanh", units=8, widths=(8, 8, 8)),
+    ]
+    probe, rng = Probe(tmp_path), np.random.default_rng(3)
+    wanted = []
+    for agent in agents:
+        recording = record(agent.config, agent, 300)[0]
+        probe.add(agent, recording.records, states=True)
+        own, acts = agent.copy(), []
+        begun = recording.records[:, 0] != 0.0
+        assert begun.sum() >= 1
+        for seen, begins in zip(recording.observations, begun, strict=True):
+            if begins:
+                own.reset()
+            acts.append(own.act(seen))
+        wanted.append(np.array(acts))
+        noise = rng.normal(size=(200, agent.layout.size)).astype(np.float32)
+        rows = noise / agent.actor.scales.numpy()
+        probe.add(agent, rows, states=False)
+        fresh = agent.copy()
+        wanted.append(np.array([fresh.act(seen) for seen in rows]))
+    probe.run(godot)
+    for index, actions in enumerate(wanted):
+        want = actions.reshape(len(actions), -1)
+        got = probe.output(index, len(want))[:, -want.shape[1] :]
+        np.testing.assert_allclose(got, want, atol=TOLERANCE, rtol=0)
+
+
 @pytest.mark.parametrize("rays", [16, 7])
 @pytest.mark.parametrize("frame", ["head", "world"])
 @pytest.mark.parametrize("memory", ["none", "visits", "map"])
@@ -93,6 +125,30 @@ def test_the_task_is_observed(godot: Godot, tmp_path: Path) -> None:
     for index, recording in enumerate(recordings):
         got = probe.output(index, len(recording.records))[:, : agent.layout.size]
         np.testing.assert_allclose(got, recording.observations, atol=TOLERANCE, rtol=0)
+
+
+@pytest.mark.parametrize("memory", ["none", "visits"])
+def test_the_comfort_dial_is_observed(
+    godot: Godot, tmp_path: Path, memory: str
+) -> None:
+    agent = random_agent(memory=memory, comfort=True)
+    limits = {"max_acceleration": 1.5, "facing": 60.0, "comfort_speed": 1.2}
+    config = agent.config.override("actions", **limits)
+    agent = untrained(config.override("environment", tasks=("navigate", "patrol")))
+    agent.comfort = 0.3
+    recordings = record(agent.config, agent, 40)
+    probe = Probe(tmp_path)
+    for recording in recordings:
+        probe.add(agent, recording.records, states=True)
+    probe.run(godot)
+    size = agent.layout.size
+    for index, recording in enumerate(recordings):
+        got = probe.output(index, len(recording.records))
+        seen = recording.observations
+        assert (seen[:, 52] == np.float32(0.3)).all()
+        np.testing.assert_allclose(got[:, :size], seen, atol=TOLERANCE, rtol=0)
+        want = agent.act(seen, deterministic=True)
+        np.testing.assert_allclose(got[:, size:], want, atol=TOLERANCE, rtol=0)
 
 
 def test_every_kind_of_network(godot: Godot, tmp_path: Path) -> None:

@@ -137,15 +137,28 @@ def test_what_moved_in_the_level_before_is_gone(make) -> None:
     np.testing.assert_allclose(states[0].rays, states[1].rays, atol=1e-2)
 
 
-def test_limits_of_the_action_model_are_those_of_the_compiled_world(make) -> None:
-    level = sample_level(2)
-    spec = WorldSpec(max_acceleration=1.5, max_yaw_acceleration=3.0, facing=0.7)
-    worlds = [_begin(KernelWorld(1, spec), [level]), _begin(make(1, spec), [level])]
+@pytest.mark.parametrize("dials", [None, (0.0, 0.5, 1.0)])
+def test_limits_of_the_action_model_are_those_of_the_compiled_world(
+    make, dials: tuple[float, ...] | None
+) -> None:
+    levels = [sample_level(2)] * 3
+    spec = WorldSpec(
+        max_acceleration=1.5, max_yaw_acceleration=3.0, facing=0.7, comfort_speed=1.2
+    )
+    worlds = [_begin(KernelWorld(3, spec), levels), _begin(make(3, spec), levels)]
     rng = np.random.default_rng(5)
-    for _ in range(40):
-        action = rng.uniform(-1.0, 1.0, (1, 3))
+    for step in range(60):
+        if dials is not None:  # a dial may be turned while agents walk
+            comfort = np.roll(dials, step // 40)
+            for world in worlds:
+                world.comfort = comfort
+        if step == 20:  # an engine is configured anew, and told again
+            worlds[1].load_state_dict(worlds[1].state_dict())
+        action = np.tile(rng.uniform(-1.0, 1.0, 3), (3, 1))
         commands = [world.step(action).command.copy() for world in worlds]
         np.testing.assert_allclose(commands[1], commands[0], atol=1e-9)
+        if step == 30 and dials is not None:
+            assert len(np.unique(commands[0], axis=0)) == 3
 
 
 FAST = WorldSpec(snap_turn=0.5, teleport=3.0, teleport_delay=0.2)

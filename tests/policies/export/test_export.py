@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -151,7 +152,7 @@ def test_exports_that_act_otherwise_are_refused(
 
     def wrong(agent: Agent) -> Any:
         layers = right(agent)
-        return [*layers[:-1], (layers[-1][0], layers[-1][1] + 1e-3)]
+        return [*layers[:-1], replace(layers[-1], bias=layers[-1].bias + 1e-3)]
 
     monkeypatch.setattr(export, "folded_layers", wrong)
     for write, name in ((export_onnx, "a.onnx"), (export_json, "a.json")):

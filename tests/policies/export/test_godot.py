@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,10 @@ def agent() -> Agent:
 
 def test_the_file_says_all_that_the_engine_needs(tmp_path: Path, agent: Agent) -> None:
     path = tmp_path / "agent.ambulo"
-    limits = {"max_acceleration": 2.0, "max_yaw_acceleration": 3.0, "facing": 1.0}
+    limits = {
+        "max_acceleration": 2.0, "max_yaw_acceleration": 3.0, "facing": 1.0,
+        "comfort_speed": 1.2,
+    }  # fmt: skip
     export_godot(agent, path, SPEC | limits)
     assert unpack(path.read_bytes())[0]["world"] == SPEC | limits
     export_godot(agent, path, SPEC)
@@ -127,7 +130,7 @@ def test_exports_that_act_otherwise_are_refused(
 
     def wrong(agent: Agent) -> Any:
         layers = right(agent)
-        return [*layers[:-1], (layers[-1][0], layers[-1][1] + 1e-3)]
+        return [*layers[:-1], replace(layers[-1], bias=layers[-1].bias + 1e-3)]
 
     monkeypatch.setattr(module, "folded_layers", wrong)
     with pytest.raises(ModelFileError, match=r"differs from the agent by 0\.001"):

@@ -45,7 +45,9 @@ CASES: dict[str, dict[str, dict[str, Any]]] = {
     "refresh": {"environment": {"level_refresh": 2}},
     "everything": {
         "environment": {"level_refresh": 2, "tasks": ("navigate", "patrol")},
-        "observations": {"memory": "map"},
+        "observations": {"memory": "map", "comfort": True},
+        "actions": {"max_acceleration": 2.0, "comfort_speed": 1.2},
+        "rewards": {"comfort_cost": 0.1},
         "ppo": {"route_coef": 0.1, "target_kl": 0.02},
     },
     "discrete": {"actions": {"mode": "discrete"}},
@@ -54,6 +56,10 @@ CASES: dict[str, dict[str, dict[str, Any]]] = {
         "rewards": {"posture_bonus": 2.0, "novelty_cost": 0.1},
     },
     "blind": {"network": {"privileged_critic": False}},
+    "recurrent": {
+        "network": {"recurrent": 6},
+        "ppo": {"sequence": 8, "burn_in": 5, "batch_size": 48},
+    },
     "shared levels": {
         "environment": {
             "agents": 4,

@@ -25,18 +25,19 @@ func _init(spec: AmbuloSpec) -> void:
 
 
 ## Take the action of a new decision. Returns the angle [rad] about +Y that the body must
-## turn by at once; only discrete turns and snap turns do.
-func aim(action: PackedFloat64Array) -> float:
+## turn by at once; only discrete turns and snap turns do. [param comfort] is the dial of
+## [method AmbuloPolicyNode.dial], which scales the limits of the stick.
+func aim(action: PackedFloat64Array, comfort := 1.0) -> float:
 	if _spec.discrete:
 		_jump = AmbuloActions.jump(int(action[0]), _spec)
 		return _jump[2]
 	_target = AmbuloActions.target(action[0], action[1], action[2], _spec.dead_zone)
 	_leap.fill(0.0)
 	if _spec.has_leaps():
-		AmbuloActions.turn_ahead(_target, 0, _spec)
+		AmbuloActions.shape_stick(_target, 0, _spec, comfort)
 		_leap = AmbuloActions.leap(_target, 0, _spec, _waits, 0)
 	if _spec.has_limits():
-		AmbuloActions.limit(_target, 0, _spec, _command, 0)
+		AmbuloActions.limit(_target, 0, _spec, _command, 0, comfort)
 	return _leap[2]
 
 

@@ -15,8 +15,8 @@ const AHEAD: PackedFloat64Array = [2.0, 4.0]
 const NUMBERS := 6
 
 const _PER_METRE := 4
-# Cells that the waypoint lies ahead at most.
-const _LOOKAHEAD := 10
+# Distance of the points along a ray whose cells it has passed, [m].
+const _SPACING := 1.0 / _PER_METRE
 # Decisions without motion, of more than _MOVED [m], after which a cell ahead is blocked.
 const _STUCK := 30
 const _MOVED := 0.15
@@ -25,7 +25,7 @@ const _BUMPED := 2
 # Who stands nearer to the goal is not stuck, [m].
 const _AT_GOAL := 0.75
 
-## The farthest point in sight of at most 2.5 m along the path, and those [constant AHEAD] (or
+## The farthest point in sight along the path, within the reach, and those [constant AHEAD] (or
 ## the goal, if nearer): x, y, x, y, x, y, [m].
 var points: PackedFloat64Array = []
 ## Length of the path when it was planned, [m].
@@ -34,6 +34,8 @@ var length := 0.0
 var found := false
 
 var _map: AmbuloHitMap
+# Cells that the waypoint lies ahead at most.
+var _reach := 10
 var _age := 0
 # Where the player last moved to, [m], and decisions since then.
 var _rest_x := INF
@@ -41,9 +43,12 @@ var _rest_y := INF
 var _still := 0
 
 
-## Nothing mapped. [param margin]: cost factor of cells up to 0.75 m from an obstacle.
-func _init(margin := 1.0) -> void:
-	_map = AmbuloHitMap.new(margin)
+## Nothing mapped. [param margin]: cost factor of cells up to 0.75 m from an obstacle;
+## [param walls]: of cells up to 1.5 m from one that no ray has passed; [param reach]: largest
+## distance of the waypoint along the path, [m].
+func _init(margin := 1.0, walls := 1.0, reach := 2.5) -> void:
+	_map = AmbuloHitMap.new(margin, walls)
+	_reach = int(reach * _PER_METRE)
 	points.resize(NUMBERS)
 
 
@@ -83,6 +88,8 @@ func _map_rays(
 	ray_length: float
 ) -> void:
 	var step := TAU / num_rays
+	if _map.walls > 1.0:
+		_map_free(pose, row, num_rays, ray_angle)
 	for ray in num_rays:
 		var reading := row[AmbuloWorld.RAYS + ray]
 		if reading < ray_length - 1e-4:
@@ -90,6 +97,19 @@ func _map_rays(
 			var x := pose[0] + cos(angle) * (reading + 0.02)
 			var y := pose[1] + sin(angle) * (reading + 0.02)
 			_map.add(Vector2i(floori(x * _PER_METRE), floori(y * _PER_METRE)))
+
+
+func _map_free(
+	pose: PackedFloat64Array, row: PackedFloat64Array, num_rays: int, ray_angle: float
+) -> void:
+	var step := TAU / num_rays
+	for ray in num_rays:
+		var along_x := cos(ray_angle + step * ray)
+		var along_y := sin(ray_angle + step * ray)
+		for k in ceili(row[AmbuloWorld.RAYS + ray] / _SPACING):
+			var x := pose[0] + along_x * k * _SPACING
+			var y := pose[1] + along_y * k * _SPACING
+			_map.pass_through(Vector2i(floori(x * _PER_METRE), floori(y * _PER_METRE)))
 
 
 ## Block a cell ahead of a player that is stuck, who then plans at once.
@@ -158,7 +178,7 @@ func _follow(player: Vector2i, cells: PackedVector2Array, wide: bool) -> void:
 		walked += 1.0 if cell.x == before.x or cell.y == before.y else sqrt(2.0)
 		before = cell
 		if in_sight and step > 0:
-			in_sight = step < _LOOKAHEAD and _is_clear(player, Vector2i(cell), wide)
+			in_sight = step < _reach and _is_clear(player, Vector2i(cell), wide)
 		if in_sight:
 			_set_point(0, cell)
 		for i in AHEAD.size():

@@ -4,9 +4,10 @@ extends RefCounted
 ##
 ## The search is the engine's own (AStarGrid2D), over a region that grows with the map.
 ## A cell that was hit is blocked; so are those next to it for a path that keeps away from
-## obstacles. Cells up to two from a hit are beside it and count [member margin] times. Single
-## cells that a player bumped into are blocked until they are forgotten. What was never seen is
-## free.
+## obstacles. Cells up to two from a hit are beside it and count [member margin] times. Cells up
+## to six from a hit that no ray has passed are where its wall may go on, and count
+## [member walls] times. Single cells that a player bumped into are blocked until they are
+## forgotten. What was never seen is free.
 
 ## Cells around the goal that are open unless something was hit in them.
 const GOAL_CELLS := 3
@@ -17,6 +18,11 @@ const MOST_CELLS := 254
 
 const _NEAR := 1
 const _BESIDE := 2
+const _WALL := 6
+# Bits of a mark: beside a hit, where a wall may go on, passed by a ray.
+const _IS_BESIDE := 1
+const _IS_WALL := 2
+const _IS_FREE := 4
 # The region ends at multiples of this number of cells, so that it seldom grows.
 const _BLOCK := 16
 # A map wider than this forgets hits farther than _KEPT from the player.
@@ -25,7 +31,11 @@ const _KEPT := 192
 
 ## Cost factor of a cell beside an obstacle.
 var margin := 1.0
+## Cost factor of a cell near an obstacle that no ray has passed.
+var walls := 1.0
 
+# Of cells whose costs are not 1, or that a ray has passed.
+var _marks: Dictionary[Vector2i, int] = {}
 var _hits: Dictionary[Vector2i, bool] = {}
 var _bumps: Dictionary[Vector2i, bool] = {}
 # Around the cells that were hit or bumped into; empty without any.
@@ -37,8 +47,9 @@ var _grid := AStarGrid2D.new()
 
 
 ## An empty map.
-func _init(cell_margin := 1.0) -> void:
+func _init(cell_margin := 1.0, unknown_walls := 1.0) -> void:
 	margin = cell_margin
+	walls = unknown_walls
 	_grid.diagonal_mode = AStarGrid2D.DIAGONAL_MODE_ALWAYS
 	_grid.default_compute_heuristic = AStarGrid2D.HEURISTIC_OCTILE
 	_grid.default_estimate_heuristic = AStarGrid2D.HEURISTIC_OCTILE
@@ -49,6 +60,7 @@ func _init(cell_margin := 1.0) -> void:
 func clear() -> void:
 	_hits.clear()
 	_bumps.clear()
+	_marks.clear()
 	_box = Rect2i()
 	_complete = true
 	_grid.region = Rect2i()
@@ -60,10 +72,21 @@ func add(cell: Vector2i) -> void:
 	if _hits.has(cell):
 		return
 	_hits[cell] = true
-	if _grid.region.encloses(_boxed(cell).grow(_BESIDE)):
-		_draw(cell)
+	_mark_around(cell)
+	if _grid.region.encloses(_boxed(cell).grow(_reach())):
+		_grid.fill_solid_region(Rect2i(cell, Vector2i.ONE).grow(_NEAR))
 	else:
 		_complete = false
+
+
+## Remember that a ray has passed [param cell]; nothing without [member walls].
+func pass_through(cell: Vector2i) -> void:
+	var mark: int = _marks.get(cell, 0)
+	if mark & _IS_FREE:
+		return
+	_marks[cell] = mark | _IS_FREE
+	if mark & _IS_WALL:
+		_weigh(cell, mark | _IS_FREE)
 
 
 ## Block [param cell], into which the player bumped.
@@ -95,9 +118,9 @@ func is_blocked(cell: Vector2i, wide: bool) -> bool:
 	return _grid.is_point_solid(cell) if wide else is_hit(cell)
 
 
-## Whether [param cell] is beside a hit; only with a [member margin] above 1, as above.
+## Whether [param cell] is beside a hit; only with a [member margin] or [member walls] above 1.
 func is_beside(cell: Vector2i) -> bool:
-	return _grid.get_point_weight_scale(cell) > 1.0
+	return _marks.get(cell, 0) & _IS_BESIDE
 
 
 ## Cells of the shortest path from [param goal] to [param player], both included; empty without
@@ -164,22 +187,31 @@ func _cover(player: Vector2i, goal: Vector2i) -> void:
 	_grid.region = Rect2i(start, end - start)
 	_grid.update()
 	for cell in _hits:
-		_draw(cell)
+		_grid.fill_solid_region(Rect2i(cell, Vector2i.ONE).grow(_NEAR))
+	for cell in _marks:
+		var mark := _marks[cell]
+		if mark != _IS_FREE:
+			_weigh(cell, mark)
 	_block()
 	_complete = true
 
 
 func _needed(player: Vector2i, goal: Vector2i) -> Rect2i:
 	var ends := Rect2i(player, Vector2i.ONE).merge(Rect2i(goal, Vector2i.ONE))
-	return ends.merge(_box.grow(_BESIDE + 1)) if _box.has_area() else ends
+	return ends.merge(_box.grow(_reach() + 1)) if _box.has_area() else ends
 
 
 ## Keep only the hits near [param player], and no bumps.
 func _forget(player: Vector2i) -> void:
 	var kept := Rect2i(player, Vector2i.ONE).grow(_KEPT)
 	var cells := _hits.keys()
+	var marks := _marks
 	_hits.clear()
 	_bumps.clear()
+	_marks = {}
+	for cell: Vector2i in marks:
+		if marks[cell] & _IS_FREE and kept.has_point(cell):
+			_marks[cell] = _IS_FREE
 	_box = Rect2i()
 	_complete = false
 	for cell: Vector2i in cells:
@@ -194,8 +226,31 @@ func _boxed(cell: Vector2i) -> Rect2i:
 	return own
 
 
-func _draw(cell: Vector2i) -> void:
-	var own := Rect2i(cell, Vector2i.ONE)
-	_grid.fill_solid_region(own.grow(_NEAR))
-	if margin > 1.0:
-		_grid.fill_weight_scale_region(own.grow(_BESIDE), margin)
+## Cells around a hit whose costs it may change.
+func _reach() -> int:
+	return _WALL if walls > 1.0 else _BESIDE
+
+
+func _mark_around(cell: Vector2i) -> void:
+	if margin <= 1.0 and walls <= 1.0:
+		return
+	var reach := _reach()
+	for dy in range(-reach, reach + 1):
+		for dx in range(-reach, reach + 1):
+			var beside := maxi(absi(dx), absi(dy)) <= _BESIDE
+			var at := cell + Vector2i(dx, dy)
+			var before: int = _marks.get(at, 0)
+			var mark := before | _IS_WALL | (_IS_BESIDE if beside else 0)
+			if mark != before:
+				_marks[at] = mark
+				_weigh(at, mark)
+
+
+## Set the cost of entering [param cell], if the grid has it.
+func _weigh(cell: Vector2i, mark: int) -> void:
+	if not _grid.region.has_point(cell):
+		return
+	var cost := margin if mark & _IS_BESIDE else 1.0
+	if mark & (_IS_WALL | _IS_FREE) == _IS_WALL:
+		cost *= walls
+	_grid.set_point_weight_scale(cell, cost)

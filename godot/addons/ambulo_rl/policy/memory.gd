@@ -56,8 +56,8 @@ var _stale := 0
 var _planner: AmbuloGridPlanner
 
 
-## An empty memory of [param memory_kind]; for [param plan_margin] see [AmbuloHitMap].
-func _init(memory_kind: String, plan_margin := 1.0) -> void:
+## An empty memory of [param memory_kind]; for the others see [AmbuloGridPlanner].
+func _init(memory_kind: String, plan_margin := 1.0, plan_walls := 1.0, plan_reach := 2.5) -> void:
 	assert(memory_kind in KINDS, "no such kind of memory")
 	kind = memory_kind
 	for numbers: int in fields(kind).values():
@@ -70,7 +70,7 @@ func _init(memory_kind: String, plan_margin := 1.0) -> void:
 		if _spots_in.is_empty():
 			_make_spots()
 	if kind in _PLANNED:
-		_planner = AmbuloGridPlanner.new(plan_margin)
+		_planner = AmbuloGridPlanner.new(plan_margin, plan_walls, plan_reach)
 	reset()
 
 

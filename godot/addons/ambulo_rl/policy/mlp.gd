@@ -4,7 +4,8 @@ extends RefCounted
 ##
 ## Each layer is cut into 4 x 4 blocks that are kept as [Projection]: one multiplication of
 ## the engine is then sixteen of the network. They are packed once, in [method from_file].
-## Inputs that are zero in whole groups of four cost nothing.
+## Inputs that are zero in whole groups of four cost nothing. The network of a recurrent policy
+## also has a state, see [AmbuloGru].
 
 const _TANH := 1
 const _ELU := 2
@@ -21,6 +22,9 @@ var output := "clip"
 ## For "bound": largest stick length and largest rotation.
 var bound := Vector2.ONE
 
+# What remembers in a recurrent network, and the index of its layer; null, -1 in others.
+var _gru: AmbuloGru
+var _gru_at := -1
 # Of each layer, rows of four outputs; each row is an Array[Projection].
 var _rows: Array[Array] = []
 var _biases: Array[PackedVector4Array] = []
@@ -41,26 +45,34 @@ static func from_file(file: AmbuloPolicyFile) -> AmbuloMlp:
 		total += absf(weight)
 	if not is_finite(total):
 		return null
-	mlp._values.append(_zeros(file.observation_size))
-	for layer in file.layers:
-		var columns: int = layer.inputs
-		var rows: int = layer.outputs
-		mlp._rows.append(_pack(file.weights, layer.weight, rows, columns))
-		var bias := _zeros(rows)
-		for row in rows:
-			var four := bias[row >> 2]
-			four[row & 3] = file.weights[int(layer.bias) + row]
-			bias[row >> 2] = four
-		mlp._biases.append(bias)
-		mlp._activations.append(_CODES[layer.activation])
-		mlp._values.append(_zeros(rows))
+	mlp._values.append(zeros(file.observation_size))
+	for row: Dictionary in file.layers:
+		var columns: int = row.inputs
+		var height: int = row.outputs
+		var first: int = row.bias
+		if row.get("type") == "gru":
+			mlp._gru = AmbuloGru.from_layer(file.weights, row)
+			mlp._gru_at = mlp._rows.size()
+			mlp._rows.append([])
+		else:
+			mlp._rows.append(pack(file.weights, row.weight, height, columns))
+		mlp._biases.append(fours(file.weights.slice(first, first + height)))
+		mlp._activations.append(_CODES[row.get("activation", "none")])
+		mlp._values.append(zeros(height))
 	return mlp
 
 
+## What a recurrent network remembers at the beginning of an episode, for [method act]; empty for
+## others.
+func new_state() -> PackedVector4Array:
+	return zeros(0 if _gru == null else _gru.units)
+
+
 ## The action for [param observation]: strafe, forward and rotation in [-1, 1], or one
-## number, the index of a discrete action.
-func act(observation: PackedFloat32Array) -> PackedFloat64Array:
-	var raw := forward(observation)
+## number, the index of a discrete action. A recurrent network replaces [param state]; without
+## one an episode begins.
+func act(observation: PackedFloat32Array, state := PackedVector4Array()) -> PackedFloat64Array:
+	var raw := forward(observation, state)
 	if output == "argmax":
 		var best := 0
 		for i in range(1, outputs):
@@ -84,14 +96,19 @@ static func bounded(
 	return PackedFloat64Array([share * strafe, share * ahead, turn * tanh(rotation / turn)])
 
 
-## What the last layer puts out, before the output stage.
-func forward(observation: PackedFloat32Array) -> PackedFloat64Array:
+## What the last layer puts out, before the output stage; see [method act].
+func forward(observation: PackedFloat32Array, state := PackedVector4Array()) -> PackedFloat64Array:
 	assert(observation.size() == inputs, "an observation of another size")
 	var x := _values[0]
 	_fill(observation, x)
 	for index in _rows.size():
+		if index == _gru_at:
+			var memory := new_state() if state.is_empty() else state
+			_gru.step(x, memory)
+			x = memory
+			continue
 		var y := _values[index + 1]
-		_layer(_rows[index], _biases[index], _activations[index], x, y)
+		layer(_rows[index], _biases[index], _activations[index], x, y)
 		x = y
 	var out := PackedFloat64Array()
 	out.resize(outputs)
@@ -116,7 +133,8 @@ static func _fill(observation: PackedFloat32Array, x: PackedVector4Array) -> voi
 		x[whole] = last
 
 
-static func _layer(
+## One layer: [param y] of [param x], both filled up with zeros to whole groups of four.
+static func layer(
 	rows: Array[Array],
 	bias: PackedVector4Array,
 	activation: int,
@@ -153,14 +171,25 @@ static func _activate(value: float, activation: int) -> float:
 	return value / (1.0 + exp(-value))
 
 
-static func _zeros(numbers: int) -> PackedVector4Array:
+## Room for [param numbers] numbers in groups of four.
+static func zeros(numbers: int) -> PackedVector4Array:
 	var out := PackedVector4Array()
 	out.resize((numbers + 3) >> 2)
 	return out
 
 
-## A matrix as rows of blocks, filled up with zeros.
-static func _pack(weights: PackedFloat32Array, first: int, rows: int, columns: int) -> Array[Array]:
+## Numbers in groups of four, filled up with zeros.
+static func fours(numbers: PackedFloat32Array) -> PackedVector4Array:
+	var out := zeros(numbers.size())
+	for i in numbers.size():
+		var four := out[i >> 2]
+		four[i & 3] = numbers[i]
+		out[i >> 2] = four
+	return out
+
+
+## A matrix as rows of blocks, filled up with zeros; each row is an Array[Projection].
+static func pack(weights: PackedFloat32Array, first: int, rows: int, columns: int) -> Array[Array]:
 	var packed: Array[Array] = []
 	for row in range(0, rows, 4):
 		var blocks: Array[Projection] = []

@@ -33,12 +33,16 @@ static func published_size(num_rays: int) -> int:
 
 
 ## Names of all parts and their sizes, in order, as this add-on fills them.
-static func layout(num_rays: int, has_task_id: bool, memory: String) -> Dictionary:
+static func layout(
+	num_rays: int, has_task_id: bool, memory: String, has_dial := false
+) -> Dictionary:
 	var parts := _BEFORE_RAYS.duplicate()
 	parts["ray_sensors"] = num_rays
 	parts.merge(_AFTER_RAYS)
 	if has_task_id:
 		parts["task"] = TASKS.size()
+	if has_dial:
+		parts["comfort"] = 1
 	parts.merge(AmbuloMemory.fields(memory))
 	return parts
 

@@ -19,7 +19,11 @@ const ACTIVATIONS: PackedStringArray = ["none", "relu", "tanh", "elu", "silu"]
 ## Names of the output stages that [AmbuloMlp] computes.
 const OUTPUTS: PackedStringArray = ["clip", "bound", "argmax"]
 
-const _OPTIONAL: PackedStringArray = ["twin"]
+const _OPTIONAL: PackedStringArray = ["twin", "state_size"]
+const _LAYER: PackedStringArray = ["inputs", "outputs", "weight", "bias", "activation"]
+const _GRU: PackedStringArray = [
+	"type", "inputs", "outputs", "weight", "bias", "state_weight", "state_bias"
+]
 const _KEYS: PackedStringArray = [
 	"kind",
 	"num_timesteps",
@@ -50,6 +54,10 @@ var frame := "head"
 var memory := "none"
 ## What a planned path counts a cell beside an obstacle, of 1.
 var plan_margin := 1.0
+## The same of a cell near an obstacle that no ray has passed.
+var plan_walls := 1.0
+## Largest distance of the waypoint along a planned path, [m].
+var plan_reach := 2.5
 ## Rays over the full circle.
 var num_rays := 0
 ## Range of a ray, [m].
@@ -74,8 +82,12 @@ var goal_radius := 1.0
 var max_steps := 1000
 ## Range of the straight distance to a goal that is drawn, [m].
 var goal_distance := Vector2(5.0, 30.0)
+## Numbers that a recurrent policy remembers of an agent; 0: it is not recurrent.
+var state_size := 0
 ## Rows [code]{"inputs", "outputs", "weight", "bias", "activation"}[/code]; "weight" and
-## "bias" are indices into [member weights].
+## "bias" are indices into [member weights]. One row may be the [AmbuloGru] of a recurrent policy:
+## "type" is "gru", "state_weight" and "state_bias" are such indices too, and there is no
+## "activation".
 var layers: Array[Dictionary] = []
 ## All weights; a matrix lies row by row, one row for each output.
 var weights: PackedFloat32Array = []
@@ -125,6 +137,9 @@ func _read_header(checks: AmbuloChecks, data: Variant) -> String:
 		if pair[0] <= 0.0 or pair[1] <= 0.0:
 			checks.fail("bound", "must be positive")
 	_numbers = _read_layers(checks, checks.list(header, "layers"))
+	var states := checks.whole(header.get("state_size", 0), "state_size", 0, MAX_WIDTH)
+	if states != state_size:
+		checks.fail("state_size", "the layers have %d" % state_size)
 	var keys := PackedStringArray(["numbers", "sha256"])
 	var stored := checks.table(header.get("weights"), "weights", "weights.", keys, keys)
 	if checks.whole(stored.get("numbers"), "weights.numbers", 1, MAX_NUMBERS) != _numbers:
@@ -151,7 +166,7 @@ func _read_observation(checks: AmbuloChecks, rows: Array) -> void:
 
 func _read_senses(checks: AmbuloChecks, data: Variant) -> void:
 	var keys := PackedStringArray(["frame", "memory", "num_rays", "ray_length"])
-	var optional := PackedStringArray(["plan_margin"])
+	var optional := PackedStringArray(["plan_margin", "plan_walls", "plan_reach"])
 	var senses := checks.table(data, "senses", "senses.", keys + optional, keys)
 	frame = _choice(checks, senses.get("frame"), "senses.frame", ["head", "world"])
 	memory = _choice(checks, senses.get("memory"), "senses.memory", AmbuloMemory.KINDS)
@@ -159,6 +174,10 @@ func _read_senses(checks: AmbuloChecks, data: Variant) -> void:
 	ray_length = checks.number(senses.get("ray_length"), "senses.ray_length", 1e-6, 1e6)
 	var margin: Variant = senses.get("plan_margin", 1.0)
 	plan_margin = checks.number(margin, "senses.plan_margin", 1.0, 100.0)
+	var walls: Variant = senses.get("plan_walls", 1.0)
+	plan_walls = checks.number(walls, "senses.plan_walls", 1.0, 100.0)
+	var reach: Variant = senses.get("plan_reach", 2.5)
+	plan_reach = checks.number(reach, "senses.plan_reach", 0.5, 100.0)
 
 
 func _read_spec(checks: AmbuloChecks, data: Variant) -> void:
@@ -196,33 +215,54 @@ func _read_episode(checks: AmbuloChecks, data: Variant) -> void:
 ## The number of weights that the layers need.
 func _read_layers(checks: AmbuloChecks, rows: Array) -> int:
 	layers = []
-	var keys := PackedStringArray(["inputs", "outputs", "weight", "bias", "activation"])
+	state_size = 0
 	var width := observation_size
 	var at := 0
 	for row: Variant in rows:
-		var layer := checks.table(row, "layers", "layers.", keys, keys)
-		var inputs := checks.whole(layer.get("inputs"), "layers.inputs", 1, MAX_WIDTH)
-		var rows_out := checks.whole(layer.get("outputs"), "layers.outputs", 1, MAX_WIDTH)
-		var weight := checks.whole(layer.get("weight"), "layers.weight", 0, MAX_NUMBERS)
-		var bias := checks.whole(layer.get("bias"), "layers.bias", 0, MAX_NUMBERS)
-		if inputs != width or weight != at or bias != at + inputs * rows_out:
+		var gated: bool = row is Dictionary and row.has("type")
+		var keys := _GRU if gated else _LAYER
+		var found := checks.table(row, "layers", "layers.", keys, keys)
+		var layer := {}
+		for key in keys:
+			if key == "type":
+				layer[key] = _choice(checks, found.get(key), "layers.type", ["gru"])
+			elif key == "activation":
+				layer[key] = _choice(checks, found.get(key), "layers.activation", ACTIVATIONS)
+			else:
+				var most := MAX_WIDTH if key in ["inputs", "outputs"] else MAX_NUMBERS
+				layer[key] = checks.whole(
+					found.get(key), "layers." + key, 1 if most == MAX_WIDTH else 0, most
+				)
+		var end := _end_of(layer, at)
+		if layer.inputs != width or end < 0 or (gated and state_size > 0):
 			checks.fail("layers", "layer %d does not fit to what is before it" % layers.size())
-		var activation := _choice(checks, layer.get("activation"), "layers.activation", ACTIVATIONS)
-		layers.append(
-			{
-				"inputs": inputs,
-				"outputs": rows_out,
-				"weight": weight,
-				"bias": bias,
-				"activation": activation
-			}
-		)
-		width = rows_out
-		at = bias + rows_out
+		layers.append(layer)
+		width = layer.outputs
+		at = maxi(end, at)
+		if gated:
+			state_size = width
 	if layers.is_empty() or width != outputs:
 		checks.fail("layers", "must end in %d outputs" % outputs)
 	if at > MAX_NUMBERS:
 		checks.fail("layers", "more than %d weights" % MAX_NUMBERS)
+	return at
+
+
+## The index behind the weights of [param layer], which begin at [param at]; -1 if they do not.
+static func _end_of(layer: Dictionary, at: int) -> int:
+	var height: int = layer.outputs
+	var sizes := {"weight": height * int(layer.inputs), "bias": height}
+	if layer.has("type"):
+		sizes = {
+			"weight": 3 * height * int(layer.inputs),
+			"bias": 3 * height,
+			"state_weight": 3 * height * height,
+			"state_bias": 3 * height,
+		}
+	for key: String in sizes:
+		if layer[key] != at:
+			return -1
+		at += int(sizes[key])
 	return at
 
 

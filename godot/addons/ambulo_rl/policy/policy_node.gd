@@ -31,6 +31,12 @@ const _STEPS: PackedStringArray = ["turn_angle", "move_distance", "eye_height"]
 ## for a single task sets it.
 @export_enum("navigate", "follow", "reach", "patrol") var task := 0
 
+## Comfort dial of a policy that was trained with one, from 0 (fast) to 1 (comfortable); it may be
+## turned while agents walk. The limits of their sticks follow it, see [method dial].
+@export_range(0.0, 1.0) var comfort := 0.5:
+	set(value):
+		comfort = clampf(value, 0.0, 1.0)
+
 ## What is wrong with the file or the world; empty while all is fine.
 var error := ""
 ## What the file says; null while no policy is loaded.
@@ -38,6 +44,8 @@ var file: AmbuloPolicyFile
 
 var _mlp: AmbuloMlp
 var _players: Dictionary[int, _Player] = {}
+# What a recurrent policy remembers of each agent.
+var _states: Dictionary[int, PackedVector4Array] = {}
 var _observation := PackedFloat32Array()
 var _memory_at := 0
 var _checked_spec: AmbuloSpec
@@ -54,6 +62,7 @@ func load_policy(path: String) -> bool:
 	file = null
 	_mlp = null
 	_players.clear()
+	_states.clear()
 	_checked_spec = null
 	error = ""
 	var loaded := AmbuloPolicyFile.new()
@@ -61,7 +70,8 @@ func load_policy(path: String) -> bool:
 		error = loaded.error
 		return false
 	var has_task_id := loaded.tasks.size() > 1
-	var layout := AmbuloObservation.layout(loaded.num_rays, has_task_id, loaded.memory)
+	var has_dial := loaded.observation.has("comfort")
+	var layout := AmbuloObservation.layout(loaded.num_rays, has_task_id, loaded.memory, has_dial)
 	if layout != loaded.observation or layout.keys() != loaded.observation.keys():
 		error = "%s: observation: not what this add-on observes" % path
 		return false
@@ -77,6 +87,8 @@ func load_policy(path: String) -> bool:
 		task = AmbuloObservation.TASKS.find(loaded.tasks[0])
 	if has_task_id:
 		_memory_at += AmbuloObservation.TASKS.size()
+	if has_dial:
+		_memory_at += 1
 	return true
 
 
@@ -85,20 +97,34 @@ func decision_seconds() -> float:
 	return file.spec.decision_dt() if file != null else 0.0
 
 
+## How far the limits of sticks hold, from 0 (not at all) to 1 (in full): [member comfort], or 1
+## for a policy without a dial. For [method AmbuloCommand.aim].
+func dial() -> float:
+	return comfort if has_dial() else 1.0
+
+
+## Whether the policy was trained with a comfort dial.
+func has_dial() -> bool:
+	return file != null and file.observation.has("comfort")
+
+
 ## Forget what [param agent] has seen: it begins anew, where it then is.
 func reset(agent: int) -> void:
 	_players.erase(agent)
+	_states.erase(agent)
 
 
 ## The action of [param agent] of [param world], whose goal is at x, y [m] on the floor, in
 ## the contract's axes: strafe, forward and rotation in [-1, 1], or the index of a discrete
-## action. Empty, with [member error] set, if the policy does not fit to the world.
+## action. Empty, with [member error] set, if the policy does not fit to the world. Sets the dial
+## of the agent in the world.
 func act(world: AmbuloWorld, agent: int, goal: Vector2) -> PackedFloat64Array:
 	if not _can_act() or not _has_place(world, agent):
 		return PackedFloat64Array()
 	var height := 0.0
 	if AmbuloObservation.TASKS[task] == "reach":
 		height = AmbuloContract.HAND_UP * file.spec.body_scale()
+	world.comfort[agent] = dial()
 	var row := world.state_rows(PackedInt64Array([agent]))
 	return act_on_row(agent, row, PackedFloat64Array([goal.x, goal.y, height]))
 
@@ -115,18 +141,21 @@ func act_on_row(
 		var sizes := [width, row.size(), goal.size()]
 		_refuse("a row of at least %d numbers and a goal of 3 are needed, got %d and %d" % sizes)
 		return PackedFloat64Array()
-	return act_on_observation(observe(agent, row, goal))
+	return act_on_observation(observe(agent, row, goal), agent)
 
 
-## The action for a whole observation, such as [method observe] gives.
-func act_on_observation(observation: PackedFloat32Array) -> PackedFloat64Array:
+## The action for a whole observation of [param agent], such as [method observe] gives. A
+## recurrent policy takes in one decision of that agent.
+func act_on_observation(observation: PackedFloat32Array, agent := 0) -> PackedFloat64Array:
 	if not _can_act():
 		return PackedFloat64Array()
 	if observation.size() != file.observation_size:
 		var sizes := [file.observation_size, observation.size()]
 		_refuse("the policy observes %d numbers, got %d" % sizes)
 		return PackedFloat64Array()
-	return _mlp.act(observation)
+	if file.state_size > 0 and not _states.has(agent):
+		_states[agent] = _mlp.new_state()
+	return _mlp.act(observation, _states.get(agent, PackedVector4Array()))
 
 
 ## The action of a body of any scene, in Godot's axes.
@@ -163,7 +192,9 @@ func act_in_scene(
 ## array is the node's own and is overwritten by the next call.
 func observe(agent: int, row: PackedFloat64Array, goal: PackedFloat64Array) -> PackedFloat32Array:
 	if not _players.has(agent):
-		var memory := AmbuloMemory.new(file.memory, file.plan_margin)
+		var memory := AmbuloMemory.new(
+			file.memory, file.plan_margin, file.plan_walls, file.plan_reach
+		)
 		_players[agent] = _Player.new(memory, row[0], row[1], row[AmbuloWorld.YAW])
 	var player := _players[agent]
 	var head := file.frame == "head"
@@ -174,6 +205,8 @@ func observe(agent: int, row: PackedFloat64Array, goal: PackedFloat64Array) -> P
 		var at := AmbuloObservation.published_size(file.num_rays)
 		for i in AmbuloObservation.TASKS.size():
 			out[at + i] = 1.0 if i == task else 0.0
+	if has_dial():
+		out[_memory_at - 1] = comfort
 	player.remember(row, goal, file.num_rays, head, file.ray_length, out, _memory_at)
 	return out
 

@@ -35,6 +35,7 @@ func register(router: AmbuloRouter) -> void:
 	router.add("POST", "/rl/spec", _set_spec)
 	router.add("POST", "/rl/levels", _set_levels)
 	router.add("POST", "/rl/things", _set_things, true)
+	router.add("POST", "/rl/comfort", _set_comfort)
 	router.add("POST", "/rl/step", _step, true)
 	router.add("POST", "/rl/state", _restore, true)
 	router.add("POST", "/rl/shutdown", _shutdown)
@@ -184,6 +185,19 @@ func _set_things(request: AmbuloRequest) -> AmbuloReply:
 		return fields.refusal
 	for agent in world.num_agents:
 		world.set_things(agent, rows[agent])
+	return AmbuloReply.json({"agents": world.num_agents})
+
+
+func _set_comfort(request: AmbuloRequest) -> AmbuloReply:
+	var fields := AmbuloFields.new()
+	var keys: PackedStringArray = ["comfort"]
+	var data := fields.table(request.json_object(fields), "body", "", keys, keys)
+	var dials := PackedFloat64Array()
+	for item: Variant in fields.entries(data.get("comfort"), "comfort", world.num_agents):
+		dials.append(fields.number(item, "comfort[%d]" % dials.size(), 0.0, 1.0))
+	if fields.refusal != null:
+		return fields.refusal
+	world.comfort = dials
 	return AmbuloReply.json({"agents": world.num_agents})
 
 

@@ -55,34 +55,53 @@ static func write_targets(
 		commands[k + 2] = shaped(actions[k + 2], zone)
 
 
-## Turns a stick from place [param at] of [param commands] on that points too far aside, and keeps
-## it so near to the command (strafe, forward, rotation) at [param now_at] of [param now] that
-## accelerations stay within the limits of [param spec] (docs/vr_world.md, "The decision").
+## Shortens and turns a stick from place [param at] of [param commands] on that is too long or
+## points too far aside, and keeps it so near to the command (strafe, forward, rotation) at
+## [param now_at] of [param now] that accelerations stay within the limits of [param spec]
+## (docs/vr_world.md, "The decision"), as far as the dial [param comfort] in [0, 1] asks for them.
 static func limit(
-	commands: PackedFloat64Array, at: int, spec: AmbuloSpec, now: PackedFloat64Array, now_at: int
+	commands: PackedFloat64Array,
+	at: int,
+	spec: AmbuloSpec,
+	now: PackedFloat64Array,
+	now_at: int,
+	comfort := 1.0
 ) -> void:
-	turn_ahead(commands, at, spec)
+	shape_stick(commands, at, spec, comfort)
+	if comfort <= 0.0:
+		return
 	var share := (1.0 - spec.tick_decay()) / spec.dt
 	var speed := sqrt(now[now_at] ** 2 + now[now_at + 1] ** 2) * spec.max_speed
-	if spec.max_acceleration > 0.0:
-		var slow := IN_TURNS * spec.max_acceleration / maxf(speed * spec.max_yaw_rate, 1e-9)
+	var most := spec.max_acceleration / comfort
+	if most > 0.0:
+		var slow := IN_TURNS * most / maxf(speed * spec.max_yaw_rate, 1e-9)
 		commands[at + 2] = clampf(commands[at + 2], -slow, slow)
 	if spec.max_yaw_acceleration > 0.0:
-		var turn_step := spec.max_yaw_acceleration / (share * spec.max_yaw_rate)
+		var turn_step := spec.max_yaw_acceleration / (comfort * share * spec.max_yaw_rate)
 		var turn := now[now_at + 2]
 		commands[at + 2] = clampf(commands[at + 2], turn - turn_step, turn + turn_step)
-	if spec.max_acceleration > 0.0:
-		_limit_stick(commands, at, spec, now, now_at)
+	if most > 0.0:
+		_limit_stick(commands, at, spec, now, now_at, most)
 
 
-## Turns a stick from place [param at] of [param commands] on that points too far aside.
-static func turn_ahead(commands: PackedFloat64Array, at: int, spec: AmbuloSpec) -> void:
+## Shortens a stick from place [param at] of [param commands] on that is too long, and turns one
+## that points too far aside, as far as the dial [param comfort] asks for it.
+static func shape_stick(
+	commands: PackedFloat64Array, at: int, spec: AmbuloSpec, comfort := 1.0
+) -> void:
+	if spec.comfort_speed > 0.0:
+		var slowest := spec.comfort_speed / spec.max_speed
+		var longest := slowest + (1.0 - comfort) * (1.0 - slowest)
+		var stick := sqrt(commands[at] ** 2 + commands[at + 1] ** 2)
+		commands[at] *= longest / maxf(stick, longest)
+		commands[at + 1] *= longest / maxf(stick, longest)
 	if spec.facing >= PI:
 		return
+	var facing := spec.facing + (1.0 - comfort) * (PI - spec.facing)
 	var angle := atan2(commands[at], commands[at + 1])
-	var beyond := maxf(absf(angle) - spec.facing, 0.0)
+	var beyond := maxf(absf(angle) - facing, 0.0)
 	var length := sqrt(commands[at] ** 2 + commands[at + 1] ** 2) * maxf(cos(beyond), 0.0)
-	angle = clampf(angle, -spec.facing, spec.facing)
+	angle = clampf(angle, -facing, facing)
 	commands[at] = length * sin(angle)
 	commands[at + 1] = length * cos(angle)
 
@@ -117,9 +136,13 @@ static func leap(
 
 
 static func _limit_stick(
-	commands: PackedFloat64Array, at: int, spec: AmbuloSpec, now: PackedFloat64Array, now_at: int
+	commands: PackedFloat64Array,
+	at: int,
+	spec: AmbuloSpec,
+	now: PackedFloat64Array,
+	now_at: int,
+	most: float
 ) -> void:
-	var most := spec.max_acceleration
 	var speed := sqrt(now[now_at] ** 2 + now[now_at + 1] ** 2) * spec.max_speed
 	var rate := maxf(absf(commands[at + 2]), absf(now[now_at + 2])) * spec.max_yaw_rate
 	var fastest := IN_TURNS * most / maxf(rate * spec.max_speed, 1e-9)

@@ -18,6 +18,10 @@ extends AmbuloWorldPlaces
 ## Reaches are rounded up to whole steps of this, [m].
 const REACH_STEP := 0.02
 
+## Comfort dial of each agent, in [0, 1], which scales the limits of its sticks; 1 after
+## [method configure].
+var comfort: PackedFloat64Array = []
+
 var _targets: PackedFloat64Array = []
 var _jumps: PackedFloat64Array = []
 # Velocity of the teleport of each agent in this decision, x and y, [m/s].
@@ -38,6 +42,8 @@ func configure(agents: int, new_spec: AmbuloSpec, new_twin: AmbuloTwin = null) -
 	state_width = RAYS + spec.num_rays + TAIL
 	_rows = PackedFloat64Array()
 	_rows.resize(agents * state_width)
+	comfort.resize(agents)
+	comfort.fill(1.0)
 	_targets.resize(agents * 3)
 	_targets.fill(0.0)
 	_jumps.resize(agents * 2)
@@ -168,7 +174,7 @@ func _begin_checked(actions: PackedFloat64Array) -> void:
 		if spec.has_limits():
 			for agent in num_agents:
 				var command := agent * state_width + COMMAND
-				AmbuloActions.limit(_targets, 3 * agent, spec, _rows, command)
+				AmbuloActions.limit(_targets, 3 * agent, spec, _rows, command, comfort[agent])
 
 
 func _begin_discrete(agent: int, index: int, tail: int) -> void:
@@ -184,7 +190,7 @@ func _begin_discrete(agent: int, index: int, tail: int) -> void:
 func _begin_leap(agent: int) -> void:
 	var row := agent * state_width
 	var tail := row + state_width - TAIL
-	AmbuloActions.turn_ahead(_targets, 3 * agent, spec)
+	AmbuloActions.shape_stick(_targets, 3 * agent, spec, comfort[agent])
 	var made := AmbuloActions.leap(_targets, 3 * agent, spec, _rows, tail + COOLDOWN)
 	_rows[row + YAW] += made[2]
 	_rows[tail + SNAPS] = 1.0 if made[2] != 0.0 else 0.0

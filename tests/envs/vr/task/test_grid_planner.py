@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ambulo.envs.vr.task.grid_planner import GridPlanner
+from ambulo.envs.vr.task.grid_planner import GridPlanner, PlanSettings
 
 
 def planner_that_saw(walls, position, goal, margin=1.0):
     """A planner that mapped hits at `walls` (n, 2), [m], before it stands at `position`."""
-    planner, one = GridPlanner(1, margin), np.zeros(1, np.int64)
+    planner, one = GridPlanner(1, PlanSettings(margin)), np.zeros(1, np.int64)
     for wall in np.asarray(walls, np.float64):
         reading = np.array([[0.5]])
         planner.update(one, wall[None] - [0.5, 0.0], goal, reading, np.zeros(1), 5.0)
@@ -41,6 +41,50 @@ def test_a_margin_keeps_the_way_clear_where_there_is_room():
     assert clear.found[0]
     assert near.length[0] < clear.length[0] < 4.5
     assert clear.points[0, 1, 1] > near.points[0, 1, 1]
+
+
+def seen_through(walls, angles):
+    """The planner's length after rays of `angles`, [rad], from x = 0 before two posts.
+
+    The posts stand 1.5 m apart on the straight way; a way around both is 0.9 m longer.
+    """
+    planner = GridPlanner(1, PlanSettings(walls=walls))
+    one, goal, position = (
+        np.zeros(1, np.int64),
+        np.array([[6.1, 0.1]]),
+        np.zeros((1, 2)),
+    )
+    for post in [(3.1, y) for y in (-0.9, -1.4, 0.85, 1.35)]:
+        planner.update(
+            one,
+            np.array([post]) - [0.5, 0.0],
+            goal,
+            np.array([[0.5]]),
+            np.zeros(1),
+            5.0,
+        )
+    for angle in angles:
+        planner.update(one, position, goal, np.array([[5.0]]), np.array([angle]), 5.0)
+    for _ in range(3):
+        away = np.full(1, np.pi)
+        planner.update(one, position, goal, np.array([[5.0]]), away, 5.0)
+    return planner.length[0]
+
+
+def test_gaps_that_no_ray_has_passed_are_avoided():
+    assert seen_through(1.0, []) < 6.5
+    assert seen_through(4.0, []) > 6.5
+    assert seen_through(4.0, np.linspace(-0.2, 0.2, 30)) < 6.5
+
+
+def test_a_larger_reach_looks_along_the_open():
+    goal, position = np.array([[12.1, 3.1]]), np.array([[0.1, 0.1]])
+    one, rays = np.zeros(1, np.int64), np.full((1, 1), 5.0)
+    for reach, nearest, farthest in ((2.5, 2.0, 3.7), (10.0, 9.0, 12.0)):
+        planner = GridPlanner(1, PlanSettings(reach=reach))
+        planner.update(one, position, goal, rays, np.zeros(1), 5.0)
+        ahead = planner.points[0, 0] - position[0]
+        assert nearest < np.hypot(*ahead) < farthest
 
 
 def stuck_before(gaps, decisions):

@@ -1,0 +1,98 @@
+"""Settings of networks and of the learner of VR navigation."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from ambulo.configs.base import Config
+from ambulo.configs.types import Count, NonNegative, Positive, Widths
+
+Unit = Annotated[float, Field(ge=0, le=1)]
+Share = Annotated[float, Field(gt=0, le=1)]
+
+
+class NavigationNetworkConfig(Config):
+    """The actor and the critic."""
+
+    policy: Literal["MlpPolicy"] = "MlpPolicy"
+    """Kept for published files; the actor and critic are separate perceptrons."""
+    net_arch: Widths = (256, 256)
+    """Hidden layer widths, used by both networks."""
+    activation_fn: Literal["relu", "tanh", "elu", "silu"] = "relu"
+    """Hidden activation."""
+    log_std_init: float = -0.5
+    """Initial log standard deviation of each action."""
+    recurrent: Annotated[int, Field(ge=0, le=4096)] = 0
+    """Units of a gated recurrent unit (GRU) behind the actor's first hidden layer, which
+    remembers the earlier steps of an episode; 0: none. The critic has none."""
+    privileged_critic: bool = True
+    """Let the critic (training only) see geodesic distance, time and contact."""
+    action_bound: tuple[Share, Share] | None = None
+    """Largest length of the stick and largest rotation that the agent's mean action can
+    have (smoothly, by tanh); null leaves them to the clip at 1. Continuous actions only."""
+
+
+class PPOConfig(Config):
+    """Proximal policy optimisation."""
+
+    learning_rate: Positive = 5e-4
+    """Adam step size at the start."""
+    learning_rate_final: NonNegative | None = None
+    """Step size at the end of a linear schedule; null keeps it constant."""
+    n_steps: Count = 32
+    """Environment steps in one roll-out of each environment."""
+    batch_size: Annotated[int, Field(ge=2)] = 2048
+    """Minibatch size; capped at the size of one roll-out."""
+    n_epochs: Count = 4
+    """Passes over each roll-out."""
+    gamma: Unit = 0.99
+    """Discount per environment step."""
+    gae_lambda: Unit = 0.95
+    """Bias-variance trade-off of generalised advantage estimation."""
+    clip_range: Positive = 0.2
+    """Clip of the probability ratio."""
+    ent_coef: NonNegative = 0.0
+    """Weight of the entropy bonus."""
+    vf_coef: NonNegative = 0.5
+    """Weight of the value loss."""
+    max_grad_norm: Positive = 0.5
+    """Gradient clipping norm."""
+    target_kl: Positive | None = None
+    """Stop the epochs of an update when the KL estimate passes 1.5 times this."""
+    route_coef: NonNegative = 0.0
+    """Weight of the auxiliary loss that trains the actor to predict the shortest path
+    (needs `network.privileged_critic`)."""
+    reward_scale: Positive = 0.1
+    """Factor on rewards inside the learner; logs and evaluation stay unscaled."""
+    precision: Literal["float32", "bfloat16"] = "float32"
+    """Number format of the hidden layers in updates. `bfloat16` halves the time of an update
+    on CPUs that multiply it (AVX512-BF16, AMX) and is slower on others; weights, outputs
+    and acting stay float32."""
+    sequence: Count | None = None
+    """Steps of the sequences that a recurrent actor (`network.recurrent`) learns from, a
+    divisor of `n_steps`; null: `n_steps`."""
+    burn_in: Annotated[int, Field(ge=0, le=1024)] = 8
+    """Steps before each sequence that bring the state of a recurrent actor up to date, without
+    gradient."""
+
+
+def check_recurrent(
+    network: NavigationNetworkConfig, ppo: PPOConfig, taught: bool
+) -> None:
+    """Raise `ValueError` where a recurrent actor cannot learn as configured.
+
+    `taught`: whether a planner teaches it first.
+    """
+    if network.recurrent == 0:
+        return
+    sequence = ppo.sequence or ppo.n_steps
+    if ppo.n_steps % sequence:
+        raise ValueError(
+            f"ppo.sequence = {sequence}: must divide ppo.n_steps = {ppo.n_steps}"
+        )
+    if taught:
+        raise ValueError(
+            "training.teacher needs network.recurrent = 0: imitation has no sequences"
+        )

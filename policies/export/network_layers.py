@@ -1,0 +1,181 @@
+"""The layers of a navigation agent as arrays: what files of it hold, and how they compute.
+
+Perceptrons have dense layers alone. A recurrent agent has one GRU among them, whose state is
+given and returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ambulo.configs.errors import ModelFileError
+from ambulo.policies.agents.navigation import Agent
+from ambulo.policies.networks.gru import GRU
+from ambulo.policies.networks.recurrent import RecurrentActor
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Dense:
+    """y = activation(W x + b)."""
+
+    weight: Floats
+    """W, shape (outputs, inputs)."""
+    bias: Floats
+    """b, shape (outputs,)."""
+    activation: str
+    """`none`, `relu`, `tanh`, `elu` or `silu`."""
+
+    @property
+    def blocks(self) -> dict[str, Floats]:
+        """The arrays by the names of the files."""
+        return {"weight": self.weight, "bias": self.bias}
+
+
+@dataclass(frozen=True)
+class Gated:
+    """A gated recurrent unit (GRU) of U units.
+
+    With the state h, a = W x + b and c = V h + d, each in three parts of U numbers:
+    r = sigmoid(a1 + c1), z = sigmoid(a2 + c2), n = tanh(a3 + r c3); the output, which is the
+    next state, is (1 - z) n + z h.
+    """
+
+    weight: Floats
+    """W, shape (3 U, inputs)."""
+    bias: Floats
+    """b, shape (3 U,)."""
+    state_weight: Floats
+    """V, shape (3 U, U)."""
+    state_bias: Floats
+    """d, shape (3 U,)."""
+
+    @property
+    def units(self) -> int:
+        """U."""
+        return self.state_weight.shape[1]
+
+    @property
+    def blocks(self) -> dict[str, Floats]:
+        """The arrays by the names of the files."""
+        return {
+            "weight": self.weight,
+            "bias": self.bias,
+            "state_weight": self.state_weight,
+            "state_bias": self.state_bias,
+        }
+
+
+Layer = Dense | Gated
+
+
+def folded_layers(agent: Agent) -> list[Layer]:
+    """Return the layers of `agent`; the first one scales its inputs.
+
+    Raises:
+        ModelFileError: The agent normalises and clips observations before its layers.
+    """
+    if agent.statistics is not None:
+        raise ModelFileError(
+            "the statistics of vecnormalize.pkl clip observations, which no export does yet; "
+            "move the file away to export the bare network"
+        )
+    hidden, head = agent.actor.hidden, agent.actor.head
+    modules: list[nn.Module]
+    if isinstance(hidden, RecurrentActor):
+        modules = [*hidden.first, hidden.gru, *hidden.rest, head]
+    else:
+        modules = [*hidden, head]
+    name = agent.config.network.activation_fn
+    layers: list[Layer] = []
+    for module in modules:
+        if isinstance(module, GRU):
+            layers.append(
+                Gated(
+                    _array(module.weight_ih), _array(module.bias_ih),
+                    _array(module.weight_hh), _array(module.bias_hh),
+                )
+            )  # fmt: skip
+        elif isinstance(module, nn.Linear):
+            activation = "none" if module is head else name
+            layers.append(Dense(_array(module.weight), _array(module.bias), activation))
+    first = layers[0]
+    assert isinstance(first, Dense)
+    weight = first.weight * agent.actor.scales.numpy()
+    return [Dense(weight, first.bias, first.activation), *layers[1:]]
+
+
+def packed(layers: Sequence[Layer]) -> tuple[list[dict[str, Any]], Floats]:
+    """Return the rows of a header, with indices of arrays, and all numbers in a row."""
+    rows: list[dict[str, Any]] = []
+    blocks: list[Floats] = []
+    at = 0
+    for layer in layers:
+        gated = isinstance(layer, Gated)
+        outputs = layer.units if isinstance(layer, Gated) else len(layer.bias)
+        row: dict[str, Any] = {"type": "gru"} if gated else {}
+        row |= {"inputs": layer.weight.shape[1], "outputs": outputs}
+        for name, block in layer.blocks.items():
+            row[name] = at
+            at += block.size
+            blocks.append(block.astype("<f4").ravel())
+        if isinstance(layer, Dense):
+            row["activation"] = layer.activation
+        rows.append(row)
+    return rows, np.concatenate(blocks)
+
+
+def stepped(
+    rows: Sequence[Mapping[str, Any]], numbers: Floats, x: Floats, state: Floats
+) -> tuple[Floats, Floats]:
+    """Outputs (N, outputs) of the layers of a file for `x` (N, inputs), in numpy alone.
+
+    Also returns the next state (N, units) of its GRU; without one it is `state`.
+    """
+    for row in rows:
+        shape = (row["outputs"], row["inputs"])
+        if row.get("type") == "gru":
+            x = state = _gated(row, numbers, x, state)
+            continue
+        x = x @ _matrix(numbers, row["weight"], *shape).T
+        x = x + numbers[row["bias"] :][: shape[0]]
+        x = _ACTIVATIONS[row["activation"]](x)
+    return x, state
+
+
+def _gated(row: Mapping[str, Any], numbers: Floats, x: Floats, state: Floats) -> Floats:
+    units, inputs = row["outputs"], row["inputs"]
+    a = x @ _matrix(numbers, row["weight"], 3 * units, inputs).T
+    a = a + numbers[row["bias"] :][: 3 * units]
+    c = state @ _matrix(numbers, row["state_weight"], 3 * units, units).T
+    c = c + numbers[row["state_bias"] :][: 3 * units]
+    gates = 1.0 / (1.0 + np.exp(-(a + c)[:, : 2 * units]))
+    reset, keep = gates[:, :units], gates[:, units:]
+    new = np.tanh(a[:, 2 * units :] + reset * c[:, 2 * units :])
+    found: Floats = (1.0 - keep) * new + keep * state
+    return found
+
+
+def _matrix(numbers: Floats, at: int, outputs: int, inputs: int) -> Floats:
+    return numbers[at:][: outputs * inputs].reshape(outputs, inputs)
+
+
+def _array(tensor: Tensor) -> Floats:
+    array: Floats = tensor.detach().numpy()
+    return array
+
+
+_ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
+    "none": lambda x: x,
+    "relu": lambda x: np.maximum(x, 0),
+    "tanh": np.tanh,
+    "elu": lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))),
+    "silu": lambda x: x / (1 + np.exp(-x)),
+}

@@ -1,0 +1,138 @@
+"""Exports of recurrent agents: numpy, ONNX and Godot files over the steps of an episode."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import pytest
+import torch
+
+from ambulo.configs.vr import NavigationConfig
+from ambulo.envs.vr.task.observation import observation_layout
+from ambulo.policies.agents.navigation import Agent, load_agent
+from ambulo.policies.export.export import (
+    export_json,
+    export_onnx,
+    run_json,
+    step_json,
+)
+from ambulo.policies.export.godot import export_godot, unpack
+from ambulo.policies.files.model_file import ModelFile, save_model
+from ambulo.policies.kinds.vr_navigation import describe
+
+STEPS, ENVS, UNITS = 200, 3, 6
+SPEC = {"max_speed": 2.0}
+
+
+def recurrent_agent(
+    mode: str = "continuous", widths: tuple[int, ...] = (16, 8), **network: Any
+) -> Agent:
+    """An agent with random weights and a GRU of `UNITS`."""
+    config = (
+        NavigationConfig()
+        .override("network", net_arch=widths, recurrent=UNITS, **network)
+        .override("actions", mode=mode)
+    )
+    layout = observation_layout(config)
+    metadata = describe(config, layout)
+    generator = torch.Generator().manual_seed(0)
+    policy = {"mlp_extractor.scales": torch.as_tensor(layout.scales())}
+    for name, shape in metadata.actor_shapes().items():
+        scale = 1.5 / shape[-1] ** 0.5 if len(shape) > 1 else 0.5
+        policy[name] = scale * torch.randn(*shape, generator=generator)
+    return Agent(ModelFile(metadata, policy))
+
+
+def episode(agent: Agent) -> tuple[Any, Any]:
+    """Observations (STEPS, ENVS, size) and the agent's actions in them."""
+    rng = np.random.default_rng(1)
+    size = agent.layout.size
+    noise = rng.normal(size=(STEPS, ENVS, size)).astype(np.float32)
+    obs = noise / agent.actor.scales.numpy()
+    agent.reset()
+    return obs, np.stack([agent.act(seen) for seen in obs])
+
+
+@pytest.mark.parametrize("mode", ["continuous", "discrete"])
+@pytest.mark.parametrize("widths", [(16, 8), (16,), (16, 8, 4)])
+def test_onnx_acts_like_the_agent_over_an_episode(
+    tmp_path: Path, mode: str, widths: tuple[int, ...]
+) -> None:
+    agent = recurrent_agent(mode, widths)
+    export_onnx(agent, tmp_path / "model.onnx")
+    session = onnxruntime.InferenceSession(
+        str(tmp_path / "model.onnx"), providers=["CPUExecutionProvider"]
+    )
+    ports = [port.name for port in (*session.get_inputs(), *session.get_outputs())]
+    assert ports == ["observation", "state", "action", "next_state"]
+    obs, want = episode(agent)
+    state = np.zeros((ENVS, UNITS), np.float32)
+    got = []
+    for seen in obs:
+        given = {"observation": seen, "state": state}
+        action, state = session.run(["action", "next_state"], given)
+        got.append(action)
+    np.testing.assert_allclose(np.stack(got), want, atol=1e-5)
+    if mode == "continuous":
+        moved = agent.copy()
+        first = np.stack([moved.copy().act(seen) for seen in obs])
+        assert np.abs(first - want)[1:].max() > 0.01, "the past matters"
+
+
+@pytest.mark.parametrize("bound", [None, (0.8, 0.4)])
+def test_json_and_godot_files_act_like_the_agent_over_an_episode(
+    tmp_path: Path, bound: tuple[float, float] | None
+) -> None:
+    agent = recurrent_agent(action_bound=bound)
+    export_json(agent, tmp_path / "model.json")
+    header = json.loads((tmp_path / "model.json").read_text())
+    weights = np.fromfile(tmp_path / "model.bin", "<f4")
+    export_godot(agent, tmp_path / "model.ambulo", SPEC)
+    files = [(header, weights), unpack((tmp_path / "model.ambulo").read_bytes())]
+    obs, want = episode(agent)
+    for data, numbers in files:
+        assert data["state_size"] == UNITS
+        assert [row.get("type") for row in data["layers"]] == [None, "gru", None, None]
+        state = np.zeros((ENVS, UNITS), np.float32)
+        for seen, action in zip(obs, want, strict=True):
+            got, state = step_json(data, numbers, seen, state)
+            np.testing.assert_allclose(got, action, atol=1e-5)
+    np.testing.assert_allclose(run_json(header, weights, obs[0]), want[0], atol=1e-5)
+
+
+def test_a_perceptron_has_no_state(tmp_path: Path) -> None:
+    config = NavigationConfig().override("network", net_arch=(8,))
+    layout = observation_layout(config)
+    metadata = describe(config, layout)
+    policy = {"mlp_extractor.scales": torch.as_tensor(layout.scales())}
+    policy |= {k: torch.zeros(s) for k, s in metadata.actor_shapes().items()}
+    export_json(Agent(ModelFile(metadata, policy)), tmp_path / "model.json")
+    header = json.loads((tmp_path / "model.json").read_text())
+    assert "state_size" not in header
+    assert all("type" not in row for row in header["layers"])
+
+
+def test_a_file_of_a_recurrent_agent_is_read_again(tmp_path: Path) -> None:
+    agent = recurrent_agent()
+    obs, want = episode(agent)
+    weights = {"mlp_extractor.scales": agent.actor.scales}
+    generator = torch.Generator().manual_seed(0)
+    for name, shape in agent.metadata.actor_shapes().items():
+        scale = 1.5 / shape[-1] ** 0.5 if len(shape) > 1 else 0.5
+        weights[name] = scale * torch.randn(*shape, generator=generator)
+    widths, size = agent.config.network.net_arch, agent.layout.size
+    inputs = size
+    for index, width in enumerate(widths):
+        weights[f"mlp_extractor.critic.{2 * index}.weight"] = torch.zeros(width, inputs)
+        weights[f"mlp_extractor.critic.{2 * index}.bias"] = torch.zeros(width)
+        inputs = width
+    weights["value_net.weight"] = torch.zeros(1, inputs)
+    weights["value_net.bias"] = torch.zeros(1)
+    save_model(tmp_path / "model.zip", ModelFile(agent.metadata, weights))
+    again = load_agent(tmp_path / "model.zip")
+    got = np.stack([again.act(seen) for seen in obs])
+    np.testing.assert_array_equal(got, want)

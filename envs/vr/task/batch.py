@@ -143,12 +143,10 @@ class NavigationBatch:
             TASKS.index(tasks[0] if len(tasks) == 1 else self.rngs[p].choice(tasks))
             for p in envs
         ]
-        heights = (
-            drawn_between(self.rngs, envs, env.reach_height) * self.spec.body_scale
-        )
+        reach = self.spec.body_scale * drawn_between(self.rngs, envs, env.reach_height)
         if self.comfort is not None:
             self.comfort[envs] = drawn_between(self.rngs, envs, env.comfort_range)
-        self.task.begin(envs, np.array(kinds), slots, goals, self.bank, heights)
+        self.task.begin(envs, np.array(kinds), slots, goals, self.bank, reach)
         self._lead_hands()
         self.episode.begin(envs, poses[:, :3])
         distance, euclid = self._distances()

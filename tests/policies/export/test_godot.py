@@ -34,7 +34,8 @@ def test_the_file_says_all_that_the_engine_needs(tmp_path: Path, agent: Agent) -
     path = tmp_path / "agent.ambulo"
     limits = {
         "max_acceleration": 2.0, "max_yaw_acceleration": 3.0, "facing": 1.0,
-        "comfort_speed": 1.2,
+        "comfort_speed": 1.5, "snap_turn": 0.5, "snap_delay": 0.4, "teleport": 3.0,
+        "teleport_delay": 0.6, "vignette": 0.5, "eye_height": 1.2,
     }  # fmt: skip
     export_godot(agent, path, SPEC | limits)
     assert unpack(path.read_bytes())[0]["world"] == SPEC | limits

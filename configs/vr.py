@@ -264,6 +264,9 @@ class NavigationTrainingConfig(Config):
     """Environment steps between evaluations; 0 never evaluates."""
     eval_episodes: Count = 45
     """Episodes of one evaluation, on validation levels."""
+    lost_episodes: Annotated[int, Field(ge=0)] = 0
+    """Episodes on training levels, and half as many on validation levels, from which the
+    finished model learns to say when it is lost (`ambulo calibrate`); 0: it does not."""
     init_from: str | None = None
     """Model whose policy a new run begins with: a file, a run folder or a shipped agent's
     name; `--init-from` comes before it."""

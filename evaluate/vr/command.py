@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from ambulo.common.gl import import_mujoco
 from ambulo.common.run_folder import RunFolder
@@ -28,6 +28,7 @@ from ambulo.evaluate.vr.evaluation_report import (
 )
 from ambulo.evaluate.vr.films import FilmSettings, check_can_film
 from ambulo.evaluate.vr.godot_flags import check_godot_flags
+from ambulo.evaluate.vr.lost.evaluation import is_defined
 from ambulo.evaluate.vr.scores import EpisodeRecords, summarise
 from ambulo.evaluate.vr.subjects import (
     NavigationSubject,
@@ -35,6 +36,9 @@ from ambulo.evaluate.vr.subjects import (
     hindsight_subject,
     planner_subject,
 )
+
+if TYPE_CHECKING:
+    from ambulo.evaluate.vr.lost.recording import LostRecording
 
 BODIES: tuple[str, ...] = get_args(Body)
 WORLDS = ("kernel", "mujoco", "godot")
@@ -64,6 +68,7 @@ def run(request: EvalRequest) -> EvalOutcome:
     check_engines(environment)
     import_mujoco()
     subjects, config, dials = _subjects(request)
+    recording = _lost_recording(request, subjects)
     film = FilmSettings.of(
         config, args.film_with, args.views, args.film_episode, request.episodes
     )
@@ -96,9 +101,10 @@ def run(request: EvalRequest) -> EvalOutcome:
     }
     run_folder = None if file is None else RunFolder.around(file)
     radius = config.environment.goal_radius
+    lost = None if recording is None else recording.result(records[POLICY])
     return EvalOutcome(
-        navigation_evaluation(records, results, facts),
-        pictures=lambda: pictures(records, results, radius, run_folder),
+        navigation_evaluation(records, results, facts, lost),
+        pictures=lambda: pictures(records, results, radius, run_folder, lost),
         facts=facts,
         film=lambda path, _: write_film(records, config, film, path),
     )
@@ -167,6 +173,32 @@ def _subjects(
         # Planners have no dial: nothing but the top speed limits them.
         subjects[name] = planner_subject(name, config.at_comfort(0.0))
     return subjects, config, dials
+
+
+def _lost_recording(
+    request: EvalRequest, subjects: dict[str, NavigationSubject]
+) -> LostRecording | None:
+    """Let the policy's subject keep what its head says; None: it has none, or no say.
+
+    Nothing is said of tasks whose goals move.
+    """
+    subject = subjects.get(POLICY)
+    if request.file is None or subject is None:
+        return None
+    args = request.args
+    if not is_defined(subject.config.environment.tasks, args.task):
+        return None
+    from ambulo.evaluate.vr.lost.recording import LostRecording
+    from ambulo.policies.agents.navigation import load_navigation
+
+    model = load_navigation(request.file, trust_pickle=args.trust_pickle)
+    if model.metadata.lost is None:
+        return None
+    recording = LostRecording(
+        model, subject.config, deterministic=args.deterministic, seed=args.seed
+    )
+    subjects[POLICY] = recording.subject
+    return recording
 
 
 def _with_body(config: NavigationConfig, body: str) -> NavigationConfig:

@@ -50,6 +50,7 @@ def run_episodes(
     num_envs: int = DEFAULT_NUM_ENVS,
     seed: int = 0,
     first: int = 0,
+    privileged: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> EpisodeRecords:
     """Play one episode from each of `starts`, `num_envs` at a time.
@@ -69,11 +70,13 @@ def run_episodes(
         num_envs: at once, at most.
         seed: of everything random.
         first: index of the first episode.
+        privileged: append the critic's numbers to the observations.
         progress: called after each step with the number of episodes that ended in it.
     """
     agents = config.environment.agents
     count = envs_at_once(num_envs, len(starts), agents)
-    batch = NavigationBatch(config, bank, make_world(config, count), num_envs=count)
+    world = make_world(config, count)
+    batch = NavigationBatch(config, bank, world, num_envs=count, privileged=privileged)
     if task is not None:
         batch.tasks = (task,)
     recorder = _Recorder(batch)
@@ -332,6 +335,7 @@ def evaluate(
                     num_envs=num_envs,
                     seed=source.seed,
                     first=chunk.first,
+                    privileged=subject.privileged,
                     progress=None if progress is None else partial(progress, name),
                 )
                 for _ in range(subject.tries)

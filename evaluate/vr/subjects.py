@@ -65,6 +65,9 @@ class NavigationSubject:
     """Make a controller for a number of environments."""
     tries: int = 1
     """Times that each episode is played; the best one counts."""
+    privileged: bool = False
+    """Append the critic's numbers to the observations of the batch; no controller acts on
+    them."""
 
 
 def agent_subject(

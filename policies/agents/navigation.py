@@ -30,6 +30,7 @@ from ambulo.policies.files.vecnormalize import (
 )
 from ambulo.policies.kinds.vr_navigation import NavigationMetadata
 from ambulo.policies.networks.actor_critic import ACTIVATIONS, bounded
+from ambulo.policies.networks.lost_head import LostHead
 from ambulo.policies.networks.recurrent import RecurrentActor
 
 log = logging.getLogger(__name__)
@@ -42,6 +43,8 @@ class NavigationActor(nn.Module):
     """Raw observations (N, size) to unclipped means (N, 3), or scores (N, 7)."""
 
     scales: Tensor
+    latent: Tensor
+    """Last hidden layer in the last call, shape (N, width)."""
 
     def __init__(
         self,
@@ -56,6 +59,7 @@ class NavigationActor(nn.Module):
         super().__init__()
         self.bound, self.units = bound, units
         self.register_buffer("scales", torch.ones(size))
+        self.latent = torch.zeros((0, 0))
         kind = ACTIVATIONS[activation]
         self.hidden: nn.Sequential | RecurrentActor
         if units > 0:
@@ -91,13 +95,13 @@ class NavigationActor(nn.Module):
         return actor.eval().requires_grad_(False)
 
     def forward(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-        """Means or scores, and the next state (N, units)."""
+        """Means or scores, and the next state (N, units); keeps `latent`."""
         seen = observations * self.scales
         if isinstance(self.hidden, RecurrentActor):
-            latent, state = self.hidden(seen, state)
+            self.latent, state = self.hidden(seen, state)
         else:
-            latent = self.hidden(seen)
-        return bounded(self.head(latent), self.bound), state
+            self.latent = self.hidden(seen)
+        return bounded(self.head(self.latent), self.bound), state
 
 
 class Agent:
@@ -132,6 +136,8 @@ class Agent:
         """Numbers that it remembers of an environment."""
         self._states = torch.zeros((0, self.units))
         self._begun: Callable[[], Bools] | None = None
+        lost = model.metadata.lost
+        self.lost_head = None if lost is None else LostHead.of(lost, model.weights)
 
     @property
     def env_id(self) -> str:
@@ -156,6 +162,21 @@ class Agent:
     def connect(self, begun: Callable[[], Bools]) -> None:
         """Forget episodes by itself: those that `begun` says have just begun, shape (N,)."""
         self._begun = begun
+
+    @property
+    def lost(self) -> NDArray[np.float32] | None:
+        """Probability of being lost at the observations of the last `act`, shape (N,).
+
+        *Lost* is defined in `ambulo.evaluate.vr.lost.labels`; None: the model has no head
+        for it (`ambulo calibrate` gives it one).
+        """
+        if self.lost_head is None:
+            return None
+        with torch.inference_mode():
+            chances: NDArray[np.float32] = torch.sigmoid(
+                self.lost_head(self.actor.latent)
+            ).numpy()
+        return chances
 
     def act(
         self,

@@ -112,11 +112,16 @@ def folded_layers(agent: Agent) -> list[Layer]:
     return [Dense(weight, first.bias, first.activation), *layers[1:]]
 
 
-def packed(layers: Sequence[Layer]) -> tuple[list[dict[str, Any]], Floats]:
-    """Return the rows of a header, with indices of arrays, and all numbers in a row."""
+def packed(
+    layers: Sequence[Layer], first: int = 0
+) -> tuple[list[dict[str, Any]], Floats]:
+    """Return the rows of a header, with indices of arrays, and all numbers in a row.
+
+    The indices begin at `first`.
+    """
     rows: list[dict[str, Any]] = []
     blocks: list[Floats] = []
-    at = 0
+    at = first
     for layer in layers:
         gated = isinstance(layer, Gated)
         outputs = layer.units if isinstance(layer, Gated) else len(layer.bias)

@@ -55,6 +55,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "tune": ("ambulo.commands.tune:main", "search for good settings of a training"),
     "eval": ("ambulo.evaluate.command:main", "score an agent beside baselines"),
+    "calibrate": (
+        "ambulo.commands.calibrate:main",
+        "teach a navigation model to say when it is lost",
+    ),
     "playtest": (
         "ambulo.commands.playtest:main",
         "let agents walk through levels, and report what is wrong with these",

@@ -58,8 +58,8 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
     folder = NavigationRunFolder
     presets = PRESETS
     resumable = (
-        "total_timesteps", "save_freq", "eval_freq", "eval_episodes", "num_workers",
-        "update_threads", "device", "output",
+        "total_timesteps", "save_freq", "eval_freq", "eval_episodes", "lost_episodes",
+        "num_workers", "update_threads", "device", "output",
     )  # fmt: skip
     local_prefix = "godot_"
     private = ENGINE_PLACES
@@ -98,10 +98,12 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
     )
 
     def load(self, file: Path, args: argparse.Namespace) -> NavigationModel:
-        """Read a checkpoint."""
+        """Read a checkpoint, without a head that says when the policy is lost."""
+        from ambulo.evaluate.vr.lost.calibration import without_head
         from ambulo.policies.agents.navigation import load_navigation
 
-        return load_navigation(file, trust_pickle=bool(args.trust_pickle))
+        model = load_navigation(file, trust_pickle=bool(args.trust_pickle))
+        return without_head(model)
 
     def load_initial(self, name: str, args: argparse.Namespace) -> NavigationModel:
         """Read the model of a file, a run folder or a shipped agent."""

@@ -13,13 +13,20 @@ from ambulo.configs.errors import RenderError
 from ambulo.configs.vr import NavigationConfig, NavigationEnvironmentConfig
 from ambulo.evaluate.vr.episodes import LevelSource, described_levels
 from ambulo.evaluate.vr.evaluation import evaluate
+from ambulo.evaluate.vr.lost.evaluation import LostEvaluation, is_defined
+from ambulo.evaluate.vr.lost.recording import LostRecording
 from ambulo.evaluate.vr.scores import EpisodeRecords, EvaluationResult, summarise
 from ambulo.evaluate.vr.subjects import agent_subject, planner_subject
-from ambulo.policies.agents.navigation import Agent, NavigationModel, load_agent
+from ambulo.policies.agents.navigation import (
+    Agent,
+    NavigationModel,
+    load_navigation,
+)
 from ambulo.train.shared.rl_results import Column, print_results, write_scores
 from ambulo.train.shared.rl_run import RLRun
 from ambulo.train.shared.run_folders import NavigationRunFolder
 from ambulo.train.shared.run_request import RunRequest
+from ambulo.train.vr.lost import add_heads
 from ambulo.train.vr.training import NavigationTraining
 
 NAIVE = ("stand", "random", "straight", "potential")
@@ -65,33 +72,46 @@ class Comparison:
     """Records of each agent; the trained one is `policy`."""
     scores: dict[str, EvaluationResult]
     """Mean scores of each."""
+    lost: LostEvaluation | None = None
+    """Of the agent's head that says when it is lost."""
 
 
 def compare(
-    agent: Agent, config: NavigationConfig, episodes: int, *, deterministic: bool
+    model: NavigationModel,
+    config: NavigationConfig,
+    episodes: int,
+    *,
+    deterministic: bool,
 ) -> Comparison:
-    """Evaluate `agent` and the baselines on held-out levels of the training `config`."""
+    """Evaluate `model` and the baselines on held-out levels of the training `config`."""
+    recording = None
+    if model.metadata.lost is not None and is_defined(config.environment.tasks):
+        recording = LostRecording(model, config, deterministic=deterministic, seed=0)
     subjects = {
-        "policy": agent_subject(agent, config, deterministic=deterministic),
+        "policy": agent_subject(Agent(model), config, deterministic=deterministic)
+        if recording is None
+        else recording.subject,
         **{name: planner_subject(name, config) for name in BASELINES},
     }
     source = LevelSource(config, split="heldout")
     records = evaluate(subjects, source, episodes)
     scores = {name: summarise(rows) for name, rows in records.items()}
-    return Comparison(episodes, records, scores)
+    lost = None if recording is None else recording.result(records["policy"])
+    return Comparison(episodes, records, scores, lost)
 
 
 def finish(request: Request, run: RLRun[NavigationTraining]) -> None:
     """Compare the best model with the baselines, write the report, print a summary."""
     args, config, folder = request.args, request.config, request.folder
     episodes = args.episodes or FINAL_EPISODES
+    add_heads(folder, config.training.lost_episodes, shown=args.progress)
     announce(
         f"evaluating the agent and {len(BASELINES)} baselines, {episodes} episodes each "
         f"on {described_levels(config)} ...",
         args.progress,
     )
-    agent = load_agent(folder.best_model)
-    comparison = compare(agent, config, episodes, deterministic=args.deterministic)
+    model = load_navigation(folder.best_model)
+    comparison = compare(model, config, episodes, deterministic=args.deterministic)
     agents = {name: asdict(scores) for name, scores in comparison.scores.items()}
     text = write_scores(run, agents, episodes=comparison.episodes, seed=0)
     announce("drawing the report ...", args.progress)
@@ -183,8 +203,10 @@ def _report(
     records, scores = comparison.records, comparison.scores
     write_report(
         folder.path,
-        navigation_evaluation(records, scores, facts),
-        pictures(records, scores, config.environment.goal_radius, folder),
+        navigation_evaluation(records, scores, facts, comparison.lost),
+        pictures(
+            records, scores, config.environment.goal_radius, folder, comparison.lost
+        ),
         facts,
         title="VR navigation: training",
         videos=videos,

@@ -41,24 +41,28 @@ class Mapper:
 
     def __init__(self, num_envs: int) -> None:
         """Nothing mapped."""
-        self._planner = GridPlanner(num_envs)
+        self._num_envs = num_envs
+        self._made: GridPlanner | None = None
 
     def reset(self, envs: Ints, seeds: Ints) -> None:
         """Forget the maps of `envs`."""
-        self._planner.reset(envs)
+        if self._made is not None:
+            self._made.reset(envs)
 
     def act(self, batch: NavigationBatch) -> Floats:
         """Straight to the waypoint, facing it, at full speed."""
         now, spec = senses(batch), batch.spec
-        self._planner.settings = PlanSettings.of(batch.config.observations)
+        if self._made is None:
+            plan = PlanSettings.of(batch.config.observations)
+            self._made = GridPlanner(self._num_envs, plan)
         goal = now.position + _turned(now.goal, now.yaw)
-        self._planner.update(
+        self._made.update(
             np.arange(len(goal)), now.position, goal, now.rays,
             now.yaw + now.ray_angles[:, 0], spec.ray_length,
         )  # fmt: skip
         late = response_time(batch)
         position = now.position + late * _turned(now.velocity, now.yaw)
-        way = self._planner.points[:, 0] - position
+        way = self._made.points[:, 0] - position
         error = np.arctan2(way[:, 1], way[:, 0]) - now.yaw - late * now.yaw_rate
         error = wrapped(error)
         velocity = spec.max_speed * np.column_stack([np.cos(error), np.sin(error)])

@@ -28,47 +28,115 @@ _AT_GOAL = 0.75
 """Who stands nearer to the goal is not stuck, [m]."""
 _SPACING = 1.0 / PER_METRE
 """Distance of the points along a ray whose cells it has passed, [m]."""
+_SAME_SPOT = 0.1
+"""A ray that comes so near to a hit would have ended there, [m]."""
+_SAME_DIRECTION = math.pi / 6
+"""If its direction differs by no more than this from that of the hit's ray, [rad]."""
+_BEYOND = 0.5
+"""How far it must go on, [m]."""
 
 
 @njit(cache=True)
-def map_free(envs, maps, position, rays, ray_angle):
-    """Mark the cells that rays have passed."""
+def map_passed(envs, maps, spots, position, rays, ray_angle):
+    """Mark the cells that rays have passed, and forget hits that are there no more.
+
+    A hit is forgotten when a ray from about the same direction as the one that ended there
+    comes within `_SAME_SPOT` of it and goes on for `_BEYOND`: a wall that still stood would
+    have stopped it.
+    """
     step = 2.0 * math.pi / rays.shape[1]
     for i in envs:
         for r in range(rays.shape[1]):
-            cos = math.cos(ray_angle[i] + step * r)
-            sin = math.sin(ray_angle[i] + step * r)
+            angle = ray_angle[i] + step * r
+            cos = math.cos(angle)
+            sin = math.sin(angle)
             for k in range(int(math.ceil(rays[i, r] / _SPACING))):
-                c = int(math.floor((position[i, 0] + cos * k * _SPACING) * PER_METRE))
-                w = int(math.floor((position[i, 1] + sin * k * _SPACING) * PER_METRE))
+                x = position[i, 0] + cos * k * _SPACING
+                y = position[i, 1] + sin * k * _SPACING
+                c = int(math.floor(x * PER_METRE))
+                w = int(math.floor(y * PER_METRE))
                 maps[i, w % GRID, c % GRID] |= FREE
+                if not maps[i, w % GRID, c % GRID] & HIT:
+                    continue
+                dx, dy, turn = _spot(spots[i, w % GRID, c % GRID], angle)
+                dx += c / PER_METRE - position[i, 0]
+                dy += w / PER_METRE - position[i, 1]
+                along = cos * dx + sin * dy
+                if (
+                    abs(cos * dy - sin * dx) < _SAME_SPOT
+                    and abs(turn) < _SAME_DIRECTION
+                    and rays[i, r] > along + _BEYOND
+                ):
+                    _forget_hit(maps[i], w, c)
 
 
 @njit(cache=True)
-def map_rays(envs, maps, position, rays, ray_angle, ray_length):
-    """Mark the cells in which rays have ended, and those around them."""
+def _packed_spot(x, y, angle):
+    """Where in its cell a hit is, and the direction of its ray, in 5 + 5 + 6 bits."""
+    a = int(x * PER_METRE % 1.0 * 32.0)
+    b = int(y * PER_METRE % 1.0 * 32.0)
+    turn = int(angle / (2.0 * math.pi) % 1.0 * 64.0)
+    return (min(a, 31) << 11) | (min(b, 31) << 6) | min(turn, 63)
+
+
+@njit(cache=True)
+def _spot(packed, angle):
+    """Offsets of a hit in its cell, [m], and from its ray's direction to `angle`, [rad]."""
+    dx = ((packed >> 11) + 0.5) / 32.0 / PER_METRE
+    dy = ((packed >> 6 & 31) + 0.5) / 32.0 / PER_METRE
+    turn = ((packed & 63) + 0.5) / 64.0 - angle / (2.0 * math.pi)
+    return dx, dy, ((turn + 0.5) % 1.0 - 0.5) * 2.0 * math.pi
+
+
+@njit(cache=True)
+def _forget_hit(grid, w, c):
+    """Take back a hit and what it marked around it, unless other hits mark that, too."""
+    grid[w % GRID, c % GRID] &= ~HIT
+    for dy in range(-_WALLS, _WALLS + 1):
+        for dx in range(-_WALLS, _WALLS + 1):
+            grid[(w + dy) % GRID, (c + dx) % GRID] &= HIT | BUMP | FREE
+    for dy in range(-2 * _WALLS, 2 * _WALLS + 1):
+        for dx in range(-2 * _WALLS, 2 * _WALLS + 1):
+            if grid[(w + dy) % GRID, (c + dx) % GRID] & HIT:
+                _mark_around(grid, w + dy, c + dx)
+
+
+@njit(cache=True)
+def _mark_around(grid, w, c):
+    for dy in range(-_WALLS, _WALLS + 1):
+        for dx in range(-_WALLS, _WALLS + 1):
+            far = max(abs(dx), abs(dy))
+            bits = WALL
+            if far <= _BESIDES:
+                bits |= BESIDE
+            if far <= 1:
+                bits |= NEAR
+            grid[(w + dy) % GRID, (c + dx) % GRID] |= bits
+
+
+@njit(cache=True)
+def map_rays(envs, maps, spots, position, rays, ray_angle, ray_length):
+    """Mark the cells in which rays have ended, and those around them.
+
+    `spots` (N, GRID, GRID) take where in their cells the rays ended; N may be 0.
+    """
     step = 2.0 * math.pi / rays.shape[1]
     for i in envs:
         for r in range(rays.shape[1]):
             if rays[i, r] >= ray_length - 1e-4:
                 continue
+            angle = ray_angle[i] + step * r
             reach = rays[i, r] + 0.02
-            x = position[i, 0] + math.cos(ray_angle[i] + step * r) * reach
-            y = position[i, 1] + math.sin(ray_angle[i] + step * r) * reach
+            x = position[i, 0] + math.cos(angle) * reach
+            y = position[i, 1] + math.sin(angle) * reach
             c = int(math.floor(x * PER_METRE))
             w = int(math.floor(y * PER_METRE))
+            if len(spots):
+                spots[i, w % GRID, c % GRID] = _packed_spot(x, y, angle)
             if maps[i, w % GRID, c % GRID] & HIT:
                 continue
             maps[i, w % GRID, c % GRID] |= HIT
-            for dy in range(-_WALLS, _WALLS + 1):
-                for dx in range(-_WALLS, _WALLS + 1):
-                    far = max(abs(dx), abs(dy))
-                    bits = WALL
-                    if far <= _BESIDES:
-                        bits |= BESIDE
-                    if far <= 1:
-                        bits |= NEAR
-                    maps[i, (w + dy) % GRID, (c + dx) % GRID] |= bits
+            _mark_around(maps[i], w, c)
 
 
 @njit(cache=True)

@@ -32,7 +32,7 @@ from ambulo.envs.vr.task.grid_map_kernels import (
     WALL,
     forget_bumps,
     map_bumps,
-    map_free,
+    map_passed,
     map_rays,
 )
 
@@ -59,7 +59,8 @@ class PlanSettings:
     margin: float = 1.0
     """Cost factor of cells up to 0.75 m from an obstacle."""
     walls: float = 1.0
-    """Cost factor of cells up to 1.5 m from an obstacle that no ray has passed."""
+    """Cost factor of cells up to 1.5 m from an obstacle that no ray has passed. Above 1,
+    obstacles are forgotten when rays pass where they were."""
     reach: float = 2.5
     """Largest distance of the waypoint along the path, [m]."""
 
@@ -83,8 +84,11 @@ class GridPlanner:
         self.found = np.zeros(num_envs, np.bool_)
         """Whether there is a path; without one every point is the goal, shape (N,)."""
         self._map = np.zeros((num_envs, GRID, GRID), np.uint8)
+        kept = num_envs if self.settings.walls > 1.0 else 0
+        self._spots = np.zeros((kept, GRID, GRID), np.uint16)
+        """Where in its cell a ray ended, and from where it came."""
         self._age = np.zeros(num_envs, np.int64)
-        self._rest = np.zeros((num_envs, 2))
+        self._rest = np.full((num_envs, 2), np.inf)
         """Where each env last moved to, [m]."""
         self._still = np.zeros(num_envs, np.int64)
         """Decisions since then."""
@@ -121,8 +125,8 @@ class GridPlanner:
         envs = np.asarray(envs, np.int64)
         plan = self.settings
         if plan.walls > 1.0:
-            map_free(envs, self._map, position, rays, ray_angle)
-        map_rays(envs, self._map, position, rays, ray_angle, ray_length)
+            map_passed(envs, self._map, self._spots, position, rays, ray_angle)
+        map_rays(envs, self._map, self._spots, position, rays, ray_angle, ray_length)
         map_bumps(
             envs, self._map, position, goal, self.points, self.found,
             self._rest, self._still, self._age,
@@ -136,7 +140,8 @@ class GridPlanner:
     def state_dict(self) -> dict[str, NDArray[np.generic]]:
         """Copies of maps and plans."""
         arrays: dict[str, NDArray[Any]] = {
-            "map": self._map, "age": self._age, "points": self.points,
+            "map": self._map, "spots": self._spots, "age": self._age,
+            "points": self.points,
             "length": self.length, "found": self.found,
             "rest": self._rest, "still": self._still,
         }  # fmt: skip
@@ -145,6 +150,8 @@ class GridPlanner:
     def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
         """Continue from `state_dict`."""
         self._map[...] = arrays["map"]
+        if len(self._spots):
+            self._spots[...] = arrays["spots"]
         self._age[...] = arrays["age"]
         self._rest[...] = arrays["rest"]
         self._still[...] = arrays["still"]

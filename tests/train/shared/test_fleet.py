@@ -203,6 +203,32 @@ def test_learners_that_cannot_meet_try_again(
     taken[0].close()
 
 
+def recurrent(rollouts: int) -> NavigationConfig:
+    config = config_of(rollouts).override("network", recurrent=6)
+    return config.override("ppo", sequence=8, burn_in=3)
+
+
+def test_a_recurrent_policy_learns_where_its_states_are(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    config = recurrent(3)
+    alone = train(config, tmp_path / "alone")
+    assert same(alone, train(config, tmp_path / "one", cluster, 1, "gradients"))
+    with pytest.raises(ConfigError, match=r"--workers 2: .* needs --schedule grad"):
+        train(config, tmp_path / "a", cluster, 2, "rollouts")
+
+
+@pytest.mark.slow
+def test_workers_with_recurrent_policies_resume(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    config = recurrent(4)
+    first = train(config, tmp_path / "a", cluster, 2, "gradients")
+    checkpoint = NavigationRunFolder(tmp_path / "a").checkpoint(2 * ROLLOUT)
+    again = train(config, tmp_path / "b", cluster, 2, "gradients", checkpoint)
+    assert same(first, again)
+
+
 def test_shares_that_do_not_work_are_refused(cluster: Cluster, tmp_path: Path) -> None:
     config = config_of(1)
     with pytest.raises(ConfigError, match="--workers 9: must be 1 to 8"):

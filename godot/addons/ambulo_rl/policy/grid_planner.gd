@@ -14,9 +14,7 @@ const AHEAD: PackedFloat64Array = [2.0, 4.0]
 ## Numbers of [member points]: x and y of the waypoint and of the points ahead.
 const NUMBERS := 6
 
-const _PER_METRE := 4
-# Distance of the points along a ray whose cells it has passed, [m].
-const _SPACING := 1.0 / _PER_METRE
+const _PER_METRE := AmbuloHitMap.PER_METRE
 # Decisions without motion, of more than _MOVED [m], after which a cell ahead is blocked.
 const _STUCK := 30
 const _MOVED := 0.15
@@ -89,27 +87,33 @@ func _map_rays(
 ) -> void:
 	var step := TAU / num_rays
 	if _map.walls > 1.0:
-		_map_free(pose, row, num_rays, ray_angle)
+		_map_passed(pose, row, num_rays, ray_angle)
 	for ray in num_rays:
 		var reading := row[AmbuloWorld.RAYS + ray]
 		if reading < ray_length - 1e-4:
 			var angle := ray_angle + step * ray
-			var x := pose[0] + cos(angle) * (reading + 0.02)
-			var y := pose[1] + sin(angle) * (reading + 0.02)
-			_map.add(Vector2i(floori(x * _PER_METRE), floori(y * _PER_METRE)))
+			var x := (pose[0] + cos(angle) * (reading + 0.02)) * _PER_METRE
+			var y := (pose[1] + sin(angle) * (reading + 0.02)) * _PER_METRE
+			_map.add(Vector2i(floori(x), floori(y)), Vector2(x, y), angle)
 
 
-func _map_free(
+## Mark the cells that rays have passed, and forget hits that are there no more.
+func _map_passed(
 	pose: PackedFloat64Array, row: PackedFloat64Array, num_rays: int, ray_angle: float
 ) -> void:
 	var step := TAU / num_rays
+	var at_x := pose[0] * _PER_METRE
+	var at_y := pose[1] * _PER_METRE
 	for ray in num_rays:
-		var along_x := cos(ray_angle + step * ray)
-		var along_y := sin(ray_angle + step * ray)
-		for k in ceili(row[AmbuloWorld.RAYS + ray] / _SPACING):
-			var x := pose[0] + along_x * k * _SPACING
-			var y := pose[1] + along_y * k * _SPACING
-			_map.pass_through(Vector2i(floori(x * _PER_METRE), floori(y * _PER_METRE)))
+		var angle := ray_angle + step * ray
+		var along_x := cos(angle)
+		var along_y := sin(angle)
+		var reading := row[AmbuloWorld.RAYS + ray] * _PER_METRE
+		for k in ceili(reading):  # a point in every cell's length
+			var cell := Vector2i(floori(at_x + along_x * k), floori(at_y + along_y * k))
+			_map.pass_through(cell)
+			if _map.is_gone(cell, at_x, at_y, angle, reading):
+				_map.forget_hit(cell)
 
 
 ## Block a cell ahead of a player that is stuck, who then plans at once.

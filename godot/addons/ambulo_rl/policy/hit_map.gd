@@ -6,9 +6,12 @@ extends RefCounted
 ## A cell that was hit is blocked; so are those next to it for a path that keeps away from
 ## obstacles. Cells up to two from a hit are beside it and count [member margin] times. Cells up
 ## to six from a hit that no ray has passed are where its wall may go on, and count
-## [member walls] times. Single cells that a player bumped into are blocked until they are
-## forgotten. What was never seen is free.
+## [member walls] times; with these, a hit is forgotten when a ray passes where it was. Single
+## cells that a player bumped into are blocked until they are forgotten. What was never seen is
+## free.
 
+## Cells per metre.
+const PER_METRE := 4
 ## Cells around the goal that are open unless something was hit in them.
 const GOAL_CELLS := 3
 ## Cells around the player that are open unless something was hit in them.
@@ -23,6 +26,11 @@ const _WALL := 6
 const _IS_BESIDE := 1
 const _IS_WALL := 2
 const _IS_FREE := 4
+# A ray that comes so near to a hit would have ended there, [m], if its direction differs by no
+# more than this from that of the hit's ray, [rad]; it must go on so far, [m].
+const _SAME_SPOT := 0.1
+const _SAME_DIRECTION := PI / 6
+const _BEYOND := 0.5
 # The region ends at multiples of this number of cells, so that it seldom grows.
 const _BLOCK := 16
 # A map wider than this forgets hits farther than _KEPT from the player.
@@ -36,7 +44,8 @@ var walls := 1.0
 
 # Of cells whose costs are not 1, or that a ray has passed.
 var _marks: Dictionary[Vector2i, int] = {}
-var _hits: Dictionary[Vector2i, bool] = {}
+# Of cells that were hit: where in the cell, and the direction of the ray; all in turns of 1.
+var _hits: Dictionary[Vector2i, Vector3] = {}
 var _bumps: Dictionary[Vector2i, bool] = {}
 # Around the cells that were hit or bumped into; empty without any.
 var _box := Rect2i()
@@ -67,11 +76,13 @@ func clear() -> void:
 	_grid.update()
 
 
-## Remember that something was hit in [param cell].
-func add(cell: Vector2i) -> void:
-	if _hits.has(cell):
+## Remember that something was hit in [param cell]: at [param spot] of it, each in [0, 1), by a
+## ray of direction [param angle], [rad].
+func add(cell: Vector2i, spot := Vector2(0.5, 0.5), angle := 0.0) -> void:
+	var known := _hits.has(cell)
+	_hits[cell] = Vector3(_middle(spot.x, 32), _middle(spot.y, 32), _middle(angle / TAU, 64))
+	if known:
 		return
-	_hits[cell] = true
 	_mark_around(cell)
 	if _grid.region.encloses(_boxed(cell).grow(_reach())):
 		_grid.fill_solid_region(Rect2i(cell, Vector2i.ONE).grow(_NEAR))
@@ -79,7 +90,7 @@ func add(cell: Vector2i) -> void:
 		_complete = false
 
 
-## Remember that a ray has passed [param cell]; nothing without [member walls].
+## Remember that a ray has passed [param cell].
 func pass_through(cell: Vector2i) -> void:
 	var mark: int = _marks.get(cell, 0)
 	if mark & _IS_FREE:
@@ -87,6 +98,55 @@ func pass_through(cell: Vector2i) -> void:
 	_marks[cell] = mark | _IS_FREE
 	if mark & _IS_WALL:
 		_weigh(cell, mark | _IS_FREE)
+
+
+## Whether the hit in [param cell] is there no more, as a ray of direction [param angle], [rad],
+## goes on to [param reading] from [param x] and [param y], all in cells. A wall that still
+## stood would have stopped it.
+func is_gone(cell: Vector2i, x: float, y: float, angle: float, reading: float) -> bool:
+	if not _hits.has(cell):
+		return false
+	var hit := _hits[cell]
+	var dx := cell.x + hit.x - x
+	var dy := cell.y + hit.y - y
+	var turn := fposmod(hit.z - angle / TAU + 0.5, 1.0) - 0.5
+	return (
+		absf(cos(angle) * dy - sin(angle) * dx) < _SAME_SPOT * PER_METRE
+		and absf(turn) * TAU < _SAME_DIRECTION
+		and reading > cos(angle) * dx + sin(angle) * dy + _BEYOND * PER_METRE
+	)
+
+
+## Take back the hit in [param cell] and what it marked, unless other hits mark that, too.
+func forget_hit(cell: Vector2i) -> void:
+	_hits.erase(cell)
+	var own := Rect2i(cell, Vector2i.ONE)
+	_grid.fill_solid_region(own.grow(_NEAR).intersection(_grid.region), false)
+	for at in _cells_of(own.grow(_WALL)):
+		if _marks.has(at):
+			_marks[at] &= _IS_FREE
+			_weigh(at, _marks[at])
+	for at in _cells_of(own.grow(2 * _WALL)):
+		if _hits.has(at):
+			_mark_around(at)
+			var near := Rect2i(at, Vector2i.ONE).grow(_NEAR)
+			_grid.fill_solid_region(near.intersection(_grid.region))
+	for at in _bumps:
+		if _grid.region.has_point(at):
+			_grid.set_point_solid(at)
+
+
+static func _cells_of(region: Rect2i) -> Array[Vector2i]:
+	var cells: Array[Vector2i] = []
+	for y in range(region.position.y, region.end.y):
+		for x in range(region.position.x, region.end.x):
+			cells.append(Vector2i(x, y))
+	return cells
+
+
+## The middle of the one of [param parts] equal parts of [0, 1) that a number lies in.
+static func _middle(number: float, parts: int) -> float:
+	return (mini(int(fposmod(number, 1.0) * parts), parts - 1) + 0.5) / parts
 
 
 ## Block [param cell], into which the player bumped.
@@ -204,9 +264,9 @@ func _needed(player: Vector2i, goal: Vector2i) -> Rect2i:
 ## Keep only the hits near [param player], and no bumps.
 func _forget(player: Vector2i) -> void:
 	var kept := Rect2i(player, Vector2i.ONE).grow(_KEPT)
-	var cells := _hits.keys()
+	var hits := _hits
 	var marks := _marks
-	_hits.clear()
+	_hits = {}
 	_bumps.clear()
 	_marks = {}
 	for cell: Vector2i in marks:
@@ -214,9 +274,10 @@ func _forget(player: Vector2i) -> void:
 			_marks[cell] = _IS_FREE
 	_box = Rect2i()
 	_complete = false
-	for cell: Vector2i in cells:
+	for cell: Vector2i in hits:
 		if kept.has_point(cell):
 			add(cell)
+			_hits[cell] = hits[cell]
 
 
 ## The box of [param cell] alone, which the box of all is made to hold.

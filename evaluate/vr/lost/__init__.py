@@ -1,0 +1,1 @@
+"""When a navigation agent is lost, and how well it knows it."""

@@ -316,7 +316,7 @@ class NavigationConfig(Config):
                 "continuous"
             )
         check_comfort(self.observations.comfort, self.actions)
-        check_recurrent(self.network, self.ppo, self.training.teacher is not None)
+        check_recurrent(self.network, self.ppo)
         for stage in self.training.curriculum_stages:
             if self.training.use_curriculum and stage.body is not None:
                 check_agents(

@@ -106,7 +106,9 @@ def fit_sequences(
             group["lr"] = config.learning_rate * 0.1**fraction
         states = _states(policy, obs, starts, length)
         losses = []
-        for rows in torch.randperm(len(states)).split(size):
+        order = torch.randperm(len(states))
+        for at in range(0, len(states), size):
+            rows = order[at : at + size]
             seen, wanted, begun = (part[rows].transpose(0, 1) for part in data)
             means = policy.mean_sequences(seen, states[rows], begun)
             loss = functional.mse_loss(means, wanted.flatten(0, 1))

@@ -155,7 +155,7 @@ class GridPlanner:
     def state_dict(self) -> dict[str, NDArray[np.generic]]:
         """Copies of maps and plans."""
         arrays: dict[str, NDArray[Any]] = {
-            "map": self._map, "spots": self._spots, "age": self._age,
+            "map": self._map, "spots": self._spots[self._map & HIT > 0], "age": self._age,
             "points": self.points,
             "length": self.length, "found": self.found,
             "rest": self._rest, "still": self._still, "pause": self._pause,
@@ -165,7 +165,7 @@ class GridPlanner:
     def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
         """Continue from `state_dict`."""
         self._map[...] = arrays["map"]
-        self._spots[...] = arrays["spots"]
+        self._spots[self._map & HIT > 0] = arrays["spots"]
         self._pause[...] = arrays["pause"]
         self._age[...] = arrays["age"]
         self._rest[...] = arrays["rest"]

@@ -110,7 +110,8 @@ def test_plans_are_those_of_python(
     same = (apart < 1e-4).reshape(-1, 3, 2).all(2)
     times = np.concatenate([probe.times(i) for i in range(len(recordings))])
     print(
-        f"same length {equal.mean():.3f}, same points {same.all(1).mean():.3f}, same waypoint {same[:, 0].mean():.3f}, "
+        f"same length {equal.mean():.3f}, same points {same.all(1).mean():.3f}, "
+        f"same waypoint {same[:, 0].mean():.3f}, "
         f"{np.median(times):.0f} us, at most {times.max():.0f} us"
     )
     assert same.all(1).mean() >= SAME_POINTS[margin, walls]

@@ -325,7 +325,7 @@ class NavigationConfig(Config):
                 "continuous"
             )
         check_comfort(self.observations.comfort, self.actions)
-        check_recurrent(self.network, self.ppo, self.training.teacher is not None)
+        check_recurrent(self.network, self.ppo)
         env = self.environment
         bodies = [env.body]
         for stage in self.training.curriculum_stages:

@@ -78,21 +78,12 @@ class PPOConfig(Config):
     gradient."""
 
 
-def check_recurrent(
-    network: NavigationNetworkConfig, ppo: PPOConfig, taught: bool
-) -> None:
-    """Raise `ValueError` where a recurrent actor cannot learn as configured.
-
-    `taught`: whether a planner teaches it first.
-    """
+def check_recurrent(network: NavigationNetworkConfig, ppo: PPOConfig) -> None:
+    """Raise `ValueError` where a recurrent actor cannot learn as configured."""
     if network.recurrent == 0:
         return
     sequence = ppo.sequence or ppo.n_steps
     if ppo.n_steps % sequence:
         raise ValueError(
             f"ppo.sequence = {sequence}: must divide ppo.n_steps = {ppo.n_steps}"
-        )
-    if taught:
-        raise ValueError(
-            "training.teacher needs network.recurrent = 0: imitation has no sequences"
         )

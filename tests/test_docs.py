@@ -29,6 +29,14 @@ CLIPS = {"locomotion_envs.md", "motion_datasets.md", "motion_files.md",
 LEFT_OUT = {"locomotion_envs.md": "load_fault"}  # a file that only an explosion writes
 """Blocks of a page with this word are left out."""
 BEFORE = {
+    "comfort.md": """
+from pathlib import Path
+from ambulo.configs.vr import NavigationConfig
+from ambulo.policies.files.model_file import save_model
+from fixtures.untrained import untrained_navigator
+config = NavigationConfig().override("observations", comfort=True)
+save_model(Path("model.zip"), untrained_navigator(config))
+""",
     "export.md": """
 from ambulo.cli import main
 assert main(["export", "locomote", "--out", "walker.onnx"]) == 0

@@ -55,6 +55,7 @@ NOT_RUN = {
     r"--resume runs/\w+_\d{8}-\d{6}": "the name of a run holds the time of its start",
     r"M\.zip|runs/motion |split_info": "a motion run: tests/train/test_train_motion.py",
     r"train-estimator|ref_nn_0|estimator\.zip": "tests/train/gait_use trains these",
+    r"--comfort": "needs an agent with a dial: tests/evaluate/vr/test_dials.py",
     r"my_game": "tests/envs/godot/test_own_scene_guide.py runs that guide",
     r"gait (compose|extract-cycles)|walks\.zip|runs/healthy": "tests/train/gait",
 }

@@ -6,9 +6,10 @@ extends SceneTree
 ## where the dial is not in the middle. The input is
 ## 64-bit floats: with "observations" true rows of raw observations, else rows of begin (0
 ## or 1), task, goal x y z and the front of a state row up to the last ray. The output is,
-## per row, the observation and the action; "grids" takes visits (32-bit integers) and
-## cells (bytes) that are remembered at the end, "times" what each observation of a state took
-## [us] (64-bit floats), or they are null.
+## per row, the observation and the action, and after raw observations the probability of being
+## lost of a policy that says it; "grids" takes visits (32-bit integers) and
+## cells (bytes) that are remembered at the end, "times" what each observation of a state, or
+## action for a raw one, took [us] (64-bit floats), or they are null.
 
 const _HEAD := 5
 
@@ -39,7 +40,7 @@ func _run(job: Dictionary) -> void:
 	var times := PackedFloat64Array()
 	var rows := 0
 	if job.observations:
-		rows = _feed_observations(node, numbers, out)
+		rows = _feed_observations(node, numbers, out, times)
 	else:
 		rows = _feed_states(node, numbers, out, times)
 	var usec := Time.get_ticks_usec() - started
@@ -55,12 +56,20 @@ func _run(job: Dictionary) -> void:
 
 
 func _feed_observations(
-	node: AmbuloPolicyNode, numbers: PackedFloat64Array, out: PackedFloat64Array
+	node: AmbuloPolicyNode,
+	numbers: PackedFloat64Array,
+	out: PackedFloat64Array,
+	times: PackedFloat64Array
 ) -> int:
 	var width := node.file.observation_size
 	for at in range(0, numbers.size(), width):
 		var row := PackedFloat32Array(Array(numbers.slice(at, at + width)))
-		out.append_array(node.act_on_observation(row))
+		var started := Time.get_ticks_usec()
+		var action := node.act_on_observation(row)
+		times.append(Time.get_ticks_usec() - started)
+		out.append_array(action)
+		if not node.file.lost_layers.is_empty():
+			out.append(node.lost)
 	return floori(numbers.size() / float(width))
 
 

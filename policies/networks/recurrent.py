@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from ambulo.policies.networks.actor_critic import (
     Evaluation,
     NavigationPolicy,
+    bounded,
     perceptron,
 )
 from ambulo.policies.networks.gru import GRU
@@ -124,6 +125,25 @@ class RecurrentPolicy(NavigationPolicy):
         values = self.value_net(extractor.forward_critic(features))
         shape = self.action_space.shape or ()
         return actions.reshape(-1, *shape), values, log_prob, state
+
+    def mean_step(self, obs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean actions (B, A), unclipped, and next states; see `act`."""
+        extractor = self.mlp_extractor
+        seen = extractor.seen(self.extract_features(obs))
+        latent, state = extractor.actor(seen, state)
+        return bounded(self.action_net(latent), self.action_bound), state
+
+    def mean_sequences(self, obs: Tensor, state: Tensor, starts: Tensor) -> Tensor:
+        """Mean actions (T * B, A), unclipped; see `evaluate_sequences`."""
+        extractor = self.mlp_extractor
+        seen = extractor.seen(self.extract_features(obs))
+        states = extractor.actor.unroll(seen, state, starts)
+        latent = extractor.actor.rest(states.flatten(0, 1))
+        return bounded(self.action_net(latent), self.action_bound)
+
+    def means(self, obs: Tensor) -> Tensor:
+        """Raise `TypeError`: see `mean_step`."""
+        raise TypeError("a recurrent policy acts with its state: use `mean_step`")
 
     def advanced(self, obs: Tensor, state: Tensor, starts: Tensor) -> Tensor:
         """States (B, units) after the steps of `obs` (T, B, ...), without gradient.

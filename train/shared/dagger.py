@@ -133,6 +133,8 @@ class DaggerDataset:
 
     obs: list[NDArray[np.float32]] = field(default_factory=list)
     actions: list[NDArray[np.float32]] = field(default_factory=list)
+    starts: list[Bools] = field(default_factory=list)
+    """Whether an episode begins with a step."""
 
     def tensors(self, device: torch.device) -> tuple[Tensor, Tensor]:
         """Return all observations and actions, on `device`."""
@@ -143,6 +145,10 @@ class DaggerDataset:
 
 Change = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 """Changes the observations (B, size) and actions (B, A) of a minibatch."""
+Fit = Callable[
+    [torch.optim.Optimizer, DaggerDataset, ImitationConfig, int, bool], float
+]
+"""Fits data for a number of epochs, whose step size may fall; returns the last error."""
 
 
 def teach(
@@ -156,6 +162,7 @@ def teach(
     threads: int = 1,
     size: int | None = None,
     change: Change | None = None,
+    fit: Fit | None = None,
     progress: Callable[[DaggerRound], None] = lambda _: None,
 ) -> list[DaggerRound]:
     """Train `pupil` to imitate `teacher` on `batch`; return statistics of each round.
@@ -173,6 +180,7 @@ def teach(
         threads: Torch threads of an update.
         size: Numbers at the head of an observation that the pupil sees; None: all.
         change: Changes minibatches, such as their left and right.
+        fit: Fits a pupil that remembers, which then sees every step; None: `_fit`.
         progress: Called after each round.
 
     Raises:
@@ -186,12 +194,16 @@ def teach(
     batch.reset(np.arange(batch.num_envs))
     for number in range(config.rounds):
         length = _collect(
-            pupil, batch, config, teacher, dataset, rng, number, steps, size
-        )
+            pupil, batch, config, teacher, dataset, rng, number, steps, size,
+            every_step=fit is not None,
+        )  # fmt: skip
         last = number == config.rounds - 1
         epochs = config.last_epochs if last else config.epochs
         torch.set_num_threads(threads)
-        error = _fit(pupil, optimizer, dataset, config, epochs, change, cool=last)
+        if fit is not None:
+            error = fit(optimizer, dataset, config, epochs, last)
+        else:
+            error = _fit(pupil, optimizer, dataset, config, epochs, change, cool=last)
         torch.set_num_threads(1)
         samples = sum(map(len, dataset.obs))
         rounds.append(DaggerRound(samples, error, length))
@@ -212,6 +224,8 @@ def _collect(
     number: int,
     steps: int,
     size: int | None,
+    *,
+    every_step: bool,
 ) -> float:
     """Act for `steps` steps, record the teacher's actions; return the mean length."""
     pupil.set_training_mode(False)
@@ -223,8 +237,9 @@ def _collect(
         target = np.clip(teacher.actions(batch), -1.0, 1.0).astype(np.float32)
         dataset.obs.append(batch.obs[:, :size].copy())
         dataset.actions.append(target)
+        dataset.starts.append(batch.episode.steps == 0)
         applied = target
-        if led < batch.num_envs:
+        if led < batch.num_envs or every_step:
             with torch.inference_mode():
                 seen = torch.as_tensor(dataset.obs[-1], device=pupil.device)
                 own = pupil.means(seen).cpu().numpy()

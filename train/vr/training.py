@@ -22,8 +22,10 @@ from ambulo.policies.agents.navigation import Agent, NavigationModel
 from ambulo.policies.files.model_file import TrainingState, save_model
 from ambulo.policies.learner import make_learner, model_of
 from ambulo.policies.networks.actor_critic import NavigationPolicy
+from ambulo.policies.networks.recurrent import RecurrentPolicy
 from ambulo.policies.sb3_batch_env import RemoteBatchEnv, Sb3BatchEnv
-from ambulo.train.shared.dagger import rounds_csv, teach
+from ambulo.train.shared.dagger import Fit, Pupil, rounds_csv, teach
+from ambulo.train.shared.dagger_sequences import SequencePupil, sequence_fit
 from ambulo.train.shared.rl_run import extra_of
 from ambulo.train.shared.rl_task import RLTask, Share
 from ambulo.train.shared.run_folders import NavigationRunFolder
@@ -123,8 +125,13 @@ class NavigationTraining(RLTask[Agent]):
             return False
         policy, teacher = self.learner.policy, training.teacher
         assert isinstance(policy, NavigationPolicy), "what `make_learner` makes"
+        pupil: Pupil = policy
+        fit: Fit | None = None
+        if isinstance(policy, RecurrentPolicy):
+            pupil, ppo = SequencePupil(policy, self.batch), self.config.ppo
+            fit = sequence_fit(policy, ppo.sequence or ppo.n_steps)
         rounds = teach(
-            policy,
+            pupil,
             self.batch,
             teacher,
             PlannerLabels(teacher.planner, self.batch.num_envs),
@@ -132,6 +139,7 @@ class NavigationTraining(RLTask[Agent]):
             stop=stop,
             threads=training.update_threads,
             size=self.batch.layout.size,
+            fit=fit,
             progress=lambda row: self._announce(
                 f"{teacher.planner} teaches: {row.samples}/{teacher.samples} states, "
                 f"error {row.error:.3f}"

@@ -277,7 +277,7 @@ class NavigationBatch:
 
     def state_dict(self) -> dict[str, NDArray[np.generic]]:
         """Copies of all arrays that a bit-exact continuation needs (bank excluded)."""
-        dial = {} if self.comfort is None else {"comfort": self.comfort.copy()}
+        dial: Info = {} if self.comfort is None else {"comfort": self.comfort.copy()}
         return flattened(
             {
                 "world": self.world.state_dict(),

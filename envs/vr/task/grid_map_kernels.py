@@ -118,7 +118,7 @@ def _mark_around(grid, w, c):
 def map_rays(envs, maps, spots, position, rays, ray_angle, ray_length):
     """Mark the cells in which rays have ended, and those around them.
 
-    `spots` (N, GRID, GRID) take where in their cells the rays ended; N may be 0.
+    `spots` (N, GRID, GRID) take where in their cells the rays ended.
     """
     step = 2.0 * math.pi / rays.shape[1]
     for i in envs:
@@ -131,8 +131,7 @@ def map_rays(envs, maps, spots, position, rays, ray_angle, ray_length):
             y = position[i, 1] + math.sin(angle) * reach
             c = int(math.floor(x * PER_METRE))
             w = int(math.floor(y * PER_METRE))
-            if len(spots):
-                spots[i, w % GRID, c % GRID] = _packed_spot(x, y, angle)
+            spots[i, w % GRID, c % GRID] = _packed_spot(x, y, angle)
             if maps[i, w % GRID, c % GRID] & HIT:
                 continue
             maps[i, w % GRID, c % GRID] |= HIT
@@ -176,3 +175,35 @@ def forget_bumps(grid):
                 grid[y, x] &= ~BUMP
                 any_ = True
     return any_
+
+
+@njit(cache=True)
+def nearest_hits(envs, maps, spots, position, yaw, farthest, out):
+    """Write the distance to the nearest hit in each of S sectors, the first ahead.
+
+    Args:
+        envs: indices (k,); maps, spots, position and yaw are over all N envs.
+        maps: bits of cells, shape (N, GRID, GRID).
+        spots: where in their cells rays ended, shape (N, GRID, GRID).
+        position: x, y, shape (N, 2), [m].
+        yaw: direction ahead, shape (N,), [rad].
+        farthest: what a sector without a nearer hit has, [m].
+        out: shape (k, S), written, [m].
+    """
+    sectors = out.shape[1]
+    cells = int(farthest * PER_METRE) + 1
+    for k in range(len(envs)):
+        i = envs[k]
+        out[k] = farthest
+        px = int(math.floor(position[i, 0] * PER_METRE))
+        py = int(math.floor(position[i, 1] * PER_METRE))
+        for w in range(py - cells, py + cells + 1):
+            for c in range(px - cells, px + cells + 1):
+                if not maps[i, w % GRID, c % GRID] & HIT:
+                    continue
+                dx, dy, _ = _spot(spots[i, w % GRID, c % GRID], 0.0)
+                dx += c / PER_METRE - position[i, 0]
+                dy += w / PER_METRE - position[i, 1]
+                turn = (math.atan2(dy, dx) - yaw[i]) / (2.0 * math.pi)
+                sector = int(math.floor(turn * sectors + 0.5)) % sectors
+                out[k, sector] = min(out[k, sector], math.hypot(dx, dy))

@@ -34,6 +34,7 @@ from ambulo.envs.vr.task.grid_map_kernels import (
     map_bumps,
     map_passed,
     map_rays,
+    nearest_hits,
 )
 
 REPLAN = 3
@@ -46,6 +47,10 @@ _OWN_CELLS = 2
 """Cells around the player that are open unless something was hit in them."""
 _MOST_CELLS = 20_000
 """Cells expanded before a plan is given up."""
+_WIDE_AGAIN = 9
+"""Plans after one without a wide path in which none is looked for, where walls cost."""
+_ANY_AGAIN = 3
+"""The same without any path."""
 _DX = np.array([1, 1, 0, -1, -1, -1, 0, 1])
 _DY = np.array([0, 1, 1, 1, 0, -1, -1, -1])
 _COST = np.array([1.0, math.sqrt(2.0)] * 4)
@@ -84,14 +89,15 @@ class GridPlanner:
         self.found = np.zeros(num_envs, np.bool_)
         """Whether there is a path; without one every point is the goal, shape (N,)."""
         self._map = np.zeros((num_envs, GRID, GRID), np.uint8)
-        kept = num_envs if self.settings.walls > 1.0 else 0
-        self._spots = np.zeros((kept, GRID, GRID), np.uint16)
+        self._spots = np.zeros((num_envs, GRID, GRID), np.uint16)
         """Where in its cell a ray ended, and from where it came."""
         self._age = np.zeros(num_envs, np.int64)
         self._rest = np.full((num_envs, 2), np.inf)
         """Where each env last moved to, [m]."""
         self._still = np.zeros(num_envs, np.int64)
         """Decisions since then."""
+        self._pause = np.zeros((num_envs, 2), np.int64)
+        """Plans to come that look for no wide path, and for no path."""
         self._cost = np.zeros((GRID, GRID), np.float32)
         self._parent = np.zeros((GRID, GRID), np.int8)
         self._stamp = np.zeros((GRID, GRID), np.int64)
@@ -102,6 +108,7 @@ class GridPlanner:
         self._map[envs] = 0
         self._age[envs] = 0
         self._rest[envs] = np.inf
+        self._pause[envs] = 0
 
     def update(
         self,
@@ -133,25 +140,33 @@ class GridPlanner:
         )  # fmt: skip
         self._plans = _plan_all(
             envs, self._map, position, goal, self.points, self.length, self.found,
-            self._age, self._cost, self._parent, self._stamp, self._plans,
+            self._age, self._pause, self._cost, self._parent, self._stamp, self._plans,
             plan.margin, plan.walls, int(plan.reach * PER_METRE),
         )  # fmt: skip
+
+    def nearest(
+        self, envs: Ints, position: Floats, yaw: Floats, sectors: int, farthest: float
+    ) -> Floats:
+        """Distance to the nearest hit in each of `sectors`, see `nearest_hits`, (k, S), [m]."""
+        out = np.empty((len(envs), sectors))
+        nearest_hits(envs, self._map, self._spots, position, yaw, farthest, out)
+        return out
 
     def state_dict(self) -> dict[str, NDArray[np.generic]]:
         """Copies of maps and plans."""
         arrays: dict[str, NDArray[Any]] = {
-            "map": self._map, "spots": self._spots, "age": self._age,
+            "map": self._map, "spots": self._spots[self._map & HIT > 0], "age": self._age,
             "points": self.points,
             "length": self.length, "found": self.found,
-            "rest": self._rest, "still": self._still,
+            "rest": self._rest, "still": self._still, "pause": self._pause,
         }  # fmt: skip
         return {name: array.copy() for name, array in arrays.items()}
 
     def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
         """Continue from `state_dict`."""
         self._map[...] = arrays["map"]
-        if len(self._spots):
-            self._spots[...] = arrays["spots"]
+        self._spots[self._map & HIT > 0] = arrays["spots"]
+        self._pause[...] = arrays["pause"]
         self._age[...] = arrays["age"]
         self._rest[...] = arrays["rest"]
         self._still[...] = arrays["still"]
@@ -170,6 +185,7 @@ def _plan_all(
     length,
     found,
     age,
+    pause,
     cost,
     parent,
     stamp,
@@ -188,10 +204,17 @@ def _plan_all(
         points[i, :] = goal[i]
         found[i] = False
         length[i] = math.hypot(goal[i, 0] - position[i, 0], goal[i, 1] - position[i, 1])
+        if pause[i, 1] > 0:
+            pause[i, 1] -= 1
+            continue
+        wide = pause[i, 0] == 0
+        pause[i, 0] = max(pause[i, 0] - 1, 0)
         for attempt in range(4):
             # Without a way, bumps are forgotten, if there were any.
             if attempt == 2 and not forget_bumps(maps[i]):
                 break
+            if attempt % 2 == 0 and not wide:
+                continue
             mask = NEAR if attempt % 2 == 0 else HIT
             plans += 1
             way = _plan(
@@ -202,6 +225,11 @@ def _plan_all(
                 length[i] = way
                 found[i] = True
                 break
+            # A search without result is long.
+            if walls > 1.0 and mask == NEAR:
+                pause[i, 0] = _WIDE_AGAIN
+        if walls > 1.0 and not found[i]:
+            pause[i, 1] = _ANY_AGAIN
     return plans
 
 

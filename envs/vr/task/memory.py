@@ -2,9 +2,9 @@
 
 `visits` counts the decisions spent in each 1 m cell. `map` also remembers, in 0.25 m cells,
 what the rays showed to be free or blocked: a memory, not a planner. `plan` adds the way that
-a classical planner finds on such a map (`grid_planner`); `path` has visits and that way, and
-leaves the map to the planner. None knows the level. Grids wrap around (64 m), so levels of
-any size work with bounded memory.
+a classical planner finds on such a map (`grid_planner`); `path` has visits, what is near, and
+that way, and leaves the map to the planner. None knows the level. Grids wrap around (64 m), so
+levels of any size work with bounded memory.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ _MAPPED = ("map", "plan")
 _PLANNED = ("plan", "path")
 _VISITS = _VISIT_DIRECTIONS * len(_VISIT_RINGS) + 2
 _RINGS = np.array(_VISIT_RINGS)
+_NEAR_SECTORS = 16
+_NEAR_RANGE = 2.0
 _PLAN = 2 * (1 + len(AHEAD)) + 2
 _PLANNER = "planner_"
 
@@ -111,6 +113,12 @@ def memory_fields(kind: Kind) -> list[tuple[str, int, str, str]]:
             ("sector_unknown", "share never seen in"),
         ):
             rows.append((name, _CELLS, "1", f"{meaning} {shape}"))
+    if kind == "path":
+        meaning = (
+            f"distance to the nearest remembered obstacle / {_NEAR_RANGE} m in "
+            f"{_NEAR_SECTORS} directions; 1: farther, or none"
+        )
+        rows.append(("near", _NEAR_SECTORS, "1", meaning))
     if kind in _PLANNED:
         rows += [
             (
@@ -193,6 +201,9 @@ class Memory:
         if self.planner is not None:
             planner = self.planner
             planner.update(envs, position, goal, rays, ray_angle, ray_length)
+            if self.kind == "path":
+                near = planner.nearest(envs, position, yaw, _NEAR_SECTORS, _NEAR_RANGE)
+                out[envs, _VISITS : _VISITS + _NEAR_SECTORS] = near / _NEAR_RANGE
             way = planner.points[envs] - position[envs, None]
             cos, sin = np.cos(yaw[envs])[:, None], np.sin(yaw[envs])[:, None]
             rows = np.empty((len(envs), _PLAN), np.float32)

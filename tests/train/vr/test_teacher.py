@@ -63,6 +63,25 @@ def test_the_policy_acts_as_its_teacher(training):
     assert np.sqrt(np.mean(np.square(errors))) < 0.5 * np.std(sizes)
 
 
+def test_a_recurrent_policy_is_taught_sequences(tmp_path):
+    config = CONFIG.override("network", recurrent=16)
+    training = NavigationTraining(config, NavigationRunFolder(tmp_path))
+    before = actor_of(training)
+    with StopRequest() as stop:
+        assert training.begin(stop, adopted=False)
+    with (tmp_path / "teacher.csv").open() as file:
+        errors = [float(row["error"]) for row in csv.DictReader(file)]
+    assert max(errors) < 0.45
+    taught = actor_of(training)
+    assert all(not torch.equal(taught[name], before[name]) for name in before)
+    first = CriticFirst(TEACHER, config.environment.num_environments)
+    rollout = config.ppo.n_steps * config.environment.num_environments
+    learn_until(training.learner, rollout, first, log_interval=None)
+    after = actor_of(training)
+    assert all(torch.equal(taught[name], after[name]) for name in before)
+    training.close()
+
+
 def test_the_first_updates_leave_the_taught_actor_alone(training):
     assert CONFIG.ppo.route_coef > 0.0
     first = CriticFirst(TEACHER, CONFIG.environment.num_environments)

@@ -18,6 +18,10 @@ const _PER_METRE := AmbuloHitMap.PER_METRE
 # Decisions without motion, of more than _MOVED [m], after which a cell ahead is blocked.
 const _STUCK := 30
 const _MOVED := 0.15
+# Plans after one without a wide path in which none is looked for, where walls cost; and the
+# same without any path.
+const _WIDE_AGAIN := 9
+const _ANY_AGAIN := 3
 # Distance of the blocked cell, towards the waypoint, or that of a nearer waypoint, [cells].
 const _BUMPED := 2
 # Who stands nearer to the goal is not stuck, [m].
@@ -39,6 +43,9 @@ var _age := 0
 var _rest_x := INF
 var _rest_y := INF
 var _still := 0
+# Plans to come that look for no wide path, and for no path.
+var _pause_wide := 0
+var _pause_any := 0
 
 
 ## Nothing mapped. [param margin]: cost factor of cells up to 0.75 m from an obstacle;
@@ -56,6 +63,19 @@ func reset() -> void:
 	_age = 0
 	_rest_x = INF
 	_still = 0
+	_pause_wide = 0
+	_pause_any = 0
+
+
+## Distance to the nearest remembered obstacle in each of [param sectors], the first around the
+## yaw of [param pose]; at most [param farthest], [m].
+func nearest(pose: PackedFloat64Array, sectors: int, farthest: float) -> PackedFloat64Array:
+	var cells := _map.nearest(
+		pose[0] * _PER_METRE, pose[1] * _PER_METRE, pose[2], sectors, farthest * _PER_METRE
+	)
+	for i in sectors:
+		cells[i] /= _PER_METRE
+	return cells
 
 
 ## Map what the rays of a decision show, and plan if the plan is old.
@@ -156,20 +176,32 @@ func _plan(pose: PackedFloat64Array, goal: PackedFloat64Array) -> void:
 	var last := Vector2i(floori(goal[0] * _PER_METRE), floori(goal[1] * _PER_METRE))
 	var most := Vector2i.ONE * AmbuloHitMap.MOST_CELLS
 	last = last.clamp(player - most, player + most)
-	var wide := true
-	var cells := _map.path(player, last, wide)
-	if cells.is_empty():
-		wide = false
-		cells = _map.path(player, last, wide)
-	if cells.is_empty() and _map.forget_bumps():
-		wide = true
-		cells = _map.path(player, last, wide)
-		if cells.is_empty():
-			wide = false
-			cells = _map.path(player, last, wide)
-	found = not cells.is_empty()
-	if found:
-		_follow(player, cells, wide)
+	found = false
+	if _pause_any > 0:
+		_pause_any -= 1
+		return
+	var wide := _pause_wide == 0
+	_pause_wide = maxi(_pause_wide - 1, 0)
+	var widths: Array[bool] = [false]
+	if wide:
+		widths.push_front(true)
+	if _try(player, last, widths) or _map.forget_bumps() and _try(player, last, widths):
+		return
+	if _map.walls > 1.0:
+		_pause_any = _ANY_AGAIN
+
+
+## Whether there is a path of one of [param widths], which is then followed.
+func _try(player: Vector2i, last: Vector2i, widths: Array[bool]) -> bool:
+	for wide in widths:
+		var cells := _map.path(player, last, wide)
+		if not cells.is_empty():
+			found = true
+			_follow(player, cells, wide)
+			return true
+		if wide and _map.walls > 1.0:  # a search without result is long
+			_pause_wide = _WIDE_AGAIN
+	return false
 
 
 ## Points along the path and its length; [param cells] lead from the goal to the player.

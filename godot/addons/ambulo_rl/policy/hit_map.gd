@@ -136,6 +136,27 @@ func forget_hit(cell: Vector2i) -> void:
 			_grid.set_point_solid(at)
 
 
+## Distance to the nearest hit in each of [param sectors], the first around [param yaw], [rad];
+## at most [param farthest]. Lengths are in cells.
+func nearest(x: float, y: float, yaw: float, sectors: int, farthest: float) -> PackedFloat64Array:
+	var out := PackedFloat64Array()
+	out.resize(sectors)
+	out.fill(farthest)
+	var cells := int(farthest) + 1
+	var middle := Vector2i(floori(x), floori(y))
+	for cell_y in range(middle.y - cells, middle.y + cells + 1):
+		for cell_x in range(middle.x - cells, middle.x + cells + 1):
+			var cell := Vector2i(cell_x, cell_y)
+			if not _hits.has(cell):
+				continue
+			var hit := _hits[cell]
+			var dx := cell_x + hit.x - x
+			var dy := cell_y + hit.y - y
+			var sector := posmod(floori((atan2(dy, dx) - yaw) / TAU * sectors + 0.5), sectors)
+			out[sector] = minf(out[sector], sqrt(dx * dx + dy * dy))
+	return out
+
+
 static func _cells_of(region: Rect2i) -> Array[Vector2i]:
 	var cells: Array[Vector2i] = []
 	for y in range(region.position.y, region.end.y):

@@ -4,8 +4,8 @@ extends RefCounted
 ##
 ## "visits" counts the decisions spent in each 1 m cell. "map" also remembers, in 0.25 m
 ## cells, what the rays showed to be free or blocked. Grids wrap around after 64 m. "plan"
-## adds the path that an [AmbuloGridPlanner] finds. The frame is the caller's, as long as it
-## stays the same.
+## adds the path that an [AmbuloGridPlanner] finds; "path" has that path and the obstacles near
+## by, without the map. The frame is the caller's, as long as it stays the same.
 
 ## Cells along a side of the fine grid, 0.25 m each.
 const GRID := 256
@@ -30,6 +30,8 @@ const _SPOTS_RADIAL: PackedInt32Array = [1, 2, 2, 3, 4]
 const _SPOTS_ANGULAR: PackedInt32Array = [2, 2, 3, 3, 3]
 const _SECTOR_CELLS := 80
 const _MOST_VISITS := 65535
+const _NEAR_SECTORS := 16
+const _NEAR_RANGE := 2.0
 const _MAP := 3 * _MAP_DIRECTIONS + 2 * _SECTOR_CELLS
 
 # Codes in the fine grid, chosen so that a sum of at most twelve cells tells how many are
@@ -85,6 +87,8 @@ static func fields(memory_kind: String) -> Dictionary:
 		rows["map_visited"] = _MAP_DIRECTIONS
 		rows["sector_blocked"] = _SECTOR_CELLS
 		rows["sector_unknown"] = _SECTOR_CELLS
+	if memory_kind == "path":
+		rows["near"] = _NEAR_SECTORS
 	if memory_kind in _PLANNED:
 		rows["plan_points"] = AmbuloGridPlanner.NUMBERS
 		rows["plan_length"] = 1
@@ -137,7 +141,13 @@ func update(
 		_write_sectors(x4, y4, yaw, out, at + _VISITS + 3 * _MAP_DIRECTIONS)
 	if _planner != null:
 		_planner.update(pose, row, num_rays, ray_angle, ray_length, goal)
-		_write_plan(x, y, yaw, out, at + _VISITS + (_MAP if kind in _MAPPED else 0))
+		var first := at + _VISITS + (_MAP if kind in _MAPPED else 0)
+		if kind == "path":
+			var near := _planner.nearest(pose, _NEAR_SECTORS, _NEAR_RANGE)
+			for i in _NEAR_SECTORS:
+				out[first + i] = near[i] / _NEAR_RANGE
+			first += _NEAR_SECTORS
+		_write_plan(x, y, yaw, out, first)
 
 
 ## Decisions spent in each coarse cell, row by row; for tests and pictures.

@@ -7,6 +7,10 @@ extends Node
 ## agent of an [AmbuloWorld] or with [method act_in_scene] for a body of your own scene.
 ## It remembers what each agent has seen; tell it with [method reset] when one starts anew.
 
+## The agent [param agent] begins to say that it is lost, or stops to: see [member lost_above].
+## Only of policies that `ambulo calibrate` taught it.
+signal lost_changed(agent: int, is_lost: bool)
+
 # Settings of a world without which the observation or the action means something else, and
 # those without which the agent only moves in an unusual way: by stick, by discrete actions.
 const _MUST_EQUAL: PackedStringArray = [
@@ -37,12 +41,21 @@ const _STEPS: PackedStringArray = ["turn_angle", "move_distance", "eye_height"]
 	set(value):
 		comfort = clampf(value, 0.0, 1.0)
 
+## Probability of being lost above which an agent says so.
+@export_range(0.0, 1.0) var lost_above := 0.6
+## Probability below which it stops to; smaller than [member lost_above], or it flickers.
+@export_range(0.0, 1.0) var lost_below := 0.4
+
 ## What is wrong with the file or the world; empty while all is fine.
 var error := ""
 ## What the file says; null while no policy is loaded.
 var file: AmbuloPolicyFile
+## Probability that the agent of the last decision is lost, from 0 to 1; -1 before the first one,
+## and for policies that do not say it. See [method lost_of] for several agents.
+var lost := -1.0
 
 var _mlp: AmbuloMlp
+var _head: AmbuloLostHead
 var _players: Dictionary[int, _Player] = {}
 # What a recurrent policy remembers of each agent.
 var _states: Dictionary[int, PackedVector4Array] = {}
@@ -61,6 +74,8 @@ func _ready() -> void:
 func load_policy(path: String) -> bool:
 	file = null
 	_mlp = null
+	_head = null
+	lost = -1.0
 	_players.clear()
 	_states.clear()
 	_checked_spec = null
@@ -79,6 +94,7 @@ func load_policy(path: String) -> bool:
 	if _mlp == null:
 		error = "%s: the weights are not finite" % path
 		return false
+	_head = AmbuloLostHead.from_file(loaded)
 	file = loaded
 	policy_path = path
 	_observation.resize(loaded.observation_size)
@@ -112,6 +128,8 @@ func has_dial() -> bool:
 func reset(agent: int) -> void:
 	_players.erase(agent)
 	_states.erase(agent)
+	if _head != null and _head.forget(agent):
+		lost_changed.emit(agent, false)
 
 
 ## The action of [param agent] of [param world], whose goal is at x, y [m] on the floor, in
@@ -155,7 +173,23 @@ func act_on_observation(observation: PackedFloat32Array, agent := 0) -> PackedFl
 		return PackedFloat64Array()
 	if file.state_size > 0 and not _states.has(agent):
 		_states[agent] = _mlp.new_state()
-	return _mlp.act(observation, _states.get(agent, PackedVector4Array()))
+	var action := _mlp.act(observation, _states.get(agent, PackedVector4Array()))
+	if _head != null:
+		lost = _head.probability(_mlp.latent)
+		if _head.take(agent, lost, lost_above, lost_below):
+			lost_changed.emit(agent, _head.is_lost(agent))
+	return action
+
+
+## Probability that [param agent] was lost at its last decision; -1 before the first one, and for
+## policies that do not say it.
+func lost_of(agent: int) -> float:
+	return _head.chance_of(agent) if _head != null else -1.0
+
+
+## Whether [param agent] says that it is lost, see [member lost_above].
+func is_lost(agent: int) -> bool:
+	return _head != null and _head.is_lost(agent)
 
 
 ## The action of a body of any scene, in Godot's axes.

@@ -135,12 +135,27 @@ def test_a_path_is_a_plan_without_the_map() -> None:
     plan, path = Memory("plan", 1), Memory("path", 1)
     for x in (0.1, 1.4, 2.0):
         seen, short = (remember(m, x, 0.4, 0.3, 2.5) for m in (plan, path))
-    assert path.size == 42
+    assert path.size == 58
+    assert set(short) - set(seen) == {"near"}
     assert set(seen) - set(short) == {
         "map_blocked", "map_known", "map_visited", "sector_blocked", "sector_unknown"
     }  # fmt: skip
-    for name, values in short.items():
-        np.testing.assert_array_equal(values, seen[name])
+    for name in set(short) & set(seen):
+        np.testing.assert_array_equal(short[name], seen[name])
+
+
+def test_a_path_remembers_what_is_near() -> None:
+    """Rays of one decision hit at 1 m; later ones hit nothing, further on or turned."""
+    path = Memory("path", 1)
+    before = remember(path, 0.1, 0.1, 0.0, 1.0)["near"]
+    np.testing.assert_allclose(before, 1.02 / 2.0, atol=0.01)
+    turned = remember(path, 0.1, 0.1, 0.5 * np.pi, 5.0)["near"]
+    np.testing.assert_allclose(turned, 1.02 / 2.0, atol=0.01)
+    moved = remember(path, 0.6, 0.1, 0.0, 5.0)["near"]
+    assert abs(moved[0] - 0.52 / 2.0) < 0.01
+    assert abs(moved[8] - 1.52 / 2.0) < 0.01
+    far = remember(path, 9.1, 0.1, 0.0, 5.0)["near"]
+    np.testing.assert_array_equal(far, 1.0)
 
 
 @pytest.mark.parametrize("kind", ["visits", "map", "plan", "path"])

@@ -1,0 +1,125 @@
+"""Imitation by a recurrent policy: states, sequences, and a teacher that remembers."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium import spaces
+
+from ambulo.common.signals import StopRequest
+from ambulo.configs.imitation import ImitationConfig
+from ambulo.policies.networks.recurrent import RecurrentPolicy
+from ambulo.train.shared.dagger import DaggerDataset, teach
+from ambulo.train.shared.dagger_sequences import (
+    SequencePupil,
+    _states,
+    fit_sequences,
+    sequence_fit,
+)
+
+ENVS, SIZE, LENGTH = 8, 3, 6
+
+
+class EchoBatch:
+    """Shows a number in the first step of an episode of `LENGTH` steps, then zeros."""
+
+    num_envs = ENVS
+
+    def __init__(self) -> None:
+        self.rng = np.random.default_rng(0)
+        self.obs = np.zeros((ENVS, SIZE), np.float32)
+        self.shown = np.zeros(ENVS)
+        self.episode: Any = SimpleNamespace(steps=np.zeros(ENVS, np.int64))
+
+    def reset(self, envs: Any) -> Any:
+        self.shown[envs] = self.rng.uniform(-1.0, 1.0, len(envs))
+        self.obs[envs] = 0.0
+        self.obs[envs, 0] = self.shown[envs]
+        self.episode.steps[envs] = 0
+
+    def step(self, actions: Any) -> Any:
+        self.episode.steps += 1
+        self.obs[:] = 0.0
+        none = np.zeros(ENVS, bool)
+        return self.obs, np.zeros(ENVS), none, self.episode.steps >= LENGTH, {}
+
+
+class Echo:
+    """Repeats what was shown."""
+
+    def actions(self, batch: EchoBatch) -> Any:
+        return np.tile(batch.shown[:, None], (1, 3))
+
+
+def policy_of(units: int = 12) -> RecurrentPolicy:
+    torch.manual_seed(0)
+    return RecurrentPolicy(
+        spaces.Box(-np.inf, np.inf, (SIZE,)),
+        spaces.Box(-1, 1, (3,)),
+        lambda _: 1e-3,
+        scales=np.ones(SIZE, np.float32),
+        actor_size=SIZE,
+        widths=(16, 16),
+        activation="tanh",
+        units=units,
+    )
+
+
+def test_a_pupil_imitates_what_only_memory_knows() -> None:
+    policy, batch = policy_of(), EchoBatch()
+    config = ImitationConfig(
+        samples=4800, rounds=3, epochs=6, last_epochs=20, batch_size=120,
+        learning_rate=5e-3, mix_rounds=1, noise=0.0,
+    )  # fmt: skip
+    rounds = teach(
+        SequencePupil(policy, batch), batch, config, Echo(), seed=0,
+        stop=StopRequest(), fit=sequence_fit(policy, 10),
+    )  # fmt: skip
+    assert rounds[-1].samples == 4800
+    assert rounds[-1].error < 0.1, "the numbers have a deviation of 0.58"
+
+
+def test_a_pupil_forgets_where_episodes_begin() -> None:
+    policy, batch = policy_of(), EchoBatch()
+    pupil = SequencePupil(policy, batch)
+    batch.reset(np.arange(ENVS))
+    with torch.inference_mode():
+        first = pupil.means(torch.as_tensor(batch.obs.copy()))
+        batch.step(None)
+        pupil.means(torch.zeros(ENVS, SIZE))
+        batch.episode.steps[:4] = 0
+        obs = torch.zeros(ENVS, SIZE)
+        obs[:, 0] = torch.as_tensor(batch.shown, dtype=torch.float32)
+        again = pupil.means(obs)
+    torch.testing.assert_close(again[:4], first[:4])
+    assert (again[4:] - first[4:]).abs().max() > 1e-6
+
+
+def test_states_before_sequences_are_those_of_single_steps() -> None:
+    policy = policy_of()
+    obs, starts = torch.randn(12, ENVS, SIZE), torch.rand(12, ENVS) < 0.2
+    found = _states(policy, obs, starts, 4)
+    assert found.shape == (3 * ENVS, 12)
+    state = torch.zeros(ENVS, 12)
+    for step in range(12):
+        if step % 4 == 0:
+            rows = slice(step // 4 * ENVS, (step // 4 + 1) * ENVS)
+            torch.testing.assert_close(found[rows], state)
+        with torch.no_grad():
+            _, state = policy.mean_step(obs[step], state * ~starts[step][:, None])
+
+
+def test_few_steps_are_one_sequence() -> None:
+    policy, dataset = policy_of(), DaggerDataset()
+    for _ in range(3):
+        dataset.obs.append(np.ones((ENVS, SIZE), np.float32))
+        dataset.actions.append(np.zeros((ENVS, 3), np.float32))
+        dataset.starts.append(np.zeros(ENVS, bool))
+    optimizer = torch.optim.Adam(policy.parameters())
+    error = fit_sequences(
+        policy, optimizer, dataset, ImitationConfig(), 2, length=64, cool=True
+    )
+    assert np.isfinite(error)

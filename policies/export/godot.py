@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.twin import TwinConfig
-from ambulo.envs.vr.contract import EYE_HEIGHT
+from ambulo.configs.vr_bodies import USUAL_EYES
 from ambulo.policies.agents.navigation import Agent
 from ambulo.policies.export.export import (
     check_export,
@@ -44,7 +44,7 @@ MEMORIES = ("none", "visits", "map", "plan", "path")
 NO_LIMITS = {
     "max_acceleration": 0.0, "max_yaw_acceleration": 0.0, "facing": math.pi,
     "snap_turn": 0.0, "snap_delay": 0.3, "teleport": 0.0, "teleport_delay": 0.5,
-    "vignette": 0.0, "eye_height": EYE_HEIGHT, "comfort_speed": 0.0,
+    "vignette": 0.0, "eye_height": USUAL_EYES, "comfort_speed": 0.0,
 }  # fmt: skip
 """Settings of a world that change nothing, which files leave out."""
 

@@ -73,6 +73,7 @@ SMALL = {
         "--eval-freq 64 --eval-episodes 2 --episodes 2 --no-progress "
         "--set training.lost_episodes=2"
     ),
+    r"ambulo calibrate ": "--episodes 40",
     r"environment.agents=8": "--num-envs 8 --timesteps 256",
     r"train vr --preset embodied(_tasks)?$": (
         """--set 'training.teacher={"samples": 256, "rounds": 1, "epochs": 1, """

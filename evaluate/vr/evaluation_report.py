@@ -40,6 +40,8 @@ from ambulo.evaluate.vr.lost.evaluation import (
     lost_rows,
 )
 from ambulo.evaluate.vr.lost.figures import CAPTION, draw_reliability
+from ambulo.evaluate.vr.lost.maps import CAPTION as PATHS_CAPTION
+from ambulo.evaluate.vr.lost.maps import draw_lost_paths
 from ambulo.evaluate.vr.metrics import (
     COLUMNS,
     HEADLINE,
@@ -160,6 +162,8 @@ def pictures(
         drawn.append(Picture("families.png", "Success and SPL by family", bars))
     if lost is not None:
         drawn.append(Picture("reliability.png", CAPTION, draw_reliability(lost)))
+        paths = draw_lost_paths(lost, records[POLICY], goal_radius)
+        drawn.append(Picture("lost_paths.png", PATHS_CAPTION, paths))
     return drawn
 
 

@@ -25,6 +25,7 @@ _GREY = "0.6"
 def draw_reliability(result: LostEvaluation) -> bytes:
     """PNG of the reliability diagram of all predictors, and the histogram of the head's p."""
     figure = new_figure((6.2, 6.6))
+    figure.set_layout_engine("constrained")
     upper, lower = figure.subplots(
         2, 1, sharex=True, gridspec_kw={"height_ratios": _SHARE}
     )

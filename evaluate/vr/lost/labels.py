@@ -61,7 +61,8 @@ def stalled_seconds(record: EpisodeRecord) -> Floats:
     best = np.minimum.accumulate(straight)
     since = np.arange(len(straight))
     newest = np.where(straight <= best, since, 0)
-    return trace.dt * (since - np.maximum.accumulate(newest))
+    since = since - np.maximum.accumulate(newest)
+    return trace.dt * since.astype(np.float64)
 
 
 def _finite(distance: Floats) -> Floats:

@@ -78,7 +78,8 @@ def test_an_evaluation_scores_the_head(
     assert all(0.0 <= row["lost_p_mean"] <= 1.0 for row in rows)
     counts = data["details"]["lost"]["reliability"]["head"]["count"]
     assert sum(counts) == round(sum(row["time_s"] for row in rows) / 0.1)
-    assert (tmp_path / "report" / "reliability.png").stat().st_size > 1000
+    for name in ("reliability.png", "lost_paths.png"):
+        assert (tmp_path / "report" / name).stat().st_size > 1000
 
 
 def test_levels_of_tests_and_other_splits_are_refused() -> None:

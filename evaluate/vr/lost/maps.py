@@ -77,9 +77,8 @@ def _draw_path(axes: Axes, one: EpisodeRecord, p: Floats) -> LineCollection:
     from matplotlib.collections import LineCollection
 
     way = one.trace.position[:, :2]
-    lines = LineCollection(
-        np.stack([way[:-1], way[1:]], axis=1), cmap=_COLOURS, linewidths=2.0, zorder=4
-    )
+    parts = list(np.stack([way[:-1], way[1:]], axis=1))
+    lines = LineCollection(parts, cmap=_COLOURS, linewidths=2.0, zorder=4)
     lines.set_array(p)
     lines.set_clim(0.0, 1.0)
     axes.add_collection(lines)

@@ -34,6 +34,8 @@ class NavigationRewardsConfig(Config):
     """Cost per environment step of (1 - comfort score)."""
     comfort_cost: NonNegative = 0.0
     """Cost per environment step of (1 - comfort index), see docs/comfort.md."""
+    path_cost: NonNegative = 0.0
+    """Cost per metre walked: what a longer way costs."""
     turn_cost: NonNegative = 0.0
     """Cost per radian turned."""
     jerk_cost: NonNegative = 0.0

@@ -200,8 +200,7 @@ class NavigationBatch:
         old_yaw, old_rate = now.yaw.copy(), now.yaw_rate.copy()
         self._lead_hands()
         state = self.world.step(actions)
-        priors = self._priors
-        if priors is not None:
+        if (priors := self._priors) is not None:
             priors.advance()
         episode.steps[:] += 1
         before = episode.distance
@@ -242,6 +241,7 @@ class NavigationBatch:
             fell=fell,
             timeout=timeout,
             moves=state.moves,
+            walked=np.hypot(*(state.position - old_position)[:, :2].T),
             turned=np.abs(state.yaw - old_yaw),
             action_change=np.mean((state.command - old_command) ** 2, axis=1),
             posture=np.zeros(self.num_envs) if priors is None else priors.posture,

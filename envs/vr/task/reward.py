@@ -50,6 +50,8 @@ class Transition:
     """The step limit ended the episode."""
     moves: Ints
     """Discrete moves."""
+    walked: Floats
+    """Horizontal distance between the positions before and after, [m]."""
     turned: Floats
     """Absolute turn, snaps included, [rad]."""
     action_change: Floats
@@ -94,6 +96,7 @@ def reward_terms(
         "teleport": weights.teleport_penalty * t.moves,
         "discomfort": -weights.discomfort_cost * t.dial * (1.0 - t.comfort),
         "uncomfortable": -weights.comfort_cost * t.dial * (1.0 - t.comfort_index),
+        "path": -weights.path_cost * t.walked,
         "turn": -weights.turn_cost * t.turned,
         "jerk": -weights.jerk_cost * t.action_change,
         "step": np.full_like(t.progress, -weights.step_cost),
@@ -119,7 +122,8 @@ def _collisions(
 
 REWARD_TERMS = (
     "goal", "progress", "smooth", "comfort", "collision", "person", "fall", "timeout",
-    "teleport", "discomfort", "uncomfortable", "turn", "jerk", "step", "posture", "novelty",
+    "teleport", "discomfort", "uncomfortable", "path", "turn", "jerk", "step", "posture",
+    "novelty",
 )  # fmt: skip
 """Names of the built-in terms."""
 

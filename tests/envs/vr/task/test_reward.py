@@ -29,8 +29,8 @@ def transition(**changes: object) -> Transition:
     """One env to whom nothing happened, but for `changes`."""
     zeros = dict.fromkeys(
         (
-            "progress", "new_best", "goals", "turned", "action_change", "posture",
-            "novelty",
+            "progress", "new_best", "goals", "walked", "turned", "action_change",
+            "posture", "novelty",
         ),
         np.zeros(1),
     )  # fmt: skip
@@ -67,6 +67,14 @@ def total(change: dict[str, object], **weights: object) -> float:
 def test_published_weights(change: dict[str, object], expected: float) -> None:
     """Each published term pays its published weight."""
     assert total(change) == pytest.approx(expected)
+
+
+def test_a_longer_way_costs_more() -> None:
+    """Metres walked cost the same wherever they lead; a detour of 2 m costs 2 m."""
+    straight = {"walked": np.array([3.0]), "progress": np.array([3.0])}
+    detour = {"walked": np.array([5.0]), "progress": np.array([3.0])}
+    assert total(straight, path_cost=0.5) == pytest.approx(3.0 - 1.5)
+    assert total(detour, path_cost=0.5) == pytest.approx(3.0 - 2.5)
 
 
 @pytest.mark.parametrize("mode", ["event", "decision", "tick"])

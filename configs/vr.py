@@ -152,7 +152,8 @@ class NavigationEnvironmentConfig(Config):
     1.75 of a tall adult. The height of the body and the place of the hands scale with it."""
     comfort_range: tuple[Unit, Unit] = (0.0, 1.0)
     """Range that the comfort dial of an episode is drawn from, with
-    `observations.comfort`."""
+    `observations.comfort`; a finished agent has it in the middle of the range when nothing is
+    said."""
     godot_url: str | None = None
     """A running Godot game to play in, such as http://127.0.0.1:8080; null starts engines."""
     godot_bin: str | None = None
@@ -342,6 +343,12 @@ class NavigationConfig(Config):
         rewards = self.rewards
         costs = rewards.posture_bonus or rewards.novelty_cost
         return bool(costs) or self.observations.motion != "none"
+
+    @property
+    def usual_comfort(self) -> float:
+        """Where the comfort dial of an agent is when nothing is said."""
+        low, high = self.environment.comfort_range
+        return 0.5 * (low + high)
 
     def at_comfort(self, dial: float) -> NavigationConfig:
         """Return a copy whose episodes have the comfort `dial`; the same without dials."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from ambulo.common.figures import new_figure, png_of
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationConfig
-from ambulo.configs.vr_comfort import DEFAULT_DIAL
 from ambulo.evaluate.shared.result import POLICY, is_policy
 from ambulo.evaluate.vr.scores import EvaluationResult
 from ambulo.viz.plots import agent_colour, clean
@@ -37,7 +36,7 @@ def dials_of(text: str | None, config: NavigationConfig) -> tuple[float, ...]:
             )
         return ()
     if text is None:
-        return (DEFAULT_DIAL,)
+        return (config.usual_comfort,)
     rule = f"--comfort {text}: must be numbers from 0 to 1 with commas between"
     try:
         dials = tuple(float(part) for part in text.split(","))

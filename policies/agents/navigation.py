@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from ambulo.configs.arrays import Bools, Ints
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.vr import NavigationConfig
-from ambulo.configs.vr_comfort import DEFAULT_DIAL, check_dial
+from ambulo.configs.vr_comfort import check_dial
 from ambulo.policies.agents.stock import load_stock
 from ambulo.policies.files.archive import open_archive
 from ambulo.policies.files.headers import HEADER, DescribedLayout, StoredLayout
@@ -124,9 +124,8 @@ class Agent:
         self.statistics = statistics
         self.metadata: NavigationMetadata = model.metadata
         # A file does not choose which programs and which code its users run.
-        self.config: NavigationConfig = model.metadata.config.passive().at_comfort(
-            DEFAULT_DIAL
-        )
+        config = model.metadata.config.passive()
+        self.config: NavigationConfig = config.at_comfort(config.usual_comfort)
         self.layout = StoredLayout(model.metadata.observation)
         self.discrete = model.metadata.action.mode == "discrete"
         self.actor = NavigationActor.of(model.metadata, model.weights)

@@ -146,6 +146,8 @@ def _header(agent: Agent, file: Path, world: Mapping[str, float]) -> dict[str, A
             senses["plan_walls"] = obs.plan_walls
         if obs.plan_reach != 2.5:
             senses["plan_reach"] = obs.plan_reach
+    if agent.comfort is not None:
+        senses["comfort"] = agent.comfort
     return {
         "kind": metadata.kind,
         "num_timesteps": metadata.num_timesteps,

@@ -58,6 +58,8 @@ var plan_margin := 1.0
 var plan_walls := 1.0
 ## Largest distance of the waypoint along a planned path, [m].
 var plan_reach := 2.5
+## Where the comfort dial is when nothing is said, for a policy that has one.
+var comfort := 0.5
 ## Rays over the full circle.
 var num_rays := 0
 ## Range of a ray, [m].
@@ -170,7 +172,7 @@ func _read_observation(checks: AmbuloChecks, rows: Array) -> void:
 
 func _read_senses(checks: AmbuloChecks, data: Variant) -> void:
 	var keys := PackedStringArray(["frame", "memory", "num_rays", "ray_length"])
-	var optional := PackedStringArray(["plan_margin", "plan_walls", "plan_reach"])
+	var optional := PackedStringArray(["plan_margin", "plan_walls", "plan_reach", "comfort"])
 	var senses := checks.table(data, "senses", "senses.", keys + optional, keys)
 	frame = _choice(checks, senses.get("frame"), "senses.frame", ["head", "world"])
 	memory = _choice(checks, senses.get("memory"), "senses.memory", AmbuloMemory.KINDS)
@@ -182,6 +184,8 @@ func _read_senses(checks: AmbuloChecks, data: Variant) -> void:
 	plan_walls = checks.number(walls, "senses.plan_walls", 1.0, 100.0)
 	var reach: Variant = senses.get("plan_reach", 2.5)
 	plan_reach = checks.number(reach, "senses.plan_reach", 0.5, 100.0)
+	var usual: Variant = senses.get("comfort", 0.5)
+	comfort = checks.number(usual, "senses.comfort", 0.0, 1.0)
 
 
 func _read_spec(checks: AmbuloChecks, data: Variant) -> void:

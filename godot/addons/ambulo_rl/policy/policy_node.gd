@@ -35,11 +35,12 @@ const _STEPS: PackedStringArray = ["turn_angle", "move_distance", "eye_height"]
 ## for a single task sets it.
 @export_enum("navigate", "follow", "reach", "patrol") var task := 0
 
-## Comfort dial of a policy that was trained with one, from 0 (fast) to 1 (comfortable); it may be
-## turned while agents walk. The limits of their sticks follow it, see [method dial].
-@export_range(0.0, 1.0) var comfort := 0.5:
+## Comfort dial of a policy that was trained with one, from 0 (fast) to 1 (comfortable); below 0:
+## where its file has it. It may be turned while agents walk. The limits of their sticks follow
+## it, see [method dial].
+@export_range(-1.0, 1.0) var comfort := -1.0:
 	set(value):
-		comfort = clampf(value, 0.0, 1.0)
+		comfort = clampf(value, -1.0, 1.0)
 
 ## Probability of being lost above which an agent says so.
 @export_range(0.0, 1.0) var lost_above := 0.6
@@ -116,7 +117,9 @@ func decision_seconds() -> float:
 ## How far the limits of sticks hold, from 0 (not at all) to 1 (in full): [member comfort], or 1
 ## for a policy without a dial. For [method AmbuloCommand.aim].
 func dial() -> float:
-	return comfort if has_dial() else 1.0
+	if not has_dial():
+		return 1.0
+	return comfort if comfort >= 0.0 else file.comfort
 
 
 ## Whether the policy was trained with a comfort dial.
@@ -240,7 +243,7 @@ func observe(agent: int, row: PackedFloat64Array, goal: PackedFloat64Array) -> P
 		for i in AmbuloObservation.TASKS.size():
 			out[at + i] = 1.0 if i == task else 0.0
 	if has_dial():
-		out[_memory_at - 1] = comfort
+		out[_memory_at - 1] = dial()
 	player.remember(row, goal, file.num_rays, head, file.ray_length, out, _memory_at)
 	return out
 

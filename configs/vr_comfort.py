@@ -5,6 +5,7 @@ from __future__ import annotations
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr_actions import NavigationActionsConfig
 
+
 def check_dial(dial: float, has_dial: bool) -> None:
     """Raise `ConfigError` for a `dial` beyond [0, 1], or of an agent that has none."""
     if not has_dial:

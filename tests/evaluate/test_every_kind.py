@@ -30,6 +30,8 @@ FLAGS = {
     "muscle_nn": ["--episodes", "5"],
 }
 """Smallest evaluation of each kind."""
+BY_NAME = {"track": ["--episodes", "1"]}
+"""Those of models whose kind is evaluated otherwise, too."""
 FAST = {"vr_navigation", "imitate_walk", "ik_trackers", "muscle_nn_myolegs"}
 
 
@@ -43,7 +45,7 @@ def test_a_shipped_model_is_evaluated_beside_baselines(
 ) -> None:
     kind = model_kind(SHIPPED[name])
     out = tmp_path / "out"
-    arguments = [name, *FLAGS[kind], "--seed", "3", "--output", str(out)]
+    arguments = [name, *BY_NAME.get(name, FLAGS[kind]), "--seed", "3", "--output", str(out)]
     no_film = "no_video" in eval_kind(kind, name).flags
     assert main([*arguments, *(["--no-video"] if no_film else [])]) == 0
     assert "policy" in capsys.readouterr().out

@@ -28,7 +28,7 @@ LEVEL = {
     "goal": [4, 1],
     "goal_distance": [2, 9],
 }
-WIDTH = 38
+WIDTH = 40
 VALID: dict[str, dict[str, Any]] = {
     "/rl/spec": {"agents": 2, "spec": {"num_rays": 16, "discrete": False, "dt": 0.01}},
     "/rl/levels": {"slots": [0, 1], "levels": [LEVEL, LEVEL]},

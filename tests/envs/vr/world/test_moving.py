@@ -67,7 +67,8 @@ def test_no_sweeping_wall_passes_over_anybody_in_the_open(
     speed: float, thickness: float, yaw: float, side: float, ticks: int, action: Any
 ) -> None:
     path = [[0, -5, 0, 1, 0], [12 / speed, 7, 0, 1, 0]]
-    wall = {"kind": "wall", "half_size": [thickness, 6, 1], "path": path}
+    # Long enough that nobody walks past its end in three seconds.
+    wall = {"kind": "wall", "half_size": [thickness, 12, 1], "path": path}
     spec = {"ticks_per_decision": ticks // 10, "dt": 1 / ticks}
     world = _world({"movers": [wall]}, -1.0, side, yaw, **spec)
     for k in range(1, 31):

@@ -45,7 +45,8 @@ def test_a_shipped_model_is_evaluated_beside_baselines(
 ) -> None:
     kind = model_kind(SHIPPED[name])
     out = tmp_path / "out"
-    arguments = [name, *BY_NAME.get(name, FLAGS[kind]), "--seed", "3", "--output", str(out)]
+    smallest = BY_NAME.get(name, FLAGS[kind])
+    arguments = [name, *smallest, "--seed", "3", "--output", str(out)]
     no_film = "no_video" in eval_kind(kind, name).flags
     assert main([*arguments, *(["--no-video"] if no_film else [])]) == 0
     assert "policy" in capsys.readouterr().out

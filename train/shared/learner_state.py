@@ -185,9 +185,13 @@ def adopt(learner: FastPPO, model: ModelFile[Any], *, widen: bool = False) -> No
 
 
 def _restore_batch(batch: StatefulBatch, arrays: Arrays) -> None:
-    """Check shapes and values, which compiled code relies on, and put them back."""
+    """Check shapes and values, which compiled code relies on, and put them back.
+
+    The batch itself checks the length of an array named `..._list`.
+    """
     for name, array in batch.state_dict().items():
-        if arrays[name].shape != array.shape:
+        free = 1 if name.endswith("_list") else 0
+        if arrays[name].shape[free:] != array.shape[free:]:
             got = arrays[name].shape
             raise ValueError(f"{name} has shape {got}, not {array.shape}")
         if array.dtype.kind == "f" and np.isnan(arrays[name]).any():

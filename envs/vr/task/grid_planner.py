@@ -155,7 +155,7 @@ class GridPlanner:
     def state_dict(self) -> dict[str, NDArray[np.generic]]:
         """Copies of maps and plans."""
         arrays: dict[str, NDArray[Any]] = {
-            "map": self._map, "spots": self._spots[self._map & HIT > 0], "age": self._age,
+            "map": self._map, "spots_list": self._spots[self._map & HIT > 0], "age": self._age,
             "points": self.points,
             "length": self.length, "found": self.found,
             "rest": self._rest, "still": self._still, "pause": self._pause,
@@ -163,9 +163,16 @@ class GridPlanner:
         return {name: array.copy() for name, array in arrays.items()}
 
     def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
-        """Continue from `state_dict`."""
+        """Continue from `state_dict`.
+
+        Raises:
+            ValueError: not one spot for each hit.
+        """
+        hits, spots = arrays["map"].astype(np.uint8) & HIT > 0, arrays["spots_list"]
+        if spots.shape != (np.count_nonzero(hits),):
+            raise ValueError(f"{len(spots)} spots for {np.count_nonzero(hits)} hits")
         self._map[...] = arrays["map"]
-        self._spots[self._map & HIT > 0] = arrays["spots"]
+        self._spots[hits] = spots
         self._pause[...] = arrays["pause"]
         self._age[...] = arrays["age"]
         self._rest[...] = arrays["rest"]

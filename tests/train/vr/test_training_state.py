@@ -38,6 +38,7 @@ ROLLOUT = NUM_ENVS * STEPS
 CASES: dict[str, dict[str, dict[str, Any]]] = {
     "plain": {},
     "map": {"observations": {"memory": "map"}},
+    "path": {"observations": {"memory": "path", "plan_walls": 2.0}},
     "tasks": {
         "environment": {"tasks": ("navigate", "follow", "reach", "patrol")},
         "observations": {"memory": "visits"},

@@ -245,16 +245,20 @@ class RunFolder:
 
     def _make_room(self, force: bool) -> None:
         """Move an existing run out of the way, if asked and safe."""
-        if not self.path.is_dir():
+        if self.path.exists() and not self.path.is_dir():
             raise RunFolderError(f"{self.path}: is a file, not a folder")
-        if not any(self.path.iterdir()):
-            return
+        if force:
+            self.claim()  # before it is looked at: another process may be moving it
+        try:
+            if not any(self.path.iterdir()):
+                return
+        except FileNotFoundError:
+            return  # it was moved or removed meanwhile
         if not force:
             raise RunFolderError(
                 f"{self.path}: exists already; continue it with --resume {self.path}, "
                 "or replace it with --force"
             )
-        self.claim()  # before anything is decided: another process may be making it
         if not self.exists:
             self.release()
             raise RunFolderError(

@@ -327,6 +327,7 @@ class NavigationConfig(Config):
             )
         check_comfort(self.observations.comfort, self.actions)
         check_recurrent(self.network, self.ppo)
+        self._check_guide()
         env = self.environment
         bodies = [env.body]
         for stage in self.training.curriculum_stages:
@@ -336,6 +337,20 @@ class NavigationConfig(Config):
         for body in bodies:
             check_rig(self.actions, env.eye_height, body, needs_poses=self.needs_poses)
         return self
+
+    def _check_guide(self) -> None:
+        """Raise `ValueError` where the penalty on leaving the planned way cannot be had."""
+        coef = max(self.ppo.plan_coef, self.ppo.plan_coef_final or 0.0)
+        if coef == 0.0:
+            return
+        if self.observations.memory not in ("path", "plan"):
+            raise ValueError(
+                f"ppo.plan_coef = {coef:g} needs observations.memory = path or plan"
+            )
+        if self.actions.mode == "discrete":
+            raise ValueError(
+                f"ppo.plan_coef = {coef:g} needs actions.mode = continuous"
+            )
 
     @property
     def needs_poses(self) -> bool:

@@ -64,6 +64,12 @@ class PPOConfig(Config):
     route_coef: NonNegative = 0.0
     """Weight of the auxiliary loss that trains the actor to predict the shortest path
     (needs `network.privileged_critic`)."""
+    plan_coef: NonNegative = 0.0
+    """Weight of the penalty on the squared distance of the mean action from the one that
+    walks straight to the planned waypoint, at the start. Needs `observations.memory` = path
+    or plan, continuous actions and an actor without GRU."""
+    plan_coef_final: NonNegative | None = None
+    """The same at the end of a linear schedule; null: as `plan_coef`."""
     reward_scale: Positive = 0.1
     """Factor on rewards inside the learner; logs and evaluation stay unscaled."""
     precision: Literal["float32", "bfloat16"] = "float32"
@@ -82,6 +88,10 @@ def check_recurrent(network: NavigationNetworkConfig, ppo: PPOConfig) -> None:
     """Raise `ValueError` where a recurrent actor cannot learn as configured."""
     if network.recurrent == 0:
         return
+    if ppo.plan_coef or ppo.plan_coef_final:
+        raise ValueError(
+            f"ppo.plan_coef = {ppo.plan_coef:g} needs network.recurrent = 0"
+        )
     sequence = ppo.sequence or ppo.n_steps
     if ppo.n_steps % sequence:
         raise ValueError(

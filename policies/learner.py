@@ -21,6 +21,7 @@ from ambulo.policies.files.model_file import ModelFile
 from ambulo.policies.kinds.vr_navigation import NavigationMetadata, describe
 from ambulo.policies.networks.actor_critic import NavigationPolicy
 from ambulo.policies.networks.recurrent import RecurrentPolicy
+from ambulo.policies.plan_guide import PlanGuide
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 from ambulo.policies.sequence_ppo import SequencePPO
@@ -60,7 +61,7 @@ def make_learner(
     recurrent: dict[str, Any] = {}
     if network.recurrent > 0:
         policy, recurrent = RecurrentPolicy, {"units": network.recurrent}
-    return ppo_learner(
+    learner = ppo_learner(
         policy,
         env,
         config.ppo,
@@ -79,6 +80,9 @@ def make_learner(
             **recurrent,
         },
     )
+    plan = layout.slices().get("plan_points")
+    learner.guide = PlanGuide.of(config, None if plan is None else plan.start)
+    return learner
 
 
 def ppo_learner(

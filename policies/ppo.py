@@ -23,6 +23,7 @@ from torch.nn import functional
 from ambulo.configs.errors import DivergedError
 from ambulo.policies.device_rollouts import DeviceRolloutBuffer, as_numpy
 from ambulo.policies.networks.actor_critic import Evaluation, NavigationPolicy
+from ambulo.policies.plan_guide import PlanGuide
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 
 LARGEST = 1e12
@@ -88,6 +89,8 @@ class FastPPO(PPO):
         self.update_threads = update_threads
         self.critic_only = False
         """Updates teach the critic alone; the actor stays as it is."""
+        self.guide: PlanGuide | None = None
+        """What pulls the mean actions to the planned way; None: nothing."""
         self.workers: Workers | None = None
         """Who makes the roll-outs; None: this process."""
         self.exchange: GradientExchange | None = None
@@ -331,10 +334,14 @@ class FastPPO(PPO):
             loss = self.vf_coef * value_loss
         if route is not None and not self.critic_only:
             loss = loss + self.route_coef * route.mean()
+        extra = {} if route is None else {"route_loss": route.mean().item()}
+        if self.guide is not None and not self.critic_only:
+            error = self.guide.error(self.policy.means(batch["obs"]), batch["obs"])
+            loss = loss + self.guide.weight(self._current_progress_remaining) * error
+            extra["plan_loss"] = error.item()
         with torch.no_grad():
             kl = ((ratio - 1) - log_ratio).mean().item()
             clipped = ((ratio - 1).abs() > clip).float().mean().item()
-        extra = {} if route is None else {"route_loss": route.mean().item()}
         return loss, extra | {
             "policy_gradient_loss": policy_loss.item(),
             "value_loss": value_loss.item(),

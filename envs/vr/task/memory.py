@@ -17,7 +17,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ambulo.envs.vr.task.grid_planner import AHEAD, GridPlanner, PlanSettings
+from ambulo.envs.vr.task.grid_planner import GridPlanner, PlanSettings
+from ambulo.envs.vr.task.grid_search_kernels import AHEAD
 
 Kind = Literal["none", "visits", "map", "plan", "path"]
 

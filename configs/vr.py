@@ -152,8 +152,10 @@ class NavigationEnvironmentConfig(Config):
     1.75 of a tall adult. The height of the body and the place of the hands scale with it."""
     comfort_range: tuple[Unit, Unit] = (0.0, 1.0)
     """Range that the comfort dial of an episode is drawn from, with
-    `observations.comfort`; a finished agent has it in the middle of the range when nothing is
-    said."""
+    `observations.comfort`."""
+    comfort_default: Unit | None = None
+    """Comfort dial of a finished agent when nothing is said; null: the middle of
+    `comfort_range`."""
     godot_url: str | None = None
     """A running Godot game to play in, such as http://127.0.0.1:8080; null starts engines."""
     godot_bin: str | None = None
@@ -272,7 +274,8 @@ class NavigationTrainingConfig(Config):
     """Model whose policy a new run begins with: a file, a run folder or a shipped agent's
     name; `--init-from` comes before it."""
     teacher: NavigationTeacherConfig | None = None
-    """Imitate a planner before reinforcement learning; null: no planner."""
+    """Imitate a planner before reinforcement learning, in runs that begin with no model
+    (`init_from`); null: no planner."""
     num_workers: Annotated[int, Field(ge=1, le=256)] = 1
     """Processes that have the environments: `--workers` of `--engine ray`, which comes
     before it; 1 leaves the number to the flag. Without Ray this process has them all."""
@@ -327,7 +330,6 @@ class NavigationConfig(Config):
             )
         check_comfort(self.observations.comfort, self.actions)
         check_recurrent(self.network, self.ppo)
-        self._check_guide()
         env = self.environment
         bodies = [env.body]
         for stage in self.training.curriculum_stages:
@@ -337,20 +339,6 @@ class NavigationConfig(Config):
         for body in bodies:
             check_rig(self.actions, env.eye_height, body, needs_poses=self.needs_poses)
         return self
-
-    def _check_guide(self) -> None:
-        """Raise `ValueError` where the penalty on leaving the planned way cannot be had."""
-        coef = max(self.ppo.plan_coef, self.ppo.plan_coef_final or 0.0)
-        if coef == 0.0:
-            return
-        if self.observations.memory not in ("path", "plan"):
-            raise ValueError(
-                f"ppo.plan_coef = {coef:g} needs observations.memory = path or plan"
-            )
-        if self.actions.mode == "discrete":
-            raise ValueError(
-                f"ppo.plan_coef = {coef:g} needs actions.mode = continuous"
-            )
 
     @property
     def needs_poses(self) -> bool:
@@ -362,14 +350,18 @@ class NavigationConfig(Config):
     @property
     def usual_comfort(self) -> float:
         """Where the comfort dial of an agent is when nothing is said."""
-        low, high = self.environment.comfort_range
-        return 0.5 * (low + high)
+        env = self.environment
+        if env.comfort_default is not None:
+            return env.comfort_default
+        return 0.5 * (env.comfort_range[0] + env.comfort_range[1])
 
     def at_comfort(self, dial: float) -> NavigationConfig:
         """Return a copy whose episodes have the comfort `dial`; the same without dials."""
         if not self.observations.comfort:
             return self
-        return self.override("environment", comfort_range=(dial, dial))
+        return self.override(
+            "environment", comfort_range=(dial, dial), comfort_default=dial
+        )
 
     def without_engine_places(self) -> NavigationConfig:
         """Return a copy without the keys that locate engines."""

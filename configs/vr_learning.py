@@ -88,10 +88,6 @@ def check_recurrent(network: NavigationNetworkConfig, ppo: PPOConfig) -> None:
     """Raise `ValueError` where a recurrent actor cannot learn as configured."""
     if network.recurrent == 0:
         return
-    if ppo.plan_coef or ppo.plan_coef_final:
-        raise ValueError(
-            f"ppo.plan_coef = {ppo.plan_coef:g} needs network.recurrent = 0"
-        )
     sequence = ppo.sequence or ppo.n_steps
     if ppo.n_steps % sequence:
         raise ValueError(

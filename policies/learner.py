@@ -50,7 +50,8 @@ def make_learner(
         verbose: SB3's verbosity.
 
     Raises:
-        ConfigError: a device that is not here, or a roll-out too small to learn from.
+        ConfigError: a device that is not here, a roll-out too small to learn from, or a
+            penalty `ppo.plan_coef` that the agent cannot learn from.
     """
     layout = env.get_attr("layout")[0]
     scales = layout.scales()[: env.batch.obs.shape[1]]

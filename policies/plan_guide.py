@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationConfig
 
 _TURN_GAIN = 3.0
@@ -35,11 +36,26 @@ class PlanGuide:
 
     @classmethod
     def of(cls, config: NavigationConfig, at: int | None) -> PlanGuide | None:
-        """The guide that a configuration asks for, or None; `at`: see the class."""
+        """The guide that a configuration asks for, or None.
+
+        Args:
+            config: all settings.
+            at: see the class; None: the observation has no plan.
+
+        Raises:
+            ConfigError: the agent cannot learn from a guide.
+        """
         first, last = config.ppo.plan_coef, config.ppo.plan_coef_final
         last = first if last is None else last
-        if at is None or first == last == 0.0:
+        if first == last == 0.0:
             return None
+        wanted = f"ppo.plan_coef = {max(first, last):g} needs"
+        if at is None:
+            raise ConfigError(f"{wanted} observations.memory = path or plan")
+        if config.actions.mode == "discrete":
+            raise ConfigError(f"{wanted} actions.mode = continuous")
+        if config.network.recurrent:
+            raise ConfigError(f"{wanted} network.recurrent = 0")
         speed = torch.pi / 180.0 * config.actions.max_rotation_speed
         return cls(at, speed, first, last)
 

@@ -113,4 +113,4 @@ def test_what_a_guide_needs_is_named(
     group: str, values: dict[str, Any], rule: str
 ) -> None:
     with pytest.raises(ConfigError, match=f"plan_coef = 0.5 needs.*{rule}"):
-        config_of(plan_coef=0.5).override(group, **values)
+        learner_of(config_of(plan_coef=0.5).override(group, **values))

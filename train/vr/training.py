@@ -119,9 +119,9 @@ class NavigationTraining(RLTask[Agent]):
         return self.config.training
 
     def begin(self, stop: StopRequest, *, adopted: bool) -> bool:
-        """Imitate the planner of the settings; it may be better than what follows."""
+        """Imitate the planner of the settings, unless the run begins with a model."""
         training = self.config.training
-        if training.teacher is None:
+        if training.teacher is None or adopted:
             return False
         policy, teacher = self.learner.policy, training.teacher
         assert isinstance(policy, NavigationPolicy), "what `make_learner` makes"

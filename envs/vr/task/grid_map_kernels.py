@@ -33,7 +33,10 @@ _SAME_SPOT = 0.1
 _SAME_DIRECTION = math.pi / 6
 """If its direction differs by no more than this from that of the hit's ray, [rad]."""
 _BEYOND = 0.5
-"""How far it must go on, [m]."""
+"""How far it must go on at least, [m]."""
+_GRAZING = 14.0
+"""How far it must go on, of its distance from the hit: a wall that it meets at more than 4
+degrees (1 / tan 4 deg = 14) would have stopped it before."""
 
 
 @njit(cache=True)
@@ -41,8 +44,8 @@ def map_passed(envs, maps, spots, position, rays, ray_angle):
     """Mark the cells that rays have passed, and forget hits that are there no more.
 
     A hit is forgotten when a ray from about the same direction as the one that ended there
-    comes within `_SAME_SPOT` of it and goes on for `_BEYOND`: a wall that still stood would
-    have stopped it.
+    comes within `_SAME_SPOT` of it and goes on for `_BEYOND`, and for `_GRAZING` times its
+    distance from it: a wall that still stood would have stopped it.
     """
     step = 2.0 * math.pi / rays.shape[1]
     for i in envs:
@@ -62,10 +65,11 @@ def map_passed(envs, maps, spots, position, rays, ray_angle):
                 dx += c / PER_METRE - position[i, 0]
                 dy += w / PER_METRE - position[i, 1]
                 along = cos * dx + sin * dy
+                aside = abs(cos * dy - sin * dx)
                 if (
-                    abs(cos * dy - sin * dx) < _SAME_SPOT
+                    aside < _SAME_SPOT
                     and abs(turn) < _SAME_DIRECTION
-                    and rays[i, r] > along + _BEYOND
+                    and rays[i, r] > along + max(_BEYOND, _GRAZING * aside)
                 ):
                     _forget_hit(maps[i], w, c)
 

@@ -33,6 +33,9 @@ def saved(config: NavigationConfig, path: Path) -> Path:
 def test_dials_are_read() -> None:
     assert dials_of(None, PLAIN) == ()
     assert dials_of(None, DIAL) == (0.5,)
+    fast = DIAL.override("environment", comfort_default=0.0)
+    assert dials_of(None, fast) == (0.0,)
+    assert fast.at_comfort(1.0).usual_comfort == 1.0
     assert dials_of("0,.5,1", DIAL) == (0.0, 0.5, 1.0)
     assert list(at_dials(DIAL, (0.25,))) == [""]
     several = at_dials(DIAL, (0.0, 0.5))

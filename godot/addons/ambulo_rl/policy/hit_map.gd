@@ -27,10 +27,12 @@ const _IS_BESIDE := 1
 const _IS_WALL := 2
 const _IS_FREE := 4
 # A ray that comes so near to a hit would have ended there, [m], if its direction differs by no
-# more than this from that of the hit's ray, [rad]; it must go on so far, [m].
+# more than this from that of the hit's ray, [rad]; it must go on so far, [m], and so many times
+# its distance from the hit, since it may meet the wall at no more than 4 degrees.
 const _SAME_SPOT := 0.1
 const _SAME_DIRECTION := PI / 6
 const _BEYOND := 0.5
+const _GRAZING := 14.0
 # The region ends at multiples of this number of cells, so that it seldom grows.
 const _BLOCK := 16
 # A map wider than this forgets hits farther than _KEPT from the player.
@@ -110,10 +112,12 @@ func is_gone(cell: Vector2i, x: float, y: float, angle: float, reading: float) -
 	var dx := cell.x + hit.x - x
 	var dy := cell.y + hit.y - y
 	var turn := fposmod(hit.z - angle / TAU + 0.5, 1.0) - 0.5
+	var along := cos(angle) * dx + sin(angle) * dy
+	var aside := absf(cos(angle) * dy - sin(angle) * dx)
 	return (
-		absf(cos(angle) * dy - sin(angle) * dx) < _SAME_SPOT * PER_METRE
+		aside < _SAME_SPOT * PER_METRE
 		and absf(turn) * TAU < _SAME_DIRECTION
-		and reading > cos(angle) * dx + sin(angle) * dy + _BEYOND * PER_METRE
+		and reading > along + maxf(_BEYOND * PER_METRE, _GRAZING * aside)
 	)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ambulo.envs.vr.task.grid_map_kernels import HIT
 from ambulo.envs.vr.task.grid_planner import GridPlanner, PlanSettings
 
 
@@ -123,3 +124,27 @@ def test_who_stands_at_the_goal_bumps_into_nothing():
     for _ in range(100):
         planner.update(one, position, goal, np.full((1, 1), 5.0), np.zeros(1), 5.0)
     assert planner.length[0] == 0.5
+
+
+def walk_along_a_wall(planner, rng, steps, wall=0.8):
+    """Counts of remembered hits, step by step, along a wall at y = `wall` with 16 rays."""
+    one, goal, counts = np.zeros(1, np.int64), np.array([[30.0, 0.1]]), []
+    for step in range(steps):
+        position = np.array([[0.05 * step, rng.uniform(-0.3, 0.5)]])
+        yaw = rng.uniform(-np.pi, np.pi, 1)
+        rise = np.sin(yaw[0] + np.arange(16) * np.pi / 8)
+        with np.errstate(divide="ignore"):
+            rays = np.where(rise > 0.0, (wall - position[0, 1]) / rise, 5.0)
+        planner.update(one, position, goal, np.minimum(rays, 5.0)[None], yaw, 5.0)
+        counts.append(int((planner.state_dict()["map"] & HIT > 0).sum()))
+    return np.array(counts)
+
+
+def test_a_wall_that_stands_is_remembered_and_one_that_has_gone_is_forgotten():
+    """Rays that graze a wall pass near its hits and go on; that is no reason to forget."""
+    planner = GridPlanner(1, PlanSettings(walls=2.0))
+    stands = walk_along_a_wall(planner, np.random.default_rng(0), 200)
+    assert stands[-1] > 40
+    assert np.diff(stands).min() >= 0
+    gone = walk_along_a_wall(planner, np.random.default_rng(1), 200, wall=100.0)
+    assert gone[-1] < 0.3 * stands[-1]

@@ -33,10 +33,9 @@ _SAME_SPOT = 0.1
 _SAME_DIRECTION = math.pi / 6
 """If its direction differs by no more than this from that of the hit's ray, [rad]."""
 _BEYOND = 0.5
-"""How far it must go on at least, [m]."""
-_GRAZING = 14.0
-"""How far it must go on, of its distance from the hit: a wall that it meets at more than 4
-degrees (1 / tan 4 deg = 14) would have stopped it before."""
+"""How far it must go on, [m]."""
+_SAME_WALL = 0.1
+"""A hit that is so near to the line between the ends of two rays is of the wall there, [m]."""
 
 
 @njit(cache=True)
@@ -44,8 +43,8 @@ def map_passed(envs, maps, spots, position, rays, ray_angle):
     """Mark the cells that rays have passed, and forget hits that are there no more.
 
     A hit is forgotten when a ray from about the same direction as the one that ended there
-    comes within `_SAME_SPOT` of it and goes on for `_BEYOND`, and for `_GRAZING` times its
-    distance from it: a wall that still stood would have stopped it.
+    comes within `_SAME_SPOT` of it and goes on for `_BEYOND`: a wall that still stood would
+    have stopped it, unless it grazes the wall, whose next point is where its neighbour ends.
     """
     step = 2.0 * math.pi / rays.shape[1]
     for i in envs:
@@ -65,13 +64,31 @@ def map_passed(envs, maps, spots, position, rays, ray_angle):
                 dx += c / PER_METRE - position[i, 0]
                 dy += w / PER_METRE - position[i, 1]
                 along = cos * dx + sin * dy
-                aside = abs(cos * dy - sin * dx)
+                left = cos * dy - sin * dx
                 if (
-                    aside < _SAME_SPOT
+                    abs(left) < _SAME_SPOT
                     and abs(turn) < _SAME_DIRECTION
-                    and rays[i, r] > along + max(_BEYOND, _GRAZING * aside)
+                    and rays[i, r] > along + _BEYOND
+                    and not _of_the_wall(rays[i], r, along, left)
                 ):
                     _forget_hit(maps[i], w, c)
+
+
+@njit(cache=True)
+def _of_the_wall(rays, r, along, left):
+    """Whether a spot beside ray r is on the line from its end to that of its neighbour there.
+
+    `along` and `left` are those of the spot from the player, in the direction of the ray.
+    """
+    side = 1 if left > 0.0 else -1
+    step = 2.0 * math.pi / len(rays)
+    reading = rays[(r + side) % len(rays)]
+    end_along = reading * math.cos(step)
+    end_left = reading * math.sin(step) * side
+    dx = rays[r] - end_along
+    dy = -end_left
+    area = abs(dx * (left - end_left) - dy * (along - end_along))
+    return area < _SAME_WALL * math.hypot(dx, dy)
 
 
 @njit(cache=True)

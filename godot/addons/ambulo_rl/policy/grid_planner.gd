@@ -124,15 +124,17 @@ func _map_passed(
 	var step := TAU / num_rays
 	var at_x := pose[0] * _PER_METRE
 	var at_y := pose[1] * _PER_METRE
+	var readings := row.slice(AmbuloWorld.RAYS, AmbuloWorld.RAYS + num_rays)
+	for ray in num_rays:
+		readings[ray] *= _PER_METRE
 	for ray in num_rays:
 		var angle := ray_angle + step * ray
 		var along_x := cos(angle)
 		var along_y := sin(angle)
-		var reading := row[AmbuloWorld.RAYS + ray] * _PER_METRE
-		for k in ceili(reading):  # a point in every cell's length
+		for k in ceili(readings[ray]):  # a point in every cell's length
 			var cell := Vector2i(floori(at_x + along_x * k), floori(at_y + along_y * k))
 			_map.pass_through(cell)
-			if _map.is_gone(cell, at_x, at_y, angle, reading):
+			if _map.is_gone(cell, at_x, at_y, angle, ray, readings):
 				_map.forget_hit(cell)
 
 

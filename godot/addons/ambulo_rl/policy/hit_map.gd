@@ -27,12 +27,12 @@ const _IS_BESIDE := 1
 const _IS_WALL := 2
 const _IS_FREE := 4
 # A ray that comes so near to a hit would have ended there, [m], if its direction differs by no
-# more than this from that of the hit's ray, [rad]; it must go on so far, [m], and so many times
-# its distance from the hit, since it may meet the wall at no more than 4 degrees.
+# more than this from that of the hit's ray, [rad]; it must go on so far, [m].
 const _SAME_SPOT := 0.1
 const _SAME_DIRECTION := PI / 6
 const _BEYOND := 0.5
-const _GRAZING := 14.0
+# A hit that is so near to the line between the ends of two rays is of the wall there, [m].
+const _SAME_WALL := 0.1
 # The region ends at multiples of this number of cells, so that it seldom grows.
 const _BLOCK := 16
 # A map wider than this forgets hits farther than _KEPT from the player.
@@ -102,10 +102,13 @@ func pass_through(cell: Vector2i) -> void:
 		_weigh(cell, mark | _IS_FREE)
 
 
-## Whether the hit in [param cell] is there no more, as a ray of direction [param angle], [rad],
-## goes on to [param reading] from [param x] and [param y], all in cells. A wall that still
-## stood would have stopped it.
-func is_gone(cell: Vector2i, x: float, y: float, angle: float, reading: float) -> bool:
+## Whether the hit in [param cell] is there no more, as [param ray] of [param readings], of
+## direction [param angle], [rad], goes on from [param x] and [param y], all in cells. A wall
+## that still stood would have stopped it, unless it grazes the wall, whose next point is where
+## its neighbour ends.
+func is_gone(
+	cell: Vector2i, x: float, y: float, angle: float, ray: int, readings: PackedFloat64Array
+) -> bool:
 	if not _hits.has(cell):
 		return false
 	var hit := _hits[cell]
@@ -113,12 +116,26 @@ func is_gone(cell: Vector2i, x: float, y: float, angle: float, reading: float) -
 	var dy := cell.y + hit.y - y
 	var turn := fposmod(hit.z - angle / TAU + 0.5, 1.0) - 0.5
 	var along := cos(angle) * dx + sin(angle) * dy
-	var aside := absf(cos(angle) * dy - sin(angle) * dx)
+	var left := cos(angle) * dy - sin(angle) * dx
 	return (
-		aside < _SAME_SPOT * PER_METRE
+		absf(left) < _SAME_SPOT * PER_METRE
 		and absf(turn) * TAU < _SAME_DIRECTION
-		and reading > along + maxf(_BEYOND * PER_METRE, _GRAZING * aside)
+		and readings[ray] > along + _BEYOND * PER_METRE
+		and not _of_the_wall(ray, readings, along, left)
 	)
+
+
+# Whether a spot beside a ray is on the line from its end to that of its neighbour there.
+func _of_the_wall(ray: int, readings: PackedFloat64Array, along: float, left: float) -> bool:
+	var side := 1 if left > 0.0 else -1
+	var step := TAU / readings.size()
+	var reading := readings[posmod(ray + side, readings.size())]
+	var end_along := reading * cos(step)
+	var end_left := reading * sin(step) * side
+	var dx := readings[ray] - end_along
+	var dy := -end_left
+	var area := absf(dx * (left - end_left) - dy * (along - end_along))
+	return area < _SAME_WALL * PER_METRE * sqrt(dx * dx + dy * dy)
 
 
 ## Take back the hit in [param cell] and what it marked, unless other hits mark that, too.

@@ -23,7 +23,6 @@ from torch.nn import functional
 from ambulo.configs.errors import DivergedError
 from ambulo.policies.device_rollouts import DeviceRolloutBuffer, as_numpy
 from ambulo.policies.networks.actor_critic import Evaluation, NavigationPolicy
-from ambulo.policies.plan_guide import PlanGuide
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 
 LARGEST = 1e12
@@ -45,6 +44,18 @@ class Workers(Protocol):
 
     def update(self, learner: FastPPO) -> bool:
         """Return whether the policy was updated by the workers; else the learner does it."""
+        ...
+
+
+class Guide(Protocol):
+    """Something whose actions the mean actions of a policy should not be far from."""
+
+    def weight(self, remaining: float) -> float:
+        """Weight of `error` while the fraction `remaining` of a training is left."""
+        ...
+
+    def error(self, means: Tensor, obs: Tensor) -> Tensor:
+        """How far mean actions (B, A) are from those of the guide in `obs`: a scalar."""
         ...
 
 
@@ -89,8 +100,8 @@ class FastPPO(PPO):
         self.update_threads = update_threads
         self.critic_only = False
         """Updates teach the critic alone; the actor stays as it is."""
-        self.guide: PlanGuide | None = None
-        """What pulls the mean actions to the planned way; None: nothing."""
+        self.guide: Guide | None = None
+        """What pulls the mean actions to its own; None: nothing."""
         self.workers: Workers | None = None
         """Who makes the roll-outs; None: this process."""
         self.exchange: GradientExchange | None = None
@@ -336,6 +347,7 @@ class FastPPO(PPO):
             loss = loss + self.route_coef * route.mean()
         extra = {} if route is None else {"route_loss": route.mean().item()}
         if self.guide is not None and not self.critic_only:
+            assert isinstance(self.policy, NavigationPolicy), "guides lead navigators"
             error = self.guide.error(self.policy.means(batch["obs"]), batch["obs"])
             loss = loss + self.guide.weight(self._current_progress_remaining) * error
             extra["plan_loss"] = error.item()

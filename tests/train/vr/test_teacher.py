@@ -63,6 +63,14 @@ def test_the_policy_acts_as_its_teacher(training):
     assert np.sqrt(np.mean(np.square(errors))) < 0.5 * np.std(sizes)
 
 
+def test_a_run_that_begins_with_a_model_is_not_taught(training):
+    before = actor_of(training)
+    with StopRequest() as stop:
+        assert not training.begin(stop, adopted=True)
+    after = actor_of(training)
+    assert all(torch.equal(after[name], before[name]) for name in before)
+
+
 def test_a_recurrent_policy_is_taught_sequences(tmp_path):
     config = CONFIG.override("network", recurrent=16)
     training = NavigationTraining(config, NavigationRunFolder(tmp_path))

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ambulo.configs.base import Config
+from ambulo.configs.errors import ConfigError
 from ambulo.configs.types import Count, NonNegative, Positive, Widths
 
 Unit = Annotated[float, Field(ge=0, le=1)]
@@ -82,6 +83,27 @@ class PPOConfig(Config):
     burn_in: Annotated[int, Field(ge=0, le=1024)] = 8
     """Steps before each sequence that bring the state of a recurrent actor up to date, without
     gradient."""
+
+
+def check_guide(ppo: PPOConfig, *, memory: str, mode: str, recurrent: int) -> None:
+    """Raise `ConfigError` where an agent cannot learn from the penalty `ppo.plan_coef`.
+
+    Args:
+        ppo: settings of the learner.
+        memory: `observations.memory`.
+        mode: `actions.mode`.
+        recurrent: `network.recurrent`.
+    """
+    most = max(ppo.plan_coef, ppo.plan_coef_final or 0.0)
+    if most == 0.0:
+        return
+    wanted = f"ppo.plan_coef = {most:g} needs"
+    if memory not in ("path", "plan"):
+        raise ConfigError(f"{wanted} observations.memory = path or plan")
+    if mode == "discrete":
+        raise ConfigError(f"{wanted} actions.mode = continuous")
+    if recurrent:
+        raise ConfigError(f"{wanted} network.recurrent = 0")
 
 
 def check_recurrent(network: NavigationNetworkConfig, ppo: PPOConfig) -> None:

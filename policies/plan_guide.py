@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationConfig
+from ambulo.configs.vr_learning import check_guide
 
 _TURN_GAIN = 3.0
 """Rotation speed that the guide asks for, of the error of the heading, [1/s]."""
@@ -49,13 +49,13 @@ class PlanGuide:
         last = first if last is None else last
         if first == last == 0.0:
             return None
-        wanted = f"ppo.plan_coef = {max(first, last):g} needs"
-        if at is None:
-            raise ConfigError(f"{wanted} observations.memory = path or plan")
-        if config.actions.mode == "discrete":
-            raise ConfigError(f"{wanted} actions.mode = continuous")
-        if config.network.recurrent:
-            raise ConfigError(f"{wanted} network.recurrent = 0")
+        check_guide(
+            config.ppo,
+            memory=config.observations.memory,
+            mode=config.actions.mode,
+            recurrent=config.network.recurrent,
+        )
+        assert at is not None, "a planned way has points"
         speed = torch.pi / 180.0 * config.actions.max_rotation_speed
         return cls(at, speed, first, last)
 

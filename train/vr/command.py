@@ -13,6 +13,7 @@ from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.presets.vr import PRESETS
 from ambulo.configs.vr import ENGINE_PLACES, NavigationConfig
+from ambulo.configs.vr_learning import check_guide
 from ambulo.envs.godot.check import check_engines
 from ambulo.evaluate.vr.godot_flags import check_godot_flags
 from ambulo.train.shared.flags import Flag, switch
@@ -139,6 +140,12 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
         """Check engines and graphics before levels are built."""
         check_godot_flags(args, config.environment)
         check_engines(config.environment)
+        check_guide(
+            config.ppo,
+            memory=config.observations.memory,
+            mode=config.actions.mode,
+            recurrent=config.network.recurrent,
+        )
         count, agents = config.environment.num_environments, config.environment.agents
         if count % agents:
             raise ConfigError(

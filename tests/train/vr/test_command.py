@@ -120,3 +120,9 @@ def test_environments_must_fill_shared_levels() -> None:
         ConfigError, match=r"= 16 \(--num-envs\): must be a multiple of"
     ):
         COMMAND.prepare(COMMAND.settings(args), args, resumed=False)
+
+
+def test_what_a_penalty_needs_is_refused_before_anything_is_built() -> None:
+    args = COMMAND.parse(["--preset", "quick_test", "--set", "ppo.plan_coef=0.5"])
+    with pytest.raises(ConfigError, match=r"plan_coef = 0.5 needs observations.memory"):
+        COMMAND.prepare(COMMAND.settings(args), args, resumed=False)

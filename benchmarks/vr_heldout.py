@@ -18,8 +18,8 @@ from _harness import Options, write
 from ambulo.envs.vr.families import FAMILIES
 from ambulo.evaluate.command import main as evaluate
 
-TARGETS = {"success_rate": 0.98, "spl": 0.88, "collisions_per_episode": 0.3}
-FAMILY_TARGETS = {"success_rate": 0.95, "spl": 0.78}
+TARGETS = {"success_rate": 0.98, "spl": 0.86, "collisions_per_episode": 0.25}
+FAMILY_TARGETS = {"success_rate": 0.95, "spl": 0.75}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = Options(__doc__, per_family=1, baselines="straight")
     parser.add_argument("--model", default="vr_navigation")
     parser.add_argument("--per-family", type=int, default=300)
-    parser.add_argument("--baselines", default="straight,dwa,mapper,oracle")
+    parser.add_argument("--baselines", default="straight,dwa,mapper,mapper360,oracle")
     args = parser.read(argv)
     with tempfile.TemporaryDirectory() as folder:
         scores = Path(folder) / "scores.json"

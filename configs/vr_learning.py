@@ -67,16 +67,16 @@ class PPOConfig(Config):
     (needs `network.privileged_critic`)."""
     plan_coef: NonNegative = 0.0
     """Weight of the penalty on the squared distance of the mean action from the one that
-    walks straight to the planned waypoint, at the start. Needs `observations.memory` = path
+    walks straight to the planned waypoint, at the start; 0: no penalty. Needs `observations.memory` = path
     or plan, continuous actions and an actor without GRU."""
     plan_coef_final: NonNegative | None = None
     """The same at the end of a linear schedule; null: as `plan_coef`."""
     reward_scale: Positive = 0.1
     """Factor on rewards inside the learner; logs and evaluation stay unscaled."""
-    precision: Literal["float32", "bfloat16"] = "float32"
+    precision: Literal["float32", "bfloat16", "auto"] = "float32"
     """Number format of the hidden layers in updates. `bfloat16` halves the time of an update
-    on CPUs that multiply it (AVX512-BF16, AMX) and is slower on others; weights, outputs
-    and acting stay float32."""
+    on CPUs that multiply it (AVX512-BF16, AMX) and is slower on others; `auto` is `bfloat16`
+    on those CPUs and `float32` elsewhere. Weights, outputs and acting stay float32."""
     sequence: Count | None = None
     """Steps of the sequences that a recurrent actor (`network.recurrent`) learns from, a
     divisor of `n_steps`; null: `n_steps`."""
@@ -94,10 +94,9 @@ def check_guide(ppo: PPOConfig, *, memory: str, mode: str, recurrent: int) -> No
         mode: `actions.mode`.
         recurrent: `network.recurrent`.
     """
-    most = max(ppo.plan_coef, ppo.plan_coef_final or 0.0)
-    if most == 0.0:
+    if ppo.plan_coef == 0.0:
         return
-    wanted = f"ppo.plan_coef = {most:g} needs"
+    wanted = f"ppo.plan_coef = {ppo.plan_coef:g} needs"
     if memory not in ("path", "plan"):
         raise ConfigError(f"{wanted} observations.memory = path or plan")
     if mode == "discrete":

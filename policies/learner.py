@@ -157,8 +157,17 @@ def ppo_learner(
         )
     learner.seed = seed
     if isinstance(learner.policy, NavigationPolicy):
-        learner.policy.precision = getattr(torch, ppo.precision)
+        learner.policy.precision = number_format(ppo.precision, place)
     return learner
+
+
+def number_format(precision: str, device: torch.device) -> torch.dtype:
+    """Number format of the hidden layers that `ppo.precision` asks for on `device`."""
+    if precision == "auto":
+        found = torch.cpu.get_capabilities() if device.type == "cpu" else {}
+        multiplies = found.get("avx512_bf16") or found.get("amx_bf16")
+        return torch.bfloat16 if multiplies else torch.float32
+    return torch.bfloat16 if precision == "bfloat16" else torch.float32
 
 
 def learning_rate(ppo: PPOConfig) -> float | Callable[[float], float]:

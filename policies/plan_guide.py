@@ -46,8 +46,7 @@ class PlanGuide:
             ConfigError: the agent cannot learn from a guide.
         """
         first, last = config.ppo.plan_coef, config.ppo.plan_coef_final
-        last = first if last is None else last
-        if first == last == 0.0:
+        if first == 0.0:
             return None
         check_guide(
             config.ppo,
@@ -57,7 +56,7 @@ class PlanGuide:
         )
         assert at is not None, "a planned way has points"
         speed = torch.pi / 180.0 * config.actions.max_rotation_speed
-        return cls(at, speed, first, last)
+        return cls(at, speed, first, first if last is None else last)
 
     def weight(self, remaining: float) -> float:
         """Weight of the penalty while the fraction `remaining` of a training is left."""

@@ -69,7 +69,6 @@ ARGUMENTS: dict[str, Arguments] = {
         walk_clip(data), "--episodes", 2, "--seconds", 0.5, "--pushes",
     ],
     "spd_stability": lambda data, out: ["--seconds", 0.02],
-    "vr_comfort_tradeoff": lambda data, out: ["--quick", "--out", out / "curve.png"],
     "cmu_activities": lambda data, out: [
         data / "CMU-INDEX.md", "--out", out / "activities.json",
     ],

@@ -28,10 +28,9 @@ FLAGS = {
     "ik_network": ["--episodes", "12"],
     "ik_trackers": ["--episodes", "12"],
     "muscle_nn": ["--episodes", "5"],
+    "track_policy": ["--episodes", "1"],
 }
 """Smallest evaluation of each kind."""
-BY_NAME = {"track": ["--episodes", "1"]}
-"""Those of models whose kind is evaluated otherwise, too."""
 FAST = {"vr_navigation", "imitate_walk", "ik_trackers", "muscle_nn_myolegs"}
 
 
@@ -45,7 +44,7 @@ def test_a_shipped_model_is_evaluated_beside_baselines(
 ) -> None:
     kind = model_kind(SHIPPED[name])
     out = tmp_path / "out"
-    smallest = BY_NAME.get(name, FLAGS[kind])
+    smallest = FLAGS[kind]
     arguments = [name, *smallest, "--seed", "3", "--output", str(out)]
     no_film = "no_video" in eval_kind(kind, name).flags
     assert main([*arguments, *(["--no-video"] if no_film else [])]) == 0

@@ -12,9 +12,9 @@ from ambulo.configs.presets.vr import PRESETS, preset
 TIMESTEPS = {
     "first_run": 1_200_000,
     "quick_test": 10_000,
-    "full_training": 5_000_000,
+    "full_training": 12_000_000,
     "curriculum_learning": 3_000_000,
-    "comfort_optimized": 1_000_000,
+    "comfort_optimized": 12_000_000,
     "embodied": 1_500_000,
     "embodied_quick": 2_000_000,
     "embodied_tasks": 2_000_000,
@@ -55,11 +55,10 @@ def test_curriculum_has_the_published_stages() -> None:
     assert sum(s.timesteps for s in stages) == training.total_timesteps
 
 
-def test_comfort_weighs_more_in_comfort_optimized() -> None:
+def test_comfort_optimized_is_full_training_at_the_other_end_of_the_dial() -> None:
     comfort, full = preset("comfort_optimized"), preset("full_training")
-    assert comfort.actions.action_smoothing == 0.4
-    assert comfort.rewards.comfort_bonus > full.rewards.comfort_bonus
-    assert comfort.rewards.discomfort_cost > full.rewards.discomfort_cost
+    assert (full.usual_comfort, comfort.usual_comfort) == (0.0, 1.0)
+    assert comfort == full.override("environment", comfort_default=1.0)
 
 
 def test_unknown_preset_suggests_the_nearest() -> None:

@@ -45,7 +45,8 @@ def test_the_file_says_all_that_the_engine_needs(tmp_path: Path, agent: Agent) -
     header, weights = unpack(data)
     assert header["world"] == {k: v for k, v in SPEC.items() if k not in limits}
     assert header["senses"] == {
-        "frame": "head", "memory": "map", "num_rays": 16, "ray_length": 5.0,
+        "frame": "head", "memory": "path", "num_rays": 16, "ray_length": 5.0,
+        "plan_margin": 1.0, "plan_walls": 2.0, "plan_reach": 10.0, "comfort": 0.0,
     }  # fmt: skip
     assert header["episode"]["goal_radius"] == agent.config.environment.goal_radius
     assert [part["name"] for part in header["observation"]] == list(
@@ -102,7 +103,7 @@ def test_agents_that_godot_cannot_run_are_refused(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(module, "MEMORIES", ("none", "visits"))
-        with pytest.raises(ModelFileError, match="memory 'map' does not run in Godot"):
+        with pytest.raises(ModelFileError, match="memory 'path' does not run in Godot"):
             export_godot(agent, tmp_path / "a.ambulo", SPEC)
     agent.config = agent.config.override(
         "observations", memory="map", motion="motion_nn"
@@ -116,6 +117,7 @@ def test_agents_that_godot_cannot_run_are_refused(
 
 def test_the_margin_of_plans_is_exported(tmp_path: Path, agent: Agent) -> None:
     path = tmp_path / "a.ambulo"
+    agent.config = agent.config.override("observations", memory="map")
     export_godot(agent, path, SPEC)
     assert "plan_margin" not in unpack(path.read_bytes())[0]["senses"]
     agent.config = agent.config.override("observations", memory="plan", plan_margin=2.5)

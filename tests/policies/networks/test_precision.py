@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
@@ -10,7 +11,7 @@ from stable_baselines3.common.logger import configure
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.task.build import make_batch
 from ambulo.envs.vr.task.spaces import action_space
-from ambulo.policies.learner import make_learner
+from ambulo.policies.learner import make_learner, number_format
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 
 
@@ -58,3 +59,21 @@ def test_rounding_alone_moves_no_ratio_of_probabilities() -> None:
     _, _, exact = _updated("float32", 1)
     for name in ("train/approx_kl", "train/clip_fraction"):
         assert np.isclose(logs[name], exact[name], atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        ({"avx512_bf16": True}, torch.bfloat16),
+        ({"avx512_bf16": False, "amx_bf16": True}, torch.bfloat16),
+        ({"avx2": True}, torch.float32),
+        ({}, torch.float32),
+    ],
+)
+def test_auto_is_what_the_processor_multiplies(
+    found: dict[str, bool], expected: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: found)
+    assert number_format("auto", torch.device("cpu")) == expected
+    assert number_format("auto", torch.device("meta")) == torch.float32
+    assert number_format("bfloat16", torch.device("cpu")) == torch.bfloat16

@@ -67,8 +67,8 @@ class PPOConfig(Config):
     (needs `network.privileged_critic`)."""
     plan_coef: NonNegative = 0.0
     """Weight of the penalty on the squared distance of the mean action from the one that
-    walks straight to the planned waypoint, at the start; 0: no penalty. Needs `observations.memory` = path
-    or plan, continuous actions and an actor without GRU."""
+    walks straight to the planned waypoint, at the start; 0: no penalty. Needs
+    `observations.memory` = path or plan, continuous actions and an actor without GRU."""
     plan_coef_final: NonNegative | None = None
     """The same at the end of a linear schedule; null: as `plan_coef`."""
     reward_scale: Positive = 0.1

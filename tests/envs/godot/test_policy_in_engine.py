@@ -31,7 +31,7 @@ from ambulo.policies.agents.navigation import load_agent
 def test_the_shipped_agent_sees_and_acts_as_in_python(
     godot: Godot, tmp_path: Path
 ) -> None:
-    """1 600 real observations: features, actions and the remembered grids."""
+    """1 600 real observations: features, actions and the remembered places."""
     agent = load_agent(find_model("vr_navigation"))
     recordings = record(agent.config, agent, 400)
     probe = Probe(tmp_path)
@@ -50,21 +50,20 @@ def test_the_shipped_agent_sees_and_acts_as_in_python(
         got = probe.output(2 * index, count)
         size = agent.layout.size
         seen = recording.observations
-        # Of equally short ways the two searches may take different ones.
-        points = np.zeros(size, bool)
-        points[agent.layout.slices()["plan_points"]] = True
-        np.testing.assert_allclose(
-            got[:, :size][:, ~points], seen[:, ~points], atol=TOLERANCE, rtol=0
-        )
-        same = np.isclose(got[:, :size], seen, atol=TOLERANCE, rtol=0).all(axis=1)
+        # Of equally short ways the two searches may take different ones, and a hit on the
+        # edge of a cell may lie in the next: `test_plan_in_engine` says how often.
+        error = np.abs(got[:, :size] - seen)
+        parts = agent.layout.slices()
+        assert error[:, parts["near"]].max() < 0.01
+        same = (error <= TOLERANCE).all(axis=1)
+        error[:, parts["near"]] = error[:, parts["plan_points"]] = 0.0
+        assert error.max() <= TOLERANCE
         assert same.mean() > 0.4
         np.testing.assert_allclose(
             got[same, size:], want[same, :3], atol=TOLERANCE, rtol=0
         )
-        visits, cells = probe.grids(2 * index)
+        visits, _ = probe.grids(2 * index)
         np.testing.assert_array_equal(visits, recording.visits.ravel())
-        np.testing.assert_array_equal(cells, recording.cells.ravel())
-        assert set(np.unique(cells)) == {0, 1, 2}
 
 
 def test_a_recurrent_agent_remembers_as_in_python(godot: Godot, tmp_path: Path) -> None:
@@ -118,6 +117,11 @@ def test_every_kind_of_observation(
         np.testing.assert_allclose(got[:, :size], seen, atol=TOLERANCE, rtol=0)
         want = agent.act(seen, deterministic=True)
         np.testing.assert_allclose(got[:, size:], want, atol=TOLERANCE, rtol=0)
+        if memory == "map":
+            visits, cells = probe.grids(index)
+            np.testing.assert_array_equal(visits, recording.visits.ravel())
+            np.testing.assert_array_equal(cells, recording.cells.ravel())
+            assert set(np.unique(cells)) == {0, 1, 2}
 
 
 def test_the_task_is_observed(godot: Godot, tmp_path: Path) -> None:

@@ -101,9 +101,7 @@ func _nothing(node: AmbuloPolicyNode) -> PackedFloat32Array:
 
 ## A row of a head, whose weights begin [param shift] behind those of the policy.
 func _row(columns: int, rows: int, shift: int, activation: String) -> Dictionary:
-	var file := AmbuloPolicyFile.new()
-	file.load_from(SHIPPED)
-	var at := file.weights.size() + shift
+	var at := _actor().size() + shift
 	return {
 		"inputs": columns,
 		"outputs": rows,
@@ -111,6 +109,14 @@ func _row(columns: int, rows: int, shift: int, activation: String) -> Dictionary
 		"bias": at + rows * columns,
 		"activation": activation
 	}
+
+
+## Weights of the shipped policy, without those of its head.
+func _actor() -> PackedFloat32Array:
+	var file := AmbuloPolicyFile.new()
+	check(file.load_from(SHIPPED), file.error)
+	var last: Variant = file.layers[-1]
+	return file.weights.slice(0, last.bias + last.outputs)
 
 
 ## The shipped policy with a head that always has the logit [param bias], or with [param rows];
@@ -122,7 +128,7 @@ func _write(bias: float, rows: Variant = null) -> String:
 	var data := FileAccess.get_file_as_bytes(SHIPPED)
 	var start := 12 + data.decode_u32(8)
 	var header: Dictionary = JSON.parse_string(data.slice(12, start).get_string_from_utf8())
-	var weights := PackedFloat32Array(file.weights)
+	var weights := _actor()
 	weights.resize(weights.size() + width)
 	weights.append(bias)
 	header["lost"] = {"layers": [_row(width, 1, 0, "none")] if rows == null else rows}

@@ -18,7 +18,9 @@ func test_the_shipped_file() -> void:
 	check_near(file.goal_radius, 1.0)
 	check_equal(file.max_steps, 1000)
 	check_equal(file.layers.size(), 3)
-	check_equal(file.weights.size(), 107 * 192 + 192 + 192 * 192 + 192 + 192 * 3 + 3)
+	var actor := 107 * 192 + 192 + 192 * 192 + 192 + 192 * 3 + 3
+	var lost_head := 192 * 32 + 32 + 32 + 1
+	check_equal(file.weights.size(), actor + lost_head)
 
 
 func test_files_that_are_no_policies() -> void:

@@ -186,8 +186,12 @@ func test_commands_move_like_the_world() -> void:
 
 func test_the_dial_scales_limits_of_commands_as_of_the_world() -> void:
 	var node := _node()
-	check(not node.has_dial())
+	check(node.has_dial())
+	check_near(node.dial(), 0.0, 0.0, "what the file says")
+	var dial: Variant = node.file.observation["comfort"]
+	node.file.observation.erase("comfort")
 	check_near(node.dial(), 1.0, 0.0, "limits hold in full without a dial")
+	node.file.observation["comfort"] = dial
 	node.comfort = 1.5
 	check_near(node.comfort, 1.0, 0.0, "kept within 0 to 1")
 	var spec := AmbuloSpec.from_dict(node.file.spec.to_dict(), [])

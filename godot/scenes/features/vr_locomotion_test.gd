@@ -54,6 +54,8 @@ func _ready() -> void:
 	_levels = AmbuloLevelFiles.read(level_path, errors)
 	_bad_levels = "\n".join(errors)
 	_world.configure(1, _spec())
+	if _policy != null:
+		_world.comfort[0] = _policy.dial()
 	_rig.use_spec(_world.spec)
 	_follow = not _rig.start_xr()
 	_show_camera()

@@ -125,6 +125,13 @@ def print_rows(
     Console(width=None if sys.stdout.isatty() else 140).print(table)
 
 
+def scores_alone(evaluation: Mapping[str, Any], model: str) -> dict[str, Any]:
+    """What `ambulo eval --json` wrote of `model`, without its episodes and single levels."""
+    groups = {k: v for k, v in evaluation["groups"].items() if k != "level"}
+    kept = {k: evaluation[k] for k in ("evaluated", "episodes", "seed", "agents")}
+    return {"model": model, **kept, "groups": groups}
+
+
 def write(result: Mapping[str, Any], args: argparse.Namespace, **more: Any) -> None:
     """Write `result` to the file of `--json`, if there is one."""
     if args.json is not None:

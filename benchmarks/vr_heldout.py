@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from _harness import Options, write
+from _harness import Options, scores_alone, write
 
 from ambulo.envs.vr.families import FAMILIES
 from ambulo.evaluate.command import main as evaluate
@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             for name, target in FAMILY_TARGETS.items()
         )
         print(f"{family:>24}: {shown}")
-    write(result, args)
+    write(scores_alone(result, args.model), args)
     return 0
 
 

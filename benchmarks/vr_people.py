@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from _harness import Options, write
+from _harness import Options, scores_alone, write
 
 from ambulo.envs.vr.families.level_sets import split_level
 from ambulo.envs.vr.levels.level_io import save_level
@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     policy = result["agents"]["policy"]
     for name, target in TARGETS.items():
         print(f"{name:>30}: {policy[name]['value']:.3f} (target {target})")
-    write(result, args)
+    write(scores_alone(result, args.model), args)
     return 0
 
 

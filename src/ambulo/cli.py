@@ -32,6 +32,10 @@ TRAININGS: dict[str, tuple[str, str]] = {
         "ambulo.train.train_neural_ik:main",
         "a network from targets to full-body poses",
     ),
+    "trackers": (
+        "ambulo.train.train_body_tracker:main",
+        "a network from headset and controllers to a whole body",
+    ),
     "gait": (
         "ambulo.train.train_forward_gaitnet:main",
         "a network from gait parameters to motion",
@@ -89,7 +93,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "gaits: generate, reference, estimate, report, extract-cycles, train-estimator or "
         "compose",
     ),
-    "ik": ("ambulo.commands.ik_tools:main", "make training data of poses"),
+    "ik": (
+        "ambulo.commands.ik_tools:main",
+        "make training data of poses and of sequences",
+    ),
     "rig-server": (
         "ambulo.commands.rig_server:main",
         "learn characters from streams of poses",

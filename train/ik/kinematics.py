@@ -14,18 +14,18 @@ from ambulo.ik.limits import excess
 from ambulo.ik.rig import Rig
 from ambulo.ik.swing_twist import SwingTwist
 from ambulo.motion.rotations import quat_to_matrix
+from ambulo.motion.skeleton import Skeleton
 
 SMALL = 1e-12
 """Added under square roots: gradients stay finite where a length is 0."""
 
 
-class Kinematics:
-    """The tree of a rig with J joints, as tensors."""
+class TreeKinematics:
+    """The tree of a skeleton with J joints, as tensors."""
 
-    def __init__(self, rig: Rig, device: torch.device | str = "cpu") -> None:
-        """Constants of `rig` on `device`, float32."""
-        self.rig, self.device = rig, torch.device(device)
-        skeleton = rig.skeleton
+    def __init__(self, skeleton: Skeleton, device: torch.device | str = "cpu") -> None:
+        """Constants of `skeleton` on `device`, float32."""
+        self.device = torch.device(device)
         rest = quat_to_matrix(torch.tensor(skeleton.rest.copy()))
         self._rest = rest.float().to(device)
         self._levels: list[tuple[Tensor, Tensor, Tensor]] = []
@@ -46,12 +46,15 @@ class Kinematics:
         back[torch.tensor(order)] = torch.arange(len(order))
         self._back = back.to(device)
 
-    def world(self, root: Tensor, local: Tensor) -> tuple[Tensor, Tensor]:
+    def world(
+        self, root: Tensor, local: Tensor, sizes: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """World positions (J, 3, B) and orientations (J, 3, 3, B) of all joints.
 
         Args:
             root: Position of the root, [m]. Shape (3, B).
             local: Local rotations as matrices. Shape (J, 3, 3, B).
+            sizes: Lengths of the joints' offsets over the skeleton's. Shape (J, B).
         """
         joints, batch = local.shape[0], local.shape[-1]
         turned = torch.bmm(self._rest, local.reshape(joints, 3, 3 * batch))
@@ -61,6 +64,8 @@ class Kinematics:
         for at, parents, offsets in self._levels:
             above = orientation.index_select(0, parents)
             step = (above * offsets).sum(2)
+            if sizes is not None:
+                step = step * sizes.index_select(0, at)[:, None]
             position = position.index_select(0, parents) + step
             orientation = product(above, turned.index_select(0, at))
             positions.append(position)
@@ -69,6 +74,16 @@ class Kinematics:
             torch.cat(positions).index_select(0, self._back),
             torch.cat(orientations).index_select(0, self._back),
         )
+
+
+
+class Kinematics(TreeKinematics):
+    """The tree of a rig, and its joint limits."""
+
+    def __init__(self, rig: Rig, device: torch.device | str = "cpu") -> None:
+        """Constants of `rig` on `device`, float32."""
+        super().__init__(rig.skeleton, device)
+        self.rig = rig
 
     def violation(self, local: Tensor) -> Tensor:
         """How far each joint of `local` (J, 3, 3, B) is outside its limits, [rad]. (B, J)."""

@@ -77,3 +77,11 @@ class MuscleRunFolder(RunFolder):
         super().__init__(path)
         self.best_model = self.best_model.with_suffix(".safetensors")
         self.final_model = self.final_model.with_suffix(".safetensors")
+
+
+class TrackerRunFolder(RunFolder):
+    """Folder of a training of a body tracker."""
+
+    program = "train_body_tracker"
+    prefix = "body_tracker_"
+    kind = "body_tracker"

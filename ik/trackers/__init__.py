@@ -1,0 +1,1 @@
+"""A whole body from trackers: headset, controllers, and optional hips and feet."""

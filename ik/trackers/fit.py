@@ -1,0 +1,274 @@
+"""Compiled: a predicted pose that meets its trackers exactly, with feet on the ground.
+
+In this order: hips, spine, head, legs, arms. Limbs are solved in closed form; knees and elbows
+bend where the network predicts it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from ambulo.configs.arrays import Array
+from ambulo.ik.avatar.layout import (
+    ANKLE,
+    CLAVICLES,
+    FORE,
+    HAND,
+    HEAD,
+    NECK,
+    PARENTS,
+    PELVIS,
+    SHIN,
+    SPINE,
+    THIGHS,
+    TORSO,
+    UPPER,
+)
+from ambulo.ik.avatar.limbs import STRETCH, child_position, solve_arm, solve_leg
+from ambulo.ik.trackers.algebra import pose_tree, swing, towards
+from ambulo.ik.trackers.feet import plant
+from ambulo.ik.trackers.layout import HEAD_ROW, HIPS_ROW, LEFT_FOOT, LEFT_HAND
+from ambulo.motion.quaternion_kernels import inverse_multiply, rotated
+
+TREE = np.array(PARENTS, dtype=np.int64)
+BENDS, BEND = 3, 0.7
+"""Sweeps over the spine where hips and head are both given, and how much of the way each joint
+takes in one."""
+REACH = 0.35
+"""Largest turn of a clavicle towards a hand out of reach, [rad]."""
+
+SOFT_LEG, SOFT_ARM = 0.03, 0.01
+"""Part of a limb's length within which it does not become straight."""
+
+# Numbers of a tracker's hold on its joint.
+WEIGHT, THERE, ONCE, OFFSET, REST = 0, 1, 2, 3, 6
+"""From 0, as predicted, to 1, as given; 1 while the tracker is seen; 1 once it was; its place
+over the predicted one (3) [m]; what is left of a jump at its return (3) [m]."""
+HOLD = 9
+TAKE, LET_GO, REST_FADE = 0.2, 0.4, 0.1
+"""Time in which a tracker takes hold again; time constants of letting go, and of what is left
+of a jump, [s]."""
+
+
+@njit(cache=True)
+def fit(
+    offsets: Array, sole: Array, ground: float, dt: float, goals: Array, goal_turns: Array,
+    present: Array, holds: Array, contacts: Array, feet: Array, root: Array, local: Array,
+    positions: Array, world: Array,
+) -> None:  # fmt: skip
+    """Change a pose, in place, so that it meets its goals.
+
+    Args:
+        offsets: Of the player's joints, [m]. Shape (23, 3).
+        sole: Heel and ball in the ankle's frame, [m]. Shape (2, 3).
+        ground: Height of the ground, [m].
+        dt: Time since the last frame, [s].
+        goals: Positions of the tracked joints, [m]. Shape (6, 3).
+        goal_turns: Their orientations. Shape (6, 4).
+        present: 1 where a tracker is seen now. Shape (6,).
+        holds: State of the trackers' hold on the body, updated. Shape (6, HOLD).
+        contacts: Probabilities of contact of heels and balls. Shape (4,).
+        feet: State of the feet, updated. Shape (2, FOOT).
+        root: Position of the pelvis, [m]. Shape (3,).
+        local: Local rotations. Shape (23, 4).
+        positions: Of the joints, filled, [m]. Shape (23, 3).
+        world: Orientations of the joints, filled. Shape (23, 4).
+    """
+    goal = np.empty(3)
+    part = _held(goals, present, holds, HIPS_ROW, root, dt, goal)
+    if part > 0.0:
+        root[:] = goal
+        towards(local[PELVIS].copy(), goal_turns[HIPS_ROW], part, local[PELVIS])
+    pose_tree(TREE, offsets, root, local, positions, world)
+    weight = _held(goals, present, holds, HEAD_ROW, positions[HEAD], dt, goal)
+    if weight > 0.0:
+        if part > 0.0:
+            _bend_spine(offsets, goal, part, local, positions, world)
+        for i in range(3):
+            shift = goal[i] - positions[HEAD, i]
+            root[i] += shift
+            for j in range(len(positions)):
+                positions[j, i] += shift
+        towards(world[HEAD].copy(), goal_turns[HEAD_ROW], weight, world[HEAD])
+        inverse_multiply(world[NECK], world[HEAD], local[HEAD])
+    for side in range(2):
+        _fit_leg(
+            side, offsets, sole, ground, dt, goals, goal_turns[LEFT_FOOT + side], present,
+            holds, contacts[2 * side], contacts[2 * side + 1], feet[side], local, positions,
+            world,
+        )  # fmt: skip
+        row, hand = LEFT_HAND + side, CLAVICLES[side] + HAND
+        weight = _held(goals, present, holds, row, positions[hand], dt, goal)
+        if weight > 0.0:
+            _fit_arm(
+                side, offsets, goal, goal_turns[row], weight, local, positions, world
+            )
+    pose_tree(TREE, offsets, root, local, positions, world)
+
+
+@njit(cache=True)
+def _held(
+    goals: Array, present: Array, holds: Array, row: int, predicted: Array, dt: float,
+    goal: Array,
+) -> float:  # fmt: skip
+    """Weight of a tracker; `goal` (3,) becomes the place to which its joint goes, [m].
+
+    A tracker that is lost lets go slowly, relative to where its joint is predicted; one that
+    comes back takes hold again without a jump.
+    """
+    hold = holds[row]
+    if present[row] > 0.0:
+        before = hold[WEIGHT]
+        if hold[WEIGHT] == 0.0 and hold[ONCE] == 0.0:
+            hold[WEIGHT], before = 1.0, 1.0
+        elif hold[THERE] == 0.0:
+            for i in range(3):
+                change = hold[OFFSET + i] - (goals[row, i] - predicted[i])
+                hold[REST + i] += before * change
+        hold[WEIGHT] = min(hold[WEIGHT] + dt / TAKE, 1.0)
+        for i in range(3):
+            hold[OFFSET + i] = goals[row, i] - predicted[i]
+        hold[THERE], hold[ONCE] = 1.0, 1.0
+    else:
+        hold[WEIGHT] *= math.exp(-dt / LET_GO)
+        hold[THERE] = 0.0
+        if hold[WEIGHT] < 1e-3:
+            hold[WEIGHT] = 0.0
+    fade = math.exp(-dt / REST_FADE)
+    for i in range(3):
+        hold[REST + i] *= fade
+        goal[i] = predicted[i] + hold[WEIGHT] * hold[OFFSET + i] + hold[REST + i]
+    return hold[WEIGHT]
+
+
+@njit(cache=True)
+def _bend_spine(
+    offsets: Array,
+    goal: Array,
+    weight: float,
+    local: Array,
+    positions: Array,
+    world: Array,
+) -> None:
+    """Bend the spine so that the head comes to its goal from where the hips are."""
+    for _ in range(BENDS):
+        for joint in (SPINE, TORSO, NECK):
+            at, head = positions[joint], positions[HEAD]
+            swing(
+                world[joint],
+                head[0] - at[0], head[1] - at[1], head[2] - at[2],
+                goal[0] - at[0], goal[1] - at[1], goal[2] - at[2],
+                BEND * weight,
+            )  # fmt: skip
+            inverse_multiply(world[TREE[joint]], world[joint], local[joint])
+            pose_tree(TREE, offsets, positions[PELVIS].copy(), local, positions, world)
+
+
+@njit(cache=True)
+def _fit_leg(
+    side: int, offsets: Array, sole: Array, ground: float, dt: float, goals: Array,
+    goal_turn: Array, present: Array, holds: Array, heel: float, ball: float, foot: Array,
+    local: Array, positions: Array, world: Array,
+) -> None:  # fmt: skip
+    """Put a foot where its tracker is, else where its contacts keep it."""
+    thigh = THIGHS[side]
+    talus = thigh + ANKLE
+    child_position(PELVIS, thigh, offsets, world, positions)
+    ankle, turn = positions[talus].copy(), world[talus].copy()
+    plant(foot, heel, ball, ground, sole, dt, ankle, turn)
+    goal = np.empty(3)
+    weight = _held(goals, present, holds, LEFT_FOOT + side, ankle, dt, goal)
+    if weight > 0.0:
+        ankle[:] = goal
+        towards(turn.copy(), goal_turn, weight, turn)
+    frame = world[thigh]
+    x, y, z = rotated(frame[0], frame[1], frame[2], frame[3], 0.0, 1.0, 0.0)
+    hinge = np.array([x, y, z])
+    soften(
+        positions[thigh], -offsets[thigh + SHIN, 2] - offsets[talus, 2], SOFT_LEG, ankle
+    )
+    solve_leg(thigh, positions[thigh], ankle, hinge, turn, offsets, world, local)
+
+
+@njit(cache=True)
+def _fit_arm(
+    side: int, offsets: Array, goal: Array, goal_turn: Array, weight: float, local: Array,
+    positions: Array, world: Array,
+) -> None:  # fmt: skip
+    """Bring a hand to its tracker."""
+    clavicle, sign = CLAVICLES[side], 1.0 - 2.0 * side
+    upper, hand = clavicle + UPPER, clavicle + HAND
+    wrist, turn = goal.copy(), np.empty(4)
+    towards(world[hand], goal_turn, weight, turn)
+    frame = world[upper].copy()
+    _reach(clavicle, wrist, offsets, local, positions, world)
+    shoulder = positions[upper]
+    longest = abs(offsets[clavicle + FORE, 1]) + abs(offsets[hand, 1])
+    soften(shoulder, longest, SOFT_ARM, wrist)
+    ex, ey, ez = wrist[0] - shoulder[0], wrist[1] - shoulder[1], wrist[2] - shoulder[2]
+    size = max(math.sqrt(ex * ex + ey * ey + ez * ez), 1e-9)
+    ex, ey, ez = ex / size, ey / size, ez / size
+    # The elbow bends about Z of the upper arm; the pole lies across that axis and the arm.
+    zx, zy, zz = rotated(frame[0], frame[1], frame[2], frame[3], 0.0, 0.0, 1.0)
+    pole = np.array(
+        [
+            sign * (zy * ez - zz * ey),
+            sign * (zz * ex - zx * ez),
+            sign * (zx * ey - zy * ex),
+        ]
+    )
+    solve_arm(clavicle, sign, shoulder, wrist, pole, turn, offsets, world, local)
+
+
+@njit(cache=True)
+def soften(base: Array, longest: float, zone: float, end: Array) -> None:
+    """Move the `end` (3,) of a nearly straight limb a little towards its `base` (3,).
+
+    Of a straight limb the knee or elbow would jump with the smallest movement of the end: the
+    angle goes with the root of what is missing to the full length. Within `zone` of this
+    length the distance approaches it exponentially.
+    """
+    x, y, z = end[0] - base[0], end[1] - base[1], end[2] - base[2]
+    distance = math.sqrt(x * x + y * y + z * z)
+    width = zone * longest
+    over = distance - (longest - width)
+    if over <= 0.0:
+        return
+    part = (longest - width * math.exp(-over / width)) / distance
+    end[0], end[1], end[2] = base[0] + part * x, base[1] + part * y, base[2] + part * z
+
+
+@njit(cache=True)
+def _reach(
+    clavicle: int,
+    wrist: Array,
+    offsets: Array,
+    local: Array,
+    positions: Array,
+    world: Array,
+) -> None:
+    """Turn a clavicle towards a hand that is out of reach; fill the shoulder's position."""
+    upper, fore = clavicle + UPPER, clavicle + FORE
+    longest = 0.0
+    for joint in (fore, clavicle + HAND):
+        x, y, z = offsets[joint, 0], offsets[joint, 1], offsets[joint, 2]
+        longest += STRETCH * math.sqrt(x * x + y * y + z * z)
+    base, shoulder = positions[clavicle], positions[upper]
+    dx, dy, dz = wrist[0] - shoulder[0], wrist[1] - shoulder[1], wrist[2] - shoulder[2]
+    missing = math.sqrt(dx * dx + dy * dy + dz * dz) - longest
+    if missing > 0.0:
+        bx, by, bz = shoulder[0] - base[0], shoulder[1] - base[1], shoulder[2] - base[2]
+        wx, wy, wz = wrist[0] - base[0], wrist[1] - base[1], wrist[2] - base[2]
+        length = math.sqrt(bx * bx + by * by + bz * bz)
+        far = math.sqrt(wx * wx + wy * wy + wz * wz)
+        cosine = (bx * wx + by * wy + bz * wz) / max(length * far, 1e-9)
+        angle = math.acos(min(max(cosine, -1.0), 1.0))
+        if angle > 1e-3:
+            across = max(length * math.sin(angle), 1e-3)
+            part = min(missing / across, REACH / angle, 1.0)
+            swing(world[clavicle], bx, by, bz, wx, wy, wz, part)
+            inverse_multiply(world[TORSO], world[clavicle], local[clavicle])
+            child_position(clavicle, upper, offsets, world, positions)

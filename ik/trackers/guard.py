@@ -1,0 +1,150 @@
+"""Compiled: what of a sample can be used, and the trackers' positions without their noise.
+
+A tracker whose numbers are impossible is treated as lost, with a reason. Good ones pass a filter of
+second order without a lag at constant speed, whose bandwidth grows with the speed: slow
+movements are smoothed most, where noise is seen (after the 1-euro filter, Casiez et al. 2012).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from ambulo.configs.arrays import Array
+from ambulo.ik.trackers.algebra import normalise, towards
+
+OK, ABSENT, LOST, NOT_FINITE, NOT_UNIT, JUMPED, FROZEN = range(7)
+"""As `TrackerStatus`."""
+
+# Numbers of a tracker's state.
+SEEN, AGE, RAW, RAW_TURN, PLACE, SPEED, TURN, WAIT, AWAY, SAME, RATE = (
+    0, 1, 2, 5, 9, 12, 15, 19, 20, 23, 24,
+)  # fmt: skip
+"""1 once seen; time since last used [s]; last sample: position (3), orientation (4); filtered:
+position (3) [m], velocity (3) [m/s], orientation (4); time for which it has been somewhere
+else [s], and where (3); time for which it has repeated itself [s]; its angular speed [rad/s]."""
+TRACKER = 25
+
+FARTHEST = 1e5
+"""Coordinates are at most this large, [m]."""
+SHORTEST, LONGEST = 0.5, 1.5
+"""Lengths of quaternions that are taken for rounding."""
+JUMP_SPEED, JUMP = 20.0, 0.3
+"""A tracker jumps if it moves faster, [m/s], and farther, [m], than this between samples."""
+BELIEVE = 0.25
+"""A tracker that stays for so long where it jumped to is believed, [s]."""
+STUCK = 1.0
+"""A tracker that repeats itself for longer while others move is frozen, [s]."""
+MOVED = 1e-7
+"""Samples that differ by less are the same, [m]."""
+
+SLOW, QUICK = 9.0, 40.0
+"""Bandwidth at rest, [rad/s], and its growth with the speed, [1/m]."""
+TURN_SLOW, TURN_QUICK = 12.0, 12.0
+"""The same of rotations: [rad/s], and without unit."""
+
+
+@njit(cache=True)
+def check(
+    position: Array,
+    rotation: Array,
+    present: bool,
+    dt: float,
+    others: bool,
+    state: Array,
+) -> int:
+    """Return the status of one tracker's sample, and update its `state` (TRACKER,).
+
+    Args:
+        position: World position, [m]. Shape (3,).
+        rotation: World orientation; brought to unit length. Shape (4,).
+        present: Whether the tracker is there.
+        dt: Time since the last sample, [s].
+        others: Whether other trackers moved since the last sample.
+        state: Of the tracker, updated.
+    """
+    state[AGE] += dt
+    if not present:
+        return LOST if state[SEEN] > 0.0 else ABSENT
+    square = 0.0
+    for i in range(3):
+        if not abs(position[i]) <= FARTHEST:
+            return NOT_FINITE
+    for i in range(4):
+        if not math.isfinite(rotation[i]):
+            return NOT_FINITE
+        square += rotation[i] * rotation[i]
+    if not SHORTEST * SHORTEST <= square <= LONGEST * LONGEST:
+        return NOT_UNIT
+    normalise(rotation)
+    if state[SEEN] == 0.0:
+        return OK
+    same = True
+    for i in range(3):
+        same = same and abs(position[i] - state[RAW + i]) < MOVED
+    for i in range(4):
+        same = same and abs(rotation[i] - state[RAW_TURN + i]) < MOVED
+    if same:
+        state[SAME] += dt if others else 0.0
+    else:
+        state[SAME] = 0.0
+    _remember(position, rotation, state)
+    if state[SAME] > STUCK:
+        return FROZEN
+    way = 0.0
+    for i in range(3):
+        way += (position[i] - state[PLACE + i]) ** 2
+    limit = max(JUMP, JUMP_SPEED * min(state[AGE], 1.0))
+    if way > limit * limit:
+        gap = 0.0
+        for i in range(3):
+            gap += (position[i] - state[AWAY + i]) ** 2
+        near = state[WAIT] > 0.0 and gap < JUMP * JUMP
+        state[WAIT] = state[WAIT] + dt if near else dt
+        for i in range(3):
+            state[AWAY + i] = position[i]
+        if state[WAIT] < BELIEVE:
+            return JUMPED
+        state[SEEN] = 0.0
+    state[WAIT] = 0.0
+    return OK
+
+
+@njit(cache=True)
+def _remember(position: Array, rotation: Array, state: Array) -> None:
+    for i in range(3):
+        state[RAW + i] = position[i]
+    for i in range(4):
+        state[RAW_TURN + i] = rotation[i]
+
+
+@njit(cache=True)
+def smooth(position: Array, rotation: Array, dt: float, state: Array) -> None:
+    """Filter a good sample into the tracker's `state` (TRACKER,)."""
+    if state[SEEN] == 0.0 or state[AGE] > 0.5:
+        _remember(position, rotation, state)
+        for i in range(3):
+            state[PLACE + i], state[SPEED + i] = position[i], 0.0
+        for i in range(4):
+            state[TURN + i] = rotation[i]
+        state[SEEN], state[AGE], state[RATE] = 1.0, 0.0, 0.0
+        return
+    speed = 0.0
+    for i in range(3):
+        speed += state[SPEED + i] ** 2
+    keep = math.exp(-(SLOW + QUICK * math.sqrt(speed)) * dt)
+    gain, growth = 1.0 - keep * keep, (1.0 - keep) * (1.0 - keep)
+    for i in range(3):
+        ahead = state[PLACE + i] + state[SPEED + i] * dt
+        error = position[i] - ahead
+        state[PLACE + i] = ahead + gain * error
+        state[SPEED + i] += growth * error / dt
+    old = state[TURN : TURN + 4].copy()
+    dot = abs(np.sum(old * rotation))
+    angle = 2.0 * math.acos(min(dot, 1.0))
+    state[RATE] += (1.0 - math.exp(-20.0 * dt)) * (angle / dt - state[RATE])
+    part = 1.0 - math.exp(-(TURN_SLOW + TURN_QUICK * state[RATE]) * dt)
+    towards(old, rotation, part, state[TURN : TURN + 4])
+    state[AGE] = 0.0

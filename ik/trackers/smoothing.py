@@ -1,0 +1,61 @@
+"""Compiled: poses between network steps, smooth in time.
+
+The displayed pose follows the straight way from one predicted pose to the next as a critically
+damped spring does. Its delay, the time between network steps and 2 / omega of the spring, is what
+the network's poses are ahead.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba import njit
+
+from ambulo.configs.arrays import Array
+from ambulo.ik.trackers.algebra import normalise
+
+
+@njit(cache=True)
+def aim(old: Array, new: Array) -> None:
+    """Give quaternions `new` (J, 4) the signs that are nearest to `old` (J, 4)."""
+    for j in range(len(new)):
+        dot = 0.0
+        for i in range(4):
+            dot += old[j, i] * new[j, i]
+        if dot < 0.0:
+            for i in range(4):
+                new[j, i] = -new[j, i]
+
+
+@njit(cache=True)
+def follow(
+    values: Array,
+    speeds: Array,
+    old: Array,
+    new: Array,
+    part: float,
+    omega: float,
+    dt: float,
+) -> None:
+    """Move `values` (n, k) towards the point `part` of the way from `old` to `new`.
+
+    A critically damped spring of frequency `omega`, [rad/s], solved exactly for the target at
+    rest; `speeds` (n, k) are updated.
+    """
+    decay = math.exp(-omega * dt)
+    for j in range(values.shape[0]):
+        for i in range(values.shape[1]):
+            target = old[j, i] + part * (new[j, i] - old[j, i])
+            error, speed = values[j, i] - target, speeds[j, i]
+            drive = (speed + omega * error) * dt
+            values[j, i] = target + (error + drive) * decay
+            speeds[j, i] = (speed - omega * drive) * decay
+
+
+@njit(cache=True)
+def unit_rows(values: Array, out: Array) -> None:
+    """Copy the quaternions `values` (J, 4) to `out`, at unit length."""
+    for j in range(len(values)):
+        for i in range(4):
+            out[j, i] = values[j, i]
+        normalise(out[j])

@@ -1,0 +1,97 @@
+"""The command `train_body_tracker`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from ambulo.configs.body_tracker import TrackerRunConfig
+from ambulo.configs.presets.trackers import PRESETS
+from ambulo.train.shared.flags import text
+from ambulo.train.shared.run_command import RunCommand
+from ambulo.train.shared.run_folders import TrackerRunFolder
+from ambulo.train.shared.run_request import RunRequest
+from ambulo.train.shared.summary import print_summary
+
+if TYPE_CHECKING:
+    from ambulo.train.shared.supervised import SupervisedRun
+    from ambulo.train.trackers.streams import TrackerPiece
+
+Request = RunRequest[TrackerRunConfig, "TrackerModelFile", TrackerRunFolder]
+
+
+class BodyTrackerCommand(
+    RunCommand[
+        TrackerRunConfig,
+        "TrackerModelFile",
+        TrackerRunFolder,
+        "SupervisedRun[TrackerPiece]",
+    ]
+):
+    """Training of networks from trackers to a whole body."""
+
+    description = "Train a network from headset, controllers and trackers to a body."
+    examples = """\
+ambulo ik sequences --motions cmu --out sequences.npz
+train_body_tracker --fresh --data sequences.npz
+train_body_tracker --resume runs/trackers_0_20260101-120000
+"""
+    folder = TrackerRunFolder
+    presets = PRESETS
+    can_continue = True
+    resumable = ("epochs", "patience", "device", "output", "threads")
+    kept_on_resume = ("--fresh", "--preset", "--config", "--data")
+    progress = ("steps", "joint error", "{:.2f} cm", 1.0)
+    data = text("--data", "sequences, from `ambulo ik sequences`", "FILE")
+    setting_flags: ClassVar[Mapping[str, str]] = {
+        "--epochs": "training.epochs",
+        "--threads": "training.threads",
+        "--people": "dataset.people",
+        "--test-subjects": "dataset.test_subjects",
+        "--validation-subjects": "dataset.validation_subjects",
+    }
+
+    def label(self, config: TrackerRunConfig, args: argparse.Namespace) -> str:
+        """Return the kind of network."""
+        return "trackers"
+
+    def build(self, request: Request) -> SupervisedRun[TrackerPiece]:
+        """Read the sequences and make the training."""
+        from ambulo.ik.data.sequences import load_sequences
+        from ambulo.train.trackers.splits import split_people
+        from ambulo.train.trackers.training import tracker_run
+
+        config = request.config
+        data = load_sequences(config.data)
+        people = split_people(data, config.dataset)
+        parts = {name: data.of_subjects(who) for name, who in people.items()}
+        minutes = {
+            name: round(len(part.root) / part.header.fps / 60.0, 1)
+            for name, part in parts.items()
+        }
+        for name, who in people.items():
+            print(
+                f"{name}: {len(who)} people, {minutes[name]:g} minutes: {', '.join(who)}",
+                file=sys.stderr,
+            )
+        return tracker_run(
+            config,
+            request.folder,
+            parts["train"],
+            parts["validation"],
+            command=request.shared_command,
+            extra={"people": people, "minutes": minutes},
+            checkpoint=request.checkpoint,
+            init=request.initial,
+        )
+
+    def report(self, request: Request, run: SupervisedRun[TrackerPiece]) -> None:
+        """Print the results."""
+        best = run.progress.best
+        result = f"joint error {best:.2f} cm on people not trained on"
+        print_summary(request, run.progress, result, {"joint_error_cm": best})
+
+
+COMMAND = BodyTrackerCommand()

@@ -1,0 +1,172 @@
+"""The training of a body tracker: its task, and the run that trains it.
+
+Streams begin anew at each epoch, seeded by the run's seed and the epoch, so that a run that is
+resumed at the end of an epoch continues as an uninterrupted one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+
+from ambulo.configs.body_tracker import TrackerRunConfig
+from ambulo.ik.data.sequences import SequenceData
+from ambulo.ik.trackers.layout import INPUTS, POSE
+from ambulo.motion.skeletons import load_skeleton
+from ambulo.policies.files.model_file import ModelFile, TrainingState, save_model
+from ambulo.policies.kinds.body_tracker import TrackerMetadata, describe_tracker
+from ambulo.policies.networks.tracker_net import TrackerNet
+from ambulo.train.ik.kinematics import TreeKinematics
+from ambulo.train.shared.fit_settings import FitSettings
+from ambulo.train.shared.run_folders import TrackerRunFolder
+from ambulo.train.shared.supervised import FitProgress, SupervisedRun, SupervisedTask
+from ambulo.train.trackers.features import network_inputs
+from ambulo.train.trackers.losses import TrackerLoss
+from ambulo.train.trackers.sources import SequenceSource
+from ambulo.train.trackers.streams import Streams, TrackerPiece
+from ambulo.train.trackers.validation import TrackerValidation
+
+TrackerModelFile = ModelFile[TrackerMetadata]
+"""The contents of a model file of a body tracker."""
+STATISTICS_PIECES = 8
+"""Pieces that statistics are taken from."""
+
+
+class TrackerTask(SupervisedTask[TrackerPiece]):
+    """Poses of a whole body from the trackers of head, hands and more."""
+
+    network: TrackerNet
+
+    def __init__(
+        self,
+        config: TrackerRunConfig,
+        data: SequenceData,
+        validation: SequenceData,
+        *,
+        command: str = "",
+        extra: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Build the network with the statistics of the data, and its optimiser."""
+        training = config.training
+        self.config = config
+        self._command, self._extra = command, dict(extra or {})
+        if training.threads:
+            torch.set_num_threads(training.threads)
+        torch.manual_seed(training.seed)
+        skeleton = load_skeleton("human23")
+        self._kinematics = TreeKinematics(skeleton)
+        self._source = SequenceSource(data)
+        self._loss = TrackerLoss(config.loss, self._kinematics, skeleton)
+        self._validation = TrackerValidation(
+            SequenceSource(validation), self._kinematics, self._loss,
+            steps=training.steps, lead=config.network.lead,
+        )  # fmt: skip
+        self.network = TrackerNet(config.network)
+        self.optimizer = torch.optim.AdamW(
+            self.network.parameters(),
+            lr=training.learning_rate,
+            weight_decay=training.weight_decay,
+        )
+        self.total_steps = training.epochs * training.epoch_steps
+        self._step = 0
+        self._state = torch.zeros(training.streams, config.network.state)
+        self._measure()
+
+    def batches(self, epoch: int) -> Iterator[TrackerPiece]:
+        """Yield the pieces of new streams."""
+        streams = self._streams(epoch)
+        self._state = torch.zeros_like(self._state)
+        while self._step < (epoch + 1) * self.config.training.epoch_steps:
+            self._step += 1
+            yield streams.draw()
+
+    def loss(self, batch: TrackerPiece, step: int) -> Mapping[str, Tensor]:
+        """Return the terms of `TrackerLoss`; the state goes on to the next piece."""
+        state = torch.where(batch.fresh[:, None], 0.0, self._state)
+        outputs, last = self.network(network_inputs(batch.ticks, False), state)
+        self._state = last.detach()
+        return self._loss.terms(outputs, batch)
+
+    def validate(self, network: nn.Module) -> tuple[float, dict[str, float]]:
+        """Return the mean joint error seen from the head, [cm], and more scores."""
+        return self._validation.scores(cast(TrackerNet, network))
+
+    def save(
+        self,
+        path: Path,
+        network: nn.Module,
+        progress: FitProgress,
+        state: TrainingState | None,
+    ) -> None:
+        """Write a model file; with `state` a checkpoint."""
+        best = None if math.isinf(progress.best) else round(progress.best, 3)
+        metadata = describe_tracker(
+            self.config,
+            steps=progress.step,
+            command=self._command,
+            extra=self._extra | {"validation_cm": best},
+        )
+        weights = {k: v.clone() for k, v in network.state_dict().items()}
+        save_model(path, TrackerModelFile(metadata, weights, state))
+
+    def restore(self, arrays: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
+        """Continue at the update of a checkpoint."""
+        self._step = int(values["progress"]["step"])
+
+    def begin_with(self, model: TrackerModelFile) -> None:
+        """Take over weights and statistics of a network of the same sizes."""
+        self.network.load_state_dict(model.weights)
+
+    def _streams(self, epoch: int) -> Streams:
+        training = self.config.training
+        return Streams(
+            self._source, self.config.dataset, self._kinematics,
+            count=training.streams, steps=training.steps, lead=self.config.network.lead,
+            seed=1_000_003 * training.seed + epoch,
+        )  # fmt: skip
+
+    def _measure(self) -> None:
+        """Give the network the statistics of the data."""
+        streams = self._streams(2**20)
+        with torch.no_grad():
+            pieces = [streams.draw() for _ in range(STATISTICS_PIECES)]
+            inputs = [network_inputs(piece.ticks, False) for piece in pieces]
+            poses = [self._loss.true_outputs(piece) for piece in pieces]
+            self.network.set_statistics(
+                torch.cat(inputs).reshape(-1, INPUTS),
+                torch.cat(poses).reshape(-1, POSE),
+            )
+
+
+def tracker_run(
+    config: TrackerRunConfig,
+    folder: TrackerRunFolder,
+    data: SequenceData,
+    validation: SequenceData,
+    *,
+    command: str = "",
+    extra: Mapping[str, Any] | None = None,
+    checkpoint: TrackerModelFile | None = None,
+    init: TrackerModelFile | None = None,
+) -> SupervisedRun[TrackerPiece]:
+    """Return the training of a body tracker, new or from a checkpoint.
+
+    Raises:
+        ModelFileError: The checkpoint does not fit the settings.
+    """
+    task = TrackerTask(config, data, validation, command=command, extra=extra)
+    if init is not None and checkpoint is None:
+        task.begin_with(init)
+    return SupervisedRun(
+        task,
+        FitSettings.of(config.training),
+        folder,
+        device=torch.device("cpu"),
+        weights=None if checkpoint is None else checkpoint.weights,
+        state=None if checkpoint is None else checkpoint.training,
+    )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from ambulo.commands.ik import extract
+from ambulo.commands.ik import extract, sequences
 from ambulo.common.actions import ActionCommand
 
 main = ActionCommand(
     "ambulo ik",
     "Prepare neural inverse kinematics.",
-    {"extract": extract},
-    "`ambulo train ik` trains on what `ambulo ik extract` writes.",
+    {"extract": extract, "sequences": sequences},
+    "`ambulo train ik` trains on what `ambulo ik extract` writes, `ambulo train trackers` "
+    "on what `ambulo ik sequences` writes.",
 )

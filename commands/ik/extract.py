@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     if not clips:
         raise IKError(f"{', '.join(map(str, folders))}: no motion files")
     found = extract(
-        clips, rig, args.fps, step=args.step, progress=_shown(clips),
+        clips, rig, args.fps, step=args.step, progress=shown_clips(clips),
         strict=args.strict, cached=not args.no_cache,
         axes=args.axes, rest_pose=args.rest_pose or "auto",
         apply=workers_of(args, [clip.path for clip in clips[:1]]).in_order,
@@ -127,7 +127,7 @@ def _most(left_out: dict[str, int]) -> str:
     return f" (most: {told})" if told else ""
 
 
-def _shown(clips: Sequence[Clip]) -> Iterator[Clip]:
+def shown_clips(clips: Sequence[Clip]) -> Iterator[Clip]:
     """`clips` with a progress bar on a terminal."""
     with bars(10) as shown:
         task = shown.add_task("extracting", total=len(clips))

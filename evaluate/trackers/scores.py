@@ -79,6 +79,13 @@ def pops(found: Floats, true: Floats, fps: float) -> int:
     return count
 
 
+def errors_of(found: Motion, true: Motion) -> Floats:
+    """Mean distance of the joints of each frame, [cm]. Shape (T,)."""
+    way = motion_kinematics(found)[0] - motion_kinematics(true)[0]
+    result: Floats = 100.0 * np.linalg.norm(way, axis=-1).mean(axis=1)
+    return result
+
+
 def motion_scores(found: Motion, true: Motion, skip: int = 0) -> MotionScores:
     """Scores of a tracked motion against the captured one, frame by frame.
 

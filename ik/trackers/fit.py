@@ -44,10 +44,13 @@ SOFT_LEG, SOFT_ARM = 0.03, 0.01
 """Part of a limb's length within which it does not become straight."""
 
 # Numbers of a tracker's hold on its joint.
-WEIGHT, THERE, ONCE, OFFSET, REST = 0, 1, 2, 3, 6
+WEIGHT, THERE, ONCE, OFFSET, REST, CALMED, CALM = 0, 1, 2, 3, 6, 9, 10
 """From 0, as predicted, to 1, as given; 1 while the tracker is seen; 1 once it was; its place
-over the predicted one (3) [m]; what is left of a jump at its return (3) [m]."""
-HOLD = 9
+over the predicted one (3) [m]; what is left of a jump at its return (3) [m]; of the head: 1 once
+the body was moved, by how much (3) [m] and its rate (3) [m/s]."""
+HOLD = 16
+CALM_RATE = 45.0
+"""Frequency of the spring by which the body follows the head, [rad/s]."""
 TAKE, LET_GO, REST_FADE = 0.2, 0.4, 0.1
 """Time in which a tracker takes hold again; time constants of letting go, and of what is left
 of a jump, [s]."""
@@ -88,7 +91,7 @@ def fit(
         if part > 0.0:
             _bend_spine(offsets, goal, part, local, positions, world)
         for i in range(3):
-            shift = goal[i] - positions[HEAD, i]
+            shift = _calm(holds[HEAD_ROW], i, goal[i] - positions[HEAD, i], dt)
             root[i] += shift
             for j in range(len(positions)):
                 positions[j, i] += shift
@@ -142,6 +145,27 @@ def _held(
         hold[REST + i] *= fade
         goal[i] = predicted[i] + hold[WEIGHT] * hold[OFFSET + i] + hold[REST + i]
     return hold[WEIGHT]
+
+
+@njit(cache=True)
+def _calm(hold: Array, axis: int, shift: float, dt: float) -> float:
+    """What the body is moved by along an axis so that its head is where it is tracked, [m].
+
+    The network's pose moves with the head already; what is missing changes slowly. So it
+    follows a spring, and the tracker's noise does not shake the whole body.
+    """
+    at, rate = CALM + axis, CALM + 3 + axis
+    if hold[CALMED] == 0.0:
+        hold[at], hold[rate] = shift, 0.0
+        if axis == 2:
+            hold[CALMED] = 1.0
+        return shift
+    decay = math.exp(-CALM_RATE * dt)
+    error = hold[at] - shift
+    drive = (hold[rate] + CALM_RATE * error) * dt
+    hold[at] = shift + (error + drive) * decay
+    hold[rate] = (hold[rate] - CALM_RATE * drive) * decay
+    return hold[at]
 
 
 @njit(cache=True)

@@ -1,8 +1,9 @@
 """Compiled: what of a sample can be used, and the trackers' positions without their noise.
 
-A tracker whose numbers are impossible is treated as lost, with a reason. Good ones pass a filter of
-second order without a lag at constant speed, whose bandwidth grows with the speed: slow
-movements are smoothed most, where noise is seen (after the 1-euro filter, Casiez et al. 2012).
+A tracker whose numbers are impossible is treated as lost, with a reason. Good ones pass a
+filter of second order, without a lag at constant speed, whose bandwidth grows with the mean
+of its errors: noise has the mean 0, a lag has not. So noise is smoothed where the movement
+allows it (as the 1-euro filter, Casiez et al. 2012, does by the speed).
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ OK, ABSENT, LOST, NOT_FINITE, NOT_UNIT, JUMPED, FROZEN = range(7)
 """As `TrackerStatus`."""
 
 # Numbers of a tracker's state.
-SEEN, AGE, RAW, RAW_TURN, PLACE, SPEED, TURN, WAIT, AWAY, SAME, RATE = (
-    0, 1, 2, 5, 9, 12, 15, 19, 20, 23, 24,
+SEEN, AGE, RAW, RAW_TURN, PLACE, SPEED, TURN, WAIT, AWAY, SAME, RATE, ERROR = (
+    0, 1, 2, 5, 9, 12, 15, 19, 20, 23, 24, 25,
 )  # fmt: skip
 """1 once seen; time since last used [s]; last sample: position (3), orientation (4); filtered:
 position (3) [m], velocity (3) [m/s], orientation (4); time for which it has been somewhere
-else [s], and where (3); time for which it has repeated itself [s]; its angular speed [rad/s]."""
-TRACKER = 25
+else [s], and where (3); time for which it has repeated itself [s]; its angular speed [rad/s];
+mean error of the filter's prediction (3) [m]."""
+TRACKER = 28
 
 FARTHEST = 1e5
 """Coordinates are at most this large, [m]."""
@@ -40,8 +42,12 @@ STUCK = 1.0
 MOVED = 1e-7
 """Samples that differ by less are the same, [m]."""
 
-SLOW, QUICK = 9.0, 40.0
-"""Bandwidth at rest, [rad/s], and its growth with the speed, [1/m]."""
+SLOW = np.array([10.0, 10.0, 10.0, 10.0, 10.0, 10.0])
+"""Bandwidth of each tracker's filter without errors, [rad/s]; hands and feet, head and hips."""
+QUICK = np.array([800.0, 800.0, 800.0, 800.0, 800.0, 500.0])
+"""Growth of the bandwidth with the mean error, [rad/s/m]."""
+MEAN = np.array([0.05, 0.05, 0.05, 0.05, 0.05, 0.075])
+"""Time constant of the mean error, [s]."""
 TURN_SLOW, TURN_QUICK = 12.0, 12.0
 """The same of rotations: [rad/s], and without unit."""
 
@@ -121,20 +127,23 @@ def _remember(position: Array, rotation: Array, state: Array) -> None:
 
 
 @njit(cache=True)
-def smooth(position: Array, rotation: Array, dt: float, state: Array) -> None:
-    """Filter a good sample into the tracker's `state` (TRACKER,)."""
+def smooth(position: Array, rotation: Array, dt: float, row: int, state: Array) -> None:
+    """Filter a good sample of the tracker `row` into its `state` (TRACKER,)."""
     if state[SEEN] == 0.0 or state[AGE] > 0.5:
         _remember(position, rotation, state)
         for i in range(3):
             state[PLACE + i], state[SPEED + i] = position[i], 0.0
+            state[ERROR + i] = 0.0
         for i in range(4):
             state[TURN + i] = rotation[i]
         state[SEEN], state[AGE], state[RATE] = 1.0, 0.0, 0.0
         return
-    speed = 0.0
+    fresh, bias = 1.0 - math.exp(-dt / MEAN[row]), 0.0
     for i in range(3):
-        speed += state[SPEED + i] ** 2
-    keep = math.exp(-(SLOW + QUICK * math.sqrt(speed)) * dt)
+        error = position[i] - state[PLACE + i] - state[SPEED + i] * dt
+        state[ERROR + i] += fresh * (error - state[ERROR + i])
+        bias += state[ERROR + i] ** 2
+    keep = math.exp(-(SLOW[row] + QUICK[row] * math.sqrt(bias)) * dt)
     gain, growth = 1.0 - keep * keep, (1.0 - keep) * (1.0 - keep)
     for i in range(3):
         ahead = state[PLACE + i] + state[SPEED + i] * dt

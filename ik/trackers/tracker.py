@@ -245,7 +245,7 @@ class BodyTracker:
                 anew |= bool(row == HEAD_ROW and was > 0.0 and state[SEEN] == 0.0)
                 if not self.smooth:
                     state[SEEN] = 0.0
-                smooth(positions[row], turns[row], dt, state)
+                smooth(positions[row], turns[row], dt, row, state)
                 used[row] = 1.0
             elif found == LOST and state[AGE] >= FORGET:
                 frame.statuses[row] = TrackerStatus.ABSENT

@@ -1,0 +1,307 @@
+"""`ambulo eval` of body trackers: captured clips, seen by a few trackers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ambulo.common.paths import resolve_path
+from ambulo.configs.arrays import Bools, Floats
+from ambulo.configs.errors import ConfigError, MotionError, MotionFileError
+from ambulo.evaluate.generated_walks import SOURCE, generated_walks
+from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest, episode_bars
+from ambulo.evaluate.shared.result import (
+    POLICY,
+    AgentMetrics,
+    Breakdown,
+    Metric,
+    MetricColumn,
+    episode_rows,
+    metric,
+    unit_of,
+)
+from ambulo.evaluate.trackers.baselines import (
+    Track,
+    as_motion,
+    baseline,
+    tracked_by,
+)
+from ambulo.evaluate.trackers.recordings import TrackerTrack, track_of
+from ambulo.evaluate.trackers.scores import MotionScores, errors_of, motion_scores
+from ambulo.ik.data.sequences import sized_motion
+from ambulo.ik.trackers.layout import LEFT_HAND, RIGHT_HAND
+from ambulo.ik.trackers.network import TrackerNetwork
+from ambulo.ik.trackers.shape import BodyShape
+from ambulo.ik.trackers.tracker import BodyTracker, TrackerSample
+from ambulo.motion.datasets.clips import scan_clips
+from ambulo.motion.motion import Motion
+from ambulo.policies.agents.body_tracker import load_tracker_network
+
+RATE = 60.0
+"""Samples per second by default."""
+SETTLE = 0.5
+"""Time at the beginning of a clip that does not count, [s]."""
+LOSS_SECONDS, LOSS_EVERY = 1.0, 4.0
+"""Length of a dropout, and time from one to the next, [s]."""
+WALK_SECONDS = 8.0
+"""Length of generated walks, [s]."""
+RESAMPLES = 1000
+"""Resamples of a bootstrap."""
+COLUMNS = (
+    MetricColumn("mpjpe_cm", "joints", 2, meaning="mean distance of all 23 joints"),
+    MetricColumn("legs_cm", "legs", 1, meaning="the same of the joints of the legs"),
+    MetricColumn("hands_cm", "hands", 2, meaning="the same of the wrists"),
+    MetricColumn("mpjre_deg", "rotations", 1, meaning="mean angle of the joints' rotations"),
+    MetricColumn(
+        "skate_ratio", "skate", 2,
+        meaning="mean horizontal speed of feet within 2.5 cm of the ground, over the true one",
+    ),
+    MetricColumn(
+        "above_rate", "not sunk", 1, percent=True,
+        meaning="frames without a foot more than 2 cm under the ground",
+    ),
+    MetricColumn(
+        "pops_per_min", "pops a minute", 2,
+        meaning="a joint's velocity changes by 3 m/s between two frames where the true one's "
+        "does not",
+    ),
+    MetricColumn(
+        "jerk_ratio", "jerk", 2,
+        meaning="mean third derivative of the joints' positions, over the true one",
+    ),
+    MetricColumn("dropout_cost_cm", "a lost hand", 2, meaning="what a dropout adds to joints"),
+    MetricColumn("step_us", "a frame [us]", 0, meaning="median time of a step, from Python"),
+)  # fmt: skip
+HEADLINE = ("mpjpe_cm", "legs_cm", "skate_ratio", "pops_per_min", "jerk_ratio")
+NOTES = [f"{c.label[0].upper()}{c.label[1:]}: {c.meaning}." for c in COLUMNS]
+SHORT_COLUMNS = COLUMNS[:3]
+
+
+@dataclass(frozen=True)
+class EvaluatedClip:
+    """A captured clip, ready to be tracked."""
+
+    name: str
+    """Subject and trial."""
+    subject: str
+    """Who moves."""
+    activity: str
+    """Label of the movement."""
+    motion: Motion
+    """On human23 with the performer's proportions."""
+    shape: BodyShape
+    """These proportions."""
+
+
+def run(request: EvalRequest) -> EvalOutcome:
+    """Track every clip with the model and the baselines."""
+    args = request.args
+    rate = RATE if args.rate is None else args.rate
+    noise = 0.0 if args.noise_mm is None else args.noise_mm / 1000.0
+    if not 20.0 <= rate <= 500.0:
+        raise ConfigError(f"--rate {rate:g}: must be from 20 to 500 Hz")
+    if not 0.0 <= noise <= 0.1:
+        raise ConfigError("--noise-mm: must be from 0 to 100 mm")
+    points = args.points or 3
+    network, _ = load_tracker_network(request.model_file)
+    clips, refused = read_clips(args.clips or (), rate, request.args.episodes)
+    names = (POLICY, *request.baselines)
+    rows: dict[str, list[MotionScores]] = {name: [] for name in names}
+    with episode_bars(names, len(clips)) as advance:
+        for clip in clips:
+            track = track_of(clip.motion, points, noise=noise, seed=request.seed)
+            for name in names:
+                scores = _scores(name, network, clip, track, request)
+                rows[name].append(scores)
+                advance(name, 1)
+    about = (
+        f"{len(clips)} clips of {len({clip.subject for clip in clips})} people"
+        if args.clips
+        else f"{SOURCE} (no captured people: give --clips)"
+    )
+    noisy = f", noise of {1000 * noise:g} mm" if noise else ""
+    shape = "found by the tracker" if args.uncalibrated else "known"
+    by = {
+        kind: {
+            value: {
+                name: _metrics([s for s, v in zip(rows[name], values, strict=True)
+                                if v == value], request.seed)
+                for name in names
+            }
+            for value in dict.fromkeys(values)
+        }
+        for kind, values in (
+            ("person", [clip.subject for clip in clips]),
+            ("activity", [clip.activity for clip in clips]),
+        )
+    }  # fmt: skip
+    labels = [
+        {"clip": clip.name, "person": clip.subject, "activity": clip.activity}
+        for clip in clips
+    ]
+    return EvalOutcome(
+        request.result(
+            {name: _metrics(scores, request.seed) for name, scores in rows.items()},
+            COLUMNS,
+            f"{about}, {points} trackers at {rate:g} Hz{noisy}, proportions {shape}",
+            kind="body_tracker",
+            episodes=len(clips),
+            headline=HEADLINE,
+            breakdowns=[
+                Breakdown("person", by["person"], SHORT_COLUMNS, in_terminal=False),
+                Breakdown("activity", by["activity"], SHORT_COLUMNS),
+            ],
+            rows=episode_rows(
+                {
+                    name: [label | s for label, s in zip(labels, scores, strict=True)]
+                    for name, scores in rows.items()
+                }
+            ),
+            details={"refused": refused},
+            notes=NOTES,
+        )
+    )
+
+
+def read_clips(
+    paths: Sequence[str], rate: float, most: int | None = None
+) -> tuple[list[EvaluatedClip], list[str]]:
+    """Return the clips of files and folders at `rate`, and why others cannot be used.
+
+    Args:
+        paths: Files and folders; none: generated walks.
+        rate: Frames per second.
+        most: At most so many clips, evenly chosen; None: all.
+
+    Raises:
+        ConfigError: None can be used.
+    """
+    if not paths:
+        walks = generated_walks(rate, WALK_SECONDS)
+        shape = BodyShape()
+        return [
+            EvaluatedClip(w.name, "generated", "walk", w, shape)
+            for w in walks[:: max(1, len(walks) // (most or len(walks)))]
+        ], []
+    found, errors = scan_clips([resolve_path(path) for path in paths], check=False)
+    if most and len(found) > most:
+        chosen = np.linspace(0, len(found) - 1, most).astype(int)
+        found = [found[i] for i in chosen]
+    refused = [str(error) for error in errors]
+    clips = []
+    for clip in found:
+        try:
+            motion, shape = sized_motion(clip.path, rate, asf=clip.asf)
+        except (MotionFileError, MotionError) as error:
+            refused.append(str(error))
+            continue
+        if len(motion) < (SETTLE + 0.5) * rate:
+            refused.append(f"{clip.path}: shorter than a second")
+            continue
+        clips.append(
+            EvaluatedClip(clip.name, clip.subject, clip.activity, motion, shape)
+        )
+    if not clips:
+        reason = f": {refused[0]}" if refused else ""
+        raise ConfigError(f"--clips: no motion file can be used{reason}")
+    return clips, refused
+
+
+def _scores(
+    name: str, network: TrackerNetwork, clip: EvaluatedClip, track: TrackerTrack,
+    request: EvalRequest,
+) -> MotionScores:  # fmt: skip
+    """Track one clip with one agent."""
+    samples = [track.sample(frame) for frame in range(len(track))]
+    skip = round(SETTLE * track.fps)
+    motion, times = _tracked(name, network, clip, samples, request)
+    scores = motion_scores(motion, clip.motion, skip)
+    scores["step_us"] = 1e6 * float(np.median(times))
+    if request.args.dropout:
+        lost = lost_hands(len(track), track.fps)
+        part = TrackerTrack(
+            track.positions, track.rotations, track.present & ~lost, track.fps
+        )
+        samples = [part.sample(frame) for frame in range(len(part))]
+        other, _ = _tracked(name, network, clip, samples, request)
+        rows = lost.any(axis=1)
+        if rows.any():
+            far = errors_of(other, clip.motion) - errors_of(motion, clip.motion)
+            scores["dropout_cost_cm"] = float(far[rows].mean())
+    return scores
+
+
+def lost_hands(frames: int, fps: float) -> Bools:
+    """Frames (T, 6) in which one hand is lost, left and right in turn."""
+    lost = np.zeros((frames, 6), dtype=np.bool_)
+    start, hand = 2.0, LEFT_HAND
+    while (start + LOSS_SECONDS) * fps < frames:
+        lost[round(start * fps) : round((start + LOSS_SECONDS) * fps), hand] = True
+        start, hand = start + LOSS_EVERY, LEFT_HAND + RIGHT_HAND - hand
+    return lost
+
+
+def _tracked(
+    name: str, network: TrackerNetwork, clip: EvaluatedClip, samples: list[TrackerSample],
+    request: EvalRequest,
+) -> tuple[Motion, Floats]:  # fmt: skip
+    """Return the poses of an agent, and the time of each step, [s]."""
+    track: Track
+    shape = clip.shape
+    if name == POLICY:
+        given = None if request.args.uncalibrated else shape
+        body = BodyTracker(network, given)
+        track = tracked_by(body)
+    else:
+        track = baseline(name, shape)
+    times: list[float] = []
+
+    def timed(sample: TrackerSample, dt: float) -> tuple[Floats, Floats]:
+        began = time.perf_counter()
+        pose = track(sample, dt)
+        times.append(time.perf_counter() - began)
+        return pose
+
+    motion = as_motion(timed, samples, clip.motion.fps, shape)
+    if name == POLICY and request.args.uncalibrated:
+        motion = motion.replace(skeleton=body.skeleton)
+    return motion, np.array(times)
+
+
+def _metrics(rows: Sequence[Mapping[str, float]], seed: int) -> AgentMetrics:
+    """Return means over time with bootstrap intervals over clips."""
+    seconds = np.array([row["seconds"] for row in rows])
+
+    def mean(name: str, over: str | None = None) -> dict[str, Metric]:
+        if not all(name in row for row in rows):
+            return {}
+        values = np.array([row[name] for row in rows])
+        below = (
+            np.ones(len(rows)) if over is None else np.array([r[over] for r in rows])
+        )
+        rng = np.random.default_rng(seed)
+        drawn = rng.integers(len(rows), size=(RESAMPLES, len(rows)))
+        total = (seconds * values)[drawn].sum(1) / (seconds * below)[drawn].sum(1)
+        value = float((seconds * values).sum() / (seconds * below).sum())
+        low, high = np.percentile(total, [2.5, 97.5])
+        return {name: metric(value, unit_of(name), (float(low), float(high)))}
+
+    result: dict[str, Metric] = {}
+    for name in (
+        "mpjpe_cm", "legs_cm", "hands_cm", "head_cm", "mpjre_deg", "dropout_cost_cm",
+        "step_us",
+    ):  # fmt: skip
+        result |= mean(name)
+    for name, part, whole in (
+        ("skate_ratio", "skate_cm_s", "true_skate_cm_s"),
+        ("jerk_ratio", "jerk", "true_jerk"),
+    ):
+        result[name] = replace(mean(part, whole)[part], unit="1")
+    sunk = float((seconds * [row["sunk_rate"] for row in rows]).sum() / seconds.sum())
+    pops = sum(row["pops"] for row in rows)
+    result["above_rate"] = metric(1.0 - sunk)
+    result["pops_per_min"] = metric(60.0 * pops / float(seconds.sum()))
+    return result

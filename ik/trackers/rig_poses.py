@@ -1,0 +1,91 @@
+"""Tracked bodies on a rig of the solver (`ik23`), and back.
+
+Both skeletons have their joints in the same places at rest, so that a pose goes over by the
+joints' turns from rest: bones of the spine and the neck that human23 lacks turn with the bone
+that they are a part of.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from ambulo.configs.arrays import Floats
+from ambulo.ik.pose import Pose, fk
+from ambulo.ik.rig import Rig
+from ambulo.ik.solver.targets import Targets
+from ambulo.ik.trackers.shape import scale_of
+from ambulo.ik.trackers.tracker import BodyFrame, TrackerSample
+from ambulo.motion.kinematics import rest_kinematics
+from ambulo.motion.rotations import quat_conjugate, quat_multiply, quat_slerp
+from ambulo.motion.skeletons import load_skeleton
+
+SIDES = (("Left", "L"), ("Right", "R"))
+TURNS = {
+    "Hips": "Pelvis", "Spine": "Spine", "Spine1": "Spine", "Spine2": "Torso",
+    "NeckLower": "Neck", "NeckUpper": "Neck", "Head": "Head",
+    **{
+        side + bone: joint + letter
+        for side, letter in SIDES
+        for bone, joint in {
+            "Shoulder": "Shoulder", "Arm": "Arm", "ForeArm": "ForeArm", "Hand": "Hand",
+            "Thigh": "Femur", "Shin": "Tibia", "Foot": "Talus", "ToeBase": "FootThumb",
+        }.items()
+    },
+}  # fmt: skip
+"""The joint of human23 that each bone of `ik23` turns with."""
+
+
+def rig_pose(rig: Rig, frame: BodyFrame, ratios: Floats) -> Pose:
+    """The tracked body on `rig`, whose size stays: one pose, its root scaled to the rig.
+
+    Args:
+        rig: A rig with the bones of `ik23`.
+        frame: The tracked body.
+        ratios: Proportions of the player, of which the rig has the average. Shape (3,).
+    """
+    joints = _sources(rig.skeleton.joints)
+    rest = rest_kinematics(rig.skeleton)[1]
+    world = quat_multiply(frame.orientations[list(joints)], rest)
+    parents = np.array(rig.skeleton.parents)
+    local = world.copy()
+    inner = quat_conjugate(quat_multiply(world[parents[1:]], rig.skeleton.rest[1:]))
+    local[1:] = quat_multiply(inner, world[1:])
+    local[0] = quat_multiply(quat_conjugate(rig.skeleton.rest[0]), world[0])
+    return Pose(frame.root[None] / scale_of(ratios), local[None])
+
+
+def rig_targets(sample: TrackerSample, rig: Rig, ratios: Floats) -> Targets:
+    """What the trackers say, as targets of one character on `rig`, scaled to its size."""
+    rest = rig.target_rest
+    weights = sample.present[None].astype(np.float64)
+    turns = quat_multiply(
+        np.where(sample.present[:, None], sample.rotations, _ONE), rest
+    )
+    places = np.where(sample.present[:, None], sample.positions, 0.0) / scale_of(ratios)
+    return Targets(places[None], turns[None], weights, weights)
+
+
+def turns_of_rig(rig: Rig, pose: Pose) -> Floats:
+    """World orientations of human23's joints of poses on `rig`. Shape (B, 23, 4)."""
+    world = fk(rig, pose)[1]
+    turns = quat_multiply(world, quat_conjugate(rest_kinematics(rig.skeleton)[1]))
+    human = load_skeleton("human23").joints
+    result = np.empty((len(pose), len(human), 4))
+    for row, joint in enumerate(human):
+        name = "FootThumb" + joint[-1] if joint.startswith("FootPinky") else joint
+        bones = [b for b, turn in TURNS.items() if turn == name]
+        indices = [rig.skeleton.index(bone) for bone in bones]
+        first, last = turns[:, indices[0]], turns[:, indices[-1]]
+        result[:, row] = quat_slerp(first, last, np.full(len(pose), 0.5))
+    return result
+
+
+_ONE = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+@cache
+def _sources(bones: tuple[str, ...]) -> tuple[int, ...]:
+    human = load_skeleton("human23").joints
+    return tuple(human.index(TURNS[bone]) for bone in bones)

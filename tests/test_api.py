@@ -90,7 +90,7 @@ def test_a_motion_network_predicts() -> None:
     assert np.isfinite(future).all()
 
 
-@pytest.mark.parametrize("name", ["ik_net", "ik_trackers"])
+@pytest.mark.parametrize("name", ["ik_net", "ik_trackers_v1"])
 def test_pose_networks_solve_at_once(name: str) -> None:
     solver = ambulo.load(name, NeuralIKSolver)
     assert solver.network is not None

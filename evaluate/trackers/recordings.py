@@ -15,6 +15,8 @@ from ambulo.ik.trackers.layout import (
     RIGHT_FOOT,
     RIGHT_HAND,
     TRACKED,
+)
+from ambulo.ik.trackers.sizes import (
     TRACKERS,
 )
 from ambulo.ik.trackers.tracker import TrackerSample

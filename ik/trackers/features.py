@@ -13,7 +13,6 @@ from ambulo.ik.trackers.layout import (
     AGE,
     FORGET,
     HEAD_ROW,
-    JOINTS,
     POSITION,
     PRESENT,
     ROTATION,
@@ -21,8 +20,11 @@ from ambulo.ik.trackers.layout import (
     SPIN,
     STEP,
     TICK,
-    TRACKERS,
     VELOCITY,
+)
+from ambulo.ik.trackers.sizes import (
+    JOINTS,
+    TRACKERS,
     WIDTH,
 )
 from ambulo.motion.quaternion_kernels import product

@@ -46,8 +46,8 @@ SOFT_LEG, SOFT_ARM = 0.03, 0.01
 # Numbers of a tracker's hold on its joint.
 WEIGHT, THERE, ONCE, OFFSET, REST, CALMED, CALM = 0, 1, 2, 3, 6, 9, 10
 """From 0, as predicted, to 1, as given; 1 while the tracker is seen; 1 once it was; its place
-over the predicted one (3) [m]; what is left of a jump at its return (3) [m]; of the head: 1 once
-the body was moved, by how much (3) [m] and its rate (3) [m/s]."""
+over the predicted one (3) [m]; what is left of a jump at its return (3) [m]; of the head: 1
+once the body was moved, by how much (3) [m] and its rate (3) [m/s]."""
 HOLD = 16
 CALM_RATE = 45.0
 """Frequency of the spring by which the body follows the head, [rad/s]."""

@@ -15,6 +15,7 @@ from numba import njit
 
 from ambulo.configs.arrays import Array
 from ambulo.ik.trackers.algebra import normalise, towards
+from ambulo.ik.trackers.layout import FORGET, HEAD_ROW
 
 OK, ABSENT, LOST, NOT_FINITE, NOT_UNIT, JUMPED, FROZEN = range(7)
 """As `TrackerStatus`."""
@@ -74,6 +75,17 @@ def check(
     state[AGE] += dt
     if not present:
         return LOST if state[SEEN] > 0.0 else ABSENT
+    fault = _fault(position, rotation)
+    if fault != OK or state[SEEN] == 0.0:
+        return fault
+    if _is_frozen(position, rotation, dt, others, state):
+        return FROZEN
+    return JUMPED if _jumps(position, dt, state) else OK
+
+
+@njit(cache=True)
+def _fault(position: Array, rotation: Array) -> int:
+    """What is wrong with the numbers; `rotation` (4,) is brought to unit length."""
     square = 0.0
     for i in range(3):
         if not abs(position[i]) <= FARTHEST:
@@ -85,20 +97,30 @@ def check(
     if not SHORTEST * SHORTEST <= square <= LONGEST * LONGEST:
         return NOT_UNIT
     normalise(rotation)
-    if state[SEEN] == 0.0:
-        return OK
+    return OK
+
+
+@njit(cache=True)
+def _is_frozen(
+    position: Array, rotation: Array, dt: float, others: bool, state: Array
+) -> bool:
+    """Whether a tracker has repeated its sample for long; the sample is kept."""
     same = True
     for i in range(3):
         same = same and abs(position[i] - state[RAW + i]) < MOVED
     for i in range(4):
         same = same and abs(rotation[i] - state[RAW_TURN + i]) < MOVED
-    if same:
-        state[SAME] += dt if others else 0.0
-    else:
+    if not same:
         state[SAME] = 0.0
+    elif others:
+        state[SAME] += dt
     _remember(position, rotation, state)
-    if state[SAME] > STUCK:
-        return FROZEN
+    return state[SAME] > STUCK
+
+
+@njit(cache=True)
+def _jumps(position: Array, dt: float, state: Array) -> bool:
+    """Whether a tracker is where it cannot be yet; one that stays there is seen anew."""
     way = 0.0
     for i in range(3):
         way += (position[i] - state[PLACE + i]) ** 2
@@ -112,10 +134,10 @@ def check(
         for i in range(3):
             state[AWAY + i] = position[i]
         if state[WAIT] < BELIEVE:
-            return JUMPED
+            return True
         state[SEEN] = 0.0
     state[WAIT] = 0.0
-    return OK
+    return False
 
 
 @njit(cache=True)
@@ -157,3 +179,49 @@ def smooth(position: Array, rotation: Array, dt: float, row: int, state: Array) 
     part = 1.0 - math.exp(-(TURN_SLOW + TURN_QUICK * state[RATE]) * dt)
     towards(old, rotation, part, state[TURN : TURN + 4])
     state[AGE] = 0.0
+
+
+@njit(cache=True)
+def examine(
+    positions: Array, rotations: Array, present: Array, dt: float, filtered: bool,
+    states: Array, statuses: Array, used: Array,
+) -> bool:  # fmt: skip
+    """Check all samples of a moment, and filter those that are good.
+
+    Args:
+        positions: World positions, [m]. Shape (6, 3).
+        rotations: World orientations; brought to unit length. Shape (6, 4).
+        present: Whether each tracker is there. Shape (6,).
+        dt: Time since the last samples, [s].
+        filtered: Whether the noise is filtered.
+        states: Of the trackers, updated. Shape (6, TRACKER).
+        statuses: Filled. Shape (6,).
+        used: Filled with 1 where a sample is good, else 0. Shape (6,).
+
+    Returns:
+        Whether the head was placed anew after a jump.
+    """
+    moved = np.zeros(len(states))
+    for k in range(len(states)):
+        if present[k]:
+            for i in range(3):
+                if abs(positions[k, i] - states[k, RAW + i]) > MOVED:
+                    moved[k] = 1.0
+    count, anew = moved.sum(), False
+    for k in range(len(states)):
+        state = states[k]
+        seen = state[SEEN]
+        status = check(
+            positions[k], rotations[k], present[k], dt, count > moved[k], state
+        )
+        used[k] = 0.0
+        if status == OK:
+            anew = anew or (k == HEAD_ROW and seen > 0.0 and state[SEEN] == 0.0)
+            if not filtered:
+                state[SEEN] = 0.0
+            smooth(positions[k], rotations[k], dt, k, state)
+            used[k] = 1.0
+        elif status == LOST and state[AGE] >= FORGET:
+            status = ABSENT
+        statuses[k] = status
+    return anew

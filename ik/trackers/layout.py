@@ -7,8 +7,8 @@ that of human23).
 Input: for each row of `TARGETS` position (3), rotation (6), velocity (3), angular velocity (3),
 presence (1), age (1, time since it was last seen over `FORGET`); then the logarithms of the
 lengths of trunk, arms and legs over the scale (3), and the time since the last network step
-over `TICK` (1). A tracker that is lost keeps its last place in the world with no velocity; after
-`FORGET`, or if it was never there, all is 0 and its age 1.
+over `TICK` (1). A tracker that is lost keeps its last place in the world with no velocity;
+after `FORGET`, or if it was never there, all is 0 and its age 1.
 
 Output: hips in the frame (3), then six numbers of each joint's local rotation (of the hips in
 the frame), both `lead` seconds ahead of the input; logits of contacts of left heel, left ball,
@@ -20,11 +20,9 @@ from __future__ import annotations
 
 from ambulo.ik.avatar.layout import ANKLE, CLAVICLES, HAND, HEAD, PELVIS, THIGHS
 from ambulo.ik.rig import TARGETS
+from ambulo.ik.trackers.sizes import INPUTS, OUTPUTS, POSE, TRACKERS, WIDTH
 
-JOINTS = 23
-"""Joints of human23."""
-TRACKERS = len(TARGETS)
-"""Trackers that can be given: 6."""
+assert len(TARGETS) == TRACKERS
 TRACKED = (
     CLAVICLES[0] + HAND,
     CLAVICLES[1] + HAND,
@@ -37,27 +35,21 @@ TRACKED = (
 LEFT_HAND, RIGHT_HAND, LEFT_FOOT, RIGHT_FOOT, HEAD_ROW, HIPS_ROW = range(TRACKERS)
 POSITION, ROTATION, VELOCITY, SPIN, PRESENT, AGE = 0, 3, 9, 12, 15, 16
 """First column of each quantity of a tracker."""
-WIDTH = 17
-"""Columns of a tracker."""
 SHAPE = WIDTH * TRACKERS
 """First of the three columns of the proportions."""
 STEP = SHAPE + 3
 """Column of the time since the last network step."""
-INPUTS = STEP + 1
-"""Numbers of the input: 106."""
+assert STEP + 1 == INPUTS
 
 TICK = 1.0 / 30.0
 """Nominal time between network steps, [s]."""
 FORGET = 2.0
 """Time for which the last place of a lost tracker is an input, [s]."""
 
-POSE = 3 + 6 * JOINTS
-"""Numbers of the pose: 141."""
 CONTACTS = POSE
 """First of the four logits of contacts."""
 CORRECTION = CONTACTS + 4
 """First of the three corrections of proportions."""
 VARIANCE = CORRECTION + 3
 """First of their log-variances."""
-OUTPUTS = VARIANCE + 3
-"""Numbers of the output: 151."""
+assert VARIANCE + 3 == OUTPUTS

@@ -9,7 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Singles
-from ambulo.ik.trackers.layout import INPUTS, OUTPUTS
+from ambulo.ik.trackers.sizes import (
+    INPUTS,
+    OUTPUTS,
+)
 
 
 class TrackerNetwork:

@@ -1,7 +1,7 @@
 """A whole body from trackers, live: `BodyTracker.step` makes one pose of each sample.
 
-Every array is on human23 with the player's proportions (`ambulo.ik.trackers.shape`): world axes,
-X ahead at yaw 0, Y left, Z up, metres, quaternions wxyz.
+Every array is on human23 with the player's proportions (`ambulo.ik.trackers.shape`): world
+axes, X ahead at yaw 0, Y left, Z up, metres, quaternions wxyz.
 """
 
 from __future__ import annotations
@@ -19,26 +19,13 @@ from ambulo.ik.trackers.algebra import pose_tree
 from ambulo.ik.trackers.features import read_pose, write_inputs
 from ambulo.ik.trackers.feet import FOOT, reset_foot
 from ambulo.ik.trackers.fit import HOLD, TREE, fit
-from ambulo.ik.trackers.guard import (
-    AGE,
-    LOST,
-    OK,
-    PLACE,
-    RAW,
-    SEEN,
-    TRACKER,
-    check,
-    smooth,
-)
+from ambulo.ik.trackers.guard import AGE, PLACE, SEEN, TRACKER, examine
 from ambulo.ik.trackers.guard import TURN as TURN_AT
 from ambulo.ik.trackers.layout import (
     CONTACTS,
     FORGET,
     HEAD_ROW,
-    INPUTS,
-    JOINTS,
     TICK,
-    TRACKERS,
 )
 from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.shape import (
@@ -51,6 +38,11 @@ from ambulo.ik.trackers.shape import (
     sized_skeleton,
 )
 from ambulo.ik.trackers.shape_estimate import ShapeEstimate
+from ambulo.ik.trackers.sizes import (
+    INPUTS,
+    JOINTS,
+    TRACKERS,
+)
 from ambulo.ik.trackers.smoothing import aim, follow, unit_rows
 from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import load_skeleton
@@ -183,6 +175,7 @@ class BodyTracker:
     def _forget(self) -> None:
         """Begin anew with the same body."""
         self._trackers = np.zeros((TRACKERS, TRACKER))
+        self._used = np.zeros(TRACKERS)
         self._trackers[:, TURN_AT] = 1.0
         self._state = self.network.start()
         self._before = (
@@ -232,23 +225,17 @@ class BodyTracker:
         if dt > LONGEST_GAP and self._began:
             self._forget()
             status = FrameStatus.GAP
-        moved = self._moved(positions, present)
-        used = np.zeros(TRACKERS)
-        anew = False
-        for row in range(TRACKERS):
-            state = self._trackers[row]
-            others = bool(moved.any() and not (moved[row] and moved.sum() == 1))
-            was = state[SEEN]
-            found = check(positions[row], turns[row], present[row], dt, others, state)
-            frame.statuses[row] = found
-            if found == OK:
-                anew |= bool(row == HEAD_ROW and was > 0.0 and state[SEEN] == 0.0)
-                if not self.smooth:
-                    state[SEEN] = 0.0
-                smooth(positions[row], turns[row], dt, row, state)
-                used[row] = 1.0
-            elif found == LOST and state[AGE] >= FORGET:
-                frame.statuses[row] = TrackerStatus.ABSENT
+        used = self._used
+        anew = examine(
+            positions,
+            turns,
+            present,
+            dt,
+            self.smooth,
+            self._trackers,
+            frame.statuses,
+            used,
+        )
         if anew and self._began:
             seen = self._trackers.copy()
             self._forget()
@@ -262,12 +249,6 @@ class BodyTracker:
             status = FrameStatus.FLOOR
         self._advance(used, dt, level)
         return self._answer(status)
-
-    def _moved(self, positions: Floats, present: Bools) -> Bools:
-        """Which trackers are elsewhere than in their last sample. Shape (6,)."""
-        last = self._trackers[:, RAW : RAW + 3]
-        with np.errstate(invalid="ignore"):
-            return np.asarray((np.abs(positions - last).max(axis=1) > 1e-7) & present)
 
     def _level(self, ground: float) -> tuple[float, bool]:
         """The ground to stand on, [m], and whether it had to be estimated."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from ambulo.configs.body_tracker import TrackerNetConfig, TrackerRunConfig
-from ambulo.ik.trackers.layout import INPUTS, OUTPUTS
+from ambulo.ik.trackers.sizes import INPUTS, OUTPUTS
 from ambulo.policies.files.headers import FileHeader, Shapes, stamp
 from ambulo.policies.files.spec import ModelSpec
 

@@ -1,4 +1,4 @@
-"""The network of body trackers while it learns; `ambulo.ik.trackers` computes it without torch."""
+"""The network of body trackers while it learns; at run time no torch is needed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from torch import Tensor, nn
 from torch.nn.functional import silu
 
 from ambulo.configs.body_tracker import TrackerNetConfig
-from ambulo.ik.trackers.layout import INPUTS, OUTPUTS, POSE
+from ambulo.ik.trackers.sizes import (
+    INPUTS,
+    OUTPUTS,
+    POSE,
+)
 
 MIN_SCALE = 1e-2
 """Smallest scale of an input or output: what hardly changes is not blown up."""

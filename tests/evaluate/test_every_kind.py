@@ -27,11 +27,12 @@ FLAGS = {
     "gait_estimator": ["--episodes", "2"],
     "ik_network": ["--episodes", "12"],
     "ik_trackers": ["--episodes", "12"],
+    "body_tracker": ["--episodes", "1", "--baselines", "standing"],
     "muscle_nn": ["--episodes", "5"],
     "track_policy": ["--episodes", "1"],
 }
 """Smallest evaluation of each kind."""
-FAST = {"vr_navigation", "imitate_walk", "ik_trackers", "muscle_nn_myolegs"}
+FAST = {"vr_navigation", "imitate_walk", "ik_trackers", "ik_trackers_v1", "muscle_nn_myolegs"}
 
 
 def named(name: str) -> object:

@@ -35,4 +35,4 @@ def test_the_pool_refuses_networks_that_see_the_past() -> None:
         NeuralIKPool(workers=1) as pool,
         pytest.raises(IKError, match="earlier moments, which the pool does not keep"),
     ):
-        pool.cache(load_ik_network("ik_trackers"))
+        pool.cache(load_ik_network("ik_trackers_v1"))

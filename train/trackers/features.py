@@ -10,7 +10,16 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ambulo.ik.trackers.layout import FORGET, HEAD_ROW, INPUTS, STEP, TICK, WIDTH
+from ambulo.ik.trackers.layout import (
+    FORGET,
+    HEAD_ROW,
+    STEP,
+    TICK,
+)
+from ambulo.ik.trackers.sizes import (
+    INPUTS,
+    WIDTH,
+)
 
 
 @dataclass

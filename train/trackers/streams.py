@@ -24,9 +24,11 @@ from ambulo.ik.trackers.layout import (
     RIGHT_HAND,
     TICK,
     TRACKED,
-    TRACKERS,
 )
 from ambulo.ik.trackers.shape import parts_of_joints
+from ambulo.ik.trackers.sizes import (
+    TRACKERS,
+)
 from ambulo.train.ik.kinematics import TreeKinematics, matrices_of_rotvec, product
 from ambulo.train.trackers.features import TrackerTicks
 from ambulo.train.trackers.sources import SequenceSource

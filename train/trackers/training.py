@@ -16,7 +16,10 @@ from torch import Tensor, nn
 
 from ambulo.configs.body_tracker import TrackerRunConfig
 from ambulo.ik.data.sequences import SequenceData
-from ambulo.ik.trackers.layout import INPUTS, POSE
+from ambulo.ik.trackers.sizes import (
+    INPUTS,
+    POSE,
+)
 from ambulo.motion.skeletons import load_skeleton
 from ambulo.policies.files.model_file import ModelFile, TrainingState, save_model
 from ambulo.policies.kinds.body_tracker import TrackerMetadata, describe_tracker

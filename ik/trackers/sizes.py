@@ -1,0 +1,14 @@
+"""Sizes of the input and output of body trackers; importing them loads nothing."""
+
+TRACKERS = 6
+"""Trackers that can be given."""
+WIDTH = 17
+"""Columns of a tracker in the input."""
+INPUTS = WIDTH * TRACKERS + 4
+"""Numbers of the input: 106."""
+JOINTS = 23
+"""Joints of human23."""
+POSE = 3 + 6 * JOINTS
+"""Numbers of the pose in the output: 141."""
+OUTPUTS = POSE + 10
+"""Numbers of the output: 151."""

@@ -1,0 +1,151 @@
+"""Training sequences of body trackers: extraction, faults, the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fixtures.trackers import sequences
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ambulo.commands.ik_tools import main as tools
+from ambulo.configs.errors import IKError
+from ambulo.evaluate.generated_walks import generated_walks
+from ambulo.ik.data.sequences import (
+    faulty_frames,
+    load_sequences,
+    save_sequences,
+    sized_motion,
+)
+from ambulo.ik.trackers.shape import BodyShape, sized_skeleton
+from ambulo.motion.formats.files import write_motion
+from ambulo.motion.kinematics import joint_positions
+from ambulo.motion.motion import Motion
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Walks of three people, one of them small, one file that is no motion."""
+    place = tmp_path / "motions"
+    walks = generated_walks(30.0, 3.0)
+    for number, size in enumerate((1.0, 0.8, 1.1)):
+        walk = walks[number]
+        shape = BodyShape(size, size, size)
+        small = Motion(
+            sized_skeleton(shape), 30.0, size * walk.root_positions, walk.rotations
+        )
+        (place / f"p{number}").mkdir(parents=True)
+        write_motion(place / f"p{number}" / "walk.bvh", small)
+    (place / "p0" / "broken.bvh").write_text("HIERARCHY\nROOT x")
+    return place
+
+
+def test_a_clip_keeps_the_size_of_its_performer(folder: Path) -> None:
+    motion, shape = sized_motion(folder / "p1" / "walk.bvh")
+    assert shape.scale == pytest.approx(0.8, abs=0.02)
+    assert motion.fps == 60.0
+    heights = joint_positions(motion)[..., 2]
+    assert -0.02 < heights.min() < 0.06
+    assert heights.max() == pytest.approx(0.8 * 1.55, abs=0.06)
+
+
+def test_the_command_writes_sequences_of_people(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "sequences.npz"
+    code = tools(["sequences", "--motions", str(folder), "--out", str(out)])
+    assert code == 0
+    text = capsys.readouterr()
+    assert "3 sequences of 3 people" in text.out
+    assert "broken.bvh" in text.err
+    data = load_sequences(out)
+    assert data.subjects == ("p0", "p1", "p2")
+    part = data.of_subjects(["p1"])
+    assert len(part) == 1
+    np.testing.assert_allclose(part.motion(0).root_positions, part.root, atol=1e-6)
+    code = tools(
+        [
+            "sequences",
+            "--motions",
+            str(folder),
+            "--out",
+            str(out),
+            "--without",
+            "p0",
+            "p1",
+        ]
+    )
+    assert code == 0
+    assert load_sequences(out).subjects == ("p2",)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--fps", "5"], "--fps 5: must be from 20 to 240"),
+        (["--out", "sequences.txt"], "are a .npz file"),
+        (["--without", "nobody"], "--without nobody"),
+    ],
+)
+def test_wrong_flags_are_one_line(
+    flags: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert tools(["sequences", "--motions", str(folder), *flags]) == 2
+    error = capsys.readouterr().err.strip()
+    assert message in error
+    assert "\n" not in error
+
+
+def test_frames_that_nobody_took_are_found() -> None:
+    walk = generated_walks(60.0, 3.0)[0]
+    assert not faulty_frames(walk).any()
+    roots = walk.root_positions.copy()
+    roots[100:] += np.array([1.0, 0.0, 0.0])
+    jumped = faulty_frames(walk.replace(root_positions=roots))
+    assert jumped[95:105].all()
+    assert not jumped[:90].any()
+    sunk = walk.root_positions - np.array([0.0, 0.0, 0.3])
+    assert faulty_frames(walk.replace(root_positions=sunk)).all()
+
+
+def test_a_file_reads_back(tmp_path: Path) -> None:
+    data, path = sequences(), tmp_path / "s.npz"
+    save_sequences(path, data)
+    found = load_sequences(path)
+    assert found.header == data.header
+    for name in ("root", "rotations", "contacts"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(data, name))
+    assert found.starts[-1] == len(found.root)
+
+
+@settings(max_examples=60)
+@given(at=st.integers(0, 10**9), bit=st.integers(0, 7), cut=st.booleans())
+def test_a_damaged_file_is_one_error(
+    at: int, bit: int, cut: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("damaged") / "s.npz"
+    save_sequences(path, sequences(people=2, seconds=1.5))
+    data = bytearray(path.read_bytes())
+    at %= len(data)
+    if cut:
+        data = data[:at]
+    else:
+        data[at] ^= 1 << bit
+    path.write_bytes(data)
+    message = ""
+    try:
+        found = load_sequences(path)
+    except IKError as error:
+        message = str(error)
+    if message:
+        assert str(path) in message
+        assert "\n" not in message
+    else:
+        assert np.isfinite(found.root).all()
+
+
+def test_a_missing_file_is_named() -> None:
+    with pytest.raises(IKError, match="no such file of sequences"):
+        load_sequences("nowhere.npz")

@@ -97,6 +97,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "ambulo.commands.ik_tools:main",
         "make training data of poses and of sequences",
     ),
+    "track": (
+        "ambulo.commands.track:main",
+        "a whole body from a recording of headset and controllers",
+    ),
     "rig-server": (
         "ambulo.commands.rig_server:main",
         "learn characters from streams of poses",

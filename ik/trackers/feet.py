@@ -43,6 +43,8 @@ AHEAD = 0.03
 """A foot that comes down stops where it would be this much later, [s]."""
 LIFT, HIGHEST = 0.35, 0.06
 """A stepping foot is lifted by this part of its way, at most so high, [m]."""
+CLEAR, CLEARANCE = 0.08, 0.045
+"""A foot in the air is at least so high for each m/s of its speed, [s], at most so high, [m]."""
 
 
 @njit(cache=True)
@@ -142,18 +144,37 @@ def _move_foot(
         rate = STEP_RATE
     for i in range(3):
         _spring(foot, SHIFT + i, SPEED + i, goal[i], rate, dt)
+    for i in range(3):
+        ankle[i] += foot[SHIFT + i]
     lift = 0.0
-    if foot[STEPPING] > 0.0:
+    if foot[MODE] == FREE:
+        lift = _clearance(foot, pivot, ground, sole, dt, ankle, turn)
+    elif foot[STEPPING] > 0.0:
         left = math.hypot(foot[SHIFT], foot[SHIFT + 1])
         part = min(left / max(foot[WAY], 1e-6), 1.0)
         lift = 4.0 * part * (1.0 - part) * min(LIFT * foot[WAY], HIGHEST)
     _spring(foot, LIFTED, LIFTED + 1, lift, LIFT_RATE, dt)
-    for i in range(3):
-        ankle[i] += foot[SHIFT + i]
     ankle[2] += max(foot[LIFTED], 0.0)
+    ankle[2] += max(ground - _lowest(sole, ankle, turn), 0.0)
+
+
+@njit(cache=True)
+def _lowest(sole: Array, ankle: Array, turn: Array) -> float:
+    """Height of the lower one of heel and ball, [m]."""
     _, _, heel = point_at(ankle, turn, sole[0, 0], sole[0, 1], sole[0, 2])
     _, _, ball = point_at(ankle, turn, sole[1, 0], sole[1, 1], sole[1, 2])
-    ankle[2] += max(ground - min(heel, ball), 0.0)
+    return min(heel, ball)
+
+
+@njit(cache=True)
+def _clearance(
+    foot: Array, pivot: int, ground: float, sole: Array, dt: float, ankle: Array, turn: Array
+) -> float:
+    """How far a foot in the air must be lifted so that it does not brush the ground, [m]."""
+    x, y, _ = point_at(ankle, turn, sole[pivot, 0], sole[pivot, 1], sole[pivot, 2])
+    speed = math.hypot(x - foot[PIVOT], y - foot[PIVOT + 1]) / dt
+    wanted = min(CLEAR * speed, CLEARANCE)
+    return max(wanted - max(_lowest(sole, ankle, turn) - ground, 0.0), 0.0)
 
 
 @njit(cache=True)

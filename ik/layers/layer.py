@@ -60,6 +60,9 @@ class TimedAnswer:
     value: Pose | Targets | EffectorGoals
     time: float
     """Time of the answer, [s], on the clock of the ticks."""
+    note: str = ""
+    """What could not be used on the way to the answer, for log and trace; the answer itself
+    can be."""
 
 
 Answer = Pose | Targets | EffectorGoals | TimedAnswer | None
@@ -155,20 +158,22 @@ class LayerState:
     ) -> Pose | Targets | EffectorGoals | None:
         """Return the provider's checked answer, or None; changes of the reason are logged."""
         value, reason = ask(self.layer.provider, tick, self.layer.max_age)
-        if not reason and not isinstance(value, wanted):
-            reason = f"a {type(value).__name__} does not fit {self.layer.kind.label}"
-        if not reason and value is not None and len(value) != count:
-            reason = f"{len(value)} characters instead of {count}"
-        if (
-            not reason
-            and isinstance(value, Pose)
-            and value.rotations.shape[1] != joints
-        ):
-            reason = f"a pose of {value.rotations.shape[1]} joints"
+        if value is not None:
+            problem = ""
+            if not isinstance(value, wanted):
+                problem = (
+                    f"a {type(value).__name__} does not fit {self.layer.kind.label}"
+                )
+            elif len(value) != count:
+                problem = f"{len(value)} characters instead of {count}"
+            elif isinstance(value, Pose) and value.rotations.shape[1] != joints:
+                problem = f"a pose of {value.rotations.shape[1]} joints"
+            if problem:
+                value, reason = None, problem
         if reason != self.reason:
             logger.warning("layer %s: %s", self.layer.name, reason or "works again")
             self.reason = reason
-        return None if reason else value
+        return value
 
     def _risen(self, now: float) -> float:
         past = now - self._begin
@@ -183,7 +188,8 @@ class LayerState:
 def ask(
     provider: Provider, tick: Tick, max_age: float
 ) -> tuple[Pose | Targets | EffectorGoals | None, str]:
-    """Return a provider's answer, or None and the reason why it cannot be used."""
+    """Return a provider's answer and its note, or None and why it cannot be used."""
+    note = ""
     try:
         answer: Any = provider(tick)
     except Exception as error:  # a faulty provider must not stop the character
@@ -193,9 +199,9 @@ def ask(
         if not age <= max_age:  # also refuses NaN
             # The age is left out: the reason is logged when it changes.
             return None, f"stale: more than {max_age:g} s old, or of no time"
-        answer = answer.value
+        answer, note = answer.value, answer.note
     reason = _problem(answer)
-    return (None, reason) if reason else (answer, "")
+    return (None, reason) if reason else (answer, note)
 
 
 def _problem(answer: Pose | Targets | EffectorGoals | None) -> str:

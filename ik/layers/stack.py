@@ -73,7 +73,7 @@ class LayerHandle:
 
     @property
     def reason(self) -> str:
-        """Why the layer is left out at present, else empty."""
+        """Why the layer is left out at present, or its answer's note; else empty."""
         return self._state.reason
 
     def level(self, now: float) -> float:
@@ -212,29 +212,33 @@ class LayerStack:
             self._transition.apply(before, earlier.time),
         )
 
-    def _asked_base(self, tick: Tick) -> tuple[Pose, str]:
-        """Return the base pose; if it is invalid, the last valid one and the reason."""
+    def _asked_base(self, tick: Tick) -> tuple[Pose, str, bool]:
+        """Return the base pose, its note, and True.
+
+        If it is invalid: the last valid one, the reason, and False.
+        """
         value, reason = ask(self._base, tick, np.inf)
-        if not reason and not isinstance(value, Pose):
-            reason = f"expected a pose, got {type(value).__name__}"
-        if not reason and isinstance(value, Pose):
+        if isinstance(value, Pose):
             if value.rotations.shape[1] != len(self.rig):
                 reason = f"a pose of {value.rotations.shape[1]} joints"
             elif self._good is not None and len(value) != len(self._good):
                 reason = f"{len(value)} poses instead of {len(self._good)}"
             else:
-                return value, ""
-        return (start_pose(self.rig) if self._good is None else self._good), reason
+                return value, reason, True
+        elif value is not None:
+            reason = f"expected a pose, got {type(value).__name__}"
+        good = start_pose(self.rig) if self._good is None else self._good
+        return good, reason, False
 
     def _base_pose(self, tick: Tick, traces: list[LayerTrace]) -> Pose:
         """Return the base pose with the remaining transition of the last change."""
-        pose, reason = self._asked_base(tick)
+        pose, reason, valid = self._asked_base(tick)
         if reason != self._base_reason:
             logger.warning("base: %s", reason or "works again")
             self._base_reason = reason
-        if not reason:
+        if valid:
             self._good = pose
-            traces.append(change("base", "base", 1.0, pose, pose))
+            traces.append(change("base", "base", 1.0, pose, pose, reason))
         else:
             traces.append(left_out("base", "base", reason))
         if self._transition is not None:
@@ -263,7 +267,8 @@ class LayerStack:
                 above = add(self.rig, pose, value, weights)
             else:
                 above = override(pose, value, weights)
-            traces.append(change(layer.name, layer.kind.label, level, pose, above))
+            label, note = layer.kind.label, state.reason
+            traces.append(change(layer.name, label, level, pose, above, note))
             pose = above
         return pose
 
@@ -307,7 +312,9 @@ class LayerStack:
         highest = max((level for _, level in led), default=0.0)
         if highest == 0.0:
             self._continuity.forget()
-            traces += [change(s.layer.name, "ik", 0.0, pose, pose) for s, _ in led]
+            traces += [
+                change(s.layer.name, "ik", 0.0, pose, pose, s.reason) for s, _ in led
+            ]
             return pose, None
         try:
             start = self._continuity.start(pose, tick.dt, highest)
@@ -330,7 +337,9 @@ class LayerStack:
         if (mask < 1.0).any():
             above = override(pose, above, mask)
         # One solve serves all IK layers: each trace reports their common change.
-        traces += [change(s.layer.name, "ik", level, pose, above) for s, level in led]
+        traces += [
+            change(s.layer.name, "ik", level, pose, above, s.reason) for s, level in led
+        ]
         return above, solution
 
 

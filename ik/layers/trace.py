@@ -30,7 +30,8 @@ class LayerTrace:
     root_moved: float
     """Largest displacement of the root, [m]."""
     reason: str = ""
-    """Why it was left out, else empty."""
+    """Why it was left out, or what its provider could not use (see `TimedAnswer.note`); else
+    empty."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,11 @@ class TickTrace:
 
 
 def change(
-    layer: str, kind: str, weight: float, before: Pose, after: Pose
+    layer: str, kind: str, weight: float, before: Pose, after: Pose, note: str = ""
 ) -> LayerTrace:
     """Return the trace of a layer that changed `before` to `after`."""
     if before is after:
-        return LayerTrace(layer, kind, weight, 0, 0.0, 0.0)
+        return LayerTrace(layer, kind, weight, 0, 0.0, 0.0, note)
     angles = quat_angle(before.rotations, after.rotations)
     return LayerTrace(
         layer,
@@ -75,6 +76,7 @@ def change(
         int((angles > CHANGED).any(axis=0).sum()),
         float(np.rad2deg(angles.max(initial=0.0))),
         float(np.linalg.norm(after.root - before.root, axis=-1).max(initial=0.0)),
+        note,
     )
 
 

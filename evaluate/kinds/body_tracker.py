@@ -35,7 +35,9 @@ KIND = EvalKind(
     group="body trackers",
     run="ambulo.evaluate.trackers.command:run",
     episodes=0,
-    flags=frozenset({"clips", "points", "rate", "noise_mm", "uncalibrated", "dropout"}),
+    flags=frozenset(
+        {"data", "clips", "points", "rate", "noise_mm", "uncalibrated", "dropout"}
+    ),
     baselines="ambulo.evaluate.trackers.baselines:BASELINES",
     add_flags=_add_flags,
 )

@@ -25,6 +25,7 @@ BASELINES = {
     "v1": "the first version: a network of single moments and their last second (head and "
     "hands alone), refined",
     "no_network": "refinement from a standing pose, up to 15 steps",
+    "nearest": "the pose of training people whose trackers were most alike; needs --data",
     "standing": "a body at rest under the head",
 }
 """Descriptions of the baselines."""

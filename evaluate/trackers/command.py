@@ -29,9 +29,10 @@ from ambulo.evaluate.trackers.baselines import (
     baseline,
     tracked_by,
 )
+from ambulo.evaluate.trackers.nearest import NearestTrack, Neighbours
 from ambulo.evaluate.trackers.recordings import TrackerTrack, track_of
 from ambulo.evaluate.trackers.scores import MotionScores, errors_of, motion_scores
-from ambulo.ik.data.sequences import sized_motion
+from ambulo.ik.data.sequences import load_sequences, sized_motion
 from ambulo.ik.trackers.layout import LEFT_HAND, RIGHT_HAND
 from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.shape import BodyShape
@@ -39,6 +40,7 @@ from ambulo.ik.trackers.tracker import BodyTracker, TrackerSample
 from ambulo.motion.datasets.clips import scan_clips
 from ambulo.motion.motion import Motion
 from ambulo.policies.agents.body_tracker import load_tracker_network
+from ambulo.policies.kinds.body_tracker import TrackerMetadata
 
 RATE = 60.0
 """Samples per second by default."""
@@ -96,6 +98,16 @@ class EvaluatedClip:
     """These proportions."""
 
 
+@dataclass(frozen=True)
+class _Setup:
+    """What all clips share."""
+
+    network: TrackerNetwork
+    neighbours: Neighbours | None
+    dropout: bool
+    uncalibrated: bool
+
+
 def run(request: EvalRequest) -> EvalOutcome:
     """Track every clip with the model and the baselines."""
     args = request.args
@@ -106,15 +118,20 @@ def run(request: EvalRequest) -> EvalOutcome:
     if not 0.0 <= noise <= 0.1:
         raise ConfigError("--noise-mm: must be from 0 to 100 mm")
     points = args.points or 3
-    network, _ = load_tracker_network(request.model_file)
+    network, header = load_tracker_network(request.model_file)
     clips, refused = read_clips(args.clips or (), rate, request.args.episodes)
-    names = (POLICY, *request.baselines)
+    neighbours = _neighbours(request, header)
+    setup = _Setup(network, neighbours, bool(args.dropout), bool(args.uncalibrated))
+    names = (
+        POLICY,
+        *(n for n in request.baselines if n != "nearest" or neighbours is not None),
+    )
     rows: dict[str, list[MotionScores]] = {name: [] for name in names}
     with episode_bars(names, len(clips)) as advance:
         for clip in clips:
             track = track_of(clip.motion, points, noise=noise, seed=request.seed)
             for name in names:
-                scores = _scores(name, network, clip, track, request)
+                scores = _scores(name, setup, clip, track)
                 rows[name].append(scores)
                 advance(name, 1)
     about = (
@@ -210,23 +227,44 @@ def read_clips(
     return clips, refused
 
 
+def _neighbours(request: EvalRequest, header: TrackerMetadata) -> Neighbours | None:
+    """Return the training people's poses, where `--data` gives them.
+
+    Raises:
+        ConfigError: The baseline was asked for without them.
+    """
+    files = request.args.data or ()
+    if "nearest" not in request.baselines:
+        return None
+    if not files:
+        if "nearest" in (request.args.baselines or ""):
+            raise ConfigError(
+                "--baselines nearest: needs --data, the file of `ambulo ik sequences` that "
+                "the model was trained on"
+            )
+        return None
+    if len(files) > 1:
+        raise ConfigError("--data: one file of sequences")
+    data = load_sequences(resolve_path(files[0]))
+    return Neighbours(data, list(header.extra.get("people", {}).get("train", [])))
+
+
 def _scores(
-    name: str, network: TrackerNetwork, clip: EvaluatedClip, track: TrackerTrack,
-    request: EvalRequest,
-) -> MotionScores:  # fmt: skip
+    name: str, setup: _Setup, clip: EvaluatedClip, track: TrackerTrack
+) -> MotionScores:
     """Track one clip with one agent."""
     samples = [track.sample(frame) for frame in range(len(track))]
     skip = round(SETTLE * track.fps)
-    motion, times = _tracked(name, network, clip, samples, request)
+    motion, times = _tracked(name, setup, clip, samples)
     scores = motion_scores(motion, clip.motion, skip)
     scores["step_us"] = 1e6 * float(np.median(times))
-    if request.args.dropout:
+    if setup.dropout:
         lost = lost_hands(len(track), track.fps)
         part = TrackerTrack(
             track.positions, track.rotations, track.present & ~lost, track.fps
         )
         samples = [part.sample(frame) for frame in range(len(part))]
-        other, _ = _tracked(name, network, clip, samples, request)
+        other, _ = _tracked(name, setup, clip, samples)
         rows = lost.any(axis=1)
         if rows.any():
             far = errors_of(other, clip.motion) - errors_of(motion, clip.motion)
@@ -245,16 +283,17 @@ def lost_hands(frames: int, fps: float) -> Bools:
 
 
 def _tracked(
-    name: str, network: TrackerNetwork, clip: EvaluatedClip, samples: list[TrackerSample],
-    request: EvalRequest,
-) -> tuple[Motion, Floats]:  # fmt: skip
+    name: str, setup: _Setup, clip: EvaluatedClip, samples: list[TrackerSample]
+) -> tuple[Motion, Floats]:
     """Return the poses of an agent, and the time of each step, [s]."""
     track: Track
     shape = clip.shape
     if name == POLICY:
-        given = None if request.args.uncalibrated else shape
-        body = BodyTracker(network, given)
+        given = None if setup.uncalibrated else shape
+        body = BodyTracker(setup.network, given)
         track = tracked_by(body)
+    elif name == "nearest" and setup.neighbours is not None:
+        track = NearestTrack(setup.neighbours, shape)
     else:
         track = baseline(name, shape)
     times: list[float] = []
@@ -266,7 +305,7 @@ def _tracked(
         return pose
 
     motion = as_motion(timed, samples, clip.motion.fps, shape)
-    if name == POLICY and request.args.uncalibrated:
+    if name == POLICY and setup.uncalibrated:
         motion = motion.replace(skeleton=body.skeleton)
     return motion, np.array(times)
 

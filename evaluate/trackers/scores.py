@@ -71,11 +71,11 @@ def pops(found: Floats, true: Floats, fps: float) -> int:
         allowed[shift:] = np.maximum(allowed[shift:], allowed[:-shift])
         allowed[:-shift] = np.maximum(allowed[:-shift], allowed[shift:])
     frames = np.flatnonzero(((change > POP) & (allowed < 0.5 * change)).any(axis=1))
-    count, last = 0, -np.inf
+    count, last = 0, -1_000_000
     for frame in frames:
         if frame - last > REST * fps:
             count += 1
-            last = frame
+            last = int(frame)
     return count
 
 

@@ -41,9 +41,11 @@ from ambulo.ik.trackers.layout import (
     LEFT_HAND,
     RIGHT_HAND,
     TRACKED,
-    TRACKERS,
 )
 from ambulo.ik.trackers.shape import BodyShape, sized_skeleton
+from ambulo.ik.trackers.sizes import (
+    TRACKERS,
+)
 from ambulo.motion.kinematics import rest_positions
 from ambulo.motion.rotations import (
     quat_conjugate,

@@ -9,10 +9,15 @@ import numpy as np
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import IKError
 from ambulo.ik.rig import TARGETS
-from ambulo.ik.trackers.layout import TRACKED, TRACKERS
+from ambulo.ik.trackers.layout import (
+    TRACKED,
+)
 from ambulo.ik.trackers.recording import Recording
 from ambulo.ik.trackers.recording_lines import FORMAT, VERSION, RecordingHeader
 from ambulo.ik.trackers.shape import BodyShape, shape_of, sized_skeleton
+from ambulo.ik.trackers.sizes import (
+    TRACKERS,
+)
 from ambulo.motion.kinematics import motion_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import resample

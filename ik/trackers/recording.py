@@ -22,7 +22,6 @@ from ambulo.configs.atomic import replace_file
 from ambulo.configs.errors import IKError, MotionFileError
 from ambulo.configs.reading import read_regular
 from ambulo.ik.trackers.conventions import Mounts, poses_to_project
-from ambulo.ik.trackers.layout import TRACKERS
 from ambulo.ik.trackers.recording_lines import (
     FORMAT,
     POSE,
@@ -32,6 +31,9 @@ from ambulo.ik.trackers.recording_lines import (
     header_line,
     parse_header,
     row_line,
+)
+from ambulo.ik.trackers.sizes import (
+    TRACKERS,
 )
 from ambulo.ik.trackers.tracker import TrackerSample
 

@@ -29,8 +29,10 @@ from ambulo.ik.trackers.conventions import (
     poses_from_project,
     poses_to_project,
 )
-from ambulo.ik.trackers.layout import TRACKERS
 from ambulo.ik.trackers.shape import LARGEST, SMALLEST, STATURE, BodyShape
+from ambulo.ik.trackers.sizes import (
+    TRACKERS,
+)
 
 FORMAT = "ambulo-trackers"
 VERSION = 1

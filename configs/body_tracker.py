@@ -21,6 +21,9 @@ class TrackerNetConfig(Config):
     """Units of the GRU, which are its state."""
     decoder: Width = 256
     """Units of the layer after the GRU."""
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.15
+    """Fraction of the numbers before the GRU and before the output that each update leaves
+    out."""
     lead: Annotated[float, Field(ge=0.0, le=0.3)] = 0.06
     """How far ahead of its newest input the pose is that the network predicts, [s]: as long
     as the smoothing of the pose takes afterwards."""
@@ -72,7 +75,7 @@ class TrackerDataConfig(Config):
     """0 draws all seconds alike, 1 all people."""
     mirror: Probability = 0.5
     """Sequences that are mirrored, left to right."""
-    proportions: NonNegative = 0.05
+    proportions: NonNegative = 0.08
     """Standard deviation of the lengths of trunk, arms and legs, each against the others."""
     speed: Annotated[float, Field(ge=0, lt=1)] = 0.15
     """Movements are faster or slower by up to this factor."""
@@ -98,7 +101,7 @@ class TrackerDataConfig(Config):
 class TrackerTrainingConfig(Config):
     """The optimiser and schedule."""
 
-    epochs: Count = 40
+    epochs: Count = 18
     """Epochs of `epoch_steps` updates."""
     epoch_steps: Count = 250
     """Updates of an epoch."""
@@ -110,7 +113,7 @@ class TrackerTrainingConfig(Config):
     """Adam's step size at its highest."""
     warmup_steps: Annotated[int, Field(ge=0)] = 100
     """Steps in which it rises; it then falls as a cosine to 1 %."""
-    weight_decay: NonNegative = 0.02
+    weight_decay: NonNegative = 0.1
     """Part of each weight that a step of size 1 would take away (AdamW)."""
     gradient_clip: Positive = 1.0
     """Largest norm of the gradient."""

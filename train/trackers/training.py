@@ -85,6 +85,7 @@ class TrackerTask(SupervisedTask[TrackerPiece]):
         streams = self._streams(epoch)
         self._state = torch.zeros_like(self._state)
         while self._step < (epoch + 1) * self.config.training.epoch_steps:
+            torch.manual_seed(1_000_003 * self.config.training.seed + self._step)
             self._step += 1
             yield streams.draw()
 

@@ -7,12 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures.trackers import sequences
 
+from ambulo.configs.errors import ConfigError
 from ambulo.evaluate.command import main
 from ambulo.evaluate.generated_walks import generated_walks
 from ambulo.evaluate.trackers.command import lost_hands
+from ambulo.evaluate.trackers.nearest import NearestTrack, Neighbours
 from ambulo.evaluate.trackers.recordings import POINTS, track_of
 from ambulo.evaluate.trackers.scores import (
+    errors_of,
     foot_points,
     ground_speed,
     jerk,
@@ -20,9 +24,11 @@ from ambulo.evaluate.trackers.scores import (
     pops,
 )
 from ambulo.ik.trackers.layout import LEFT_HAND, RIGHT_HAND, TRACKED
+from ambulo.ik.trackers.shape import BodyShape
 from ambulo.motion.formats.files import write_motion
 from ambulo.motion.kinematics import motion_kinematics
 from ambulo.motion.motion import Motion
+from ambulo.motion.operations import resample
 
 SHIFT, DOWN = np.array([0.03, 0.04, 0.0]), np.array([0.0, 0.0, 0.06])
 
@@ -113,6 +119,7 @@ def test_the_command_scores_clips_of_a_folder(tmp_path: Path, walk: Motion) -> N
         (["--rate", "5"], "--rate 5: must be from 20 to 500 Hz"),
         (["--noise-mm", "-1"], "--noise-mm: must be from 0 to 100 mm"),
         (["--clips", "nowhere"], "nowhere"),
+        (["--baselines", "nearest"], "--baselines nearest: needs --data"),
     ],
 )
 def test_wrong_flags_are_one_line(
@@ -122,3 +129,23 @@ def test_wrong_flags_are_one_line(
     error = capsys.readouterr().err.strip()
     assert message in error
     assert "\n" not in error
+
+
+def test_a_neighbour_of_the_data_is_found_again() -> None:
+    data = sequences()
+    neighbours = Neighbours(data, ["p0", "p1"])
+    motion, shape = data.motion(0), BodyShape(*data.header.clips[0].shape)
+    track = track_of(motion)
+    player = NearestTrack(neighbours, shape)
+    roots, turns = [], []
+    for frame in range(0, 120, 2):
+        root, local = player(track.sample(frame), 1.0 / 30.0)
+        roots.append(root)
+        turns.append(local)
+    found = motion.replace(
+        fps=30.0, root_positions=np.array(roots), rotations=np.array(turns)
+    )
+    true = resample(motion[:120], 30.0)[: len(found)]
+    assert errors_of(found, true)[1:].mean() < 3.0
+    with pytest.raises(ConfigError, match="nobody that the model was trained on"):
+        Neighbours(data, ["nobody"])

@@ -1,0 +1,127 @@
+"""Time of a body tracker's frame, beside the solver of single moments, and what noise costs.
+
+    OMP_NUM_THREADS=1 python benchmarks/body_tracker.py [--json FILE]
+
+A generated walk, seen by head and hands at 60 to 120 samples a second. Times are of whole calls
+from Python, of each frame the least of several rounds: the mean over all frames, of frames in
+which the network runs (30 a second) and of the others. Accuracy on people:
+`ambulo eval ik_trackers --clips FOLDER`.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+
+import numpy as np
+from _harness import Options, machine, write
+
+import ambulo.shipped
+from ambulo.evaluate.generated_walks import generated_walks
+from ambulo.evaluate.trackers.baselines import baseline
+from ambulo.evaluate.trackers.recordings import track_of
+from ambulo.evaluate.trackers.scores import jerk
+from ambulo.ik.trackers.network import TrackerNetwork
+from ambulo.ik.trackers.shape import BodyShape
+from ambulo.ik.trackers.tracker import BodyTracker, TrackerSample
+from ambulo.motion.kinematics import motion_kinematics
+from ambulo.policies.agents.body_tracker import load_tracker_network
+
+RATES = (60.0, 72.0, 90.0, 120.0)
+"""Samples per second, [Hz]."""
+LIMIT = 150.0
+"""Longest mean time of a frame that is wanted, [us]."""
+NOISE = 0.001
+"""Noise of the trackers, [m]."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, print and store."""
+    parser = Options(__doc__, seconds=1.0, rounds=1)
+    parser.add_argument("--seconds", type=float, default=10.0, help="of the walk")
+    parser.add_argument("--rounds", type=int, default=7, help="of the timings")
+    args = parser.read(argv)
+    network, _ = load_tracker_network(ambulo.shipped.shipped_models()["ik_trackers"])
+    print(f"network: {network.parameters} weights")
+    times = {}
+    for rate in RATES:
+        samples = _samples(rate, args.seconds)
+        times[f"{rate:g} Hz"] = row = _times(
+            BodyTracker(network, BodyShape()), samples, rate, args.rounds
+        )
+        print(
+            f"{rate:g} Hz: {row['mean']:.0f} us a frame ({row['mean'] / LIMIT:.2f} of the "
+            f"limit); with the network {row['network']:.0f}, without {row['other']:.0f}"
+        )
+    earlier = _baseline_time("v1", args.seconds)
+    print(f"v1, a solver of single moments: {earlier:.0f} us a frame")
+    clean, noisy, true = _jerks(network, args.seconds)
+    print(
+        f"jerk [100 m/s^3]: {clean:.2f}, with 1 mm of noise {noisy:.2f}, true {true:.2f}"
+    )
+    write(
+        {
+            "weights": network.parameters,
+            "microseconds": times,
+            "v1_microseconds": earlier,
+            "jerk": {"clean": clean, "noisy": noisy, "true": true},
+        },
+        args,
+        machine=machine(),
+    )
+    return 0
+
+
+def _samples(rate: float, seconds: float, noise: float = 0.0) -> list[TrackerSample]:
+    track = track_of(generated_walks(rate, seconds)[5], noise=noise)
+    return [track.sample(frame) for frame in range(len(track))]
+
+
+def _times(
+    body: BodyTracker, samples: list[TrackerSample], rate: float, rounds: int
+) -> dict[str, float]:
+    """Times of a frame, [us]: the least of several rounds, frame by frame."""
+    best = np.full(len(samples), np.inf)
+    for _ in range(rounds + 1):
+        body.reset()
+        for frame, sample in enumerate(samples):
+            began = time.perf_counter()
+            body.step(sample, 1.0 / rate)
+            best[frame] = min(best[frame], time.perf_counter() - began)
+    best *= 1e6
+    split = 0.5 * (best.min() + best.max())
+    return {
+        "mean": float(best.mean()),
+        "network": float(best[best >= split].mean()),
+        "other": float(best[best < split].mean()),
+    }
+
+
+def _baseline_time(name: str, seconds: float) -> float:
+    """Mean time of a frame of a baseline at 60 Hz, [us]."""
+    samples = _samples(60.0, min(seconds, 3.0))
+    track = baseline(name, BodyShape())
+    track(samples[0], 1.0 / 60.0)
+    began = time.perf_counter()
+    for sample in samples:
+        track(sample, 1.0 / 60.0)
+    return 1e6 * (time.perf_counter() - began) / len(samples)
+
+
+def _jerks(network: TrackerNetwork, seconds: float) -> tuple[float, float, float]:
+    """Jerk of the body without and with noise, and of the walk, [100 m/s^3]."""
+    found = []
+    for noise in (0.0, NOISE):
+        body = BodyTracker(network, BodyShape())
+        places = [
+            body.step(sample, 1.0 / 60.0).positions.copy()
+            for sample in _samples(60.0, seconds, noise)
+        ]
+        found.append(jerk(np.array(places[30:]), 60.0))
+    walk = generated_walks(60.0, seconds)[5]
+    return found[0], found[1], jerk(motion_kinematics(walk)[0][30:], 60.0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

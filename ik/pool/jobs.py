@@ -3,7 +3,9 @@
 `CACHE_NEURAL_IK {weights}` -> `{success, param_count}`; every worker has confirmed.
 `NEURAL_IK_SOLVE {effector_positions, ...}` -> `{success, bone_rotations (23, 4) wxyz, ...}`;
 with `characters`, a list of such inputs, all of a frame are one job and `characters` of
-the answer has an entry for each. Keys, shapes and units: docs/ik_runtime.md.
+the answer has an entry for each.
+`TRACK_BODY {dt, characters: [{name, trackers}, ...]}` -> the same of tracked players.
+Keys, shapes and units: docs/ik_runtime.md.
 """
 
 from __future__ import annotations
@@ -12,23 +14,26 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import AmbuloError, IKError, nearest
-from ambulo.ik.pool.pool_jobs import JobResult
+from ambulo.ik.pool.job_values import (
+    answer_of,
+    number_of,
+    rotation_of,
+    vector_of,
+)
+from ambulo.ik.pool.track_jobs import TRACK_BODY, track_bodies
 from ambulo.ik.pool.workers import NeuralIKPool
-from ambulo.ik.pose import Pose
 from ambulo.ik.rig import EFFECTORS, TARGETS, Rig
-from ambulo.ik.solver.features import pose_in_frame
-from ambulo.ik.solver.frames import root_frame
 from ambulo.ik.solver.published import GROUNDED, TASKS, Context
 from ambulo.ik.solver.targets import Targets, row_of
-from ambulo.motion.euler import quat_from_euler
-from ambulo.motion.rotations import quat_from_matrix, quat_multiply, quat_to_rotvec
+from ambulo.motion.rotations import quat_from_matrix, quat_multiply
 
 CACHE_NEURAL_IK = "CACHE_NEURAL_IK"
 NEURAL_IK_SOLVE = "NEURAL_IK_SOLVE"
+KINDS = (CACHE_NEURAL_IK, NEURAL_IK_SOLVE, TRACK_BODY)
+"""All published jobs."""
 
 HIPS = TARGETS.index("Hips")
 LAYERS = {8: "published", 6: "published_compact"}
@@ -59,9 +64,9 @@ def run_job(pool: NeuralIKPool, kind: str, data: Mapping[str, Any]) -> dict[str,
             return _cache(pool, data)
         if kind == NEURAL_IK_SOLVE:
             return _solve(pool, data)
-        raise IKError(
-            f"no job {kind!r}{nearest(kind, (CACHE_NEURAL_IK, NEURAL_IK_SOLVE))}"
-        )
+        if kind == TRACK_BODY:
+            return track_bodies(pool, data)
+        raise IKError(f"no job {kind!r}{nearest(kind, KINDS)}")
     except AmbuloError as error:
         return {"success": False, "error": str(error)}
     except (TypeError, ValueError, AttributeError, OverflowError):
@@ -102,7 +107,7 @@ def _solve(pool: NeuralIKPool, data: Mapping[str, Any]) -> dict[str, Any]:
     context = _context([context for _, context in rows])
     published = whole and pool.has_published
     result = pool.solve(targets, context=context if published else None)
-    answers = [_answer(pool.rig, targets, result, b) for b in range(len(rows))]
+    answers = [answer_of(pool.rig, targets, result, b) for b in range(len(rows))]
     if not many:
         return answers[0]
     return {
@@ -138,7 +143,7 @@ def _plain(data: Mapping[str, Any], what: str) -> Mapping[str, Any]:
             raise IKError(
                 f"{what}: contact_flags is contact_left and contact_right: give one"
             )
-        flags = _vector(result.pop("contact_flags"), 2, f"{what}: contact_flags")
+        flags = vector_of(result.pop("contact_flags"), 2, f"{what}: contact_flags")
         result["contact_left"], result["contact_right"] = flags.tolist()
     return result
 
@@ -159,19 +164,21 @@ def job_row(rig: Rig, data: Mapping[str, Any], at: int) -> tuple[Targets, Floats
         if given is not None and not isinstance(given, Mapping):
             raise IKError(f"{what}: {key} must map names of effectors to numbers")
     for name, place in data["effector_positions"].items():
-        positions[0, row_of(name)] = _vector(place, 3, f"{what}: position of {name}")
+        positions[0, row_of(name)] = vector_of(place, 3, f"{what}: position of {name}")
         moved[0, row_of(name)] = 1.0
     for name, turn in (data.get("effector_rotations") or {}).items():
-        rotations[0, row_of(name)] = _rotation(turn, f"{what}: rotation of {name}")
+        rotations[0, row_of(name)] = rotation_of(turn, f"{what}: rotation of {name}")
         turned[0, row_of(name)] = 1.0
     if data.get("root_position") is not None:
-        positions[0, HIPS] = _vector(data["root_position"], 3, f"{what}: root_position")
+        positions[0, HIPS] = vector_of(
+            data["root_position"], 3, f"{what}: root_position"
+        )
         moved[0, HIPS] = 1.0
     if data.get("root_forward") is not None or data.get("root_up") is not None:
-        forward = _vector(
+        forward = vector_of(
             data.get("root_forward", (1.0, 0.0, 0.0)), 3, f"{what}: root_forward"
         )
-        up = _vector(data.get("root_up", (0.0, 0.0, 1.0)), 3, f"{what}: root_up")
+        up = vector_of(data.get("root_up", (0.0, 0.0, 1.0)), 3, f"{what}: root_up")
         rotations[0, HIPS] = quat_multiply(
             _facing(forward, up, what), rig.target_rest[HIPS]
         )
@@ -182,34 +189,25 @@ def job_row(rig: Rig, data: Mapping[str, Any], at: int) -> tuple[Targets, Floats
 
 def _context_row(data: Mapping[str, Any], targets: Targets, what: str) -> Floats:
     """Ground, contacts, phase and task of one character. Shape (14,)."""
-    height = _number(data, "ground_height", 0.0, what)
-    normal = _vector(data.get("ground_normal", (0, 0, 1)), 3, f"{what}: ground_normal")
+    height = number_of(data, "ground_height", 0.0, what)
+    normal = vector_of(
+        data.get("ground_normal", (0, 0, 1)), 3, f"{what}: ground_normal"
+    )
     feet = [EFFECTORS.index("LeftFoot"), EFFECTORS.index("RightFoot")]
     stands = (targets.positions[0, feet, 2] - height < GROUNDED).astype(np.float64)
     task = data.get("task_type", "idle")
     if task not in TASKS and task not in range(len(TASKS)):
         raise IKError(f"{what}: task_type {task!r}{nearest(str(task), TASKS)}")
     contacts = [
-        _number(data, key, stand, what)
+        number_of(data, key, stand, what)
         for key, stand in zip(("contact_left", "contact_right"), stands, strict=True)
     ]
     number = TASKS.index(task) if task in TASKS else int(task)
     row = np.array(
         [height, height, *normal, *normal, *stands, *contacts,
-         _number(data, "motion_phase", 0.0, what), float(number)]
+         number_of(data, "motion_phase", 0.0, what), float(number)]
     )  # fmt: skip
     return row
-
-
-def _number(data: Mapping[str, Any], key: str, default: float, what: str) -> float:
-    value = data.get(key, default)
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = np.nan
-    if not np.isfinite(number):
-        raise IKError(f"{what}: {key}: expected a finite number, got {value!r}")
-    return number
 
 
 def _context(rows: Sequence[Floats]) -> Context:
@@ -233,26 +231,6 @@ def _stacked(rows: Sequence[Targets]) -> Targets:
     )
 
 
-def _vector(value: ArrayLike, size: int, what: str) -> Floats:
-    try:
-        vector = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise IKError(
-            f"{what}: expected {size} finite numbers, got {value!r}"
-        ) from None
-    if vector.shape != (size,) or not np.isfinite(vector).all():
-        raise IKError(f"{what}: expected {size} finite numbers, got {value!r}")
-    return vector
-
-
-def _rotation(value: ArrayLike, what: str) -> Floats:
-    """World orientation of wxyz, or of the published Euler angles (R = Rz Ry Rx)."""
-    if np.shape(value) == (3,):
-        angles = _vector(value, 3, what)
-        return quat_from_euler(angles[::-1].copy(), "ZYX")
-    return _vector(value, 4, what)
-
-
 def _facing(forward: Floats, up: Floats, what: str) -> Floats:
     """Rotation that takes +X to `forward` and +Z as near to `up` as possible, wxyz."""
     left = np.cross(up, forward)
@@ -262,56 +240,3 @@ def _facing(forward: Floats, up: Floats, what: str) -> Floats:
     y = left / np.linalg.norm(left)
     match: Floats = quat_from_matrix(np.stack([x, y, np.cross(x, y)], axis=-1))
     return match
-
-
-def _answer(rig: Rig, targets: Targets, result: JobResult, b: int) -> dict[str, Any]:
-    """Return the published answer of character `b`, with its residuals."""
-    timing = {
-        "inference_us": result.solve_us,
-        "total_us": result.total_us,
-        "worker": result.worker,
-        "attempts": result.attempts,
-    }
-    if result.solution is None:
-        return {"success": False, "error": result.reason, **timing}
-    solution = result.solution
-    if not np.isfinite(solution.pose.rotations[b]).all():
-        error = "the network's answer is not finite: its weights are damaged"
-        return {"success": False, "error": error, **timing}
-    one = targets[b : b + 1]
-    frame = root_frame(rig, one)
-    pose = Pose(solution.pose.root[b : b + 1], solution.pose.rotations[b : b + 1])
-    seen = pose_in_frame(rig, pose, frame)
-    vectors = quat_to_rotvec(seen.rotations[0])
-    answer: dict[str, Any] = {
-        "success": True,
-        "bone_rotations": solution.pose.rotations[b],
-        "root_position": solution.pose.root[b],
-        "axis_angles": vectors,
-        "angle_magnitudes_deg": np.rad2deg(np.linalg.norm(vectors, axis=1)),
-        "reached": dict(zip(TARGETS, solution.reached[b].tolist(), strict=True)),
-        "position_residual": dict(
-            zip(TARGETS, solution.position_residual[b].tolist(), strict=True)
-        ),
-        "rotation_residual": dict(
-            zip(TARGETS, solution.rotation_residual[b].tolist(), strict=True)
-        ),
-        "steps": int(solution.steps[b]),
-        **timing,
-    }
-    if result.network_input is not None and result.network_output is not None:
-        given, output = result.network_input[b], result.network_output[b]
-        raw = given.copy()
-        raw[:30].reshape(5, 6)[:, 3:] *= np.pi
-        raw[[36, 42]] *= 2.0
-        answer |= {
-            "input_raw": raw,
-            "input_range": (float(raw.min()), float(raw.max())),
-            "normalized_range": (float(given.min()), float(given.max())),
-            "output_range": (float(output.min()), float(output.max())),
-            "effector_rel_pos": {
-                name: raw[6 * row : 6 * row + 3].copy()
-                for row, name in enumerate(EFFECTORS)
-            },
-        }
-    return answer

@@ -15,8 +15,9 @@ import struct
 import time
 import weakref
 from collections.abc import Mapping
+from functools import cached_property
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
@@ -43,6 +44,10 @@ from ambulo.ik.solver.headers import IKNetworkHeader
 from ambulo.ik.solver.network import IKNetwork
 from ambulo.ik.solver.published import Context, PublishedNetwork
 from ambulo.ik.solver.targets import Targets
+from ambulo.ik.trackers.network import TrackerNetwork
+
+if TYPE_CHECKING:
+    from ambulo.ik.pool.tracked_crowd import TrackedCrowd
 
 CACHE_DEADLINE = 120.0
 """Time limit for loading a network, [s]."""
@@ -90,6 +95,8 @@ class NeuralIKPool(Dispatcher, Closing):
         memory = SlotMemory(Layout(slots, capacity, len(self.rig)))
         plan = WorkerPlan(rig, memory.layout, memory.name, steps)
         super().__init__(plan, memory, workers, deadline, helps)
+        self.tracker_network: TrackerNetwork | None = None
+        """What new players of the job TRACK_BODY are tracked with."""
         self._open: set[int] = set()
         self._numbers = 0
         self._finalizer = weakref.finalize(
@@ -113,12 +120,17 @@ class NeuralIKPool(Dispatcher, Closing):
             "workers did not get ready",
         )
 
-    def cache(self, network: IKNetwork | PublishedNetwork) -> int:
+    def cache(self, network: IKNetwork | PublishedNetwork | TrackerNetwork) -> int:
         """Give `network` to every worker, present and future; its number of parameters.
+
+        One of body trackers stays in this process, where tracked players are.
 
         Raises:
             IKError: a worker could not take it, or did not confirm.
         """
+        if isinstance(network, TrackerNetwork):
+            self.tracker_network = network
+            return network.parameters
         if isinstance(network, IKNetwork) and network.header.past:
             raise IKError(
                 "the network sees earlier moments, which the pool does not keep; give it "
@@ -206,6 +218,18 @@ class NeuralIKPool(Dispatcher, Closing):
         part = self._taken_in(targets, base, context)
         self._share_out(part)
         return self.result(part.job.number)
+
+    @cached_property
+    def crowd(self) -> TrackedCrowd:
+        """The players of the job TRACK_BODY, refined by this pool."""
+        from ambulo.ik.pool.tracked_crowd import TrackedCrowd
+
+        return TrackedCrowd(self.rig, self.solve)
+
+    @property
+    def capacity(self) -> int:
+        """Characters of a job, at most."""
+        return self._memory.layout.capacity
 
     @property
     def memory_name(self) -> str:

@@ -1,0 +1,159 @@
+"""Many tracked players: their trackers advance here, one job refines the bodies of all.
+
+What trackers have seen stays in the caller's process. Workers only get targets and poses of
+one moment, so that a worker that ends loses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ambulo.configs.errors import IKError, nearest
+from ambulo.ik.layers.goals import EffectorGoals
+from ambulo.ik.pool.pool_jobs import JobResult
+from ambulo.ik.pose import Pose
+from ambulo.ik.rig import Rig
+from ambulo.ik.solver.targets import Targets
+from ambulo.ik.trackers.rig_player import RigPlayer
+from ambulo.ik.trackers.tracker import BodyTracker, TrackerSample
+
+Solve = Callable[[Targets, Pose], JobResult]
+
+FEET = ("LeftFoot", "RightFoot")
+"""Rows that are kept where the tracked bodies have them, unless they have trackers."""
+
+
+@dataclass(frozen=True, eq=False)
+class CrowdFrame:
+    """Poses of B players at one moment, in the order of `names`."""
+
+    names: tuple[str, ...]
+    """The players that were given samples."""
+    pose: Pose
+    """Their poses on the rig, which meet the trackers; where the job failed, `base`."""
+    base: Pose
+    """As the trackers have the bodies, before the refinement."""
+    targets: Targets
+    """What was asked for."""
+    result: JobResult
+    """The job's answer."""
+    problems: dict[str, str]
+    """What of a player's sample could not be used, in a line; empty lines are left out."""
+
+    def of(self, name: str) -> Pose:
+        """The pose of one player; `IKError` if it had no sample."""
+        if name not in self.names:
+            raise IKError(f"no player {name!r}{nearest(name, self.names)}")
+        row = self.names.index(name)
+        return self.pose[row : row + 1]
+
+
+class TrackedCrowd:
+    """Tracked players by name on one rig. Not for several threads at once."""
+
+    def __init__(self, rig: Rig, solve: Solve) -> None:
+        """A crowd without players.
+
+        Args:
+            rig: A rig with the bones of `ik23`.
+            solve: `NeuralIKPool.solve`: one job for all players of a moment.
+        """
+        self.rig = rig
+        self._solve = solve
+        self._players: dict[str, RigPlayer] = {}
+        self._waited: dict[str, float] = {}
+
+    def __len__(self) -> int:
+        """The number of players."""
+        return len(self._players)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a player of that name."""
+        return name in self._players
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The players, in the order in which they came."""
+        return tuple(self._players)
+
+    def add(self, name: str, tracker: BodyTracker) -> None:
+        """Take in a player; nobody else steps its tracker."""
+        if name in self._players:
+            raise IKError(f"there is a player {name!r} already")
+        self._players[name] = RigPlayer(tracker, self.rig)
+        self._waited[name] = 0.0
+
+    def remove(self, name: str) -> None:
+        """Forget a player; `IKError` if there is none of that name."""
+        self.player(name)
+        del self._players[name], self._waited[name]
+
+    def player(self, name: str) -> RigPlayer:
+        """A player; `IKError` if there is none of that name."""
+        if name not in self._players:
+            raise IKError(f"no player {name!r}{nearest(name, self._players)}")
+        return self._players[name]
+
+    def waited(self, name: str) -> float:
+        """For how long a player has had no sample, [s]."""
+        return self._waited[name]
+
+    def step(
+        self,
+        samples: Mapping[str, TrackerSample | None],
+        dt: float,
+        ground: float | Mapping[str, float] = 0.0,
+    ) -> CrowdFrame:
+        """Advance all players by `dt` and refine their poses in one job.
+
+        Args:
+            samples: What the trackers of each player say; None: nothing, all are lost.
+                Players that are left out wait, and advance by the whole time later.
+            dt: Time since the last call, above 0, [s].
+            ground: Height of the ground, [m]; of each player, if they differ.
+
+        Raises:
+            IKError: No samples, more than the pool takes, an unknown player, a time that does
+                not grow, arrays of other shapes, or a closed pool.
+        """
+        if not samples:
+            raise IKError("no samples: give those of one player at least")
+        if not (np.isfinite(dt) and dt > 0.0):
+            raise IKError(f"the time must grow: dt must be above 0 s, got {dt:g}")
+        players = {name: self.player(name) for name in samples}
+        for name in self._waited:
+            self._waited[name] += dt
+        for name, player in players.items():
+            height = ground if isinstance(ground, float | int) else ground[name]
+            player.step(samples[name], self._waited[name], height)
+            self._waited[name] = 0.0
+        poses = [player.pose() for player in players.values()]
+        base = Pose(
+            np.concatenate([pose.root for pose in poses]),
+            np.concatenate([pose.rotations for pose in poses]),
+        )
+        wanted = _stacked([player.targets() for player in players.values()])
+        reference = Targets.of_pose(self.rig, base)
+        targets = EffectorGoals.at(reference, FEET).lead(wanted).targets()
+        result = self._solve(targets, base)
+        told = {name: player.problem() for name, player in players.items()}
+        return CrowdFrame(
+            tuple(players),
+            base if result.solution is None else result.solution.pose,
+            base,
+            targets,
+            result,
+            {name: line for name, line in told.items() if line},
+        )
+
+
+def _stacked(rows: list[Targets]) -> Targets:
+    return Targets(
+        np.concatenate([row.positions for row in rows]),
+        np.concatenate([row.rotations for row in rows]),
+        np.concatenate([row.position_weights for row in rows]),
+        np.concatenate([row.rotation_weights for row in rows]),
+    )

@@ -9,25 +9,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Singles
-from ambulo.configs.atomic import replace_file
-from ambulo.configs.base import Config, parse
-from ambulo.configs.errors import ConfigError, IKError, MotionFileError
-from ambulo.configs.json_text import json_value
-from ambulo.configs.reading import read_regular
+from ambulo.configs.base import Config
+from ambulo.configs.errors import IKError
+from ambulo.ik.data.array_file import check_arrays, load_arrays, save_arrays
 from ambulo.ik.kernels.targets import HIPS, WIDTH
 from ambulo.ik.pose import Pose, fk
 from ambulo.ik.rig import TARGETS, Rig, load_rig
 from ambulo.ik.solver.features import network_input, pose_in_frame
 from ambulo.ik.solver.frames import root_frame
 from ambulo.ik.solver.targets import Targets
-from ambulo.motion.formats.disk import MAX_BYTES
-from ambulo.motion.formats.npz import BROKEN, packed, unpacked
 from ambulo.motion.operations import mirror
 from ambulo.motion.rotations import quat_angle
 
@@ -211,52 +207,30 @@ def check_poses(data: PoseData, rig: Rig, least: int = MIN_UNIQUE) -> int:
 
 def save_poses(path: str | Path, data: PoseData) -> None:
     """Write `data` atomically; equal poses give equal bytes."""
-    arrays: dict[str, NDArray[Any]] = {
-        "header": np.frombuffer(data.header.to_json().encode(), dtype=np.uint8),
-        **{f.name: getattr(data, f.name) for f in fields(data) if f.name != "header"},
-    }
-    replace_file(Path(path), packed(arrays))
+    names = [field.name for field in fields(data) if field.name != "header"]
+    save_arrays(path, data.header, {name: getattr(data, name) for name in names})
 
 
 def load_poses(path: str | Path) -> PoseData:
     """Return the poses in the file `path`; `IKError` names the problem."""
-    file = Path(path)
-    if not file.is_file():
-        raise IKError(f"{file}: no such file of poses")
-    try:
-        data = read_regular(file, MAX_BYTES)
-        arrays = unpacked(file, data, {"header", *_TYPES}, "poses", _TYPES)
-        text = json_value(arrays.pop("header").tobytes())
-        header = parse(PoseHeader, text, f"{file}: header")
-    except (ConfigError, MotionFileError) as error:
-        raise IKError(str(error)) from None
-    except OSError as error:
-        raise IKError(f"{file}: cannot be read: {error.strerror}") from None
-    except BROKEN as error:
-        reason = " ".join(str(error).split())[:160] or type(error).__name__
-        raise IKError(f"{file}: damaged, or no file of poses ({reason})") from None
+    header, arrays = load_arrays(path, PoseHeader, _TYPES, "poses")
     joints = len(load_rig(header.rig))
     count = len(arrays.get("root", ()))
-    target: dict[str, tuple[tuple[int, ...], type]] = {
-        "root": ((count, 3), np.float32),
-        "rotations": ((count, joints, 4), np.float32),
-        "clip": ((count,), np.int32),
-        "frame": ((count,), np.int32),
-        "contacts": ((count, 2), np.uint8),
-    }
-    for name in sorted(target.keys() | arrays.keys()):
-        if name not in target or name not in arrays:
-            raise IKError(f"{file}: array {name!r} is missing or not expected")
-        shape, kind = target[name]
-        if arrays[name].shape != shape or arrays[name].dtype != kind:
-            raise IKError(
-                f"{file}: array {name!r} is {arrays[name].dtype} {arrays[name].shape}, "
-                f"expected {np.dtype(kind)} {shape}"
-            )
+    check_arrays(
+        path,
+        arrays,
+        {
+            "root": ((count, 3), np.float32),
+            "rotations": ((count, joints, 4), np.float32),
+            "clip": ((count,), np.int32),
+            "frame": ((count,), np.int32),
+            "contacts": ((count, 2), np.uint8),
+        },
+    )
     lengths = np.linalg.norm(arrays["rotations"], axis=-1)
     if not (np.isfinite(arrays["root"]).all() and (np.abs(lengths - 1.0) < 1e-3).all()):
-        raise IKError(f"{file}: positions must be finite and quaternions of length 1")
+        raise IKError(f"{path}: positions must be finite and quaternions of length 1")
     clip = arrays["clip"]
     if count and not (clip.min() >= 0 and clip.max() < len(header.clips)):
-        raise IKError(f"{file}: a pose is of a clip that the header does not name")
+        raise IKError(f"{path}: a pose is of a clip that the header does not name")
     return PoseData(header, **arrays)

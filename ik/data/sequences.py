@@ -11,30 +11,25 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Singles
-from ambulo.configs.atomic import replace_file
-from ambulo.configs.base import Config, parse
+from ambulo.configs.base import Config
 from ambulo.configs.errors import (
-    ConfigError,
     IKError,
     MotionError,
     MotionFileError,
     SkeletonError,
 )
 from ambulo.configs.jobs import Apply, here
-from ambulo.configs.json_text import json_value
-from ambulo.configs.reading import read_regular
+from ambulo.ik.data.array_file import check_arrays, load_arrays, save_arrays
 from ambulo.ik.trackers.shape import BodyShape, shape_of, sized_skeleton
 from ambulo.motion.contacts import foot_contacts
 from ambulo.motion.datasets.clips import Clip
 from ambulo.motion.filters import smoothed
-from ambulo.motion.formats.disk import MAX_BYTES
-from ambulo.motion.formats.npz import BROKEN, packed, unpacked
 from ambulo.motion.kinematics import motion_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import resample
@@ -334,36 +329,24 @@ _TYPES = {"root": "f4", "rotations": "f4", "contacts": "u1"}
 
 def save_sequences(path: str | Path, data: SequenceData) -> None:
     """Write `data` atomically."""
-    arrays: dict[str, NDArray[Any]] = {
-        "header": np.frombuffer(data.header.to_json().encode(), dtype=np.uint8),
-        **{f.name: getattr(data, f.name) for f in fields(data) if f.name != "header"},
-    }
-    replace_file(Path(path), packed(arrays))
+    names = [field.name for field in fields(data) if field.name != "header"]
+    save_arrays(path, data.header, {name: getattr(data, name) for name in names})
 
 
 def load_sequences(path: str | Path) -> SequenceData:
     """Return the sequences in the file `path`; `IKError` names the problem."""
-    file = Path(path)
-    if not file.is_file():
-        raise IKError(f"{file}: no such file of sequences")
-    try:
-        data = read_regular(file, MAX_BYTES)
-        arrays = unpacked(file, data, {"header", *_TYPES}, "sequences", _TYPES)
-        text = json_value(arrays.pop("header").tobytes())
-        header = parse(SequenceHeader, text, f"{file}: header")
-    except (ConfigError, MotionFileError) as error:
-        raise IKError(str(error)) from None
-    except OSError as error:
-        raise IKError(f"{file}: cannot be read: {error.strerror}") from None
-    except BROKEN as error:
-        reason = " ".join(str(error).split())[:160] or type(error).__name__
-        raise IKError(f"{file}: damaged, or no file of sequences ({reason})") from None
+    header, arrays = load_arrays(path, SequenceHeader, _TYPES, "sequences")
     count = sum(clip.frames for clip in header.clips)
-    shapes = {"root": (count, 3), "rotations": (count, 23, 4), "contacts": (count, 2)}
-    for name, shape in shapes.items():
-        if name not in arrays or arrays[name].shape != shape:
-            raise IKError(f"{file}: array {name!r} must have shape {shape}")
+    check_arrays(
+        path,
+        arrays,
+        {
+            "root": ((count, 3), np.float32),
+            "rotations": ((count, 23, 4), np.float32),
+            "contacts": ((count, 2), np.uint8),
+        },
+    )
     lengths = np.linalg.norm(arrays["rotations"], axis=-1)
     if not (np.isfinite(arrays["root"]).all() and (np.abs(lengths - 1.0) < 1e-3).all()):
-        raise IKError(f"{file}: positions must be finite and quaternions of length 1")
+        raise IKError(f"{path}: positions must be finite and quaternions of length 1")
     return SequenceData(header, **arrays)

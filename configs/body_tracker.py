@@ -21,9 +21,6 @@ class TrackerNetConfig(Config):
     """Units of the GRU, which are its state."""
     decoder: Width = 256
     """Units of the layer after the GRU."""
-    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.15
-    """Fraction of the numbers before the GRU and before the output that each update leaves
-    out."""
     lead: Annotated[float, Field(ge=0.0, le=0.3)] = 0.06
     """How far ahead of its newest input the pose is that the network predicts, [s]: as long
     as the smoothing of the pose takes afterwards."""

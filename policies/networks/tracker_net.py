@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import dropout, silu
+from torch.nn.functional import silu
 
 from ambulo.configs.body_tracker import TrackerNetConfig
 from ambulo.ik.trackers.sizes import (
@@ -50,10 +50,8 @@ class TrackerNet(nn.Module):
     def forward(self, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         """Return outputs (T, B, 151) and the next state (B, U) of inputs (T, B, 106)."""
         x = silu(self.encoder((inputs - self.center) / self.scale))
-        x = dropout(x, self.config.dropout, self.training)
         seen, last = self.gru(x, state[None])
         y = silu(self.decoder(torch.cat([x, seen], dim=-1)))
-        y = dropout(y, self.config.dropout, self.training)
         return self.output(y) * self.spread + self.mean, last[0]
 
     def parameters_count(self) -> int:

@@ -7,9 +7,11 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+from ambulo.common.paths import resolve_path
 from ambulo.configs.body_tracker import TrackerRunConfig
+from ambulo.configs.errors import RunFolderError
 from ambulo.configs.presets.trackers import PRESETS
-from ambulo.train.shared.flags import text
+from ambulo.train.shared.flags import Flag, text
 from ambulo.train.shared.run_command import RunCommand
 from ambulo.train.shared.run_folders import TrackerRunFolder
 from ambulo.train.shared.run_request import RunRequest
@@ -18,7 +20,7 @@ from ambulo.train.shared.summary import print_summary
 if TYPE_CHECKING:
     from ambulo.train.shared.supervised import SupervisedRun
     from ambulo.train.trackers.streams import TrackerPiece
-    from ambulo.train.trackers.training import TrackerModelFile  # noqa: F401
+    from ambulo.train.trackers.training import TrackerModelFile
 
 Request = RunRequest[TrackerRunConfig, "TrackerModelFile", TrackerRunFolder]
 
@@ -43,9 +45,15 @@ train_body_tracker --resume runs/trackers_0_20260101-120000
     presets = PRESETS
     can_continue = True
     resumable = ("epochs", "patience", "device", "output", "threads")
-    kept_on_resume = ("--fresh", "--preset", "--config", "--data")
+    kept_on_resume = ("--fresh", "--preset", "--config", "--data", "--init")
     progress = ("steps", "joint error", "{:.2f} cm", 1.0)
     data = text("--data", "sequences, from `ambulo ik sequences`", "FILE")
+    initial = Flag(
+        "--init",
+        "begin with the weights of a run or a model file of the same sizes",
+        {"metavar": "PATH"},
+        alias="--init-from",
+    )
     setting_flags: ClassVar[Mapping[str, str]] = {
         "--epochs": "training.epochs",
         "--threads": "training.threads",
@@ -53,6 +61,16 @@ train_body_tracker --resume runs/trackers_0_20260101-120000
         "--test-subjects": "dataset.test_subjects",
         "--validation-subjects": "dataset.validation_subjects",
     }
+
+    def load_initial(self, name: str, args: argparse.Namespace) -> TrackerModelFile:
+        """Read the newest checkpoint of a run, or the model file `name`."""
+        path = resolve_path(name)
+        if not path.is_dir():
+            return self.load(path, args)
+        model = self.find(name, args).model
+        if model is None:
+            raise RunFolderError(f"{path}: no checkpoint yet")
+        return model
 
     def label(self, config: TrackerRunConfig, args: argparse.Namespace) -> str:
         """Return the kind of network."""

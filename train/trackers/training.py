@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from ambulo.configs.body_tracker import TrackerRunConfig
+from ambulo.configs.errors import IKError
 from ambulo.ik.data.sequences import SequenceData
 from ambulo.ik.trackers.sizes import (
     INPUTS,
@@ -85,7 +86,6 @@ class TrackerTask(SupervisedTask[TrackerPiece]):
         streams = self._streams(epoch)
         self._state = torch.zeros_like(self._state)
         while self._step < (epoch + 1) * self.config.training.epoch_steps:
-            torch.manual_seed(1_000_003 * self.config.training.seed + self._step)
             self._step += 1
             yield streams.draw()
 
@@ -123,8 +123,19 @@ class TrackerTask(SupervisedTask[TrackerPiece]):
         self._step = int(values["progress"]["step"])
 
     def begin_with(self, model: TrackerModelFile) -> None:
-        """Take over weights and statistics of a network of the same sizes."""
-        self.network.load_state_dict(model.weights)
+        """Take over weights and statistics of another network.
+
+        Raises:
+            IKError: It has other sizes.
+        """
+        try:
+            self.network.load_state_dict(model.weights)
+        except RuntimeError:
+            theirs = model.metadata.run.network
+            raise IKError(
+                "the network to begin with has other sizes: "
+                f"{theirs.encoder}, {theirs.state}, {theirs.decoder}"
+            ) from None
 
     def _streams(self, epoch: int) -> Streams:
         training = self.config.training

@@ -210,3 +210,24 @@ def test_a_missing_data_file_is_one_line(
     arguments = ["--fresh", "--data", "nowhere.npz", "--output", str(tmp_path), *SMALL]
     assert train(arguments) == 2
     assert "no such file of sequences" in capsys.readouterr().err
+
+
+def test_a_run_begins_with_another_model(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--fresh", "--data", str(data), "--output", str(tmp_path), *SMALL]
+    assert train([*arguments, "--run-name", "first", "--epochs", "1"]) == 0
+    first = tmp_path / "first"
+    still = ["--set", "training.learning_rate=1e-12", "--epochs", "1"]
+    begin = ["--init", str(first / "final_model.zip")]
+    assert train([*arguments, "--run-name", "second", *begin, *still]) == 0
+    old, new = (
+        load_model(tmp_path / name / "final_model.zip", TrackerMetadata).weights
+        for name in ("first", "second")
+    )
+    for name, tensor in old.items():
+        torch.testing.assert_close(new[name], tensor, atol=1e-5, rtol=1e-5, msg=name)
+    capsys.readouterr()
+    other = ["--set", "network.state=24"]
+    assert train([*arguments, "--run-name", "third", *begin, *other]) == 2
+    assert "has other sizes: 32, 32, 32" in capsys.readouterr().err

@@ -27,6 +27,8 @@ class Kind(IntEnum):
     NEXT_REQUEST = 0x13
     BYE = 0x14
     PING = 0x15
+    TRACK = 0x16
+    TRACKERS = 0x17
     WELCOME = 0x20
     ACK = 0x21
     STATUS = 0x22
@@ -34,6 +36,8 @@ class Kind(IntEnum):
     NEXT = 0x24
     PONG = 0x25
     ERROR = 0x26
+    SKELETON = 0x27
+    BODY = 0x28
 
 
 class Option(IntFlag):
@@ -63,6 +67,8 @@ class ErrorCode(IntEnum):
     BAD_FRAME = 4
     NOT_READY = 5
     """Not enough was seen for a free run."""
+    BAD_TRACKERS = 6
+    """A header or a row of trackers that breaks a rule; the text names it."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ambulo.rig_server import messages, packets, packets_v1
+from ambulo.rig_server import messages, packets, packets_v1, tracker_messages
 from ambulo.rig_server.layout import LEGS, RigLayout
 from ambulo.rig_server.messages import ErrorCode, Kind, Option, Result
 from ambulo.rig_server.packets import Packet
@@ -24,6 +24,11 @@ SECRET = b"a secret for test vectors"
 SESSION = 0x1122334455667788
 ARM = RigLayout("arm", ("root", "upper", "lower", "hand"), (-1, 0, 1, 2), (3,), 1.0)
 
+TRACK_HEADER = (
+    '{"format": "ambulo-trackers", "version": 1, "convention": "openxr", '
+    '"trackers": ["Head", "LeftHand"]}'
+)
+
 
 def frame_values() -> np.ndarray:
     """63 floats: quarters, exact in float32; every quaternion is the identity."""
@@ -31,6 +36,32 @@ def frame_values() -> np.ndarray:
     for bone in range(7):
         values[7 * bone + 3 : 7 * bone + 7] = (0.0, 0.0, 0.0, 1.0)
     return values
+
+
+def tracker_payloads() -> dict[str, tuple[Kind, int, int, bytes]]:
+    """Type, session, sequence and payload of each message of a stream of trackers."""
+    poses = np.arange(14, dtype=np.float32).reshape(2, 7) / 8
+    poses[:, 3:] = (0.0, 0.0, 0.0, 1.0)
+    row = tracker_messages.TrackersMessage(0.5, np.array([True, False]), poses)
+    turns = np.tile(np.array([1.0, 0.0, 0.0, 0.0], np.float32), (2, 1))
+    skeleton = tracker_messages.SkeletonMessage(
+        7, (-1, 0), np.array([[0.0, 0.0, 1.0], [0.0, 0.25, -0.5]], np.float32)
+    )
+    body = tracker_messages.BodyMessage(
+        2, 0.5, 0, (0, 1), False, np.array([0.5, 0.25, 1.0], np.float32),
+        np.array([1.0, 0.5, 0.25, 0.0], np.float32), turns,
+    )  # fmt: skip
+    hello = tracker_messages.TrackHello(7, TRACK_HEADER)
+    return {
+        "v2_track": (Kind.TRACK, 0, 1, tracker_messages.encode_track(hello)),
+        "v2_trackers": (
+            Kind.TRACKERS, SESSION, 2, tracker_messages.encode_trackers(row),
+        ),
+        "v2_skeleton": (
+            Kind.SKELETON, SESSION, 1, tracker_messages.encode_skeleton(skeleton),
+        ),
+        "v2_body": (Kind.BODY, SESSION, 2, tracker_messages.encode_body(body)),
+    }  # fmt: skip
 
 
 def cases() -> dict[str, bytes]:
@@ -78,6 +109,7 @@ def cases() -> dict[str, bytes]:
             ),
         ),
     }  # fmt: skip
+    payloads |= tracker_payloads()
     found = {
         "v1_setup": packets_v1.encode_setup(tuple(enumerate(LEGS.bones))),
         "v1_frame": packets_v1.encode_frames(frame_values()),
@@ -129,6 +161,15 @@ def test_what_the_bytes_say() -> None:
     assert messages.decode_next_request(payload("v2_next_request")) == 240
     assert messages.decode_next(payload("v2_next"), 12).values.shape == (2, 19)
     assert messages.decode_failure(payload("v2_error")).code == ErrorCode.BAD_RIG
+    assert tracker_messages.decode_track(payload("v2_track")).header == TRACK_HEADER
+    row = tracker_messages.decode_trackers(payload("v2_trackers"), 2)
+    assert (row.time, row.present.tolist()) == (0.5, [True, False])
+    assert row.poses[0].tolist() == [0.0, 0.125, 0.25, 0.0, 0.0, 0.0, 1.0]
+    assert tracker_messages.decode_skeleton(payload("v2_skeleton")).parents == (-1, 0)
+    body = tracker_messages.decode_body(payload("v2_body"))
+    assert (body.sequence, body.statuses, body.root.tolist()) == (
+        2, (0, 1), [0.5, 0.25, 1.0],
+    )  # fmt: skip
     setup = packets_v1.decode(vectors["v1_setup"])
     assert isinstance(setup, packets_v1.Setup)
     assert [name for _, name in setup.names] == list(LEGS.bones)
@@ -143,6 +184,7 @@ def test_the_examples_of_the_specification_are_these() -> None:
         "v2_hello",
         "v2_ack",
         "v2_status",
+        "v2_trackers",
     ):
         assert stored()[name] in text, name
 

@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     set_up_logging(args)
     check_parent(args.report)
     secret = read_secret(args.secret_file)
-    if not secret and not _is_loopback(args.bind):
+    if not secret and not is_loopback(args.bind):
         log.warning(
             "%s is open to the network and no secret is set: any host can stream to this "
             "server (--secret-file FILE closes it)",
@@ -163,7 +163,8 @@ def read_secret(file: str | None) -> bytes:
     return secret
 
 
-def _is_loopback(address: str) -> bool:
+def is_loopback(address: str) -> bool:
+    """Return whether only this machine reaches an address."""
     try:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:

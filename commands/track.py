@@ -15,8 +15,14 @@ from ambulo.common.find_model import find_model
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, IKError
 from ambulo.ik.data.sequences import sized_motion
+from ambulo.ik.trackers.conventions import CONVENTIONS
 from ambulo.ik.trackers.record_motion import record_motion
-from ambulo.ik.trackers.recording import Recording, is_recording, read_recording
+from ambulo.ik.trackers.recording import (
+    Recording,
+    is_recording,
+    read_recording,
+    write_recording,
+)
 from ambulo.ik.trackers.session import TrackedRecording, track_recording
 from ambulo.ik.trackers.shape import LARGEST, SMALLEST, STATURE, BodyShape
 from ambulo.motion.formats.files import ENDINGS, WRITTEN, write_motion
@@ -33,6 +39,7 @@ examples:
   ambulo track session.trackers --out pose.bvh
   ambulo track session.trackers --calibrate --out pose.npz
   ambulo track walk.bvh --out pose.bvh       a motion, seen by headset and controllers
+  ambulo track walk.bvh --record walk.trackers --convention openxr --out pose.bvh
 """
 
 
@@ -41,7 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Track a recording, write the poses, and return the exit code."""
     args = make_parser().parse_args(argv)
     source, target = resolve_path(args.recording), resolve_path(args.out)
-    check_parent(args.out)
+    for file in (args.out, args.record):
+        check_parent(file)
     if target.suffix.lower() not in WRITTEN:
         raise ConfigError(f"--out {args.out}: expected a name in {', '.join(WRITTEN)}")
     if args.rate is not None and not SLOWEST <= args.rate <= FASTEST:
@@ -52,7 +60,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         raise ConfigError(f"--ground {args.ground:g}: must be a height in metres")
     shape = None if args.height is None else shape_of_height(args.height)
     network, _ = load_tracker_network(find_model(args.model))
-    recording, truth = read_source(source, args.rate)
+    recording, truth = read_source(source, args.rate, args.convention)
+    if args.record is not None:
+        if truth is None:
+            raise ConfigError(
+                f"--record {args.record}: {source} is a recording already"
+            )
+        write_recording(resolve_path(args.record), recording)
+        print(f"recorded  {resolve_path(args.record)}")
     if args.calibrate:
         changes = {"calibrate": True} | ({} if truth is None else {"shape": None})
         recording = Recording(
@@ -75,7 +90,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def read_source(path: Path, rate: float | None) -> tuple[Recording, Motion | None]:
+def read_source(
+    path: Path, rate: float | None, axes: str
+) -> tuple[Recording, Motion | None]:
     """Return a recording; of a motion file the three trackers of its body, and itself.
 
     Raises:
@@ -85,7 +102,7 @@ def read_source(path: Path, rate: float | None) -> tuple[Recording, Motion | Non
         return read_recording(path), None
     motion, _ = sized_motion(path, RATE if rate is None else rate)
     motion = motion.replace(name=path.stem)
-    return record_motion(motion), motion
+    return record_motion(motion, axes=axes), motion
 
 
 def shape_of_height(height: float) -> BodyShape:
@@ -153,6 +170,17 @@ def make_parser() -> Parser:
         "--calibrate",
         action="store_true",
         help="the first row is a T-pose, of which proportions and mounts of the devices follow",
+    )
+    add(
+        "--record",
+        metavar="FILE",
+        help="of a motion file: write the recording of head and hands that it becomes",
+    )
+    add(
+        "--convention",
+        choices=sorted(CONVENTIONS),
+        default="ambulo",
+        help="of that recording (ambulo)",
     )
     add("--verbose", action="store_true", help=argparse.SUPPRESS)
     return parser

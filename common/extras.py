@@ -13,6 +13,7 @@ EXTRAS = {
     "gpu": ("mujoco_warp", "warp"),
     "ray": ("ray",),
     "tune": ("optuna",),
+    "stream": ("websockets",),
 }  # fmt: skip
 """Extras of `pip install "ambulo[...]"` and the modules that they bring."""
 

@@ -19,6 +19,7 @@ PAGES = [
 NOT_RUN = {
     "godot_api.md": "speaks to a game that runs; tests/envs/godot does",
     "ik_blender.md": "runs inside Blender; tests/blender does the same",
+    "trackers_stream.md": "speaks to a server that runs; tests/commands/trackers does",
     "locomotion_training.md": "loads a run that takes minutes; tests/train does",
 }
 """Pages whose Python is not run here, and why."""

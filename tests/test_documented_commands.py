@@ -52,6 +52,7 @@ NOT_RUN = {
     r"^python blender/": "downloads wheels; tests/blender builds the add-on",
     r"rl_zoo3|logs/ppo": "another program: tests/peers runs both",
     r"ambulo rig-(server|client)": "a server that runs until Ctrl-C: run below",
+    r"ambulo track-server": "a server that runs until Ctrl-C: tests/commands/trackers",
     r"--resume runs/\w+_\d{8}-\d{6}": "the name of a run holds the time of its start",
     r"M\.zip|runs/motion |split_info": "a motion run: tests/train/test_train_motion.py",
     r"train-estimator|ref_nn_0|estimator\.zip": "tests/train/gait_use trains these",
@@ -136,6 +137,7 @@ BEFORE = {
         "ambulo levels generate --family open --out old.json",
         "ambulo levels generate --family open --seed 1 --out new.json",
     ],
+    "docs/trackers_stream.md": ["ambulo gait generate --out walk.bvh"],
     "docs/vr_evaluation.md": [
         "ambulo levels generate --family rooms --count 2 --out my_levels"
     ],

@@ -101,6 +101,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "ambulo.commands.track:main",
         "a whole body from a recording of headset and controllers",
     ),
+    "track-server": (
+        "ambulo.commands.track_server:main",
+        "answer live streams of headset and controllers with bodies",
+    ),
     "rig-server": (
         "ambulo.commands.rig_server:main",
         "learn characters from streams of poses",

@@ -11,7 +11,7 @@ import ambulo
 from ambulo import cli
 from ambulo.evaluate.generated_walks import generated_walks
 from ambulo.ik.trackers.record_motion import record_motion
-from ambulo.ik.trackers.recording import write_recording
+from ambulo.ik.trackers.recording import read_recording, write_recording
 from ambulo.motion.motion import Motion
 
 
@@ -55,6 +55,11 @@ def test_a_motion_file_is_seen_by_three_trackers(
     assert "90 fps" in summary
     assert float(summary.split("joints ")[1].split(" cm")[0]) < 12.0
     assert ambulo.read_motion(out).fps == 90.0
+    made = tmp_path / "walk.trackers"
+    flags = ["--record", str(made), "--convention", "unreal"]
+    assert cli.main(["track", str(clip), "--out", str(out), *flags]) == 0
+    assert read_recording(made).header.convention == "unreal"
+    assert capsys.readouterr().out.startswith(f"recorded  {made}\n")
 
 
 def test_height_ground_and_rate(
@@ -81,6 +86,7 @@ def test_height_ground_and_rate(
         ),
         (["--out", "pose.bvh", "--ground", "nan"], "--ground nan"),
         (["--out", "pose.bvh", "--model", "nothing"], "no such model"),
+        (["--out", "pose.bvh", "--record", "b.trackers"], "is a recording already"),
         (["--out", "pose.bvh", "--calibrate"], "no T-pose"),
     ],
 )

@@ -1,0 +1,1 @@
+"""What `ambulo track-server` is made of."""

@@ -1,0 +1,95 @@
+"""The command `ambulo track-server`, and the clients of its guide on real sockets."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ambulo import cli
+
+GUIDE = Path(__file__).parents[3] / "docs" / "trackers_stream.md"
+BLOCKS = re.findall(
+    r"^```python\n(.*?)^```",
+    GUIDE.read_text(encoding="utf-8"),
+    re.DOTALL | re.MULTILINE,
+)
+
+
+@pytest.mark.parametrize("number", range(len(BLOCKS)))
+def test_the_code_of_the_guide(
+    serve: Any, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    block = BLOCKS[number]
+    assert len(block.splitlines()) <= 60
+    names: dict[str, Any] = {"__name__": "guide"}
+    if "127.0.0.1" in block:
+        server = serve()
+        block = block.replace("127.0.0.1:6005", f"127.0.0.1:{server.port}")
+        block = block.replace('"127.0.0.1", 6004', f'"127.0.0.1", {server.udp_port}')
+    exec(compile(block, GUIDE.name, "exec"), names)
+    out = capsys.readouterr().out
+    if "127.0.0.1" in block:
+        assert server.websocket.rows == 2 or server.udp.rows == 3
+        assert "None" not in out
+        names.get("client") and names["client"].socket.close()
+    else:
+        assert "walk.trackers" in {path.name for path in tmp_path.iterdir()}
+
+
+def test_the_command_serves_until_it_is_stopped() -> None:
+    command = [sys.executable, "-m", "ambulo.cli", "track-server"]
+    flags = ["--port", "0", "--udp-port", "0"]
+    with subprocess.Popen(
+        [*command, *flags], stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stderr is not None
+            line = process.stderr.readline()
+            assert re.match(
+                r"listening on ws://127.0.0.1:\d+ and udp://127.0.0.1:\d+", line
+            ), line
+        finally:
+            process.send_signal(signal.SIGTERM)
+        rest = process.stderr.read()
+    assert process.returncode == 0
+    assert "answered 0 rows over WebSocket and 0 over UDP" in rest
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--bind", "0.0.0.0"], "is open to the network; --secret-file FILE"),
+        (["--no-udp", "--no-websocket"], "nothing would be served"),
+        (["--model", "nothing"], "no such model"),
+        (["--bind", "192.0.2.1", "--secret-file", "key"], "cannot be bound"),
+        (["--secret-file", "none"], "none"),
+    ],
+)
+def test_bad_flags_are_one_line(
+    flags: list[str], message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "key").write_text("correct horse")
+    assert cli.main(["track-server", "--seconds", "1", *flags]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert message in error
+
+
+def test_a_port_that_is_taken(serve: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    server = serve()
+    flags = ["--seconds", "1", "--port", str(server.port), "--no-udp"]
+    assert cli.main(["track-server", *flags]) == 2
+    assert "cannot be bound" in capsys.readouterr().err
+    flags = ["--seconds", "1", "--udp-port", str(server.udp_port), "--no-websocket"]
+    assert cli.main(["track-server", *flags]) == 2
+    assert "cannot be bound" in capsys.readouterr().err

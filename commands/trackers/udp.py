@@ -25,9 +25,9 @@ from ambulo.commands.trackers.stream import (
 )
 from ambulo.configs.errors import IKError
 from ambulo.ik.trackers.conventions import poses_to_project
-from ambulo.ik.trackers.layout import TRACKERS
 from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.recording_lines import POSE, DeviceRow, parse_header
+from ambulo.ik.trackers.sizes import TRACKERS
 from ambulo.rig_server import messages, packets, tracker_messages
 from ambulo.rig_server.character import Address
 from ambulo.rig_server.faults import Fault, PacketError

@@ -106,6 +106,22 @@ def test_a_turn_to_the_left(name: str) -> None:
     assert kind.parity == (-1.0 if name in {"unreal", "unity"} else 1.0)
 
 
+@settings(max_examples=20, deadline=None)
+@given(SEEDS)
+def test_engines_change_poses_of_openxr_in_the_same_way(seed: int) -> None:
+    """Positions and quaternions as the OpenXR plug-ins of both engines take them over."""
+    rng = np.random.default_rng(seed)
+    (x, y, z), (w, a, b, c) = rng.standard_normal(3), random_turns(rng)
+    ours = poses_to_project(np.array([x, y, z, a, b, c, w]), convention("openxr"))
+    for name, pose in (
+        ("unity", [x, y, -z, -a, -b, c, w]),
+        ("unreal", [-100 * z, 100 * x, 100 * y, -c, a, b, -w]),
+    ):
+        place, turn = poses_to_project(np.array(pose), convention(name))
+        np.testing.assert_allclose(place, ours[0], atol=1e-12)
+        assert abs(abs(float(turn @ ours[1])) - 1.0) < 1e-12
+
+
 def test_an_unknown_convention_is_named() -> None:
     with pytest.raises(IKError, match=r"'opnxr' \(did you mean 'openxr'"):
         convention("opnxr")

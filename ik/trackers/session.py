@@ -33,6 +33,8 @@ REFIT_EVERY = 30
 """Rows after which default mounts follow a body whose size is still estimated."""
 MOST_FRAMES = 600_000
 """Most frames of a tracked recording."""
+FRAMES_A_ROW, SPARE_FRAMES = 20, 1000
+"""Most frames for each of its rows, and beside them: longer gaps are no recording."""
 
 
 class BodySession:
@@ -157,9 +159,11 @@ def track_recording(
     fps = recording.rate if rate is None else rate
     if not (np.isfinite(fps) and fps > 0.0):
         raise IKError(f"the rate must be above 0, got {fps:g}")
-    if recording.duration * fps > MOST_FRAMES:
+    most = min(MOST_FRAMES, FRAMES_A_ROW * len(recording) + SPARE_FRAMES)
+    if recording.duration * fps > most:
         raise IKError(
-            f"{recording.duration:g} s at {fps:g} fps: more than {MOST_FRAMES} frames"
+            f"{len(recording)} rows in {recording.duration:g} s, at {fps:g} fps: more than "
+            f"{most} frames"
         )
     header = recording.header
     if shape is None and header.shape is None and not header.calibrate:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from fuzz.corpus import TRAININGS, Kind, corpus
 from fuzz.mutations import NUMBERS, TEXTS, bytes_of, damaged, json_of
+from fuzz.tracker_targets import BodyPacketTarget, StreamTarget, recordings
 
 from ambulo.common.setting_flags import with_overrides
 from ambulo.envs.godot import protocol
@@ -288,10 +289,12 @@ def stored_rig(folder: Path) -> Kind:
 
 def all_targets(folder: Path) -> list[Target]:
     """Return every way in; files lie in `folder`."""
-    kinds = [*corpus(folder), stored_rig(folder)]
+    kinds = [*corpus(folder), stored_rig(folder), *recordings(folder)]
     return [
         *(FileTarget(kind) for kind in kinds),
         SetTarget(),
         BridgeTarget(),
         PacketTarget(),
+        StreamTarget(),
+        BodyPacketTarget(),
     ]

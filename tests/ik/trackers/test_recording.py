@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures.motion import make_walk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -240,3 +241,13 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         read_recording(tmp_path)
     assert not is_recording(tmp_path)
     assert not is_recording(tmp_path / "none")
+
+
+def test_a_motion_of_another_skeleton_is_retargeted() -> None:
+    made = record_motion(make_walk(20), ("Head", "LeftFoot"))
+    assert len(made) == 20
+    shape = made.header.player()
+    assert shape is not None
+    assert 0.7 < shape.scale < 1.3
+    assert 1.2 < made.positions[0, HEAD_ROW, 2] < 1.8
+    assert made.present.sum() == 40

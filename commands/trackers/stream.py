@@ -23,8 +23,8 @@ from ambulo.ik.trackers.session import BodySession
 from ambulo.ik.trackers.tracker import FrameStatus, TrackerStatus
 
 MOVED = 1e-3
-"""A change of a joint's offset of which the client is told, [m]."""
-TOLD_EVERY = 1.0
+"""A change of a joint's offset that is sent to the client, [m]."""
+REPORT_EVERY = 1.0
 """Least time between two messages about the skeleton, [s]."""
 DIGITS = 6
 """Decimals of answers in text."""
@@ -104,8 +104,8 @@ class Stream:
         self._session = BodySession(network, header)
         self._axes = convention(header.answers)
         self._clock = clock
-        self._told: Floats | None = None
-        self._told_at = 0.0
+        self._reported: Floats | None = None
+        self._reported_at = 0.0
 
     def answer(self, row: DeviceRow) -> BodyAnswer:
         """Return the body of a row."""
@@ -139,15 +139,18 @@ class Stream:
         return points_from_project(self._session.body.skeleton.offsets, self._axes)
 
     def skeleton_changed(self) -> bool:
-        """Whether the client has to be told the skeleton: at first, and when it changes."""
+        """Whether the skeleton must be sent: at first, and when it has changed."""
         now = self._clock()
-        if self._told is not None and now - self._told_at < TOLD_EVERY:
+        if self._reported is not None and now - self._reported_at < REPORT_EVERY:
             return False
-        self._told_at = now
+        self._reported_at = now
         offsets = self._session.body.skeleton.offsets
-        if self._told is not None and np.abs(offsets - self._told).max() < MOVED:
+        if (
+            self._reported is not None
+            and np.abs(offsets - self._reported).max() < MOVED
+        ):
             return False
-        self._told = offsets.copy()
+        self._reported = offsets.copy()
         return True
 
 

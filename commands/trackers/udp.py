@@ -1,6 +1,6 @@
 """Bodies over UDP: version 2 of the rig protocol, one datagram of one client at a time.
 
-Next is who has had least of the server's time, as in the rig server: sources first, then the
+Next is the client that has had least of the server's time, as in the rig server: sources first, then the
 addresses of each; addresses without a client share what one source gets. Datagrams that wait
 are few for each address, and the oldest go first.
 """
@@ -117,12 +117,12 @@ class UdpBodies:
         if address is None:
             return False
         source = address[0] or STRANGERS
-        who = self._inbox.next_stranger() if address == STRANGERS else address
-        data = None if who is None else self._inbox.take(who)
-        if who is None or data is None:
+        sender = self._inbox.next_stranger() if address == STRANGERS else address
+        data = None if sender is None else self._inbox.take(sender)
+        if sender is None or data is None:
             return True
         start = time.perf_counter()
-        self.receive(data, who)
+        self.receive(data, sender)
         self._shares.charge(address, source, time.perf_counter() - start)
         return True
 
@@ -179,7 +179,7 @@ class UdpBodies:
         for client in mine:
             if (client.nonce, client.text) == (hello.nonce, hello.header):
                 client.heard = self._clock()
-                self._tell_skeleton(client)
+                self._send_skeleton(client)
                 return
         if len(mine) >= SESSIONS:
             self.forget(min(mine, key=lambda client: client.heard))
@@ -196,7 +196,7 @@ class UdpBodies:
         self.clients[address, client.session] = client
         self._shares.add(address, address[0])
         stream.skeleton_changed()
-        self._tell_skeleton(client)
+        self._send_skeleton(client)
 
     def _take_place(self) -> None:
         """Take a place; a client that has been silent for a while may have to leave it."""
@@ -221,7 +221,7 @@ class UdpBodies:
         body = body_message(packet.sequence, answer)
         self._reply(client, Kind.BODY, tracker_messages.encode_body(body))
         if client.stream.skeleton_changed():
-            self._tell_skeleton(client)
+            self._send_skeleton(client)
 
     def sweep(self) -> None:
         """Forget clients that are silent; cheap, to be called often."""
@@ -238,9 +238,9 @@ class UdpBodies:
         if not self.of(client.address):
             self._shares.remove(client.address, client.address[0])
             while self._inbox.take(client.address) is not None:
-                pass  # what it still sent is nobody's
+                pass  # datagrams of a client that is gone
 
-    def _tell_skeleton(self, client: UdpClient) -> None:
+    def _send_skeleton(self, client: UdpClient) -> None:
         message = tracker_messages.SkeletonMessage(
             client.nonce,
             client.stream.parents,

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 
@@ -224,10 +224,27 @@ def default_mounts(kind: Convention, shape: BodyShape | None = None) -> Mounts:
     return mounts
 
 
+class Devices(Protocol):
+    """Poses of devices at one moment, in this project's axes; rows as in `TARGETS`."""
+
+    @property
+    def positions(self) -> Floats:
+        """[m]. Shape (6, 3)."""
+        ...
+
+    @property
+    def rotations(self) -> Floats:
+        """Quaternions wxyz. Shape (6, 4)."""
+        ...
+
+    @property
+    def present(self) -> Bools:
+        """Whether each is there. Shape (6,)."""
+        ...
+
+
 def calibrated_mounts(
-    positions: Floats,
-    rotations: Floats,
-    present: Bools,
+    sample: Devices,
     shape: BodyShape,
     kind: Convention = CONVENTIONS["openxr"],
     ground: float = 0.0,
@@ -239,9 +256,7 @@ def calibrated_mounts(
     headset as `default_mounts` has it. Devices that are not there keep their default.
 
     Args:
-        positions: Of the devices, in this project's axes, [m]. Shape (6, 3).
-        rotations: Of the devices, in this project's axes, wxyz. Shape (6, 4).
-        present: Whether each is there; the head must be. Shape (6,).
+        sample: The devices; the head must be there.
         shape: Proportions of the player.
         kind: Of the devices: whether a headset's pose is between the eyes.
         ground: Height of the ground, [m].
@@ -249,6 +264,7 @@ def calibrated_mounts(
     Raises:
         IKError: No headset, or no T-pose.
     """
+    positions, rotations, present = sample.positions, sample.rotations, sample.present
     _check_t_pose(positions, rotations, present)
     turns = quat_normalize(np.where(present[:, None], rotations, _ONE))
     yaw = _facing(positions, turns, present)
@@ -267,9 +283,7 @@ def calibrated_mounts(
 
 
 def shape_in_t_pose(
-    positions: Floats,
-    rotations: Floats,
-    present: Bools,
+    sample: Devices,
     kind: Convention = CONVENTIONS["openxr"],
     ground: float = 0.0,
 ) -> BodyShape:
@@ -281,7 +295,8 @@ def shape_in_t_pose(
     Raises:
         IKError: No headset, no T-pose, or lengths that no person has.
     """
-    _check_t_pose(positions, rotations, present)
+    positions, present = sample.positions, sample.present
+    _check_t_pose(positions, sample.rotations, present)
     mounts = default_mounts(kind)
     rest = rest_positions(sized_skeleton(BodyShape()))[list(TRACKED)]
     eyes = rest[HEAD_ROW, 2] - mounts.positions[HEAD_ROW, 2]

@@ -99,13 +99,12 @@ class BodySession:
         if missing:
             self.waiting = f"no {missing[-1]} yet"
             return
-        devices = (row.positions, row.rotations, row.present)
         kind = self.header.axes
         try:
             shape = self._shape
             if shape is None:
-                shape = shape_in_t_pose(*devices, kind, self.ground)
-            mounts = calibrated_mounts(*devices, shape, kind, self.ground)
+                shape = shape_in_t_pose(row, kind, self.ground)
+            mounts = calibrated_mounts(row, shape, kind, self.ground)
         except IKError as error:
             self.waiting = str(error)
             return

@@ -37,6 +37,7 @@ from ambulo.ik.trackers.layout import (
     TRACKERS,
 )
 from ambulo.ik.trackers.shape import BodyShape, sized_skeleton
+from ambulo.ik.trackers.tracker import TrackerSample
 from ambulo.motion.kinematics import rest_positions
 from ambulo.motion.rotations import (
     quat_from_rotvec,
@@ -196,7 +197,7 @@ def test_a_t_pose_gives_the_mounts_back(seed: int) -> None:
     line = devices[0][LEFT_HAND] - devices[0][RIGHT_HAND]
     turned = math.atan2(-line[0], line[1]) - yaw
     present = np.ones(TRACKERS, dtype=bool)
-    found = calibrated_mounts(*devices, present, shape, kind, ground)
+    found = calibrated_mounts(TrackerSample(*devices, present), shape, kind, ground)
     back, facing = found.joints(*devices)
     expected = quat_from_yaw(np.array(yaw + turned))
     np.testing.assert_allclose(np.abs((facing * expected).sum(-1)), 1.0, atol=1e-9)
@@ -212,10 +213,12 @@ def test_a_t_pose_gives_the_proportions() -> None:
     still = Mounts.none().rotations
     devices = default_mounts(kind, shape).devices(rest, still)
     present = np.ones(TRACKERS, dtype=bool)
-    found = shape_in_t_pose(*devices, present, kind)
+    found = shape_in_t_pose(TrackerSample(*devices, present), kind)
     np.testing.assert_allclose(found.ratios, shape.ratios, atol=1e-6)
     present[LEFT_HAND] = False
-    assert shape_in_t_pose(*devices, present, kind).arm == pytest.approx(0.95)
+    assert shape_in_t_pose(TrackerSample(*devices, present), kind).arm == pytest.approx(
+        0.95
+    )
 
 
 def test_what_is_no_t_pose_is_refused() -> None:
@@ -226,17 +229,17 @@ def test_what_is_no_t_pose_is_refused() -> None:
     down = rest.copy()
     down[LEFT_HAND], down[RIGHT_HAND] = (0.0, 0.2, 0.8), (0.0, -0.2, 0.8)
     with pytest.raises(IKError, match="no T-pose"):
-        calibrated_mounts(down, turns, present, shape, kind)
+        calibrated_mounts(TrackerSample(down, turns, present), shape, kind)
     with pytest.raises(IKError, match="no head"):
-        calibrated_mounts(rest, turns, np.zeros(TRACKERS, dtype=bool), shape, kind)
+        calibrated_mounts(TrackerSample(rest, turns, ~present), shape, kind)
     broken = rest.copy()
     broken[HEAD_ROW, 0] = np.nan
     with pytest.raises(IKError, match="not finite"):
-        calibrated_mounts(broken, turns, present, shape, kind)
+        calibrated_mounts(TrackerSample(broken, turns, present), shape, kind)
     with pytest.raises(IKError, match="unit length"):
-        calibrated_mounts(rest, 0.0 * turns, present, shape, kind)
+        calibrated_mounts(TrackerSample(rest, 0.0 * turns, present), shape, kind)
     with pytest.raises(IKError, match="calibration: body shape: trunk"):
-        shape_in_t_pose(rest, turns, present, kind, ground=-3.0)
+        shape_in_t_pose(TrackerSample(rest, turns, present), kind, ground=-3.0)
 
 
 def test_broken_devices_break_no_joint_of_others() -> None:

@@ -24,7 +24,7 @@ HAND_L = TRACKED[LEFT_HAND]
 
 
 def t_pose(shape: BodyShape, time: float = 0.0, height: float = 0.0) -> DeviceRow:
-    """Devices of OpenXR on somebody who stands in a T-pose."""
+    """Devices of OpenXR on a body in a T-pose."""
     rest = rest_positions(sized_skeleton(shape))[list(TRACKED)]
     rest[:, 2] += height
     kind = convention("openxr")

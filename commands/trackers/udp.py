@@ -1,8 +1,8 @@
 """Bodies over UDP: version 2 of the rig protocol, one datagram of one client at a time.
 
-Next is the client that has had least of the server's time, as in the rig server: sources first, then the
-addresses of each; addresses without a client share what one source gets. Datagrams that wait
-are few for each address, and the oldest go first.
+Next is the client that has had least of the server's time, as in the rig server: sources
+first, then the addresses of each; addresses without a client share what one source gets.
+Datagrams that wait are few for each address; beyond that the oldest are dropped.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ AHEAD = 0.03
 LIFT, HIGHEST = 0.35, 0.06
 """A stepping foot is lifted by this part of its way, at most so high, [m]."""
 CLEAR, CLEARANCE = 0.08, 0.045
-"""A foot in the air is at least so high for each m/s of its speed, [s], at most so high, [m]."""
+"""A foot in the air is at least so high for each m/s of its speed, [s], and at most, [m]."""
 
 
 @njit(cache=True)
@@ -124,7 +124,7 @@ def _move_foot(
     foot: Array, stands: bool, pivot: int, ground: float, sole: Array, dt: float,
     ankle: Array, turn: Array,
 ) -> None:  # fmt: skip
-    """Move `ankle`, in place, by its change, and by the lift of a step; never into the ground."""
+    """Move `ankle`, in place, by its change and by a lift; never into the ground."""
     rate, goal = FREE_RATE, np.zeros(3)
     if stands:
         rate = HOLD_RATE

@@ -1,8 +1,8 @@
 """Compiled: poses between network steps, smooth in time.
 
-The displayed pose follows the straight way from one predicted pose to the next as a critically
-damped spring does. Its delay, the time between network steps and 2 / omega of the spring, is what
-the network's poses are ahead.
+The displayed pose follows the straight way from one predicted pose to the next as a
+critically damped spring does. Its delay, the time between network steps and 2 / omega of the
+spring, is what the network's poses are ahead.
 """
 
 from __future__ import annotations

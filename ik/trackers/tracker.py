@@ -172,6 +172,11 @@ class BodyTracker:
         self._set_shape(self._estimate.ratios)
         self._forget()
 
+    def set_shape(self, shape: BodyShape | None) -> None:
+        """Give the player's proportions, and begin anew; None: they are found."""
+        self._given = shape
+        self.reset()
+
     def _forget(self) -> None:
         """Begin anew with the same body."""
         self._trackers = np.zeros((TRACKERS, TRACKER))

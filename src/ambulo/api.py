@@ -72,7 +72,8 @@ def load(name_or_path: str | os.PathLike[str], kind: type[Any] | None = None) ->
     | walker, gait policy | `LocomotionAgent` | `act(obs)` |
     | cascade of gait policies | `CascadeAgent` | `act(obs)`, after `make_vec(agent, ...)` |
     | motion network | `MotionNN` | `predict(states, frames)` |
-    | pose network, trackers | `NeuralIKSolver` | `solve(targets)`, compiled already |
+    | pose network | `NeuralIKSolver` | `solve(targets)`, compiled already |
+    | body tracker | `BodyTracker` | `step(sample, dt)`: a headset's whole body |
     | gait network | `RefNetwork` | `walk(stride=1.1)` |
     | gait estimator | `GaitEstimator` | `estimate(poses, given)` |
     | muscle network | `MuscleNN` | `activations(active, torques)` |

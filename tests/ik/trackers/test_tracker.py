@@ -275,6 +275,8 @@ def test_proportions_that_are_given_stay(
     tracker = BodyTracker(shipped_network, shape)
     played(tracker, track_of(walk), range(90))
     assert tracker.shape == shape
+    tracker.set_shape(BodyShape())
+    assert tracker.shape == BodyShape()
 
 
 def test_the_size_of_a_player_is_found(

@@ -72,7 +72,7 @@ class TrackerDataConfig(Config):
     """0 draws all seconds alike, 1 all people."""
     mirror: Probability = 0.5
     """Sequences that are mirrored, left to right."""
-    proportions: NonNegative = 0.08
+    proportions: NonNegative = 0.05
     """Standard deviation of the lengths of trunk, arms and legs, each against the others."""
     speed: Annotated[float, Field(ge=0, lt=1)] = 0.15
     """Movements are faster or slower by up to this factor."""
@@ -98,7 +98,7 @@ class TrackerDataConfig(Config):
 class TrackerTrainingConfig(Config):
     """The optimiser and schedule."""
 
-    epochs: Count = 18
+    epochs: Count = 36
     """Epochs of `epoch_steps` updates."""
     epoch_steps: Count = 250
     """Updates of an epoch."""
@@ -110,7 +110,7 @@ class TrackerTrainingConfig(Config):
     """Adam's step size at its highest."""
     warmup_steps: Annotated[int, Field(ge=0)] = 100
     """Steps in which it rises; it then falls as a cosine to 1 %."""
-    weight_decay: NonNegative = 0.1
+    weight_decay: NonNegative = 0.02
     """Part of each weight that a step of size 1 would take away (AdamW)."""
     gradient_clip: Positive = 1.0
     """Largest norm of the gradient."""

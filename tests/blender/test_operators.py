@@ -22,9 +22,9 @@ from ambulo.motion.kinematics import joint_positions
 from ambulo.motion.rotations import quat_angle
 
 ops = bpy.ops
-TRACKERS = str(
-    Path(ambulo.shipped.__path__[0]) / "ik_trackers" / "ik_network.safetensors"
-)
+SHIPPED = Path(ambulo.shipped.__path__[0])
+PAST = str(SHIPPED / "ik_trackers_v1" / "ik_network.safetensors")
+BODY = str(SHIPPED / "ik_trackers" / "ik_trackers.zip")
 
 
 def lines(context):
@@ -42,6 +42,7 @@ def test_register_and_unregister_leave_nothing(context):
         *ambulo_ik.operators_rig.CLASSES,
         *ambulo_ik.operators_data.CLASSES,
         *ambulo_ik.operators_network.CLASSES,
+        *ambulo_ik.operators_trackers.CLASSES,
         *ambulo_ik.panel.CLASSES,
     ]
     counts = {
@@ -70,6 +71,7 @@ def test_panel_names_every_operator():
         ambulo_ik.operators_rig,
         ambulo_ik.operators_data,
         ambulo_ik.operators_network,
+        ambulo_ik.operators_trackers,
     )
     for module in modules:
         for cls in module.CLASSES:
@@ -150,7 +152,10 @@ def test_run_tests_on_starting_poses_and_on_data(
         ("load_data", {"filepath": "absent.npz"}, "absent.npz"),
         ("load_weights", {"filepath": "absent.safetensors"}, "absent"),
         ("load_weights", {"filepath": ""}, "choose a network"),
-        ("load_weights", {"filepath": TRACKERS}, "earlier moments"),
+        ("load_weights", {"filepath": PAST}, "earlier moments"),
+        ("load_weights", {"filepath": BODY}, "Follow Trackers"),
+        ("play_trackers", {"filepath": "absent.trackers"}, "select an armature"),
+        ("follow_trackers", {}, "select an armature"),
     ],
 )
 def test_errors_are_one_line(context, operator, arguments, text):

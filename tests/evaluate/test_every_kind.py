@@ -32,7 +32,13 @@ FLAGS = {
     "track_policy": ["--episodes", "1"],
 }
 """Smallest evaluation of each kind."""
-FAST = {"vr_navigation", "imitate_walk", "ik_trackers", "ik_trackers_v1", "muscle_nn_myolegs"}
+FAST = {
+    "vr_navigation",
+    "imitate_walk",
+    "ik_trackers",
+    "ik_trackers_v1",
+    "muscle_nn_myolegs",
+}
 
 
 def named(name: str) -> object:

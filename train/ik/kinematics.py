@@ -76,7 +76,6 @@ class TreeKinematics:
         )
 
 
-
 class Kinematics(TreeKinematics):
     """The tree of a rig, and its joint limits."""
 

@@ -79,7 +79,7 @@ class TrackerDataConfig(Config):
     shape_error: NonNegative = 0.03
     """Standard deviation of the error of the proportions that the network is given."""
     known_shape: Probability = 0.6
-    """Sequences whose proportions are known within a quarter of that, as after a calibration."""
+    """Sequences whose proportions are known within a quarter of that, as when calibrated."""
     noise: NonNegative = 0.001
     """Largest standard deviation of the trackers' positions, [m]; of each sequence drawn."""
     turn_noise: NonNegative = 0.01

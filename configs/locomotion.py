@@ -18,6 +18,7 @@ from ambulo.configs.simulation_nn import (
     SimulationNetworkConfig,
 )
 from ambulo.configs.tasks import Task
+from ambulo.configs.track_body import TrackBodyConfig
 from ambulo.configs.types import Count, NonNegative, Positive
 from ambulo.configs.variation import VariationConfig
 from ambulo.configs.vr_learning import PPOConfig
@@ -42,7 +43,9 @@ TRACK: dict[str, Any] = {
     "balance_law": False,
     "start_on_feet": True,
 }
-"""Those that differ for the task `track`, whose actions alone move all joints."""
+"""Those that differ for `TRACKING`, whose actions alone move all joints."""
+TRACKING = ("track", "track_body")
+"""Tasks that follow clips."""
 WALK: dict[str, Any] = {"speed": SPEED, "turn": TURN}
 """Those that differ for the task `walk_commands`: its commands."""
 GET_UP: dict[str, Any] = {
@@ -69,7 +72,7 @@ class LocomotionEnvironmentConfig(Config):
     task: Task = "imitate"
     """`imitate` tracks a reference gait, `locomote` follows commanded speed and turning,
     `stand` keeps standing, `gait` walks with parameters of gait and body, `track` follows
-    any of many clips, `get_up` rises from the ground, `walk_commands` walks in all
+    any of many clips, `track_body` the trackers of a player, `get_up` rises from the ground, `walk_commands` walks in all
     directions, stops, stands and stays up where it touches things."""
     character: str = "human23"
     """The body, by name."""
@@ -188,6 +191,7 @@ class LocomotionEnvironmentConfig(Config):
         others = MYOLEGS if data.get("character") == "myolegs" else {}
         others = others | {
             "track": TRACK,
+            "track_body": TRACK,
             "get_up": GET_UP,
             "walk_commands": WALK,
         }.get(data.get("task", ""), {})
@@ -215,7 +219,7 @@ class LocomotionEnvironmentConfig(Config):
             raise ValueError("resolver = nn needs actuation = muscle")
         if self.conditions and self.actuation != "muscle":
             raise ValueError("conditions of muscles need actuation = muscle")
-        if self.terrain != "flat" and self.task in ("gait", "track", "get_up"):
+        if self.terrain != "flat" and self.task in ("gait", *TRACKING, "get_up"):
             raise ValueError(f"terrain = {self.terrain}: not for task = {self.task}")
         if self.more_references and self.task != "imitate":
             raise ValueError("more_references needs task = imitate")
@@ -230,17 +234,17 @@ class LocomotionEnvironmentConfig(Config):
 
     @model_validator(mode="after")
     def _check_track(self) -> Self:
-        if self.clips and self.task != "track":
+        tracks = self.task in TRACKING
+        if self.clips and not tracks:
             raise ValueError("clips needs task = track")
-        if self.whole_body_control and (self.task, self.actuation) != (
-            "track",
-            "torque",
-        ):
+        if self.whole_body_control and not (tracks and self.actuation == "torque"):
             raise ValueError(
                 "whole_body_control needs task = track and actuation = torque"
             )
-        if self.task == "track" and self.balance_law:
-            raise ValueError("task = track has no balance controller: balance_law")
+        if tracks and self.balance_law:
+            raise ValueError(
+                f"task = {self.task} has no balance controller: balance_law"
+            )
         return self
 
     @model_validator(mode="after")
@@ -348,7 +352,9 @@ class LocomotionConfig(Config):
     gait: GaitConfig = GaitConfig()
     """Parameters and reward of `gait`."""
     walk: WalkCommandsConfig = WalkCommandsConfig()
-    """Commands, obstacles and reflexes of `walk_commands`."""
+    """Commands, obstacles and reflexes of `walk_commands`; `track_body` takes obstacles."""
+    trackers: TrackBodyConfig = TrackBodyConfig()
+    """Trackers of `track_body`."""
     variation: VariationConfig = VariationConfig()
     """Other bodies and control delays in training."""
     network: SimulationNetworkConfig = SimulationNetworkConfig()

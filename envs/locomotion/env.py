@@ -58,7 +58,7 @@ def locomotion_config(
         settings["max_episode_steps"] = step_limit
     settings["task"] = task
     groups = (
-        "environment", "observations", "rewards", "gait", "walk", "variation",
+        "environment", "observations", "rewards", "gait", "walk", "trackers", "variation",
     )  # fmt: skip
     return with_settings(config, groups, settings)
 

@@ -29,6 +29,11 @@ _VECTORS = {
 }
 """Signs of parts by name; `place_5` is a part of the kind `place`."""
 _JOINTS = ("joint", "joints", "rate")
+_TRACKERS = {"tracked": (1.0,), "trackers": POLAR, "tracker": (*POLAR, *AXIAL)}
+"""Signs of what is shown of each of `ambulo.ik.rig.TARGETS`: the first axis of a
+rotation is mirrored as a place is, the second with the other sign."""
+_OTHER_SIDE = (1, 0, 3, 2, 4, 5)
+"""The row of each on the other side."""
 _HALVES = ("soles", "contacts")
 """Parts whose first half belongs to the left side."""
 
@@ -102,6 +107,12 @@ def _mirror_of_part(
         return _signs(np.array(_VECTORS[kind]))
     if kind in _JOINTS:
         return joints
+    if kind in _TRACKERS:
+        signs = np.tile(_TRACKERS[kind], (len(_OTHER_SIDE), 1))
+        numbers = np.arange(signs.size).reshape(signs.shape)
+        return Mirror(
+            numbers[list(_OTHER_SIDE)].ravel(), signs.ravel().astype(np.float32)
+        )
     if name in _HALVES:
         return Mirror(np.roll(np.arange(size), size // 2), np.ones(size, np.float32))
     if name == "last_action":

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats
-from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.locomotion import TRACKING, LocomotionConfig
 from ambulo.envs.layout import ObservationLayout, Part
 from ambulo.envs.locomotion.body import BodyState
 
@@ -23,6 +23,8 @@ _WAVES = np.array([1.0, 2.0])
 
 AHEAD = (1, 2, 5, 10)
 """Control steps ahead at which `track` shows the reference."""
+TRACKER_AGES = (0, 2, 4)
+"""Control steps before the newest sample at which `track_body` shows the trackers."""
 
 
 @dataclass(frozen=True)
@@ -102,13 +104,21 @@ def observation_layout(
             Part("standing", 1, "1", "1 while standing is followed, not steps"),
             Part("touch", 3, "100 N, 1", "force ahead and to the left; 1 when touched"),
         ]
-    if env.task == "track":
+    if env.task in TRACKING:
         for steps in AHEAD:
             text = f"reference in {steps} control steps minus the body's"
             parts += [
                 Part(f"place_{steps}", 3, "m", f"root, heading frame: {text}", 2.0),
                 Part(f"turn_{steps}", 3, "rad", f"root, own frame: {text}", 2.0),
                 Part(f"joints_{steps}", joints, "rad", f"joints: {text}", 2.0),
+            ]
+    if env.task == "track_body":
+        parts.append(Part("tracked", 6, "1", "which trackers there are"))
+        for age in TRACKER_AGES:
+            text = f"trackers {age} control steps ago, heading frame"
+            parts += [
+                Part(f"trackers_{age}", 18, "m", f"{text}: from the root"),
+                Part(f"tracker_axes_{age}", 36, "1", f"{text}: first two axes"),
             ]
     if seen.last_action:
         parts.append(Part("last_action", actions, "1", "the action before"))

@@ -95,9 +95,13 @@ def reference_of(
     config: LocomotionEnvironmentConfig, character: Character
 ) -> Reference:
     """The configured reference; what is made for it is kept (`kept_reference`)."""
-    if config.task == "track" and config.clips:
+    if config.clips:
         found = read_clips(
-            config.clips, character, config.control_dt, fit=config.fit_clips
+            config.clips,
+            character,
+            config.control_dt,
+            fit=config.fit_clips,
+            plain=config.task == "track_body",
         )
         check_reference(found, character, config)
         return found
@@ -184,9 +188,10 @@ def _key(config: LocomotionEnvironmentConfig) -> LocomotionEnvironmentConfig:
     names += ["actuation", "standing_reference", "reference_frames"]
     if config.task == "locomote":
         names.append("speed")
-    return LocomotionEnvironmentConfig(
-        **{name: getattr(config, name) for name in names}
-    )
+    values = {name: getattr(config, name) for name in names}
+    if config.task == "track_body":
+        values["task"] = "track"
+    return LocomotionEnvironmentConfig(**values)
 
 
 @lru_cache(maxsize=8)

@@ -98,6 +98,7 @@ class TrackBatch(LocomotionBatch):
         super().__init__(config, reference, character, **kwargs)
         self._effectors = np.array(effector_bodies(character)) - 1
         self._bodies = self.simulation.bind("xpos")
+        self._parts = slice(1, int(character.model.nbody))
 
     _kept = (*LocomotionBatch._kept, "clip", "frame", "joint_distance")
 
@@ -207,7 +208,7 @@ class TrackBatch(LocomotionBatch):
     def _look(self) -> None:
         super()._look()
         knots = self.library.knot_rows(self.clip, self.frame)
-        places = into_frames(self._bodies[:, 1:], self.anchor)
+        places = into_frames(self._bodies[:, self._parts], self.anchor)
         apart = np.linalg.norm(places - self.library.joints[knots], axis=2)
         self.joint_distance[:] = apart.mean(axis=1)
 
@@ -244,14 +245,18 @@ class TrackBatch(LocomotionBatch):
             **costs,
         }
 
-    def _future(self) -> Floats:
-        count, nv = self.num_envs, int(self.simulation.model.nv)
+    def _poses_ahead(self) -> Floats:
+        """The poses shown: those of each body, `AHEAD` control steps on. (N len(AHEAD), nq)."""
         steps = np.array(AHEAD) * self.simulation.substeps
         rows = self.library.rows(self.clip[:, None], self.frame[:, None] + steps)
+        return self.library.qpos[rows.ravel()]
+
+    def _future(self) -> Floats:
+        count, nv = self.num_envs, int(self.simulation.model.nv)
         own = np.repeat(self.simulation.qpos, len(AHEAD), axis=0)
-        apart = self.simulation.tangent.difference(
-            self.library.qpos[rows.ravel()], own
-        ).reshape(count, len(AHEAD), nv)
+        apart = self.simulation.tangent.difference(self._poses_ahead(), own).reshape(
+            count, len(AHEAD), nv
+        )
         heading = self.anchor[:, 2] + self.state.yaw
         c, s = np.cos(heading)[:, None], np.sin(heading)[:, None]
         x, y = apart[..., 0].copy(), apart[..., 1].copy()

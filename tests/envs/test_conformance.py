@@ -26,6 +26,11 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "ambulo/Imitate-v0": {"push_impulse": (5, 30), "push_interval": (0.2, 0.6)},
     "ambulo/Gait-v0": {"push_impulse": (5, 30), "push_interval": (0.2, 0.6)},
     "ambulo/Track-v0": {"push_impulse": (5, 30), "push_interval": (0.2, 0.6)},
+    "ambulo/TrackBody-v0": {
+        "push_impulse": (5, 30),
+        "push_interval": (0.2, 0.6),
+        "obstacles": 0.5,
+    },
 }
 
 

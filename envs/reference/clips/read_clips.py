@@ -10,6 +10,7 @@ from pathlib import Path
 from ambulo.configs.errors import ConfigError, MotionError, MotionFileError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.clips.clip_reference import clip_reference
+from ambulo.envs.reference.clips.plain_clip import plain_clip
 from ambulo.envs.reference.clips.raw_clip import raw_clip
 from ambulo.envs.reference.kept import kept_reference
 from ambulo.envs.reference.reference_file import (
@@ -18,7 +19,9 @@ from ambulo.envs.reference.reference_file import (
     is_reference,
     load_reference,
 )
+from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.motion.formats.files import find_motions
+from ambulo.motion.motion import Motion
 from ambulo.motion.operations import part_of
 from ambulo.motion.retargeting.retarget import retarget
 from ambulo.motion.retargeting.source import read_source
@@ -51,6 +54,7 @@ def read_clips(
     control_dt: float,
     *,
     fit: bool = False,
+    plain: bool = False,
     frames: str | None = None,
 ) -> Reference:
     """The clips in files and folders: fitted ones, or as captured if they are motion files.
@@ -60,6 +64,8 @@ def read_clips(
         character: The body.
         control_dt: Duration of a control step, [s].
         fit: Make motion files feasible too; they are kept (`kept_reference`).
+        plain: Leave motion files as they are (`plain_clip`), instead of planting and
+            balancing them.
         frames: Part "A:B" of the one motion file, which is then shown as captured; None: all.
 
     Raises:
@@ -85,12 +91,17 @@ def read_clips(
         else:
             source, _ = part_of(read_source(path).logged(), frames)
             motion = retarget(source, character.skeleton).motion
-            table = raw_clip(motion, character).table
+            make = plain_clip if plain else _planted
+            table = make(motion, character)
             gaits.append(Gait(table, None, {}, path.stem, table))
     usable = [gait for gait in gaits if not _falls(gait)]
     if not usable:
         raise MotionError("clips: there is none that the body can do")
     return Reference("clips", character.name, control_dt, tuple(usable))
+
+
+def _planted(motion: Motion, character: Character) -> ReferenceTable:
+    return raw_clip(motion, character).table
 
 
 def _falls(gait: Gait) -> bool:

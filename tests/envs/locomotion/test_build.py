@@ -14,6 +14,7 @@ def test_tasks_are_the_files_and_folders_of_envs_tasks():
         "locomote",
         "stand",
         "track",
+        "track_body",
         "walk_commands",
     )
 

@@ -1,0 +1,153 @@
+"""Track body: a body under gravity follows a player's head, hands and further trackers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.envs.characters.character import Character
+from ambulo.envs.locomotion.observation import AHEAD, TRACKER_AGES
+from ambulo.envs.locomotion.world import World
+from ambulo.envs.reference.clips.clip_library import named_clips
+from ambulo.envs.reference.clips.tracked_library import tracked_library
+from ambulo.envs.reference.reference import Reference
+from ambulo.envs.simulation.touch import PlacedBoxes
+from ambulo.envs.state_arrays import Arrays
+from ambulo.envs.tasks.track import TrackBatch
+from ambulo.envs.tasks.walk_commands.obstacles import place_around
+from ambulo.envs.tasks.walk_commands.world import TouchWorld
+from ambulo.ik.trackers.layout import TRACKED
+
+
+class TrackBodyBatch(TrackBatch):
+    """N bodies that each follow the poses that a body tracker makes of a clip's trackers.
+
+    As `TrackBatch`, but no pose is shown before its samples have arrived: after a step, the
+    body is `pose_delay` control steps behind the newest sample.
+    """
+
+    def __init__(
+        self,
+        config: LocomotionConfig,
+        reference: Reference,
+        character: Character,
+        **kwargs: Any,
+    ) -> None:
+        """As `LocomotionBatch`; the trackers are those of the clips as captured.
+
+        Raises:
+            ConfigError: A clip of another rate.
+            IKError: There is no such body tracker.
+        """
+        env, count = config.environment, int(kwargs["num_envs"])
+        clips = named_clips(reference, character, env.substeps)
+        tables = {name: gait.captured or gait.table for name, gait in clips.items()}
+        self.tracked = tracked_library(tables, character, env.substeps, config.trackers)
+        """What is followed, and what was captured."""
+        self._late = config.trackers.pose_delay
+        self.captured_distance: Floats = np.zeros(count)
+        """Mean distance of the bodies from the captured ones at the time of the newest
+        sample, in the world, [m]. Shape (N,)."""
+        self.tracker_distance: Floats = np.zeros(count)
+        """The same of the tracked joints alone, [m]. Shape (N,)."""
+        super().__init__(
+            config, reference, character, library=self.tracked.library, **kwargs
+        )
+        self._led = np.array(TRACKED)[self.tracked.present]
+        self._boxes = PlacedBoxes(self.simulation) if config.walk.obstacles else None
+
+    _kept = (*TrackBatch._kept, "captured_distance", "tracker_distance")
+
+    def episode_info(self) -> Arrays:
+        """Return also how far the bodies are from what was captured, [m]."""
+        return super().episode_info() | {
+            "captured_distance": self.captured_distance.copy(),
+            "tracker_distance": self.tracker_distance.copy(),
+        }
+
+    def state_dict(self) -> Arrays:
+        """See `LocomotionBatch.state_dict`."""
+        boxes = {} if self._boxes is None else self._boxes.state_dict()
+        return super().state_dict() | boxes
+
+    def load_state_dict(self, arrays: Arrays) -> None:
+        """Continue from `state_dict`."""
+        super().load_state_dict(arrays)
+        if self._boxes is not None:
+            self._boxes.load_state_dict(arrays)
+
+    def newest(self) -> Ints:
+        """Rows of the knot arrays of the newest samples after a step. Shape (N,)."""
+        library = self.library
+        return library.knot_rows(self.clip, self.frame + self._late * library.substeps)
+
+    def _world(self) -> World:
+        env, obstacles = self.config.environment, self.config.walk.obstacles
+        if not obstacles:
+            return super()._world()
+        return TouchWorld(env, self.character, self.variant, boxes=True)
+
+    def _begin(self, envs: Ints) -> None:
+        super()._begin(envs)
+        if self._boxes is None:
+            return
+        for env in envs.tolist():
+            place_around(
+                self._boxes, env, self.anchor[env, :3], self.config.walk, self.rngs[env]
+            )
+
+    def _tick(self, advance: Floats) -> None:
+        super()._tick(advance)
+        if self._boxes is not None:
+            self._boxes.advance(self.simulation.dt / self.simulation.substeps)
+
+    def _look(self) -> None:
+        super()._look()
+        rows, places = self.newest(), self._bodies[:, self._parts]
+        apart = np.linalg.norm(places - self.tracked.captured[rows], axis=2)
+        self.captured_distance[:] = apart.mean(axis=1)
+        self.tracker_distance[:] = apart[:, self._led].mean(axis=1)
+
+    def _poses_ahead(self) -> Floats:
+        """The poses `AHEAD`; those that have not arrived go on from the newest."""
+        library, trackers = self.library, self.config.trackers
+        known = self._late + 1
+        steps = np.minimum(AHEAD, known) * library.substeps
+        rows = library.rows(self.clip[:, None], self.frame[:, None] + steps)
+        poses = library.qpos[rows.ravel()]
+        if trackers.foresight <= 0.0:
+            return poses
+        beyond = np.maximum(np.array(AHEAD) - known, 0) * self.simulation.dt
+        time = trackers.foresight * (1.0 - np.exp(-beyond / trackers.foresight))
+        knots = library.knot_rows(self.clip, self.frame + known * library.substeps)
+        moved = self.tracked.slope[knots][:, None] * time[:, None]
+        return self.simulation.tangent.moved(poses, moved.reshape(len(poses), -1))
+
+    def _shown(self) -> dict[str, Floats]:
+        """The trackers' last samples from the body, in its heading frame."""
+        library, tracked = self.library, self.tracked
+        yaw = self.anchor[:, 2] + self.state.yaw
+        c, s = np.cos(yaw)[:, None], np.sin(yaw)[:, None]
+        root = self.simulation.qpos[:, :3]
+        count, there = self.num_envs, tracked.present[:, None]
+        found: dict[str, Floats] = {
+            "tracked": np.tile(tracked.present.astype(np.float64), (count, 1))
+        }
+        for age in TRACKER_AGES:
+            steps = (self._late + 1 - age) * library.substeps
+            rows = library.knot_rows(self.clip, self.frame + steps)
+            places = np.where(there, tracked.places[rows] - root[:, None], 0.0)
+            axes = tracked.axes[rows].reshape(count, -1, 3)
+            for name, vectors in (("trackers", places), ("tracker_axes", axes)):
+                turned = vectors.copy()
+                turned[..., 0] = c * vectors[..., 0] + s * vectors[..., 1]
+                turned[..., 1] = c * vectors[..., 1] - s * vectors[..., 0]
+                found[f"{name}_{age}"] = turned.reshape(count, -1)
+        return found
+
+
+BATCH = TrackBodyBatch
+"""Locomotion tasks as batches and as Gymnasium environments."""

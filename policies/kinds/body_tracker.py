@@ -80,4 +80,5 @@ SPEC = ModelSpec(
     header=TrackerMetadata,
     loader="ambulo.policies.agents.body_tracker:load_tracker",
     headline=_headline,
+    exports={"godot": "ambulo.policies.export.trackers:export_tracker"},
 )

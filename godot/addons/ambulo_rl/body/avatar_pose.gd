@@ -1,5 +1,5 @@
 class_name AmbuloAvatarPose
-extends RefCounted
+extends AmbuloHumanPose
 ## The body of a walking character, from where its head is and its hands if they are led.
 ##
 ## The same sums as in `ambulo.ik.avatar`, without Python: equal steps give equal poses (to
@@ -29,16 +29,6 @@ const FAR_YAW := deg_to_rad(22.0)
 ## Direction of the left elbow in the head's heading; the right one's is mirrored.
 const POLE := Vector3(-0.4, 0.5, -1.0)
 
-## Local rotations of the joints; the pelvis' is its orientation.
-var local: Array[Quaternion] = []
-## World orientations of the joints.
-var world: Array[Quaternion] = []
-## World positions of the joints, [m].
-var positions: PackedVector3Array = []
-## Offsets of the joints from their parents, [m].
-var offsets: PackedVector3Array = []
-## Parents of the joints.
-var parents: PackedInt32Array = []
 ## The gait's clock.
 var clock := AmbuloGaitClock.new()
 ## Left and right foot.
@@ -100,7 +90,8 @@ func step(
 	for i in 2:
 		var thigh := THIGHS[i]
 		_set_position(thigh)
-		AmbuloLimbs.solve_leg(self, thigh, feet[i])
+		var foot := feet[i]
+		foot.ankle = AmbuloLimbs.solve_leg(self, thigh, foot.ankle, foot.hinge, foot.turn)
 		_set_toes(thigh, toes[2 * i], toes[2 * i + 1], feet[i].roll)
 		feet[i].record(_sole)
 	_set_arms(hands, yaw)

@@ -15,21 +15,25 @@ static func corner(first: float, second: float, distance: float) -> PackedFloat6
 	return [acos(clampf(base, -1.0, 1.0)), PI - acos(clampf(middle, -1.0, 1.0)), d]
 
 
-## Turn the leg at joint [param thigh] of [param body] so that it reaches [param foot].
-static func solve_leg(body: AmbuloAvatarPose, thigh: int, foot: AmbuloAvatarFoot) -> void:
+## Turn the leg at joint [param thigh] of [param body] so that it reaches [param ankle] with a knee
+## whose axis is near [param hinge] and a foot of orientation [param turn]; return where the ankle
+## is then.
+static func solve_leg(
+	body: AmbuloHumanPose, thigh: int, ankle: Vector3, hinge: Vector3, turn: Quaternion
+) -> Vector3:
 	var hip := body.positions[thigh]
-	var reach := foot.ankle - hip
+	var reach := ankle - hip
 	var distance := maxf(reach.length(), 1e-9)
 	var e := reach / distance
 	var angles := corner(-body.offsets[thigh + 1].z, -body.offsets[thigh + 2].z, distance)
-	foot.ankle = hip + angles[2] * e
-	var y := (foot.hinge - foot.hinge.dot(e) * e).normalized()
+	var y := (hinge - hinge.dot(e) * e).normalized()
 	var t := cos(angles[0]) * e - sin(angles[0]) * y.cross(e)
 	var world := Basis(t.cross(y), y, -t).get_rotation_quaternion()
 	var shin := Quaternion(0.0, sin(0.5 * angles[1]), 0.0, cos(0.5 * angles[1]))
 	body.local[thigh] = body.world[0].inverse() * world
 	body.local[thigh + 1] = shin
-	body.local[thigh + 2] = (world * shin).inverse() * foot.turn
+	body.local[thigh + 2] = (world * shin).inverse() * turn
+	return hip + angles[2] * e
 
 
 ## Turn the arm at joint [param clavicle] of [param body] so that it reaches a wrist.
@@ -37,7 +41,7 @@ static func solve_leg(body: AmbuloAvatarPose, thigh: int, foot: AmbuloAvatarFoot
 ## [param side] is 1 for the left arm and -1 for the right one, [param pole] the world
 ## direction of the elbow, [param hand] the world orientation of the hand.
 static func solve_arm(
-	body: AmbuloAvatarPose,
+	body: AmbuloHumanPose,
 	clavicle: int,
 	side: float,
 	wrist: Vector3,

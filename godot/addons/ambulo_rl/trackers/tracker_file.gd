@@ -1,0 +1,144 @@
+class_name AmbuloTrackerFile
+extends RefCounted
+## A body tracker as `ambulo export` writes it: network and measures, data only.
+##
+## An [AmbuloDataFile] that begins with [constant MAGIC]. Loading checks every size and the
+## SHA-256, and runs no code from the file.
+
+## The first bytes of the file; the last one is the version of the format.
+const MAGIC := "AMBULOB1"
+## Most numbers.
+const MAX_NUMBERS := 1 << 24
+## The joints of human23.
+const JOINTS := 23
+## Numbers of the network's input and output.
+const INPUTS := 106
+const OUTPUTS := 151
+
+const _KEYS: PackedStringArray = [
+	"kind",
+	"input_size",
+	"output_size",
+	"lead",
+	"parents",
+	"parts",
+	"bones",
+	"arrays",
+	"numbers",
+	"sha256",
+]
+
+## How far ahead of its input the network's pose is, [s].
+var lead := 0.0
+## Parent of each joint, and the part of the body whose length scales its offset.
+var parents: PackedInt32Array = []
+var parts: PackedInt32Array = []
+## Names of the joints' bones in Godot.
+var bones: PackedStringArray = []
+## Joints from their parents at rest, [m]; heel and ball of a foot in the ankle's frame, [m].
+var offsets: PackedVector3Array = []
+var sole: PackedVector3Array = []
+## The network's numbers, the first of each array, and its shape.
+var numbers: PackedFloat32Array = []
+var starts: Dictionary[String, int] = {}
+var shapes: Dictionary[String, PackedInt32Array] = {}
+## What is wrong with the file; empty after [method load_from] returned true.
+var error := ""
+
+
+## Read the file at [param path]; false, with [member error] set, if it is refused.
+func load_from(path: String) -> bool:
+	var data := AmbuloDataFile.new()
+	var problem := _read(data) if data.open(path, MAGIC, "body tracker") else data.problem
+	error = "" if problem == "" else "%s: %s" % [path, problem]
+	return problem == ""
+
+
+func _read(data: AmbuloDataFile) -> String:
+	var checks := AmbuloChecks.new()
+	var header := checks.table(data.header, "header", "", _KEYS, _KEYS)
+	var count := checks.whole(header.get("numbers"), "numbers", 1, MAX_NUMBERS)
+	var digest := checks.text(header.get("sha256"), "sha256")
+	checks.whole(header.get("input_size"), "input_size", INPUTS, INPUTS)
+	checks.whole(header.get("output_size"), "output_size", OUTPUTS, OUTPUTS)
+	lead = checks.number(header.get("lead"), "lead", 0.0, 0.3)
+	for key: String in ["parents", "parts", "bones"]:
+		if checks.list(header, key).size() != JOINTS:
+			checks.fail(key, "expected the %d joints of human23" % JOINTS)
+	if checks.problem == "":
+		for joint in JOINTS:
+			parents.append(
+				checks.whole(header["parents"][joint], "parents", -1, maxi(joint - 1, -1))
+			)
+			parts.append(checks.whole(header["parts"][joint], "parts", 0, 2))
+			bones.append(checks.text(header["bones"][joint], "bones"))
+	_read_shapes(checks, header, count)
+	if checks.problem != "":
+		return checks.problem
+	numbers = data.numbers(count, digest, "numbers")
+	var sum := 0.0
+	for number in numbers:
+		sum += absf(number)
+	if data.problem != "" or not is_finite(sum):
+		return data.problem if data.problem != "" else "a number is not finite"
+	offsets = _vectors("offsets")
+	sole = _vectors("sole")
+	return ""
+
+
+func _read_shapes(checks: AmbuloChecks, header: Dictionary, count: int) -> void:
+	var keys := PackedStringArray(["name", "start", "shape"])
+	var at := 0
+	for item: Variant in checks.list(header, "arrays"):
+		var row := checks.table(item, "arrays", "arrays.", keys, keys)
+		var name := checks.text(row.get("name"), "arrays.name")
+		var start := checks.whole(row.get("start"), "arrays.start", 0, MAX_NUMBERS)
+		var shape := PackedInt32Array()
+		var size := 1
+		for part: Variant in checks.list(row, "shape"):
+			shape.append(checks.whole(part, "arrays.shape", 1, MAX_NUMBERS))
+			size = mini(size * shape[-1], MAX_NUMBERS + 1)
+		if start != at:
+			checks.fail("arrays", "'%s' does not follow the array before it" % name)
+		starts[name] = start
+		shapes[name] = shape
+		at += size
+	if at != count:
+		checks.fail("arrays", "have %d numbers, expected %d" % [at, count])
+	if checks.problem == "":
+		_check_shapes(checks)
+
+
+func _check_shapes(checks: AmbuloChecks) -> void:
+	for name: String in ["encoder", "states", "decoder"]:
+		if shapes.get(name, PackedInt32Array()).size() != 2 or shapes[name][0] % 4 != 0:
+			checks.fail(name, "expected a matrix of a multiple of four rows")
+	if checks.problem != "":
+		return
+	var encoder := shapes["encoder"][0]
+	var units := shapes["states"][1]
+	var decoder := shapes["decoder"][0]
+	var expected: Dictionary[String, PackedInt32Array] = {
+		"encoder": [encoder, INPUTS],
+		"encoder_bias": [encoder],
+		"inputs": [3 * units, encoder],
+		"inputs_bias": [3 * units],
+		"states": [3 * units, units],
+		"states_bias": [3 * units],
+		"decoder": [decoder, encoder + units],
+		"decoder_bias": [decoder],
+		"output": [OUTPUTS, decoder],
+		"output_bias": [OUTPUTS],
+		"offsets": [JOINTS, 3],
+		"sole": [2, 3],
+	}
+	for name in expected:
+		if shapes.get(name) != expected[name]:
+			checks.fail(name, "expected the shape %s, got %s" % [expected[name], shapes.get(name)])
+
+
+func _vectors(name: String) -> PackedVector3Array:
+	var out := PackedVector3Array()
+	for k in range(starts[name], starts[name] + 3 * shapes[name][0], 3):
+		out.append(Vector3(numbers[k], numbers[k + 1], numbers[k + 2]))
+	return out

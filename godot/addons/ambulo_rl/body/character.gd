@@ -85,9 +85,10 @@ func show_avatar(avatar: AmbuloAvatarPose) -> void:
 
 
 ## Show a pose: the pelvis at [param root] and local rotations of the joints of human23, in
-## the contract's axes. The node goes to the floor under the pelvis.
-func show_pose(root: Vector3, local: Array[Quaternion]) -> void:
-	global_transform = Transform3D(Basis.IDENTITY, AmbuloAxes.to_godot(root.x, root.y, 0.0))
+## the contract's axes under [param base]. The node goes to the floor under the pelvis.
+func show_pose(root: Vector3, local: Array[Quaternion], base := Transform3D.IDENTITY) -> void:
+	var floor_point := AmbuloAxes.to_godot(root.x, root.y, 0.0)
+	global_transform = base * Transform3D(Basis.IDENTITY, floor_point)
 	var high := Vector3(0.0, root.z, 0.0)
 	_show_on(skeleton, _bones, _rest, high, local)
 	for other in _driven:

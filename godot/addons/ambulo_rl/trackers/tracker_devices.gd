@@ -1,0 +1,63 @@
+class_name AmbuloTrackerDevices
+extends RefCounted
+## Poses of headset, controllers and trackers in Godot's axes, as joints in the contract's.
+##
+## The same sums as in `ik/trackers/conventions.py`, convention `openxr`, whose axes are Godot's:
+## the headset is the view between the eyes, controllers are grip poses; of trackers at feet and
+## hips the joint itself with its axes at rest.
+
+const PALM := 0.0756
+const THICKNESS := 0.025
+## Middle of the eyes in the head's frame, [m].
+const EYES := Vector3(0.09, 0.0, 0.085)
+## Height of the eyes of human23 when it stands, [m].
+const EYE_HEIGHT := AmbuloBodyTracker.HEAD_HEIGHT + 0.085
+## Half the distance of the shoulders' joints, and length of an arm to the wrist, of human23, [m].
+const SHOULDER := 0.1978
+const ARM := 0.5387
+
+## Names of the trackers in recordings, in the order of rows.
+const NAMES: PackedStringArray = ["LeftHand", "RightHand", "LeftFoot", "RightFoot", "Head", "Hips"]
+
+var _places: PackedVector3Array = []
+var _turns: Array[Quaternion] = []
+
+
+## Devices of a player with proportions [param ratios]: trunk, arms, legs.
+func _init(ratios: PackedFloat64Array = [1.0, 1.0, 1.0]) -> void:
+	for k in NAMES.size():
+		_places.append(Vector3.ZERO)
+		_turns.append(Quaternion.IDENTITY)
+	_places[4] = -ratios[0] * EYES
+	for k in 2:
+		var side := 1.0 - 2.0 * k
+		_turns[k] = Quaternion(-side * sqrt(0.5), 0.0, 0.0, sqrt(0.5))
+		_places[k] = -(_turns[k] * (ratios[1] * Vector3(0.0, side * PALM, -THICKNESS)))
+
+
+## The joint of row [param row] of a device at [param pose] under the origin.
+func joint(row: int, pose: Transform3D) -> Transform3D:
+	var turn := to_contract(pose.basis.get_rotation_quaternion())
+	var at := AmbuloAxes.from_godot(pose.origin)
+	var place := Vector3(at[0], at[1], at[2]) + turn * _places[row]
+	return Transform3D(Basis(turn * _turns[row]), place)
+
+
+## A rotation of Godot's axes in the contract's.
+static func to_contract(q: Quaternion) -> Quaternion:
+	return Quaternion(-q.z, -q.x, q.y, q.w)
+
+
+## A rotation of the contract's axes in Godot's.
+static func to_godot(q: Quaternion) -> Quaternion:
+	return Quaternion(-q.y, q.z, -q.x, q.w)
+
+
+## Proportions of a player who stands upright with arms to the sides: from the height of the eyes
+## over the ground and the distance of the palms, [m]; no hands: in proportion.
+static func proportions(eyes: float, span: float) -> PackedFloat64Array:
+	var size := clampf(eyes / EYE_HEIGHT, AmbuloTrackerShape.SMALLEST, AmbuloTrackerShape.LARGEST)
+	var arm := size
+	if span > 0.5:
+		arm = (0.5 * span - size * SHOULDER) / (ARM + PALM)
+	return [size, clampf(arm, AmbuloTrackerShape.SMALLEST, AmbuloTrackerShape.LARGEST), size]

@@ -315,17 +315,19 @@ def _metrics(rows: Sequence[Mapping[str, float]], seed: int) -> AgentMetrics:
     seconds = np.array([row["seconds"] for row in rows])
 
     def mean(name: str, over: str | None = None) -> dict[str, Metric]:
-        if not all(name in row for row in rows):
-            return {}
-        values = np.array([row[name] for row in rows])
-        below = (
-            np.ones(len(rows)) if over is None else np.array([r[over] for r in rows])
-        )
+        """Means of the clips that have it (short ones lose no hand), 0 divided by 0: none."""
+        known = [row for row in rows if name in row]
+        times = np.array([row["seconds"] for row in known])
+        values = times * [row[name] for row in known]
+        below = times * [1.0 if over is None else row[over] for row in known]
+        if not known or below.sum() <= 0.0:
+            return {name: metric(None, unit_of(name))}
         rng = np.random.default_rng(seed)
-        drawn = rng.integers(len(rows), size=(RESAMPLES, len(rows)))
-        total = (seconds * values)[drawn].sum(1) / (seconds * below)[drawn].sum(1)
-        value = float((seconds * values).sum() / (seconds * below).sum())
+        drawn = rng.integers(len(known), size=(RESAMPLES, len(known)))
+        sums = below[drawn].sum(axis=1)
+        total = values[drawn].sum(axis=1)[sums > 0.0] / sums[sums > 0.0]
         low, high = np.percentile(total, [2.5, 97.5])
+        value = float(values.sum() / below.sum())
         return {name: metric(value, unit_of(name), (float(low), float(high)))}
 
     result: dict[str, Metric] = {}

@@ -16,7 +16,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add(
         "--level-set", metavar="NAMES",
         help="level families with commas between, or one of train, validation, heldout, "
-        "places, handmade (default: the model's own families, held-out levels)",
+        "places, moving, handmade (default: the model's own families, held-out levels)",
     )  # fmt: skip
     add(
         "--task", metavar="NAME",
@@ -41,7 +41,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add(
         "--comfort", metavar="C",
         help="where the comfort dial of the agent is, 0 (fast) to 1 (comfortable); several "
-        "with commas between give a row each (default: 0.5)",
+        "with commas between give a row each (default: the model's comfort_default)",
     )  # fmt: skip
     add("--world", metavar="NAME", help="mujoco (default), kernel or godot")
     add(

@@ -31,7 +31,9 @@ def draw_reliability(result: LostEvaluation) -> bytes:
     )
     upper.plot([0, 1], [0, 1], color=_GREY, linewidth=1, label="calibrated")
     for name, one in result.scores.items():
-        label = f"{name}: ECE {one.ece:.3f}, AUROC {one.auroc:.2f}"
+        label = f"{name}: ECE {one.ece:.3f}"
+        if np.isfinite(one.auroc):  # of one class alone there is none
+            label += f", AUROC {one.auroc:.2f}"
         _draw_curve(upper, one.reliability, label, first=name == HEAD)
     upper.set_ylabel("fraction of decisions in which it was lost")
     upper.set_xlim(0.0, 1.0)

@@ -38,7 +38,7 @@ def draw_lost_paths(
     chosen = _chosen(result, records)
     ratios = [_ratio(records.episodes[number]) for number in chosen]
     figure = new_figure((_TALL * sum(ratios) + len(chosen) + 1.0, _TALL + 1.0))
-    figure.set_layout_engine("constrained")
+    figure.set_layout_engine("compressed")  # keeps titles of wide maps in
     panels = figure.subplots(
         1, len(chosen), squeeze=False, gridspec_kw={"width_ratios": ratios}
     )[0]

@@ -14,5 +14,6 @@ Widths = Annotated[tuple[Width, ...], Field(min_length=1, max_length=16)]
 """Units of each hidden layer."""
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
+NonPositive = Annotated[float, Field(le=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Steps = Annotated[int, Field(ge=0)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from ambulo.configs.base import Config
-from ambulo.configs.types import NonNegative
+from ambulo.configs.types import NonNegative, NonPositive
 
 
 class NavigationRewardsConfig(Config):
@@ -19,16 +19,16 @@ class NavigationRewardsConfig(Config):
     """Smoothness in [0, 1] times this; paid as `bonus_mode` says."""
     comfort_bonus: float = 2.0
     """Published comfort score in [0, 1] times this; paid as `bonus_mode` says."""
-    collision_penalty: float = -10.0
+    collision_penalty: NonPositive = -10.0
     """Per collision with a thing, counted as `collision_mode` says."""
-    person_collision: float | None = None
+    person_collision: NonPositive | None = None
     """Per collision with a person, counted as `collision_mode` says; null is
     `collision_penalty`."""
-    fall_penalty: float = -50.0
+    fall_penalty: NonPositive = -50.0
     """Paid once, on falling."""
-    timeout_penalty: float = -20.0
+    timeout_penalty: NonPositive = -20.0
     """Paid once, when the step limit ends the episode."""
-    teleport_penalty: float = -1.0
+    teleport_penalty: NonPositive = -1.0
     """Per discrete move (a jump of `actions.move_distance`)."""
     discomfort_cost: NonNegative = 0.0
     """Cost per environment step of (1 - comfort score)."""

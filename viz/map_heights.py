@@ -1,6 +1,7 @@
 """Maps of levels with heights: shapes by the height of their top.
 
-What is higher is drawn above, but terrains and meshes below everything else.
+What is higher is drawn above, in layers of height; terrains are below everything else, and in
+muted maps what one does not walk on is above everything else.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats
-from ambulo.envs.vr.contract import BODY_HEIGHT
+from ambulo.envs.vr.contract import BODY_HEIGHT, CLIMB_HEIGHT
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.looks import are_slabs
 from ambulo.envs.vr.levels.surfaces import HeightField, stair_boxes
@@ -38,6 +40,8 @@ _LEAST_AREA = 1e-9
 """Triangles that are smaller from above are not seen, [m^2]."""
 _CONTOURS = 8
 """Lines of equal height on a terrain."""
+_LAYERS = 64
+"""Ranges of height whose meshes, then other shapes, are drawn one above the other."""
 
 
 @dataclass(frozen=True)
@@ -72,11 +76,20 @@ def draw_heights(ax: Axes, level: Level, *, muted: bool) -> None:
     shades = LinearSegmentedColormap.from_list("heights", _QUIET if muted else _SHADES)
     for field in level.heightfields:
         _draw_terrain(ax, field, shades, scale)
-    _draw_meshes(ax, level, shades, scale)
-    low = [piece for piece in pieces if piece.floor and muted]
-    high = [piece for piece in pieces if not (piece.floor and muted)]
-    for group, zorder in ((low, 1.3), (high, 2.0)):
-        _draw_pieces(ax, group, shades, scale, zorder)
+    triangles = _seen_triangles(level)
+    layer_of_triangle = _layer(scale, triangles[:, :, 2].max(axis=1))
+    low = [piece for piece in pieces if piece.floor or not muted]
+    layer_of_piece = _layer(scale, np.array([piece.top for piece in low]))
+    step = ((1.4 if muted else 2.1) - 1.2) / _LAYERS
+    for layer in range(_LAYERS):
+        zorder = 1.2 + layer * step
+        _draw_triangles(
+            ax, triangles[layer_of_triangle == layer], shades, scale, zorder
+        )
+        here = [low[k] for k in np.flatnonzero(layer_of_piece == layer)]
+        _draw_pieces(ax, here, shades, scale, zorder + step / 2)
+    high = [piece for piece in pieces if muted and not piece.floor]
+    _draw_pieces(ax, high, shades, scale, 2.0)
     for row in (*level.ramps, *level.stairs):
         _draw_arrow(ax, row, zorder=1.4 if muted else 2.2)
     _draw_scale(ax, level, shades, scale)
@@ -99,23 +112,35 @@ def _draw_terrain(
         )
 
 
-def _draw_meshes(ax: Axes, level: Level, shades: Colormap, scale: Normalize) -> None:
-    """The triangles of all meshes that are seen from above, highest last."""
-    from matplotlib.tri import Triangulation
+def _layer(scale: Normalize, heights: Floats) -> NDArray[np.intp]:
+    """Return the layer, 0 to _LAYERS - 1, of each of `heights` (N,), [m]."""
+    shares = np.asarray(scale(heights), dtype=np.float64)
+    return np.clip((shares * _LAYERS).astype(np.intp), 0, _LAYERS - 1)
 
+
+def _seen_triangles(level: Level) -> Floats:
+    """Return triangles of meshes that are seen from above, highest last, (N, 3, 3), [m]."""
     if not level.meshes:
-        return
+        return np.zeros((0, 3, 3))
     corners = np.concatenate([mesh.corners() for mesh in level.meshes])
     one, other = (corners[:, k, :2] - corners[:, 0, :2] for k in (1, 2))
     area = np.abs(one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0])
     corners = corners[area > _LEAST_AREA]
+    return corners[np.argsort(corners[:, :, 2].max(axis=1), kind="stable")]
+
+
+def _draw_triangles(
+    ax: Axes, corners: Floats, shades: Colormap, scale: Normalize, zorder: float
+) -> None:
+    """Draw triangles (N, 3, 3), [m], in their order."""
+    from matplotlib.tri import Triangulation
+
     if len(corners) == 0:
         return
-    order = np.argsort(corners[:, :, 2].max(axis=1), kind="stable")
-    x, y, z = corners[order].reshape(-1, 3).T
+    x, y, z = corners.reshape(-1, 3).T
     triangles = Triangulation(x, y, np.arange(len(x)).reshape(-1, 3))
     ax.tripcolor(
-        triangles, z, shading="gouraud", cmap=shades, norm=scale, zorder=1.2,
+        triangles, z, shading="gouraud", cmap=shades, norm=scale, zorder=zorder,
         rasterized=True,
     )  # fmt: skip
 
@@ -123,7 +148,8 @@ def _draw_meshes(ax: Axes, level: Level, shades: Colormap, scale: Normalize) -> 
 def _pieces(level: Level) -> Iterator[_Piece]:
     """All shapes but terrains and meshes."""
     for row, slab in zip(level.boxes, are_slabs(level.boxes), strict=True):
-        yield _box_piece(row, floor=bool(slab))
+        low = row[2] + row[5] <= CLIMB_HEIGHT  # a thick box below the ground level
+        yield _box_piece(row, floor=bool(slab or low))
     for row in stair_boxes(level.stairs):
         yield _box_piece(row, floor=True)
     angle = np.linspace(0.0, 2 * np.pi, _CORNERS, endpoint=False)

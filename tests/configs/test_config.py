@@ -87,6 +87,7 @@ def test_a_configuration_survives_a_file(tmp_path: Path) -> None:
             ["file.json: network.action_bound needs actions.mode"],
         ),
         ({"network": {"action_bound": [0.5, 2]}}, ["network.action_bound.1 = 2"]),
+        ({"rewards": {"collision_penalty": 5}}, ["collision_penalty = 5", "less than"]),
         ([1, 2], ["the top level"]),
     ],
 )

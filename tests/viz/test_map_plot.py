@@ -25,12 +25,12 @@ def test_map_has_every_shape():
     assert len(ax.patches) == 1 + 2 + 1 + 1 + 2
 
 
-def axes_of(level: Level):
+def axes_of(level: Level, *, muted: bool = False):
     """Axes with the map of `level`."""
     from matplotlib.figure import Figure
 
     ax = Figure().add_subplot()
-    draw_level_map(ax, level)
+    draw_level_map(ax, level, muted=muted)
     ax.figure.canvas.draw()
     return ax
 
@@ -67,14 +67,11 @@ HIGH = {
 def test_levels_with_heights_are_shaded_by_them():
     ax = axes_of(parse_level(HIGH, "x", solvable=False))
     assert len(ax.patches) == 1 + 1  # the floor and the hole
-    shapes = next(
-        c
-        for c in ax.collections
-        if isinstance(c, PolyCollection) and c.get_zorder() == 2
-    )
+    layers = [c for c in ax.collections if isinstance(c, PolyCollection)]
+    layers.sort(key=lambda layer: layer.get_zorder())
     # 16 strips of the ramp, 8 steps, 2 boxes; the upper floor is drawn after the table.
-    assert len(shapes.get_paths()) == 16 + 8 + 2
-    colours = shapes.get_facecolors()
+    assert sum(len(layer.get_paths()) for layer in layers) == 16 + 8 + 2
+    colours = np.concatenate([layer.get_facecolors() for layer in layers])
     brightness = colours[:, :3].sum(axis=1)
     assert (np.diff(brightness) <= 1e-9).all(), "higher is darker"
     assert (colours[:, 3] < 1).sum() == 1, "the upper floor lets see what is below"
@@ -83,6 +80,24 @@ def test_levels_with_heights_are_shaded_by_them():
     texts = [t.get_text() for t in ax.texts]
     assert texts.count("") == 2  # arrows up the ramp and the stairs
     assert {"0", "3", "height [m]"} <= set(texts)
+
+
+def test_a_mesh_above_a_floor_box_is_drawn_above_it():
+    """As in imported scenes: the floor is a box, the balcony above it a mesh."""
+    corners = [[0, 0, 2], [2, 0, 2], [0, 2, 2]]
+    data = {
+        "name": "balcony",
+        "bounds": BOUNDS.tolist(),
+        "heights": True,
+        "ground": False,
+        "boxes": [{"center": [0, 0, -0.5], "half_size": [4, 4, 0.5]}],
+        "meshes": [{"vertices": corners, "triangles": [[0, 1, 2]]}],
+    }
+    level = parse_level(data, "x", solvable=False)
+    for muted in (False, True):
+        ax = axes_of(level, muted=muted)
+        order = {type(c).__name__: c.get_zorder() for c in ax.collections}
+        assert order["TriMesh"] > order["PolyCollection"], f"muted: {muted}"
 
 
 def test_what_moves_is_drawn_and_named():

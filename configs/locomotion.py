@@ -72,8 +72,9 @@ class LocomotionEnvironmentConfig(Config):
     task: Task = "imitate"
     """`imitate` tracks a reference gait, `locomote` follows commanded speed and turning,
     `stand` keeps standing, `gait` walks with parameters of gait and body, `track` follows
-    any of many clips, `track_body` the trackers of a player, `get_up` rises from the ground, `walk_commands` walks in all
-    directions, stops, stands and stays up where it touches things."""
+    any of many clips, `track_body` the trackers of a player, `get_up` rises from the ground,
+    `walk_commands` walks in all directions, stops, stands and stays up where it touches
+    things."""
     character: str = "human23"
     """The body, by name."""
     actuation: Literal["torque", "muscle"] = "torque"

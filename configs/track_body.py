@@ -25,3 +25,6 @@ class TrackBodyConfig(Config):
     foresight: NonNegative = 0.0
     """Time over which the newest pose goes on with its velocity where poses are shown that
     are not known yet, [s]; 0: the newest pose stands in for them."""
+    support: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Largest outside force at the root that holds it on what is followed, over body weight
+    (`ambulo.envs.simulation.support_force`); 0: gravity and the ground alone."""

@@ -208,9 +208,13 @@ class TrackBatch(LocomotionBatch):
     def _look(self) -> None:
         super()._look()
         knots = self.library.knot_rows(self.clip, self.frame)
-        places = into_frames(self._bodies[:, self._parts], self.anchor)
-        apart = np.linalg.norm(places - self.library.joints[knots], axis=2)
+        apart = self.joint_distances(self.library.joints[knots])
         self.joint_distance[:] = apart.mean(axis=1)
+
+    def joint_distances(self, joints: Floats) -> Floats:
+        """Distance of each body from places (N, B, 3) in the moving frame, [m]. (N, B)."""
+        places = into_frames(self._bodies[:, self._parts], self.anchor)
+        return np.asarray(np.linalg.norm(places - joints, axis=2))
 
     def _fell(self) -> Bools:
         env = self.config.environment

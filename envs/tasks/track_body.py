@@ -14,6 +14,7 @@ from ambulo.envs.locomotion.world import World
 from ambulo.envs.reference.clips.clip_library import named_clips
 from ambulo.envs.reference.clips.tracked_library import tracked_library
 from ambulo.envs.reference.reference import Reference
+from ambulo.envs.simulation.support_force import SupportForce
 from ambulo.envs.simulation.touch import PlacedBoxes
 from ambulo.envs.state_arrays import Arrays
 from ambulo.envs.tasks.track import TrackBatch
@@ -56,6 +57,12 @@ class TrackBodyBatch(TrackBatch):
         super().__init__(
             config, reference, character, library=self.tracked.library, **kwargs
         )
+        self._turns = self.simulation.bind("xmat")
+        most, mass = config.trackers.support, float(character.model.body_mass.sum())
+        self._support_force: SupportForce | None = None
+        if most > 0.0:
+            self._support_force = SupportForce(character.model, mass, most)
+        self._pushed: Floats | None = None
         self._led = np.array(TRACKED)[self.tracked.present]
         self._boxes = PlacedBoxes(self.simulation) if config.walk.obstacles else None
 
@@ -100,14 +107,42 @@ class TrackBodyBatch(TrackBatch):
             )
 
     def _tick(self, advance: Floats) -> None:
+        if self._support_force is not None:
+            self._hold()
         super()._tick(advance)
         if self._boxes is not None:
             self._boxes.advance(self.simulation.dt / self.simulation.substeps)
 
+    def _move(self, offsets: Floats) -> Floats:
+        self._pushed = None  # pushes are set anew
+        return super()._move(offsets)
+
+    def _hold(self) -> None:
+        """Apply the outside force on what is followed now."""
+        simulation, force = self.simulation, self._support_force
+        assert force is not None
+        if self._pushed is None:
+            self._pushed = simulation.push[:, self._pelvis, :2].copy()
+        rows = self._rows()
+        qpos, qvel = self.library.qpos[rows], self.library.qvel[rows]
+        apart = simulation.tangent.difference(qpos, simulation.qpos)[:, :6]
+        turn = self._turns[:, self._pelvis].reshape(-1, 3, 3)
+        wrench = force.wrench(apart, (qvel - simulation.qvel)[:, :6], turn)
+        wrench[simulation.fault > 0] = 0.0
+        if self.pushes.on:
+            wrench[:, :2] += self._pushed
+        simulation.push[:, self._pelvis] = wrench
+
+    def captured_distances(self) -> Floats:
+        """Distance of each body from the captured one at the newest sample, [m]. (N, B)."""
+        captured = self.tracked.captured[self.newest()]
+        return np.asarray(
+            np.linalg.norm(self._bodies[:, self._parts] - captured, axis=2)
+        )
+
     def _look(self) -> None:
         super()._look()
-        rows, places = self.newest(), self._bodies[:, self._parts]
-        apart = np.linalg.norm(places - self.tracked.captured[rows], axis=2)
+        apart = self.captured_distances()
         self.captured_distance[:] = apart.mean(axis=1)
         self.tracker_distance[:] = apart[:, self._led].mean(axis=1)
 

@@ -89,7 +89,7 @@ def read_clips(
         if fit:
             gaits += _fitted(path, character, control_dt).gaits
         else:
-            source, _ = part_of(read_source(path).logged(), frames)
+            source, _ = part_of(read_source(path, drop_tpose=plain).logged(), frames)
             motion = retarget(source, character.skeleton).motion
             make = plain_clip if plain else _planted
             table = make(motion, character)

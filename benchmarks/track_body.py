@@ -26,8 +26,8 @@ from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.layout import ObservationLayout
 from ambulo.envs.reference.clips.clip_library import ClipLibrary, clip_library
 from ambulo.envs.reference.clips.plain_clip import plain_clip
-from ambulo.envs.reference.clips.read_clips import clip_files
 from ambulo.envs.reference.clips.raw_clip import raw_clip
+from ambulo.envs.reference.clips.read_clips import clip_files
 from ambulo.envs.reference.configured import body_of
 from ambulo.envs.reference.reference import Gait, Reference
 from ambulo.envs.tasks.track import TrackBatch

@@ -13,8 +13,9 @@ from ambulo.configs.arrays import Floats
 
 STIFFNESS, DAMPING = 60.0, 15.0
 """Acceleration by distance, [1/s^2], and by velocity, [1/s]."""
-TURN_STIFFNESS, TURN_DAMPING = 100.0, 20.0
-"""The same of rotations."""
+TURN_STIFFNESS, TURN_DAMPING = 100.0, 4.0
+"""The same of rotations. More damping than that shakes the light pelvis from one physics step
+to the next."""
 INERTIA = 0.12
 """Moment of inertia about the root over the mass, [m^2]: a trunk with arms."""
 ARM = 0.3

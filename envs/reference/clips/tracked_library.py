@@ -94,14 +94,14 @@ def tracked_library(
         tuple(tables), np.cumsum([0, *(counts[:-1] + 1)]), counts, substeps,
         *map(joined, ("qpos", "qvel", "torque", "acceleration", "frames", "joints", "com")),
     )  # fmt: skip
+
+    def stacked(name: str) -> Floats:
+        return np.concatenate([getattr(part, name) for part in parts])
+
     return TrackedLibrary(
-        whole,
-        *(
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in ("slope", "captured", "places", "axes")
-        ),
-        parts[0].present,
-    )
+        whole, stacked("slope"), stacked("captured"), stacked("places"),
+        stacked("axes"), parts[0].present,
+    )  # fmt: skip
 
 
 def poses_of(

@@ -5,7 +5,7 @@
     blender --command extension install-file -r user_default -e dist/ambulo_ik-*.zip
 
 The wheels are those of blender/requirements.txt, fetched by pip, and one of `ambulo` with
-the folders that inverse kinematics uses (no environments, no training).
+the folders that inverse kinematics uses (no environments, no training, no torch).
 """
 
 from __future__ import annotations
@@ -36,11 +36,24 @@ PLATFORMS: dict[str, tuple[str, ...]] = {
 """Blender's names of platforms, and the tags of wheels that run there; those for which
 llvmlite still makes wheels (no longer for Macs with Intel processors)."""
 
-OWN = ("configs", "ik", "motion")
-"""Folders that the wheel of `ambulo` holds; the rest of the suite is not used in Blender."""
-MODEL = "ik_net"
-"""The trained network, which comes along where there is one."""
-ENDINGS = {".json", ".py", ".safetensors"}
+OWN = (
+    "configs", "ik", "motion",
+    "policies/__init__.py",
+    "policies/agents/__init__.py",
+    "policies/agents/body_tracker.py",
+    "policies/files/__init__.py",
+    "policies/files/archive.py",
+    "policies/files/headers.py",
+    "policies/files/shapes.py",
+    "policies/files/spec.py",
+    "policies/kinds/__init__.py",
+    "policies/kinds/body_tracker.py",
+)  # fmt: skip
+"""Folders and files that the wheel of `ambulo` holds: of the rest of the suite only what
+reads model files of body trackers is used in Blender."""
+MODELS = ("ik_net", "ik_trackers")
+"""Trained networks, which come along where they are."""
+ENDINGS = {".json", ".py", ".safetensors", ".zip"}
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
@@ -121,7 +134,8 @@ def own_wheel(scratch: Path) -> Path:
         f"{name}/{file}": (ROOT / "src" / name / file).read_bytes()
         for file in ("__init__.py", "py.typed")
     }
-    for folder in (*OWN, f"models/{MODEL}", "models/__init__.py"):
+    models = [f"models/{name}" for name in MODELS]
+    for folder in (*OWN, *models, "models/__init__.py"):
         place = ROOT / folder
         for file in [place] if place.is_file() else sorted(place.rglob("*")):
             if file.suffix in ENDINGS and file.is_file():

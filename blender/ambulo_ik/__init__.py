@@ -14,11 +14,18 @@ from . import (
     operators_data,
     operators_network,
     operators_rig,
+    operators_trackers,
     panel,
     properties,
 )
 
-_WITH_CLASSES = (operators_rig, operators_data, operators_network, panel)
+_WITH_CLASSES = (
+    operators_rig,
+    operators_data,
+    operators_network,
+    operators_trackers,
+    panel,
+)
 
 
 def register() -> None:

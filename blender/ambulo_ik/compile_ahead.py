@@ -1,4 +1,4 @@
-"""Compile the solver beside Blender, so that the first Apply does not freeze it.
+"""Compile solver and trackers beside Blender, so that the first Apply does not freeze it.
 
 The kernels are compiled once after an installation (40 s of one core) and kept on the disk;
 a Python of Blender's own does that in the background while the add-on is being switched on.
@@ -17,6 +17,14 @@ _PROGRAM = """
 from ambulo.ik.rig import load_rig
 from ambulo.ik.solver.solver import NeuralIKSolver
 NeuralIKSolver(load_rig("ik23")).warm_up()
+from ambulo.policies.agents.body_tracker import load_tracker
+from ambulo.shipped import locate
+from ambulo.ik.trackers.tracker import TrackerSample
+model = locate("ik_trackers")
+if model is not None:
+    tracker, sample = load_tracker(model), TrackerSample.nothing()
+    sample.present[:], sample.positions[:, 2] = True, 1.0
+    tracker.step(sample, 1 / 60)
 """
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import bpy
 import numpy as np
 from bpy.types import Collection, Context, Object
@@ -16,17 +18,22 @@ from ambulo.motion.rotations import (
 )
 
 from .binding import Binding
-from .properties import targets_of
+from .properties import AmbuloTarget, targets_of
 
 COLLECTION = "Ambulo IK targets"
 SIZE = 0.12
 """How large an empty is drawn, [m]."""
 
 
-def add_empties(context: Context, armature: Object, binding: Binding) -> None:
-    """Give every target of `armature` that has none an empty where its bone is now."""
+def add_empties(
+    context: Context,
+    armature: Object,
+    binding: Binding,
+    names: Sequence[str] = TARGETS,
+) -> None:
+    """Give targets of `armature` that have none an empty where their bones are now."""
     for row, target in enumerate(targets_of(armature)):
-        if target.empty is not None and target.empty.name in context.scene.objects:
+        if target.name not in names or has_empty(context, target):
             continue
         empty = bpy.data.objects.new(f"{armature.name} {TARGETS[row]}", None)
         empty.empty_display_type = "ARROWS" if TARGETS[row] != "Hips" else "CUBE"
@@ -37,6 +44,30 @@ def add_empties(context: Context, armature: Object, binding: Binding) -> None:
         target.empty = empty
         move_to_bone(armature, binding, row, empty)
     context.view_layer.update()
+
+
+def has_empty(context: Context, target: AmbuloTarget) -> bool:
+    """Whether `target` has an empty in the scene."""
+    return target.empty is not None and target.empty.name in context.scene.objects
+
+
+def adopt_empties(context: Context, armature: Object) -> list[str]:
+    """Give targets without an empty the one that has their name; return these names."""
+    taken = {
+        row.empty
+        for other in context.scene.objects
+        if other.type == "ARMATURE"
+        for row in other.ambulo_ik.targets
+    }
+    adopted = []
+    for target in targets_of(armature):
+        found = context.scene.objects.get(target.name)
+        if found is None or has_empty(context, target) or found in taken:
+            continue
+        if found.type == "EMPTY":
+            target.empty = found
+            adopted.append(target.name)
+    return adopted
 
 
 def move_to_bone(armature: Object, binding: Binding, row: int, empty: Object) -> None:

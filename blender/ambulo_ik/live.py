@@ -26,6 +26,7 @@ from .empties import read_targets
 from .properties import targets_of
 from .session import SESSION, Bound, base_of, bound_to, paused, take_base, use_network
 from .solving import solve
+from .tracking import follow_trackers
 
 _LOG = logging.getLogger(__name__)
 
@@ -48,6 +49,8 @@ def tick(armature: Object, *, new_base: bool = False) -> bool:
         if new_base or first:
             take_base(armature, bound)
         targets = read_targets(armature, bound.binding)
+        if settings.tracking:
+            targets = follow_trackers(armature, bound, targets)
         seen = _inputs(armature, bound, targets)
         if seen == bound.seen and not _overwritten(armature, bound):
             return False
@@ -154,10 +157,13 @@ def _inputs(armature: Object, bound: Bound, targets: Targets) -> tuple[float, ..
 
 
 def _kept_near(armature: Object, bound: Bound) -> Pose | None:
-    """The base pose, unless joints that nothing leads are the network's."""
-    network = (
-        SESSION.network is not None and armature.ambulo_ik.free_joints == "NETWORK"
-    )
+    """The base pose, unless joints that nothing leads are the network's.
+
+    That of trackers is always the base: the body that they move.
+    """
+    settings = armature.ambulo_ik
+    network = SESSION.network is not None and settings.free_joints == "NETWORK"
+    network &= not settings.tracking
     return None if network else base_of(armature, bound)
 
 

@@ -38,6 +38,7 @@ class AMBULO_OT_apply(ArmatureOperator):
         keep_base(armature, bound)
         bound.seen = ()
         add_empties(context, armature, bound.binding)
+        armature.ambulo_ik.tracking = False
         armature.ambulo_ik.live = True
         tick(armature)
         context.view_layer.update()

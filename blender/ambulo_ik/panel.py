@@ -27,6 +27,7 @@ class AMBULO_PT_ik(Panel):
         _draw_data(layout.box(), context)
         _draw_network(layout.box(), context)
         _draw_targets(layout.box(), context)
+        _draw_trackers(layout.box(), context)
         _draw_report(layout, context)
 
 
@@ -65,7 +66,8 @@ def _draw_targets(box: UILayout, context: Context) -> None:
         return
     settings = armature.ambulo_ik
     row = box.row(align=True)
-    row.operator("ambulo_ik.apply", icon="CON_KINEMATIC", depress=settings.live)
+    solving = settings.live and not settings.tracking
+    row.operator("ambulo_ik.apply", icon="CON_KINEMATIC", depress=solving)
     row.operator("ambulo_ik.stop", icon="PAUSE", text="")
     if SESSION.network is not None:
         box.prop(settings, "free_joints")
@@ -83,6 +85,20 @@ def _draw_targets(box: UILayout, context: Context) -> None:
                 text=f"{1000.0 * target.position_error:.0f} mm, "
                 f"{math.degrees(target.rotation_error):.1f} deg away"
             )
+
+
+def _draw_trackers(box: UILayout, context: Context) -> None:
+    box.label(text="Trackers", icon="CON_TRACKTO")
+    box.operator("ambulo_ik.play_trackers", icon="IMPORT")
+    try:
+        settings = chosen_armature(context).ambulo_ik
+    except BindingError:
+        return
+    tracking = settings.live and settings.tracking
+    box.operator("ambulo_ik.follow_trackers", icon="PLAY", depress=tracking)
+    box.prop(context.scene.ambulo_ik, "tracker_model")
+    if tracking and settings.tracker_note:
+        box.label(text=settings.tracker_note, icon="INFO")
 
 
 def _draw_report(layout: UILayout, context: Context) -> None:

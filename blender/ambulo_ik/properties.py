@@ -39,6 +39,10 @@ class AmbuloArmature(bpy.types.PropertyGroup):
     """Properties of an armature object."""
 
     live: BoolProperty(name="Live", description="Follow the targets")
+    tracking: BoolProperty(
+        name="Trackers", description="The targets are trackers that move a whole body"
+    )
+    tracker_note: StringProperty(name="Trackers")
     targets: CollectionProperty(type=AmbuloTarget)
     free_joints: EnumProperty(
         name="Free joints",
@@ -65,6 +69,11 @@ class AmbuloScene(bpy.types.PropertyGroup):
     weights: StringProperty(
         name="Weights",
         description="Network in use; empty: the solver without a network",
+        subtype="FILE_PATH",
+    )
+    tracker_model: StringProperty(
+        name="Model",
+        description="Model file of a body tracker; empty: the one that came along",
         subtype="FILE_PATH",
     )
     frame_step: IntProperty(

@@ -22,8 +22,10 @@ from .channels import Channels, read_channels
 if TYPE_CHECKING:
     from ambulo.ik.solver.network import IKNetwork
     from ambulo.ik.solver.solver import NeuralIKSolver
+    from ambulo.ik.trackers.network import TrackerNetwork
 
     from .pose_data import PoseClip
+    from .tracking import Tracking
 
 RIG = "ik23"
 """The rig that armatures are bound to."""
@@ -51,6 +53,8 @@ class Bound:
     """The channels of its bones before the last solve; None until the first."""
     written: list[Channels] | None = None
     """The channels that the last solve left."""
+    tracking: Tracking | None = None
+    """The body that its empties move as trackers; None until that begins."""
 
 
 @dataclass
@@ -61,6 +65,8 @@ class Session:
     """The network in use; None is the solver without one."""
     data: PoseClip | None = None
     """Poses that were extracted or loaded."""
+    tracker_network: tuple[str, TrackerNetwork] | None = None
+    """The network of body trackers that was used last, and its file."""
     bound: dict[int, Bound] = field(default_factory=dict)
     """By `session_uid` of the object, which survives undo and renaming."""
     busy: int = 0
@@ -70,6 +76,7 @@ class Session:
         """Forget everything, as after another file was opened."""
         self.network = None
         self.data = None
+        self.tracker_network = None
         self.bound.clear()
 
 
@@ -123,6 +130,11 @@ def use_network(path: str) -> None:
         SESSION.network = None
     else:
         place = Path(bpy.path.abspath(path))
+        if place.suffix == ".zip":
+            raise ModelFileError(
+                f"{place}: a model of another kind; Play Trackers and Follow Trackers use "
+                "body trackers"
+            )
         if place.suffix == ".safetensors":
             if not place.is_file():
                 raise ModelFileError(f"{place}: no such file")
@@ -131,7 +143,7 @@ def use_network(path: str) -> None:
         if network.header.past:
             raise ModelFileError(
                 f"{place}: this network sees earlier moments, which a pose in Blender does "
-                "not have; take one without a past"
+                "not have; take one without a past (Follow Trackers has one of its own)"
             )
         SESSION.network = network
     for bound in SESSION.bound.values():

@@ -168,7 +168,13 @@ def _lowest(sole: Array, ankle: Array, turn: Array) -> float:
 
 @njit(cache=True)
 def _clearance(
-    foot: Array, pivot: int, ground: float, sole: Array, dt: float, ankle: Array, turn: Array
+    foot: Array,
+    pivot: int,
+    ground: float,
+    sole: Array,
+    dt: float,
+    ankle: Array,
+    turn: Array,
 ) -> float:
     """How far a foot in the air must be lifted so that it does not brush the ground, [m]."""
     x, y, _ = point_at(ankle, turn, sole[pivot, 0], sole[pivot, 1], sole[pivot, 2])

@@ -68,6 +68,7 @@ def test_every_kind_of_training_can_be_swept_and_tuned() -> None:
         "motion": ["--bvh_dir", "x"],
         "ik": ["--data", "x"],
         "gait": ["--data", "x"],
+        "trackers": ["--data", "x"],
     }
     for name in kind_names():
         arguments = data.get(name, [])

@@ -229,9 +229,7 @@ def read_clips(
     return clips, refused
 
 
-def _available(
-    name: str, request: EvalRequest, neighbours: Neighbours | None
-) -> bool:
+def _available(name: str, request: EvalRequest, neighbours: Neighbours | None) -> bool:
     """Whether a baseline has its data; one that was asked for by name must have it."""
     if name == "nearest":
         return neighbours is not None

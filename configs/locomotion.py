@@ -43,11 +43,13 @@ TRACK: dict[str, Any] = {
     "balance_law": False,
     "start_on_feet": True,
 }
-"""Those that differ for `TRACKING`, whose actions alone move all joints."""
+"""Those that differ for `TRACKING` without a walker, whose actions alone move all joints."""
 TRACKING = ("track", "track_body")
 """Tasks that follow clips."""
 WALK: dict[str, Any] = {"speed": SPEED, "turn": TURN}
 """Those that differ for the task `walk_commands`: its commands."""
+WALKING_BODY: dict[str, Any] = WALK | {"start_on_feet": True}
+"""Those that differ for `track_body` on a walker's legs."""
 GET_UP: dict[str, Any] = {
     "joints": (
         "Femur?",
@@ -114,6 +116,9 @@ class LocomotionEnvironmentConfig(Config):
     assist: Unit = 0.0
     """`get_up`: force that lifts the pelvis at the beginning of a training, over body weight;
     it fades to nothing in the first half."""
+    legs: Literal["walker", "poses"] = "walker"
+    """`track_body`: `walker` steps as the walker of `walk_commands` does, led along the tracked
+    path, and only arms and head follow the tracked pose; `poses`: all joints follow it."""
     max_joint_distance: Positive = 0.5
     """`track`: mean distance of joints from the clip's at which an episode ends, [m]."""
     num_environments: Count = 64
@@ -192,7 +197,7 @@ class LocomotionEnvironmentConfig(Config):
         others = MYOLEGS if data.get("character") == "myolegs" else {}
         others = others | {
             "track": TRACK,
-            "track_body": TRACK,
+            "track_body": TRACK if data.get("legs") == "poses" else WALKING_BODY,
             "get_up": GET_UP,
             "walk_commands": WALK,
         }.get(data.get("task", ""), {})
@@ -225,7 +230,7 @@ class LocomotionEnvironmentConfig(Config):
         if self.more_references and self.task != "imitate":
             raise ValueError("more_references needs task = imitate")
         for name in ("push_impulse", "speed"):
-            backwards = name == "speed" and self.task == "walk_commands"
+            backwards = name == "speed" and self.task in ("walk_commands", "track_body")
             if getattr(self, name)[0] < 0.0 and not backwards:
                 raise ValueError(f"{name} must not be negative")
         for name in ("push_interval", "command_interval"):
@@ -236,13 +241,16 @@ class LocomotionEnvironmentConfig(Config):
     @model_validator(mode="after")
     def _check_track(self) -> Self:
         tracks = self.task in TRACKING
+        walks = self.task == "track_body" and self.legs == "walker"
+        if walks and self.whole_body_control:
+            raise ValueError("whole_body_control needs legs = poses")
         if self.clips and not tracks:
             raise ValueError("clips needs task = track")
         if self.whole_body_control and not (tracks and self.actuation == "torque"):
             raise ValueError(
                 "whole_body_control needs task = track and actuation = torque"
             )
-        if tracks and self.balance_law:
+        if tracks and not walks and self.balance_law:
             raise ValueError(
                 f"task = {self.task} has no balance controller: balance_law"
             )

@@ -95,7 +95,7 @@ def observation_layout(
         if env.terrain != "flat":
             text = "ground 0 to 0.8 m ahead, over that under the root"
             parts.append(Part("ground", len(GROUND_AHEAD), "m", text, 5.0))
-    if env.task == "walk_commands":
+    if env.task == "walk_commands" or walks_on_path(config):
         rates = "m/s, rad/s, m/s"
         parts += [
             Part("command", 3, rates, "speed, turning rate and speed to the left now"),
@@ -104,25 +104,37 @@ def observation_layout(
             Part("standing", 1, "1", "1 while standing is followed, not steps"),
             Part("touch", 3, "100 N, 1", "force ahead and to the left; 1 when touched"),
         ]
-    if env.task in TRACKING:
-        for steps in AHEAD:
-            text = f"reference in {steps} control steps minus the body's"
-            parts += [
-                Part(f"place_{steps}", 3, "m", f"root, heading frame: {text}", 2.0),
-                Part(f"turn_{steps}", 3, "rad", f"root, own frame: {text}", 2.0),
-                Part(f"joints_{steps}", joints, "rad", f"joints: {text}", 2.0),
-            ]
-    if env.task == "track_body":
-        parts.append(Part("tracked", 6, "1", "which trackers there are"))
-        for age in TRACKER_AGES:
-            text = f"trackers {age} control steps ago, heading frame"
-            parts += [
-                Part(f"trackers_{age}", 18, "m", f"{text}: from the root"),
-                Part(f"tracker_axes_{age}", 36, "1", f"{text}: first two axes"),
-            ]
+    parts += _clip_parts(config, joints)
     if seen.last_action:
         parts.append(Part("last_action", actions, "1", "the action before"))
     return ObservationLayout(tuple(parts))
+
+
+def _clip_parts(config: LocomotionConfig, joints: int) -> list[Part]:
+    """What tasks that follow clips show of them."""
+    task, parts = config.environment.task, list[Part]()
+    if task not in TRACKING:
+        return parts
+    for steps in AHEAD[:1] if walks_on_path(config) else AHEAD:
+        text = f"reference in {steps} control steps minus the body's"
+        parts += [
+            Part(f"place_{steps}", 3, "m", f"root, heading frame: {text}", 2.0),
+            Part(f"turn_{steps}", 3, "rad", f"root, own frame: {text}", 2.0),
+            Part(f"joints_{steps}", joints, "rad", f"joints: {text}", 2.0),
+        ]
+    if task != "track_body":
+        return parts
+    if walks_on_path(config):
+        text = "path from the body: place, heading; its velocity, turning rate"
+        parts.append(Part("path", 6, "m, rad, m/s, rad/s", text, 2.0))
+    parts.append(Part("tracked", 6, "1", "which trackers there are"))
+    for age in TRACKER_AGES:
+        text = f"trackers {age} control steps ago, heading frame"
+        parts += [
+            Part(f"trackers_{age}", 18, "m", f"{text}: from the root"),
+            Part(f"tracker_axes_{age}", 36, "1", f"{text}: first two axes"),
+        ]
+    return parts
 
 
 def places_ahead(root: Floats, yaw: Floats) -> Floats:
@@ -133,12 +145,17 @@ def places_ahead(root: Floats, yaw: Floats) -> Floats:
     return places
 
 
+def walks_on_path(config: LocomotionConfig) -> bool:
+    """Whether trackers are followed with the steps of a walker."""
+    env = config.environment
+    return env.task == "track_body" and env.legs == "walker"
+
+
 def has_clock(config: LocomotionConfig) -> bool:
     """Whether a gait with a phase is followed."""
     env = config.environment
-    return env.task in ("imitate", "gait", "walk_commands") or (
-        env.task == "locomote" and env.base == "gait"
-    )
+    cyclic = env.task in ("imitate", "gait", "walk_commands") or walks_on_path(config)
+    return cyclic or (env.task == "locomote" and env.base == "gait")
 
 
 def observe(

@@ -52,7 +52,7 @@ def check_reference(
                 f"has {(model.nq, model.nv)}"
             )
         if gait.controller is None:
-            if config.balance_law and config.task != "stand":
+            if config.balance_law and config.task not in ("stand", "track_body"):
                 raise ConfigError(
                     f"reference {name} has no balance controller: build it with one, or set "
                     "balance_law = false"
@@ -126,6 +126,20 @@ def check_reference_frames(config: LocomotionEnvironmentConfig) -> None:
         raise ConfigError(
             f"reference_frames = {cut} cuts a motion clip; reference = {clip} is none"
         )
+
+
+def walker_gaits(
+    config: LocomotionEnvironmentConfig, character: Character
+) -> Reference:
+    """The gaits of the shipped `walk_commands`, for tasks that stand on its legs.
+
+    Raises:
+        ConfigError: They are for another body or rate.
+    """
+    walks = config.replace(task="walk_commands", clips=(), reference=None)
+    found = _walker(None, walks, character)
+    check_reference(found, character, walks)
+    return found
 
 
 def _walker(

@@ -13,7 +13,11 @@ from rich.console import Console
 
 from ambulo.common.find_model import find_model
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.locomotion import LocomotionConfig, LocomotionEnvironmentConfig
+from ambulo.configs.locomotion import (
+    TRACKING,
+    LocomotionConfig,
+    LocomotionEnvironmentConfig,
+)
 from ambulo.configs.simulation_nn import TeacherConfig
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.build import make_batch, shared_out
@@ -66,7 +70,7 @@ def references_for(config: LocomotionConfig) -> References:
         return _references_of_teacher(teacher.model, env.reference)
     if teacher is not None:
         env = config.override("environment", balance_law=True).environment
-    if env.task == "track" and env.clips:
+    if env.task in TRACKING and env.clips:
         return (reference_of(env, body_of(env)),)
     others = [
         env.replace(reference=name, reference_frames=None)

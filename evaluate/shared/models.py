@@ -8,7 +8,11 @@ from ambulo.configs.errors import ModelFileError
 from ambulo.policies.files.raw_headers import raw_header
 from ambulo.policies.registry import kind_of
 
-TASK_KINDS = {"gait": "gait_policy", "track": "track_policy"}
+TASK_KINDS = {
+    "gait": "gait_policy",
+    "track": "track_policy",
+    "track_body": "track_body_policy",
+}
 """Kinds of locomotion policies whose tasks are evaluated in another way."""
 
 

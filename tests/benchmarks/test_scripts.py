@@ -24,7 +24,7 @@ GODOT = {"godot_parity", "godot_soak", "godot_speed", "godot_beside_mujoco",
 MOCAP = {
     "ik_accuracy", "ik_latency", "ik_workers", "motion_files", "motion_retarget",
     "motion_streaming", "rig_server", "muscle_walk", "cmu_activities",
-    "make_healthy_walk",
+    "make_healthy_walk", "track_body",
 }  # fmt: skip
 """Scripts that need captured motion."""
 SKIPPED = dict.fromkeys(
@@ -67,6 +67,9 @@ ARGUMENTS: dict[str, Arguments] = {
     ],
     "muscle_walk": lambda data, out: [
         walk_clip(data), "--episodes", 2, "--seconds", 0.5, "--pushes",
+    ],
+    "track_body": lambda data, out: [
+        walk_clip(data), "--quick", "--agent", "walk_commands",
     ],
     "spd_stability": lambda data, out: ["--seconds", 0.02],
     "cmu_activities": lambda data, out: [

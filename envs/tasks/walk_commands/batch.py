@@ -56,6 +56,7 @@ class WalkCommandsBatch(WalkingBatch):
         self._crouches: Crouches | None = None
         self._arms_hang: Floats | None = None
         super().__init__(*args, **kwargs)
+        self._steps = self.reference  # gaits, whatever `reference` is later
         self.arms = LedArms(self.character, self.simulation)
         """The arms that are led."""
         self.gaze = Gaze(self.character, self.simulation)
@@ -63,6 +64,8 @@ class WalkCommandsBatch(WalkingBatch):
         self._led_columns = np.concatenate([*self.arms.columns, *self.gaze.columns])
         self._led_dofs = np.concatenate([*self.arms.dofs, *self.gaze.dofs])
 
+    sinking_rate = RATE
+    """Fastest change of the depth, [1/s]."""
     _kept = (*WalkingBatch._kept, "depth", "sinking", "planted")
 
     def reach(self, envs: Ints, points: Floats) -> None:
@@ -117,6 +120,11 @@ class WalkCommandsBatch(WalkingBatch):
         holds = self._steady() | (self.depth > SHALLOW)
         return ((self.depth > 0.0) | stays) & holds
 
+    def _ready(self) -> Bools:
+        """Who may crouch: bodies that stand, and shall. Shape (N,)."""
+        stands = self.standing & (self.stood > STILL) & stands_still(self.goal)
+        return stands & self._steady()
+
     def _steady(self) -> Bools:
         """Who is near the reference. Shape (N,)."""
         off = self.state.deviation
@@ -127,8 +135,7 @@ class WalkCommandsBatch(WalkingBatch):
         super()._advance()
         dt, arms = self.simulation.dt, self.arms
         if arms.led.any() or arms.away.any() or self.depth.any():
-            ready = self.standing & (self.stood > STILL) & stands_still(self.goal)
-            ready &= self._steady()
+            ready = self._ready()
             self._sink(ready, dt)
             own = super()._reference(self.phase)[0]
             if self.elbows is None:
@@ -141,6 +148,16 @@ class WalkCommandsBatch(WalkingBatch):
 
     def _sink(self, ready: Bools, dt: float) -> None:
         """Change the depths as what `ready` bodies (N,) reach for asks."""
+        wanted = self._depth_wanted(ready)
+        self._plant(np.flatnonzero((wanted > 0.0) & (self.depth == 0.0)))
+        most = self.sinking_rate * dt
+        step = np.clip(wanted - self.depth, -most, most)
+        step[~self.standing] = -self.depth[~self.standing]
+        self.depth += step
+        self.sinking = step / dt
+
+    def _depth_wanted(self, ready: Bools) -> Floats:
+        """Depths that `ready` bodies (N,) need for what they reach for. Shape (N,)."""
         arms, wanted = self.arms, np.zeros(self.num_envs)
         on = np.flatnonzero(ready & arms.led.any(axis=1))
         if len(on):
@@ -148,11 +165,7 @@ class WalkCommandsBatch(WalkingBatch):
             goal = arms.goal[on, side]
             away = goal[:, :2] - arms.shoulders()[on, side, :2]
             wanted[on] = np.where(np.hypot(*away.T) < ARM, depth_for(goal[:, 2]), 0.0)
-        self._plant(np.flatnonzero((wanted > 0.0) & (self.depth == 0.0)))
-        step = np.clip(wanted - self.depth, -RATE * dt, RATE * dt)
-        step[~self.standing] = -self.depth[~self.standing]
-        self.depth += step
-        self.sinking = step / dt
+        return wanted
 
     def _plant(self, envs: Ints) -> None:
         """Note where the feet of `envs` (k,), which begin to crouch, stand."""
@@ -188,7 +201,7 @@ class WalkCommandsBatch(WalkingBatch):
         """The postures of the body; solved when they are first needed."""
         if self._crouches is None:
             self._crouches = Crouches(
-                self.character, self.reference, self.config.environment
+                self.character, self._steps, self.config.environment
             )
         return self._crouches
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -18,11 +20,21 @@ from ambulo.configs.walk_commands import (
 )
 from ambulo.envs.locomotion.command_limits import side_left
 
-SPEEDING, BRAKING = (0.4, 1.6, 0.4), (2.2, 2.6, 0.8)
-"""Fastest change of speed, [m/s^2], turning rate, [rad/s^2], and speed to the left, [m/s^2],
-away from 0 and towards it."""
-EASE = 0.09
-"""Time in which a change begins and ends, [s]."""
+
+class Settling(NamedTuple):
+    """How fast followed commands move towards those that are given."""
+
+    speeding: tuple[float, float, float]
+    """Fastest change of speed, [m/s^2], turning rate, [rad/s^2], and speed to the left,
+    [m/s^2], away from 0."""
+    braking: tuple[float, float, float]
+    """The same towards 0."""
+    ease: float
+    """Time in which a change begins and ends, [s]."""
+
+
+SETTLING = Settling((0.4, 1.6, 0.4), (2.2, 2.6, 0.8), 0.09)
+"""That of walkers that navigate."""
 STILL = np.array([0.04, 0.05, 0.03])
 """Speed, [m/s], turning rate, [rad/s], and speed to the left, [m/s], below which a command is
 one to stand."""
@@ -180,19 +192,21 @@ def corrected(correction: Floats, error: Floats, dt: Floats) -> Floats:
 
 
 @njit(cache=True)
-def settle(goal: Floats, dt: float, command: Floats, change: Floats) -> None:
+def settle(
+    goal: Floats, dt: float, command: Floats, change: Floats, settling: Settling
+) -> None:
     """Let commands (N, 3) come nearer to the goal in `dt`, [s], without a jerk, in place.
 
     `change` (N, 3) is how fast they change now.
     """
-    ease = min(1.0, dt / EASE)
+    ease = min(1.0, dt / settling.ease)
     for b in range(len(goal)):
         for i in range(3):
             left = goal[b, i] - command[b, i]
             braking = left * command[b, i] < 0.0
-            most = BRAKING[i] if braking else SPEEDING[i]
+            most = settling.braking[i] if braking else settling.speeding[i]
             # Four times as long as the change eases: then it does not overshoot.
-            pull = left / (4.0 * EASE)
+            pull = left / (4.0 * settling.ease)
             pull = min(max(pull, -most), most)
             change[b, i] += (pull - change[b, i]) * ease
             command[b, i] += change[b, i] * dt

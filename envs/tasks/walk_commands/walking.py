@@ -30,6 +30,7 @@ from ambulo.envs.state_arrays import Arrays
 from ambulo.envs.tasks.walk_commands.commands import (
     BEYOND,
     MEAN,
+    SETTLING,
     corrected,
     drawn_goal,
     drawn_wait,
@@ -79,6 +80,8 @@ class WalkingBatch(LocomotionBatch):
     gaits: WalkGaits
     lateral = CENTRIPETAL
     """Largest product of speed and turning rate, [m/s^2]."""
+    settling, start_hold = SETTLING, START_HOLD
+    """How fast commands settle; time on the spot after a start, [s]."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """As `LocomotionBatch`."""
@@ -198,11 +201,8 @@ class WalkingBatch(LocomotionBatch):
         return np.asarray(self.simulation.time < self.touched_until)
 
     def _command_info(self) -> Arrays:
-        return {
-            "standing": self.standing.copy(),
-            "touched": self.touched,
-            "clamped": self.clamped.copy(),
-        }
+        names = ("standing", "touched", "clamped")
+        return {name: getattr(self, name).copy() for name in names}
 
     def _world(self) -> World:
         return TouchWorld(
@@ -278,7 +278,8 @@ class WalkingBatch(LocomotionBatch):
         if self.config.walk.reflex:
             wanted = away(wanted, self._force_seen(), self.touched)
         held = (time < self.held_until)[:, None] | self.standing[:, None]
-        settle(np.where(held, 0.0, wanted), dt, self.command, self.change)
+        wanted = np.where(held, 0.0, wanted)
+        settle(wanted, dt, self.command, self.change, self.settling)
         self._correct(dt)
         self.blend = self._blend()
         self._move_frames(dt)
@@ -315,7 +316,7 @@ class WalkingBatch(LocomotionBatch):
         ends &= stops(self.phase, mid, self.command, apart, speed)
         self.standing = (self.standing & ~begins) | ends
         self.stood = np.where(self.standing, self.stood + self.simulation.dt, 0.0)
-        hold = np.where(shoved, TRIP_HOLD, START_HOLD)
+        hold = np.where(shoved, TRIP_HOLD, self.start_hold)
         self.held_until[begins] = (time + hold)[begins]
         self.phase[begins] = first_phase(mid, heading[:, 1])[begins]
         for array in (self.command, self.change, self.correction, self.mean):
@@ -326,9 +327,8 @@ class WalkingBatch(LocomotionBatch):
         x, y = self.state.qvel[:, :2].T
         seen = np.stack([x, turn_rate(self.state), y], axis=1)
         self.mean += dt / MEAN * (seen - self.mean)
-        steady = (
-            (np.abs(self.change) < 0.1).all(axis=1) & ~self.standing & ~self.touched
-        )
+        steady = (np.abs(self.change) < 0.1).all(axis=1)
+        steady &= ~self.standing & ~self.touched
         error = self.command + self.given - self.mean
         self.correction = corrected(self.correction, error, np.where(steady, dt, 0.0))
 

@@ -7,8 +7,7 @@ import pytest
 
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.tasks.walk_commands.commands import (
-    BRAKING,
-    SPEEDING,
+    SETTLING,
     check_command,
     drawn_wait,
     settle,
@@ -75,20 +74,21 @@ def test_commands_settle_without_overshoot_and_brake_faster() -> None:
     goal = np.array([[1.2, 1.0, -0.2]])
     seen = [command.copy()]
     for _ in range(round(5.0 / DT)):
-        settle(goal, DT, command, change)
+        settle(goal, DT, command, change, SETTLING)
         seen.append(command.copy())
     path = np.array(seen)[:, 0]
     rates = np.diff(path, axis=0) / DT
-    assert (np.abs(rates).max(axis=0) <= np.array(SPEEDING) + 1e-9).all()
+    assert (np.abs(rates).max(axis=0) <= np.array(SETTLING.speeding) + 1e-9).all()
     np.testing.assert_allclose(command, goal, atol=0.01)
     assert path[:, 0].max() < 1.2 + 0.02
     braking = []
     for _ in range(round(1.0 / DT)):
-        settle(np.zeros((1, 3)), DT, command, change)
+        settle(np.zeros((1, 3)), DT, command, change, SETTLING)
         braking.append(-change[0, 0])
     # 1.2 m/s at 2.2 m/s^2 take 0.55 s, and the ends of the change a little more.
     assert abs(command[0, 0]) < 0.08
-    assert 0.8 * BRAKING[0] < max(braking) <= BRAKING[0]
+    most = SETTLING.braking[0]
+    assert 0.8 * most < max(braking) <= most
 
 
 def test_small_commands_are_to_stand() -> None:

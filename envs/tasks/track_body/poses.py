@@ -1,4 +1,4 @@
-"""Track body: a body under gravity follows a player's head, hands and further trackers."""
+"""Track body without a walker: actions and poses alone move all joints."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
-from ambulo.envs.locomotion.observation import AHEAD, TRACKER_AGES
+from ambulo.envs.locomotion.observation import AHEAD
 from ambulo.envs.locomotion.world import World
 from ambulo.envs.reference.clips.clip_library import named_clips
 from ambulo.envs.reference.clips.tracked_library import tracked_library
@@ -18,6 +18,7 @@ from ambulo.envs.simulation.support_force import SupportForce
 from ambulo.envs.simulation.touch import PlacedBoxes
 from ambulo.envs.state_arrays import Arrays
 from ambulo.envs.tasks.track import TrackBatch
+from ambulo.envs.tasks.track_body.samples import seen_trackers
 from ambulo.envs.tasks.walk_commands.obstacles import place_around
 from ambulo.envs.tasks.walk_commands.world import TouchWorld
 from ambulo.ik.trackers.layout import TRACKED
@@ -163,26 +164,10 @@ class TrackBodyBatch(TrackBatch):
 
     def _shown(self) -> dict[str, Floats]:
         """The trackers' last samples from the body, in its heading frame."""
-        library, tracked = self.library, self.tracked
-        yaw = self.anchor[:, 2] + self.state.yaw
-        c, s = np.cos(yaw)[:, None], np.sin(yaw)[:, None]
-        root = self.simulation.qpos[:, :3]
-        count, there = self.num_envs, tracked.present[:, None]
-        found: dict[str, Floats] = {
-            "tracked": np.tile(tracked.present.astype(np.float64), (count, 1))
-        }
-        for age in TRACKER_AGES:
-            steps = (self._late + 1 - age) * library.substeps
-            rows = library.knot_rows(self.clip, self.frame + steps)
-            places = np.where(there, tracked.places[rows] - root[:, None], 0.0)
-            axes = tracked.axes[rows].reshape(count, -1, 3)
-            for name, vectors in (("trackers", places), ("tracker_axes", axes)):
-                turned = vectors.copy()
-                turned[..., 0] = c * vectors[..., 0] + s * vectors[..., 1]
-                turned[..., 1] = c * vectors[..., 1] - s * vectors[..., 0]
-                found[f"{name}_{age}"] = turned.reshape(count, -1)
-        return found
-
-
-BATCH = TrackBodyBatch
-"""Locomotion tasks as batches and as Gymnasium environments."""
+        return seen_trackers(
+            self.tracked,
+            self.clip,
+            self.frame + (self._late + 1) * self.library.substeps,
+            self.simulation.qpos[:, :3],
+            self.anchor[:, 2] + self.state.yaw,
+        )

@@ -1,4 +1,4 @@
-"""Track body: what is followed comes from trackers, and nothing is shown before it arrives."""
+"""Track body on poses alone: nothing is shown before its samples have arrived."""
 
 from __future__ import annotations
 
@@ -15,9 +15,14 @@ from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.mirroring import mirror_of_observations
 from ambulo.envs.locomotion.observation import AHEAD, TRACKER_AGES
 from ambulo.envs.reference.reference import Reference
-from ambulo.envs.tasks.track_body import TrackBodyBatch
+from ambulo.envs.tasks.track_body.poses import TrackBodyBatch
 
-QUIET = {"start_position_noise": 0.0, "start_velocity_noise": 0.0, "start": "first"}
+QUIET = {
+    "legs": "poses",
+    "start_position_noise": 0.0,
+    "start_velocity_noise": 0.0,
+    "start": "first",
+}
 
 
 def make(

@@ -1,0 +1,1 @@
+"""Bodies under gravity that follow a player's head, hands and further trackers."""

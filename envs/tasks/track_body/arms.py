@@ -1,0 +1,131 @@
+"""Hands and head where the trackers have them, whatever the trunk does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+from ambulo.configs.arrays import Array, Floats, Ints
+from ambulo.envs.characters.character import Character
+from ambulo.envs.locomotion.body import body_of_joint
+from ambulo.ik.avatar.limbs import solve_arm
+from ambulo.motion.roles import SIDES, roles_of
+from ambulo.motion.rotations import quat_multiply
+
+if TYPE_CHECKING:
+    from ambulo.envs.simulation.simulation import CharacterSimulation
+
+FARTHEST = 0.3
+"""How far hands are led away from where the pose has them beside the body, [m], at most."""
+PARTS = ("upper_arm", "forearm", "hand")
+
+
+class TrackedArms:
+    """Local rotations of both arms and the head of N bodies, from where their trunks are."""
+
+    def __init__(self, character: Character, simulation: CharacterSimulation) -> None:
+        """Look up joints and bodies."""
+        roles, model = roles_of(character.skeleton), character.model
+        names = character.skeleton.joints
+
+        def columns(role: str) -> int:
+            return int(model.joint(names[roles[role]]).qposadr[0])
+
+        self._clavicles: Ints = np.array([roles[f"{s}_clavicle"] for s in SIDES])
+        self._columns: Ints = np.array(
+            [[columns(f"{side}_{part}") for part in PARTS] for side in SIDES]
+        )
+        self._bodies: Ints = np.array(
+            [
+                [body_of_joint(character, roles[f"{side}_{part}"])
+                 for part in ("clavicle", *PARTS)]
+                for side in SIDES
+            ]
+        )  # fmt: skip
+        self._chest = body_of_joint(character, roles["chest"])
+        self._neck, self._head = columns("neck"), columns("head")
+        self._offsets = character.skeleton.offsets.copy()
+        self._places: Floats = simulation.bind("xpos")
+        self._turns: Floats = simulation.bind("xquat")
+        count = len(self._places)
+        rest = np.array([1.0, 0.0, 0.0, 0.0])
+        self.arms: Floats = np.tile(rest, (count, 2, 3, 1))
+        """Local rotations of upper arm, forearm and hand. Shape (N, 2, 3, 4)."""
+        self.head: Floats = np.tile(rest, (count, 1))
+        """Local rotations of the heads. Shape (N, 4)."""
+
+    kept = ("arms", "head")
+    """Arrays that a bit-exact continuation needs."""
+
+    def follow(self, envs: Ints, pose: Floats) -> None:
+        """Take arms and heads of `envs` (k,) from poses (k, nq)."""
+        for side in range(2):
+            upper, fore, hand = self._columns[side]
+            half = 0.5 * pose[:, fore]
+            self.arms[envs, side, 0] = pose[:, upper : upper + 4]
+            self.arms[envs, side, 1] = 0.0
+            self.arms[envs, side, 1, 0] = np.cos(half)
+            self.arms[envs, side, 1, 3] = np.sin(half)
+            self.arms[envs, side, 2] = pose[:, hand : hand + 4]
+        self.head[envs] = pose[:, self._head : self._head + 4]
+
+    def solve(
+        self, pose: Floats, joints: Floats, beside: Floats, hands: Floats, head: Floats
+    ) -> None:
+        """Solve for the trunks as they are now.
+
+        Args:
+            pose: The tracked poses. Shape (N, nq).
+            joints: World places of their bodies, [m]. Shape (N, B, 3).
+            beside: The same carried to where the bodies are. Shape (N, B, 3).
+            hands: World orientations of the hands. Shape (N, 2, 4).
+            head: That of the head. Shape (N, 4).
+        """
+        part = self._bodies - 1
+        wrists = joints[:, part[:, 3]] - beside[:, part[:, 3]]
+        far = np.linalg.norm(wrists, axis=2, keepdims=True)
+        wrists *= np.minimum(1.0, FARTHEST / np.maximum(far, 1e-9))
+        wrists += beside[:, part[:, 3]]
+        poles = joints[:, part[:, 2]] - 0.5 * (
+            joints[:, part[:, 1]] + joints[:, part[:, 3]]
+        )
+        _solve(
+            self._clavicles, self._bodies, self._offsets, self._places, self._turns,
+            wrists, poles, hands, self.arms,
+        )  # fmt: skip
+        neck = pose[:, self._neck : self._neck + 4]
+        carries = quat_multiply(self._turns[:, self._chest], neck)
+        inverse = carries * [1.0, -1.0, -1.0, -1.0]
+        self.head[:] = quat_multiply(inverse, head)
+
+    def bend(self, qpos: Floats) -> None:
+        """Put arms and heads into positions (N, nq), in place."""
+        for side in range(2):
+            upper, fore, hand = self._columns[side]
+            turn = self.arms[:, side]
+            qpos[:, upper : upper + 4] = turn[:, 0]
+            qpos[:, fore] = 2.0 * np.arctan2(turn[:, 1, 3], turn[:, 1, 0])
+            qpos[:, hand : hand + 4] = turn[:, 2]
+        qpos[:, self._head : self._head + 4] = self.head
+
+
+@njit(cache=True)
+def _solve(
+    clavicles: Array, bodies: Array, offsets: Array, places: Array, turns: Array,
+    wrists: Array, poles: Array, hands: Array, out: Array,
+) -> None:  # fmt: skip
+    world, local = np.zeros((len(offsets), 4)), np.zeros((len(offsets), 4))
+    for b in range(len(out)):
+        for side in range(2):
+            clavicle, own = clavicles[side], bodies[side]
+            for i in range(4):
+                world[clavicle, i] = turns[b, own[0], i]
+            solve_arm(
+                clavicle, 1.0 if side == 0 else -1.0, places[b, own[1]].copy(),
+                wrists[b, side], poles[b, side], hands[b, side], offsets, world, local,
+            )  # fmt: skip
+            for part in range(3):
+                for i in range(4):
+                    out[b, side, part, i] = local[clavicle + 1 + part, i]

@@ -1,0 +1,101 @@
+"""The path that a walker is led along, and the commands that lead it there."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ambulo.configs.arrays import Bools, Floats
+from ambulo.envs.tasks.walk_commands.commands import within_envelope
+
+PLACE_TIME, TURN_TIME = 0.2, 0.8
+"""Time constants of the path's place and heading, [s]: the pelvis swings with every step."""
+PULL, TURN_PULL = 1.0, 2.6
+"""Speed for each metre from the path, [1/s], and turning rate for each radian, [1/s]."""
+FARTHEST = 0.3
+"""A path farther than this pulls no harder, [m]."""
+STEERING, WIDEST, PACES = 0.8, 0.4, (0.4, 0.8)
+"""A fast walker turns towards a path beside it, by this angle for each metre over its speed,
+[rad/s], at most, [rad]; not at all up to the first speed, and so from the second on, [m/s]."""
+BEGIN, END = (0.1, 0.25, 0.35), (0.05, 0.12, 0.2)
+"""Distance from the path, [m], its speed, [m/s], and the angle to its heading, [rad], beyond
+one of which a standing body steps, and within all of which a stepping one stands."""
+
+CROUCHED = 2.5
+"""Over `BEGIN` and `END` in a crouch."""
+
+
+def advance_path(path: Floats, pace: Floats, measured: Floats, dt: float) -> None:
+    """Follow measured places and headings without a lag at constant velocity, in place.
+
+    A g-h filter, critically damped (E. Brookner, Tracking and Kalman Filtering Made Easy,
+    1998, section 1.2.6).
+
+    Args:
+        path: x, y, [m], yaw, [rad]. Shape (N, 3).
+        pace: Its rates. Shape (N, 3).
+        measured: What it follows. Shape (N, 3).
+        dt: Time since the last one, [s].
+    """
+    keep = np.exp(-dt / np.array([PLACE_TIME, PLACE_TIME, TURN_TIME]))
+    path += dt * pace
+    missed = measured - path
+    missed[:, 2] = wrapped(missed[:, 2])
+    path += (1.0 - keep**2) * missed
+    pace += (1.0 - keep) ** 2 / dt * missed
+
+
+def leading_commands(path: Floats, pace: Floats, root: Floats, frame: Floats) -> Floats:
+    """Speed ahead, turning rate and speed to the left that lead to the path. (N, 3).
+
+    Args:
+        path: x, y, [m], yaw, [rad]. Shape (N, 3).
+        pace: Its rates. Shape (N, 3).
+        root: Places of the bodies, [m]. Shape (N, 2).
+        frame: Headings of their moving frames, [rad]. Shape (N,).
+    """
+    c, s = np.cos(frame), np.sin(frame)
+    away = path[:, :2] - root
+    far = np.linalg.norm(away, axis=1, keepdims=True)
+    away = away * np.minimum(1.0, FARTHEST / np.maximum(far, 1e-9))
+    wanted = pace[:, :2] + PULL * away
+    speed = np.hypot(pace[:, 0], pace[:, 1])
+    beside = c * away[:, 1] - s * away[:, 0]
+    part = np.clip((speed - PACES[0]) / (PACES[1] - PACES[0]), 0.0, 1.0)
+    steering = np.clip(STEERING * beside / np.maximum(speed, 0.5), -WIDEST, WIDEST)
+    turn = wrapped(path[:, 2] - frame) + part * steering
+    commands = np.stack(
+        [
+            c * wanted[:, 0] + s * wanted[:, 1],
+            pace[:, 2] + TURN_PULL * turn,
+            c * wanted[:, 1] - s * wanted[:, 0],
+        ],
+        axis=1,
+    )
+    return within_envelope(commands, turns_take_side=False)[0]
+
+
+def steps_on(
+    stepping: Bools, path: Floats, pace: Floats, root: Floats, yaw: Floats, low: Bools
+) -> Bools:
+    """Which bodies shall step now, of which `stepping` do; see `BEGIN` and `END`. (N,).
+
+    Args:
+        stepping: Shape (N,).
+        path: x, y, [m], yaw, [rad]. Shape (N, 3).
+        pace: Its rates. Shape (N, 3).
+        root: Places of the bodies, [m]. Shape (N, 2).
+        yaw: Their headings, [rad]. Shape (N,).
+        low: Which players crouch; they do not step for `CROUCHED` times as much. Shape (N,).
+    """
+    far = np.hypot(path[:, 0] - root[:, 0], path[:, 1] - root[:, 1])
+    speed = np.hypot(pace[:, 0], pace[:, 1])
+    off = np.abs(wrapped(path[:, 2] - yaw))
+    seen = np.stack([far, speed, off], axis=1)
+    seen[low] /= CROUCHED
+    begins, stays = np.any(seen > BEGIN, axis=1), np.any(seen > END, axis=1)
+    return np.asarray((stepping & stays) | begins)
+
+
+def wrapped(angle: Floats) -> Floats:
+    """`angle` within half a turn of 0, [rad]."""
+    return np.asarray((angle + np.pi) % (2.0 * np.pi) - np.pi)

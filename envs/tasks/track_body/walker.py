@@ -1,0 +1,376 @@
+"""Track body on a walker's legs: its steps lead the body along, arms and head are tracked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.envs.characters.character import Character
+from ambulo.envs.locomotion.reward import Terms
+from ambulo.envs.reference.clips.clip_library import named_clips
+from ambulo.envs.reference.clips.clip_sampler import ClipSampler
+from ambulo.envs.reference.clips.tracked_library import tracked_library
+from ambulo.envs.reference.configured import walker_gaits
+from ambulo.envs.reference.foot_steering import ankle_places
+from ambulo.envs.reference.reference import Reference
+from ambulo.envs.simulation.support_force import SupportForce
+from ambulo.envs.state_arrays import Arrays, flattened, part_of
+from ambulo.envs.tasks.track import FIRST, LEAST_LEFT
+from ambulo.envs.tasks.track_body.arms import TrackedArms
+from ambulo.envs.tasks.track_body.path import (
+    advance_path,
+    leading_commands,
+    steps_on,
+    wrapped,
+)
+from ambulo.envs.tasks.track_body.places import (
+    between_ankles,
+    from_frames,
+    quaternions_of,
+    upper_body,
+)
+from ambulo.envs.tasks.track_body.rewards import following_terms
+from ambulo.envs.tasks.track_body.samples import seen_trackers
+from ambulo.envs.tasks.walk_commands.batch import WalkCommandsBatch
+from ambulo.envs.tasks.walk_commands.commands import Settling
+from ambulo.envs.tasks.walk_commands.crouch import DEEPEST
+from ambulo.envs.tasks.walk_commands.walking import WalkingBatch
+from ambulo.ik.trackers.layout import HEAD_ROW, LEFT_HAND, RIGHT_HAND, TRACKED
+
+QUICK = Settling((3.0, 6.0, 2.5), (4.0, 6.0, 2.5), 0.09)
+"""How fast commands settle: a player starts and turns faster than a navigator asks for."""
+SLACK, LOW = 0.03, 0.12
+"""How far below its height in standing the tracked pelvis is without a crouch, [m], and from
+where on a body rather stands than steps."""
+SINKING_RATE = 1.2
+"""Fastest change of the depth of a crouch, [1/s]."""
+START_HOLD = 0.3
+"""Time on the spot after a start, [s]."""
+WALKS = 0.25
+"""Speed at its first frame from which an episode begins in a step, [m/s]."""
+PHASES = 32
+"""Phases among which the first step is chosen."""
+
+
+class WalkingBodyBatch(WalkCommandsBatch):
+    """N bodies with a walker's steps that each follow the poses made of a clip's trackers.
+
+    The walker is commanded along the path of the tracked pelvis (`path`), and its arms and
+    head follow the tracked pose. Nothing is shown before its samples have arrived: after a
+    step the body is `pose_delay` control steps behind the newest one. An episode is truncated
+    at the end of its clip, and terminates on a fall of the walker or when joints are
+    `max_joint_distance` from the tracked ones on average.
+    """
+
+    start_hold = START_HOLD
+    settling = QUICK
+    sinking_rate = SINKING_RATE
+
+    def __init__(
+        self,
+        config: LocomotionConfig,
+        reference: Reference,
+        character: Character,
+        **kwargs: Any,
+    ) -> None:
+        """As `LocomotionBatch`; `reference` are the clips.
+
+        Raises:
+            ConfigError: A clip of another rate.
+            IKError: There is no such body tracker.
+        """
+        env, count = config.environment, int(kwargs["num_envs"])
+        clips = named_clips(reference, character, env.substeps)
+        tables = {name: gait.captured or gait.table for name, gait in clips.items()}
+        self.tracked = tracked_library(tables, character, env.substeps, config.trackers)
+        """What is followed, and what was captured."""
+        self.library = self.tracked.library
+        everything = np.arange(len(self.library.names))
+        self.sampler = ClipSampler([(everything, 1.0)], env.hard_clips_share)
+        self._late = config.trackers.pose_delay
+        self.clip: Ints = np.zeros(count, np.int64)
+        """The clip of each body, a number in `library`. Shape (N,)."""
+        self.frame: Ints = np.zeros(count, np.int64)
+        """Physics steps of it that are over. Shape (N,)."""
+        self.path: Floats = np.zeros((count, 3))
+        """Smooth place, x, y, [m], and heading, [rad], of the tracked pelvis. (N, 3)."""
+        self.pace: Floats = np.zeros((count, 3))
+        """How fast these change. Shape (N, 3)."""
+        self.stepping: Bools = np.zeros(count, np.bool_)
+        """Which bodies shall step. Shape (N,)."""
+        self.joint_distance: Floats = np.zeros(count)
+        """Mean distance of the bodies from the tracked ones, in the world, [m]. (N,)."""
+        self.captured_distance: Floats = np.zeros(count)
+        """Mean distance of the bodies from the captured ones at the time of the newest
+        sample, in the world, [m]. Shape (N,)."""
+        self.tracker_distance: Floats = np.zeros(count)
+        """The same of the tracked joints alone, [m]. Shape (N,)."""
+        self._fixed: Ints = np.full((count, 2), -1)
+        super().__init__(config, walker_gaits(env, character), character, **kwargs)
+        self.reference = reference
+        self._led_columns, self._led_dofs = upper_body(character)
+        self._support_force: SupportForce | None = None
+        if config.trackers.support > 0.0:
+            mass = float(character.model.body_mass.sum())
+            self._support_force = SupportForce(
+                character.model, mass, config.trackers.support
+            )
+        self._pushed: Floats | None = None
+        self.solved = TrackedArms(character, self.simulation)
+        """Arms and heads that reach for where the trackers are."""
+        self._bodies = self.simulation.bind("xpos")
+        self._parts = slice(1, 1 + self.tracked.captured.shape[1])
+        self._tracked_joints = np.array(TRACKED)[self.tracked.present]
+
+    _kept = (
+        *WalkCommandsBatch._kept, "clip", "frame", "path", "pace", "stepping",
+        "joint_distance", "captured_distance", "tracker_distance",
+    )  # fmt: skip
+
+    @property
+    def clip_names(self) -> tuple[str, ...]:
+        """Names of the clips in `library`."""
+        return self.library.names
+
+    def choose(self, envs: Ints, clip: Ints, step: Ints) -> None:
+        """Begin all further episodes of `envs` with these clips and control steps, (k,)."""
+        self._fixed[envs] = np.stack([clip, step], axis=1)
+
+    def episode_info(self) -> Arrays:
+        """Return how much of the clip is over as `phase`, and distances, [m]."""
+        share = self.frame / np.maximum(self.library.steps[self.clip], 1)
+        return {
+            "phase": share,
+            "clip": self.clip.copy(),
+            "captured_distance": self.captured_distance.copy(),
+            "tracker_distance": self.tracker_distance.copy(),
+        }
+
+    def state_dict(self) -> Arrays:
+        """See `LocomotionBatch.state_dict`; also how often clips failed."""
+        kept = {"sampler.failures": self.sampler.failures.copy()}
+        solved = {name: getattr(self.solved, name).copy() for name in TrackedArms.kept}
+        return super().state_dict() | kept | flattened({"solved": solved})
+
+    def load_state_dict(self, arrays: Arrays) -> None:
+        """Continue from `state_dict`."""
+        self.sampler.failures[:] = arrays["sampler.failures"]
+        for name, array in part_of(arrays, "solved").items():
+            getattr(self.solved, name)[...] = array
+        super().load_state_dict(arrays)
+
+    def newest(self) -> Ints:
+        """Rows of the knot arrays of the newest samples after a step. Shape (N,)."""
+        library = self.library
+        return library.knot_rows(self.clip, self.frame + self._late * library.substeps)
+
+    def captured_distances(self) -> Floats:
+        """Distance of each body from the captured one at the newest sample, [m]. (N, B)."""
+        captured = self.tracked.captured[self.newest()]
+        return np.asarray(
+            np.linalg.norm(self._bodies[:, self._parts] - captured, axis=2)
+        )
+
+    def _newest_rows(self) -> Ints:
+        """Rows of the newest poses that have arrived for the next step. Shape (N,)."""
+        ahead = (self._late + 1) * self.library.substeps
+        return self.library.rows(self.clip, self.frame + ahead)
+
+    def _begin(self, envs: Ints) -> None:
+        env, library = self.config.environment, self.library
+        least = round(LEAST_LEFT / env.control_dt)
+        for body in envs:
+            clip, step = self._fixed[body]
+            if clip < 0:
+                draws = self.rngs[body].random(4)
+                clip = self.sampler.draw(draws[:3])
+                latest = max(int(library.knots[clip]) - least, 0)
+                first = env.start == "first" or draws[3] < FIRST
+                step = 0 if first else int(self.phase[body] * (latest + 1))
+            self.clip[body], self.frame[body] = clip, step * env.substeps
+        rows = library.rows(self.clip[envs], self.frame[envs])
+        self.solved.follow(envs, library.qpos[rows])
+        self.anchor[envs, :3] = library.frames[rows, :3]
+        self.path[envs] = library.frames[rows, :3]
+        slope = self.tracked.slope[library.knot_rows(self.clip[envs], self.frame[envs])]
+        self.pace[envs, :2], self.pace[envs, 2] = slope[:, :2], 0.0
+        self.stepping[envs] = np.hypot(slope[:, 0], slope[:, 1]) > WALKS
+        super()._begin(envs)
+        walks = envs[self.stepping[envs]]
+        self.standing[envs] = ~self.stepping[envs]
+        on_path = self.path[envs]
+        self.goal[envs] = 0.0
+        self.goal[walks] = leading_commands(
+            on_path, self.pace[envs], on_path[:, :2], on_path[:, 2]
+        )[self.stepping[envs]]
+        self.command[envs] = self.mean[envs] = 0.0
+        self.command[walks] = self.mean[walks] = self.goal[walks]
+        if len(walks):
+            self.phase[walks] = self._alike(library.rows(self.clip, self.frame))[walks]
+
+    def _alike(self, rows: Ints) -> Floats:
+        """Phases at which the gaits' ankles are most like those of `rows` (N,). (N,)."""
+        self.blend = self._blend()
+        legs, qpos = self._steering.legs, self.library.qpos[rows].copy()
+        yaw = self.library.frames[rows, 2]
+        seen = between_ankles(ankle_places(legs, qpos), yaw)
+        best, at = np.full(self.num_envs, np.inf), np.zeros(self.num_envs)
+        for phase in np.arange(PHASES) / PHASES:
+            gait = WalkingBatch._reference(self, np.full(self.num_envs, phase))[0]
+            own = between_ankles(ankle_places(legs, gait), np.zeros(self.num_envs))
+            apart = np.square(own - seen).sum(axis=1)
+            at, best = np.where(apart < best, phase, at), np.minimum(apart, best)
+        return at
+
+    def _draw(self, index: int, now: float) -> None:
+        """Commands come from the path alone."""
+        self.next_command[index] = np.inf
+
+    def _tick(self, advance: Floats) -> None:
+        if self._support_force is not None:
+            self._drag()
+        super()._tick(advance)
+        self.frame[:] = np.minimum(self.frame + 1, self.library.steps[self.clip])
+
+    def _move(self, offsets: Floats) -> Floats:
+        self._pushed = None  # pushes are set anew
+        return super()._move(offsets)
+
+    def _drag(self) -> None:
+        """Apply the outside force, level and about the vertical, towards the path."""
+        simulation, force = self.simulation, self._support_force
+        assert force is not None
+        if self._pushed is None:
+            self._pushed = simulation.push[:, self._pelvis, :2].copy()
+        apart, slower = np.zeros((self.num_envs, 6)), np.zeros((self.num_envs, 6))
+        apart[:, :2] = self.path[:, :2] - simulation.qpos[:, :2]
+        apart[:, 5] = wrapped(self.path[:, 2] - self._yaw)
+        slower[:, :2] = self.pace[:, :2] - simulation.qvel[:, :2]
+        slower[:, 5] = self.pace[:, 2] - simulation.qvel[:, 5]
+        turn = self._turns[:, self._pelvis].reshape(-1, 3, 3)
+        wrench = force.wrench(apart, slower, turn)
+        wrench[:, 3:5] = 0.0
+        wrench[simulation.fault > 0] = 0.0
+        if self.pushes.on:
+            wrench[:, :2] += self._pushed
+        simulation.push[:, self._pelvis] = wrench
+
+    def _advance(self) -> None:
+        measured = self.library.frames[self._newest_rows(), :3]
+        advance_path(self.path, self.pace, measured, self.simulation.dt)
+        root = self.simulation.qpos[:, :2]
+        self.stepping = steps_on(
+            self.stepping, self.path, self.pace, root, self._yaw, self._lowered() > LOW
+        )
+        goal = leading_commands(self.path, self.pace, root, self.anchor[:, 2])
+        self.goal[:] = np.where(self.stepping[:, None], goal, 0.0)
+        WalkingBatch._advance(self)
+        self._sink(self._ready(), self.simulation.dt)
+        self._reach_out()
+
+    def _reference(self, phase: Floats) -> tuple[Floats, Floats, Floats]:
+        qpos, qvel, torque = super()._reference(phase)
+        rows = self.library.rows(self.clip, self.frame)
+        columns, dofs = self._led_columns, self._led_dofs
+        qpos[:, columns] = self.library.qpos[np.ix_(rows, columns)]
+        self.solved.bend(qpos)
+        qvel[:, dofs] = self.library.qvel[np.ix_(rows, dofs)]
+        return qpos, qvel, torque
+
+    def _lowered(self) -> Floats:
+        """How far the tracked pelvis is below that of standing, [m]. Shape (N,)."""
+        stand = float(self.gaits.qpos[-1, 0, 2])
+        return stand - self.library.qpos[self._newest_rows(), 2]
+
+    def _depth_wanted(self, ready: Bools) -> Floats:
+        depth = np.clip((self._lowered() - SLACK) / DEEPEST, 0.0, 1.0)
+        return np.where(ready, depth, 0.0)
+
+    def _reach_out(self) -> None:
+        """Solve arms and heads for the newest samples, from where the trunks are now."""
+        tracked, rows = self.tracked, self._newest_rows()
+        knots = self._knots(self._late + 1)
+        there = self.library.frames[rows].copy()
+        joints = from_frames(self.library.joints[knots], there)
+        moved = there.copy()
+        moved[:, :2], moved[:, 2] = self.simulation.qpos[:, :2], self._yaw
+        beside = from_frames(self.library.joints[knots], moved)
+        turns = quaternions_of(
+            tracked.axes[knots][:, [LEFT_HAND, RIGHT_HAND, HEAD_ROW]]
+        )
+        self.solved.solve(
+            self.library.qpos[rows], joints, beside, turns[:, :2], turns[:, 2]
+        )
+
+    def _knots(self, ahead: int) -> Ints:
+        """Rows of the knot arrays `ahead` control steps from now. Shape (N,)."""
+        library = self.library
+        return library.knot_rows(self.clip, self.frame + ahead * library.substeps)
+
+    def _led(self) -> Ints:
+        return np.arange(self.num_envs)
+
+    def _look(self) -> None:
+        super()._look()
+        apart = self.captured_distances()
+        self.captured_distance[:] = apart.mean(axis=1)
+        self.tracker_distance[:] = apart[:, self._tracked_joints].mean(axis=1)
+        frames = self.library.frames[self.library.rows(self.clip, self.frame)]
+        tracked = from_frames(self.library.joints[self._knots(0)], frames)
+        off = np.linalg.norm(self._bodies[:, self._parts] - tracked, axis=2)
+        self.joint_distance[:] = off.mean(axis=1)
+
+    def _fell(self) -> Bools:
+        far = self.joint_distance > self.config.environment.max_joint_distance
+        fell = np.asarray(super()._fell() | far)
+        over = fell | (self.frame >= self.library.steps[self.clip])
+        self.sampler.note(self.clip[over], fell[over])
+        return fell
+
+    def _timed_out(self) -> Bools:
+        ended = self.frame >= self.library.steps[self.clip]
+        return np.asarray(super()._timed_out() | ended)
+
+    def _terms(self, power: Floats, actions: Floats) -> Terms:
+        weights = self.config.rewards
+        size = np.linalg.norm(self.felt(), axis=1)
+        yaw = wrapped(self._yaw - self.path[:, 2])
+        return {
+            **following_terms(
+                self.simulation.qpos[:, :2] - self.path[:, :2],
+                self.simulation.qvel[:, :2] - self.pace[:, :2],
+                yaw, self.joint_distance, weights,
+            ),
+            "alive": np.full(self.num_envs, weights.alive),
+            "touch": -self.config.walk.touch_cost * np.minimum(size, 500.0),
+            **self._cost_terms(power, actions),
+        }  # fmt: skip
+
+    def _future(self) -> Floats:
+        """The newest pose minus the body's, in its heading frame. Shape (N, nv)."""
+        pose = self.library.qpos[self._newest_rows()]
+        apart = self.simulation.tangent.difference(pose, self.simulation.qpos)
+        c, s = np.cos(self._yaw), np.sin(self._yaw)
+        x, y = apart[:, 0].copy(), apart[:, 1].copy()
+        apart[:, 0], apart[:, 1] = c * x + s * y, c * y - s * x
+        return np.asarray(apart)
+
+    def _shown(self) -> dict[str, Floats]:
+        yaw, root = self._yaw, self.simulation.qpos[:, :3]
+        c, s = np.cos(yaw), np.sin(yaw)
+        away, pace = self.path[:, :2] - root[:, :2], self.pace
+        columns = [
+            c * away[:, 0] + s * away[:, 1], c * away[:, 1] - s * away[:, 0],
+            wrapped(self.path[:, 2] - yaw),
+            c * pace[:, 0] + s * pace[:, 1], c * pace[:, 1] - s * pace[:, 0],
+            pace[:, 2],
+        ]  # fmt: skip
+        newest = self.frame + (self._late + 1) * self.library.substeps
+        return {
+            **super()._shown(),
+            "path": np.stack(columns, axis=1),
+            **seen_trackers(self.tracked, self.clip, newest, root, yaw),
+        }

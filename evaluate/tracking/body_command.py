@@ -1,0 +1,181 @@
+"""`ambulo eval` of bodies that follow a player's trackers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import numpy as np
+
+from ambulo.common.gl import import_mujoco
+from ambulo.common.paths import resolve_path
+from ambulo.configs.arrays import Bools
+from ambulo.envs.reference.configured import body_of
+from ambulo.envs.reference.reference import Reference
+from ambulo.envs.reference.reference_file import reference_from_bytes
+from ambulo.evaluate.shared.intervals import wilson_interval
+from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest, episode_bars
+from ambulo.evaluate.shared.result import (
+    POLICY,
+    Breakdown,
+    Metric,
+    MetricColumn,
+    episode_rows,
+    metric,
+)
+from ambulo.evaluate.tracking.body_agents import (
+    BASELINES,
+    BodyAgent,
+    baseline_agent,
+    captured_clips,
+    policy_agent,
+)
+from ambulo.evaluate.tracking.body_episodes import BodyEpisodes, play_body
+from ambulo.policies.agents.locomotion import LocomotionAgent, load_locomotion
+
+EPISODES = 4
+"""Episodes of each clip, unless `--episodes` says otherwise."""
+IMPULSE = 20.0
+"""Push of the pushed episodes, [N s]."""
+MOST_SHOWN = 6
+"""Clips whose tables the terminal shows, from two on; the report has those of all."""
+COLUMNS = (
+    MetricColumn(
+        "success", "to the end", 0, percent=True,
+        meaning="episodes from the first frame that reach the end of their clip, with joints "
+        "at most 0.5 m off on average",
+    ),
+    MetricColumn(
+        "on_feet", "no fall", 0, percent=True,
+        meaning="episodes without a fall until the end of their clip, wherever they are",
+    ),
+    MetricColumn(
+        "success_pushed", f"pushed {IMPULSE:g} N s", 0, percent=True,
+        meaning="to the end with one push in the first 1.7 s",
+    ),
+    MetricColumn(
+        "joint_error_cm", "joints", 1,
+        meaning="mean distance of all joints from the captured ones in the world at the time "
+        "of the newest sample, of all episodes, up to a fall or 0.5 m",
+    ),
+    MetricColumn("tracker_error_cm", "head, hands", 1, meaning="the same of these"),
+    MetricColumn("time_s", "time", 1, meaning="mean time up to there"),
+)  # fmt: skip
+NOTES = [
+    f"{column.label[0].upper()}{column.label[1:]}: {column.meaning}."
+    for column in COLUMNS
+]
+"""Definitions, for the report."""
+
+Cases = tuple[BodyEpisodes, BodyEpisodes]
+"""Undisturbed and pushed episodes."""
+
+
+def run(request: EvalRequest) -> EvalOutcome:
+    """Play all clips with the policy and the baselines."""
+    import_mujoco()
+    model = load_locomotion(request.model_file)
+    policy = LocomotionAgent(model, str(request.model_file))
+    reference, left_out = _clips(request, policy)
+    count = request.args.episodes or EPISODES
+    bodies, points = count * len(reference.gaits), request.args.points
+    names = (POLICY, *request.baselines)
+    runs: dict[str, Cases] = {}
+    with episode_bars(names, 2 * bodies) as progress:
+        for name in names:
+            agent = _agent(name, request, policy, reference, (bodies, points))
+            runs[name] = _play(agent, request.seed, partial(progress, name))
+    clips = [gait.name for gait in reference.gaits]
+    evaluation = request.result(
+        {name: _metrics(cases) for name, cases in runs.items()},
+        COLUMNS,
+        f"{len(clips)} clips, {count} episodes from the first frame of each",
+        headline=("success", "on_feet", "joint_error_cm", "tracker_error_cm"),
+        breakdowns=[
+            Breakdown(
+                "clip",
+                {
+                    clip: {
+                        name: _metrics((calm.only(k), pushed.only(k)))
+                        for name, (calm, pushed) in runs.items()
+                    }
+                    for k, clip in enumerate(clips)
+                },
+                COLUMNS,
+                in_terminal=1 < len(clips) <= MOST_SHOWN,
+            )
+        ],
+        rows=episode_rows({n: _rows(cases, clips) for n, cases in runs.items()}),
+        details={"clips": clips, "left_out": left_out},
+        notes=[*NOTES, *(f"Left out: {text}" for text in left_out)],
+        episodes=bodies,
+    )
+    facts = {name: BASELINES[name] for name in runs if name in BASELINES}
+    shown = policy.config.trackers.points if points is None else points
+    facts["trackers"] = f"{shown}"
+    return EvalOutcome(evaluation, facts=facts)
+
+
+def _clips(
+    request: EvalRequest, policy: LocomotionAgent
+) -> tuple[Reference, list[str]]:
+    """The clips of `--clips`, or the one in the model file."""
+    args, character = request.args, body_of(policy.config.environment)
+    if args.clips:
+        paths = [resolve_path(path) for path in args.clips]
+        return captured_clips(paths, character, args.seconds)
+    source = str(request.model_file)
+    return reference_from_bytes(policy.references[0], source), []
+
+
+def _agent(
+    name: str,
+    request: EvalRequest,
+    policy: LocomotionAgent,
+    reference: Reference,
+    sizes: tuple[int, int | None],
+) -> BodyAgent:
+    bodies, points = sizes
+    if name == POLICY:
+        mean = request.args.deterministic
+        return policy_agent(policy, reference, bodies, points, deterministic=mean)
+    return baseline_agent(name, policy.config, reference, bodies, points)
+
+
+def _play(agent: BodyAgent, seed: int, progress: Callable[[int], None]) -> Cases:
+    calm = play_body(agent, seed=1000 * seed, progress=progress)
+    pushed = play_body(agent, seed=1000 * seed, impulse=IMPULSE, progress=progress)
+    return calm, pushed
+
+
+def _metrics(cases: Cases) -> dict[str, Metric]:
+    calm, pushed = cases
+    return {
+        "success": _rate(calm.success),
+        "on_feet": _rate(calm.on_feet),
+        "success_pushed": _rate(pushed.success),
+        "joint_error_cm": metric(100.0 * float(calm.joints.mean()), "cm"),
+        "tracker_error_cm": metric(100.0 * float(calm.led.mean()), "cm"),
+        "time_s": metric(float(calm.time.mean()), "s"),
+    }
+
+
+def _rate(good: Bools) -> Metric:
+    done = int(np.count_nonzero(good))
+    return metric(done / len(good), ci=wilson_interval(done, len(good)))
+
+
+def _rows(cases: Cases, clips: list[str]) -> list[Mapping[str, object]]:
+    return [
+        {
+            "case": case,
+            "clip": clips[played.clip[i]],
+            "success": bool(played.success[i]),
+            "on_feet": bool(played.on_feet[i]),
+            "time_s": float(played.time[i]),
+            "joint_error_cm": float(100.0 * played.joints[i]),
+            "tracker_error_cm": float(100.0 * played.led[i]),
+        }
+        for case, played in zip(("calm", "pushed"), cases, strict=True)
+        for i in range(len(played.success))
+    ]

@@ -309,13 +309,23 @@ def provenance(seed: int) -> dict[str, Any]:
         "git": git_state(),
         "python": platform.python_version(),
         "packages": {
-            name: importlib.metadata.version(name) for name in _REPORTED_PACKAGES
+            name: version
+            for name in _REPORTED_PACKAGES
+            if (version := installed_version(name)) is not None
         },
         "platform": platform.platform(),
         "processors": os.cpu_count(),
         "seed": seed,
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
     }
+
+
+def installed_version(package: str) -> str | None:
+    """Return the version of an installed package, or None."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def git_state() -> dict[str, Any] | None:

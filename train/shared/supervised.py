@@ -249,8 +249,14 @@ class SupervisedRun(Generic[Batch]):
             self._skip_update()
         progress.step += 1
         self._update_ema()
-        for name, value in terms.items():
-            progress.sums[name] = progress.sums.get(name, 0.0) + float(value.detach())
+        self._add(terms)
+
+    def _add(self, terms: Mapping[str, Tensor]) -> None:
+        """Add the terms of an update to the epoch's sums, with one transfer from a GPU."""
+        progress = self.progress
+        values = torch.stack([value.detach() for value in terms.values()]).tolist()
+        for name, value in zip(terms, values, strict=True):
+            progress.sums[name] = progress.sums.get(name, 0.0) + value
             progress.counts[name] = progress.counts.get(name, 0) + 1
 
     def _skip_update(self) -> None:

@@ -61,8 +61,9 @@ class TrackerLoss:
     ) -> None:
         """Weights of `config`; `skeleton` is human23."""
         self._weights, self._kinematics = config, kinematics
-        self._sole = torch.from_numpy(sole(skeleton)).float()
-        counts = torch.ones(JOINTS)
+        device = kinematics.device
+        self._sole = torch.from_numpy(sole(skeleton)).float().to(device)
+        counts = torch.ones(JOINTS, device=device)
         counts[list(LEG_JOINTS)] += config.legs
         self._counts = (counts / counts.mean())[:, None, None]
 
@@ -170,7 +171,7 @@ def contacts_of(feet: Tensor, velocities: Tensor) -> Tensor:
 
 def distances_of(ways: Tensor) -> Tensor:
     """Lengths (n, T, B) of vectors (n, 3, T, B)."""
-    return distances(ways, torch.zeros(()))
+    return distances(ways, ways.new_zeros(()))
 
 
 def _difference(values: Tensor, interval: Tensor) -> Tensor:

@@ -26,17 +26,21 @@ class PoseSamples:
 class SequenceSource:
     """Sequences in memory, sampled by linear interpolation between frames."""
 
-    def __init__(self, data: SequenceData) -> None:
-        """Keep the frames of `data` as float32."""
-        self.data = data
+    def __init__(self, data: SequenceData, device: torch.device | str = "cpu") -> None:
+        """Keep the frames of `data` on `device` as float32."""
+        self.data, self.device = data, torch.device(device)
         self.fps = data.header.fps
-        self.starts = torch.from_numpy(data.starts[:-1].copy())
-        self.frames = torch.tensor([clip.frames for clip in data.header.clips])
-        self.ratios = torch.tensor([clip.shape for clip in data.header.clips]).T.float()
-        self._root = torch.from_numpy(data.root)
-        self._rotations = torch.from_numpy(data.rotations)
+        self.starts = torch.from_numpy(data.starts[:-1].copy()).to(device)
+        clips = data.header.clips
+        self.frames = torch.tensor([clip.frames for clip in clips], device=device)
+        shapes = torch.tensor([clip.shape for clip in clips], device=device)
+        self.ratios = shapes.T.float()
+        self._root = torch.from_numpy(data.root).to(device)
+        self._rotations = torch.from_numpy(data.rotations).to(device)
         joints = load_skeleton("human23").joints
-        self._twins = torch.tensor([joints.index(_other_side(name)) for name in joints])
+        twins = [joints.index(_other_side(name)) for name in joints]
+        self._twins = torch.tensor(twins, device=device)
+        self._mirror = torch.tensor([1.0, -1.0, 1.0, -1.0], device=device)
 
     def weights(self, balance: float) -> Floats:
         """Probability of each sequence: between their lengths (0) and equal people (1)."""
@@ -63,8 +67,8 @@ class SequenceSource:
         )
         if mirrored.any():
             swapped = turns[mirrored][:, self._twins]
-            turns[mirrored] = swapped * torch.tensor([1.0, -1.0, 1.0, -1.0])
-            root[mirrored] *= torch.tensor([1.0, -1.0, 1.0])
+            turns[mirrored] = swapped * self._mirror
+            root[mirrored] *= self._mirror[:3]
         quaternions = turns.permute(1, 2, 0).contiguous()
         return PoseSamples(root.T.contiguous(), matrices_of(quaternions))
 

@@ -26,6 +26,7 @@ from ambulo.policies.files.model_file import ModelFile, TrainingState, save_mode
 from ambulo.policies.kinds.body_tracker import TrackerMetadata, describe_tracker
 from ambulo.policies.networks.tracker_net import TrackerNet
 from ambulo.train.ik.kinematics import TreeKinematics
+from ambulo.train.shared.device import pick_device
 from ambulo.train.shared.fit_settings import FitSettings
 from ambulo.train.shared.run_folders import TrackerRunFolder
 from ambulo.train.shared.supervised import FitProgress, SupervisedRun, SupervisedTask
@@ -62,15 +63,16 @@ class TrackerTask(SupervisedTask[TrackerPiece]):
         if training.threads:
             torch.set_num_threads(training.threads)
         torch.manual_seed(training.seed)
+        self.device = pick_device(training.device)
         skeleton = load_skeleton("human23")
-        self._kinematics = TreeKinematics(skeleton)
-        self._source = SequenceSource(data)
+        self._kinematics = TreeKinematics(skeleton, self.device)
+        self._source = SequenceSource(data, self.device)
         self._loss = TrackerLoss(config.loss, self._kinematics, skeleton)
         self._validation = TrackerValidation(
-            SequenceSource(validation), self._kinematics, self._loss,
+            SequenceSource(validation, self.device), self._kinematics, self._loss,
             steps=training.steps, lead=config.network.lead,
         )  # fmt: skip
-        self.network = TrackerNet(config.network)
+        self.network = TrackerNet(config.network).to(self.device)
         self.optimizer = torch.optim.AdamW(
             self.network.parameters(),
             lr=training.learning_rate,
@@ -78,7 +80,8 @@ class TrackerTask(SupervisedTask[TrackerPiece]):
         )
         self.total_steps = training.epochs * training.epoch_steps
         self._step = 0
-        self._state = torch.zeros(training.streams, config.network.state)
+        size = training.streams, config.network.state
+        self._state = torch.zeros(size, device=self.device)
         self._measure()
 
     def batches(self, epoch: int) -> Iterator[TrackerPiece]:
@@ -181,7 +184,7 @@ def tracker_run(
         task,
         FitSettings.of(config.training),
         folder,
-        device=torch.device("cpu"),
+        device=task.device,
         weights=None if checkpoint is None else checkpoint.weights,
         state=None if checkpoint is None else checkpoint.training,
     )

@@ -25,7 +25,7 @@ SETS: dict[str, tuple[float, tuple[float, float, float, float]]] = {
 """Sets of trackers: the share of head and hands alone, and weights of the other sets."""
 CLEAN = TrackerDataConfig(
     balance=1.0, mirror=0.0, proportions=0.0, speed=0.0, known_shape=1.0, noise=0.0,
-    turn_noise=0.0, grip=0.0, grip_turn=0.0, three=1.0, dropout=0.0,
+    turn_noise=0.0, grip=0.0, grip_turn=0.0, three=1.0, arms=0.0, dropout=0.0,
 )  # fmt: skip
 """Trackers as captured."""
 SEED = 20_000

@@ -73,6 +73,23 @@ func reset() -> void:
 	_forget()
 
 
+## The tracked joints of the player at rest on the ground, by row, in the contract's axes.
+func rest() -> PackedVector3Array:
+	var offsets := shape.sized_offsets(_file)
+	var places := PackedVector3Array()
+	for joint in offsets.size():
+		var parent := _file.parents[joint]
+		places.append(offsets[joint] if parent < 0 else places[parent] + offsets[joint])
+	var out := PackedVector3Array()
+	for side in 2:
+		out.append(places[AmbuloTrackerFit.CLAVICLES[side] + 3])
+	for side in 2:
+		out.append(places[AmbuloTrackerFit.THIGHS[side] + 2])
+	out.append(places[AmbuloTrackerFit.HEAD])
+	out.append(places[AmbuloTrackerFit.PELVIS])
+	return out
+
+
 ## Give the player's proportions: trunk, arms and legs over those of human23.
 func set_shape(ratios: PackedFloat64Array) -> void:
 	shape = AmbuloTrackerShape.new()

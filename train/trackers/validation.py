@@ -54,7 +54,7 @@ class TrackerValidation:
         The error is that with head and hands alone; those of the other sets begin with
         their names.
         """
-        scores = {}
+        scores: dict[str, float] = {}
         for name, pieces in self._pieces.items():
             found = self._of_set(network, pieces)
             kept = found if not name else {k: found[k] for k in ("joint_cm", "legs_cm")}

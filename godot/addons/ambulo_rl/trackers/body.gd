@@ -169,15 +169,17 @@ func play(path: String) -> bool:
 		return false
 	_played = found
 	_time = 0.0
-	if not found.ratios.is_empty():
-		set_shape(found.ratios)
+	set_shape(found.ratios)
 	return true
 
 
-## Give the player's proportions: trunk, arms, legs over those of human23.
-func set_shape(ratios: PackedFloat64Array) -> void:
-	body.set_shape(ratios)
-	_devices = AmbuloTrackerDevices.new(ratios)
+## Give the player's proportions: trunk, arms, legs over those of human23; empty: they are found.
+## False, and nothing changes, if they are nobody's.
+func set_shape(ratios: PackedFloat64Array) -> bool:
+	if not body.set_shape(ratios):
+		return false
+	_devices = AmbuloTrackerDevices.new(body.shape.ratios)
+	return true
 
 
 ## Measure a player who stands upright with arms straight out to the sides and looks ahead: the
@@ -194,7 +196,8 @@ func calibrate() -> bool:
 		var left: Transform3D = seen[0]
 		var right: Transform3D = seen[1]
 		span = left.origin.distance_to(right.origin)
-	set_shape(AmbuloTrackerDevices.proportions(eyes.origin.y - ground, span))
+	if not set_shape(AmbuloTrackerDevices.proportions(eyes.origin.y - ground, span)):
+		return false
 	return _devices.calibrate(seen, body.rest(), ground)
 
 

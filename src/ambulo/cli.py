@@ -71,6 +71,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "ambulo.commands.export_agent:main",
         "write a model as ONNX, or a body as MJCF",
     ),
+    "models": ("ambulo.commands.models:main", "list the models that can be loaded"),
+    "push": ("ambulo.commands.hub.push:main", "share a model on the Hugging Face hub"),
+    "pull": ("ambulo.commands.hub.pull:main", "take a model from the Hugging Face hub"),
     "levels": (
         "ambulo.commands.level_tools:main",
         "level files: generate, import, validate or draw",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -44,7 +45,9 @@ class Hub:
 
         if not sys.stderr.isatty():
             disable_progress_bars()
-        self._api: HfApi = HfApi(endpoint, library_name="ambulo")
+        self._api: HfApi = HfApi(
+            endpoint or os.environ.get("HF_ENDPOINT") or None, library_name="ambulo"
+        )
         self.url: str = self._api.endpoint
         """Address of the hub."""
 

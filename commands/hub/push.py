@@ -52,6 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     add("--no-onnx", action="store_true", help="leave the ONNX file out")
     add("--verbose", action="store_true", help="tracebacks of errors")
     args = parser.parse_args(argv)
+    if args.to is not None:
+        _check_repository(args.to)
     hub = Hub()
     user = hub.user()
     model = share(
@@ -76,8 +78,6 @@ def push(
     Raises:
         HubError: No login, no right to write, or the repository changed meanwhile.
     """
-    if repository.count("/") != 1:
-        raise HubError(f"--to {repository}: expected OWNER/REPO")
     name = model.manifest.name
     hub.create(repository, private=private)
     before = hub.listing(repository)
@@ -89,6 +89,13 @@ def push(
         if path.startswith(f"{name}/") and path not in files
     ]
     return hub.commit(repository, files, removed, f"Add {name}", before.commit)
+
+
+def _check_repository(text: str) -> None:
+    """Refuse a text that is not `OWNER/REPO`."""
+    owner, _, name = text.partition("/")
+    if not owner or not name or "/" in name:
+        raise HubError(f"--to {text}: expected OWNER/REPO")
 
 
 def _front_card(

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.errors import ModelFileError
+from ambulo.motion.formats.npz import packed
 from ambulo.policies.files.archive import (
     Archive,
     MemoryBudget,
@@ -176,9 +177,4 @@ def _npz_of(data: bytes, source: str) -> bytes:
         AttributeError,
     ) as error:
         raise ModelFileError(f"{source}: not a file of tensors: {error}") from None
-    members: dict[str, bytes] = {}
-    for name, array in arrays.items():
-        buffer = io.BytesIO()
-        np.lib.format.write_array(buffer, array, allow_pickle=False)
-        members[f"{name}.npy"] = buffer.getvalue()
-    return zipped(members)
+    return packed(arrays)

@@ -15,6 +15,7 @@ EXTRAS = {
     "tune": ("optuna",),
     "stream": ("websockets",),
     "hub": ("huggingface_hub",),
+    "minari": ("h5py",),
 }  # fmt: skip
 """Extras of `pip install "ambulo[...]"` and the modules that they bring."""
 

@@ -59,6 +59,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "tune": ("ambulo.commands.tune:main", "search for good settings of a training"),
     "eval": ("ambulo.evaluate.command:main", "score an agent beside baselines"),
+    "rollouts": (
+        "ambulo.commands.rollouts:main",
+        "record episodes of an agent as a data set of Minari",
+    ),
     "calibrate": (
         "ambulo.commands.calibrate:main",
         "teach a navigation model to say when it is lost",

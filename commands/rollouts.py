@@ -18,6 +18,7 @@ from ambulo.common.paths import resolve_path
 from ambulo.common.signals import leaving_cleanly
 from ambulo.configs.base import Config
 from ambulo.configs.errors import ConfigError, ModelFileError
+from ambulo.evaluate.shared.minari_data import check_identifier
 from ambulo.policies.registry import spec_of
 
 ROOT_VARIABLE = "MINARI_DATASETS_PATH"
@@ -42,6 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     file = find_model(args.model)
     spec = spec_of(file)
     identifier = args.id or f"ambulo/{file.stem.replace('.', '_')}-v0"
+    check_identifier(identifier)
     about = {
         "algorithm_name": f"{spec.kind} {file.stem}",
         "description": shlex.join(["ambulo", "rollouts", *arguments]),
@@ -90,6 +92,8 @@ def _record(
     args: Any, file: Path, root: Path, identifier: str, about: Mapping[str, Any]
 ) -> Path:
     """Record the episodes; return the folder of the new data set."""
+    import h5py  # noqa: F401  missing is told before models are loaded
+
     from ambulo.evaluate.shared.minari_data import MinariWriter
     from ambulo.evaluate.shared.rollouts import rollouts
 

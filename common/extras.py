@@ -16,6 +16,9 @@ EXTRAS = {
     "stream": ("websockets",),
     "hub": ("huggingface_hub",),
     "minari": ("h5py",),
+    "mlflow": ("mlflow",),
+    "trackio": ("trackio",),
+    "wandb": ("wandb",),
 }  # fmt: skip
 """Extras of `pip install "ambulo[...]"` and the modules that they bring."""
 

@@ -84,8 +84,7 @@ class MinariWriter:
         """
         import h5py
 
-        if not _IDENTIFIER.fullmatch(identifier):
-            raise ConfigError(f"{identifier!r}: expected NAMESPACE/NAME-v0 or NAME-v0")
+        check_identifier(identifier)
         self.folder = root / identifier / "data"
         self._metadata: dict[str, Any] = {
             "data_format": "hdf5",
@@ -171,6 +170,12 @@ class MinariWriter:
         for folder in self._made:
             if folder.is_dir() and not any(folder.iterdir()):
                 folder.rmdir()
+
+
+def check_identifier(identifier: str) -> None:
+    """Raise `ConfigError` for a text that is no identifier of a data set."""
+    if not _IDENTIFIER.fullmatch(identifier):
+        raise ConfigError(f"{identifier!r}: expected NAMESPACE/NAME-v0 or NAME-v0")
 
 
 _ARRAYS = ("observations", "actions", "rewards", "terminations", "truncations")

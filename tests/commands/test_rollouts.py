@@ -11,6 +11,7 @@ from ambulo.cli import main
 pytest.importorskip("h5py")
 
 
+@pytest.mark.slow
 def test_episodes_of_the_navigator(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

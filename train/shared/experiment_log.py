@@ -12,6 +12,7 @@ import json
 import logging
 import math
 import sys
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -29,8 +30,8 @@ log = logging.getLogger(__name__)
 
 IDENTIFIERS = "experiment_log.json"
 """File of a run folder: identifier of the run at each service, for resumed runs."""
-MAX_VALUE = 500
-"""Longest value of a setting that MLflow takes."""
+MAX_VALUE, MAX_PARAMS = 500, 100
+"""Longest value of a setting, and most settings at once, that MLflow takes."""
 
 
 class ExperimentLogError(AmbuloError):
@@ -106,6 +107,7 @@ class MlflowLog(ExperimentLog):
     ) -> str:
         """See `ExperimentLog.start`."""
         import mlflow
+        from mlflow.entities import Param
 
         self._client = mlflow.MlflowClient()
         if known is not None:
@@ -117,14 +119,14 @@ class MlflowLog(ExperimentLog):
             found.experiment_id if found else self._client.create_experiment(project)
         )
         self._id = self._client.create_run(experiment, run_name=folder.name).info.run_id
-        for key, value in _flat(settings):
-            self._client.log_param(self._id, key, str(value)[:MAX_VALUE])
+        params = [Param(key, str(value)[:MAX_VALUE]) for key, value in _flat(settings)]
+        for first in range(0, len(params), MAX_PARAMS):
+            some = params[first : first + MAX_PARAMS]
+            self._client.log_batch(self._id, params=some)
         return str(self._id)
 
     def record(self, step: int, values: Mapping[str, float]) -> None:
         """See `ExperimentLog.record`."""
-        import time
-
         from mlflow.entities import Metric
 
         now = int(1000 * time.time())

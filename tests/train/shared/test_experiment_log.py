@@ -83,8 +83,10 @@ def records(data: bytes) -> Iterator[bytes]:
 
 
 def of_wandb(folder: Path, project: str) -> Rows:
+    import wandb
     from wandb.proto import wandb_internal_pb2
 
+    wandb.teardown()  # as at the end of a process: its writer ends
     rows: Rows = {}
     projects = set()
     for file in sorted(folder.glob("**/offline-run-*/run-*.wandb")):
@@ -222,7 +224,7 @@ def test_a_service_that_refuses_is_one_line(
     services: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("mlflow")
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:////no/such/folder/x.db")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "nowhere://x")
     folder = RunFolder(services / "first")
     folder.path.mkdir()
     context = logging_to("mlflow", "p", folder, NavigationConfig())

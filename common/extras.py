@@ -14,6 +14,11 @@ EXTRAS = {
     "ray": ("ray",),
     "tune": ("optuna",),
     "stream": ("websockets",),
+    "hub": ("huggingface_hub",),
+    "minari": ("h5py",),
+    "mlflow": ("mlflow",),
+    "trackio": ("trackio",),
+    "wandb": ("wandb",),
 }  # fmt: skip
 """Extras of `pip install "ambulo[...]"` and the modules that they bring."""
 

@@ -1,4 +1,4 @@
-"""The model that a user means: a file, a run folder, or the name of a shipped one."""
+"""The model that a user means: a file, a run folder, or the name of an installed one."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def find_model(text: str | os.PathLike[str]) -> Path:
     """Return the main file of a model of any kind (see `ambulo.policies.registry`).
 
     A run folder gives its best model, else the final one, else the newest checkpoint; a
-    folder with one model gives its main file. A path that exists goes before a shipped
-    name.
+    folder with one model gives its main file. A path that exists goes before the name of a
+    shipped or pulled model.
 
     Raises:
         ModelFileError: There is no such model.
@@ -31,16 +31,16 @@ def find_model(text: str | os.PathLike[str]) -> Path:
         return path
     if path.name != os.fspath(text):
         raise ModelFileError(f"{path}: no such model file")
-    shipped = ambulo.shipped.shipped_models()
-    if path.name in ambulo.shipped.ELSEWHERE and path.name not in shipped:
+    installed = ambulo.shipped.installed_models()
+    if path.name in ambulo.shipped.ELSEWHERE and path.name not in installed:
         raise ModelFileError(
             f"{path.name}: this model comes with the package ambulo-models (folder models/ of "
             "the repository): pip install it"
         )
-    if path.name not in shipped:
-        hint = nearest(path.name, shipped) if shipped else ""
+    if path.name not in installed:
+        hint = nearest(path.name, installed) if installed else ""
         raise ModelFileError(f"{path}: no such model file or shipped model{hint}")
-    return shipped[path.name]
+    return installed[path.name]
 
 
 def _in_run(run: RunFolder) -> Path | None:

@@ -12,7 +12,7 @@ import shlex
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -63,6 +63,8 @@ class RunFolder:
         self.evaluations = self.path / "evaluations.json"
         self.scores = self.path / "scores.json"
         self.report = self.path / "report.html"
+        self.listeners: list[Callable[[int, Mapping[str, float]], None]] = []
+        """Called with step and numbers whenever the run logs."""
         self._lock: FolderLock | None = None
         self._made: list[Path] = []
         self._replaced: Path | None = None
@@ -106,6 +108,11 @@ class RunFolder:
     def exists(self) -> bool:
         """Whether this is the folder of a run."""
         return self.run.is_file() and self.config.is_file()
+
+    def record(self, step: int, row: Mapping[str, float]) -> None:
+        """Pass numbers that the run logs after `step` on to its listeners."""
+        for listener in self.listeners:
+            listener(step, row)
 
     def checkpoint(self, num_timesteps: int) -> Path:
         """Return the file of the checkpoint after `num_timesteps` steps."""

@@ -6,6 +6,7 @@ found by listing the folder. Headers are read without torch.
 
 from __future__ import annotations
 
+import logging
 import os
 import pkgutil
 from collections.abc import Callable
@@ -22,10 +23,12 @@ from ambulo.configs.errors import ModelFileError
 from ambulo.policies.files.raw_headers import raw_header
 from ambulo.policies.files.spec import ModelSpec
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True)
 class ModelCard:
-    """A shipped model, as its header describes it."""
+    """A shipped or pulled model, as its header describes it."""
 
     name: str
     """Name for `ambulo.load` and the commands."""
@@ -36,17 +39,34 @@ class ModelCard:
     headline: str
     """One line on this model."""
     path: Path
-    """Its main file; a README.md lies beside it."""
+    """Its main file; a README.md lies beside that of a shipped one."""
 
 
 def shipped_cards() -> dict[str, ModelCard]:
     """Return the cards of all shipped models by name."""
+    shipped = ambulo.shipped.shipped_models()
+    return {name: _card(name, file) for name, file in shipped.items()}
+
+
+def pulled_cards() -> dict[str, ModelCard]:
+    """Return the cards of all models of `ambulo pull` by name.
+
+    A damaged one is left out with a warning.
+    """
     cards: dict[str, ModelCard] = {}
-    for name, file in ambulo.shipped.shipped_models().items():
-        spec, raw, source = _identified(file)
-        headline = spec.headline(spec.parse(raw, source))
-        cards[name] = ModelCard(name, spec.kind, spec.summary, headline, file)
+    for name, file in ambulo.shipped.pulled_models().items():
+        try:
+            cards[name] = _card(name, file)
+        except ModelFileError as error:
+            logger.warning("%s", error)
     return cards
+
+
+def _card(name: str, file: Path) -> ModelCard:
+    """Return the card of the model in a file."""
+    spec, raw, source = _identified(file)
+    headline = spec.headline(spec.parse(raw, source))
+    return ModelCard(name, spec.kind, spec.summary, headline, file)
 
 
 @cache

@@ -17,6 +17,8 @@ from ambulo.envs.godot.locate import find_engine, find_project, import_project
 
 # Workers of a parallel test run share the cores; child processes inherit this too.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Models that the user has pulled are not those that tests count.
+os.environ["AMBULO_MODELS"] = str(Path(__file__).with_name("no_models"))
 
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)

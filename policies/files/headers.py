@@ -27,6 +27,8 @@ VERSION = 1
 HEADER = "ambulo.json"
 MAX_HEADER = 2**20
 """Longest header, [bytes]."""
+ARRAYS, VALUES = "training.safetensors", "training.json"
+"""Members that a checkpoint adds, for resuming."""
 _PACKAGES = {
     "ambulo": "ambulo",
     "torch": "torch",

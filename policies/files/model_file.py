@@ -31,13 +31,12 @@ from ambulo.policies.files.archive import (
     write_atomic,
     zipped,
 )
-from ambulo.policies.files.headers import HEADER, Header, header_of
+from ambulo.policies.files.headers import ARRAYS, HEADER, VALUES, Header, header_of
 from ambulo.policies.files.shapes import check_shapes, stored_shapes
 
 POLICY = "policy.safetensors"
 MAX_TRAINING, MAX_STATES = 2**26, 16
 """Largest training state: so many bytes, and so many times the bytes of the weights."""
-ARRAYS, VALUES = "training.safetensors", "training.json"
 _SAFETENSORS_ERRORS = (
     safetensors.SafetensorError,
     ValueError,

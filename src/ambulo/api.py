@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 from ambulo.common.extras import missing_package
 from ambulo.configs.errors import ConfigError, ModelFileError, nearest
 from ambulo.policies.registry import ModelCard as ModelCard  # noqa: PLC0414  public
-from ambulo.policies.registry import shipped_cards
+from ambulo.policies.registry import pulled_cards, shipped_cards
 
 if TYPE_CHECKING:
     import gymnasium
@@ -45,14 +45,14 @@ class PlayableAgent(Protocol):
 
 
 def models() -> dict[str, ModelCard]:
-    """Return the cards of all shipped models by name.
+    """Return the cards of all shipped and pulled models by name.
 
     >>> import ambulo
     >>> card = ambulo.models()["gait_net"]
     >>> card.kind, card.summary
     ('ref_nn', 'makes gaits: parameters of body and gait to motion')
     """
-    return shipped_cards()
+    return shipped_cards() | pulled_cards()
 
 
 @overload
@@ -80,7 +80,7 @@ def load(name_or_path: str | os.PathLike[str], kind: type[Any] | None = None) ->
     | gait reference | `Reference` | the gait that `ambulo/Gait-v0` follows |
 
     Args:
-        name_or_path: A shipped model (`models()` lists them), a model file, or the
+        name_or_path: An installed model (`models()` lists them), a model file, or the
             folder of a training run, whose best model is meant.
         kind: The class that the model must have; type checkers then know it.
 

@@ -59,6 +59,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "tune": ("ambulo.commands.tune:main", "search for good settings of a training"),
     "eval": ("ambulo.evaluate.command:main", "score an agent beside baselines"),
+    "rollouts": (
+        "ambulo.commands.rollouts:main",
+        "record episodes of an agent as a data set of Minari",
+    ),
     "calibrate": (
         "ambulo.commands.calibrate:main",
         "teach a navigation model to say when it is lost",
@@ -71,6 +75,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "ambulo.commands.export_agent:main",
         "write a model as ONNX, or a body as MJCF",
     ),
+    "models": ("ambulo.commands.models:main", "list the models that can be loaded"),
+    "push": ("ambulo.commands.hub.push:main", "share a model on the Hugging Face hub"),
+    "pull": ("ambulo.commands.hub.pull:main", "take a model from the Hugging Face hub"),
     "levels": (
         "ambulo.commands.level_tools:main",
         "level files: generate, import, validate or draw",

@@ -11,12 +11,13 @@ import json
 import logging
 import time
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import KVWriter
 
 from ambulo.common.console import Display
 from ambulo.common.files import write_atomic
@@ -187,8 +188,8 @@ class PeriodicEvaluation(BoundaryCallback):
         if not last and not crossed(before, now, self._frequency):
             return
         scores = self._evaluate()
-        for name, value in scores.items():
-            self.logger.record(f"eval/{_EVALUATION_TAGS.get(name, name)}", value)
+        for name, value in evaluation_row(scores).items():
+            self.logger.record(name, value)
         self.logger.dump(now)
         append_evaluation(self._folder.evaluations, {"timesteps": now, **scores})
         log.info("evaluation after %d: %s", now, scores)
@@ -225,6 +226,45 @@ class Checkpoints(BoundaryCallback):
             self._save(self._folder.checkpoint(now))
         if self._stop.signal_number is not None and now < self._total:
             raise Interrupted(self._stop.signal_number)
+
+
+class PassOn(BaseCallback):
+    """Passes the scalars that Stable-Baselines3 logs on to a function."""
+
+    def __init__(self, record: Callable[[int, Mapping[str, float]], None]) -> None:
+        """Call `record` with environment steps and scalars."""
+        super().__init__()
+        self._writer = _Writer(record)
+
+    def _on_training_start(self) -> None:
+        if self._writer not in self.logger.output_formats:
+            self.logger.output_formats.append(self._writer)
+
+    def _on_step(self) -> bool:
+        return True
+
+
+class _Writer(KVWriter):
+    """An output format of Stable-Baselines3's logger that is a function."""
+
+    def __init__(self, record: Callable[[int, Mapping[str, float]], None]) -> None:
+        self._record = record
+
+    def write(
+        self,
+        key_values: dict[str, Any],
+        key_excluded: dict[str, tuple[str, ...]],
+        step: int = 0,
+    ) -> None:
+        """Pass the numbers on."""
+        del key_excluded
+        numbers = {k: v for k, v in key_values.items() if isinstance(v, float | int)}
+        self._record(step, numbers)
+
+
+def evaluation_row(scores: Mapping[str, float]) -> dict[str, float]:
+    """Return the scores of an evaluation by the tags that logs have."""
+    return {f"eval/{_EVALUATION_TAGS.get(name, name)}": scores[name] for name in scores}
 
 
 def crossed(before: int, now: int, frequency: int) -> bool:

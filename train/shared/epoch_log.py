@@ -20,7 +20,7 @@ class EpochLog:
 
     def __init__(self, folder: RunFolder, step: int) -> None:
         """Go on behind update `step` of the run in `folder`."""
-        self._file = folder.metrics
+        self._folder, self._file = folder, folder.metrics
         self._rows: list[dict[str, str]] = []
         if self._file.is_file():
             text = read_regular_text(self._file)
@@ -47,6 +47,7 @@ class EpochLog:
         """The numbers of an epoch that ended at update `step`."""
         for name, value in row.items():
             self._writer.add_scalar(name, value, step)
+        self._folder.record(step, row)
         told = {"step": str(step), "epoch": str(epoch), "seconds": f"{seconds:.1f}"}
         self._rows.append(told | {name: f"{value:.6g}" for name, value in row.items()})
         names = list(dict.fromkeys(name for row in self._rows for name in row))

@@ -119,6 +119,16 @@ COMMON_FLAGS: Sequence[Flag] = (
         "progress bar (default: on)",
         {"action": argparse.BooleanOptionalAction, "default": None},
     ),
+    Flag(
+        "--log-to",
+        "also log to this service: wandb, mlflow or trackio (each an extra of its own)",
+        {"choices": ["wandb", "mlflow", "trackio"]},
+    ),
+    Flag(
+        "--log-project",
+        "project or experiment there (default: ambulo)",
+        {"metavar": "NAME", "default": "ambulo"},
+    ),
     switch("--verbose", "more messages, and tracebacks"),
     text("--log-level", "debug, info, warning (default) or error", "LEVEL"),
 )

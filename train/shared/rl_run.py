@@ -20,8 +20,10 @@ from ambulo.policies.files.model_file import ModelFile, TrainingState
 from ambulo.policies.learner import learn_until
 from ambulo.train.shared.callbacks import (
     Checkpoints,
+    PassOn,
     PeriodicEvaluation,
     append_evaluation,
+    evaluation_row,
     rewind_logs,
 )
 from ambulo.train.shared.learner_state import adopt, fits, restore_progress
@@ -169,7 +171,7 @@ class RLRun(Generic[Task]):
         began = time.perf_counter()
         with display:
             beside = [*task.callbacks(display), *self._host.callbacks()]
-            callbacks = [*beside, evaluation, checkpoints]
+            callbacks = [PassOn(folder.record), *beside, evaluation, checkpoints]
             learn_until(task.learner, total, CallbackList(callbacks), log_interval=None)
         self.seconds = time.perf_counter() - began
         self.save_model(folder.final_model)
@@ -200,6 +202,7 @@ class RLRun(Generic[Task]):
         """Save the policy before reinforcement learning as the best so far."""
         scores = self._scores()
         append_evaluation(self.folder.evaluations, {"timesteps": 0, **scores})
+        self.folder.record(0, evaluation_row(scores))
         log.info("evaluation after 0: %s", scores)
         self.best = tuple(scores[name] for name in self.task.rank)
         self.save_model(self.folder.best_model)

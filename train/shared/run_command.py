@@ -12,7 +12,7 @@ import sys
 import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Generic
 
@@ -26,6 +26,7 @@ from ambulo.configs.base import Config
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.presets import PresetFolder
 from ambulo.train.shared.command_text import evaluation_arguments, shareable_arguments
+from ambulo.train.shared.experiment_log import check_service, logging_to
 from ambulo.train.shared.flags import (
     COMMON_FLAGS,
     COMMON_SETTINGS,
@@ -255,6 +256,7 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
         from ambulo.common.console import Words, make_display
 
         check_parent(args.json)
+        check_service(args.log_to)
         config = self.prepare(config, args, resumed=model is not None)
         name = self._initial(args) or _training(config).get("init_from")
         initial = self.load_initial(name, args) if name and model is None else None
@@ -263,8 +265,10 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
             request = RunRequest(
                 args, argv, config, owned, model, initial, shlex.join(command)
             )
-            with StopRequest() as stop:
+            with StopRequest() as stop, ExitStack() as logs:
                 with owned.starting(config.to_json(), argv, _training(config)["seed"]):
+                    service = logging_to(args.log_to, args.log_project, owned, config)
+                    logs.enter_context(service)
                     run = self.build(request)
                 try:
                     words = Words(*self.progress)

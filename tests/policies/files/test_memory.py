@@ -25,8 +25,8 @@ from ambulo.configs.vr import NavigationConfig
 from ambulo.policies.agents.cascade import load_cascade
 from ambulo.policies.files import model_file
 from ambulo.policies.files.archive import FREE_SIZE, Archive, MemoryBudget, zipped
+from ambulo.policies.files.headers import ARRAYS
 from ambulo.policies.files.model_file import (
-    ARRAYS,
     POLICY,
     TrainingState,
     load_model,

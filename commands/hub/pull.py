@@ -1,0 +1,275 @@
+"""The command `ambulo pull`: take a model from the Hugging Face hub."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import ambulo.shipped
+from ambulo.commands.hub.client import Hub, Listing
+from ambulo.commands.hub.errors import HubError
+from ambulo.commands.hub.manifest import (
+    CARD,
+    MANIFEST,
+    MAX_FILE,
+    MAX_MANIFEST,
+    FileEntry,
+    Manifest,
+    contract_hash,
+    is_name,
+    read_manifest,
+    sha256_of,
+    valid_name,
+)
+from ambulo.common.errors import Parser, front_door
+from ambulo.common.files import write_bytes
+from ambulo.configs.errors import RunFolderError, nearest
+from ambulo.policies.files.plain_files import packed_files
+from ambulo.policies.files.raw_headers import raw_header
+from ambulo.policies.registry import read_header, spec_of
+
+SOURCE = "source.json"
+"""File in the folder of a pulled model that says where it comes from."""
+
+
+@front_door
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `ambulo pull ...`; its exit code."""
+    parser = Parser(
+        prog="ambulo pull",
+        description="Take a model from the Hugging Face hub. Every file is checked against "
+        "its SHA-256, and no code is run. `ambulo models` and ambulo.load(NAME) find it.",
+    )
+    add = parser.add_argument
+    add(
+        "source", metavar="OWNER/REPO[/NAME]",
+        help="repository, and the model in it if it holds several",
+    )  # fmt: skip
+    add("--name", help="name of the model here (default: its name there)")
+    add(
+        "--revision", metavar="COMMIT",
+        help="commit, branch or tag (default: the newest commit)",
+    )  # fmt: skip
+    add(
+        "--replace", action="store_true",
+        help="replace a pulled model of the same name",
+    )  # fmt: skip
+    add("--verbose", action="store_true", help="tracebacks of errors")
+    args = parser.parse_args(argv)
+    repository, name = _parts(args.source)
+    pulled = pull(
+        Hub(), repository, name, new_name=args.name, revision=args.revision,
+        replace=args.replace,
+    )  # fmt: skip
+    print(f"{pulled.name}: {pulled}")
+    return 0
+
+
+def pull(
+    hub: Hub,
+    repository: str,
+    name: str | None = None,
+    *,
+    new_name: str | None = None,
+    revision: str | None = None,
+    replace: bool = False,
+) -> Path:
+    """Take a model from a repository; return its new folder.
+
+    The folder appears whole or not at all, after every checksum, the model's header and
+    its contract have been checked.
+
+    Raises:
+        HubError: No such model, a file of another kind, size or checksum, a name that is
+            taken, or a failure of the network.
+        ModelFileError: What arrived is no model.
+    """
+    listing = hub.listing(repository, revision)
+    name = _chosen(listing, repository, name)
+    target = _target(new_name or name, replace)
+    with tempfile.TemporaryDirectory() as work:
+        source = _Source(hub, repository, listing, name, Path(work))
+        manifest = source.manifest()
+        contents = source.contents(manifest)
+        parent = target.parent
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+            made = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=parent))
+        except OSError as error:
+            raise RunFolderError(
+                f"{parent}: cannot be written: {error.strerror}"
+            ) from None
+    try:
+        for file, data in contents.items():
+            write_bytes(made / file, data)
+        _check_model(made, manifest, f"{repository}/{name}")
+        _put(made, target)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+    return target
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A model in a repository, downloaded to a folder of its own."""
+
+    hub: Hub
+    repository: str
+    listing: Listing
+    name: str
+    work: Path
+
+    def manifest(self) -> Manifest:
+        """Return the manifest, checked against the files that are there."""
+        manifest = read_manifest(
+            self._fetch(MANIFEST, MAX_MANIFEST), self._where(MANIFEST)
+        )
+        if manifest.name != self.name:
+            raise HubError(
+                f"{self._where(MANIFEST)}: is of {manifest.name!r}, not of {self.name!r}"
+            )
+        listed = {entry.path: entry.size for entry in manifest.files}
+        prefix = f"{self.name}/"
+        there = {
+            path.removeprefix(prefix): size
+            for path, size in self.listing.sizes.items()
+            if path.startswith(prefix)
+        }
+        for path in there.keys() - listed.keys() - {MANIFEST, CARD}:
+            raise HubError(f"{self._where(path)}: not listed in {MANIFEST}: refused")
+        for path, size in listed.items():
+            if path not in there:
+                raise HubError(f"{self._where(path)}: is missing")
+            if there[path] != size:
+                raise HubError(
+                    f"{self._where(path)}: {there[path]} bytes, {MANIFEST} says {size}"
+                )
+        return manifest
+
+    def contents(self, manifest: Manifest) -> dict[str, bytes]:
+        """Return the files of the model's new folder, every checksum checked."""
+        arrived = {entry.path: self._checked(entry) for entry in manifest.files}
+        plain = manifest.plain_paths()
+        model = packed_files(
+            {path: arrived[path] for path in plain}, f"{self.repository}/{self.name}"
+        )
+        rest = {path: data for path, data in arrived.items() if path not in plain}
+        contents = model | rest
+        for path in contents:
+            if PurePosixPath(path).name != path:
+                raise HubError(f"{self._where(path)}: a folder in a model: refused")
+        if manifest.main not in model:
+            raise HubError(f"{self._where(manifest.main)}: the main file is missing")
+        origin = {
+            "repository": self.repository,
+            "name": self.name,
+            "commit": self.listing.commit,
+            "hub": self.hub.url,
+        }
+        contents[MANIFEST] = manifest.to_json().encode()
+        contents[SOURCE] = (json.dumps(origin, indent=2) + "\n").encode()
+        return contents
+
+    def _checked(self, entry: FileEntry) -> bytes:
+        """Return a file if its size and checksum are those of the manifest."""
+        data = self._fetch(entry.path, MAX_FILE)
+        if len(data) != entry.size or sha256_of(data) != entry.sha256:
+            raise HubError(
+                f"{self._where(entry.path)}: the checksum is not that of {MANIFEST}: the "
+                "file is damaged or was changed"
+            )
+        return data
+
+    def _fetch(self, path: str, most: int) -> bytes:
+        where = f"{self.name}/{path}"
+        stated = self.listing.sizes.get(where, 0)
+        if stated > most:
+            raise HubError(f"{self._where(path)}: {stated} bytes, at most {most}")
+        return self.hub.fetch(
+            self.repository, self.listing.commit, where, self.work, most
+        )
+
+    def _where(self, path: str) -> str:
+        return f"{self.repository}/{self.name}/{path}"
+
+
+def _parts(text: str) -> tuple[str, str | None]:
+    """Return repository and name of `OWNER/REPO[/NAME]`."""
+    parts = text.split("/")
+    if len(parts) not in (2, 3) or not all(parts):
+        raise HubError(f"{text!r}: expected OWNER/REPO or OWNER/REPO/NAME")
+    return "/".join(parts[:2]), parts[2] if len(parts) == 3 else None
+
+
+def _chosen(listing: Listing, repository: str, name: str | None) -> str:
+    """Return the name of the model that is meant among those of a repository."""
+    names = [
+        path.removesuffix(f"/{MANIFEST}")
+        for path in listing.sizes
+        if path.endswith(f"/{MANIFEST}") and is_name(path.removesuffix(f"/{MANIFEST}"))
+    ]
+    if not names:
+        raise HubError(f"{repository}: holds no model of Ambulo (no NAME/{MANIFEST})")
+    if name is None and len(names) > 1:
+        raise HubError(
+            f"{repository}: holds several models; name one: {', '.join(sorted(names))}"
+        )
+    chosen = names[0] if name is None else name
+    if chosen not in names:
+        raise HubError(f"{repository}: no model {chosen!r}{nearest(chosen, names)}")
+    return chosen
+
+
+def _target(name: str, replace: bool) -> Path:
+    """Return the new folder of a model; `HubError` for a name that is bad or taken."""
+    try:
+        valid_name(name)
+    except ValueError as error:
+        raise HubError(f"{name!r}: not a name of a model: {error}") from None
+    if name in ambulo.shipped.shipped_models() or name in ambulo.shipped.ELSEWHERE:
+        raise HubError(
+            f"{name}: a shipped model has this name; choose another with --name"
+        )
+    target = ambulo.shipped.pulled_folder() / name
+    if target.exists() and not replace:
+        raise HubError(
+            f"{target}: exists; --replace replaces it, --name chooses another"
+        )
+    return target
+
+
+def _check_model(folder: Path, manifest: Manifest, source: str) -> None:
+    """Refuse a folder whose model is not the one that its manifest describes."""
+    file = folder / manifest.main
+    if ambulo.shipped.main_file(folder) != file:
+        raise HubError(f"{source}: {manifest.main} is not the main file of a model")
+    kind = spec_of(file).kind
+    read_header(file)
+    if kind != manifest.kind:
+        raise HubError(f"{source}: is a {kind}, {MANIFEST} says {manifest.kind}")
+    if contract_hash(raw_header(file)[0]) != manifest.contract:
+        raise HubError(
+            f"{source}: its contract (inputs and outputs) is not that of {MANIFEST}"
+        )
+
+
+def _put(made: Path, target: Path) -> None:
+    """Put the new folder in its place, and an earlier one out of it."""
+    made.chmod(0o755)
+    if not target.exists():
+        made.rename(target)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        target.rename(old / target.name)
+        try:
+            made.rename(target)
+        except OSError:
+            (old / target.name).rename(target)
+            raise
+    finally:
+        shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,50 @@
+"""`ambulo rollouts`: episodes of a shipped agent, read by the real Minari."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ambulo.cli import main
+
+pytest.importorskip("h5py")
+
+
+@pytest.mark.slow
+def test_episodes_of_the_navigator(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    minari = pytest.importorskip("minari")
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
+    assert main(["rollouts", "vr_navigation", "--episodes", "3", "--no-progress"]) == 0
+    folder = capsys.readouterr().out.strip()
+    assert folder == str(tmp_path / "ambulo" / "vr_navigation-v0" / "data")
+    data = minari.load_dataset("ambulo/vr_navigation-v0")
+    assert data.total_episodes == 3
+    for episode in data.iterate_episodes():
+        assert episode.terminations[-1] or episode.truncations[-1]
+        assert not (episode.terminations | episode.truncations)[:-1].any()
+    env = data.recover_environment()
+    assert env.observation_space == data.spec.observation_space
+    env.reset(seed=0)
+    env.close()
+
+
+def test_bad_input_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = ["--out", str(tmp_path)]
+    for arguments, line in (
+        (["vr_navigation", "--episodes", "0"], "--episodes: must be at least 1"),
+        (["vr_navigation", "--num-envs", "0"], "--num-envs: must be at least 1"),
+        (["vr_navigation", "--seed", "-1"], "--seed: must be at least 0"),
+        (["gait_net"], "acts in no environment"),
+        (["no_such"], "no such model file"),
+        (["vr_navigation", "--id", "a b"], "expected NAMESPACE/NAME-v0"),
+    ):
+        assert main(["rollouts", *arguments, *out]) == 2
+        errors = capsys.readouterr().err
+        assert line in errors
+        assert errors.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []

@@ -14,6 +14,7 @@ EXTRAS = {
     "ray": ("ray",),
     "tune": ("optuna",),
     "stream": ("websockets",),
+    "viewer": ("viser",),
 }  # fmt: skip
 """Extras of `pip install "ambulo[...]"` and the modules that they bring."""
 

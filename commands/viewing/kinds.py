@@ -1,0 +1,44 @@
+"""Which stage shows a model, by its kind."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+from ambulo.commands.viewing.request import PlayRequest
+from ambulo.common.find_model import find_model
+from ambulo.configs.errors import ModelFileError
+from ambulo.evaluate.shared.models import model_kind
+from ambulo.viz.viewer.stage import Stage
+
+STAGES: dict[str, str] = {
+    "locomotion": "walkers:walker_stage",
+    "gait_policy": "walkers:walker_stage",
+    "track_policy": "walkers:tracker_stage",
+}
+"""Module in this folder and function, by kind of model."""
+
+
+def open_stage(name: str, request: PlayRequest) -> Stage:
+    """Return the stage of a model: a shipped name, a file, or the folder of a run.
+
+    Raises:
+        ModelFileError: No such model, or one of a kind that has no body to show.
+        ConfigError: Settings that it cannot have.
+    """
+    return stage_of(find_model(name), request)
+
+
+def stage_of(file: Path, request: PlayRequest) -> Stage:
+    """Return the stage of a model file; raises as `open_stage`."""
+    kind = model_kind(file)
+    if kind not in STAGES:
+        known = ", ".join(sorted(STAGES))
+        raise ModelFileError(
+            f"{file}: a model of kind {kind or 'unknown'!r} has nothing to show; these "
+            f"kinds have: {known}"
+        )
+    module, _, function = STAGES[kind].partition(":")
+    make = getattr(import_module(f"ambulo.commands.viewing.{module}"), function)
+    stage: Stage = make(file, request)
+    return stage

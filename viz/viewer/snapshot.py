@@ -1,0 +1,128 @@
+"""What a viewer shows at one time: places of instances, lines and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.arrays import Floats
+from ambulo.viz.viewer.meshes import Mesh
+
+Bytes = NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class Instances:
+    """Instances of one mesh in the world."""
+
+    positions: Floats
+    """[m]. Shape (n, 3)."""
+    turns: Floats
+    """Unit quaternions wxyz. Shape (n, 4)."""
+    scales: Floats
+    """Factors along the mesh's own axes. Shape (n, 3)."""
+    colours: Bytes
+    """Red, green, blue. Shape (n, 3)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Straight lines in the world; those of no length are not seen."""
+
+    points: Floats
+    """Their ends, [m]. Shape (n, 2, 3)."""
+    colours: Bytes
+    """Red, green, blue. Shape (n, 3)."""
+
+
+Part = Instances | Lines
+
+
+@dataclass(frozen=True)
+class MeshLayer:
+    """A mesh that has instances in every snapshot, always as many."""
+
+    mesh: Mesh
+    opacity: float | None = None
+    """In (0, 1); None: opaque."""
+    clickable: bool = False
+    """Whether a click on an instance is reported."""
+    shadow: bool = True
+    """Whether it throws a shadow."""
+
+
+@dataclass(frozen=True)
+class LineLayer:
+    """Lines that are in every snapshot."""
+
+    width: float = 2.0
+    """[px], or [m]."""
+    in_world: bool = False
+    """Whether the width is in metres of the scene."""
+
+
+Layer = MeshLayer | LineLayer
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """The scene at one time."""
+
+    time: float
+    """Simulated time since the start of the viewer's clock, [s]."""
+    centre: Floats
+    """What the camera looks at, [m]. Shape (3,)."""
+    parts: Mapping[str, Part]
+    """By the name of their layer."""
+    values: Mapping[str, float] = field(default_factory=dict)
+    """Numbers for plots, by `plot/series`."""
+    cut: bool = False
+    """Whether an episode begins here, so that nothing moves on from the one before."""
+
+
+def between(first: Snapshot, second: Snapshot, share: float) -> Snapshot:
+    """The scene at a `share` in [0, 1] of the time from the first to the second.
+
+    Positions move straight, quaternions along the normalised mean (Shoemake's slerp differs
+    by less than a pixel at the turns of one step).
+    """
+    if second.cut or share >= 1.0:
+        return second
+    if share <= 0.0:
+        return first
+    parts = {
+        name: _part_between(first.parts[name], part, share)
+        if name in first.parts
+        else part
+        for name, part in second.parts.items()
+    }
+    time = first.time + share * (second.time - first.time)
+    centre = first.centre + share * (second.centre - first.centre)
+    return Snapshot(time, centre, parts, second.values)
+
+
+def _part_between(a: Part, b: Part, share: float) -> Part:
+    if a is b:
+        return b
+    if isinstance(a, Lines) or isinstance(b, Lines):
+        same = isinstance(a, Lines) and isinstance(b, Lines)
+        if not same or a.points.shape != b.points.shape:  # type: ignore[union-attr]
+            return b
+        assert isinstance(a, Lines) and isinstance(b, Lines)
+        return Lines(a.points + share * (b.points - a.points), b.colours)
+    if a.positions.shape != b.positions.shape:
+        return b
+    facing = np.sign(np.sum(a.turns * b.turns, axis=1, keepdims=True))
+    turns = (1.0 - share) * a.turns + share * np.where(
+        facing < 0.0, -1.0, 1.0
+    ) * b.turns
+    length = np.linalg.norm(turns, axis=1, keepdims=True)
+    return Instances(
+        a.positions + share * (b.positions - a.positions),
+        turns / np.maximum(length, 1e-9),
+        b.scales if a.scales is b.scales else a.scales + share * (b.scales - a.scales),
+        b.colours,
+    )

@@ -15,6 +15,7 @@ STAGES: dict[str, str] = {
     "locomotion": "walkers:walker_stage",
     "gait_policy": "walkers:walker_stage",
     "track_policy": "walkers:tracker_stage",
+    "vr_navigation": "navigators:navigation_stage",
 }
 """Module in this folder and function, by kind of model."""
 

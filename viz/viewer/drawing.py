@@ -9,6 +9,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.viz.viewer.snapshot import (
+    Bytes,
     Instances,
     Layer,
     LineLayer,
@@ -31,8 +32,14 @@ class SceneDrawer:
     def __init__(
         self, server: Any, layers: Mapping[str, Layer], clicked: Clicked | None = None
     ) -> None:
-        """Nodes without instances yet; the first snapshot makes them."""
-        self._server, self._layers, self._clicked = server, dict(layers), clicked
+        """Nodes without instances yet; the first snapshot makes them.
+
+        Args:
+            server: A `viser.ViserServer`.
+            layers: Of the stage, which may add others.
+            clicked: Told of clicks.
+        """
+        self._server, self._layers, self._clicked = server, layers, clicked
         self._nodes: dict[str, Any] = {}
         self._shown: dict[str, Part] = {}
         self._centre: Floats = np.zeros(3)
@@ -45,6 +52,9 @@ class SceneDrawer:
         if follow:
             centre[:2] = snapshot.centre[:2]
         with self._server.atomic():
+            for name in self._nodes.keys() - snapshot.parts.keys():
+                self._nodes.pop(name).remove()
+                self._shown.pop(name)
             for name, part in snapshot.parts.items():
                 if name not in self._nodes:
                     self._nodes[name] = self._made(name, part)
@@ -80,12 +90,13 @@ class SceneDrawer:
         if isinstance(layer, LineLayer):
             assert isinstance(part, Lines)
             return scene.add_line_segments(
-                path, part.points.astype(np.float32), part.colours,
+                path, part.points.astype(np.float32), _both_ends(part.colours),
                 thickness=layer.width,
                 thickness_units="world" if layer.in_world else "screen",
                 visible=seen,
             )  # fmt: skip
-        assert isinstance(part, Instances) and isinstance(layer, MeshLayer)
+        assert isinstance(part, Instances)
+        assert isinstance(layer, MeshLayer)
         node = scene.add_batched_meshes_simple(
             path, layer.mesh.vertices, layer.mesh.faces,
             batched_wxyzs=part.turns.astype(np.float32),
@@ -120,7 +131,7 @@ def _update(node: Any, part: Part, before: Part) -> None:
         if not np.array_equal(part.points, before.points):
             node.points = part.points.astype(np.float32)
         if not np.array_equal(part.colours, before.colours):
-            node.colors = part.colours
+            node.colors = _both_ends(part.colours)
         return
     assert isinstance(before, Instances)
     for field, prop in (
@@ -133,3 +144,8 @@ def _update(node: Any, part: Part, before: Part) -> None:
             setattr(node, prop, now.astype(np.float32))
     if not np.array_equal(part.colours, before.colours):
         node.batched_colors = part.colours
+
+
+def _both_ends(colours: Bytes) -> Bytes:
+    """Colours of lines (n, 3) as those of their ends, (n, 2, 3)."""
+    return np.repeat(colours[:, None], 2, axis=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import mujoco
 import numpy as np
@@ -57,7 +58,8 @@ class ModelGeoms:
         colour: tuple[int, int, int] | None = None,
         opacity: float | None = None,
         by_side: bool = True,
-        world: bool = True,
+        drawn: Literal["all", "world", "bodies"] = "all",
+        clickable: bool = True,
     ) -> None:
         """Layers of `model`.
 
@@ -68,16 +70,18 @@ class ModelGeoms:
             colour: Red, green, blue of everything, for a ghost.
             opacity: Of everything; None: as the model says.
             by_side: Colour bodies by the side that their names end in.
-            world: Also draw what is fixed to the world.
+            drawn: What is fixed to the world, what moves, or both.
+            clickable: Whether clicks on it are reported.
         """
         self.copies = copies
         self._prefix, self._opacity = prefix, opacity
-        self._ghost = colour is not None
+        self._ghost, self._clickable = colour is not None, clickable
         self._pieces: dict[str, tuple[Mesh, _Pieces]] = {}
         rows: dict[str, list[_Row]] = {}
         parts: dict[int, list[tuple[int, Mesh]]] = {}
         for geom in range(model.ngeom):
-            if not _seen(model, geom) or not (world or model.geom_bodyid[geom]):
+            left_out = "world" if model.geom_bodyid[geom] else "bodies"
+            if drawn == left_out or not _seen(model, geom):
                 continue
             shade = colour or geom_colour(model, geom, by_side=by_side)
             kind = int(model.geom_type[geom])
@@ -98,7 +102,7 @@ class ModelGeoms:
         """The layers, by name."""
         return {
             f"{self._prefix}/{name}": MeshLayer(
-                mesh, self._opacity, clickable=not self._ghost, shadow=not self._ghost
+                mesh, self._opacity, self._clickable and not self._ghost, shadow=not self._ghost
             )
             for name, (mesh, _) in self._pieces.items()
         }

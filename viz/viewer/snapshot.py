@@ -26,6 +26,8 @@ class Instances:
     """Factors along the mesh's own axes. Shape (n, 3)."""
     colours: Bytes
     """Red, green, blue. Shape (n, 3)."""
+    steady: bool = False
+    """Whether instances jump instead of moving on: those of one row differ."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +38,8 @@ class Lines:
     """Their ends, [m]. Shape (n, 2, 3)."""
     colours: Bytes
     """Red, green, blue. Shape (n, 3)."""
+    steady: bool = False
+    """Whether they jump instead of moving on."""
 
 
 Part = Instances | Lines
@@ -105,24 +109,28 @@ def between(first: Snapshot, second: Snapshot, share: float) -> Snapshot:
 
 
 def _part_between(a: Part, b: Part, share: float) -> Part:
-    if a is b:
+    if a is b or b.steady:
         return b
-    if isinstance(a, Lines) or isinstance(b, Lines):
-        same = isinstance(a, Lines) and isinstance(b, Lines)
-        if not same or a.points.shape != b.points.shape:  # type: ignore[union-attr]
+    if isinstance(a, Lines) and isinstance(b, Lines):
+        if a.points.shape != b.points.shape:
             return b
-        assert isinstance(a, Lines) and isinstance(b, Lines)
         return Lines(a.points + share * (b.points - a.points), b.colours)
+    if isinstance(a, Instances) and isinstance(b, Instances):
+        return _instances_between(a, b, share)
+    return b
+
+
+def _instances_between(a: Instances, b: Instances, share: float) -> Instances:
     if a.positions.shape != b.positions.shape:
         return b
-    facing = np.sign(np.sum(a.turns * b.turns, axis=1, keepdims=True))
-    turns = (1.0 - share) * a.turns + share * np.where(
-        facing < 0.0, -1.0, 1.0
-    ) * b.turns
+    facing = np.sum(a.turns * b.turns, axis=1, keepdims=True)
+    nearer = np.where(facing < 0.0, -b.turns, b.turns)
+    turns = (1.0 - share) * a.turns + share * nearer
     length = np.linalg.norm(turns, axis=1, keepdims=True)
+    same = a.scales is b.scales
     return Instances(
         a.positions + share * (b.positions - a.positions),
         turns / np.maximum(length, 1e-9),
-        b.scales if a.scales is b.scales else a.scales + share * (b.scales - a.scales),
+        b.scales if same else a.scales + share * (b.scales - a.scales),
         b.colours,
     )

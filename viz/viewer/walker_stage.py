@@ -57,7 +57,7 @@ class WalkerStage(PlainStage):
             prefix="ghost",
             colour=GHOST,
             opacity=0.25,
-            world=False,
+            drawn="bodies",
         )
         follows = batch.config.environment.task in ("imitate", "track")
         self.hidden = frozenset() if follows else frozenset({"ghost"})

@@ -15,6 +15,12 @@ STAGES: dict[str, str] = {
     "locomotion": "walkers:walker_stage",
     "gait_policy": "walkers:walker_stage",
     "track_policy": "walkers:tracker_stage",
+    "ambulo-cascade": "walkers:cascade_stage",
+    "ref_nn": "skeletons:gait_stage",
+    "ik_network": "skeletons:ik_stage",
+    "ik_trackers": "skeletons:ik_stage",
+    "body_tracker": "skeletons:body_tracker_stage",
+    "neural_ik": "skeletons:ik_stage",
     "vr_navigation": "navigators:navigation_stage",
 }
 """Module in this folder and function, by kind of model."""

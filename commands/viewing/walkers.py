@@ -13,6 +13,8 @@ from ambulo.configs.errors import ConfigError
 from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.reference.clips.read_clips import read_clips
 from ambulo.envs.reference.configured import body_of, check_reference
+from ambulo.envs.reference.reference import reference_from_bytes
+from ambulo.envs.tasks.gait.joint_state import joint_states
 from ambulo.envs.tasks.track import TrackBatch
 from ambulo.evaluate.locomotion.evaluation import (
     LocomotionSubject,
@@ -20,6 +22,7 @@ from ambulo.evaluate.locomotion.evaluation import (
     undisturbed,
 )
 from ambulo.evaluate.locomotion.task import stored_references
+from ambulo.policies.agents.cascade import load_cascade_agent
 from ambulo.policies.agents.locomotion import (
     LocomotionAgent,
     check_alone,
@@ -55,6 +58,24 @@ def walker_stage(file: Path, request: PlayRequest) -> WalkerStage:
         subject = LocomotionSubject(config, references, agent, True, agent.muscles)
         batch = bodies(subject, config, seeds, 0)
     return WalkerStage(batch, agent.act, f"{_name(file)}: {task.replace('_', ' ')}")
+
+
+def cascade_stage(file: Path, request: PlayRequest) -> WalkerStage:
+    """Return the stage of a cascade of gait policies."""
+    import_mujoco()
+    agent = load_cascade_agent(file)
+    config = undisturbed(agent.config, EPISODE_SECONDS)
+    settings = agent.env_settings()
+    follow = settings["follow"]
+    reference = (
+        reference_from_bytes(follow, str(file)) if isinstance(follow, bytes) else follow
+    )
+    batch = make_batch(
+        config, request.bodies, seed=request.seed, reference=reference,
+        muscles=settings["muscles"],
+    )  # fmt: skip
+    agent.connect(lambda values: joint_states(batch, values))
+    return WalkerStage(batch, agent.act, f"{_name(file)}: gait")
 
 
 def tracker_stage(file: Path, request: PlayRequest) -> WalkerStage:

@@ -102,7 +102,10 @@ class ModelGeoms:
         """The layers, by name."""
         return {
             f"{self._prefix}/{name}": MeshLayer(
-                mesh, self._opacity, self._clickable and not self._ghost, shadow=not self._ghost
+                mesh,
+                self._opacity,
+                self._clickable and not self._ghost,
+                shadow=not self._ghost,
             )
             for name, (mesh, _) in self._pieces.items()
         }

@@ -13,7 +13,14 @@ from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.motion.rotations import quat_from_yaw
 from ambulo.viz.viewer.links import balls, links
 from ambulo.viz.viewer.meshes import box, cylinder, sphere
-from ambulo.viz.viewer.snapshot import Instances, Layer, LineLayer, Lines, MeshLayer, Part
+from ambulo.viz.viewer.snapshot import (
+    Instances,
+    Layer,
+    LineLayer,
+    Lines,
+    MeshLayer,
+    Part,
+)
 
 MOST_CELLS = 1200
 """Remembered cells that are drawn, the nearest ones."""

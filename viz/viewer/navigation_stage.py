@@ -50,7 +50,8 @@ class Navigator(Protocol):
 class NavigationStage(PlainStage):
     """One environment of a navigation batch, with its level around it."""
 
-    reach = 9.0
+    reach = 13.0
+    view = (-0.35, -0.45, 0.82)
 
     def __init__(
         self,
@@ -74,7 +75,9 @@ class NavigationStage(PlainStage):
         self.dt = spec.dt * spec.ticks_per_decision
         self._character = batch.config.environment.character
         self._feet = (
-            [] if self._character is None else foot_lines(load_character(self._character))
+            []
+            if self._character is None
+            else foot_lines(load_character(self._character))
         )
         self._level: Level | None = None
         self._count = 0
@@ -122,7 +125,9 @@ class NavigationStage(PlainStage):
             dials[:] = value
 
         hint = "0 is fast, 1 is comfortable"
-        return {"Agent": [Slider("Comfort", 0.0, 1.0, float(dials[0]), 0.05, turn, hint)]}
+        return {
+            "Agent": [Slider("Comfort", 0.0, 1.0, float(dials[0]), 0.05, turn, hint)]
+        }
 
     def gizmos(self) -> Sequence[Gizmo]:
         """The goal."""
@@ -174,7 +179,12 @@ class NavigationStage(PlainStage):
         env = self.batch.config.environment
         spec = None if self._character is None else SPECS[self._character]()
         self._model = render_model(
-            level, 64, 64, env.goal_radius, spec, self.batch.spec.eye_height or EYE_HEIGHT
+            level,
+            64,
+            64,
+            env.goal_radius,
+            spec,
+            self.batch.spec.eye_height or EYE_HEIGHT,
         )
         self._data = mujoco.MjData(self._model)
         mujoco.mj_kinematics(self._model, self._data)

@@ -99,6 +99,8 @@ class Stage(Protocol):
     """What snapshots are made of."""
     reach: float
     """Distance of the camera at the start, [m]."""
+    view: tuple[float, float, float]
+    """Direction from what the camera looks at to the camera."""
     hidden: frozenset[str]
     """Groups of layers (first parts of their names) that are not shown at first."""
 
@@ -138,6 +140,7 @@ class PlainStage:
     """Defaults of a stage without controls, gizmos, plots, pushes and films."""
 
     reach = 4.0
+    view = (0.75, -0.6, 0.32)
     hidden: frozenset[str] = frozenset()
 
     def controls(self) -> Mapping[str, Sequence[Control]]:

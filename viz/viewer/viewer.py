@@ -87,7 +87,7 @@ class Viewer:
         snapshot = self.clock.seen()
         self._drawer.draw(snapshot, follow=self.follow)
         camera = self.server.initial_camera
-        camera.position = np.array([0.75, -0.6, 0.32]) * stage.reach + [0.0, 0.0, 0.6]
+        camera.position = np.array(stage.view) * stage.reach + [0.0, 0.0, 0.6]
         camera.look_at = (0.0, 0.0, 0.9)
         for gizmo in stage.gizmos():
             self._add_gizmo(gizmo)

@@ -56,6 +56,8 @@ class SceneDrawer:
                 self._nodes.pop(name).remove()
                 self._shown.pop(name)
             for name, part in snapshot.parts.items():
+                if self._is_hidden(name):
+                    continue  # nothing is sent of what is not seen
                 if name not in self._nodes:
                     self._nodes[name] = self._made(name, part)
                 elif part is not self._shown.get(name):
@@ -70,12 +72,15 @@ class SceneDrawer:
         """What is at the origin of the window's scene, [m]. Shape (3,)."""
         return self._centre
 
-    def show(self, prefix: str, visible: bool) -> None:
-        """Show or hide all layers whose names begin with `prefix`."""
-        (self._hidden.discard if visible else self._hidden.add)(prefix)
+    def show(self, group: str, visible: bool) -> None:
+        """Show or hide all layers of a group, the first part of their names."""
+        (self._hidden.discard if visible else self._hidden.add)(group)
         for name, node in self._nodes.items():
-            if name.startswith(prefix):
+            if name.split("/")[0] == group:
                 node.visible = visible
+
+    def _is_hidden(self, name: str) -> bool:
+        return name.split("/")[0] in self._hidden
 
     def remove(self) -> None:
         """Take everything out of the scene."""
@@ -85,7 +90,6 @@ class SceneDrawer:
     def _made(self, name: str, part: Part) -> Any:
         """Make the node of a layer."""
         layer, scene = self._layers[name], self._server.scene
-        seen = not any(name.startswith(prefix) for prefix in self._hidden)
         path = f"{ROOT}/{name}"
         if isinstance(layer, LineLayer):
             assert isinstance(part, Lines)
@@ -93,7 +97,6 @@ class SceneDrawer:
                 path, part.points.astype(np.float32), _both_ends(part.colours),
                 thickness=layer.width,
                 thickness_units="world" if layer.in_world else "screen",
-                visible=seen,
             )  # fmt: skip
         assert isinstance(part, Instances)
         assert isinstance(layer, MeshLayer)
@@ -104,7 +107,6 @@ class SceneDrawer:
             batched_scales=part.scales.astype(np.float32),
             batched_colors=part.colours, opacity=layer.opacity, lod="off",
             cast_shadow=layer.shadow, receive_shadow=layer.opacity is None,
-            visible=seen,
         )  # fmt: skip
         if layer.clickable and self._clicked is not None:
             self._listen(node, name)

@@ -97,6 +97,7 @@ class ModelGeoms:
             self._pieces[name] = _UNIT[name](), _pieces_of(model, listed)
         for body, listed_meshes in parts.items():
             self._add_body_mesh(model, body, listed_meshes, colour, by_side)
+        self._stack()
 
     def layers(self) -> dict[str, MeshLayer]:
         """The layers, by name."""
@@ -117,17 +118,16 @@ class ModelGeoms:
             xpos: Places of bodies in the world, [m]. Shape (N, nbody, 3).
             xquat: Their orientations; wxyz. Shape (N, nbody, 4).
         """
+        # All layers at once: most models have many small ones.
+        turns = xquat[:, self._bodies]
+        places = xpos[:, self._bodies] + quat_rotate(turns, self._places)
+        turned = quat_multiply(turns, self._turns)
         found: dict[str, Part] = {}
-        for name, (_, pieces) in self._pieces.items():
-            turns = xquat[:, pieces.bodies]
-            places = xpos[:, pieces.bodies] + quat_rotate(turns, pieces.places)
-            count = self.copies * len(pieces.bodies)
+        for name, (rows, scales, colours) in self._rows.items():
             found[f"{self._prefix}/{name}"] = Instances(
-                places.reshape(count, 3),
-                quat_multiply(turns, pieces.turns).reshape(count, 4),
-                np.tile(pieces.scales, (self.copies, 1)),
-                np.tile(pieces.colours, (self.copies, 1)),
-            )
+                places[:, rows].reshape(-1, 3), turned[:, rows].reshape(-1, 4),
+                scales, colours,
+            )  # fmt: skip
         return found
 
     def body_of(self, layer: str, instance: int) -> tuple[int, int]:
@@ -135,6 +135,28 @@ class ModelGeoms:
         _, pieces = self._pieces[layer.removeprefix(f"{self._prefix}/")]
         copy, piece = divmod(instance, len(pieces.bodies))
         return copy, int(pieces.bodies[piece])
+
+    def _stack(self) -> None:
+        """Put the pieces of all layers one behind the other."""
+        pieces = [one for _, one in self._pieces.values()]
+        self._bodies: Ints = np.concatenate(
+            [np.zeros(0, np.int64), *(one.bodies for one in pieces)]
+        )
+        self._places: Floats = np.concatenate(
+            [np.zeros((0, 3)), *(one.places for one in pieces)]
+        )
+        self._turns: Floats = np.concatenate(
+            [np.zeros((0, 4)), *(one.turns for one in pieces)]
+        )
+        edges = np.cumsum([0, *(len(one.bodies) for one in pieces)])
+        self._rows = {
+            name: (
+                slice(int(edges[k]), int(edges[k + 1])),
+                np.tile(one.scales, (self.copies, 1)),
+                np.tile(one.colours, (self.copies, 1)),
+            )
+            for k, (name, (_, one)) in enumerate(self._pieces.items())
+        }
 
     def _add_body_mesh(
         self,

@@ -55,7 +55,7 @@ def ray_lines(batch: NavigationBatch, place: Floats, yaw: float) -> Lines:
     count = len(readings)
     first = yaw if batch.spec.rays_in_head_frame else float(batch.episode.origin[0, 2])
     angles = first + 2.0 * np.pi * np.arange(count) / count
-    origin = place + [0.0, 0.0, _RAY_HEIGHT]
+    origin = place + np.array([0.0, 0.0, _RAY_HEIGHT])
     along = np.column_stack([np.cos(angles), np.sin(angles), np.zeros(count)])
     points = np.empty((count, 2, 3))
     points[:, 0], points[:, 1] = origin, origin + readings[:, None] * along
@@ -95,7 +95,7 @@ def plan_lines(batch: NavigationBatch, place: Floats) -> Lines:
 
 def trail_lines(trail: Iterable[Floats]) -> Lines:
     """Where the agent has walked."""
-    points = np.array(list(trail)) + [0.0, 0.0, _TRAIL_HEIGHT]
+    points = np.array(list(trail)) + np.array([0.0, 0.0, _TRAIL_HEIGHT])
     return _lines(points, TRAIL, _TRAIL)
 
 

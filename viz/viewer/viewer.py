@@ -100,9 +100,9 @@ class Viewer:
         self._gizmos.clear()
         self._drawer.remove()
 
-    def show_layers(self, prefix: str, visible: bool) -> None:
-        """Show or hide the layers whose names begin with `prefix`."""
-        self._drawer.show(prefix, visible)
+    def show_layers(self, group: str, visible: bool) -> None:
+        """Show or hide the layers of a group, from the next picture on."""
+        self.clock.post(lambda: self._drawer.show(group, visible))
 
     def _show(self, snapshot: Snapshot) -> None:
         """Show a snapshot in all windows; called 60 times a second by the clock."""

@@ -47,10 +47,12 @@ class WalkerStage(PlainStage):
         self._members = list(batch.simulations)
         self._model: mujoco.MjModel = self._members[0].model
         self._count = int(batch.num_envs)
-        self.reach = 4.0 if self._count == 1 else 7.0
+        self.reach = 3.2 if self._count == 1 else 7.0
         self._data = mujoco.MjData(self._model)
         self._ghost_data = mujoco.MjData(self._model)
-        self._geoms = ModelGeoms(self._model, self._count)
+        self._muscles = Muscles.of(self._model, self._count)
+        bare = self._muscles is None
+        self._geoms = ModelGeoms(self._model, self._count, by_side=bare)
         self._ghost = ModelGeoms(
             self._model,
             self._count,
@@ -60,8 +62,7 @@ class WalkerStage(PlainStage):
             drawn="bodies",
         )
         follows = batch.config.environment.task in ("imitate", "track")
-        self.hidden = frozenset() if follows else frozenset({"ghost"})
-        self._muscles = Muscles.of(self._model, self._count)
+        self.hidden = frozenset() if follows and bare else frozenset({"ghost"})
         self._feet = foot_lines(batch.character)
         self._spread = _spread(self._count)
         self.layers: dict[str, Layer] = self._layers()

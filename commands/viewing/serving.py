@@ -6,10 +6,12 @@ import argparse
 import sys
 import time
 
+from ambulo.commands.viewing.run_follower import RunFollower
 from ambulo.common.errors import Parser
 from ambulo.common.extras import missing_package
 from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ConfigError
+from ambulo.viz.viewer.curves import ReadCurves
 from ambulo.viz.viewer.stage import Stage
 from ambulo.viz.viewer.viewer import Models, Viewer
 from ambulo.viz.viewer.window import PORT, checked_port, open_server
@@ -49,18 +51,39 @@ def check_window(args: argparse.Namespace) -> None:
     checked_port(args.port)
 
 
-def serve(args: argparse.Namespace, stage: Stage, models: Models | None = None) -> int:
-    """Show `stage` until Ctrl-C or `--seconds`; the exit code."""
+def serve(
+    args: argparse.Namespace,
+    stage: Stage,
+    models: Models | None = None,
+    *,
+    curves: ReadCurves | None = None,
+    follower: RunFollower | None = None,
+    rests: bool = False,
+) -> int:
+    """Show a stage until Ctrl-C, SIGTERM or `--seconds`; the exit code.
+
+    Args:
+        args: Of `add_window_flags`.
+        stage: What is shown.
+        models: What can be loaded instead.
+        curves: Learning curves.
+        follower: Gives other stages later.
+        rests: Whether the clock stands while no window is open.
+    """
     server = open_server(args.port, "ambulo")
-    viewer = Viewer(server, stage, models)
+    viewer = Viewer(server, stage, models, curves, rests=rests)
     viewer.start()
     print(f"ambulo: http://localhost:{server.get_port()}", file=sys.stderr, flush=True)
     end = time.monotonic() + args.seconds if args.seconds else float("inf")
+    if follower is not None:
+        follower.start(viewer.put)
     try:
         with StopRequest("the picture in hand") as request:
             while request.signal_number is None and time.monotonic() < end:
                 if viewer.clock.wait(_WAIT):
                     break
     finally:
+        if follower is not None:
+            follower.stop()
         viewer.close()
     return 0

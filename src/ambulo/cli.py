@@ -60,6 +60,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tune": ("ambulo.commands.tune:main", "search for good settings of a training"),
     "eval": ("ambulo.evaluate.command:main", "score an agent beside baselines"),
     "play": ("ambulo.commands.play:main", "show a model that acts, in the browser"),
+    "watch": (
+        "ambulo.commands.watch:main",
+        "show a training run in the browser, running or finished",
+    ),
     "calibrate": (
         "ambulo.commands.calibrate:main",
         "teach a navigation model to say when it is lost",

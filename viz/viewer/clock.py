@@ -23,6 +23,9 @@ _MOST_LATE = 0.25
 """Time that the clock may fall behind before it lets go, [s]: a slow machine shows slower
 bodies instead of jumps."""
 
+_REST = 0.2
+"""Time between looks at whether anything is seen, [s]."""
+
 
 @dataclass
 class Pace:
@@ -41,8 +44,19 @@ class Clock:
     Everything that touches the stage runs in this thread: others `post` functions to it.
     """
 
-    def __init__(self, stage: Stage, show: Callable[[Snapshot], None]) -> None:
-        """A clock that stands; `start` lets it go."""
+    def __init__(
+        self,
+        stage: Stage,
+        show: Callable[[Snapshot], None],
+        needed: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """A clock that stands; `start` lets it go.
+
+        Args:
+            stage: What it steps.
+            show: Shows a snapshot.
+            needed: Whether anything is seen; while it is not, the clock stands.
+        """
         self.stage = stage
         self.pace = Pace()
         self.history: deque[Snapshot] = deque(maxlen=self._length(stage))
@@ -51,7 +65,7 @@ class Clock:
         self.real_time = 1.0
         """Simulated over wanted time of the last seconds; below 1 on a slow machine."""
         self.failed: Exception | None = None
-        self._show = show
+        self._show, self._needed = show, needed
         self._tasks: queue.SimpleQueue[Callable[[], object]] = queue.SimpleQueue()
         self._stop = threading.Event()
         self._debt = 0.0
@@ -134,6 +148,10 @@ class Clock:
         due = before
         while not self._stop.is_set():
             self._work()
+            if not self._needed():
+                self._stop.wait(_REST)
+                before = time.perf_counter()
+                continue
             now = time.perf_counter()
             self._go_on(now - before)
             before = now

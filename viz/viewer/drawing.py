@@ -80,7 +80,7 @@ class SceneDrawer:
                 node.visible = visible
 
     def _is_hidden(self, name: str) -> bool:
-        return name.split("/")[0] in self._hidden
+        return name.split("/", maxsplit=1)[0] in self._hidden
 
     def remove(self) -> None:
         """Take everything out of the scene."""

@@ -11,7 +11,7 @@ from ambulo.configs.arrays import Floats, Ints
 from ambulo.viz.viewer.snapshot import Bytes, Layer, LineLayer, Lines, Part
 
 LAYER = "muscles"
-THICKNESS = 0.009
+THICKNESS = 0.013
 """[m]."""
 _RELAXED, _ACTIVE = np.array([92.0, 118.0, 168.0]), np.array([226.0, 32.0, 30.0])
 

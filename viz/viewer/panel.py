@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ambulo.configs.errors import AmbuloError
+from ambulo.viz.viewer.curves import CurvePlots
 from ambulo.viz.viewer.plots import LivePlots
 from ambulo.viz.viewer.snapshot import Snapshot
 from ambulo.viz.viewer.stage import Choice, Control, Press, Slider, Switch
@@ -41,6 +42,10 @@ class Panel:
         self._set_by_us = False
         stage = viewer.clock.stage
         self._status = self._top(self._gui.add_markdown(f"**{stage.title}**"))
+        self._curves: CurvePlots | None = None
+        if viewer.curves is not None:
+            self._curves = CurvePlots(viewer.server, viewer.curves)
+            self._top(self._curves.folder)
         self._add_time()
         for name, controls in stage.controls().items():
             with self._top(self._gui.add_folder(name)):
@@ -60,6 +65,8 @@ class Panel:
     def update(self, snapshot: Snapshot) -> None:
         """Show the numbers of a snapshot."""
         self._plots.update(self._clock.history, snapshot)
+        if self._curves is not None:
+            self._curves.update()
         self._frame += 1
         if self._frame % STATUS_FRAMES:
             return

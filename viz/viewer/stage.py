@@ -139,7 +139,7 @@ class Stage(Protocol):
 class PlainStage:
     """Defaults of a stage without controls, gizmos, plots, pushes and films."""
 
-    reach = 4.0
+    reach = 5.0
     view = (0.75, -0.6, 0.32)
     hidden: frozenset[str] = frozenset()
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.viz.viewer.clock import Clock
+from ambulo.viz.viewer.curves import ReadCurves
 from ambulo.viz.viewer.drawing import ROOT, SceneDrawer
 from ambulo.viz.viewer.panel import Panel
 from ambulo.viz.viewer.snapshot import Snapshot
@@ -19,6 +20,8 @@ from ambulo.viz.viewer.window import stop_server
 
 log = logging.getLogger(__name__)
 
+FIELD_OF_VIEW = 0.8
+"""Of the camera at first, from top to bottom, [rad]."""
 OpenStage = Callable[[str], Stage]
 """Makes the stage of a model; raises `AmbuloError`."""
 
@@ -34,10 +37,27 @@ class Models:
 class Viewer:
     """Shows a stage on a server until it is closed."""
 
-    def __init__(self, server: Any, stage: Stage, models: Models | None = None) -> None:
-        """Show `stage` on a `viser.ViserServer`; `start` lets it go."""
-        self.server, self.models = server, models
-        self.clock = Clock(stage, self._show)
+    def __init__(
+        self,
+        server: Any,
+        stage: Stage,
+        models: Models | None = None,
+        curves: ReadCurves | None = None,
+        *,
+        rests: bool = False,
+    ) -> None:
+        """A viewer that stands; `start` lets it go.
+
+        Args:
+            server: A `viser.ViserServer`.
+            stage: What is shown.
+            models: What can be loaded instead.
+            curves: Learning curves that are shown, too.
+            rests: Whether the clock stands while no window is open.
+        """
+        self.server, self.models, self.curves = server, models, curves
+        needed = (lambda: bool(server.get_clients())) if rests else (lambda: True)
+        self.clock = Clock(stage, self._show, needed)
         self.impulse = 20.0
         """Size of a push with the mouse, [N s]."""
         self.follow = True
@@ -66,6 +86,10 @@ class Viewer:
             log.warning("%s: %s", name, error)
             self.say("Cannot show this model", str(error))
             return
+        self.put(stage)
+
+    def put(self, stage: Stage) -> None:
+        """Show another stage from the next picture on."""
         self.clock.post(lambda: self._swap(stage))
 
     def say(self, title: str, body: str) -> None:
@@ -89,6 +113,7 @@ class Viewer:
         camera = self.server.initial_camera
         camera.position = np.array(stage.view) * stage.reach + [0.0, 0.0, 0.6]
         camera.look_at = (0.0, 0.0, 0.9)
+        camera.fov = FIELD_OF_VIEW
         for gizmo in stage.gizmos():
             self._add_gizmo(gizmo)
         self._panel = Panel(self)

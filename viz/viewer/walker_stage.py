@@ -47,7 +47,7 @@ class WalkerStage(PlainStage):
         self._members = list(batch.simulations)
         self._model: mujoco.MjModel = self._members[0].model
         self._count = int(batch.num_envs)
-        self.reach = 3.2 if self._count == 1 else 7.0
+        self.reach = 4.5 if self._count == 1 else 11.0
         self._data = mujoco.MjData(self._model)
         self._ghost_data = mujoco.MjData(self._model)
         self._muscles = Muscles.of(self._model, self._count)

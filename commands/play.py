@@ -7,7 +7,12 @@ import sys
 from collections.abc import Sequence
 
 import ambulo.shipped
-from ambulo.commands.viewing.kinds import STAGES, open_stage
+from ambulo.commands.viewing.kinds import (
+    STAGES,
+    open_stage,
+    playable_file,
+    stage_of,
+)
 from ambulo.commands.viewing.request import PlayRequest
 from ambulo.commands.viewing.serving import add_window_flags, check_window, serve
 from ambulo.common.errors import Parser, front_door
@@ -32,9 +37,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = make_parser().parse_args(list(sys.argv[1:] if argv is None else argv))
     check_window(args)
     request = request_of(args)
-    stage = open_stage(args.model, request)
+    file = playable_file(args.model)
     models = Models(playable(), lambda name: open_stage(name, request))
-    return serve(args, stage, models)
+    title = f"{args.model}: loading"
+    return serve(args, title, lambda: stage_of(file, request), models)
 
 
 def make_parser() -> Parser:
@@ -57,6 +63,17 @@ def make_parser() -> Parser:
         "--clips", nargs="+", default=[], metavar="FILE",
         help="motion files that a tracker follows (default: the one in its file)",
     )  # fmt: skip
+    add(
+        "--recording", metavar="FILE",
+        help="recording of headset and controllers, or a motion file, for a body tracker "
+        "(default: a walk)",
+    )  # fmt: skip
+    add(
+        "--levels", metavar="NAMES",
+        help="level families or sets of a navigator, with commas between (default: its "
+        "own, held-out levels)",
+    )  # fmt: skip
+    add("--level-file", metavar="PATH", help="level JSON file or folder of them")
     add_window_flags(parser)
     return parser
 
@@ -67,7 +84,17 @@ def request_of(args: argparse.Namespace) -> PlayRequest:
         raise ConfigError(f"--bodies {args.bodies}: must be 1 to {MOST_BODIES}")
     if args.seed < 0:
         raise ConfigError(f"--seed {args.seed}: must be >= 0")
-    return PlayRequest(bodies=args.bodies, seed=args.seed, clips=tuple(args.clips))
+    if args.levels is not None and args.level_file is not None:
+        raise ConfigError("--levels and --level-file exclude each other")
+    levels = () if args.levels is None else tuple(args.levels.split(","))
+    return PlayRequest(
+        args.bodies,
+        args.seed,
+        tuple(args.clips),
+        args.recording,
+        levels,
+        args.level_file,
+    )
 
 
 def playable() -> list[str]:

@@ -39,7 +39,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     give_way()
     follower = RunFollower(run, PlayRequest())
     return serve(
-        args, follower.first(), curves=RunCurves(run), follower=follower, rests=True
+        args,
+        f"{run.path.name}: loading",
+        follower.first,
+        curves=RunCurves(run),
+        follower=follower,
+        rests=True,
     )
 
 

@@ -33,11 +33,12 @@ def open_stage(name: str, request: PlayRequest) -> Stage:
         ModelFileError: No such model, or one of a kind that has no body to show.
         ConfigError: Settings that it cannot have.
     """
-    return stage_of(find_model(name), request)
+    return stage_of(playable_file(name), request)
 
 
-def stage_of(file: Path, request: PlayRequest) -> Stage:
-    """Return the stage of a model file; raises as `open_stage`."""
+def playable_file(name: str) -> Path:
+    """Return the file of a model that has a stage; raises as `open_stage`."""
+    file = find_model(name)
     kind = model_kind(file)
     if kind not in STAGES:
         known = ", ".join(sorted(STAGES))
@@ -45,7 +46,12 @@ def stage_of(file: Path, request: PlayRequest) -> Stage:
             f"{file}: a model of kind {kind or 'unknown'!r} has nothing to show; these "
             f"kinds have: {known}"
         )
-    module, _, function = STAGES[kind].partition(":")
+    return file
+
+
+def stage_of(file: Path, request: PlayRequest) -> Stage:
+    """Return the stage of a model file of one of the kinds of `STAGES`."""
+    module, _, function = STAGES[model_kind(file)].partition(":")
     make = getattr(import_module(f"ambulo.commands.viewing.{module}"), function)
     stage: Stage = make(file, request)
     return stage

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Callable
 
 from ambulo.commands.viewing.run_follower import RunFollower
 from ambulo.common.errors import Parser
-from ambulo.common.extras import missing_package
 from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ConfigError
 from ambulo.viz.viewer.curves import ReadCurves
+from ambulo.viz.viewer.empty_stage import EmptyStage
 from ambulo.viz.viewer.stage import Stage
 from ambulo.viz.viewer.viewer import Models, Viewer
 from ambulo.viz.viewer.window import PORT, checked_port, open_server
@@ -40,12 +41,10 @@ def check_window(args: argparse.Namespace) -> None:
 
     Raises:
         ConfigError: The port is taken.
-        MissingPackageError: viser is not installed.
+        ImportError: viser is not installed.
     """
-    try:
-        import viser  # noqa: F401
-    except ImportError as error:
-        raise missing_package(error) or error from None
+    import viser  # noqa: F401
+
     if args.seconds is not None and not args.seconds > 0.0:
         raise ConfigError(f"--seconds {args.seconds:g}: must be above 0")
     checked_port(args.port)
@@ -53,7 +52,8 @@ def check_window(args: argparse.Namespace) -> None:
 
 def serve(
     args: argparse.Namespace,
-    stage: Stage,
+    title: str,
+    make: Callable[[], Stage],
     models: Models | None = None,
     *,
     curves: ReadCurves | None = None,
@@ -62,22 +62,26 @@ def serve(
 ) -> int:
     """Show a stage until Ctrl-C, SIGTERM or `--seconds`; the exit code.
 
+    Windows open while the stage is still being made.
+
     Args:
         args: Of `add_window_flags`.
-        stage: What is shown.
+        title: Shown until then.
+        make: Makes the stage; what it raises ends the viewer.
         models: What can be loaded instead.
         curves: Learning curves.
         follower: Gives other stages later.
         rests: Whether the clock stands while no window is open.
     """
     server = open_server(args.port, "ambulo")
-    viewer = Viewer(server, stage, models, curves, rests=rests)
+    viewer = Viewer(server, EmptyStage(title), models, curves, rests=rests)
     viewer.start()
     print(f"ambulo: http://localhost:{server.get_port()}", file=sys.stderr, flush=True)
     end = time.monotonic() + args.seconds if args.seconds else float("inf")
-    if follower is not None:
-        follower.start(viewer.put)
     try:
+        viewer.put(make())
+        if follower is not None:
+            follower.start(viewer.put)
         with StopRequest("the picture in hand") as request:
             while request.signal_number is None and time.monotonic() < end:
                 if viewer.clock.wait(_WAIT):

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ambulo.common.extras import missing_package
 from ambulo.common.run_folder import RunFolder
 
 _PATIENCE = 10.0
@@ -20,16 +19,14 @@ def check_watch(port: int | None) -> None:
 
     Raises:
         ConfigError: The port is taken.
-        MissingPackageError: viser is not installed.
+        ImportError: viser is not installed.
     """
     if port is None:
         return
+    import viser  # noqa: F401
+
     from ambulo.viz.viewer.window import checked_port
 
-    try:
-        import viser  # noqa: F401
-    except ImportError as error:
-        raise missing_package(error) or error from None
     checked_port(port)
 
 

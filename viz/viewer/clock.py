@@ -153,7 +153,7 @@ class Clock:
                 before = time.perf_counter()
                 continue
             now = time.perf_counter()
-            self._go_on(now - before)
+            self.go_on(now - before)
             before = now
             try:
                 self._show(self.seen())
@@ -176,7 +176,7 @@ class Clock:
                 log.exception("a control failed")
                 self.failed = error
 
-    def _go_on(self, passed: float) -> None:
+    def go_on(self, passed: float) -> None:
         """Let `passed` seconds pass."""
         if not self.pace.playing:
             return

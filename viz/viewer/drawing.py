@@ -20,7 +20,9 @@ from ambulo.viz.viewer.snapshot import (
 )
 
 ROOT = "/world"
-"""The node that everything simulated is below; moving it keeps a body in the middle."""
+"""The node of what stays where it is; moving it keeps a body in the middle."""
+MOVING = "/moving"
+"""The node of what moves, whose places are sent as seen from the middle."""
 
 Clicked = Callable[[str, int, Floats, Floats], None]
 """Called with layer, instance, and origin and direction of the click's ray (3,)."""
@@ -42,8 +44,10 @@ class SceneDrawer:
         self._server, self._layers, self._clicked = server, layers, clicked
         self._nodes: dict[str, Any] = {}
         self._shown: dict[str, Part] = {}
+        self._given: dict[str, Part] = {}
         self._centre: Floats = np.zeros(3)
         self._root = server.scene.add_frame(ROOT, show_axes=False)
+        self._moving = server.scene.add_frame(MOVING, show_axes=False)
         self._hidden: set[str] = set()
 
     def draw(self, snapshot: Snapshot, *, follow: bool) -> None:
@@ -51,21 +55,31 @@ class SceneDrawer:
         centre = np.zeros(3)
         if follow:
             centre[:2] = snapshot.centre[:2]
+        moved = not np.array_equal(centre, self._centre)
         with self._server.atomic():
             for name in self._nodes.keys() - snapshot.parts.keys():
                 self._nodes.pop(name).remove()
                 self._shown.pop(name)
+                self._given.pop(name)
             for name, part in snapshot.parts.items():
-                if self._is_hidden(name):
-                    continue  # nothing is sent of what is not seen
-                if name not in self._nodes:
-                    self._nodes[name] = self._made(name, part)
-                elif part is not self._shown.get(name):
-                    _update(self._nodes[name], part, self._shown[name])
-                self._shown[name] = part
-            if not np.array_equal(centre, self._centre):
+                # Nothing is sent of what is not seen, or has not changed.
+                same = part is self._given.get(name) and (part.steady or not moved)
+                if not same and not self._is_hidden(name):
+                    self._given[name] = part
+                    self._draw_part(name, part if part.steady else part.moved(-centre))
+            if moved:
                 self._root.position = -centre
                 self._centre = centre
+
+    def _draw_part(self, name: str, part: Part) -> None:
+        """Send a part, as it lies in the windows' scene."""
+        # A window may be late with the place of the root, but not with a part of a message:
+        # what moves is sent as seen from the middle.
+        if name in self._nodes:
+            _update(self._nodes[name], part, self._shown[name])
+        else:
+            self._nodes[name] = self._made(name, part)
+        self._shown[name] = part
 
     @property
     def centre(self) -> Floats:
@@ -85,12 +99,13 @@ class SceneDrawer:
     def remove(self) -> None:
         """Take everything out of the scene."""
         self._root.remove()
+        self._moving.remove()
         self._nodes.clear()
 
     def _made(self, name: str, part: Part) -> Any:
         """Make the node of a layer."""
         layer, scene = self._layers[name], self._server.scene
-        path = f"{ROOT}/{name}"
+        path = f"{ROOT if part.steady else MOVING}/{name}"
         if isinstance(layer, LineLayer):
             assert isinstance(part, Lines)
             return scene.add_line_segments(

@@ -76,6 +76,7 @@ class ModelGeoms:
         self.copies = copies
         self._prefix, self._opacity = prefix, opacity
         self._ghost, self._clickable = colour is not None, clickable
+        self._fixed = drawn == "world"
         self._pieces: dict[str, tuple[Mesh, _Pieces]] = {}
         rows: dict[str, list[_Row]] = {}
         parts: dict[int, list[tuple[int, Mesh]]] = {}
@@ -126,7 +127,7 @@ class ModelGeoms:
         for name, (rows, scales, colours) in self._rows.items():
             found[f"{self._prefix}/{name}"] = Instances(
                 places[:, rows].reshape(-1, 3), turned[:, rows].reshape(-1, 4),
-                scales, colours,
+                scales, colours, steady=self._fixed,
             )  # fmt: skip
         return found
 

@@ -104,7 +104,7 @@ class GaitStage(PlainStage):
 
     def _stride(self) -> float:
         """How far a cycle leads, [m]."""
-        root = self._motion.root[:, 0]
+        root = self._motion.root_positions[:, 0]
         return float(root[-1] - root[0] + (root[-1] - root[-2]))
 
     def _snapshot(self, *, cut: bool) -> Snapshot:

@@ -102,26 +102,24 @@ class Panel:
     def _add_time(self) -> None:
         gui, clock = self._gui, self._clock
         with self._top(gui.add_folder("Time")):
-            self._play = gui.add_button("Pause", icon=None)
-            step = gui.add_button("Step", hint="Pause, and go on by one step")
-            reset = gui.add_button("Reset", hint="Begin a new episode")
+            self._play = gui.add_button("Pause", hint="Key P")
+            step = gui.add_button("Step", hint="Pause, and go on by one step (key N)")
+            reset = gui.add_button("Reset", hint="Begin a new episode (key R)")
             speed = gui.add_button_group("Speed", SPEEDS)
             self._scrub = gui.add_slider(
                 "Look back [s]", min=-60.0, max=0.0, step=0.01, initial_value=0.0,
                 hint="Pause, and show what was",
             )  # fmt: skip
 
-        @self._play.on_click
-        def _(_: Any) -> None:
-            clock.post(lambda: clock.play(not clock.pace.playing))
+        def toggle() -> None:
+            clock.play(not clock.pace.playing)
 
-        @step.on_click
-        def _(_: Any) -> None:
-            clock.post(clock.single_step)
-
-        @reset.on_click
-        def _(_: Any) -> None:
-            clock.post(clock.reset)
+        for button, key, task in (
+            (self._play, "P", toggle),
+            (step, "N", clock.single_step),
+            (reset, "R", clock.reset),
+        ):
+            self._on_press(button, key, task)
 
         @speed.on_click
         def _(_: Any) -> None:
@@ -133,6 +131,12 @@ class Panel:
             if event.client is not None and not self._set_by_us:
                 steps = round(-self._scrub.value / clock.stage.dt)
                 clock.post(lambda: clock.look_back(steps))
+
+    def _on_press(self, button: Any, key: str, task: Callable[[], object]) -> None:
+        """Run `task` in the clock's thread on a click, or on a key of the keyboard."""
+        button.on_click(lambda _: self._clock.post(task))
+        command = self._top(self._gui.add_command(button.label, hotkey=key))
+        command.on_trigger(lambda _: self._clock.post(task))
 
     def _add(self, control: Control) -> None:
         """Add one of the stage's own controls."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,11 @@ class Instances:
     colours: Bytes
     """Red, green, blue. Shape (n, 3)."""
     steady: bool = False
-    """Whether instances jump instead of moving on: those of one row differ."""
+    """Whether instances stay, or jump: those of one row differ in two snapshots."""
+
+    def moved(self, by: Floats) -> Instances:
+        """The same, moved by (3,), [m]."""
+        return replace(self, positions=self.positions + by)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +43,11 @@ class Lines:
     colours: Bytes
     """Red, green, blue. Shape (n, 3)."""
     steady: bool = False
-    """Whether they jump instead of moving on."""
+    """Whether they stay, or jump."""
+
+    def moved(self, by: Floats) -> Lines:
+        """The same, moved by (3,), [m]."""
+        return replace(self, points=self.points + by)
 
 
 Part = Instances | Lines

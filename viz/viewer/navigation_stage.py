@@ -12,13 +12,11 @@ from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats
 from ambulo.envs.characters.registry import SPECS, load_character
-from ambulo.envs.locomotion.foot_lines import foot_lines
 from ambulo.envs.vr.contract import EYE_HEIGHT
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.world.mujoco_scene import SKIN, render_model
-from ambulo.viz.viewer.links import links
-from ambulo.viz.viewer.meshes import cylinder
+from ambulo.viz.viewer.foot_parts import FootParts
 from ambulo.viz.viewer.model_geoms import ModelGeoms
 from ambulo.viz.viewer.navigation_parts import (
     TRAIL,
@@ -29,7 +27,7 @@ from ambulo.viz.viewer.navigation_parts import (
     ray_lines,
     trail_lines,
 )
-from ambulo.viz.viewer.snapshot import Layer, MeshLayer, Part, Snapshot
+from ambulo.viz.viewer.snapshot import Layer, Part, Snapshot
 from ambulo.viz.viewer.stage import Control, Gizmo, PlainStage, Plot, Slider
 
 _BLUE = tuple(round(255 * value) for value in SKIN[:3])
@@ -74,16 +72,15 @@ class NavigationStage(PlainStage):
         spec = batch.spec
         self.dt = spec.dt * spec.ticks_per_decision
         self._character = batch.config.environment.character
-        self._feet = (
-            []
-            if self._character is None
-            else foot_lines(load_character(self._character))
-        )
+        self._feet: FootParts | None = None
+        if self._character is not None:
+            own = load_character(self._character)
+            self._feet = FootParts(own, 1, (_BLUE, _BLUE))
         self._level: Level | None = None
         self._count = 0
         self.layers: dict[str, Layer] = overlay_layers()
-        if self._feet:
-            self.layers["body/feet"] = MeshLayer(cylinder())
+        if self._feet is not None:
+            self.layers |= self._feet.layers()
         self._model: mujoco.MjModel
         self._data: mujoco.MjData
         self._walls: ModelGeoms
@@ -218,8 +215,8 @@ class NavigationStage(PlainStage):
         data = self._data
         parts: dict[str, Part] = dict(self._level_parts)
         parts |= self._bodies.parts(data.xpos[None].copy(), data.xquat[None].copy())
-        if self._feet:
-            parts["body/feet"] = self._foot_links()
+        if self._feet is not None:
+            parts |= self._feet.parts(data.xpos[None], data.xquat[None])
         parts["rays/lines"] = ray_lines(batch, place, yaw)
         parts["remembered/cells"] = memory_cells(batch, place)
         parts["plan/lines"] = plan_lines(batch, place)
@@ -241,9 +238,3 @@ class NavigationStage(PlainStage):
         goal = int(model.body("goal").mocapid[0])
         data.mocap_pos[goal] = self.batch.task.goal[0]
         mujoco.mj_kinematics(model, data)
-
-    def _foot_links(self) -> Part:
-        ends = np.array([line.places(self._data) for line in self._feet])
-        radii = np.array([line.radius for line in self._feet])
-        colours = np.tile(np.array([_BLUE], np.uint8), (len(radii), 1))
-        return links(ends[:, 0], ends[:, 1], radii, colours)

@@ -12,13 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats
-from ambulo.envs.locomotion.foot_lines import foot_lines
 from ambulo.viz.viewer.body_controls import BodyChanges, command_controls
-from ambulo.viz.viewer.links import links
-from ambulo.viz.viewer.meshes import cylinder
-from ambulo.viz.viewer.model_geoms import LEFT, RIGHT, ModelGeoms
+from ambulo.viz.viewer.foot_parts import FootParts
+from ambulo.viz.viewer.model_geoms import ModelGeoms
 from ambulo.viz.viewer.muscles import Muscles
-from ambulo.viz.viewer.snapshot import Layer, MeshLayer, Part, Snapshot
+from ambulo.viz.viewer.snapshot import Layer, Part, Snapshot
 from ambulo.viz.viewer.stage import Control, PlainStage, Plot
 
 Act = Callable[[NDArray[np.float32]], NDArray[np.generic]]
@@ -63,7 +61,7 @@ class WalkerStage(PlainStage):
         )
         follows = batch.config.environment.task in ("imitate", "track")
         self.hidden = frozenset() if follows and bare else frozenset({"ghost"})
-        self._feet = foot_lines(batch.character)
+        self._feet = FootParts(batch.character, self._count)
         self._spread = _spread(self._count)
         self.layers: dict[str, Layer] = self._layers()
         self._changes = BodyChanges(self._members)
@@ -146,8 +144,7 @@ class WalkerStage(PlainStage):
 
     def _layers(self) -> dict[str, Layer]:
         layers: dict[str, Layer] = {**self._geoms.layers(), **self._ghost.layers()}
-        if self._feet:
-            layers["body/feet"] = MeshLayer(cylinder())
+        layers |= self._feet.layers()
         if self._muscles is not None:
             layers |= self._muscles.layers()
         return layers
@@ -189,14 +186,12 @@ class WalkerStage(PlainStage):
             np.empty((self._count, bodies, 3)),
             np.empty((self._count, bodies, 4)),
         )
-        feet: list[Any] = []
         muscles: list[tuple[Floats, Floats]] = []
         for copy in range(self._count):
             member, row = self._member(copy)
             member.copy_data(row, self._data)
             shift = self._spread[copy]
             xpos[copy], xquat[copy] = self._data.xpos + shift, self._data.xquat
-            feet += [np.array(line.places(self._data)) + shift for line in self._feet]
             if self._muscles is not None:
                 muscles.append(self._muscles.read(self._data, shift))
             if copy == 0:
@@ -204,18 +199,11 @@ class WalkerStage(PlainStage):
                 self._poses.append(np.array(self._data.qpos))
         parts: dict[str, Part] = self._geoms.parts(xpos, xquat)
         parts |= self._ghost_parts()
-        if feet:
-            parts["body/feet"] = self._foot_links(np.array(feet))
+        parts |= self._feet.parts(xpos, xquat)
         if self._muscles is not None:
             parts |= self._muscles.parts(muscles)
         centre = xpos[:, 1].mean(axis=0)
         return Snapshot(self._time, centre, parts, values, cut)
-
-    def _foot_links(self, ends: Floats) -> Part:
-        radii = np.tile([line.radius for line in self._feet], self._count)
-        shades = [RIGHT if line.right else LEFT for line in self._feet]
-        colours = np.tile(np.array(shades, np.uint8), (self._count, 1))
-        return links(ends[:, 0], ends[:, 1], radii, colours)
 
     def _ghost_parts(self) -> dict[str, Part]:
         """The reference that is followed now."""

@@ -174,8 +174,9 @@ def test_a_moved_goal_is_the_agents_goal(navigator: NavigationStage) -> None:
     batch = navigator.batch
     place = batch.world.state.position[0].copy()
     handle = navigator.gizmos()[0]
-    handle.move(place + np.array([0.1, 0.0, 0.0]))
-    np.testing.assert_allclose(batch.task.goal[0, :2], place[:2] + [0.1, 0.0])
+    shift = np.array([0.1, 0.0, 0.0])
+    handle.move(place + shift)
+    np.testing.assert_allclose(batch.task.goal[0, :2], (place + shift)[:2])
     assert batch.episode.distance[0] < 1.0
     # It stands in its goal: the next step ends the episode.
     assert navigator.step().cut

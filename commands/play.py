@@ -18,7 +18,7 @@ from ambulo.commands.viewing.serving import add_window_flags, check_window, serv
 from ambulo.common.errors import Parser, front_door
 from ambulo.configs.errors import ConfigError
 from ambulo.evaluate.shared.models import model_kind
-from ambulo.viz.viewer.viewer import Models
+from ambulo.viz.viewer.panel import Models
 
 MOST_BODIES = 64
 EPILOG = """\

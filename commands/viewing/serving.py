@@ -13,8 +13,9 @@ from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ConfigError
 from ambulo.viz.viewer.curves import ReadCurves
 from ambulo.viz.viewer.empty_stage import EmptyStage
+from ambulo.viz.viewer.panel import Models
 from ambulo.viz.viewer.stage import Stage
-from ambulo.viz.viewer.viewer import Models, Viewer
+from ambulo.viz.viewer.viewer import Viewer
 from ambulo.viz.viewer.window import PORT, checked_port, open_server
 
 _WAIT = 0.2

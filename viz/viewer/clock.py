@@ -122,11 +122,11 @@ class Clock:
             self.pace.looking_back = None
             self._debt = 0.0
 
-    def put(self, stage: Stage) -> None:
-        """Show another stage from now on; the one before is closed."""
+    def put(self, stage: Stage, first: Snapshot) -> None:
+        """Show another stage from its `first` snapshot on; the one before is closed."""
         self.stage.close()
         self.stage = stage
-        self.history = deque([stage.reset()], self._length(stage))
+        self.history = deque([first], self._length(stage))
         self.pace.looking_back = None
         self._debt, self._share, self.failed = 0.0, 1.0, None
 

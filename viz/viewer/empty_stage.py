@@ -14,6 +14,7 @@ class EmptyStage(PlainStage):
     """An empty floor, and a title that says why."""
 
     dt = 0.1
+    reach = 6.0
 
     def __init__(self, title: str) -> None:
         """Show `title` alone."""

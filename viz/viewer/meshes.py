@@ -51,7 +51,8 @@ def cylinder() -> Mesh:
 @cache
 def box() -> Mesh:
     """A box from -1 to 1 along each axis; each side has corners of its own."""
-    vertices, faces = [], []
+    vertices: list[Floats] = []
+    faces: list[list[int]] = []
     for axis in range(3):
         for sign in (-1.0, 1.0):
             u, v = np.eye(3)[(axis + 1) % 3], np.eye(3)[(axis + 2) % 3]

@@ -5,20 +5,19 @@ from __future__ import annotations
 import logging
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from ambulo.configs.errors import AmbuloError
-from ambulo.viz.viewer.curves import CurvePlots
+from ambulo.viz.viewer.clock import Clock
+from ambulo.viz.viewer.curves import CurvePlots, ReadCurves
 from ambulo.viz.viewer.plots import LivePlots
 from ambulo.viz.viewer.snapshot import Snapshot
-from ambulo.viz.viewer.stage import Choice, Control, Press, Slider, Switch
-
-if TYPE_CHECKING:
-    from ambulo.viz.viewer.viewer import Viewer
+from ambulo.viz.viewer.stage import Choice, Control, Press, Slider, Stage, Switch
 
 log = logging.getLogger(__name__)
 
@@ -30,10 +29,39 @@ STATUS_FRAMES = 15
 """Pictures between updates of the line of status."""
 
 
+@dataclass(frozen=True)
+class Models:
+    """What can be loaded instead of what is shown."""
+
+    names: Sequence[str]
+    open: Callable[[str], Stage]
+    """Makes the stage of a model; raises `AmbuloError`."""
+
+
+class Host(Protocol):
+    """What the panel controls; see `Viewer`."""
+
+    server: Any
+    clock: Clock
+    models: Models | None
+    curves: ReadCurves | None
+    impulse: float
+    follow: bool
+
+    def load(self, name: str) -> None:
+        """Show another model."""
+
+    def say(self, title: str, body: str) -> None:
+        """Show a message in all windows."""
+
+    def show_layers(self, group: str, visible: bool) -> None:
+        """Show or hide the layers of a group."""
+
+
 class Panel:
     """The controls of one stage; remade when another is loaded."""
 
-    def __init__(self, viewer: Viewer) -> None:
+    def __init__(self, viewer: Host) -> None:
         """Build all folders."""
         self._viewer, self._clock = viewer, viewer.clock
         self._gui = viewer.server.gui

@@ -95,14 +95,16 @@ class Stage(Protocol):
     """A line that says what is shown."""
     dt: float
     """Duration of a step, [s]."""
-    layers: Mapping[str, Layer]
-    """What snapshots are made of."""
     reach: float
     """Distance of the camera at the start, [m]."""
     view: tuple[float, float, float]
     """Direction from what the camera looks at to the camera."""
     hidden: frozenset[str]
     """Groups of layers (first parts of their names) that are not shown at first."""
+
+    @property
+    def layers(self) -> Mapping[str, Layer]:
+        """What snapshots are made of, by name; a stage may add some."""
 
     def reset(self) -> Snapshot:
         """Begin a new episode."""

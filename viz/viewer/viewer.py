@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.viz.viewer.clock import Clock
 from ambulo.viz.viewer.curves import ReadCurves
 from ambulo.viz.viewer.drawing import ROOT, SceneDrawer
-from ambulo.viz.viewer.panel import Panel
+from ambulo.viz.viewer.panel import Models, Panel
 from ambulo.viz.viewer.snapshot import Snapshot
 from ambulo.viz.viewer.stage import Gizmo, Stage
 from ambulo.viz.viewer.window import stop_server
@@ -22,16 +20,6 @@ log = logging.getLogger(__name__)
 
 FIELD_OF_VIEW = 0.8
 """Of the camera at first, from top to bottom, [rad]."""
-OpenStage = Callable[[str], Stage]
-"""Makes the stage of a model; raises `AmbuloError`."""
-
-
-@dataclass(frozen=True)
-class Models:
-    """What can be loaded instead of what is shown."""
-
-    names: Sequence[str]
-    open: OpenStage
 
 
 class Viewer:
@@ -89,19 +77,32 @@ class Viewer:
         self.put(stage)
 
     def put(self, stage: Stage) -> None:
-        """Show another stage from the next picture on."""
-        self.clock.post(lambda: self._swap(stage))
+        """Show another stage once its first episode has begun, in the caller's thread."""
+        first = stage.reset()
+        self.clock.post(lambda: self._swap(stage, first))
 
     def say(self, title: str, body: str) -> None:
         """Show a message in all windows."""
         for client in self.server.get_clients().values():
             client.add_notification(title, body, auto_close_seconds=8.0)
 
-    def _swap(self, stage: Stage) -> None:
+    def _swap(self, stage: Stage, first: Snapshot) -> None:
         """Replace the stage, in the clock's thread."""
+        before = self.clock.stage
         self._clear()
-        self.clock.put(stage)
+        self.clock.put(stage, first)
         self._build()
+        if (stage.view, stage.reach) != (before.view, before.reach):
+            self._look_again()
+
+    def _look_again(self) -> None:
+        """Move the cameras of open windows to where new ones begin."""
+        first = self.server.initial_camera
+        for client in self.server.get_clients().values():
+            with client.atomic():
+                client.camera.position = first.position
+                client.camera.look_at = first.look_at
+                client.camera.fov = FIELD_OF_VIEW
 
     def _build(self) -> None:
         stage = self.clock.stage

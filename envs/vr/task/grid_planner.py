@@ -74,8 +74,7 @@ def cell_centres(cells: NDArray[np.bool_], around: Floats, per_metre: float) -> 
     index = np.stack([columns, rows], axis=1)
     base = np.floor(np.asarray(around)[:2] * per_metre).astype(np.int64)
     near = (index - base + size // 2) % size - size // 2 + base
-    centres: Floats = (near + 0.5) / per_metre
-    return centres
+    return np.asarray((near + 0.5) / per_metre, np.float64)
 
 
 class GridPlanner:

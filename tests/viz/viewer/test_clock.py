@@ -106,7 +106,7 @@ def test_reset_begins_a_new_history() -> None:
 def test_another_stage_closes_the_first() -> None:
     first, second = Counter(), Counter()
     clock = clock_of(first)
-    clock.put(second)
+    clock.put(second, second.reset())
     assert first.closed
     clock.single_step()
     assert second.steps == 1

@@ -19,6 +19,7 @@ EXTRAS = {
     "mlflow": ("mlflow",),
     "trackio": ("trackio",),
     "wandb": ("wandb",),
+    "viewer": ("viser",),
 }  # fmt: skip
 """Extras of `pip install "ambulo[...]"` and the modules that they bring."""
 

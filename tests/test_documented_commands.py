@@ -52,6 +52,7 @@ NOT_RUN = {
     r"^python blender/": "downloads wheels; tests/blender builds the add-on",
     r"rl_zoo3|logs/ppo": "another program: tests/peers runs both",
     r"ambulo rig-(server|client)": "a server that runs until Ctrl-C: run below",
+    r"ambulo (play|watch) |--watch": "servers until Ctrl-C: tests/commands/viewing",
     r"ambulo track-server": "a server that runs until Ctrl-C: tests/commands/trackers",
     r"--resume runs/\w+_\d{8}-\d{6}": "the name of a run holds the time of its start",
     r"M\.zip|runs/motion |split_info": "a motion run: tests/train/test_train_motion.py",

@@ -275,6 +275,12 @@ class LocomotionBatch(TaskHooks):
         moved = self.gaits.controller_dofs
         return in_actions(units, moved, self.dofs, self.action_size)
 
+    def followed_positions(self) -> Floats:
+        """Positions of the reference that is followed now, in the world. Shape (N, nq)."""
+        qpos, qvel, _ = (array.copy() for array in self._reference(self.phase))
+        out_of_frame(qpos, qvel, self.anchor)
+        return qpos
+
     def state_dict(self) -> Arrays:
         """Copies of all arrays that a bit-exact continuation needs (generators excluded)."""
         parts = {name: getattr(self, name).state_dict() for name in _PARTS} | {

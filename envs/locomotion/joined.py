@@ -131,6 +131,10 @@ class JoinedBatch(Generic[Member]):
         """Those of each batch's balance controller. (N, A)."""
         return np.concatenate([batch.teacher_actions() for batch in self.batches])
 
+    def followed_positions(self) -> Floats:
+        """As `LocomotionBatch`. Shape (N, nq)."""
+        return np.concatenate([b.followed_positions() for b in self.batches])
+
     def set_progress(self, share: float) -> None:
         """Set the fraction of the training that is over."""
         for batch in self.batches:

@@ -42,6 +42,11 @@ class AgentController:
         self._agent, self._deterministic = agent.copy(), deterministic
         self._generator = torch.Generator().manual_seed(seed)
 
+    @property
+    def agent(self) -> Agent:
+        """The agent that acts: a copy, which remembers its own episodes."""
+        return self._agent
+
     def reset(self, envs: Ints, seeds: Ints) -> None:
         """Let a recurrent agent forget these environments; others remember nothing."""
         self._agent.reset(envs)

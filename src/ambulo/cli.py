@@ -63,6 +63,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "ambulo.commands.rollouts:main",
         "record episodes of an agent as a data set of Minari",
     ),
+    "play": ("ambulo.commands.play:main", "show a model that acts, in the browser"),
+    "watch": (
+        "ambulo.commands.watch:main",
+        "show a training run in the browser, running or finished",
+    ),
     "calibrate": (
         "ambulo.commands.calibrate:main",
         "teach a navigation model to say when it is lost",

@@ -129,6 +129,11 @@ COMMON_FLAGS: Sequence[Flag] = (
         "project or experiment there (default: ambulo)",
         {"metavar": "NAME", "default": "ambulo"},
     ),
+    Flag(
+        "--watch",
+        "show the run in the browser, on this port of the loopback address (default: 8080)",
+        {"nargs": "?", "const": 8080, "type": int, "metavar": "PORT"},
+    ),
     switch("--verbose", "more messages, and tracebacks"),
     text("--log-level", "debug, info, warning (default) or error", "LEVEL"),
 )

@@ -45,6 +45,7 @@ from ambulo.train.shared.resume import (
 )
 from ambulo.train.shared.run_request import BuiltRun, RunRequest
 from ambulo.train.shared.settings import base_config, check_resumable
+from ambulo.train.shared.watching import check_watch, watched
 
 
 class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
@@ -257,6 +258,7 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
 
         check_parent(args.json)
         check_service(args.log_to)
+        check_watch(args.watch)
         config = self.prepare(config, args, resumed=model is not None)
         name = self._initial(args) or _training(config).get("init_from")
         initial = self.load_initial(name, args) if name and model is None else None
@@ -273,7 +275,8 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
                 try:
                     words = Words(*self.progress)
                     display = make_display(run.total_steps, args.progress, words)
-                    run.train(display, stop)
+                    with watched(owned, args.watch):
+                        run.train(display, stop)
                 except Interrupted as interrupted:
                     return report_interrupt(interrupted, owned)
                 finally:

@@ -108,6 +108,24 @@ class LevelBank:
         self._put(slot, level)
         self._fill(slot, rng)
 
+    def move_goal(self, slot: int, goal: int, place: Floats) -> bool:
+        """Put a goal of `slot` elsewhere, with its distances.
+
+        Args:
+            slot: Level.
+            goal: Index of its goal.
+            place: x, y and height of the floor, [m]. Shape (3,).
+
+        Returns:
+            Whether the goal moved: it stays where no floor of the body is near `place`.
+        """
+        field = self._grids[slot].field(place)
+        if not np.isfinite(field).any():
+            return False
+        self.goals[slot, goal], self.goal_heights[slot, goal] = place[:2], place[2]
+        self.fields.view(slot, goal)[:] = field.ravel()
+        return True
+
     def restore(
         self, levels: Sequence[Level], goals: Floats, heights: Floats
     ) -> list[int]:

@@ -157,6 +157,27 @@ class NavigationBatch:
         self._observe(envs)
         return self.obs
 
+    def move_goal(self, env: int, place: Floats) -> bool:
+        """Put the goal of `env` elsewhere in its level, (3,), [m]; whether it moved.
+
+        All environments of that level that have this goal have it there from then on. The
+        agent's progress is measured anew from where it is.
+        """
+        slot, goal = int(self.task.slot[env]), int(self.task.index[env])
+        if not self.bank.move_goal(slot, goal, place):
+            return False
+        same = (self.task.slot == slot) & (self.task.index == goal)
+        self.task.goal[same, : place.shape[0]] = place
+        distance, euclid = self._distances()
+        distance = np.where(np.isfinite(distance), distance, euclid)
+        self.episode.distance[same] = self.episode.best[same] = distance[same]
+        return True
+
+    @property
+    def memory(self) -> Memory:
+        """What agents remember, in frames that begin where episodes do."""
+        return self._memory
+
     def episode_info(self) -> dict[str, NDArray[np.object_]]:
         """Return the name of each environment's level as `level`."""
         return {"level": self.bank.names[self.task.slot]}

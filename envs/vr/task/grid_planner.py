@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.vr import NavigationObservationsConfig
 from ambulo.envs.vr.task.grid_map_kernels import (
+    BUMP,
     GRID,
     HIT,
     NEAR,
@@ -58,6 +59,22 @@ class PlanSettings:
     def of(cls, senses: NavigationObservationsConfig) -> PlanSettings:
         """The settings of a configuration."""
         return cls(senses.plan_margin, senses.plan_walls, senses.plan_reach)
+
+
+def cell_centres(cells: NDArray[np.bool_], around: Floats, per_metre: float) -> Floats:
+    """Centres of the marked cells of a square grid that wraps around, shape (k, 2), [m].
+
+    Args:
+        cells: Marks, rows along Y. Shape (n, n).
+        around: Of the places that a cell may be, the one near this point, (2,), [m].
+        per_metre: Cells per metre.
+    """
+    size = len(cells)
+    rows, columns = np.nonzero(cells)
+    index = np.stack([columns, rows], axis=1)
+    base = np.floor(np.asarray(around)[:2] * per_metre).astype(np.int64)
+    near = (index - base + size // 2) % size - size // 2 + base
+    return np.asarray((near + 0.5) / per_metre, np.float64)
 
 
 class GridPlanner:
@@ -136,6 +153,13 @@ class GridPlanner:
         out = np.empty((len(envs), sectors))
         nearest_hits(envs, self._map, self._spots, position, yaw, farthest, out)
         return out
+
+    def blocked(self, env: int, around: Floats) -> Floats:
+        """Centres of the cells that `env` takes to be blocked, shape (k, 2), [m].
+
+        The map wraps around: of the places that a cell may be, the one near `around` (2,).
+        """
+        return cell_centres(self._map[env] & (HIT | BUMP) > 0, around, PER_METRE)
 
     def state_dict(self) -> dict[str, NDArray[np.generic]]:
         """Copies of maps and plans."""

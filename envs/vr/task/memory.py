@@ -17,7 +17,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ambulo.envs.vr.task.grid_planner import GridPlanner, PlanSettings
+from ambulo.envs.vr.task.grid_planner import (
+    GridPlanner,
+    PlanSettings,
+    cell_centres,
+)
 from ambulo.envs.vr.task.grid_search_kernels import AHEAD
 
 Kind = Literal["none", "visits", "map", "plan", "path"]
@@ -213,6 +217,20 @@ class Memory:
             rows[:, -2] = 0.05 * planner.length[envs]
             rows[:, -1] = planner.found[envs]
             out[envs, self.size - _PLAN :] = rows
+
+    def blocked(self, env: int, around: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Centres of the cells remembered as blocked near `around` (2,), (k, 2), [m]."""
+        if self.planner is not None:
+            return self.planner.blocked(env, around)
+        if self.kind in _MAPPED:
+            return cell_centres(self.cells[env] == _BLOCKED, around, CELLS_PER_METRE)
+        return np.zeros((0, 2))
+
+    def visited(self, env: int, around: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Centres of the 1 m cells that `env` has been in, near `around`, (k, 2), [m]."""
+        if self.kind == "none":
+            return np.zeros((0, 2))
+        return cell_centres(self.visits[env] > 0, around, 1.0)
 
     def state_dict(self) -> dict[str, NDArray[np.generic]]:
         """Copies of everything remembered."""

@@ -1,0 +1,57 @@
+"""Which stage shows a model, by its kind."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+from ambulo.commands.viewing.request import PlayRequest
+from ambulo.common.find_model import find_model
+from ambulo.configs.errors import ModelFileError
+from ambulo.evaluate.shared.models import model_kind
+from ambulo.viz.viewer.stage import Stage
+
+STAGES: dict[str, str] = {
+    "locomotion": "walkers:walker_stage",
+    "gait_policy": "walkers:walker_stage",
+    "track_policy": "walkers:tracker_stage",
+    "ambulo-cascade": "walkers:cascade_stage",
+    "ref_nn": "skeletons:gait_stage",
+    "ik_network": "skeletons:ik_stage",
+    "ik_trackers": "skeletons:ik_stage",
+    "body_tracker": "skeletons:body_tracker_stage",
+    "neural_ik": "skeletons:ik_stage",
+    "vr_navigation": "navigators:navigation_stage",
+}
+"""Module in this folder and function, by kind of model."""
+
+
+def open_stage(name: str, request: PlayRequest) -> Stage:
+    """Return the stage of a model: a shipped name, a file, or the folder of a run.
+
+    Raises:
+        ModelFileError: No such model, or one of a kind that has no body to show.
+        ConfigError: Settings that it cannot have.
+    """
+    return stage_of(playable_file(name), request)
+
+
+def playable_file(name: str) -> Path:
+    """Return the file of a model that has a stage; raises as `open_stage`."""
+    file = find_model(name)
+    kind = model_kind(file)
+    if kind not in STAGES:
+        known = ", ".join(sorted(STAGES))
+        raise ModelFileError(
+            f"{file}: a model of kind {kind or 'unknown'!r} has nothing to show; these "
+            f"kinds have: {known}"
+        )
+    return file
+
+
+def stage_of(file: Path, request: PlayRequest) -> Stage:
+    """Return the stage of a model file of one of the kinds of `STAGES`."""
+    module, _, function = STAGES[model_kind(file)].partition(":")
+    make = getattr(import_module(f"ambulo.commands.viewing.{module}"), function)
+    stage: Stage = make(file, request)
+    return stage

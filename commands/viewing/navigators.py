@@ -1,0 +1,54 @@
+"""Stages of agents that navigate in VR levels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ambulo.commands.viewing.request import PlayRequest
+from ambulo.common.gl import import_mujoco
+from ambulo.common.paths import resolve_path
+from ambulo.envs.vr.task.build import make_batch
+from ambulo.evaluate.vr.subjects import AgentController
+from ambulo.policies.agents.navigation import Agent, load_agent
+from ambulo.viz.viewer.navigation_stage import NavigationStage
+
+LEVELS = 2
+"""Levels of each family."""
+
+
+def navigation_stage(file: Path, request: PlayRequest) -> NavigationStage:
+    """Return the stage of a navigator in held-out levels of its own families.
+
+    Raises:
+        ConfigError: No such levels.
+        LevelError: A bad level file.
+        ModelFileError: A damaged file.
+    """
+    import_mujoco()
+    agent = load_agent(file)
+    config = agent.config
+    env = config.environment
+    changes: dict[str, object] = {"levels_per_family": LEVELS, "world": "kernel"}
+    if env.body == "twin":
+        changes["body"] = "human23"
+    if request.level_file is not None:
+        changes |= {"level_file": str(resolve_path(request.level_file))}
+        changes |= {"level_file_fraction": 1.0}
+    elif request.levels:
+        changes |= {"levels": request.levels, "level_file": None}
+    config = config.override("environment", **changes)
+    batch = make_batch(config, 1, split="heldout", seed=request.seed)
+    agent.check_layout(batch.layout)
+    controller = AgentController(agent, deterministic=True, seed=request.seed)
+    acting = controller.agent
+    return NavigationStage(
+        batch, controller, f"{file.stem}: navigates", lost=lambda: _lost(acting)
+    )
+
+
+def _lost(agent: Agent) -> float | None:
+    """The probability of being lost at the last action, if the agent has a head for it."""
+    if agent.lost_head is None or not len(agent.actor.latent):
+        return None
+    chances = agent.lost
+    return None if chances is None else float(chances[0])

@@ -1,0 +1,94 @@
+"""Serve a viewer until it is stopped."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+
+from ambulo.commands.viewing.run_follower import RunFollower
+from ambulo.common.errors import Parser
+from ambulo.common.signals import StopRequest
+from ambulo.configs.errors import ConfigError
+from ambulo.viz.viewer.curves import ReadCurves
+from ambulo.viz.viewer.empty_stage import EmptyStage
+from ambulo.viz.viewer.panel import Models
+from ambulo.viz.viewer.stage import Stage
+from ambulo.viz.viewer.viewer import Viewer
+from ambulo.viz.viewer.window import PORT, checked_port, open_server
+
+_WAIT = 0.2
+"""Time between looks at whether to stop, [s]."""
+
+
+def add_window_flags(parser: Parser) -> None:
+    """Add the flags of the server."""
+    parser.add_argument(
+        "--port", type=int, default=PORT, metavar="N",
+        help=f"port on the loopback address; 0 takes a free one (default: {PORT})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        metavar="S",
+        help="stop after this time (default: never)",
+    )
+    parser.add_argument("--verbose", action="store_true", help="show tracebacks")
+
+
+def check_window(args: argparse.Namespace) -> None:
+    """Refuse what the server cannot do, before a model is loaded.
+
+    Raises:
+        ConfigError: The port is taken.
+        ImportError: viser is not installed.
+    """
+    import viser  # noqa: F401
+
+    if args.seconds is not None and not args.seconds > 0.0:
+        raise ConfigError(f"--seconds {args.seconds:g}: must be above 0")
+    checked_port(args.port)
+
+
+def serve(
+    args: argparse.Namespace,
+    title: str,
+    make: Callable[[], Stage],
+    models: Models | None = None,
+    *,
+    curves: ReadCurves | None = None,
+    follower: RunFollower | None = None,
+    rests: bool = False,
+) -> int:
+    """Show a stage until Ctrl-C, SIGTERM or `--seconds`; the exit code.
+
+    Windows open while the stage is still being made.
+
+    Args:
+        args: Of `add_window_flags`.
+        title: Shown until then.
+        make: Makes the stage; what it raises ends the viewer.
+        models: What can be loaded instead.
+        curves: Learning curves.
+        follower: Gives other stages later.
+        rests: Whether the clock stands while no window is open.
+    """
+    server = open_server(args.port, "ambulo")
+    viewer = Viewer(server, EmptyStage(title), models, curves, rests=rests)
+    viewer.start()
+    print(f"ambulo: http://localhost:{server.get_port()}", file=sys.stderr, flush=True)
+    end = time.monotonic() + args.seconds if args.seconds else float("inf")
+    try:
+        viewer.put(make())
+        if follower is not None:
+            follower.start(viewer.put)
+        with StopRequest("the picture in hand") as request:
+            while request.signal_number is None and time.monotonic() < end:
+                if viewer.clock.wait(_WAIT):
+                    break
+    finally:
+        if follower is not None:
+            follower.stop()
+        viewer.close()
+    return 0

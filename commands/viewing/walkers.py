@@ -1,0 +1,109 @@
+"""Stages of simulated bodies: policies of all locomotion tasks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ambulo.commands.viewing.request import PlayRequest
+from ambulo.common.gl import import_mujoco
+from ambulo.common.paths import resolve_path
+from ambulo.configs.errors import ConfigError
+from ambulo.envs.locomotion.build import make_batch
+from ambulo.envs.reference.clips.read_clips import read_clips
+from ambulo.envs.reference.configured import body_of, check_reference
+from ambulo.envs.reference.reference import reference_from_bytes
+from ambulo.envs.tasks.gait.joint_state import joint_states
+from ambulo.envs.tasks.track import TrackBatch
+from ambulo.evaluate.locomotion.evaluation import (
+    LocomotionSubject,
+    bodies,
+    undisturbed,
+)
+from ambulo.evaluate.locomotion.task import stored_references
+from ambulo.policies.agents.cascade import load_cascade_agent
+from ambulo.policies.agents.locomotion import (
+    LocomotionAgent,
+    check_alone,
+    load_locomotion,
+)
+from ambulo.viz.viewer.walker_stage import WalkerStage
+
+EPISODE_SECONDS = 600.0
+"""Length of an episode, [s]."""
+
+
+def walker_stage(file: Path, request: PlayRequest) -> WalkerStage:
+    """Return the stage of a walker of any task with one reference a body.
+
+    Raises:
+        ConfigError: Settings that this body cannot have.
+        ModelFileError: A damaged file, or a correction without its base.
+    """
+    import_mujoco()
+    model = load_locomotion(file)
+    agent = LocomotionAgent(model, str(file))
+    check_alone(agent, file)
+    references = stored_references(model, str(file)) or (None,)
+    config = undisturbed(agent.config, EPISODE_SECONDS)
+    task = config.environment.task
+    seeds = [request.seed + k for k in range(request.bodies)]
+    if task == "gait":
+        batch = make_batch(
+            config, request.bodies, seed=request.seed, reference=references[0],
+            muscles=agent.muscles,
+        )  # fmt: skip
+    else:
+        subject = LocomotionSubject(config, references, agent, True, agent.muscles)
+        batch = bodies(subject, config, seeds, 0)
+    return WalkerStage(batch, agent.act, f"{_name(file)}: {task.replace('_', ' ')}")
+
+
+def cascade_stage(file: Path, request: PlayRequest) -> WalkerStage:
+    """Return the stage of a cascade of gait policies."""
+    import_mujoco()
+    agent = load_cascade_agent(file)
+    config = undisturbed(agent.config, EPISODE_SECONDS)
+    settings = agent.env_settings()
+    follow = settings["follow"]
+    reference = (
+        reference_from_bytes(follow, str(file)) if isinstance(follow, bytes) else follow
+    )
+    batch = make_batch(
+        config, request.bodies, seed=request.seed, reference=reference,
+        muscles=settings["muscles"],
+    )  # fmt: skip
+    agent.connect(lambda values: joint_states(batch, values))
+    return WalkerStage(batch, agent.act, f"{_name(file)}: gait")
+
+
+def tracker_stage(file: Path, request: PlayRequest) -> WalkerStage:
+    """Return the stage of a policy that tracks clips: its own, or `request.clips`."""
+    import_mujoco()
+    model = load_locomotion(file)
+    agent = LocomotionAgent(model, str(file))
+    config = agent.config.override(
+        "environment", captured_share=0.0, push_impulse=(0.0, 0.0), target_noise=0.0,
+        max_episode_steps=100_000,
+    )  # fmt: skip
+    env = config.environment
+    character = body_of(env)
+    if request.clips:
+        paths = [resolve_path(path) for path in request.clips]
+        reference = read_clips(paths, character, env.control_dt)
+    else:
+        found = stored_references(model, str(file))
+        if not found:
+            raise ConfigError(f"{file}: holds no clip; --clips FILE names one")
+        reference = found[0]
+    check_reference(reference, character, env)
+    batch = TrackBatch(config, reference, character, num_envs=request.bodies)
+    everyone, first = np.arange(request.bodies), np.zeros(request.bodies, np.int64)
+    batch.choose(everyone, first, first)
+
+    return WalkerStage(batch, agent.act, f"{_name(file)}: tracks clips")
+
+
+def _name(file: Path) -> str:
+    return file.stem

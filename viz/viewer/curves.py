@@ -1,0 +1,82 @@
+"""Learning curves in the panel: numbers of a run that grow while it trains."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ambulo.configs.arrays import Floats
+from ambulo.viz.viewer.plots import COLOURS
+
+PERIOD = 1.0
+"""Time between looks at whether there are new numbers, [s]."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One plot of numbers against training steps."""
+
+    title: str
+    steps: Floats
+    """Shape (n,)."""
+    series: Mapping[str, Floats]
+    """Numbers by name, (n,) each; NaN where there is none."""
+
+
+ReadCurves = Callable[[], Sequence[Curve]]
+"""Return the curves as they are now: the same object as before where nothing is new."""
+
+
+class CurvePlots:
+    """The curves of a run in the container that is open."""
+
+    def __init__(self, server: Any, read: ReadCurves) -> None:
+        """Plots of what there is now."""
+        self._server, self._read = server, read
+        self._next = 0.0
+        self._shown: Sequence[Curve] = ()
+        self._nodes: dict[str, Any] = {}
+        self._folder = server.gui.add_folder("Learning curves")
+        self.update()
+
+    @property
+    def folder(self) -> Any:
+        """The folder that they are in."""
+        return self._folder
+
+    def update(self) -> None:
+        """Show new numbers, if the last look was long enough ago."""
+        now = time.perf_counter()
+        if now < self._next:
+            return
+        self._next = now + PERIOD
+        curves = self._read()
+        if curves is self._shown:
+            return
+        self._shown = curves
+        for curve in curves:
+            data = (curve.steps, *curve.series.values())
+            node = self._nodes.get(curve.title)
+            if node is None:
+                self._nodes[curve.title] = self._made(curve, data)
+            elif len(node.data) == len(data):
+                node.data = data
+
+    def _made(self, curve: Curve, data: tuple[Floats, ...]) -> Any:
+        lines = tuple(
+            {
+                "label": name, "stroke": COLOURS[k % len(COLOURS)], "width": 2,
+                "spanGaps": True,
+            }
+            for k, name in enumerate(curve.series)
+        )  # fmt: skip
+        with self._folder:
+            return self._server.gui.add_uplot(
+                tuple(np.asarray(column) for column in data),
+                ({"label": "steps"}, *lines), title=curve.title, height=190,
+                scales={"x": {"time": False, "auto": True}, "y": {"auto": True}},
+            )  # fmt: skip

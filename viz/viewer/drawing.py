@@ -1,0 +1,168 @@
+"""Snapshots as nodes of viser: built once, then only what has changed is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ambulo.configs.arrays import Floats
+from ambulo.viz.viewer.snapshot import (
+    Bytes,
+    Instances,
+    Layer,
+    LineLayer,
+    Lines,
+    MeshLayer,
+    Part,
+    Snapshot,
+)
+
+ROOT = "/world"
+"""The node of what stays where it is; moving it keeps a body in the middle."""
+MOVING = "/moving"
+"""The node of what moves, whose places are sent as seen from the middle."""
+
+Clicked = Callable[[str, int, Floats, Floats], None]
+"""Called with layer, instance, and origin and direction of the click's ray (3,)."""
+
+
+class SceneDrawer:
+    """The scene of one stage on a server, for all its windows."""
+
+    def __init__(
+        self, server: Any, layers: Mapping[str, Layer], clicked: Clicked | None = None
+    ) -> None:
+        """Nodes without instances yet; the first snapshot makes them.
+
+        Args:
+            server: A `viser.ViserServer`.
+            layers: Of the stage, which may add others.
+            clicked: Told of clicks.
+        """
+        self._server, self._layers, self._clicked = server, layers, clicked
+        self._nodes: dict[str, Any] = {}
+        self._shown: dict[str, Part] = {}
+        self._given: dict[str, Part] = {}
+        self._centre: Floats = np.zeros(3)
+        self._root = server.scene.add_frame(ROOT, show_axes=False)
+        self._moving = server.scene.add_frame(MOVING, show_axes=False)
+        self._hidden: set[str] = set()
+
+    def draw(self, snapshot: Snapshot, *, follow: bool) -> None:
+        """Show a snapshot; with `follow` its centre is put above the origin."""
+        centre = np.zeros(3)
+        if follow:
+            centre[:2] = snapshot.centre[:2]
+        moved = not np.array_equal(centre, self._centre)
+        with self._server.atomic():
+            for name in self._nodes.keys() - snapshot.parts.keys():
+                self._nodes.pop(name).remove()
+                self._shown.pop(name)
+                self._given.pop(name)
+            for name, part in snapshot.parts.items():
+                # Nothing is sent of what is not seen, or has not changed.
+                same = part is self._given.get(name) and (part.steady or not moved)
+                if not same and not self._is_hidden(name):
+                    self._given[name] = part
+                    self._draw_part(name, part if part.steady else part.moved(-centre))
+            if moved:
+                self._root.position = -centre
+                self._centre = centre
+
+    def _draw_part(self, name: str, part: Part) -> None:
+        """Send a part, as it lies in the windows' scene."""
+        # A window may be late with the place of the root, but not with a part of a message:
+        # what moves is sent as seen from the middle.
+        if name in self._nodes:
+            _update(self._nodes[name], part, self._shown[name])
+        else:
+            self._nodes[name] = self._made(name, part)
+        self._shown[name] = part
+
+    @property
+    def centre(self) -> Floats:
+        """What is at the origin of the window's scene, [m]. Shape (3,)."""
+        return self._centre
+
+    def show(self, group: str, visible: bool) -> None:
+        """Show or hide all layers of a group, the first part of their names."""
+        (self._hidden.discard if visible else self._hidden.add)(group)
+        for name, node in self._nodes.items():
+            if name.split("/")[0] == group:
+                node.visible = visible
+
+    def _is_hidden(self, name: str) -> bool:
+        return name.split("/", maxsplit=1)[0] in self._hidden
+
+    def remove(self) -> None:
+        """Take everything out of the scene."""
+        self._root.remove()
+        self._moving.remove()
+        self._nodes.clear()
+
+    def _made(self, name: str, part: Part) -> Any:
+        """Make the node of a layer."""
+        layer, scene = self._layers[name], self._server.scene
+        path = f"{ROOT if part.steady else MOVING}/{name}"
+        if isinstance(layer, LineLayer):
+            assert isinstance(part, Lines)
+            return scene.add_line_segments(
+                path, part.points.astype(np.float32), _both_ends(part.colours),
+                thickness=layer.width,
+                thickness_units="world" if layer.in_world else "screen",
+            )  # fmt: skip
+        assert isinstance(part, Instances)
+        assert isinstance(layer, MeshLayer)
+        node = scene.add_batched_meshes_simple(
+            path, layer.mesh.vertices, layer.mesh.faces,
+            batched_wxyzs=part.turns.astype(np.float32),
+            batched_positions=part.positions.astype(np.float32),
+            batched_scales=part.scales.astype(np.float32),
+            batched_colors=part.colours, opacity=layer.opacity, lod="off",
+            cast_shadow=layer.shadow, receive_shadow=layer.opacity is None,
+        )  # fmt: skip
+        if layer.clickable and self._clicked is not None:
+            self._listen(node, name)
+        return node
+
+    def _listen(self, node: Any, name: str) -> None:
+        """Report clicks on a node."""
+        clicked = self._clicked
+        assert clicked is not None
+
+        @node.on_click
+        def _(event: Any) -> None:
+            if event.instance_index is not None:
+                clicked(
+                    name, int(event.instance_index),
+                    np.array(event.ray_origin), np.array(event.ray_direction),
+                )  # fmt: skip
+
+
+def _update(node: Any, part: Part, before: Part) -> None:
+    """Send what differs between two parts of a layer."""
+    if isinstance(part, Lines):
+        assert isinstance(before, Lines)
+        if not np.array_equal(part.points, before.points):
+            node.points = part.points.astype(np.float32)
+        if not np.array_equal(part.colours, before.colours):
+            node.colors = _both_ends(part.colours)
+        return
+    assert isinstance(before, Instances)
+    for field, prop in (
+        ("positions", "batched_positions"),
+        ("turns", "batched_wxyzs"),
+        ("scales", "batched_scales"),
+    ):
+        now, old = getattr(part, field), getattr(before, field)
+        if now is not old and not np.array_equal(now, old):
+            setattr(node, prop, now.astype(np.float32))
+    if not np.array_equal(part.colours, before.colours):
+        node.batched_colors = part.colours
+
+
+def _both_ends(colours: Bytes) -> Bytes:
+    """Colours of lines (n, 3) as those of their ends, (n, 2, 3)."""
+    return np.repeat(colours[:, None], 2, axis=1)

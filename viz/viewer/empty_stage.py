@@ -1,0 +1,32 @@
+"""Nothing to show yet: a training without a checkpoint, or one of no body."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ambulo.viz.viewer.snapshot import Layer, Snapshot
+from ambulo.viz.viewer.stage import PlainStage
+
+
+class EmptyStage(PlainStage):
+    """An empty floor, and a title that says why."""
+
+    dt = 0.1
+    reach = 6.0
+
+    def __init__(self, title: str) -> None:
+        """Show `title` alone."""
+        self.title = title
+        self.layers: Mapping[str, Layer] = {}
+        self._time = 0.0
+
+    def reset(self) -> Snapshot:
+        """Nothing."""
+        return Snapshot(self._time, np.zeros(3), {}, cut=True)
+
+    def step(self) -> Snapshot:
+        """Nothing, a little later."""
+        self._time += self.dt
+        return Snapshot(self._time, np.zeros(3), {})

@@ -1,0 +1,240 @@
+"""A navigator in its level: what it sees, remembers and plans, and a goal to be dragged."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.arrays import Floats
+from ambulo.envs.characters.registry import SPECS, load_character
+from ambulo.envs.vr.contract import EYE_HEIGHT
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.task.batch import NavigationBatch
+from ambulo.envs.vr.world.mujoco_scene import SKIN, render_model
+from ambulo.viz.viewer.foot_parts import FootParts
+from ambulo.viz.viewer.model_geoms import ModelGeoms
+from ambulo.viz.viewer.navigation_parts import (
+    TRAIL,
+    Moving,
+    memory_cells,
+    overlay_layers,
+    plan_lines,
+    ray_lines,
+    trail_lines,
+)
+from ambulo.viz.viewer.snapshot import Layer, Part, Snapshot
+from ambulo.viz.viewer.stage import Control, Gizmo, PlainStage, Plot, Slider
+
+_BLUE = tuple(round(255 * value) for value in SKIN[:3])
+TERMS = 8
+"""Reward terms in a plot, at most."""
+
+
+class Navigator(Protocol):
+    """Acts on a batch; see `evaluate.vr.subjects.Controller`."""
+
+    def reset(self, envs: Any, seeds: Any, /) -> None:
+        """Begin new episodes."""
+
+    def act(self, batch: NavigationBatch, /) -> NDArray[np.generic]:
+        """Actions of all environments."""
+
+
+class NavigationStage(PlainStage):
+    """One environment of a navigation batch, with its level around it."""
+
+    reach = 13.0
+    view = (-0.35, -0.45, 0.82)
+
+    def __init__(
+        self,
+        batch: NavigationBatch,
+        navigator: Navigator,
+        title: str,
+        *,
+        lost: Callable[[], float | None] = lambda: None,
+    ) -> None:
+        """A batch of one.
+
+        Args:
+            batch: The environment.
+            navigator: Acts.
+            title: What is shown.
+            lost: The probability of being lost at the last action; None: not known.
+        """
+        self.batch, self._navigator, self._name = batch, navigator, title
+        self.title, self._lost = title, lost
+        spec = batch.spec
+        self.dt = spec.dt * spec.ticks_per_decision
+        self._character = batch.config.environment.character
+        self._feet: FootParts | None = None
+        if self._character is not None:
+            own = load_character(self._character)
+            self._feet = FootParts(own, 1, (_BLUE, _BLUE))
+        self._level: Level | None = None
+        self._count = 0
+        self.layers: dict[str, Layer] = overlay_layers()
+        if self._feet is not None:
+            self.layers |= self._feet.layers()
+        self._model: mujoco.MjModel
+        self._data: mujoco.MjData
+        self._walls: ModelGeoms
+        self._bodies: ModelGeoms
+        self._level_parts: dict[str, Part] = {}
+        self._moving = Moving()
+        self._trail: deque[Floats] = deque(maxlen=TRAIL + 1)
+        self._time, self._seed = 0.0, 0
+        self._terms: tuple[str, ...] = ()
+        self._dial: float | None = None
+
+    def reset(self) -> Snapshot:
+        """A new episode, in another level."""
+        self.batch.seed([self._seed])
+        self._seed += 1
+        self._begin()
+        return self._snapshot({}, cut=True)
+
+    def step(self) -> Snapshot:
+        """One decision."""
+        actions = self._navigator.act(self.batch)
+        _, rewards, terminated, truncated, info = self.batch.step(actions)
+        self._time += self.dt
+        self._trail.append(self.batch.world.state.position[0].copy())
+        values = self._values(float(rewards[0]), info)
+        ended = bool(terminated[0] or truncated[0])
+        if ended:
+            self._begin()
+        return self._snapshot(values, cut=ended)
+
+    def controls(self) -> Mapping[str, Sequence[Control]]:
+        """The comfort dial, if the agent has one."""
+        dials = self.batch.comfort
+        if dials is None:
+            return {}
+
+        def turn(value: float) -> None:
+            self._dial = value
+            dials[:] = value
+
+        hint = "0 is fast, 1 is comfortable"
+        return {
+            "Agent": [Slider("Comfort", 0.0, 1.0, float(dials[0]), 0.05, turn, hint)]
+        }
+
+    def gizmos(self) -> Sequence[Gizmo]:
+        """The goal."""
+        return [
+            Gizmo(
+                "goal_handle", lambda: self.batch.task.goal[0], self._move_goal,
+                axes=(True, True, False), scale=1.2,
+            )
+        ]  # fmt: skip
+
+    def plots(self) -> Sequence[Plot]:
+        """Reward terms, distance to the goal, speed, contacts and being lost."""
+        terms = tuple(name.removeprefix("reward/") for name in self._terms)
+        return [
+            Plot("reward", "reward", ("total", *terms)),
+            Plot("goal", "distance to the goal [m]", ("walking",)),
+            Plot("speed", "speed [m/s]", ("speed",)),
+            Plot("state", "in contact, lost", ("contact", "lost")),
+        ]
+
+    def close(self) -> None:
+        """Free the world."""
+        self.batch.close()
+
+    def _move_goal(self, place: Floats) -> None:
+        wanted = self.batch.task.goal[0].copy()
+        wanted[:2] = place[:2]
+        self.batch.move_goal(0, wanted)
+
+    def _begin(self) -> None:
+        everyone = np.zeros(1, np.int64)
+        self.batch.reset(everyone)
+        self._navigator.reset(everyone, np.array([self._seed]))
+        if self._dial is not None and self.batch.comfort is not None:
+            self.batch.comfort[:] = self._dial
+        self._trail.clear()
+        self._trail.append(self.batch.world.state.position[0].copy())
+        info = self.batch.start_info()
+        self._terms = tuple(name for name in info if name.startswith("reward/"))[:TERMS]
+        level = self.batch.bank.levels[int(self.batch.task.slot[0])]
+        if level is not self._level:
+            self._enter(level)
+        self.title = f"{self._name}, level {level.name}"
+
+    def _enter(self, level: Level) -> None:
+        """Make the layers of a level."""
+        self._level = level
+        self._count += 1
+        env = self.batch.config.environment
+        spec = None if self._character is None else SPECS[self._character]()
+        self._model = render_model(
+            level,
+            64,
+            64,
+            env.goal_radius,
+            spec,
+            self.batch.spec.eye_height or EYE_HEIGHT,
+        )
+        self._data = mujoco.MjData(self._model)
+        mujoco.mj_kinematics(self._model, self._data)
+        self._walls = ModelGeoms(
+            self._model, prefix=f"level/{self._count}", by_side=False, drawn="world",
+            clickable=False,
+        )  # fmt: skip
+        self._bodies = ModelGeoms(
+            self._model, prefix="body", by_side=False, drawn="bodies", clickable=False
+        )
+        self.layers |= {**self._walls.layers(), **self._bodies.layers()}
+        self._level_parts = self._walls.parts(
+            self._data.xpos[None], self._data.xquat[None]
+        )
+
+    def _values(self, reward: float, info: Mapping[str, Any]) -> dict[str, float]:
+        state = self.batch.world.state
+        values = {"reward/total": reward}
+        values |= {name: float(info[name][0]) for name in self._terms}
+        values["goal/walking"] = float(self.batch.episode.distance[0])
+        values["speed/speed"] = float(np.linalg.norm(state.velocity[0, :2]))
+        values["state/contact"] = float(state.contact_ticks[0] > 0)
+        lost = self._lost()
+        values["state/lost"] = np.nan if lost is None else lost
+        return values
+
+    def _snapshot(self, values: dict[str, float], *, cut: bool) -> Snapshot:
+        batch, state = self.batch, self.batch.world.state
+        place, yaw = state.position[0].copy(), float(state.yaw[0])
+        self._place_body(place, yaw)
+        data = self._data
+        parts: dict[str, Part] = dict(self._level_parts)
+        parts |= self._bodies.parts(data.xpos[None].copy(), data.xquat[None].copy())
+        if self._feet is not None:
+            parts |= self._feet.parts(data.xpos[None], data.xquat[None])
+        parts["rays/lines"] = ray_lines(batch, place, yaw)
+        parts["remembered/cells"] = memory_cells(batch, place)
+        parts["plan/lines"] = plan_lines(batch, place)
+        parts["trail/lines"] = trail_lines(self._trail)
+        moving = getattr(batch.world, "moving", None)
+        parts |= self._moving.parts(None if moving is None else moving.rows(0))
+        return Snapshot(self._time, place, parts, values, cut)
+
+    def _place_body(self, place: Floats, yaw: float) -> None:
+        """Put player and goal where they are."""
+        model, data = self._model, self._data
+        qpos = getattr(self.batch.world, "qpos", None)
+        if self._character is None:
+            player = int(model.body("player").mocapid[0])
+            data.mocap_pos[player] = place
+            data.mocap_quat[player] = (np.cos(yaw / 2), 0.0, 0.0, np.sin(yaw / 2))
+        elif qpos is not None:
+            data.qpos[:] = qpos[0]
+        goal = int(model.body("goal").mocapid[0])
+        data.mocap_pos[goal] = self.batch.task.goal[0]
+        mujoco.mj_kinematics(model, data)

@@ -1,0 +1,191 @@
+"""The viewer: one stage in all windows of a server, with its controls."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import numpy as np
+
+from ambulo.configs.arrays import Floats
+from ambulo.viz.viewer.clock import Clock
+from ambulo.viz.viewer.curves import ReadCurves
+from ambulo.viz.viewer.drawing import ROOT, SceneDrawer
+from ambulo.viz.viewer.panel import Models, Panel
+from ambulo.viz.viewer.snapshot import Snapshot
+from ambulo.viz.viewer.stage import Gizmo, Stage
+from ambulo.viz.viewer.window import stop_server
+
+log = logging.getLogger(__name__)
+
+FIELD_OF_VIEW = 0.8
+"""Of the camera at first, from top to bottom, [rad]."""
+
+
+class Viewer:
+    """Shows a stage on a server until it is closed."""
+
+    def __init__(
+        self,
+        server: Any,
+        stage: Stage,
+        models: Models | None = None,
+        curves: ReadCurves | None = None,
+        *,
+        rests: bool = False,
+    ) -> None:
+        """A viewer that stands; `start` lets it go.
+
+        Args:
+            server: A `viser.ViserServer`.
+            stage: What is shown.
+            models: What can be loaded instead.
+            curves: Learning curves that are shown, too.
+            rests: Whether the clock stands while no window is open.
+        """
+        self.server, self.models, self.curves = server, models, curves
+        needed = (lambda: bool(server.get_clients())) if rests else (lambda: True)
+        self.clock = Clock(stage, self._show, needed)
+        self.impulse = 20.0
+        """Size of a push with the mouse, [N s]."""
+        self.follow = True
+        _add_ground(server)
+        self._drawer: SceneDrawer
+        self._panel: Panel
+        self._gizmos: list[tuple[Gizmo, Any]] = []
+        self._dragged: set[str] = set()
+        self._build()
+
+    def start(self) -> None:
+        """Let the clock go."""
+        self.clock.start()
+
+    def close(self) -> None:
+        """Stop the clock and the server."""
+        self.clock.stop()
+        stop_server(self.server)
+
+    def load(self, name: str) -> None:
+        """Show another model; what fails is said in all windows."""
+        assert self.models is not None
+        try:
+            stage = self.models.open(name)
+        except Exception as error:  # shown, not raised: the windows go on
+            log.warning("%s: %s", name, error)
+            self.say("Cannot show this model", str(error))
+            return
+        self.put(stage)
+
+    def put(self, stage: Stage) -> None:
+        """Show another stage once its first episode has begun, in the caller's thread."""
+        first = stage.reset()
+        self.clock.post(lambda: self._swap(stage, first))
+
+    def say(self, title: str, body: str) -> None:
+        """Show a message in all windows."""
+        for client in self.server.get_clients().values():
+            client.add_notification(title, body, auto_close_seconds=8.0)
+
+    def _swap(self, stage: Stage, first: Snapshot) -> None:
+        """Replace the stage, in the clock's thread."""
+        before = self.clock.stage
+        self._clear()
+        self.clock.put(stage, first)
+        self._build()
+        if (stage.view, stage.reach) != (before.view, before.reach):
+            self._look_again()
+
+    def _look_again(self) -> None:
+        """Move the cameras of open windows to where new ones begin."""
+        first = self.server.initial_camera
+        for client in self.server.get_clients().values():
+            with client.atomic():
+                client.camera.position = first.position
+                client.camera.look_at = first.look_at
+                client.camera.fov = FIELD_OF_VIEW
+
+    def _build(self) -> None:
+        stage = self.clock.stage
+        self._drawer = SceneDrawer(self.server, stage.layers, self._clicked)
+        for group in stage.hidden:
+            self._drawer.show(group, False)
+        snapshot = self.clock.seen()
+        self._drawer.draw(snapshot, follow=self.follow)
+        camera = self.server.initial_camera
+        camera.position = np.array(stage.view) * stage.reach + [0.0, 0.0, 0.6]
+        camera.look_at = (0.0, 0.0, 0.9)
+        camera.fov = FIELD_OF_VIEW
+        for gizmo in stage.gizmos():
+            self._add_gizmo(gizmo)
+        self._panel = Panel(self)
+
+    def _clear(self) -> None:
+        self._panel.remove()
+        for _, node in self._gizmos:
+            node.remove()
+        self._gizmos.clear()
+        self._drawer.remove()
+
+    def show_layers(self, group: str, visible: bool) -> None:
+        """Show or hide the layers of a group, from the next picture on."""
+        self.clock.post(lambda: self._drawer.show(group, visible))
+
+    def _show(self, snapshot: Snapshot) -> None:
+        """Show a snapshot in all windows; called 60 times a second by the clock."""
+        self._drawer.draw(snapshot, follow=self.follow)
+        for gizmo, node in self._gizmos:
+            if gizmo.name not in self._dragged:
+                place = gizmo.place()
+                if not np.allclose(place, node.position, atol=1e-4):
+                    node.position = place
+        self._panel.update(snapshot)
+
+    def _add_gizmo(self, gizmo: Gizmo) -> None:
+        free = gizmo.axes
+        planes = not all(free)
+        node = self.server.scene.add_transform_controls(
+            f"{ROOT}/{gizmo.name}", scale=gizmo.scale, active_axes=free,
+            disable_rotations=True, disable_sliders=planes and sum(free) < 2,
+            depth_test=False, position=gizmo.place(),
+        )  # fmt: skip
+
+        @node.on_drag_start
+        def _(_: Any) -> None:
+            self._dragged.add(gizmo.name)
+
+        @node.on_update
+        def _(_: Any) -> None:
+            place = np.array(node.position)
+            self.clock.post(lambda: gizmo.move(place))
+
+        @node.on_drag_end
+        def _(_: Any) -> None:
+            self._dragged.discard(gizmo.name)
+
+        self._gizmos.append((gizmo, node))
+
+    def _clicked(
+        self, layer: str, instance: int, origin: Floats, direction: Floats
+    ) -> None:
+        """Push the body that was clicked, level, away from the camera."""
+        level = np.array([direction[0], direction[1], 0.0])
+        length = np.linalg.norm(level)
+        if length < 1e-6:
+            return
+        impulse = self.impulse * level / length
+
+        def push() -> None:
+            hit = self.clock.stage.body_of(layer, instance)
+            if hit is not None:
+                self.clock.stage.push(*hit, impulse)
+
+        self.clock.post(push)
+
+
+def _add_ground(server: Any) -> None:
+    """A level floor with a grid, and light."""
+    server.scene.add_grid(
+        f"{ROOT}_grid", infinite_grid=True, cell_size=0.5, section_size=1.0,
+        cell_color=(205, 210, 218), section_color=(170, 178, 190), shadow_opacity=0.25,
+        fade_distance=40.0, plane_color=(238, 240, 243), plane_opacity=1.0,
+    )  # fmt: skip

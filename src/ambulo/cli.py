@@ -71,6 +71,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "ambulo.commands.export_agent:main",
         "write a model as ONNX, or a body as MJCF",
     ),
+    "page": (
+        "ambulo.commands.page:main",
+        "build a static web page in which agents act",
+    ),
     "levels": (
         "ambulo.commands.level_tools:main",
         "level files: generate, import, validate or draw",

@@ -83,6 +83,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "models": ("ambulo.commands.models:main", "list the models that can be loaded"),
     "push": ("ambulo.commands.hub.push:main", "share a model on the Hugging Face hub"),
     "pull": ("ambulo.commands.hub.pull:main", "take a model from the Hugging Face hub"),
+    "page": (
+        "ambulo.commands.page:main",
+        "build a static web page in which agents act",
+    ),
     "levels": (
         "ambulo.commands.level_tools:main",
         "level files: generate, import, validate or draw",

@@ -1,0 +1,152 @@
+"""Build the static page: HTML, style, one bundled script and one file of data a page."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ambulo.viz.page.bundle import SOURCES, PageError, bundle, package_folder
+from ambulo.viz.page.navigator_data import navigator_data
+
+MARK = "page.json"
+"""File by which a folder is known to hold a page."""
+MOST_BYTES = 20_000_000
+"""Largest page with all that it loads, [bytes]."""
+
+Data = dict[str, bytes]
+"""Contents of a page by the names that its script asks for."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page of the site."""
+
+    name: str
+    """Of its HTML, its script and its data."""
+    title: str
+    """Heading, and text of links to it."""
+    about: str
+    """One sentence for the index."""
+    data: Callable[[str], Data]
+    """What it shows, for the name of a model."""
+    model: str
+    """Shipped model that it shows."""
+    shared: tuple[str, ...] = ()
+    """Data files that several pages load."""
+
+
+PAGES = (
+    Page(
+        "navigator", "Navigator", "Walks to a goal through rooms that it has never seen.",
+        navigator_data, "vr_navigation",
+    ),
+)  # fmt: skip
+"""The pages, in the order of their links."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """What `build_site` has written."""
+
+    folder: Path
+    sizes: Mapping[str, int]
+    """Bytes that each page loads, its shared files counted, by page."""
+
+
+def build_site(out: Path, names: Sequence[str] = ()) -> Built:
+    """Write the pages `names` (none: all) and their index into the folder `out`.
+
+    Nothing is changed when it fails.
+
+    Raises:
+        PageError: npm or esbuild is missing or fails, `out` holds other files, or a page
+            would be larger than `MOST_BYTES`.
+    """
+    check_folder(out)
+    pages = [page for page in PAGES if not names or page.name in names]
+    packages = package_folder()
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as work:
+        folder = Path(work) / "page"
+        folder.mkdir()
+        sizes = _write(folder, pages, packages)
+        (folder / MARK).write_text(json.dumps(sizes, indent=2) + "\n", encoding="utf-8")
+        if out.exists():
+            os.replace(out, Path(work) / "before")
+        os.replace(folder, out)
+    return Built(out, sizes)
+
+
+def check_folder(out: Path) -> None:
+    """Refuse a folder whose files would be lost; `PageError`."""
+    if not out.parent.is_dir():
+        raise PageError(f"{out.parent}: no such folder (for {out})")
+    if out.exists() and not out.is_dir():
+        raise PageError(f"{out}: is a file; name a new folder")
+    if out.is_dir() and any(out.iterdir()) and not (out / MARK).is_file():
+        raise PageError(f"{out}: holds other files than a page; name a new folder")
+
+
+def _write(folder: Path, pages: Sequence[Page], packages: Path) -> dict[str, int]:
+    """Write the files of `pages`; the bytes that each loads."""
+    shutil.copyfile(SOURCES / "style.css", folder / "style.css")
+    sizes = {}
+    for page in pages:
+        write_data(folder / f"{page.name}.data.js", page.data(page.model))
+        bundle(f"{page.name}.js", packages, folder / f"{page.name}.js")
+        scripts = [*page.shared, f"{page.name}.data.js", f"{page.name}.js"]
+        content = (SOURCES / f"{page.name}.html").read_text(encoding="utf-8")
+        content = content.replace("{{model}}", page.model)
+        html = _filled(page.title, page.name, pages, content, scripts)
+        (folder / f"{page.name}.html").write_text(html, encoding="utf-8")
+        files = [f"{page.name}.html", "style.css", *scripts]
+        sizes[page.name] = sum((folder / name).stat().st_size for name in files)
+        if sizes[page.name] > MOST_BYTES:
+            raise PageError(
+                f"page {page.name}: {sizes[page.name]} bytes, at most {MOST_BYTES}"
+            )
+    index = (SOURCES / "index.html").read_text(encoding="utf-8")
+    index = index.replace("{{cards}}", "".join(_card(page) for page in pages))
+    html = _filled("Ambulo in the browser", "index", pages, index, [])
+    (folder / "index.html").write_text(html, encoding="utf-8")
+    return sizes
+
+
+def write_data(file: Path, data: Data) -> None:
+    """Write `data` as a classic script, each entry as base64 of a gzip stream."""
+    packed = {
+        name: base64.b64encode(gzip.compress(content, 9, mtime=0)).decode()
+        for name, content in data.items()
+    }
+    text = json.dumps(packed, separators=(",", ":"))
+    file.write_text(
+        f"globalThis.AMBULO_DATA=Object.assign(globalThis.AMBULO_DATA||{{}},{text});\n",
+        encoding="utf-8",
+    )
+
+
+def _card(page: Page) -> str:
+    return f'<li><h2><a href="{page.name}.html">{page.title}</a></h2><p>{page.about}</p></li>'
+
+
+def _filled(
+    title: str, name: str, pages: Sequence[Page], content: str, scripts: Sequence[str]
+) -> str:
+    """Return the HTML of one page."""
+    rows = [("index", "All"), *((page.name, page.title) for page in pages)]
+    links = "".join(
+        f'<li><a href="{other}.html"{" aria-current=page" * (other == name)}>{text}</a></li>'
+        for other, text in rows
+    )
+    tags = "\n".join(f'<script src="{script}"></script>' for script in scripts)
+    values = {"title": title, "links": links, "content": content, "scripts": tags}
+    html = (SOURCES / "layout.html").read_text(encoding="utf-8")
+    for key, value in values.items():
+        html = html.replace(f"{{{{{key}}}}}", value)
+    return html

@@ -1,0 +1,104 @@
+// What all pages draw on: a three.js scene with Z up, a camera to turn around, and lights.
+
+import * as THREE from "three";
+import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
+
+export const COLOURS = {
+  background: 0xf3f5f7, floor: 0xe3e7eb, line: 0xc3cad2, wall: 0x7d8b99, low: 0xb08d57,
+  body: 0x1f6feb, goal: 0x1a7f37, ray: 0xd29922, plan: 0x8250df, trail: 0x1f6feb,
+};
+
+export class Stage {
+  /** Fills the element `holder` with a picture named `label` for those who cannot see it. */
+  constructor(holder, label) {
+    this.holder = holder;
+    this.renderer = new THREE.WebGLRenderer({ antialias: true });
+    this.renderer.setPixelRatio(Math.min(globalThis.devicePixelRatio, 2));
+    const canvas = this.renderer.domElement;
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute("aria-label", label);
+    holder.replaceChildren(canvas);
+    this.scene = new THREE.Scene();
+    this.scene.background = new THREE.Color(COLOURS.background);
+    this.camera = new THREE.PerspectiveCamera(45, 1, 0.05, 300);
+    this.camera.up.set(0, 0, 1);
+    this.controls = new OrbitControls(this.camera, canvas);
+    this.controls.maxPolarAngle = 0.49 * Math.PI;
+    this.scene.add(new THREE.HemisphereLight(0xffffff, 0x8b949e, 2.2));
+    const sun = new THREE.DirectionalLight(0xffffff, 1.6);
+    sun.position.set(-4, -6, 12);
+    this.scene.add(sun);
+    new ResizeObserver(() => this.fit()).observe(holder);
+    this.fit();
+  }
+
+  fit() {
+    const { clientWidth: width, clientHeight: height } = this.holder;
+    if (!width || !height) return;
+    this.renderer.setSize(width, height);
+    this.camera.aspect = width / height;
+    this.camera.updateProjectionMatrix();
+  }
+
+  /** Looks at `target` from `eye`, points of the world. */
+  look(eye, target) {
+    this.camera.position.set(...eye);
+    this.controls.target.set(...target);
+    this.controls.update();
+  }
+
+  /** Moves camera and target by as much as `point` has moved since the last call. */
+  follow(point) {
+    if (this.followed) {
+      const move = new THREE.Vector3(...point).sub(this.followed);
+      this.camera.position.add(move);
+      this.controls.target.add(move);
+    }
+    this.followed = new THREE.Vector3(...point);
+  }
+
+  /** Adds a grid of 1 m squares of `size` squares around the origin. */
+  addGrid(size) {
+    const grid = new THREE.GridHelper(size, size, COLOURS.line, COLOURS.line);
+    grid.rotation.x = Math.PI / 2;
+    grid.position.z = -0.002;
+    this.scene.add(grid);
+    return grid;
+  }
+
+  /** Calls `frame(seconds since the last picture)` before each picture, and draws. */
+  run(frame) {
+    let last = performance.now();
+    const draw = (now) => {
+      const seconds = Math.min((now - last) / 1000, 0.25);
+      last = now;
+      frame(seconds);
+      this.controls.update();
+      this.renderer.render(this.scene, this.camera);
+      requestAnimationFrame(draw);
+    };
+    requestAnimationFrame(draw);
+  }
+}
+
+export const material = (colour, more = {}) =>
+  new THREE.MeshStandardMaterial({ color: colour, roughness: 0.8, ...more });
+
+/** A line through up to `most` points, which `set(points)` replaces. */
+export function polyline(colour, most, segments = false) {
+  const geometry = new THREE.BufferGeometry();
+  geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(3 * most), 3));
+  const Kind = segments ? THREE.LineSegments : THREE.Line;
+  const line = new Kind(geometry, new THREE.LineBasicMaterial({ color: colour }));
+  line.frustumCulled = false;
+  line.set = (points) => {
+    const last = points.slice(-most);
+    last.forEach((p, k) => geometry.attributes.position.setXYZ(k, p[0], p[1], p[2]));
+    geometry.attributes.position.needsUpdate = true;
+    geometry.setDrawRange(0, last.length);
+  };
+  line.set([]);
+  return line;
+}
+
+export { THREE };

@@ -227,7 +227,7 @@ def _spread(count: int) -> Floats:
     rows = np.arange(count)
     grid = np.column_stack([rows // columns, rows % columns, np.zeros(count)])
     grid[:, :2] -= grid[:, :2].mean(axis=0)
-    return 1.5 * grid
+    return np.asarray(1.5 * grid, np.float64)
 
 
 def _foot_forces(model: mujoco.MjModel, data: mujoco.MjData) -> dict[str, float]:

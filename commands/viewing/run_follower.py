@@ -45,9 +45,12 @@ class RunFollower:
 
         def look() -> None:
             while not self._stop.wait(PERIOD):
-                stage = self._next()
-                if stage is not None:
-                    show(stage)
+                try:
+                    stage = self._next()
+                    if stage is not None:
+                        show(stage)
+                except Exception:  # such as a checkpoint that was removed just now
+                    log.exception("%s: not shown", self._run.path)
 
         self._thread = threading.Thread(target=look, name="run follower", daemon=True)
         self._thread.start()

@@ -14,6 +14,7 @@ from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.reference.clips.read_clips import read_clips
 from ambulo.envs.reference.configured import body_of, check_reference
 from ambulo.envs.reference.reference import reference_from_bytes
+from ambulo.envs.tasks.gait.batch import GaitBatch
 from ambulo.envs.tasks.gait.joint_state import joint_states
 from ambulo.envs.tasks.track import TrackBatch
 from ambulo.evaluate.locomotion.evaluation import (
@@ -74,7 +75,10 @@ def cascade_stage(file: Path, request: PlayRequest) -> WalkerStage:
         config, request.bodies, seed=request.seed, reference=reference,
         muscles=settings["muscles"],
     )  # fmt: skip
-    agent.connect(lambda values: joint_states(batch, values))
+    if not isinstance(batch, GaitBatch):
+        raise ConfigError(f"{file}: a cascade acts on bodies of the task gait")
+    gait: GaitBatch = batch
+    agent.connect(lambda values: joint_states(gait, values))
     return WalkerStage(batch, agent.act, f"{_name(file)}: gait")
 
 

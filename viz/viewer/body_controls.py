@@ -59,11 +59,13 @@ def _locomote(batch: Any) -> tuple[Commands, Again]:
     """Sliders for speed and turning."""
     env = batch.config.environment
     order = _Order(batch, [float(np.mean(env.speed)), 0.0])
-    low, high = env.speed
+    (low, high), (right, left) = env.speed, env.turn
     return {
         "Command": [
             Slider("Speed [m/s]", low, high, order.values[0], 0.05, order.setter(0)),
-            Slider("Turn [deg/s]", *env.turn, 0.0, 1.0, order.setter(1, np.pi / 180.0)),
+            Slider(
+                "Turn [deg/s]", right, left, 0.0, 1.0, order.setter(1, np.pi / 180.0)
+            ),
         ]
     }, order.give
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from ambulo.motion.landmarks import body_points
 from ambulo.motion.motion import Motion
 from ambulo.viz.viewer.skeleton_parts import SkeletonParts
 from ambulo.viz.viewer.snapshot import Layer, Snapshot
-from ambulo.viz.viewer.stage import Control, PlainStage, Plot, Slider
+from ambulo.viz.viewer.stage import Control, PlainStage, Plot, Slider, WriteFilm
 
 MakeMotion = Callable[[Floats], Motion]
 """One gait cycle of parameters (P,), in their units; it leads along +X."""
@@ -80,13 +79,13 @@ class GaitStage(PlainStage):
         """Heights of the pelvis and of the lowest points of the feet."""
         return [Plot("height", "height [m]", ("pelvis", "lowest point"))]
 
-    def film(self, path: Path) -> Path | None:
-        """Film of two cycles."""
+    def film(self) -> WriteFilm | None:
+        """Film of a cycle."""
         from ambulo.viz.skeleton_actor import actor_of
         from ambulo.viz.skeleton_film import write_film
 
-        write_film(path, [actor_of(self._motion)], self._motion.fps)
-        return path
+        motion = self._motion
+        return lambda path: write_film(path, [actor_of(motion)], motion.fps)
 
     def _setter(self, index: int) -> Callable[[float], None]:
         def change(value: float) -> None:

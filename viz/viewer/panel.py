@@ -243,19 +243,20 @@ class Panel:
     def _film(self, client: Any) -> None:
         """Film the latest seconds, and give it to the window that asked.
 
-        The stage copies what it films, so the clock goes on while the film is drawn.
+        The stage has copied what it films, so the clock goes on while the film is drawn.
         """
-        stage = self._clock.stage
+        write = self._clock.stage.film()
+        if write is None:
+            self._viewer.say("No film", "films are of walkers, trackers and gaits")
+            return
 
         def draw() -> None:
             with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "ambulo.mp4"
                 try:
-                    path = stage.film(Path(folder) / "ambulo.mp4")
+                    write(path)
                 except AmbuloError as error:
                     self._viewer.say("No film", str(error))
-                    return
-                if path is None:
-                    self._viewer.say("No film", "films are of walkers and trackers")
                     return
                 if client is not None:
                     client.send_file_download(path.name, path.read_bytes())

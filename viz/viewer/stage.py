@@ -13,6 +13,9 @@ from ambulo.viz.viewer.snapshot import Layer, Snapshot
 Post = Callable[[Callable[[], object]], None]
 """Runs a function in the thread that steps, between two steps."""
 
+WriteFilm = Callable[[Path], object]
+"""Writes a film of what it has copied, in any thread; raises `RenderError`."""
+
 
 @dataclass(frozen=True)
 class Slider:
@@ -127,12 +130,8 @@ class Stage(Protocol):
     def body_of(self, layer: str, instance: int) -> tuple[int, int] | None:
         """Return the copy and the body of an instance; None where it is no body."""
 
-    def film(self, path: Path) -> Path | None:
-        """Write a film of the latest seconds; None where it cannot be filmed.
-
-        Raises:
-            RenderError: No OpenGL, or the encoder fails.
-        """
+    def film(self) -> WriteFilm | None:
+        """Return what writes a film of the latest seconds; None: it cannot be filmed."""
 
     def close(self) -> None:
         """Free what the stage holds."""
@@ -164,7 +163,7 @@ class PlainStage:
         """No bodies."""
         return None
 
-    def film(self, path: Path) -> Path | None:
+    def film(self) -> WriteFilm | None:
         """No film."""
         return None
 

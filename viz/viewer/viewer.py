@@ -69,12 +69,10 @@ class Viewer:
         """Show another model; what fails is said in all windows."""
         assert self.models is not None
         try:
-            stage = self.models.open(name)
+            self.put(self.models.open(name))
         except Exception as error:  # shown, not raised: the windows go on
             log.warning("%s: %s", name, error)
             self.say("Cannot show this model", str(error))
-            return
-        self.put(stage)
 
     def put(self, stage: Stage) -> None:
         """Show another stage once its first episode has begun, in the caller's thread."""

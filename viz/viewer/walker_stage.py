@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import mujoco
@@ -17,7 +16,7 @@ from ambulo.viz.viewer.foot_parts import FootParts
 from ambulo.viz.viewer.model_geoms import ModelGeoms
 from ambulo.viz.viewer.muscles import Muscles
 from ambulo.viz.viewer.snapshot import Layer, Part, Snapshot
-from ambulo.viz.viewer.stage import Control, PlainStage, Plot
+from ambulo.viz.viewer.stage import Control, PlainStage, Plot, WriteFilm
 
 Act = Callable[[NDArray[np.float32]], NDArray[np.generic]]
 """Actions (N, A) for observations (N, size)."""
@@ -129,14 +128,18 @@ class WalkerStage(PlainStage):
         copy, body = self._geoms.body_of(layer, instance)
         return (copy, body) if body else None
 
-    def film(self, path: Path) -> Path | None:
+    def film(self) -> WriteFilm | None:
         """Film of the first body's last ten seconds."""
         from ambulo.viz.body_film import write_gait_film
 
-        poses = np.array(self._poses)
+        poses, model, character = (
+            np.array(self._poses),
+            self._model,
+            self.batch.character,
+        )
         if not len(poses):
             return None
-        return write_gait_film(path, self._model, self.batch.character, poses, self.dt)
+        return lambda path: write_gait_film(path, model, character, poses, self.dt)
 
     def close(self) -> None:
         """Free the simulation."""
@@ -224,7 +227,7 @@ def _spread(count: int) -> Floats:
     rows = np.arange(count)
     grid = np.column_stack([rows // columns, rows % columns, np.zeros(count)])
     grid[:, :2] -= grid[:, :2].mean(axis=0)
-    return 1.5 * grid
+    return np.asarray(1.5 * grid, np.float64)
 
 
 def _foot_forces(model: mujoco.MjModel, data: mujoco.MjData) -> dict[str, float]:

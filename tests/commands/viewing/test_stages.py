@@ -116,6 +116,15 @@ def test_gait_parameters_change_the_gait() -> None:
     assert speed() < 0.9 * usual
 
 
+def test_film_of_a_gait(tmp_path: Path) -> None:
+    stage = open_stage("gait_net", PlayRequest())
+    stage.reset()
+    write = stage.film()
+    assert write is not None
+    write(tmp_path / "gait.mp4")
+    assert (tmp_path / "gait.mp4").stat().st_size > 10_000
+
+
 def test_dragged_targets_are_met() -> None:
     stage = open_stage("ik_net", PlayRequest())
     assert isinstance(stage, IKStage)

@@ -1,0 +1,9 @@
+import { start } from "./panel.js";
+import { WalkerPage, loadRecording } from "./walker_page.js";
+
+start(async () => {
+  const page = new WalkerPage(await loadRecording());
+  await page.deciding;
+  page.run();
+  globalThis.ambulo = { page };
+});

@@ -57,11 +57,11 @@ PAGES = (
     ),
     Page(
         "walker", "Walker", "A simulated body walks, turns and stands as commanded.",
-        walker_data, "walk_commands", (RUNTIME,),
+        walker_data, "walk_commands",
     ),
     Page(
         "muscle", "Muscle walker", "Legs that eighty muscles move.",
-        muscle_data, "muscle_walk", (RUNTIME,),
+        muscle_data, "muscle_walk",
     ),
     Page(
         "ik", "Inverse kinematics", "Drag hands, feet, head and hips of a body.",

@@ -18,7 +18,7 @@ class IkPage {
     this.rig = rig;
     this.network = network;
     this.stage = new Stage(element("stage"), "A body with six targets to drag: hands, feet, head and hips");
-    this.stage.addGrid(20);
+    this.stage.addFloor(40);
     this.stage.look([3.0, -1.6, 1.5], [0, 0, 0.85]);
     this.view = new IkView(this.stage, rig);
     this.view.onDrag((k, place) => this.move(k, place));

@@ -3,7 +3,6 @@ import { WalkerPage, loadRecording } from "./walker_page.js";
 
 start(async () => {
   const page = new WalkerPage(await loadRecording());
-  await page.deciding;
   page.run();
   globalThis.ambulo = { page };
 });

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import mujoco
@@ -18,9 +16,9 @@ from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.reference.reference import reference_from_bytes
 from ambulo.envs.simulation.variants import NOMINAL
 from ambulo.policies.agents.locomotion import LocomotionAgent, load_walker
-from ambulo.policies.export.walkers import export_walker
 from ambulo.viz.page.bundle import PageError
 from ambulo.viz.page.muscle_paths import PATH_POINTS, muscle_paths
+from ambulo.viz.page.walker_network import walker_network
 
 _ENV = np.array([0])
 _VISIBLE = 0
@@ -117,10 +115,7 @@ def _data(model: str, scenes: Sequence[Scene], picture: str) -> dict[str, bytes]
         header["muscles"] = None
     data = {"walker.header": json.dumps(header).encode()}
     data |= {f"walker.{name}": array.tobytes() for name, array in arrays.items()}
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "walker.onnx"
-        export_walker(agent, file)
-        data["walker.policy"] = file.read_bytes()
+    data |= walker_network(agent)
     return data
 
 
@@ -163,9 +158,7 @@ def record(
         now = frame * sim.dt
         while orders and orders[0][0] <= now:
             _, speed, turn, side = orders.pop(0)
-            batch.order(
-                _ENV, np.array([speed]), np.deg2rad([turn]), np.array([side])
-            )
+            batch.order(_ENV, np.array([speed]), np.deg2rad([turn]), np.array([side]))
         _push(batch, scene, now)
         action = agent.act(obs)
         poses = np.concatenate([places[0, bodies], turns[0, bodies]], axis=1)
@@ -195,7 +188,10 @@ def drawn_geoms(model: mujoco.MjModel) -> tuple[list[int], list[dict[str, Any]]]
     bodies: list[int] = []
     geoms = []
     for k in range(model.ngeom):
-        kind, body = _KINDS.get(mujoco.mjtGeom(model.geom_type[k])), int(model.geom_bodyid[k])
+        kind, body = (
+            _KINDS.get(mujoco.mjtGeom(model.geom_type[k])),
+            int(model.geom_bodyid[k]),
+        )
         name = model.body(body).name
         hidden = int(model.geom_group[k]) != _VISIBLE or model.geom_rgba[k, 3] < 0.5
         if kind is None or body == 0 or hidden or name.startswith("box"):
@@ -212,7 +208,25 @@ def drawn_geoms(model: mujoco.MjModel) -> tuple[list[int], list[dict[str, Any]]]
         if kind == "mesh":
             geom |= _mesh(model, int(model.geom_dataid[k]))
         geoms.append(geom)
+        if kind == "sphere":
+            geoms.append(_spoke(model, k, bodies.index(body)))
     return bodies, geoms
+
+
+def _spoke(model: mujoco.MjModel, geom: int, body: int) -> dict[str, Any]:
+    """Return a capsule from a body's origin to its contact sphere, so that feet have a shape."""
+    away = model.geom_pos[geom]
+    length = float(np.linalg.norm(away))
+    quat = np.array([1.0, 0.0, 0.0, 0.0])
+    if length > 0.0:
+        mujoco.mju_quatZ2Vec(quat, away / length)
+    return {
+        "type": "capsule",
+        "body": body,
+        "size": [float(model.geom_size[geom, 0]), 0.5 * length],
+        "pos": (0.5 * away).tolist(),
+        "quat": quat.tolist(),
+    }
 
 
 def _mesh(model: mujoco.MjModel, mesh: int) -> dict[str, list[Any]]:

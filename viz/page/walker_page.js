@@ -4,8 +4,8 @@
 import { Bars } from "./bars.js";
 import { BodyView, MuscleView } from "./body_view.js";
 import { bytesOf, floatsOf, jsonOf } from "./data.js";
-import { OnnxModel } from "./ort_model.js";
 import { Clock, element, fillSelect, show } from "./panel.js";
+import { WalkerPolicy } from "./policy_file.js";
 import { Stage } from "./stage.js";
 
 /** What a page of a walker holds. */
@@ -17,7 +17,7 @@ export async function loadRecording() {
     observations: await floatsOf("walker.observations"),
     actions: await floatsOf("walker.actions"),
     speeds: await floatsOf("walker.speeds"),
-    policy: await OnnxModel.load("walker.policy"),
+    policy: new WalkerPolicy(await jsonOf("network.header"), await floatsOf("network.weights")),
   };
   if (header.muscles) {
     recording.paths = new Int16Array((await bytesOf("walker.paths")).buffer);
@@ -31,7 +31,7 @@ export class WalkerPage {
     this.recording = recording;
     const { header } = recording;
     this.stage = new Stage(element("stage"), header.picture);
-    this.stage.addGrid(200);
+    this.stage.addFloor(200);
     this.body = new BodyView(this.stage, header.geoms, header.bodies);
     if (header.muscles) {
       this.muscles = new MuscleView(this.stage, header.muscles.length, header.path_points);
@@ -91,19 +91,14 @@ export class WalkerPage {
   /** Runs the policy on this frame's observation. */
   decide() {
     element("time-slider").value = String(this.index);
-    const now = this.index;
-    this.deciding = this.act(this.row("observations")).then((action) => {
-      const recorded = this.row("actions", null, now);
-      const off = action.reduce((most, value, k) => Math.max(most, Math.abs(value - recorded[k])), 0);
-      this.bars.draw(action);
-      show({ time: `${(now * this.recording.header.dt).toFixed(2)} s`, difference: off.toExponential(1) });
+    const action = this.recording.policy.act(this.row("observations"));
+    const recorded = this.row("actions");
+    const off = action.reduce((most, value, k) => Math.max(most, Math.abs(value - recorded[k])), 0);
+    this.bars.draw(action);
+    show({
+      time: `${(this.index * this.recording.header.dt).toFixed(2)} s`,
+      difference: off.toExponential(1),
     });
-  }
-
-  /** The policy's action for one observation. */
-  async act(observation) {
-    const out = await this.recording.policy.run({ observation: [observation, [1, observation.length]] });
-    return Array.from(out.action.data);
   }
 
   draw(part) {

@@ -136,6 +136,7 @@ class IkPage {
 start(async () => {
   const page = new IkPage(await jsonOf("ik.rig"), await OnnxModel.load("ik.network"));
   await page.solving;
+  await page.solve(); // the first run prepares the network
   page.run();
   globalThis.ambulo = { page, forwardKinematics };
 });

@@ -214,7 +214,7 @@ def drawn_geoms(model: mujoco.MjModel) -> tuple[list[int], list[dict[str, Any]]]
 
 
 def _spoke(model: mujoco.MjModel, geom: int, body: int) -> dict[str, Any]:
-    """Return a capsule from a body's origin to its contact sphere, so that feet have a shape."""
+    """Return a capsule from a body's origin to its contact sphere: feet have a shape."""
     away = model.geom_pos[geom]
     length = float(np.linalg.norm(away))
     quat = np.array([1.0, 0.0, 0.0, 0.0])

@@ -71,7 +71,8 @@ def test_target_is_led_by_the_keyboard_and_by_the_mouse(browser: Any) -> None:
             const { stage, view } = ambulo.page;
             const at = view.balls[4].position.clone().project(stage.camera);
             const box = stage.renderer.domElement.getBoundingClientRect();
-            return [box.left + (at.x + 1) * box.width / 2, box.top + (1 - at.y) * box.height / 2];
+            const x = box.left + (at.x + 1) * box.width / 2;
+            return [x, box.top + (1 - at.y) * box.height / 2];
         }"""
         )
         head = page.evaluate("ambulo.page.places[4]")

@@ -1,4 +1,4 @@
-"""Policies of walkers act in the page as in torch; every control of their pages does something."""
+"""Policies of walkers act in the page as in torch; controls of their pages do something."""
 
 from __future__ import annotations
 

@@ -12,13 +12,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import mujoco
+
 from ambulo.viz.page.bundle import SOURCES, PageError, bundle, package_folder
+from ambulo.viz.page.ik_data import ik_data
 from ambulo.viz.page.navigator_data import navigator_data
+from ambulo.viz.page.walker_data import muscle_data, walker_data
 
 MARK = "page.json"
 """File by which a folder is known to hold a page."""
 MOST_BYTES = 20_000_000
 """Largest page with all that it loads, [bytes]."""
+
+RUNTIME = "runtime.data.js"
+"""Data file with the WebAssembly of ONNX Runtime."""
+_WASM = "node_modules/onnxruntime-web/dist/ort-wasm-simd-threaded.wasm"
 
 Data = dict[str, bytes]
 """Contents of a page by the names that its script asks for."""
@@ -46,6 +54,18 @@ PAGES = (
     Page(
         "navigator", "Navigator", "Walks to a goal through rooms that it has never seen.",
         navigator_data, "vr_navigation",
+    ),
+    Page(
+        "walker", "Walker", "A simulated body walks, turns and stands as commanded.",
+        walker_data, "walk_commands",
+    ),
+    Page(
+        "muscle", "Muscle walker", "Legs that eighty muscles move.",
+        muscle_data, "muscle_walk",
+    ),
+    Page(
+        "ik", "Inverse kinematics", "Drag hands, feet, head and hips of a body.",
+        ik_data, "ik_net", (RUNTIME,),
     ),
 )  # fmt: skip
 """The pages, in the order of their links."""
@@ -96,6 +116,8 @@ def check_folder(out: Path) -> None:
 def _write(folder: Path, pages: Sequence[Page], packages: Path) -> dict[str, int]:
     """Write the files of `pages`; the bytes that each loads."""
     shutil.copyfile(SOURCES / "style.css", folder / "style.css")
+    if any(RUNTIME in page.shared for page in pages):
+        write_data(folder / RUNTIME, {"ort.wasm": (packages / _WASM).read_bytes()})
     sizes = {}
     for page in pages:
         write_data(folder / f"{page.name}.data.js", page.data(page.model))
@@ -103,6 +125,7 @@ def _write(folder: Path, pages: Sequence[Page], packages: Path) -> dict[str, int
         scripts = [*page.shared, f"{page.name}.data.js", f"{page.name}.js"]
         content = (SOURCES / f"{page.name}.html").read_text(encoding="utf-8")
         content = content.replace("{{model}}", page.model)
+        content = content.replace("{{mujoco}}", mujoco.__version__)
         html = _filled(page.title, page.name, pages, content, scripts)
         (folder / f"{page.name}.html").write_text(html, encoding="utf-8")
         files = [f"{page.name}.html", "style.css", *scripts]

@@ -5,9 +5,17 @@
 export async function bytesOf(name) {
   const text = globalThis.AMBULO_DATA?.[name];
   if (text === undefined) throw new Error(`the page lacks its data "${name}"`);
-  const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const packed = Uint8Array.fromBase64?.(text) ?? decoded(text);
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** Bytes of base64 text, for browsers that have no function for it. */
+function decoded(text) {
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length);
+  for (let k = 0; k < letters.length; k++) bytes[k] = letters.charCodeAt(k);
+  return bytes;
 }
 
 /** The JSON of an entry. */

@@ -72,3 +72,22 @@ export class Policy {
     return Array.from(out, (x) => Math.min(Math.max(x, -1), 1));
   }
 }
+
+/** The policy of a walker: normalised observations through dense layers. */
+export class WalkerPolicy {
+  constructor(header, weights) {
+    this.header = header;
+    this.weights = weights;
+  }
+
+  /** Actions in [-1, 1] for one observation. */
+  act(observation) {
+    const { scales, mean, deviation, limit, layers } = this.header;
+    const seen = Float64Array.from(mean, (middle, k) => {
+      const x = (observation[k] * scales[k] - middle) / deviation[k];
+      return Math.min(Math.max(x, -limit), limit);
+    });
+    const { out } = forward(layers, this.weights, seen);
+    return Array.from(out, (x) => Math.min(Math.max(x, -1), 1));
+  }
+}

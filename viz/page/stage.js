@@ -57,13 +57,26 @@ export class Stage {
     this.followed = new THREE.Vector3(...point);
   }
 
-  /** Adds a grid of 1 m squares of `size` squares around the origin. */
-  addGrid(size) {
-    const grid = new THREE.GridHelper(size, size, COLOURS.line, COLOURS.line);
-    grid.rotation.x = Math.PI / 2;
-    grid.position.z = -0.002;
-    this.scene.add(grid);
-    return grid;
+  /** Adds a floor of `size` x `size` squares of 1 m around the origin. */
+  addFloor(size) {
+    const tile = document.createElement("canvas");
+    tile.width = tile.height = 128;
+    const context = tile.getContext("2d");
+    context.fillStyle = "#eceff2";
+    context.fillRect(0, 0, 128, 128);
+    context.fillStyle = "#dbe1e7";
+    context.fillRect(0, 0, 64, 64);
+    context.fillRect(64, 64, 64, 64);
+    const texture = new THREE.CanvasTexture(tile);
+    texture.wrapS = texture.wrapT = THREE.RepeatWrapping;
+    texture.repeat.set(size / 2, size / 2);
+    texture.anisotropy = 8;
+    texture.colorSpace = THREE.SRGBColorSpace;
+    const floor = new THREE.Mesh(
+      new THREE.PlaneGeometry(size, size), new THREE.MeshBasicMaterial({ map: texture }),
+    );
+    floor.position.z = -0.002;
+    this.scene.add(floor);
   }
 
   /** Calls `frame(seconds since the last picture)` before each picture, and draws. */

@@ -34,7 +34,8 @@ def test_every_control_is_reached_by_the_tab_key_in_order(
 ) -> None:
     with browser.open(name) as page:
         ids = page.eval_on_selector_all(CONTROLS, "nodes => nodes.map(node => node.id)")
-        assert ids and all(ids), "a control without an id"
+        assert ids
+        assert all(ids), "a control without an id"
         page.focus(f"#{ids[0]}")
         reached = [ids[0]]
         for _ in ids[1:]:

@@ -160,7 +160,7 @@ def test_keys_work_and_the_panel_fits_a_narrow_window(browser: Any, url: str) ->
     narrow.set_viewport_size({"width": 800, "height": 600})
     until(lambda: "t = " in narrow.locator("body").inner_text(), "the status")
     before = paused(narrow)
-    narrow.locator("canvas").first.click(position={"x": 20, "y": 560})
+    narrow.mouse.click(20, 560)
     narrow.keyboard.press("p")
     until(lambda: paused(narrow) != before, "the key P")
     narrow.close()

@@ -88,11 +88,11 @@ class TrackerDataConfig(Config):
     """Standard deviation of a constant error of each tracker's place on the body, [m]."""
     grip_turn: NonNegative = 0.1
     """The same of its rotation, [rad]."""
-    three: Probability = 0.4
+    three: Probability = 0.5
     """Sequences with head and hands alone."""
     others: tuple[NonNegative, NonNegative, NonNegative, NonNegative] = (1.0,) * 4
     """Weights of the other sets: with hips; with feet; with both; with each at random."""
-    arms: Probability = 0.0
+    arms: Probability = 0.25
     """Sequences whose arms are moved as in another sequence."""
     dropout: NonNegative = 0.05
     """How often each tracker drops out, [1/s]; half of the sequences have no dropouts."""

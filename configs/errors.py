@@ -40,6 +40,10 @@ class ActionError(AmbuloError):
     """An action batch of the wrong shape or with values that are not finite."""
 
 
+class ObservationError(AmbuloError):
+    """Observations with values that are not finite."""
+
+
 class ModelFileError(AmbuloError):
     """A model file that is missing, damaged, unsafe or made for something else."""
 

@@ -20,7 +20,7 @@ from ambulo.ik.trackers.conventions import (
 from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.recording_lines import DeviceRow, RecordingHeader
 from ambulo.ik.trackers.session import BodySession
-from ambulo.ik.trackers.tracker import FrameStatus, TrackerStatus
+from ambulo.ik.trackers.tracker import BodyTracker, FrameStatus, TrackerStatus
 
 MOVED = 1e-3
 """A change of a joint's offset that is sent to the client, [m]."""
@@ -105,6 +105,7 @@ class Stream:
         self._axes = convention(header.answers)
         self._clock = clock
         self._reported: Floats | None = None
+        self._reported_body: BodyTracker | None = None
         self._reported_at = 0.0
 
     def answer(self, row: DeviceRow) -> BodyAnswer:
@@ -139,16 +140,18 @@ class Stream:
         return points_from_project(self._session.body.skeleton.offsets, self._axes)
 
     def skeleton_changed(self) -> bool:
-        """Whether the skeleton must be sent: at first, and when it has changed."""
-        now = self._clock()
-        if self._reported is not None and now - self._reported_at < REPORT_EVERY:
+        """Whether the skeleton must be sent, before the body of the last row.
+
+        So at first, when a T-pose has replaced the body, and, not too often, when the
+        estimate of its size has changed.
+        """
+        now, body = self._clock(), self._session.body
+        known = self._reported if body is self._reported_body else None
+        if known is not None and now - self._reported_at < REPORT_EVERY:
             return False
-        self._reported_at = now
-        offsets = self._session.body.skeleton.offsets
-        if (
-            self._reported is not None
-            and np.abs(offsets - self._reported).max() < MOVED
-        ):
+        self._reported_at, self._reported_body = now, body
+        offsets = body.skeleton.offsets
+        if known is not None and np.abs(offsets - known).max() < MOVED:
             return False
         self._reported = offsets.copy()
         return True

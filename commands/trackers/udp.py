@@ -185,7 +185,7 @@ class UdpBodies:
             self.forget(min(mine, key=lambda client: client.heard))
         stream = Stream(self._network, header, self._clock)
         try:
-            self._take_place()
+            self._take_place(address[0])
         except StreamsFullError as error:
             self._fail(address, packet, ErrorCode.FULL, str(error))
             raise PacketError(Fault.FULL, str(error)) from None
@@ -198,13 +198,22 @@ class UdpBodies:
         stream.skeleton_changed()
         self._send_skeleton(client)
 
-    def _take_place(self) -> None:
-        """Take a place; a client that has been silent for a while may have to leave it."""
-        oldest = min(self.clients.values(), key=lambda c: c.heard, default=None)
-        if self._places.used >= self._places.most and oldest is not None:
+    def _take_place(self, source: str) -> None:
+        """Take a place for a client of `source`.
+
+        If all are taken, a client that has been silent for a while must leave its place, else
+        one of the source that has most, if that has more than this one would have.
+        """
+        if self._places.used >= self._places.most and self.clients:
+            oldest = min(self.clients.values(), key=lambda c: c.heard)
             patience = min(PATIENCE, self._config.idle_seconds)
+            counts = collections.Counter(at[0] for at, _ in self.clients)
+            largest, most = counts.most_common(1)[0]
             if self._clock() - oldest.heard > patience:
                 self.forget(oldest)
+            elif most > counts[source] + 1:
+                crowd = [c for c in self.clients.values() if c.address[0] == largest]
+                self.forget(min(crowd, key=lambda c: c.heard))
         self._places.take()
 
     def _row(self, client: UdpClient, packet: Packet) -> None:
@@ -218,10 +227,10 @@ class UdpBodies:
             raise
         answer = client.stream.answer(device_row(message, client.stream))
         self.rows += 1
-        body = body_message(packet.sequence, answer)
-        self._reply(client, Kind.BODY, tracker_messages.encode_body(body))
         if client.stream.skeleton_changed():
             self._send_skeleton(client)
+        body = body_message(packet.sequence, answer)
+        self._reply(client, Kind.BODY, tracker_messages.encode_body(body))
 
     def sweep(self) -> None:
         """Forget clients that are silent; cheap, to be called often."""

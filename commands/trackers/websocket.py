@@ -26,7 +26,12 @@ from ambulo.commands.trackers.stream import (
 )
 from ambulo.configs.errors import AmbuloError, IKError
 from ambulo.ik.trackers.network import TrackerNetwork
-from ambulo.ik.trackers.recording_lines import MOST_LINE, parse_header, parse_row
+from ambulo.ik.trackers.recording_lines import (
+    MOST_LINE,
+    RecordingHeader,
+    parse_header,
+    parse_row,
+)
 
 if TYPE_CHECKING:
     from websockets.asyncio.server import ServerConnection
@@ -34,6 +39,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+HEADER_SECONDS = 5.0
+"""Time in which a client must send its header, [s]."""
 SEND_SECONDS = 5.0
 """Time in which a client must read an answer, [s]."""
 MOST_WRONG = 100
@@ -104,7 +111,9 @@ class WebSocketBodies:
             await connection.close(BUSY, str(error))
             return
         try:
-            await self._converse(connection)
+            header = await self._header(connection)
+            if header is not None:
+                await self._converse(connection, Stream(self._network, header), header)
         except ConnectionClosed:
             pass
         except TimeoutError:
@@ -116,22 +125,31 @@ class WebSocketBodies:
         finally:
             self._places.free()
 
-    async def _converse(self, connection: ServerConnection) -> None:
-        """Answer a client's messages; `TimeoutError` where it is silent or does not read."""
+    async def _header(self, connection: ServerConnection) -> RecordingHeader | None:
+        """The first message of a client; None, and it was closed, if it breaks a rule.
+
+        Raises:
+            TimeoutError: It was silent for `HEADER_SECONDS`.
+        """
+        limit = min(HEADER_SECONDS, self._config.idle_seconds)
         try:
-            header = parse_header(await self._next(connection))
+            return parse_header(await self._next(connection, limit))
         except IKError as error:
             self.wrong += 1
             await self._say(connection, error_text(error))
             await connection.close(POLICY, "the header breaks a rule")
-            return
-        stream = Stream(self._network, header)
+            return None
+
+    async def _converse(
+        self, connection: ServerConnection, stream: Stream, header: RecordingHeader
+    ) -> None:
+        """Answer a client's rows; `TimeoutError` where it is silent or does not read."""
         wrong = 0
+        await self._skeleton(connection, stream)
         while True:
-            if stream.skeleton_changed():
-                await self._say(connection, skeleton_text(stream))
             try:
-                row = parse_row(await self._next(connection), header)
+                message = await self._next(connection, self._config.idle_seconds)
+                row = parse_row(message, header)
             except IKError as error:
                 self.wrong += 1
                 wrong += 1
@@ -142,12 +160,19 @@ class WebSocketBodies:
                 continue
             wrong = 0
             self.rows += 1
-            await self._say(connection, answer_text(stream.answer(row)))
+            answer = stream.answer(row)
+            await self._skeleton(connection, stream)
+            await self._say(connection, answer_text(answer))
             await asyncio.sleep(0.0)
 
-    async def _next(self, connection: ServerConnection) -> str:
-        """The next message of a client."""
-        async with asyncio.timeout(self._config.idle_seconds):
+    async def _skeleton(self, connection: ServerConnection, stream: Stream) -> None:
+        """Send the skeleton if it has changed."""
+        if stream.skeleton_changed():
+            await self._say(connection, skeleton_text(stream))
+
+    async def _next(self, connection: ServerConnection, seconds: float) -> str:
+        """The next message of a client, within `seconds`."""
+        async with asyncio.timeout(seconds):
             message = await connection.recv()
         if not isinstance(message, str):
             raise IKError("expected a text message")

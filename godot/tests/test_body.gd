@@ -42,6 +42,62 @@ func test_a_calibration_measures_the_player() -> void:
 	origin.free()
 
 
+func test_a_calibration_finds_how_trackers_sit() -> void:
+	var origin := _origin()
+	for name: String in ["Hips", "LeftFoot"]:
+		var node := Node3D.new()
+		node.name = name
+		origin.add_child(node)
+	var body := _body(origin)
+	body.hips = ^"../Hips"
+	body.left_foot = ^"../LeftFoot"
+	body._find_nodes()
+	var turned := Basis(Vector3.UP, 0.5)
+	var poses: Dictionary[String, Transform3D] = {
+		"Head": Transform3D(turned, turned * Vector3(0.0, 1.63, -0.09)),
+		"Left": Transform3D(turned, turned * Vector3(-0.81, 1.45, 0.0)),
+		"Right": Transform3D(turned, turned * Vector3(0.81, 1.45, 0.0)),
+		"Hips": Transform3D(turned * Basis(Vector3.RIGHT, 0.6), turned * Vector3(0.0, 0.9, -0.2)),
+		"LeftFoot": Transform3D(Basis(Vector3.FORWARD, 1.2), turned * Vector3(-0.12, 0.15, -0.1)),
+	}
+	for name in poses:
+		(origin.get_node(NodePath(name)) as Node3D).transform = poses[name]
+	check(body.calibrate(), "measured")
+	var rest := body.body.rest()
+	var turn := Quaternion(Vector3(0.0, 0.0, 1.0), 0.5)
+	for row: int in [2, 5]:
+		var joint := body._devices.joint(row, body._seen(row))
+		check(joint.origin.distance_to(turn * rest[row]) < 0.02, "place of row %d" % row)
+		check(joint.basis.get_rotation_quaternion().angle_to(turn) < 1e-3, "turn of row %d" % row)
+	_step(body, 60)
+	check(_bone(body, "RightFoot").y < 0.2, "the other foot stands")
+	(origin.get_node(^"Left") as Node3D).position = Vector3(-0.1, 1.0, 0.0)
+	check(not body.calibrate(), "no T-pose")
+	origin.free()
+
+
+func test_the_ground_is_found_by_a_ray() -> void:
+	var origin := _origin()
+	var body := _body(origin)
+	var step := StaticBody3D.new()
+	var shape := CollisionShape3D.new()
+	shape.shape = BoxShape3D.new()
+	step.add_child(shape)
+	step.collision_layer = 4
+	step.position = Vector3(0.0, -0.2, 0.0)
+	Engine.get_main_loop().root.add_child(step)
+	await tree.physics_frame
+	await tree.physics_frame
+	body.ground_mask = 2
+	body.find_ground(1.0)
+	check_near(body.ground, 0.0, 1e-6, "nothing on this layer")
+	body.ground_mask = 4
+	body.find_ground(1.0)
+	check_near(body.ground, 0.3, 1e-3, "on the box")
+	step.free()
+	origin.free()
+
+
 func test_a_lost_controller_has_a_status() -> void:
 	var origin := _origin()
 	var body := _body(origin)

@@ -33,7 +33,7 @@ ON, OFF, BOTH = 0.6, 0.35, 0.5
 """Probabilities at which contact begins, ends, and at which heel and ball both touch."""
 NEAR = 0.10
 """A contact begins no higher above the ground than this, [m]."""
-FAR, ARRIVED = 0.16, 0.02
+FAR, ARRIVED = 0.12, 0.02
 """Distances from where the network wants it at which a standing foot steps, and has stepped,
 [m]."""
 HOLD_RATE, FREE_RATE, STEP_RATE, LIFT_RATE, TURN_RATE = 50.0, 14.0, 18.0, 25.0, 12.0

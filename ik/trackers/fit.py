@@ -80,12 +80,15 @@ def fit(
         positions: Of the joints, filled, [m]. Shape (23, 3).
         world: Orientations of the joints, filled. Shape (23, 4).
     """
-    goal = np.empty(3)
+    goal, ankles = np.empty(3), np.empty((2, 3))
+    pose_tree(TREE, offsets, root, local, positions, world)
+    for side in range(2):
+        ankles[side] = positions[THIGHS[side] + ANKLE] - root
     part = _held(goals, present, holds, HIPS_ROW, root, dt, goal)
     if part > 0.0:
-        root[:] = goal
-        towards(local[PELVIS].copy(), goal_turns[HIPS_ROW], part, local[PELVIS])
-    pose_tree(TREE, offsets, root, local, positions, world)
+        _put_hips(
+            goal, goal_turns[HIPS_ROW], part, offsets, root, local, positions, world
+        )
     weight = _held(goals, present, holds, HEAD_ROW, positions[HEAD], dt, goal)
     if weight > 0.0:
         if part > 0.0:
@@ -99,9 +102,9 @@ def fit(
         inverse_multiply(world[NECK], world[HEAD], local[HEAD])
     for side in range(2):
         _fit_leg(
-            side, offsets, sole, ground, dt, goals, goal_turns[LEFT_FOOT + side], present,
-            holds, contacts[2 * side], contacts[2 * side + 1], feet[side], local, positions,
-            world,
+            side, offsets, sole, ground, dt, root + ankles[side], goals,
+            goal_turns[LEFT_FOOT + side], present, holds, contacts[2 * side],
+            contacts[2 * side + 1], feet[side], local, positions, world,
         )  # fmt: skip
         row, hand = LEFT_HAND + side, CLAVICLES[side] + HAND
         weight = _held(goals, present, holds, row, positions[hand], dt, goal)
@@ -109,6 +112,22 @@ def fit(
             _fit_arm(
                 side, offsets, goal, goal_turns[row], weight, local, positions, world
             )
+    pose_tree(TREE, offsets, root, local, positions, world)
+
+
+@njit(cache=True)
+def _put_hips(
+    goal: Array, goal_turn: Array, weight: float, offsets: Array, root: Array, local: Array,
+    positions: Array, world: Array,
+) -> None:  # fmt: skip
+    """Put the hips where they are tracked; thighs keep their directions in the world.
+
+    A belt's tracker tilts with the belly: legs that turned with it would leave the ground.
+    """
+    root[:] = goal
+    towards(local[PELVIS].copy(), goal_turn, weight, local[PELVIS])
+    for thigh in THIGHS:
+        inverse_multiply(local[PELVIS], world[thigh], local[thigh])
     pose_tree(TREE, offsets, root, local, positions, world)
 
 
@@ -193,15 +212,15 @@ def _bend_spine(
 
 @njit(cache=True)
 def _fit_leg(
-    side: int, offsets: Array, sole: Array, ground: float, dt: float, goals: Array,
-    goal_turn: Array, present: Array, holds: Array, heel: float, ball: float, foot: Array,
-    local: Array, positions: Array, world: Array,
+    side: int, offsets: Array, sole: Array, ground: float, dt: float, ankle: Array,
+    goals: Array, goal_turn: Array, present: Array, holds: Array, heel: float, ball: float,
+    foot: Array, local: Array, positions: Array, world: Array,
 ) -> None:  # fmt: skip
     """Put a foot where its tracker is, else where its contacts keep it."""
     thigh = THIGHS[side]
     talus = thigh + ANKLE
     child_position(PELVIS, thigh, offsets, world, positions)
-    ankle, turn = positions[talus].copy(), world[talus].copy()
+    turn = world[talus].copy()
     plant(foot, heel, ball, ground, sole, dt, ankle, turn)
     goal = np.empty(3)
     weight = _held(goals, present, holds, LEFT_FOOT + side, ankle, dt, goal)

@@ -31,6 +31,7 @@ TELLING = {
     FrameStatus.GAP: "began anew",
     FrameStatus.FLOOR: "the ground was estimated",
     FrameStatus.NO_HEAD: "there has never been a head",
+    FrameStatus.LOST: "there is no head: the pose stays",
 }
 """What is said of a frame's status."""
 

@@ -25,6 +25,8 @@ from ambulo.ik.trackers.layout import (
     CONTACTS,
     FORGET,
     HEAD_ROW,
+    LEFT_HAND,
+    RIGHT_HAND,
     TICK,
 )
 from ambulo.ik.trackers.network import TrackerNetwork
@@ -85,11 +87,14 @@ class FrameStatus(IntEnum):
     TIME = 1
     """Time did not go forward: the last pose is repeated."""
     GAP = 2
-    """More time passed than the network can bridge: it began anew."""
+    """More time passed than the network can bridge: it begins anew, at once or, with the last
+    pose until then, with the next head."""
     FLOOR = 3
     """The ground is where nobody can stand under this head: it was estimated."""
     NO_HEAD = 4
     """There has never been a head: the body stands at rest."""
+    LOST = 5
+    """The head has not been there for `FORGET` seconds: the pose stays as it is until it is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,6 +176,10 @@ class BodyTracker:
         self._estimate = ShapeEstimate(self._given)
         self._set_shape(self._estimate.ratios)
         self._forget()
+        self._rest(0.0)
+        self._frame.statuses[:] = TrackerStatus.ABSENT
+        self._answer(FrameStatus.NO_HEAD)
+        self._placed = False
 
     def set_shape(self, shape: BodyShape | None) -> None:
         """Give the player's proportions, and begin anew; None: they are found."""
@@ -247,8 +256,13 @@ class BodyTracker:
             self._trackers[:] = seen
             status = FrameStatus.GAP
         if self._trackers[HEAD_ROW, SEEN] == 0.0:
+            if self._placed:
+                return self._answer(FrameStatus.GAP)
             self._rest(ground)
             return self._answer(FrameStatus.NO_HEAD)
+        if used[HEAD_ROW] == 0.0 and self._trackers[HEAD_ROW, AGE] >= FORGET:
+            return self._answer(FrameStatus.LOST)
+        self._placed = True
         level, odd = self._level(ground)
         if odd and status == FrameStatus.OK:
             status = FrameStatus.FLOOR
@@ -323,7 +337,8 @@ class BodyTracker:
             aim(poses[2], poses[3])
         self._pace = min(max(interval, 0.5 * TICK), 3.0 * TICK)
         self._since = 0.0
-        if self.adapt and self._estimate.update(output, interval):
+        seen = used[HEAD_ROW] > 0.0 and used[[LEFT_HAND, RIGHT_HAND]].any()
+        if self.adapt and seen and self._estimate.update(output, interval):
             self._set_shape(self._estimate.ratios)
 
     def _set_shape(self, ratios: Floats) -> None:

@@ -71,6 +71,7 @@ class LocomotionAgent:
 
         Raises:
             ModelFileError: observations of another size than the agent was trained on.
+            ObservationError: a number is not finite.
         """
         if obs.ndim == 1:
             single: NDArray[np.float32] = self.act(

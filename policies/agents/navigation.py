@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ambulo.configs.arrays import Bools, Ints
-from ambulo.configs.errors import ModelFileError
+from ambulo.configs.errors import ModelFileError, ObservationError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.configs.vr_comfort import check_dial
 from ambulo.policies.agents.stock import load_stock
@@ -196,6 +196,7 @@ class Agent:
 
         Raises:
             ModelFileError: observations of another size than the agent was trained on.
+            ObservationError: a number is not finite.
         """
         if obs.ndim == 1:
             batch = obs[None]
@@ -274,6 +275,7 @@ def tensor_of(obs: NDArray[np.float32], size: int) -> Tensor:
 
     Raises:
         ModelFileError: they have another size.
+        ObservationError: a number is not finite.
     """
     if obs.ndim != 2 or obs.shape[1] != size:
         raise ModelFileError(
@@ -283,6 +285,11 @@ def tensor_of(obs: NDArray[np.float32], size: int) -> Tensor:
     # Of a small network a thread takes longer to wake than to compute.
     if torch.get_num_threads() != 1:
         torch.set_num_threads(1)
+    if not np.isfinite(obs).all():
+        row, number = np.argwhere(~np.isfinite(obs))[0].tolist()
+        raise ObservationError(
+            f"observation {row}: number {number} is {obs[row, number]}; numbers must be finite"
+        )
     return torch.as_tensor(obs, dtype=torch.float32)
 
 

@@ -21,6 +21,7 @@ from ambulo.ik.avatar.layout import CLAVICLES, HAND
 from ambulo.ik.trackers.layout import (
     FORGET,
     HEAD_ROW,
+    HIPS_ROW,
     TICK,
     TRACKED,
 )
@@ -39,6 +40,9 @@ MIN_LOST, MAX_LOST = 0.1, 2.0
 """Shortest and longest time for which a tracker is lost, [s]."""
 STEADY_HEAD = 0.4
 """Errors of a headset's place on the head over those of other trackers."""
+LOOSE_HIPS = (1.0, 3.0, 1.5)
+"""Errors of the rotation of a tracker on a belt over those of others, about the axes ahead,
+left and up: it tilts with the belly."""
 FAST_FRAME = 1.0 / 36.0
 """Time between network steps at 72 frames a second, [s]: two frames."""
 LATE = 0.05
@@ -199,6 +203,8 @@ class Streams:
         loose = torch.ones(TRACKERS, 1, 1, device=device)
         loose[HEAD_ROW] = STEADY_HEAD
         self.grip[:, :, rows] = config.grip * loose * self._normal(TRACKERS, 3, n)
+        loose = loose.repeat(1, 3, 1)
+        loose[HIPS_ROW, :, 0] = torch.tensor(LOOSE_HIPS, device=device)
         turns = config.grip_turn * loose * self._normal(TRACKERS, 3, n)
         self.grip_turn[..., rows] = matrices_of_rotvec(turns)
         often = np.where(rng.random(n) < 0.5, 0.0, config.dropout)

@@ -25,7 +25,7 @@ SETS: dict[str, tuple[float, tuple[float, float, float, float]]] = {
 """Sets of trackers: the share of head and hands alone, and weights of the other sets."""
 CLEAN = TrackerDataConfig(
     balance=1.0, mirror=0.0, proportions=0.0, speed=0.0, known_shape=1.0, noise=0.0,
-    turn_noise=0.0, grip=0.0, grip_turn=0.0, three=1.0, dropout=0.0,
+    turn_noise=0.0, grip=0.0, grip_turn=0.0, three=1.0, arms=0.0, dropout=0.0,
 )  # fmt: skip
 """Trackers as captured."""
 SEED = 20_000
@@ -54,7 +54,7 @@ class TrackerValidation:
         The error is that with head and hands alone; those of the other sets begin with
         their names.
         """
-        scores = {}
+        scores: dict[str, float] = {}
         for name, pieces in self._pieces.items():
             found = self._of_set(network, pieces)
             kept = found if not name else {k: found[k] for k in ("joint_cm", "legs_cm")}

@@ -174,6 +174,22 @@ def test_places(make: Callable[..., Bench]) -> None:
     }
 
 
+def test_one_host_cannot_keep_all_places(make: Callable[..., Bench]) -> None:
+    bench = make(max_clients=3)
+    for port in (1, 2, 3):
+        bench.hello(("10.0.0.1", port))
+        bench.now += 0.1
+    bench.hello(("10.0.0.2", 1))  # the first of the three had to go
+    assert {address for address, _ in bench.bodies.clients} == {
+        ("10.0.0.1", 2),
+        ("10.0.0.1", 3),
+        ("10.0.0.2", 1),
+    }
+    payload = encode_track(TrackHello(9, HEADER))
+    bench.give(Packet(Kind.TRACK, 0, 1, payload), ("10.0.0.1", 4))
+    assert bench.error()[0] == ErrorCode.FULL
+
+
 def test_a_flood_leaves_a_turn_to_others(make: Callable[..., Bench]) -> None:
     bench = make()
     mine, theirs = bench.hello(HERE), bench.hello(THERE)

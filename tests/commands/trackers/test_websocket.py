@@ -204,6 +204,19 @@ def test_silent_clients_are_closed(serve: Any) -> None:
         client.recv(timeout=10.0)
 
 
+def test_a_connection_without_a_header_is_closed_soon(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(websocket, "HEADER_SECONDS", 0.2)
+    server = serve()
+    with joined(server.port) as client, pytest.raises(ConnectionClosed):
+        client.recv(timeout=10.0)
+    end = time.monotonic() + 10.0
+    while server.places.used and time.monotonic() < end:
+        time.sleep(0.01)
+    assert server.places.used == 0
+
+
 def test_clients_that_do_not_read_or_break_hurt_no_other(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import IKError
 from ambulo.evaluate.trackers.recordings import TrackerTrack, track_of
 from ambulo.evaluate.trackers.scores import foot_points, ground_speed
-from ambulo.ik.avatar.layout import HEAD
+from ambulo.ik.avatar.layout import ANKLE, HEAD, THIGHS
 from ambulo.ik.trackers.layout import HEAD_ROW, HIPS_ROW, LEFT_HAND, RIGHT_HAND, TRACKED
 from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.shape import BodyShape
@@ -24,6 +24,7 @@ from ambulo.ik.trackers.tracker import (
 )
 from ambulo.motion.kinematics import motion_kinematics
 from ambulo.motion.motion import Motion
+from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
 
 DT = 1.0 / 60.0
 SAME = BodyShape()
@@ -71,6 +72,23 @@ def test_hands_and_other_trackers_are_met(
         assert mean[2:4].max() < 0.02
     if points in (4, 6):
         assert mean[HIPS_ROW] < 0.03
+
+
+def test_hips_whose_tracker_tilts_do_not_take_the_legs_along(
+    shipped_network: TrackerNetwork, walk: Motion
+) -> None:
+    track = track_of(walk, 4)
+    tilt = quat_from_rotvec(np.array([0.0, np.deg2rad(30.0), 0.0]))
+    tracker = BodyTracker(shipped_network, SAME)
+    true = motion_kinematics(walk)[0]
+    ankles = [thigh + ANKLE for thigh in THIGHS]
+    far = []
+    for k in range(len(track)):
+        sample = track.sample(k)
+        sample.rotations[HIPS_ROW] = quat_multiply(sample.rotations[HIPS_ROW], tilt)
+        frame = tracker.step(sample, DT)
+        far.append(np.linalg.norm(frame.positions[ankles] - true[k, ankles], axis=-1))
+    assert np.mean(far[30:]) < 0.2
 
 
 def test_a_walk_is_found_from_head_and_hands(

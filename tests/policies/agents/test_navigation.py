@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from ambulo.configs.errors import ModelFileError
+from ambulo.configs.errors import ModelFileError, ObservationError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.task.observation import observation_layout
 from ambulo.policies.agents.navigation import Agent
@@ -32,6 +32,10 @@ def test_agents_sample_with_their_generator_and_refuse_other_sizes(
     assert np.abs(draws[0]).max() <= 1.0
     with pytest.raises(ModelFileError, match=r"\(N, 48\), got \(4, 54\)"):
         agent.act(np.zeros((4, 54), np.float32), deterministic=True)
+    obs[2, 7] = np.nan
+    with pytest.raises(ObservationError, match="observation 2: number 7 is nan"):
+        agent.act(obs)
+    obs[2, 7] = 0.0
     agent.check_layout(observation_layout(NavigationConfig()))
     other = NavigationConfig().override("observations", num_ray_sensors=8)
     with pytest.raises(

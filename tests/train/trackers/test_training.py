@@ -35,7 +35,7 @@ from ambulo.train.train_body_tracker import main as train
 SMALL = ["--preset", "quick_test", "--threads", "1", "--no-progress"]
 CLEAN = TrackerDataConfig(
     mirror=0.0, proportions=0.0, speed=0.0, shape_error=0.0, noise=0.0, turn_noise=0.0,
-    grip=0.0, grip_turn=0.0, three=1.0, dropout=0.0,
+    grip=0.0, grip_turn=0.0, three=1.0, arms=0.0, dropout=0.0,
 )  # fmt: skip
 
 

@@ -11,6 +11,9 @@ extends Node3D
 signal status_changed(statuses: PackedInt32Array, frame: int)
 
 const BODY_TRACKER := &"/user/body_tracker"
+## Length of the ray from the head to the ground, [m], and time constant at stairs, [s].
+const RAY := 3.0
+const STAIRS := 0.1
 const _BONES: Dictionary[int, String] = {
 	XRBodyTracker.JOINT_HIPS: "Hips",
 	XRBodyTracker.JOINT_SPINE: "Spine",
@@ -50,6 +53,9 @@ const _BONES: Dictionary[int, String] = {
 @export var hips: NodePath
 ## Height of the ground under the origin, [m].
 @export var ground := 0.0
+## Physics layers of what the player can stand on: the ground is found by a ray down from the head.
+## None: [member ground] stays as it is.
+@export_flags_3d_physics var ground_mask := 0
 ## A recording that is played in place of the devices; see [AmbuloTrackerRecording].
 @export_file("*.trackers") var recording := ""
 ## Show the character without its head, so that the player's camera is not inside it.
@@ -108,6 +114,41 @@ func _process(delta: float) -> void:
 		step(delta)
 
 
+func _physics_process(delta: float) -> void:
+	if ground_mask != 0 and body != null and _played == null:
+		find_ground(delta)
+
+
+## Move [member ground] towards what is under the head on [member ground_mask], as [param delta]
+## seconds allow; nothing under it changes nothing.
+func find_ground(delta: float) -> void:
+	var seen: Variant = _seen(4)
+	if seen == null:
+		return
+	var head: Transform3D = seen
+	var from := _origin() * head.origin
+	var to := _origin() * (head.origin - Vector3(0.0, RAY, 0.0))
+	var query := PhysicsRayQueryParameters3D.create(from, to, ground_mask)
+	var owner_body := _collider()
+	if owner_body != null:
+		query.exclude = [owner_body.get_rid()]
+	var hit := get_world_3d().direct_space_state.intersect_ray(query)
+	if hit.is_empty():
+		return
+	var at: Vector3 = _origin().affine_inverse() * (hit["position"] as Vector3)
+	ground = lerpf(ground, at.y, 1.0 - exp(-delta / STAIRS))
+
+
+## The player's own collision body above this node, or null.
+func _collider() -> CollisionObject3D:
+	var node := get_parent()
+	while node != null:
+		if node is CollisionObject3D:
+			return node
+		node = node.get_parent()
+	return null
+
+
 ## Load the body tracker at [param path]; false, with [member error] set, if it is refused.
 func load_tracker(path: String) -> bool:
 	var file := AmbuloTrackerFile.new()
@@ -128,30 +169,36 @@ func play(path: String) -> bool:
 		return false
 	_played = found
 	_time = 0.0
-	if not found.ratios.is_empty():
-		set_shape(found.ratios)
+	set_shape(found.ratios)
 	return true
 
 
-## Give the player's proportions: trunk, arms, legs over those of human23.
-func set_shape(ratios: PackedFloat64Array) -> void:
-	body.set_shape(ratios)
-	_devices = AmbuloTrackerDevices.new(ratios)
-
-
-## Measure a player who stands upright with arms to the sides now; false if there is no head.
-func calibrate() -> bool:
-	var seen: Array = [_seen(0), _seen(1), _seen(4)]
-	if seen[2] == null:
+## Give the player's proportions: trunk, arms, legs over those of human23; empty: they are found.
+## False, and nothing changes, if they are nobody's.
+func set_shape(ratios: PackedFloat64Array) -> bool:
+	if not body.set_shape(ratios):
 		return false
-	var eyes: Transform3D = seen[2]
+	_devices = AmbuloTrackerDevices.new(body.shape.ratios)
+	return true
+
+
+## Measure a player who stands upright with arms straight out to the sides and looks ahead: the
+## proportions, and how every device sits on the body. False if this is no T-pose.
+func calibrate() -> bool:
+	var seen: Array = []
+	for row in AmbuloTrackerDevices.NAMES.size():
+		seen.append(_seen(row))
+	if not AmbuloTrackerDevices.is_t_pose(seen):
+		return false
+	var eyes: Transform3D = seen[4]
 	var span := 0.0
 	if seen[0] != null and seen[1] != null:
 		var left: Transform3D = seen[0]
 		var right: Transform3D = seen[1]
 		span = left.origin.distance_to(right.origin)
-	set_shape(AmbuloTrackerDevices.proportions(eyes.origin.y - ground, span))
-	return true
+	if not set_shape(AmbuloTrackerDevices.proportions(eyes.origin.y - ground, span)):
+		return false
+	return _devices.calibrate(seen, body.rest(), ground)
 
 
 ## Go on by [param delta] seconds with what the devices, or the recording, say now.

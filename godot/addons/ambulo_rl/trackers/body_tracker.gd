@@ -6,7 +6,7 @@ extends RefCounted
 ## equal poses (tests/envs/godot/test_body_tracker_in_engine.py). Axes are the contract's: X ahead,
 ## Y to the left, Z up. Rows of trackers: left hand, right hand, left foot, right foot, head, hips.
 
-enum Frame { OK, TIME, GAP, FLOOR, NO_HEAD }
+enum Frame { OK, TIME, GAP, FLOOR, NO_HEAD, LOST }
 
 const TRACKERS := 6
 const WIDTH := 17
@@ -55,6 +55,7 @@ var _new: PackedVector4Array = []
 var _since := 0.0
 var _pace := TICK
 var _began := false
+var _placed := false
 var _ground := 0.0
 
 
@@ -63,7 +64,7 @@ func _init(file: AmbuloTrackerFile) -> void:
 	_file = file
 	_network = AmbuloTrackerNetwork.new(file)
 	_omega = 2.0 / maxf(file.lead - TICK, MIN_LAG)
-	_forget()
+	reset()
 
 
 ## Forget everything but given proportions.
@@ -71,14 +72,43 @@ func reset() -> void:
 	if not shape.fixed:
 		shape = AmbuloTrackerShape.new()
 	_forget()
+	_stand(0.0)
+	statuses.fill(AmbuloTrackerState.Status.ABSENT)
+	status = Frame.NO_HEAD
+	_placed = false
 
 
-## Give the player's proportions: trunk, arms and legs over those of human23.
-func set_shape(ratios: PackedFloat64Array) -> void:
+## The tracked joints of the player at rest on the ground, by row, in the contract's axes.
+func rest() -> PackedVector3Array:
+	var offsets := shape.sized_offsets(_file)
+	var places := PackedVector3Array()
+	for joint in offsets.size():
+		var parent := _file.parents[joint]
+		places.append(offsets[joint] if parent < 0 else places[parent] + offsets[joint])
+	var out := PackedVector3Array()
+	for side in 2:
+		out.append(places[AmbuloTrackerFit.CLAVICLES[side] + 3])
+	for side in 2:
+		out.append(places[AmbuloTrackerFit.THIGHS[side] + 2])
+	out.append(places[AmbuloTrackerFit.HEAD])
+	out.append(places[AmbuloTrackerFit.PELVIS])
+	return out
+
+
+## Give the player's proportions, and begin anew: trunk, arms and legs over those of human23;
+## empty: they are found. False, and nothing changes, if they are nobody's.
+func set_shape(ratios: PackedFloat64Array) -> bool:
+	for ratio in ratios:
+		if not (ratio >= AmbuloTrackerShape.SMALLEST and ratio <= AmbuloTrackerShape.LARGEST):
+			return false
+	if ratios.size() != 0 and ratios.size() != 3:
+		return false
 	shape = AmbuloTrackerShape.new()
-	shape.ratios = ratios.duplicate()
-	shape.fixed = true
-	_forget()
+	if not ratios.is_empty():
+		shape.ratios = ratios.duplicate()
+		shape.fixed = true
+	reset()
+	return true
 
 
 ## Advance by [param dt] with what the trackers say; [member pose] and the statuses follow.
@@ -89,6 +119,9 @@ func step(
 	dt: float,
 	ground := 0.0
 ) -> void:
+	if mini(places.size(), mini(turns.size(), present.size())) != TRACKERS:
+		push_error("a sample has %d places, turns and presences" % TRACKERS)
+		return
 	if not (is_finite(dt) and dt > 0.0):
 		status = Frame.TIME
 		return
@@ -102,9 +135,15 @@ func step(
 		_trackers = kept
 		status = Frame.GAP
 	if not _trackers[HEAD_ROW].seen:
-		_stand(ground)
-		status = Frame.NO_HEAD
+		status = Frame.GAP
+		if not _placed:
+			_stand(ground)
+			status = Frame.NO_HEAD
 		return
+	if not _used[HEAD_ROW] and _trackers[HEAD_ROW].age >= AmbuloTrackerState.FORGET:
+		status = Frame.LOST
+		return
+	_placed = true
 	var height := HEAD_HEIGHT * shape.scale()
 	var head := _trackers[HEAD_ROW].place.z
 	var over := (head - ground) / height
@@ -120,12 +159,16 @@ func _forget() -> void:
 	_trackers = []
 	for _i in TRACKERS:
 		_trackers.append(AmbuloTrackerState.new())
+	var shown := pose
 	pose = AmbuloTrackerFit.new(_file.parents)
+	if shown != null:
+		pose.local = shown.local
+		pose.world = shown.world
+		pose.positions = shown.positions
 	_apply_shape()
 	_state = _network.new_state()
 	_since = 0.0
 	_pace = TICK
-	contacts = [0.0, 0.0, 0.0, 0.0]
 	_began = false
 
 
@@ -226,7 +269,8 @@ func _tick() -> void:
 				_new[joint] = -_new[joint]
 	_pace = clampf(interval, 0.5 * TICK, 3.0 * TICK)
 	_since = 0.0
-	if shape.update(output, CORRECTION, interval):
+	var seen := _used[HEAD_ROW] and (_used[0] or _used[1])
+	if seen and shape.update(output, CORRECTION, interval):
 		_apply_shape()
 
 

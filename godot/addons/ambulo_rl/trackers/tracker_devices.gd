@@ -4,7 +4,7 @@ extends RefCounted
 ##
 ## The same sums as in `ik/trackers/conventions.py`, convention `openxr`, whose axes are Godot's:
 ## the headset is the view between the eyes, controllers are grip poses; of trackers at feet and
-## hips the joint itself with its axes at rest.
+## hips the joint itself with its axes at rest, until [method calibrate] has measured how they sit.
 
 const PALM := 0.0756
 const THICKNESS := 0.025
@@ -15,6 +15,8 @@ const EYE_HEIGHT := AmbuloBodyTracker.HEAD_HEIGHT + 0.085
 ## Half the distance of the shoulders' joints, and length of an arm to the wrist, of human23, [m].
 const SHOULDER := 0.1978
 const ARM := 0.5387
+## Least distance of the hands in a T-pose, [m].
+const LEAST_SPAN := 0.5
 
 ## Names of the trackers in recordings, in the order of rows.
 const NAMES: PackedStringArray = ["LeftHand", "RightHand", "LeftFoot", "RightFoot", "Head", "Hips"]
@@ -38,9 +40,61 @@ func _init(ratios: PackedFloat64Array = [1.0, 1.0, 1.0]) -> void:
 ## The joint of row [param row] of a device at [param pose] under the origin.
 func joint(row: int, pose: Transform3D) -> Transform3D:
 	var turn := to_contract(pose.basis.get_rotation_quaternion())
-	var at := AmbuloAxes.from_godot(pose.origin)
-	var place := Vector3(at[0], at[1], at[2]) + turn * _places[row]
+	var place := _point(pose.origin) + turn * _places[row]
 	return Transform3D(Basis(turn * _turns[row]), place)
+
+
+## Measure how devices sit on a player in a T-pose, who faces as the line of the hands says (the
+## head without hands); false if this is no T-pose.
+##
+## [param seen] has the pose of each row under the origin, or null; [param rest] the tracked joints
+## of the player at rest, in the contract's axes; [param ground] its height.
+func calibrate(seen: Array, rest: PackedVector3Array, ground: float) -> bool:
+	if not is_t_pose(seen):
+		return false
+	var body := Quaternion(Vector3(0.0, 0.0, 1.0), _facing(seen))
+	var head: Transform3D = seen[4]
+	var origin := _point(head.origin) - body * (rest[4] - _places[4])
+	origin.z = ground
+	for row in NAMES.size():
+		if seen[row] == null:
+			continue
+		var device: Transform3D = seen[row]
+		var back := to_contract(device.basis.get_rotation_quaternion()).inverse()
+		_places[row] = back * (origin + body * rest[row] - _point(device.origin))
+		_turns[row] = back * body
+	return true
+
+
+## Whether there is a head, and the hands that are there are out to the sides.
+static func is_t_pose(seen: Array) -> bool:
+	if seen[4] == null:
+		return false
+	if seen[0] == null or seen[1] == null:
+		return true
+	var line := _line(seen)
+	return Vector2(line.x, line.y).length() >= maxf(LEAST_SPAN, 2.0 * absf(line.z))
+
+
+static func _line(seen: Array) -> Vector3:
+	var left: Transform3D = seen[0]
+	var right: Transform3D = seen[1]
+	return _point(left.origin) - _point(right.origin)
+
+
+## Heading of a player in a T-pose, [rad].
+static func _facing(seen: Array) -> float:
+	if seen[0] != null and seen[1] != null:
+		var line := _line(seen)
+		return atan2(-line.x, line.y)
+	var head: Transform3D = seen[4]
+	var q := to_contract(head.basis.get_rotation_quaternion())
+	return atan2(2.0 * (q.w * q.z + q.x * q.y), 1.0 - 2.0 * (q.y * q.y + q.z * q.z))
+
+
+static func _point(v: Vector3) -> Vector3:
+	var at := AmbuloAxes.from_godot(v)
+	return Vector3(at[0], at[1], at[2])
 
 
 ## A rotation of Godot's axes in the contract's.

@@ -49,13 +49,15 @@ func fit(
 	ground: float,
 	dt: float
 ) -> void:
+	spread(root)
+	var ankles: PackedVector3Array = []
+	for thigh in THIGHS:
+		ankles.append(positions[thigh + 2] - root)
 	var given := trackers[HIPS_ROW]
 	var at := holds[HIPS_ROW].goal(_seen(given, ground), present[HIPS_ROW] > 0, root, dt)
 	var part := holds[HIPS_ROW].weight
 	if part > 0.0:
-		root = at
-		local[PELVIS] = AmbuloTrackerState.mix(local[PELVIS], given.turn, part)
-	spread(root)
+		_put_hips(at, given.turn, part)
 	given = trackers[HEAD_ROW]
 	at = holds[HEAD_ROW].goal(_seen(given, ground), present[HEAD_ROW] > 0, positions[HEAD], dt)
 	var weight := holds[HEAD_ROW].weight
@@ -69,6 +71,7 @@ func fit(
 		local[HEAD] = world[NECK].inverse() * world[HEAD]
 	root = positions[PELVIS]
 	for side in 2:
+		feet[side].ankle = root + ankles[side]
 		_fit_leg(
 			side, trackers[LEFT_FOOT + side], present[LEFT_FOOT + side] > 0, contacts, ground, dt
 		)
@@ -107,6 +110,14 @@ static func _seen(tracker: AmbuloTrackerState, ground: float) -> Vector3:
 	return tracker.place - Vector3(0.0, 0.0, ground)
 
 
+## Put the hips where they are tracked; thighs keep their directions in the world.
+func _put_hips(goal: Vector3, turn: Quaternion, weight: float) -> void:
+	local[PELVIS] = AmbuloTrackerState.mix(local[PELVIS], turn, weight)
+	for thigh in THIGHS:
+		local[thigh] = local[PELVIS].inverse() * world[thigh]
+	spread(goal)
+
+
 func _bend_spine(goal: Vector3, weight: float) -> void:
 	for _sweep in BENDS:
 		for joint: int in [SPINE, TORSO, NECK]:
@@ -135,7 +146,6 @@ func _fit_leg(
 	var thigh := THIGHS[side]
 	var foot := feet[side]
 	positions[thigh] = positions[PELVIS] + world[PELVIS] * offsets[thigh]
-	foot.ankle = positions[thigh + 2]
 	foot.turn = world[thigh + 2]
 	foot.plant(contacts[2 * side], contacts[2 * side + 1], 0.0, sole, dt)
 	var ankle := foot.ankle

@@ -14,8 +14,20 @@ EXTRAS = {
     "ray": ("ray",),
     "tune": ("optuna",),
     "stream": ("websockets",),
+    "completion": ("shtab",),
 }  # fmt: skip
 """Extras of `pip install "ambulo[...]"` and the modules that they bring."""
+
+PURPOSES = {
+    "train": "training, evaluation, export, films, and models as policies",
+    "multi": "several agents in one level, through PettingZoo",
+    "gpu": "physics on a GPU (`--backend warp`)",
+    "ray": "work on many machines (`--engine ray`)",
+    "tune": "search for settings (`ambulo tune`)",
+    "stream": "live streams over WebSocket (`ambulo track-server`)",
+    "completion": "completion of commands in a shell (`ambulo completion`)",
+}
+"""What needs each extra."""
 
 
 class MissingPackageError(AmbuloError, ImportError):

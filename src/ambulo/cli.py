@@ -115,6 +115,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "print observation and action layout",
     ),
     "presets": ("ambulo.commands.describe:presets", "list the presets, or print one"),
+    "doctor": (
+        "ambulo.commands.doctor:main",
+        "versions, engines and caches of this machine, and what is missing for what",
+    ),
+    "completion": (
+        "ambulo.cli:completion",
+        "print the completion script of a shell",
+    ),
 }
 """`module:function` and description of each sub-command."""
 
@@ -153,6 +161,13 @@ def train(argv: Sequence[str]) -> int:
     if argv[0].startswith("-"):
         return _run(TRAININGS["vr"][0], argv)
     return _run(_target(parser, argv[0], TRAININGS), argv[1:])
+
+
+def completion(argv: Sequence[str]) -> int:
+    """Print the completion of all commands for a shell."""
+    from ambulo.commands.completion import main as command
+
+    return command(argv, COMMANDS, TRAININGS)
 
 
 def _target(parser: Parser, name: str, table: Mapping[str, tuple[str, str]]) -> str:

@@ -1,0 +1,1 @@
+"""What `ambulo doctor` inspects: packages, engines, caches and models of this machine."""

@@ -18,7 +18,7 @@ PYTEST_ARGS ?= -n auto --maxprocesses 4
 BENCH ?= $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train test test-all test-blender test-peers lint format check bench godot wheel-check clean
+.PHONY: help setup train test test-all test-blender test-peers lint format check bench docs godot wheel-check clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -63,6 +63,10 @@ format: setup  ## rewrite the code in the house style
 	cd godot && ../$(VENV)/bin/gdformat .
 
 check: lint test  ## what a change must pass
+
+docs: setup  ## the documentation site in build/site: guides, environments, commands, API, search
+	$(RUN) tools/link_types.py
+	PYTHONPATH=build/typing $(RUN) tools/docs/build.py $(ARGS)
 
 bench: setup  ## run every benchmark (one of them: BENCH=benchmarks/NAME.py)
 	@set -e; for script in $(BENCH); do echo "== $$script"; $(RUN) "$$script" $(ARGS); done

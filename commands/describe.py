@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from ambulo.common.errors import Parser, front_door
 from ambulo.common.setting_flags import with_overrides
@@ -59,13 +60,13 @@ def schema(argv: Sequence[str] | None = None) -> int:
     layout = observation_layout(config)
     data = {
         "observation": {"size": layout.size, "parts": layout.schema()},
-        "action": _action_schema(config),
+        "action": action_schema(config),
     }
     print(json.dumps(data, indent=2))
     return 0
 
 
-def _action_schema(config: NavigationConfig) -> dict[str, object]:
+def action_schema(config: NavigationConfig) -> dict[str, Any]:
     """What the numbers of an action mean."""
     from ambulo.envs.vr.world.actions import DISCRETE_ACTIONS
 

@@ -29,11 +29,11 @@ _TRIES = 20
 
 
 class GaitBatch(JoinedBatch[GaitGroup]):
-    """N envs in groups; the envs of a group share a body, whose life is limited.
+    """N bodies that walk as gait parameters say; the envs of a group share a body.
 
     MuJoCo steps copies of one model together, so that a group is a batch of its own. When
-    a group's life (`gait.lifetime`) is over, its episodes are truncated, and with the
-    reset of all its envs it gets another body. A group of one env gets one with
+    the life of a group's body (`gait.lifetime`) is over, its episodes are truncated, and
+    with the reset of all its envs it gets another body. A group of one env gets one with
     every reset. Parameters are drawn by the generator of the group's first env. The info
     of a step also holds the factors of the reward as `factor/<name>`.
     """

@@ -1,0 +1,32 @@
+"""The gallery: every picture and film of docs/images, with what the guides say of it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+PICTURE = re.compile(r"!?\[([^\]]*)\]\(images/([\w.-]+)\)")
+ENDINGS = {".gif", ".png"}
+
+
+def write(docs: Path, folder: Path) -> None:
+    """Write gallery.md with a figure for every picture of `docs`/images."""
+    said: dict[str, tuple[str, str]] = {}
+    for page in sorted(docs.glob("*.md")):
+        for words, name in PICTURE.findall(page.read_text(encoding="utf-8")):
+            said.setdefault(name, (words, page.name))
+    lines = ["# Gallery", "", '<div class="gallery" markdown>', ""]
+    files = sorted(p for p in (docs / "images").iterdir() if p.suffix in ENDINGS)
+    for file in files:
+        if file.suffix == ".png" and file.with_suffix(".gif") in files:
+            continue  # a still of the film
+        words, page = said.get(file.name, ("", ""))
+        title = words if len(words) > 12 else file.stem.replace("_", " ")
+        link = f" ([guide]({page}))" if page else ""
+        lines += [
+            "<figure markdown>", "",
+            f"![{title}](images/{file.name}){{ loading=lazy }}", "",
+            f"<figcaption markdown>{title}{link}</figcaption>", "", "</figure>", "",
+        ]  # fmt: skip
+    lines += ["</div>", ""]
+    (folder / "gallery.md").write_text("\n".join(lines), encoding="utf-8")

@@ -17,13 +17,17 @@ WIDTH = 88
 """A longer signature has one argument a line."""
 
 
-def write(folder: Path) -> None:
-    """Write api/index.md (the public interface) and a page for every folder of modules."""
+def write(folder: Path, packages: Path) -> None:
+    """Write api/index.md (the public interface) and a page for every folder of modules.
+
+    Args:
+        folder: Of the site's pages.
+        packages: Folder with the package's tree, as `tools/link_types.py` makes it.
+    """
     pages = folder / "api"
     pages.mkdir()
-    root = Path(ambulo.__file__).parent
     package = griffe.load(
-        "ambulo", search_paths=[str(root.parent)], docstring_parser="google",
+        "ambulo", search_paths=[str(packages)], docstring_parser="google",
         allow_inspection=False,
     )  # fmt: skip
     assert isinstance(package, griffe.Module)

@@ -56,8 +56,7 @@ def write(folder: Path) -> None:
     for name in registered():
         short = name.removeprefix("ambulo/")
         stem = short.partition("-")[0]
-        env = ambulo.make(name)
-        env.reset(seed=0)
+        env = ambulo.make(name, render_mode=None if stem in FILMS else "rgb_array")
         text = "\n".join(_page(env, name, stem, pages))
         (pages / f"{stem}.md").write_text(text, encoding="utf-8")
         rows.append(
@@ -98,7 +97,7 @@ def _page(env: Any, name: str, stem: str, folder: Path) -> Iterator[str]:
         f"the default settings; episodes are truncated after {limit} steps."
     )
     yield ""
-    yield from _picture(stem, name, folder)
+    yield from _picture(stem, env, folder)
     yield from _observation(unwrapped)
     yield from _actions(unwrapped)
     yield from _rewards(env)
@@ -121,14 +120,14 @@ def _actions_size(env: Any) -> str:
     return str(math.prod(env.action_space.shape or ()))
 
 
-def _picture(stem: str, name: str, folder: Path) -> Iterator[str]:
+def _picture(stem: str, env: Any, folder: Path) -> Iterator[str]:
     """Yield the film or picture of docs/images, else one drawn here."""
     if stem in FILMS:
         yield f"![{stem} in action](../images/{FILMS[stem]})"
         yield ""
         return
     try:
-        frame = _frame(name)
+        frame = _frame(env)
     except RenderError as error:
         logger.warning("%s: no picture: %s", stem, error)
         return
@@ -137,18 +136,14 @@ def _picture(stem: str, name: str, folder: Path) -> Iterator[str]:
     yield ""
 
 
-def _frame(name: str) -> np.ndarray[Any, np.dtype[np.uint8]]:
+def _frame(env: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
     """Return a picture of the environment soon after its reset."""
-    env = ambulo.make(name, render_mode="rgb_array")
-    try:
-        env.reset(seed=0)
-        for _ in range(PICTURE_STEPS):
-            *_, terminated, truncated, _ = env.step(np.zeros(env.action_space.shape))
-            if terminated or truncated:
-                env.reset(seed=0)
-        return np.asarray(env.render(), np.uint8)
-    finally:
-        env.close()
+    env.reset(seed=0)
+    for _ in range(PICTURE_STEPS):
+        *_, terminated, truncated, _ = env.step(np.zeros(env.action_space.shape))
+        if terminated or truncated:
+            env.reset(seed=0)
+    return np.asarray(env.render(), np.uint8)
 
 
 def _observation(env: Any) -> Iterator[str]:

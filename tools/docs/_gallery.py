@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from pathlib import Path
 
@@ -15,18 +16,17 @@ def write(docs: Path, folder: Path) -> None:
     for page in sorted(docs.glob("*.md")):
         for words, name in PICTURE.findall(page.read_text(encoding="utf-8")):
             said.setdefault(name, (words, page.name))
-    lines = ["# Gallery", "", '<div class="gallery" markdown>', ""]
+    lines = ["# Gallery", "", '<div class="gallery">']
     files = sorted(p for p in (docs / "images").iterdir() if p.suffix in ENDINGS)
     for file in files:
         if file.suffix == ".png" and file.with_suffix(".gif") in files:
             continue  # a still of the film
         words, page = said.get(file.name, ("", ""))
-        title = words if len(words) > 12 else file.stem.replace("_", " ")
-        link = f" ([guide]({page}))" if page else ""
-        lines += [
-            "<figure markdown>", "",
-            f"![{title}](images/{file.name}){{ loading=lazy }}", "",
-            f"<figcaption markdown>{title}{link}</figcaption>", "", "</figure>", "",
-        ]  # fmt: skip
+        title = html.escape(words if len(words) > 12 else file.stem.replace("_", " "))
+        link = f' (<a href="{page.removesuffix(".md")}.html">guide</a>)' if page else ""
+        lines.append(
+            f'<figure><img src="images/{file.name}" alt="{title}" loading="lazy">'
+            f"<figcaption>{title}{link}</figcaption></figure>"
+        )
     lines += ["</div>", ""]
     (folder / "gallery.md").write_text("\n".join(lines), encoding="utf-8")

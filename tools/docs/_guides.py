@@ -42,6 +42,8 @@ def _rewritten(text: str, page: Path, docs: Path, repository: str | None) -> str
         if not file or "://" in target or target.startswith("mailto:"):
             return match[0]
         path = Path(os.path.normpath(page.parent / file))
+        if path == docs / "results":
+            return f"[{words}](benchmarks.md)"
         if path.is_relative_to(docs):
             return match[0]
         name = path.relative_to(docs.parent).as_posix()

@@ -14,11 +14,11 @@ LINK = re.compile(r"\]\(([\w-]+\.md)")
 
 
 def write_config(root: Path, sources: Path) -> Path:
-    """Write mkdocs.yml of the site, with the menu, to build/; return its path."""
+    """Write the site's mkdocs.yml, with the menu, beside `sources`; return its path."""
     config = yaml.safe_load((root / "mkdocs.yml").read_text(encoding="utf-8"))
     config["nav"] = navigation(sources)
-    config["docs_dir"], config["site_dir"] = "docs", "site"
-    path = root / "build" / "mkdocs.yml"
+    config["docs_dir"], config["site_dir"] = sources.name, "site"
+    path = sources.parent / "mkdocs.yml"
     path.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
     return path
 

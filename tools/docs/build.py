@@ -22,8 +22,8 @@ import _navigation
 import _results
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ROOT / "build" / "docs"
-SITE = ROOT / "build" / "site"
+PACKAGES = ROOT / "build" / "typing"
+"""The package as a tree of links (`tools/link_types.py`), which the API pages read."""
 
 logger = logging.getLogger("docs")
 
@@ -31,6 +31,10 @@ logger = logging.getLogger("docs")
 def main(argv: list[str] | None = None) -> int:
     """Generate the pages and build the site; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--out", type=Path, default=ROOT / "build", metavar="FOLDER",
+        help="where docs/ (pages) and site/ are made (default: build)",
+    )  # fmt: skip
     parser.add_argument(
         "--pages-only", action="store_true", help="do not build the site"
     )
@@ -41,14 +45,17 @@ def main(argv: list[str] | None = None) -> int:
     )  # fmt: skip
     args = parser.parse_args(argv)
     logging.basicConfig(level="INFO", format="%(message)s")
-    write_pages(SOURCES, args.repository)
+    if not PACKAGES.is_dir():
+        parser.exit(2, "build.py: error: run tools/link_types.py first\n")
+    pages = args.out.absolute() / "docs"
+    write_pages(pages, args.repository)
     if args.pages_only:
         return 0
-    config = _navigation.write_config(ROOT, SOURCES)
-    shutil.rmtree(SITE, ignore_errors=True)
+    config = _navigation.write_config(ROOT, pages)
+    shutil.rmtree(pages.parent / "site", ignore_errors=True)
     built = subprocess.run(
         [sys.executable, "-m", "zensical", "build", "--clean", "-f", str(config)],
-        cwd=ROOT, check=False,
+        cwd=pages.parent, check=False,
     )  # fmt: skip
     return built.returncode
 
@@ -57,8 +64,9 @@ def write_pages(folder: Path, repository: str | None) -> None:
     """Put all pages of the site together in `folder`, which is made afresh."""
     shutil.rmtree(folder, ignore_errors=True)
     _guides.write(ROOT / "docs", folder, repository)
-    for part in (_environments, _commands, _api):
-        part.write(folder)
+    _environments.write(folder)
+    _commands.write(folder)
+    _api.write(folder, PACKAGES)
     _results.write(ROOT / "docs" / "results", folder)
     _gallery.write(ROOT / "docs", folder)
     logger.info("%d pages in %s", len(list(folder.rglob("*.md"))), folder)

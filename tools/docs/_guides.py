@@ -15,9 +15,10 @@ STYLE = """\
 .md-typeset pre > code { overflow-x: auto; }
 .md-typeset img { max-width: 100%; height: auto; }
 .md-typeset code { overflow-wrap: anywhere; }
+.md-typeset td:first-child code { white-space: nowrap; }
 .gallery {
   display: grid; gap: 1rem;
-  grid-template-columns: repeat(auto-fill, minmax(min(18rem, 100%), 1fr));
+  grid-template-columns: repeat(auto-fill, minmax(min(14rem, 100%), 1fr));
 }
 .gallery figure { margin: 0; width: auto; max-width: 100%; }
 """

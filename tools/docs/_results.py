@@ -43,6 +43,11 @@ def _section(data: dict[str, Any]) -> Iterator[str]:
     agents = data.get("agents")
     if isinstance(agents, dict) and all(map(_is_row, agents.values())):
         yield from _agents(agents)
+        others = ", ".join(
+            f"`{key}`" for key in data if key not in ("agents", "command")
+        )
+        yield f"Also in the file: {others}."
+        yield ""
         return
     rows = [(f"`{name}`", value) for name, value in _flat(data) if name != "command"]
     yield from table(("quantity", "value"), rows[:MOST_ROWS])

@@ -31,6 +31,12 @@ PURPOSES = {
     "ray": "work on many machines (`--engine ray`)",
     "tune": "search for settings (`ambulo tune`)",
     "stream": "live streams over WebSocket (`ambulo track-server`)",
+    "hub": "models on the Hugging Face hub (`ambulo push`, `ambulo pull`)",
+    "minari": "episodes as data sets (`ambulo rollouts`)",
+    "mlflow": "trainings in MLflow (`--log-to mlflow`)",
+    "trackio": "trainings in trackio (`--log-to trackio`)",
+    "wandb": "trainings in Weights & Biases (`--log-to wandb`)",
+    "viewer": "models and trainings in the browser (`ambulo play`, `ambulo watch`)",
     "completion": "completion of commands in a shell (`ambulo completion`)",
 }
 """What needs each extra."""

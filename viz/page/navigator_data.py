@@ -15,7 +15,7 @@ from ambulo.policies.agents.navigation import load_agent
 from ambulo.policies.export.godot import export_godot
 
 HANDMADE = "ambulo.envs.vr.handmade"
-FIRST = "apartment"
+FIRST = "library"
 """The level that the page begins with."""
 
 

@@ -10,6 +10,7 @@ import contextlib
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
+from typing import Any
 
 from ambulo.common.errors import Parser, front_door, parser_of
 from ambulo.common.extras import missing_package
@@ -123,7 +124,7 @@ def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
 
 
 def _complete_files(
-    action: argparse.Action, file: Mapping[str, str], folder: Mapping[str, str]
+    action: argparse.Action, file: Mapping[str, Any], folder: Mapping[str, Any]
 ) -> None:
     """Let an argument complete to files or folders, as its metavar says."""
     words = action.metavar if isinstance(action.metavar, str) else ""

@@ -40,7 +40,7 @@ def open_server(port: int, label: str) -> Any:
 
     port = checked_port(port)
     with _guarded(port), contextlib.redirect_stdout(io.StringIO()):
-        server = viser.ViserServer(LOOPBACK, port, label=label, verbose=False)
+        server: Any = viser.ViserServer(LOOPBACK, port, label=label, verbose=False)
     if server.get_port() != port:
         server.stop()
         raise ConfigError(f"--port {port}: is taken; --port 0 takes a free one")
@@ -96,15 +96,16 @@ def refusal(headers: Mapping[str, str], port: int) -> str | None:
 @contextlib.contextmanager
 def _guarded(port: int) -> Iterator[None]:
     """Let servers that start in the context refuse what `refusal` does."""
-    from websockets.asyncio import server
+    import websockets.asyncio.server
 
+    module: Any = websockets.asyncio.server
     with _PATCHING:
-        plain = server.serve
-        server.serve = _checking(plain, port)
+        plain = module.serve
+        module.serve = _checking(plain, port)
         try:
             yield
         finally:
-            server.serve = plain
+            module.serve = plain
 
 
 def _checking(serve: Callable[..., Any], port: int) -> Any:

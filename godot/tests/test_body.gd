@@ -73,6 +73,9 @@ func test_a_calibration_finds_how_trackers_sit() -> void:
 	check(_bone(body, "RightFoot").y < 0.2, "the other foot stands")
 	(origin.get_node(^"Left") as Node3D).position = Vector3(-0.1, 1.0, 0.0)
 	check(not body.calibrate(), "no T-pose")
+	(origin.get_node(^"Left") as Node3D).position = turned * Vector3(-0.3, 0.75, 0.0)
+	(origin.get_node(^"Right") as Node3D).position = turned * Vector3(0.3, 0.85, 0.1)
+	check(not body.calibrate(), "hands that hang down")
 	origin.free()
 
 

@@ -94,6 +94,9 @@ THICKNESS: Final = 0.025
 """How far that point is from the wrist's axis on the palm's side, [m] (our choice)."""
 LEAST_SPAN = 0.5
 """Least distance of the hands in a T-pose, [m]."""
+HIGHEST_HANDS, LOWEST_HANDS, BESIDE_HEAD = 0.05, 0.3, 0.2
+"""How far the hands' middle may be above, below and beside the head in a T-pose, over the
+distance of the hands: on human23 the eyes are 0.15 of it above the hands."""
 _QUARTER = math.sqrt(0.5)
 
 
@@ -331,8 +334,18 @@ def _check_t_pose(positions: Floats, rotations: Floats, present: Bools) -> None:
         raise IKError("calibration: a quaternion is far from unit length")
     if present[LEFT_HAND] and present[RIGHT_HAND]:
         line = positions[LEFT_HAND] - positions[RIGHT_HAND]
-        if np.hypot(line[0], line[1]) < max(LEAST_SPAN, 2.0 * abs(line[2])):
+        across = float(np.hypot(line[0], line[1]))
+        if across < max(LEAST_SPAN, 2.0 * abs(line[2])):
             raise IKError("calibration: no T-pose: the hands are not out to the sides")
+        middle = 0.5 * (positions[LEFT_HAND] + positions[RIGHT_HAND])
+        below = positions[HEAD_ROW, 2] - middle[2]
+        if not -HIGHEST_HANDS * across <= below <= LOWEST_HANDS * across:
+            raise IKError(
+                "calibration: no T-pose: the hands are not at the height of the shoulders"
+            )
+        beside = float(np.hypot(*(middle - positions[HEAD_ROW])[:2]))
+        if beside > BESIDE_HEAD * across:
+            raise IKError("calibration: no T-pose: the hands are not beside the head")
 
 
 def _facing(positions: Floats, turns: Floats, present: Bools) -> float:

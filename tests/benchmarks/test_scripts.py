@@ -27,6 +27,8 @@ MOCAP = {
     "make_healthy_walk", "track_body",
 }  # fmt: skip
 """Scripts that need captured motion."""
+EXTRAS = {"page_load": "playwright", "viewer": "viser"}
+"""Scripts that need a package that the developers' set-up does not have."""
 SKIPPED = dict.fromkeys(
     ("godot_beside_mujoco", "godot_character"),
     "needs an engine with OpenGL; docs/godot.md says how",
@@ -87,6 +89,8 @@ ARGUMENTS: dict[str, Arguments] = {
 @pytest.mark.parametrize("script", [*BENCHMARKS, *TOOLS], ids=lambda path: path.stem)
 def test_script_imports(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Names that a script imports exist; seconds, where running all takes minutes."""
+    if script.stem in EXTRAS:
+        pytest.importorskip(EXTRAS[script.stem])
     spec = importlib.util.spec_from_file_location(f"imported_{script.stem}", script)
     assert spec is not None
     assert spec.loader is not None
@@ -99,6 +103,8 @@ def test_script_imports(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def run(script: Path, request: pytest.FixtureRequest, out: Path, *more: object) -> None:
     if script.stem in SKIPPED:
         pytest.skip(SKIPPED[script.stem])
+    if script.stem in EXTRAS:
+        pytest.importorskip(EXTRAS[script.stem])
     if script.stem in GODOT:
         request.getfixturevalue("godot_program")
     environment, data = dict(os.environ), out

@@ -191,7 +191,7 @@ def test_bad_flags(
 
 def test_vr_agents_take_no_locomotion_flags(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["vr_navigation", "--seconds", "3"]) == 2
-    assert "--seconds: is for locomotion models only" in capsys.readouterr().err
+    assert "--seconds: is for locomotion models and bodies" in capsys.readouterr().err
 
 
 def test_a_film_is_made_last_and_leaves_nothing_when_it_is_killed(

@@ -215,7 +215,7 @@ def test_a_hand_that_comes_back_is_met_again_without_a_jump(
         frame = stack.tick(number / 60.0)
         hands.append(fk(RIG, frame.pose)[0][0, RIG.effectors[LEFT_HAND]])
     speeds = 60.0 * np.linalg.norm(np.diff(hands, axis=0), axis=1)
-    assert speeds.max() < 6.0
+    assert speeds.max() < 9.0  # half a metre in a frame would be 30 m/s
     assert gaps(frame.pose, samples(2.0))[0].max() < 1e-3
 
 

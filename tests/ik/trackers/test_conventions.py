@@ -230,6 +230,12 @@ def test_what_is_no_t_pose_is_refused() -> None:
     down[LEFT_HAND], down[RIGHT_HAND] = (0.0, 0.2, 0.8), (0.0, -0.2, 0.8)
     with pytest.raises(IKError, match="no T-pose"):
         calibrated_mounts(TrackerSample(down, turns, present), shape, kind)
+    low, ahead = rest.copy(), rest.copy()
+    low[[LEFT_HAND, RIGHT_HAND]] = [(0.0, 0.3, 0.75), (0.1, -0.3, 0.85)]  # walking
+    ahead[[LEFT_HAND, RIGHT_HAND], 0] += 0.5
+    for hands, rule in ((low, "height of the shoulders"), (ahead, "beside the head")):
+        with pytest.raises(IKError, match=rule):
+            calibrated_mounts(TrackerSample(hands, turns, present), shape, kind)
     with pytest.raises(IKError, match="no head"):
         calibrated_mounts(TrackerSample(rest, turns, ~present), shape, kind)
     broken = rest.copy()

@@ -17,6 +17,10 @@ const SHOULDER := 0.1978
 const ARM := 0.5387
 ## Least distance of the hands in a T-pose, [m].
 const LEAST_SPAN := 0.5
+## How far the hands' middle may be above, below and beside the head, over their distance.
+const HIGHEST_HANDS := 0.05
+const LOWEST_HANDS := 0.3
+const BESIDE_HEAD := 0.2
 
 ## Names of the trackers in recordings, in the order of rows.
 const NAMES: PackedStringArray = ["LeftHand", "RightHand", "LeftFoot", "RightFoot", "Head", "Hips"]
@@ -66,14 +70,23 @@ func calibrate(seen: Array, rest: PackedVector3Array, ground: float) -> bool:
 	return true
 
 
-## Whether there is a head, and the hands that are there are out to the sides.
+## Whether there is a head, and hands, if there are both, are out to the sides at the height of
+## the shoulders, beside the head.
 static func is_t_pose(seen: Array) -> bool:
 	if seen[4] == null:
 		return false
 	if seen[0] == null or seen[1] == null:
 		return true
 	var line := _line(seen)
-	return Vector2(line.x, line.y).length() >= maxf(LEAST_SPAN, 2.0 * absf(line.z))
+	var across := Vector2(line.x, line.y).length()
+	if across < maxf(LEAST_SPAN, 2.0 * absf(line.z)):
+		return false
+	var left: Transform3D = seen[0]
+	var head: Transform3D = seen[4]
+	var way := _point(head.origin) - (_point(left.origin) - 0.5 * line)
+	if way.z < -HIGHEST_HANDS * across or way.z > LOWEST_HANDS * across:
+		return false
+	return Vector2(way.x, way.y).length() <= BESIDE_HEAD * across
 
 
 static func _line(seen: Array) -> Vector3:

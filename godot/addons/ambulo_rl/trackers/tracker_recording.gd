@@ -73,7 +73,7 @@ func _header(data: Variant) -> String:
 		return "of another version"
 	var convention: Variant = data.get("convention")
 	if convention != "openxr" and convention != "ambulo":
-		return "convention must be openxr or ambulo; `ambulo track --record` converts others"
+		return "convention must be openxr or ambulo: record it in one of these"
 	devices = convention == "openxr"
 	ground = _number(data.get("ground", 0.0))
 	if not is_finite(ground):

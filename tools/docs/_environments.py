@@ -6,6 +6,7 @@ import ast
 import inspect
 import logging
 import math
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from ambulo.configs.errors import RenderError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.info_keys import INFO_KEYS, TERMS_OF_FACTORS
 from ambulo.envs.vr.task.reward import reward_terms
+from ambulo.envs.vr.world.render import gl_backend
 
 FILMS = {
     "EmbodiedNavigation": "embodied_navigation.gif",
@@ -52,11 +54,12 @@ def write(folder: Path) -> None:
     pages = folder / "environments"
     pages.mkdir()
     ambulo.register()
-    rows = []
+    rows, drawn = [], _can_draw()
     for name in registered():
         short = name.removeprefix("ambulo/")
         stem = short.partition("-")[0]
-        env = ambulo.make(name, render_mode=None if stem in FILMS else "rgb_array")
+        shown = drawn and stem not in FILMS
+        env = ambulo.make(name, render_mode="rgb_array" if shown else None)
         text = "\n".join(_page(env, name, stem, pages))
         (pages / f"{stem}.md").write_text(text, encoding="utf-8")
         rows.append(
@@ -70,6 +73,22 @@ def write(folder: Path) -> None:
         *table(("environment", "observation", "action", "what"), rows),
     ]  # fmt: skip
     (pages / "index.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _can_draw() -> bool:
+    """Whether the back end that MuJoCo was loaded with draws here.
+
+    It is tried in another process: one that does not work can end its process.
+    """
+    try:
+        works = gl_backend()
+    except RenderError as error:
+        logger.warning("no pictures of environments: %s", error)
+        return False
+    loaded = os.environ.get("MUJOCO_GL", "glfw")
+    if works != loaded:
+        logger.warning("no pictures of environments: set MUJOCO_GL=%s for them", works)
+    return works == loaded
 
 
 def registered() -> list[str]:
@@ -125,6 +144,8 @@ def _picture(stem: str, env: Any, folder: Path) -> Iterator[str]:
     if stem in FILMS:
         yield f"![{stem} in action](../images/{FILMS[stem]})"
         yield ""
+        return
+    if env.render_mode is None:
         return
     try:
         frame = _frame(env)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -15,7 +14,6 @@ from ambulo.envs.vr.levels.geodesic import (
     EVALUATION_RESOLUTION,
     MAX_CELLS,
     RESOLUTION,
-    FreeGrid,
     Grid,
     field_resolution,
 )
@@ -23,11 +21,11 @@ from ambulo.envs.vr.levels.layer_way_kernels import SAME_FLOOR
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.fields import DistanceFields
 from ambulo.envs.vr.task.jitter import jittered
+from ambulo.envs.vr.task.places import drawn_goal, sampled_start
 from ambulo.envs.vr.task.scene_level import grid_of
 
 GOALS = 2
 """Goals held per level: the designed one (or a drawn one), and a second drawn one."""
-_TRIES = 200
 _ALL = slice(None)
 
 
@@ -245,37 +243,13 @@ class LevelBank:
     def _sample_start(
         self, slot: int, goal: int, low: float, high: float, rng: np.random.Generator
     ) -> Floats | None:
-        """A reachable x, y, yaw, z at that straight distance, or the nearest miss.
-
-        One of the level's own `starts` if it has any.
-        """
-        grid = self._grids[slot]
-        field = self.fields.view(slot, goal)
+        """A reachable x, y, yaw, z: one of the level's own `starts` if it has any."""
         own = self.own_starts(slot, goal)
         if len(own) > 0:
             return np.asarray(own[rng.integers(len(own))])
-        cells = np.flatnonzero(np.isfinite(field))
-        if len(cells) == 0:
-            return None
-        points = grid.points(cells[rng.integers(len(cells), size=_TRIES)])
+        field = self.fields.view(slot, goal)
         target = self.goals[slot, goal]
-        reach = np.hypot(*(points[:, :2] - target).T)
-        fits = np.flatnonzero((reach >= low) & (reach <= high))
-        yaw = rng.uniform(-np.pi, np.pi)
-        if len(fits) > 0:
-            return _pose(points[fits[0]], yaw)
-        around = _cells_between(grid, np.isfinite(field), target, low, high)
-        if len(around) > 0:
-            return _pose(around[rng.integers(len(around))], yaw)
-        best = int(np.argmin(np.maximum(low - reach, reach - high)))
-        if reach[best] >= 1.5:
-            return _pose(points[best], yaw)
-        points = grid.points(cells)
-        reach = np.hypot(*(points[:, :2] - target).T)
-        miss = np.maximum(low - reach, reach - high)
-        best = int(np.argmin(miss))
-        # Levels are checked on cells of `RESOLUTION`, which says how near is near enough.
-        return _pose(points[best], yaw) if miss[best] <= RESOLUTION else None
+        return sampled_start(self._grids[slot], field, target, (low, high), rng)
 
     def reachable(self, slot: int, goal: int) -> tuple[Grid, Ints]:
         """The grid of `slot`, and its cells with a way to `goal`, shape (n,)."""
@@ -321,7 +295,8 @@ class LevelBank:
                 place = np.append(level.goal, level.goal_height)
                 field = self._designed_field(slot, place)
             else:
-                place, field = self._draw_goal(slot, rng)
+                within = level.goal_distance or self.goal_distance
+                place, field = drawn_goal(level, self._grids[slot], within, rng)
             self.goals[slot, goal], self.goal_heights[slot, goal] = place[:2], place[2]
             self.fields.view(slot, goal)[:] = field.ravel()
 
@@ -338,78 +313,3 @@ class LevelBank:
             return field
         self._hold(slot, level, grid_of(level, resolution))
         return self._grids[slot].field(goal)
-
-    def _draw_goal(
-        self, slot: int, rng: np.random.Generator
-    ) -> tuple[Floats, NDArray[np.float32]]:
-        """A random goal x, y, z with a large reachable region (with the designed start)."""
-        level, grid = self.levels[slot], self._grids[slot]
-        cells = np.flatnonzero(grid.free)
-        if len(cells) == 0:
-            raise LevelError(f"level {level.name!r}: no free floor for the body")
-        low, high = level.goal_distance or self.goal_distance
-        start: Floats | None = None
-        if level.start is not None:
-            start = np.append(level.start[:2], level.start_height)
-        if len(level.goals) > 0:
-            place = level.goals[rng.integers(len(level.goals))]
-            return place, grid.field(place).ravel()
-        if level.goal is None and start is not None:
-            ways = grid.field(start).ravel()
-            near = _cells_between(grid, np.isfinite(ways), start[:2], low, high)
-            if len(near) > 0:
-                place = near[rng.integers(len(near))]
-                return place, grid.field(place).ravel()
-        best: tuple[float, Floats, NDArray[np.float32]] | None = None
-        for _ in range(20):
-            place = grid.points(cells[[rng.integers(len(cells))]])[0]
-            field = grid.field(place)
-            reached = np.isfinite(field).mean()
-            fits = reached
-            if start is not None:
-                reach = np.hypot(*(place - start)[:2])
-                fits = reached if np.isfinite(grid.distance(field, start)) else -1.0
-                if not low <= reach <= high:
-                    fits -= 0.5
-            elif not len(
-                _cells_between(grid, np.isfinite(field).ravel(), place[:2], low, high)
-            ):
-                fits -= 1.0
-            if best is None or fits > best[0]:
-                best = (fits, place, field.ravel())
-            if fits > 0.3 * grid.free.mean():
-                break
-        assert best is not None
-        return best[1], best[2]
-
-
-def _pose(point: Floats, yaw: float) -> Floats:
-    """x, y, yaw, z."""
-    return np.array([point[0], point[1], yaw, point[2]])
-
-
-def _cells_between(
-    grid: Grid, mask: NDArray[np.bool_], xy: Floats, low: float, high: float
-) -> Floats:
-    """Points x, y, z of the cells of the flat `mask` that lie low to high [m] from `xy`."""
-    cells = np.flatnonzero(_window(grid, mask, xy, high))
-    points = grid.points(cells)
-    away = np.hypot(*(points[:, :2] - xy).T)
-    return points[(away >= low) & (away <= high)]
-
-
-def _window(
-    grid: Grid, mask: NDArray[np.bool_], xy: Floats, high: float
-) -> NDArray[np.bool_]:
-    """The flat `mask` without cells that are certainly farther than `high` [m] from `xy`."""
-    if not isinstance(grid, FreeGrid):
-        return mask
-    row, column = grid.cell(xy)
-    reach = math.ceil(high / grid.resolution) + 1
-    near = np.zeros_like(grid.free)
-    window = (
-        slice(max(row - reach, 0), row + reach + 1),
-        slice(max(column - reach, 0), column + reach + 1),
-    )
-    near[window] = mask.reshape(near.shape)[window]
-    return near

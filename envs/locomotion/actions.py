@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numba import njit
@@ -95,3 +96,12 @@ def _clipped(value: float, limit: float) -> float:
     if value > limit:
         return limit
     return -limit if value < -limit else value
+
+
+def add_noise(
+    offsets: Floats, dofs: Ints, amount: float, rngs: Sequence[np.random.Generator]
+) -> None:
+    """Add normal noise of this standard deviation, [rad], to `dofs` of `offsets` (N, nv)."""
+    if amount > 0.0:
+        noise = np.stack([rng.normal(size=len(dofs)) for rng in rngs])
+        offsets[:, dofs] += amount * noise

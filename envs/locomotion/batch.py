@@ -7,12 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.batch import BatchStep
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.layout import ObservationLayout
-from ambulo.envs.locomotion.actions import checked_actions, in_actions, target_offsets
+from ambulo.envs.locomotion.actions import (
+    add_noise,
+    checked_actions,
+    in_actions,
+    target_offsets,
+)
 from ambulo.envs.locomotion.body import (
     BodyState,
     BodyView,
@@ -277,7 +282,7 @@ class LocomotionBatch(TaskHooks):
 
     def followed_positions(self) -> Floats:
         """Positions of the reference that is followed now, in the world. Shape (N, nq)."""
-        qpos, qvel, _ = (array.copy() for array in self._reference(self.phase))
+        qpos, qvel = (array.copy() for array in self._reference(self.phase)[:2])
         out_of_frame(qpos, qvel, self.anchor)
         return qpos
 
@@ -313,9 +318,7 @@ class LocomotionBatch(TaskHooks):
             self.balance_offsets, env.balance_limit, self._acting_dofs,
             self.simulation.tangent.nv,
         )  # fmt: skip
-        if env.target_noise > 0.0:
-            noise = np.stack([rng.normal(size=len(self.dofs)) for rng in self.rngs])
-            offsets[:, self.dofs] += env.target_noise * noise
+        add_noise(offsets, self.dofs, env.target_noise, self.rngs)
         return offsets
 
     def _move(self, offsets: Floats) -> Floats:
@@ -337,10 +340,6 @@ class LocomotionBatch(TaskHooks):
         self.phase %= 1.0
         return power / simulation.substeps
 
-    def _tick(self, advance: Floats) -> None:
-        """Move the reference on by one physics step, `advance` cycles (N,)."""
-        self.phase += advance
-
     def _reference(self, phase: Floats) -> tuple[Floats, Floats, Floats]:
         """Positions and velocities in the moving frame, and torques, at phases (N,)."""
         qpos, qvel, torque = self.gaits.at(phase, self.blend)
@@ -349,15 +348,6 @@ class LocomotionBatch(TaskHooks):
             # The moving frame's turning, seen from the root, which is nearly upright.
             qvel[:, 5] += turning
         return qpos, qvel, torque
-
-    def _fell(self) -> Bools:
-        """Which bodies lie low or are turned beside their reference. Shape (N,)."""
-        env = self.config.environment
-        return self.state.fallen(env.max_height_error, env.max_rotation_error)
-
-    def _timed_out(self) -> Bools:
-        """Whose episode is over without a fall. Shape (N,)."""
-        return self.episode.steps >= self.config.environment.max_episode_steps
 
     def _look(self) -> None:
         """Take in the bodies' state after a step or reset."""

@@ -10,6 +10,8 @@ from gymnasium.error import ResetNeeded
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
+from ambulo.envs.locomotion.body import BodyState
+from ambulo.envs.locomotion.episode import EpisodeState
 from ambulo.envs.locomotion.reward import Terms
 from ambulo.envs.locomotion.world import World
 from ambulo.envs.simulation.variants import Variant
@@ -38,6 +40,12 @@ class TaskHooks:
 
     action: Floats
     """The action before. Shape (N, A)."""
+    phase: Floats
+    """Phases of the reference. Shape (N,)."""
+    state: BodyState
+    """The bodies after the last step."""
+    episode: EpisodeState
+    """How far the episodes are."""
     _begun: Bools
     """Whether each body was ever reset. Shape (N,)."""
 
@@ -57,6 +65,19 @@ class TaskHooks:
     def _start_controls(self, envs: Ints) -> Floats | None:
         """What motors of `envs` (k,) do at the start, (k, nu); None: nothing."""
         return None
+
+    def _tick(self, advance: Floats) -> None:
+        """Move the reference on by one physics step, `advance` cycles (N,)."""
+        self.phase += advance
+
+    def _fell(self) -> Bools:
+        """Which bodies lie low or are turned beside their reference. Shape (N,)."""
+        env = self.config.environment
+        return self.state.fallen(env.max_height_error, env.max_rotation_error)
+
+    def _timed_out(self) -> Bools:
+        """Whose episode is over without a fall. Shape (N,)."""
+        return self.episode.steps >= self.config.environment.max_episode_steps
 
     def _terms(self, power: Floats, actions: Floats) -> Terms:
         """The weighted reward terms of the step, each (N,)."""

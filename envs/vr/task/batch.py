@@ -20,7 +20,13 @@ from ambulo.envs.vr.task.comfort import comfort_score, smoothness
 from ambulo.envs.vr.task.episode import NavigationEpisode, felt_velocity
 from ambulo.envs.vr.task.grid_planner import PlanSettings
 from ambulo.envs.vr.task.memory import Memory
-from ambulo.envs.vr.task.observation import TASKS, observation_layout, observe, rotated
+from ambulo.envs.vr.task.observation import (
+    TASKS,
+    observation_layout,
+    observe,
+    seen_from,
+    write_privileged,
+)
 from ambulo.envs.vr.task.reward import (
     REWARD_TERMS,
     RewardTerm,
@@ -85,7 +91,7 @@ class NavigationBatch:
         self.enter(world)
         self.goal_distance, self.tasks = env.goal_distance, env.tasks
         self._custom = tuple(custom_terms)
-        self._memory = Memory(senses.memory, num_envs, PlanSettings.of(senses))
+        self.memory = Memory(senses.memory, num_envs, PlanSettings.of(senses))
         heights = senses.surroundings == "heights"
         self._surroundings = Surroundings(world.spec) if heights else None
         size = self.layout.full_size if privileged else self.layout.size
@@ -137,7 +143,7 @@ class NavigationBatch:
             self.shared.begin(envs)
         if self._priors is not None:
             self._priors.begin(np.asarray(envs, np.int64))
-        self._memory.reset(envs)
+        self.memory.reset(envs)
         tasks, env = self.tasks, self.config.environment
         kinds = [
             TASKS.index(tasks[0] if len(tasks) == 1 else self.rngs[p].choice(tasks))
@@ -172,11 +178,6 @@ class NavigationBatch:
         distance = np.where(np.isfinite(distance), distance, euclid)
         self.episode.distance[same] = self.episode.best[same] = distance[same]
         return True
-
-    @property
-    def memory(self) -> Memory:
-        """What agents remember, in frames that begin where episodes do."""
-        return self._memory
 
     def episode_info(self) -> dict[str, NDArray[np.object_]]:
         """Return the name of each environment's level as `level`."""
@@ -296,32 +297,28 @@ class NavigationBatch:
         }
         return self.obs, reward, solved | fell, truncated, info
 
+    def _parts(self) -> dict[str, Any]:
+        """The parts with a state of their own."""
+        parts = {
+            "world": self.world,
+            "memory": self.memory,
+            "episode": self.episode,
+            "task": self.task,
+            "priors": self._priors,
+            "shared": self.shared,
+        }
+        return {name: part for name, part in parts.items() if part is not None}
+
     def state_dict(self) -> dict[str, NDArray[np.generic]]:
         """Copies of all arrays that a bit-exact continuation needs (bank excluded)."""
         dial: Info = {} if self.comfort is None else {"comfort": self.comfort.copy()}
-        return flattened(
-            {
-                "world": self.world.state_dict(),
-                "memory": self._memory.state_dict(),
-                "episode": self.episode.state_dict(),
-                "task": self.task.state_dict(),
-                "batch": {"obs": self.obs.copy()},
-                "priors": {} if self._priors is None else self._priors.state_dict(),
-                "shared": {} if self.shared is None else self.shared.state_dict(),
-                "dial": dial,
-            }
-        )
+        parts = {name: part.state_dict() for name, part in self._parts().items()}
+        return flattened({**parts, "batch": {"obs": self.obs.copy()}, "dial": dial})
 
     def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
         """Continue from `state_dict`; the bank must hold the same levels."""
-        self.world.load_state_dict(part_of(arrays, "world"))
-        self._memory.load_state_dict(part_of(arrays, "memory"))
-        self.episode.load_state_dict(part_of(arrays, "episode"))
-        self.task.load_state_dict(part_of(arrays, "task"))
-        if self._priors is not None:
-            self._priors.load_state_dict(part_of(arrays, "priors"))
-        if self.shared is not None:
-            self.shared.load_state_dict(part_of(arrays, "shared"))
+        for name, part in self._parts().items():
+            part.load_state_dict(part_of(arrays, name))
         self.obs[...] = arrays["batch.obs"]
         if self.comfort is not None:
             self.comfort[:] = arrays["dial.comfort"]
@@ -374,24 +371,14 @@ class NavigationBatch:
             out[:, self._slices["task"]] = np.eye(len(TASKS))[self.task.kind]
         if self.comfort is not None:
             out[:, self._slices["comfort"]] = self.comfort[:, None]
-        if self._memory.size:
-            x, y = rotated(
-                state.position[:, 0] - origin[:, 0],
-                state.position[:, 1] - origin[:, 1],
-                -origin[:, 2],
-            )
+        if self.memory.size:
             yaw = state.yaw - origin[:, 2]
-            gx, gy = rotated(
-                self.task.goal[:, 0] - origin[:, 0],
-                self.task.goal[:, 1] - origin[:, 1],
-                -origin[:, 2],
-            )
             at = self._slices["visits"].start
-            self._memory.update(
-                envs, np.column_stack([x, y]), yaw, state.rays,
+            self.memory.update(
+                envs, seen_from(state.position, origin), yaw, state.rays,
                 yaw if frame == "head" else -origin[:, 2],
-                self.spec.ray_length, np.column_stack([gx, gy]), euclid,
-                out[:, at : at + self._memory.size],
+                self.spec.ray_length, seen_from(self.task.goal, origin), euclid,
+                out[:, at : at + self.memory.size],
             )  # fmt: skip
         if self._surroundings is not None:
             at = self._slices["height_rays"].start
@@ -401,21 +388,12 @@ class NavigationBatch:
         if self._priors is not None and "motion" in self._slices:
             out[:, self._slices["motion"]] = self._priors.codes
         if self.privileged and self.layout.privileged:
-            self._observe_privileged(out, distance, euclid)
+            way = self.bank.direction(self.task.slot, self.task.index, state.position)
+            limit = config.environment.max_episode_steps
+            write_privileged(
+                out, self._slices, state, way, distance, distance - euclid,
+                self.episode.steps / limit,
+                state.contact_ticks / self.spec.ticks_per_decision,
+            )  # fmt: skip
         if not whole:
             obs[envs] = out[envs]
-
-    def _observe_privileged(
-        self, out: NDArray[np.float32], distance: Floats, euclid: Floats
-    ) -> None:
-        """Write the critic's extra numbers."""
-        state, where = self.world.state, self._slices
-        way = self.bank.direction(self.task.slot, self.task.index, state.position)
-        ahead, left = rotated(way[:, 0], way[:, 1], -state.yaw)
-        out[:, where["geodesic_distance"]] = distance[:, None]
-        out[:, where["geodesic_direction"]] = np.column_stack([ahead, left])
-        limit = self.config.environment.max_episode_steps
-        out[:, where["time_fraction"]] = (self.episode.steps / limit)[:, None]
-        fraction = state.contact_ticks / self.spec.ticks_per_decision
-        out[:, where["contact_fraction"]] = fraction[:, None]
-        out[:, where["detour"]] = (distance - euclid)[:, None]

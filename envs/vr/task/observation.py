@@ -6,6 +6,7 @@ schema are generated from `observation_layout`, so they cannot drift from the co
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
@@ -93,6 +94,12 @@ def rotated(x: Floats, y: Floats, angle: Floats) -> tuple[Floats, Floats]:
     return cos * x - sin * y, sin * x + cos * y
 
 
+def seen_from(points: Floats, origin: Floats) -> Floats:
+    """Points (N, >= 2), [m], in the frames of `origin`: x, y [m], yaw [rad], (N, 3). (N, 2)."""
+    away = points[:, :2] - origin[:, :2]
+    return np.column_stack(rotated(away[:, 0], away[:, 1], -origin[:, 2]))
+
+
 def hand_positions(state: WorldState, frame: Frame) -> Floats:
     """Left and right hand from the XR origin, shape (N, 2, 3), [m]."""
     hands = state.hands.copy()
@@ -164,3 +171,33 @@ def observe(
     out[:, at + 4] = gx / safe
     out[:, at + 5] = gy / safe
     out[:, at + 6] = delta[:, 2] / safe
+
+
+def write_privileged(
+    out: NDArray[np.float32],
+    where: Mapping[str, slice],
+    state: WorldState,
+    way: Floats,
+    distance: Floats,
+    detour: Floats,
+    time: Floats,
+    contact: Floats,
+) -> None:
+    """Write the critic's extra numbers.
+
+    Args:
+        out: Observations, written. Shape (N, size).
+        where: Their parts.
+        state: The players.
+        way: Unit vectors of the shortest ways to the goals, world frame. Shape (N, 2).
+        distance: Walking distances to the goals, [m]. Shape (N,).
+        detour: By how much these are longer than straight ones, [m]. Shape (N,).
+        time: Fraction of the episode that is over. Shape (N,).
+        contact: Fraction of the last decision in contact. Shape (N,).
+    """
+    out[:, where["geodesic_distance"]] = distance[:, None]
+    ahead, left = rotated(way[:, 0], way[:, 1], -state.yaw)
+    out[:, where["geodesic_direction"]] = np.column_stack([ahead, left])
+    out[:, where["time_fraction"]] = time[:, None]
+    out[:, where["contact_fraction"]] = contact[:, None]
+    out[:, where["detour"]] = detour[:, None]

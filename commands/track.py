@@ -60,12 +60,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         raise ConfigError(f"--ground {args.ground:g}: must be a height in metres")
     shape = None if args.height is None else shape_of_height(args.height)
     network, _ = load_tracker_network(find_model(args.model))
-    recording, truth = read_source(source, args.rate, args.convention)
+    recording, truth = read_source(source, args.rate, args.convention or "ambulo")
+    if truth is None:
+        for flag, value in (
+            ("--record", args.record),
+            ("--convention", args.convention),
+        ):
+            if value is not None:
+                raise ConfigError(f"{flag} {value}: {source} is a recording already")
     if args.record is not None:
-        if truth is None:
-            raise ConfigError(
-                f"--record {args.record}: {source} is a recording already"
-            )
         write_recording(resolve_path(args.record), recording)
         print(f"recorded  {resolve_path(args.record)}")
     if args.calibrate:
@@ -179,7 +182,6 @@ def make_parser() -> Parser:
     add(
         "--convention",
         choices=sorted(CONVENTIONS),
-        default="ambulo",
         help="of that recording (ambulo)",
     )
     add("--verbose", action="store_true", help=argparse.SUPPRESS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import re
 import socket
 import sys
 import time
@@ -40,6 +41,8 @@ LARGEST = 65_535
 SOCKET_BUFFER = 1 << 20
 TICK = 0.1
 """Time between two looks at signals and silent clients, [s]."""
+ORIGIN = re.compile(r"https?://[A-Za-z0-9.\-\[\]:]+")
+"""Origin of a web page, as browsers send it."""
 EPILOG = """\
 examples:
   ambulo track-server                      WebSocket 127.0.0.1:6005, UDP 127.0.0.1:6004
@@ -61,6 +64,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             f"--bind {args.bind}: is open to the network; --secret-file FILE (or "
             f"{SECRET_VARIABLE}) is needed"
         )
+    for origin in args.origin or ():
+        if not ORIGIN.fullmatch(origin):
+            raise ConfigError(
+                f"--origin {origin}: expected scheme and host, such as http://localhost:8000"
+            )
     network, _ = load_tracker_network(find_model(args.model))
     config = StreamConfig(args.max_clients, args.idle, secret, tuple(args.origin or ()))
     server = BodyServer(

@@ -94,7 +94,7 @@ THICKNESS: Final = 0.025
 """How far that point is from the wrist's axis on the palm's side, [m] (our choice)."""
 LEAST_SPAN = 0.5
 """Least distance of the hands in a T-pose, [m]."""
-HIGHEST_HANDS, LOWEST_HANDS, BESIDE_HEAD = 0.05, 0.3, 0.2
+HIGHEST_HANDS, LOWEST_HANDS, BESIDE_HEAD = 0.05, 0.3, 0.13
 """How far the hands' middle may be above, below and beside the head in a T-pose, over the
 distance of the hands: on human23 the eyes are 0.15 of it above the hands."""
 _QUARTER = math.sqrt(0.5)

@@ -19,7 +19,7 @@ import safetensors.numpy
 import safetensors.torch
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.policies.files.archive import (
@@ -154,11 +154,6 @@ def plain(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
         name: tensor.detach().cpu().float().contiguous()
         for name, tensor in weights.items()
     }
-
-
-def shapes_of(network: nn.Module) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each weight of a network, which may be on the meta device."""
-    return {name: tuple(t.shape) for name, t in network.state_dict().items()}
 
 
 def check_finite(weights: Mapping[str, Tensor], source: str) -> None:

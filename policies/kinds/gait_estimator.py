@@ -39,15 +39,12 @@ class EstimatorMetadata(FileHeader):
 
     def weight_shapes(self, stored: Shapes, source: str) -> Shapes:
         """Shapes of the variational network and of the noise model."""
-        import torch
-
-        from ambulo.policies.files.model_file import shapes_of
+        from ambulo.policies.files.network_shapes import shapes_of
         from ambulo.policies.networks.gait_vae import GaitVAE
         from ambulo.policies.networks.pose_noise import CYCLE_FRAMES
 
         space = self.gait_space()
-        with torch.device("meta"):
-            parts = shapes_of(GaitVAE(space, self.vae))
+        parts = shapes_of(lambda: GaitVAE(space, self.vae))
         shapes = {VAE + name: shape for name, shape in parts.items()}
         noise: dict[str, tuple[int, ...]] = {
             "deviation": (N_SIXDOF,),

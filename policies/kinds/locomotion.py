@@ -76,12 +76,9 @@ class LocomotionMetadata(FileHeader):
 
     def weight_shapes(self, stored: Shapes, source: str) -> Shapes:
         """Shapes of the policy class that the configuration chooses."""
-        import torch
+        from ambulo.policies.files.network_shapes import shapes_of
 
-        from ambulo.policies.files.model_file import shapes_of
-
-        with torch.device("meta"):
-            return shapes_of(self.new_policy())
+        return shapes_of(self.new_policy)
 
     @property
     def layout(self) -> StoredLayout:

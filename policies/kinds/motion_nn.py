@@ -29,13 +29,10 @@ class MotionMetadata(FileHeader):
 
     def weight_shapes(self, stored: Shapes, source: str) -> Shapes:
         """Shapes of the configured network, which is not built in memory."""
-        import torch
-
-        from ambulo.policies.files.model_file import shapes_of
+        from ambulo.policies.files.network_shapes import shapes_of
         from ambulo.policies.networks.motion_nn import MotionNN
 
-        with torch.device("meta"):
-            return shapes_of(MotionNN(self.run.model))
+        return shapes_of(lambda: MotionNN(self.run.model))
 
 
 def describe_motion(

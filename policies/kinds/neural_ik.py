@@ -27,14 +27,11 @@ class IKMetadata(FileHeader):
 
     def weight_shapes(self, stored: Shapes, source: str) -> Shapes:
         """Shapes of the configured network, which is not built in memory."""
-        import torch
-
         from ambulo.ik.rig import load_rig
-        from ambulo.policies.files.model_file import shapes_of
+        from ambulo.policies.files.network_shapes import shapes_of
         from ambulo.policies.networks.ik_net import IKNet
 
-        with torch.device("meta"):
-            return shapes_of(IKNet(self.run.network, load_rig(self.rig)))
+        return shapes_of(lambda: IKNet(self.run.network, load_rig(self.rig)))
 
 
 def describe_ik(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
+from torch import Tensor
 
 from ambulo.configs.motion_nn import MotionNNConfig
 from ambulo.configs.simulation_nn import SimulationNetworkConfig
@@ -70,7 +72,20 @@ def make_policy(
     kwargs = policy_kwargs(network, layout, encoder)
     seen = spaces.Box(-np.inf, np.inf, (kwargs["columns"].size,), np.float32)
     moves = spaces.Box(-1.0, 1.0, (actions,), np.float32)
-    return POLICIES[network.policy](seen, moves, _no_learning, **kwargs)
+    return POLICIES[network.policy](
+        seen, moves, _no_learning, optimizer_class=NoOptimizer, **kwargs
+    )
+
+
+class NoOptimizer:
+    """Holds the parameters of a policy that does not learn.
+
+    Optimisers of torch load its compiler when they are made, which takes over a second.
+    """
+
+    def __init__(self, parameters: Iterable[Tensor], **settings: Any) -> None:
+        """Hold `parameters` with their settings."""
+        self.param_groups = [{"params": list(parameters), **settings}]
 
 
 def _no_learning(remaining: float) -> float:

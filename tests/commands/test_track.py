@@ -87,6 +87,7 @@ def test_height_ground_and_rate(
         (["--out", "pose.bvh", "--ground", "nan"], "--ground nan"),
         (["--out", "pose.bvh", "--model", "nothing"], "no such model"),
         (["--out", "pose.bvh", "--record", "b.trackers"], "is a recording already"),
+        (["--out", "pose.bvh", "--convention", "unity"], "is a recording already"),
         (["--out", "pose.bvh", "--calibrate"], "no T-pose"),
     ],
 )

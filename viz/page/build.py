@@ -48,6 +48,10 @@ class Page:
     """Shipped model that it shows."""
     shared: tuple[str, ...] = ()
     """Data files that several pages load."""
+    content: str = ""
+    """Name of its HTML, if several pages have the same."""
+    hint: str = ""
+    """Sentences above the picture, where it is."""
 
 
 PAGES = (
@@ -58,10 +62,14 @@ PAGES = (
     Page(
         "walker", "Walker", "A simulated body walks, turns and stands as commanded.",
         walker_data, "walk_commands",
+        hint="A simulated body of 23 joints that walks, turns, side-steps and stands as it is "
+        "commanded.",
     ),
     Page(
         "muscle", "Muscle walker", "Legs that eighty muscles move.",
-        muscle_data, "muscle_walk",
+        muscle_data, "muscle_walk", content="walker",
+        hint="Eighty muscles and nothing else move these legs. Blue muscles rest, red ones "
+        "are active.",
     ),
     Page(
         "ik", "Inverse kinematics", "Drag hands, feet, head and hips of a body.",
@@ -123,7 +131,8 @@ def _write(folder: Path, pages: Sequence[Page], packages: Path) -> dict[str, int
         write_data(folder / f"{page.name}.data.js", page.data(page.model))
         bundle(f"{page.name}.js", packages, folder / f"{page.name}.js")
         scripts = [*page.shared, f"{page.name}.data.js", f"{page.name}.js"]
-        content = (SOURCES / f"{page.name}.html").read_text(encoding="utf-8")
+        source = SOURCES / f"{page.content or page.name}.html"
+        content = source.read_text(encoding="utf-8").replace("{{hint}}", page.hint)
         content = content.replace("{{model}}", page.model)
         content = content.replace("{{mujoco}}", mujoco.__version__)
         html = _filled(page.title, page.name, pages, content, scripts)

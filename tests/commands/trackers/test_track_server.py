@@ -71,6 +71,7 @@ def test_the_command_serves_until_it_is_stopped() -> None:
         (["--model", "nothing"], "no such model"),
         (["--bind", "192.0.2.1", "--secret-file", "key"], "cannot be bound"),
         (["--secret-file", "none"], "none"),
+        (["--origin", "foo"], "--origin foo: expected scheme and host"),
     ],
 )
 def test_bad_flags_are_one_line(

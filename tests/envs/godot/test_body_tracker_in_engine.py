@@ -15,7 +15,15 @@ from ambulo.configs.arrays import Floats
 from ambulo.envs.godot.locate import find_project
 from ambulo.evaluate.generated_walks import generated_walks
 from ambulo.evaluate.trackers.recordings import track_of
-from ambulo.ik.trackers import feet, fit, guard, shape, shape_estimate, tracker
+from ambulo.ik.trackers import (
+    conventions,
+    feet,
+    fit,
+    guard,
+    shape,
+    shape_estimate,
+    tracker,
+)
 from ambulo.ik.trackers.tracker import (
     BodyTracker,
     FrameStatus,
@@ -138,6 +146,10 @@ CONSTANTS = {
     "body_tracker.gd": (
         (tracker,),
         "TICK MIN_LAG LONGEST_GAP HEAD_HEIGHT LOWEST HIGHEST_HEAD CONTACTS",
+    ),
+    "tracker_devices.gd": (
+        (conventions,),
+        "PALM THICKNESS LEAST_SPAN HIGHEST_HANDS LOWEST_HANDS BESIDE_HEAD",
     ),
 }
 """Constants of the scripts, and the modules that have them."""

@@ -169,6 +169,7 @@ func play(path: String) -> bool:
 		return false
 	_played = found
 	_time = 0.0
+	error = ""
 	set_shape(found.ratios)
 	return true
 

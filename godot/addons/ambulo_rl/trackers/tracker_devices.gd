@@ -20,7 +20,7 @@ const LEAST_SPAN := 0.5
 ## How far the hands' middle may be above, below and beside the head, over their distance.
 const HIGHEST_HANDS := 0.05
 const LOWEST_HANDS := 0.3
-const BESIDE_HEAD := 0.2
+const BESIDE_HEAD := 0.13
 
 ## Names of the trackers in recordings, in the order of rows.
 const NAMES: PackedStringArray = ["LeftHand", "RightHand", "LeftFoot", "RightFoot", "Head", "Hips"]

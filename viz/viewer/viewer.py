@@ -137,6 +137,8 @@ class Viewer:
                 if not np.allclose(place, node.position, atol=1e-4):
                     node.position = place
         self._panel.update(snapshot)
+        # viser waits for more messages else, and sends fewer pictures than it is given.
+        self.server.flush()
 
     def _add_gizmo(self, gizmo: Gizmo) -> None:
         free = gizmo.axes

@@ -22,7 +22,7 @@ LOWEST = 19
 EPILOG = """\
 examples:
   ambulo watch runs/first                          its curves, and its newest policy
-  ambulo train walk --preset quick_test --watch    the same of a training that begins
+  ambulo train walk --preset quick_test --watch    a training, from its start
 """
 
 

@@ -54,7 +54,7 @@ export class Clock {
   }
 }
 
-/** Starts a page; an error is told in the page, since nobody looks at the console. */
+/** Starts a page; an error is shown in the page; the console is rarely open. */
 export async function start(main) {
   try {
     await main();

@@ -32,7 +32,7 @@ class WalkerStage(PlainStage):
     """N bodies of a batch that a policy moves; the first one's numbers are plotted."""
 
     def __init__(self, batch: Any, act: Act, title: str) -> None:
-        """Bodies of a locomotion batch that nobody else steps.
+        """Bodies of a locomotion batch; only this stage steps it.
 
         Args:
             batch: A `LocomotionBatch`, or several joined ones.

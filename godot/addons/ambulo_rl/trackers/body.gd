@@ -175,7 +175,7 @@ func play(path: String) -> bool:
 
 
 ## Give the player's proportions: trunk, arms, legs over those of human23; empty: they are found.
-## False, and nothing changes, if they are nobody's.
+## False, and nothing changes, if no person has them.
 func set_shape(ratios: PackedFloat64Array) -> bool:
 	if not body.set_shape(ratios):
 		return false

@@ -96,7 +96,7 @@ func rest() -> PackedVector3Array:
 
 
 ## Give the player's proportions, and begin anew: trunk, arms and legs over those of human23;
-## empty: they are found. False, and nothing changes, if they are nobody's.
+## empty: they are found. False, and nothing changes, if no person has them.
 func set_shape(ratios: PackedFloat64Array) -> bool:
 	for ratio in ratios:
 		if not (ratio >= AmbuloTrackerShape.SMALLEST and ratio <= AmbuloTrackerShape.LARGEST):

@@ -185,8 +185,12 @@ def main() -> None:
             flush=True,
         )
     if args.json:
+        data = {
+            "command": "python benchmarks/viewer.py --json FILE",
+            "rows": [asdict(row) for row in rows],
+        }
         with open(args.json, "w", encoding="utf-8") as file:
-            json.dump([asdict(row) for row in rows], file, indent=1)
+            json.dump(data, file, indent=1)
 
 
 if __name__ == "__main__":

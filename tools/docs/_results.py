@@ -35,7 +35,7 @@ def write(results: Path, folder: Path) -> None:
 
 
 def _section(data: dict[str, Any]) -> Iterator[str]:
-    """Yield the tables of one file: agents with their metrics, else all plain values."""
+    """Yield the tables of one file: its rows, else its agents, else all plain values."""
     command = data.get("command")
     if isinstance(command, str):
         yield f"`{command}`"
@@ -47,6 +47,14 @@ def _section(data: dict[str, Any]) -> Iterator[str]:
             f"`{key}`" for key in data if key not in ("agents", "command")
         )
         yield f"Also in the file: {others}."
+        yield ""
+        return
+    rows = data.get("rows")
+    if isinstance(rows, list) and rows and all(map(_is_row, rows)):
+        columns = list(rows[0])
+        yield from table(
+            columns, [[_number(row[c]) or str(row[c]) for c in columns] for row in rows]
+        )
         yield ""
         return
     rows = [(f"`{name}`", value) for name, value in _flat(data) if name != "command"]

@@ -82,7 +82,7 @@ def serve(
     try:
         viewer.put(make())
         if follower is not None:
-            follower.start(viewer.put)
+            follower.start(viewer.put_newer)
         with StopRequest("the picture in hand") as request:
             while request.signal_number is None and time.monotonic() < end:
                 if viewer.clock.wait(_WAIT):

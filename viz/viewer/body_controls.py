@@ -42,9 +42,24 @@ def _walk_commands(batch: Any) -> tuple[Commands, Again]:
 
     return {
         "Command": [
-            Slider("Speed [m/s]", *SPEED, order.values[0], 0.05, order.setter(0), hint),
-            Slider("Turn [deg/s]", *TURN, 0.0, 5.0, order.setter(1, np.pi / 180.0)),
-            Slider("Side [m/s]", *SIDE, 0.0, 0.05, order.setter(2)),
+            Slider(
+                "Speed [m/s]",
+                *SPEED,
+                order.values[0],
+                0.05,
+                order.setter(0),
+                hint,
+                "ahead",
+            ),
+            Slider(
+                "Turn [deg/s]",
+                *TURN,
+                0.0,
+                5.0,
+                order.setter(1, np.pi / 180.0),
+                stick="turn",
+            ),
+            Slider("Side [m/s]", *SIDE, 0.0, 0.05, order.setter(2), stick="side"),
             Press(
                 "Stand", order.stand, "Command zeros; the sliders act again when moved"
             ),
@@ -62,9 +77,23 @@ def _locomote(batch: Any) -> tuple[Commands, Again]:
     (low, high), (right, left) = env.speed, env.turn
     return {
         "Command": [
-            Slider("Speed [m/s]", low, high, order.values[0], 0.05, order.setter(0)),
             Slider(
-                "Turn [deg/s]", right, left, 0.0, 1.0, order.setter(1, np.pi / 180.0)
+                "Speed [m/s]",
+                low,
+                high,
+                order.values[0],
+                0.05,
+                order.setter(0),
+                stick="ahead",
+            ),
+            Slider(
+                "Turn [deg/s]",
+                right,
+                left,
+                0.0,
+                1.0,
+                order.setter(1, np.pi / 180.0),
+                stick="turn",
             ),
         ]
     }, order.give

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,30 +18,41 @@ from ambulo.viz.viewer.snapshot import (
     Part,
     Snapshot,
 )
+from ambulo.viz.viewer.stage import Drag
 
 ROOT = "/world"
 """The node of what stays where it is; moving it keeps a body in the middle."""
 MOVING = "/moving"
 """The node of what moves, whose places are sent as seen from the middle."""
 
-Clicked = Callable[[str, int, Floats, Floats], None]
-"""Called with layer, instance, and origin and direction of the click's ray (3,)."""
+
+class Mouse(Protocol):
+    """What is told of clicks on layers, and of drags."""
+
+    def clicked(self, layer: str, instance: int, direction: Floats) -> None:
+        """Take a click, whose ray goes along `direction` (3,)."""
+
+    def dragged(self, drag: Drag) -> None:
+        """Take the start or the next move of a drag."""
+
+    def dropped(self) -> None:
+        """Take the end of a drag."""
 
 
 class SceneDrawer:
     """The scene of one stage on a server, for all its windows."""
 
     def __init__(
-        self, server: Any, layers: Mapping[str, Layer], clicked: Clicked | None = None
+        self, server: Any, layers: Mapping[str, Layer], mouse: Mouse | None = None
     ) -> None:
         """Nodes without instances yet; the first snapshot makes them.
 
         Args:
             server: A `viser.ViserServer`.
             layers: Of the stage, which may add others.
-            clicked: Told of clicks.
+            mouse: Told of clicks and drags.
         """
-        self._server, self._layers, self._clicked = server, layers, clicked
+        self._server, self._layers, self._mouse = server, layers, mouse
         self._nodes: dict[str, Any] = {}
         self._shown: dict[str, Part] = {}
         self._given: dict[str, Part] = {}
@@ -123,22 +134,33 @@ class SceneDrawer:
             batched_colors=part.colours, opacity=layer.opacity, lod="off",
             cast_shadow=layer.shadow, receive_shadow=layer.opacity is None,
         )  # fmt: skip
-        if layer.clickable and self._clicked is not None:
-            self._listen(node, name)
+        if layer.clickable and self._mouse is not None:
+            self._listen(node, name, self._mouse)
         return node
 
-    def _listen(self, node: Any, name: str) -> None:
-        """Report clicks on a node."""
-        clicked = self._clicked
-        assert clicked is not None
+    def _listen(self, node: Any, name: str, mouse: Mouse) -> None:
+        """Report clicks on a node, and drags of it, in their order."""
 
         @node.on_click
-        def _(event: Any) -> None:
+        async def _(event: Any) -> None:
             if event.instance_index is not None:
-                clicked(
-                    name, int(event.instance_index),
-                    np.array(event.ray_origin), np.array(event.ray_direction),
-                )  # fmt: skip
+                row = int(event.instance_index)
+                mouse.clicked(name, row, np.array(event.ray_direction))
+
+        @node.on_drag
+        async def _(event: Any) -> None:
+            if event.phase == "end":
+                mouse.dropped()
+            elif event.instance_index is not None:
+                start, end, eye = (
+                    np.array(place) + self._centre
+                    for place in (
+                        event.start_position,
+                        event.end_position,
+                        event.client.camera.position,
+                    )
+                )
+                mouse.dragged(Drag(name, int(event.instance_index), start, end, eye))
 
 
 def _update(node: Any, part: Part, before: Part) -> None:

@@ -1,9 +1,10 @@
-"""A navigator in its level: what it sees, remembers and plans, and a goal to be dragged."""
+"""A navigator in its level: what it sees, remembers and plans; goal and obstacles move."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import mujoco
@@ -14,7 +15,9 @@ from ambulo.configs.arrays import Floats
 from ambulo.envs.characters.registry import SPECS, load_character
 from ambulo.envs.vr.contract import EYE_HEIGHT
 from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.level_check import level_problem
 from ambulo.envs.vr.task.batch import NavigationBatch
+from ambulo.envs.vr.task.changed_level import change_level
 from ambulo.envs.vr.world.mujoco_scene import SKIN, render_model
 from ambulo.viz.viewer.foot_parts import FootParts
 from ambulo.viz.viewer.model_geoms import ModelGeoms
@@ -27,8 +30,15 @@ from ambulo.viz.viewer.navigation_parts import (
     ray_lines,
     trail_lines,
 )
-from ambulo.viz.viewer.snapshot import Layer, Part, Snapshot
-from ambulo.viz.viewer.stage import Control, Gizmo, PlainStage, Plot, Slider
+from ambulo.viz.viewer.obstacles import (
+    Obstacle,
+    level_way,
+    moved_obstacle,
+    obstacle_at,
+    stands_on,
+)
+from ambulo.viz.viewer.snapshot import Instances, Layer, Part, Snapshot
+from ambulo.viz.viewer.stage import Control, Drag, Gizmo, PlainStage, Plot, Slider
 
 _BLUE = tuple(round(255 * value) for value in SKIN[:3])
 TERMS = 8
@@ -72,6 +82,8 @@ class NavigationStage(PlainStage):
         spec = batch.spec
         self.dt = spec.dt * spec.ticks_per_decision
         self._character = batch.config.environment.character
+        if self._character is None:
+            self.note = "Drag an obstacle to move it."
         self._feet: FootParts | None = None
         if self._character is not None:
             own = load_character(self._character)
@@ -91,6 +103,8 @@ class NavigationStage(PlainStage):
         self._time, self._seed = 0.0, 0
         self._terms: tuple[str, ...] = ()
         self._dial: float | None = None
+        self._held: Obstacle | None = None
+        self._way = np.zeros(2)
 
     def reset(self) -> Snapshot:
         """A new episode, in another level."""
@@ -135,6 +149,36 @@ class NavigationStage(PlainStage):
             )
         ]  # fmt: skip
 
+    def drag(self, drag: Drag) -> None:
+        """Show the obstacle that is held where it is dragged."""
+        part = self._walls.parts(self._data.xpos[None], self._data.xquat[None]).get(
+            drag.layer
+        )
+        if self._level is None or not isinstance(part, Instances):
+            return
+        place = part.positions[drag.instance]
+        kind = drag.layer.rpartition("/")[2]
+        self._held = obstacle_at(self._level, kind, place)
+        if self._held is None:
+            return
+        self._way = level_way(drag)
+        positions = part.positions.copy()
+        positions[drag.instance, :2] += self._way
+        self._level_parts[drag.layer] = replace(part, positions=positions)
+
+    def let_go(self) -> None:
+        """Put the held obstacle where it was dragged, if the level stays playable."""
+        level, held, self._held = self._level, self._held, None
+        if level is None or held is None:
+            return
+        changed = moved_obstacle(level, held, self._way)
+        on_player = stands_on(changed, held, self.batch.world.state.position[0])
+        if on_player or level_problem(changed, solvable=False) is not None:
+            changed = level
+        else:
+            change_level(self.batch, 0, changed)
+        self._enter(changed)
+
     def plots(self) -> Sequence[Plot]:
         """Reward terms, distance to the goal, speed, contacts and being lost."""
         terms = tuple(name.removeprefix("reward/") for name in self._terms)
@@ -171,6 +215,7 @@ class NavigationStage(PlainStage):
 
     def _enter(self, level: Level) -> None:
         """Make the layers of a level."""
+        self._held = None
         self._level = level
         self._count += 1
         env = self.batch.config.environment
@@ -187,7 +232,7 @@ class NavigationStage(PlainStage):
         mujoco.mj_kinematics(self._model, self._data)
         self._walls = ModelGeoms(
             self._model, prefix=f"level/{self._count}", by_side=False, drawn="world",
-            clickable=False,
+            clickable=self._character is None,
         )  # fmt: skip
         self._bodies = ModelGeoms(
             self._model, prefix="body", by_side=False, drawn="bodies", clickable=False

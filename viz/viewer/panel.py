@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,6 +15,7 @@ import numpy as np
 from ambulo.configs.errors import AmbuloError
 from ambulo.viz.viewer.clock import Clock
 from ambulo.viz.viewer.curves import CurvePlots, ReadCurves
+from ambulo.viz.viewer.gamepad import value_of_stick
 from ambulo.viz.viewer.plots import LivePlots
 from ambulo.viz.viewer.snapshot import Snapshot
 from ambulo.viz.viewer.stage import Choice, Control, Press, Slider, Stage, Switch
@@ -68,6 +69,8 @@ class Panel:
         self._tops: list[Any] = []
         self._frame = 0
         self._set_by_us = False
+        self._nodes: dict[tuple[str, str], Any] = {}
+        self._sticks: dict[str, list[tuple[Slider, Any]]] = {}
         stage = viewer.clock.stage
         self._status = self._top(self._gui.add_markdown(f"**{stage.title}**"))
         self._curves: CurvePlots | None = None
@@ -78,7 +81,7 @@ class Panel:
         for name, controls in stage.controls().items():
             with self._top(self._gui.add_folder(name)):
                 for control in controls:
-                    self._add(control)
+                    self._add(name, control)
         self._add_scene()
         plots = stage.plots()
         with self._top(self._gui.add_folder("Plots", visible=bool(plots))):
@@ -89,6 +92,30 @@ class Panel:
         """Take all controls out of the windows."""
         for node in self._tops:
             node.remove()
+
+    def values(self) -> dict[tuple[str, str], Any]:
+        """What the stage's own controls are set to, by folder and label."""
+        return {name: node.value for name, node in self._nodes.items()}
+
+    def restore(self, values: Mapping[tuple[str, str], Any]) -> None:
+        """Set controls as others of the same names were set."""
+        for name in self._nodes.keys() & values.keys():
+            if self._nodes[name].value != values[name]:
+                self._nodes[name].value = values[name]
+
+    def stick(self, name: str, value: float) -> None:
+        """Set the sliders of a gamepad's axis, which is at `value` in [-1, 1]."""
+        for slider, node in self._sticks.get(name, ()):
+            node.value = value_of_stick(slider.low, slider.high, value)
+
+    def button(self, task: str) -> None:
+        """Do what a gamepad's button is for, a value of `gamepad.BUTTONS`."""
+        if task in DIRECTIONS:
+            self._push(task)
+        elif task == "reset":
+            self._clock.post(self._clock.reset)
+        else:
+            self._clock.post(lambda: self._clock.play(not self._clock.pace.playing))
 
     def update(self, snapshot: Snapshot) -> None:
         """Show the numbers of a snapshot."""
@@ -116,6 +143,8 @@ class Panel:
     def _write_status(self, snapshot: Snapshot) -> None:
         clock = self._clock
         text = f"**{clock.stage.title}**  \nt = {snapshot.time:.1f} s"
+        if clock.stage.note:
+            text += f"  \n{clock.stage.note}"
         if clock.failed is not None:
             text += f"  \n**stopped:** {clock.failed}"
         elif clock.pace.playing and clock.real_time < 0.9:
@@ -166,7 +195,7 @@ class Panel:
         command = self._top(self._gui.add_command(button.label, hotkey=key))
         command.on_trigger(lambda _: self._clock.post(task))
 
-    def _add(self, control: Control) -> None:
+    def _add(self, folder: str, control: Control) -> None:
         """Add one of the stage's own controls."""
         gui, hint = self._gui, control.hint or None
         if isinstance(control, Press):
@@ -178,6 +207,7 @@ class Panel:
                 control.label, min=control.low, max=control.high, step=control.step,
                 initial_value=control.value, hint=hint,
             )  # fmt: skip
+            self._sticks.setdefault(control.stick, []).append((control, node))
         elif isinstance(control, Switch):
             node = gui.add_checkbox(control.label, control.value, hint=hint)
         else:
@@ -187,6 +217,7 @@ class Panel:
             )
         change: Callable[[Any], object] = control.change
         node.on_update(lambda _: self._clock.post(lambda: change(node.value)))
+        self._nodes[folder, control.label] = node
 
     def _add_scene(self) -> None:
         gui, viewer = self._gui, self._viewer
@@ -197,12 +228,12 @@ class Panel:
             follow.on_update(lambda _: setattr(viewer, "follow", bool(follow.value)))
             for group in groups:
                 self._add_visibility(group)
-        if not any(
-            layer.clickable for layer in layers.values() if hasattr(layer, "clickable")
-        ):
+        if not self._clock.stage.pushable:
             return
         with self._top(gui.add_folder("Push")):
-            gui.add_markdown("Click on a body to push it away from you.")
+            gui.add_markdown(
+                "Click on a body to push it away from you; drag it to pull."
+            )
             size = gui.add_slider(
                 "Impulse [N s]",
                 min=0.0,

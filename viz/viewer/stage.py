@@ -29,6 +29,8 @@ class Slider:
     change: Callable[[float], object]
     """Called in the thread that steps."""
     hint: str = ""
+    stick: str = ""
+    """The axis of a gamepad that moves it, of `gamepad.STICKS`; empty: none."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,36 @@ class Gizmo:
     """[m]."""
 
 
+@dataclass(frozen=True, eq=False)
+class Click:
+    """A click on an instance of a layer."""
+
+    layer: str
+    """Name of the layer."""
+    instance: int
+    """Row of the instance."""
+    direction: Floats
+    """Unit vector from the camera to what was clicked. Shape (3,)."""
+    impulse: float
+    """Size of a push, [N s]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Drag:
+    """An instance of a layer that the mouse holds."""
+
+    layer: str
+    """Name of the layer."""
+    instance: int
+    """Row of the instance."""
+    start: Floats
+    """The point of it that is held, [m]. Shape (3,)."""
+    end: Floats
+    """The pointer, at the distance of `start` from the camera, [m]. Shape (3,)."""
+    eye: Floats
+    """The camera, [m]. Shape (3,)."""
+
+
 @dataclass(frozen=True)
 class Plot:
     """A plot against time of the numbers `NAME/series` of snapshots."""
@@ -104,6 +136,10 @@ class Stage(Protocol):
     """Direction from what the camera looks at to the camera."""
     hidden: frozenset[str]
     """Groups of layers (first parts of their names) that are not shown at first."""
+    pushable: bool
+    """Whether `push` pushes."""
+    note: str
+    """A line on what clicks do; empty: nothing."""
 
     @property
     def layers(self) -> Mapping[str, Layer]:
@@ -127,8 +163,14 @@ class Stage(Protocol):
     def push(self, copy: int, body: int, impulse: Floats) -> None:
         """Push a body by an impulse (3,), [N s]; ignored where there is nothing to push."""
 
-    def body_of(self, layer: str, instance: int) -> tuple[int, int] | None:
-        """Return the copy and the body of an instance; None where it is no body."""
+    def click(self, click: Click) -> None:
+        """Take a click on one of the layers that are clickable."""
+
+    def drag(self, drag: Drag) -> None:
+        """Take the start or the next move of a drag of one of these layers."""
+
+    def let_go(self) -> None:
+        """Take the end of a drag; also where none was begun."""
 
     def film(self) -> WriteFilm | None:
         """Return what writes a film of the latest seconds; None: it cannot be filmed."""
@@ -143,6 +185,8 @@ class PlainStage:
     reach = 5.0
     view = (0.75, -0.6, 0.32)
     hidden: frozenset[str] = frozenset()
+    pushable = False
+    note = ""
 
     def controls(self) -> Mapping[str, Sequence[Control]]:
         """No controls."""
@@ -159,9 +203,14 @@ class PlainStage:
     def push(self, copy: int, body: int, impulse: Floats) -> None:
         """Nothing to push."""
 
-    def body_of(self, layer: str, instance: int) -> tuple[int, int] | None:
-        """No bodies."""
-        return None
+    def click(self, click: Click) -> None:
+        """Nothing to click on."""
+
+    def drag(self, drag: Drag) -> None:
+        """Nothing to drag."""
+
+    def let_go(self) -> None:
+        """Nothing is held."""
 
     def film(self) -> WriteFilm | None:
         """No film."""

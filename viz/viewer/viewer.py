@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,15 @@ from ambulo.configs.arrays import Floats
 from ambulo.viz.viewer.clock import Clock
 from ambulo.viz.viewer.curves import ReadCurves
 from ambulo.viz.viewer.drawing import ROOT, SceneDrawer
+from ambulo.viz.viewer.gamepad import Gamepad
 from ambulo.viz.viewer.panel import Models, Panel
 from ambulo.viz.viewer.snapshot import Snapshot
-from ambulo.viz.viewer.stage import Gizmo, Stage
+from ambulo.viz.viewer.stage import Click, Drag, Gizmo, Stage
 from ambulo.viz.viewer.window import stop_server
 
 log = logging.getLogger(__name__)
 
+Values = Mapping[tuple[str, str], Any]
 FIELD_OF_VIEW = 0.8
 """Of the camera at first, from top to bottom, [rad]."""
 
@@ -50,18 +53,27 @@ class Viewer:
         """Size of a push with the mouse, [N s]."""
         self.follow = True
         _add_ground(server)
+        self._gamepad: Gamepad | None = None
         self._drawer: SceneDrawer
         self._panel: Panel
         self._gizmos: list[tuple[Gizmo, Any]] = []
-        self._dragged: set[str] = set()
+        self._held: set[str] = set()
+        server.on_client_disconnect(self.dropped)
         self._build()
 
     def start(self) -> None:
-        """Let the clock go."""
+        """Let the clock go, and read gamepads where pygame-ce is installed."""
         self.clock.start()
+        if Gamepad.readable():
+            self._gamepad = Gamepad(
+                self._stick, self._button, lambda text: self.say("Gamepad", text)
+            )
+            self._gamepad.start()
 
     def close(self) -> None:
         """Stop the clock and the server."""
+        if self._gamepad is not None:
+            self._gamepad.stop()
         self.clock.stop()
         stop_server(self.server)
 
@@ -79,17 +91,25 @@ class Viewer:
         first = stage.reset()
         self.clock.post(lambda: self._swap(stage, first))
 
+    def put_newer(self, stage: Stage) -> None:
+        """Show a newer version of what is shown, with the controls as they are set."""
+        first = stage.reset()
+        self.clock.post(lambda: self._swap(stage, first, self._panel.values()))
+
     def say(self, title: str, body: str) -> None:
         """Show a message in all windows."""
         for client in self.server.get_clients().values():
             client.add_notification(title, body, auto_close_seconds=8.0)
 
-    def _swap(self, stage: Stage, first: Snapshot) -> None:
-        """Replace the stage, in the clock's thread."""
+    def _swap(
+        self, stage: Stage, first: Snapshot, values: Values | None = None
+    ) -> None:
+        """Replace the stage, and set its controls to `values`, in the clock's thread."""
         before = self.clock.stage
         self._clear()
         self.clock.put(stage, first)
         self._build()
+        self._panel.restore(values or {})
         if (stage.view, stage.reach) != (before.view, before.reach):
             self._look_again()
 
@@ -104,7 +124,7 @@ class Viewer:
 
     def _build(self) -> None:
         stage = self.clock.stage
-        self._drawer = SceneDrawer(self.server, stage.layers, self._clicked)
+        self._drawer = SceneDrawer(self.server, stage.layers, self)
         for group in stage.hidden:
             self._drawer.show(group, False)
         snapshot = self.clock.seen()
@@ -122,6 +142,7 @@ class Viewer:
         for _, node in self._gizmos:
             node.remove()
         self._gizmos.clear()
+        self._held.clear()
         self._drawer.remove()
 
     def show_layers(self, group: str, visible: bool) -> None:
@@ -132,7 +153,7 @@ class Viewer:
         """Show a snapshot in all windows; called 60 times a second by the clock."""
         self._drawer.draw(snapshot, follow=self.follow)
         for gizmo, node in self._gizmos:
-            if gizmo.name not in self._dragged:
+            if gizmo.name not in self._held:
                 place = gizmo.place()
                 if not np.allclose(place, node.position, atol=1e-4):
                     node.position = place
@@ -149,37 +170,38 @@ class Viewer:
             depth_test=False, position=gizmo.place(),
         )  # fmt: skip
 
-        @node.on_drag_start
-        def _(_: Any) -> None:
-            self._dragged.add(gizmo.name)
-
         @node.on_update
-        def _(_: Any) -> None:
+        async def _(event: Any) -> None:
+            if event.phase == "end":
+                self._held.discard(gizmo.name)
+                return
+            self._held.add(gizmo.name)
             place = np.array(node.position)
             self.clock.post(lambda: gizmo.move(place))
 
-        @node.on_drag_end
-        def _(_: Any) -> None:
-            self._dragged.discard(gizmo.name)
-
         self._gizmos.append((gizmo, node))
 
-    def _clicked(
-        self, layer: str, instance: int, origin: Floats, direction: Floats
-    ) -> None:
-        """Push the body that was clicked, level, away from the camera."""
-        level = np.array([direction[0], direction[1], 0.0])
-        length = np.linalg.norm(level)
-        if length < 1e-6:
-            return
-        impulse = self.impulse * level / length
+    def _stick(self, name: str, value: float) -> None:
+        """Give a gamepad's axis to the panel that is shown now."""
+        self._panel.stick(name, value)
 
-        def push() -> None:
-            hit = self.clock.stage.body_of(layer, instance)
-            if hit is not None:
-                self.clock.stage.push(*hit, impulse)
+    def _button(self, task: str) -> None:
+        """Give a gamepad's button to the panel that is shown now."""
+        self._panel.button(task)
 
-        self.clock.post(push)
+    def clicked(self, layer: str, instance: int, direction: Floats) -> None:
+        """Give a click to the stage; called by the scene."""
+        click = Click(layer, instance, direction, self.impulse)
+        self.clock.post(lambda: self.clock.stage.click(click))
+
+    def dragged(self, drag: Drag) -> None:
+        """Give the start or the next move of a drag to the stage; called by the scene."""
+        self.clock.post(lambda: self.clock.stage.drag(drag))
+
+    def dropped(self, _client: Any = None) -> None:
+        """Give the end of a drag to the stage; also when a window closes, which may hold."""
+        self._held.clear()
+        self.clock.post(self.clock.stage.let_go)
 
 
 def _add_ground(server: Any) -> None:

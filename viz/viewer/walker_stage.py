@@ -15,8 +15,16 @@ from ambulo.viz.viewer.body_controls import BodyChanges, command_controls
 from ambulo.viz.viewer.foot_parts import FootParts
 from ambulo.viz.viewer.model_geoms import ModelGeoms
 from ambulo.viz.viewer.muscles import Muscles
+from ambulo.viz.viewer.pull import PULL_LAYERS, Pull
 from ambulo.viz.viewer.snapshot import Layer, Part, Snapshot
-from ambulo.viz.viewer.stage import Control, PlainStage, Plot, WriteFilm
+from ambulo.viz.viewer.stage import (
+    Click,
+    Control,
+    Drag,
+    PlainStage,
+    Plot,
+    WriteFilm,
+)
 
 Act = Callable[[NDArray[np.float32]], NDArray[np.generic]]
 """Actions (N, A) for observations (N, size)."""
@@ -24,12 +32,16 @@ GHOST = (96, 150, 118)
 PUSH_SECONDS = 0.1
 """Duration of a push, [s]."""
 FILM_SECONDS = 10.0
+LEAST_LEVEL = 1e-6
+"""A click from straight above pushes nowhere."""
 TERMS = 8
 """Reward terms in a plot, at most."""
 
 
 class WalkerStage(PlainStage):
     """N bodies of a batch that a policy moves; the first one's numbers are plotted."""
+
+    pushable = True
 
     def __init__(self, batch: Any, act: Act, title: str) -> None:
         """Bodies of a locomotion batch; only this stage steps it.
@@ -62,8 +74,9 @@ class WalkerStage(PlainStage):
         self.hidden = frozenset() if follows and bare else frozenset({"ghost"})
         self._feet = FootParts(batch.character, self._count)
         self._spread = _spread(self._count)
-        self.layers: dict[str, Layer] = self._layers()
+        self.layers: dict[str, Layer] = {**self._layers(), **PULL_LAYERS}
         self._changes = BodyChanges(self._members)
+        self._pull = Pull()
         self._obs: NDArray[np.float32]
         self._time = 0.0
         self._push_left = np.zeros(self._count, np.int64)
@@ -80,6 +93,7 @@ class WalkerStage(PlainStage):
         self._obs = self.batch.reset(np.arange(self._count))
         self._orders()
         self._push_left[:] = 0
+        self._pull.let_go()
         self._poses.clear()
         info = self.batch.start_info()
         self._terms = tuple(name for name in info if name.startswith("reward/"))[:TERMS]
@@ -88,6 +102,7 @@ class WalkerStage(PlainStage):
     def step(self) -> Snapshot:
         """One control step of all bodies."""
         actions = self._act(self._obs)
+        self._apply_pull()
         self._obs, rewards, terminated, truncated, info = self.batch.step(actions)
         self._time += self.dt
         values = self._values(float(rewards[0]), info)
@@ -120,6 +135,28 @@ class WalkerStage(PlainStage):
         part = body or 1
         member.push[row, part, :3] = np.asarray(impulse) / PUSH_SECONDS
         self._push_left[copy] = max(1, round(PUSH_SECONDS / self.dt))
+
+    def click(self, click: Click) -> None:
+        """Push the body that was clicked, level, away from the camera."""
+        hit = self.body_of(click.layer, click.instance)
+        level = click.direction * [1.0, 1.0, 0.0]
+        length = float(np.linalg.norm(level))
+        if hit is not None and length > LEAST_LEVEL:
+            self.push(*hit, click.impulse * level / length)
+
+    def drag(self, drag: Drag) -> None:
+        """Pull the body that is held."""
+        hit = self.body_of(drag.layer, drag.instance)
+        if hit is not None:
+            copy, body = hit
+            member, row = self._member(copy)
+            member.copy_data(row, self._data)
+            place = np.array(self._data.xpos[body]) + self._spread[copy]
+            self._pull.drag(hit, drag, place)
+
+    def let_go(self) -> None:
+        """End the pull."""
+        self._pull.let_go()
 
     def body_of(self, layer: str, instance: int) -> tuple[int, int] | None:
         """Copy and body of an instance of the bodies' own layers."""
@@ -159,6 +196,14 @@ class WalkerStage(PlainStage):
                 return member, copy
             copy -= member.count
         raise IndexError(copy)
+
+    def _apply_pull(self) -> None:
+        """Pull what the mouse holds."""
+        if self._pull.held is not None:
+            copy, body = self._pull.held
+            member, row = self._member(copy)
+            member.push[row, body, :3] = self._pull.force()
+            self._push_left[copy] = 1
 
     def _end_pushes(self) -> None:
         on = self._push_left > 0
@@ -205,6 +250,7 @@ class WalkerStage(PlainStage):
         parts |= self._feet.parts(xpos, xquat)
         if self._muscles is not None:
             parts |= self._muscles.parts(muscles)
+        parts |= self._pull.parts(xpos)
         centre = xpos[:, 1].mean(axis=0)
         return Snapshot(self._time, centre, parts, values, cut)
 

@@ -12,6 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ambulo.commands.viewing.kinds import open_stage
+from ambulo.commands.viewing.request import PlayRequest
+from ambulo.viz.viewer.viewer import Viewer
+from ambulo.viz.viewer.walker_stage import WalkerStage
+from ambulo.viz.viewer.window import open_server
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--use-gl=angle",
@@ -164,3 +170,33 @@ def test_keys_work_and_the_panel_fits_a_narrow_window(browser: Any, url: str) ->
     narrow.keyboard.press("p")
     until(lambda: paused(narrow) != before, "the key P")
     narrow.close()
+
+
+def test_the_mouse_pulls_the_body(browser: Any) -> None:
+    """A window in front of a viewer of this process, whose stage can be asked."""
+    stage = open_stage("imitate_walk", PlayRequest())
+    assert isinstance(stage, WalkerStage)
+    viewer = Viewer(open_server(0, "test"), stage)
+    viewer.start()
+    window = browser.new_page()
+    try:
+        window.goto(f"http://localhost:{viewer.server.get_port()}")
+        until(lambda: min(colours(window)) > 150, "the body")
+        viewer.clock.post(lambda: viewer.clock.play(False))
+        window.mouse.move(400.0, 290.0)  # where the camera looks: at the trunk
+        window.mouse.down()
+        window.mouse.move(340.0, 270.0, steps=4)
+        until(lambda: stage._pull.held is not None, "what is held")
+        assert np.linalg.norm(stage._pull.force()) > 10.0
+        window.mouse.up()
+        until(lambda: stage._pull.held is None, "what is let go")
+        # A window that is closed while it holds lets go, too.
+        window.mouse.move(400.0, 290.0)
+        window.mouse.down()
+        window.mouse.move(340.0, 270.0, steps=4)
+        until(lambda: stage._pull.held is not None, "what is held again")
+        window.close()
+        until(lambda: stage._pull.held is None, "what a closed window lets go")
+    finally:
+        window.close()
+        viewer.close()

@@ -11,8 +11,9 @@ from ambulo.configs.errors import ModelFileError
 from ambulo.viz.viewer.ik_stage import IKStage
 from ambulo.viz.viewer.motion_stage import GaitStage
 from ambulo.viz.viewer.navigation_stage import NavigationStage
+from ambulo.viz.viewer.pull import MOST_FORCE
 from ambulo.viz.viewer.snapshot import Instances, Lines, Snapshot
-from ambulo.viz.viewer.stage import Press, Slider, Stage, Switch
+from ambulo.viz.viewer.stage import Click, Drag, Press, Slider, Stage, Switch
 from ambulo.viz.viewer.tracker_stage import TrackerStage
 from ambulo.viz.viewer.walker_stage import WalkerStage
 
@@ -89,6 +90,61 @@ def test_mass_changes_what_the_feet_bear(imitate: WalkerStage) -> None:
     light, heavy = mean_force(0.9), mean_force(1.1)
     slider(imitate, "Mass, factor").change(1.0)
     assert heavy > 1.1 * light
+
+
+def test_a_drag_pulls_a_body_until_it_is_let_go(imitate: WalkerStage) -> None:
+    eye = np.array([0.0, -5.0, 1.0])
+
+    def places(pulled: bool) -> np.ndarray:
+        imitate._seed = 7
+        spheres = imitate.reset().parts["body/spheres"]
+        assert isinstance(spheres, Instances)
+        last = len(spheres.positions) - 1
+        held = spheres.positions[last]
+        way = np.array([0.0, 0.4, 0.0])
+        if pulled:
+            imitate.drag(Drag("body/spheres", last, held, held + way, eye))
+            line = run(imitate, 6).parts["pull/line"]
+            assert isinstance(line, Lines)
+            np.testing.assert_allclose(line.points[0, 1] - line.points[0, 0], way)
+            imitate.let_go()
+            line = run(imitate, 2).parts["pull/line"]
+            assert isinstance(line, Lines)
+            assert np.ptp(line.points, axis=1).max() == 0.0
+            assert not np.any(imitate._members[0].push)
+        else:
+            run(imitate, 8)
+        return imitate.batch.simulation.qpos[:, :2].copy()
+
+    moved = places(True) - places(False)
+    assert moved[1, 1] > 0.02
+    assert np.abs(moved[0]).max() == 0.0
+
+
+def test_a_long_drag_pulls_no_stronger_than_the_most(imitate: WalkerStage) -> None:
+    imitate.reset()
+    far = np.array([30.0, 0.0, 0.0])
+    imitate.drag(Drag("body/spheres", 0, np.zeros(3), far, np.zeros(3)))
+    np.testing.assert_allclose(imitate._pull.force(), [MOST_FORCE, 0.0, 0.0])
+    imitate.drag(Drag("ghost/spheres", 0, np.zeros(3), -far, np.zeros(3)))
+    np.testing.assert_allclose(imitate._pull.force(), [MOST_FORCE, 0.0, 0.0])
+    imitate.let_go()
+    imitate.let_go()
+
+
+def test_a_click_pushes_away_from_the_camera(imitate: WalkerStage) -> None:
+    snapshot = imitate.reset()
+    spheres = snapshot.parts["body/spheres"]
+    assert isinstance(spheres, Instances)
+    last = len(spheres.positions) - 1
+    down = np.array([0.0, 0.6, -0.8])
+    imitate.click(Click("body/spheres", last, down, 10.0))
+    _, body = imitate.body_of("body/spheres", last) or (-1, -1)
+    member, row = imitate._member(1)
+    np.testing.assert_allclose(member.push[row, body, :3], [0.0, 100.0, 0.0])
+    run(imitate, 5)
+    imitate.click(Click("body/spheres", last, np.array([0.0, 0.0, -1.0]), 10.0))
+    assert not np.any(member.push)
 
 
 def test_a_click_names_the_body(imitate: WalkerStage) -> None:
@@ -196,6 +252,55 @@ def test_a_goal_in_a_wall_stays(navigator: NavigationStage) -> None:
     before = navigator.batch.task.goal[0].copy()
     navigator.gizmos()[0].move(np.array([1e4, 1e4, 0.0]))
     np.testing.assert_array_equal(navigator.batch.task.goal[0], before)
+
+
+def test_a_dragged_obstacle_is_put_elsewhere(navigator: NavigationStage) -> None:
+    navigator.reset()
+    batch = navigator.batch
+    slot = int(batch.task.slot[0])
+    level = batch.bank.levels[slot]
+    parts = navigator.step().parts
+    layer = next(n for n in parts if n.startswith("level/") and n.endswith("/boxes"))
+    part = parts[layer]
+    assert isinstance(part, Instances)
+    drawn = np.linalg.norm(part.positions[:, None] - level.boxes[:, :3], axis=2)
+    instance, row = (int(k) for k in np.unravel_index(drawn.argmin(), drawn.shape))
+
+    # To 1.2 m before the player, by a pointer on the floor's far side of a steep ray.
+    player = batch.world.state.position[0].copy()
+    reading = batch.world.state.rays[0].copy()
+    yaw = float(batch.world.state.yaw[0])
+    ahead = player[:2] + 1.2 * np.array([np.cos(yaw), np.sin(yaw)])
+    start = level.boxes[row, :3]
+    eye = start + np.array([0.0, -4.0, 8.0])
+    wanted = np.array([*ahead, start[2]])
+
+    def drag_to(place: np.ndarray) -> Drag:
+        return Drag(layer, instance, start, eye + 0.7 * (place - eye), eye)
+
+    navigator.drag(drag_to(wanted))
+    shown = navigator.step().parts[layer]
+    assert isinstance(shown, Instances)
+    np.testing.assert_allclose(shown.positions[instance], wanted)
+    np.testing.assert_array_equal(batch.bank.levels[slot].boxes, level.boxes)
+    goal = batch.task.goal[0].copy()
+    navigator.let_go()
+    moved = batch.bank.levels[slot].boxes
+    np.testing.assert_allclose(moved[row, :2], ahead)
+    others = np.arange(len(moved)) != row
+    np.testing.assert_array_equal(moved[others], level.boxes[others])
+    np.testing.assert_array_equal(batch.task.goal[0], goal)
+    assert layer not in navigator.step().parts  # drawn anew
+    assert (batch.world.state.rays[0] < reading - 0.05).any()
+
+    # On the player it would not be playable: it goes back.
+    parts = navigator.step().parts
+    layer = next(n for n in parts if n.startswith("level/") and n.endswith("/boxes"))
+    start = wanted
+    navigator.drag(drag_to(batch.world.state.position[0] + [0.0, 0.0, start[2]]))
+    navigator.let_go()
+    np.testing.assert_allclose(batch.bank.levels[slot].boxes[row, :2], ahead)
+    run(navigator, 20)
 
 
 def test_models_without_a_body_are_refused() -> None:

@@ -1,0 +1,39 @@
+from dataclasses import replace
+
+import numpy as np
+
+from ambulo.configs.vr import NavigationConfig
+from ambulo.envs.vr.task.build import make_batch
+from ambulo.envs.vr.task.changed_level import change_level
+
+
+def test_a_wall_across_the_way_lengthens_it_at_once() -> None:
+    """Distances and rays are those of the new level, the episode goes on."""
+    config = NavigationConfig().override(
+        "environment", levels=("open",), levels_per_family=1
+    )
+    batch = make_batch(config, 2, seed=0)
+    batch.reset(np.arange(2))
+    slot = int(batch.task.slot[0])
+    level = batch.bank.levels[slot]
+    player, goal = batch.world.state.position[0].copy(), batch.task.goal[0].copy()
+    before, rays = batch.episode.distance.copy(), batch.world.state.rays[0].copy()
+    steps = batch.episode.steps.copy()
+
+    way = goal[:2] - player[:2]
+    middle = player[:2] + 2.5 * way / np.linalg.norm(way)
+    yaw = np.arctan2(way[1], way[0])
+    wall = np.array([[*middle, 1.0, 0.1, 2.5, 1.0, yaw]])
+    change_level(batch, 0, replace(level, boxes=np.vstack([level.boxes, wall])))
+
+    assert batch.episode.distance[0] > before[0] + 0.2
+    np.testing.assert_array_equal(batch.task.goal[0], goal)
+    np.testing.assert_array_equal(batch.episode.steps, steps)
+    np.testing.assert_array_equal(batch.world.state.position[0], player)
+    _, _, terminated, truncated, _ = batch.step(np.zeros((2, 3)))
+    assert not terminated[0]
+    assert not truncated[0]
+    assert (batch.world.state.rays[0] < rays - 0.1).any()
+
+    change_level(batch, 0, level)
+    assert batch.episode.distance[0] < before[0] + 0.2

@@ -1,0 +1,126 @@
+"""The viewer on a real server: its controls act, and outlast a newer model."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ambulo.configs.arrays import Floats
+from ambulo.viz.viewer.gamepad import Gamepad
+from ambulo.viz.viewer.snapshot import Snapshot
+from ambulo.viz.viewer.stage import Choice, Control, PlainStage, Slider
+from ambulo.viz.viewer.viewer import Viewer
+from ambulo.viz.viewer.window import open_server
+
+pytest.importorskip("viser", reason="needs ambulo[viewer]")
+
+
+class Plain(PlainStage):
+    """A slider and a choice, which note what they are told."""
+
+    title, dt = "plain", 0.05
+    pushable = True
+
+    def __init__(self) -> None:
+        self.layers: dict = {}
+        self.speed, self.way = 0.0, "left"
+        self.released = 0
+        self.pushes: list[np.ndarray] = []
+        self.resets = 0
+
+    def reset(self) -> Snapshot:
+        self.resets += 1
+        return self.step()
+
+    def step(self) -> Snapshot:
+        return Snapshot(0.0, np.zeros(3), {})
+
+    def controls(self) -> Mapping[str, Sequence[Control]]:
+        return {
+            "Command": [
+                Slider("Speed", -1.0, 2.0, 0.0, 0.1, self.go, stick="ahead"),
+                Choice("Way", ("left", "right"), "left", self.turn),
+            ]
+        }
+
+    def push(self, copy: int, body: int, impulse: Floats) -> None:
+        self.pushes.append(np.array(impulse))
+
+    def go(self, speed: float) -> None:
+        self.speed = speed
+
+    def turn(self, way: str) -> None:
+        self.way = way
+
+    def let_go(self) -> None:
+        self.released += 1
+
+
+def until(true: Callable[[], object]) -> None:
+    end = time.monotonic() + 30.0
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def viewer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Viewer]:
+    monkeypatch.setattr(Gamepad, "readable", staticmethod(lambda: False))
+    viewer = Viewer(open_server(0, "test"), Plain())
+    viewer.start()
+    yield viewer
+    viewer.close()
+
+
+def stage_of(viewer: Viewer) -> Plain:
+    assert isinstance(viewer.clock.stage, Plain)
+    return viewer.clock.stage
+
+
+def test_sticks_and_buttons_act_on_what_is_shown(viewer: Viewer) -> None:
+    stage = stage_of(viewer)
+    viewer._stick("ahead", 0.5)
+    until(lambda: stage.speed == 1.0)
+    viewer._stick("ahead", -1.0)
+    until(lambda: stage.speed == -1.0)
+    viewer._stick("ahead", 0.0)
+    until(lambda: stage.speed == 0.0)
+    viewer._stick("turn", 1.0)  # nothing turns here
+    viewer._button("left")
+    until(lambda: stage.pushes)
+    np.testing.assert_allclose(stage.pushes, [[0.0, viewer.impulse, 0.0]], atol=1e-12)
+    viewer._button("pause")
+    until(lambda: not viewer.clock.pace.playing)
+    viewer._button("reset")
+    until(lambda: stage.resets == 2)
+
+
+def test_controls_stay_with_a_newer_model_and_begin_anew_with_another(
+    viewer: Viewer,
+) -> None:
+    first = stage_of(viewer)
+    nodes: dict[tuple[str, str], Any] = viewer._panel._nodes
+    nodes["Command", "Speed"].value = 1.5
+    nodes["Command", "Way"].value = "right"
+    until(lambda: (first.speed, first.way) == (1.5, "right"))
+    newer = Plain()
+    viewer.put_newer(newer)
+    until(lambda: (newer.speed, newer.way) == (1.5, "right"))
+    assert viewer._panel.values() == {
+        ("Command", "Speed"): 1.5,
+        ("Command", "Way"): "right",
+    }
+    other = Plain()
+    viewer.put(other)
+    until(lambda: viewer.clock.stage is other)
+    until(lambda: viewer._panel.values()["Command", "Speed"] == 0.0)
+    assert (other.speed, other.way) == (0.0, "left")
+
+
+def test_a_window_that_closes_lets_go(viewer: Viewer) -> None:
+    stage = stage_of(viewer)
+    before = stage.released
+    viewer.dropped()
+    until(lambda: stage.released == before + 1)

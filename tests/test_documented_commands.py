@@ -92,7 +92,6 @@ SMALL = {
     ),
     r"train_locomotion --preset gait --": "--run-name gait_0",
     r"train_locomotion --preset locomote --reference 02_01.amc$": "--run-name locomote",
-    r"train_locomotion --preset locomote .*--timesteps": "--run-name locomote_0",
     r"ambulo train track": (
         "--num-envs 4 --timesteps 32 --set ppo.n_steps=8 --set ppo.batch_size=16 "
         "--eval-freq 32 --eval-episodes 2 --episodes 2 --no-progress "

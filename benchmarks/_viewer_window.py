@@ -1,0 +1,57 @@
+"""A window of the viewer that receives everything and draws nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+
+import viser
+import websockets
+import zstandard
+from websockets.typing import Origin, Subprotocol
+
+PLACES = b"batched_positions"
+"""Property of a layer that every update of a moving body sends."""
+
+
+class Window:
+    """Receives what a browser would, and counts."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self.counting = False
+        self.first: float | None = None
+        self.updates = self.bytes = 0
+        self.times: list[float] = []
+
+    async def run(self, until: asyncio.Event) -> None:
+        """Receive until the event."""
+        host = f"127.0.0.1:{self._port}"
+        async with websockets.connect(
+            f"ws://{host}/",
+            origin=Origin(f"http://{host}"),
+            subprotocols=[Subprotocol(f"viser-v{viser.__version__}")],
+            max_size=None,
+            compression=None,
+        ) as connection:
+            while not until.is_set():
+                data = await connection.recv()
+                assert isinstance(data, bytes)
+                if self.counting:
+                    self._count(data)
+                elif self.first is None and PLACES in _plain(data):
+                    self.first = time.perf_counter()
+
+    def _count(self, data: bytes) -> None:
+        self.bytes += len(data)
+        plain = _plain(data)
+        self.updates += int(PLACES in plain)
+        for match in re.finditer(rb"t = ([\d.]+) s", plain):
+            self.times.append(float(match[1]))
+
+
+def _plain(data: bytes) -> bytes:
+    """The messages of viser's window: 8 bytes, the size of the content, and the content."""
+    size = int.from_bytes(data[8:16], "little")
+    return zstandard.ZstdDecompressor().decompress(data[16 : 16 + size])

@@ -6,6 +6,7 @@ import asyncio
 import re
 import time
 
+import msgspec
 import viser
 import websockets
 import zstandard
@@ -13,6 +14,14 @@ from websockets.typing import Origin, Subprotocol
 
 PLACES = b"batched_positions"
 """Property of a layer that every update of a moving body sends."""
+
+CAMERA = {
+    "type": "ViewerCameraMessage", "wxyz": (1.0, 0.0, 0.0, 0.0),
+    "position": (3.0, 0.0, 1.0), "fov": 0.8, "near": 0.01, "far": 1000.0,
+    "image_height": 600, "image_width": 800, "look_at": (0.0, 0.0, 1.0),
+    "up_direction": (0.0, 0.0, 1.0),
+}  # fmt: skip
+"""What a window says first; before it, viser does not count it as one."""
 
 
 class Window:
@@ -35,6 +44,7 @@ class Window:
             max_size=None,
             compression=None,
         ) as connection:
+            await connection.send(msgspec.msgpack.encode(CAMERA))
             while not until.is_set():
                 data = await connection.recv()
                 assert isinstance(data, bytes)

@@ -143,3 +143,20 @@ def test_code_that_guides_name_is_there() -> None:
             if not code_exists(parts):
                 stale.append(f"{page.name}: {name or folder}")
     assert not stale
+
+
+REFERENCE = {"godot_api", "model_format", "results", "rig_protocol", "trackers_stream",
+             "vr_world"}  # fmt: skip
+"""Pages that other programs are written by, and the table of results: complete, not short."""
+MOST_WORDS = 25_000
+CODE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+
+
+def test_guides_are_short() -> None:
+    """What is generated from the code (environments, commands, presets) is told there alone."""
+    words = {
+        page.stem: len(CODE.sub("", page.read_text(encoding="utf-8")).split())
+        for page in (ROOT / "docs").glob("*.md")
+        if page.stem not in REFERENCE
+    }
+    assert sum(words.values()) <= MOST_WORDS

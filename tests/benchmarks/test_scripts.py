@@ -14,6 +14,9 @@ import imageio.v3 as iio
 import numpy as np
 import pytest
 
+from ambulo.configs.errors import RenderError
+from ambulo.envs.vr.world.render import gl_backend
+
 ROOT = Path(__file__).parents[2]
 BENCHMARKS = sorted((ROOT / "benchmarks").glob("[!_]*.py"))
 TOOLS = sorted((ROOT / "tools").glob("*.py"))
@@ -27,8 +30,10 @@ MOCAP = {
     "make_healthy_walk", "track_body",
 }  # fmt: skip
 """Scripts that need captured motion."""
-EXTRAS = {"page_load": "playwright", "viewer": "viser"}
+EXTRAS = {"page_load": "playwright", "viewer": "viser", "watch_cost": "viser"}
 """Scripts that need a package that the developers' set-up does not have."""
+DRAWING = {"make_films"}
+"""Scripts that need OpenGL."""
 SKIPPED = dict.fromkeys(
     ("godot_beside_mujoco", "godot_character"),
     "needs an engine with OpenGL; docs/godot.md says how",
@@ -63,6 +68,7 @@ def films(folder: Path) -> Path:
 
 
 ARGUMENTS: dict[str, Arguments] = {
+    "watch_cost": lambda data, out: ["--rounds", 1, "--seconds", 2],
     "locomotion_prior": lambda data, out: ["--quick", two_runs(out)],
     "muscle_solver": lambda data, out: [
         "--steps", 2, "--heldout", 4, "--control-steps", 2, "--repetitions", 1,
@@ -78,6 +84,7 @@ ARGUMENTS: dict[str, Arguments] = {
         data / "CMU-INDEX.md", "--out", out / "activities.json",
     ],
     "make_gait_law": lambda data, out: [out / "gait.npz"],
+    "make_films": lambda data, out: ["Stand", "--seconds", 0.4, "--out", out],
     "make_healthy_walk": lambda data, out: [walk_clip(data), out / "walk.json"],
     "make_overview": lambda data, out: [
         "--films", films(out), "--out", out / "overview.gif",
@@ -105,6 +112,11 @@ def run(script: Path, request: pytest.FixtureRequest, out: Path, *more: object) 
         pytest.skip(SKIPPED[script.stem])
     if script.stem in EXTRAS:
         pytest.importorskip(EXTRAS[script.stem])
+    if script.stem in DRAWING:
+        try:
+            gl_backend()
+        except RenderError as error:
+            pytest.skip(str(error))
     if script.stem in GODOT:
         request.getfixturevalue("godot_program")
     environment, data = dict(os.environ), out

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import ast
 import inspect
-import logging
 import math
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import gymnasium
-import imageio.v3 as imageio
 import mujoco
 import numpy as np
 from _markdown import code_text, table
@@ -20,18 +17,12 @@ from _markdown import code_text, table
 import ambulo
 from ambulo.commands.describe import action_schema
 from ambulo.configs.base import Config
-from ambulo.configs.errors import RenderError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.info_keys import INFO_KEYS, TERMS_OF_FACTORS
 from ambulo.envs.vr.task.reward import reward_terms
-from ambulo.envs.vr.world.render import gl_backend
 
-FILMS = {
-    "EmbodiedNavigation": "embodied_navigation.gif",
-    "Locomote": "locomote.png",
-    "VRNavigation": "trajectories.png",
-}
-"""Films and pictures of docs/images that show an environment."""
+FILMS = Path(__file__).resolve().parents[2] / "docs" / "images" / "environments"
+"""A film of every environment, NAME.webp (`tools/make_films.py`)."""
 GUIDES = {
     "EmbodiedNavigation": "embodied.md",
     "Gait": "gait_env.md",
@@ -43,10 +34,6 @@ GUIDES = {
 }
 """The guide of an environment; of the others it is that of all walkers."""
 WALKERS_GUIDE = "locomotion_envs.md"
-PICTURE_STEPS = 20
-"""Steps with the reference's own action before the picture is taken."""
-
-logger = logging.getLogger("docs")
 
 
 def write(folder: Path) -> None:
@@ -54,13 +41,12 @@ def write(folder: Path) -> None:
     pages = folder / "environments"
     pages.mkdir()
     ambulo.register()
-    rows, drawn = [], _can_draw()
+    rows = []
     for name in registered():
         short = name.removeprefix("ambulo/")
         stem = short.partition("-")[0]
-        shown = drawn and stem not in FILMS
-        env = ambulo.make(name, render_mode="rgb_array" if shown else None)
-        text = "\n".join(_page(env, name, stem, pages))
+        env = ambulo.make(name)
+        text = "\n".join(_page(env, name, stem))
         (pages / f"{stem}.md").write_text(text, encoding="utf-8")
         rows.append(
             (f"[{short}]({stem}.md)", _size(env), _actions_size(env), _summary(env))
@@ -75,28 +61,12 @@ def write(folder: Path) -> None:
     (pages / "index.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _can_draw() -> bool:
-    """Whether the back end that MuJoCo was loaded with draws here.
-
-    It is tried in another process: one that does not work can end its process.
-    """
-    try:
-        works = gl_backend()
-    except RenderError as error:
-        logger.warning("no pictures of environments: %s", error)
-        return False
-    loaded = os.environ.get("MUJOCO_GL", "glfw")
-    if works != loaded:
-        logger.warning("no pictures of environments: set MUJOCO_GL=%s for them", works)
-    return works == loaded
-
-
 def registered() -> list[str]:
     """Return the names of all environments, sorted."""
     return sorted(name for name in gymnasium.registry if name.startswith("ambulo/"))
 
 
-def _page(env: Any, name: str, stem: str, folder: Path) -> Iterator[str]:
+def _page(env: Any, name: str, stem: str) -> Iterator[str]:
     """Yield the lines of a page."""
     unwrapped = env.unwrapped
     yield f"# {name.removeprefix('ambulo/')}"
@@ -116,7 +86,9 @@ def _page(env: Any, name: str, stem: str, folder: Path) -> Iterator[str]:
         f"the default settings; episodes are truncated after {limit} steps."
     )
     yield ""
-    yield from _picture(stem, env, folder)
+    if (FILMS / f"{stem}.webp").is_file():
+        yield f"![{stem} in action](../images/environments/{stem}.webp)"
+        yield ""
     yield from _observation(unwrapped)
     yield from _actions(unwrapped)
     yield from _rewards(env)
@@ -137,34 +109,6 @@ def _size(env: Any) -> str:
 
 def _actions_size(env: Any) -> str:
     return str(math.prod(env.action_space.shape or ()))
-
-
-def _picture(stem: str, env: Any, folder: Path) -> Iterator[str]:
-    """Yield the film or picture of docs/images, else one drawn here."""
-    if stem in FILMS:
-        yield f"![{stem} in action](../images/{FILMS[stem]})"
-        yield ""
-        return
-    if env.render_mode is None:
-        return
-    try:
-        frame = _frame(env)
-    except RenderError as error:
-        logger.warning("%s: no picture: %s", stem, error)
-        return
-    imageio.imwrite(folder / f"{stem}.png", frame)
-    yield f"![{stem}: the body at the start of an episode]({stem}.png)"
-    yield ""
-
-
-def _frame(env: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """Return a picture of the environment soon after its reset."""
-    env.reset(seed=0)
-    for _ in range(PICTURE_STEPS):
-        *_, terminated, truncated, _ = env.step(np.zeros(env.action_space.shape))
-        if terminated or truncated:
-            env.reset(seed=0)
-    return np.asarray(env.render(), np.uint8)
 
 
 def _observation(env: Any) -> Iterator[str]:

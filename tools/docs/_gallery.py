@@ -28,5 +28,11 @@ def write(docs: Path, folder: Path) -> None:
             f'<figure><img src="images/{file.name}" alt="{title}" loading="lazy">'
             f"<figcaption>{title}{link}</figcaption></figure>"
         )
+    for file in sorted((docs / "images" / "environments").glob("*.webp")):
+        lines.append(
+            f'<figure><img src="images/environments/{file.name}" alt="{file.stem}" '
+            f'loading="lazy"><figcaption>{file.stem} (<a href="environments/{file.stem}.html">'
+            "environment</a>)</figcaption></figure>"
+        )
     lines += ["</div>", ""]
     (folder / "gallery.md").write_text("\n".join(lines), encoding="utf-8")

@@ -33,7 +33,7 @@ from ambulo.policies.kinds.locomotion import describe_locomotion
 from ambulo.policies.networks.motion_nn import MotionNN
 from ambulo.policies.registry import function_of, model_kinds, shipped_cards
 
-FAST = ("gait_walk", "gait_net_impaired")
+FAST = ("gait_walk", "gait_net_impaired", "ik_trackers")
 GRAPHS = sorted(
     name for name, card in shipped_cards().items()
     if card.kind not in ("vr_navigation", "gait_reference")
@@ -78,7 +78,7 @@ def walker(modes: int = 0, frames: int = 0, **network: Any) -> LocomotionAgent:
     return LocomotionAgent(ModelFile(header, policy.state_dict()))
 
 
-GODOT = {"ref_nn": {"godot"}}
+GODOT = {"body_tracker": {"godot"}, "ref_nn": {"godot"}}
 """Other targets of kinds that are graphs."""
 
 

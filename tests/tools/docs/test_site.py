@@ -122,6 +122,7 @@ def test_page_of_an_environment_is_what_the_environment_is(
 ) -> None:
     stem = name.removeprefix("ambulo/").partition("-")[0]
     text = (built / "docs" / "environments" / f"{stem}.md").read_text(encoding="utf-8")
+    assert f"(../images/environments/{stem}.webp)" in text
     parts = dict(
         zip(*[iter(re.split(r"^## (.+)$", text, flags=re.M)[1:])] * 2, strict=True)
     )

@@ -40,7 +40,7 @@ class Film:
 
 
 FILMS = {
-    "EmbodiedNavigation": Film("embodied_navigation"),
+    "EmbodiedNavigation": Film("embodied_navigation", (("body", "human23"),)),
     "Gait": Film("gait_walk"),
     "GetUp": Film(),
     "Imitate": Film("imitate_walk"),
@@ -48,7 +48,7 @@ FILMS = {
     "Stand": Film(settings=(("push_impulse", (25, 35)), ("push_interval", (1, 2)))),
     "Track": Film("track"),
     "TrackBody": Film(),
-    "VRNavigation": Film("vr_navigation", (("levels", "furnished"),)),
+    "VRNavigation": Film("vr_navigation", (("levels", ("furnished",)),)),
     "WalkCommands": Film("walk_commands"),
 }
 

@@ -42,6 +42,9 @@ examples:
   ambulo track walk.bvh --record walk.trackers --convention openxr --out pose.bvh
 """
 
+MOST_OFF_GROUND = 0.5
+"""Fraction of frames with an estimated ground above which a hint is shown."""
+
 
 @front_door
 def main(argv: Sequence[str] | None = None) -> int:
@@ -99,8 +102,13 @@ def read_source(
     """Return a recording; of a motion file the three trackers of its body, and itself.
 
     Raises:
+        ConfigError: A skeleton without motion.
         MotionFileError: The file cannot be used.
     """
+    if path.suffix.lower() == ".asf":
+        raise ConfigError(
+            f"{path}: is a skeleton without motion; give a clip (.amc) of it"
+        )
     if path.suffix.lower() not in ENDINGS or is_recording(path):
         return read_recording(path), None
     motion, _ = sized_motion(path, RATE if rate is None else rate)
@@ -138,6 +146,12 @@ def report(
     lines += [
         f"{name:<9} {counted(statuses)}" for name, statuses in tracked.trackers.items()
     ]
+    off = tracked.frames.get("floor", 0)
+    if off > MOST_OFF_GROUND * sum(tracked.frames.values()):
+        lines.append(
+            f"hint      in {off} frames nobody could stand on the ground at the height "
+            "given: check --ground, and that positions are in the unit that the header says"
+        )
     return lines
 
 

@@ -229,6 +229,7 @@ def workspace(tmp_path: Path, cmu: Path) -> Path:  # noqa: F811
         shutil.copy(walker / clip, tmp_path)
     shutil.copy(walker / "02.asf", tmp_path)
     shutil.copy(walker / "02_01.amc", tmp_path / "clip.amc")
+    (tmp_path / "godot" / "policies").mkdir(parents=True)  # of this project
     (tmp_path / "mocap").symlink_to(cmu, target_is_directory=True)
     for subject in ("02", "07", "12"):
         shutil.copytree(cmu / "asfamc" / subject, tmp_path / "cmu" / subject)

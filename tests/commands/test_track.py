@@ -44,6 +44,22 @@ def test_a_recording_becomes_a_motion_file(
     assert lines[-1] == f"pose      {out}"
 
 
+def test_a_ground_that_nobody_stands_on_is_hinted_at(
+    recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def hints(ground: str) -> list[str]:
+        out = str(tmp_path / "pose.npz")
+        assert (
+            cli.main(["track", str(recording), "--ground", ground, "--out", out]) == 0
+        )
+        lines = capsys.readouterr().out.splitlines()
+        return [line for line in lines if line.startswith("hint")]
+
+    assert hints("0") == []
+    (hint,) = hints("2")
+    assert "check --ground" in hint
+
+
 def test_a_motion_file_is_seen_by_three_trackers(
     walk: Motion, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -112,7 +128,10 @@ def test_bad_recordings_are_one_line(
     damaged.write_bytes(data)
     notes = tmp_path / "notes.md"
     notes.write_text("no recording\n")
+    skeleton = tmp_path / "02.asf"
+    skeleton.write_text(":version 1.10\n")
     for file, message in (
+        (skeleton, "02.asf: is a skeleton without motion; give a clip (.amc) of it"),
         (damaged, "damaged.trackers: line"),
         (notes, "notes.md: line 1: the header is not valid JSON"),
         (tmp_path / "none.trackers", "none.trackers: cannot be read"),

@@ -24,10 +24,6 @@ MARK = "page.json"
 MOST_BYTES = 20_000_000
 """Largest page with all that it loads, [bytes]."""
 
-RUNTIME = "runtime.data.js"
-"""Data file with the WebAssembly of ONNX Runtime."""
-_WASM = "node_modules/onnxruntime-web/dist/ort-wasm-simd-threaded.wasm"
-
 Data = dict[str, bytes]
 """Contents of a page by the names that its script asks for."""
 
@@ -46,8 +42,6 @@ class Page:
     """What it shows, for the name of a model."""
     model: str
     """Shipped model that it shows."""
-    shared: tuple[str, ...] = ()
-    """Data files that several pages load."""
     content: str = ""
     """Name of its HTML, if several pages have the same."""
     hint: str = ""
@@ -73,7 +67,7 @@ PAGES = (
     ),
     Page(
         "ik", "Inverse kinematics", "Drag hands, feet, head and hips of a body.",
-        ik_data, "ik_net", (RUNTIME,),
+        ik_data, "ik_net",
     ),
 )  # fmt: skip
 """The pages, in the order of their links."""
@@ -85,7 +79,7 @@ class Built:
 
     folder: Path
     sizes: Mapping[str, int]
-    """Bytes that each page loads, its shared files counted, by page."""
+    """Bytes that each page loads, by page."""
 
 
 def build_site(out: Path, names: Sequence[str] = ()) -> Built:
@@ -124,13 +118,11 @@ def check_folder(out: Path) -> None:
 def _write(folder: Path, pages: Sequence[Page], packages: Path) -> dict[str, int]:
     """Write the files of `pages`; the bytes that each loads."""
     shutil.copyfile(SOURCES / "style.css", folder / "style.css")
-    if any(RUNTIME in page.shared for page in pages):
-        write_data(folder / RUNTIME, {"ort.wasm": (packages / _WASM).read_bytes()})
     sizes = {}
     for page in pages:
         write_data(folder / f"{page.name}.data.js", page.data(page.model))
         bundle(f"{page.name}.js", packages, folder / f"{page.name}.js")
-        scripts = [*page.shared, f"{page.name}.data.js", f"{page.name}.js"]
+        scripts = [f"{page.name}.data.js", f"{page.name}.js"]
         source = SOURCES / f"{page.content or page.name}.html"
         content = source.read_text(encoding="utf-8").replace("{{hint}}", page.hint)
         content = content.replace("{{model}}", page.model)

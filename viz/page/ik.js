@@ -1,9 +1,9 @@
 // The page of inverse kinematics: six targets to drag, and the network that poses a body.
 
-import { jsonOf } from "./data.js";
+import { floatsOf, jsonOf } from "./data.js";
+import { PoseNetwork } from "./ik_network.js";
 import { forwardKinematics } from "./ik_pose.js";
 import { IkView } from "./ik_view.js";
-import { OnnxModel } from "./ort_model.js";
 import { element, fillSelect, show, start } from "./panel.js";
 import { Stage } from "./stage.js";
 
@@ -74,28 +74,17 @@ class IkPage {
     this.solve();
   }
 
-  /** Poses the body; while the network runs, later requests wait for one more run. */
+  /** Poses the body, and shows how far the worst target is missed. */
   solve() {
-    this.wanted = true;
-    this.solving ??= this.solveAll().finally(() => {
-      this.solving = null;
+    const begun = performance.now();
+    const pose = this.poseOf(this.targets());
+    this.pose = forwardKinematics(this.rig, pose.root, pose.rotations);
+    const misses = this.rig.targets.map(({ joint }, k) => (this.weights[k]
+      ? Math.hypot(...this.places[k].map((x, axis) => x - this.pose.positions[joint][axis])) : 0));
+    show({
+      miss: `${(100 * Math.max(...misses)).toFixed(1)} cm`,
+      "solve-time": `${(performance.now() - begun).toFixed(1)} ms`,
     });
-    return this.solving;
-  }
-
-  async solveAll() {
-    while (this.wanted) {
-      this.wanted = false;
-      const begun = performance.now();
-      const pose = await this.poseOf(this.targets());
-      this.pose = forwardKinematics(this.rig, pose.root, pose.rotations);
-      const misses = this.rig.targets.map(({ joint }, k) => (this.weights[k]
-        ? Math.hypot(...this.places[k].map((x, axis) => x - this.pose.positions[joint][axis])) : 0));
-      show({
-        miss: `${(100 * Math.max(...misses)).toFixed(1)} cm`,
-        "solve-time": `${(performance.now() - begun).toFixed(1)} ms`,
-      });
-    }
   }
 
   /** What the network is given. */
@@ -110,20 +99,8 @@ class IkPage {
   }
 
   /** Root position and local rotations for targets. */
-  async poseOf({ positions, rotations, weights, turns }) {
-    const count = positions.length;
-    const out = await this.network.run({
-      positions: [positions.flat(), [1, count, 3]],
-      rotations: [rotations.flat(), [1, count, 4]],
-      position_weights: [weights, [1, count]],
-      rotation_weights: [turns, [1, count]],
-    });
-    const quats = out.local_rotations.data;
-    const joints = this.rig.parents.length;
-    return {
-      root: Array.from(out.root.data),
-      rotations: Array.from({ length: joints }, (_, j) => Array.from(quats.slice(4 * j, 4 * j + 4))),
-    };
+  poseOf(targets) {
+    return this.network.pose(targets);
   }
 
   run() {
@@ -134,9 +111,8 @@ class IkPage {
 }
 
 start(async () => {
-  const page = new IkPage(await jsonOf("ik.rig"), await OnnxModel.load("ik.network"));
-  await page.solving;
-  await page.solve(); // the first run prepares the network
+  const network = new PoseNetwork(await jsonOf("network.header"), await floatsOf("network.weights"));
+  const page = new IkPage(await jsonOf("ik.rig"), network);
   page.run();
   globalThis.ambulo = { page, forwardKinematics };
 });

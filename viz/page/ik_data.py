@@ -1,15 +1,13 @@
-"""What the page of the IK network holds: the rig, its starting pose and the network as ONNX."""
+"""What the page of the IK network holds: the rig, its starting pose and plain layers."""
 
 from __future__ import annotations
 
 import json
-import tempfile
-from pathlib import Path
 
 from ambulo.ik.pose import fk, start_pose
 from ambulo.ik.rig import TARGETS
 from ambulo.ik.solver.solver import load_solver
-from ambulo.policies.export.poses import export_solver
+from ambulo.policies.export.network_layers import Dense, packed
 from ambulo.viz.page.bundle import PageError
 
 
@@ -17,11 +15,13 @@ def ik_data(model: str) -> dict[str, bytes]:
     """Return the rig and the network of the solver `model`.
 
     Raises:
-        PageError: the solver has no network.
+        PageError: the solver has no network, or one that sees the past.
     """
     solver = load_solver(model)
     if solver.network is None:
         raise PageError(f"{model}: a solver without a network")
+    if solver.network.header.past:
+        raise PageError(f"{model}: the page runs networks that see one moment alone")
     rig = solver.network.rig
     pose = start_pose(rig)
     places, turns = fk(rig, pose)
@@ -41,8 +41,25 @@ def ik_data(model: str) -> dict[str, bytes]:
         "rest": rig.skeleton.rest.tolist(),
         "targets": targets,
     }
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "ik.onnx"
-        export_solver(solver, file)
-        network = file.read_bytes()
-    return {"ik.rig": json.dumps(data).encode(), "ik.network": network}
+    tensors, settings = solver.network.tensors(), solver.network.header
+    last = len(settings.hidden)
+    layers = [
+        Dense(
+            tensors[f"layers.{k}.weight"],
+            tensors[f"layers.{k}.bias"],
+            "none" if k == last else settings.activation,
+        )
+        for k in range(last + 1)
+    ]
+    rows, numbers = packed(layers)
+    header = {
+        "layers": rows,
+        "mean": solver.network.mean.tolist(),
+        "targetRest": rig.target_rest.tolist(),
+        "rootRest": rig.skeleton.rest[0].tolist(),
+    }
+    return {
+        "ik.rig": json.dumps(data).encode(),
+        "network.header": json.dumps(header).encode(),
+        "network.weights": numbers.tobytes(),
+    }

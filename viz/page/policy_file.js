@@ -30,7 +30,7 @@ const ACTIVATIONS = {
 };
 
 /** `input` through `layers`; keeps the input of the last layer in `latent`. */
-function forward(layers, weights, input) {
+export function forward(layers, weights, input) {
   let x = input;
   let latent = input;
   for (const { inputs, outputs, weight, bias, activation } of layers) {

@@ -92,12 +92,14 @@ SMALL = {
     ),
     r"train_locomotion --preset gait --": "--run-name gait_0",
     r"train_locomotion --preset locomote --reference 02_01.amc$": "--run-name locomote",
-    r"ambulo train track": (
+    r"ambulo train track ": (
         "--num-envs 4 --timesteps 32 --set ppo.n_steps=8 --set ppo.batch_size=16 "
         "--eval-freq 32 --eval-episodes 2 --episodes 2 --no-progress "
         """--set 'training.teacher={"samples": 64, "rounds": 1, "epochs": 1, """
         """"last_epochs": 1, "critic_updates": 1}'"""
     ),
+    r"ambulo train trackers": "--preset quick_test --no-progress",
+    r"benchmarks/track_body.py": "--quick --agent walk_commands",
     r"ambulo fit": "--frames 0:80 --bodies 2",
     r"ambulo eval": "--episodes 2",
     r"ambulo eval .*--agents 8": "--episodes 8 --baselines oracle",
@@ -121,6 +123,7 @@ WORDS = {
     "docs/embodied.md": {"MODEL": "embodied_navigation"},
     "docs/godot.md": {"MODEL": "embodied_navigation"},
     "docs/locomotion_evaluation.md": {"MODEL": "locomote"},
+    "docs/track_body.md": {"CLIPS": "clip.amc"},
     "docs/vr_evaluation.md": {"MODEL": "vr_navigation"},
     "docs/motion_nn.md": {"DIR": "mocap/asfamc", "DIR2": "mocap/bvh_mb"},
 }
@@ -233,6 +236,8 @@ def workspace(tmp_path: Path, cmu: Path) -> Path:  # noqa: F811
     (tmp_path / "mocap").symlink_to(cmu, target_is_directory=True)
     for subject in ("02", "07", "12"):
         shutil.copytree(cmu / "asfamc" / subject, tmp_path / "cmu" / subject)
+    shutil.copytree(cmu / "asfamc" / "13", tmp_path / "cmu_more" / "13")
+    shutil.copytree(cmu / "asfamc" / "07", tmp_path / "my_clips")
     for clip in sorted((tmp_path / "cmu" / "02").glob("*.amc"))[3:]:
         clip.unlink()
     return tmp_path

@@ -136,6 +136,9 @@ BEFORE = {
     "docs/gait.md": [
         "ambulo gait generate --out clip.bvh",
     ],
+    "docs/godot_scenes.md": [
+        "ambulo levels generate --family open --out cloister.json",
+    ],
     "docs/locomotion_evaluation.md": [
         "train_locomotion --preset quick_test --run-name walk"
     ],

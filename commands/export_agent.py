@@ -36,8 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     )  # fmt: skip
     parser.add_argument(
         "--out", required=True, metavar="FILE",
-        help="FILE.onnx; for navigation agents FILE.json (+ .bin) too, for these and gait "
-        "networks FILE.ambulo for Godot; with --mjcf a new folder",
+        help="FILE.onnx; for navigation agents FILE.json (+ .bin) too, for these, gait "
+        "networks and body trackers FILE.ambulo for Godot; with --mjcf a new folder",
     )  # fmt: skip
     parser.add_argument(
         "--target", metavar="NAME",

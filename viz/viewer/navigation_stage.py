@@ -104,6 +104,7 @@ class NavigationStage(PlainStage):
         self._terms: tuple[str, ...] = ()
         self._dial: float | None = None
         self._held: Obstacle | None = None
+        self._grip = np.zeros(3)
         self._way = np.zeros(2)
 
     def reset(self) -> Snapshot:
@@ -158,22 +159,31 @@ class NavigationStage(PlainStage):
             return
         place = part.positions[drag.instance]
         kind = drag.layer.rpartition("/")[2]
-        self._held = obstacle_at(self._level, kind, place)
-        if self._held is None:
+        obstacle = obstacle_at(self._level, kind, place)
+        if obstacle is None:
             return
-        self._way = level_way(drag)
+        if self._held is None:
+            self._held, self._grip = obstacle, drag.start
+        elif obstacle != self._held:  # of another window
+            return
+        # The obstacle moves with the drag, and its held point with it: not the grip.
+        self._way = level_way(replace(drag, start=self._grip))
         positions = part.positions.copy()
         positions[drag.instance, :2] += self._way
         self._level_parts[drag.layer] = replace(part, positions=positions)
 
     def let_go(self) -> None:
-        """Put the held obstacle where it was dragged, if the level stays playable."""
+        """Put the held obstacle where it was dragged, if the level stays playable.
+
+        Not on the player, nor on the goal.
+        """
         level, held, self._held = self._level, self._held, None
         if level is None or held is None:
             return
         changed = moved_obstacle(level, held, self._way)
-        on_player = stands_on(changed, held, self.batch.world.state.position[0])
-        if on_player or level_problem(changed, solvable=False) is not None:
+        kept_free = self.batch.world.state.position[0], self.batch.task.goal[0]
+        covers = any(stands_on(changed, held, place) for place in kept_free)
+        if covers or level_problem(changed, solvable=False) is not None:
             changed = level
         else:
             change_level(self.batch, 0, changed)

@@ -107,9 +107,9 @@ class Drag:
     instance: int
     """Row of the instance."""
     start: Floats
-    """The point of it that is held, [m]. Shape (3,)."""
+    """Where the point of it that is held is drawn now, [m]. Shape (3,)."""
     end: Floats
-    """The pointer, at the distance of `start` from the camera, [m]. Shape (3,)."""
+    """The pointer, in the plane of the first `start` that faces the camera, [m]. Shape (3,)."""
     eye: Floats
     """The camera, [m]. Shape (3,)."""
 

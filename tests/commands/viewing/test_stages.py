@@ -1,5 +1,6 @@
 """Stages of shipped models: they step, and what is controlled changes what is shown."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -282,6 +283,13 @@ def test_a_dragged_obstacle_is_put_elsewhere(navigator: NavigationStage) -> None
     shown = navigator.step().parts[layer]
     assert isinstance(shown, Instances)
     np.testing.assert_allclose(shown.positions[instance], wanted)
+    # The point that is held has moved with the obstacle; the pointer has not moved.
+    navigator.drag(replace(drag_to(wanted), start=wanted))
+    shown = navigator.step().parts[layer]
+    assert isinstance(shown, Instances)
+    np.testing.assert_allclose(shown.positions[instance], wanted)
+    # Another window that drags another obstacle does not take its place.
+    navigator.drag(replace(drag_to(wanted), instance=(instance + 1) % len(drawn)))
     np.testing.assert_array_equal(batch.bank.levels[slot].boxes, level.boxes)
     goal = batch.task.goal[0].copy()
     navigator.let_go()
@@ -298,6 +306,14 @@ def test_a_dragged_obstacle_is_put_elsewhere(navigator: NavigationStage) -> None
     layer = next(n for n in parts if n.startswith("level/") and n.endswith("/boxes"))
     start = wanted
     navigator.drag(drag_to(batch.world.state.position[0] + [0.0, 0.0, start[2]]))
+    navigator.let_go()
+    np.testing.assert_allclose(batch.bank.levels[slot].boxes[row, :2], ahead)
+
+    # Nor on the goal, also where that was moved to.
+    goal = batch.world.state.position[0] - [*(ahead - player[:2]), 0.0]
+    assert batch.move_goal(0, goal)
+    layer = f"level/{navigator._count}/boxes"
+    navigator.drag(drag_to(np.array([*goal[:2], start[2]])))
     navigator.let_go()
     np.testing.assert_allclose(batch.bank.levels[slot].boxes[row, :2], ahead)
     run(navigator, 20)

@@ -135,10 +135,10 @@ class SceneDrawer:
             cast_shadow=layer.shadow, receive_shadow=layer.opacity is None,
         )  # fmt: skip
         if layer.clickable and self._mouse is not None:
-            self._listen(node, name, self._mouse)
+            self._listen(node, name, layer, self._mouse)
         return node
 
-    def _listen(self, node: Any, name: str, mouse: Mouse) -> None:
+    def _listen(self, node: Any, name: str, layer: MeshLayer, mouse: Mouse) -> None:
         """Report clicks on a node, and drags of it, in their order."""
 
         @node.on_click
@@ -147,13 +147,14 @@ class SceneDrawer:
                 row = int(event.instance_index)
                 mouse.clicked(name, row, np.array(event.ray_direction))
 
-        @node.on_drag
+        @node.on_drag("left", modifier=layer.drag_key)
         async def _(event: Any) -> None:
             if event.phase == "end":
                 mouse.dropped()
             elif event.instance_index is not None:
+                centre = self._centre  # the clock's thread replaces it
                 start, end, eye = (
-                    np.array(place) + self._centre
+                    np.array(place) + centre
                     for place in (
                         event.start_position,
                         event.end_position,

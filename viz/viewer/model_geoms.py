@@ -60,6 +60,7 @@ class ModelGeoms:
         by_side: bool = True,
         drawn: Literal["all", "world", "bodies"] = "all",
         clickable: bool = True,
+        drag_key: Literal["shift"] | None = None,
     ) -> None:
         """Layers of `model`.
 
@@ -71,12 +72,13 @@ class ModelGeoms:
             opacity: Of everything; None: as the model says.
             by_side: Colour bodies by the side that their names end in.
             drawn: What is fixed to the world, what moves, or both.
-            clickable: Whether clicks on it are reported.
+            clickable: Whether clicks on it and drags of it are reported.
+            drag_key: Key held in a drag.
         """
         self.copies = copies
         self._prefix, self._opacity = prefix, opacity
         self._ghost, self._clickable = colour is not None, clickable
-        self._fixed = drawn == "world"
+        self._fixed, self._drag_key = drawn == "world", drag_key
         self._pieces: dict[str, tuple[Mesh, _Pieces]] = {}
         rows: dict[str, list[_Row]] = {}
         parts: dict[int, list[tuple[int, Mesh]]] = {}
@@ -108,6 +110,7 @@ class ModelGeoms:
                 self._opacity,
                 self._clickable and not self._ghost,
                 shadow=not self._ghost,
+                drag_key=self._drag_key,
             )
             for name, (mesh, _) in self._pieces.items()
         }

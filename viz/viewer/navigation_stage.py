@@ -83,7 +83,7 @@ class NavigationStage(PlainStage):
         self.dt = spec.dt * spec.ticks_per_decision
         self._character = batch.config.environment.character
         if self._character is None:
-            self.note = "Drag an obstacle to move it."
+            self.note = "Drag an obstacle with Shift held to move it."
         self._feet: FootParts | None = None
         if self._character is not None:
             own = load_character(self._character)
@@ -242,7 +242,7 @@ class NavigationStage(PlainStage):
         mujoco.mj_kinematics(self._model, self._data)
         self._walls = ModelGeoms(
             self._model, prefix=f"level/{self._count}", by_side=False, drawn="world",
-            clickable=self._character is None,
+            clickable=self._character is None, drag_key="shift",
         )  # fmt: skip
         self._bodies = ModelGeoms(
             self._model, prefix="body", by_side=False, drawn="bodies", clickable=False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,9 +62,11 @@ class MeshLayer:
     opacity: float | None = None
     """In (0, 1); None: opaque."""
     clickable: bool = False
-    """Whether a click on an instance is reported."""
+    """Whether clicks on an instance and drags of it are reported."""
     shadow: bool = True
     """Whether it throws a shadow."""
+    drag_key: Literal["shift"] | None = None
+    """Key held in a drag; None: none, and the camera does not turn by drags that begin here."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ import pytest
 
 from ambulo.commands.viewing.kinds import open_stage
 from ambulo.commands.viewing.request import PlayRequest
+from ambulo.viz.viewer.navigation_stage import NavigationStage
+from ambulo.viz.viewer.stage import Drag
 from ambulo.viz.viewer.viewer import Viewer
 from ambulo.viz.viewer.walker_stage import WalkerStage
 from ambulo.viz.viewer.window import open_server
@@ -197,6 +199,45 @@ def test_the_mouse_pulls_the_body(browser: Any) -> None:
         until(lambda: stage._pull.held is not None, "what is held again")
         window.close()
         until(lambda: stage._pull.held is None, "what a closed window lets go")
+    finally:
+        window.close()
+        viewer.close()
+
+
+def test_a_drag_in_a_level_turns_the_camera_and_with_shift_holds(
+    browser: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A level fills the window: without a key nothing else would turn the camera."""
+    stage = open_stage("vr_navigation", PlayRequest())
+    assert isinstance(stage, NavigationStage)
+    drags: list[Drag] = []
+    monkeypatch.setattr(stage, "drag", drags.append)
+    viewer = Viewer(open_server(0, "test"), stage)
+    viewer.clock.pace.playing = False
+    viewer.start()
+    window = browser.new_page()
+    try:
+        window.goto(f"http://localhost:{viewer.server.get_port()}")
+        until(lambda: min(colours(window)) > 150, "the level")
+        (client,) = viewer.server.get_clients().values()
+        before = np.array(client.camera.position)
+
+        def drag() -> None:
+            window.mouse.move(250.0, 400.0)
+            window.mouse.down()
+            window.mouse.move(300.0, 410.0, steps=5)
+            window.mouse.up()
+
+        drag()
+        until(
+            lambda: np.ptp([before, client.camera.position], axis=0).max() > 0.5, "turn"
+        )
+        assert drags == []
+        window.keyboard.down("Shift")
+        drag()
+        window.keyboard.up("Shift")
+        until(lambda: drags, "a drag")
+        assert drags[0].layer.startswith("level/")
     finally:
         window.close()
         viewer.close()

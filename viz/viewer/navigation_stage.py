@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats
+from ambulo.configs.errors import LevelError
 from ambulo.envs.characters.registry import SPECS, load_character
 from ambulo.envs.vr.contract import EYE_HEIGHT
 from ambulo.envs.vr.levels.level import Level
@@ -186,7 +187,10 @@ class NavigationStage(PlainStage):
         if covers or level_problem(changed, solvable=False) is not None:
             changed = level
         else:
-            change_level(self.batch, 0, changed)
+            try:
+                change_level(self.batch, 0, changed)
+            except LevelError:  # such as people without a way
+                changed = level
         self._enter(changed)
 
     def plots(self) -> Sequence[Plot]:

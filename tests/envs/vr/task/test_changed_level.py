@@ -1,7 +1,9 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
+from ambulo.configs.errors import LevelError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.task.build import make_batch
 from ambulo.envs.vr.task.changed_level import change_level
@@ -37,3 +39,21 @@ def test_a_wall_across_the_way_lengthens_it_at_once() -> None:
 
     change_level(batch, 0, level)
     assert batch.episode.distance[0] < before[0] + 0.2
+
+
+def test_a_level_in_which_people_have_no_way_is_refused_and_nothing_changes() -> None:
+    config = NavigationConfig().override(
+        "environment", levels=("crowd",), levels_per_family=1
+    )
+    batch = make_batch(config, 1, seed=0)
+    batch.reset(np.arange(1))
+    level = batch.bank.levels[int(batch.task.slot[0])]
+    before = batch.episode.distance.copy()
+    _, y0, _, y1 = level.bounds
+    middle = np.median(level.people.goals[:, 0])
+    wall = np.array([[middle, (y0 + y1) / 2, 1.0, 0.3, (y1 - y0) / 2, 1.0, 0.0]])
+    with pytest.raises(LevelError, match="people.goals"):
+        change_level(batch, 0, replace(level, boxes=np.vstack([level.boxes, wall])))
+    assert batch.bank.levels[int(batch.task.slot[0])] is level
+    batch.step(np.zeros((1, 3)))
+    np.testing.assert_allclose(batch.episode.distance, before, atol=0.1)

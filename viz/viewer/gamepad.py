@@ -111,9 +111,12 @@ class Gamepad:
         if self._pad is None:
             for name in STICKS:
                 self._move(name, 0.0)
-            if not controller.get_count():
+            # Joysticks and steering wheels are counted, too, but are no gamepads.
+            found = filter(controller.is_controller, range(controller.get_count()))
+            first = next(found, None)
+            if first is None:
                 return
-            self._pad = controller.Controller(0)
+            self._pad = controller.Controller(first)
             self._said("gamepad connected")
         axis = self._pad.get_axis
         self._move("ahead", -axis(pygame.CONTROLLER_AXIS_LEFTY) / _FULL)

@@ -13,6 +13,8 @@ from ambulo.viz.viewer.gamepad import DEAD, Gamepad, live, value_of_stick
 
 OF_A_GAMEPAD = 1
 """SDL_JOYSTICK_TYPE_GAMECONTROLLER."""
+OF_A_WHEEL = 2
+"""SDL_JOYSTICK_TYPE_WHEEL."""
 LEFT_X, LEFT_Y, RIGHT_X = 0, 1, 2
 START, UP = 6, 11
 """SDL_CONTROLLER_BUTTON_START and _DPAD_UP."""
@@ -83,6 +85,7 @@ def until(true: Callable[[], object]) -> None:
 
 def test_a_gamepad_that_is_plugged_in_is_read(sdl: Any, heard: Heard) -> None:
     until(lambda: sdl.SDL_WasInit(0x2000))  # the controllers
+    wheel = sdl.SDL_JoystickAttachVirtual(OF_A_WHEEL, 4, 4, 0)  # is passed over
     device = sdl.SDL_JoystickAttachVirtual(OF_A_GAMEPAD, 6, 15, 0)
     assert device >= 0
     until(lambda: heard.said == ["gamepad connected"])
@@ -105,3 +108,4 @@ def test_a_gamepad_that_is_plugged_in_is_read(sdl: Any, heard: Heard) -> None:
     sdl.SDL_JoystickDetachVirtual(device)
     until(lambda: heard.said[-1:] == ["gamepad lost"])
     until(lambda: dict(heard.sticks) == {"ahead": 0.0, "turn": 0.0, "side": 0.0})
+    sdl.SDL_JoystickDetachVirtual(wheel)

@@ -58,7 +58,6 @@ class Viewer:
         self._panel: Panel
         self._gizmos: list[tuple[Gizmo, Any]] = []
         self._held: set[str] = set()
-        server.on_client_disconnect(self.dropped)
         self._build()
 
     def start(self) -> None:
@@ -182,12 +181,12 @@ class Viewer:
         self._gizmos.append((gizmo, node))
 
     def _stick(self, name: str, value: float) -> None:
-        """Give a gamepad's axis to the panel that is shown now."""
-        self._panel.stick(name, value)
+        """Give a gamepad's axis to the panel that is shown then, not to one being replaced."""
+        self.clock.post(lambda: self._panel.stick(name, value))
 
     def _button(self, task: str) -> None:
-        """Give a gamepad's button to the panel that is shown now."""
-        self._panel.button(task)
+        """Give a gamepad's button to the panel that is shown then."""
+        self.clock.post(lambda: self._panel.button(task))
 
     def clicked(self, layer: str, instance: int, direction: Floats) -> None:
         """Give a click to the stage; called by the scene."""
@@ -198,10 +197,16 @@ class Viewer:
         """Give the start or the next move of a drag to the stage; called by the scene."""
         self.clock.post(lambda: self.clock.stage.drag(drag))
 
-    def dropped(self, _client: Any = None) -> None:
-        """Give the end of a drag to the stage; also when a window closes, which may hold."""
-        self._held.clear()
-        self.clock.post(self.clock.stage.let_go)
+    def dropped(self) -> None:
+        """Give the end of a drag to the stage; called by the scene.
+
+        Also when a window that drags is closed, or what it drags is removed.
+        """
+
+        def let_go() -> None:  # of the stage that is shown then
+            self.clock.stage.let_go()
+
+        self.clock.post(let_go)
 
 
 def _add_ground(server: Any) -> None:

@@ -116,11 +116,34 @@ def test_controls_stay_with_a_newer_model_and_begin_anew_with_another(
     viewer.put(other)
     until(lambda: viewer.clock.stage is other)
     until(lambda: viewer._panel.values()["Command", "Speed"] == 0.0)
+    time.sleep(0.2)  # what is set is told to the stage later
     assert (other.speed, other.way) == (0.0, "left")
 
 
-def test_a_window_that_closes_lets_go(viewer: Viewer) -> None:
-    stage = stage_of(viewer)
-    before = stage.released
-    viewer.dropped()
-    until(lambda: stage.released == before + 1)
+def test_a_drag_that_ends_while_the_model_is_replaced_ends_in_the_new_one() -> None:
+    viewer = Viewer(open_server(0, "test"), Plain())  # its clock stands
+    try:
+        newer = Plain()
+        viewer.put_newer(newer)
+        viewer.dropped()
+        viewer.clock._work()
+        assert newer.released == 1
+    finally:
+        viewer.close()
+
+
+def test_a_stick_let_go_while_the_model_is_replaced_is_not_lost(viewer: Viewer) -> None:
+    viewer._stick("ahead", 1.0)
+    until(lambda: stage_of(viewer).speed == 2.0)
+
+    class LetGoMeanwhile(Plain):
+        def controls(self) -> Mapping[str, Sequence[Control]]:
+            viewer._stick("ahead", 0.0)  # the panel before is gone, this one not made
+            return super().controls()
+
+    newer = LetGoMeanwhile()
+    viewer.put_newer(newer)
+    until(lambda: viewer.clock.stage is newer)
+    until(lambda: viewer._panel.values()["Command", "Speed"] == 0.0)
+    time.sleep(0.2)
+    assert viewer._panel.values()["Command", "Speed"] == newer.speed == 0.0

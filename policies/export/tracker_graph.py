@@ -19,14 +19,16 @@ from ambulo.policies.export.graph import Arrays, Graph, Port, write_graph
 from ambulo.policies.export.written import Written
 
 _COLUMNS = (
-    ("position", layout.POSITION, 3, "scales"),
+    ("position", layout.POSITION, 3, "m"),
     ("rotation", layout.ROTATION, 6, "1"),
-    ("velocity", layout.VELOCITY, 3, "scales/s"),
+    ("velocity", layout.VELOCITY, 3, "m/s"),
     ("angular velocity", layout.SPIN, 3, "rad/s"),
     ("presence", layout.PRESENT, 1, "1"),
     ("age", layout.AGE, 1, "1"),
 )  # fmt: skip
-"""Quantities of a tracker: name, first column, size and unit; see `ik.trackers.layout`."""
+"""Quantities of a tracker: name, first column, size and unit; see `ik.trackers.layout`.
+
+The body's scale is a ratio: what is divided by it stays in metres, those of human23."""
 
 
 class TrackerModule(nn.Module):
@@ -80,8 +82,9 @@ def tracker_graph(network: TrackerNetwork) -> Graph:
         inputs=(
             Port(
                 "inputs", (INPUTS,), "mixed",
-                "trackers in the head's frame over the body's scale, its proportions, and "
-                "the time since the step before over a thirtieth of a second",
+                "trackers in the head's frame, positions and velocities over the body's scale "
+                "(its standing height over that of human23), its proportions, and the time "
+                "since the step before over a thirtieth of a second",
                 _input_parts(),
             ),
             Port("state", (units,), "1", "next_state of the step before; zeros at first"),
@@ -89,7 +92,9 @@ def tracker_graph(network: TrackerNetwork) -> Graph:
         outputs=(
             Port(
                 "outputs", (OUTPUTS,), "mixed",
-                f"pose {network.lead:g} s ahead, contacts, proportions", _output_parts(),
+                f"pose {network.lead:g} s ahead (its position over the body's scale), "
+                "contacts, proportions",
+                _output_parts(),
             ),
             Port("next_state", (units,), "1", "state for the next step"),
         ),
@@ -123,7 +128,7 @@ def _input_parts() -> tuple[dict[str, object], ...]:
 def _output_parts() -> tuple[dict[str, object], ...]:
     joints = load_skeleton("human23").joints
     assert len(joints) == JOINTS
-    rows = [{**_part("Hips position", 0, 3), "unit": "scales"}]
+    rows = [{**_part("Hips position", 0, 3), "unit": "m"}]
     rows += [_part(f"{j} rotation", 3 + 6 * k, 6) for k, j in enumerate(joints)]
     assert rows[-1]["stop"] == POSE
     rows.append(_part("contact logits", layout.CONTACTS, 4))

@@ -21,12 +21,16 @@ from ambulo.configs.motion_nn import MotionNNConfig
 from ambulo.configs.simulation_nn import PriorConfig
 from ambulo.envs.layout import ObservationLayout, Part
 from ambulo.ik.solver.published import SIZES, PublishedNetwork
+from ambulo.ik.trackers.features import write_inputs
+from ambulo.ik.trackers.layout import HEAD_ROW
+from ambulo.ik.trackers.sizes import INPUTS
 from ambulo.policies.agents.locomotion import LocomotionAgent
 from ambulo.policies.export import graph as module
 from ambulo.policies.export.graph import Graph, check_graph, onnx_bytes
 from ambulo.policies.export.motion import export_motion, plausible_states
 from ambulo.policies.export.muscles import solve_positive
 from ambulo.policies.export.published import export_published
+from ambulo.policies.export.tracker_graph import tracker_graph
 from ambulo.policies.export.walkers import export_walker, walker_graph
 from ambulo.policies.files.model_file import ModelFile
 from ambulo.policies.kinds.locomotion import describe_locomotion
@@ -234,3 +238,28 @@ def test_positive_systems_are_solved_in_basic_operations() -> None:
     right = torch.as_tensor(rng.normal(size=(5, 6)))
     expected = torch.linalg.solve(matrix, right)
     torch.testing.assert_close(solve_positive(matrix, right), expected)
+
+
+def test_positions_of_trackers_are_in_metres_of_a_body_of_scale_1() -> None:
+    """Of the same trackers, a body twice as tall has inputs half as large."""
+    agent = ambulo.load("ik_trackers")
+    places = np.random.default_rng(0).normal(size=(6, 3))
+    turns = np.tile([1.0, 0.0, 0.0, 0.0], (6, 1))
+    ones, seen = np.ones(6), np.zeros((2, INPUTS))
+    for scale, out in zip((1.0, 2.0), seen, strict=True):
+        write_inputs(
+            places, turns, ones, np.zeros(6), places - 0.1, turns, ones,
+            np.ones(3), scale, 0.1, out,
+        )  # fmt: skip
+    parts = tracker_graph(agent.network).inputs[0].parts
+    for part in parts:
+        span = slice(part["start"], part["stop"])
+        if part["unit"] in ("m", "m/s"):
+            np.testing.assert_allclose(seen[1, span], 0.5 * seen[0, span])
+        elif part["name"] != "proportions":
+            np.testing.assert_array_equal(seen[1, span], seen[0, span])
+    assert {"m", "m/s"} < {part["unit"] for part in parts}
+    height = (
+        next(part["start"] for part in parts if part["name"] == "Head position") + 2
+    )
+    assert seen[0, height] == places[HEAD_ROW, 2]

@@ -50,8 +50,9 @@ class Period:
 async def periods(port: int, viewer: int, seconds: float, rounds: int) -> list[Period]:
     """Change between the ways; return when."""
     found: list[Period] = []
-    for k in range(rounds):
-        for way in WAYS[k % 3 :] + WAYS[: k % 3]:
+    ways = [way for k in range(rounds) for way in WAYS[k % 3 :] + WAYS[: k % 3]]
+    try:
+        for way in ways:
             os.kill(viewer, signal.SIGSTOP if way == "stopped" else signal.SIGCONT)
             window, stop = Window(port), asyncio.Event()
             window.counting = True
@@ -62,7 +63,8 @@ async def periods(port: int, viewer: int, seconds: float, rounds: int) -> list[P
             await asyncio.sleep(max(0.0, begun + seconds - time.monotonic()))
             found.append(Period(way, begun, time.monotonic(), window.updates))
             print(f"{way:10} {window.updates} updates", flush=True)
-    os.kill(viewer, signal.SIGCONT)
+    finally:  # a stopped viewer does not end with the training
+        os.kill(viewer, signal.SIGCONT)
     return found
 
 

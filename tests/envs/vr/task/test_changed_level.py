@@ -52,7 +52,7 @@ def test_a_level_in_which_people_have_no_way_is_refused_and_nothing_changes() ->
     _, y0, _, y1 = level.bounds
     middle = np.median(level.people.goals[:, 0])
     wall = np.array([[middle, (y0 + y1) / 2, 1.0, 0.3, (y1 - y0) / 2, 1.0, 0.0]])
-    with pytest.raises(LevelError, match="people.goals"):
+    with pytest.raises(LevelError, match=r"people\.goals"):
         change_level(batch, 0, replace(level, boxes=np.vstack([level.boxes, wall])))
     assert batch.bank.levels[int(batch.task.slot[0])] is level
     batch.step(np.zeros((1, 3)))

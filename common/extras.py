@@ -20,6 +20,7 @@ EXTRAS = {
     "trackio": ("trackio",),
     "wandb": ("wandb",),
     "viewer": ("viser",),
+    "gamepad": ("pygame",),
     "completion": ("shtab",),
 }  # fmt: skip
 """Extras of `pip install "ambulo[...]"` and the modules that they bring."""
@@ -37,6 +38,7 @@ PURPOSES = {
     "trackio": "trainings in trackio (`--log-to trackio`)",
     "wandb": "trainings in Weights & Biases (`--log-to wandb`)",
     "viewer": "models and trainings in the browser (`ambulo play`, `ambulo watch`)",
+    "gamepad": "a gamepad for walkers in the viewer",
     "completion": "completion of commands in a shell (`ambulo completion`)",
 }
 """What needs each extra."""

@@ -17,7 +17,6 @@ import csv
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -30,6 +29,8 @@ import numpy as np
 import websockets
 from _viewer_window import Window
 
+from ambulo.viz.viewer.window import checked_port
+
 WAYS = ("stopped", "no window", "one window")
 LEAST_UPDATES = 5.0
 """Updates of a body a second that a window must have had, or nothing was shown."""
@@ -37,7 +38,7 @@ LEAST_UPDATES = 5.0
 
 @dataclass
 class Period:
-    """A time in which the viewer was in one way."""
+    """A span of time, and what the viewer did in it."""
 
     way: str
     begun: float
@@ -114,14 +115,6 @@ def viewer_of(training: int) -> int:
     raise SystemExit("the training has started no viewer")
 
 
-def free_port() -> int:
-    """Return a port that nobody has."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        number: int = probe.getsockname()[1]
-        return number
-
-
 def main(argv: Sequence[str] | None = None) -> None:
     """Train, change, print the slowdown of each way."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -131,7 +124,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = parser.parse_args(argv)
     print(f"load average {os.getloadavg()[0]:.1f} of {os.cpu_count()} processors")
     with tempfile.TemporaryDirectory() as folder:
-        port = free_port()
+        port = checked_port(0)
         process = subprocess.Popen(
             [
                 sys.executable, "-m", "ambulo.cli", "train", "vr", "--preset", "first_run",

@@ -149,8 +149,8 @@ def report(
     off = tracked.frames.get("floor", 0)
     if off > MOST_OFF_GROUND * sum(tracked.frames.values()):
         lines.append(
-            f"hint      in {off} frames nobody could stand on the ground at the height "
-            "given: check --ground, and that positions are in the unit that the header says"
+            f"hint      in {off} frames the head is too near to the ground, or too far from "
+            "it: check --ground, and that positions are in the unit of the header"
         )
     return lines
 

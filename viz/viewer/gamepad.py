@@ -25,6 +25,8 @@ BUTTONS = {
 DEAD = 0.12
 """Part of a stick's way in which it rests."""
 _PERIOD = 1.0 / 60.0
+_AFTER_FAILURE = 2.0
+"""Time without reading after a failure, [s]: one that lasts must not fill the log."""
 _FULL = 32767.0
 
 
@@ -100,6 +102,7 @@ class Gamepad:
                 self._read(pygame, controller)
             except Exception:  # what a button does must not end the reading
                 log.exception("a gamepad's input failed")
+                self._stop.wait(_AFTER_FAILURE)
         controller.quit()
         pygame.display.quit()
 

@@ -109,6 +109,8 @@ class WalkerStage(PlainStage):
         self._end_pushes()
         ended = np.flatnonzero(terminated | truncated)
         if len(ended):
+            if self._pull.held is not None and self._pull.held[0] in ended:
+                self._pull.let_go()
             self._obs = self.batch.reset(ended)
             self._orders()
         return self._snapshot(values, cut=bool(len(ended)))

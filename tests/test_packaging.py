@@ -155,21 +155,6 @@ def test_each_command_has_its_main_function(command: str) -> None:
     assert f"\ndef {function}(" in source
 
 
-@pytest.mark.parametrize(
-    ("module", "heavy"),
-    [
-        ("ambulo", ["gymnasium", "mujoco", "numpy", "pydantic", "torch"]),
-        ("ambulo.envs", ["matplotlib", "stable_baselines3", "torch"]),
-    ],
-)
-def test_import_stays_light(module: str, heavy: list[str]) -> None:
-    code = f"import sys, {module}; print([n for n in {heavy} if n in sys.modules])"
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
-    )
-    assert (result.stdout.strip(), result.returncode) == ("[]", 0), result.stderr
-
-
 def test_the_bare_environments_need_seven_packages() -> None:
     """All others can be absent; who needs one is told the extra that brings it."""
     assert len(PROJECT["project"]["dependencies"]) == 7

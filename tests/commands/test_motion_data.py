@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 from ambulo.cli import main as ambulo
@@ -33,11 +30,3 @@ def test_wrong_usage_is_code_2(
         main(arguments)
     assert left.value.code == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
-
-
-def test_the_command_needs_no_torch() -> None:
-    code = (
-        "import sys, ambulo.commands.motion_data as m; m.main.parser(); "
-        "sys.exit(bool({'torch', 'stable_baselines3', 'matplotlib'} & set(sys.modules)))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

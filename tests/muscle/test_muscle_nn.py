@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -140,13 +139,3 @@ def test_bad_files_are_named(packaged: Load, tmp_path: Path) -> None:
         load_muscle_nn(path)
     with pytest.raises(MuscleError, match=r"expected JtA \(B, 1, 6\)"):
         network.activations(np.zeros((1, 2, 6)), np.zeros((1, 2)))
-
-
-def test_running_needs_no_torch() -> None:
-    import subprocess
-
-    code = "import sys, ambulo.muscle.muscle_nn; print('torch' in sys.modules)"
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert result.stdout.strip() == "False"

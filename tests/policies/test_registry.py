@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -57,23 +55,6 @@ def test_names_files_and_folders_lead_to_the_same_model(name: str) -> None:
     file = find_model(name)
     assert find_model(file) == find_model(file.parent) == file
     assert isinstance(read_header(file), model_kinds()[SHIPPED[name]].header)
-
-
-def test_headers_are_read_without_torch() -> None:
-    code = (
-        "import sys\n"
-        "from ambulo.shipped import shipped_models\n"
-        "from ambulo.policies.registry import kind_of, read_header, shipped_cards\n"
-        "for file in shipped_models().values():\n"
-        "    kind_of(file), read_header(file)\n"
-        "assert all(card.headline for card in shipped_cards().values())\n"
-        "heavy = {'torch', 'stable_baselines3', 'mujoco', 'numba', 'gymnasium'}\n"
-        "print(sorted(heavy & set(sys.modules)))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("kind", sorted(model_kinds()))

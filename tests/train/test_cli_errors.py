@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import subprocess
 import sys
 from pathlib import Path
 
@@ -317,19 +316,6 @@ def test_bad_input_of_commands(
     assert error.count("\n") == 1
     assert message in error
     assert left_behind() == []
-
-
-def test_version_is_fast_and_loads_nothing_heavy() -> None:
-    code = (
-        "import sys; from ambulo.cli import main\n"
-        "try: main(['--version'])\n"
-        "finally: print([m for m in ('numpy', 'torch') if m in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
-    )
-    assert done.stdout.splitlines()[0].startswith("ambulo ")
-    assert done.stdout.splitlines()[1] == "[]"
 
 
 def test_a_training_that_diverges_is_one_line(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import gymnasium
@@ -11,7 +9,6 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-import ambulo.envs
 from ambulo.configs.errors import ConfigError, MotionFileError
 from ambulo.envs.locomotion.env import locomotion_config
 from ambulo.envs.reference.reference import Reference, save_reference
@@ -62,16 +59,6 @@ def test_the_vector_version(name: str, mode: str, settings: dict[str, dict]) -> 
     assert "reward/smoothness" in infos
     env.close()
     single.close()
-
-
-def test_importing_the_environments_stays_light() -> None:
-    code = (
-        "import sys, ambulo.envs, ambulo.envs.locomotion.env;"
-        "heavy = {'torch', 'stable_baselines3', 'matplotlib'} & set(sys.modules);"
-        "sys.exit(f'imported {heavy}' if heavy else 0)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-    assert ambulo.envs
 
 
 @pytest.mark.parametrize(

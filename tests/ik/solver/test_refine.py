@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -262,11 +259,3 @@ def test_block_solver_with_skyline() -> None:
     assert factor_and_solve(whole.copy(), first, y)
     np.testing.assert_allclose(y, wanted, atol=1e-12)
     assert not factor_and_solve(-whole, first, y)
-
-
-def test_run_time_needs_no_torch() -> None:
-    code = (
-        "import sys, ambulo.ik.solver.solver; "
-        "assert not {'torch', 'matplotlib', 'stable_baselines3'} & set(sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)

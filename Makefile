@@ -10,15 +10,16 @@ PIP := $(RUN) -m pip --disable-pip-version-check
 BLENDER_VENV := .venv-blender
 BLENDER_PYTHON ?= python3.11
 PEERS_VENV := .venv-peers
+BROWSER_VENV := .venv-browser
 # Where pip finds torch; the address of PyTorch's CPU builds keeps CUDA away on Linux.
 TORCH_INDEX ?=
 TORCH := $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) $$(grep -m 1 '^torch==' requirements.lock)
 ARGS ?=
-PYTEST_ARGS ?= -n auto --maxprocesses 4
+PYTEST_ARGS ?= -n auto --maxprocesses 4 --dist worksteal
 BENCH ?= $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train test test-all test-blender test-peers lint format check bench docs godot wheel-check clean
+.PHONY: help setup train test test-all test-slow test-browser test-blender test-peers fuzz lint format check bench docs godot wheel-check clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -28,11 +29,17 @@ setup: $(VENV)/.ready  ## build .venv from requirements.lock
 train: setup  ## train a VR agent in about two minutes and compare it (more options: ARGS)
 	$(RUN) train/train_vr_navigation.py --preset first_run $(ARGS)
 
-test: setup  ## fast tests
+test: setup  ## fast tests: six minutes on two cores
 	$(RUN) -m pytest -m "not slow and not blender" $(PYTEST_ARGS)
 
-test-all: setup  ## all tests, slow ones too
-	$(RUN) -m pytest $(PYTEST_ARGS)
+test-all: setup  ## fast and slow tests: also every benchmark and documented command
+	$(RUN) -m pytest -m "not blender" $(PYTEST_ARGS)
+
+test-slow: setup  ## the slow tests alone
+	$(RUN) -m pytest -m "slow and not blender" $(PYTEST_ARGS)
+
+test-browser: $(BROWSER_VENV)/.ready  ## viewer and pages in Chromium, in an environment of their own (about 2 GB)
+	$(BROWSER_VENV)/bin/python -m pytest tests/viz tests/commands/viewing $(ARGS)
 
 test-blender:  ## tests inside Blender, in an environment of their own (about 1 GB)
 	@if $(MAKE) --no-print-directory $(BLENDER_VENV)/.ready; then \
@@ -79,7 +86,7 @@ wheel-check: setup  ## build the wheel and train with it, outside the checkout
 	tools/wheel_check.sh $(RUN)
 
 clean:  ## delete .venv and everything that was built (never runs/)
-	rm -rf $(VENV) $(BLENDER_VENV) $(PEERS_VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache \
+	rm -rf $(VENV) $(BLENDER_VENV) $(PEERS_VENV) $(BROWSER_VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache \
 		.hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -103,13 +110,16 @@ $(VENV)/.ready: $(VENV)/.locked pyproject.toml
 	@touch $@
 
 # In steps: the libraries of others replace a few versions of the lock, which pip refuses at once.
-$(PEERS_VENV)/.ready: requirements.lock tests/peers/requirements.txt pyproject.toml
-	@echo "== building $(PEERS_VENV) with $(PYTHON)"
-	@test -x $(PEERS_VENV)/bin/python || "$(PYTHON)" -m venv $(PEERS_VENV)
-	$(PEERS_VENV)/bin/pip --disable-pip-version-check install --quiet $(TORCH)
-	$(PEERS_VENV)/bin/pip --disable-pip-version-check install --quiet -r requirements.lock
-	$(PEERS_VENV)/bin/pip --disable-pip-version-check install --quiet -r tests/peers/requirements.txt
-	$(PEERS_VENV)/bin/pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation --editable .
+$(PEERS_VENV)/.ready: MORE = -r tests/peers/requirements.txt
+$(PEERS_VENV)/.ready: tests/peers/requirements.txt
+$(BROWSER_VENV)/.ready: MORE = ".[viewer,gamepad]" "playwright>=1.50,<2"
+$(PEERS_VENV)/.ready $(BROWSER_VENV)/.ready: requirements.lock pyproject.toml
+	@echo "== building $(@D) with $(PYTHON)"
+	@test -x $(@D)/bin/python || "$(PYTHON)" -m venv $(@D)
+	$(@D)/bin/pip --disable-pip-version-check install --quiet $(TORCH)
+	$(@D)/bin/pip --disable-pip-version-check install --quiet -r requirements.lock
+	$(@D)/bin/pip --disable-pip-version-check install --quiet $(MORE)
+	$(@D)/bin/pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(BLENDER_VENV)/.ready: blender/requirements.txt blender/requirements-test.txt pyproject.toml

@@ -4,11 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from argparse import ArgumentParser
 from pathlib import Path
 
@@ -107,45 +102,6 @@ def test_it_learns_what_the_parameters_do(tmp_path: Path) -> None:
     assert float(found["validation/speed_percent"]) < 0.3 * blind.speed_percent
 
 
-@pytest.mark.parametrize(
-    "more",
-    [["training.save_every=1"],
-     ["training.save_every=3", "loss.feet=0.5", "training.jitter=0.1",
-      "training.weight_decay=0.1"]],
-)  # fmt: skip
-def test_resumed_run_equals_an_uninterrupted_one(
-    command: list[str],
-    tmp_path: Path,
-    more: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("ambulo.evaluate.gait.data.BLOCK", 5)
-    options = [
-        *command, "--fresh", "--epochs", "3", "--buffer-rows", "600",
-        *(part for text in more for part in ("--set", text)),
-        "--set", "training.average=0.9",
-    ]  # fmt: skip
-    assert train([*options, "--run-name", "whole"]) == 0
-    assert train([*options, "--run-name", "cut"]) == 0
-    whole, cut = run_of(tmp_path, "whole"), run_of(tmp_path, "cut")
-    kept = sorted(cut.checkpoints.glob("*.zip"), key=lambda p: p.stat().st_mtime)[0]
-    state = read_ref_nn(kept).training
-    assert state is not None
-    step = state.values["progress"]["step"]
-    assert 0 < step < int(rows_of(whole)[-1]["step"])
-    cut.final_model.unlink()
-    cut.best_model.unlink()
-    for file in cut.checkpoints.glob("*.zip"):
-        if file != kept:
-            file.unlink()
-    assert train(["--resume", str(cut.path), "--no-progress"]) == 0
-    mine, theirs = weights_of(cut.final_model), weights_of(whole.final_model)
-    assert all((mine[name] == theirs[name]).all() for name in theirs)
-    one, other = rows_of(cut), rows_of(whole)
-    told = ("step", "train/loss", "validation/legs_deg")
-    assert [[r[k] for k in told] for r in one] == [[r[k] for k in told] for r in other]
-
-
 def test_gaits_that_differ_between_the_sides_are_told(
     command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -153,25 +109,6 @@ def test_gaits_that_differ_between_the_sides_are_told(
     options = [*command, "--fresh", "--epochs", "1", "--set", "dataset.mirror=true"]
     assert train(options) == 0
     assert "deg off its mirror image" in capsys.readouterr().err
-
-
-def test_a_signal_saves_inside_a_buffer(data: Path, tmp_path: Path) -> None:
-    options = [
-        "--data", str(data), "--output", str(tmp_path / "runs"), *SMALL, "--fresh",
-        "--run-name", "a", "--epochs", "100000",
-    ]  # fmt: skip
-    script = Path(__file__).parents[2] / "train" / "train_forward_gaitnet.py"
-    process = subprocess.Popen(
-        [sys.executable, str(script), *options], stderr=subprocess.PIPE, text=True
-    )
-    run = run_of(tmp_path, "a")
-    while not run.metrics.exists() and process.poll() is None:
-        time.sleep(0.05)
-    os.kill(process.pid, signal.SIGTERM)
-    told = process.communicate()[1]
-    assert process.returncode == 128 + signal.SIGTERM
-    assert f"--resume {run.path}" in told
-    assert run.newest_checkpoint() is not None
 
 
 def test_other_data_cannot_be_resumed(

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import shutil
-import signal
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -111,14 +107,8 @@ def test_training_lowers_the_loss(command: list[str], tmp_path: Path) -> None:
     assert float(rows[-1]["validation/mean"]) < float(rows[0]["validation/mean"])
 
 
-@pytest.mark.parametrize(
-    "extra",
-    [
-        [],
-        pytest.param(["--streaming"], marks=pytest.mark.slow),
-        pytest.param(["--mode", "encoder"], marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("extra", [["--streaming"], ["--mode", "encoder"]])
 def test_resumed_run_equals_an_uninterrupted_one(
     command: list[str], tmp_path: Path, extra: list[str]
 ) -> None:
@@ -146,45 +136,6 @@ def test_resumed_run_equals_an_uninterrupted_one(
     for row in (*one, *two):
         row.pop("seconds")
     assert one == two
-
-
-def test_same_seed_same_weights(command: list[str], tmp_path: Path) -> None:
-    names = ("a", "b", "c")
-    for name, seed in zip(names, ("3", "3", "4"), strict=True):
-        train([*command, "--mode", "mlp", "--epochs", "1", "--run-name", name,
-               "--seed", seed, "--set", "dataset.seed=0"])  # fmt: skip
-    a, b, c = (weights_of(run_of(tmp_path, name).final_model) for name in names)
-    assert same(a, b)
-    assert not same(a, c)
-
-
-def test_signal_saves_and_resume_goes_on(
-    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = tmp_path / "runs" / "a"
-
-    def stop() -> None:
-        while not list(folder.glob("checkpoints/*.zip")):
-            time.sleep(0.01)
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    thread = threading.Thread(target=stop, daemon=True)
-    thread.start()
-    options = ["--mode", "mlp", "--epochs", "2000", "--run-name", "a",
-               "--set", "training.patience=0"]  # fmt: skip
-    assert train([*command, *options]) == 128 + signal.SIGTERM
-    assert "--resume" in capsys.readouterr().err
-    done = load_model(
-        MotionRunFolder(folder).newest_checkpoint() or "", MotionMetadata
-    ).metadata
-    epochs = done.steps // 2 + 3
-    assert (
-        train(["--resume", str(folder), "--epochs", str(epochs), "--no-progress"]) == 0
-    )
-    assert (
-        load_model(folder / "final_model.zip", MotionMetadata).metadata.steps
-        >= done.steps
-    )
 
 
 @pytest.mark.slow

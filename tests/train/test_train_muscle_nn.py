@@ -77,21 +77,6 @@ def test_a_run_has_the_weights_of_the_function(tmp_path: Path) -> None:
         np.testing.assert_array_equal(one, two)
 
 
-@pytest.mark.parametrize(("every", "step"), [(0, 12), (13, 13)])
-def test_resumed_run_equals_an_uninterrupted_one(
-    tmp_path: Path, every: int, step: int
-) -> None:
-    """From the end of the second epoch, and from within the third one."""
-    option = ["--set", f"training.save_every={every}"]
-    whole, cut = (run_in(tmp_path, name, *option) for name in ("whole", "cut"))
-    for file in (cut.checkpoint(14), cut.final_model, cut.best_model):
-        file.unlink()
-    assert cut.newest_checkpoint() == cut.checkpoint(step)
-    assert train(["--resume", str(cut.path), "--no-progress"]) == 0
-    assert cut.final_model.read_bytes() == whole.final_model.read_bytes()
-    assert rows_of(cut) == rows_of(whole)
-
-
 def test_an_environment_takes_the_file(tmp_path: Path) -> None:
     run = run_in(tmp_path, "a")
     env = ambulo.make(

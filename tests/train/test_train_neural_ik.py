@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -122,31 +121,6 @@ def test_training_lowers_the_error(command: list[str], tmp_path: Path) -> None:
         assert float(rows[-1][name]) < 0.6 * float(rows[0][name])
 
 
-def test_resumed_run_equals_an_uninterrupted_one(
-    command: list[str], tmp_path: Path
-) -> None:
-    options = [*command, "--fresh", "--epochs", "4", "--set", "training.save_every=3"]
-    assert train([*options, "--run-name", "whole"]) == 0
-    assert train([*options, "--run-name", "cut"]) == 0
-    whole, cut = run_of(tmp_path, "whole"), run_of(tmp_path, "cut")
-    kept = sorted(cut.checkpoints.glob("*.zip"))[0]
-    inside = load_model(kept, IKMetadata)
-    assert inside.training is not None
-    last = int(rows_of(whole)[-1]["step"])
-    assert 0 < inside.metadata.steps < last
-    shutil.rmtree(cut.final_model)
-    shutil.rmtree(cut.best_model)
-    for file in cut.checkpoints.glob("*.zip"):
-        if file != kept:
-            file.unlink()
-    assert train(["--resume", str(cut.path), "--no-progress"]) == 0
-    assert files_of(cut.final_model) == files_of(whole.final_model)
-    one, two = rows_of(cut), rows_of(whole)
-    for row in (*one, *two):
-        row.pop("seconds")
-    assert one == two
-
-
 @pytest.mark.slow
 def test_a_killed_run_goes_on_as_if_nothing_was(
     command: list[str], tmp_path: Path
@@ -206,16 +180,6 @@ def test_a_run_can_begin_with_weights_of_another(
             code = int(left.code or 0)
         assert code == 2
         assert rule in capsys.readouterr().err
-
-
-def test_same_seed_same_weights(command: list[str], tmp_path: Path) -> None:
-    for name, seed in (("a", "3"), ("b", "3"), ("c", "4")):
-        train(
-            [*command, "--fresh", "--epochs", "1", "--run-name", name, "--seed", seed]
-        )
-    a, b, c = (files_of(run_of(tmp_path, name).final_model) for name in "abc")
-    assert a == b
-    assert a != c
 
 
 @pytest.mark.slow

@@ -28,8 +28,14 @@ from ambulo.policies.networks.tracker_net import TrackerNet
 from ambulo.train.ik.kinematics import TreeKinematics
 from ambulo.train.shared.device import pick_device
 from ambulo.train.shared.fit_settings import FitSettings
+from ambulo.train.shared.optimizer_state import to_array
 from ambulo.train.shared.run_folders import TrackerRunFolder
-from ambulo.train.shared.supervised import FitProgress, SupervisedRun, SupervisedTask
+from ambulo.train.shared.supervised import (
+    Arrays,
+    FitProgress,
+    SupervisedRun,
+    SupervisedTask,
+)
 from ambulo.train.trackers.features import network_inputs
 from ambulo.train.trackers.losses import TrackerLoss
 from ambulo.train.trackers.sources import SequenceSource
@@ -85,10 +91,13 @@ class TrackerTask(SupervisedTask[TrackerPiece]):
         self._measure()
 
     def batches(self, epoch: int) -> Iterator[TrackerPiece]:
-        """Yield the pieces of new streams."""
-        streams = self._streams(epoch)
-        self._state = torch.zeros_like(self._state)
-        while self._step < (epoch + 1) * self.config.training.epoch_steps:
+        """Yield the pieces of new streams; a resumed epoch goes on behind its last one."""
+        streams, length = self._streams(epoch), self.config.training.epoch_steps
+        if self._step == epoch * length:
+            self._state = torch.zeros_like(self._state)
+        for _ in range(self._step - epoch * length):
+            streams.draw()
+        while self._step < (epoch + 1) * length:
             self._step += 1
             yield streams.draw()
 
@@ -121,9 +130,15 @@ class TrackerTask(SupervisedTask[TrackerPiece]):
         weights = {k: v.clone() for k, v in network.state_dict().items()}
         save_model(path, TrackerModelFile(metadata, weights, state))
 
+    def arrays(self) -> Arrays:
+        """Return the state of the network in all streams."""
+        return {"streams": to_array(self._state)}
+
     def restore(self, arrays: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
         """Continue at the update of a checkpoint."""
         self._step = int(values["progress"]["step"])
+        if "streams" in arrays:  # older checkpoints within an epoch lack it
+            self._state = arrays["streams"].to(self.device)
 
     def begin_with(self, model: TrackerModelFile) -> None:
         """Take over weights and statistics of another network.

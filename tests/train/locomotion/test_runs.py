@@ -23,7 +23,6 @@ from fixtures.locomotion_runs import (
 )
 
 from ambulo.common.console import Words, make_display
-from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.evaluate.locomotion.task import make_bodies, references_for, vector_env
@@ -84,12 +83,11 @@ def test_a_stored_model_acts_without_its_run(tiny: Path) -> None:
         agent.act(obs[:, 1:])
 
 
-@pytest.mark.parametrize("teacher", [None, TEACHER])
-def test_a_resumed_run_has_the_bits_of_a_whole_one(
-    reference: Path, tmp_path: Path, teacher: dict[str, Any] | None
+def test_a_taught_run_resumes_to_the_bits_of_a_whole_one(
+    reference: Path, tmp_path: Path
 ) -> None:
-    changes: dict[str, Any] = {"teacher": teacher and {**teacher, "critic_updates": 1}}
-    controller = {"balance_law": teacher is None, "push_impulse": [5, 20]}
+    changes: dict[str, Any] = {"teacher": {**TEACHER, "critic_updates": 1}}
+    controller = {"balance_law": False, "push_impulse": [5, 20]}
     config = settings(
         tmp_path / "c.json", reference, training=changes, environment=controller
     )
@@ -151,24 +149,6 @@ def test_prior_and_modes_train_resume_and_load(reference: Path, tmp_path: Path) 
     assert len(model.attachments) == 2
     assert model.metadata.config.environment.more_references == ("s.npz",)
     resumed_as(whole, run(config, "part", "--timesteps", str(2 * ROLLOUT)))
-
-
-def test_a_stop_saves_and_tells_how_to_go_on(
-    tiny: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The signal comes in the first roll-out."""
-    monkeypatch.setattr(StopRequest, "__enter__", _stopped)
-    arguments = ["--config", str(tiny), "--run-name", "s", "--no-progress"]
-    code = train([*arguments, "--output", str(tiny.parent / "runs")])
-    assert code == 130
-    folder = LocomotionRunFolder(tiny.parent / "runs" / "s")
-    assert folder.newest_checkpoint() == folder.checkpoint(ROLLOUT)
-    assert f"--resume {folder.path}" in capsys.readouterr().err
-
-
-def _stopped(stop: StopRequest) -> StopRequest:
-    stop.signal_number = 2
-    return stop
 
 
 def test_damaged_models_are_refused(tiny: Path, tmp_path: Path) -> None:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -89,36 +86,3 @@ def test_given_flags_are_handed_to_the_evaluation(tmp_path: Path) -> None:
     assert COMMAND.evaluation_arguments(COMMAND.parse([*flags, "--num-envs", "3"])) == [
         model, "--episodes", "5", "--num-envs", "3",
     ]  # fmt: skip
-
-
-def test_a_folder_is_used_by_one_training_at_a_time(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Neither `--resume` nor `--force` touches a run that is alive."""
-    script = "import sys; from ambulo.train.train_vr_navigation import main; sys.exit(main())"
-    options = [
-        "--preset", "quick_test", "--output", str(tmp_path), "--run-name", "alive",
-        "--timesteps", "100000000", "--eval-freq", "0", "--no-progress",
-        "--set", "training.save_freq=4096",
-    ]  # fmt: skip
-    command = [sys.executable, "-c", script, *options]
-    running = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    run = NavigationRunFolder(tmp_path / "alive")
-    try:
-        while running.poll() is None and not list(run.checkpoints.glob("*.zip")):
-            time.sleep(0.05)
-        for flags in (
-            ["--resume", str(run.path), "--no-progress"],
-            [*options, "--force"],
-        ):
-            assert COMMAND.main(flags) == 2
-            assert capsys.readouterr().err == (
-                f"ambulo: error: {run.path}: a training is running in this folder; "
-                "stop it first\n"
-            )
-        assert running.poll() is None
-    finally:
-        running.kill()
-        running.wait()
-    run.claim()  # a killed process keeps nothing
-    run.release()

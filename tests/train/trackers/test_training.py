@@ -185,25 +185,6 @@ def test_a_run_learns_and_is_loaded(
     load_tracker(model)
 
 
-def test_a_resumed_run_ends_as_an_uninterrupted_one(data: Path, tmp_path: Path) -> None:
-    arguments = ["--data", str(data), "--output", str(tmp_path), *SMALL]
-    assert train(["--fresh", *arguments, "--run-name", "whole", "--epochs", "2"]) == 0
-    assert train(["--fresh", *arguments, "--run-name", "half", "--epochs", "2"]) == 0
-    checkpoints = sorted((tmp_path / "half" / "checkpoints").glob("*.zip"))
-    first = load_model(checkpoints[0], TrackerMetadata)
-    assert first.training is not None
-    (tmp_path / "half" / "final_model.zip").unlink()
-    for later in checkpoints[1:]:
-        later.unlink()
-    assert train(["--resume", str(tmp_path / "half"), "--no-progress"]) == 0
-    ends = [
-        load_model(tmp_path / name / "final_model.zip", TrackerMetadata).weights
-        for name in ("whole", "half")
-    ]
-    for name, tensor in ends[0].items():
-        torch.testing.assert_close(tensor, ends[1][name], msg=name)
-
-
 def test_a_missing_data_file_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

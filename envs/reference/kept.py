@@ -1,4 +1,4 @@
-"""References that are kept on disk: the second process need not make them again.
+"""What is kept on disk, such as references: the second process need not make it again.
 
 The name of an entry is a hash of what was asked for, of the clip's content, of our code and
 of the packages that it uses, so that no entry is ever stale.
@@ -16,18 +16,17 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from ambulo.configs.atomic import probe_folder
 from ambulo.configs.caches import user_cache
 from ambulo.configs.errors import MotionFileError
 from ambulo.envs.reference.reference_file import (
     Reference,
-    load_reference,
     reference_bytes,
     reference_from_bytes,
-    save_reference,
 )
+from ambulo.motion.formats.disk import read_bytes, write_bytes
 
 log = logging.getLogger(__name__)
 
@@ -43,13 +42,41 @@ _SOURCES = (
 """Where code and data lie that decide about a reference."""
 
 
+Kept = TypeVar("Kept")
+
+
+class Form(NamedTuple, Generic[Kept]):
+    """How something is kept as a file."""
+
+    to_bytes: Callable[[Kept], bytes]
+    """Its bytes, always the same ones."""
+    from_bytes: Callable[[bytes, str | Path], Kept]
+    """What is in bytes; `MotionFileError` names the file and the rule that it breaks."""
+
+
+REFERENCES = Form(reference_bytes, reference_from_bytes)
+
+
 def kept_reference(
     key: Any, clip: str | None, make: Callable[[], Reference], *, takes: str = ""
 ) -> Reference:
-    """The reference that `make` makes, made once for all processes of this user.
+    """Return the reference that `make` makes; arguments and errors as `kept_on_disk`."""
+    return kept_on_disk(REFERENCES, key, clip, make, takes=takes)
+
+
+def kept_on_disk(
+    form: Form[Kept],
+    key: Any,
+    clip: str | None,
+    make: Callable[[], Kept],
+    *,
+    takes: str,
+) -> Kept:
+    """Return what `make` makes, made once for all processes of this user.
 
     Args:
-        key: What else decides about the reference, as JSON data.
+        form: How it is kept.
+        key: What else decides about it, as JSON data.
         clip: The motion file that it comes from, if any.
         make: Makes it.
         takes: What is logged before it is made, such as "two minutes"; silent if empty.
@@ -62,8 +89,8 @@ def kept_reference(
         entry = cache_folder() / name
     except RuntimeError as error:  # a user without a home folder, as in containers
         kept = f"and is not kept: {error} AMBULO_REFERENCE_CACHE names a folder"
-        return _made(make, takes, clip, kept)
-    found = _found(entry)
+        return _made(form, make, takes, clip, kept)
+    found = _found(form, entry)
     if found is not None:
         return found
     kept = f"once (it is kept in {entry.parent})"
@@ -74,14 +101,14 @@ def kept_reference(
             f"and is not kept: {entry.parent} cannot be written ({error.strerror});"
             " AMBULO_REFERENCE_CACHE names another folder"
         )
-        return _made(make, takes, clip, kept)
+        return _made(form, make, takes, clip, kept)
     with _alone(entry):
-        found = _found(entry)  # another process may have made it meanwhile
+        found = _found(form, entry)  # another process may have made it meanwhile
         if found is not None:
             return found
-        made = _made(make, takes, clip, kept)
+        made = _made(form, make, takes, clip, kept)
         try:
-            save_reference(entry, made)
+            write_bytes(entry, form.to_bytes(made))
         except MotionFileError as error:
             log.warning("%s: the reference is not kept", error)
     _forget_oldest(entry.parent)
@@ -107,12 +134,12 @@ def cache_key(key: Any, clip: str | None) -> str:
     return digest.hexdigest()
 
 
-def _found(entry: Path) -> Reference | None:
-    """The kept reference, if there is one that is not damaged."""
+def _found(form: Form[Kept], entry: Path) -> Kept | None:
+    """What is kept, if it is there and not damaged."""
     try:
         if not entry.is_file():
             return None
-        found = load_reference(entry)
+        found = form.from_bytes(read_bytes(entry), entry)
     except OSError:  # in a folder that this user may not search
         return None
     except MotionFileError as error:  # it is made anew
@@ -126,9 +153,9 @@ def _found(entry: Path) -> Reference | None:
 
 
 def _made(
-    make: Callable[[], Reference], takes: str, clip: str | None, kept: str
-) -> Reference:
-    """Make a reference, with its numbers as they will be read from the entry."""
+    form: Form[Kept], make: Callable[[], Kept], takes: str, clip: str | None, kept: str
+) -> Kept:
+    """Make it, with its numbers as they will be read from the entry."""
     if takes:
         log.warning(
             "preparing what the body follows (%s): this takes %s, %s",
@@ -138,7 +165,7 @@ def _made(
     made = make()
     if takes:
         log.warning("prepared in %.0f s", time.perf_counter() - began)
-    return reference_from_bytes(reference_bytes(made), made.name)
+    return form.from_bytes(form.to_bytes(made), getattr(made, "name", "made"))
 
 
 @contextmanager

@@ -26,6 +26,12 @@ SETTINGS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def _without_evaluation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("ambulo.train.vr.results.finish", lambda *_: 0)
+
+
 def load(file: Path) -> NavigationModel:
     """A model of a file, without the head that says when it is lost."""
     return without_head(load_navigation(file))
@@ -36,10 +42,7 @@ def weights(file: Path) -> dict[str, torch.Tensor]:
 
 
 @pytest.mark.parametrize("chosen", ["vr_navigation", "vr_comfort"])
-def test_the_policy_of_a_shipped_agent_goes_on(
-    chosen: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_policy_of_a_shipped_agent_goes_on(chosen: str, tmp_path: Path) -> None:
     flags = [f"--set={key}={value}" for key, value in SETTINGS.items()]
     flag = [] if chosen == "vr_navigation" else ["--init-from", chosen]
     assert main([*FLAGS, *flags, *flag]) == 0
@@ -51,11 +54,8 @@ def test_the_policy_of_a_shipped_agent_goes_on(
         torch.testing.assert_close(trained[name], values, atol=1e-5, rtol=1e-5)
 
 
-def test_new_parts_of_the_observation_begin_at_zero(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_new_parts_of_the_observation_begin_at_zero(tmp_path: Path) -> None:
     """The agent goes on as it was, and has room to learn what the new numbers say."""
-    monkeypatch.chdir(tmp_path)
     flags = [f"--set={key}={value}" for key, value in SETTINGS.items()]
     assert main([*FLAGS, *flags, "--set=observations.motion=motion_nn"]) == 0
     model = load_navigation(tmp_path / "runs" / "on" / "final_model.zip")
@@ -74,9 +74,8 @@ def test_new_parts_of_the_observation_begin_at_zero(
 
 
 def test_a_policy_of_another_shape_is_refused_in_a_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     settings = [f"--set={key}={value}" for key, value in SETTINGS.items()]
     for other in ("observations.memory=none", "network.net_arch=[64]"):
         assert main([*FLAGS, *settings, f"--set={other}"]) == 2

@@ -35,6 +35,15 @@ from ambulo.train.shared.run_folders import LocomotionRunFolder
 from ambulo.train.train_locomotion import main as train
 
 
+@pytest.fixture(scope="module")
+def first(
+    reference: Path, tmp_path_factory: pytest.TempPathFactory
+) -> LocomotionRunFolder:
+    """A whole run, which tests only read."""
+    file = settings(tmp_path_factory.mktemp("first") / "tiny.json", reference)
+    return run(file, "first")
+
+
 def test_faults_are_counted_whatever_their_reason(
     reference: Path, tmp_path: Path
 ) -> None:
@@ -52,8 +61,8 @@ def test_faults_are_counted_whatever_their_reason(
     assert row == {"rollout/faults": 2}
 
 
-def test_a_run_leaves_model_scores_and_curves(tiny: Path) -> None:
-    folder = run(tiny, "first")
+def test_a_run_leaves_model_scores_and_curves(first: LocomotionRunFolder) -> None:
+    folder = first
     model = load_locomotion(folder.best_model)
     assert kind_of(folder.best_model) == "locomotion"
     assert model.metadata.config.environment.reference == "s.npz"
@@ -70,9 +79,8 @@ def test_a_run_leaves_model_scores_and_curves(tiny: Path) -> None:
     assert {"rollout/speed", "reward/pose", "train/approx_kl"} <= rows[0].keys()
 
 
-def test_a_stored_model_acts_without_its_run(tiny: Path) -> None:
-    folder = run(tiny, "first")
-    agent = load_locomotion_agent(folder.final_model)
+def test_a_stored_model_acts_without_its_run(first: LocomotionRunFolder) -> None:
+    agent = load_locomotion_agent(first.final_model)
     obs = np.zeros((3, agent.layout.size), np.float32)
     actions = agent.act(obs)
     assert actions.shape == (3, len(agent.metadata.actions))
@@ -100,13 +108,12 @@ def test_a_taught_run_resumes_to_the_bits_of_a_whole_one(
 
 
 def test_a_training_on_varied_bodies_resumes_on_the_same_ones(
-    reference: Path, tmp_path: Path
+    reference: Path, first: LocomotionRunFolder, tmp_path: Path
 ) -> None:
     varied = {"variants": 2, "mass": [0.8, 1.2], "delay": [0.0, 0.04]}
     config = settings(tmp_path / "c.json", reference, variation=varied)
     whole = run(config, "whole")
-    plain = run(settings(tmp_path / "p.json", reference), "plain")
-    assert not weights_equal(whole.final_model, plain.final_model)
+    assert not weights_equal(whole.final_model, first.final_model)
     resumed_as(whole, run(config, "part", "--timesteps", str(2 * ROLLOUT)))
 
 
@@ -151,8 +158,8 @@ def test_prior_and_modes_train_resume_and_load(reference: Path, tmp_path: Path) 
     resumed_as(whole, run(config, "part", "--timesteps", str(2 * ROLLOUT)))
 
 
-def test_damaged_models_are_refused(tiny: Path, tmp_path: Path) -> None:
-    folder = run(tiny, "first", "--timesteps", str(ROLLOUT))
+def test_damaged_models_are_refused(first: LocomotionRunFolder, tmp_path: Path) -> None:
+    folder = first
     model = load_locomotion(folder.final_model)
     bad = {
         **model.weights,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from ambulo.common.find_model import find_model
 from ambulo.policies.agents.locomotion import load_locomotion_agent
 from ambulo.train.train_track import main as train
@@ -19,6 +21,7 @@ TINY = {
 }
 
 
+@pytest.mark.slow
 def test_a_residual_begins_with_the_walker_and_is_loaded(tmp_path: Path) -> None:
     args = ["--preset", "track_body", "--run-name", "r", "--output", str(tmp_path)]
     args += ["--init-from", "walk_commands"]

@@ -32,7 +32,11 @@ from ambulo.train.trackers.splits import split_people
 from ambulo.train.trackers.streams import Streams
 from ambulo.train.train_body_tracker import main as train
 
-SMALL = ["--preset", "quick_test", "--threads", "1", "--no-progress"]
+SMALL = [
+    "--preset", "quick_test", "--threads", "1", "--no-progress",
+    "--set", "training.streams=8", "--set", "training.steps=8",
+    "--set", "training.epoch_steps=4",
+]  # fmt: skip
 CLEAN = TrackerDataConfig(
     mirror=0.0, proportions=0.0, speed=0.0, shape_error=0.0, noise=0.0, turn_noise=0.0,
     grip=0.0, grip_turn=0.0, three=1.0, arms=0.0, dropout=0.0,
@@ -167,7 +171,7 @@ def test_a_run_learns_and_is_loaded(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["--fresh", "--data", str(data), "--output", str(tmp_path), *SMALL]
-    longer = ["--set", "training.epoch_steps=25", "--set", "training.warmup_steps=5"]
+    longer = ["--set", "training.epoch_steps=20", "--set", "training.warmup_steps=5"]
     assert train([*arguments, "--run-name", "a", "--epochs", "3", *longer]) == 0
     assert "train: 2 people" in capsys.readouterr().err
     folder = tmp_path / "a"

@@ -37,6 +37,7 @@ def test_make_train_uses_it() -> None:
     assert "--preset first_run $(ARGS)" in (ROOT / "Makefile").read_text()
 
 
+@pytest.mark.slow
 def test_it_ends_with_table_curve_film_and_report(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

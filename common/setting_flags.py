@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from ambulo.configs.base import Config, parse
+from ambulo.configs.base import Config, group_class, merge_settings, parse
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.json_text import json_value
 
@@ -53,25 +53,40 @@ def parse_override(text: str) -> Change:
 
 
 def _changed(config: Settings, changes: Sequence[Change]) -> Settings:
-    data = config.model_dump()
+    data = config.explicit_settings()
     for key, value, source in changes:
         *groups, name = key.split(".")
-        place = data if groups else None
+        place: Any = data if groups else None
+        kind: type[Config] | None = type(config)
+        current: Any = config
         for depth, group in enumerate(groups):
-            inner = place.get(group) if place is not None else None
+            if not isinstance(place, dict):
+                break
+            kind, current = group_class(kind, group), _current(current, group)
+            inner = place.get(group, current)
             # A part of a group that is off by default is given its defaults.
-            if inner is None and depth and place is not None:
-                inner = place[group] = {}
-            place = inner if isinstance(inner, dict) else None
-        if place is None:
+            if inner is None and depth:
+                inner = {}
+            if isinstance(inner, dict):
+                inner = place[group] = dict(inner)
+            place = inner
+        if not isinstance(place, dict):
             raise ConfigError(
                 f"{source}: {key!r} is not a dotted key such as ppo.learning_rate"
                 f"{nearest(groups[0] if groups else name, data)}"
             )
-        is_list = isinstance(value, str) and isinstance(place.get(name), tuple)
+        is_list = isinstance(value, str) and isinstance(_current(current, name), tuple)
         parts = value.split(",") if is_list else []
-        place[name] = [part for part in parts if part] if is_list else value
+        given = [part for part in parts if part] if is_list else value
+        merge_settings(kind, place, {name: given})
     sources = {source for _, _, source in changes}
     return parse(
         type(config), data, " ".join(sources) if len(sources) == 1 else "flags"
     )
+
+
+def _current(group: Any, name: str) -> Any:
+    """Return a value of a group, set or default; None where there is none."""
+    if isinstance(group, Mapping):
+        return group.get(name)
+    return getattr(group, name, None) if isinstance(group, Config) else None

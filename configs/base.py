@@ -36,13 +36,33 @@ class Config(BaseModel):
         allow_inf_nan=False,
     )
 
+    def explicit_settings(self) -> dict[str, Any]:
+        """Return the settings that were set, as nested dictionaries without defaults.
+
+        Every group has its dictionary. Defaults that depend on other settings stay free
+        to change with them.
+        """
+        data = self.model_dump(exclude_unset=True)
+        for name in type(self).model_fields:
+            value = getattr(self, name)
+            if isinstance(value, Config):
+                data[name] = value.explicit_settings()
+        return data
+
     def replace(self, **changes: Any) -> Self:
         """Return a validated copy with `changes`; `ConfigError` names the bad key."""
-        return parse(type(self), {**self.model_dump(), **changes}, "override")
+        return parse(type(self), {**self.explicit_settings(), **changes}, "override")
 
     def override(self, group: str, **changes: object) -> Self:
         """Return a validated copy with `changes` in one group."""
-        return self.replace(**{group: {**getattr(self, group).model_dump(), **changes}})
+        group_data = getattr(self, group).explicit_settings()
+        return self.replace(**{group: {**group_data, **changes}})
+
+    def merge(self, changes: Mapping[str, Any], source: str) -> Self:
+        """Return a validated copy with nested `changes`; see `merge_settings`."""
+        data = self.explicit_settings()
+        merge_settings(type(self), data, changes)
+        return parse(type(self), data, source)
 
     def to_json(self) -> str:
         """Return the config as indented JSON text."""
@@ -64,9 +84,14 @@ def parse(cls: type[T], data: Any, source: str) -> T:
 
 def load_json(cls: type[T], path: str | os.PathLike[str]) -> T:
     """Return the config in the JSON file `path`; missing keys keep their defaults."""
+    return parse(cls, read_json(path), str(Path(path)))
+
+
+def read_json(path: str | os.PathLike[str]) -> Any:
+    """Return the JSON value in a file of settings, not validated."""
     file = Path(path)
     try:
-        data = json_value(read_regular_text(file, MAX_FILE))
+        return json_value(read_regular_text(file, MAX_FILE))
     except FileNotFoundError:
         raise ConfigError(f"{file}: no such config file") from None
     except OSError as error:
@@ -79,7 +104,27 @@ def load_json(cls: type[T], path: str | os.PathLike[str]) -> T:
         ) from None
     except ValueError as error:
         raise ConfigError(f"{file}: not valid JSON: {error}") from None
-    return parse(cls, data, str(file))
+
+
+def merge_settings(
+    cls: type[Config] | None, data: dict[str, Any], changes: Mapping[str, Any]
+) -> None:
+    """Put nested `changes` into `data`, settings of a `cls` (None: of no known class).
+
+    A group keeps the settings that its changes do not name; any other value is replaced.
+    """
+    for key, value in changes.items():
+        group, old = group_class(cls, key), data.get(key)
+        if group is not None and isinstance(value, Mapping) and isinstance(old, dict):
+            merge_settings(group, old, value)
+        else:
+            data[key] = value
+
+
+def group_class(cls: type[Config] | None, key: str) -> type[Config] | None:
+    """Return the class of the group `key` of a `cls`; None: it is no group."""
+    field = cls.model_fields.get(key) if cls is not None else None
+    return None if field is None else _group_of(field.annotation)
 
 
 def _first_problem(cls: type[Config], error: ValidationError) -> str:
@@ -102,17 +147,16 @@ def _first_problem(cls: type[Config], error: ValidationError) -> str:
 
 def _fields_at(cls: type[Config], location: list[str]) -> list[str]:
     """Return the field names of the group that contains `location` (the bad key last)."""
-    group: Any = cls
+    group: type[Config] | None = cls
     for part in location[:-1]:
-        fields = getattr(group, "model_fields", {})
-        if part in fields:
-            group = _group_of(fields[part].annotation)
-    return list(getattr(group, "model_fields", {}))
+        if group is not None and part in group.model_fields:
+            group = group_class(group, part)
+    return [] if group is None else list(group.model_fields)
 
 
-def _group_of(annotation: Any) -> Any:
+def _group_of(annotation: Any) -> type[Config] | None:
     """Return the config class inside an annotation such as `tuple[Stage, ...]`."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+    if isinstance(annotation, type) and issubclass(annotation, Config):
         return annotation
     for inner in getattr(annotation, "__args__", ()):
         result = _group_of(inner)

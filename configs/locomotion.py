@@ -5,7 +5,6 @@ Lengths are metres, angles radians unless the text says degrees, times seconds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -188,26 +187,19 @@ class LocomotionEnvironmentConfig(Config):
     fault_folder: str | None = None
     """Where the state of an exploded simulation is written for replay; null: nowhere."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _other_defaults(cls, data: Any) -> Any:
-        """Replace values equal to the defaults by those of the chosen body or task."""
-        if not isinstance(data, Mapping):
-            return data
-        others = MYOLEGS if data.get("character") == "myolegs" else {}
-        others = others | {
+    @model_validator(mode="after")
+    def _set_dependent_defaults(self) -> Self:
+        """Give settings that were not set the defaults of the chosen body and task."""
+        defaults = MYOLEGS if self.character == "myolegs" else {}
+        defaults = defaults | {
             "track": TRACK,
-            "track_body": TRACK if data.get("legs") == "poses" else WALKING_BODY,
+            "track_body": TRACK if self.legs == "poses" else WALKING_BODY,
             "get_up": GET_UP,
             "walk_commands": WALK,
-        }.get(data.get("task", ""), {})
-        filled = dict(data)
-        for key, value in others.items():
-            default = cls.model_fields[key].default
-            given = filled.get(key, default)
-            if (tuple(given) if isinstance(given, list) else given) == default:
-                filled[key] = value
-        return filled
+        }.get(self.task, {})
+        for name in defaults.keys() - self.model_fields_set:
+            self.__dict__[name] = defaults[name]  # frozen, and still not set
+        return self
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -250,7 +242,7 @@ class LocomotionEnvironmentConfig(Config):
             raise ValueError(
                 "whole_body_control needs task = track and actuation = torque"
             )
-        if tracks and not walks and self.balance_law:
+        if self.balance_law and not self.has_controller and self.task != "locomote":
             raise ValueError(
                 f"task = {self.task} has no balance controller: balance_law"
             )
@@ -277,6 +269,15 @@ class LocomotionEnvironmentConfig(Config):
         check_range("speed", self.speed, SPEED)
         check_range("turn", self.turn, TURN)
         return self
+
+    @property
+    def has_controller(self) -> bool:
+        """Whether the task has a gait or pose that a balance controller can stabilise."""
+        if self.task == "locomote":
+            return self.base == "gait"
+        if self.task == "track_body":
+            return self.legs == "walker"
+        return self.task not in ("track", "get_up")
 
     @property
     def control_dt(self) -> float:

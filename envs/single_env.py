@@ -93,12 +93,7 @@ def with_settings(
         changes.setdefault(where[key], {})[key] = plain
     if changes:
         try:
-            config = config.replace(
-                **{
-                    group: {**getattr(config, group).model_dump(), **values}
-                    for group, values in changes.items()
-                }
-            )
+            config = config.merge(changes, "override")
         except ConfigError as error:
             raise ConfigError(str(error).removeprefix("override: ")) from None
     return config

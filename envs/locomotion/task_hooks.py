@@ -35,8 +35,6 @@ class TaskHooks:
     """The body."""
     variant: Variant
     """How the body and its world differ from the settings."""
-    uses_controller = True
-    """Whether this task has a gait or pose that a balance controller holds."""
 
     action: Floats
     """The action before. Shape (N, A)."""

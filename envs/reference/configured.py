@@ -5,12 +5,13 @@ from __future__ import annotations
 import zipfile
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import ambulo.shipped
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.configs.locomotion import TRACK, LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.registry import CHARACTERS, load_character
 from ambulo.envs.reference.captured import cycle_text
@@ -202,9 +203,9 @@ def _key(config: LocomotionEnvironmentConfig) -> LocomotionEnvironmentConfig:
     names += ["actuation", "standing_reference", "reference_frames"]
     if config.task == "locomote":
         names.append("speed")
-    values = {name: getattr(config, name) for name in names}
-    if config.task == "track_body":
-        values["task"] = "track"
+    values: dict[str, Any] = {name: getattr(config, name) for name in names}
+    if config.task == "track_body":  # it follows the references of `track`
+        values |= {"task": "track", "joints": TRACK["joints"]}
     return LocomotionEnvironmentConfig(**values)
 
 

@@ -32,8 +32,6 @@ class GetUpBatch(LocomotionBatch):
     an episode but its time limit; it is a success if the body stands then.
     """
 
-    uses_controller = False
-
     def __init__(
         self,
         config: LocomotionConfig,

@@ -49,9 +49,9 @@ class LocomoteBatch(LocomotionBatch):
         """Time of the next command, [s]. Shape (N,)."""
         self.reference_weight = config.rewards.reference_weight
         """Factor on the imitation terms."""
-        self.uses_controller = config.environment.base == "gait"
+        self._follows_gait = config.environment.has_controller
         super().__init__(*args, **kwargs)
-        if self.uses_controller:
+        if self._follows_gait:
             # The feet are the first two end effectors.
             ahead = self._followed.effectors[..., [0, 3]].mean(axis=0)
             self._steering = Steering(self.character, ahead)
@@ -72,12 +72,12 @@ class LocomoteBatch(LocomotionBatch):
         self.reference_weight = self.reference_weight if weight is None else weight
 
     def _blend(self) -> Blend:
-        if not self.uses_controller:
+        if not self._follows_gait:
             return self.gaits.natural(self.num_envs)
         return self.gaits.blend(self.command[:, 0])
 
     def _reference(self, phase: Floats) -> tuple[Floats, Floats, Floats]:
-        if not self.uses_controller:
+        if not self._follows_gait:
             return super()._reference(phase)
         qpos, qvel, torque = self.gaits.at(phase, self.blend)
         turning = self.command[:, 1]
@@ -105,11 +105,11 @@ class LocomoteBatch(LocomotionBatch):
         time = self.simulation.time
         for env in np.flatnonzero(time >= self.next_command):
             self._draw(int(env), float(time[env]))
-        speed = self.blend.speed if self.uses_controller else self.command[:, 0]
+        speed = self.blend.speed if self._follows_gait else self.command[:, 0]
         walk_frames(self.anchor, speed, self.command[:, 1], dt)
         settle(self.goal, dt, self.command, self.change)
         self.blend = self._blend()
-        leash = LEASH if self.uses_controller else 0.0
+        leash = LEASH if self._follows_gait else 0.0
         _wait(self.simulation.qpos, leash, self.anchor)
 
     def _terms(self, power: Floats, actions: Floats) -> Terms:
@@ -121,7 +121,7 @@ class LocomoteBatch(LocomotionBatch):
             "alive": np.full(self.num_envs, weights.alive),
             **self._cost_terms(power, actions),
         }
-        if self.uses_controller:
+        if self._follows_gait:
             effectors, com = self._followed_now()
             self._steering.shift_seen(
                 effectors, com, leaning(self.command[:, 0], self.command[:, 1])

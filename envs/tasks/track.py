@@ -45,8 +45,6 @@ class TrackBatch(LocomotionBatch):
     clip's on average.
     """
 
-    uses_controller = False
-
     def __init__(
         self,
         config: LocomotionConfig,

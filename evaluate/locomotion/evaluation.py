@@ -97,11 +97,10 @@ def baseline(
     env = config.environment
     if name == "zero":
         return LocomotionSubject(config, references)
-    follows = env.task != "locomote" or env.base == "gait"
     uncontrolled = any(
         known is not None and known.controller is None for known in references
     )
-    if not follows or (name == "law" and uncontrolled):
+    if not env.has_controller or (name == "law" and uncontrolled):
         return None
     controller = name == "law"
     own = config.override("environment", balance_law=controller, feed_forward=True)

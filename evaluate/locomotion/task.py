@@ -68,7 +68,7 @@ def references_for(config: LocomotionConfig) -> References:
     env, teacher = config.environment, config.training.teacher
     if teacher is not None and teacher.model is not None:
         return _references_of_teacher(teacher.model, env.reference)
-    if teacher is not None:
+    if teacher is not None and env.has_controller:
         env = config.override("environment", balance_law=True).environment
     if env.task in TRACKING and env.clips:
         return (reference_of(env, body_of(env)),)

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from ambulo.common.paths import resolve_path
 from ambulo.common.setting_flags import Settings
-from ambulo.configs.base import load_json, parse
+from ambulo.configs.base import parse, read_json
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.presets import PresetFolder
 
@@ -19,14 +19,10 @@ def base_config(args: argparse.Namespace, presets: PresetFolder[Settings]) -> Se
     if not args.config:
         return config
     path = resolve_path(args.config)
-    data = config.model_dump()
-    given = load_json(kind, path).model_dump(exclude_unset=True)
-    for group, values in given.items():
-        if isinstance(values, dict):
-            data[group].update(values)
-        else:
-            data[group] = values
-    return parse(kind, data, str(path))
+    given = read_json(path)
+    if not isinstance(given, dict):
+        return parse(kind, given, str(path))  # refused
+    return config.merge(given, str(path))
 
 
 def check_resumable(

@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 from _harness import Options, exit_code, judge, machine, print_rows, write
 
-from ambulo.evaluate.shared.intervals import wilson_interval
 from ambulo.train.vr.results import NAIVE
 
 MARGIN = 0.25
@@ -65,21 +64,22 @@ def row_of(found: dict[str, Any]) -> dict[str, Any]:
     """What is kept of one run."""
     agents = {}
     for name, scores in found["agents"].items():
-        rate, count = scores["success_rate"], scores["episodes"]
+        success = scores["success_rate"]
         agents[name] = {
-            "success_rate": rate,
-            "success_ci95": wilson_interval(round(rate * count), count),
-            "spl": scores["spl"],
+            "success_rate": success["value"],
+            "success_ci95": [success["low"], success["high"]],
+            "spl": scores["spl"]["value"],
             "by_family": {
-                f: s["success_rate"] for f, s in scores["per_family"].items()
+                family: agents[name]["success_rate"]["value"]
+                for family, agents in found["groups"]["family"].items()
             },
         }
-    policy = agents["policy"]["success_rate"]
+    policy, training = agents["policy"]["success_rate"], found["details"]["training"]
     return {
         "agents": agents,
         "margin": min(policy - agents[name]["success_rate"] for name in NAIVE),
-        "timesteps": found["timesteps"],
-        "training_seconds": found["training_seconds"],
+        "timesteps": training["timesteps"],
+        "training_seconds": training["seconds"],
         "seconds": found["seconds"],
         "cpu_seconds": found["cpu_seconds"],
     }

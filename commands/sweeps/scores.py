@@ -17,6 +17,7 @@ from ambulo.configs.errors import RunFolderError
 from ambulo.configs.json_text import json_value
 from ambulo.configs.reading import read_regular_text
 from ambulo.configs.search import Score
+from ambulo.evaluate.shared.result import FORMAT, POLICY
 
 ALL = "all"
 """Name of the only task of a training whose scores are not split by tasks."""
@@ -69,22 +70,14 @@ def final_scores(run: Path, training: Training, score: Score) -> RunScores:
             raise RunFolderError(_unfinished(run, "final model"))
         return RunScores(run, {ALL: best_epoch(run, training, score)}, {}, 0)
     file = run / "scores.json"
-    data = _policy(file)
-    families = data.get("per_family")
-    tasks = {
-        name: float(values[score.name])
-        for name, values in (families or {}).items()
-        if score.name in values
-    }
+    data = _read_evaluation(file)
+    tasks = _by_group(data, "family", score.name)
     if not tasks:
-        if not isinstance(data.get(score.name), int | float):
+        value = _value(data["agents"], score.name)
+        if value is None:
             raise RunFolderError(f"{file}: has no score {score.name}")
-        tasks = {ALL: float(data[score.name])}
-    levels = {
-        name: float(values[score.name])
-        for name, values in data.get("per_level", {}).items()
-        if score.name in values
-    }
+        tasks = {ALL: value}
+    levels = _by_group(data, "level", score.name)
     return RunScores(run, tasks, levels, int(data.get("episodes") or 0))
 
 
@@ -108,8 +101,21 @@ def common_tasks(runs: list[RunScores]) -> list[str]:
     return tasks
 
 
-def _policy(file: Path) -> dict[str, Any]:
-    """Return the scores of the trained policy in a `scores.json`."""
+def _value(agents: Mapping[str, Any], name: str) -> float | None:
+    """Return a metric of the policy; None: it has none."""
+    found = agents.get(POLICY, {}).get(name, {}).get("value")
+    return float(found) if isinstance(found, int | float) else None
+
+
+def _by_group(data: Mapping[str, Any], variable: str, name: str) -> dict[str, float]:
+    """Return a metric of the policy by the values of a variable, where it is known."""
+    group = data["groups"].get(variable, {})
+    known = {value: _value(agents, name) for value, agents in group.items()}
+    return {value: number for value, number in known.items() if number is not None}
+
+
+def _read_evaluation(file: Path) -> dict[str, Any]:
+    """Return the evaluation in a `scores.json`."""
     try:
         data = json_value(read_regular_text(file, 64 * MAX_FILE))
     except FileNotFoundError:
@@ -118,11 +124,11 @@ def _policy(file: Path) -> dict[str, Any]:
         raise RunFolderError(f"{file}: cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise RunFolderError(f"{file}: not valid JSON: {error}") from None
-    agents = data.get("agents") if isinstance(data, dict) else None
-    policy = agents.get("policy") if isinstance(agents, dict) else None
-    if not isinstance(policy, dict):
-        raise RunFolderError(f"{file}: has no scores of a policy")
-    return {"episodes": data.get("episodes"), **policy}
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise RunFolderError(
+            f"{file}: not an evaluation; --resume {file.parent} evaluates the run again"
+        )
+    return data
 
 
 def _unfinished(run: Path, missing: str) -> str:

@@ -15,7 +15,6 @@ from ambulo.configs.neural_ik import IKRunConfig
 from ambulo.evaluate.generated_walks import SOURCE, generated_walks
 from ambulo.evaluate.ik.data import MASKS, Poses
 from ambulo.evaluate.ik.scores import PoseErrors, pose_errors
-from ambulo.evaluate.shared.intervals import wilson_interval
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest
 from ambulo.evaluate.shared.result import (
     POLICY,
@@ -24,6 +23,7 @@ from ambulo.evaluate.shared.result import (
     MetricColumn,
     mean_metric,
     metric,
+    rate_metric,
     unit_of,
 )
 from ambulo.ik.data.pose_data import PoseData, load_poses
@@ -214,8 +214,7 @@ def _metrics(errors: PoseErrors, seed: int) -> AgentMetrics:
         if not len(values):
             metrics[name] = metric(None)
         elif name.endswith("_rate"):
-            ci = wilson_interval(int(values.sum()), len(values))
-            metrics[name] = metric(float(values.mean()), ci=ci)
+            metrics[name] = rate_metric(int(values.sum()), len(values))
         else:
             metrics[name] = mean_metric(values, seed, unit_of(name))
     return metrics

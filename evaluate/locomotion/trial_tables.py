@@ -12,13 +12,13 @@ from rich.progress import Progress, TaskID
 from ambulo.common.console import bars
 from ambulo.evaluate.locomotion.evaluation import LocomotionSubject
 from ambulo.evaluate.locomotion.trials import EACH, TRIALS, Row
-from ambulo.evaluate.shared.intervals import wilson_interval
 from ambulo.evaluate.shared.result import (
     AgentMetrics,
     Breakdown,
     Metric,
     MetricColumn,
     metric,
+    rate_metric,
 )
 
 SPEED_ERROR, TURN_ERROR = 0.05, 5.0
@@ -148,7 +148,7 @@ def _survival(rows: Sequence[Row], name: str = "survival") -> Metric:
     """The share of bodies on their feet, with its interval."""
     bodies = sum(float(row["bodies"]) for row in rows)
     hits = sum(float(row[name]) * float(row["bodies"]) for row in rows)
-    return metric(hits / bodies, "1", wilson_interval(round(hits), round(bodies)))
+    return rate_metric(hits, bodies)
 
 
 def _mean(rows: Sequence[Row], name: str) -> float:

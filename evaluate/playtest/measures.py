@@ -13,8 +13,8 @@ from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.evaluate.playtest.heatmaps import discomfort
 from ambulo.evaluate.playtest.stuck import Stay
-from ambulo.evaluate.shared.intervals import bootstrap_interval, wilson_interval
-from ambulo.evaluate.shared.result import Metric, metric
+from ambulo.evaluate.shared.intervals import bootstrap_interval
+from ambulo.evaluate.shared.result import Metric, mean_metric, metric, rate_metric
 from ambulo.evaluate.vr.scores import EpisodeRecord
 
 Verdict = Literal["better", "worse", "no clear difference"]
@@ -108,11 +108,9 @@ def mean_metrics(values: Mapping[str, Floats], seed: int) -> dict[str, Metric]:
         if len(known) == 0:
             found[measure.name] = metric(None, unit)
         elif measure.unit == "%":
-            ends = wilson_interval(int(known.sum()), len(known))
-            found[measure.name] = metric(float(known.mean()), unit, ends)
+            found[measure.name] = rate_metric(int(known.sum()), len(known))
         else:
-            ends = bootstrap_interval(known, seed)
-            found[measure.name] = metric(float(known.mean()), unit, ends)
+            found[measure.name] = mean_metric(known, seed, unit)
     return found
 
 

@@ -11,7 +11,11 @@ from typing import Any, NamedTuple
 
 from ambulo.common.files import without_nan
 from ambulo.configs.arrays import Floats
-from ambulo.evaluate.shared.intervals import Interval, bootstrap_interval
+from ambulo.evaluate.shared.intervals import (
+    Interval,
+    bootstrap_interval,
+    wilson_interval,
+)
 
 FORMAT, VERSION = "ambulo-evaluation", 1
 POLICY = "policy"
@@ -56,6 +60,13 @@ def metric(value: float | None, unit: str = "1", ci: Interval | None = None) -> 
 def mean_metric(values: Floats, seed: int, unit: str = "1") -> Metric:
     """Return the mean of `values` (n,) with its bootstrap interval."""
     return metric(float(values.mean()), unit, bootstrap_interval(values, seed))
+
+
+def rate_metric(hits: float, count: float) -> Metric:
+    """Return the rate of `hits` of `count` trials with its Wilson interval."""
+    if not count:
+        return metric(None)
+    return metric(hits / count, ci=wilson_interval(round(hits), round(count)))
 
 
 def unit_of(name: str, units: Mapping[str, str] = NOTHING) -> str:

@@ -13,7 +13,6 @@ from ambulo.configs.arrays import Bools
 from ambulo.envs.reference.configured import body_of
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.reference.reference_file import reference_from_bytes
-from ambulo.evaluate.shared.intervals import wilson_interval
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest, episode_bars
 from ambulo.evaluate.shared.result import (
     POLICY,
@@ -22,6 +21,7 @@ from ambulo.evaluate.shared.result import (
     MetricColumn,
     episode_rows,
     metric,
+    rate_metric,
 )
 from ambulo.evaluate.tracking.body_agents import (
     BASELINES,
@@ -161,8 +161,7 @@ def _metrics(cases: Cases) -> dict[str, Metric]:
 
 
 def _rate(good: Bools) -> Metric:
-    done = int(np.count_nonzero(good))
-    return metric(done / len(good), ci=wilson_interval(done, len(good)))
+    return rate_metric(int(np.count_nonzero(good)), len(good))
 
 
 def _rows(cases: Cases, clips: list[str]) -> list[Mapping[str, object]]:

@@ -7,8 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from ambulo.envs.simulation.variants import Variant
 from ambulo.envs.tasks.track import TrackBatch
 from ambulo.evaluate.locomotion.perturbations import Perturbation, Perturbed
-from ambulo.evaluate.shared.intervals import wilson_interval
-from ambulo.evaluate.shared.result import AgentMetrics, Metric, MetricColumn, metric
+from ambulo.evaluate.shared.result import (
+    AgentMetrics,
+    Metric,
+    MetricColumn,
+    metric,
+    rate_metric,
+)
 from ambulo.evaluate.tracking.episodes import Starts, Tracked, Tracker, joined, play
 
 COLUMNS = (
@@ -23,9 +28,7 @@ Progress = Callable[[str, int], None]
 
 def success_rate(tracked: Tracked) -> Metric:
     """Return the rate of episodes that reach the end of their clip."""
-    count = len(tracked.success)
-    good = int(tracked.success.sum())
-    return metric(good / count, ci=wilson_interval(good, count))
+    return rate_metric(int(tracked.success.sum()), len(tracked.success))
 
 
 def joint_error(tracked: Tracked) -> Metric:

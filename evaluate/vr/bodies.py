@@ -9,13 +9,13 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.task.metrics import BodyTrace
-from ambulo.evaluate.shared.intervals import wilson_interval
 from ambulo.evaluate.shared.result import (
     AgentMetrics,
     Breakdown,
     Metric,
     MetricColumn,
     metric,
+    rate_metric,
     unit_of,
 )
 from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords
@@ -79,7 +79,7 @@ def body_metrics(records: EpisodeRecords) -> AgentMetrics:
         "fall_rate": _rate(records.column("fell")),
         "contact_free_rate": _rate(contact_free(records)),
         **{
-            f"failed_{name}": metric(float(np.mean([kind == name for kind in kinds])))
+            f"failed_{name}": rate_metric(kinds.count(name), len(kinds))
             for name in FAILURES
         },
     }
@@ -141,8 +141,7 @@ def body_rows(records: EpisodeRecords) -> Iterator[dict[str, Any]]:
 
 def _rate(values: Floats) -> Metric:
     """The mean of zeros and ones with its interval."""
-    interval = wilson_interval(int(values.sum()), len(values))
-    return metric(float(values.mean()), ci=interval)
+    return rate_metric(int(values.sum()), len(values))
 
 
 def _gait_and_head(traces: list[BodyTrace], seconds: float) -> dict[str, float]:

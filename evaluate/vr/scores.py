@@ -17,7 +17,7 @@ from ambulo.envs.vr.task.metrics import (
     soft_spl,
     spl,
 )
-from ambulo.evaluate.shared.intervals import bootstrap_interval
+from ambulo.evaluate.shared.intervals import bootstrap_interval, wilson_interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,18 +85,18 @@ class EpisodeRecords:
 
 @dataclass(frozen=True)
 class EvaluationResult:
-    """Scores of one agent; intervals are 95 % bootstrap intervals of the mean."""
+    """Scores of one agent; intervals are 95 % intervals."""
 
     episodes: int
     """Episodes played."""
     success_rate: float
     """Share of episodes solved."""
     success_ci95: tuple[float, float]
-    """Of `success_rate`."""
+    """Wilson interval of `success_rate`."""
     spl: float
     """Success weighted by path length."""
     spl_ci95: tuple[float, float]
-    """Of `spl`."""
+    """Bootstrap interval of `spl`."""
     soft_spl: float
     """Progress weighted by path length."""
     barn: float
@@ -139,7 +139,7 @@ def summarise(records: EpisodeRecords, seed: int = 0) -> EvaluationResult:
     return EvaluationResult(
         episodes=len(success),
         success_rate=float(success.mean()),
-        success_ci95=bootstrap_interval(success, seed),
+        success_ci95=wilson_interval(int(success.sum()), len(success)),
         spl=float(efficiency.mean()),
         spl_ci95=bootstrap_interval(efficiency, seed),
         soft_spl=float(soft_spl(records.column("left"), optimal, path).mean()),

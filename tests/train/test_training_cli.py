@@ -120,8 +120,8 @@ def test_json_is_all_that_is_printed(capsys: pytest.CaptureFixture[str]) -> None
     assert train([*TINY, "--timesteps", "128", "--eval-freq", "0", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert set(data["agents"]) == {"policy", *BASELINES}
-    assert data["timesteps"] == 128
-    assert 0.0 <= data["agents"]["policy"]["success_rate"] <= 1.0
+    assert data["details"]["training"]["timesteps"] == 128
+    assert 0.0 <= data["agents"]["policy"]["success_rate"]["value"] <= 1.0
 
 
 LONG = [

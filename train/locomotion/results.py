@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,16 @@ from ambulo.common.files import write_bytes, write_or_print
 from ambulo.common.metrics_file import read_evaluations, read_metrics
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.evaluate.locomotion.metrics import UNITS
 from ambulo.evaluate.locomotion.task import References, make_bodies
+from ambulo.evaluate.shared.result import (
+    AgentMetrics,
+    MetricColumn,
+    ModelEvaluation,
+    metric,
+    rate_metric,
+    unit_of,
+)
 from ambulo.policies.agents.locomotion import (
     LocomotionAgent,
     LocomotionModel,
@@ -18,7 +29,7 @@ from ambulo.policies.agents.locomotion import (
 )
 from ambulo.train.locomotion.training import LocomotionTraining
 from ambulo.train.locomotion.validation import play
-from ambulo.train.shared.rl_results import Column, print_results, write_scores
+from ambulo.train.shared.rl_results import print_results, write_scores
 from ambulo.train.shared.rl_run import RLRun
 from ambulo.train.shared.run_folders import LocomotionRunFolder
 from ambulo.train.shared.run_request import RunRequest
@@ -28,11 +39,11 @@ FINAL_EPISODES = 100
 SEED = 0
 """Seed of the final evaluation's bodies."""
 COLUMNS = (
-    Column("survive", "survival_rate", "{:.0f} %", 100.0),
-    Column("mean s", "survival_s", "{:.1f}"),
-    Column("leg error deg", "leg_error_deg"),
-    Column("speed m/s", "speed", "{:.3f}"),
-    Column("return", "return_mean", "{:.0f}"),
+    MetricColumn("survival_rate", "survive", 0, percent=True),
+    MetricColumn("survival_s", "time", 1),
+    MetricColumn("leg_error_deg", "leg error"),
+    MetricColumn("speed", "speed", 3),
+    MetricColumn("return_mean", "return", 0),
 )
 Request = RunRequest[LocomotionConfig, LocomotionModel, LocomotionRunFolder]
 CURVES = {
@@ -90,7 +101,18 @@ def finish(request: Request, run: RLRun[LocomotionTraining]) -> None:
         episodes,
         deterministic=args.deterministic,
     )
-    text = write_scores(run, agents, episodes=episodes, seed=SEED)
+    limit = f"{config.training.eval_seconds:g} s from random phases"
+    evaluation = ModelEvaluation(
+        model=str(folder.best_model),
+        kind="locomotion",
+        episodes=episodes,
+        seed=SEED,
+        command=shlex.join([folder.program, *request.arguments]),
+        evaluated=f"{episodes} episodes of {limit}",
+        agents={name: agent_metrics(row, episodes) for name, row in agents.items()},
+        columns=COLUMNS,
+    )
+    text = write_scores(run, evaluation)
     picture = folder.path / "learning.png"
     write_bytes(picture, learning_curves(folder))
     write_or_print(args.json, text)
@@ -102,12 +124,22 @@ def finish(request: Request, run: RLRun[LocomotionTraining]) -> None:
         use = ("compose", f"ambulo gait compose {base} {folder.path} --out cascade.zip")
     print_results(
         run,
-        agents,
-        title=f"{config.training.eval_seconds:g} s from random phases",
+        evaluation,
+        title=limit,
         columns=COLUMNS,
         steps="control steps",
         files=[("curves", picture), use],
     )
+
+
+def agent_metrics(scores: Mapping[str, float], episodes: int) -> AgentMetrics:
+    """Return the scores of `play` in as many `episodes` in the schema of evaluations."""
+    return {
+        name: rate_metric(value * episodes, episodes)
+        if name == "survival_rate"
+        else metric(value, unit_of(name, UNITS))
+        for name, value in scores.items()
+    }
 
 
 def learning_curves(folder: RunFolder) -> bytes:

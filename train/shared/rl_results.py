@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from rich import box
@@ -13,72 +12,32 @@ from rich.markup import escape
 from rich.table import Table
 
 from ambulo.common.files import write_atomic
-from ambulo.evaluate.shared.intervals import wilson_interval
+from ambulo.evaluate.shared.result import MetricColumn, ModelEvaluation
 from ambulo.train.shared.rl_run import RLRun
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column of the table of scores."""
+def write_scores(run: RLRun[Any], evaluation: ModelEvaluation) -> str:
+    """Write the final evaluation to the run folder; return the JSON text.
 
-    heading: str
-    """Its title, with the unit."""
-    score: str
-    """The score that it shows."""
-    template: str = "{:.2f}"
-    """Format of a number."""
-    scale: float = 1.0
-    """Factor on the score."""
-    is_rate: bool = False
-    """Whether it is a fraction of the episodes, shown with its 95 % Wilson interval."""
-
-    def cell(self, scores: Mapping[str, Any]) -> str:
-        """Return the text of one agent with `scores`."""
-        value = scores[self.score]
-        text = self.template.format(self.scale * value)
-        if not self.is_rate:
-            return text
-        count = scores["episodes"]
-        ends = wilson_interval(round(value * count), count)
-        low, high = (self.template.format(self.scale * end) for end in ends)
-        return f"{text} [{low}, {high}]"
-
-
-def write_scores(
-    run: RLRun[Any],
-    agents: Mapping[str, Mapping[str, Any]],
-    *,
-    episodes: int,
-    seed: int,
-) -> str:
-    """Write the scores of the final evaluation to the run folder; return the JSON text.
-
-    Args:
-        run: the finished run.
-        agents: scores of the policy and of each baseline.
-        episodes: number of episodes of each agent.
-        seed: seed of the evaluation.
+    Its format is that of `ambulo eval --json`; `details` tell about the training.
     """
-    data = {
-        "model": str(run.folder.best_model),
+    training = {
         "run": str(run.folder.path),
         "timesteps": run.num_timesteps,
-        "training_seconds": round(run.seconds, 3),
-        "episodes": episodes,
-        "seed": seed,
-        "agents": dict(agents),
+        "seconds": round(run.seconds, 3),
     }
-    text = json.dumps(data, indent=1) + "\n"
+    details = {**evaluation.details, "training": training}
+    text = replace(evaluation, details=details).to_json()
     write_atomic(run.folder.scores, text)
     return text
 
 
 def print_results(
     run: RLRun[Any],
-    agents: Mapping[str, Mapping[str, Any]],
+    evaluation: ModelEvaluation,
     *,
     title: str,
-    columns: Sequence[Column],
+    columns: Sequence[MetricColumn],
     steps: str,
     files: Iterable[tuple[str, object]],
     kinds: Mapping[str, str] | None = None,
@@ -88,7 +47,7 @@ def print_results(
 
     Args:
         run: the finished run.
-        agents: scores of the policy and of each baseline.
+        evaluation: scores of the policy and of each baseline.
         title: title of the table.
         columns: scores to show.
         steps: name of the steps of the training.
@@ -100,10 +59,12 @@ def print_results(
     table.add_column("agent", no_wrap=True)
     if kinds is not None:
         table.add_column("kind", no_wrap=True)
+    units = next(iter(evaluation.agents.values()))
     for column in columns:
-        table.add_column(escape(column.heading), justify="right", no_wrap=True)
-    for name, scores in agents.items():
-        cells = [column.cell(scores) for column in columns]
+        heading = column.heading(units[column.name].unit)
+        table.add_column(escape(heading), justify="right", no_wrap=True)
+    for name, scores in evaluation.agents.items():
+        cells = [column.text(scores.get(column.name), wide=False) for column in columns]
         if kinds is not None:
             cells.insert(0, kinds.get(name, ""))
         table.add_row(

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from ambulo.common.console import announce
 from ambulo.common.files import write_or_print
 from ambulo.configs.errors import RenderError
 from ambulo.configs.vr import NavigationConfig, NavigationEnvironmentConfig
+from ambulo.evaluate.shared.result import MetricColumn, ModelEvaluation
 from ambulo.evaluate.vr.episodes import LevelSource, described_levels
 from ambulo.evaluate.vr.evaluation import evaluate
+from ambulo.evaluate.vr.evaluation_report import navigation_evaluation, pictures
 from ambulo.evaluate.vr.lost.evaluation import LostEvaluation, is_defined
 from ambulo.evaluate.vr.lost.recording import LostRecording
 from ambulo.evaluate.vr.scores import EpisodeRecords, EvaluationResult, summarise
@@ -22,7 +24,7 @@ from ambulo.policies.agents.navigation import (
     NavigationModel,
     load_navigation,
 )
-from ambulo.train.shared.rl_results import Column, print_results, write_scores
+from ambulo.train.shared.rl_results import print_results, write_scores
 from ambulo.train.shared.rl_run import RLRun
 from ambulo.train.shared.run_folders import NavigationRunFolder
 from ambulo.train.shared.run_request import RunRequest
@@ -53,11 +55,11 @@ FILMED = ("policy", "straight")
 FINAL_EPISODES = 60
 """Episodes of the final evaluation unless `--episodes` says otherwise."""
 COLUMNS = (
-    Column("success [%]", "success_rate", "{:.0f}", 100.0, is_rate=True),
-    Column("SPL", "spl"),
-    Column("collisions", "collisions_per_episode"),
-    Column("comfort", "comfort_score"),
-    Column("time [s]", "mean_time_s", "{:.1f}"),
+    MetricColumn("success_rate", "success", 0, percent=True),
+    MetricColumn("spl", "SPL"),
+    MetricColumn("collisions_per_episode", "collisions"),
+    MetricColumn("comfort_score", "comfort"),
+    MetricColumn("mean_time_s", "time", 1),
 )
 Request = RunRequest[NavigationConfig, NavigationModel, NavigationRunFolder]
 
@@ -112,10 +114,13 @@ def finish(request: Request, run: RLRun[NavigationTraining]) -> None:
     )
     model = load_navigation(folder.best_model)
     comparison = compare(model, config, episodes, deterministic=args.deterministic)
-    agents = {name: asdict(scores) for name, scores in comparison.scores.items()}
-    text = write_scores(run, agents, episodes=comparison.episodes, seed=0)
+    facts = _facts(request, comparison, run)
+    evaluation = navigation_evaluation(
+        comparison.records, comparison.scores, {**facts, "seed": "0"}, comparison.lost
+    )
+    text = write_scores(run, evaluation)
     announce("drawing the report ...", args.progress)
-    opened = _report(request, comparison, run)
+    opened = _report(request, comparison, evaluation, facts)
     write_or_print(args.json, text)
     if args.json == "-":
         return
@@ -127,7 +132,7 @@ def finish(request: Request, run: RLRun[NavigationTraining]) -> None:
     moved = "" if body == "capsule" else f", body {body}"
     print_results(
         run,
-        agents,
+        evaluation,
         title=f"{comparison.episodes} episodes on {described_levels(config)}, "
         f"world {world}{moved}",
         columns=COLUMNS,
@@ -165,14 +170,10 @@ def _verdict(scores: Mapping[str, EvaluationResult]) -> str:
     )
 
 
-def _report(
+def _facts(
     request: Request, comparison: Comparison, run: RLRun[NavigationTraining]
-) -> list[tuple[str, Path]]:
-    """Write `report.html` with pictures and film; return curve and film by name."""
-    from ambulo.evaluate.shared.report import write_report
-    from ambulo.evaluate.vr.evaluation_report import navigation_evaluation, pictures
-    from ambulo.evaluate.vr.map_film import write_map_film
-
+) -> dict[str, str]:
+    """Return what the report says about the training and the evaluation."""
     folder, config = request.folder, request.config
     facts = {
         "command": shlex.join([folder.program, *request.arguments]),
@@ -187,6 +188,20 @@ def _report(
     }
     if config.environment.agents > 1:
         facts["agents"] = str(config.environment.agents)
+    return facts
+
+
+def _report(
+    request: Request,
+    comparison: Comparison,
+    evaluation: ModelEvaluation,
+    facts: Mapping[str, str],
+) -> list[tuple[str, Path]]:
+    """Write `report.html` with pictures and film; return curve and film by name."""
+    from ambulo.evaluate.shared.report import write_report
+    from ambulo.evaluate.vr.map_film import write_map_film
+
+    folder, config = request.folder, request.config
     film = folder.path / "film.mp4"
     filmed = {n: r for n, r in comparison.records.items() if n in FILMED}
     videos = [film]
@@ -203,7 +218,7 @@ def _report(
     records, scores = comparison.records, comparison.scores
     write_report(
         folder.path,
-        navigation_evaluation(records, scores, facts, comparison.lost),
+        evaluation,
         pictures(
             records, scores, config.environment.goal_radius, folder, comparison.lost
         ),

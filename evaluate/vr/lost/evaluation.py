@@ -10,13 +10,13 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.vr import Task
-from ambulo.evaluate.shared.intervals import wilson_interval
 from ambulo.evaluate.shared.result import (
     POLICY,
     AgentMetrics,
     Breakdown,
     MetricColumn,
     metric,
+    rate_metric,
 )
 from ambulo.evaluate.vr.lost.alarms import ABOVE, BELOW, said
 from ambulo.evaluate.vr.lost.labels import DEFINITION, TASKS
@@ -72,8 +72,7 @@ def lost_metrics(result: LostEvaluation) -> AgentMetrics:
     for success, (said_so, count) in result.told.items():
         name = "lost_told_solved" if success else "lost_told_failed"
         if count:
-            interval = wilson_interval(said_so, count)
-            found[name] = metric(said_so / count, ci=interval)
+            found[name] = rate_metric(said_so, count)
     return found
 
 

@@ -245,7 +245,7 @@ def test_trained_in_the_engine_and_in_the_level(
         assert train([*TINY, *arguments, "--run-name", name]) == 0
         folder = NavigationRunFolder(f"runs/{name}")
         scores = json.loads(folder.scores.read_text())
-        assert scores["agents"]["policy"]["episodes"] == 1
+        assert scores["episodes"] == 1
     # The agent of each is played in the other's world by its own name.
     model = NavigationRunFolder("runs/level").best_model
     engine = where["engine"]

@@ -15,7 +15,7 @@ from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.metrics import BodyTrace, Trace
 from ambulo.evaluate.command import main
 from ambulo.evaluate.vr.bodies import body_breakdowns, body_metrics, failure
-from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords
+from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords, summarise
 from ambulo.policies.files.model_file import save_model
 
 STEPS = 200
@@ -141,3 +141,8 @@ def test_bodies_that_do_not_fit_the_agent_are_one_line(
     model = saved(tmp_path / "agent.zip", NavigationConfig())
     assert main([model, *flags, "--episodes", "1", "--no-report"]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_the_interval_of_a_rate_has_a_width_where_all_succeed():
+    solved = EpisodeRecords((record(success=True, timeout=False),) * 90, 1.5)
+    assert summarise(solved).success_ci95 == pytest.approx((0.959, 1.0), abs=1e-3)

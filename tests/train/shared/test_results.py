@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from rich.console import Console
 
+from ambulo.commands.sweeps.kinds import Training
+from ambulo.commands.sweeps.scores import final_scores
 from ambulo.common.files import write_or_print
 from ambulo.common.tables import MIN_WIDTH, widen
 from ambulo.configs.errors import RunFolderError
 from ambulo.evaluate.shared.output_folder import made_folder
+from ambulo.evaluate.shared.result import (
+    Breakdown,
+    ModelEvaluation,
+    rate_metric,
+)
+from ambulo.train.locomotion.results import agent_metrics
+from ambulo.train.shared.rl_results import write_scores
+from ambulo.train.shared.run_folders import NavigationRunFolder
 
 
 def test_a_report_folder_goes_again_when_the_work_fails(tmp_path: Path) -> None:
@@ -59,3 +72,49 @@ def test_tables_get_room_where_no_terminal_sets_the_width(
     console = Console(file=io.StringIO(), force_terminal=terminal, width=width)
     widen(console)
     assert console.width == wanted
+
+
+def _evaluation(agents: Any, *breakdowns: Breakdown) -> ModelEvaluation:
+    return ModelEvaluation("m.zip", "k", 90, 0, "", "", agents, (), (), breakdowns)
+
+
+def test_scores_of_a_training_are_an_evaluation_and_are_compared(
+    tmp_path: Path,
+) -> None:
+    families = {"maze": {"policy": {"success_rate": rate_metric(40, 45)}}}
+    levels = {"maze-7": {"policy": {"success_rate": rate_metric(1, 1)}}}
+    evaluation = _evaluation(
+        {"policy": {"success_rate": rate_metric(90, 90)}},
+        Breakdown("family", families),
+        Breakdown("level", levels),
+    )
+    run: Any = SimpleNamespace(
+        folder=NavigationRunFolder(tmp_path), num_timesteps=128, seconds=1.5
+    )
+    data = json.loads(write_scores(run, evaluation))
+    assert json.loads(run.folder.scores.read_text(encoding="utf-8")) == data
+    assert data["details"]["training"] == {
+        "run": str(tmp_path), "timesteps": 128, "seconds": 1.5,
+    }  # fmt: skip
+    assert {**data, "details": {}} == evaluation.to_dict()
+    training = Training("vr")
+    score = training.kind.score("success_rate")
+    read = final_scores(tmp_path, training, score)
+    assert read.tasks == {"maze": 40 / 45}
+    assert (read.episodes, read.count) == ({"maze-7": 1.0}, 90)
+
+    write_scores(run, _evaluation(evaluation.agents))
+    assert final_scores(tmp_path, training, score).tasks == {"all": 1.0}
+    with pytest.raises(RunFolderError, match=r"scores\.json: has no score spl"):
+        final_scores(tmp_path, training, training.kind.score("spl"))
+    run.folder.scores.write_text('{"agents": {"policy": {"success_rate": 1.0}}}')
+    with pytest.raises(RunFolderError, match=r"--resume .* evaluates the run again"):
+        final_scores(tmp_path, training, score)
+
+
+def test_rates_of_walkers_have_wilson_intervals() -> None:
+    metrics = agent_metrics({"survival_rate": 1.0, "speed": 1.2}, 90)
+    assert metrics["survival_rate"] == rate_metric(90, 90)
+    assert metrics["survival_rate"].low == pytest.approx(0.959, abs=1e-3)
+    assert (metrics["speed"].unit, metrics["speed"].low) == ("m/s", None)
+    assert rate_metric(0, 0).value is None

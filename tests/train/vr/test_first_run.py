@@ -69,8 +69,8 @@ def test_it_ends_with_table_curve_film_and_report(
     assert 1.0 < data["duration"] <= 10.0
     assert np.abs(frames[0] - frames[-1]).max() > 100  # the agents move
 
-    levels = json.loads((folder / "scores.json").read_text())["agents"]["policy"]
-    seeds = [int(name.rpartition("-")[2]) for name in levels["per_level"]]
+    levels = json.loads((folder / "scores.json").read_text())["groups"]["level"]
+    seeds = [int(name.rpartition("-")[2]) for name in levels]
     assert len(seeds) == 6
     assert min(seeds) >= SPLIT_OFFSETS["heldout"]
 
@@ -93,5 +93,5 @@ def test_the_film_shows_where_walking_straight_fails() -> None:
 def test_it_learns(capsys: pytest.CaptureFixture[str]) -> None:
     assert train([*FIRST_RUN, "--no-progress", "--json"]) == 0
     agents = json.loads(capsys.readouterr().out)["agents"]
-    rates = {name: scores["success_rate"] for name, scores in agents.items()}
+    rates = {name: scores["success_rate"]["value"] for name, scores in agents.items()}
     assert rates["policy"] >= 0.25 + max(rates[name] for name in NAIVE)

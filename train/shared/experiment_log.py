@@ -17,10 +17,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from ambulo.common.files import write_atomic
 from ambulo.common.run_folder import RunFolder
+from ambulo.common.signals import Interrupted
 from ambulo.configs.base import Config
 from ambulo.configs.errors import AmbuloError
 from ambulo.configs.json_text import json_value
@@ -30,6 +31,8 @@ log = logging.getLogger(__name__)
 
 IDENTIFIERS = "experiment_log.json"
 """File of a run folder: identifier of the run at each service, for resumed runs."""
+Status = Literal["finished", "failed", "killed"]
+"""How a run ended; a signal kills it."""
 MAX_VALUE, MAX_PARAMS = 500, 100
 """Longest value of a setting, and most settings at once, that MLflow takes."""
 
@@ -62,7 +65,7 @@ class ExperimentLog(ABC):
         """Log finite numbers after `step` environment steps or updates."""
 
     @abstractmethod
-    def finish(self, *, failed: bool) -> None:
+    def finish(self, status: Status) -> None:
         """End the run, and wait until everything is written."""
 
 
@@ -92,9 +95,9 @@ class WandbLog(ExperimentLog):
         """See `ExperimentLog.record`."""
         self._run.log(dict(values), step=step)
 
-    def finish(self, *, failed: bool) -> None:
-        """See `ExperimentLog.finish`."""
-        self._run.finish(exit_code=int(failed))
+    def finish(self, status: Status) -> None:
+        """See `ExperimentLog.finish`; an interrupted run counts as failed there."""
+        self._run.finish(exit_code=int(status != "finished"))
 
 
 class MlflowLog(ExperimentLog):
@@ -133,9 +136,9 @@ class MlflowLog(ExperimentLog):
         metrics = [Metric(name, value, now, step) for name, value in values.items()]
         self._client.log_batch(self._id, metrics=metrics)
 
-    def finish(self, *, failed: bool) -> None:
+    def finish(self, status: Status) -> None:
         """See `ExperimentLog.finish`."""
-        self._client.set_terminated(self._id, "FAILED" if failed else "FINISHED")
+        self._client.set_terminated(self._id, status.upper())
 
 
 class TrackioLog(ExperimentLog):
@@ -165,11 +168,12 @@ class TrackioLog(ExperimentLog):
         """See `ExperimentLog.record`."""
         self._run.log(dict(values), step=step)
 
-    def finish(self, *, failed: bool) -> None:
-        """See `ExperimentLog.finish`."""
+    def finish(self, status: Status) -> None:
+        """See `ExperimentLog.finish`; runs have no status there, but alerts."""
         import trackio
 
-        del failed
+        if status != "finished":
+            trackio.alert(f"training {status}", level=trackio.AlertLevel.ERROR)
         trackio.finish()
 
 
@@ -221,14 +225,17 @@ def logging_to(
             raise ExperimentLogError(f"--log-to {name}: {reason}") from error
     write_atomic(file, json.dumps(known | {name: run}) + "\n")
     folder.listeners.append(listener.record)
-    failed = True
+    status: Status = "failed"
     try:
         yield
-        failed = False
+        status = "finished"
+    except (Interrupted, KeyboardInterrupt, SystemExit):
+        status = "killed"
+        raise
     finally:
         folder.listeners.remove(listener.record)
         with contextlib.redirect_stdout(sys.stderr):
-            listener.finish(failed=failed)
+            listener.finish(status)
 
 
 class _Listener:
@@ -243,9 +250,9 @@ class _Listener:
         if values and self._works:
             self._guarded(lambda: self.service.record(step, values))
 
-    def finish(self, *, failed: bool) -> None:
+    def finish(self, status: Status) -> None:
         """End the run."""
-        self._guarded(lambda: self.service.finish(failed=failed))
+        self._guarded(lambda: self.service.finish(status))
 
     def _guarded(self, call: Callable[[], None]) -> None:
         """Call a service; whatever it raises is logged once, for trainings are dear."""

@@ -254,8 +254,6 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
         model: Model | None,
     ) -> int:
         """Train in `folder` (None: a new one) from `model` (None: from the beginning)."""
-        from ambulo.common.console import Words, make_display
-
         check_parent(args.json)
         check_service(args.log_to)
         check_watch(args.watch)
@@ -267,22 +265,36 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
             request = RunRequest(
                 args, argv, config, owned, model, initial, shlex.join(command)
             )
-            with StopRequest() as stop, ExitStack() as logs:
-                with owned.starting(config.to_json(), argv, _training(config)["seed"]):
-                    service = logging_to(args.log_to, args.log_project, owned, config)
-                    logs.enter_context(service)
-                    run = self.build(request)
-                try:
-                    words = Words(*self.progress)
-                    display = make_display(run.total_steps, args.progress, words)
-                    with watched(owned, args.watch):
-                        run.train(display, stop)
-                except Interrupted as interrupted:
-                    return report_interrupt(interrupted, owned)
-                finally:
-                    self.close(run)
+            try:
+                run = self._fit(request)
+            except Interrupted as interrupted:
+                return report_interrupt(interrupted, owned)
             self.report(request, run)
         return 0
+
+    def _fit(self, request: RunRequest[Settings, Model, Folder]) -> BuiltRun:
+        """Build the run, train it and log how it ends; return the finished run.
+
+        Raises:
+            Interrupted: A signal stopped it at a checkpoint.
+        """
+        from ambulo.common.console import Words, make_display
+
+        args, config, folder = request.args, request.config, request.folder
+        seed = _training(config)["seed"]
+        with StopRequest() as stop, ExitStack() as logs:
+            with folder.starting(config.to_json(), request.arguments, seed):
+                service = logging_to(args.log_to, args.log_project, folder, config)
+                logs.enter_context(service)
+                run = self.build(request)
+            try:
+                words = Words(*self.progress)
+                display = make_display(run.total_steps, args.progress, words)
+                with watched(folder, args.watch):
+                    run.train(display, stop)
+            finally:
+                self.close(run)
+        return run
 
     @contextmanager
     def _claimed(

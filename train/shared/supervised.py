@@ -241,10 +241,12 @@ class SupervisedRun(Generic[Batch]):
         norm = torch.nn.utils.clip_grad_norm_(
             self.network.parameters(), self.settings.gradient_clip
         )
-        if scaler.is_enabled() or bool(torch.isfinite(norm)):
-            self._bad_gradients = 0
+        finite = bool(torch.isfinite(norm))
+        if finite or scaler.is_enabled():  # which skips the step and lowers its scale
             scaler.step(optimizer)
             scaler.update()
+        if finite:
+            self._bad_gradients = 0
         else:
             self._skip_update()
         progress.step += 1

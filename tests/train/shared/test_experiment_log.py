@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import logging
+import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import ClassVar
 
 import pytest
 from stable_baselines3 import PPO
 
 from ambulo.cli import main
 from ambulo.common.run_folder import RunFolder
+from ambulo.common.signals import Interrupted
+from ambulo.configs.errors import DivergedError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.train.shared import experiment_log
 from ambulo.train.shared.callbacks import PassOn
@@ -20,6 +26,7 @@ from ambulo.train.shared.experiment_log import (
     ExperimentLogError,
     logging_to,
 )
+from ambulo.train.vr.command import COMMAND
 
 Rows = dict[int, dict[str, float]]
 """Numbers by step."""
@@ -205,7 +212,7 @@ def test_a_service_that_fails_stops_no_training(
             calls.append(step)
             raise BrokenError("the disk\nis full")
 
-        def finish(self, *, failed: bool) -> None:
+        def finish(self, status: experiment_log.Status) -> None:
             raise BrokenError("closed")
 
     monkeypatch.setattr(experiment_log, "SERVICES", {"trackio": Broken})
@@ -218,6 +225,86 @@ def test_a_service_that_fails_stops_no_training(
         folder.record(2, {"a": 1.0})
     assert calls == [1]
     assert "--log-to trackio: the disk is full; the training goes on" in caplog.text
+
+
+class Statuses(experiment_log.ExperimentLog):
+    """A service that keeps how its runs end."""
+
+    ended: ClassVar[list[str]] = []
+
+    def start(self, *_: object) -> str:
+        return "there"
+
+    def record(self, *_: object) -> None:
+        pass
+
+    def finish(self, status: experiment_log.Status) -> None:
+        self.ended.append(status)
+
+
+@pytest.fixture
+def statuses(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """How the runs of the test end, at a service of its own."""
+    monkeypatch.setattr(experiment_log, "SERVICES", {"trackio": Statuses})
+    monkeypatch.setitem(sys.modules, "trackio", ModuleType("trackio"))
+    Statuses.ended.clear()
+    return Statuses.ended
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (Interrupted(signal.SIGTERM), "killed"),
+        (KeyboardInterrupt(), "killed"),
+        (SystemExit(143), "killed"),
+        (DivergedError("loss"), "failed"),
+    ],
+)
+def test_a_service_is_told_how_a_run_ends(
+    error: BaseException, status: str, tmp_path: Path, statuses: list[str]
+) -> None:
+    with logging_to("trackio", "p", RunFolder(tmp_path), NavigationConfig()):
+        pass
+    context = logging_to("trackio", "p", RunFolder(tmp_path), NavigationConfig())
+    with pytest.raises(type(error)), context:
+        raise error
+    assert statuses == ["finished", status]
+
+
+def test_a_training_that_a_signal_stops_is_killed_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statuses: list[str]
+) -> None:
+    def stopped(*_: object) -> None:
+        raise Interrupted(signal.SIGINT)
+
+    run = SimpleNamespace(total_steps=1, train=stopped, close=lambda: None)
+    monkeypatch.setattr(type(COMMAND), "build", lambda *_: run)
+    flags = ["--output", str(tmp_path), "--no-progress", "--log-to", "trackio"]
+    assert COMMAND.main(flags) == 130
+    assert statuses == ["killed"]
+
+
+@pytest.mark.parametrize("status", ["FAILED", "KILLED"])
+def test_mlflow_takes_the_status(status: str, services: Path) -> None:
+    pytest.importorskip("mlflow")
+    import mlflow
+
+    service = experiment_log.MlflowLog()
+    run = service.start("p", services, {}, None)
+    service.finish("failed" if status == "FAILED" else "killed")
+    assert mlflow.MlflowClient().get_run(run).info.status == status
+
+
+def test_trackio_has_an_alert_of_a_run_that_did_not_finish(services: Path) -> None:
+    pytest.importorskip("trackio")
+    from trackio.sqlite_storage import SQLiteStorage
+
+    service = experiment_log.TrackioLog()
+    service.start("p", services / "here", {}, None)
+    service.finish("killed")
+    assert [row["title"] for row in SQLiteStorage.get_alerts("p")] == [
+        "training killed"
+    ]
 
 
 def test_a_service_that_refuses_is_one_line(

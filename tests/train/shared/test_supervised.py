@@ -164,9 +164,11 @@ def test_training_ends_when_validation_gets_no_better(tmp_path: Path) -> None:
     assert all(torch.equal(best[name], weight) for name, weight in weights.items())
 
 
-def test_gradients_that_are_not_finite_are_skipped_then_an_error() -> None:
+@pytest.mark.parametrize("scaled", [False, True])
+def test_gradients_that_are_not_finite_are_skipped_then_an_error(scaled: bool) -> None:
     task = LineTask(broken_from=7)
     run = SupervisedRun(task, FitSettings(99, 0.02), None, device=CPU)
+    run._scaler = torch.amp.GradScaler("cpu", enabled=scaled)
     with pytest.raises(DivergedError, match=r"gradients in a row.*--learning-rate"):
         run.train(Silent(), StopRequest())
     assert run.progress.step == 7 + MAX_BAD_GRADIENTS - 1

@@ -51,6 +51,7 @@ from _godot_walk import Sample, Task, Walk, make_task
 from _harness import Options, machine, write
 
 from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.cores import usable_cores
 from ambulo.envs.godot.client import GodotClient
 from ambulo.envs.godot.engine import EngineProcess
 from ambulo.envs.godot.locate import find_engine, find_project
@@ -122,14 +123,13 @@ def summary(samples: Sequence[Sample], reference: Sample, task: Task) -> dict[st
 
 def machine_and_engine() -> dict[str, Any]:
     """What the numbers were measured on."""
-    usable = getattr(os, "sched_getaffinity", None)
     engine = subprocess.run(
         [str(find_engine()), "--headless", "--version"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     return {
         **machine(),
-        "usable_cores": len(usable(0)) if usable else os.cpu_count(),
+        "usable_cores": usable_cores(),
         "engine": engine.stdout.strip().splitlines()[-1],
     }
 

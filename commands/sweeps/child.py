@@ -38,11 +38,19 @@ def without_report(command: Any) -> Any:
     return quick
 
 
+def request_stop() -> None:
+    """Send this process a SIGTERM that its handler receives."""
+    if sys.platform == "win32":  # where `os.kill` ends it without its handler
+        signal.raise_signal(signal.SIGTERM)
+    else:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
 def _watch() -> None:
     """Stop this process when its standard input is closed."""
     while os.read(0, 4096):
         pass
-    os.kill(os.getpid(), signal.SIGTERM)
+    request_stop()
     threading.Event().wait(GRACE)
     os._exit(128 + signal.SIGTERM)
 

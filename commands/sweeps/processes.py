@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import signal
 import subprocess
@@ -153,7 +154,7 @@ class TrainingWorker:
         file, text = Path(witness[0]), witness[1]
         if not file.is_file() or file.read_text("utf-8") != text:
             raise ConfigError(
-                f"{os.uname().nodename} does not see {file.parent}: all machines of the "
+                f"{platform.node()} does not see {file.parent}: all machines of the "
                 "cluster need a folder that they share; name one with --output"
             )
         kind, mode, arguments, log = job

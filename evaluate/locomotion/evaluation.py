@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,6 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.cores import usable_cores
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.variation import VariationConfig
@@ -220,7 +220,7 @@ def bodies(
     variant: Variant = NOMINAL,
 ) -> LocomotionBatch:
     """One body for each of `seeds`, not yet reset; it shows what the agent observes."""
-    threads = min(len(os.sched_getaffinity(0)), len(seeds))
+    threads = min(usable_cores(), len(seeds))
     batch = make_batch(
         config,
         len(seeds),

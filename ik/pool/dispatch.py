@@ -15,8 +15,9 @@ import time
 from collections import deque
 from collections.abc import Callable
 
+from ambulo.configs.cores import usable_cores
 from ambulo.configs.errors import IKError
-from ambulo.ik.pool.pipes import available_cores, receive
+from ambulo.ik.pool.pipes import receive
 from ambulo.ik.pool.pool_jobs import JobPart, JobResult, divided, read_result
 from ambulo.ik.pool.worker import (
     CACHED,
@@ -66,7 +67,7 @@ class Dispatcher:
         self._blobs: dict[str, Blob] = {}
         self._confirmed: dict[int, tuple[bool, str]] = {}
         self._closed = False
-        self._cores = available_cores()
+        self._cores = usable_cores()
         self._own = SlotSolver(plan, memory) if helps else None
 
     def _start(self, worker: Worker) -> None:

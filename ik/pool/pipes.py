@@ -44,13 +44,6 @@ def receive(connection: Connection) -> bytes:
     return message
 
 
-def available_cores() -> int:
-    """Processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 class Ear:
     """Receiving end of a pipe; polls for a message if the previous one came soon."""
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -13,9 +14,12 @@ from fixtures.processes import processes_of, wait_for
 
 from ambulo.commands.compare import main as compare
 from ambulo.commands.sweep import failure, main, planned, sweep_parser
+from ambulo.commands.sweeps.child import request_stop
 from ambulo.commands.sweeps.folder import SweepFolder
 from ambulo.commands.sweeps.kinds import Training
-from ambulo.commands.sweeps.processes import Job
+from ambulo.commands.sweeps.processes import Job, TrainingWorker
+from ambulo.common.signals import StopRequest
+from ambulo.configs.errors import ConfigError
 
 TINY = [
     "muscle", "quick_test", "--set", "network.poses=200", "--set", "network.steps=40",
@@ -43,6 +47,28 @@ def started() -> Iterator[Callable[..., subprocess.Popen[str]]]:
         if process.poll() is None:
             process.kill()
         process.communicate()
+
+
+@pytest.mark.parametrize("system", ["linux", "win32"])
+def test_a_stop_request_reaches_the_handler(
+    system: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", system)
+    if system == "win32":  # where it ends the process at once
+        monkeypatch.delattr(os, "kill")
+    with StopRequest() as stop:
+        request_stop()
+    assert stop.signal_number == signal.SIGTERM
+
+
+def test_a_machine_without_the_folder_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "uname")  # as on Windows
+    with pytest.raises(
+        ConfigError, match=f"^{platform.node()} does not see {tmp_path}:"
+    ):
+        TrainingWorker().start((str(tmp_path / "w"), ""), ("muscle", "", [], ""), ".")
 
 
 @pytest.mark.slow

@@ -99,7 +99,10 @@ def test_muscles_are_compared_with_their_optimum() -> None:
     assert np.abs(angles).max() < np.deg2rad(3.0)  # it has hardly moved from rest
 
 
-def test_an_episode_does_not_depend_on_its_neighbours(reference: Reference) -> None:
+def test_an_episode_does_not_depend_on_its_neighbours(
+    reference: Reference, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)  # as on macOS, Windows
     who = {"law": LocomotionSubject(CONFIG, (reference,))}
     together = evaluate(who, 3, seconds=0.3, seed=4, envs=3)["law"]
     apart = evaluate(who, 3, seconds=0.3, seed=4, envs=1)["law"]
@@ -120,6 +123,9 @@ def test_baselines_that_play_alike_are_played_once(reference: Reference) -> None
     assert not found["open_loop"].config.environment.balance_law
     pose = CONFIG.override("environment", task="locomote", base="pose")
     assert list(baselines_of(["law", "open_loop", "zero"], pose, (None,))) == ["zero"]
+    track = LocomotionConfig().override("environment", task="track")
+    names = ["law", "open_loop", "zero"]
+    assert list(baselines_of(names, track, (reference,))) == ["zero"]
 
 
 def test_a_hard_push_fells_and_a_soft_one_does_not(reference: Reference) -> None:

@@ -66,8 +66,12 @@ def test_observations_do_not_depend_on_the_place_and_heading(
     np.testing.assert_allclose(seen[0], seen[1], atol=1e-5)
 
 
-def test_an_episode_is_truncated_at_the_end_of_the_clip(character: Character) -> None:
-    batch = make(character, 1)
+@pytest.mark.parametrize("settings", [{}, {"feed_forward": True, "action_scale": 0.25}])
+def test_an_episode_is_truncated_at_the_end_of_the_clip(
+    character: Character, settings: dict[str, Any]
+) -> None:
+    batch = make(character, 1, **settings)
+    assert batch.config.environment.feed_forward == bool(settings)
     begin(batch, 0, 33)
     still = np.zeros((1, batch.action_size))
     ends = [batch.step(still)[2:4] for _ in range(3)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from ambulo.ik.trackers.conventions import CONVENTIONS
 from ambulo.ik.trackers.layout import HEAD_ROW, HIPS_ROW, TRACKED, TRACKERS
 from ambulo.ik.trackers.record_motion import record_motion
 from ambulo.ik.trackers.recording import (
+    MOST_ROWS,
     Recording,
     is_recording,
     read_recording,
@@ -159,6 +161,17 @@ def test_a_broken_rule_is_named_with_its_line(
     assert message.startswith("a.trackers")
     assert "\n" not in message
     assert len(message) < 500
+
+
+def test_too_many_lines_are_counted_before_they_are_split() -> None:
+    data = HEADER.encode() + b"\n" * (4 * MOST_ROWS)
+    tracemalloc.start()
+    try:
+        with pytest.raises(MotionFileError, match=f"more than {MOST_ROWS} rows"):
+            recording_of(data, "a.trackers")
+        assert tracemalloc.get_traced_memory()[1] < len(data)
+    finally:
+        tracemalloc.stop()
 
 
 def test_rows_of_a_stream_may_say_anything_finite() -> None:

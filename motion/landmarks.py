@@ -24,6 +24,11 @@ def body_points(motion: Motion) -> Floats:
     return np.concatenate([positions, tips], axis=1)
 
 
+TOE_DOWN, TOE_AHEAD = np.deg2rad([15.0, 45.0])
+"""A toe's joint within the first angle of the line from shin to ankle lies under the ankle, if
+what it carries leads away from that line by more than the second, [rad]."""
+
+
 @lru_cache(maxsize=64)
 def rest_points(skeleton: Skeleton) -> Floats:
     """World position at rest of all joints, then all tips, [m]. Shape (J + K, 3)."""
@@ -39,6 +44,33 @@ def below(skeleton: Skeleton, joint: int) -> list[int]:
     inside = skeleton.branch(joint)
     owners = enumerate(skeleton.tip_parents, start=len(skeleton))
     return [*inside[1:], *(tip for tip, owner in owners if owner in inside)]
+
+
+def carried(skeleton: Skeleton, joint: int) -> list[int]:
+    """Points that hang on `joint`: its children, or its tips where it has none."""
+    children = list(skeleton.children(joint))
+    owners = enumerate(skeleton.tip_parents, start=len(skeleton))
+    return children or [tip for tip, owner in owners if owner == joint]
+
+
+def foot_ends(skeleton: Skeleton, foot: int) -> list[int]:
+    """Points to which the foot of the joint `foot` leads; [] if it carries none.
+
+    What it carries; where that lies straight below the ankle and the toes begin there, the
+    points beyond.
+    """
+    near = carried(skeleton, foot)
+    beyond = [
+        p for joint in near if joint < len(skeleton) for p in below(skeleton, joint)
+    ]
+    if not beyond or foot == 0:
+        return near
+    rest = rest_points(skeleton)
+    toe = rest[near].mean(axis=0)
+    shin, down = rest[foot] - rest[skeleton.parents[foot]], toe - rest[foot]
+    ahead = rest[beyond].mean(axis=0) - toe
+    under = _angle(shin, down) < TOE_DOWN and _angle(shin, ahead) > TOE_AHEAD
+    return beyond if under else near
 
 
 def end_of(skeleton: Skeleton, joint: int) -> int:
@@ -72,3 +104,8 @@ def foot_points(skeleton: Skeleton, side: str) -> list[int]:
 def has_feet(skeleton: Skeleton) -> bool:
     """Whether the roles name both feet."""
     return all(f"{side}_foot" in roles_of(skeleton) for side in SIDES)
+
+
+def _angle(a: Floats, b: Floats) -> float:
+    """Angle between two vectors (3,), [rad]; 0 where one has no length."""
+    return float(np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b))

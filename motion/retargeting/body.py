@@ -9,7 +9,8 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
-from ambulo.motion.kinematics import rest_kinematics
+from ambulo.motion.kinematics import rest_kinematics, tip_positions
+from ambulo.motion.landmarks import carried, foot_ends
 from ambulo.motion.roles import roles_of
 from ambulo.motion.rotations import (
     quat_conjugate,
@@ -101,11 +102,20 @@ class RetargetBody:
         return role in self.roles and len(self.skeleton.orders[self.roles[role]]) == 3
 
     def foot_bone(self, side: str) -> Floats | None:
-        """From the ankle to the middle of the toes' joints at rest, [m], (3,).
+        """From the ankle to the middle of the points to which the foot leads, [m], (3,).
 
-        To the middle of the foot's tips, where it has no toes; None without these.
+        At rest; None without such points (`ambulo.motion.landmarks.foot_ends`).
         """
-        return self.end_bone(side + "foot")
+        foot = self.roles.get(side + "foot")
+        return (
+            None if foot is None else self._bone(foot, foot_ends(self.skeleton, foot))
+        )
+
+    def toes(self, side: str) -> list[int]:
+        """Joints in whose middle the foot's bone ends; [] where it ends in tips."""
+        foot = self.roles.get(side + "foot")
+        ends = [] if foot is None else foot_ends(self.skeleton, foot)
+        return [end for end in ends if end in self.skeleton.children(foot or 0)]
 
     def end_bone(self, role: str) -> Floats | None:
         """From a role's joint to the middle of its children (else tips), [m], (3,)."""
@@ -113,19 +123,20 @@ class RetargetBody:
 
     def joint_bone(self, joint: int) -> Floats | None:
         """From a joint to the middle of its children at rest (else of its tips), [m], (3,)."""
-        ends = list(self.positions[list(self.skeleton.children(joint))])
-        if not ends:
-            ends = [
-                self.positions[joint] + quat_rotate(self.orientations[joint], tip)
-                for tip, holder in zip(
-                    self.skeleton.tips, self.skeleton.tip_parents, strict=True
-                )
-                if holder == joint
-            ]
+        return self._bone(joint, carried(self.skeleton, joint))
+
+    def _bone(self, joint: int, ends: list[int]) -> Floats | None:
+        """From a joint to the middle of points at rest, [m], (3,); None if too short."""
         if not ends:
             return None
-        bone: Floats = np.mean(ends, axis=0) - self.positions[joint]
+        bone: Floats = self._points[ends].mean(axis=0) - self.positions[joint]
         return bone if np.linalg.norm(bone) >= SHORT else None
+
+    @cached_property
+    def _points(self) -> Floats:
+        """World positions at rest of all joints, then all tips, [m]. Shape (J + K, 3)."""
+        tips = tip_positions(self.skeleton, self.positions, self.orientations)
+        return np.concatenate([self.positions, tips])
 
     @cached_property
     def hinge_axes(self) -> Floats:

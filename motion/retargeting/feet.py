@@ -164,7 +164,7 @@ def plant_toes(
         if target_bone is None or source_bone is None or len(where) < 2:
             continue
         ankle = scaled[:, source.roles[role], :2]
-        toes = list(source.skeleton.children(source.roles[role]))
+        toes = source.toes(side)
         if not toes:
             continue
         toe = scaled[:, toes, :2].mean(axis=1)

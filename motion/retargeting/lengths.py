@@ -127,9 +127,9 @@ def _fit_foot(
     target_bone, source_bone = target.foot_bone(side), source.foot_bone(side)
     if target_bone is None or source_bone is None:
         return
-    foot, other = target.roles[side + "foot"], source.roles[side + "foot"]
-    if not (target.skeleton.children(foot) and source.skeleton.children(other)):
+    if not (target.toes(side) and source.toes(side)):
         return
+    foot = target.roles[side + "foot"]
     scales[foot] = np.linalg.norm(source_bone) / np.linalg.norm(target_bone)
     for joint in target.skeleton.children(foot):
         offsets[joint] = target.skeleton.offsets[joint] * scales[foot]

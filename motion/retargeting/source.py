@@ -19,7 +19,7 @@ from ambulo.configs.errors import MotionError, MotionFileError
 from ambulo.motion.formats.axes import CMU_AXES, Axes, parse_axes
 from ambulo.motion.formats.files import read_motion
 from ambulo.motion.formats.tpose import without_tpose
-from ambulo.motion.landmarks import rest_points
+from ambulo.motion.landmarks import foot_ends, rest_points
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.body import NEEDED, SIDES
 from ambulo.motion.retargeting.gravity import (
@@ -28,7 +28,7 @@ from ambulo.motion.retargeting.gravity import (
     up_direction,
 )
 from ambulo.motion.retargeting.rest_pose import check_rest_pose, with_rest_pose
-from ambulo.motion.retargeting.standing import carried, standing_fault
+from ambulo.motion.retargeting.standing import standing_fault
 from ambulo.motion.roles import roles_of
 from ambulo.motion.rotations import quat_from_matrix, quat_multiply, quat_rotate
 
@@ -207,7 +207,7 @@ def _feet_front(
     parts = []
     for side in SIDES:
         foot = roles.get(side + "foot", -1)
-        ends = [] if foot < 0 else carried(motion.skeleton, foot)
+        ends = [] if foot < 0 else foot_ends(motion.skeleton, foot)
         if ends:
             toes = points[:, ends].mean(axis=1) - points[:, foot]
             length = np.maximum(np.linalg.norm(toes, axis=-1), 1e-9)

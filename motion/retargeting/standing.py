@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ambulo.configs.arrays import Floats
+from ambulo.motion.landmarks import foot_ends
 from ambulo.motion.retargeting.body import SHORT
 from ambulo.motion.skeleton import Skeleton
 
@@ -61,9 +62,9 @@ class _Directions:
         return _unit(self.pose[self.roles[end]] - self.pose[self.roles[start]])
 
     def toes(self, side: str) -> Floats | None:
-        """Unit vector (3,) from the ankle to the middle of the joints (or tips) it carries."""
+        """Unit vector (3,) from the ankle to the middle of the points to which it leads."""
         foot = self.roles.get(f"{side}_foot", -1)
-        ends = [] if foot < 0 else carried(self.skeleton, foot)
+        ends = [] if foot < 0 else foot_ends(self.skeleton, foot)
         if not ends:
             return None
         return _unit(self.pose[ends].mean(axis=0) - self.pose[foot])
@@ -80,13 +81,6 @@ class _Directions:
         if min(arms) >= 0:
             return _unit(self.pose[arms].mean(axis=0) - start.mean(axis=0))
         return self.between("hips", "chest")
-
-
-def carried(skeleton: Skeleton, joint: int) -> list[int]:
-    """Points that hang on `joint`: its children, or its tips where it has none."""
-    children = list(skeleton.children(joint))
-    owners = enumerate(skeleton.tip_parents, start=len(skeleton))
-    return children or [tip for tip, owner in owners if owner == joint]
 
 
 def _unit(vector: Floats) -> Floats | None:

@@ -179,6 +179,27 @@ def test_nothing_is_changed_where_nothing_is_wrong(walk_motion: Walk) -> None:
     assert not source.notes
 
 
+def test_a_foot_whose_toe_lies_below_the_ankle_leads_to_its_tip(
+    walk_motion: Walk,
+) -> None:
+    """The same feet by other joints: the toe's rotation is none in this walk."""
+    walk = walk_motion(40)
+    skeleton = walk.skeleton
+    offsets, tips = skeleton.offsets.copy(), skeleton.tips.copy()
+    for tip, owner in enumerate(skeleton.tip_parents):
+        if skeleton.joints[owner].endswith("toes"):
+            offsets[owner], tips[tip] = [0.0, 0.0, -0.04], [0.2, 0.0, 0.0]
+    below = walk.replace(skeleton=skeleton.replace(offsets=offsets, tips=tips))
+    source, target = prepared(below), load_skeleton("human23")
+    assert not source.notes
+    done, known = retarget(source, target), retarget(walk, target)
+    feet = [target.index(f"Talus{side}") for side in "LR"]
+    turns = (motion_kinematics(r.motion)[1][:, feet] for r in (done, known))
+    assert np.rad2deg(quat_angle(*turns)).max() < 1.0
+    places = (motion_kinematics(r.motion)[0] for r in (done, known))
+    assert np.abs(next(places) - next(places)).max() < 0.02
+
+
 def test_a_body_that_lies_is_not_turned_upright(walk_motion: Walk) -> None:
     """Asleep on the floor along one axis; its skeleton stands along Z at rest."""
     walk = walk_motion(40)

@@ -10,6 +10,7 @@ import numpy as np
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import MotionError
 from ambulo.motion.kinematics import joint_positions, motion_kinematics
+from ambulo.motion.landmarks import body_path
 from ambulo.motion.motion import Motion
 from ambulo.motion.roles import SIDES, roles_of
 from ambulo.motion.rotations import (
@@ -80,8 +81,8 @@ def angular_velocities(
 
 
 def speed(motion: Motion) -> Floats:
-    """Horizontal speed of the root, [m/s]. Shape (T,)."""
-    across = _differences(motion.root_positions[:, :2], motion.fps)
+    """Horizontal speed of the body (`body_path`), [m/s]. Shape (T,)."""
+    across = _differences(body_path(motion)[:, :2], motion.fps)
     return np.linalg.norm(across, axis=-1)
 
 
@@ -101,9 +102,10 @@ def joint_ranges(motion: Motion) -> dict[str, float]:
 
 def movement_text(motion: Motion) -> str:
     """Speed from start to end, height of the root and ranges of joints, in words."""
-    path = motion.root_positions[-1] - motion.root_positions[0]
+    places = body_path(motion)
+    path = places[-1] - places[0]
     pace = float(np.hypot(path[0], path[1])) / max(motion.duration, 1e-9)
-    low, high = motion.root_positions[:, 2].min(), motion.root_positions[:, 2].max()
+    low, high = places[:, 2].min(), places[:, 2].max()
     parts = [f"{name} {angle:.0f}" for name, angle in joint_ranges(motion).items()]
     ranges = f"; {', '.join(parts)} degrees" if parts else ""
     return f"{pace:.2f} m/s, root {low:.2f} to {high:.2f} m high{ranges}"

@@ -20,7 +20,7 @@ from ambulo.motion.analysis import spans
 from ambulo.motion.contacts import foot_contacts
 from ambulo.motion.formats.tpose import tpose_frames
 from ambulo.motion.kinematics import motion_kinematics
-from ambulo.motion.landmarks import body_points, foot_points, has_feet
+from ambulo.motion.landmarks import body_points, carrier, foot_points, has_feet
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import sample
 from ambulo.motion.roles import SIDES, roles_of
@@ -206,9 +206,10 @@ def _return(path: Floats, step: int, size: float, fps: float) -> int | None:
 def _paths(motion: Motion) -> dict[str, Floats]:
     """Paths (T, 3) of the root in the world, and of hands and feet beside it, [m]."""
     places, roles = motion_kinematics(motion)[0], roles_of(motion.skeleton)
+    body = places[:, carrier(motion.skeleton, places)]
     limbs = [f"{side}_{limb}" for limb in ("foot", "hand") for side in SIDES]
-    return {"root": motion.root_positions} | {
-        limb.replace("_", " "): places[:, roles[limb]] - places[:, 0]
+    return {"root": body} | {
+        limb.replace("_", " "): places[:, roles[limb]] - body
         for limb in limbs
         if limb in roles
     }

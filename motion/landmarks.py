@@ -24,6 +24,8 @@ def body_points(motion: Motion) -> Floats:
     return np.concatenate([positions, tips], axis=1)
 
 
+STILL = 1e-4
+"""A joint whose path keeps within this along every axis stands still, [m]."""
 TOE_DOWN, TOE_AHEAD = np.deg2rad([15.0, 45.0])
 """A toe's joint within the first angle of the line from shin to ankle lies under the ankle, if
 what it carries leads away from that line by more than the second, [rad]."""
@@ -99,6 +101,30 @@ def foot_points(skeleton: Skeleton, side: str) -> list[int]:
     """Ankle and all points of the foot of `side`; empty if it has no foot."""
     ankle = roles_of(skeleton).get(f"{side}_foot")
     return [] if ankle is None else [ankle, *below(skeleton, ankle)]
+
+
+def carrier(skeleton: Skeleton, positions: Floats) -> int:
+    """The joint whose path (T, 3) in `positions` (T, J or more, 3) is that of the body.
+
+    The hips; where these stand still and only one joint hangs on them, that one. So a root
+    above the hips that never moves, as programs for animation write it, is passed over.
+    """
+    joint = roles_of(skeleton)["hips"]
+    while np.ptp(positions[:, joint], axis=0).max() < STILL:
+        children = skeleton.children(joint)
+        if len(children) != 1:
+            break
+        joint = children[0]
+    return joint
+
+
+def body_path(motion: Motion) -> Floats:
+    """World position of the joint that carries the body (`carrier`), [m]. Shape (T, 3)."""
+    path = motion.root_positions
+    if roles_of(motion.skeleton)["hips"] == 0 and np.ptp(path, axis=0).max() >= STILL:
+        return path
+    positions = motion_kinematics(motion)[0]
+    return positions[:, carrier(motion.skeleton, positions)]
 
 
 def has_feet(skeleton: Skeleton) -> bool:

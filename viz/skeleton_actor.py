@@ -9,7 +9,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import MotionError
-from ambulo.motion.landmarks import body_points, rest_points
+from ambulo.motion.landmarks import body_points, carrier, rest_points
 from ambulo.motion.motion import Motion
 from ambulo.motion.skeleton import Skeleton
 
@@ -43,6 +43,8 @@ class Actor:
     """Whether the left and the right foot stand on the ground. Shape (T, 2)."""
     label: str = ""
     """A title."""
+    body: int = 0
+    """The joint whose path is that of the body."""
 
     def __len__(self) -> int:
         """The number of frames."""
@@ -55,8 +57,8 @@ class Actor:
 
     @property
     def root(self) -> Floats:
-        """World position of the root, [m]. Shape (T, 3)."""
-        return self.positions[:, 0]
+        """World position of the joint that carries the body, [m]. Shape (T, 3)."""
+        return self.positions[:, self.body]
 
 
 def actor_of(
@@ -113,6 +115,8 @@ def actor_of_positions(
     rest = rest_points(skeleton)[: points.shape[1]]
     height = float(np.ptp(rest[:, 2])) or 1.0
     head, inside = _head(rest, parents, height)
+    body = carrier(skeleton, points)
+    inside |= set(skeleton.path(0, body)[1:])  # nothing joins the body to a still root
     drawn = [
         (parent, point)
         for point, parent in enumerate(parents)
@@ -138,6 +142,7 @@ def actor_of_positions(
         flanks=_flanks(rest, bones, sides, height),
         contacts=contacts,
         label=label,
+        body=body,
     )
 
 

@@ -87,7 +87,7 @@ class MotionInfo:
     height_m: float
     """Highest less lowest point of the body, the middle of all frames, [m]."""
     speed_mean: float
-    """Mean horizontal speed of the root, [m/s]."""
+    """Mean horizontal speed of the hips, [m/s]."""
     speed_max: float
     """The largest, [m/s]."""
     contact_left: float | None

@@ -8,14 +8,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures.motion import under_still_root
 
 from ambulo.commands.data.info import describe, limits_exceeded
 from ambulo.commands.motion_data import main
+from ambulo.motion.analysis import movement_text
+from ambulo.motion.clip_checks import mended_clip
 from ambulo.motion.euler import axis_quat, quat_from_euler
 from ambulo.motion.formats.files import write_motion
 from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import quat_conjugate, quat_multiply
 from ambulo.motion.skeleton import Skeleton
+from ambulo.viz.skeleton_actor import actor_of
 
 Walk = Callable[..., Motion]
 
@@ -76,6 +80,24 @@ def test_a_walk_is_described(tmp_path: Path, walk_motion: Walk) -> None:
     assert info.jumps == []
     assert info.contact_left is not None
     assert 0.0 < info.contact_left < 1.0
+
+
+def test_the_speed_below_a_still_root_is_that_of_the_hips(
+    tmp_path: Path, walk_motion: Walk
+) -> None:
+    walk = walk_motion(frames=61, speed=1.5)
+    for name in ("root", "joint0"):  # hips by their name, and by what hangs on them
+        names = (name, *walk.skeleton.joints[1:])
+        named = walk.replace(skeleton=walk.skeleton.replace(joints=names))
+        below = under_still_root(named)
+        write_motion(tmp_path / "walk.bvh", below)
+        info = describe(tmp_path / "walk.bvh")
+        assert info.speed_mean == pytest.approx(1.5, abs=0.01)
+        assert movement_text(below) == movement_text(walk)
+        assert not mended_clip(below)[1]
+    drawn, known = (actor_of(motion) for motion in (below, walk))
+    np.testing.assert_allclose(drawn.root, known.root, atol=1e-12)
+    assert len(drawn.bones) == len(known.bones)
 
 
 def test_a_jump_of_a_joint_is_told(tmp_path: Path, walk_motion: Walk) -> None:

@@ -19,7 +19,7 @@ from ambulo.envs.characters.registry import load_character
 from ambulo.envs.reference.clips.clip_reference import ClipReference, clip_reference
 from ambulo.envs.reference.reference_file import save_reference
 from ambulo.motion.analysis import movement_text
-from ambulo.motion.operations import at_speed, part_of
+from ambulo.motion.operations import at_speed, frames_of
 from ambulo.motion.retargeting.source import read_source
 from ambulo.muscle.coupling import joint_coupling
 from ambulo.train.shared.jobs import add_worker_flags
@@ -52,10 +52,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         raise ConfigError(f"{target}: exists; --force overwrites it")
     if args.film is not None and args.film.suffix not in FILMS:
         raise RenderError(f"{args.film}: a film ends in {' or '.join(FILMS)}")
-    motion = read_source(path).logged()
-    part, first = part_of(at_speed(motion, args.speed), args.frames)
+    motion = at_speed(read_source(path).logged(), args.speed)
+    rows = frames_of(motion, args.frames)
+    part = motion[rows]
     print(
-        f"clip       {motion.label}: frames {first}:{first + len(part)} of {len(motion)}, "
+        f"clip       {motion.label}: frames {rows.start}:{rows.stop} of {len(motion)}, "
         f"{part.duration:.2f} s at {part.fps:g} fps; {movement_text(part)}"
     )
     with bars(0) as progress:
@@ -65,8 +66,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             progress.update(task, completed=done, total=of)
 
         found = clip_reference(
-            part, character,
-            bodies=args.bodies, seed=args.seed, first=first, progress=show,
+            motion, character,
+            bodies=args.bodies, seed=args.seed, frames=args.frames, progress=show,
         )  # fmt: skip
     save_reference(target, found.reference)
     _print(found)

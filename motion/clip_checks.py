@@ -22,7 +22,7 @@ from ambulo.motion.formats.tpose import tpose_frames
 from ambulo.motion.kinematics import motion_kinematics
 from ambulo.motion.landmarks import body_points, carrier, foot_points, has_feet
 from ambulo.motion.motion import Motion
-from ambulo.motion.operations import sample
+from ambulo.motion.operations import frames_of, sample
 from ambulo.motion.roles import SIDES, roles_of
 
 log = logging.getLogger(__name__)
@@ -79,6 +79,38 @@ class ClipFault:
         if self.last > self.first:
             where = f"frames {self.first} to {self.last}"
         return f"{where}: {self.text}"
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedPart:
+    """A part of a clip that can be followed, and the clip in which it is retargeted."""
+
+    clip: Motion
+    """The part, mended."""
+    first: int
+    """The frame of its file at which it begins."""
+    whole: Motion
+    """The whole clip, mended; the part alone where the rest cannot be mended."""
+    frames: slice
+    """The part in the whole."""
+
+
+def checked_part(motion: Motion, frames: str | None = None) -> CheckedPart:
+    """The frames "A:B" of a clip with what can be mended mended, which is logged.
+
+    Raises:
+        MotionError: The part has a fault that cannot be mended, or the clip no such frames.
+        ConfigError: `frames` are not two numbers.
+    """
+    rows = frames_of(motion, frames)
+    clip = checked_clip(motion[rows], rows.start)
+    first = rows.stop - len(clip)
+    if rows.stop - rows.start < len(motion):
+        whole, faults = mended_clip(motion)
+        start = first - (len(motion) - len(whole))
+        if start >= 0 and all(fault.mended for fault in faults):
+            return CheckedPart(clip, first, whole, slice(start, start + len(clip)))
+    return CheckedPart(clip, first, clip, slice(0, len(clip)))
 
 
 def checked_clip(motion: Motion, first: int = 0) -> Motion:

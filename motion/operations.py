@@ -41,8 +41,8 @@ _REFLECT_TURN = np.array([1.0, -1.0, 1.0, -1.0])
 """Signs that mirror a rotation, wxyz: its axis is reflected and its sense reversed."""
 
 
-def part_of(motion: Motion, frames: str | None) -> tuple[Motion, int]:
-    """The frames "A:B" of a motion, and the first of them.
+def frames_of(motion: Motion, frames: str | None) -> slice:
+    """The frames "A:B" of a motion.
 
     Args:
         motion: The motion.
@@ -53,7 +53,7 @@ def part_of(motion: Motion, frames: str | None) -> tuple[Motion, int]:
         MotionError: Frames that the motion has not.
     """
     if frames is None:
-        return motion, 0
+        return slice(0, len(motion))
     numbers = re.fullmatch(FRAMES, frames)
     if numbers is None:
         raise ConfigError(f"--frames {frames}: expected A:B, two frame numbers")
@@ -64,7 +64,7 @@ def part_of(motion: Motion, frames: str | None) -> tuple[Motion, int]:
         raise MotionError(
             f"{motion.label}: --frames {frames}: the clip has the frames 0:{len(motion)}"
         )
-    return motion[first:last], first
+    return slice(first, last)
 
 
 def at_speed(motion: Motion, speed: float) -> Motion:

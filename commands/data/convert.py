@@ -25,7 +25,7 @@ from ambulo.configs.errors import AmbuloError, ConfigError, MotionError
 from ambulo.motion.analysis import movement_text
 from ambulo.motion.formats.files import WRITTEN, write_motion
 from ambulo.motion.motion import Motion
-from ambulo.motion.operations import at_speed, part_of
+from ambulo.motion.operations import at_speed, frames_of
 from ambulo.motion.skeleton import Skeleton
 from ambulo.train.shared.jobs import add_worker_flags, workers_of
 
@@ -107,15 +107,19 @@ class Conversion:
     def motion(self, path: Path) -> tuple[Motion, str]:
         """The converted motion of the file `path`, and remarks on it."""
         source, remarks = self.reading.source(path), ""
-        motion, first = part_of(at_speed(source.motion, self.speed), self.frames)
+        motion = at_speed(source.motion, self.speed)
+        frames = frames_of(motion, self.frames)
         if self.frames is not None:
-            kept = f"{first}:{first + len(motion)} of {len(source.motion)}"
-            remarks = f", frames {kept}: {movement_text(motion)}"
+            kept = f"{frames.start}:{frames.stop} of {len(motion)}"
+            remarks = f", frames {kept}: {movement_text(motion[frames])}"
+        # The whole clip is filtered and retargeted, so that a part is the same in it.
         if self.cutoff is not None:
             from ambulo.motion.filters import smoothed
 
             motion = smoothed(motion, self.cutoff)
-        if self.skeleton is not None:
+        if self.skeleton is None:
+            motion = motion[frames]
+        else:
             from ambulo.motion.retargeting.retarget import retarget
 
             done = retarget(
@@ -123,6 +127,7 @@ class Conversion:
                 self.skeleton,
                 fit_lengths=self.fit_lengths,
                 ground=self.ground,
+                frames=frames,
             )
             motion = done.motion.replace(name=motion.name)
             remarks += f", {described(done)}"

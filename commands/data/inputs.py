@@ -77,7 +77,7 @@ def add_reading_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def add_frames_flag(parser: argparse.ArgumentParser) -> None:
-    """Add `--frames`, a part of a file (`ambulo.motion.operations.part_of`)."""
+    """Add `--frames`, a part of a file (`ambulo.motion.operations.frames_of`)."""
     parser.add_argument(
         "--frames", metavar="A:B",
         help="its frames A up to but not B, from 0 (default: all)",

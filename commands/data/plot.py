@@ -19,7 +19,7 @@ from ambulo.motion.analysis import movement_text
 from ambulo.motion.contacts import foot_contacts
 from ambulo.motion.landmarks import has_feet
 from ambulo.motion.motion import Motion
-from ambulo.motion.operations import part_of
+from ambulo.motion.operations import frames_of
 from ambulo.motion.skeletons import load_skeleton
 from ambulo.viz.skeleton_actor import actor_of
 from ambulo.viz.skeleton_view import DARK, LIGHT, THEMES
@@ -100,9 +100,10 @@ def _chosen(motion: Motion, frames: str | None, *, cycle: bool) -> slice:
         found = captured_cycle(motion, load_skeleton("human23"), frames=frames)
         print(found.text())
         return slice(found.first, found.last)
-    part, first = part_of(motion, frames)
-    print(f"{motion.label}: frames {first}:{first + len(part)}; {movement_text(part)}")
-    return slice(first, first + len(part))
+    chosen = frames_of(motion, frames)
+    text = movement_text(motion[chosen])
+    print(f"{motion.label}: frames {chosen.start}:{chosen.stop}; {text}")
+    return chosen
 
 
 def cut(motion: Motion, start: float, stop: float | None) -> Motion:

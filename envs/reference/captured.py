@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ambulo.motion.analysis import joint_velocities, movement_text, spans
-from ambulo.motion.clip_checks import checked_clip
-from ambulo.motion.formats.files import read_motion
+from ambulo.motion.clip_checks import checked_part
 from ambulo.motion.gaits.cycle import (
     HARMONICS,
     Cycle,
@@ -21,8 +20,9 @@ from ambulo.motion.gaits.cycle import (
 )
 from ambulo.motion.gaits.soles import STANCE_SHARE
 from ambulo.motion.motion import Motion
-from ambulo.motion.operations import part_of, resample
+from ambulo.motion.operations import resample
 from ambulo.motion.retargeting.retarget import retarget
+from ambulo.motion.retargeting.source import read_source
 from ambulo.motion.roles import SIDES, roles_of
 from ambulo.motion.skeleton import Skeleton
 
@@ -98,11 +98,10 @@ def captured_cycle(
             `MotionFileError`).
         ConfigError: `frames` are not two numbers.
     """
-    whole = clip if isinstance(clip, Motion) else read_motion(clip)
-    part, first = part_of(whole, frames)
-    source = checked_clip(part, first)
-    first += len(part) - len(source)
-    done = retarget(source, skeleton)
+    whole = clip if isinstance(clip, Motion) else read_source(clip).logged()
+    part = checked_part(whole, frames)
+    source, first = part.clip, part.first
+    done = retarget(part.whole, skeleton, frames=part.frames)
     finer = max(1, int(np.ceil(FINE / source.fps)))
     on_body = resample(done.motion, finer * source.fps) if finer > 1 else done.motion
     turned = along_x(on_body)

@@ -46,6 +46,8 @@ from ambulo.motion.retargeting.twists import turned_back
 from ambulo.motion.rotations import quat_rotate
 from ambulo.motion.skeleton import Skeleton
 
+ALL = slice(None)
+"""All frames."""
 FARTHEST_CM, FARTHEST_DEG, FARTHEST_BONE = 10.0, 10.0, 40.0
 """A mapping whose joints, or bones and rotations, are further from the source's in the mean
 than this is refused, [cm], [deg], as is one with a bone further than the third, [deg]."""
@@ -86,6 +88,7 @@ def retarget(
     fit_lengths: bool = False,
     refine: bool = True,
     ground: bool = True,
+    frames: slice = ALL,
 ) -> Retargeted:
     """Retarget `motion` to the skeleton `target`.
 
@@ -98,6 +101,8 @@ def retarget(
             what they cannot do and feet slide and sink a little.
         ground: Set feet in contact on level ground, with level soles; without it they stay as
             far from it as the source's.
+        frames: The part of the result that is returned. Rest pose, ground and all else that
+            depends on the clip are found in the whole of it.
 
     Goals of joints are where the target's own bones lead in the source's directions; of
     ankles the source's ankles in scale; with `fit_lengths` of all joints the source's.
@@ -148,17 +153,18 @@ def retarget(
         root = where[:, 0]
     moved = Motion(body.skeleton, motion.fps, root, rotations, name=motion.name)
     same = body if fit_lengths else fitted(source, body)
-    error = source_error((source, captured), (body, moved), same, scale, floor - whole)
+    moved, floors = moved[frames], (floor - whole)[frames]
+    error = source_error((source, captured[frames]), (body, moved), same, scale, floors)
     untwisted = _changed(source, captured, motion)
     _check_trusted(captured, error, untwisted)
     return Retargeted(
         motion=moved,
         error=error,
-        **_residuals(body, moved, where),
+        **_residuals(body, moved, where[frames]),
         scale=scale,
         ground=floor,
-        contacts=contacts,
-        levelled=float(np.abs(whole).max()),
+        contacts=contacts[frames],
+        levelled=float(np.abs(whole[frames]).max()),
         untwisted=untwisted,
         note=given.note,
     )

@@ -13,6 +13,7 @@ import pytest
 from ambulo.configs.errors import MotionError
 from ambulo.motion.clip_checks import (
     checked_clip,
+    checked_part,
     ground_height,
     lowest_feet,
     mended_clip,
@@ -85,6 +86,23 @@ def test_a_spike_is_interpolated(
     np.testing.assert_allclose(mended.root_positions, walk.root_positions, atol=1e-3)
     np.testing.assert_array_equal(mended.rotations[:100], walk.rotations[:100])
     np.testing.assert_array_equal(mended.rotations[103:], walk.rotations[103:])
+
+
+def test_a_part_is_retargeted_in_the_whole_clip(walk_motion: Walk) -> None:
+    walk = walk_motion(240)
+    spiked = moved(walk, slice(10, 12), (0.0, 0.0, 0.4))
+    part = checked_part(spiked, "100:200")
+    assert (part.first, len(part.clip), len(part.whole)) == (100, 100, 240)
+    np.testing.assert_allclose(
+        part.whole[part.frames].root_positions, part.clip.root_positions
+    )
+    np.testing.assert_allclose(
+        part.whole.root_positions, walk.root_positions, atol=1e-3
+    )
+    alone = checked_part(moved(walk, slice(30, None), (3.0, 0.0, 0.0)), "100:200")
+    assert (len(alone.whole), alone.first, alone.frames) == (100, 100, slice(0, 100))
+    with pytest.raises(MotionError, match="frames 29 to 30: the root jumps"):
+        checked_part(moved(walk, slice(30, None), (3.0, 0.0, 0.0)), "20:200")
 
 
 def test_a_limb_that_jumps(walk_motion: Walk) -> None:

@@ -30,7 +30,7 @@ from ambulo.envs.reference.joint_positions import (
 from ambulo.envs.reference.reference_file import Gait, Reference
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.tangent import Tangent
-from ambulo.motion.clip_checks import checked_clip
+from ambulo.motion.clip_checks import checked_part
 from ambulo.motion.landmarks import body_points
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.retarget import retarget
@@ -80,7 +80,7 @@ def clip_reference(
     control_dt: float = LocomotionEnvironmentConfig().control_dt,
     bodies: int = 40,
     seed: int = 0,
-    first: int = 0,
+    frames: str | None = None,
     progress: Progress | None = None,
 ) -> ClipReference:
     """Fit a clip to a body and test its feedback.
@@ -91,16 +91,16 @@ def clip_reference(
         control_dt: Duration of a control step, [s].
         bodies: How many are disturbed in each test of the feedback; 0 for no test.
         seed: Of the tests.
-        first: The frame of its file at which the clip begins.
+        frames: Part of the motion that is fitted, "A:B"; all if None.
         progress: Told of control steps done and all.
 
     Raises:
         MotionError: A clip with faults that cannot be mended (`ambulo.motion.clip_checks`),
             too long, or not to be retargeted.
+        ConfigError: `frames` are not two numbers.
     """
-    source = checked_clip(motion, first)
-    first += len(motion) - len(source)
-    on_body = retarget(source, character.skeleton).motion
+    part = checked_part(motion, frames)
+    on_body = retarget(part.whole, character.skeleton, frames=part.frames).motion
     raw = raw_clip(on_body, character)
     fast = too_fast(on_body, character)
     if fast is not None:
@@ -129,8 +129,8 @@ def clip_reference(
     captured = _until(raw.table, count)
     gait = Gait(fitted.table, fitted.controller, report, name, captured)
     reference = Reference(name, character.name, control_dt, (gait,))
-    needs = missing_support(raw, motion.fps, first)
-    return ClipReference(reference, clip, body, falls_at, needs, first, motion.fps)
+    needs = missing_support(raw, motion.fps, part.first)
+    return ClipReference(reference, clip, body, falls_at, needs, part.first, motion.fps)
 
 
 def _until(table: ReferenceTable, count: int) -> ReferenceTable:

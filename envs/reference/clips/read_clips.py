@@ -22,7 +22,7 @@ from ambulo.envs.reference.reference_file import (
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.motion.formats.files import find_motions
 from ambulo.motion.motion import Motion
-from ambulo.motion.operations import part_of
+from ambulo.motion.operations import frames_of
 from ambulo.motion.retargeting.retarget import retarget
 from ambulo.motion.retargeting.source import read_source
 
@@ -89,8 +89,9 @@ def read_clips(
         if fit:
             gaits += _fitted(path, character, control_dt).gaits
         else:
-            source, _ = part_of(read_source(path, drop_tpose=plain).logged(), frames)
-            motion = retarget(source, character.skeleton).motion
+            source = read_source(path, drop_tpose=plain).logged()
+            part = frames_of(source, frames)
+            motion = retarget(source, character.skeleton, frames=part).motion
             make = plain_clip if plain else _planted
             table = make(motion, character)
             gaits.append(Gait(table, None, {}, path.stem, table))

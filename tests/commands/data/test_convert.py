@@ -93,6 +93,21 @@ def test_frames_are_cut_and_told(
     np.testing.assert_allclose(read_motion(part).root_positions, root, atol=1e-12)
 
 
+def test_a_part_is_the_same_in_the_whole(tmp_path: Path, walk_motion: Walk) -> None:
+    """On a floor that falls by 10 cm and of a clip of which 20 Hz are filtered out."""
+    walk = walk_motion(180)
+    lift = np.linspace(0.1, 0.0, 180)[:, None] * [0.0, 0.0, 1.0]
+    write_motion(
+        tmp_path / "w.npz", walk.replace(root_positions=walk.root_positions + lift)
+    )
+    flags = ("--skeleton", "human23", "--filter", 20)
+    assert convert(tmp_path / "w.npz", tmp_path / "all.npz", *flags) == 0
+    out = tmp_path / "part.npz"
+    assert convert(tmp_path / "w.npz", out, "--frames", "90:150", *flags) == 0
+    whole, part = read_motion(tmp_path / "all.npz")[90:150], read_motion(out)
+    assert same_places(whole, part) < 1e-9
+
+
 def test_files_with_a_wrong_rate_are_played_at_another_speed(
     tmp_path: Path, walk_motion: Walk, capsys: pytest.CaptureFixture[str]
 ) -> None:

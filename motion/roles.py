@@ -33,6 +33,9 @@ ROLES: tuple[str, ...] = (
 at the elbow, the hand's at the wrist. "spine" is the first joint above the hips, "chest"
 the one that carries neck and arms, "neck" the first between chest and head."""
 
+OPTIONAL = ("spine", "neck", "clavicle", "toe")
+"""Ends of the roles that a body may lack and still move as it should."""
+
 _NAMES: dict[str, tuple[str, ...]] = {
     "thigh": ("thigh", "upleg", "upperleg", "femur", "hip"),
     "shin": ("shin", "calf", "lowerleg", "lowleg", "leg", "tibia", "knee"),
@@ -61,6 +64,12 @@ _OTHER = {"left": "right", "right": "left"}
 def roles_of(skeleton: Skeleton) -> dict[str, int]:
     """Index of the joint of each role that the skeleton has, in the order of `ROLES`."""
     return dict(_roles(skeleton))
+
+
+def missing_roles(skeleton: Skeleton) -> tuple[str, ...]:
+    """Roles that no joint of the skeleton has, but for those that bodies may lack."""
+    found = roles_of(skeleton)
+    return tuple(r for r in ROLES if r not in found and not r.endswith(OPTIONAL))
 
 
 def mirror_indices(skeleton: Skeleton) -> Ints:

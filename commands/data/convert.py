@@ -21,7 +21,12 @@ from ambulo.commands.data.inputs import (
 )
 from ambulo.common.files import check_parent
 from ambulo.common.paths import resolve_path
-from ambulo.configs.errors import AmbuloError, ConfigError, MotionError
+from ambulo.configs.errors import (
+    AmbuloError,
+    ConfigError,
+    MotionError,
+    MotionFileError,
+)
 from ambulo.motion.analysis import movement_text
 from ambulo.motion.formats.files import WRITTEN, write_motion
 from ambulo.motion.motion import Motion
@@ -77,7 +82,6 @@ def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     )  # fmt: skip
     add_worker_flags(parser)
     add("--force", action="store_true", help="replace files that are there")
-    add("--strict", action="store_true", help="stop at the first bad file of a folder")
     add_reading_flags(parser)
 
 
@@ -107,6 +111,7 @@ class Conversion:
     def motion(self, path: Path) -> tuple[Motion, str]:
         """The converted motion of the file `path`, and remarks on it."""
         source, remarks = self.reading.source(path), ""
+        notes = source.notes
         motion = at_speed(source.motion, self.speed)
         frames = frames_of(motion, self.frames)
         if self.frames is not None:
@@ -129,13 +134,15 @@ class Conversion:
                 ground=self.ground,
                 frames=frames,
             )
-            motion = done.motion.replace(name=motion.name)
+            if self.reading.strict and done.missing:
+                raise MotionFileError(path, 0, done.notes[-1])
+            motion, notes = done.motion.replace(name=motion.name), done.notes
             remarks += f", {described(done)}"
         if self.fps is not None:
             from ambulo.motion.operations import resample
 
             motion = resample(motion, self.fps)
-        return motion, "".join([remarks, *(f"; {note}" for note in source.notes)])
+        return motion, "".join([remarks, *(f"; {note}" for note in notes)])
 
     def file(self, source: Path, target: Path, *, force: bool) -> str:
         """Convert one file; a line about it.

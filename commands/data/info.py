@@ -37,7 +37,7 @@ from ambulo.motion.kinematics import joint_positions
 from ambulo.motion.landmarks import has_feet, rest_points
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.standing import standing_fault
-from ambulo.motion.roles import roles_of
+from ambulo.motion.roles import missing_roles, roles_of
 from ambulo.motion.rotations import quat_conjugate, quat_multiply
 
 LIMIT_TOLERANCE = np.radians(0.5)
@@ -84,6 +84,8 @@ class MotionInfo:
     """Which axis is up, where the motion shows another than the format's; "" else."""
     rest_pose: str
     """What keeps the offsets from being a standing body; "" if they are one."""
+    roles_missing: list[str]
+    """Roles of a person that no joint has by its name: such limbs are not retargeted."""
     height_m: float
     """Highest less lowest point of the body, the middle of all frames, [m]."""
     speed_mean: float
@@ -116,9 +118,6 @@ def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "--json", nargs="?", const="-", metavar="FILE",
         help="as JSON, to FILE or to standard output",
     )  # fmt: skip
-    parser.add_argument(
-        "--strict", action="store_true", help="stop at the first bad file of a folder"
-    )
     add_reading_flags(parser)
 
 
@@ -177,6 +176,7 @@ def describe(path: Path, reading: Reading | None = None) -> MotionInfo:
         rest_pose=standing_fault(motion.skeleton, roles, rest_points(motion.skeleton))
         if {"left_thigh", "right_thigh"} <= set(roles)
         else "no thighs are known",
+        roles_missing=list(missing_roles(motion.skeleton)),
         height_m=_height(recorded),
         speed_mean=float(speeds.mean()),
         speed_max=float(speeds.max()),
@@ -282,6 +282,7 @@ def _print_account(info: MotionInfo) -> None:
             "rest pose",
             f"none: {info.rest_pose}" if info.rest_pose else "a standing body",
         ),
+        ("not found", ", ".join(info.roles_missing) or "no limb"),
         ("height", f"{info.height_m:.2f} m from lowest to highest joint"),
         ("speed", f"{info.speed_mean:.2f} m/s, at most {info.speed_max:.2f} m/s"),
         ("feet stand", f"{stands} (left, right), slip {slip} m/s"),

@@ -37,6 +37,8 @@ class Reading:
     """Up and forward axes of the files; "auto": up as the motion shows."""
     rest_pose: str = "file"
     """The skeleton's rest pose, as for `ambulo.motion.retargeting.rest_pose`."""
+    strict: bool = False
+    """Whether files that must be mended, or are doubtful, are refused."""
 
     def motion(self, path: Path) -> Motion:
         """Return the motion in `path`; `MotionFileError` if it cannot be used."""
@@ -59,7 +61,7 @@ class Reading:
 
 
 def add_reading_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of `Reading`, and `--verbose`."""
+    """Add the flags of `Reading`, `--strict` among them, and `--verbose`."""
     parser.add_argument(
         "--asf", metavar="FILE", help="skeleton of AMC files (default: beside them)"
     )
@@ -73,6 +75,11 @@ def add_reading_flags(parser: argparse.ArgumentParser) -> None:
         help="leave out the made-up T-pose with which BVH conversions start",
     )  # fmt: skip
     add_source_flags(parser)
+    parser.add_argument(
+        "--strict", action="store_true",
+        help="refuse what else is mended or doubted in a note; stop at the first bad file "
+        "of a folder, exit code 2",
+    )  # fmt: skip
     parser.add_argument("--verbose", action="store_true", help="show tracebacks")
 
 
@@ -145,6 +152,7 @@ def reading_of(args: argparse.Namespace, rest_pose: str = "file") -> Reading:
         drop_tpose=args.drop_tpose,
         axes=args.axes,
         rest_pose=args.rest_pose or rest_pose,
+        strict=args.strict,
     )
 
 

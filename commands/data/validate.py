@@ -25,9 +25,6 @@ def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "code 1 if one of a folder cannot, 2 if it is the only one asked about.",
     )
     parser.add_argument("path", metavar="PATH", help="motion file, or folder of them")
-    parser.add_argument(
-        "--strict", action="store_true", help="stop at the first bad file, exit code 2"
-    )
     add_reading_flags(parser)
 
 

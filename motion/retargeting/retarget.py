@@ -43,6 +43,7 @@ from ambulo.motion.retargeting.transfer import (
     turns_of,
 )
 from ambulo.motion.retargeting.twists import turned_back
+from ambulo.motion.roles import missing_roles
 from ambulo.motion.rotations import quat_rotate
 from ambulo.motion.skeleton import Skeleton
 
@@ -77,8 +78,15 @@ class Retargeted:
     """Largest height by which the body was moved to make the source's floor level, [m]."""
     untwisted: tuple[str, ...]
     """Roles whose joints were half a turn off in the capture, which was undone."""
-    note: str
-    """Axes and rest pose that the source's file does not say; "" if it does."""
+    missing: tuple[str, ...]
+    """Roles of the target that no joint of the source has (`missing_roles`)."""
+    notes: tuple[str, ...]
+    """What was chosen that the source's file does not say, and what it lacks."""
+
+    @property
+    def note(self) -> str:
+        """The notes in one line; "" without any."""
+        return "; ".join(self.notes)
 
 
 def retarget(
@@ -112,15 +120,15 @@ def retarget(
         MotionError: A skeleton lacks hips or thighs; the source's axes or rest pose cannot be
             told; the result is not the source's motion.
     """
-    given = motion
-    if not isinstance(given, Source):
-        given = prepared(given)
-        given.logged()
+    given = motion if isinstance(motion, Source) else prepared(motion)
     captured = given.motion
-    source = body_of(captured.skeleton)
+    source, body = body_of(captured.skeleton), body_of(target)
+    missing = tuple(r for r in missing_roles(source.skeleton) if r in body.roles)
+    given = given.noted(_missing_text(missing, source))
+    if not isinstance(motion, Source):
+        given.logged()
     motion = turned_back(source, captured, motion_kinematics(captured)[1])
     positions, orientations = motion_kinematics(motion)
-    body = body_of(target)
     if fit_lengths:
         body = fitted(source, body)
     turns = turns_of(source, orientations)
@@ -166,7 +174,18 @@ def retarget(
         contacts=contacts[frames],
         levelled=float(np.abs(whole[frames]).max()),
         untwisted=untwisted,
-        note=given.note,
+        missing=missing,
+        notes=given.notes,
+    )
+
+
+def _missing_text(missing: tuple[str, ...], source: RetargetBody) -> str:
+    """What does not move because the source's joints have other names; "" if nothing."""
+    if not missing:
+        return ""
+    return (
+        f"roles: no joints found for {', '.join(missing)}, which stay as at rest (found: "
+        f"{', '.join(source.roles)}); name them as a known skeleton does"
     )
 
 

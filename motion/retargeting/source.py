@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +55,10 @@ class Source:
     def note(self) -> str:
         """The notes in one line; "" without any."""
         return "; ".join(self.notes)
+
+    def noted(self, note: str) -> Source:
+        """The source with one more note; itself if that is ""."""
+        return replace(self, notes=(*self.notes, note)) if note else self
 
     def logged(self) -> Motion:
         """The motion, after a warning that says what was chosen, if anything was."""

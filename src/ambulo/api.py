@@ -270,14 +270,17 @@ def retarget(
     >>> len(result.motion) == len(walk)
     True
     """
+    from dataclasses import replace
+
     from ambulo.motion.retargeting.retarget import retarget as on
     from ambulo.motion.retargeting.source import prepared
     from ambulo.motion.skeletons import load_skeleton
 
     skeleton = load_skeleton(target) if isinstance(target, str) else target
     source = prepared(motion, axes, rest_pose)
-    source.logged()
-    return on(source, skeleton, fit_lengths=fit_lengths, refine=refine, ground=ground)
+    done = on(source, skeleton, fit_lengths=fit_lengths, refine=refine, ground=ground)
+    replace(source, notes=done.notes).logged()
+    return done
 
 
 def _environment(env: str | PlayableAgent) -> tuple[str, dict[str, Any]]:

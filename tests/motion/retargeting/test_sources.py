@@ -14,7 +14,7 @@ from fixtures.rigs import MAKERS, REFUSED, Maker, write_as
 import ambulo
 from ambulo.cli import main
 from ambulo.configs.errors import AmbuloError, MotionError
-from ambulo.motion.formats.files import read_motion
+from ambulo.motion.formats.files import read_motion, write_motion
 from ambulo.motion.kinematics import motion_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.retarget import retarget
@@ -126,6 +126,35 @@ def test_the_command_says_what_it_chose(
     assert "axes: Z is up" in printed
     assert "rest pose: a T-pose computed from the motion" in printed
     assert accuracy(gaits["walk"], read_motion(out)).position < POSITION_CM
+
+
+def test_limbs_with_unknown_names_are_never_silent(
+    walk_motion: Walk,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    walk = walk_motion(20)
+    names = [
+        name if name[1:] not in ("humerus", "radius", "wrist", "hand") else f"{name}xyz"
+        for name in walk.skeleton.joints
+    ]
+    odd = walk.replace(skeleton=walk.skeleton.replace(joints=tuple(names)))
+    arms = [f"{s}_{limb}" for s in ("left", "right") for limb in ("upper_arm", "hand")]
+    done = ambulo.retarget(odd, "human23")
+    assert set(done.missing) >= set(arms)
+    retarget(odd, load_skeleton("human23"))
+    assert caplog.text.count("roles: no joints found for left_upper_arm, ") == 2
+    assert not retarget(walk, load_skeleton("human23")).missing
+    clip, out = str(tmp_path / "odd.npz"), str(tmp_path / "out.npz")
+    write_motion(clip, odd)
+    words = ["data", "convert", clip, out, "--skeleton", "human23"]
+    assert main([*words, "--strict"]) == 2
+    assert "stay as at rest (found: hips, " in capsys.readouterr().err
+    assert main(words) == 0
+    assert "no joints found for left_upper_arm" in capsys.readouterr().out
+    assert main(["data", "info", clip]) == 0
+    assert "not found      left_upper_arm, " in capsys.readouterr().out
 
 
 def test_a_file_s_zero_pose_that_is_none_is_refused_as_rest_pose(

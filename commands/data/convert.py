@@ -15,6 +15,7 @@ from ambulo.commands.data.inputs import (
     add_reading_flags,
     add_speed_flag,
     motion_files,
+    other_notes,
     reading_of,
     report,
     shown_progress,
@@ -142,6 +143,7 @@ class Conversion:
             from ambulo.motion.operations import resample
 
             motion = resample(motion, self.fps)
+        notes = (str(self.reading.choices(path, source)), *other_notes(notes))
         return motion, "".join([remarks, *(f"; {note}" for note in notes)])
 
     def file(self, source: Path, target: Path, *, force: bool) -> str:

@@ -16,11 +16,14 @@ from rich.table import Table
 
 from ambulo.commands.data.inputs import (
     SOME_BAD,
+    Choices,
     Reading,
     add_reading_flags,
     motion_files,
+    other_notes,
     reading_of,
     report,
+    rest_fault,
     shown_progress,
 )
 from ambulo.common.files import check_parent, write_or_print
@@ -31,13 +34,11 @@ from ambulo.configs.errors import AmbuloError
 from ambulo.motion.analysis import jumps, speed
 from ambulo.motion.contacts import foot_contacts, foot_skate
 from ambulo.motion.euler import quat_to_euler
-from ambulo.motion.formats.files import units_of
 from ambulo.motion.formats.tpose import tpose_frames
 from ambulo.motion.kinematics import joint_positions
-from ambulo.motion.landmarks import has_feet, rest_points
+from ambulo.motion.landmarks import has_feet
 from ambulo.motion.motion import Motion
-from ambulo.motion.retargeting.standing import standing_fault
-from ambulo.motion.roles import missing_roles, roles_of
+from ambulo.motion.roles import missing_roles
 from ambulo.motion.rotations import quat_conjugate, quat_multiply
 
 LIMIT_TOLERANCE = np.radians(0.5)
@@ -84,6 +85,10 @@ class MotionInfo:
     """Which axis is up, where the motion shows another than the format's; "" else."""
     rest_pose: str
     """What keeps the offsets from being a standing body; "" if they are one."""
+    chosen: Choices
+    """Unit, axes and rest pose in words, and how well they fit a person."""
+    notes: list[str]
+    """What was mended, or is doubtful."""
     roles_missing: list[str]
     """Roles of a person that no joint has by its name: such limbs are not retargeted."""
     height_m: float
@@ -155,8 +160,6 @@ def describe(path: Path, reading: Reading | None = None) -> MotionInfo:
     reading = reading or Reading()
     source = reading.source(path)
     motion = source.motion
-    roles = roles_of(motion.skeleton)
-    units = units_of(path, reading.asf) if reading.units == "auto" else reading.units
     made_up = tpose_frames(motion)
     recorded = motion[made_up:]
     contacts = foot_contacts(recorded) if has_feet(motion.skeleton) else None
@@ -171,11 +174,11 @@ def describe(path: Path, reading: Reading | None = None) -> MotionInfo:
         frames=len(motion),
         fps=motion.fps,
         duration_s=motion.duration,
-        units=units,
+        units=reading.unit_of(path),
         axes=next((note for note in source.notes if note.startswith("axes")), ""),
-        rest_pose=standing_fault(motion.skeleton, roles, rest_points(motion.skeleton))
-        if {"left_thigh", "right_thigh"} <= set(roles)
-        else "no thighs are known",
+        rest_pose=rest_fault(motion.skeleton),
+        chosen=reading.choices(path, source),
+        notes=other_notes(source.notes),
         roles_missing=list(missing_roles(motion.skeleton)),
         height_m=_height(recorded),
         speed_mean=float(speeds.mean()),
@@ -276,12 +279,9 @@ def _print_account(info: MotionInfo) -> None:
         ("file", info.path),
         ("skeleton", f"{info.joints} joints, {info.tips} tips, {info.angles} angles"),
         ("frames", f"{info.frames} at {info.fps:.6g} fps, {info.duration_s:.2f} s"),
-        ("units", info.units),
-        ("axes", info.axes.removeprefix("axes: ") or "as the format has them"),
-        (
-            "rest pose",
-            f"none: {info.rest_pose}" if info.rest_pose else "a standing body",
-        ),
+        ("units", info.chosen.units),
+        ("axes", info.chosen.axes),
+        ("rest pose", info.chosen.rest_pose),
         ("not found", ", ".join(info.roles_missing) or "no limb"),
         ("height", f"{info.height_m:.2f} m from lowest to highest joint"),
         ("speed", f"{info.speed_mean:.2f} m/s, at most {info.speed_max:.2f} m/s"),
@@ -289,6 +289,7 @@ def _print_account(info: MotionInfo) -> None:
         ("T-pose", made_up),
         ("jumps", _listed(jumping)),
         ("beyond limits", _listed(beyond)),
+        *(("note", note) for note in info.notes),
     )
     for name, text in rows:
         print(f"{name:<14} {text}")

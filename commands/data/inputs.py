@@ -13,14 +13,35 @@ from ambulo.common.errors import one_line
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import AmbuloError, MotionFileError
 from ambulo.motion.formats.axes import UNITS, metres_per_unit, parse_axes
-from ambulo.motion.formats.files import find_motions
+from ambulo.motion.formats.files import find_motions, units_of
+from ambulo.motion.landmarks import rest_points
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import SPEEDS
+from ambulo.motion.retargeting.person import person_fit
 from ambulo.motion.retargeting.rest_pose import CHOICES, check_rest_pose
 from ambulo.motion.retargeting.source import Source, read_source
+from ambulo.motion.retargeting.standing import standing_fault
+from ambulo.motion.roles import roles_of
+from ambulo.motion.skeleton import Skeleton
 
 SOME_BAD = 1
 """Exit code when there are files that cannot be used; 2 is wrong usage."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What was chosen of a file that it need not say, in words, and how well it fits."""
+
+    units: str
+    """Its unit of length, and the size of the body."""
+    axes: str
+    """Which axis is up, and how often the body is upright."""
+    rest_pose: str
+    """The skeleton's rest pose, and whether that is a standing body."""
+
+    def __str__(self) -> str:
+        """All in one line."""
+        return f"units: {self.units}; axes: {self.axes}; rest pose: {self.rest_pose}"
 
 
 @dataclass(frozen=True)
@@ -57,7 +78,41 @@ class Reading:
             drop_tpose=self.drop_tpose,
             axes=self.axes,
             rest_pose=self.rest_pose,
+            strict=self.strict,
         )
+
+    def unit_of(self, path: Path) -> str:
+        """Return the unit of length that is taken for a file."""
+        return units_of(path, self.asf) if self.units == "auto" else self.units
+
+    def choices(self, path: Path, source: Source) -> Choices:
+        """Return unit, axes and rest pose of a file that was read as `source`."""
+        fit, fault = person_fit(source.motion), rest_fault(source.motion.skeleton)
+        chosen = {name: text for name, _, text in map(_parted, source.notes)}
+        given = "as the format has them" if self.axes == "auto" else self.axes
+        rest = chosen.get("rest pose", "the file's")
+        return Choices(
+            f"{self.unit_of(path)}, {fit.size_text()}",
+            f"{chosen.get('axes', given)}, {fit.upright_text()}",
+            f"{rest}, {f'no standing body: {fault}' if fault else 'a standing body'}",
+        )
+
+
+def other_notes(notes: Sequence[str]) -> list[str]:
+    """Return the notes that `Choices` does not repeat."""
+    return [note for note in notes if _parted(note)[0] not in {"axes", "rest pose"}]
+
+
+def rest_fault(skeleton: Skeleton) -> str:
+    """Return what keeps a rest pose from being a standing body; "" if it is one."""
+    roles = roles_of(skeleton)
+    if not {"left_thigh", "right_thigh"} <= set(roles):
+        return "no thighs are known"
+    return standing_fault(skeleton, roles, rest_points(skeleton))
+
+
+def _parted(note: str) -> tuple[str, str, str]:
+    return note.partition(": ")
 
 
 def add_reading_flags(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ambulo.configs.arrays import Floats
+from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import MotionError
 from ambulo.motion.kinematics import forward_kinematics, tip_positions
 from ambulo.motion.landmarks import rest_points
@@ -62,7 +62,7 @@ def up_direction(motion: Motion, roles: dict[str, int]) -> Floats:
         MotionError: The body stands along no axis that can be told.
     """
     points = sampled_points(motion)
-    upright = (_body_direction(points, roles) @ DIRECTIONS.T > np.cos(UPRIGHT)).mean(0)
+    upright = upright_frames(points, roles, DIRECTIONS).mean(axis=0)
     best = int(np.argmax(upright))
     if upright[0] >= (RARELY if _rests(motion, roles, 0) else MOSTLY):
         return DIRECTIONS[0]
@@ -83,6 +83,12 @@ def up_direction(motion: Motion, roles: dict[str, int]) -> Floats:
             "nothing shows where the floor is; give the axes"
         )
     return DIRECTIONS[up]
+
+
+def upright_frames(points: Floats, roles: dict[str, int], directions: Floats) -> Bools:
+    """Whether a body of points (T, P, 3) stands along directions (n, 3). Shape (T, n)."""
+    along: Bools = _body_direction(points, roles) @ directions.T > np.cos(UPRIGHT)
+    return along
 
 
 def _rests(motion: Motion, roles: dict[str, int], direction: int) -> bool:

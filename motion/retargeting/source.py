@@ -16,8 +16,8 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError, MotionFileError
-from ambulo.motion.formats.axes import CMU_AXES, Axes, parse_axes
-from ambulo.motion.formats.files import read_motion
+from ambulo.motion.formats.axes import CMU_AXES, Axes, metres_per_unit, parse_axes
+from ambulo.motion.formats.files import read_motion, units_of
 from ambulo.motion.formats.tpose import without_tpose
 from ambulo.motion.landmarks import foot_ends, rest_points
 from ambulo.motion.motion import Motion
@@ -27,6 +27,7 @@ from ambulo.motion.retargeting.gravity import (
     sampled_points,
     up_direction,
 )
+from ambulo.motion.retargeting.person import person_fit
 from ambulo.motion.retargeting.rest_pose import check_rest_pose, with_rest_pose
 from ambulo.motion.retargeting.standing import standing_fault
 from ambulo.motion.roles import roles_of
@@ -122,6 +123,7 @@ def read_source(
     drop_tpose: bool = False,
     axes: str = "auto",
     rest_pose: str = "auto",
+    strict: bool = False,
 ) -> Source:
     """Read the motion in the file `path`, ready to be retargeted.
 
@@ -132,6 +134,7 @@ def read_source(
         drop_tpose: Whether to drop leading frames of a synthetic T-pose.
         axes: "auto": seen from the motion; or the file's (`parse_axes`).
         rest_pose: As for `with_rest_pose`; "frame:N" counts the file's frames.
+        strict: Refuse a file whose unit fits no adult, instead of a note on it.
 
     Raises:
         MotionFileError: The file cannot be used; the axes or the rest pose cannot be told.
@@ -150,9 +153,20 @@ def read_source(
     except MotionError as error:
         label = f"{file.stem}: "
         raise MotionFileError(file, 0, str(error).removeprefix(label)) from None
+    if named and units == "auto":
+        fit = person_fit(source.motion)
+        fault = "" if fit.is_adult else fit.unit_fault(_metres(file, asf))
+        if fault and strict:
+            raise MotionFileError(file, 0, fault)
+        source = source.noted(fault)
     if drop_tpose:
         return Source(without_tpose(source.motion), source.notes)
     return source
+
+
+def _metres(file: Path, asf: str | os.PathLike[str] | None) -> float:
+    """Metres in the unit that was taken for a file."""
+    return metres_per_unit(units_of(file, asf).removesuffix(" m"))
 
 
 def _facing(motion: Motion, roles: dict[str, int], matrix: Floats) -> Floats:

@@ -82,6 +82,35 @@ def test_a_walk_is_described(tmp_path: Path, walk_motion: Walk) -> None:
     assert 0.0 < info.contact_left < 1.0
 
 
+@pytest.mark.parametrize(("factor", "good"), [(0.01, True), (0.0858, False)])
+def test_a_unit_that_fits_no_adult_is_told_with_one_that_does(
+    tmp_path: Path,
+    walk_motion: Walk,
+    capsys: pytest.CaptureFixture[str],
+    factor: float,
+    good: bool,
+) -> None:
+    file, out = tmp_path / "walk.bvh", str(tmp_path / "out.npz")
+    write_motion(file, walk_motion(10), units=factor)
+    text = "units: no known unit fits, 0.0564 m gives legs of 0.53 m, adults' are 0.65"
+    for words in (["info", str(file)], ["convert", str(file), out]):
+        assert main(words) == 0
+        printed = " ".join(capsys.readouterr().out.split())
+        assert (text in printed) is not good
+        assert ("--units 0.0879 suits an adult" in printed) is not good
+        assert ("cm, legs of 0.81 m, an adult's" in printed) is good
+        assert "as the format has them, head over feet in 100 % of the" in printed
+        assert "the file's, a standing body" in printed
+        assert main([*words, "--strict", *["--force"] * ("npz" in words[-1])]) == (
+            0 if good else 2
+        )
+        assert (text in capsys.readouterr().err) is not good
+    assert main(["info", str(file), "--units", f"{factor}", "--axes", "y-up"]) == 0
+    printed = capsys.readouterr().out
+    assert f"{factor}, legs of 0.81 m, an adult's" in printed
+    assert "y-up, head over feet in 100 %" in printed
+
+
 def test_the_speed_below_a_still_root_is_that_of_the_hips(
     tmp_path: Path, walk_motion: Walk
 ) -> None:

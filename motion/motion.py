@@ -29,6 +29,8 @@ class Motion:
     joints than the root. Shape (T, J, 3); the root's row is not used."""
     name: str = ""
     """Name, for example that of its file."""
+    notes: tuple[str, ...] = ()
+    """What was mended where its file was read."""
 
     def __post_init__(self) -> None:
         """Validate shapes and values; raise `MotionError` naming the rule that is broken."""

@@ -9,6 +9,7 @@ the CRC32 (IEEE 802.3) of all bytes before that line.
 from __future__ import annotations
 
 import json
+import logging
 import math
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NoReturn
@@ -33,6 +34,9 @@ from ambulo.ik.trackers.shape import LARGEST, SMALLEST, STATURE, BodyShape
 from ambulo.ik.trackers.sizes import (
     TRACKERS,
 )
+from ambulo.motion.formats.mending import MOST_OFF
+
+logger = logging.getLogger(__name__)
 
 FORMAT = "ambulo-trackers"
 VERSION = 1
@@ -118,10 +122,14 @@ class RecordingHeader(Config):
         if len(set(self.trackers)) != len(self.trackers):
             raise ValueError("trackers: each may be named once")
         for name, pose in self.mounts.items():
-            if abs(math.hypot(*pose[3:]) - 1.0) > 1e-3:
+            length = math.hypot(*pose[3:])
+            if abs(length - 1.0) > MOST_OFF:
                 raise ValueError(
                     f"mounts: {name}: expected a unit quaternion x, y, z, w"
                 )
+            if abs(length - 1.0) > 1e-3:
+                text = "mounts: %s: a quaternion of length %.3g; normalised"
+                logger.warning(text, name, length)
         return self
 
     @property

@@ -61,6 +61,8 @@ class BvhFile:
     """Time from frame to frame, [s]."""
     values: Floats
     """The motion block. Shape (T, all channels of all joints)."""
+    notes: tuple[str, ...] = ()
+    """What was mended where the file was read."""
 
     @property
     def fps(self) -> float:
@@ -87,15 +89,31 @@ def read_bvh(path: Path) -> BvhFile:
     if columns == 0:
         raise MotionFileError(path, 0, "no joint has any channel")
     room = (len(data) - start + 1) // (2 * columns)
-    if frames > room:
+    if frames > room + 1:  # one more may be a wrong count
         rule = f"claims {frames} frames of {columns} numbers; the file ends before"
         raise MotionFileError(path, line - 2, rule)
     try:
-        values = parse_table(data, start, line, frames, columns)
+        values = _table(data, start, line, frames, columns)
     except NumberTextError as error:
         raise MotionFileError(path, error.line, error.rule) from None
     values.setflags(write=False)
-    return BvhFile(joints, tips, frame_time, values)
+    notes: tuple[str, ...] = ()
+    if len(values) != frames:
+        notes = (f"Frames says {frames}, but there are {len(values)}; all are read",)
+    return BvhFile(joints, tips, frame_time, values, notes)
+
+
+def _table(data: bytes, start: int, line: int, frames: int, columns: int) -> Floats:
+    """The frames from byte `start` on; one more or less than `frames` is read, too."""
+    try:
+        return parse_table(data, start, line, frames, columns)
+    except NumberTextError as error:
+        if abs(error.more) != 1 or frames + error.more < 1:
+            raise
+        try:
+            return parse_table(data, start, line, frames + error.more, columns)
+        except NumberTextError:
+            raise error from None
 
 
 def read_bvh_header(path: Path) -> BvhFile:

@@ -105,6 +105,7 @@ def bvh_to_motion(
         rotations=quats_of_channels(angles, skeleton.orders, skeleton.axes),
         joint_offsets=offsets,
         name=name,
+        notes=bvh.notes,
     )
 
 

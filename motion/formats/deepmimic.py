@@ -21,6 +21,7 @@ from ambulo.configs.reading import open_regular
 from ambulo.motion.euler import quat_from_euler
 from ambulo.motion.formats.axes import Axes
 from ambulo.motion.formats.disk import read_text, rules_of
+from ambulo.motion.formats.mending import can_be_evened, evened, noted, unit_quats
 from ambulo.motion.formats.number_kernels import MAX_VALUE
 from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import quat_normalize
@@ -30,6 +31,8 @@ AXES = Axes(up="Y", forward="X")
 """Axes of the format."""
 NUMBERS = 44
 """Numbers in a frame."""
+ROUNDED = 0.02
+"""Lengths of quaternions differ from 1 by less where only their digits are few."""
 MAX_BYTES = 2**28
 """Larger files are no DeepMimic motion, [bytes]."""
 
@@ -102,19 +105,22 @@ def is_deepmimic(path: Path) -> bool:
 def read_deepmimic(path: Path) -> Motion:
     """The motion in the DeepMimic file `path`; `MotionFileError` names the rule it breaks.
 
-    Frames must be equally spaced in time; the last one's time has no meaning.
+    The last frame's time has no meaning. Uneven times and lengths of quaternions are mended.
     """
     frames = _frames(path)
-    fps = _rate(path, frames[:, 0])
+    steps = frames[:, 0][:-1] if len(frames) > 1 else frames[:, 0]
+    fps, even = _rate(path, steps)
+    notes = []
     skeleton = deepmimic_skeleton()
     rotations = np.zeros((len(frames), len(_JOINTS), 4))
     rotations[..., 0] = 1.0
     at = 4
     for j, joint in enumerate(_JOINTS):
         if joint.kind == "ball":
-            quats = frames[:, at : at + 4]
+            quats, note = unit_quats(frames[:, at : at + 4], joint.name, ROUNDED)
+            notes.append(note)
             lengths = np.linalg.norm(quats, axis=1)
-            bad = np.flatnonzero(np.abs(lengths - 1.0) > 0.02)
+            bad = np.flatnonzero(np.abs(lengths - 1.0) > ROUNDED)
             if len(bad):
                 rule = (
                     f"the quaternion of {joint.name!r} has length {lengths[bad[0]]:.3g}"
@@ -127,13 +133,15 @@ def read_deepmimic(path: Path) -> Motion:
             rotations[:, j] = quat_from_euler(frames[:, at : at + 1] * signs, order)
             at += 1
     with rules_of(path):
-        return Motion(
+        motion = Motion(
             skeleton=skeleton,
             fps=fps,
             root_positions=AXES.to_ours(frames[:, 1:4]),
             rotations=rotations,
             name=path.stem,
         )
+    motion = noted(motion, *notes)
+    return motion if even else evened(motion, steps)
 
 
 def _frames(path: Path) -> Floats:
@@ -169,19 +177,18 @@ def _check_frame(path: Path, number: int, frame: object) -> None:
             _fail(path, number, f"{str(value)[:24]!r} is not a number that can be used")
 
 
-def _rate(path: Path, seconds: Floats) -> float:
-    """Frames per second of equally spaced frames."""
-    steps = seconds[:-1] if len(seconds) > 1 else seconds
+def _rate(path: Path, steps: Floats) -> tuple[float, bool]:
+    """Frames per second, and whether all frames are equally spaced in time."""
     step = float(np.median(steps))
     if not 1e-6 <= step <= 1e4:
         _fail(path, 0, f"expected a time above 0 to the next frame, got {step:g}")
     bad = np.flatnonzero(np.abs(steps - step) > 0.01 * step)
-    if len(bad):
+    if len(bad) and not can_be_evened(steps):
         rule = f"{steps[bad[0]]:g} s to the next frame, others {step:g} s"
         _fail(path, int(bad[0]), f"{rule}; frames must be equally spaced")
     whole = round(1.0 / step)
     near = whole > 0 and abs(1.0 / whole - step) <= 0.001 * step
-    return float(whole) if near else 1.0 / step
+    return float(whole) if near else 1.0 / step, not len(bad)
 
 
 def _fail(path: Path, frame: int, rule: str) -> NoReturn:

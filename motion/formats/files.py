@@ -6,6 +6,7 @@ back where it is written. Unusable files raise `MotionFileError`.
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 
@@ -25,6 +26,8 @@ from ambulo.motion.formats.npz import is_motion_npz, read_npz, write_npz
 from ambulo.motion.formats.tpose import without_tpose
 from ambulo.motion.motion import Motion
 
+logger = logging.getLogger(__name__)
+
 ENDINGS = (".bvh", ".amc", ".npz", ".txt", ".json")
 """File name extensions that `read_motion` reads, in any case."""
 WRITTEN = (".bvh", ".amc", ".npz")
@@ -38,8 +41,11 @@ def read_motion(
     units: str | float = "auto",
     drop_tpose: bool = False,
     axes: Axes = CMU_AXES,
+    strict: bool = False,
 ) -> Motion:
     """Return the motion in the file `path`; the extension determines the format.
+
+    What was mended in it is logged (`Motion.notes`).
 
     Args:
         path: A BVH, AMC, NPZ or DeepMimic (.txt, .json) file.
@@ -50,7 +56,23 @@ def read_motion(
         drop_tpose: Whether to drop leading frames of a synthetic T-pose
             (`ambulo.motion.formats.tpose`).
         axes: Up and forward directions of a BVH or AMC file.
+        strict: Refuse a file in which anything must be mended.
     """
+    motion = read_unlogged(path, asf=asf, units=units, axes=axes, strict=strict)
+    for note in motion.notes:
+        logger.warning("%s: %s", path, note)
+    return without_tpose(motion) if drop_tpose else motion
+
+
+def read_unlogged(
+    path: str | os.PathLike[str],
+    *,
+    asf: str | os.PathLike[str] | None = None,
+    units: str | float = "auto",
+    axes: Axes = CMU_AXES,
+    strict: bool = False,
+) -> Motion:
+    """`read_motion` for callers that report `Motion.notes` themselves."""
     file = Path(path)
     ending = file.suffix.lower()
     if ending == ".bvh":
@@ -63,7 +85,9 @@ def read_motion(
         motion = read_deepmimic(file)
     else:
         raise _wrong_ending(file, ENDINGS)
-    return without_tpose(motion) if drop_tpose else motion
+    if strict and motion.notes:
+        raise MotionFileError(file, 0, motion.notes[0])
+    return motion
 
 
 def write_motion(

@@ -25,6 +25,7 @@ from ambulo.configs.errors import MotionFileError
 from ambulo.configs.json_text import json_value
 from ambulo.configs.reading import open_regular
 from ambulo.motion.formats.disk import read_bytes, rules_of, write_bytes
+from ambulo.motion.formats.mending import unit_quats
 from ambulo.motion.motion import Motion
 from ambulo.motion.skeleton import Skeleton
 
@@ -34,6 +35,7 @@ VERSION = 1
 """Newest version of the format that is read, and the one that is written."""
 _SKELETON = ("offsets", "rest", "axes", "limits", "tips")
 _MOTION = ("root_positions", "rotations")
+_QUATS = ("rest", "axes", "rotations")
 _MEMBERS = {"header", "joint_offsets", *_SKELETON, *_MOTION}
 _NO_TYPES: Mapping[str, str] = {}
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -88,6 +90,10 @@ def read_npz(path: Path) -> Motion:
     missing = [name for name in (*_SKELETON, *_MOTION) if name not in arrays]
     if missing:
         raise MotionFileError(path, 0, f"has no array {missing[0]!r}")
+    notes = []
+    for name in _QUATS:
+        arrays[name], note = unit_quats(arrays[name], name, 1e-6)
+        notes.append(note)
     with rules_of(path):
         skeleton = Skeleton(
             name=header["skeleton"],
@@ -102,6 +108,7 @@ def read_npz(path: Path) -> Motion:
             fps=header["fps"],
             name=header["name"],
             joint_offsets=arrays.get("joint_offsets"),
+            notes=tuple(note for note in notes if note),
             **{name: arrays[name] for name in _MOTION},
         )
 

@@ -32,12 +32,16 @@ _SLOW = 1 << 15  # numbers noted for `float` before they are handed over
 
 
 class NumberTextError(Exception):
-    """Text that breaks a rule: `line` from 1, and `rule`."""
+    """Text that breaks a rule: `line` from 1, and `rule`.
 
-    def __init__(self, line: int, rule: str) -> None:
+    Where only the number of rows is wrong, `more` says how many more there may be, else 0.
+    """
+
+    def __init__(self, line: int, rule: str, more: int = 0) -> None:
         super().__init__(rule)
         self.line = line
         self.rule = rule
+        self.more = more
 
 
 @dataclass(frozen=True)
@@ -76,8 +80,10 @@ def parse_table(data: bytes, start: int, line: int, rows: int, columns: int) -> 
     if code == MANY:
         raise NumberTextError(where, f"has more than {columns} numbers")
     if code == BEFORE_END:
-        raise NumberTextError(where, f"the file ends after {row} of {rows} frames")
-    raise NumberTextError(where, f"there is more text after the last of {rows} frames")
+        rule = f"the file ends after {row} of {rows} frames"
+        raise NumberTextError(where, rule, row - rows)
+    rule = f"there is more text after the last of {rows} frames"
+    raise NumberTextError(where, rule, 1)
 
 
 def parse_frames(

@@ -17,7 +17,7 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError, MotionFileError
 from ambulo.motion.formats.axes import CMU_AXES, Axes, metres_per_unit, parse_axes
-from ambulo.motion.formats.files import read_motion, units_of
+from ambulo.motion.formats.files import read_unlogged, units_of
 from ambulo.motion.formats.tpose import without_tpose
 from ambulo.motion.landmarks import foot_ends, rest_points
 from ambulo.motion.motion import Motion
@@ -134,7 +134,8 @@ def read_source(
         drop_tpose: Whether to drop leading frames of a synthetic T-pose.
         axes: "auto": seen from the motion; or the file's (`parse_axes`).
         rest_pose: As for `with_rest_pose`; "frame:N" counts the file's frames.
-        strict: Refuse a file whose unit fits no adult, instead of a note on it.
+        strict: Refuse a file that must be mended, or whose unit fits no adult, instead of a
+            note on it.
 
     Raises:
         MotionFileError: The file cannot be used; the axes or the rest pose cannot be told.
@@ -142,8 +143,9 @@ def read_source(
     file = Path(path)
     named = file.suffix.lower() in {".bvh", ".amc"}
     try:
+        motion = read_unlogged(file, asf=asf, units=units, strict=strict)
         source = prepared(
-            read_motion(file, asf=asf, units=units),
+            motion,
             axes,
             rest_pose,
             CMU_AXES if named else OUR_AXES,
@@ -153,9 +155,9 @@ def read_source(
     except MotionError as error:
         label = f"{file.stem}: "
         raise MotionFileError(file, 0, str(error).removeprefix(label)) from None
-    if named and units == "auto":
-        fit = person_fit(source.motion)
-        fault = "" if fit.is_adult else fit.unit_fault(_metres(file, asf))
+    source = replace(source, notes=(*motion.notes, *source.notes))
+    if units == "auto":
+        fault = unit_fault(source.motion, file, asf)
         if fault and strict:
             raise MotionFileError(file, 0, fault)
         source = source.noted(fault)
@@ -164,9 +166,22 @@ def read_source(
     return source
 
 
-def _metres(file: Path, asf: str | os.PathLike[str] | None) -> float:
-    """Metres in the unit that was taken for a file."""
-    return metres_per_unit(units_of(file, asf).removesuffix(" m"))
+def unit_fault(
+    motion: Motion,
+    path: str | os.PathLike[str],
+    asf: str | os.PathLike[str] | None = None,
+) -> str:
+    """Why the unit that was taken for a file fits no adult; "" if it does, or is fixed.
+
+    Args:
+        motion: The motion in the file, Z up.
+        path: The file.
+        asf: As for `read_motion`.
+    """
+    fit = person_fit(motion)
+    if fit.is_adult or Path(path).suffix.lower() not in {".bvh", ".amc"}:
+        return ""
+    return fit.unit_fault(metres_per_unit(units_of(path, asf).removesuffix(" m")))
 
 
 def _facing(motion: Motion, roles: dict[str, int], matrix: Floats) -> Floats:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 from ambulo.common.extras import missing_package
-from ambulo.configs.errors import ConfigError, ModelFileError, nearest
+from ambulo.configs.errors import ConfigError, ModelFileError, MotionFileError, nearest
 from ambulo.policies.registry import ModelCard as ModelCard  # noqa: PLC0414  public
 from ambulo.policies.registry import pulled_cards, shipped_cards
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from ambulo.motion.skeleton import Skeleton
 
 T = TypeVar("T")
+logger = logging.getLogger(__name__)
 
 
 def __getattr__(name: str) -> Any:
@@ -186,6 +189,7 @@ def read_motion(
     units: str | float = "auto",
     drop_tpose: bool = False,
     axes: Axes | None = None,
+    strict: bool = False,
 ) -> Motion:
     """Return the motion in a BVH, AMC, NPZ or DeepMimic file: metres, Z up.
 
@@ -196,6 +200,8 @@ def read_motion(
             number of metres, or "auto".
         drop_tpose: Drop leading frames of a synthetic T-pose.
         axes: Up and forward directions of a BVH or AMC file; Y up if left out.
+        strict: Refuse a file in which anything must be mended, or whose unit fits no adult;
+            such things are logged otherwise.
 
     Raises:
         MotionFileError: The file cannot be used; names the line and the rule.
@@ -210,10 +216,18 @@ def read_motion(
     """
     from ambulo.motion.formats.axes import CMU_AXES
     from ambulo.motion.formats.files import read_motion as read
+    from ambulo.motion.retargeting.source import unit_fault
 
-    return read(
-        path, asf=asf, units=units, drop_tpose=drop_tpose, axes=axes or CMU_AXES
-    )
+    motion = read(
+        path, asf=asf, units=units, drop_tpose=drop_tpose,
+        axes=axes or CMU_AXES, strict=strict,
+    )  # fmt: skip
+    fault = unit_fault(motion, path, asf) if units == "auto" else ""
+    if fault and strict:
+        raise MotionFileError(Path(path), 0, fault)
+    if fault:
+        logger.warning("%s: %s", path, fault)
+    return motion
 
 
 def write_motion(

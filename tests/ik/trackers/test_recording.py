@@ -111,6 +111,16 @@ def test_mounts_and_ground_are_in_the_units_of_the_file() -> None:
     np.testing.assert_allclose(shape.ratios, 1.05)
 
 
+def test_a_mount_s_quaternion_of_another_length_is_normalised(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    mounts = ', "mounts": {"Head": [0, 0, 0, 0, 0, 0, 1.4]}}'
+    header = parse_header(HEADER[:-1] + mounts)
+    assert "mounts: Head: a quaternion of length 1.4; normalised" in caplog.text
+    turn = header.joint_mounts().rotations[HEAD_ROW]
+    assert np.linalg.norm(turn) == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize(
     ("lines", "line", "rule"),
     [

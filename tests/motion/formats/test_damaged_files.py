@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import re
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,9 @@ from fixtures.motion_texts import AMC, ASF, BVH, folder, refused
 
 from ambulo.configs.errors import MotionError, MotionFileError
 from ambulo.motion.formats.files import read_motion, units_of, write_motion
+from ambulo.motion.formats.npz import packed
 from ambulo.motion.motion import Motion
+from ambulo.motion.retargeting.source import read_source
 from ambulo.motion.skeleton import Skeleton
 
 _BALL = [1, 0, 0, 0]
@@ -51,13 +54,18 @@ BVH_DAMAGE: list[tuple[str, Damage, int, str]] = [
     ("only_motion", lambda t: t[: t.index("Frames")], 16, "expected lines"),
     ("no_rate", lambda t: t[: t.index("Frame Time")], 16, "expected lines"),
     ("no_frames_there", lambda t: t[: t.index("0 90")], 17, "claims 3 frames"),
-    ("cut_between_frames", lambda t: t[: t.index("0 92")], 17, "claims 3 frames"),
+    ("cut_between_frames", lambda t: t[: t.index("0 91")], 17, "claims 3 frames"),
     ("cut_in_frame", lambda t: t[: t.index(" 8e-1")], 21, "has 8 numbers; expected 9"),
     ("cut_in_number", lambda t: t[: t.index("-1\n")], 21, "'8e' is not a number"),
-    ("last_frame_lost", lambda t: t[: t.index("0 92")] + "\n" * 20, 41, "after 2 of 3"),
+    ("frames_lost", lambda t: t[: t.index("0 91")] + "\n" * 20, 40, "after 1 of 3"),
     ("few_numbers", swap("91 0 1", "91 1"), 20, "has 8 numbers; expected 9"),
     ("many_numbers", swap("91 0 1", "91 0 1 1"), 20, "more than 9 numbers"),
-    ("more_frames", lambda t: t + "0 92 0 1 2 3 4 5 6\n", 22, "after the last of 3"),
+    (
+        "more_frames",
+        lambda t: t + "0 92 0 1 2 3 4 5 6\n" * 2,
+        22,
+        "after the last of 3",
+    ),
     ("nan", swap("7.5", "nan"), 20, "'nan' is not a number"),
     ("inf", swap("7.5", "-inf"), 20, "'-inf' is not a number"),
     ("indefinite", swap("7.5", "-1.#IND"), 20, "is not a number"),
@@ -75,7 +83,7 @@ BVH_DAMAGE: list[tuple[str, Damage, int, str]] = [
     ("half_frames", swap("Frames: 3", "Frames: 3.5"), 17, "number of frames"),
     ("claims_10^9", swap("Frames: 3", "Frames: 1000000000"), 17, "claims 1000000000"),
     ("claims_10^40", swap("Frames: 3", "Frames: " + "9" * 40), 17, "number of frames"),
-    ("claims_4", swap("Frames: 3", "Frames: 4"), 17, "claims 4 frames"),
+    ("claims_5", swap("Frames: 3", "Frames: 5"), 17, "claims 5 frames"),
     ("negative_time", swap("Time: 0.01", "Time: -0.01"), 18, "frame time above 0"),
     ("zero_time", swap("Time: 0.01", "Time: 0"), 18, "frame time above 0"),
     ("nan_time", swap("Time: 0.01", "Time: nan"), 18, "'nan' is not a number"),
@@ -166,6 +174,62 @@ def test_damage(
     text = damage(VALID[ending])
     assert text != VALID[ending]
     refused(folder(tmp_path, ending, text.encode()), line, rule)
+
+
+def deepmimic(frames: list[list[float]]) -> str:
+    return json.dumps({"Loop": "none", "Frames": frames})
+
+
+def with_step(seconds: float) -> list[float]:
+    return [seconds, *_FRAME[1:]]
+
+
+LONG = [*_FRAME[:4], 1.3, 0, 0, 0, *_FRAME[8:]]
+EVEN = [with_step(0.05)] * 4
+
+
+@pytest.mark.parametrize(
+    ("ending", "text", "frames", "note"),
+    [
+        (".bvh", BVH.replace("Frames: 3", "Frames: 4"), 3, "Frames says 4, but there"),
+        (".bvh", BVH.replace("Frames: 3", "Frames: 2"), 3, "Frames says 2, but there"),
+        (".bvh", BVH[: BVH.index("0 92")], 2, "Frames says 3, but there are 2"),
+        (".txt", deepmimic([_FRAME, LONG]), 2, "of root have lengths of 1 to 1.3"),
+        (
+            ".txt",
+            deepmimic([*EVEN, with_step(0.1), *EVEN]),
+            10,
+            "frames are 0.05 to 0.1 s apart; interpolated to 20 per second",
+        ),
+        (".npz", "", 3, "quaternions of rotations have lengths of 0.7 to 1; normal"),
+    ],
+)
+def test_what_can_be_mended_is_noted_and_read(
+    tmp_path: Path,
+    ending: str,
+    text: str,
+    frames: int,
+    note: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    path = folder(tmp_path, ending, text.encode())
+    if ending == ".npz":
+        write_motion(path, read_motion(folder(tmp_path, ".bvh", BVH.encode())))
+        arrays = dict(np.load(path))
+        arrays["rotations"] = arrays["rotations"].copy()
+        arrays["rotations"][1, 0] *= 0.7
+        path.write_bytes(packed(arrays))
+    motion = read_motion(path)
+    assert len(motion) == frames
+    [found] = motion.notes
+    assert note in found
+    assert note in caplog.text
+    np.testing.assert_allclose(np.linalg.norm(motion.rotations, axis=-1), 1.0)
+    assert read_source(path).notes[0] == found
+    with pytest.raises(MotionFileError, match=re.escape(note)):
+        read_motion(path, strict=True)
+    with pytest.raises(MotionFileError, match=re.escape(note)):
+        read_source(path, strict=True)
 
 
 @pytest.mark.parametrize(

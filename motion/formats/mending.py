@@ -1,0 +1,58 @@
+"""What readers of motion files mend, and the notes on it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ambulo.configs.arrays import Floats
+from ambulo.motion.motion import Motion
+from ambulo.motion.operations import sample
+
+MOST_OFF = 0.4
+"""Quaternions whose length differs from 1 by up to this are normalised, and steps of time
+that differ from the usual by up to this fraction of it count as usual."""
+LONGEST_STEP = 10.0
+"""Longest step of time between frames over the usual one that is interpolated."""
+
+
+def unit_quats(quats: Floats, name: str, tolerance: float) -> tuple[Floats, str]:
+    """Quaternions (..., 4) at unit length, and a note; unchanged where nothing can be mended.
+
+    Args:
+        quats: The quaternions.
+        name: What they turn, for the note.
+        tolerance: Lengths that differ from 1 by less need no mending.
+    """
+    lengths = np.linalg.norm(quats, axis=-1, keepdims=True)
+    off = float(np.abs(lengths - 1.0).max(initial=0.0))
+    if not tolerance < off <= MOST_OFF:
+        return quats, ""
+    low, high = lengths.min(), lengths.max()
+    note = f"quaternions of {name} have lengths of {low:.3g} to {high:.3g}; normalised"
+    return quats / lengths, note
+
+
+def can_be_evened(steps: Floats) -> bool:
+    """Whether frames with these `steps` of time (T - 1,) can be interpolated to one rate."""
+    usual = float(np.median(steps))
+    near = np.abs(steps - usual) <= MOST_OFF * usual
+    within = steps.min() > 0.0 and steps.max() <= LONGEST_STEP * usual
+    return bool(within and near.mean() > 0.5)
+
+
+def evened(motion: Motion, steps: Floats) -> Motion:
+    """A motion whose frames are `steps` (T - 1,), [s], apart, at its even rate, with a note."""
+    times = np.concatenate([[0.0], np.cumsum(steps)])
+    even = np.arange(int(times[-1] * motion.fps + 1e-9) + 1) / motion.fps
+    frames = np.interp(even, times, np.arange(len(times)))
+    note = (
+        f"frames are {steps.min():.3g} to {steps.max():.3g} s apart; interpolated to "
+        f"{motion.fps:.6g} per second"
+    )
+    return noted(sample(motion, frames, motion.fps), note)
+
+
+def noted(motion: Motion, *notes: str) -> Motion:
+    """`motion` with those of `notes` that are not ""."""
+    more = tuple(note for note in notes if note)
+    return motion.replace(notes=(*motion.notes, *more)) if more else motion

@@ -62,8 +62,12 @@ class Reading:
     """Whether files that must be mended, or are doubtful, are refused."""
 
     def motion(self, path: Path) -> Motion:
-        """Return the motion in `path`; `MotionFileError` if it cannot be used."""
-        return self.source(path).motion
+        """Return the motion in `path`, after a warning of what was chosen or mended.
+
+        Raises:
+            MotionFileError: It cannot be used.
+        """
+        return self.source(path).logged()
 
     def source(self, path: Path) -> Source:
         """Return the motion in `path`, and what was chosen that it does not say.

@@ -36,16 +36,18 @@ def run(args: argparse.Namespace) -> int:
     bad = 0
     for file in shown_progress(files):
         try:
-            motion = reading.motion(file)
+            source = reading.source(file)
         except AmbuloError as error:
             if strict:
                 raise
             report(error)
             bad += 1
             continue
+        motion = source.motion
+        notes = "".join(f"; {note}" for note in source.notes)
         print(
             f"{file}: ok: {len(motion)} frames, {len(motion.skeleton)} joints, "
-            f"{motion.fps:.6g} fps"
+            f"{motion.fps:.6g} fps{notes}"
         )
     print(f"{len(files) - bad} of {len(files)} files are good, {bad} bad")
     return SOME_BAD if bad else 0

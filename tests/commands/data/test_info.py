@@ -105,6 +105,8 @@ def test_a_unit_that_fits_no_adult_is_told_with_one_that_does(
             0 if good else 2
         )
         assert (text in capsys.readouterr().err) is not good
+    assert main(["validate", str(file)]) == 0
+    assert (text in capsys.readouterr().out) is not good
     assert main(["info", str(file), "--units", f"{factor}", "--axes", "y-up"]) == 0
     printed = capsys.readouterr().out
     assert f"{factor}, legs of 0.81 m, an adult's" in printed

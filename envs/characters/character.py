@@ -55,6 +55,11 @@ class Character:
         return float(self.skeleton.offsets[0, 2])
 
     @cached_property
+    def joint_names(self) -> tuple[str, ...]:
+        """The model's joints, the root's first, in the order of their columns."""
+        return tuple(self.model.joint(j).name for j in range(self.model.njnt))
+
+    @cached_property
     def position_columns(self) -> PositionColumns:
         """Where its numbers lie among the published ones.
 

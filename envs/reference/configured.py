@@ -23,8 +23,9 @@ from ambulo.envs.reference.muscle_reference import legs_reference
 from ambulo.envs.reference.reference import build_reference, standing_reference
 from ambulo.envs.reference.reference_file import (
     Reference,
+    check_joints,
     is_reference,
-    load_reference,
+    load_reference_for,
     reference_from_bytes,
 )
 from ambulo.envs.reference.walk_gaits import walk_reference
@@ -38,13 +39,14 @@ SPEED_STEP = 0.25
 def check_reference(
     reference: Reference, character: Character, config: LocomotionEnvironmentConfig
 ) -> None:
-    """`ConfigError` if `reference` was made for another body or rate, or lacks a controller."""
+    """`ConfigError` if `reference` is for another body or rate, or lacks a controller."""
     model, name = character.model, reference.name
     if reference.character != character.name:
         raise ConfigError(
             f"reference {name}: made for {reference.character}, not {character.name}; "
             "build it from its clip"
         )
+    check_joints(reference, character)
     for gait in reference.gaits:
         shapes = (gait.table.qpos.shape[1], gait.table.qvel.shape[1])
         if shapes != (model.nq, model.nv):
@@ -111,7 +113,7 @@ def reference_of(
         return _built(None, 0, _key(config))
     path = Path(config.reference)
     if is_reference(path):
-        found = load_reference(path)
+        found = load_reference_for(path, character)
     else:
         stamp = path.stat().st_mtime_ns if path.is_file() else 0
         found = _built(str(path), stamp, _key(config))

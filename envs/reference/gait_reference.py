@@ -79,7 +79,9 @@ def made_gait(config: LocomotionEnvironmentConfig) -> Reference:
         else None
     )
     healthy = Gait(gaits[0].table, controller, gaits[0].report)
-    return Reference("healthy gait", config.character, config.control_dt, (healthy,))
+    return Reference(
+        "healthy gait", config.character, config.control_dt, (healthy,), body.joint_names
+    )
 
 
 def gait_reference(
@@ -100,7 +102,9 @@ def gait_reference(
         space, np.asarray(values, np.float64).tobytes(), character
     )
     gait = Gait(table, healthy.controller, report)
-    return Reference("gait", character.name, healthy.control_dt, (gait,))
+    return Reference(
+        "gait", character.name, healthy.control_dt, (gait,), character.joint_names
+    )
 
 
 @lru_cache(maxsize=8)

@@ -66,4 +66,4 @@ def generated_reference(
         )
     dt = control_dt if balance else None
     gaits = tuple(gait_of(cycle, character, joints, dt) for cycle in prepared)
-    return Reference(name, character.name, control_dt, gaits)
+    return Reference(name, character.name, control_dt, gaits, character.joint_names)

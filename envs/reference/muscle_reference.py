@@ -130,4 +130,5 @@ def standing_legs(
         "residual_force": still.residual_force,
         "residual_moment": still.residual_moment,
     }
-    return Reference("standing", name, control_dt, (Gait(table, controller, report),))
+    gait = Gait(table, controller, report)
+    return Reference("standing", name, control_dt, (gait,), motors.joint_names)

@@ -188,7 +188,7 @@ def build_muscle_walk(
     name = clip.name if isinstance(clip, Motion) else Path(clip).stem
     gait = Gait(best.table, best.controller, report)
     character = "myolegs" if muscles else motors.name
-    return Reference(name, character, CONTROL_DT, (gait,))
+    return Reference(name, character, CONTROL_DT, (gait,), motors.joint_names)
 
 
 @dataclass(frozen=True, eq=False)

@@ -140,7 +140,9 @@ def build_reference(
     if captured is not None:
         cut = {"first_frame": float(captured.first), "last_frame": float(captured.last)}
         gaits = [replace(gait, report=gait.report | cut) for gait in gaits]
-    return Reference(name, character.name, control_dt, tuple(gaits))
+    return Reference(
+        name, character.name, control_dt, tuple(gaits), character.joint_names
+    )
 
 
 def standing_reference(
@@ -169,8 +171,9 @@ def standing_reference(
         dofs = matching_dofs(character, joints)
         controller = balance_controller(character, table, dofs, control_dt=control_dt)
     return Reference(
-        "standing", character.name, control_dt, (Gait(table, controller, {}),)
-    )
+        "standing", character.name, control_dt, (Gait(table, controller, {}),),
+        character.joint_names,
+    )  # fmt: skip
 
 
 def gait_of(

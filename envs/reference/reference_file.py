@@ -7,8 +7,10 @@ clips that `track` follows.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats
-from ambulo.configs.errors import MotionFileError
+from ambulo.configs.errors import ConfigError, MotionFileError
 from ambulo.configs.json_text import json_value
+from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.balance import BalanceController
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.motion.formats.disk import read_bytes, write_bytes
 from ambulo.motion.formats.npz import packed, unpacked
+
+log = logging.getLogger(__name__)
 
 FORMAT = "ambulo-reference"
 """Value of "format" in a file's header."""
@@ -67,6 +72,9 @@ class Reference:
     """Duration of the control step that the balance controllers are made for, [s]."""
     gaits: tuple[Gait, ...]
     """One or more, of ascending speed."""
+    joints: tuple[str, ...] = ()
+    """The body's joints in the order of the columns (`Character.joint_names`); () in files
+    without names, whose columns are taken to be in that order."""
 
     @property
     def table(self) -> ReferenceTable:
@@ -97,6 +105,7 @@ def reference_bytes(reference: Reference) -> bytes:
         "name": reference.name,
         "character": reference.character,
         "control_dt": reference.control_dt,
+        **({"joints": reference.joints} if reference.joints else {}),
         "gaits": [
             {
                 **({"name": gait.name} if gait.name else {}),
@@ -155,6 +164,39 @@ def load_reference(path: str | Path) -> Reference:
     return reference_from_bytes(read_bytes(Path(path)), path)
 
 
+def load_reference_for(path: str | Path, character: Character) -> Reference:
+    """The reference in the file `path`, whose columns are those of a body.
+
+    Raises:
+        MotionFileError: The file breaks a rule.
+        ConfigError: As `check_joints`.
+    """
+    reference = load_reference(path)
+    check_joints(reference, character)
+    if not reference.joints:
+        log.warning(
+            "%s: names no joints; its columns are taken in the order of %s: %s",
+            path, character.name, ", ".join(character.joint_names),
+        )  # fmt: skip
+    return reference
+
+
+def check_joints(reference: Reference, character: Character) -> None:
+    """Refuse a reference whose columns are of other joints than the body's.
+
+    Raises:
+        ConfigError: They are, by its names; without names nothing is refused.
+    """
+    if reference.joints in ((), character.joint_names):
+        return
+    pairs = zip_longest(reference.joints, character.joint_names, fillvalue="none")
+    at, (found, own) = next((i, p) for i, p in enumerate(pairs) if p[0] != p[1])
+    raise ConfigError(
+        f"reference {reference.name}: its joint {at} is {found}, that of {character.name} is "
+        f"{own}: its columns are in another order, or of another body"
+    )
+
+
 def is_reference(path: str | Path) -> bool:
     """Whether the file `path` is a prepared reference rather than a clip."""
     if Path(path).suffix.lower() != ".npz":
@@ -182,7 +224,11 @@ def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Reference:
     dt = float(header["control_dt"])
     if not 0.0 < dt < 1.0:
         raise ValueError(f"control_dt = {dt}")
-    return Reference(str(header["name"]), str(header["character"]), dt, gaits)
+    joints = header.get("joints", [])
+    if not isinstance(joints, list) or any(type(name) is not str for name in joints):
+        raise ValueError("joints are no list of names")
+    name, character = str(header["name"]), str(header["character"])
+    return Reference(name, character, dt, gaits, tuple(joints))
 
 
 def _check_cycles(gaits: Sequence[Gait]) -> None:

@@ -168,7 +168,9 @@ def walk_reference(
         label = f"{one.report.speed:.2f}"
         gaits.append(replace(gait, table=_at_phases(gait.table), name=label))
     gaits.sort(key=lambda gait: round(gait.table.speed, 3))
-    return Reference(name, character.name, control_dt, tuple(gaits))
+    return Reference(
+        name, character.name, control_dt, tuple(gaits), character.joint_names
+    )
 
 
 def standing_gait(

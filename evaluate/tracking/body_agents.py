@@ -110,7 +110,10 @@ def captured_clips(
         gaits.append(Gait(planted, None, {}, path.stem, truth))
     if not gaits:
         raise MotionError("; ".join(left_out) or "clips: there is none")
-    return Reference("clips", character.name, 1.0 / 30.0, tuple(gaits)), left_out
+    found = Reference(
+        "clips", character.name, 1.0 / 30.0, tuple(gaits), character.joint_names
+    )
+    return found, left_out
 
 
 def policy_agent(

@@ -178,8 +178,10 @@ def unit_fault(
         path: The file.
         asf: As for `read_motion`.
     """
+    if Path(path).suffix.lower() not in {".bvh", ".amc"}:
+        return ""
     fit = person_fit(motion)
-    if fit.is_adult or Path(path).suffix.lower() not in {".bvh", ".amc"}:
+    if fit.is_adult:
         return ""
     return fit.unit_fault(metres_per_unit(units_of(path, asf).removesuffix(" m")))
 

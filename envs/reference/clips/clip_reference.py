@@ -128,7 +128,9 @@ def clip_reference(
     name = motion.label
     captured = _until(raw.table, count)
     gait = Gait(fitted.table, fitted.controller, report, name, captured)
-    reference = Reference(name, character.name, control_dt, (gait,))
+    reference = Reference(
+        name, character.name, control_dt, (gait,), character.joint_names
+    )
     needs = missing_support(raw, motion.fps, part.first)
     return ClipReference(reference, clip, body, falls_at, needs, part.first, motion.fps)
 

@@ -17,7 +17,7 @@ from ambulo.envs.reference.reference_file import (
     Gait,
     Reference,
     is_reference,
-    load_reference,
+    load_reference_for,
 )
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.motion.formats.files import find_motions
@@ -79,7 +79,7 @@ def read_clips(
         raise ConfigError(f"--frames {frames}: is for one motion file")
     for path in files:
         if is_reference(path):
-            reference = load_reference(path)
+            reference = load_reference_for(path, character)
             own = [
                 replace(gait, name=gait.name or reference.name)
                 for gait in reference.gaits
@@ -98,7 +98,9 @@ def read_clips(
     usable = [gait for gait in gaits if not _falls(gait)]
     if not usable:
         raise MotionError("clips: there is none that the body can do")
-    return Reference("clips", character.name, control_dt, tuple(usable))
+    return Reference(
+        "clips", character.name, control_dt, tuple(usable), character.joint_names
+    )
 
 
 def _planted(motion: Motion, character: Character) -> ReferenceTable:

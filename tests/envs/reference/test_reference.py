@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,8 @@ from ambulo.configs.locomotion import LocomotionConfig, LocomotionEnvironmentCon
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.reference.balance import BalanceController
-from ambulo.envs.reference.configured import check_reference
+from ambulo.envs.reference.clips.read_clips import read_clips
+from ambulo.envs.reference.configured import check_reference, reference_of
 from ambulo.envs.reference.gaits import Gaits
 from ambulo.envs.reference.reference import (
     Gait,
@@ -99,6 +101,35 @@ def test_a_reference_for_something_else(
         check_reference(
             standing, character, LocomotionEnvironmentConfig(control_rate=60)
         )
+
+
+def test_columns_of_other_joints_are_refused(
+    standing: Reference,
+    character: Character,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    config, path = LocomotionEnvironmentConfig(task="imitate"), tmp_path / "walk.npz"
+    assert standing.joints == character.joint_names
+    names = list(character.joint_names)
+    left, right = names.index("FemurL"), names.index("FemurR")
+    names[left], names[right] = names[right], names[left]
+    for joints, words in (
+        (tuple(names), f"its joint {min(left, right)} is Femur"),
+        (character.joint_names[:-1], "is none, that of human23 is"),
+    ):
+        save_reference(path, replace(standing, joints=joints))
+        with pytest.raises(ConfigError, match=words):
+            reference_of(config.replace(reference=str(path)), character)
+        with pytest.raises(ConfigError, match=words):
+            read_clips([path], character, standing.control_dt)
+    save_reference(path, replace(standing, joints=()))  # as before files had names
+    assert not load_reference(path).joints
+    assert reference_of(config.replace(reference=str(path)), character).gaits
+    assert "walk.npz: names no joints; its columns are taken in the" in caplog.text
+    broken = replace(standing, joints=(1, 2))  # type: ignore[arg-type]
+    with pytest.raises(MotionFileError, match="joints are no list of names"):
+        reference_from_bytes(reference_bytes(broken), "x.npz")
 
 
 def test_a_clip_without_a_cycle(character: Character, plain: Reference) -> None:

@@ -23,13 +23,13 @@ BLEND = 0.05
 """Standard deviation of the smoothing of the feet's heights in time, [s]."""
 
 
-def foot_points(body: RetargetBody, side: str) -> list[tuple[int, Floats]]:
-    """Joints and tips of a foot: the joint that carries each, and its place there, (3,)."""
-    foot = body.roles.get(side + "foot")
-    if foot is None:
+def end_points(body: RetargetBody, role: str) -> list[tuple[int, Floats]]:
+    """Joints and tips from a role's joint on: the joint of each, and its place there, (3,)."""
+    joint = body.roles.get(role)
+    if joint is None:
         return []
     skeleton = body.skeleton
-    inside = skeleton.branch(foot)
+    inside = skeleton.branch(joint)
     points = [(joint, np.zeros(3)) for joint in inside]
     points += [
         (joint, skeleton.tips[tip])
@@ -46,7 +46,7 @@ def lowest_at_rest(body: RetargetBody) -> float:
             body.positions[joint, 2] + quat_rotate(body.orientations[joint], place)[2]
         )
         for side in SIDES
-        for joint, place in foot_points(body, side)
+        for joint, place in end_points(body, side + "foot")
     ]
     return min(heights, default=0.0)
 
@@ -63,7 +63,7 @@ def sole_points(body: RetargetBody, side: str) -> list[tuple[int, Floats]]:
     low = lowest_at_rest(body)
     points = []
     heel = False
-    for joint, place in foot_points(body, side):
+    for joint, place in end_points(body, side + "foot"):
         is_tip = bool(np.any(place))
         at = body.positions[joint] + quat_rotate(body.orientations[joint], place)
         if not is_tip and joint == foot:
@@ -153,8 +153,54 @@ def height_corrections(soles: Floats, contacts: Bools, fps: float) -> Floats:
     spread = BLEND * fps
     smooth: Floats = gaussian_filter1d(steady, spread, axis=0, mode="nearest")
     depth = np.where((soles < 0.0) & (soles > -DEEP), -soles - smooth, 0.0)
-    # The largest nearby depth, so that smoothing does not let the foot sink again.
+    return smooth + _smooth_lift(depth, fps)
+
+
+def hand_lifts(
+    source: tuple[RetargetBody, Floats, Floats],
+    target: tuple[RetargetBody, Floats, Floats],
+    scale: float,
+    floor: Floats,
+    fps: float,
+) -> Floats:
+    """Lifts of the left and right hand that keep them as high as the source's, [m]. (T, 2).
+
+    Arms of other proportions put hands into the ground on which a body leans or gets up. A
+    hand under the ground is lifted to it, or as far as the source's is under it.
+
+    Args:
+        source: The source's body, world positions (T, J, 3) and orientations (T, J, 4).
+        target: Those of the target; its ground is at 0.
+        scale: Factor on lengths of the source.
+        floor: Height of the source's ground in that scale, [m]. Shape (T,).
+        fps: Frames per second.
+    """
+    lifts = np.zeros((len(floor), len(SIDES)))
+    for hand, side in enumerate(SIDES):
+        own, captured = (_lowest(*posed, side + "hand") for posed in (target, source))
+        if own is None or captured is None:
+            continue
+        limit = np.minimum(scale * captured - floor, 0.0)
+        lifts[:, hand] = _smooth_lift(limit - own, fps)
+    return lifts
+
+
+def _lowest(
+    body: RetargetBody, positions: Floats, orientations: Floats, role: str
+) -> Floats | None:
+    """Height of the lowest point from a role's joint on, [m], (T,); None without the role."""
+    heights = [
+        (positions[:, joint] + quat_rotate(orientations[:, joint], place))[:, 2]
+        for joint, place in end_points(body, role)
+    ]
+    return np.min(heights, axis=0) if heights else None
+
+
+def _smooth_lift(depth: Floats, fps: float) -> Floats:
+    """A lift, smooth in time, that is nowhere less than `depth` (T, ...), [m], or 0."""
+    spread = BLEND * fps
+    # The largest nearby depth, so that smoothing does not let the point sink again.
     size = 2 * int(np.ceil(spread)) + 1
     needed = maximum_filter1d(np.maximum(depth, 0.0), size, axis=0, mode="nearest")
-    smooth += gaussian_filter1d(needed, 0.5 * spread, axis=0, mode="nearest")
-    return smooth
+    lift: Floats = gaussian_filter1d(needed, 0.5 * spread, axis=0, mode="nearest")
+    return lift

@@ -22,6 +22,7 @@ from ambulo.motion.retargeting.feet import align_feet, flattened, plant_toes
 from ambulo.motion.retargeting.ground import (
     body_lift,
     ground_height,
+    hand_lifts,
     height_corrections,
     sole_heights,
 )
@@ -49,6 +50,8 @@ from ambulo.motion.skeleton import Skeleton
 
 ALL = slice(None)
 """All frames."""
+FIRM = 0.02
+"""A hand that is lifted by this or more, [m], keeps its goal as an ankle does."""
 FARTHEST_CM, FARTHEST_DEG, FARTHEST_BONE = 10.0, 10.0, 40.0
 """A mapping whose joints, or bones and rotations, are further from the source's in the mean
 than this is refused, [cm], [deg], as is one with a bone further than the third, [deg]."""
@@ -155,7 +158,13 @@ def retarget(
             lifts = height_corrections(soles - floor, contacts, motion.fps)
             whole = body_lift(lifts, motion.fps)
         where[..., 2] += whole[:, None]
-        goals = _goals(body, where, requested, lifts - whole[:, None])
+        hands = np.zeros(contacts.shape)
+        if ground:
+            hands = hand_lifts(
+                (source, positions, orientations), (body, where, requested),
+                scale, floor - whole, motion.fps,
+            )  # fmt: skip
+        goals = _goals(body, where, requested, lifts - whole[:, None], hands)
         root, rotations = refined(body, where[:, 0], rotations, goals, motion.fps)
     else:
         root = where[:, 0]
@@ -281,7 +290,11 @@ def _hung(skeleton: Skeleton, orientations: Floats) -> Floats:
 
 
 def _goals(
-    body: RetargetBody, where: Floats, requested: Floats, lifts: Floats
+    body: RetargetBody,
+    where: Floats,
+    requested: Floats,
+    lifts: Floats,
+    hands: Floats,
 ) -> RefinementGoals:
     """Goals and weights of the refinement.
 
@@ -290,6 +303,7 @@ def _goals(
         where: World positions that its joints should take, [m]. Shape (T, J, 3).
         requested: World orientations that they should take. Shape (T, J, 4).
         lifts: What sets the left and right foot on the ground, [m]. Shape (T, 2).
+        hands: What lifts the left and right hand out of it, [m]. Shape (T, 2).
     """
     frames, joints = where.shape[:2]
     positions = where.copy()
@@ -306,6 +320,12 @@ def _goals(
         weights[:, foot] = ANKLE
         for joint in body.skeleton.branch(foot):
             positions[:, joint, 2] += lift
+    for lift, side in zip(hands.T, SIDES, strict=True):
+        if side + "hand" in body.roles and lift.any():
+            hand = body.roles[side + "hand"]
+            positions[:, body.skeleton.branch(hand), 2] += lift[:, None]
+            firm = np.minimum(lift / FIRM, 1.0)
+            weights[:, hand] += firm * (ANKLE - weights[:, hand])
     return RefinementGoals(
         positions, weights, np.ascontiguousarray(requested), turn_weights
     )

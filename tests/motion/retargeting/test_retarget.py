@@ -15,13 +15,16 @@ from ambulo.motion.contacts import foot_contacts, foot_skate
 from ambulo.motion.euler import axis_quat
 from ambulo.motion.formats.files import read_motion
 from ambulo.motion.kinematics import forward_kinematics, joint_positions
+from ambulo.motion.landmarks import below, body_points
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import mirror
 from ambulo.motion.retargeting.body import body_of
 from ambulo.motion.retargeting.ground import sole_heights
 from ambulo.motion.retargeting.retarget import Retargeted, retarget
+from ambulo.motion.retargeting.source import Source
 from ambulo.motion.rotations import (
     quat_angle,
+    quat_conjugate,
     quat_from_yaw,
     quat_multiply,
     quat_rotate,
@@ -187,6 +190,28 @@ def test_standing_feet_are_laid_flat_on_the_ground(walk_motion: Walk) -> None:
         assert np.rad2deg(np.arccos(up[:, 2])).max() < 1.0
     raw = retarget(still, load_skeleton("human23"), refine=False)
     assert np.abs(soles(raw)).max() > 0.015
+
+
+def test_hands_that_reach_the_ground_do_not_sink_into_it(walk_motion: Walk) -> None:
+    """A body bent down to the ground whose arms are shorter than the target's."""
+    walk, straight = walk_motion(30, speed=0.0), [1.0, 0.0, 0.0, 0.0]
+    skeleton, rotations = walk.skeleton, walk.rotations.copy()
+    offsets = skeleton.offsets.copy()
+    pitch = axis_quat("Y", np.array(2.8))
+    rotations[:, 0] = pitch
+    for side, sign in (("l", 1.0), ("r", -1.0)):
+        femur, arm = (skeleton.index(f"{side}{n}") for n in ("femur", "humerus"))
+        rotations[:, femur] = quat_multiply(quat_conjugate(pitch), rotations[:, femur])
+        rotations[:, arm] = axis_quat("X", np.array(0.5 * np.pi * sign))
+        rotations[:, skeleton.index(f"{side}radius")] = straight
+        for part in ("radius", "wrist", "hand", "fingers", "thumb"):
+            offsets[skeleton.index(side + part)] *= 0.8
+    bent = walk.replace(skeleton=skeleton.replace(offsets=offsets), rotations=rotations)
+    for ground, low, high in ((False, -0.2, -0.1), (True, -0.01, 0.01)):
+        done = retarget(Source(bent, ()), load_skeleton("human23"), ground=ground)
+        points, own = body_points(done.motion), done.motion.skeleton
+        hands = [p for s in "LR" for p in below(own, own.index(f"Hand{s}"))]
+        assert low < points[:, hands, 2].min() < high
 
 
 def test_residuals_are_those_of_the_result(walk_motion: Walk) -> None:

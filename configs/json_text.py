@@ -17,18 +17,38 @@ def json_value(text: str | bytes) -> Any:
 
     Raises:
         ValueError: Not JSON, or something that JSON has and programs stumble over: NaN,
-            numbers beyond the range of a float, half characters (`"\ud800"`), more than
-            `MAX_DEPTH` lists and objects inside each other. One line.
+            numbers beyond the range of a float, half characters (`"\ud800"`), a key twice in
+            one object, more than `MAX_DEPTH` lists and objects inside each other. One line.
     """
     try:
         value = json.loads(
-            text, parse_constant=_no_constant, parse_float=_float, parse_int=_int
+            text,
+            object_pairs_hook=unique_keys,
+            parse_constant=_no_constant,
+            parse_float=_float,
+            parse_int=_int,
         )
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     if problem := first_problem(value):
         raise ValueError(problem)
     return value
+
+
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object of `pairs`: the `object_pairs_hook` that refuses doubled keys.
+
+    Raises:
+        ValueError: A key comes twice; parsers disagree on which of its values counts.
+    """
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise ValueError(f"{key!r:.60}: given twice in one object")
+            seen.add(key)
+    return data
 
 
 def first_problem(

@@ -17,6 +17,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionFileError
+from ambulo.configs.json_text import unique_keys
 from ambulo.configs.reading import open_regular
 from ambulo.motion.euler import quat_from_euler
 from ambulo.motion.formats.axes import Axes
@@ -148,7 +149,9 @@ def _frames(path: Path) -> Floats:
     """All frames of the file. Shape (T, 44)."""
     text = read_text(path, MAX_BYTES)
     try:
-        content = json.loads(text, parse_constant=_no_constant)
+        content = json.loads(
+            text, object_pairs_hook=unique_keys, parse_constant=_no_constant
+        )
     except json.JSONDecodeError as error:
         raise MotionFileError(
             path, error.lineno, f"is not valid JSON: {error.msg}"

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from ambulo.configs.json_text import MAX_DEPTH, first_problem, json_value
+from ambulo.configs.json_text import MAX_DEPTH, first_problem, json_value, unique_keys
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,7 @@ from ambulo.configs.json_text import MAX_DEPTH, first_problem, json_value
         (r'{"\udfff": 1}', "half a character"),
         ("{", "Expecting property name"),
         (b"\xff\xfe\xff", "codec can't decode"),
+        (r'[{"b": {"a": 1, "\u0061": 1}}]', "'a': given twice in one object"),
     ],
 )
 def test_what_is_refused(text: str | bytes, rule: str) -> None:
@@ -41,3 +42,10 @@ def test_the_largest_numbers_are_chosen_by_the_caller() -> None:
     assert first_problem([2**63], 2**63 - 1) == f"{2**63}: beyond {2**63 - 1}"
     assert first_problem([-1e31, "a"], None, 1e30) == "-1e+31: beyond 1e+30"
     assert first_problem([10**5000], 1) == "an integer of 16610 bits: beyond 1"
+
+
+def test_a_key_given_twice_among_many_is_found_in_one_pass() -> None:
+    # The repeated key comes last: a pass over all keys for each of them takes hours.
+    pairs = [(f"k{i}", 0) for i in range(200_000)]
+    with pytest.raises(ValueError, match="'k199999': given twice"):
+        unique_keys([*pairs, ("k199999", 0)])

@@ -19,6 +19,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import LevelError
+from ambulo.configs.json_text import unique_keys
 from ambulo.configs.reading import read_regular_text
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_check import MAX_OBSTACLES, level_problem
@@ -41,7 +42,6 @@ from ambulo.envs.vr.levels.level_json import (
     as_numbers,
     as_table,
     as_text,
-    unique,
 )
 
 MAX_FILE_SIZE = 64 * 2**20
@@ -150,9 +150,7 @@ def _load(file: Path, solvable: bool) -> Level:
     except UnicodeDecodeError as error:
         raise LevelError(f"{file}: not JSON: not UTF-8 text") from error
     try:
-        data = json.loads(text, object_pairs_hook=unique)
-    except Problem as problem:
-        raise LevelError(f"{file}: {problem}") from None
+        data = json.loads(text, object_pairs_hook=unique_keys)
     except RecursionError as error:
         raise LevelError(f"{file}: not JSON: nested too deeply") from error
     except ValueError as error:

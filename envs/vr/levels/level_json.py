@@ -18,18 +18,6 @@ class Problem(Exception):
     """`key: rule`, still without the file."""
 
 
-def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of `pairs`; `Problem` where a key comes twice."""
-    data = dict(pairs)
-    if len(data) < len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise Problem(f"{short(key)}: given twice in one object")
-            seen.add(key)
-    return data
-
-
 def short(value: object) -> str:
     """One short line that shows `value`."""
     return " ".join(reprlib.repr(value).split())

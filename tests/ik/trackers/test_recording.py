@@ -129,6 +129,7 @@ def test_a_mount_s_quaternion_of_another_length_is_normalised(
         (("[1, 2]",), 1, "expected a header"),
         ((HEADER.replace('"version": 1', '"version": 2'), ROW), 1, "version 2"),
         ((HEADER.replace("openxr", "openvr"), ROW), 1, "convention"),
+        ((HEADER[:-1] + ', "version": 1}', ROW), 1, "'version': given twice"),
         ((HEADER.replace('"LeftHand"', '"Head"'), ROW), 1, "each may be named once"),
         ((HEADER.replace('"LeftHand"', '"Nose"'), ROW), 1, "Nose"),
         ((HEADER[:-1] + ', "colour": 1}', ROW), 1, "unknown key 'colour'"),

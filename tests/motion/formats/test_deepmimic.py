@@ -122,6 +122,7 @@ def test_only_motions_are_found(tmp_path: Path) -> None:
         ('{"Frames": [[' + "9" * 400 + "]]}", "expected 44"),
         ('{"Frames": ' + "9" * 5000 + "}", "JSON"),
         ("[" * 100000, "JSON"),
+        ('{"Frames": [], "Frames": [[1]]}', "'Frames': given twice in one object"),
     ],
 )
 def test_broken_rules(tmp_path: Path, text: str, rule: str) -> None:

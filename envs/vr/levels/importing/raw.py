@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import LevelError
+from ambulo.configs.json_text import unique_keys
 from ambulo.envs.vr.levels.level_json import (
     Problem,
     as_list,
@@ -118,7 +119,9 @@ def read_scene(path: Path) -> RawScene:
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise LevelError(f"{path}: larger than {_MOST_BYTES >> 20} MiB")
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(
+            path.read_text(encoding="utf-8"), object_pairs_hook=unique_keys
+        )
     except OSError as error:
         raise LevelError(f"{path}: cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:

@@ -15,11 +15,9 @@ from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.families import TRAINING_FAMILIES, generate
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import (
-    Problem,
     load_levels,
     parse_level,
     save_level,
-    unique,
 )
 
 GOOD: dict[str, Any] = {
@@ -296,10 +294,3 @@ def test_a_pipe_in_a_folder_is_refused_unread(tmp_path: Path) -> None:
         LevelError, match=r"endless\.json: cannot be read: not a regular"
     ):
         load_levels(tmp_path)
-
-
-def test_a_key_given_twice_among_many_is_found_in_one_pass() -> None:
-    # The repeated key comes last: a pass over all keys for each of them takes hours.
-    pairs = [(f"k{i}", 0) for i in range(200_000)]
-    with pytest.raises(Problem, match="'k199999': given twice"):
-        unique([*pairs, ("k199999", 0)])

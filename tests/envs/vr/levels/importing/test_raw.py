@@ -71,9 +71,10 @@ def test_files_of_another_kind(tmp_path, change, rule) -> None:
 def test_files_that_cannot_be_read(tmp_path) -> None:
     with pytest.raises(LevelError, match="cannot be read"):
         read_scene(tmp_path / "none.json")
-    (tmp_path / "a.json").write_text("{")
-    with pytest.raises(LevelError, match="no raw geometry"):
-        read_scene(tmp_path / "a.json")
+    for text, rule in (("{", ""), ('{"a": 1, "a": 2}', "'a': given twice")):
+        (tmp_path / "a.json").write_text(text)
+        with pytest.raises(LevelError, match=f"no raw geometry: .*{rule}"):
+            read_scene(tmp_path / "a.json")
 
 
 def test_markers_look_along_minus_z() -> None:

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import hmac
 import logging
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -43,6 +44,8 @@ HEADER_SECONDS = 5.0
 """Time in which a client must send its header, [s]."""
 SEND_SECONDS = 5.0
 """Time in which a client must read an answer, [s]."""
+RECEIVE_BUFFER = 2 * MOST_LINE
+"""Bytes of a client that the system keeps: what it can make the server parse in one turn."""
 MOST_WRONG = 100
 """Wrong rows in succession after which a client is closed."""
 POLICY, BUSY = 1008, 1013
@@ -70,17 +73,22 @@ class WebSocketBodies:
         from websockets.asyncio.server import serve
         from websockets.typing import Origin
 
+        from ambulo.commands.trackers.connection import BoundedConnection
+
         origins = [None, *(Origin(text) for text in self._config.origins)]
         try:
             server = await serve(
                 self._client, bind, port, origins=origins, compression=None,
                 process_request=self._admit, max_size=MOST_LINE, max_queue=16,
+                create_connection=BoundedConnection,
                 logger=logging.getLogger(f"{__name__}.websockets"),
             )  # fmt: skip
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise AmbuloError(f"{bind}:{port}: cannot be bound: {reason}") from None
         async with server:
+            for each in server.sockets:  # and for the connections that it accepts
+                each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
             yield next(iter(server.sockets)).getsockname()[1]
 
     async def _admit(

@@ -14,6 +14,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from ambulo.commands.trackers import websocket
+from ambulo.commands.trackers.connection import MAX_CONTROL
 from ambulo.evaluate.generated_walks import generated_walks
 from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.record_motion import record_motion
@@ -249,6 +250,29 @@ def test_clients_that_do_not_read_or_break_hurt_no_other(
         each.close()
 
 
+@pytest.mark.parametrize("leaves", [False, True])
+def test_a_flood_of_pings_ends_its_connection_alone(
+    leaves: bool, serve: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    server, answers = serve(), b""
+    with joined(server.port) as client:
+        client.send(json.dumps(HEADER))
+        assert "skeleton" in said(client)
+        with socket.create_connection(("127.0.0.1", server.port)) as flood:
+            flood.sendall(HANDSHAKE + PING * 20_000)
+            with contextlib.suppress(ConnectionResetError):
+                while not leaves and (read := flood.recv(1 << 16)):
+                    answers += read
+        assert body(client, [0.0, ROW])["status"] == "ok"
+        end = time.monotonic() + 10.0
+        while server.places.used > 1 and time.monotonic() < end:
+            time.sleep(0.01)
+        assert server.places.used == 1
+    assert answers.count(PONG) <= 2 * MAX_CONTROL
+    assert not [each for each in caplog.records if each.name == "asyncio"]
+
+
+PING, PONG = b"\x89\x80" + bytes(4), b"\x8a\x00"
 HANDSHAKE = b"""GET / HTTP/1.1\r
 Host: 127.0.0.1\r
 Upgrade: websocket\r

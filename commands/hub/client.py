@@ -6,16 +6,21 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
 
 from ambulo.commands.hub.errors import HubError, hub_errors
+from ambulo.configs.json_text import json_value
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
-MAX_LISTED = 5000
-"""Most files of a repository that are looked at."""
+MAX_LISTED, MAX_PAGES = 5000, 100
+"""Most files and folders of a repository that are looked at, and most pages of them."""
+MAX_ANSWER = 2**24
+"""Longest answer of the hub's API that is read, [bytes]."""
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -64,42 +69,94 @@ class Hub:
 
     def listing(self, repository: str, revision: str | None = None) -> Listing:
         """Return the files of a repository at a revision, its newest if left out."""
-        from huggingface_hub.hf_api import RepoFile
+        from huggingface_hub.utils import validate_repo_id
 
         with hub_errors(repository):
-            info = self._api.repo_info(repository, revision=revision)
-            if not info.sha:
-                return Listing("", {})
+            validate_repo_id(repository)
+            base = f"{self.url}/api/models/{repository}"
+            at = f"/revision/{quote(revision, safe='')}" if revision else ""
+            commit = _field(self._json(base + at)[0], "sha", "", repository)
+            page: str | None = f"{base}/tree/{quote(commit, safe='')}?recursive=true"
             sizes: dict[str, int] = {}
-            tree = self._api.list_repo_tree(
-                repository, recursive=True, revision=info.sha
-            )
-            for entry in tree:
-                if isinstance(entry, RepoFile):
-                    sizes[entry.path] = entry.size
-                if len(sizes) > MAX_LISTED:
-                    raise HubError(f"{repository}: more than {MAX_LISTED} files")
-        return Listing(info.sha, sizes)
+            pages = entries = 0
+            while page and commit:
+                answer, page = self._json(page)
+                rows: list[Any] = _field({"tree": answer}, "tree", [], repository)
+                pages, entries = pages + 1, entries + len(rows)
+                if entries > MAX_LISTED or pages > MAX_PAGES:
+                    raise HubError(
+                        f"{repository}: more than {MAX_LISTED} files and folders, or "
+                        f"{MAX_PAGES} pages of them"
+                    )
+                for row in rows:
+                    if _field(row, "type", "", repository) == "file":
+                        path = _field(row, "path", "", repository)
+                        sizes[path] = _field(row, "size", 0, repository)
+        return Listing(commit, sizes)
 
-    def fetch(
-        self, repository: str, commit: str, path: str, folder: Path, most: int
-    ) -> bytes:
-        """Return a file of a repository; it is kept below `folder` meanwhile.
+    def fetch(self, repository: str, listing: Listing, path: str, most: int) -> bytes:
+        """Return a file of a repository; what the hub sends beyond its size is not read.
 
         Raises:
-            HubError: It cannot be downloaded, or is larger than `most` bytes.
+            HubError: It cannot be downloaded, or is larger than `most` bytes or than
+                `listing` says.
         """
+        from huggingface_hub import hf_hub_url
+
         what = f"{repository}/{path}"
+        stated = listing.sizes.get(path, 0)
+        if stated > most:
+            raise HubError(f"{what}: {stated} bytes, at most {most}")
         with hub_errors(what):
-            file = Path(
-                self._api.hf_hub_download(
-                    repository, path, revision=commit, local_dir=folder
-                )
+            url = hf_hub_url(
+                repository, path, revision=listing.commit, endpoint=self.url
             )
-            size = file.stat().st_size
-            if size > most:
-                raise HubError(f"{what}: {size} bytes, at most {most} are taken")
-            return file.read_bytes()
+            return self._get(url, stated, path)[0]
+
+    def _json(self, url: str) -> tuple[Any, str | None]:
+        """Return an answer of the hub's API, and the address of its next page."""
+        data, page = self._get(url, MAX_ANSWER)
+        return json_value(data), page
+
+    def _get(self, url: str, most: int, label: str = "") -> tuple[bytes, str | None]:
+        """Return what an address answers, and the address of its next page.
+
+        Args:
+            url: The address.
+            most: Most bytes that are read.
+            label: Name of the bar that shows the progress; "" for none.
+        """
+        from huggingface_hub import constants
+        from huggingface_hub.utils import (
+            build_hf_headers,
+            get_session,
+            hf_raise_for_status,
+            tqdm,
+        )
+
+        headers = build_hf_headers(library_name="ambulo")
+        limit = constants.HF_HUB_DOWNLOAD_TIMEOUT
+        request = get_session().stream("GET", url, headers=headers, timeout=limit)
+        bar = tqdm(
+            total=most,
+            unit="B",
+            unit_scale=True,
+            desc=label,
+            disable=None if label else True,
+        )
+        with request as response, bar:
+            if response.is_error:
+                response.close()  # the headers say what is wrong, the text may be endless
+            hf_raise_for_status(response)
+            data = bytearray()
+            for part in response.iter_bytes():
+                data += part
+                bar.update(len(part))
+                if len(data) > most:
+                    raise HubError(
+                        f"{url}: sends more than the {most} bytes that it may"
+                    )
+            return bytes(data), response.links.get("next", {}).get("url")
 
     def commit(
         self,
@@ -132,3 +189,13 @@ class Hub:
                 parent_commit=parent or None,
             )
         return str(done.commit_url)
+
+
+def _field(answer: Any, key: str, default: _T, what: str) -> _T:
+    """Return a field of an answer; `HubError` where it has not the type of `default`."""
+    value = answer.get(key) if isinstance(answer, dict) else answer
+    if value is None:
+        return default
+    if not isinstance(value, type(default)):
+        raise HubError(f"{what}: not an answer of a hub: {key}: {value!r:.40}")
+    return value

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -27,6 +27,7 @@ from ambulo.commands.hub.manifest import (
 )
 from ambulo.common.errors import Parser, front_door
 from ambulo.common.files import write_bytes
+from ambulo.common.signals import leaving_cleanly
 from ambulo.configs.errors import RunFolderError, nearest
 from ambulo.policies.files.plain_files import packed_files
 from ambulo.policies.files.raw_headers import raw_header
@@ -61,10 +62,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     add("--verbose", action="store_true", help="tracebacks of errors")
     args = parser.parse_args(argv)
     repository, name = _parts(args.source)
-    pulled = pull(
-        Hub(), repository, name, new_name=args.name, revision=args.revision,
-        replace=args.replace,
-    )  # fmt: skip
+    with leaving_cleanly():
+        pulled = pull(
+            Hub(), repository, name, new_name=args.name, revision=args.revision,
+            replace=args.replace,
+        )  # fmt: skip
     print(f"{pulled.name}: {pulled}")
     return 0
 
@@ -91,37 +93,25 @@ def pull(
     listing = hub.listing(repository, revision)
     name = _chosen(listing, repository, name)
     target = _target(new_name or name, replace)
-    with tempfile.TemporaryDirectory() as work:
-        source = _Source(hub, repository, listing, name, Path(work))
-        manifest = source.manifest()
-        contents = source.contents(manifest)
-        parent = target.parent
-        try:
-            parent.mkdir(parents=True, exist_ok=True)
-            made = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=parent))
-        except OSError as error:
-            raise RunFolderError(
-                f"{parent}: cannot be written: {error.strerror}"
-            ) from None
-    try:
+    source = _Source(hub, repository, listing, name)
+    manifest = source.manifest()
+    contents = source.contents(manifest)
+    with _folder_beside(target) as made:
         for file, data in contents.items():
             write_bytes(made / file, data)
         _check_model(made, manifest, f"{repository}/{name}")
         _put(made, target)
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
     return target
 
 
 @dataclass(frozen=True)
 class _Source:
-    """A model in a repository, downloaded to a folder of its own."""
+    """A model in a repository."""
 
     hub: Hub
     repository: str
     listing: Listing
     name: str
-    work: Path
 
     def manifest(self) -> Manifest:
         """Return the manifest, checked against the files that are there."""
@@ -185,12 +175,8 @@ class _Source:
         return data
 
     def _fetch(self, path: str, most: int) -> bytes:
-        where = f"{self.name}/{path}"
-        stated = self.listing.sizes.get(where, 0)
-        if stated > most:
-            raise HubError(f"{self._where(path)}: {stated} bytes, at most {most}")
         return self.hub.fetch(
-            self.repository, self.listing.commit, where, self.work, most
+            self.repository, self.listing, f"{self.name}/{path}", most
         )
 
     def _where(self, path: str) -> str:
@@ -257,19 +243,37 @@ def _check_model(folder: Path, manifest: Manifest, source: str) -> None:
         )
 
 
+@contextmanager
+def _folder_beside(target: Path) -> Iterator[Path]:
+    """A new folder beside `target` for the context; at its end it is removed.
+
+    Raises:
+        RunFolderError: It cannot be made.
+    """
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        made = tempfile.TemporaryDirectory(
+            prefix=f".{target.name}.", dir=target.parent, ignore_cleanup_errors=True
+        )
+    except OSError as error:
+        raise RunFolderError(
+            f"{target.parent}: cannot be written: {error.strerror}"
+        ) from None
+    with made as folder:
+        yield Path(folder)
+
+
 def _put(made: Path, target: Path) -> None:
     """Put the new folder in its place, and an earlier one out of it."""
     made.chmod(0o755)
     if not target.exists():
         made.rename(target)
         return
-    old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    try:
-        target.rename(old / target.name)
+    with _folder_beside(target) as old:
         try:
+            target.rename(old / target.name)
             made.rename(target)
-        except OSError:
-            (old / target.name).rename(target)
+        except BaseException:  # a signal, too
+            if not target.exists():
+                (old / target.name).rename(target)
             raise
-    finally:
-        shutil.rmtree(old, ignore_errors=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 
 from ambulo.commands.hub.card import repository_card
 from ambulo.commands.hub.client import Hub, Listing
@@ -113,10 +111,7 @@ def _front_card(
     if not others:
         return model.files[CARD]
     manifests = [model.manifest]
-    with tempfile.TemporaryDirectory() as folder:
-        for path in others:
-            data = hub.fetch(
-                repository, before.commit, path, Path(folder), MAX_MANIFEST
-            )
-            manifests.append(read_manifest(data, f"{repository}/{path}"))
+    for path in others:
+        data = hub.fetch(repository, before, path, MAX_MANIFEST)
+        manifests.append(read_manifest(data, f"{repository}/{path}"))
     return repository_card(sorted(manifests, key=lambda m: m.name)).encode()

@@ -11,9 +11,12 @@ from typing import Any, Protocol
 
 import numpy as np
 from fuzz.corpus import TRAININGS, Kind, corpus
-from fuzz.mutations import NUMBERS, TEXTS, bytes_of, damaged, json_of
+from fuzz.mutations import NUMBERS, TEXTS, bytes_of, damaged, json_of, text_of_json
 from fuzz.tracker_targets import BodyPacketTarget, StreamTarget, recordings
 
+from ambulo.commands.hub.client import Hub
+from ambulo.commands.hub.manifest import Manifest, entry_of
+from ambulo.commands.hub.pull import _Source
 from ambulo.common.setting_flags import with_overrides
 from ambulo.envs.godot import protocol
 from ambulo.envs.godot.protocol import RowLayout, check_spec, parse_rows, parse_states
@@ -203,6 +206,51 @@ def _answer(body: bytes, kind: bytes) -> bytes:
     )
 
 
+class CannedHub(Hub):
+    """A hub whose answers are given."""
+
+    answers: list[bytes]
+
+    def _get(self, url: str, most: int, label: str = "") -> tuple[bytes, str | None]:
+        return self.answers.pop(0), None
+
+
+class HubTarget:
+    """Answers of a hub: of a repository, of its files, and a manifest."""
+
+    name = "hub answers"
+
+    def __init__(self) -> None:
+        """Describe one model."""
+        self._hub = CannedHub("http://127.0.0.1:9")
+        manifest = Manifest(
+            name="g", kind="ref_nn", summary="", headline="", licence="mit",
+            contract="0" * 64, commit="", ambulo="1", created="", training="", onnx="",
+            main="g.zip", files=(entry_of("g.zip/ambulo.json", b"{}"),),
+        ).to_json()  # fmt: skip
+        sizes = {"g/manifest.json": len(manifest), "g/g.zip/ambulo.json": 2}
+        rows = [{"type": "file", "path": p, "size": n} for p, n in sizes.items()]
+        self._answers = [{"sha": "0" * 40}, rows, json.loads(manifest)]
+
+    def whole(self) -> None:
+        """Read a whole answer of each kind."""
+        self.run([json.dumps(answer).encode() for answer in self._answers])
+
+    def make(self, rng: random.Random) -> list[bytes]:
+        """Damage one of the answers."""
+        answers = [json.dumps(answer).encode() for answer in self._answers]
+        which = rng.randrange(len(answers))
+        answers[which] = text_of_json(rng, self._answers[which])
+        return answers
+
+    def run(self, case: list[bytes]) -> None:
+        """Look for the model, and read its manifest."""
+        self._hub.answers = list(case)
+        listing = self._hub.listing("a/b")
+        if "g/manifest.json" in listing.sizes:
+            _Source(self._hub, "a/b", listing, "g").manifest()
+
+
 class PacketTarget:
     """Datagrams to the rig server; each case is a burst at one server."""
 
@@ -294,6 +342,7 @@ def all_targets(folder: Path) -> list[Target]:
         *(FileTarget(kind) for kind in kinds),
         SetTarget(),
         BridgeTarget(),
+        HubTarget(),
         PacketTarget(),
         StreamTarget(),
         BodyPacketTarget(),

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import signal
+import tempfile
 import zipfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fixtures.hub_server import USER, HubServer
 
 import ambulo.shipped
+from ambulo.commands.hub import client as clients
 from ambulo.commands.hub import manifest as manifests
 from ambulo.commands.hub import pull as pulling
 from ambulo.commands.hub.client import Hub
@@ -166,6 +171,72 @@ def test_bytes_that_changed_on_the_way_are_refused(
         pulling.pull(pushed, REPOSITORY)
     del hub_server.served[WEIGHTS]
     assert pulling.pull(pushed, REPOSITORY).name == "g"
+
+
+@pytest.mark.parametrize("rows", [0, 1000])
+def test_a_listing_without_an_end_is_refused(
+    rows: int, pushed: Hub, hub_server: HubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clients, "MAX_PAGES", 8)
+    hub_server.endless = [{"type": "directory", "path": "a", "size": 0}] * rows
+    hub_server.asked.clear()
+    with pytest.raises(AmbuloError, match="more than 5000 files and folders"):
+        pulling.pull(pushed, REPOSITORY)
+    asked = [path for _, path in hub_server.asked if "/tree/" in path]
+    assert len(asked) == (6 if rows else 9)
+
+
+@pytest.mark.parametrize("path", [WEIGHTS, "g/manifest.json"])
+def test_bytes_beyond_the_stated_size_are_not_read(
+    path: str, pushed: Hub, hub_server: HubServer
+) -> None:
+    good = hub_server.repositories[REPOSITORY].head[path]
+    hub_server.served[path] = good + bytes(1 << 20)
+    with pytest.raises(
+        AmbuloError, match=f"sends more than the {len(good)} bytes that"
+    ):
+        pulling.pull(pushed, REPOSITORY)
+
+
+def test_answers_are_bounded(
+    pushed: Hub, hub_server: HubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clients, "MAX_ANSWER", 2000)
+    hub_server.endless = [{"type": "directory", "path": "a" * 2000, "size": 0}]
+    with pytest.raises(AmbuloError, match="sends more than the 2000 bytes"):
+        pulling.pull(pushed, REPOSITORY)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no SIGTERM there")
+def test_sigterm_leaves_nothing(
+    pushed: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        assert list(ambulo.shipped.pulled_folder().iterdir()) != []
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(pulling, "_check_model", stop)
+    with pytest.raises(SystemExit) as caught:
+        pulling.main([REPOSITORY])
+    assert caught.value.code == 128 + signal.SIGTERM
+    assert list(ambulo.shipped.pulled_folder().iterdir()) == []
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_a_signal_leaves_the_model_that_is_replaced(tmp_path: Path) -> None:
+    class Stopped(type(tmp_path)):  # type: ignore[misc]
+        def rename(self, other: object) -> None:
+            raise SystemExit(143)
+
+    (tmp_path / "g").mkdir()
+    (tmp_path / "g" / "old.json").touch()
+    (tmp_path / "made").mkdir()
+    with pytest.raises(SystemExit):
+        pulling._put(Stopped(tmp_path / "made"), tmp_path / "g")
+    assert [path.name for path in (tmp_path / "g").iterdir()] == ["old.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["g", "made"]
 
 
 def test_more_bytes_than_stated_are_refused(

@@ -56,6 +56,25 @@ func test_what_is_none() -> void:
 		check_equal(parsed.value, null, text.left(40))
 
 
+func test_a_key_may_be_given_once() -> void:
+	for text: String in [
+		'{"a":1,"a":1}',
+		'[{"b":{"c":1,"c" : 2}}]',
+		'{"a":1,"\\u0061":2}',
+		'[[{}],{"a":[1,{"é":1,"é":[]}]}]',
+		'{"":0,"":"a:b"}',
+	]:
+		var parsed := AmbuloStrictJson.parse(text.to_utf8_buffer())
+		check_equal(parsed.error, "the body is not JSON: a key is given twice in one object", text)
+		check_equal(parsed.value, null, text)
+	for text: String in [
+		'{"a":{"a":{"a":[]}},"b":[{"a":1},{"a":1}]}',
+		'{"a:b":"{\\"a\\":1,\\"a\\":2}","\\\\":":"}',
+		'{"a":"%s"}' % ":\\n".repeat(100_000),
+	]:
+		check_equal(AmbuloStrictJson.parse(text.to_utf8_buffer()).error, "", text.left(60))
+
+
 func test_bytes_that_are_no_text() -> void:
 	for bytes: Array in [
 		[0x22, 0xff, 0x22],

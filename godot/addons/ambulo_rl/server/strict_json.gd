@@ -1,7 +1,8 @@
 class_name AmbuloStrictJson
 extends RefCounted
 ## JSON text by the standard: the engine's parser also takes `01`, `1.`, `[1,]` and raw control
-## characters, and prints to the log on bytes that are not UTF-8. All of that is refused here first.
+## characters, prints to the log on bytes that are not UTF-8, and keeps the last of equal keys. All
+## of that is refused here.
 
 const _WINDOW := 1 << 17
 const _SPACE := "[ \\t\\r\\n]"
@@ -19,6 +20,7 @@ const _UTF8 := (
 	+ "|\\xf4[\\x80-\\x8f][\\x80-\\xbf]{2})*+"
 )
 
+static var _strings := RegEx.create_from_string(_STRING)
 static var _tokens := RegEx.create_from_string(
 	"\\A(%s++|%s|%s|%s|%s)*+" % [_SPACE, _STRING, _NUMBER, _COMMA, _OTHER]
 )
@@ -51,8 +53,36 @@ static func parse(bytes: PackedByteArray) -> AmbuloStrictJson:
 	if _parse_text(parser, bytes, text) != OK:
 		result.error = "the body is not JSON: %s" % parser.get_error_message()
 		return result
+	if _has_doubled_keys(text, parser.data):
+		result.error = "the body is not JSON: a key is given twice in one object"
+		return result
 	result.value = parser.data
 	return result
+
+
+# Each key has a colon, and a doubled one is lost in `data`.
+static func _has_doubled_keys(text: String, data: Variant) -> bool:
+	if not ":" in text:
+		return false
+	var bare := _strings.sub(text, "", true)
+	return bare.count(":") != _count_keys(data, bare.count("{"))
+
+
+# Keys of all objects in `data`, which holds so many of them.
+static func _count_keys(data: Variant, objects: int) -> int:
+	var keys := 0
+	var left := objects
+	var waiting: Array = [data]
+	while left > 0 and not waiting.is_empty():
+		var item: Variant = waiting.pop_back()
+		if item is Dictionary:
+			left -= 1
+			keys += (item as Dictionary).size()
+			item = (item as Dictionary).values()
+		for inner: Variant in item:
+			if inner is Dictionary or inner is Array:
+				waiting.append(inner)
+	return keys
 
 
 # Where the run of what `tokens` matches ends. A long text is looked at in windows, as the matcher

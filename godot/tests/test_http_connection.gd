@@ -115,26 +115,106 @@ func test_an_answer_nobody_reads_ends_the_connection() -> void:
 	check_equal(_connection.closed, true)
 
 
+func test_what_the_head_refuses_is_refused_without_its_body() -> void:
+	var transport := _transport(func(_request: AmbuloRequest) -> AmbuloReply: return null)
+	var router := AmbuloRouter.new()
+	transport.find_route = router.find
+	for case: Array in [
+		["POST /x HTTP/1.1\r\nHost: evil\r\nContent-Length: 8000000\r\n\r\nabc", 403, true],
+		["POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nabc", 404, true],
+		["POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc", 404, false],
+		[
+			(
+				"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n"
+				+ "Expect: 100-continue\r\n\r\n"
+			),
+			404,
+			true
+		],
+	]:
+		_join(transport)
+		_client.put_data((case[0] as String).to_ascii_buffer())
+		var text := _answer_of(transport)
+		check_equal(text.begins_with("HTTP/1.1 %d " % case[1]), true, text)
+		check_equal("Connection: close" in text, case[2], text)
+	transport.stop()
+
+
+func test_bodies_have_a_limit_in_all() -> void:
+	var transport := _transport(
+		func(_request: AmbuloRequest) -> AmbuloReply: return AmbuloReply.json({})
+	)
+	transport.max_held = 1000
+	transport.max_body = 900
+	var post := "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\na"
+	var clients: Array[StreamPeerTCP] = []
+	for size: int in [900, 100, 900]:
+		_join(transport)
+		clients.append(_client)
+		_client.put_data((post % size).to_ascii_buffer())
+		for k in 20 if clients.size() < 3 else 0:
+			OS.delay_msec(1)
+			transport.poll()
+	check_equal(_answer_of(transport).begins_with("HTTP/1.1 503 "), true)
+	clients[0].put_data("a".repeat(899).to_ascii_buffer())
+	_client = clients[0]
+	check_equal(_answer_of(transport).begins_with("HTTP/1.1 200 "), true)
+	transport.stop()
+
+
+func test_a_poll_answers_so_many_requests() -> void:
+	var transport := _transport(
+		func(_request: AmbuloRequest) -> AmbuloReply: return AmbuloReply.json({})
+	)
+	_join(transport)
+	_client.put_data(HEALTH.repeat(1000).to_ascii_buffer())
+	var most: Array[int] = [0]
+	_until(
+		func() -> bool:
+			var before := transport.served
+			transport.poll()
+			most[0] = maxi(most[0], transport.served - before)
+			return transport.served == 1000
+	)
+	check_equal(transport.served, 1000)
+	check(most[0] > 1 and most[0] < 100, "%d in a poll" % most[0])
+	transport.stop()
+
+
 func test_a_handler_that_fails_is_a_500() -> void:
-	var transport := AmbuloHttpTransport.new()
-	var route := AmbuloRoute.of(func(_request: AmbuloRequest) -> AmbuloReply: return null)
-	transport.find_route = func(_head: AmbuloHttpHead) -> AmbuloRoute: return route
-	check_equal(transport.listen(0), OK)
-	_client = StreamPeerTCP.new()
-	_client.connect_to_host("127.0.0.1", transport.port())
-	_until(func() -> bool: return _client.get_status() == StreamPeerTCP.STATUS_CONNECTED)
+	var transport := _transport(func(_request: AmbuloRequest) -> AmbuloReply: return null)
+	_join(transport)
 	for k in 2:
 		_client.put_data(HEALTH.to_ascii_buffer())
-		_until(
-			func() -> bool:
-				transport.poll()
-				return _client.get_available_bytes() > 0
-		)
-		var text := _client.get_string(_client.get_available_bytes())
+		var text := _answer_of(transport)
 		check_equal(text.begins_with("HTTP/1.1 500 "), true, text)
 	check_equal(transport.served, 2)
 	transport.stop()
 	check_equal(transport.connection_count(), 0)
+
+
+# A transport that listens and answers everything with `handler`.
+func _transport(handler: Callable) -> AmbuloHttpTransport:
+	var transport := AmbuloHttpTransport.new()
+	var route := AmbuloRoute.of(handler)
+	transport.find_route = func(_head: AmbuloHttpHead) -> AmbuloRoute: return route
+	check_equal(transport.listen(0), OK)
+	return transport
+
+
+func _join(transport: AmbuloHttpTransport) -> void:
+	_client = StreamPeerTCP.new()
+	_client.connect_to_host("127.0.0.1", transport.port())
+	_until(func() -> bool: return _client.get_status() == StreamPeerTCP.STATUS_CONNECTED)
+
+
+func _answer_of(transport: AmbuloHttpTransport) -> String:
+	_until(
+		func() -> bool:
+			transport.poll()
+			return _client.get_available_bytes() > 0
+	)
+	return _client.get_string(_client.get_available_bytes())
 
 
 func _connect(now: int) -> void:

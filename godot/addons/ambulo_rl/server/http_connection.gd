@@ -25,6 +25,12 @@ var closed := false
 var heard_at := 0
 ## Body of the request that `take` returned.
 var body: PackedByteArray
+## `func(head: AmbuloHttpHead) -> AmbuloRoute`, asked once per new head; unset: routes are not
+## looked for.
+var find_route: Callable
+## `func(connection: AmbuloHttpConnection, bytes: int) -> bool`: whether a body of so many bytes
+## may be waited for.
+var has_room: Callable
 
 var _in: PackedByteArray
 var _out: PackedByteArray
@@ -65,10 +71,21 @@ func has_more() -> bool:
 	return _stalled and _out.is_empty() and not _draining
 
 
+## The client has not taken all of its answer yet.
+func is_sending() -> bool:
+	return not _out.is_empty()
+
+
+## Memory that this client takes, or will take once its body is here, [bytes].
+func held() -> int:
+	var length := _head.content_length if _head != null else 0
+	return maxi(_in.size(), length) + _out.size()
+
+
 ## Read what has arrived; true if anything has. `now` in ms.
 func receive(now: int) -> bool:
 	var available := peer.get_available_bytes()
-	if available <= 0 or not _out.is_empty():
+	if available <= 0 or not _out.is_empty() or (_stalled and not _in.is_empty()):
 		return false
 	var got := peer.get_partial_data(mini(available, _READ_AT_ONCE))
 	if got[0] != OK:
@@ -99,6 +116,8 @@ func tend(now: int) -> AmbuloReply:
 		var silent := now - heard_at > LINGER and now - _waiting_since > LINGER
 		if silent or now - _waiting_since > MAX_DRAIN or _discarded > MAX_DISCARDED:
 			close()
+	elif _stalled:
+		pass  # the client waits for the server
 	elif (_head != null or not _in.is_empty()) and now - _waiting_since > REQUEST_TIMEOUT:
 		return AmbuloReply.fail(
 			408,
@@ -117,7 +136,7 @@ func take() -> AmbuloHttpHead:
 	if _head == null:
 		if _in.is_empty() or not _find_head():
 			return null
-		if _head.status != 0:
+		if _head.status != 0 or _is_refused():
 			return _head
 		if _head.expects_continue and _in.size() < _head.content_length:
 			_send_now("HTTP/1.1 100 Continue\r\n\r\n".to_ascii_buffer())
@@ -182,6 +201,22 @@ func _find_head() -> bool:
 		_known_bytes = bytes
 		_known_size = end_at
 		_known_head = _head
+	return true
+
+
+# Whether the head says enough to refuse the request: its body is not waited for.
+func _is_refused() -> bool:
+	if _head.route == null and find_route.is_valid():
+		_head.route = find_route.call(_head)
+	if _in.size() >= _head.content_length:
+		return false
+	if _head.route == null or _head.route.refusal == null:
+		if not has_room.is_valid() or has_room.call(self, _head.content_length):
+			return false
+		_head.route = AmbuloRoute.refused(
+			AmbuloReply.fail(503, "busy", "too many bytes of other requests wait")
+		)
+	_head.keep_alive = false
 	return true
 
 

@@ -7,14 +7,19 @@ extends RefCounted
 
 const _OTHERS_PER_POLL := 8
 const _MOST_IN_A_ROW := 16
+const _REQUESTS_PER_POLL := 32
+const _CLIENTS_PER_POLL := 64
 
 ## Most connections at a time. When they are all taken, the one that has been idle longest goes.
 var max_connections := 512
 ## Largest request body, [bytes].
 var max_body := 1 << 23
+## Most bytes that all connections together hold, of requests and of answers that are not taken.
+## One body of the largest size always fits.
+var max_held := 1 << 26
 ## Whether requests must wait for a frame of the engine: `func() -> bool`.
 var is_held := func() -> bool: return false
-## `func(head: AmbuloHttpHead) -> AmbuloRoute`, asked once per new head.
+## `func(head: AmbuloHttpHead) -> AmbuloRoute`, asked once per new head, before its body.
 var find_route: Callable
 ## Requests answered so far, refusals included.
 var served := 0
@@ -26,6 +31,8 @@ var _connections: Array[AmbuloHttpConnection] = []
 var _hot: AmbuloHttpConnection
 var _next := 0
 var _in_a_row := 0
+# Requests that may still be answered in this poll.
+var _left := 0
 var _last_size := -1
 var _last_head: PackedByteArray
 
@@ -58,14 +65,17 @@ func stop() -> void:
 func poll() -> bool:
 	var now := Time.get_ticks_msec()
 	var busy := false
-	if _hot != null and _hot.receive(now):
+	_left = _REQUESTS_PER_POLL
+	if _hot != null and (_hot.receive(now) or _hot.has_more()):
 		_serve(_hot, now)
 		_in_a_row += 1
 		if _in_a_row < _MOST_IN_A_ROW:
 			return true
 		busy = true
 	_in_a_row = 0
-	while _tcp.is_connection_available():
+	for k in _CLIENTS_PER_POLL:
+		if not _tcp.is_connection_available():
+			break
 		busy = true
 		_accept(_tcp.take_connection(), now)
 	for k in mini(_OTHERS_PER_POLL, _connections.size()):
@@ -93,6 +103,8 @@ func _accept(peer: StreamPeerTCP, now: int) -> void:
 		return
 	accepted_at = Time.get_ticks_usec()
 	var connection := AmbuloHttpConnection.over(peer, max_body, now)
+	connection.find_route = find_route
+	connection.has_room = _has_room
 	if _connections.size() >= max_connections and not _evict():
 		connection.send(AmbuloReply.fail(503, "busy", "too many connections").to_bytes(false), now)
 		connection.close()
@@ -114,6 +126,15 @@ func _evict() -> bool:
 	_connections[oldest].close()
 	_remove(oldest)
 	return true
+
+
+# Whether `connection` may hold so many bytes beside what the others hold.
+func _has_room(connection: AmbuloHttpConnection, bytes: int) -> bool:
+	var total := bytes
+	for other in _connections:
+		if other != connection:
+			total += other.held()
+	return total <= maxi(max_held, max_body)
 
 
 func _remove(at: int) -> void:
@@ -143,13 +164,14 @@ func _visit(connection: AmbuloHttpConnection, now: int) -> bool:
 
 func _serve(connection: AmbuloHttpConnection, now: int) -> void:
 	while not connection.closed:
-		if is_held.call():
+		if _left <= 0 or is_held.call():
 			connection.wait()
 			return
 		var head := connection.take()
 		if head == null:
 			return
 		served += 1
+		_left -= 1
 		if head.route == null:
 			head.route = find_route.call(head)
 		var reply := _answer(head, connection.body)
@@ -160,14 +182,14 @@ func _serve(connection: AmbuloHttpConnection, now: int) -> void:
 			connection.send(reply.to_bytes(head.keep_alive), now)
 			if not head.keep_alive:
 				connection.end(now)
+		if connection.is_sending() and not _has_room(connection, 0):
+			connection.close()
 
 
 func _answer(head: AmbuloHttpHead, body: PackedByteArray) -> AmbuloReply:
 	var route := head.route
 	if route.refusal != null:
 		return route.refusal
-	if head.binary_body and not route.binary:
-		return AmbuloReply.fail(415, "media_type", "this endpoint takes JSON", "content-type")
 	var reply: AmbuloReply = route.handler.call(AmbuloRequest.of(head, body))
 	if reply == null:
 		return AmbuloReply.fail(500, "internal", "the engine's log says what went wrong")

@@ -36,4 +36,9 @@ func find(head: AmbuloHttpHead) -> AmbuloRoute:
 		)
 		reply.extra = "Allow: %s\r\n" % allowed
 		return AmbuloRoute.refused(reply)
-	return methods[head.method]
+	var route: AmbuloRoute = methods[head.method]
+	if head.binary_body and not route.binary:
+		return AmbuloRoute.refused(
+			AmbuloReply.fail(415, "media_type", "this endpoint takes JSON", "content-type")
+		)
+	return route

@@ -163,7 +163,7 @@ def _restore_bank(
     for slot, name in enumerate(names):
         if name != levels[slot].name or have[slot] != checksums[slot]:
             levels[slot] = _regenerated(name, int(checksums[slot]))
-    exchanged = bank.restore(levels, goals[..., :2], goals[..., 2])
+    exchanged = bank.restore(levels, goals)
     if exchanged:
         batch.world.set_levels(exchanged, [levels[slot] for slot in exchanged])
     bank.designed = float(values["designed"])

@@ -117,17 +117,14 @@ class LevelBank:
         Returns:
             Whether the goal moved: it stays where no floor of the body is near `place`.
         """
-        field = self._grids[slot].field(place)
+        field = self._field(slot, place)
         if not np.isfinite(field).any():
             return False
-        self.goals[slot, goal], self.goal_heights[slot, goal] = place[:2], place[2]
-        self.fields.view(slot, goal)[:] = field.ravel()
+        self._set_goal(slot, goal, place, field)
         return True
 
-    def restore(
-        self, levels: Sequence[Level], goals: Floats, heights: Floats
-    ) -> list[int]:
-        """Hold `levels`, one per slot, with `goals` (slots, most, 2) and `heights` again.
+    def restore(self, levels: Sequence[Level], places: Floats) -> list[int]:
+        """Hold `levels`, one per slot, with goals at `places` (slots, most, 3) again, [m].
 
         Returns:
             Slots whose level was exchanged; the world has to replace them too.
@@ -137,12 +134,13 @@ class LevelBank:
             if level is not self.levels[slot]:
                 self._put(slot, level)
                 exchanged.append(slot)
-            elif np.array_equal(self.goals[slot], goals[slot]):
+            elif np.array_equal(self.places(slot), places[slot]):
                 continue
-            self.goals[slot], self.goal_heights[slot] = goals[slot], heights[slot]
-            held = GOALS + len(level.waypoints)
-            for goal, place in enumerate(self.places(slot)[:held]):
-                field = self._grids[slot].field(place)
+            self.goals[slot] = places[slot, :, :2]
+            self.goal_heights[slot] = places[slot, :, 2]
+            for goal, place in enumerate(places[slot, : GOALS + len(level.waypoints)]):
+                designed = goal == 0 and level.goal is not None
+                field = (self._designed_field if designed else self._field)(slot, place)
                 self.fields.view(slot, goal)[:] = field.ravel()
         return exchanged
 
@@ -278,7 +276,7 @@ class LevelBank:
 
     def _hold(self, slot: int, level: Level, grid: Grid) -> None:
         """`level` on `grid` in `slot`, with room for its fields."""
-        self.levels[slot] = level
+        self.levels[slot], self.names[slot] = level, level.name
         self._grids[slot] = grid
         self._high[slot] = level.heights
         self._waypoints[slot] = len(level.waypoints)
@@ -290,20 +288,30 @@ class LevelBank:
         for goal in range(GOALS + len(level.waypoints)):
             if goal >= GOALS:
                 place = level.waypoints[goal - GOALS]
-                field = self._grids[slot].field(place)
+                field = self._field(slot, place)
             elif goal == 0 and level.goal is not None:
                 place = np.append(level.goal, level.goal_height)
                 field = self._designed_field(slot, place)
             else:
                 within = level.goal_distance or self.goal_distance
                 place, field = drawn_goal(level, self._grids[slot], within, rng)
-            self.goals[slot, goal], self.goal_heights[slot, goal] = place[:2], place[2]
-            self.fields.view(slot, goal)[:] = field.ravel()
+            self._set_goal(slot, goal, place, field)
+
+    def _set_goal(
+        self, slot: int, goal: int, place: Floats, field: NDArray[np.float32]
+    ) -> None:
+        """Write a goal at `place` (3,), [m], with the distances of all cells to it."""
+        self.goals[slot, goal], self.goal_heights[slot, goal] = place[:2], place[2]
+        self.fields.view(slot, goal)[:] = field.ravel()
+
+    def _field(self, slot: int, place: Floats) -> NDArray[np.float32]:
+        """Distances of all cells of `slot` to `place` (3,), [m]."""
+        return self._grids[slot].field(place)
 
     def _designed_field(self, slot: int, goal: Floats) -> NDArray[np.float32]:
         """Distances to the designed goal; on finer cells if a narrow door asks for it."""
         level, grid = self.levels[slot], self._grids[slot]
-        field = grid.field(goal)
+        field = self._field(slot, goal)
         if level.start is None:
             return field
         if grid.reaches(field, np.append(level.start[:2], level.start_height)):
@@ -312,4 +320,4 @@ class LevelBank:
         if resolution in (0.0, grid.resolution):
             return field
         self._hold(slot, level, grid_of(level, resolution))
-        return self._grids[slot].field(goal)
+        return self._field(slot, goal)

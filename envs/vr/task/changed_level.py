@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.batch import NavigationBatch
@@ -36,5 +38,5 @@ def _put(batch: NavigationBatch, slot: int, level: Level) -> None:
     bank = batch.bank
     levels = list(bank.levels)
     levels[slot] = level
-    bank.restore(levels, bank.goals.copy(), bank.goal_heights.copy())
+    bank.restore(levels, bank.places(np.arange(len(bank))))
     batch.world.set_levels([slot], [level])

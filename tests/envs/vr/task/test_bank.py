@@ -63,6 +63,21 @@ def test_replacing_a_level_replaces_its_fields() -> None:
     here = np.array([[-5.0, 0.0]])
     assert bank.distance(zero, zero, here)[0] == pytest.approx(10.0, rel=0.03)
     assert bank.distance(zero + 1, zero, here)[0] == pytest.approx(25.0, rel=0.03)
+    assert bank.names.tolist() == ["empty", "big"]
+
+
+def test_a_goal_on_another_storey_is_restored_with_its_distances() -> None:
+    """Its x and y are those of the goal that it replaces."""
+    deck = np.array([[0.0, 0, 2.9, 3, 3, 0.1, 0]])
+    bank = LevelBank([empty(boxes=deck, heights=True)], np.random.default_rng(0))
+    zero = np.zeros(1, np.int64)
+    for height in (0.0, 3.0):
+        places = bank.places(np.arange(1))
+        places[0, 0] = 1.0, 0.0, height
+        assert bank.restore(bank.levels, places) == []
+        for z in (0.0, 3.0):
+            way = bank.distance(zero, zero, np.array([[-1.0, 0.0, z]]))[0]
+            assert way == (pytest.approx(2.0, rel=0.03) if z == height else np.inf)
 
 
 def test_no_free_floor_is_an_error() -> None:
@@ -128,6 +143,11 @@ def test_a_door_that_only_fine_cells_see_is_a_way() -> None:
         one, zero = np.ones(1, np.int64), np.zeros(1, np.int64)
         way = bank.distance(one, zero, level.start[None])[0]
         assert way == pytest.approx(15.0, rel=0.03)
+        again = LevelBank(
+            [levels[0]] * 2, np.random.default_rng(1), resolution=resolution
+        )
+        assert again.restore(levels, bank.places(np.arange(2))) == [1]
+        assert again.distance(one, zero, level.start[None])[0] == way
         here = np.array([[-5.0, 0.0]])
         assert bank.distance(zero, zero, here)[0] == pytest.approx(10.0, rel=0.03)
 

@@ -111,24 +111,22 @@ def flood_layers(links, free, height, gx, gy, gz):
 
 
 @njit(cache=True, inline="always")
-def value_near(field, height, j, i, z):
-    """Value of the floor of column (j, i) nearest to height `z`; inf: none near."""
+def layer_near(field, height, j, i, z):
+    """Floor of column (j, i) nearest to height `z` that has a way; -1: none near."""
     best = SAME_FLOOR
-    value = np.inf
+    nearest = -1
     for layer in range(field.shape[0]):
         away = abs(height[layer, j, i] - z)
         if away < best and field[layer, j, i] < np.inf:
             best = away
-            value = field[layer, j, i]
-    return value
+            nearest = layer
+    return nearest
 
 
 @njit(cache=True)
-def layer_distance(field, height, x0, y0, res, x, y, z):
-    """Walking distance at (x, y, z) [m] from `field` (L, ny, nx), [m]; inf: none."""
+def _mean_around(values, field, height, fx, fy, z):
+    """Mean of `values` on the floor at `z` around (fx, fy), in cells; inf: no way there."""
     _, ny, nx = field.shape
-    fx = (x - x0) / res - 0.5
-    fy = (y - y0) / res - 0.5
     i0 = int(math.floor(fx))
     j0 = int(math.floor(fy))
     tx = fx - i0
@@ -138,24 +136,42 @@ def layer_distance(field, height, x0, y0, res, x, y, z):
     for j in range(max(j0, 0), min(j0 + 2, ny)):
         wy = ty if j > j0 else 1.0 - ty
         for i in range(max(i0, 0), min(i0 + 2, nx)):
-            value = value_near(field, height, j, i, z)
-            if value < np.inf:
+            layer = layer_near(field, height, j, i, z)
+            if layer >= 0:
                 w = wy * (tx if i > i0 else 1.0 - tx)
-                total += w * value
+                total += w * values[layer, j, i]
                 weight += w
-    if weight > 1e-6:
-        return total / weight
+    return total / weight if weight > 1e-6 else np.inf
+
+
+@njit(cache=True)
+def layer_floor(field, height, x0, y0, res, x, y, z):
+    """Height of the floor at (x, y, z) [m] from which `field` has a way; `z`: none."""
+    floor = _mean_around(
+        height, field, height, (x - x0) / res - 0.5, (y - y0) / res - 0.5, z
+    )
+    return floor if floor < np.inf else z
+
+
+@njit(cache=True)
+def layer_distance(field, height, x0, y0, res, x, y, z):
+    """Walking distance at (x, y, z) [m] from `field` (L, ny, nx), [m]; inf: none."""
+    _, ny, nx = field.shape
+    fx = (x - x0) / res - 0.5
+    fy = (y - y0) / res - 0.5
+    result = _mean_around(field, field, height, fx, fy, z)
+    if result < np.inf:
+        return result
     best = np.inf
-    result = np.inf
     i0 = int(math.floor(fx + 0.5))
     j0 = int(math.floor(fy + 0.5))
     for j in range(max(j0 - 2, 0), min(j0 + 3, ny)):
         for i in range(max(i0 - 2, 0), min(i0 + 3, nx)):
-            value = value_near(field, height, j, i, z)
+            layer = layer_near(field, height, j, i, z)
             d = math.hypot(i - fx, j - fy)
-            if value < np.inf and d < best:
+            if layer >= 0 and d < best:
                 best = d
-                result = value + d * res
+                result = field[layer, j, i] + d * res
     return result
 
 
@@ -175,11 +191,11 @@ def layer_direction(field, height, x0, y0, res, x, y, z):
     jc = int(math.floor(fy + 0.5))
     for j in range(max(jc - 1, 0), min(jc + 2, ny)):
         for i in range(max(ic - 1, 0), min(ic + 2, nx)):
-            value = value_near(field, height, j, i, z)
+            layer = layer_near(field, height, j, i, z)
             d = math.hypot(i - fx, j - fy)
-            if value == np.inf or d < 0.5:
+            if layer < 0 or d < 0.5:
                 continue
-            slope = (here - value) / (d * res)
+            slope = (here - field[layer, j, i]) / (d * res)
             if slope > best:
                 best = slope
                 dx = (i - fx) / d

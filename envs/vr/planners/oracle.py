@@ -32,7 +32,7 @@ from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.comfort import FAST_SHARE, FAST_TURN
 from ambulo.envs.vr.task.observation import rotated
 from ambulo.envs.vr.task.scene_level import grid_of
-from ambulo.envs.vr.task.tasks import REACH
+from ambulo.envs.vr.task.tasks import REACH, goal_places
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class Oracle:
 
     def _plan(self, batch: NavigationBatch, env: int) -> None:
         """Write the path of one env from where it stands to its goal."""
-        slot, goal = int(batch.task.slot[env]), self._goal(batch, env)
+        slot, goal = int(batch.task.slot[env]), goal_places(batch.task, batch.bank)[env]
         here = batch.world.state.position[env]
         room = _CAPSULE if batch.config.environment.body == "capsule" else _WALKER
         path = self._best_path(batch.bank.levels[slot], slot, here, goal, room)
@@ -174,7 +174,7 @@ class Oracle:
 
     def _walk_around(self, batch: NavigationBatch, env: int) -> None:
         """Write another path if there is one beside the doors as they are now."""
-        slot, goal = int(batch.task.slot[env]), self._goal(batch, env)
+        slot, goal = int(batch.task.slot[env]), goal_places(batch.task, batch.bank)[env]
         level = batch.bank.levels[slot]
         grid = self._grid(level, slot, CLEARANCE, FINE_RESOLUTION)
         assert isinstance(grid, LayeredGrid), "what moves needs heights"
@@ -183,12 +183,6 @@ class Oracle:
         rest = (self._count[env] - 1 - self._at[env]) * _SPACING
         if len(path) and length_of(path) < rest + _DETOUR:
             self._follow(env, path, goal)
-
-    def _goal(self, batch: NavigationBatch, env: int) -> Floats:
-        """x, y and floor of the goal of one env, shape (3,), [m]."""
-        slot = int(batch.task.slot[env])
-        floor = batch.bank.places(slot, int(batch.task.index[env]))[2]
-        return np.append(batch.task.goal[env, :2], floor)
 
     def _follow(self, env: int, path: Floats, goal: Floats) -> None:
         points = _resampled(path)

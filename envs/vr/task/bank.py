@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.levels.geodesic import (
     EVALUATION_RESOLUTION,
@@ -166,11 +166,10 @@ class LevelBank:
         count = self._waypoints[slots]
         return np.where(count > 0, count, usual)
 
-    def is_up(self, slots: Ints, goals: Ints, position: Floats) -> NDArray[np.bool_]:
-        """Whether `position` (n, 3) is on the floor of the goals, and not falling, (n,)."""
-        above = position[:, 2] - self.goal_heights[slots, goals]
-        high = self._high[slots]
-        return np.where(high, np.abs(above) < SAME_FLOOR, position[:, 2] >= 0.0)
+    def is_up(self, slots: Ints, floors: Floats, position: Floats) -> Bools:
+        """Whether `position` (n, 3) is on `floors` (n,), [m], and not falling, (n,)."""
+        above = np.abs(position[:, 2] - floors)
+        return np.where(self._high[slots], above < SAME_FLOOR, position[:, 2] >= 0.0)
 
     def distance(self, slots: Ints, goals: Ints, position: Floats) -> Floats:
         """Walking distance from `position` (n, 3) to the goals, shape (n,), [m].
@@ -182,6 +181,10 @@ class LevelBank:
     def direction(self, slots: Ints, goals: Ints, position: Floats) -> Floats:
         """Unit vectors of the shortest path at `position`, shape (n, 2), world frame."""
         return self.fields.direction(slots, goals, position)
+
+    def floor(self, slots: Ints, goals: Ints, position: Floats) -> Floats:
+        """Heights of the floors at `position` (n, 3) with a way to the goals, (n,), [m]."""
+        return self.fields.floor(slots, goals, position)
 
     def draw(
         self,

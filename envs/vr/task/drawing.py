@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Floats
 from ambulo.configs.closing import Closing
 from ambulo.envs.vr.task.batch import NavigationBatch
-from ambulo.envs.vr.task.tasks import REACH
+from ambulo.envs.vr.task.tasks import goal_places
 
 if TYPE_CHECKING:
     from ambulo.envs.vr.world.render import EpisodeRenderer
@@ -53,7 +53,8 @@ class BatchRenderer(Closing):
         state, qpos = world.state, getattr(world, "qpos", None)
         moving = getattr(world, "moving", None)
         return self._renderer.frame(
-            state.position[env], state.yaw[env], self._goal_on_floor(env),
+            state.position[env], state.yaw[env],
+            goal_places(batch.task, batch.bank)[env],
             self._trail if env == self._env else None,
             qpos=None if qpos is None else qpos[env],
             moving=None if moving is None else moving.rows(env),
@@ -64,11 +65,3 @@ class BatchRenderer(Closing):
         if self._renderer is not None:
             self._renderer.close()
             self._renderer = None
-
-    def _goal_on_floor(self, env: int) -> Floats:
-        """The goal, or what lies below a point to reach for, shape (3,), [m]."""
-        task = self._batch.task
-        goal: Floats = task.goal[env].copy()
-        if task.kind[env] == REACH:
-            goal[2] = self._batch.bank.places(task.slot[[env]], task.index[[env]])[0, 2]
-        return goal

@@ -13,7 +13,11 @@ from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.vr.levels.geodesic import Grid, field_direction, field_distance
-from ambulo.envs.vr.levels.layer_way_kernels import layer_direction, layer_distance
+from ambulo.envs.vr.levels.layer_way_kernels import (
+    layer_direction,
+    layer_distance,
+    layer_floor,
+)
 from ambulo.envs.vr.levels.layers import LayeredGrid
 
 Field = NDArray[np.float32]
@@ -74,6 +78,13 @@ class DistanceFields:
         """Unit vectors of the shortest path at `position`, shape (n, 2), world frame."""
         return _directions(slots, goals, position, self._data, self._offset, self._meta)
 
+    def floor(self, slots: Ints, goals: Ints, position: Floats) -> Floats:
+        """Heights of the floors at `position` (n, 3) with a way to the goals, (n,), [m].
+
+        Those of `position` where there is none, and on flat levels.
+        """
+        return _floors(slots, goals, position, self._data, self._offset, self._meta)
+
 
 @njit(cache=True)
 def _row(data, offset, meta, slot, plane):
@@ -121,4 +132,17 @@ def _directions(slots, goals, position, data, offset, meta):
         else:
             row = _row(data, offset, meta, slots[i], goals[i])
             out[i] = field_direction(row, int(m[0]), int(m[1]), m[2], m[3], m[4], x, y)
+    return out
+
+
+@njit(cache=True)
+def _floors(slots, goals, position, data, offset, meta):
+    out = position[:, 2].copy()
+    for i in range(slots.shape[0]):
+        m = meta[slots[i]]
+        if m[5] > 0.0:
+            height = _layers(data, offset, meta, slots[i], 0)
+            field = _layers(data, offset, meta, slots[i], goals[i] + 1)
+            x, y, z = position[i, 0], position[i, 1], position[i, 2]
+            out[i] = layer_floor(field, height, m[2], m[3], m[4], x, y, z)
     return out

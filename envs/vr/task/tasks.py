@@ -134,7 +134,8 @@ def advance_tasks(
     """
     reached = np.zeros(len(task.kind))
     switched = np.zeros(len(task.kind), np.bool_)
-    above = bank.is_up(task.slot, task.index, state.position)
+    floors = goal_places(task, bank)[:, 2]
+    above = bank.is_up(task.slot, floors, state.position)
     near = above & (np.hypot(*(task.goal - state.position)[:, :2].T) < env.goal_radius)
     simple = near & (task.kind == NAVIGATE)
     reached[simple] = 1.0
@@ -167,13 +168,25 @@ def advance_tasks(
     return reached, switched
 
 
+def goal_places(task: TaskState, bank: LevelBank) -> Floats:
+    """The goals, or the floor below points to reach for, shape (N, 3), [m]."""
+    places: Floats = task.goal.copy()
+    floors = bank.goal_heights[task.slot, task.index]
+    places[:, 2] = np.where(task.kind == REACH, floors, places[:, 2])
+    return places
+
+
 def _move_goals(task: TaskState, envs: Ints, bank: LevelBank, step: float) -> None:
-    """Walk moving goals back and forth between the goals of their level."""
+    """Walk moving goals back and forth between the goals of their level.
+
+    They keep to the floor, and turn where the way goes on by a lift only.
+    """
     slots, ends = task.slot[envs], task.heading_for[envs]
     way = bank.direction(slots, ends, task.goal[envs])
     task.goal[envs, :2] += step * way
+    task.goal[envs, 2] = bank.floor(slots, ends, task.goal[envs])
     left = bank.distance(slots, ends, task.goal[envs])
-    turn = envs[~(left > 0.5)]
+    turn = envs[~(left > 0.5) | ~way.any(axis=1)]
     task.heading_for[turn] = (task.heading_for[turn] + 1) % GOALS
 
 

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.vr import NavigationConfig
+from ambulo.configs.vr import NavigationConfig, NavigationEnvironmentConfig
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.level_io import parse_level
 from ambulo.envs.vr.task.bank import LevelBank, Start
 from ambulo.envs.vr.task.batch import NavigationBatch
-from ambulo.envs.vr.task.tasks import FOLLOW_HOLD, hand_distance
+from ambulo.envs.vr.task.tasks import (
+    FOLLOW,
+    FOLLOW_HOLD,
+    TaskState,
+    advance_tasks,
+    hand_distance,
+)
 from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.state import WorldState
+from tests.envs.vr.levels.test_moving import TWO_FLOORS
+from tests.envs.vr.levels.test_surfaces import STOREYS
 
 IDLE = np.zeros((1, 3))
 
@@ -53,6 +65,31 @@ def test_follow_moves_the_goal_and_asks_to_stay() -> None:
     while not slow.step(IDLE)[2][0]:
         steps += 1
     assert steps == round(FOLLOW_HOLD / 0.1) - 1
+
+
+@pytest.mark.parametrize(
+    ("data", "farthest", "top"), [(STOREYS, 8.0, 2.0), (TWO_FLOORS, 1.0, 0.0)]
+)
+def test_a_followed_goal_keeps_to_its_floor(
+    data: dict[str, Any], farthest: float, top: float
+) -> None:
+    """It walks up ramps and back, and turns at lifts; who goes along is with it."""
+    env = NavigationEnvironmentConfig(follow_speed=1.0)
+    level = parse_level({**data, "goals": [[-4, 0, 0]]}, "x")
+    bank = LevelBank([level], np.random.default_rng(0))
+    one, task = np.zeros(1, np.int64), TaskState.zeros(1)
+    task.begin(one, one + FOLLOW, one, one + 1, bank)
+    state, track = WorldState.zeros(1, 16), []
+    for k in range(300):
+        track.append(task.goal[0].copy())
+        state.position[:] = task.goal
+        advance_tasks(task, state, bank, env, 0.1)
+        assert task.held[0] == pytest.approx(0.1 * (k + 1))
+    x, _, z = np.array(track).T
+    slope = (x > 2.3) & (x < 5.7)
+    np.testing.assert_allclose(z[slope], top * (x[slope] - 2.0) / 4.0, atol=0.05)
+    assert (x.max(), z.max()) == pytest.approx((farthest, top), abs=0.7)
+    assert x[x.argmax() :].min() == pytest.approx(-4.0, abs=0.7)
 
 
 def test_reach_wants_the_hand_there() -> None:

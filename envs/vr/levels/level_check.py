@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-
 import numpy as np
-from scipy import ndimage
 
-from ambulo.configs.arrays import Bools, Floats
+from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT
-from ambulo.envs.vr.levels.geodesic import (
-    EVALUATION_RESOLUTION,
-    MAX_CELLS,
-    RESOLUTION,
-    FreeGrid,
-    distance_field,
-    field_resolution,
-    free_grid,
-    reaches,
-)
-from ambulo.envs.vr.levels.level import GOAL_DISTANCE, Level
+from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.moving_check import moving_problem
 from ambulo.envs.vr.levels.surface_check import flat_problem, surface_problem
+from ambulo.envs.vr.levels.way_check import way_problem
 
 MAX_OBSTACLES = 100_000
 """Most boxes, cylinders and holes together."""
@@ -33,32 +20,31 @@ MAX_SIDE = 1e4
 MAX_COVER = 1e7
 """Largest sum of the floor under each obstacle, overlaps counted, [m^2]."""
 
-_MAX_PARTS = 2000
-_ANGLES = np.linspace(0.0, math.pi, 16, endpoint=False)
-
 
 def level_problem(level: Level, *, solvable: bool = True) -> str | None:
     """The first broken rule of `level` as `key: rule`; None: it can be played.
 
-    Without `solvable` there need be no way from start to goal.
+    Without `solvable` there need be no ways between starts and goals.
     """
+    problem = _bad_shapes(level)
     if level.heights:
-        return (
-            _bad_shapes(level)
+        problem = (
+            problem
             or _bad_range(level)
             or moving_problem(level)
-            or surface_problem(level, solvable=solvable)
+            or surface_problem(level)
         )
-    return (
-        _bad_shapes(level)
-        or moving_problem(level)
-        or flat_problem(level)
-        or _bad_place(level, "start.position", level.start)
-        or _bad_place(level, "goal", level.goal)
-        or _bad_places(level)
-        or _bad_range(level)
-        or (_unsolvable(level) if solvable else None)
-    )
+    else:
+        problem = (
+            problem
+            or moving_problem(level)
+            or flat_problem(level)
+            or _bad_place(level, "start.position", level.start)
+            or _bad_place(level, "goal", level.goal)
+            or _bad_places(level)
+            or _bad_range(level)
+        )
+    return problem or (way_problem(level) if solvable else None)
 
 
 def _bad_shapes(level: Level) -> str | None:
@@ -150,75 +136,3 @@ def _bad_range(level: Level) -> str | None:
     ):
         return "goal: the same place as start"
     return None
-
-
-def _unsolvable(level: Level) -> str | None:
-    if level.start is not None and level.goal is not None:
-        if field_resolution(level) == 0:
-            return "goal: no way for the body from start to goal"
-        return None
-    low, high = distance = level.goal_distance or GOAL_DISTANCE
-    if not all(_has_places(level, grid, distance) for grid in _played_grids(level)):
-        fixed = level.start is not None, level.goal is not None
-        missing = {(True, False): "goal", (False, True): "start"}.get(fixed)
-        return (
-            f"{missing or 'start and goal'}: left to chance, but no two places that the "
-            f"body can walk between are {low:g} to {high:g} m apart"
-        )
-    return None
-
-
-def _played_grids(level: Level) -> Iterator[FreeGrid]:
-    """The cells of training, and those of evaluation where a level is not too large."""
-    yield free_grid(level, RESOLUTION)
-    x0, y0, x1, y1 = level.bounds
-    if (x1 - x0) * (y1 - y0) <= MAX_CELLS * EVALUATION_RESOLUTION**2:
-        yield free_grid(level, EVALUATION_RESOLUTION)
-
-
-def _has_places(level: Level, grid: FreeGrid, distance: tuple[float, float]) -> bool:
-    """Whether there is a place for each of start and goal that is left to chance."""
-    fixed = level.goal if level.goal is not None else level.start
-    if fixed is None:
-        return _has_pair(grid, distance)
-    field = distance_field(grid, fixed[:2])
-    stands = level.start is None or reaches(grid, field, fixed)
-    return stands and _in_range(grid, np.isfinite(field), fixed[:2], distance)
-
-
-def _in_range(
-    grid: FreeGrid, mask: Bools, xy: Floats, distance: tuple[float, float]
-) -> bool:
-    """Whether a cell of `mask` is in the range of straight distances from `xy`."""
-    away = np.hypot(*(grid.centres(mask) - xy).T)
-    return bool(((away >= distance[0]) & (away <= distance[1])).any())
-
-
-def _has_pair(grid: FreeGrid, distance: tuple[float, float]) -> bool:
-    """Whether some connected part of the grid holds two cells in the distance range.
-
-    Looks from the outermost cells of each part that is long enough, largest first.
-    """
-    labels, count = ndimage.label(grid.free)
-    if count == 0:
-        return False
-    slices = ndimage.find_objects(labels)
-    spans = np.array([[s.stop - s.start for s in pair] for pair in slices])
-    reach = np.hypot(*spans.T) * grid.resolution
-    order = np.argsort(-reach)[:_MAX_PARTS]
-    for part in order[reach[order] >= distance[0]]:
-        window = slices[part]
-        mask = labels[window] == part + 1
-        rows, columns = np.arange(mask.shape[0]), np.arange(mask.shape[1])
-        used = mask.any(axis=1)
-        left, right = mask.argmax(axis=1), columns[-1] - mask[:, ::-1].argmax(axis=1)
-        rim = np.vstack([np.c_[left, rows][used], np.c_[right, rows][used]])
-        along = rim @ np.array([np.cos(_ANGLES), np.sin(_ANGLES)])
-        low, high = (d / grid.resolution for d in distance)
-        for end in np.unique(np.concatenate([along.argmin(0), along.argmax(0)])):
-            dx = (columns - rim[end, 0]).astype(np.float32)
-            dy = (rows - rim[end, 1]).astype(np.float32)
-            away = np.hypot(dy[:, None], dx[None, :])
-            if ((away >= low) & (away <= high) & mask).any():
-                return True
-    return False

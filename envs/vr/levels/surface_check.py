@@ -10,15 +10,11 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT, STEEPEST_FLOOR
 from ambulo.envs.vr.geometry.solid_kernels import standing
-from ambulo.envs.vr.levels.geodesic import RESOLUTION, field_resolution
-from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid
-from ambulo.envs.vr.levels.level import GOAL_DISTANCE, Level
+from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io_surfaces import MAX_TRIANGLES
 from ambulo.envs.vr.levels.solids import Solids
 
-_ANGLES = np.linspace(0.0, 2.0 * math.pi, 16, endpoint=False)
 _SURFACES = ("ramps", "stairs", "heightfields", "meshes")
-_MOST_PARTS = 200
 
 
 def flat_problem(level: Level) -> str | None:
@@ -38,7 +34,7 @@ def flat_problem(level: Level) -> str | None:
     return None
 
 
-def surface_problem(level: Level, *, solvable: bool) -> str | None:
+def surface_problem(level: Level) -> str | None:
     """The first broken rule of a level with heights as `key: rule`; None: it is good."""
     problem = _bad_slopes(level) or _bad_amount(level)
     if problem is not None:
@@ -48,7 +44,7 @@ def surface_problem(level: Level, *, solvable: bool) -> str | None:
         problem = _bad_place(level, solids, key, place)
         if problem is not None:
             return problem
-    return _unsolvable(level) if solvable else None
+    return None
 
 
 def _bad_slopes(level: Level) -> str | None:
@@ -100,68 +96,3 @@ def _bad_place(level: Level, solids: Solids, key: str, place: Floats) -> str | N
     if not free:
         return f"{key}: inside an obstacle (the body needs {BODY_RADIUS} m around it)"
     return None
-
-
-def _unsolvable(level: Level) -> str | None:
-    if level.start is not None and level.goal is not None:
-        if field_resolution(level) == 0:
-            return "goal: no way for the body from start to goal"
-        return None
-    low, high = level.goal_distance or GOAL_DISTANCE
-    grid = LayeredGrid.of(level, RESOLUTION, CLEARANCE)
-    if not grid.free.any():
-        return "bounds: nowhere can the body stand"
-    ends = _ends(level)
-    if ends is None:
-        found = any(_has_pair(part, low, high) for part in _parts(grid))
-    else:
-        found = any(_in_reach(grid, end, low, high) for end in ends)
-    if found:
-        return None
-    return (
-        "start and goal: left to chance, but no two places that the body can walk between "
-        f"are {low:g} to {high:g} m apart"
-    )
-
-
-def _ends(level: Level) -> Floats | None:
-    """The start or goal that is fixed, or those of a list, shape (n, 3)."""
-    if level.goal is not None:
-        return np.append(level.goal, level.goal_height)[None]
-    if level.start is not None:
-        return np.append(level.start[:2], level.start_height)[None]
-    if len(level.goals):
-        return level.goals
-    return level.starts[:, :3] if len(level.starts) else None
-
-
-def _in_reach(grid: LayeredGrid, end: Floats, low: float, high: float) -> bool:
-    """Whether a cell with a way to `end` lies low to high [m] from it."""
-    points = grid.points(np.flatnonzero(np.isfinite(grid.field(end))))
-    away = np.hypot(*(points - end)[:, :2].T)
-    return bool(((away >= low) & (away <= high)).any())
-
-
-def _parts(grid: LayeredGrid) -> Iterator[Floats]:
-    """Points of the parts of the grid that are connected, shape (n, 3) each, [m]."""
-    left = grid.free.ravel().copy()
-    for _ in range(_MOST_PARTS):
-        if not left.any():
-            return
-        seed = grid.points(np.array([int(np.argmax(left))]))[0]
-        part = np.flatnonzero(np.isfinite(grid.field(seed)).ravel() & left)
-        left[np.argmax(left)] = False
-        left[part] = False
-        yield grid.points(part)
-
-
-def _has_pair(points: Floats, low: float, high: float) -> bool:
-    """Whether two of `points` (n, 3) are low to high [m] apart; looks from the outermost."""
-    if len(points) < 2:
-        return False
-    along = points[:, :2] @ np.array([np.cos(_ANGLES), np.sin(_ANGLES)])
-    for end in np.unique(along.argmax(axis=0)):
-        away = np.hypot(*(points - points[end])[:, :2].T)
-        if ((away >= low) & (away <= high)).any():
-            return True
-    return False

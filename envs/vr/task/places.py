@@ -62,7 +62,7 @@ def sampled_start(
 def drawn_goal(
     level: Level, grid: Grid, within: tuple[float, float], rng: np.random.Generator
 ) -> tuple[Floats, NDArray[np.float32]]:
-    """A random goal with a large reachable region (with the designed start).
+    """A random goal with a large reachable region (with the designed or a listed start).
 
     Args:
         level: The level.
@@ -83,6 +83,8 @@ def drawn_goal(
     start: Floats | None = None
     if level.start is not None:
         start = np.append(level.start[:2], level.start_height)
+    elif len(level.starts) > 0:
+        start = level.starts[rng.integers(len(level.starts)), :3]
     if len(level.goals) > 0:
         place = level.goals[rng.integers(len(level.goals))]
         return place, grid.field(place).ravel()

@@ -19,6 +19,7 @@ from ambulo.envs.vr.levels.level_io import (
     parse_level,
     save_level,
 )
+from ambulo.envs.vr.task.bank import LevelBank
 
 GOOD: dict[str, Any] = {
     "name": "demo",
@@ -151,6 +152,42 @@ def test_missing_keys() -> None:
     assert "level: expected an object" in _error([1])
     data = _with("cylinders.0", {"center": [1, 1], "radius": 1})
     assert "cylinders[0].height: missing" in _error(data)
+
+
+LEFT, MIDDLE, RIGHT = ({"position": [x, 5]} for x in (2, 10.5, 18))
+
+
+@pytest.mark.parametrize("heights", [False, True])
+@pytest.mark.parametrize(
+    ("places", "problem"),
+    [
+        ({"starts": [RIGHT]}, None),
+        ({"starts": [LEFT, RIGHT], "goals": [[4, 5], [18, 8]]}, None),
+        ({"starts": [LEFT], "goals": [[18, 5]]}, "goals[0]: {} from any of starts"),
+        ({"starts": [LEFT, RIGHT], "goals": [[4, 5]]}, "starts[1]: {} to any of goals"),
+        ({"start": LEFT, "goals": [[4, 5], [18, 5]]}, "goals[1]: {} from start"),
+        ({"starts": [LEFT, RIGHT], "goal": [4, 5]}, "starts[1]: {} to goal"),
+        (
+            {"start": LEFT, "goal": [4, 5], "goals": [[18, 5]]},
+            "goals[0]: {} from start",
+        ),
+        ({"goals": [[4, 5], [10.5, 5]]}, "goals[1]: {} from a place 5 to 30 m away"),
+        ({"starts": [LEFT, MIDDLE]}, "starts[1]: {} to a place 5 to 30 m away"),
+        ({"waypoints": [[4, 5], [18, 5]]}, "waypoints[1]: {} from waypoints[0]"),
+    ],
+)
+def test_places_that_are_sealed_off_are_refused(
+    heights: bool, places: dict[str, Any], problem: str | None
+) -> None:
+    """Two walls across the floor, with a metre and a half between them."""
+    walls = [{"center": [x, 5, 1], "half_size": [0.25, 5, 1]} for x in (9.5, 11.5)]
+    data = {"name": "a", "bounds": [0, 0, 20, 10], "boxes": walls, "heights": heights}
+    level = {**data, **places}
+    if problem is None:
+        bank = LevelBank([parse_level(level, "x.json")], np.random.default_rng(0))
+        assert all(len(bank.own_starts(0, goal)) for goal in range(2))
+    else:
+        assert problem.format("no way for the body") in _error(level)
 
 
 def test_nothing_left_to_chance_in_vain() -> None:

@@ -1,0 +1,203 @@
+"""Whether a level has the ways that its episodes need; flat or with heights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from scipy import ndimage
+
+from ambulo.configs.arrays import Floats
+from ambulo.envs.vr.levels.geodesic import (
+    EVALUATION_RESOLUTION,
+    MAX_CELLS,
+    RESOLUTION,
+    Field,
+    FreeGrid,
+    Grid,
+    field_resolution,
+    make_grid,
+)
+from ambulo.envs.vr.levels.layers import LayeredGrid
+from ambulo.envs.vr.levels.level import GOAL_DISTANCE, Level
+
+_MAX_PARTS = 2000
+_MOST_LAYERED_PARTS = 200
+_ANGLES = np.linspace(0.0, math.pi, 16, endpoint=False)
+_DIRECTIONS = np.array([np.cos(_ANGLES), np.sin(_ANGLES)])
+
+
+def way_problem(level: Level) -> str | None:
+    """The first place that lacks a way as `key: rule`; None: every episode has one."""
+    if level.start is None or level.goal is None:
+        grids = _played_grids(level)
+    elif (cells := field_resolution(level)) == 0:
+        return "goal: no way for the body from start to goal"
+    elif len(level.starts) or len(level.goals) or len(level.waypoints):
+        grids = iter([make_grid(level, cells)])
+    else:
+        return None
+    for grid in grids:
+        problem = _sealed_place(level, grid) or _left_to_chance(level, grid)
+        if problem is not None:
+            return problem
+    return None
+
+
+def _played_grids(level: Level) -> Iterator[Grid]:
+    """The cells of training, and those of evaluation of a flat level that is not too large."""
+    yield make_grid(level, RESOLUTION)
+    x0, y0, x1, y1 = level.bounds
+    if level.heights or (x1 - x0) * (y1 - y0) > MAX_CELLS * EVALUATION_RESOLUTION**2:
+        return
+    yield make_grid(level, EVALUATION_RESOLUTION)
+
+
+def _sealed_place(level: Level, grid: Grid) -> str | None:
+    """The first place of a list that no episode can have, as `key: rule`."""
+    starts, goals = _places(level, "start"), _places(level, "goal")
+    rule = f"from {_named(level, 'start')}"
+    tour = (starts, rule) if len(starts) else (level.waypoints[:1], "from waypoints[0]")
+    for key, others, way in (
+        ("goals", starts, rule),
+        ("starts", goals, f"to {_named(level, 'goal')}"),
+        ("waypoints", *tour),
+    ):
+        places = getattr(level, key)[:, :3]
+        if len(places) == 0:
+            continue
+        ways = _ways(grid, others)
+        for k, place in enumerate(places):
+            if len(others):
+                found = grid.reaches(ways, place)
+            else:
+                ways = ways if grid.reaches(ways, place) else grid.field(place)
+                found = _in_range(level, grid, ways, place)
+            if not found:
+                return f"{key}[{k}]: no way for the body {way}"
+    return None
+
+
+def _ways(grid: Grid, places: Floats) -> Field:
+    """Distances of all cells to the first of `places` (n, 3) in their part; inf: none."""
+    ways = np.full(grid.free.shape, np.inf, np.float32)
+    for place in places:
+        if not grid.reaches(ways, place):
+            ways = np.minimum(ways, grid.field(place))
+    return ways
+
+
+def _places(level: Level, kind: str) -> Floats:
+    """The fixed start or goal of `level`, or else those of its list, shape (n, 3), [m]."""
+    fixed = getattr(level, kind)
+    if fixed is None:
+        places: Floats = getattr(level, f"{kind}s")[:, :3]
+        return places
+    return np.append(fixed[:2], getattr(level, f"{kind}_height"))[None]
+
+
+def _named(level: Level, kind: str) -> str:
+    """What a message calls the starts or goals of `_places`."""
+    if getattr(level, kind) is not None:
+        return kind
+    if len(getattr(level, f"{kind}s")):
+        return f"any of {kind}s"
+    low, high = level.goal_distance or GOAL_DISTANCE
+    return f"a place {low:g} to {high:g} m away"
+
+
+def _left_to_chance(level: Level, grid: Grid) -> str | None:
+    """Whether no place is left for a start or goal that episodes draw anywhere."""
+    starts, goals = _places(level, "start"), _places(level, "goal")
+    low, high = level.goal_distance or GOAL_DISTANCE
+    if level.heights and not grid.free.any():
+        return "bounds: nowhere can the body stand"
+    if len(starts) == 0 and len(goals) == 0:
+        found = _has_pair(grid, low, high)
+    elif level.goal is not None and len(starts) == 0:
+        found = _in_range(level, grid, grid.field(goals[0]), goals[0])
+    elif level.start is not None and len(goals) == 0:
+        field = grid.field(starts[0])
+        found = grid.reaches(field, starts[0]) and _in_range(
+            level, grid, field, starts[0]
+        )
+    else:  # of a list, whose places have been checked
+        found = True
+    if found:
+        return None
+    missing = [kind for kind in ("start", "goal") if len(_places(level, kind)) == 0]
+    return (
+        f"{' and '.join(missing)}: left to chance, but no two places that the body can "
+        f"walk between are {low:g} to {high:g} m apart"
+    )
+
+
+def _in_range(level: Level, grid: Grid, field: Field, place: Floats) -> bool:
+    """Whether a cell with a way to `place` (3,) is in the range of distances from it."""
+    low, high = level.goal_distance or GOAL_DISTANCE
+    points = grid.points(np.flatnonzero(np.isfinite(field)))
+    away = np.hypot(*(points - place)[:, :2].T)
+    return bool(((away >= low) & (away <= high)).any())
+
+
+def _has_pair(grid: Grid, low: float, high: float) -> bool:
+    """Whether some connected part of the grid holds two cells low to high [m] apart."""
+    if isinstance(grid, LayeredGrid):
+        return any(_has_far_points(part, low, high) for part in _parts(grid))
+    return _has_flat_pair(grid, (low, high))
+
+
+def _has_flat_pair(grid: FreeGrid, distance: tuple[float, float]) -> bool:
+    """Whether some connected part of the grid holds two cells in the distance range.
+
+    Looks from the outermost cells of each part that is long enough, largest first.
+    """
+    labels, count = ndimage.label(grid.free)
+    if count == 0:
+        return False
+    slices = ndimage.find_objects(labels)
+    spans = np.array([[s.stop - s.start for s in pair] for pair in slices])
+    reach = np.hypot(*spans.T) * grid.resolution
+    order = np.argsort(-reach)[:_MAX_PARTS]
+    for part in order[reach[order] >= distance[0]]:
+        window = slices[part]
+        mask = labels[window] == part + 1
+        rows, columns = np.arange(mask.shape[0]), np.arange(mask.shape[1])
+        used = mask.any(axis=1)
+        left, right = mask.argmax(axis=1), columns[-1] - mask[:, ::-1].argmax(axis=1)
+        rim = np.vstack([np.c_[left, rows][used], np.c_[right, rows][used]])
+        along = rim @ _DIRECTIONS
+        low, high = (d / grid.resolution for d in distance)
+        for end in np.unique(np.concatenate([along.argmin(0), along.argmax(0)])):
+            dx = (columns - rim[end, 0]).astype(np.float32)
+            dy = (rows - rim[end, 1]).astype(np.float32)
+            away = np.hypot(dy[:, None], dx[None, :])
+            if ((away >= low) & (away <= high) & mask).any():
+                return True
+    return False
+
+
+def _parts(grid: LayeredGrid) -> Iterator[Floats]:
+    """Points of the parts of the grid that are connected, shape (n, 3) each, [m]."""
+    left = grid.free.ravel().copy()
+    for _ in range(_MOST_LAYERED_PARTS):
+        if not left.any():
+            return
+        seed = grid.points(np.array([int(np.argmax(left))]))[0]
+        part = np.flatnonzero(np.isfinite(grid.field(seed)).ravel() & left)
+        left[np.argmax(left)] = False
+        left[part] = False
+        yield grid.points(part)
+
+
+def _has_far_points(points: Floats, low: float, high: float) -> bool:
+    """Whether two of `points` (n, 3) are low to high [m] apart; looks from the outermost."""
+    if len(points) < 2:
+        return False
+    along = points[:, :2] @ _DIRECTIONS
+    for end in np.unique(np.concatenate([along.argmin(0), along.argmax(0)])):
+        away = np.hypot(*(points - points[end])[:, :2].T)
+        if ((away >= low) & (away <= high)).any():
+            return True
+    return False

@@ -68,6 +68,8 @@ class GodotWorld(BaseWorld):
         self.moving = MovingThings(num_envs, spec)
         """What moves in the levels."""
         self._solids = PackedSolids()
+        self._stale = np.zeros(num_envs, np.bool_)
+        """Whether each env must be restored before its engine steps it, shape (N,)."""
         self._temporary: weakref.finalize[..., GodotWorld] | None = None
         self._closed = False
         engines = 1 if self._settings.url else self._settings.engines
@@ -92,7 +94,7 @@ class GodotWorld(BaseWorld):
         return [link.pid for link in self._links if link.pid is not None]
 
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
-        """Put `levels[i]` into slot `slots[i]`; sent when an env first enters one.
+        """Put `levels[i]` into slot `slots[i]`; sent when an env enters it or is in it.
 
         Raises:
             LevelError: something moves too fast for the ticks of this world.
@@ -108,6 +110,7 @@ class GodotWorld(BaseWorld):
             if self._levels.get(slot) is not level
         ]
         self._levels.update(zip(slots, levels, strict=True))
+        self._stale |= np.isin(self._slot, changed)
         for link in self._links:
             link.forget(changed)
 
@@ -243,21 +246,23 @@ class GodotWorld(BaseWorld):
 
         Those to `leave_out` are about to be placed anew.
         """
-        if link.ready:
-            return
-        if link.failures > 1:
-            time.sleep(min(FIRST_PAUSE * 2 ** (link.failures - 2), LONGEST_PAUSE))
-        link.open()
-        placed = link.envs[self._slot[link.envs] >= 0]
+        opened = not link.ready
+        if opened:
+            if link.failures > 1:
+                time.sleep(min(FIRST_PAUSE * 2 ** (link.failures - 2), LONGEST_PAUSE))
+            link.open()
+            self._stale[link.rows] = self._slot[link.rows] >= 0
+        stale = link.envs[self._stale[link.envs]]
         if leave_out is not None:
-            placed = np.setdiff1d(placed, leave_out)
-        if len(placed):
-            link.send_levels(self._slot[placed], self._levels)
+            stale = np.setdiff1d(stale, leave_out)
+        if len(stale):
+            link.send_levels(self._slot[stale], self._levels)
             self._send_things(link, before=True)
-            rows = link.layout.read(self.state, self._falling, placed)
-            link.restore(placed, self._slot[placed], rows)
-        if link.failures:
-            log.info("%s is back, with %d envs restored", link.name, len(placed))
+            rows = link.layout.read(self.state, self._falling, stale)
+            link.restore(stale, self._slot[stale], rows)
+            self._stale[stale] = False
+        if opened and link.failures:
+            log.info("%s is back, with %d envs restored", link.name, len(stale))
 
     def _reset(self, link: EngineLink, envs: Ints, slots: Ints, poses: Floats) -> None:
         """Place envs of one link, for as long as its faults are borne."""
@@ -271,6 +276,7 @@ class GodotWorld(BaseWorld):
             except BridgeFault as fault:
                 self._note(link, fault, "while envs were placed")
         link.layout.write(rows, self.state, self._falling, envs)
+        self._stale[envs] = False
 
     def _advance_things(self) -> None:
         """Move what moves by one step, where the agents stand now."""

@@ -48,6 +48,7 @@ class BodyWorld(KernelWorld):
     """
 
     stochastic = True
+    can_share = False
 
     def __init__(
         self, num_envs: int, spec: WorldSpec, walker: Walker, threads: int = 1
@@ -97,6 +98,8 @@ class BodyWorld(KernelWorld):
         check_levels(levels, self._size)
         super().set_levels(slots, levels)
         self._windows.set_levels(slots, levels)
+        self._windows.forget(np.flatnonzero(np.isin(self._slot, list(slots))))
+        self._windows.follow(self._slot, self._places[:, self._root, :2])
         self._levels.update(zip(map(int, slots), levels, strict=True))
 
     def seed(self, envs: Ints, seeds: Ints) -> None:

@@ -31,6 +31,7 @@ class TwinWorld(KernelWorld):
     """
 
     stochastic = True
+    can_share = False
 
     def __init__(self, num_envs: int, spec: WorldSpec, twin: TwinConfig) -> None:
         """`num_envs` twins, not yet placed in any level.

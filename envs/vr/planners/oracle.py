@@ -69,7 +69,8 @@ _TURN_GAIN = 2.5
 _CELLS = (FINE_RESOLUTION, EVALUATION_RESOLUTION, RESOLUTION)
 """Cell sizes on which a path is looked for, [m]. A gap hardly wider than the body has free
 cells on some of these grids only, and levels need a path on one of them."""
-_CACHE = 512
+_CACHE = 64
+"""Levels whose grids are cached."""
 
 
 class Oracle:
@@ -89,7 +90,10 @@ class Oracle:
         self._at = np.zeros(num_envs, np.int64)
         self._target = np.full((num_envs, 2), np.nan)
         self._waited = np.zeros(num_envs, np.int64)
-        self._grids: dict[tuple[int, float, float], Grid] = {}
+        self._levels: list[Level | None] = [None] * num_envs
+        """Level that each path was planned in."""
+        self._grids: dict[int, tuple[Level, dict[tuple[float, float], Grid]]] = {}
+        """Level of each slot that has been planned in, and its grids."""
 
     def reset(self, envs: Ints, seeds: Ints) -> None:
         """Forget the paths of `envs`."""
@@ -103,7 +107,11 @@ class Oracle:
         rows = np.arange(len(off))
         aside = self._paths[rows, self._at, :2] - state.position[:, :2]
         lost = np.hypot(*aside.T) > _LOST
-        for env in np.flatnonzero(~(off <= _MOVED) | lost):
+        levels, slots = batch.bank.levels, batch.task.slot.tolist()
+        changed = [
+            levels[s] is not lv for s, lv in zip(slots, self._levels, strict=True)
+        ]
+        for env in np.flatnonzero(~(off <= _MOVED) | lost | changed):
             self._plan(batch, int(env))
         late = response_time(batch)
         position = state.position[:, :2] + late * state.velocity[:, :2]
@@ -169,7 +177,8 @@ class Oracle:
         slot, goal = int(batch.task.slot[env]), goal_places(batch.task, batch.bank)[env]
         here = batch.world.state.position[env]
         room = _CAPSULE if batch.config.environment.body == "capsule" else _WALKER
-        path = self._best_path(batch.bank.levels[slot], slot, here, goal, room)
+        level = self._levels[env] = batch.bank.levels[slot]
+        path = self._best_path(level, slot, here, goal, room)
         self._follow(env, path, goal)
 
     def _walk_around(self, batch: NavigationBatch, env: int) -> None:
@@ -225,9 +234,13 @@ class Oracle:
         return np.pad(path, ((0, 0), (0, 3 - path.shape[1]))), length_of(path)
 
     def _grid(self, level: Level, slot: int, clearance: float, cells: float) -> Grid:
-        """The cells that keep `clearance`, remembered for the next path."""
-        key = (slot, clearance, cells)
-        grid = self._grids.get(key)
+        """The cells that keep `clearance`, cached as long as `slot` has this level."""
+        if slot not in self._grids or self._grids[slot][0] is not level:
+            while len(self._grids) >= _CACHE:
+                self._grids.pop(next(iter(self._grids)))
+            self._grids[slot] = (level, {})
+        key, grids = (clearance, cells), self._grids[slot][1]
+        grid = grids.get(key)
         if grid is None:
             if level.heights and clearance > CLEARANCE:  # its cells are dear
                 base = self._grid(level, slot, CLEARANCE, cells)
@@ -235,9 +248,7 @@ class Oracle:
                 grid = base.narrowed(clearance - CLEARANCE)
             else:
                 grid = grid_of(level, cells, clearance)
-            while len(self._grids) >= _CACHE:
-                self._grids.pop(next(iter(self._grids)))
-            self._grids[key] = grid
+            grids[key] = grid
         return grid
 
 

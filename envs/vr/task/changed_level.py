@@ -12,8 +12,7 @@ from ambulo.envs.vr.task.batch import NavigationBatch
 def change_level(batch: NavigationBatch, env: int, level: Level) -> None:
     """Put `level` in the place of the level that `env` plays; its episode goes on.
 
-    Goals and what the agent remembers stay; walking distances are computed anew. For worlds
-    of a capsule: simulated bodies hold the shapes near them, and see a change late.
+    Goals and what the agent remembers stay; walking distances are computed anew.
 
     Args:
         batch: Of the environment.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,8 @@ class BaseWorld:
     """Base of worlds: see `World` for the interface."""
 
     stochastic = False
+    can_share: ClassVar[bool] = False
+    """Whether envs of this kind of world can share levels."""
 
     def __init__(self, num_envs: int, spec: WorldSpec) -> None:
         """`num_envs` envs, not yet placed in any level."""
@@ -41,8 +44,8 @@ class BaseWorld:
         """Nothing is random."""
 
     def share(self, size: int) -> None:
-        """Refuse: envs of this world do not meet."""
-        if size > 1:
+        """Refuse where envs of this world do not meet."""
+        if size > 1 and not self.can_share:
             raise ConfigError(
                 f"agents = {size}: they meet in world = kernel with body = capsule only"
             )

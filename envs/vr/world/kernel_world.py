@@ -69,6 +69,8 @@ def _grown(array: A, rows: int, columns: int) -> A:
 class KernelWorld(BaseWorld):
     """N envs in compiled levels; see `World` for the interface."""
 
+    can_share = True
+
     def __init__(self, num_envs: int, spec: WorldSpec) -> None:
         """`num_envs` envs, not yet placed in any level."""
         super().__init__(num_envs, spec)
@@ -94,8 +96,10 @@ class KernelWorld(BaseWorld):
         """Put every `size` envs in a row into one level, where they meet.
 
         Raises:
+            ConfigError: Envs of this world cannot meet.
             ValueError: `size` does not divide the number of envs.
         """
+        super().share(size)
         if size > 1:
             self.moving.share(size)
 

@@ -57,6 +57,8 @@ class MujocoWorld(KernelWorld):
     used stay compiled (about 0.6 MB and 2 ms each).
     """
 
+    can_share = False
+
     def __init__(
         self, num_envs: int, spec: WorldSpec, cache_size: int | None = None
     ) -> None:
@@ -75,6 +77,8 @@ class MujocoWorld(KernelWorld):
         for slot, level in zip(slots, levels, strict=True):
             self._levels[int(slot)] = level
             self._cache.pop(int(slot), None)
+        played = np.flatnonzero(np.isin(self._slot, list(slots)))
+        self._bind(env for env in played if self._scenes[env] is not None)
 
     def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
         """Continue from `state_dict`; slots must hold the same levels."""
@@ -125,6 +129,7 @@ class MujocoWorld(KernelWorld):
         for env in envs:
             scene = self._scene(int(self._slot[env]))
             self._scenes[env] = scene
+            self._addresses[:, env], self._heights[env] = 0, 0
             if isinstance(scene, HeightScene):
                 self._heights[env] = scene.addresses()
             else:

@@ -146,7 +146,7 @@ class World(Protocol):
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
         """Put `levels[i]` into slot `slots[i]`; slots are what `reset` refers to.
 
-        No env may be stepped in a replaced slot before it is reset.
+        Envs that are in a replaced slot go on in the new level with their next step.
         """
         ...
 

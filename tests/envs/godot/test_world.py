@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -290,6 +291,21 @@ def test_a_replaced_level_is_sent_again_and_others_are_not(attach) -> None:
         if slot == 0:
             assert not np.array_equal(world.state.rays[0], rays)
     assert len(sent) == 3
+
+
+def test_a_level_that_is_changed_in_play_is_physical_at_once(attach) -> None:
+    """The other env goes on in its level; a third that enters does not disturb either."""
+    free = Level("free", np.array([-9.0, -9.0, 9.0, 9.0]))
+    wall = replace(free, boxes=np.array([[1.5, 0.0, 1.0, 0.1, 3.0, 1.0, 0.0]]))
+    for world in pair(attach, [free, free, free]):
+        ahead = np.array([[0.0, 1.0, 0.0]] * 3)
+        world.step(ahead)
+        world.set_levels([1], [wall])
+        world.reset(np.array([2]), np.array([1]), np.zeros((1, 3)))
+        for _ in range(12):
+            world.step(ahead)
+        assert world.state.position[0, 0] > 1.8
+        assert world.state.position[1:, 0] == pytest.approx([1.15, 1.15], abs=0.01)
 
 
 def test_bad_calls_are_refused_before_the_engine_is_asked(attach) -> None:

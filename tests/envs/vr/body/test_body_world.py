@@ -58,6 +58,14 @@ def test_the_body_walks_on_free_ground_and_is_stopped_by_a_wall_and_a_pit(walker
     assert state.fell[pit]
 
 
+def test_a_wall_that_is_put_up_in_play_stops_the_body(walker):
+    world = world_in(walker, FREE)
+    world.set_levels([0], [WALL])
+    walk(world, 25)
+    assert world.state.position[0, 0] < 1.4
+    assert world.state.since_contact[0] < 90
+
+
 def test_the_way_is_that_of_the_pelvis(walker):
     world = world_in(walker, FREE)
     for _ in range(5):

@@ -5,6 +5,7 @@ import pytest
 
 from ambulo.configs.errors import LevelError
 from ambulo.configs.vr import NavigationConfig
+from ambulo.envs.vr.planners.oracle import Oracle
 from ambulo.envs.vr.task.build import make_batch
 from ambulo.envs.vr.task.changed_level import change_level
 
@@ -26,7 +27,11 @@ def test_a_wall_across_the_way_lengthens_it_at_once() -> None:
     middle = player[:2] + 2.5 * way / np.linalg.norm(way)
     yaw = np.arctan2(way[1], way[0])
     wall = np.array([[*middle, 1.0, 0.1, 2.5, 1.0, yaw]])
+    oracle = Oracle(2)
+    oracle.act(batch)
     change_level(batch, 0, replace(level, boxes=np.vstack([level.boxes, wall])))
+    around = Oracle(2).act(batch)
+    np.testing.assert_array_equal(oracle.act(batch), around)
 
     assert batch.episode.distance[0] > before[0] + 0.2
     np.testing.assert_array_equal(batch.task.goal[0], goal)

@@ -1,6 +1,7 @@
 import copy
 import math
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -191,6 +192,23 @@ def test_levels_come_and_go():
     world.close()
     with pytest.raises(AmbuloError, match="reset"):
         world.step(np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("heights", [False, True])
+def test_a_level_that_is_changed_in_play_is_physical_at_once(heights):
+    free = Level("free", np.array([-HALF, -HALF, HALF, HALF]), heights=heights)
+    wall = replace(free, boxes=np.array([[1.5, 0.0, 1.0, 0.1, 3.0, 1.0, 0.0]]))
+    ours, theirs = pair([free, free])
+    for world in (ours, theirs):
+        world.set_levels([1], [wall])
+        for _ in range(12):
+            world.step(np.array([[0.0, 1.0, 0.0]] * 2))
+        assert world.state.position[0, 0] > 1.8
+        assert world.state.position[1, 0] == pytest.approx(1.15, abs=1e-3)
+    ours.close()
+    ours.set_levels([1], [free])
+    with pytest.raises(AmbuloError, match="call reset"):
+        ours.step(np.zeros((2, 3)))
 
 
 def test_unknown_slots_and_bad_actions_are_refused():

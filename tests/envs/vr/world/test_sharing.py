@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import ConfigError
+from ambulo.envs.vr.body.body_world import BodyWorld
+from ambulo.envs.vr.body.twin_world import TwinWorld
 from ambulo.envs.vr.contract import BODY_RADIUS, WorldSpec
 from ambulo.envs.vr.families import generate
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import parse_level
 from ambulo.envs.vr.world.base import BaseWorld
 from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.mujoco_world import MujocoWorld
 
 FIELD = Level("field", np.array([-10.0, -10.0, 10.0, 10.0]))
 AHEAD, IDLE = (0.0, 1.0, 0.0), (0.0, 0.0, 0.0)
@@ -146,5 +149,8 @@ def test_states_of_shared_levels_continue_exactly() -> None:
 def test_groups_must_fill_the_envs_and_other_worlds_refuse() -> None:
     with pytest.raises(ValueError, match="5 envs cannot share levels in groups of 2"):
         KernelWorld(5, WorldSpec()).share(2)
-    with pytest.raises(ConfigError, match="agents = 2: they meet in world = kernel"):
-        BaseWorld(4, WorldSpec()).share(2)
+    for kind in (BaseWorld, MujocoWorld):
+        with pytest.raises(ConfigError, match="agents = 2: they meet in world = kern"):
+            kind(4, WorldSpec()).share(2)
+    assert not BodyWorld.can_share
+    assert not TwinWorld.can_share

@@ -21,7 +21,7 @@ from PIL import Image, ImageDraw, ImageFont
 from ambulo.common.find_model import find_model
 from ambulo.configs.errors import RenderError
 from ambulo.configs.vr import NavigationConfig
-from ambulo.envs.vr.world.render import Frame
+from ambulo.envs.offscreen import Frame
 from ambulo.evaluate.vr.episodes import LevelSource, episodes_for
 from ambulo.evaluate.vr.evaluation import run_episodes
 from ambulo.evaluate.vr.films import ENGINES, Engine, film_frames

@@ -37,11 +37,11 @@ from ambulo.envs.godot.locate import (
     import_project,
     installed_engine,
 )
+from ambulo.envs.offscreen import Frame
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import level_data
 from ambulo.envs.vr.world.cameras import CHASE, CameraPath
-from ambulo.envs.vr.world.render import Frame
 
 SCREEN_STARTER = "godot-xvfb"
 """The engine with a virtual screen, as the installer makes it."""

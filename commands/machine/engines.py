@@ -80,7 +80,7 @@ def ray() -> Engine:
 
 def opengl() -> Engine:
     """Return whether MuJoCo can draw pictures without a window."""
-    from ambulo.envs.vr.world.render import gl_backend
+    from ambulo.envs.offscreen import gl_backend
 
     purpose = "films and pictures of bodies"
     try:

@@ -12,13 +12,14 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from ambulo.configs.base import parse
-from ambulo.configs.errors import ConfigError, RenderError, nearest
+from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.tasks import TASKS, Task
 from ambulo.envs.gym_batch_env import GymBatchEnv, check_many
 from ambulo.envs.layout import ObservationLayout
 from ambulo.envs.locomotion.build import AnyBatch, make_batch
 from ambulo.envs.locomotion.observation import LIMIT
+from ambulo.envs.offscreen import ModelRenderer
 from ambulo.envs.reference.reference import Reference, reference_from_bytes
 from ambulo.envs.single_env import SingleEnv, with_settings
 from ambulo.muscle.muscle_nn import MuscleNN
@@ -149,7 +150,7 @@ class LocomotionEnv(_CopiedBatch, SingleEnv):
         self.batch = self._make(1, reference=_reference(follow), muscles=muscles)
         self.observation_space = observation_space(self.batch.layout)
         self.action_space = action_space(self.batch.action_size)
-        self._picture: Any = None
+        self._picture: ModelRenderer | None = None
         self._data: tuple[mujoco.MjModel, mujoco.MjData] | None = None
 
     @property
@@ -182,26 +183,22 @@ class LocomotionEnv(_CopiedBatch, SingleEnv):
         """A frame (height, width, 3) beside the body; `RenderError` without OpenGL."""
         if self.render_mode is None:
             return None
-        model, simulation = self.batch.simulation.model, self.batch.simulation
+        if self._picture is not None and self._picture.model is not self.model:
+            self._picture.close()
+            self._picture = None
         if self._picture is None:
-            try:
-                renderer = mujoco.Renderer(model, HEIGHT, WIDTH)
-            except Exception as error:  # what an absent OpenGL raises differs
-                raise RenderError(f"no OpenGL: {error}") from None
-            camera = mujoco.MjvCamera()
+            self._picture = ModelRenderer(self.model, WIDTH, HEIGHT)
+            camera = self._picture.camera
             camera.distance, camera.azimuth, camera.elevation = 3.5, 120.0, -12.0
-            self._picture = renderer, mujoco.MjData(model), camera
-        renderer, data, camera = self._picture
-        data.qpos[:] = simulation.qpos[0]
-        mujoco.mj_kinematics(model, data)
+        data, camera = self._picture.data, self._picture.camera
+        data.qpos[:] = self.batch.simulation.qpos[0]
         camera.lookat[:] = data.qpos[0], data.qpos[1], 0.9
-        renderer.update_scene(data, camera)
-        return np.asarray(renderer.render())
+        return self._picture.frame()
 
     def close(self) -> None:
         """Free the simulation and the renderer."""
         if self._picture is not None:
-            self._picture[0].close()
+            self._picture.close()
             self._picture = None
         self.batch.close()
 

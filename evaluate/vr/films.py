@@ -16,7 +16,7 @@ from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords
 
 if TYPE_CHECKING:
     from ambulo.configs.vr import NavigationConfig
-    from ambulo.envs.vr.world.render import Frame
+    from ambulo.envs.offscreen import Frame
 
 Engine = Literal["mujoco", "godot"]
 ENGINES: tuple[Engine, ...] = ("mujoco", "godot")

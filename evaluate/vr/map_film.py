@@ -18,7 +18,7 @@ from ambulo.viz.plots import agent_colour
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ambulo.envs.vr.world.render import Frame
+    from ambulo.envs.offscreen import Frame
 
 MAX_SECONDS = 8.0
 """Length of a film at most, without its last picture; longer episodes run faster, [s]."""

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import RenderError
-from ambulo.envs.vr.world.render import gl_backend
+from ambulo.envs.offscreen import gl_backend
 
 ROOT = Path(__file__).parents[2]
 BENCHMARKS = sorted((ROOT / "benchmarks").glob("[!_]*.py"))

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from ambulo.configs.errors import ConfigError, MotionFileError
+from ambulo.configs.errors import ConfigError, MotionFileError, RenderError
 from ambulo.envs.locomotion.env import locomotion_config
+from ambulo.envs.offscreen import gl_backend
 from ambulo.envs.reference.reference import Reference, save_reference
 
 IDS = ("ambulo/Imitate-v0", "ambulo/Locomote-v0", "ambulo/Stand-v0")
@@ -34,6 +35,19 @@ def settings(plain: Reference, family: Reference, tmp_path: Path) -> dict[str, d
 def test_the_checker_passes(name: str, settings: dict[str, dict]) -> None:
     env = gymnasium.make(name, **settings[name])
     check_env(env.unwrapped, skip_render_check=True)
+    env.close()
+
+
+@pytest.mark.filterwarnings("ignore:.*render modes.*")
+def test_the_checker_draws_pictures() -> None:
+    """By the back end that works here, whatever MuJoCo's own choice would be."""
+    try:
+        gl_backend()
+    except RenderError as error:
+        pytest.skip(str(error))
+    env = gymnasium.make(IDS[2], balance_law=False, render_mode="rgb_array").unwrapped
+    check_env(env)
+    assert env.render().std() > 5.0
     env.close()
 
 

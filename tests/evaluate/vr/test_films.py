@@ -12,7 +12,7 @@ from fixtures.untrained import untrained_navigator
 from ambulo.configs.errors import ConfigError, RenderError
 from ambulo.configs.presets.vr import preset
 from ambulo.configs.vr import NavigationConfig
-from ambulo.envs.vr.world.render import gl_backend
+from ambulo.envs.offscreen import gl_backend
 from ambulo.evaluate.command import main
 from ambulo.evaluate.vr.films import FilmSettings, filmed_episode
 from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords

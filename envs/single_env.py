@@ -38,6 +38,7 @@ class SingleEnv(TimeLimitInSpec, gymnasium.Env[Any, Any]):
     ) -> tuple[Any, dict[str, Any]]:
         """Begin an episode drawn with the environment's generator."""
         super().reset(seed=seed)
+        self._draw_bodies()
         self.batch.rngs[0] = self.np_random
         self.batch.reset(self._env_index)
         return self._observation(), _first(self.batch.start_info())
@@ -54,6 +55,9 @@ class SingleEnv(TimeLimitInSpec, gymnasium.Env[Any, Any]):
             bool(truncated[0]),
             _first(arrays | self.batch.episode_info()),
         )
+
+    def _draw_bodies(self) -> None:
+        """Draw the body of a new episode, where settings vary it."""
 
     def _observation(self) -> Any:
         """The observation now."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import mujoco
@@ -97,6 +97,20 @@ class _CopiedBatch:
         self._made_with = {"num_bodies": num_envs, **parts}
         return make_batch(self.config, **self._made_with)
 
+    def _make_varied(self, seed: int) -> None:
+        """Make the batch again with bodies drawn from `seed`; each keeps its generator.
+
+        Nothing is done where `variation` varies nothing.
+        """
+        if not self.config.variation.varies:
+            return
+        rngs, reference = list(self.batch.rngs), self.batch.reference
+        self.batch.close()
+        self._made_with |= {"reference": reference, "seed": seed}
+        self.batch = make_batch(self.config, **self._made_with)
+        for env, rng in enumerate(rngs):
+            self.batch.rngs[env] = rng
+
     def __getstate__(self) -> dict[str, Any]:
         batch = self.batch
         made = {**self._made_with, "reference": batch.reference}
@@ -118,6 +132,8 @@ class LocomotionEnv(_CopiedBatch, SingleEnv):
 
     Thirty actions a second move the joint targets of stable PD. The reward terms are in
     docs/locomotion_envs.md, and `env.unwrapped.batch.layout.table()` prints the observation.
+    Where the group variation varies the body, every reset draws another one (and another
+    `batch`).
     The episode terminates on a fall or when the simulation explodes, and is truncated at
     `environment.max_episode_steps`. `info` carries `is_success`, `fell`, `fault`, `speed`,
     `joint_error`, `power` and every weighted reward term as `reward/<term>`; the terms sum to
@@ -195,6 +211,10 @@ class LocomotionEnv(_CopiedBatch, SingleEnv):
         camera.lookat[:] = data.qpos[0], data.qpos[1], 0.9
         return self._picture.frame()
 
+    def _draw_bodies(self) -> None:
+        if self.config.variation.varies:
+            self._make_varied(int(self.np_random.integers(2**31)))
+
     def close(self) -> None:
         """Free the simulation and the renderer."""
         if self._picture is not None:
@@ -204,7 +224,10 @@ class LocomotionEnv(_CopiedBatch, SingleEnv):
 
 
 class LocomotionVectorEnv(_CopiedBatch, GymBatchEnv):
-    """N bodies stepped together; see `GymBatchEnv` and `LocomotionEnv`."""
+    """N bodies stepped together; see `GymBatchEnv` and `LocomotionEnv`.
+
+    Varied bodies are drawn from the seed when all are reset with one, and kept until then.
+    """
 
     def __init__(
         self,
@@ -233,3 +256,16 @@ class LocomotionVectorEnv(_CopiedBatch, GymBatchEnv):
             action_space(batch.action_size),
             autoreset_mode=autoreset_mode,
         )
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """New episodes everywhere, or where `options["reset_mask"]` is true."""
+        if seed is not None and (options or {}).get("reset_mask") is None:
+            given = [one for one in self._seeds(seed) if one is not None]
+            if given:
+                self._make_varied(given[0])
+        return super().reset(seed=seed, options=options)

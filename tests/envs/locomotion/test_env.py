@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 
 import gymnasium
@@ -73,6 +74,35 @@ def test_the_vector_version(name: str, mode: str, settings: dict[str, dict]) -> 
     assert "reward/smoothness" in infos
     env.close()
     single.close()
+
+
+def test_every_reset_draws_the_varied_body() -> None:
+    """Of the environment's generator; a copy has the same body, and N bodies their seed's."""
+    ranges = {
+        "mass": (0.7, 1.3), "friction": (0.5, 1.0), "segment_mass": (0.9, 1.1),
+        "delay": (0.0, 0.1),
+    }  # fmt: skip
+    env = gymnasium.make("ambulo/Stand-v0", balance_law=False, **ranges).unwrapped
+    drawn = []
+    for seed in (1, None, 1, 2):
+        env.reset(seed=seed)
+        drawn.append(env.batch.variant.numbers())
+        weight = env.model.body_mass.sum() * 9.81
+        assert env.batch.weight == pytest.approx(weight)
+    assert drawn[2] == drawn[0]
+    for name in drawn[0]:
+        assert len({str(one[name]) for one in drawn}) == 3, name
+    assert copy.deepcopy(env).batch.variant.numbers() == drawn[-1]
+    env.close()
+    several = gymnasium.make_vec("ambulo/Stand-v0", 2, balance_law=False, **ranges)
+    masses = []
+    for seed in (1, None, 1, 2):
+        several.reset(seed=seed)
+        masses.append(
+            tuple(one.variant.mass for one in several.unwrapped.batch.batches)
+        )
+    assert masses[0] == masses[1] == masses[2] != masses[3]
+    several.close()
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,11 @@ class RunFolder:
         """Whether this is the folder of a run."""
         return self.run.is_file() and self.config.is_file()
 
+    @property
+    def resume_command(self) -> str:
+        """The command that continues this run."""
+        return f"{self.program} --resume {self.path}"
+
     def record(self, step: int, row: Mapping[str, float]) -> None:
         """Pass numbers that the run logs after `step` on to its listeners."""
         for listener in self.listeners:

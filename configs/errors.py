@@ -44,6 +44,10 @@ class ObservationError(AmbuloError):
     """Observations with values that are not finite."""
 
 
+class RewardError(AmbuloError):
+    """Rewards with values that are not finite."""
+
+
 class ModelFileError(AmbuloError):
     """A model file that is missing, damaged, unsafe or made for something else."""
 

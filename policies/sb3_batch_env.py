@@ -12,6 +12,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.batch import TaskBatch
+from ambulo.policies.checked_steps import checked_reset, checked_step
 
 EPISODE_FIELDS = ("path", "start_distance")
 """Quantities of an episode in its last info: path length and distance to the goal at the
@@ -55,7 +56,7 @@ class Sb3BatchEnv(VecEnv):
             self.batch.seed(self._seeds)
         self._reset_seeds()
         self._reset_options()
-        return self.batch.reset(np.arange(self.num_envs)).copy()
+        return checked_reset(self.batch, np.arange(self.num_envs)).copy()
 
     def step_async(self, actions: NDArray[Any]) -> None:
         """Keep the actions for `step_wait`."""
@@ -77,8 +78,12 @@ class Sb3BatchEnv(VecEnv):
         """Return a step as arrays; finished environments are reset at once.
 
         The observations are the batch's own array, overwritten by the next step.
+
+        Raises:
+            ObservationError: An observation is not finite; see `checked_step`.
+            RewardError: A reward is not finite.
         """
-        obs, rewards, terminated, truncated, info = self.batch.step(actions)
+        obs, rewards, terminated, truncated, info = checked_step(self.batch, actions)
         for name, values in info.items():
             total = float(np.sum(values))
             self.info_sums[name] = self.info_sums.get(name, 0.0) + total
@@ -88,7 +93,7 @@ class Sb3BatchEnv(VecEnv):
         if dones.any():
             envs = np.flatnonzero(dones)
             terminal = self._terminal(envs, obs, truncated, info)
-            obs = self.batch.reset(envs)
+            obs = checked_reset(self.batch, envs)
         return obs, rewards, dones, terminal
 
     def _terminal(

@@ -79,7 +79,7 @@ class LocomotionAgent:
             )[0]
             return single
         with torch.inference_mode():
-            seen = tensor_of(obs, self.layout.size)
+            seen = tensor_of(obs, self.layout)
             policy: Any = self.policy
             if deterministic:
                 actions = policy.means(seen)

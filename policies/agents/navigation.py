@@ -19,6 +19,7 @@ from ambulo.configs.errors import ModelFileError, ObservationError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.configs.vr_comfort import check_dial
 from ambulo.policies.agents.stock import load_stock
+from ambulo.policies.checked_steps import number_not_finite
 from ambulo.policies.files.archive import open_archive
 from ambulo.policies.files.headers import HEADER, DescribedLayout, StoredLayout
 from ambulo.policies.files.model_file import ModelFile, model_of_archive
@@ -204,7 +205,7 @@ class Agent:
         if self.statistics is not None:
             obs = self.statistics(obs)
         with torch.inference_mode():
-            seen = tensor_of(obs, self.metadata.observation_size)
+            seen = tensor_of(obs, self.layout)
             out, self._states = self.actor(seen, self._states_of(len(seen)))
             if self.discrete:
                 return self._choose(out, deterministic, generator).numpy()
@@ -270,26 +271,24 @@ class Agent:
         return torch.multinomial(chances, 1, generator=generator)[:, 0]
 
 
-def tensor_of(obs: NDArray[np.float32], size: int) -> Tensor:
-    """Observations (N, `size`) for a network, which then runs on one thread.
+def tensor_of(obs: NDArray[np.float32], layout: StoredLayout) -> Tensor:
+    """Observations (N, size) of `layout` for a network, which then runs on one thread.
 
     Raises:
         ModelFileError: they have another size.
         ObservationError: a number is not finite.
     """
-    if obs.ndim != 2 or obs.shape[1] != size:
+    if obs.ndim != 2 or obs.shape[1] != layout.size:
         raise ModelFileError(
-            f"the agent was trained on observations of shape (N, {size}), "
+            f"the agent was trained on observations of shape (N, {layout.size}), "
             f"got {tuple(obs.shape)}; use the configuration in its file"
         )
     # Of a small network a thread takes longer to wake than to compute.
     if torch.get_num_threads() != 1:
         torch.set_num_threads(1)
     if not np.isfinite(obs).all():
-        row, number = np.argwhere(~np.isfinite(obs))[0].tolist()
-        raise ObservationError(
-            f"observation {row}: number {number} is {obs[row, number]}; numbers must be finite"
-        )
+        row, text = number_not_finite(obs, layout)
+        raise ObservationError(f"observation {row}: {text}; must be finite")
     return torch.as_tensor(obs, dtype=torch.float32)
 
 

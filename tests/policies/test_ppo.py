@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import re
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +16,8 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import CallbackList
 from stable_baselines3.common.logger import Logger
 
+from ambulo.configs.errors import AmbuloError, ObservationError, RewardError
+from ambulo.envs.layout import ObservationLayout, Part
 from ambulo.policies.networks.actor_critic import NavigationPolicy
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
@@ -25,8 +29,12 @@ class CountingBatch:
     """Envs whose observation is noise; some end, some are truncated."""
 
     num_envs = NUM_ENVS
+    spoil: Callable[[CountingBatch], None] = staticmethod(lambda batch: None)
+    """Called after each step and reset; it may change numbers."""
 
     def __init__(self, truncate_at: int = 3, solve: bool = False) -> None:
+        self.rewards, self.resets = np.zeros(NUM_ENVS), 0
+        self.terms = {"reward/step": np.arange(NUM_ENVS, dtype=np.float64)}
         self.rng = np.random.default_rng(0)
         self.obs = np.zeros((NUM_ENVS, SIZE), np.float32)
         self.truncate_at, self.solve = truncate_at, solve
@@ -45,20 +53,23 @@ class CountingBatch:
     def reset(self, envs: Any) -> Any:
         self.obs[envs] = self.rng.normal(size=(len(envs), SIZE))
         self.episode.steps[envs] = 0
+        self.resets += 1
+        self.spoil(self)
         return self.obs
 
     def step(self, actions: Any) -> Any:
         self.episode.steps[:] += 1
         self.obs[:] = self.rng.normal(size=self.obs.shape)
+        self.rewards[:] = self.terms["reward/step"]
+        self.spoil(self)
         ended = self.episode.steps >= self.truncate_at
         ended[1::2] = False
         if ended.any():
             self.last.append(self.obs[ended].copy())
         none = np.zeros(NUM_ENVS, np.bool_)
         solved, truncated = (ended, none) if self.solve else (none, ended)
-        rewards = np.arange(NUM_ENVS, dtype=np.float64)
-        info = {"is_success": solved, "reward/step": rewards}
-        return self.obs, rewards, solved, truncated, info
+        info = {"is_success": solved, **self.terms}
+        return self.obs, self.rewards, solved, truncated, info
 
     def close(self) -> None:
         pass
@@ -204,3 +215,73 @@ def test_a_small_target_kl_stops_the_epochs() -> None:
     )
     fast.train()
     assert 1 <= fast._n_updates < 50
+
+
+LAYOUT = ObservationLayout(
+    (Part("gaze", 3, "1", "where it looks"), Part("speed", 1, "m/s", "of the head")),
+    (Part("mass", 1, "kg", "of the body"),),
+)
+
+
+def spoiled_at(row: int, number: int, *, step: int) -> Callable[[Any], None]:
+    """Make a number of an observation NaN at a step of the episode, 0 for its start."""
+
+    def spoil(batch: CountingBatch) -> None:
+        if batch.episode.steps[row] == step and batch.resets > 1 - step:
+            batch.obs[row, number] = np.nan
+
+    return spoil
+
+
+def unrewarded(batch: CountingBatch) -> None:
+    """A reward that overflows, though its term does not, from the second step on."""
+    batch.rewards[4] = np.inf if batch.episode.steps[4] > 1 else 0.0
+
+
+def misjudged(batch: CountingBatch) -> None:
+    """A term of a reward that is not a number, from the second step on."""
+    batch.terms["reward/fall"] = np.where(batch.episode.steps == 2, np.nan, 0.0)
+    batch.rewards += batch.terms["reward/fall"]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "layout", "error", "text"),
+    [
+        (
+            spoiled_at(2, 3, step=1), LAYOUT, ObservationError,
+            "environment 2, step 1 of its episode: observation number 3 is nan, in part "
+            "'speed'; must be finite",
+        ),
+        (spoiled_at(1, 4, step=2), LAYOUT, ObservationError, "is nan, in part 'mass'"),
+        (spoiled_at(1, 4, step=2), None, ObservationError, "number 4 is nan; must"),
+        (
+            spoiled_at(0, 0, step=0), LAYOUT, ObservationError,
+            "environment 0, step 0 of its episode: observation number 0 is nan",
+        ),
+        (spoiled_at(2, 1, step=3), LAYOUT, ObservationError, "step 3 of its episode"),
+        (
+            misjudged, LAYOUT, RewardError,
+            "environment 0, step 2 of its episode: reward term 'fall' is nan; must be "
+            "finite",
+        ),
+        (unrewarded, None, RewardError, "environment 4, step 2 of its episode: reward is inf"),
+    ],
+)  # fmt: skip
+def test_the_number_that_is_not_finite_is_named(
+    spoil: Any, layout: Any, error: type[AmbuloError], text: str
+) -> None:
+    """Of steps, of new episodes, and of the last observation of a truncated one."""
+    batch = CountingBatch()
+    batch.spoil = spoil
+    if layout is not None:
+        batch.layout = layout  # type: ignore[attr-defined]
+    with pytest.raises(error, match=re.escape(text)):
+        filled(learner_on(batch))
+
+
+def test_the_last_observation_of_a_terminated_episode_may_be_anything() -> None:
+    batch = CountingBatch(solve=True)
+    batch.spoil = spoiled_at(2, 1, step=3)
+    seen = filled(learner_on(batch)).rollout_buffer.observations
+    assert np.isnan(batch.last[0]).any()
+    assert np.isfinite(seen).all()

@@ -25,6 +25,7 @@ from ambulo.configs.reading import read_regular_text
 from ambulo.envs.locomotion.protocol import WalkerBatch
 from ambulo.muscle.actuation import MuscleActuation
 from ambulo.muscle.muscle_nn import MuscleNN
+from ambulo.policies.checked_steps import checked_reset, checked_step
 from ambulo.train.muscle.trainer import MuscleTrainer
 from ambulo.train.shared.callbacks import BoundaryCallback
 
@@ -92,11 +93,11 @@ class MuscleUpdates(BoundaryCallback):
         batch = self._batch
         for muscles in muscles_of(batch):
             muscles.network = None
-        batch.reset(np.arange(batch.num_envs))
+        checked_reset(batch, np.arange(batch.num_envs))
         still = np.zeros((batch.num_envs, batch.action_size), np.float32)
         for _ in range(max(1, round(WARM_UP_SECONDS / batch.simulation.dt))):
-            _, _, terminated, truncated, _ = batch.step(still)
-            batch.reset(np.flatnonzero(terminated | truncated))
+            _, _, terminated, truncated, _ = checked_step(batch, still)
+            checked_reset(batch, np.flatnonzero(terminated | truncated))
         losses = self.trainer.train(steps)
         use_network(batch, self.trainer.network)
         self._tell(0, losses)

@@ -45,6 +45,7 @@ from ambulo.policies.agents.locomotion import (
     locomotion_model,
 )
 from ambulo.policies.agents.motion import load_encoder
+from ambulo.policies.checked_steps import checked_reset, checked_step
 from ambulo.policies.files.model_file import TrainingState, save_model
 from ambulo.policies.kinds.locomotion import describe_locomotion
 from ambulo.policies.locomotion_learner import make_locomotion_learner
@@ -197,14 +198,14 @@ class LocomotionTraining(RLTask[LocomotionAgent]):
     def _warm_up(self, steps: int) -> None:
         """Step the environments with the new policy, for its running statistics alone."""
         batch, policy = self.batch, self.policy
-        batch.reset(np.arange(batch.num_envs))
+        checked_reset(batch, np.arange(batch.num_envs))
         seen = []
         for _ in range(steps):
             seen.append(torch.as_tensor(batch.obs.copy()))
             with torch.inference_mode():
                 actions, _, _ = policy(seen[-1].to(policy.device))
-            _, _, terminated, truncated, _ = batch.step(actions.cpu().numpy())
-            batch.reset(np.flatnonzero(terminated | truncated))
+            _, _, terminated, truncated, _ = checked_step(batch, actions.cpu().numpy())
+            checked_reset(batch, np.flatnonzero(terminated | truncated))
         if seen:
             policy.observe(torch.cat(seen).to(policy.device))
 

@@ -13,7 +13,7 @@ import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -22,46 +22,17 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ambulo.common.signals import Interrupted, StopRequest
-from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.configs.arrays import Bools, Floats
+from ambulo.configs.batch import TaskBatch
 from ambulo.configs.imitation import ImitationConfig
+from ambulo.policies.checked_steps import checked_reset, checked_step
 from ambulo.policies.ppo import FastPPO
 
 log = logging.getLogger(__name__)
 
 
-class RunningEpisodes(Protocol):
-    """The running episodes of a batch."""
-
-    @property
-    def steps(self) -> Ints:
-        """Steps so far, shape (N,)."""
-        ...
-
-
-class ImitationBatch(Protocol):
-    """N environments in which a network is taught."""
-
-    num_envs: int
-    obs: NDArray[np.float32]
-
-    @property
-    def episode(self) -> RunningEpisodes:
-        """Return the running episodes."""
-        ...
-
-    def reset(self, envs: Ints, /) -> Any:
-        """Begin new episodes of `envs`."""
-        ...
-
-    def step(
-        self, actions: NDArray[Any], /
-    ) -> tuple[NDArray[np.float32], Floats, Bools, Bools, Any]:
-        """Take a step: observations, rewards, terminated, truncated, info."""
-        ...
-
-
-Batch = TypeVar("Batch", bound=ImitationBatch)
-Batch_contra = TypeVar("Batch_contra", bound=ImitationBatch, contravariant=True)
+Batch = TypeVar("Batch", bound=TaskBatch)
+Batch_contra = TypeVar("Batch_contra", bound=TaskBatch, contravariant=True)
 
 
 class ActionLabels(Protocol[Batch_contra]):
@@ -191,7 +162,7 @@ def teach(
     optimizer = torch.optim.Adam(pupil.parameters(), lr=config.learning_rate)
     dataset, rounds = DaggerDataset(), []
     steps = max(1, math.ceil(config.samples / config.rounds / batch.num_envs))
-    batch.reset(np.arange(batch.num_envs))
+    checked_reset(batch, np.arange(batch.num_envs))
     for number in range(config.rounds):
         length = _collect(
             pupil, batch, config, teacher, dataset, rng, number, steps, size,
@@ -245,11 +216,11 @@ def _collect(
                 own = pupil.means(seen).cpu().numpy()
             applied = np.concatenate([target[:led], own[led:]])
         noise = config.noise * rng.normal(size=target.shape)
-        _, _, terminated, truncated, _ = batch.step(applied + noise)
+        _, _, terminated, truncated, _ = checked_step(batch, applied + noise)
         done = np.flatnonzero(terminated | truncated)
         if len(done):
             ended += batch.episode.steps[done].tolist()
-            batch.reset(done)
+            checked_reset(batch, done)
     if number <= config.mix_rounds:
         for obs in dataset.obs[-steps:]:
             pupil.observe(torch.as_tensor(obs, device=pupil.device))

@@ -14,16 +14,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ambulo.configs.batch import TaskBatch
 from ambulo.configs.imitation import ImitationConfig
 from ambulo.policies.networks.recurrent import RecurrentPolicy
 from ambulo.policies.sequence_record import cut
-from ambulo.train.shared.dagger import DaggerDataset, Fit, ImitationBatch
+from ambulo.train.shared.dagger import DaggerDataset, Fit
 
 
 class SequencePupil:
     """A recurrent policy in the environments of a batch, as a `Pupil` that sees every step."""
 
-    def __init__(self, policy: RecurrentPolicy, batch: ImitationBatch) -> None:
+    def __init__(self, policy: RecurrentPolicy, batch: TaskBatch) -> None:
         """`policy` acts in `batch`, whose episodes are known by their steps."""
         self.policy, self._batch = policy, batch
         self._state = torch.zeros(batch.num_envs, policy.units, device=policy.device)

@@ -22,6 +22,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from ambulo.common.files import write_bytes
 from ambulo.common.signals import Interrupted, StopRequest
+from ambulo.configs.errors import ObservationError, RewardError
 from ambulo.policies.device_rollouts import put
 from ambulo.policies.files.model_file import TrainingState
 from ambulo.policies.ppo import FastPPO
@@ -242,7 +243,7 @@ class Fleet:
             for reference in ready:
                 rank = waiting.pop(reference)
                 try:
-                    results[rank] = self._cluster.result(reference)
+                    results[rank] = result_of(self._cluster, rank, reference)
                 except (LostWorkerError, ExchangeError) as error:
                     failed = True
                     if patience is not None:
@@ -310,7 +311,7 @@ class Fleet:
             for reference in ready:
                 rank = waiting.pop(reference)
                 try:
-                    results[rank] = self._cluster.result(reference)
+                    results[rank] = result_of(self._cluster, rank, reference)
                 except LostWorkerError:
                     lost[rank] += 1
                     if lost[rank] >= ATTEMPTS:
@@ -368,6 +369,14 @@ def started(
         fleet = Fleet(cluster, task, count, schedule or "rollouts")
         fleet.resources = stack.pop_all()
     return fleet
+
+
+def result_of(cluster: Cluster, rank: int, reference: Any) -> Any:
+    """Wait for a result of worker `rank`, which errors of its environments name."""
+    try:
+        return cluster.result(reference)
+    except (ObservationError, RewardError) as error:
+        raise type(error)(f"worker {rank}: {error}") from None
 
 
 class _Boundaries(BoundaryCallback):

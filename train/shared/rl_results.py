@@ -75,7 +75,7 @@ def print_results(
     for note in notes:
         console.print(note, soft_wrap=True, markup=False)
     folder, done = run.folder, run.num_timesteps
-    resume = f"{folder.program} --resume {folder.path} --timesteps {2 * done}"
+    resume = f"{folder.resume_command} --timesteps {2 * done}"
     rows = [
         ("trained", f"{done:,} {steps} in {run.seconds:.1f} s"),
         ("best model", folder.best_model),

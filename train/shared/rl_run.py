@@ -15,7 +15,7 @@ from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 from ambulo.common.console import Display
 from ambulo.common.run_folder import RunFolder
 from ambulo.common.signals import StopRequest
-from ambulo.configs.errors import ModelFileError
+from ambulo.configs.errors import ModelFileError, ObservationError, RewardError
 from ambulo.policies.files.model_file import ModelFile, TrainingState
 from ambulo.policies.learner import learn_until
 from ambulo.train.shared.callbacks import (
@@ -152,6 +152,8 @@ class RLRun(Generic[Task]):
 
         Raises:
             Interrupted: `stop` was requested; a checkpoint is saved.
+            ObservationError: The environments gave a number that is not finite.
+            RewardError: They gave such a reward.
         """
         task, folder, budget = self.task, self.folder, self.task.budget
         total = budget.total_timesteps
@@ -172,7 +174,12 @@ class RLRun(Generic[Task]):
         with display:
             beside = [*task.callbacks(display), *self._host.callbacks()]
             callbacks = [PassOn(folder.record), *beside, evaluation, checkpoints]
-            learn_until(task.learner, total, CallbackList(callbacks), log_interval=None)
+            try:
+                learn_until(
+                    task.learner, total, CallbackList(callbacks), log_interval=None
+                )
+            except (ObservationError, RewardError) as error:
+                raise type(error)(f"{error} ({self._place()})") from None
         self.seconds = time.perf_counter() - began
         self.save_model(folder.final_model)
         if not folder.best_model.exists():
@@ -192,6 +199,15 @@ class RLRun(Generic[Task]):
     def close(self) -> None:
         """Free the environments."""
         self._host.close()
+
+    def _place(self) -> str:
+        """Say how far the training is, and how it continues once its fault is mended."""
+        text = f"after {self.num_timesteps} training steps"
+        if not any(self.folder.checkpoints.glob("*.zip")):
+            return text
+        return (
+            f"{text}; {self.folder.resume_command} continues from the last checkpoint"
+        )
 
     def _scores(self) -> dict[str, float]:
         """Return the scores of the policy; evaluations do not change the training."""

@@ -372,8 +372,7 @@ def show_config(args: argparse.Namespace, config: Config) -> int:
 def report_interrupt(interrupted: Interrupted, folder: RunFolder) -> int:
     """Print how the run in `folder` is continued; return the exit code."""
     print(
-        f"ambulo: {interrupted}; saved. Continue with:\n"
-        f"  {folder.program} --resume {folder.path}",
+        f"ambulo: {interrupted}; saved. Continue with:\n  {folder.resume_command}",
         file=sys.stderr,
     )
     return interrupted.exit_code

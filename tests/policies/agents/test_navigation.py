@@ -33,7 +33,8 @@ def test_agents_sample_with_their_generator_and_refuse_other_sizes(
     with pytest.raises(ModelFileError, match=r"\(N, 48\), got \(4, 54\)"):
         agent.act(np.zeros((4, 54), np.float32), deterministic=True)
     obs[2, 7] = np.nan
-    with pytest.raises(ObservationError, match="observation 2: number 7 is nan"):
+    where = "observation 2: number 7 is nan, in part 'camera_velocity'"
+    with pytest.raises(ObservationError, match=where):
         agent.act(obs)
     obs[2, 7] = 0.0
     agent.check_layout(observation_layout(NavigationConfig()))

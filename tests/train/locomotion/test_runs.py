@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 from fixtures.locomotion_runs import (
+    BODIES,
     ROLLOUT,
     TEACHER,
     TINY,
@@ -25,6 +27,7 @@ from fixtures.locomotion_runs import (
 from ambulo.common.console import Words, make_display
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.envs.tasks.imitate import ImitateBatch
 from ambulo.evaluate.locomotion.task import make_bodies, references_for, vector_env
 from ambulo.policies.agents.locomotion import load_locomotion, load_locomotion_agent
 from ambulo.policies.agents.motion import load_encoder
@@ -156,6 +159,40 @@ def test_prior_and_modes_train_resume_and_load(reference: Path, tmp_path: Path) 
     assert len(model.attachments) == 2
     assert model.metadata.config.environment.more_references == ("s.npz",)
     resumed_as(whole, run(config, "part", "--timesteps", str(2 * ROLLOUT)))
+
+
+def test_a_run_that_a_reward_ends_resumes_from_its_last_checkpoint(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The task is a user's, whose term is no number in the second roll-out."""
+    terms, steps = ImitateBatch._terms, []
+
+    def mistaken(batch: ImitateBatch, power: Any, actions: Any) -> Any:
+        steps.append(batch.num_envs)
+        found = terms(batch, power, actions)
+        if sum(steps) > ROLLOUT + BODIES * TINY["network"]["warm_up_steps"]:
+            found["pose"] = np.where(np.arange(batch.num_envs) == 2, np.nan, 0.0)
+        return found
+
+    monkeypatch.setattr(ImitateBatch, "_terms", mistaken)
+    output = ["--output", str(tiny.parent / "runs"), "--episodes", "2"]
+    more = [*output, "--no-progress", "--eval-freq", "0", "--save-freq", str(ROLLOUT)]
+    total = ["--timesteps", str(2 * ROLLOUT)]
+    assert train(["--config", str(tiny), "--run-name", "n", *more, *total]) == 2
+    folder = LocomotionRunFolder(tiny.parent / "runs" / "n")
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert re.fullmatch(
+        r"ambulo: error: environment 2, step \d+ of its episode: reward term 'pose' is "
+        rf"nan; must be finite \(after {ROLLOUT} training steps; .* --resume "
+        rf"{folder.path} continues from the last checkpoint\)",
+        line,
+    )
+    assert folder.newest_checkpoint() == folder.checkpoint(ROLLOUT)
+    monkeypatch.undo()
+    assert (
+        train(["--resume", str(folder.path), "--no-progress", "--episodes", "2"]) == 0
+    )
+    assert folder.newest_checkpoint() == folder.checkpoint(2 * ROLLOUT)
 
 
 def test_damaged_models_are_refused(first: LocomotionRunFolder, tmp_path: Path) -> None:

@@ -6,10 +6,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from gymnasium import spaces
 
 from ambulo.common.signals import StopRequest
+from ambulo.configs.errors import ObservationError
 from ambulo.configs.imitation import ImitationConfig
 from ambulo.policies.networks.recurrent import RecurrentPolicy
 from ambulo.train.shared.dagger import DaggerDataset, teach
@@ -27,6 +29,8 @@ class EchoBatch:
     """Shows a number in the first step of an episode of `LENGTH` steps, then zeros."""
 
     num_envs = ENVS
+    hidden = 0.0
+    """Shown after the first step."""
 
     def __init__(self) -> None:
         self.rng = np.random.default_rng(0)
@@ -39,10 +43,11 @@ class EchoBatch:
         self.obs[envs] = 0.0
         self.obs[envs, 0] = self.shown[envs]
         self.episode.steps[envs] = 0
+        return self.obs
 
     def step(self, actions: Any) -> Any:
         self.episode.steps += 1
-        self.obs[:] = 0.0
+        self.obs[:] = self.hidden
         none = np.zeros(ENVS, bool)
         return self.obs, np.zeros(ENVS), none, self.episode.steps >= LENGTH, {}
 
@@ -80,6 +85,18 @@ def test_a_pupil_imitates_what_only_memory_knows() -> None:
     )  # fmt: skip
     assert rounds[-1].samples == 4800
     assert rounds[-1].error < 0.1, "the numbers have a deviation of 0.58"
+
+
+def test_a_number_that_is_not_finite_ends_the_imitation() -> None:
+    policy, batch = policy_of(), EchoBatch()
+    batch.hidden = np.nan
+    with pytest.raises(
+        ObservationError, match="environment 0, step 1 of its episode: observation num"
+    ):
+        teach(
+            SequencePupil(policy, batch), batch, ImitationConfig(samples=80, rounds=1),
+            Echo(), seed=0, stop=StopRequest(), fit=sequence_fit(policy, 10),
+        )  # fmt: skip
 
 
 def test_a_pupil_forgets_where_episodes_begin() -> None:

@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 import torch
 
+from ambulo.configs.errors import ObservationError, RewardError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.policies.ppo import FastPPO
+from ambulo.train.shared.fleet import result_of
 from ambulo.train.shared.rl_task import Share
 from ambulo.train.shared.rollout_worker import Order, RolloutWorker, copy_of, own_folder
 from ambulo.train.shared.run_folders import NavigationRunFolder
@@ -57,6 +59,16 @@ def test_as_many_workers_as_the_learner_divides_between(learner: FastPPO) -> Non
         count = most_workers(learner, cpus, "gradients")
         assert len(shares_of(learner, count, "gradients")) == count
     assert most_workers(learner, 0, None) == 1
+
+
+def test_an_error_of_a_workers_environments_names_the_worker() -> None:
+    class Failing:
+        def result(self, reference: Exception) -> None:
+            raise reference
+
+    for kind in (ObservationError, RewardError):
+        with pytest.raises(kind, match=r"^worker 3: environment 0: nan"):
+            result_of(Failing(), 3, kind("environment 0: nan"))  # type: ignore[arg-type]
 
 
 def test_a_copy_of_a_learner_stays_as_it_is(learner: FastPPO) -> None:

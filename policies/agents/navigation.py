@@ -327,14 +327,25 @@ def load_agent(
     Statistics of `VecNormalize` that lie beside a Stable-Baselines3 zip are used.
     """
     model = load_navigation(path, trust_pickle=trust_pickle, stock_frame=stock_frame)
+    return Agent(model, statistics_beside(path, model, trust_pickle=trust_pickle))
+
+
+def statistics_beside(
+    path: str | os.PathLike[str], model: NavigationModel, *, trust_pickle: bool = False
+) -> VecNormalizeStatistics | None:
+    """Return the statistics of `VecNormalize` that `model` was trained with; None: without.
+
+    Raises:
+        ModelFileError: They are missing or damaged; see `find_vecnormalize`.
+    """
     if model.metadata.extra.get("source") != STOCK:
-        return Agent(model)
+        return None
     beside = find_vecnormalize(Path(path))
     if beside is None:
-        return Agent(model)
+        return None
     log.warning("%s: observations are normalised by %s", path, beside)
     size = model.metadata.observation_size
-    return Agent(model, read_vecnormalize(beside, size, trust_pickle=trust_pickle))
+    return read_vecnormalize(beside, size, trust_pickle=trust_pickle)
 
 
 def _row(row: Mapping[str, object]) -> str:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.errors import ModelFileError
+from ambulo.configs.reading import read_regular_text
 from ambulo.policies.files.archive import open_model_file
 from ambulo.policies.files.torch_tensors import MAX_PICKLE, OPCODES, check_opcodes
 
@@ -29,6 +30,16 @@ _OPCODES = OPCODES | {
 }  # fmt: skip
 _TYPES = {"f8": np.float64, "f4": np.float32, "i8": np.int64, "b1": np.bool_}
 _STEPS = re.compile(r"(.*)_(\d+_steps)")
+_NORMALIZE = re.compile(
+    r"^[ -]*normalize(?::|\n +-) *(.*(?:\n {5,}\S.*)*)$", re.MULTILINE
+)
+"""The key `normalize` of rl_zoo3's `config.yml`, in a mapping or in a list of pairs."""
+_NOT_OBSERVATIONS = re.compile(
+    r"(?i)(?:false|no|off|null|none|~)?$|.*norm_obs\W+false", re.DOTALL
+)
+"""Values of that key with which observations stay as they are."""
+_MOST_CONFIG = 2**20
+"""Largest `config.yml` that is read, [bytes]."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +64,10 @@ def find_vecnormalize(model: Path) -> Path | None:
 
     Places: rl_zoo3's folder of the environment, `vecnormalize.pkl` beside the zip, and the
     names of `CheckpointCallback`.
+
+    Raises:
+        ModelFileError: There are none, and rl_zoo3's `config.yml` says that the agent was
+            trained on normalised observations.
     """
     steps = _STEPS.fullmatch(model.stem)
     names = [f"{model.stem}/vecnormalize.pkl", f"{model.stem}_vecnormalize.pkl"]
@@ -60,10 +75,38 @@ def find_vecnormalize(model: Path) -> Path | None:
         names.append(f"{steps[1]}_vecnormalize_{steps[2]}.pkl")
     names += ["vecnormalize.pkl", "vec_normalize.pkl"]
     found = [model.parent / name for name in names]
-    in_folders = sorted(model.parent.glob("*/vecnormalize.pkl"))
-    if len(in_folders) == 1:  # rl_zoo3's best_model.zip
-        found += in_folders
-    return next((path for path in found if path.is_file()), None)
+    found += _in_only_folder(model, "vecnormalize.pkl")
+    statistics = next((path for path in found if path.is_file()), None)
+    if statistics is None:
+        beside = [
+            model.parent / name for name in (f"{model.stem}/config.yml", "config.yml")
+        ]
+        for config in [*beside, *_in_only_folder(model, "config.yml")]:
+            if _normalizes(config):
+                missing = config.with_name("vecnormalize.pkl")
+                raise ModelFileError(
+                    f"{model}: was trained on normalised observations ({config}: "
+                    f"normalize), and their statistics are missing: {missing}"
+                )
+    return statistics
+
+
+def _in_only_folder(model: Path, name: str) -> list[Path]:
+    """The file `name` of the only folder beside `model` that has it, as of a best_model.zip."""
+    found = list(model.parent.glob(f"*/{name}"))
+    return found if len(found) == 1 else []
+
+
+def _normalizes(config: Path) -> bool:
+    """Whether hyper-parameters of rl_zoo3 normalise observations; no YAML tag is followed."""
+    try:
+        match = _NORMALIZE.search(read_regular_text(config, _MOST_CONFIG))
+    except (OSError, UnicodeDecodeError):
+        return False
+    if match is None:
+        return False
+    value = match[1].partition(" #")[0].strip(" '\"")
+    return _NOT_OBSERVATIONS.match(value) is None
 
 
 def read_vecnormalize(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ambulo.common.find_model import find_model
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
-from ambulo.configs.errors import ConfigError
+from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.presets.vr import PRESETS
 from ambulo.configs.vr import ENGINE_PLACES, NavigationConfig
 from ambulo.configs.vr_learning import check_guide
@@ -107,8 +107,21 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
         return without_head(model)
 
     def load_initial(self, name: str, args: argparse.Namespace) -> NavigationModel:
-        """Read the model of a file, a run folder or a shipped agent."""
-        return self.load(find_model(name), args)
+        """Read the model of a file, a run folder or a shipped agent.
+
+        Raises:
+            ModelFileError: It was trained on normalised observations.
+        """
+        from ambulo.policies.agents.navigation import statistics_beside
+
+        file = find_model(name)
+        model = self.load(file, args)
+        if statistics_beside(file, model, trust_pickle=bool(args.trust_pickle)):
+            raise ModelFileError(
+                f"{file}: was trained behind VecNormalize; a training that begins with it "
+                "would see observations as they are"
+            )
+        return model
 
     def find(self, target: str, args: argparse.Namespace) -> Point:
         """Return where `--resume` continues, without the engines that files name."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +24,7 @@ from ambulo.configs.errors import ModelFileError
 from ambulo.policies.agents.navigation import load_agent
 from ambulo.policies.export.export import export_onnx
 from ambulo.policies.files.vecnormalize import find_vecnormalize, read_vecnormalize
+from ambulo.train.vr.command import COMMAND
 
 assert ambulo.envs
 
@@ -67,9 +69,61 @@ def test_statistics_beside_a_stock_zip_are_used(
     np.testing.assert_allclose(agent.act(raw), want, atol=1e-5)
     with pytest.raises(ModelFileError, match=r"vecnormalize\.pkl clip"):
         export_onnx(agent, tmp_path / "agent.onnx")
+    with pytest.raises(
+        ModelFileError, match=r"\.zip: was trained behind VecNormalize;"
+    ):
+        COMMAND.load_initial(str(tmp_path / zipped), COMMAND.parse([]))
     (tmp_path / saved).unlink()
     assert find_vecnormalize(tmp_path / zipped) is None
     assert load_agent(tmp_path / zipped).statistics is None
+    config = (tmp_path / saved).with_name("config.yml")
+    config.write_text(PAIRS.format("true"))
+    missing = re.escape(f"are missing: {config.with_name('vecnormalize.pkl')}")
+    with pytest.raises(ModelFileError, match=missing):
+        load_agent(tmp_path / zipped)
+
+
+PAIRS = """!!python/object/apply:collections.OrderedDict
+- - - batch_size
+    - 64
+  - - normalize
+    - {}
+  - - policy
+    - MlpPolicy
+"""
+"""What rl_zoo3 writes beside an agent."""
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        (PAIRS.format("true"), True),
+        (PAIRS.format("false"), False),
+        (PAIRS.format("'{''norm_obs'': True, ''norm_reward'': False}'"), True),
+        (PAIRS.format("dict(norm_reward=True,\n      norm_obs=False)"), False),
+        ("- - - normalize\n    - true\n", True),
+        ("normalize: True\nn_steps: 8\n", True),
+        ("n_steps: 8\nnormalize: false  # here\n", False),
+        ("policy_kwargs:\n  normalize_images: true\n# normalize: true\n", False),
+        ("normalize:\nn_steps: 8\n", False),
+        ("\0", False),
+        (None, False),
+    ],
+)
+def test_statistics_that_a_config_promises_are_missing(
+    tmp_path: Path, text: str | None, refused: bool
+) -> None:
+    zipped, config = tmp_path / "a.zip", tmp_path / "a" / "config.yml"
+    if text is not None:
+        config.parent.mkdir()
+        config.write_text(text)
+    if not refused:
+        assert find_vecnormalize(zipped) is None
+        return
+    with pytest.raises(ModelFileError, match=r"are missing: .*a/vecnormalize\.pkl"):
+        find_vecnormalize(zipped)
+    (statistics := config.with_name("vecnormalize.pkl")).touch()
+    assert find_vecnormalize(zipped) == statistics
 
 
 def test_a_wrapper_of_rewards_alone_changes_nothing(tmp_path: Path) -> None:

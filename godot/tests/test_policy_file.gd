@@ -23,6 +23,20 @@ func test_the_shipped_file() -> void:
 	check_equal(file.weights.size(), actor + lost_head)
 
 
+func test_what_an_exported_game_lacks_is_named_by_its_filter() -> void:
+	var cases: Dictionary[String, String] = {
+		"res://policies/agent.ambulo": "File not found; list *.ambulo in the export preset",
+		"res://walk.trackers": "File not found; list *.trackers in the export preset",
+		"user://agent.ambulo": "File not found",
+	}
+	for path in cases:
+		check(FileAccess.open(path, FileAccess.READ) == null, path)
+		check_equal(AmbuloDataFile.open_problem(path, false), "File not found")
+		var exported := AmbuloDataFile.open_problem(path, true)
+		check_contains(exported, cases[path], path)
+		check_equal(exported.contains("preset"), path.begins_with("res://"))
+
+
 func test_files_that_are_no_policies() -> void:
 	_refuse_file("res://policies/nowhere.ambulo", "nowhere.ambulo: File not found")
 	_refuse_file("res://project.godot", "is no policy file")

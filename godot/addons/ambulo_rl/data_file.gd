@@ -20,7 +20,7 @@ var _stream: FileAccess
 func open(path: String, magic: String, kind: String) -> bool:
 	_stream = FileAccess.open(path, FileAccess.READ)
 	if _stream == null:
-		return _fail(error_string(FileAccess.get_open_error()))
+		return _fail(open_problem(path))
 	var total := _stream.get_length()
 	var start := magic.length() + 4
 	if total < start or _stream.get_buffer(magic.length()) != magic.to_ascii_buffer():
@@ -33,6 +33,17 @@ func open(path: String, magic: String, kind: String) -> bool:
 		return _fail("header: %s" % json.get_error_message())
 	header = json.data
 	return true
+
+
+## Why the file at [param path], which was just tried, cannot be opened. An [param exported] game
+## holds files that are no resources only where its preset lists them.
+static func open_problem(path: String, exported := OS.has_feature("template")) -> String:
+	var error := FileAccess.get_open_error()
+	var reason := error_string(error)
+	if not exported or error != ERR_FILE_NOT_FOUND or not path.begins_with("res://"):
+		return reason
+	var setting := "Resources > Filters to export non-resource files"
+	return "%s; list *.%s in the export preset: %s" % [reason, path.get_extension(), setting]
 
 
 ## The [param count] floats after the header, called [param what] in messages, whose SHA-256

@@ -28,7 +28,7 @@ var _columns: PackedInt32Array = []
 func load_from(path: String) -> bool:
 	var file := FileAccess.open(path, FileAccess.READ)
 	if file == null:
-		return _fail("%s: %s" % [path, error_string(FileAccess.get_open_error())])
+		return _fail("%s: %s" % [path, AmbuloDataFile.open_problem(path)])
 	var number := 0
 	while not file.eof_reached():
 		var line := file.get_line()

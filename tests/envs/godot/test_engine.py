@@ -40,10 +40,14 @@ def test_an_engine_that_never_gets_ready(tmp_path) -> None:
     sleeper = tmp_path / "godot"
     sleeper.write_text("#!/bin/sh\necho 'still loading'\nexec sleep 60\n")
     sleeper.chmod(0o755)
+    imported = tmp_path / "project" / ".godot"
+    imported.mkdir(parents=True)
+    for name in ("global_script_class_cache.cfg", "ambulo_import.stamp"):
+        (imported / name).touch()
     process = EngineProcess(
-        sleeper, find_project(), tmp_path / "log", start_timeout=2.0
+        sleeper, imported.parent, tmp_path / "log", start_timeout=0.5
     )
-    with pytest.raises(EngineDied, match=r"not ready within 2 s .*still loading"):
+    with pytest.raises(EngineDied, match=r"not ready within 0\.5 s .*still loading"):
         process.wait_until_ready()
     assert not process.running
     assert not Path(f"/proc/{process.pid}").exists()

@@ -27,8 +27,8 @@ CAMERA = {
 class Window:
     """Receives what a browser would, and counts."""
 
-    def __init__(self, port: int) -> None:
-        self._port = port
+    def __init__(self, address: str) -> None:
+        self._host, _, self._token = address.removeprefix("http://").partition("/")
         self.counting = False
         self.first: float | None = None
         self.updates = self.bytes = 0
@@ -36,10 +36,9 @@ class Window:
 
     async def run(self, until: asyncio.Event) -> None:
         """Receive until the event."""
-        host = f"127.0.0.1:{self._port}"
         async with websockets.connect(
-            f"ws://{host}/",
-            origin=Origin(f"http://{host}"),
+            f"ws://{self._host}/{self._token}",
+            origin=Origin(f"http://{self._host}"),
             subprotocols=[Subprotocol(f"viser-v{viser.__version__}")],
             max_size=None,
             compression=None,
@@ -59,6 +58,12 @@ class Window:
         self.updates += int(PLACES in plain)
         for match in re.finditer(rb"t = ([\d.]+) s", plain):
             self.times.append(float(match[1]))
+
+
+def printed_address(text: str) -> str | None:
+    """Return the address of a viewer that its command has printed; None: not yet."""
+    match = re.search(r"http://localhost:\S+", text)
+    return None if match is None else match[0].replace("localhost", "127.0.0.1")
 
 
 def _plain(data: bytes) -> bytes:

@@ -11,7 +11,6 @@ import argparse
 import asyncio
 import json
 import os
-import re
 import subprocess
 import sys
 import time
@@ -20,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from _viewer_window import Window
+from _viewer_window import Window, printed_address
 
 SETTLE = 3.0
 """Time from the first body to where updates are counted, [s]."""
@@ -48,8 +47,8 @@ class Row:
 
 
 @contextmanager
-def playing(model: str, bodies: int) -> Iterator[tuple[int, int, float]]:
-    """Run `ambulo play`; give its port, process, and when it was started, [s]."""
+def playing(model: str, bodies: int) -> Iterator[tuple[str, int, float]]:
+    """Run `ambulo play`; give its address, process, and when it was started, [s]."""
     command = [
         sys.executable, "-m", "ambulo.cli", "play", model, "--port", "0", "--bodies",
         str(bodies),
@@ -58,19 +57,19 @@ def playing(model: str, bodies: int) -> Iterator[tuple[int, int, float]]:
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stderr is not None
-        match = re.search(r":(\d+)", process.stderr.readline())
-        assert match is not None
-        yield int(match[1]), process.pid, began
+        address = printed_address(process.stderr.readline())
+        assert address is not None
+        yield address, process.pid, began
     finally:
         process.terminate()
         process.wait(60)
 
 
 async def measured(
-    port: int, process: int, count: int, seconds: float
+    address: str, process: int, count: int, seconds: float
 ) -> tuple[list[Window], float, float]:
     """Open `count` windows and count; return them, the time, and the processor time."""
-    windows, stop = [Window(port) for _ in range(count)], asyncio.Event()
+    windows, stop = [Window(address) for _ in range(count)], asyncio.Event()
     tasks = [asyncio.create_task(window.run(stop)) for window in windows]
     while any(window.first is None for window in windows):
         await asyncio.sleep(0.1)
@@ -96,9 +95,11 @@ def processor_time(process: int) -> float:
 
 def measure(model: str, bodies: int, windows: int, seconds: float) -> Row:
     """One row."""
-    with playing(model, bodies) as (port, process, began):
+    with playing(model, bodies) as (address, process, began):
         opened = time.perf_counter() - began
-        found, passed, worked = asyncio.run(measured(port, process, windows, seconds))
+        found, passed, worked = asyncio.run(
+            measured(address, process, windows, seconds)
+        )
     times, first = found[0].times, found[0].first
     assert first is not None
     return Row(

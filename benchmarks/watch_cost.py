@@ -27,7 +27,7 @@ from pathlib import Path
 
 import numpy as np
 import websockets
-from _viewer_window import Window
+from _viewer_window import Window, printed_address
 
 from ambulo.viz.viewer.window import checked_port
 
@@ -48,14 +48,16 @@ class Period:
     """Updates of bodies that the window received."""
 
 
-async def periods(port: int, viewer: int, seconds: float, rounds: int) -> list[Period]:
+async def periods(
+    address: str, viewer: int, seconds: float, rounds: int
+) -> list[Period]:
     """Change between the ways; return when."""
     found: list[Period] = []
     ways = [way for k in range(rounds) for way in WAYS[k % 3 :] + WAYS[: k % 3]]
     try:
         for way in ways:
             os.kill(viewer, signal.SIGSTOP if way == "stopped" else signal.SIGCONT)
-            window, stop = Window(port), asyncio.Event()
+            window, stop = Window(address), asyncio.Event()
             window.counting = True
             begun = time.monotonic()
             if way == "one window":
@@ -123,7 +125,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--json", metavar="FILE")
     args = parser.parse_args(argv)
     print(f"load average {os.getloadavg()[0]:.1f} of {os.cpu_count()} processors")
-    with tempfile.TemporaryDirectory() as folder:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open(Path(folder, "stderr"), "wb") as printed,
+    ):
         port = checked_port(0)
         process = subprocess.Popen(
             [
@@ -131,13 +136,15 @@ def main(argv: Sequence[str] | None = None) -> None:
                 "--output", folder, "--run-name", "run", "--timesteps", "1000000000",
                 "--save-freq", "300000", "--eval-freq", "0", "--watch", str(port),
             ],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=printed,
         )  # fmt: skip
         try:
             start = started(Path(folder, "run", "metrics.csv"), process)
             time.sleep(40.0)  # until there is a checkpoint, and the viewer shows it
             viewer = viewer_of(process.pid)
-            found = asyncio.run(periods(port, viewer, args.seconds, args.rounds))
+            address = printed_address(Path(folder, "stderr").read_text())
+            assert address is not None
+            found = asyncio.run(periods(address, viewer, args.seconds, args.rounds))
             speed = speeds(Path(folder, "run", "metrics.csv"), start, found)
         finally:
             process.send_signal(signal.SIGINT)

@@ -77,7 +77,7 @@ def serve(
     server = open_server(args.port, "ambulo")
     viewer = Viewer(server, EmptyStage(title), models, curves, rests=rests)
     viewer.start()
-    print(f"ambulo: http://localhost:{server.get_port()}", file=sys.stderr, flush=True)
+    print(f"ambulo: {server.address}", file=sys.stderr, flush=True)
     end = time.monotonic() + args.seconds if args.seconds else float("inf")
     try:
         viewer.put(make())

@@ -1,15 +1,19 @@
-"""The web server of a viewer: on loopback, for pages of its own alone.
+"""The web server of a viewer: on loopback, for whoever has its address, and its own pages.
 
-viser has no option for the Origin of a connection, so its server is started with a check in
-front of the handshake: any other page that the browser shows could otherwise drive the
-viewer, and read it under a name that it resolves to this machine.
+The address ends in a random token, without which other users and programs of this machine
+are refused. viser has no option for that, nor for the Origin of a connection, so its server
+is started with a check in front of the handshake: any other page that the browser shows
+could otherwise drive the viewer, and read it under a name that it resolves to this machine.
+What windows send is checked as well (`messages`).
 """
 
 from __future__ import annotations
 
 import contextlib
+import hmac
 import io
 import logging
+import secrets
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from http import HTTPStatus
@@ -17,6 +21,7 @@ from threading import Lock
 from typing import Any
 
 from ambulo.configs.errors import ConfigError
+from ambulo.viz.viewer.messages import MessageGate
 
 LOOPBACK = "127.0.0.1"
 """The address that is bound."""
@@ -27,6 +32,8 @@ _PATCHING = Lock()
 
 def open_server(port: int, label: str) -> Any:
     """Return a started `viser.ViserServer` on this port of the loopback address.
+
+    Its attribute `address` is what windows open, token included.
 
     Args:
         port: The port; 0 takes a free one.
@@ -39,11 +46,14 @@ def open_server(port: int, label: str) -> Any:
     import viser
 
     port = checked_port(port)
-    with _guarded(port), contextlib.redirect_stdout(io.StringIO()):
+    token, gate = secrets.token_urlsafe(16), MessageGate()
+    with _guarded(port, token, gate), contextlib.redirect_stdout(io.StringIO()):
         server: Any = viser.ViserServer(LOOPBACK, port, label=label, verbose=False)
     if server.get_port() != port:
         server.stop()
         raise ConfigError(f"--port {port}: is taken; --port 0 takes a free one")
+    gate.widgets = server.gui._gui_input_handle_from_uuid
+    server.address = f"http://localhost:{port}/{token}"
     server.request_share_url = _never_shared
     server.gui.configure_theme(show_logo=False, show_share_button=False)
     return server
@@ -93,36 +103,63 @@ def refusal(headers: Mapping[str, str], port: int) -> str | None:
     return None
 
 
+def inner_path(path: str, token: str) -> str | None:
+    """Return a request's path behind the token; None: it does not begin with it."""
+    begin = f"/{token}"
+    given = path[: len(begin)].encode(errors="replace")
+    rest = path[len(begin) :]
+    if not hmac.compare_digest(given, begin.encode()) or rest[:1] not in ("", "/", "?"):
+        return None
+    return rest if rest.startswith("/") else f"/{rest}"
+
+
 @contextlib.contextmanager
-def _guarded(port: int) -> Iterator[None]:
-    """Let servers that start in the context refuse what `refusal` does."""
+def _guarded(port: int, token: str, gate: MessageGate) -> Iterator[None]:
+    """Let servers that start in the context refuse what the checks of this module do."""
     import websockets.asyncio.server
 
     module: Any = websockets.asyncio.server
     with _PATCHING:
         plain = module.serve
-        module.serve = _checking(plain, port)
+        module.serve = _checking(plain, port, token, gate)
         try:
             yield
         finally:
             module.serve = plain
 
 
-def _checking(serve: Callable[..., Any], port: int) -> Any:
-    """Return `serve` with a check before its own handling of requests."""
+def _checking(
+    serve: Callable[..., Any], port: int, token: str, gate: MessageGate
+) -> Any:
+    """Return `serve` with checks before its own handling of requests and messages."""
 
-    def guarded(*args: Any, process_request: Any = None, **options: Any) -> Any:
+    def guarded(
+        handler: Callable[[Any], Any],
+        *args: Any,
+        process_request: Any = None,
+        **options: Any,
+    ) -> Any:
         def check(connection: Any, request: Any) -> Any:
-            why = refusal(request.headers, port)
+            why, path = (
+                refusal(request.headers, port),
+                inner_path(request.path, token),
+            )
+            if why is None and path is None:
+                why = "the address lacks the token that the command printed"
             if why is not None:
                 logging.getLogger(__name__).warning("refused: %s", why)
                 return connection.respond(HTTPStatus.FORBIDDEN, f"{why}\n")
+            request.path = path
             return (
                 None
                 if process_request is None
                 else process_request(connection, request)
             )
 
-        return serve(*args, process_request=check, **options)
+        async def handle(connection: Any) -> None:
+            gate.guard(connection)
+            await handler(connection)
+
+        return serve(handle, *args, process_request=check, **options)
 
     return guarded

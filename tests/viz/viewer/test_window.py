@@ -3,9 +3,10 @@ import urllib.error
 import urllib.request
 
 import pytest
+from fixtures.viewer import connected
 
 from ambulo.configs.errors import ConfigError
-from ambulo.viz.viewer.window import checked_port, refusal
+from ambulo.viz.viewer.window import checked_port, inner_path, refusal
 
 
 @pytest.mark.parametrize(
@@ -28,6 +29,27 @@ def test_only_pages_of_this_server_are_answered(
     assert (refusal(headers, 80) is not None) == refused
 
 
+@pytest.mark.parametrize(
+    ("path", "inner"),
+    [
+        ("/s3cret", "/"),
+        ("/s3cret/", "/"),
+        ("/s3cret?websocket=ws://localhost:80/s3cret", "/?websocket=ws://localhost:80/s3cret"),
+        ("/s3cret/index.html", "/index.html"),
+        ("/", None),
+        ("/s3cre", None),
+        ("/s3cretx", None),
+        ("/?s3cret", None),
+        ("//s3cret", None),
+        ("/s3cr\udce9t", None),
+    ],
+)  # fmt: skip
+def test_only_addresses_with_the_token_are_answered(
+    path: str, inner: str | None
+) -> None:
+    assert inner_path(path, "s3cret") == inner
+
+
 def test_ports() -> None:
     assert checked_port(0) > 0
     with pytest.raises(ConfigError, match="must be 0 to 65535"):
@@ -42,30 +64,29 @@ def test_ports() -> None:
 
 def test_a_server_refuses_other_pages_before_a_handshake() -> None:
     pytest.importorskip("viser", reason="needs ambulo[viewer]")
-    import viser
     from websockets.exceptions import InvalidStatus
-    from websockets.sync.client import connect
-    from websockets.typing import Origin, Subprotocol
 
     from ambulo.viz.viewer.window import open_server, stop_server
 
     server = open_server(0, "test")
     try:
         host = f"127.0.0.1:{server.get_port()}"
-        with urllib.request.urlopen(f"http://{host}/") as page:
+        token = server.address.rpartition("/")[2]
+        assert len(token) >= 20
+        assert server.address == f"http://localhost:{server.get_port()}/{token}"
+        with urllib.request.urlopen(f"http://{host}/{token}") as page:
             assert page.status == 200
-        foreign = urllib.request.Request(
-            f"http://{host}/", headers={"Host": "evil.example"}
-        )
-        with pytest.raises(urllib.error.HTTPError, match="403"):
-            urllib.request.urlopen(foreign)
-        protocol = [Subprotocol(f"viser-v{viser.__version__}")]
-        url = f"ws://{host}/"
-        with pytest.raises(InvalidStatus):
-            connect(url, origin=Origin("https://evil.example"), subprotocols=protocol)
-        with connect(
-            url, origin=Origin(f"http://{host}"), subprotocols=protocol
-        ) as own:
+        for address, headers in (
+            (f"http://{host}/{token}", {"Host": "evil.example"}),
+            (f"http://{host}/", {}),
+        ):
+            foreign = urllib.request.Request(address, headers=headers)
+            with pytest.raises(urllib.error.HTTPError, match="403"):
+                urllib.request.urlopen(foreign)
+        for wrong in ({"origin": "https://evil.example"}, {"path": ""}):
+            with pytest.raises(InvalidStatus):
+                connected(server, **wrong)
+        with connected(server) as own:
             assert own.recv(timeout=30)
     finally:
         stop_server(server)

@@ -1,0 +1,116 @@
+"""Checks what windows send: messages of controls that exist, with values that these offer.
+
+viser takes any value for any attribute of its widgets from a window. Whatever passes here is
+of a known kind, has finite numbers, and sets nothing but values.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from ambulo.configs.errors import AmbuloError
+
+log = logging.getLogger(__name__)
+
+KINDS = (
+    "GuiUpdateMessage", "CommandTriggerMessage", "ViewerCameraMessage",
+    "SceneNodeClickMessage", "SceneNodeDragMessage", "TransformControlsUpdateMessage",
+    "TransformControlsDragStartMessage", "TransformControlsDragEndMessage",
+)  # fmt: skip
+"""Messages that the viewer's windows send; uploads, forms and tunnels are none."""
+LARGEST = 1e6
+"""Largest number, such as a coordinate, [m]."""
+
+
+class MessageError(AmbuloError):
+    """A message of a window that the viewer does not take."""
+
+
+class MessageGate:
+    """Passes on what windows of one server may send."""
+
+    def __init__(self) -> None:
+        """Know no widgets yet."""
+        self.widgets: Mapping[str, Any] = {}
+        """viser's handles of the panel's inputs, by id; updated while panels change."""
+
+    def guard(self, connection: Any) -> None:
+        """Let `recv` of a WebSocket connection skip what is refused; one warning for each."""
+        receive, warned = connection.recv, False
+
+        async def recv() -> bytes:
+            nonlocal warned
+            while True:
+                data = await receive()
+                try:
+                    passed = self.checked(data)
+                except MessageError as error:
+                    if not warned:
+                        log.warning("message of a window refused: %s", error)
+                    warned = True
+                    continue
+                if passed is not None:
+                    return passed
+
+        connection.recv = recv
+
+    def checked(self, data: bytes | str) -> bytes | None:
+        """Return a message as viser may have it; None for one of a widget that is gone.
+
+        Raises:
+            MessageError: Of another kind, form or value.
+        """
+        import msgspec
+        import viser._messages
+
+        try:
+            message = msgspec.msgpack.decode(data)
+            kind = message.pop("type")
+            if kind not in KINDS:
+                raise MessageError(f"{kind!r:.60}: is not a message of its controls")
+            msgspec.convert(message, getattr(viser._messages, kind))
+        except (
+            msgspec.MsgspecError, AttributeError, KeyError, TypeError, RecursionError,
+        ):  # fmt: skip
+            raise MessageError("is not in the form of viser's messages") from None
+        for name, value in message.items():
+            for number in value if isinstance(value, list) else [value]:
+                if isinstance(number, int | float) and not abs(number) <= LARGEST:
+                    raise MessageError(f"{kind}: {name} {number!r}: beyond {LARGEST:g}")
+        if kind == "GuiUpdateMessage":
+            widget = self.widgets.get(message["uuid"])
+            if widget is None:
+                return None
+            message["updates"] = {"value": _value(widget, message["updates"])}
+        return bytes(msgspec.msgpack.encode({"type": kind, **message}))
+
+
+def _value(widget: Any, updates: Mapping[str, Any]) -> object:
+    """Return the value that a window sets a widget to."""
+    if updates.keys() != {"value"}:
+        raise MessageError(f"{sorted(updates)!r:.80}: windows set the value alone")
+    return offered(widget, updates["value"])
+
+
+def offered(widget: Any, value: object) -> object:
+    """Return the value of a viser widget for one that is asked for, within its limits.
+
+    Raises:
+        MessageError: It offers no such value.
+    """
+    import viser
+
+    if isinstance(widget, viser.GuiSliderHandle):
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if number and value == value:  # noqa: PLR0124 (not NaN)
+            return min(max(float(value), float(widget.min)), float(widget.max))
+        raise MessageError(f"{widget.label}: {value!r:.60} is not a number")
+    if isinstance(widget, viser.GuiDropdownHandle | viser.GuiButtonGroupHandle):
+        if value in widget.options:
+            return value
+        raise MessageError(f"{widget.label}: {value!r:.60} is not offered")
+    if isinstance(value, bool):
+        return value
+    raise MessageError(f"{widget.label}: {value!r:.60} is neither true nor false")

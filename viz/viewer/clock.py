@@ -49,6 +49,7 @@ class Clock:
         stage: Stage,
         show: Callable[[Snapshot], None],
         needed: Callable[[], bool] = lambda: True,
+        report: Callable[[Exception], object] = lambda error: None,
     ) -> None:
         """A clock that stands; `start` lets it go.
 
@@ -56,6 +57,7 @@ class Clock:
             stage: What it steps.
             show: Shows a snapshot.
             needed: Whether anything is seen; while it is not, the clock stands.
+            report: Told why a control failed; the clock goes on.
         """
         self.stage = stage
         self.pace = Pace()
@@ -65,7 +67,9 @@ class Clock:
         self.real_time = 1.0
         """Simulated over wanted time of the last seconds; below 1 on a slow machine."""
         self.failed: Exception | None = None
-        self._show, self._needed = show, needed
+        """Why a step or a reset of the stage failed, which paused it; None: it goes on."""
+        self._show, self._needed, self._report = show, needed, report
+        self._unshown = False
         self._tasks: queue.SimpleQueue[Callable[[], object]] = queue.SimpleQueue()
         self._stop = threading.Event()
         self._debt = 0.0
@@ -103,11 +107,10 @@ class Clock:
         self._share = 1.0
 
     def reset(self) -> None:
-        """Begin a new episode and a new history."""
-        self.history.clear()
-        self.history.append(self.stage.reset())
-        self.pace.looking_back = None
-        self._debt, self._share = 0.0, 1.0
+        """Begin a new episode and a new history; where that fails, pause and keep the old."""
+        first = self._attempt(self.stage.reset)
+        if first is not None:
+            self._begin(first)
 
     def look_back(self, steps: int) -> None:
         """Pause, and show what was `steps` before the newest step."""
@@ -126,9 +129,7 @@ class Clock:
         """Show another stage from its `first` snapshot on; the one before is closed."""
         self.stage.close()
         self.stage = stage
-        self.history = deque([first], self._length(stage))
-        self.pace.looking_back = None
-        self._debt, self._share, self.failed = 0.0, 1.0, None
+        self._begin(first)
 
     def seen(self) -> Snapshot:
         """The scene that is shown now."""
@@ -137,6 +138,14 @@ class Clock:
         if len(self.history) < 2 or self._share >= 1.0:
             return self.history[-1]
         return between(self.history[-2], self.history[-1], self._share)
+
+    def _begin(self, first: Snapshot) -> None:
+        """Begin a history; what a failure has paused goes on."""
+        if self.failed is not None:
+            self.failed, self.pace.playing = None, True
+        self.history = deque([first], self._length(self.stage))
+        self.pace.looking_back = None
+        self._debt, self._share = 0.0, 1.0
 
     @staticmethod
     def _length(stage: Stage) -> int:
@@ -158,8 +167,11 @@ class Clock:
             try:
                 self._show(self.seen())
                 self.shown += 1
+                self._unshown = False
             except Exception:  # a window that closes just now must not end the clock
-                log.exception("a picture was not shown")
+                if not self._unshown:  # one that lasts must not fill the log
+                    log.exception("a picture was not shown")
+                self._unshown = True
             due = max(due + 1.0 / RATE, time.perf_counter() - 1.0 / RATE)
             self._stop.wait(max(0.0, due - time.perf_counter()))
 
@@ -174,7 +186,7 @@ class Clock:
                 task()
             except Exception as error:
                 log.exception("a control failed")
-                self.failed = error
+                self._report(error)
 
     def go_on(self, passed: float) -> None:
         """Let `passed` seconds pass."""
@@ -200,10 +212,18 @@ class Clock:
 
     def _advance(self) -> bool:
         """Step the stage; False where it fails, which pauses the clock."""
+        snapshot = self._attempt(self.stage.step)
+        if snapshot is None:
+            return False
+        self.failed = None
+        self.history.append(snapshot)
+        return True
+
+    def _attempt(self, act: Callable[[], Snapshot]) -> Snapshot | None:
+        """Return what a stage's step or reset does; None where it fails, which pauses."""
         try:
-            self.history.append(self.stage.step())
+            return act()
         except Exception as error:
             log.exception("the simulation stopped")
             self.failed, self.pace.playing = error, False
-            return False
-        return True
+            return None

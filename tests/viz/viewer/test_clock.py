@@ -1,3 +1,5 @@
+import time
+
 import numpy as np
 import pytest
 
@@ -7,19 +9,22 @@ from ambulo.viz.viewer.stage import PlainStage
 
 
 class Counter(PlainStage):
-    """Counts its steps; fails at one."""
+    """Counts its steps; fails at one, and at some resets."""
 
     dt = 0.1
     title = "counter"
 
-    def __init__(self, fails_at: int = -1) -> None:
+    def __init__(self, fails_at: int = -1, bad_resets: tuple[int, ...] = ()) -> None:
         self.layers: dict = {}
+        self._bad_resets = bad_resets
         self.steps = self.resets = 0
         self.closed = False
         self._fails_at = fails_at
 
     def reset(self) -> Snapshot:
         self.resets += 1
+        if self.resets in self._bad_resets:
+            raise RuntimeError("no level")
         return self._shot()
 
     def step(self) -> Snapshot:
@@ -119,6 +124,64 @@ def test_a_step_that_fails_pauses_and_is_kept() -> None:
     assert not clock.pace.playing
     assert str(clock.failed) == "no more"
     assert len(clock.history) == 2
+
+
+def test_a_step_that_succeeds_again_is_no_failure() -> None:
+    clock = clock_of(Counter(fails_at=1))
+    clock.single_step()
+    assert clock.failed is not None
+    clock.single_step()
+    assert clock.failed is None
+    assert not clock.pace.playing  # as after any single step
+
+
+@pytest.mark.parametrize("recovery", ["reset", "another stage"])
+def test_a_reset_that_fails_pauses_keeps_the_picture_and_is_recovered_from(
+    recovery: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = clock_of(Counter(bad_resets=(2,)))
+    clock.go_on(0.1001)
+    seen = clock.seen().time
+    clock.reset()
+    for _ in range(60):
+        clock.go_on(1.0 / 60.0)
+        assert clock.seen().time == seen
+    assert not clock.pace.playing
+    assert str(clock.failed) == "no level"
+    assert len(caplog.records) == 1
+    if recovery == "reset":
+        clock.reset()
+    else:
+        other = Counter()
+        clock.put(other, other.reset())
+    assert clock.failed is None
+    assert clock.pace.playing
+    assert len(clock.history) == 1
+
+
+def test_what_lasts_is_logged_once_and_controls_that_fail_are_reported(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    pictures: list[int] = []
+    reported: list[Exception] = []
+
+    def show(snapshot: Snapshot) -> None:
+        pictures.append(1)
+        raise RuntimeError("no window")
+
+    clock = Clock(Counter(), show, report=reported.append)
+    clock.post(lambda: 1 / 0)
+    clock.start()
+    end = time.monotonic() + 30.0
+    while len(pictures) < 4 and time.monotonic() < end:
+        time.sleep(0.01)
+    clock.stop()
+    assert len(pictures) >= 4
+    assert [type(error) for error in reported] == [ZeroDivisionError]
+    assert clock.failed is None  # the simulation goes on
+    assert [record.message for record in caplog.records] == [
+        "a control failed", "a picture was not shown",
+    ]  # fmt: skip
 
 
 def test_tasks_run_in_the_thread_of_the_clock() -> None:

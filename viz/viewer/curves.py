@@ -11,6 +11,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.viz.viewer.plots import COLOURS
+from ambulo.viz.viewer.widgets import Widgets
 
 PERIOD = 1.0
 """Time between looks at whether there are new numbers, [s]."""
@@ -34,13 +35,13 @@ ReadCurves = Callable[[], Sequence[Curve]]
 class CurvePlots:
     """The curves of a run in the container that is open."""
 
-    def __init__(self, server: Any, read: ReadCurves) -> None:
+    def __init__(self, widgets: Widgets, read: ReadCurves) -> None:
         """Plots of what there is now."""
-        self._server, self._read = server, read
+        self._widgets, self._read = widgets, read
         self._next = 0.0
         self._shown: Sequence[Curve] = ()
         self._nodes: dict[str, Any] = {}
-        self._folder = server.gui.add_folder("Learning curves")
+        self._folder = widgets.add_folder("Learning curves")
         self.update()
 
     @property
@@ -75,7 +76,7 @@ class CurvePlots:
             for k, name in enumerate(curve.series)
         )  # fmt: skip
         with self._folder:
-            return self._server.gui.add_uplot(
+            return self._widgets.add_uplot(
                 tuple(np.asarray(column) for column in data),
                 ({"label": "steps"}, *lines), title=curve.title, height=190,
                 scales={"x": {"time": False, "auto": True}, "y": {"auto": True}},

@@ -97,6 +97,11 @@ class SceneDrawer:
         """What is at the origin of the window's scene, [m]. Shape (3,)."""
         return self._centre
 
+    def has(self, layer: str, instance: int) -> bool:
+        """Whether an instance is shown now; a window may name one that is gone, or none."""
+        part = self._shown.get(layer)
+        return isinstance(part, Instances) and 0 <= instance < len(part.positions)
+
     def show(self, group: str, visible: bool) -> None:
         """Show or hide all layers of a group, the first part of their names."""
         (self._hidden.discard if visible else self._hidden.add)(group)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import tempfile
 import threading
@@ -16,14 +17,16 @@ from ambulo.configs.errors import AmbuloError
 from ambulo.viz.viewer.clock import Clock
 from ambulo.viz.viewer.curves import CurvePlots, ReadCurves
 from ambulo.viz.viewer.gamepad import value_of_stick
+from ambulo.viz.viewer.messages import MessageError, offered
 from ambulo.viz.viewer.plots import LivePlots
 from ambulo.viz.viewer.snapshot import Snapshot
 from ambulo.viz.viewer.stage import Choice, Control, Press, Slider, Stage, Switch
+from ambulo.viz.viewer.widgets import Widgets, markdown, plain
 
 log = logging.getLogger(__name__)
 
-SPEEDS = ("0.1x", "0.25x", "0.5x", "1x", "2x")
-"""How fast time may go."""
+SPEEDS = {"0.1x": 0.1, "0.25x": 0.25, "0.5x": 0.5, "1x": 1.0, "2x": 2.0}
+"""How fast time may go, in simulated seconds a second, by label."""
 DIRECTIONS = {"ahead": 0.0, "left": 90.0, "back": 180.0, "right": -90.0}
 """Directions of the push button, from the X axis, [deg]."""
 STATUS_FRAMES = 15
@@ -65,17 +68,19 @@ class Panel:
     def __init__(self, viewer: Host) -> None:
         """Build all folders."""
         self._viewer, self._clock = viewer, viewer.clock
-        self._gui = viewer.server.gui
+        self._gui = Widgets(viewer.server.gui)
         self._tops: list[Any] = []
         self._frame = 0
         self._set_by_us = False
         self._nodes: dict[tuple[str, str], Any] = {}
         self._sticks: dict[str, list[tuple[Slider, Any]]] = {}
         stage = viewer.clock.stage
-        self._status = self._top(self._gui.add_markdown(f"**{stage.title}**"))
+        self._status = self._top(
+            self._gui.add_markdown("**{title}**", title=stage.title)
+        )
         self._curves: CurvePlots | None = None
         if viewer.curves is not None:
-            self._curves = CurvePlots(viewer.server, viewer.curves)
+            self._curves = CurvePlots(self._gui, viewer.curves)
             self._top(self._curves.folder)
         self._add_time()
         for name, controls in stage.controls().items():
@@ -85,7 +90,7 @@ class Panel:
         self._add_scene()
         plots = stage.plots()
         with self._top(self._gui.add_folder("Plots", visible=bool(plots))):
-            self._plots = LivePlots(viewer.server, plots)
+            self._plots = LivePlots(self._gui, plots)
         self._add_files()
 
     def remove(self) -> None:
@@ -98,10 +103,13 @@ class Panel:
         return {name: node.value for name, node in self._nodes.items()}
 
     def restore(self, values: Mapping[tuple[str, str], Any]) -> None:
-        """Set controls as others of the same names were set."""
+        """Set controls as others of the same names were set, as far as they offer that."""
         for name in self._nodes.keys() & values.keys():
-            if self._nodes[name].value != values[name]:
-                self._nodes[name].value = values[name]
+            node = self._nodes[name]
+            with contextlib.suppress(MessageError):
+                value = offered(node, values[name])
+                if node.value != value:
+                    node.value = value
 
     def stick(self, name: str, value: float) -> None:
         """Set the sliders of a gamepad's axis, which is at `value` in [-1, 1]."""
@@ -142,13 +150,17 @@ class Panel:
 
     def _write_status(self, snapshot: Snapshot) -> None:
         clock = self._clock
-        text = f"**{clock.stage.title}**  \nt = {snapshot.time:.1f} s"
+        pattern = "**{title}**  \nt = {time:.1f} s"
         if clock.stage.note:
-            text += f"  \n{clock.stage.note}"
+            pattern += "  \n{note}"
         if clock.failed is not None:
-            text += f"  \n**stopped:** {clock.failed}"
+            pattern += "  \n**stopped:** {error}"
         elif clock.pace.playing and clock.real_time < 0.9:
-            text += f", slowed to {clock.real_time:.0%}: this machine is too slow"
+            pattern += ", slowed to {real_time:.0%}: this machine is too slow"
+        text = markdown(
+            pattern, title=clock.stage.title, time=snapshot.time, note=clock.stage.note,
+            error=str(clock.failed), real_time=clock.real_time,
+        )  # fmt: skip
         if self._status.content != text:
             self._status.content = text
 
@@ -162,7 +174,7 @@ class Panel:
             self._play = gui.add_button("Pause", hint="Key P")
             step = gui.add_button("Step", hint="Pause, and go on by one step (key N)")
             reset = gui.add_button("Reset", hint="Begin a new episode (key R)")
-            speed = gui.add_button_group("Speed", SPEEDS)
+            speed = gui.add_button_group("Speed", tuple(SPEEDS))
             self._scrub = gui.add_slider(
                 "Look back [s]", min=-60.0, max=0.0, step=0.01, initial_value=0.0,
                 hint="Pause, and show what was",
@@ -180,7 +192,7 @@ class Panel:
 
         @speed.on_click
         def _(_: Any) -> None:
-            factor = float(speed.value.removesuffix("x"))
+            factor = SPEEDS[speed.value]
             clock.post(lambda: setattr(clock.pace, "speed", factor))
 
         @self._scrub.on_update
@@ -215,7 +227,7 @@ class Panel:
             node = gui.add_dropdown(
                 control.label, control.options, initial_value=control.value, hint=hint
             )
-        change: Callable[[Any], object] = control.change
+        change = _change(control)
         node.on_update(lambda _: self._clock.post(lambda: change(node.value)))
         self._nodes[folder, control.label] = node
 
@@ -293,3 +305,12 @@ class Panel:
                     client.send_file_download(path.name, path.read_bytes())
 
         threading.Thread(target=draw, name="viewer film", daemon=True).start()
+
+
+def _change(control: Slider | Switch | Choice) -> Callable[[Any], object]:
+    """Return what takes the value of a control's widget."""
+    if not isinstance(control, Choice):
+        change: Callable[[Any], object] = control.change
+        return change
+    options, choose = {plain(one): one for one in control.options}, control.change
+    return lambda shown: choose(options[shown])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from ambulo.viz.viewer.snapshot import Snapshot
 from ambulo.viz.viewer.stage import Plot
+from ambulo.viz.viewer.widgets import Widgets
 
 SECONDS = 8.0
 """Span of the plots, [s] of simulated time."""
@@ -23,7 +23,7 @@ COLOURS = (
 class LivePlots:
     """The plots of one stage in a folder of the panel."""
 
-    def __init__(self, server: Any, plots: Sequence[Plot]) -> None:
+    def __init__(self, widgets: Widgets, plots: Sequence[Plot]) -> None:
         """Empty plots, in the container that is open."""
         self._plots = plots
         self._next = 0.0
@@ -35,7 +35,7 @@ class LivePlots:
                 for k, name in enumerate(plot.series)
             )
             self._nodes.append(
-                server.gui.add_uplot(
+                widgets.add_uplot(
                     (empty, *(empty for _ in plot.series)), ({"label": "s"}, *lines),
                     title=plot.title, height=170, legend={"show": True},
                     scales={"x": {"time": False, "auto": True}, "y": {"auto": True}},

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ambulo.configs.arrays import Floats
+from ambulo.configs.errors import ModelFileError
 from ambulo.viz.viewer.clock import Clock
 from ambulo.viz.viewer.curves import ReadCurves
 from ambulo.viz.viewer.drawing import ROOT, SceneDrawer
@@ -16,6 +17,7 @@ from ambulo.viz.viewer.gamepad import Gamepad
 from ambulo.viz.viewer.panel import Models, Panel
 from ambulo.viz.viewer.snapshot import Snapshot
 from ambulo.viz.viewer.stage import Click, Drag, Gizmo, Stage
+from ambulo.viz.viewer.widgets import plain
 from ambulo.viz.viewer.window import stop_server
 
 log = logging.getLogger(__name__)
@@ -48,7 +50,7 @@ class Viewer:
         """
         self.server, self.models, self.curves = server, models, curves
         needed = (lambda: bool(server.get_clients())) if rests else (lambda: True)
-        self.clock = Clock(stage, self._show, needed)
+        self.clock = Clock(stage, self._show, needed, self._say_error)
         self.impulse = 20.0
         """Size of a push with the mouse, [N s]."""
         self.follow = True
@@ -80,6 +82,8 @@ class Viewer:
         """Show another model; what fails is said in all windows."""
         assert self.models is not None
         try:
+            if name not in self.models.names:
+                raise ModelFileError(f"{name}: is none of the models that are offered")
             self.put(self.models.open(name))
         except Exception as error:  # shown, not raised: the windows go on
             log.warning("%s: %s", name, error)
@@ -87,18 +91,23 @@ class Viewer:
 
     def put(self, stage: Stage) -> None:
         """Show another stage once its first episode has begun, in the caller's thread."""
-        first = stage.reset()
+        first = _begin(stage)
         self.clock.post(lambda: self._swap(stage, first))
 
     def put_newer(self, stage: Stage) -> None:
         """Show a newer version of what is shown, with the controls as they are set."""
-        first = stage.reset()
+        first = _begin(stage)
         self.clock.post(lambda: self._swap(stage, first, self._panel.values()))
 
     def say(self, title: str, body: str) -> None:
         """Show a message in all windows."""
+        title, body = plain(title), plain(body)
         for client in self.server.get_clients().values():
             client.add_notification(title, body, auto_close_seconds=8.0)
+
+    def _say_error(self, error: Exception) -> None:
+        """Show why a control failed."""
+        self.say("This failed", str(error))
 
     def _swap(
         self, stage: Stage, first: Snapshot, values: Values | None = None
@@ -191,11 +200,21 @@ class Viewer:
     def clicked(self, layer: str, instance: int, direction: Floats) -> None:
         """Give a click to the stage; called by the scene."""
         click = Click(layer, instance, direction, self.impulse)
-        self.clock.post(lambda: self.clock.stage.click(click))
+
+        def act() -> None:
+            if self._drawer.has(layer, instance):
+                self.clock.stage.click(click)
+
+        self.clock.post(act)
 
     def dragged(self, drag: Drag) -> None:
         """Give the start or the next move of a drag to the stage; called by the scene."""
-        self.clock.post(lambda: self.clock.stage.drag(drag))
+
+        def act() -> None:
+            if self._drawer.has(drag.layer, drag.instance):
+                self.clock.stage.drag(drag)
+
+        self.clock.post(act)
 
     def dropped(self) -> None:
         """Give the end of a drag to the stage; called by the scene.
@@ -207,6 +226,15 @@ class Viewer:
             self.clock.stage.let_go()
 
         self.clock.post(let_go)
+
+
+def _begin(stage: Stage) -> Snapshot:
+    """Begin a stage's first episode; it is closed where that fails."""
+    try:
+        return stage.reset()
+    except Exception:
+        stage.close()
+        raise
 
 
 def _add_ground(server: Any) -> None:

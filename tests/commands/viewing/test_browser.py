@@ -6,16 +6,20 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from fixtures.viewer import HOSTILE
 
 from ambulo.commands.viewing.kinds import open_stage
 from ambulo.commands.viewing.request import PlayRequest
+from ambulo.viz.viewer.curves import Curve
+from ambulo.viz.viewer.empty_stage import EmptyStage
 from ambulo.viz.viewer.navigation_stage import NavigationStage
-from ambulo.viz.viewer.stage import Drag
+from ambulo.viz.viewer.snapshot import Snapshot
+from ambulo.viz.viewer.stage import Choice, Control, Drag, Plot, Press, Slider, Switch
 from ambulo.viz.viewer.viewer import Viewer
 from ambulo.viz.viewer.walker_stage import WalkerStage
 from ambulo.viz.viewer.window import open_server
@@ -52,7 +56,7 @@ def url() -> Iterator[str]:
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stderr is not None
-        match = re.search(r"http://localhost:\d+", process.stderr.readline())
+        match = re.search(r"http://localhost:\S+", process.stderr.readline())
         assert match is not None
         yield match[0]
     finally:
@@ -199,7 +203,7 @@ def test_the_mouse_pulls_the_body(browser: Any) -> None:
     viewer.start()
     window = browser.new_page()
     try:
-        window.goto(f"http://localhost:{viewer.server.get_port()}")
+        window.goto(viewer.server.address)
         until(lambda: min(colours(window)) > 150, "the body")
         viewer.clock.post(lambda: viewer.clock.play(False))
         pull(window, stage)
@@ -228,7 +232,7 @@ def test_a_drag_in_a_level_turns_the_camera_and_with_shift_holds(
     viewer.start()
     window = browser.new_page()
     try:
-        window.goto(f"http://localhost:{viewer.server.get_port()}")
+        window.goto(viewer.server.address)
         until(lambda: min(colours(window)) > 150, "the level")
         (client,) = viewer.server.get_clients().values()
         before = np.array(client.camera.position)
@@ -249,6 +253,59 @@ def test_a_drag_in_a_level_turns_the_camera_and_with_shift_holds(
         window.keyboard.up("Shift")
         until(lambda: drags, "a drag")
         assert drags[0].layer.startswith("level/")
+    finally:
+        window.close()
+        viewer.close()
+
+
+class HostileStage(EmptyStage):
+    """All texts that a stage gives to the panel are HTML with scripts."""
+
+    note = HOSTILE
+    _begun = False
+
+    def reset(self) -> Snapshot:
+        """Fail from the second time on."""
+        if self._begun:
+            raise RuntimeError(HOSTILE)
+        self._begun = True
+        return super().reset()
+
+    def controls(self) -> Mapping[str, Sequence[Control]]:
+        """Controls of all kinds."""
+        return {
+            HOSTILE: [
+                Slider(HOSTILE, 0.0, 1.0, 0.5, 0.1, id, HOSTILE),
+                Choice(HOSTILE, (HOSTILE, "b"), HOSTILE, id, HOSTILE),
+                Switch(HOSTILE, False, id, HOSTILE),
+                Press(HOSTILE, id, HOSTILE),
+            ]
+        }
+
+    def plots(self) -> Sequence[Plot]:
+        """A plot."""
+        return [Plot(HOSTILE, HOSTILE, (HOSTILE,))]
+
+
+def test_texts_of_files_run_no_script(browser: Any) -> None:
+    curve = Curve(HOSTILE, np.arange(2.0), {HOSTILE: np.arange(2.0)})
+    curves = [curve]
+    stage = HostileStage(HOSTILE)
+    viewer = Viewer(open_server(0, "test"), stage, curves=lambda: curves)
+    viewer.start()
+    window = browser.new_page()
+    try:
+        window.goto(viewer.server.address)
+        until(lambda: "t = " in window.locator("body").inner_text(), "the status")
+        viewer.say(HOSTILE, HOSTILE)
+        press(window, "Reset")
+        until(lambda: "stopped:" in window.locator("body").inner_text(), "the error")
+        until(lambda: window.get_by_text(HOSTILE).count() >= 8, "all texts, literally")
+        for box in window.get_by_text(HOSTILE).all()[:8]:
+            box.hover(force=True)  # for hints
+        time.sleep(2.0)
+        assert "TAKEN" not in window.title()
+        assert window.locator("#taken, iframe").count() == 0
     finally:
         window.close()
         viewer.close()

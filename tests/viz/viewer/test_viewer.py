@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fixtures.viewer import CAMERA, HOSTILE, connected
 
 from ambulo.configs.arrays import Floats
+from ambulo.configs.errors import LevelError
 from ambulo.viz.viewer.gamepad import Gamepad
-from ambulo.viz.viewer.snapshot import Snapshot
-from ambulo.viz.viewer.stage import Choice, Control, PlainStage, Slider
+from ambulo.viz.viewer.panel import Models
+from ambulo.viz.viewer.snapshot import Instances, Snapshot
+from ambulo.viz.viewer.stage import Choice, Control, PlainStage, Slider, Stage
 from ambulo.viz.viewer.viewer import Viewer
 from ambulo.viz.viewer.window import open_server
 
@@ -147,3 +150,110 @@ def test_a_stick_let_go_while_the_model_is_replaced_is_not_lost(viewer: Viewer) 
     until(lambda: viewer._panel.values()["Command", "Speed"] == 0.0)
     time.sleep(0.2)
     assert viewer._panel.values()["Command", "Speed"] == newer.speed == 0.0
+
+
+class Hostile(Plain):
+    """A name, a note and options as a file of others may have them."""
+
+    title = note = HOSTILE
+
+    def reset(self) -> Snapshot:
+        if self.resets:
+            raise RuntimeError(HOSTILE)
+        return super().reset()
+
+    def controls(self) -> Mapping[str, Sequence[Control]]:
+        return {HOSTILE: [Choice("Way", ("left", "a\nb"), "left", self.turn, HOSTILE)]}
+
+
+def test_texts_of_files_are_sent_as_text(viewer: Viewer) -> None:
+    stage = Hostile()
+    viewer.put(stage)
+    until(lambda: viewer.clock.stage is stage)
+    viewer._button("reset")
+    until(lambda: "stopped" in viewer._panel._status.content)
+    sent = viewer._panel._status.content
+    assert sent.count("\\<iframe srcdoc\\=") == 3
+    assert sent.count("<") == sent.count("\\<")
+    node: Any = viewer._panel._nodes[HOSTILE, "Way"]
+    assert node.options == ("left", "a b")
+    node.value = "a b"
+    until(lambda: stage.way == "a\nb")
+
+
+def test_windows_set_what_is_offered_and_nothing_else(viewer: Viewer) -> None:
+    """Messages as they come over the wire, on the panel of a running viewer."""
+    import msgspec
+    import viser
+
+    stage, panel, server = stage_of(viewer), viewer._panel, viewer.server
+    (speeds,) = (
+        one
+        for one in server.gui._gui_input_handle_from_uuid.values()
+        if one.label == "Speed" and isinstance(one, viser.GuiButtonGroupHandle)
+    )
+    slider = panel._nodes["Command", "Speed"]
+    with connected(server) as window:
+        window.send(msgspec.msgpack.encode(CAMERA))
+
+        def update(node: Any, **updates: object) -> None:
+            uuid = node._impl.uuid
+            message = {"type": "GuiUpdateMessage", "uuid": uuid, "updates": updates}
+            window.send(msgspec.msgpack.encode(message))
+
+        update(panel._play, update_cb=[])
+        update(speeds, value="infx")
+        update(slider, value=np.nan)
+        update(speeds, value="2x")
+        update(slider, value=1e9)
+        update(panel._play, value=True)
+        until(lambda: not viewer.clock.pace.playing)
+        until(lambda: stage.speed == 2.0)
+    assert viewer.clock.pace.speed == 2.0
+    assert slider.value == 2.0
+    assert viewer.clock.failed is None
+
+
+def test_only_models_that_are_offered_are_opened(
+    viewer: Viewer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    said: list[str] = []
+
+    def open_model(name: str) -> Stage:
+        opened.append(name)
+        return BadStart()
+
+    viewer.models = Models(("walk",), open_model)
+    monkeypatch.setattr(viewer, "say", lambda title, body: said.append(body))
+    viewer.load("/etc/shadow")
+    assert opened == []
+    assert said.pop() == "/etc/shadow: is none of the models that are offered"
+    before = viewer.clock.stage
+    viewer.load("walk")
+    assert opened == ["walk"]
+    assert said.pop() == "no level"
+    assert viewer.clock.stage is before
+    assert BadStart.closed == 1
+
+
+class BadStart(Plain):
+    """A stage that begins no episode."""
+
+    closed = 0
+
+    def reset(self) -> Snapshot:
+        raise LevelError("no level")
+
+    def close(self) -> None:
+        BadStart.closed += 1
+
+
+def test_clicks_on_instances_that_are_not_there_are_ignored(viewer: Viewer) -> None:
+    drawer = viewer._drawer
+    places = np.zeros((2, 3))
+    drawer._shown["body"] = Instances(
+        places, np.ones((2, 4)), np.ones((2, 3)), np.zeros((2, 3), np.uint8)
+    )
+    assert [drawer.has("body", k) for k in (-1, 0, 1, 2)] == [False, True, True, False]
+    assert not drawer.has("gone", 0)

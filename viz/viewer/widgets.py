@@ -1,0 +1,66 @@
+"""Widgets of a viewer's panel, in which every text is shown as text.
+
+Names of levels, files, columns and clips come from files that others may have written, and
+viser renders HTML in Markdown, scripts included. All of the panel's texts pass through here.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+LONGEST = 500
+"""Longest text that is shown, [characters]."""
+_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
+"""What Markdown lets be escaped: all of ASCII that has a meaning in it, or in HTML."""
+
+
+def plain(text: str) -> str:
+    """Return a text as one line of printable characters."""
+    line = "".join(
+        char if char.isprintable() else "\N{REPLACEMENT CHARACTER}"
+        for char in " ".join(text.split())
+    )
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}..."
+
+
+def markdown(pattern: str, **values: object) -> str:
+    """Return Markdown: `pattern.format(...)`, in which `values` that are texts are literal."""
+    return pattern.format(
+        **{
+            name: _PUNCTUATION.sub(r"\\\1", plain(value))
+            if isinstance(value, str)
+            else value
+            for name, value in values.items()
+        }
+    )
+
+
+class Widgets:
+    """viser's `gui`, whose `add_...` functions take texts of any origin."""
+
+    def __init__(self, gui: Any) -> None:
+        """Add to the panel of `gui`."""
+        self._gui = gui
+
+    def add_markdown(self, pattern: str, **values: object) -> Any:
+        """Add `markdown(pattern, **values)`."""
+        return self._gui.add_markdown(markdown(pattern, **values))
+
+    def __getattr__(self, name: str) -> Any:
+        """Return viser's function of this name, which is given plain texts."""
+        if not name.startswith("add_") or name == "add_html":
+            raise AttributeError(name)
+        add = getattr(self._gui, name)
+        return lambda *args, **options: add(*_plain(args), **_plain(options))
+
+
+def _plain(value: Any) -> Any:
+    """Return a value whose texts, also in tuples and dictionaries, are plain."""
+    if isinstance(value, str):
+        return plain(value)
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return value

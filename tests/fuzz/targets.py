@@ -13,6 +13,7 @@ import numpy as np
 from fuzz.corpus import TRAININGS, Kind, corpus
 from fuzz.mutations import NUMBERS, TEXTS, bytes_of, damaged, json_of, text_of_json
 from fuzz.tracker_targets import BodyPacketTarget, StreamTarget, recordings
+from fuzz.viewer_targets import viewer_targets
 
 from ambulo.commands.hub.client import Hub
 from ambulo.commands.hub.manifest import Manifest, entry_of
@@ -346,4 +347,5 @@ def all_targets(folder: Path) -> list[Target]:
         PacketTarget(),
         StreamTarget(),
         BodyPacketTarget(),
+        *viewer_targets(),
     ]

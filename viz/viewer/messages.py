@@ -72,7 +72,8 @@ class MessageGate:
                 raise MessageError(f"{kind!r:.60}: is not a message of its controls")
             msgspec.convert(message, getattr(viser._messages, kind))
         except (
-            msgspec.MsgspecError, AttributeError, KeyError, TypeError, RecursionError,
+            msgspec.MsgspecError, ArithmeticError, AttributeError, LookupError,
+            RecursionError, TypeError, ValueError,
         ):  # fmt: skip
             raise MessageError("is not in the form of viser's messages") from None
         for name, value in message.items():

@@ -11,32 +11,15 @@ from ambulo.configs.errors import AmbuloError
 
 pytest.importorskip("viser", reason="needs ambulo[viewer]")
 import msgspec
-from fixtures.viewer import CAMERA
+from fixtures.viewer import CAMERA, CLICK, panel_and_gate
 
 from ambulo.viz.viewer.messages import MessageError, MessageGate
-from ambulo.viz.viewer.window import open_server, stop_server
-
-CLICK = {
-    "type": "SceneNodeClickMessage", "name": "/moving/a", "instance_index": 1,
-    "ray_origin": (0.0, 0.0, 0.0), "ray_direction": (1.0, 0.0, 0.0),
-    "screen_pos": (0.5, 0.5), "modifier": None, "owner": "",
-}  # fmt: skip
+from ambulo.viz.viewer.window import stop_server
 
 
 @pytest.fixture(scope="module")
 def gate() -> Iterator[MessageGate]:
-    """The gate of a server with a widget of each kind; ids are their labels."""
-    server = open_server(0, "test")
-    gui = server.gui
-    gui.add_slider("comfort", 0.0, 1.0, 0.05, 0.5)
-    gui.add_dropdown("model", ("walk", "stand"))
-    gui.add_button_group("speed", ("0.5x", "1x"))
-    gui.add_checkbox("follow", True)
-    gui.add_button("reset")
-    gate = MessageGate()
-    gate.widgets = {
-        widget.label: widget for widget in gui._gui_input_handle_from_uuid.values()
-    }
+    server, gate = panel_and_gate()
     yield gate
     stop_server(server)
 
@@ -123,7 +106,7 @@ def test_other_messages_are_refused(gate: MessageGate, message: object) -> None:
 
 
 def test_what_is_not_msgpack_is_refused(gate: MessageGate) -> None:
-    for data in (b"", b"\xc1", b"\x91" * 100_000, "text"):
+    for data in (b"", b"\xc1", b"\xa1\xff", b"\x91" * 100_000, "text"):
         with pytest.raises(MessageError):
             gate.checked(data)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, LevelError
+from ambulo.configs.names import LEVEL
 
 if TYPE_CHECKING:
     from ambulo.envs.vr.levels.importing.convert import Imported
@@ -91,12 +92,8 @@ def _check(args: argparse.Namespace) -> None:
         )
     if not 1 <= args.frames <= 100_000:
         raise ConfigError(f"--frames = {args.frames}: expected 1 to 100000")
-    if args.name is not None and not (
-        0 < len(args.name) <= 200 and _is_text(args.name)
-    ):
-        raise ConfigError(
-            f"--name = {args.name!r}: expected 1 to 200 characters of text"
-        )
+    if args.name is not None and not LEVEL.allows(args.name):
+        raise ConfigError(f"--name = {args.name!r}: expected {LEVEL.expected}")
     if not args.timeout > 0:
         raise ConfigError(f"--timeout = {args.timeout:g}: must be > 0")
 
@@ -131,11 +128,7 @@ def _read(args: argparse.Namespace) -> RawScene:
 
 def _name(scene: RawScene, given: str) -> str:
     stem = Path(scene.scene or given).name.split(".")[0]
-    return stem if _is_text(stem) else "scene"
-
-
-def _is_text(name: str) -> bool:
-    return bool(name.strip()) and name.isprintable()
+    return stem if LEVEL.allows(stem) else "scene"
 
 
 def _tell(found: Imported, out: Path, report: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import signal
 import sys
 import time
@@ -37,10 +36,9 @@ from ambulo.common.files import (
 )
 from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ConfigError
+from ambulo.configs.names import RUN
 
 PROGRAM = "ambulo sweep"
-NAME = re.compile(r"\w[\w.+-]*")
-"""Names of folders of sweeps, as those of runs."""
 FAILED = 1
 """Exit code of a sweep with a failed run."""
 
@@ -133,10 +131,8 @@ def check_shared_flags(args: argparse.Namespace) -> None:
         raise ConfigError(f"--parallel {args.parallel}: must be at least 1")
     if args.engine == "local" and args.address is not None:
         raise ConfigError("--address needs --engine ray")
-    if args.name is not None and not NAME.fullmatch(args.name):
-        raise ConfigError(
-            f"--name {args.name!r}: must be letters, digits and . _ + - only"
-        )
+    if args.name is not None and not RUN.allows(args.name):
+        raise ConfigError(f"--name {args.name!r}: must be {RUN.expected}")
 
 
 def default_name(training: Training) -> str:

@@ -21,12 +21,12 @@ from ambulo.common.files import write_atomic
 from ambulo.common.folder_lock import FolderLock
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ModelFileError, RunFolderError
+from ambulo.configs.names import RUN
 from ambulo.policies.files.archive import read_archive
 from ambulo.policies.registry import model_kinds
 
 log = logging.getLogger(__name__)
 
-_NAME = re.compile(r"[\w][\w.+-]*")
 _REPORTED_PACKAGES = (
     "gymnasium", "mujoco", "numba", "numpy", "pydantic", "stable-baselines3", "torch",
 )  # fmt: skip
@@ -82,10 +82,8 @@ class RunFolder:
             seed: seed of the run.
             force: replace a run of the same name.
         """
-        if name is not None and not _NAME.fullmatch(name):
-            raise RunFolderError(
-                f"run name {name!r} must be letters, digits and . _ + - only"
-            )
+        if name is not None and not RUN.allows(name):
+            raise RunFolderError(f"run name {name!r} must be {RUN.expected}")
         parent = resolve_path(output)
         stamp = time.strftime("%Y%m%d-%H%M%S")
         folder = cls(parent / (name or f"{label}_{seed}_{stamp}"))

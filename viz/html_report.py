@@ -19,7 +19,8 @@ def page_html(title: str, parts: Sequence[str]) -> str:
 def tiles_html(tiles: Mapping[str, str]) -> str:
     """Large numbers by label."""
     cells = "".join(
-        f"<div class='tile'><b>{value}</b><span>{label}</span></div>"
+        f"<div class='tile'><b>{html.escape(value)}</b>"
+        f"<span>{html.escape(label)}</span></div>"
         for label, value in tiles.items()
     )
     return f"<div class='tiles'>{cells}</div>"

@@ -14,6 +14,7 @@ from ambulo.commands.hub.errors import HubError
 from ambulo.configs.base import Config, parse
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.json_text import json_value
+from ambulo.configs.names import ModelName
 from ambulo.policies.files.plain_files import PLAIN_ENDINGS
 
 MANIFEST, CARD = "manifest.json", "README.md"
@@ -28,7 +29,6 @@ MAX_FILES = 200
 """Most files of a model."""
 MAX_FILE, MAX_MODEL = 2**29, 2**30
 """Largest file and largest model that is pulled, [bytes]."""
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _PATH = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*(/[A-Za-z0-9][A-Za-z0-9_.+-]*)*")
 _CONTRACT_FIELDS = (
     "kind", "format", "contract", "observation", "observation_size", "observation_scales",
@@ -40,20 +40,6 @@ _CONTRACT_SETTINGS = ("environment", "actions", "observations")
 """The same among the groups of a header's `config`."""
 
 
-def is_name(name: str) -> bool:
-    """Return whether a text can be the name of a model, and of a folder everywhere."""
-    return _NAME.fullmatch(name) is not None
-
-
-def valid_name(name: str) -> str:
-    """Return the name of a model; `ValueError` with the rule for what is none."""
-    if not is_name(name):
-        raise ValueError(
-            "expected letters, digits, _ and - (at most 64), the first a letter or a digit"
-        )
-    return name
-
-
 def _valid_path(path: str) -> str:
     """Return the path of a file of a model if it is one that may be there."""
     if not path.endswith(ENDINGS):
@@ -63,7 +49,6 @@ def _valid_path(path: str) -> str:
     return path
 
 
-Name = Annotated[str, AfterValidator(valid_name)]
 Text = Annotated[str, Field(max_length=2000)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -114,7 +99,7 @@ class Manifest(Config):
     """Names this format."""
     version: Annotated[int, Field(ge=1, le=VERSION)] = VERSION
     """Of the format."""
-    name: Name
+    name: ModelName
     """Name of the model, and of its folder."""
     kind: Text
     """Kind of model (see `policies/kinds`)."""

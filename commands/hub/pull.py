@@ -20,15 +20,14 @@ from ambulo.commands.hub.manifest import (
     FileEntry,
     Manifest,
     contract_hash,
-    is_name,
     read_manifest,
     sha256_of,
-    valid_name,
 )
 from ambulo.common.errors import Parser, front_door
 from ambulo.common.files import write_bytes
 from ambulo.common.signals import leaving_cleanly
 from ambulo.configs.errors import RunFolderError, nearest
+from ambulo.configs.names import MODEL
 from ambulo.policies.files.plain_files import packed_files
 from ambulo.policies.files.raw_headers import raw_header
 from ambulo.policies.registry import read_header, spec_of
@@ -196,7 +195,8 @@ def _chosen(listing: Listing, repository: str, name: str | None) -> str:
     names = [
         path.removesuffix(f"/{MANIFEST}")
         for path in listing.sizes
-        if path.endswith(f"/{MANIFEST}") and is_name(path.removesuffix(f"/{MANIFEST}"))
+        if path.endswith(f"/{MANIFEST}")
+        and MODEL.allows(path.removesuffix(f"/{MANIFEST}"))
     ]
     if not names:
         raise HubError(f"{repository}: holds no model of Ambulo (no NAME/{MANIFEST})")
@@ -213,7 +213,7 @@ def _chosen(listing: Listing, repository: str, name: str | None) -> str:
 def _target(name: str, replace: bool) -> Path:
     """Return the new folder of a model; `HubError` for a name that is bad or taken."""
     try:
-        valid_name(name)
+        MODEL.checked(name)
     except ValueError as error:
         raise HubError(f"{name!r}: not a name of a model: {error}") from None
     if name in ambulo.shipped.shipped_models() or name in ambulo.shipped.ELSEWHERE:

@@ -11,11 +11,11 @@ from ambulo.commands.hub.manifest import (
     CARD,
     MANIFEST,
     MAX_MANIFEST,
-    is_name,
     read_manifest,
 )
 from ambulo.commands.hub.share import SharedModel, share
 from ambulo.common.errors import Parser, front_door
+from ambulo.configs.names import MODEL
 
 PREFIX = "ambulo-"
 """Repositories without `--to` are called this and the model's name."""
@@ -105,7 +105,7 @@ def _front_card(
         path
         for path in before.sizes
         if path.endswith(ending)
-        and is_name(path.removesuffix(ending))
+        and MODEL.allows(path.removesuffix(ending))
         and path != f"{model.manifest.name}{ending}"
     ]
     if not others:

@@ -23,7 +23,6 @@ from ambulo.commands.hub.manifest import (
     Results,
     contract_hash,
     entry_of,
-    valid_name,
 )
 from ambulo.common.find_model import find_model
 from ambulo.common.paths import resolve_path
@@ -31,6 +30,7 @@ from ambulo.common.run_folder import RunFolder, git_state
 from ambulo.configs.base import parse
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.json_text import json_value
+from ambulo.configs.names import MODEL
 from ambulo.configs.reading import read_regular, read_regular_text
 from ambulo.policies.files.plain_files import plain_files
 from ambulo.policies.files.raw_headers import STOCK, raw_header
@@ -121,7 +121,7 @@ def share(
 def _name(name: str) -> str:
     """Return a name that can be used; `HubError` otherwise."""
     try:
-        return valid_name(name)
+        return MODEL.checked(name)
     except ValueError as error:
         raise HubError(
             f"{name!r}: not a name of a model: {error}; see --name"

@@ -38,10 +38,10 @@ from ambulo.envs.vr.levels.level_io_surfaces import (
 from ambulo.envs.vr.levels.level_json import (
     Problem,
     as_list,
+    as_name,
     as_number,
     as_numbers,
     as_table,
-    as_text,
 )
 
 MAX_FILE_SIZE = 64 * 2**20
@@ -176,7 +176,7 @@ def _parse(data: object) -> Level:
     start, start_height = _start(table.get("start"))
     goal, goal_height = _goal(table.get("goal"))
     return Level(
-        name=as_text(table["name"], "name"),
+        name=as_name(table["name"], "name"),
         bounds=np.array(bounds),
         holes=np.array(holes, np.float64).reshape(-1, 4),
         boxes=np.array(boxes, np.float64).reshape(-1, 7),
@@ -186,7 +186,7 @@ def _parse(data: object) -> Level:
         goal=goal,
         goal_height=goal_height,
         goal_distance=None if pair is None else (pair[0], pair[1]),
-        family=as_text(table.get("family", "custom"), "family"),
+        family=as_name(table.get("family", "custom"), "family"),
         **read_surfaces(table),
         **read_moving(table),
     )

@@ -7,6 +7,7 @@ import reprlib
 from typing import Any
 
 from ambulo.configs.errors import nearest
+from ambulo.configs.names import LEVEL
 
 MAX_COORDINATE = 1e6
 """Largest number in a level, [m] or [rad]."""
@@ -63,6 +64,14 @@ def as_text(value: object, key: str) -> str:
     if len(value) > MAX_NAME:
         raise Problem(f"{key}: longer than {MAX_NAME} characters")
     return value
+
+
+def as_name(value: object, key: str) -> str:
+    """`value` as the name of a level or of a family."""
+    text = as_text(value, key)
+    if not LEVEL.allows(text):
+        raise Problem(f"{key}: expected {LEVEL.expected}, got {short(value)}")
+    return text
 
 
 def as_number(value: object, key: str) -> float:

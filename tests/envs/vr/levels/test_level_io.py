@@ -139,6 +139,8 @@ def test_missing_file(tmp_path: Path) -> None:
         ("goal_distance", [9, 5], "goal_distance: need 0 < min <= max"),
         ("goal_distance", [0, 5], "goal_distance: need 0 < min <= max"),
         ("holes.0", [8, 0, 9, 10], "goal: no way for the body"),
+        ("name", "<script>alert(1)</script>", "name: expected one line of 1 to 200"),
+        ("family", "a<b", "family: expected one line of 1 to 200"),
         ("gaol", [1, 1], "gaol: unknown key (did you mean 'goal'?)"),
     ],
 )

@@ -80,7 +80,11 @@ def made_gait(config: LocomotionEnvironmentConfig) -> Reference:
     )
     healthy = Gait(gaits[0].table, controller, gaits[0].report)
     return Reference(
-        "healthy gait", config.character, config.control_dt, (healthy,), body.joint_names
+        "healthy gait",
+        config.character,
+        config.control_dt,
+        (healthy,),
+        body.joint_names,
     )
 
 

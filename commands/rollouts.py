@@ -6,7 +6,6 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from ambulo.common.errors import Parser, front_door
 from ambulo.common.find_model import find_model
 from ambulo.common.paths import resolve_path
 from ambulo.common.signals import leaving_cleanly
-from ambulo.configs.base import Config
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.evaluate.shared.minari_data import check_identifier
 from ambulo.policies.registry import spec_of
@@ -24,8 +22,6 @@ from ambulo.policies.registry import spec_of
 ROOT_VARIABLE = "MINARI_DATASETS_PATH"
 """Environment variable of Minari that names the folder of data sets."""
 DEFAULT_ROOT = "~/.minari/datasets"
-_OF_VECTORS = ("num_envs", "vectorization_mode", "vector_kwargs")
-"""Settings that only environments of several characters have."""
 ENVS = 16
 """Environments at once unless the caller says otherwise."""
 
@@ -94,6 +90,7 @@ def _record(
     """Record the episodes; return the folder of the new data set."""
     import h5py  # noqa: F401  missing is told before models are loaded
 
+    from ambulo.envs.json_spec import json_spec
     from ambulo.evaluate.shared.minari_data import MinariWriter
     from ambulo.evaluate.shared.rollouts import rollouts
 
@@ -110,7 +107,7 @@ def _record(
     try:
         writer = MinariWriter(
             root, identifier, env.single_observation_space, env.single_action_space,
-            env_spec=_plain_spec(env.spec), about=about,
+            env_spec=json_spec(env.spec), about=about,
         )  # fmt: skip
         episodes = rollouts(
             agent, env, args.episodes, seed=args.seed, deterministic=args.deterministic
@@ -129,23 +126,3 @@ def _record(
 def _root(named: str | None) -> Path:
     """Return the folder of data sets."""
     return resolve_path(named or os.environ.get(ROOT_VARIABLE) or DEFAULT_ROOT)
-
-
-def _plain_spec(spec: Any) -> Any:
-    """Return a specification whose settings are JSON; None where some cannot be.
-
-    Minari makes the environment of a data set from it.
-    """
-    if spec is None:
-        return None
-    kwargs: dict[str, Any] = {}
-    for name, value in spec.kwargs.items():
-        if isinstance(value, Config):
-            kwargs[name] = value.model_dump(mode="json")
-        elif value is None or isinstance(value, str | int | float | bool):
-            kwargs[name] = value
-        else:
-            return None
-    for name in _OF_VECTORS:
-        kwargs.pop(name, None)
-    return replace(spec, kwargs=kwargs, vector_entry_point=None, max_episode_steps=None)

@@ -16,13 +16,14 @@ from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.tasks import TASKS, Task
 from ambulo.envs.gym_batch_env import GymBatchEnv, check_many
+from ambulo.envs.json_spec import file_content
 from ambulo.envs.layout import ObservationLayout
 from ambulo.envs.locomotion.build import AnyBatch, make_batch
 from ambulo.envs.locomotion.observation import LIMIT
 from ambulo.envs.offscreen import ModelRenderer
 from ambulo.envs.reference.reference import Reference, reference_from_bytes
 from ambulo.envs.single_env import SingleEnv, with_settings
-from ambulo.muscle.muscle_nn import MuscleNN
+from ambulo.muscle.muscle_nn import MuscleNN, muscle_nn_from_bytes
 
 WIDTH, HEIGHT = 640, 480
 """Size of a picture."""
@@ -74,11 +75,22 @@ def action_space(size: int) -> spaces.Box:
     return spaces.Box(-1.0, 1.0, (size,), np.float32)
 
 
-def _reference(follow: Reference | bytes | None) -> Reference | None:
-    """Return a reference from the content of its file."""
+def _reference(follow: Reference | bytes | str | None) -> Reference | None:
+    """Return a reference, also from the content of its file."""
+    if isinstance(follow, str):
+        follow = file_content("follow", follow)
     if isinstance(follow, bytes):
         return reference_from_bytes(follow, "the agent's reference")
     return follow
+
+
+def _muscle_nn(muscles: MuscleNN | bytes | str | None) -> MuscleNN | None:
+    """Return a muscle network, also from the content of its file."""
+    if isinstance(muscles, str):
+        muscles = file_content("muscles", muscles)
+    if isinstance(muscles, bytes):
+        return muscle_nn_from_bytes(muscles, "the agent's muscle network")
+    return muscles
 
 
 class _CopiedBatch:
@@ -147,8 +159,8 @@ class LocomotionEnv(_CopiedBatch, SingleEnv):
         task: Task,
         config: LocomotionConfig | Mapping[str, Any] | None = None,
         render_mode: str | None = None,
-        follow: Reference | bytes | None = None,
-        muscles: MuscleNN | None = None,
+        follow: Reference | bytes | str | None = None,
+        muscles: MuscleNN | bytes | str | None = None,
         **settings: Any,
     ) -> None:
         """Make one body.
@@ -157,13 +169,16 @@ class LocomotionEnv(_CopiedBatch, SingleEnv):
             task: What the environment is for.
             config: See `locomotion_config`.
             render_mode: "rgb_array" or None.
-            follow: A reference, or its file's content, instead of the configured one.
-            muscles: A muscle network instead of the configured one.
+            follow: A reference, or its file's content (bytes or base64 text), instead of
+                the configured one.
+            muscles: A muscle network, or its file's content, instead of the configured one.
             **settings: See `locomotion_config`.
         """
         self._check_render_mode(render_mode)
         self.config = locomotion_config(task, config, **settings)
-        self.batch = self._make(1, reference=_reference(follow), muscles=muscles)
+        self.batch = self._make(
+            1, reference=_reference(follow), muscles=_muscle_nn(muscles)
+        )
         self.observation_space = observation_space(self.batch.layout)
         self.action_space = action_space(self.batch.action_size)
         self._picture: ModelRenderer | None = None
@@ -237,8 +252,8 @@ class LocomotionVectorEnv(_CopiedBatch, GymBatchEnv):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: None = None,
         threads: int = 1,
-        follow: Reference | bytes | None = None,
-        muscles: MuscleNN | None = None,
+        follow: Reference | bytes | str | None = None,
+        muscles: MuscleNN | bytes | str | None = None,
         **settings: Any,
     ) -> None:
         """Make N bodies; see `LocomotionEnv` and `locomotion_config`.
@@ -248,8 +263,12 @@ class LocomotionVectorEnv(_CopiedBatch, GymBatchEnv):
         """
         check_many(num_envs, render_mode)
         self.config = locomotion_config(task, config, **settings)
-        follow = _reference(follow)
-        batch = self._make(num_envs, threads=threads, reference=follow, muscles=muscles)
+        batch = self._make(
+            num_envs,
+            threads=threads,
+            reference=_reference(follow),
+            muscles=_muscle_nn(muscles),
+        )
         super().__init__(
             batch,
             observation_space(batch.layout),

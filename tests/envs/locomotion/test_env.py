@@ -8,12 +8,16 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 
 from ambulo.configs.errors import ConfigError, MotionFileError, RenderError
+from ambulo.envs.json_spec import json_spec
 from ambulo.envs.locomotion.env import locomotion_config
 from ambulo.envs.offscreen import gl_backend
-from ambulo.envs.reference.reference import Reference, save_reference
+from ambulo.envs.reference.reference import Reference, reference_bytes, save_reference
+from ambulo.muscle.muscle_nn import muscle_nn_bytes
+from ambulo.muscle.shipped import find_muscle_nn
 
 IDS = ("ambulo/Imitate-v0", "ambulo/Locomote-v0", "ambulo/Stand-v0")
 
@@ -74,6 +78,31 @@ def test_the_vector_version(name: str, mode: str, settings: dict[str, dict]) -> 
     assert "reward/smoothness" in infos
     env.close()
     single.close()
+
+
+def test_an_agents_environment_is_made_again_from_json(plain: Reference) -> None:
+    """As Minari does it: settings of several bodies are left out, files become text."""
+    network = find_muscle_nn("muscle_nn_myolegs")
+    config = locomotion_config("imitate", balance_law=False)
+    made = gymnasium.make_vec(
+        IDS[0],
+        2,
+        config=config,
+        follow=reference_bytes(plain),
+        muscles=network,
+        threads=2,
+    )
+    spec = json_spec(made.spec)
+    assert spec is not None
+    env = gymnasium.make(EnvSpec.from_json(spec.to_json())).unwrapped
+    assert env.config == config
+    assert env.observation_space == made.single_observation_space
+    assert reference_bytes(env.batch.reference) == reference_bytes(plain)
+    assert muscle_nn_bytes(env._made_with["muscles"]) == muscle_nn_bytes(network)
+    made.close()
+    env.close()
+    with pytest.raises(ConfigError, match=r"follow = 'walk\.npz': must be the content"):
+        gymnasium.make(IDS[0], follow="walk.npz")
 
 
 def test_every_reset_draws_the_varied_body() -> None:

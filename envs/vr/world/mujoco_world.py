@@ -78,7 +78,7 @@ class MujocoWorld(KernelWorld):
             self._levels[int(slot)] = level
             self._cache.pop(int(slot), None)
         played = np.flatnonzero(np.isin(self._slot, list(slots)))
-        self._bind(env for env in played if self._scenes[env] is not None)
+        self._bind(env for env in played.tolist() if self._scenes[env] is not None)
 
     def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
         """Continue from `state_dict`; slots must hold the same levels."""

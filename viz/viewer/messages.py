@@ -7,6 +7,7 @@ of a known kind, has finite numbers, and sets nothing but values.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -65,6 +66,8 @@ class MessageGate:
         import msgspec
         import viser._messages
 
+        if isinstance(data, str):
+            raise MessageError("is text instead of bytes")
         try:
             message = msgspec.msgpack.decode(data)
             kind = message.pop("type")
@@ -104,8 +107,11 @@ def offered(widget: Any, value: object) -> object:
     import viser
 
     if isinstance(widget, viser.GuiSliderHandle):
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if number and value == value:  # noqa: PLR0124 (not NaN)
+        if (
+            isinstance(value, int | float)
+            and not isinstance(value, bool)
+            and not math.isnan(value)
+        ):
             return min(max(float(value), float(widget.min)), float(widget.max))
         raise MessageError(f"{widget.label}: {value!r:.60} is not a number")
     if isinstance(widget, viser.GuiDropdownHandle | viser.GuiButtonGroupHandle):

@@ -38,6 +38,8 @@ QUIET = {
     "RAY_DEDUP_LOGS": "0",
 }
 """Variables of a cluster that is started here, unless they are set already."""
+NETWORK = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+"""Ray's variable, on all systems: whether a cluster listens beyond this machine."""
 WATCH = 2.0
 """Time between looks at the head node while nothing comes, [s]."""
 CHECK_TIME = 25.0
@@ -270,12 +272,34 @@ def _join(ray: Any, address: str | None) -> None:
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
     try:
-        with fate_shared():
+        with fate_shared(), _loopback_alone():
             # Without `local` Ray joins any cluster that it finds on this machine.
             ray.init(address="local", include_dashboard=False, **options)
     except (ConnectionError, ValueError, RuntimeError, OSError) as error:
         reason = " ".join(str(error).split())
         raise ClusterError(f"Ray cannot start a cluster here: {reason}") from None
+
+
+@contextmanager
+def _loopback_alone() -> Iterator[None]:
+    """Let the cluster that starts in the context listen on 127.0.0.1, and nowhere else.
+
+    Ray has a switch for that, meant for systems whose firewall asks about each open port. It
+    is read where ray is imported and by each process that starts; `_node_ip_address` does
+    not do: Ray replaces a loopback address by the machine's.
+    """
+    from ray._private import ray_constants
+
+    before = os.environ.get(NETWORK), ray_constants.ENABLE_RAY_CLUSTER
+    os.environ[NETWORK], ray_constants.ENABLE_RAY_CLUSTER = "0", False
+    try:
+        yield
+    finally:
+        variable, ray_constants.ENABLE_RAY_CLUSTER = before
+        if variable is None:
+            del os.environ[NETWORK]
+        else:
+            os.environ[NETWORK] = variable
 
 
 def _init(ray: Any, address: str, options: dict[str, Any]) -> None:

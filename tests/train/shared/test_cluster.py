@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -89,6 +90,33 @@ def test_ray_gives_what_a_loop_gives(tmp_path: Path) -> None:
         list(RAY.in_order(failing, "known", range(3)))
     with pytest.raises(JobError, match="job clip1: TypeError: two feet wanted"):
         list(RAY.in_order(failing, "", range(3), lambda job: f"clip{job}"))
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="needs Linux")
+@pytest.mark.usefixtures("cluster")
+def test_a_cluster_of_this_machine_listens_on_loopback_alone() -> None:
+    places = [addresses_of(pid) for pid, _ in cluster_guards._descendants()]
+    places.append(addresses_of(os.getpid()))
+    assert sum(map(len, places)) > 3  # driver, GCS, raylet and its agent
+    loopback = {"0100007F", "0000000000000000FFFF00000100007F"}
+    assert {each for place in places for each in place} <= loopback
+    assert "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER" not in os.environ
+
+
+def addresses_of(pid: int) -> list[str]:
+    """Addresses that a process listens on, in the hexadecimal of /proc/net/tcp."""
+    listening = {}
+    for table in ("tcp", "tcp6"):
+        for line in Path("/proc/net", table).read_text().splitlines()[1:]:
+            words = line.split()
+            if words[3] == "0A":
+                listening[f"socket:[{words[9]}]"] = words[1].partition(":")[0]
+    found = []
+    with contextlib.suppress(OSError):  # it has ended
+        for entry in Path("/proc", str(pid), "fd").iterdir():
+            with contextlib.suppress(OSError):
+                found.append(listening.get(os.readlink(entry), ""))
+    return [address for address in found if address]
 
 
 @pytest.mark.usefixtures("cluster")

@@ -15,7 +15,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures.godot_projects import import_once
+from fixtures.godot_scenes import write_project
 from fixtures.policy_replay import Done, Godot
+from fixtures.refused_scenes import write_refused
 
 from ambulo.cli import main
 from ambulo.envs.godot.engine import EngineProcess
@@ -38,8 +41,21 @@ SCENES = Path(__file__).parent / "scenes"
 
 @pytest.fixture(scope="module")
 def game(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of a project that was never opened in an editor."""
-    return Path(shutil.copytree(SCENES, tmp_path_factory.mktemp("own") / "game"))
+    """A project that was never opened in an editor, with scenes that are refused too."""
+    folder = Path(shutil.copytree(SCENES, tmp_path_factory.mktemp("own") / "game"))
+    write_refused(folder)
+    import_once(program, folder, tmp_path_factory)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def own_game(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with the add-on and scenes of one's own, good and bad."""
+    folder = Path(shutil.copytree(SCENES, tmp_path_factory.mktemp("own") / "game"))
+    write_project(folder)
+    shutil.copytree(find_project() / "addons", folder / "addons")
+    import_once(program, folder, tmp_path_factory)
+    return folder
 
 
 @pytest.fixture

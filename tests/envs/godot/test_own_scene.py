@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from fixtures.godot_scenes import BAD, write_project
+from fixtures.godot_scenes import BAD
 
 from ambulo.configs.errors import AmbuloError, ConfigError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.godot.client import GodotClient
 from ambulo.envs.godot.engine import EngineProcess
 from ambulo.envs.godot.errors import BadStatus
-from ambulo.envs.godot.locate import find_project
 from ambulo.envs.vr.planners.oracle import Oracle
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_batch, scene_of
 from ambulo.envs.vr.task.scene_level import SceneLevel
 
-UNPREPARED = Path(__file__).parent / "scenes"
-"""A project with three scenes that know nothing of Ambulo."""
 ENVS = 4
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project with the add-on, which nobody has imported or switched on."""
-    folder = tmp_path_factory.mktemp("own")
-    shutil.copytree(UNPREPARED, folder, dirs_exist_ok=True)
-    write_project(folder)
-    shutil.copytree(find_project() / "addons", folder / "addons")
-    return folder
-
-
 @pytest.fixture
-def settings(project: Path, program: Path) -> Callable[[str], NavigationConfig]:
+def settings(own_game: Path, program: Path) -> Callable[[str], NavigationConfig]:
     """Settings of a scene of the project by its name."""
 
     def named(scene: str) -> NavigationConfig:
@@ -45,7 +31,7 @@ def settings(project: Path, program: Path) -> Callable[[str], NavigationConfig]:
             "environment",
             world="godot",
             scene=f"res://{scene}.tscn",
-            godot_project=str(project),
+            godot_project=str(own_game),
             godot_bin=str(program),
         )
 
@@ -69,7 +55,7 @@ def batch_in(
 
 
 @pytest.fixture
-def _no_engine_left(project: Path) -> Iterator[None]:
+def _no_engine_left(own_game: Path) -> Iterator[None]:
     """After the test no engine runs in the project."""
     yield
     for folder in Path("/proc").iterdir():
@@ -78,7 +64,7 @@ def _no_engine_left(project: Path) -> Iterator[None]:
                 words = (folder / "cmdline").read_bytes()
             except OSError:
                 continue
-            assert str(project).encode() not in words, words
+            assert str(own_game).encode() not in words, words
 
 
 def test_markers_say_where_episodes_start_and_end(settings) -> None:
@@ -204,10 +190,10 @@ def test_what_is_not_there_is_refused(settings, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("_no_engine_left")
 def test_the_game_form_of_reset_builds_no_room(
-    project: Path, program: Path, tmp_path: Path
+    own_game: Path, program: Path, tmp_path: Path
 ) -> None:
     with EngineProcess(
-        program, project, tmp_path / "log", scene="res://room.tscn"
+        program, own_game, tmp_path / "log", scene="res://room.tscn"
     ) as engine:
         port = engine.wait_until_ready()
         with GodotClient(f"http://127.0.0.1:{port}") as game:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures.godot_projects import mark_imported
 
 from ambulo.cli import main
 from ambulo.configs.vr import NavigationConfig
@@ -31,8 +32,14 @@ def physics(game: Path) -> Iterator[Callable[[str], None]]:
     """Chooses the project's physics engine for one test."""
     file = game / "project.godot"
     before = file.read_text()
-    yield lambda name: file.write_text(before.replace("Jolt Physics", name)) and None
+
+    def choose(name: str) -> None:
+        file.write_text(before.replace("Jolt Physics", name))
+        mark_imported(game)
+
+    yield choose
     file.write_text(before)
+    mark_imported(game)
 
 
 def floor_heights(level: Level, places: np.ndarray) -> np.ndarray:

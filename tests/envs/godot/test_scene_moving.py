@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import numpy as np
 import pytest
 
 from ambulo.configs.vr import NavigationConfig
-from ambulo.envs.godot.locate import find_project
 from ambulo.envs.vr.contract import BODY_RADIUS
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_batch
@@ -19,13 +17,6 @@ ENVS = 2
 SPEED = 1.5
 """Of the sweeping wall, [m/s]."""
 Pose = tuple[float, float, float]
-
-
-@pytest.fixture(scope="module")
-def own_game(game: Path) -> Path:
-    """The project with the add-on."""
-    shutil.copytree(find_project() / "addons", game / "addons")
-    return game
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +16,6 @@ import pytest
 
 from ambulo.cli import main
 from ambulo.configs.vr import NavigationConfig
-from ambulo.envs.godot.locate import find_project
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import load_levels
 from ambulo.envs.vr.task.bank import LevelBank
@@ -43,13 +41,6 @@ TINY = [
     "--set", "ppo.n_epochs=2", "--set", "environment.max_episode_steps=30",
     "--set", "network.net_arch=16,16",
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def own_game(game: Path) -> Path:
-    """The project with the add-on."""
-    shutil.copytree(find_project() / "addons", game / "addons", dirs_exist_ok=True)
-    return game
 
 
 @pytest.fixture

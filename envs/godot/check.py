@@ -26,10 +26,10 @@ def check_engines(config: NavigationEnvironmentConfig) -> None:
         return
     settings = BridgeSettings.from_config(config)
     if settings.url is None:
-        check_version(find_engine(settings.binary))
         project = find_project(settings.project)
         if settings.scene is not None:
             check_scene(project, settings.scene)
+        check_version(find_engine(settings.binary))
         return
     host, port = address_of(settings.url)
     try:

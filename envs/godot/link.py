@@ -99,9 +99,9 @@ class EngineLink:
             self._address = address_of(settings.url)
             check_token(self._address[0], settings.token)
         else:
+            self._project = find_project(settings.project)
             self._binary = find_engine(settings.binary)
             check_version(self._binary)
-            self._project = find_project(settings.project)
 
     @property
     def name(self) -> str:

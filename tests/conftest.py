@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import fixtures.one_thread  # noqa: F401  before what imports numpy
 import pytest
 from filelock import FileLock
 from fixtures.skip_table import skip_table
@@ -18,8 +19,6 @@ from hypothesis import settings
 from ambulo.configs.errors import BridgeError
 from ambulo.envs.godot.locate import find_engine, find_project, import_project
 
-# Workers of a parallel test run share the cores; child processes inherit this too.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Models that the user has pulled are not those that tests count.
 os.environ["AMBULO_MODELS"] = str(Path(__file__).with_name("no_models"))
 

@@ -216,7 +216,8 @@ def _pose_error(
         if joints[k, 2] == 0:
             error[c] = target[at] - qpos[at] - dt * qvel[dof]
             continue
-        after[:] = qpos[at : at + 4]
+        for i in range(4):
+            after[i] = qpos[at + i]
         turn(after, dt * qvel[dof], dt * qvel[dof + 1], dt * qvel[dof + 2])
         inverse_multiply(after, target[at : at + 4], rest)
         sine = np.sqrt(rest[1] ** 2 + rest[2] ** 2 + rest[3] ** 2)

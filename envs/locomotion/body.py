@@ -232,4 +232,5 @@ def into_frame(qpos: Floats, qvel: Floats, frames: Floats) -> None:
 def walk_frames(anchor: Floats, speed: Floats, turn: Floats, dt: float) -> None:
     """Move frames (N, 4) by `dt`, [s], at `speed`, [m/s], and `turn`, [rad/s], in place."""
     yaw = anchor[:, 2] + 0.5 * dt * turn
-    walk_on(anchor, speed, turn, dt, np.cos(yaw), np.sin(yaw))
+    ahead, about = np.ascontiguousarray(speed), np.ascontiguousarray(turn)
+    walk_on(anchor, ahead, about, dt, np.cos(yaw), np.sin(yaw))

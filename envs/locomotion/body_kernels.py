@@ -163,7 +163,7 @@ def _into_frame(
     up[0] = 2.0 * (i * k - w * j)
     up[1] = 2.0 * (j * k + w * i)
     up[2] = 1.0 - 2.0 * (i * i + j * j)
-    along[:] = qvel[:3]
+    along[0], along[1], along[2] = qvel[0], qvel[1], qvel[2]
 
 
 @njit(cache=True)

@@ -43,9 +43,11 @@ class EpisodeState(StateArrays):
             fault: Not 0 where a simulation has stopped, whose path ends. Shape (N,).
             work: Of the joints in the step, [J]. Shape (N,).
         """
+        before, after = (np.ascontiguousarray(places[:, :2]) for places in moved)
         reward: Floats = _add(
-            np.array(terms), *moved, fault, work, self.reward, self.path, self.work
-        )
+            np.array(terms), before, after, fault, work,
+            self.reward, self.path, self.work,
+        )  # fmt: skip
         return reward
 
 

@@ -82,7 +82,8 @@ class Gaits:
         """The gaits for wanted speeds (B,), [m/s]."""
         count = len(speed)
         blend = Blend(np.empty(count, np.int64), *np.empty((4, count)))
-        _fill_blend(speed, self.speed, self.period, *vars(blend).values())
+        wanted = np.ascontiguousarray(speed)
+        _fill_blend(wanted, self.speed, self.period, *vars(blend).values())
         return blend
 
     def natural(self, count: int) -> Blend:

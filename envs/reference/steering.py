@@ -110,13 +110,9 @@ class Steering:
         return self._tangent.moved(qpos, step), bent
 
 
-@njit(cache=True)
 def leaning(speed: Floats, turning: Floats) -> Floats:
     """Lean to the left, [rad], at speeds, [m/s], and turning rates, [rad/s], each (N,)."""
-    lean = LEAN * speed * turning / GRAVITY
-    for b in range(len(lean)):
-        lean[b] = min(max(lean[b], -STEEPEST), STEEPEST)
-    return lean
+    return np.clip(LEAN * speed * turning / GRAVITY, -STEEPEST, STEEPEST)
 
 
 @njit(cache=True)

@@ -28,8 +28,8 @@ class JointPower:
             factors = coupling.factors(self._simulation.qpos)
         power = np.empty(self._simulation.count)
         _joint_power(
-            self._force, self._simulation.qvel, factors, coupling.column,
-            coupling.independent, power,
+            self._force, np.ascontiguousarray(self._simulation.qvel), factors,
+            coupling.column, coupling.independent, power,
         )  # fmt: skip
         return power
 

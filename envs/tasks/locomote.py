@@ -110,7 +110,7 @@ class LocomoteBatch(LocomotionBatch):
         settle(self.goal, dt, self.command, self.change)
         self.blend = self._blend()
         leash = LEASH if self._follows_gait else 0.0
-        _wait(self.simulation.qpos, leash, self.anchor)
+        _wait(self.simulation.qpos[:, :2].copy(), leash, self.anchor)
 
     def _terms(self, power: Floats, actions: Floats) -> Terms:
         weights = self.config.rewards
@@ -158,7 +158,7 @@ def settle(goal: Floats, dt: float, command: Floats, change: Floats) -> None:
 
 @njit(cache=True)
 def _wait(root: Floats, leash: float, anchor: Floats) -> None:
-    """Let the moving frames (N, 4) be at most `leash`, [m], from the roots (N, nq)."""
+    """Let the moving frames (N, 4) be at most `leash`, [m], from the roots (N, 2)."""
     for b in range(len(anchor)):
         x, y = anchor[b, 0] - root[b, 0], anchor[b, 1] - root[b, 1]
         share = min(1.0, leash / max(math.sqrt(x * x + y * y), 1e-9))

@@ -112,7 +112,8 @@ def forward(
         for layer in range(layers):
             n, m = sizes[layer], sizes[layer + 1]
             y = out[b] if layer == layers - 1 else work[layer % 2, :m]
-            y[:] = parameters[at + n * m : at + n * m + m]
+            for j in range(m):
+                y[j] = parameters[at + n * m + j]
             add_rows(parameters[at : at + n * m], m, values, y)
             at += n * m + m
             if layer < layers - 1:

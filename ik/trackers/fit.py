@@ -124,7 +124,8 @@ def _put_hips(
 
     A belt's tracker tilts with the belly: legs that turned with it would leave the ground.
     """
-    root[:] = goal
+    for i in range(3):
+        root[i] = goal[i]
     towards(local[PELVIS].copy(), goal_turn, weight, local[PELVIS])
     for thigh in THIGHS:
         inverse_multiply(local[PELVIS], world[thigh], local[thigh])
@@ -225,7 +226,8 @@ def _fit_leg(
     goal = np.empty(3)
     weight = _held(goals, present, holds, LEFT_FOOT + side, ankle, dt, goal)
     if weight > 0.0:
-        ankle[:] = goal
+        for i in range(3):
+            ankle[i] = goal[i]
         towards(turn.copy(), goal_turn, weight, turn)
     frame = world[thigh]
     x, y, z = rotated(frame[0], frame[1], frame[2], frame[3], 0.0, 1.0, 0.0)

@@ -274,8 +274,9 @@ def refine(
             _limit(kinds, hinges, limits, local[t], limit_weight, normal, step)
             _solve(dof_parents, normal, step)
             _apply(kinds, hinges, step, local[t], pull_local[t], corrections[t])
-            root[t] += step[:3]
-            corrections[t, :3] += step[:3]
+            for i in range(3):
+                root[t, i] += step[i]
+                corrections[t, i] += step[i]
 
 
 @njit(cache=True)
@@ -327,7 +328,8 @@ def _apply(
         if kinds[joint] == BALL:
             _turn(local[joint], step[dof], step[dof + 1], step[dof + 2])
             log_between(pull_local[joint], local[joint], vector)
-            here[dof : dof + 3] = vector
+            for i in range(3):
+                here[dof + i] = vector[i]
         elif kinds[joint] == HINGE:
             h, angle = hinges[joint], step[dof]
             _turn(local[joint], angle * h[0], angle * h[1], angle * h[2])

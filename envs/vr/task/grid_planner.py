@@ -217,7 +217,8 @@ def _plan_all(
         if age[i] >= 0:
             continue
         age[i] = REPLAN - 1
-        points[i, :] = goal[i]
+        for k in range(points.shape[1]):
+            points[i, k, 0], points[i, k, 1] = goal[i, 0], goal[i, 1]
         found[i] = False
         length[i] = math.hypot(goal[i, 0] - position[i, 0], goal[i, 1] - position[i, 1])
         if pause[i, 1] > 0:

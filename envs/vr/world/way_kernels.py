@@ -77,7 +77,8 @@ def shapes_near(solids, x0, y0, res, nx, ny):
         for k in range(within(solids, near, n, x, y, reach)):
             if used == items.shape[0]:
                 grown = np.empty(2 * used, np.int32)
-                grown[:used] = items
+                for i in range(used):
+                    grown[i] = items[i]
                 items = grown
             items[used] = near[k]
             used += 1

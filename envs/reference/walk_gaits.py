@@ -174,7 +174,10 @@ def walk_reference(
 
 
 def standing_gait(
-    cycle: Cycle, character: Character, joints: tuple[str, ...], control_dt: float
+    cycle: Cycle,
+    character: Character,
+    joints: tuple[str, ...],
+    control_dt: float | None,
 ) -> Gait:
     """A still cycle as the gait `STAND`, with its balance controller.
 
@@ -182,9 +185,12 @@ def standing_gait(
         cycle: One posture at all phases.
         character: The body.
         joints: Patterns of the joints that the balance controller may move.
-        control_dt: Duration of a control step, [s].
+        control_dt: Duration of a control step, [s]; None: it gets no controller.
     """
-    return _balanced(STAND, _prepared(cycle, character), character, joints, control_dt)
+    prepared = _prepared(cycle, character)
+    if control_dt is None:
+        return replace(gait_of(prepared, character, joints, None), name=STAND)
+    return _balanced(STAND, prepared, character, joints, control_dt)
 
 
 def _prepared(cycle: Cycle, character: Character) -> PreparedCycle:

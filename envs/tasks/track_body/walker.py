@@ -14,6 +14,7 @@ from ambulo.envs.reference.clips.clip_library import named_clips
 from ambulo.envs.reference.clips.clip_sampler import ClipSampler
 from ambulo.envs.reference.clips.tracked_library import tracked_library
 from ambulo.envs.reference.configured import walker_gaits
+from ambulo.envs.reference.crouches import DEEPEST
 from ambulo.envs.reference.foot_steering import ankle_places
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.simulation.support_force import SupportForce
@@ -36,7 +37,6 @@ from ambulo.envs.tasks.track_body.rewards import following_terms
 from ambulo.envs.tasks.track_body.samples import seen_trackers
 from ambulo.envs.tasks.walk_commands.batch import WalkCommandsBatch
 from ambulo.envs.tasks.walk_commands.commands import Settling
-from ambulo.envs.tasks.walk_commands.crouch import DEEPEST
 from ambulo.envs.tasks.walk_commands.walking import WalkingBatch
 from ambulo.ik.trackers.layout import HEAD_ROW, LEFT_HAND, RIGHT_HAND, TRACKED
 

@@ -1,9 +1,4 @@
-"""Crouching: postures between standing and a deep crouch, each with its balance controller.
-
-The pelvis sinks and tilts, the trunk bends, and the legs are solved for the standing feet
-(`step_gaits.standing_steps`), the centre of mass over them. What a posture needs of the
-joints is its static inverse dynamics.
-"""
+"""Crouching: the postures of `envs.reference.crouches` by depth, and between them."""
 
 from __future__ import annotations
 
@@ -14,22 +9,13 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
+from ambulo.envs.reference.crouches import LEVELS, crouch_reference
 from ambulo.envs.reference.foot_steering import ankle_places, legs_of
 from ambulo.envs.reference.gaits import Blend, Gaits
-from ambulo.envs.reference.joint_positions import motion_of_positions
 from ambulo.envs.reference.reference import Reference
-from ambulo.envs.reference.step_gaits import standing_steps
-from ambulo.envs.reference.walk_gaits import STAND, standing_gait
+from ambulo.envs.reference.walk_gaits import STAND
 from ambulo.envs.simulation.tangent import Tangent
-from ambulo.motion.roles import roles_of
-from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
 
-DEEPEST = 0.45
-"""How far the pelvis sinks at a depth of 1, [m]."""
-BEND = {"hips": 35.0, "spine": 15.0, "chest": 15.0, "neck": -20.0, "head": -20.0}
-"""How far joints tilt forwards at a depth of 1, [deg]; neck and head look ahead."""
-LEVELS = 5
-"""Postures, standing included."""
 RATE = 0.5
 """Fastest change of the depth, [1/s]."""
 _EPSILON = 1e-3
@@ -44,7 +30,7 @@ class Crouches:
         reference: Reference,
         environment: LocomotionEnvironmentConfig,
     ) -> None:
-        """Solve the postures; a second or two.
+        """Read the postures; the first process solves them, a second or two.
 
         Args:
             character: The body.
@@ -53,21 +39,8 @@ class Crouches:
         """
         stand = next(gait for gait in reference.gaits if gait.name == STAND)
         legs = legs_of(character)
-        still = motion_of_positions(
-            stand.table.qpos[:1], character.model, character.skeleton, 1.0
-        ).rotations[0]
-        gaits = [stand]
-        for depth in np.linspace(0.0, 1.0, LEVELS)[1:]:
-            cycle = standing_steps(
-                character, bent(character, still, depth), drop=depth * DEEPEST
-            )
-            gait = standing_gait(
-                cycle, character, environment.joints, environment.control_dt
-            )
-            controller = gait.controller if stand.controller else None
-            name = f"crouch {depth:.2f}"
-            gaits.append(replace(gait, name=name, controller=controller))
-        self._gaits = Gaits(replace(reference, gaits=tuple(gaits)), character)
+        gaits = (stand, *crouch_reference(stand, character, environment).gaits)
+        self._gaits = Gaits(replace(reference, gaits=gaits), character)
         ahead = ankle_places(legs, self.postures)[..., 0].mean(axis=1)
         # The feet stay, the root goes back.
         self._gaits.qpos[:, :, 0] += (ahead[0] - ahead)[:, None]
@@ -96,15 +69,6 @@ class Crouches:
         """The balance controllers' offsets, [rad]; see `Gaits.controller_offsets`. (N, U)."""
         still = np.zeros(len(depth))
         return self._gaits.controller_offsets(still, _blend(depth), deviation, rate)
-
-
-def bent(character: Character, posture: Floats, depth: float) -> Floats:
-    """`posture` (J, 4), bent forwards as at `depth`."""
-    out, roles = posture.copy(), roles_of(character.skeleton)
-    for role, angle in BEND.items():
-        turn = quat_from_rotvec(np.array([0.0, depth * np.radians(angle), 0.0]))
-        out[roles[role]] = quat_multiply(out[roles[role]], turn)
-    return out
 
 
 def _blend(depth: Floats) -> Blend:

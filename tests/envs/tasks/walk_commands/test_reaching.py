@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from ambulo.configs.errors import ConfigError
+from ambulo.envs.characters.character import human23
 from ambulo.envs.simulation.variants import NOMINAL
 from ambulo.envs.tasks.walk_commands.batch import WalkCommandsBatch
 from ambulo.envs.tasks.walk_commands.crouch import Crouches
@@ -174,6 +178,23 @@ def test_a_crouch_keeps_its_feet_and_its_centre_of_mass(walker: Walker) -> None:
     np.testing.assert_allclose(qpos[0, 2] - qpos[:, 2], 0.45 * depth, atol=0.01)
     assert not torque[:, :6].any()
     np.testing.assert_allclose(rates[:, 2], -0.5 * 0.45, atol=0.02)
+
+
+def test_postures_are_solved_once_for_a_body(
+    walker: Walker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = walker.make_batch(1, NOMINAL.ground)
+    environment, reference = batch.config.environment, batch.reference
+    gaits = tuple(replace(gait, controller=None) for gait in reference.gaits)
+    free = replace(reference, gaits=gaits)
+    monkeypatch.setenv("AMBULO_REFERENCE_CACHE", str(tmp_path))
+    solved = [Crouches(batch.character, free, environment) for _ in range(2)]
+    assert len(list(tmp_path.glob("*.npz"))) == 1
+    np.testing.assert_array_equal(solved[0].postures, solved[1].postures)
+    small = human23(height=1.6)
+    small.model.opt.timestep = batch.character.model.opt.timestep
+    Crouches(small, free, environment)
+    assert len(list(tmp_path.glob("*.npz"))) == 2
 
 
 def test_rules_of_reaching() -> None:

@@ -159,11 +159,10 @@ def _without_ground(model: mujoco.MjModel) -> tuple[mujoco.MjModel, mujoco.MjDat
 
 def _touching_places(data: mujoco.MjData, bodies: list[int], soles: Soles) -> Floats:
     """Lowest places of the sole balls in the world, [m]. Shape (P, 3)."""
-    places = np.empty((len(bodies), 3))
-    for p, body in enumerate(bodies):
-        place = data.xpos[body] + data.xmat[body].reshape(3, 3) @ soles.offsets[p]
-        places[p] = place - [0.0, 0.0, soles.radius]
-    return places
+    turns = data.xmat[bodies].reshape(-1, 3, 3)
+    places = data.xpos[bodies] + (turns @ soles.offsets[:, :, None])[..., 0]
+    places[:, 2] -= soles.radius
+    return np.asarray(places)
 
 
 def _jacobian(

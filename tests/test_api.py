@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,11 @@ AGENTS = [
     for name, card in ambulo.models().items()
     if card.kind in ("vr_navigation", "locomotion", "ambulo-cascade")
 ]
+
+
+def few_levels(agent: Any) -> dict[str, Any]:
+    """Settings that keep an environment with levels small."""
+    return {"levels_per_family": 1} if "Navigation" in agent.env_id else {}
 
 
 @pytest.mark.parametrize("module", ["ambulo", "ambulo.api"])
@@ -39,7 +45,7 @@ def test_dir_shows_the_interface() -> None:
 @pytest.mark.parametrize("name", AGENTS)
 def test_agents_act_in_their_environments(name: str) -> None:
     agent = ambulo.load(name)
-    env = ambulo.make_vec(agent, num_envs=2)
+    env = ambulo.make_vec(agent, num_envs=2, **few_levels(agent))
     obs, _ = env.reset(seed=0)
     for _ in range(2):
         actions = agent.act(obs)
@@ -52,7 +58,7 @@ def test_agents_act_in_their_environments(name: str) -> None:
 @pytest.mark.parametrize("name", ["vr_navigation", "imitate_walk"])
 def test_agents_act_in_a_single_environment(name: str) -> None:
     agent = ambulo.load(name)
-    env = ambulo.make(agent)
+    env = ambulo.make(agent, **few_levels(agent))
     obs, _ = env.reset(seed=0)
     action = agent.act(obs)
     assert env.action_space.contains(action)

@@ -4,53 +4,75 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import cloudpickle
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium import wrappers as w
 from gymnasium.vector import AutoresetMode
 
 import ambulo.envs
+from ambulo.configs.batch import TaskBatch
 from ambulo.configs.errors import ActionError, ConfigError
+from ambulo.envs.gym_batch_env import GymBatchEnv
 
+_PUSHES: dict[str, Any] = {"push_impulse": (5, 30), "push_interval": (0.05, 0.2)}
+_LEVELS: dict[str, Any] = {"level": "clutter", "levels_per_family": 2}
 SETTINGS: dict[str, dict[str, Any]] = {
-    "ambulo/VRNavigation-v0": {"level": "clutter", "levels_per_family": 2},
-    "ambulo/EmbodiedNavigation-v0": {"level": "clutter", "levels_per_family": 2},
-    "ambulo/Stand-v0": {"push_impulse": (5, 30), "push_interval": (0.2, 0.6)},
-    "ambulo/WalkCommands-v0": {"push_impulse": (5, 30), "push_interval": (0.2, 0.6)},
-    "ambulo/GetUp-v0": {"push_impulse": (5, 30), "push_interval": (0.2, 0.6)},
-    "ambulo/Locomote-v0": {"push_impulse": (5, 30), "push_interval": (0.2, 0.6)},
-    "ambulo/Imitate-v0": {"push_impulse": (5, 30), "push_interval": (0.2, 0.6)},
-    "ambulo/Gait-v0": {"push_impulse": (5, 30), "push_interval": (0.2, 0.6)},
-    "ambulo/Track-v0": {"push_impulse": (5, 30), "push_interval": (0.2, 0.6)},
-    "ambulo/TrackBody-v0": {
-        "push_impulse": (5, 30),
-        "push_interval": (0.2, 0.6),
-        "obstacles": 0.5,
-    },
+    "ambulo/VRNavigation-v0": _LEVELS,
+    "ambulo/EmbodiedNavigation-v0": _LEVELS,
+    "ambulo/Stand-v0": _PUSHES,
+    "ambulo/WalkCommands-v0": _PUSHES,
+    "ambulo/GetUp-v0": _PUSHES,
+    "ambulo/Locomote-v0": {**_PUSHES, "speed": (1.0, 1.1)},
+    "ambulo/Imitate-v0": _PUSHES,
+    "ambulo/Gait-v0": _PUSHES,
+    "ambulo/Track-v0": _PUSHES,
+    "ambulo/TrackBody-v0": {**_PUSHES, "obstacles": 0.5},
 }
+LIMIT = 8
+"""Steps of an episode."""
 
 
-def make_vec(
-    name: str, mode: str, **more: Any
-) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
+def make_vec(name: str, mode: str) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
     """Three environments with short episodes."""
     return gymnasium.make_vec(
         name,
         num_envs=3,
         vectorization_mode=mode,
-        step_limit=25,
+        step_limit=LIMIT,
         **SETTINGS[name],
-        **more,
     )
 
 
 def single(name: str) -> gymnasium.Env[Any, Any]:
     """One environment with short episodes."""
-    return gymnasium.make(name, step_limit=25, **SETTINGS[name])
+    return gymnasium.make(name, step_limit=LIMIT, **SETTINGS[name])
+
+
+@pytest.fixture(scope="module", params=SETTINGS)
+def name(request: pytest.FixtureRequest) -> str:
+    """The identifier of an environment."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def sync(name: str) -> Iterator[Any]:
+    """Gymnasium's own vector environment; all tests reset it."""
+    env = make_vec(name, "sync")
+    yield env
+    env.close()
+
+
+@pytest.fixture(scope="module")
+def ours(name: str) -> Iterator[Any]:
+    """Our vector environment; all tests reset it."""
+    env = make_vec(name, "vector_entry_point")
+    yield env
+    env.close()
 
 
 def pickled(env: Any) -> Any:
@@ -62,11 +84,11 @@ def cloudpickled(env: Any) -> Any:
 
 
 def play(env: Any, seed: int | None = None) -> list[Any]:
-    """Observations, rewards and ends of 30 steps; from the state now if `seed` is None."""
+    """Observations, rewards and ends of 12 steps; from the state now if `seed` is None."""
     seen, rng = [], np.random.default_rng(1)
     if seed is not None:
         seen.append(env.reset(seed=seed)[0])
-    for _ in range(30):
+    for _ in range(12):
         actions = rng.uniform(-1, 1, env.action_space.shape).astype(np.float32)
         obs, reward, terminated, truncated, _ = env.step(actions)
         seen += [obs, reward, terminated, truncated]
@@ -81,14 +103,12 @@ def test_all_environments_are_compared() -> None:
     assert ids == set(SETTINGS)
 
 
-@pytest.mark.parametrize("name", SETTINGS)
-def test_next_step_autoreset_equals_gymnasiums(name: str) -> None:
+def test_next_step_autoreset_equals_gymnasiums(sync: Any, ours: Any) -> None:
     """Bit for bit, with NaN for an environment that waits for its reset."""
-    sync, ours = make_vec(name, "sync"), make_vec(name, "vector_entry_point")
     assert ours.metadata["autoreset_mode"] == AutoresetMode.NEXT_STEP
     np.testing.assert_array_equal(sync.reset(seed=5)[0], ours.reset(seed=5)[0])
     rng, ended, waiting = np.random.default_rng(0), 0, np.zeros(3, np.bool_)
-    for _ in range(80):
+    for _ in range(30):
         actions = rng.uniform(-1, 1, sync.action_space.shape).astype(np.float32)
         actions[waiting] = np.nan
         expected, result = sync.step(actions), ours.step(actions)
@@ -99,70 +119,57 @@ def test_next_step_autoreset_equals_gymnasiums(name: str) -> None:
         waiting = expected[2] | expected[3]
         ended += int(waiting.sum())
     assert ended > 3
-    sync.close()
-    ours.close()
 
 
-@pytest.mark.parametrize("name", SETTINGS)
-def test_infos_of_resets_have_the_keys_of_steps(name: str) -> None:
+def test_infos_of_resets_have_the_keys_of_steps(sync: Any, ours: Any) -> None:
     """Bit for bit as Gymnasium's vector environment, with those of a reset where one begins."""
-    env, many = gymnasium.make(name, step_limit=4), make_vec(name, "vector_entry_point")
+    env = sync.envs[0]
     _, first = env.reset(seed=3)
-    _, several = many.reset(seed=[3, None, None])
-    for _ in range(6):
+    _, several = ours.reset(seed=[3, None, None])
+    assert set(several) == {*first, *(f"_{key}" for key in first)}
+    assert {key: several[key][0] for key in first} == first
+    for _ in range(LIMIT):
         *_, ended, out, info = env.step(np.zeros(env.action_space.shape, np.float32))
         assert set(info) == set(first)
         if ended or out:
             break
-    assert set(several) == {*first, *(f"_{key}" for key in first)}
-    single = gymnasium.make(name, **SETTINGS[name])
-    _, alone = single.reset(seed=3)
-    assert {key: several[key][0] for key in alone} == alone
+    assert ended or out
 
 
-@pytest.mark.parametrize("name", SETTINGS)
-def test_the_time_limit_stands_in_the_specification(name: str) -> None:
-    env, many = (
-        gymnasium.make(name, step_limit=40),
-        make_vec(name, "vector_entry_point"),
-    )
-    assert env.spec is not None
-    assert many.spec is not None
-    assert (env.spec.max_episode_steps, many.spec.max_episode_steps) == (40, 25)
-    again = gymnasium.make(env.spec)
+def test_the_time_limit_stands_in_the_specification(sync: Any, ours: Any) -> None:
+    spec = sync.envs[0].spec
+    assert (spec.max_episode_steps, ours.spec.max_episode_steps) == (LIMIT, LIMIT)
+    again = gymnasium.make(spec)
     assert again.spec is not None
-    assert again.spec.max_episode_steps == 40
+    assert again.spec.max_episode_steps == LIMIT
 
 
-@pytest.mark.parametrize("name", SETTINGS)
-@pytest.mark.parametrize("many", [False, True])
-@pytest.mark.parametrize("copied", [copy.deepcopy, pickled, cloudpickled])
+@pytest.mark.parametrize(
+    ("many", "ways"),
+    [
+        (False, (copy.deepcopy, pickled, cloudpickled)),
+        (True, (pickled, cloudpickled, copy.deepcopy)),
+    ],
+)
 def test_a_copy_goes_on_as_its_original(
-    name: str, many: bool, copied: Callable[[Any], Any]
+    name: str, many: bool, ways: tuple[Callable[[Any], Any], ...]
 ) -> None:
     """Through resets that draw from the generators, and from before the first one."""
     env = make_vec(name, "vector_entry_point") if many else single(name)
-    for _ in range(2):
+    for copied, seed in zip(ways, (7, None, 8), strict=True):  # None: within episodes
         other = copied(env)
-        outcomes = [play(one, seed=7) for one in (env, other)]
-        for one, same in zip(*outcomes, strict=True):
+        for one, same in zip(play(env, seed), play(other, seed), strict=True):
             np.testing.assert_array_equal(one, same)
-    other = copied(env)  # in the middle of episodes
-    for one, same in zip(play(env), play(other), strict=True):
-        np.testing.assert_array_equal(one, same)
 
 
-@pytest.mark.parametrize("name", SETTINGS)
 def test_an_unknown_keyword_is_a_type_error(name: str) -> None:
     """Wrappers try `frameskip`, and continue without it after Python's own text."""
     with pytest.raises(TypeError, match="unexpected keyword argument 'frameskip'"):
         gymnasium.make(name, frameskip=4)
 
 
-@pytest.mark.parametrize("name", SETTINGS)
-def test_a_masked_reset_seeds_only_what_it_resets(name: str) -> None:
+def test_a_masked_reset_seeds_only_what_it_resets(sync: Any, ours: Any) -> None:
     """Bit for bit as Gymnasium's; what is refused leaves all generators as they were."""
-    sync, ours = make_vec(name, "sync"), make_vec(name, "vector_entry_point")
     mask = np.array([True, False, True])
     for env in (sync, ours):
         env.reset(seed=5)
@@ -178,6 +185,54 @@ def test_a_masked_reset_seeds_only_what_it_resets(name: str) -> None:
             env.reset(seed=seed, options={**options})[0] for env in (sync, ours)
         )
         np.testing.assert_array_equal(expected, result)
+
+
+def test_the_batch_keeps_the_interface(ours: Any) -> None:
+    assert isinstance(ours, GymBatchEnv)
+    batch: TaskBatch = ours.batch
+    assert batch.num_envs == 3
+    batch.seed([1, None, 2])
+    first = batch.reset(np.arange(3)).copy()
+    assert first.dtype == np.float32
+    assert first.shape == batch.obs.shape
+    actions = np.zeros(ours.action_space.shape)
+    obs, rewards, terminated, truncated, info = batch.step(actions)
+    assert obs.shape == first.shape
+    assert rewards.shape == terminated.shape == truncated.shape == (3,)
+    assert info["is_success"].shape == (3,)
+    episode = batch.episode
+    np.testing.assert_array_equal(episode.steps, [1, 1, 1])
+    np.testing.assert_array_equal(episode.reward, rewards)
+    assert episode.path.shape == episode.start_distance.shape == (3,)
+    batch.reset(np.array([0]))
+    np.testing.assert_array_equal(batch.episode.steps, [0, 1, 1])
+
+
+STACKS: dict[str, Callable[[Any], Any]] = {
+    "normalized": lambda env: w.NormalizeReward(w.NormalizeObservation(env)),
+    "stacked": lambda env: w.FlattenObservation(w.FrameStackObservation(env, 3)),
+    "actions": lambda env: w.ClipAction(w.RescaleAction(env, -2.0, 2.0)),
+    "delayed": lambda env: w.DelayObservation(env, 2),
+    "timed": lambda env: w.TimeAwareObservation(w.TimeLimit(env, 6)),
+}
+
+
+def test_stacks_of_wrappers(sync: Any) -> None:
+    """All in a row around one environment; statistics outermost."""
+    for wrap in STACKS.values():
+        stack = w.RecordEpisodeStatistics(wrap(sync.envs[0]))
+        obs, _ = stack.reset(seed=1)
+        episodes = 0
+        for _ in range(2 * LIMIT + 1):
+            assert stack.observation_space.contains(obs)
+            obs, reward, terminated, truncated, info = stack.step(
+                stack.action_space.sample()
+            )
+            assert np.isfinite(reward)
+            if terminated or truncated:
+                episodes += int(info["episode"]["l"] <= LIMIT)
+                obs, _ = stack.reset()
+        assert episodes >= 2
 
 
 def test_actions_of_a_wrong_shape_are_named_while_bodies_wait() -> None:

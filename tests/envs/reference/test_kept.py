@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -71,19 +72,28 @@ def test_a_reference_is_made_once(
     assert cache_folder() == folder
 
 
-@pytest.mark.parametrize("task", ["imitate", "locomote", "stand"])
-def test_what_is_read_is_what_was_made(folder: Path, task: str) -> None:
-    """Bit for bit, whatever the task follows."""
-    config = LocomotionEnvironmentConfig(task=task, speed=(0.5, 0.6))
+def test_what_is_read_is_what_was_made(folder: Path, family: Reference) -> None:
+    """Bit for bit, with one gait or several, with balance controllers or without."""
+    config = LocomotionEnvironmentConfig(task="stand")
     made = reference_of(config, body_of(config))
     configured._built.cache_clear()
     read = reference_of(config, body_of(config))
     assert len(list(folder.glob("*.npz"))) == 1
-    for one, other in zip(made.gaits, read.gaits, strict=True):
-        np.testing.assert_array_equal(one.table.qpos, other.table.qpos)
-        assert (one.controller is None) == (other.controller is None)
-        if one.controller is not None and other.controller is not None:
-            np.testing.assert_array_equal(one.controller.gains, other.controller.gains)
+    held = tuple(replace(gait, controller=made.controller) for gait in family.gaits)
+    several = replace(family, gaits=held)
+    for one, other in (
+        (made, read),
+        (family, kept_reference("family", None, lambda: family)),
+        (several, kept_reference("held", None, lambda: several)),
+        (several, kept_reference("held", None, lambda: made)),
+    ):
+        for gait, kept_gait in zip(one.gaits, other.gaits, strict=True):
+            np.testing.assert_array_equal(gait.table.qpos, kept_gait.table.qpos)
+            assert (gait.controller is None) == (kept_gait.controller is None)
+            if gait.controller is not None and kept_gait.controller is not None:
+                np.testing.assert_array_equal(
+                    gait.controller.gains, kept_gait.controller.gains
+                )
 
 
 def test_processes_that_start_together_make_it_once(

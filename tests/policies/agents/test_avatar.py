@@ -33,7 +33,7 @@ def avatar() -> AvatarPose:
 
 
 def walk(
-    avatar: AvatarPose, ahead: float, left: float, turn: float, seconds: float = 5.0
+    avatar: AvatarPose, ahead: float, left: float, turn: float, seconds: float = 3.0
 ) -> tuple[Motion, Floats]:
     """The motion of a constant command that sets in over 0.1 s, and the path (T, 3)."""
     avatar.reset()

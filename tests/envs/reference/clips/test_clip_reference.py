@@ -29,7 +29,7 @@ DT = 1.0 / 30.0
 @pytest.fixture(scope="module")
 def walk(character: Character) -> Motion:
     whole = plain_walk(character.skeleton).motion(2)
-    return whole[: round(0.7 * whole.fps)]
+    return whole[: round(0.55 * whole.fps)]
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from ambulo.configs.vr_rewards import NavigationRewardsConfig
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.families import FAMILIES
 from ambulo.envs.vr.families.level_sets import split_level
+from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.planners.planners import make_planner
 from ambulo.envs.vr.task.bank import LevelBank, Start
 from ambulo.envs.vr.task.batch import NavigationBatch
@@ -107,107 +110,123 @@ def test_collision_modes() -> None:
     assert total(touch, collision_mode="tick") == -40.0
 
 
+@pytest.fixture(scope="module")
+def levels() -> list[Level]:
+    """Two designed levels of each family."""
+    return [split_level(family, "train", i) for family in FAMILIES for i in range(2)]
+
+
 def make_batch(
-    goal_distance: tuple[float, float] = (5.0, 30.0), task: str = "navigate"
+    levels: list[Level], task: str = "navigate", times: int = 1
 ) -> NavigationBatch:
-    """Two designed levels of each family, step limit `STEPS`."""
+    """All levels, `times` over, step limit `STEPS`."""
     config = NavigationConfig().override(
-        "environment", max_episode_steps=STEPS, goal_distance=goal_distance,
-        tasks=(task,),
-    )  # fmt: skip
-    levels = [split_level(family, "train", i) for family in FAMILIES for i in range(2)]
-    bank = LevelBank(levels, np.random.default_rng(0), goal_distance=goal_distance)
-    world = KernelWorld(len(levels), WorldSpec.from_config(config))
-    batch = NavigationBatch(config, bank, world, num_envs=len(levels))
+        "environment", max_episode_steps=STEPS, tasks=(task,)
+    )
+    bank = LevelBank(levels, np.random.default_rng(0), goal_distance=(5.0, 30.0))
+    count = times * len(levels)
+    world = KernelWorld(count, WorldSpec.from_config(config))
+    batch = NavigationBatch(config, bank, world, num_envs=count)
     starts = [Start(i, 0, lv.start) for i, lv in enumerate(levels)]
-    batch.reset(np.arange(len(levels)), starts)
+    batch.reset(np.arange(count), starts * times)
     return batch
 
 
-def beside_a_wall(batch: NavigationBatch, scrape: bool) -> np.ndarray:
+def beside_a_wall(rays: np.ndarray, scrape: bool) -> np.ndarray:
     """Walk ahead with the right hand 0.4 m from the wall, or pressed against it."""
-    rays = batch.obs[:, 13:29]
     blocked = rays[:, [0, 1, 15]].min(axis=1) < 0.6
     turn = np.where(blocked, -1.0, np.clip(2.0 * (rays[:, 12] - 0.4), -0.3, 1.0))
     ahead = np.where(blocked, 0.0, 1.0)
     return np.column_stack([np.full_like(turn, 1.0 if scrape else 0.0), ahead, turn])
 
 
-def play(batch: NavigationBatch, policy: str) -> np.ndarray:
-    """Return of each env's one episode under `policy`, shape (N,).
+def lazy(policy: str, step: int, rays: np.ndarray, rng: np.random.Generator) -> Any:
+    """Actions of a policy that does not look for the goal, shape (n, 3)."""
+    if policy in ("hug", "scrape"):
+        return beside_a_wall(rays, scrape=policy == "scrape")
+    if policy == "jitter":
+        return rng.uniform(-1, 1, (len(rays), 3))
+    pace = 1.0 if (step // 20) % 2 else -1.0
+    actions = {
+        "idle": (0.0, 0.0, 0.0), "spin": (0.0, 0.0, 1.0), "ahead": (0.0, 1.0, 0.0),
+        "pace": (0.0, pace, 0.0), "circle": (0.0, 1.0, 1.0),
+    }  # fmt: skip
+    return np.tile(actions[policy], (len(rays), 1))
 
-    -inf where a lazy policy happens to succeed.
+
+def play(batch: NavigationBatch, *policies: str) -> np.ndarray:
+    """Returns of the one episode of each env, shape (policies, N / policies).
+
+    The envs are shared out among the policies in order. -inf where a lazy policy happens
+    to succeed.
     """
-    n = batch.num_envs
-    rng = np.random.default_rng(0)
-    oracle = make_planner("oracle", n)
-    oracle.reset(np.arange(n), np.arange(n))
+    n, rng = batch.num_envs, np.random.default_rng(0)
+    oracle = make_planner("oracle", n) if policies == ("oracle",) else None
+    if oracle is not None:
+        oracle.reset(np.arange(n), np.arange(n))
     returns, done = np.zeros(n), np.zeros(n, bool)
     solved = np.zeros(n, bool)
     for step in range(STEPS):
-        actions = np.zeros((n, 3))
-        if policy == "spin":
-            actions[:, 2] = 1.0
-        elif policy == "ahead":
-            actions[:, 1] = 1.0
-        elif policy == "pace":
-            actions[:, 1] = 1.0 if (step // 20) % 2 else -1.0
-        elif policy == "circle":
-            actions[:, 1:] = 1.0
-        elif policy in ("hug", "scrape"):
-            actions[:] = beside_a_wall(batch, scrape=policy == "scrape")
-        elif policy == "oracle":
-            actions[:] = oracle.act(batch)
-        elif policy == "jitter":
-            actions = rng.uniform(-1, 1, (n, 3))
+        if oracle is not None:
+            actions = oracle.act(batch)
+        else:
+            parts = np.split(batch.obs[:, 13:29], len(policies))
+            actions = np.concatenate(
+                [lazy(p, step, r, rng) for p, r in zip(policies, parts, strict=True)]
+            )
         _, reward, terminated, truncated, info = batch.step(actions)
         terms = [v for k, v in info.items() if k.startswith("reward/")]
         np.testing.assert_allclose(np.sum(terms, axis=0), reward, atol=1e-9)
         returns += np.where(done, 0.0, reward)
         solved |= info["is_success"] & ~done
         done |= terminated | truncated
-    return returns if policy == "oracle" else np.where(solved, -np.inf, returns)
+    if oracle is None:
+        returns = np.where(solved, -np.inf, returns)
+    return returns.reshape(len(policies), -1)
 
 
-@pytest.mark.parametrize(
-    "policy", ["idle", "spin", "ahead", "pace", "circle", "jitter", "hug", "scrape"]
-)
-def test_lazy_policies_earn_less_than_the_goal(policy: str) -> None:
+def test_lazy_policies_earn_less_than_the_goal(levels: list[Level]) -> None:
     """Whoever does not reach the goal earns less than half of the goal's reward."""
-    batch = make_batch()
-    returns = play(batch, policy)
+    policies = ("idle", "spin", "ahead", "pace", "circle", "jitter", "hug", "scrape")
+    batch = make_batch(levels, times=len(policies))
+    returns = dict(zip(policies, play(batch, *policies), strict=True))
     goal = batch.config.rewards.goal_reached
-    assert returns.max() < 0.5 * goal
-    if policy in ("idle", "spin"):
-        np.testing.assert_allclose(returns, batch.config.rewards.timeout_penalty)
+    for policy, earned in returns.items():
+        assert earned.max() < 0.5 * goal, policy
+    for policy in ("idle", "spin"):
+        penalty = batch.config.rewards.timeout_penalty
+        np.testing.assert_allclose(returns[policy], penalty)
 
 
-def test_reaching_the_goal_earns_more_than_the_goal() -> None:
+def test_reaching_the_goal_earns_more_than_the_goal(levels: list[Level]) -> None:
     """On the same episodes: the goal's reward, the way, and the bonuses for it."""
-    batch = make_batch()
+    batch = make_batch(levels)
     start = batch.episode.start_distance.copy()
-    returns = play(batch, "oracle")
+    (returns,) = play(batch, "oracle")
     slow = start > 0.7 * 2.0 * STEPS * 0.1  # the step limit is too short for the way
     assert slow.sum() < 4
     assert (returns[~slow] > batch.config.rewards.goal_reached).all()
 
 
 @pytest.mark.parametrize("task", ["follow", "reach", "patrol"])
-@pytest.mark.parametrize("policy", ["idle", "spin", "pace", "hug", "jitter"])
-def test_lazy_policies_earn_no_task(task: str, policy: str) -> None:
+def test_lazy_policies_earn_no_task(levels: list[Level], task: str) -> None:
     """A goal that walks past, a second goal or a hand near the target pay no idler."""
-    batch = make_batch(task=task)
+    policies = ("idle", "spin", "pace", "hug", "jitter")
+    batch = make_batch(levels, task, times=len(policies))
     shares = batch.config.environment.patrol_goals if task == "patrol" else 1
-    returns = play(batch, policy)
+    returns = dict(zip(policies, play(batch, *policies), strict=True))
     # Who happens to pass some goals of a patrol is paid for these.
-    assert returns.max() < 100.0 * (1.0 - 1.0 / shares) + 40.0
-    if policy in ("idle", "spin"):
-        assert returns.max() < 0.0  # turning moves the hands by some centimetres
+    for policy, earned in returns.items():
+        assert earned.max() < 100.0 * (1.0 - 1.0 / shares) + 40.0, policy
+    for policy in ("idle", "spin"):
+        assert (
+            returns[policy].max() < 0.0
+        )  # turning moves the hands by some centimetres
 
 
-def test_pacing_at_a_goal_of_a_patrol_is_paid_once() -> None:
+def test_pacing_at_a_goal_of_a_patrol_is_paid_once(levels: list[Level]) -> None:
     """In and out of the first goal's disc: one share, and no more bonus than the way."""
-    batch = make_batch(task="patrol")
+    batch = make_batch(levels, "patrol")
     n, clear = batch.num_envs, slice(0, 2)  # the levels without obstacles
     first, second = batch.bank.goals[clear, 0], batch.bank.goals[clear, 1]
     apart = np.hypot(*(second - first).T)
@@ -224,9 +243,9 @@ def test_pacing_at_a_goal_of_a_patrol_is_paid_once() -> None:
     assert (bonus <= 2.0 * (way + 1.0)).all()
 
 
-def test_bonuses_are_bounded_by_the_way() -> None:
+def test_bonuses_are_bounded_by_the_way(levels: list[Level]) -> None:
     """Pacing back and forth never earns more bonus than walking there once."""
-    batch = make_batch()
+    batch = make_batch(levels)
     start = batch.episode.start_distance.copy()
     bonus, alive = np.zeros(batch.num_envs), np.ones(batch.num_envs, bool)
     rng = np.random.default_rng(1)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -8,8 +10,14 @@ from ambulo.envs.vr.families.places import pieces
 from ambulo.envs.vr.families.places.furnished import uses
 from ambulo.envs.vr.families.places.sizes import DOORS, RADII, SIZES, size
 from ambulo.envs.vr.levels.geodesic import CLEARANCE
+from ambulo.envs.vr.levels.level import Level
 
-SEEDS = range(30)
+SEEDS = range(12)
+
+
+@cache
+def made(family: str, seed: int) -> Level:
+    return generate(family, seed)
 
 
 def test_sizes_are_those_of_furniture() -> None:
@@ -29,7 +37,7 @@ def test_sizes_are_those_of_furniture() -> None:
 @pytest.mark.parametrize("family", PLACE_FAMILIES)
 def test_obstacles_are_on_the_floor(family: str) -> None:
     for seed in SEEDS:
-        level = generate(family, seed)
+        level = made(family, seed)
         x0, y0, x1, y1 = level.bounds
         for x, y in [*level.boxes[:, :2], *level.cylinders[:, :2]]:
             assert x0 <= x <= x1
@@ -41,7 +49,7 @@ def test_obstacles_are_on_the_floor(family: str) -> None:
 
 
 def test_families_have_what_they_are_named_for() -> None:
-    homes = [generate("furnished", seed) for seed in SEEDS]
+    homes = [made("furnished", seed) for seed in SEEDS]
     assert all(len(level.boxes) > 20 for level in homes)
     tops = [level.boxes[:, 2] - level.boxes[:, 5] for level in homes]
     assert any((bottom > 0.6).any() for bottom in tops), "tables with legs"
@@ -55,10 +63,10 @@ def test_families_have_what_they_are_named_for() -> None:
     turned = [np.ptp(level.boxes[:4, 6] % (np.pi / 2)) < 1e-9 for level in homes]
     assert all(turned), "the four outer walls are at right angles"
     assert any(abs(level.boxes[0, 6]) > 0.05 for level in homes)
-    outside = [generate("outdoor", seed) for seed in SEEDS]
-    assert sum(len(level.holes) > 0 for level in outside) > 8
-    assert sum(len(level.cylinders) > 0 for level in outside) > 15
-    assert all(len(generate("shops", seed).holes) == 0 for seed in SEEDS)
+    outside = [made("outdoor", seed) for seed in SEEDS]
+    assert sum(len(level.holes) > 0 for level in outside) > 3
+    assert sum(len(level.cylinders) > 0 for level in outside) > 6
+    assert all(len(made("shops", seed).holes) == 0 for seed in SEEDS)
 
 
 def test_rooms_have_uses() -> None:

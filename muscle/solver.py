@@ -155,7 +155,8 @@ def _newton(
     pull, slope = np.empty(count), np.empty(count)
     for b in range(by_muscle.shape[0]):
         compress(by_muscle[b], root, start, rows, values)
-        goal[:] = wanted[b] * root
+        for c in range(size):
+            goal[c] = wanted[b, c] * root[c]
         y = dual[b]
         if not np.isfinite(values[: start[count]].sum() + goal.sum() + y.sum()):
             y[:], activation[b], residual[b], converged[b] = 0.0, 0.0, 0.0, False
@@ -172,7 +173,7 @@ def _newton(
             if level == effort:
                 break
             lower = max(effort, level / 10.0)
-            y[:] *= level / lower
+            y *= level / lower
             level = lower
         for i in range(count):
             activation[b, i] = min(1.0, max(0.0, pull[i]))
@@ -208,7 +209,7 @@ def _minimise(
             for k in range(start[i], start[i + 1]):
                 slope[i] -= values[k] * step[rows[k]]
         linear = np.dot(step, goal) - effort * np.dot(step, y)
-        y[:] -= _step_length(pull, slope, linear, effort * np.dot(step, step)) * step
+        y -= _step_length(pull, slope, linear, effort * np.dot(step, step)) * step
     _gradient(y, goal, effort, start, rows, values, pull, gradient)
     return np.abs(gradient).max() <= enough
 
@@ -321,7 +322,8 @@ def _descent(
     error, norm = np.empty(size), np.empty(count)
     for b in range(by_muscle.shape[0]):
         compress(by_muscle[b], root, start, rows, values)
-        error[:] = -wanted[b] * root
+        for c in range(size):
+            error[c] = -wanted[b, c] * root[c]
         for i in range(count):
             norm[i] = effort
             for k in range(start[i], start[i + 1]):

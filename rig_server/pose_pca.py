@@ -163,7 +163,7 @@ def place_frames(
     """
     kept, bones, width = len(positions), len(mean_local), axes.shape[1]
     back, turn, vector = reference.copy(), np.empty(4), np.empty(3)
-    back[1:] *= -1.0
+    back[1], back[2], back[3] = -back[1], -back[2], -back[3]
     features, upright = np.empty(len(mean)), np.empty(4)
     before = 0.0
     for index in range(first - 1, first + count):

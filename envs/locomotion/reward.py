@@ -45,7 +45,7 @@ def imitation_terms(
         state.deviation,
         state.rate,
         state.effectors,
-        effectors,
+        np.ascontiguousarray(effectors),
         state.com,
         com,
         likeness,

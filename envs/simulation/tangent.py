@@ -27,7 +27,8 @@ class Tangent:
     def difference(self, qpos: Floats, reference: Floats) -> Floats:
         """The velocity that leads from `reference` to `qpos` (B, nq) in 1 s. (B, nv)."""
         out = np.empty((len(qpos), self.nv))
-        differences(self.joints, qpos, reference, out)
+        now, then = np.ascontiguousarray(qpos), np.ascontiguousarray(reference)
+        differences(self.joints, now, then, out)
         return out
 
     def moved(self, qpos: Floats, step: Floats) -> Floats:

@@ -83,7 +83,8 @@ def _fill_targets(
         row = HAND_ROWS[k]
         weights[row] = hands[k, 0]
         if hands[k, 0] > 0.0:
-            positions[row] = hands[k, 1:4]
+            for i in range(3):
+                positions[row, i] = hands[k, 1 + i]
             multiply(hands[k, 4:8], rest[row], rotations[row])
 
 

@@ -321,19 +321,28 @@ def give_up_worst(
     order, n = find_rows(in_order, 0, place_left, turn_left, rows)
     joints = len(body.tree)
     one, two, work = new_state(joints, n), new_state(joints, n), new_work(joints, n)
-    one.root[:] = at.root
-    one.local[:] = at.local
+    _copy_state(at, one)
     others = Task(
         rows, order, task.weights, task.free, task.wanted, task.turn, at.root.copy(),
         at.local.copy(),
     )  # fmt: skip
     taken = descend(body, others, settings, steps, slack, one, two, work)
     if is_met(rows, settings, 1.0, one.r):
-        at.root[:] = one.root
-        at.local[:] = one.local
-        at.p[:] = one.p
-        at.q[:] = one.q
+        _copy_state(one, at)
     return taken
+
+
+@njit(cache=True, error_model="numpy")
+def _copy_state(source: State, target: State) -> None:
+    """Copy where a character is; slice assignments take seconds more to compile."""
+    for i in range(3):
+        target.root[i] = source.root[i]
+    for j in range(len(source.local)):
+        for i in range(4):
+            target.local[j, i] = source.local[j, i]
+            target.q[j, i] = source.q[j, i]
+        for i in range(3):
+            target.p[j, i] = source.p[j, i]
 
 
 @njit(cache=True, error_model="numpy")

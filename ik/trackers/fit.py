@@ -83,13 +83,16 @@ def fit(
     goal, ankles = np.empty(3), np.empty((2, 3))
     pose_tree(TREE, offsets, root, local, positions, world)
     for side in range(2):
-        ankles[side] = positions[THIGHS[side] + ANKLE] - root
-    part = _held(goals, present, holds, HIPS_ROW, root, dt, goal)
+        for i in range(3):
+            ankles[side, i] = positions[THIGHS[side] + ANKLE, i] - root[i]
+    # As integers, not as literals, for each of which `_held` would be compiled.
+    hips, head = np.int64(HIPS_ROW), np.int64(HEAD_ROW)
+    part = _held(goals, present, holds, hips, root, dt, goal)
     if part > 0.0:
         _put_hips(
             goal, goal_turns[HIPS_ROW], part, offsets, root, local, positions, world
         )
-    weight = _held(goals, present, holds, HEAD_ROW, positions[HEAD], dt, goal)
+    weight = _held(goals, present, holds, head, positions[HEAD], dt, goal)
     if weight > 0.0:
         if part > 0.0:
             _bend_spine(offsets, goal, part, local, positions, world)

@@ -307,4 +307,10 @@ def _gait_arm(q: Array, columns: Array, out: Array) -> None:
     upper, fore, hand = columns
     for i in range(4):
         out[0, i], out[2, i] = q[upper + i], q[hand + i]
-    out[1] = np.array([math.cos(0.5 * q[fore]), 0.0, 0.0, math.sin(0.5 * q[fore])])
+    half = 0.5 * q[fore]
+    out[1, 0], out[1, 1], out[1, 2], out[1, 3] = (
+        math.cos(half),
+        0.0,
+        0.0,
+        math.sin(half),
+    )

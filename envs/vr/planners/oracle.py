@@ -280,6 +280,7 @@ def _points_ahead(  # type: ignore[no-untyped-def]
                 best = d
                 nearest = k
         at[i] = nearest
-        aim[i] = path[i, min(nearest + ahead, last), :2]
-        far[i] = path[i, min(nearest + look, last), :2]
+        for k in range(2):
+            aim[i, k] = path[i, min(nearest + ahead, last), k]
+            far[i, k] = path[i, min(nearest + look, last), k]
     return aim, far

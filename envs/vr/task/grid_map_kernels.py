@@ -166,7 +166,7 @@ def map_bumps(envs, maps, position, goal, points, found, rest, still, age):
         x = position[i, 0]
         y = position[i, 1]
         if not math.hypot(x - rest[i, 0], y - rest[i, 1]) <= _MOVED:
-            rest[i] = position[i, :2]
+            rest[i, 0], rest[i, 1] = x, y
             still[i] = 0
             continue
         still[i] += 1

@@ -196,11 +196,12 @@ def step_heights(
         start = rows[0, :m]
         end = rows[1, :m]
         now = rows[2, :m]
-        on = -1
+        on = np.int64(-1)
         for k in range(m):
-            start[k] = before[i, index[k]]
-            end[k] = after[i, index[k]]
-            now[k] = end[k]
+            for column in range(rows.shape[2]):
+                start[k, column] = before[i, index[k], column]
+                end[k, column] = after[i, index[k], column]
+                now[k, column] = end[k, column]
             if carrier[i] == index[k]:
                 on = k
         move_between(start, end, m, 0.0, now)

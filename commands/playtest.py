@@ -23,7 +23,12 @@ from ambulo.configs.errors import ConfigError
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import load_levels
 from ambulo.evaluate.playtest.comparison import Comparison, compare, pairs
-from ambulo.evaluate.playtest.files import json_text, result_data, write_files
+from ambulo.evaluate.playtest.files import (
+    RESULT,
+    json_text,
+    result_data,
+    write_files,
+)
 from ambulo.evaluate.playtest.floor import MIN_AREA
 from ambulo.evaluate.playtest.measures import MEASURES
 from ambulo.evaluate.playtest.page import write_page
@@ -125,6 +130,7 @@ def _parser() -> Parser:
         "--min-area", type=float, default=MIN_AREA, metavar="M2",
         help="smaller unreachable parts of the floor are ignored, [m^2] (default: 0.3)",
     )  # fmt: skip
+    add("--no-report", action="store_true", help="write the numbers without the page")
     add("--num-envs", type=int, default=64, metavar="N", help="agents at once")
     add(
         "--json", nargs="?", const="-", metavar="FILE",
@@ -170,11 +176,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             f"{limits.max_sealed}, stuck spots at most {limits.max_stuck}, coverage at least "
             f"{limits.min_coverage:g}",
         }  # fmt: skip
-        page = write_page(folder, tests, problems, comparisons, shown)
+        page = folder / RESULT
+        if not args.no_report:
+            page = write_page(folder, tests, problems, comparisons, shown)
     write_or_print(args.json, json_text(data))
     console = Console(stderr=args.json == "-", highlight=False)
     _print(console, tests, problems, comparisons)
-    console.print(f"report: {page}", soft_wrap=True, markup=False)
+    name = "numbers" if args.no_report else "report"
+    console.print(f"{name}: {page}", soft_wrap=True, markup=False)
     return 0 if data["passed"] else PROBLEMS
 
 

@@ -41,7 +41,9 @@ def with_ways_in(
     found = list(areas)
     left = [k for k, area in enumerate(found) if area.kind == "sealed"]
     large = nodes.grid.nx * nodes.grid.ny > _LARGE
-    for radius in FEW_RADII if large else RADII:
+    widest, *others, thinnest = FEW_RADII if large else RADII
+    # What the thinnest body cannot enter, no other one need try.
+    for radius in (widest, thinnest, *others):
         if not left:
             break
         grid = LayeredGrid.of(level, nodes.grid.resolution, radius)
@@ -51,8 +53,10 @@ def with_ways_in(
         home = set(np.unique(part[at[(label == main) & (at >= 0)]]).tolist())
         for k in left.copy():
             mine = at[(label == found[k].label) & (at >= 0)]
-            if len(mine) and int(part[mine[0]]) in home:
+            enters = len(mine) > 0 and int(part[mine[0]]) in home
+            if enters:
                 found[k] = _entered(nodes, label, thin, at, main, found[k], radius)
+            if enters != (radius == thinnest):
                 left.remove(k)
     return found
 

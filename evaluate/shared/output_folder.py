@@ -11,7 +11,7 @@ from ambulo.common.paths import resolve_path
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.atomic import probe_folder
 from ambulo.configs.errors import RunFolderError
-from ambulo.evaluate.shared.report import REPORT, RESULT
+from ambulo.evaluate.shared.report import REPORT
 
 STEM = "evaluation"
 """Folders without `--output` are called evaluation_1, evaluation_2, ..."""
@@ -20,13 +20,13 @@ STEM = "evaluation"
 def output_folder(output: str | None, model: Path | None, *, stem: str = STEM) -> Path:
     """Return the folder of a new report; no earlier report is overwritten.
 
-    `output` itself where it holds no report, else a new folder inside it. Without
-    `output`, a new folder in the model's run folder, or in the current folder. New folders
-    are called `stem`_1, `stem`_2, ...
+    `output` itself where it holds no report and no `stem`.json, else a new folder inside
+    it. Without `output`, a new folder in the model's run folder, or in the current folder.
+    New folders are called `stem`_1, `stem`_2, ...
     """
     if output is not None:
         folder = resolve_path(output)
-        if not any((folder / name).exists() for name in (REPORT, RESULT)):
+        if not any((folder / name).exists() for name in (REPORT, f"{stem}.json")):
             return folder
         return _unused(folder, stem, 2)
     run = None if model is None else RunFolder.around(model)

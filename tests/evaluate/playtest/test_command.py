@@ -9,6 +9,14 @@ from pathlib import Path
 import pytest
 
 from ambulo.cli import main
+from ambulo.envs.vr.levels.level_io import load_levels
+from ambulo.evaluate.playtest.playing import make_walker
+from ambulo.evaluate.playtest.problems import Limits, find_problems
+from ambulo.evaluate.playtest.result import (
+    Playtest,
+    PlaytestSettings,
+    playtest_level,
+)
 
 LEVELS = Path(__file__).parents[2] / "data" / "playtest"
 SEALED = str(LEVELS / "apartment_sealed_bathroom.json")
@@ -74,39 +82,41 @@ def test_a_sealed_bathroom_fails_and_is_in_every_file(tmp_path, capsys):
     assert "PROBLEM: Sealed area A" in capsys.readouterr().out
 
 
-def test_sealed_areas_that_are_meant_are_allowed(tmp_path):
-    call = [
-        "playtest",
-        SEALED,
-        "--agent",
-        "oracle",
-        "--agents",
-        "4",
-        "--max-sealed",
-        "1",
-    ]
-    assert main([*call, "--out", str(tmp_path / "out")]) == 0
-    kinds = [p["kind"] for p in played(tmp_path / "out")["levels"][0]["problems"]]
-    assert "sealed" in kinds
+def walked(file: str, agent: str, settings: PlaytestSettings) -> Playtest:
+    """The play-test of a level without a report."""
+    [level] = load_levels(file, solvable=False)
+    return playtest_level(level, make_walker(agent, 0), settings)
 
 
-def test_a_trap_stops_who_walks_straight_but_not_who_knows_the_level(trap, tmp_path):
-    common = ["playtest", trap, "--agents", "10", "--seconds", "12"]
-    assert main([*common, "--agent", "straight", "--out", str(tmp_path / "a")]) == 1
-    [level] = played(tmp_path / "a")["levels"]
-    [spot] = level["stuck_spots"]
-    assert spot["failures"] == spot["agents"] == 10
-    assert spot["position"][0] == pytest.approx(6.7, abs=0.4)
-    kinds = [p["kind"] for p in level["problems"] if p["fails"]]
-    assert kinds == ["success", "stuck"]
-    assert main([*common, "--agent", "oracle", "--out", str(tmp_path / "b")]) == 0
-    loose = ["--min-success", "0", "--max-stuck", "1"]
-    code = main([*common, "--agent", "straight", *loose, "--out", str(tmp_path / "c")])
-    assert code == 0
+def test_sealed_areas_that_are_meant_are_allowed():
+    found = walked(SEALED, "oracle", PlaytestSettings(agents=4))
+    for allowed in (0, 1):
+        problems = find_problems(found, Limits(max_sealed=allowed))
+        [sealed] = [problem for problem in problems if problem.kind == "sealed"]
+        assert sealed.fails == (allowed == 0)
+        assert any(problem.fails for problem in problems) == sealed.fails
+
+
+def test_a_trap_stops_who_walks_straight(trap, tmp_path, capsys):
+    found = walked(trap, "straight", PlaytestSettings(agents=10, seconds=12))
+    [spot] = found.spots
+    assert spot.failures == spot.agents == 10
+    assert spot.position[0] == pytest.approx(6.7, abs=0.4)
+    problems = find_problems(found, Limits())
+    assert [p.kind for p in problems if p.fails] == ["success", "stuck"]
+    loose = ["--min-success", "0", "--max-stuck", "1", "--max-sealed", "0"]
+    common = ["playtest", trap, "--agent", "straight", "--agents", "10"]
+    out = ["--seconds", "12", "--out", str(tmp_path / "out"), "--no-report"]
+    assert main([*common, *loose, *out]) == 0
+    numbers = tmp_path / "out" / "playtest.json"
+    assert capsys.readouterr().out.endswith(f"numbers: {numbers}\n")
+    assert not (tmp_path / "out" / "report.html").exists()
+    assert played(tmp_path / "out")["limits"]["max_stuck"] == 1
 
 
 def test_own_starts_are_jittered_and_the_shipped_agent_walks(trap, tmp_path):
-    code = main(["playtest", trap, "--agents", "6", "--out", str(tmp_path / "a")])
+    out = ["--out", str(tmp_path / "a"), "--no-report"]
+    code = main(["playtest", trap, "--agents", "6", *out])
     assert code in (0, 1)
     rows = json.loads((tmp_path / "a" / "journeys.json").read_text())
     starts = {(row["start_x"], row["start_y"]) for row in rows}
@@ -120,26 +130,22 @@ def test_a_goal_that_cannot_be_reached_is_a_problem_not_bad_input(tmp_path):
         tmp_path / "shut.json", boxes=[wall(8, 0, 8.2, 8)],
         start={"position": [2, 4]}, goal=[10, 4],
     )  # fmt: skip
-    out = tmp_path / "out"
-    assert (
-        main(
-            ["playtest", level, "--agent", "oracle", "--agents", "4", "--out", str(out)]
-        )
-        == 1
+    problems = find_problems(
+        walked(level, "oracle", PlaytestSettings(agents=4)), Limits()
     )
-    kinds = [p["kind"] for p in played(out)["levels"][0]["problems"]]
-    assert kinds == ["place", "sealed"]
+    assert [p.kind for p in problems] == ["place", "sealed"]
+    assert all(p.fails for p in problems)
 
 
 def test_two_versions_are_compared_on_common_journeys(tmp_path, capsys):
     out = tmp_path / "out"
     code = main(
         ["playtest", str(LEVELS / "apartment.json"), "--compare", SEALED, "--agent", "oracle",
-         "--agents", "30", "--out", str(out)]
+         "--agents", "16", "--out", str(out), "--no-report"]
     )  # fmt: skip
     assert code == 0
     [comparison] = played(out)["comparisons"]
-    assert 15 <= comparison["common_journeys"] < 30
+    assert 8 <= comparison["common_journeys"] < 16
     facts = {fact["name"]: fact for fact in comparison["facts"]}
     assert (facts["sealed_areas"]["ours"], facts["sealed_areas"]["other"]) == (0, 1)
     rows = {row["measure"]: row for row in comparison["differences"]}
@@ -149,23 +155,14 @@ def test_two_versions_are_compared_on_common_journeys(tmp_path, capsys):
     assert "journeys in common" in capsys.readouterr().out
 
 
-def test_a_seed_gives_the_same_numbers_and_a_report_is_never_overwritten(
+def test_who_knows_the_level_leaves_a_trap_with_the_same_numbers_and_a_report_stays(
     trap, tmp_path
 ):
-    common = [
-        "playtest",
-        trap,
-        "--agent",
-        "oracle",
-        "--agents",
-        "5",
-        "--out",
-        str(tmp_path / "o"),
-    ]
-    assert main(common) == main(common) == 0
-    first, again = (
-        played(f)["levels"] for f in (tmp_path / "o", tmp_path / "o" / "playtest_2")
-    )
+    out = tmp_path / "o"
+    common = ["playtest", trap, "--agent", "oracle", "--agents", "5", "--seconds", "12"]
+    for _ in range(2):
+        assert main([*common, "--no-report", "--out", str(out)]) == 0
+    first, again = (played(f)["levels"] for f in (out, out / "playtest_2"))
     assert first == again
 
 

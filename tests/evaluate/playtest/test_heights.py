@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from ambulo.configs.errors import LevelError
+from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import load_levels
 from ambulo.envs.vr.levels.surfaces import HeightField
+from ambulo.evaluate.playtest import thin_bodies
 from ambulo.evaluate.playtest.journeys import draw_journeys, ground_of
 from ambulo.evaluate.playtest.storey_plan import storey_level
 from ambulo.evaluate.playtest.survey import survey
@@ -75,13 +78,23 @@ def test_nobody_starts_or_ends_in_a_hole_or_in_the_sealed_room(tower):
     assert upstairs == pytest.approx(high / (low + high), abs=0.05)
 
 
-def test_stairs_join_floors_and_without_them_the_upper_one_is_sealed():
+def test_stairs_join_floors_and_without_them_the_upper_one_is_sealed(monkeypatch):
     joined = survey(hall(UPPER, stairs=True))
     assert joined.areas == ()
     assert joined.reachable_area > 100
+    radii = []
+
+    def cells(level, resolution, radius):
+        radii.append(radius)
+        return LayeredGrid.of(level, resolution, radius)
+
+    monkeypatch.setattr(thin_bodies, "LayeredGrid", SimpleNamespace(of=cells))
     apart = survey(hall(UPPER, box(8, 0.1, 8.1, 7.9, 3, 4)))
     [area] = apart.areas
     assert (area.kind, round(area.position[2], 2)) == ("sealed", 3.0)
+    assert area.opening is None
+    # Where the thinnest body cannot enter, those between are not tried.
+    assert radii == [thin_bodies.RADII[0], thin_bodies.RADII[-1]]
 
 
 def test_a_door_upstairs_that_is_too_narrow_is_named_with_its_width_and_place():

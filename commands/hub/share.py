@@ -79,6 +79,7 @@ def share(
     file = find_model(text)
     shipped = ambulo.shipped.shipped_models().get(text) == file
     name = _name(name or (text if shipped else resolve_path(text).stem))
+    licence = _licence(licence, shipped)
     spec = spec_of(file)
     if STOCK in spec.formats and raw_header(file)[0].get("format") == STOCK:
         raise ModelFileError(
@@ -100,7 +101,7 @@ def share(
         kind=spec.kind,
         summary=spec.summary,
         headline=spec.headline(spec.parse(raw, source)),
-        licence=_licence(licence, shipped),
+        licence=licence,
         contract=contract_hash(raw),
         commit=_commit(file),
         ambulo=ambulo.__version__,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -124,6 +122,14 @@ def test_results_are_in_the_card(tmp_path: Path) -> None:
             share("gait_net", results=str(file), onnx=False)
 
 
+def test_a_licence_is_refused_before_onnx_is_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnxscript", None)
+    with pytest.raises(HubError, match="expected an identifier"):
+        share("gait_net", licence="My own")
+
+
 def test_a_second_model_joins_and_an_old_version_goes(
     hub: Hub, hub_server: HubServer, shared: SharedModel
 ) -> None:
@@ -199,36 +205,30 @@ def test_a_hub_that_refuses(
         Hub("http://127.0.0.1:9").user()
 
 
-def command(
-    hub_server: HubServer, folder: Path, *arguments: str
-) -> subprocess.CompletedProcess[str]:
-    """Run the command in a process of its own, with a home of its own."""
-    environment = os.environ | {
-        "HF_ENDPOINT": hub_server.url,
-        "HF_HOME": str(folder / "home"),
-        "AMBULO_MODELS": str(folder / "models"),
-    }
-    return subprocess.run(
-        [sys.executable, "-m", "ambulo.cli", *arguments],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def test_the_commands(hub_server: HubServer, tmp_path: Path) -> None:
-    done = command(hub_server, tmp_path, "push", "gait_net", "--name", "walks")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(f"{hub_server.url}/{USER}/ambulo-walks/commit/")
+def test_the_commands(
+    hub_server: HubServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name, value in (
+        ("HF_ENDPOINT", hub_server.url),
+        ("HF_HOME", str(tmp_path / "home")),
+        ("AMBULO_MODELS", str(tmp_path / "models")),
+    ):
+        monkeypatch.setenv(name, value)
+    assert main(["push", "gait_net", "--name", "walks"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"{hub_server.url}/{USER}/ambulo-walks/commit/")
     head = hub_server.repositories[f"{USER}/ambulo-walks"].head
     assert head["walks/walks.onnx"]
     assert metadata(head["README.md"])["license"] == "mit"
-    done = command(hub_server, tmp_path, "pull", f"{USER}/ambulo-walks")
-    assert done.returncode == 0, done.stderr
+    assert main(["pull", f"{USER}/ambulo-walks"]) == 0
     assert (tmp_path / "models" / "walks" / "walks.onnx").is_file()
-    done = command(hub_server, tmp_path, "models")
-    [line] = [row for row in done.stdout.splitlines() if "(pulled)" in row]
+    capsys.readouterr()
+    assert main(["models"]) == 0
+    said = capsys.readouterr().out
+    [line] = [row for row in said.splitlines() if "(pulled)" in row]
     assert line.startswith("walks ")
 
 

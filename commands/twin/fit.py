@@ -10,7 +10,7 @@ from ambulo.commands.twin.measure import FreeWalks, WallWalks
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.twin import ContactRule, Envelope, Response, TwinConfig
-from ambulo.envs.vr.body.twin_kernels import MEMORY, WANDER
+from ambulo.envs.vr.body.twin_kernels import MEMORY, WANDER, follow
 from ambulo.envs.vr.body.walker import Walker
 
 WINDOW = 1.0
@@ -57,12 +57,8 @@ def simulated(command: Floats, dt: float, values: Floats, delay: int) -> Floats:
     """
     gain, offset, lag, change = values
     late = np.concatenate([np.repeat(command[:1], delay, axis=0), command])
-    wanted = gain * late[: len(command)] + offset
-    out, now = np.empty_like(command), wanted[0].copy()
-    for step, target in enumerate(wanted):
-        rate = np.clip((target - now) / max(lag, dt), -change, change)
-        now = now + rate * dt
-        out[step] = now
+    out = np.empty((len(command), command.shape[1]))
+    follow(gain * late[: len(command)] + offset, lag, change, dt, out)
     return out
 
 

@@ -64,13 +64,29 @@ def limited(stick, scale, low, high, lateral, out):
 
 
 @njit(cache=True)
+def approached(motion, target, lag, change, dt):
+    """Return `motion` after it has followed `target` for `dt`."""
+    rate = (target - motion) / max(lag, dt)
+    return motion + min(max(rate, -change), change) * dt
+
+
+@njit(cache=True)
 def respond(command, responses, motion, dt):
     """Let `motion` (3,) follow the delayed `command` (3,) for `dt`, in place."""
     for c in range(3):
-        wanted = responses[c, GAIN] * command[c] + responses[c, OFFSET]
-        rate = (wanted - motion[c]) / max(responses[c, LAG], dt)
-        limit = responses[c, CHANGE]
-        motion[c] += min(max(rate, -limit), limit) * dt
+        target = responses[c, GAIN] * command[c] + responses[c, OFFSET]
+        lag, change = responses[c, LAG], responses[c, CHANGE]
+        motion[c] = approached(motion[c], target, lag, change, dt)
+
+
+@njit(cache=True)
+def follow(target, lag, change, dt, motion):
+    """Fill `motion` (T, N), which follows `target` (T, N) from its first row on."""
+    for n in range(target.shape[1]):
+        now = target[0, n]
+        for t in range(target.shape[0]):
+            now = approached(now, target[t, n], lag, change, dt)
+            motion[t, n] = now
 
 
 @njit(cache=True)

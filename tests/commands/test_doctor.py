@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -20,23 +19,19 @@ INSTALLED = packages.installed_version("ambulo") is not None
 
 
 @pytest.fixture(scope="module")
-def output() -> dict[str, subprocess.CompletedProcess[str]]:
-    """What the command prints on this machine, as text and as JSON."""
-    command = [sys.executable, "-m", "ambulo.cli", "doctor"]
-    return {
-        flag: subprocess.run(
-            [*command, *flag.split()], capture_output=True, text=True, check=False
-        )
-        for flag in ("", "--json")
-    }
+def diagnosis() -> doctor.Diagnosis:
+    """The state of this machine."""
+    return doctor.diagnose()
 
 
 def test_json_holds_versions_engines_and_caches(
-    output: dict[str, subprocess.CompletedProcess[str]],
+    diagnosis: doctor.Diagnosis,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    done = output["--json"]
-    assert done.returncode == (0 if INSTALLED else doctor.BROKEN), done.stderr
-    data = json.loads(done.stdout)
+    monkeypatch.setattr(doctor, "diagnose", lambda: diagnosis)
+    assert cli.main(["doctor", "--json"]) == (0 if INSTALLED else doctor.BROKEN)
+    data = json.loads(capsys.readouterr().out)
     assert data["ambulo"]["version"] == ambulo.__version__
     assert data["python"]["executable"] == sys.executable
     assert [extra["name"] for extra in data["extras"]] == list(PURPOSES)
@@ -49,9 +44,13 @@ def test_json_holds_versions_engines_and_caches(
 
 
 def test_text_names_every_part(
-    output: dict[str, subprocess.CompletedProcess[str]],
+    diagnosis: doctor.Diagnosis,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    text = output[""].stdout
+    monkeypatch.setattr(doctor, "diagnose", lambda: diagnosis)
+    cli.main(["doctor"])
+    text = capsys.readouterr().out
     for word in ("Packages", "Engines and devices", "Models", "Caches", "Godot", "GPU"):
         assert word in text
 

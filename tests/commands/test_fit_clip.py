@@ -1,35 +1,45 @@
-"""`ambulo fit`: files, messages and exit codes."""
+"""`ambulo fit` of clips and folders: files, tables, messages and exit codes."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from fixtures.swaying import swaying
 
 from ambulo.commands.fit_clip import main
 from ambulo.envs.characters.character import human23
+from ambulo.envs.reference.joint_positions import motion_of_positions
 from ambulo.envs.reference.reference_file import load_reference
 from ambulo.motion.formats.files import write_motion
-from ambulo.motion.gaits.plain_walk import plain_walk
-from ambulo.motion.operations import resample
+from ambulo.motion.motion import Motion
 
 
 @pytest.fixture(scope="module")
-def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("clips") / "walk.bvh"
-    write_motion(path, resample(plain_walk(human23().skeleton).motion(3), 60.0))
+def motion() -> Motion:
+    """A second of a body that stands and swings its arms: fitted in no time."""
+    body = human23()
+    qpos = swaying(body, "sway", seconds=1.0).table.qpos
+    every = round(1.0 / (60.0 * body.model.opt.timestep))
+    return motion_of_positions(qpos[::every], body.model, body.skeleton, 60.0)
+
+
+@pytest.fixture(scope="module")
+def clip(motion: Motion, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("clips") / "sway.bvh"
+    write_motion(path, motion)
     return path
 
 
 def test_a_reference_and_a_film(
     clip: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out, film = tmp_path / "walk.npz", tmp_path / "walk.gif"
-    parts = ["--frames", "8:50", "--bodies", "4"]
+    out, film = tmp_path / "sway.npz", tmp_path / "sway.gif"
+    parts = ["--frames", "8:40", "--bodies", "4"]
     parts += ["--out", str(out), "--film", str(film)]
     assert main([str(clip), *parts]) == 0
     text = capsys.readouterr().out
-    assert "frames 8:50 of " in text
+    assert "frames 8:40 of " in text
     assert "survive 20 N s" in text
     assert film.stat().st_size > 10_000
     assert not load_reference(out).table.periodic
@@ -76,3 +86,53 @@ def test_an_old_file_stays(
     assert main([str(clip), "--out", str(out)]) == 2
     assert "exists; --force overwrites it" in capsys.readouterr().err
     assert out.read_bytes() == b"mine"
+
+
+def test_a_folder_becomes_a_folder_of_references(
+    motion: Motion, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clips, out = tmp_path / "clips", tmp_path / "fitted"
+    clips.mkdir()
+    write_motion(clips / "good.bvh", motion[:32])
+    write_motion(clips / "short.bvh", motion[:3])
+    flags = ["--out", str(out), "--bodies", "0"]
+    assert main([str(clips), *flags]) == 1
+    text = capsys.readouterr().out
+    assert "1 of 2 clips are done" in text
+    assert "lasts 0.5 s or more" in " ".join(text.split())
+    written = sorted(out.iterdir())
+    assert [file.name for file in written] == ["good.human23.npz"]
+    report = load_reference(written[0]).report
+    assert report["error_world"] < 0.05
+    before = written[0].stat().st_mtime_ns
+    assert main([str(clips / "good.bvh"), str(clips / "short.bvh"), *flags]) == 1
+    assert written[0].stat().st_mtime_ns == before
+    # References among the clips, as an earlier call with --out clips leaves them.
+    (clips / written[0].name).write_bytes(written[0].read_bytes())
+    assert main([str(clips), *flags]) == 1
+    assert "1 of 2 clips are done" in capsys.readouterr().out.rsplit("good", 1)[-1]
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ([], "--out names a folder"),
+        (["--out", "o", "--frames", "0:9"], "--frames is for one clip"),
+        (["--out", "o", "--film", "x.gif"], "--film is for one clip"),
+        (["--out", "o", "--speed", "0.5"], "--speed is for one clip"),
+        (["--out", "o", "--workers", "0"], "--workers must be at least 1"),
+    ],
+)
+def test_flags_of_one_clip_are_refused_for_several(
+    motion: Motion,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    flags: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_motion(tmp_path / "a.bvh", motion[:32])
+    write_motion(tmp_path / "b.bvh", motion[:32])
+    assert main(["a.bvh", "b.bvh", *flags]) == 2
+    assert message in capsys.readouterr().err

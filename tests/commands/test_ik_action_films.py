@@ -11,16 +11,16 @@ from ambulo.commands.ik_action_films import play, scenes, write_films
 from ambulo.ik.limits import violation
 from ambulo.ik.rig import load_rig
 
-RIG = load_rig()
 
-
-@pytest.mark.parametrize("scene", scenes(RIG), ids=lambda scene: scene.name)
-def test_scene_moves_without_jumps_inside_the_limits(scene: object) -> None:
-    motion = play(RIG, scene, fps=10.0)  # type: ignore[arg-type]
-    assert violation(RIG, motion.rotations).max() == 0.0
-    assert np.ptp(motion.rotations, axis=0).max() > 0.02
-    steps = np.linalg.norm(np.diff(motion.root_positions, axis=0), axis=1)
-    assert steps.max() < 0.12
+def test_scenes_move_without_jumps_inside_the_limits() -> None:
+    """All in one test: a list of them for `parametrize` would compile at collection."""
+    rig = load_rig()
+    for scene in scenes(rig):
+        motion = play(rig, scene, fps=10.0)
+        assert violation(rig, motion.rotations).max() == 0.0, scene.name
+        assert np.ptp(motion.rotations, axis=0).max() > 0.02, scene.name
+        steps = np.linalg.norm(np.diff(motion.root_positions, axis=0), axis=1)
+        assert steps.max() < 0.12, scene.name
 
 
 @pytest.mark.slow

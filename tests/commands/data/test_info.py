@@ -226,17 +226,17 @@ def test_validate_with_strict_stops(clips: Path) -> None:
     assert main(["validate", str(clips), "--strict"]) == 2
 
 
-def test_one_bad_file_among_a_thousand(
+def test_one_bad_file_among_many(
     tmp_path: Path, walk_motion: Walk, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_motion(tmp_path / "000.npz", walk_motion(frames=2))
     data = (tmp_path / "000.npz").read_bytes()
-    for i in range(1, 1000):
+    for i in range(1, 100):
         (tmp_path / f"{i:03d}.npz").write_bytes(data)
-    (tmp_path / "500.bvh").write_bytes(b"HIERARCHY\nROOT a\n{")
+    (tmp_path / "050.bvh").write_bytes(b"HIERARCHY\nROOT a\n{")
     assert main(["validate", str(tmp_path)]) == 1
     streams = capsys.readouterr()
-    assert "1000 of 1001 files are good, 1 bad" in streams.out
+    assert "100 of 101 files are good, 1 bad" in streams.out
     assert len(streams.err.splitlines()) == 1
 
 

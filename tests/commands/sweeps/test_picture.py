@@ -37,8 +37,7 @@ def report(labels: list[str]) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("count", [2, 10])
-@pytest.mark.parametrize("length", [1, 22, 400])
+@pytest.mark.parametrize(("count", "length"), [(2, 1), (10, 22), (2, 400)])
 def test_settings_of_any_length_fit(
     monkeypatch: pytest.MonkeyPatch, count: int, length: int
 ) -> None:

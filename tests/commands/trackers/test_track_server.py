@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import os
 import re
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -44,23 +45,25 @@ def test_the_code_of_the_guide(
         assert "walk.trackers" in {path.name for path in tmp_path.iterdir()}
 
 
-def test_the_command_serves_until_it_is_stopped() -> None:
-    command = [sys.executable, "-m", "ambulo.cli", "track-server"]
-    flags = ["--port", "0", "--udp-port", "0"]
-    with subprocess.Popen(
-        [*command, *flags], stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            assert process.stderr is not None
-            line = process.stderr.readline()
-            assert re.match(
-                r"listening on ws://127.0.0.1:\d+ and udp://127.0.0.1:\d+", line
-            ), line
-        finally:
-            process.send_signal(signal.SIGTERM)
-        rest = process.stderr.read()
-    assert process.returncode == 0
-    assert "answered 0 rows over WebSocket and 0 over UDP" in rest
+class Stopping(io.StringIO):
+    """Standard error that asks the command to stop once it listens."""
+
+    def write(self, text: str) -> int:
+        written = super().write(text)
+        if text.startswith("listening"):
+            os.kill(os.getpid(), signal.SIGTERM)
+        return written
+
+
+def test_the_command_serves_until_it_is_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = Stopping()
+    monkeypatch.setattr(sys, "stderr", said)
+    assert cli.main(["track-server", "--port", "0", "--udp-port", "0"]) == 0
+    line = r"listening on ws://127.0.0.1:\d+ and udp://127.0.0.1:\d+"
+    assert re.match(line, said.getvalue())
+    assert "answered 0 rows over WebSocket and 0 over UDP" in said.getvalue()
 
 
 @pytest.mark.parametrize(

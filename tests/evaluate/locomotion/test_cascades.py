@@ -137,7 +137,7 @@ def test_a_correction_is_trained_above_its_base(
         "--set", "environment.num_environments=4", "--set", "ppo.n_steps=8",
         "--set", "ppo.batch_size=16", "--set", "network.net_arch=[8]",
         "--timesteps", "32", "--eval-freq", "32", "--eval-episodes", "2",
-        "--set", "training.eval_seconds=0.3", "--output", str(tmp_path),
+        "--set", "training.eval_seconds=0.3", "--episodes", "2", "--output", str(tmp_path),
         "--run-name", "weak",
     ]  # fmt: skip
     assert train_locomotion.main(command) == 0
@@ -147,11 +147,12 @@ def test_a_correction_is_trained_above_its_base(
     assert model.metadata.extra["base"] == digest_of(base)
     monkeypatch.chdir(tmp_path)
     again = ["--resume", str(tmp_path / "weak"), "--timesteps", "64"]
+    again += ["--episodes", "2"]
     assert train_locomotion.main(again) == 0
 
 
 def test_a_composed_file_acts_is_scored_and_rolled_out(
-    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert is_cascade(whole)
     policy = load_gait_policy(whole)
@@ -166,8 +167,9 @@ def test_a_composed_file_acts_is_scored_and_rolled_out(
     scores = json.loads(told.read_text())["agents"]
     assert list(scores) == ["policy", "base", "law"]
     raw = tmp_path / "raw"
+    monkeypatch.setattr(rollout_gait, "WORKERS", None)  # this process alone
     command = ["--model", str(whole), "--episodes", "2", "--per-file", "2"]
-    command += ["--seconds", "0.2", "--workers", "1", "--out", str(raw)]
+    command += ["--seconds", "0.2", "--out", str(raw)]
     assert rollout_gait.main(command) == 0
     shard = read_raw(raw / "rollout_00000.npz")
     assert shard.source["is_cascaded"] is True

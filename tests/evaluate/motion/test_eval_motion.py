@@ -43,10 +43,9 @@ def _own_cache(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("AMBULO_MOTION_CACHE", str(folder))
 
 
-@pytest.fixture
-def run(tmp_path, walk_motion):
+def make_run(root, walk_motion):
     """A run folder: an untrained network and a split over six short walks."""
-    data = tmp_path / "data"
+    data = root / "data"
     for subject in range(1, 7):
         folder = data / f"{subject:02d}"
         folder.mkdir(parents=True)
@@ -54,7 +53,7 @@ def run(tmp_path, walk_motion):
         write_motion(folder / f"{subject:02d}_01_walk.npz", walk)
     clips, _ = scan_clips(data)
     split = make_split(clips, test_subjects=("02",), validation_ratio=0.2)
-    folder = tmp_path / "run"
+    folder = root / "run"
     (folder / "best_models").mkdir(parents=True)
     split.save(folder / "split_info.json", [data])
     config, network = small_network()
@@ -63,6 +62,18 @@ def run(tmp_path, walk_motion):
     )
     save_model(folder / "best_models" / "best_model.zip", model)
     return folder
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory, walk_motion):
+    """A run folder that all tests read."""
+    return make_run(tmp_path_factory.mktemp("shared"), walk_motion)
+
+
+@pytest.fixture
+def own_run(tmp_path, walk_motion):
+    """A run folder that a test may damage."""
+    return make_run(tmp_path, walk_motion)
 
 
 def test_table_json_and_pictures(run, tmp_path, capsys):
@@ -205,8 +216,8 @@ def test_a_model_of_another_kind_or_layout_is_refused(run, tmp_path, capsys):
     assert "no such model" in capsys.readouterr().err
 
 
-def test_a_missing_or_changed_clip_is_named(run, tmp_path, capsys):
-    arguments = ["--model", str(run), "--no-report", "--use_test_set"]
+def test_a_missing_or_changed_clip_is_named(own_run, tmp_path, capsys):
+    arguments = ["--model", str(own_run), "--no-report", "--use_test_set"]
     clip = tmp_path / "data" / "02" / "02_01_walk.npz"
     moved = tmp_path / "elsewhere"
     shutil.move(tmp_path / "data", moved)
@@ -225,12 +236,12 @@ def test_a_missing_or_changed_clip_is_named(run, tmp_path, capsys):
     assert "has changed" in error
 
 
-def test_a_split_without_test_clips_is_refused(run, capsys):
-    file = run / "split_info.json"
+def test_a_split_without_test_clips_is_refused(own_run, capsys):
+    file = own_run / "split_info.json"
     data = json.loads(file.read_text())
     data["clips"] = [clip for clip in data["clips"] if clip["part"] != "test"]
     file.write_text(json.dumps(data))
-    assert main(["--model", str(run), "--use_test_set", "--no-report"]) == 2
+    assert main(["--model", str(own_run), "--use_test_set", "--no-report"]) == 2
     error = capsys.readouterr().err
     assert "the split has no test clips" in error
     assert error.count("\n") == 1

@@ -8,34 +8,31 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fixtures.swaying import swaying_reference
+from fixtures.untrained import save_untrained
 
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.reference.configured import body_of
+from ambulo.envs.reference.reference import Reference
+from ambulo.envs.tasks.track_body.batch import track_body
 from ambulo.evaluate.command import main
 from ambulo.evaluate.shared.models import model_kind
 from ambulo.evaluate.tracking.body_agents import BASELINES, baseline_agent
 from ambulo.evaluate.tracking.body_episodes import play_body
-from ambulo.train.train_track import main as train
 
-TINY = {
-    "environment.num_environments": 2,
-    "training.total_timesteps": 64,
-    "training.eval_freq": 0,
-    "ppo.n_steps": 32,
-    "ppo.batch_size": 32,
-}
+CONFIG = LocomotionConfig().override("environment", task="track_body")
+CONFIG = CONFIG.override("network", net_arch=(8,))
+
+
+@pytest.fixture(scope="module")
+def clips() -> Reference:
+    return swaying_reference(body_of(CONFIG.environment))
 
 
 def test_a_policy_is_evaluated_beside_baselines(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    clips: Reference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    args = ["--preset", "track_body", "--run-name", "r", "--output", str(tmp_path)]
-    args += ["--init-from", "walk_commands"]
-    for key, value in TINY.items():
-        args += ["--set", f"{key}={value}"]
-    assert train(args) == 0
-    capsys.readouterr()
-    run = str(tmp_path / "r")
+    batch = track_body(CONFIG, clips, body_of(CONFIG.environment), num_envs=1)
+    run = str(save_untrained(tmp_path / "model.zip", CONFIG, batch, clips))
     flags = ["--episodes", "1", "--baselines", "gaits", "--no-report", "--json"]
     assert main([run, *flags]) == 0
     data = json.loads(capsys.readouterr().out)
@@ -48,10 +45,8 @@ def test_a_policy_is_evaluated_beside_baselines(
 
 
 @pytest.mark.parametrize("name", BASELINES)
-def test_every_baseline_moves_bodies(name: str) -> None:
-    config = LocomotionConfig().override("environment", task="track_body")
-    clips = swaying_reference(body_of(config.environment))
-    agent = baseline_agent(name, config, clips, 2, None)
+def test_every_baseline_moves_bodies(name: str, clips: Reference) -> None:
+    agent = baseline_agent(name, CONFIG, clips, 2, None)
     played = play_body(agent, seed=0, impulse=5.0)
     assert played.clip.tolist() == [0, 1]
     assert np.all(played.joints > 0.0)

@@ -88,13 +88,13 @@ def test_train_resume_and_evaluate(
     capsys.readouterr()
     out = tmp_path / "scores.json"
     arguments = [str(run), "--clips", str(clips), "--no-report", "--json", str(out)]
-    assert evaluate([*arguments, "--num-envs", "12"]) == 0
+    assert evaluate([*arguments, "--episodes", "2", "--num-envs", "4"]) == 0
     scores = json.loads(out.read_text(encoding="utf-8"))
     assert set(scores["agents"]) == {"policy", "poses", "feedback"}
     assert set(scores["groups"]["clip"]) == {"short", "long"}
-    assert len(scores["rows"]) == 3 * 2 * (8 + 4 + 8)
+    assert len(scores["rows"]) == 3 * 2 * (2 + 1 + 2)
     # The model file carries one clip, for those who have none.
-    alone = [str(run), "--no-report", "--num-envs", "8", "--json", str(out)]
+    alone = [str(run), "--no-report", "--episodes", "2", "--json", str(out)]
     more = ["--baselines", "poses", "--impulses", "40,10", "--perturb", "start"]
     assert evaluate([*alone, *more]) == 0
     scores = json.loads(out.read_text(encoding="utf-8"))

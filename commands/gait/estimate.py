@@ -13,7 +13,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from ambulo.commands.data.inputs import add_source_flags, motion_files, reading_of
+from ambulo.commands.data.inputs import add_reading_flags, motion_files, reading_of
 from ambulo.commands.gait.networks import (
     DEFAULT_ESTIMATOR,
     DEFAULT_NETWORK,
@@ -83,19 +83,8 @@ def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     parser.add_argument(
         "--json", metavar="FILE", help="write the results as JSON (- prints them)"
     )
-    parser.add_argument(
-        "--asf", metavar="FILE", help="skeleton of an AMC file (default: beside it)"
-    )
-    parser.add_argument(
-        "--units", default="auto", metavar="UNIT", help="unit of length of BVH and AMC"
-    )
-    parser.add_argument(
-        "--drop-tpose",
-        action="store_true",
-        help="leave out a made-up T-pose at the start",
-    )
-    add_source_flags(parser)
-    add_model_flag(parser)
+    add_reading_flags(parser)
+    add_model_flag(parser, verbose=False)
 
 
 def run(args: argparse.Namespace) -> int:

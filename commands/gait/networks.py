@@ -21,14 +21,15 @@ DEFAULT_ESTIMATOR = "gait_estimator"
 """The shipped estimator of that network's parameters."""
 
 
-def add_model_flag(parser: argparse.ArgumentParser) -> None:
-    """The flag `--model`, and `--verbose`."""
+def add_model_flag(parser: argparse.ArgumentParser, *, verbose: bool = True) -> None:
+    """Add the flag `--model`, and `--verbose` unless the parser has it."""
     parser.add_argument(
         "--model", default=DEFAULT_NETWORK, metavar="MODEL",
         help="gait network: a file, a run folder or a shipped one (default: "
         f"{DEFAULT_NETWORK})",
     )  # fmt: skip
-    parser.add_argument("--verbose", action="store_true", help="show tracebacks")
+    if verbose:
+        parser.add_argument("--verbose", action="store_true", help="show tracebacks")
 
 
 def add_parameter_flags(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""What is kept on disk, such as references: the second process need not make it again.
+"""References, and what else takes seconds, kept on disk: the second process reads them.
 
 The name of an entry is a hash of what was asked for, of the clip's content, of our code and
 of the packages that it uses, so that no entry is ever stale.
@@ -12,11 +12,12 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ambulo.configs.atomic import probe_folder
 from ambulo.configs.caches import user_cache
@@ -30,8 +31,9 @@ from ambulo.motion.formats.disk import read_bytes, write_bytes
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
 MOST_ENTRIES = 300
-"""References that are kept; the one unused for longest goes first."""
+"""Entries that are kept; the one unused for longest goes first."""
 _PACKAGES = ("mujoco", "myo-sim", "numba", "numpy", "scipy")
 _SOURCES = (
     "configs", "configs.gaits", "configs.skeletons", "envs",
@@ -42,43 +44,40 @@ _SOURCES = (
 """Where code and data lie that decide about a reference."""
 
 
-Kept = TypeVar("Kept")
+@dataclass(frozen=True)
+class EntryFormat(Generic[T]):
+    """How a kind of value is written to an entry and read from it."""
+
+    to_bytes: Callable[[T], bytes]
+    from_bytes: Callable[[bytes, Path], T]
+    """Raises `MotionFileError` for a damaged entry."""
 
 
-class Form(NamedTuple, Generic[Kept]):
-    """How something is kept as a file."""
-
-    to_bytes: Callable[[Kept], bytes]
-    """Its bytes, always the same ones."""
-    from_bytes: Callable[[bytes, str | Path], Kept]
-    """What is in bytes; `MotionFileError` names the file and the rule that it breaks."""
-
-
-REFERENCES = Form(reference_bytes, reference_from_bytes)
+REFERENCES = EntryFormat(reference_bytes, reference_from_bytes)
 
 
 def kept_reference(
     key: Any, clip: str | None, make: Callable[[], Reference], *, takes: str = ""
 ) -> Reference:
-    """Return the reference that `make` makes; arguments and errors as `kept_on_disk`."""
-    return kept_on_disk(REFERENCES, key, clip, make, takes=takes)
+    """The reference that `make` makes, made once for all processes; see `kept`."""
+    return kept(key, clip, make, REFERENCES, takes=takes)
 
 
-def kept_on_disk(
-    form: Form[Kept],
+def kept(
     key: Any,
     clip: str | None,
-    make: Callable[[], Kept],
+    make: Callable[[], T],
+    form: EntryFormat[T],
     *,
-    takes: str,
-) -> Kept:
-    """Return what `make` makes, made once for all processes of this user.
+    takes: str = "",
+) -> T:
+    """What `make` makes, made once for all processes of this user.
 
     Args:
-        form: How it is kept.
-        key: What else decides about it, as JSON data.
+        key: What else decides about the reference, as JSON data.
         clip: The motion file that it comes from, if any.
-        make: Makes it.
+        make: Makes it, by code of `_SOURCES` alone.
+        form: How an entry holds it.
         takes: What is logged before it is made, such as "two minutes"; silent if empty.
 
     Raises:
@@ -88,29 +87,29 @@ def kept_on_disk(
     try:
         entry = cache_folder() / name
     except RuntimeError as error:  # a user without a home folder, as in containers
-        kept = f"and is not kept: {error} AMBULO_REFERENCE_CACHE names a folder"
-        return _made(form, make, takes, clip, kept)
-    found = _found(form, entry)
+        where = f"and is not kept: {error} AMBULO_REFERENCE_CACHE names a folder"
+        return _made(make, form, takes, clip, where)
+    found = _found(entry, form)
     if found is not None:
         return found
-    kept = f"once (it is kept in {entry.parent})"
+    where = f"once (it is kept in {entry.parent})"
     try:
         probe_folder(entry.parent)
     except OSError as error:
-        kept = (
+        where = (
             f"and is not kept: {entry.parent} cannot be written ({error.strerror});"
             " AMBULO_REFERENCE_CACHE names another folder"
         )
-        return _made(form, make, takes, clip, kept)
+        return _made(make, form, takes, clip, where)
     with _alone(entry):
-        found = _found(form, entry)  # another process may have made it meanwhile
+        found = _found(entry, form)  # another process may have made it meanwhile
         if found is not None:
             return found
-        made = _made(form, make, takes, clip, kept)
+        made = _made(make, form, takes, clip, where)
         try:
             write_bytes(entry, form.to_bytes(made))
         except MotionFileError as error:
-            log.warning("%s: the reference is not kept", error)
+            log.warning("%s: it is not kept", error)
     _forget_oldest(entry.parent)
     return made
 
@@ -121,7 +120,7 @@ def cache_folder() -> Path:
 
 
 def cache_key(key: Any, clip: str | None) -> str:
-    """Name of an entry; arguments as `kept_reference`."""
+    """Name of an entry; arguments as `kept`."""
     digest = hashlib.sha256(json.dumps([_code_version(), key]).encode())
     if clip is None:
         return digest.hexdigest()
@@ -134,8 +133,8 @@ def cache_key(key: Any, clip: str | None) -> str:
     return digest.hexdigest()
 
 
-def _found(form: Form[Kept], entry: Path) -> Kept | None:
-    """What is kept, if it is there and not damaged."""
+def _found(entry: Path, form: EntryFormat[T]) -> T | None:
+    """What the entry holds, if there is one that is not damaged."""
     try:
         if not entry.is_file():
             return None
@@ -153,19 +152,23 @@ def _found(form: Form[Kept], entry: Path) -> Kept | None:
 
 
 def _made(
-    form: Form[Kept], make: Callable[[], Kept], takes: str, clip: str | None, kept: str
-) -> Kept:
-    """Make it, with its numbers as they will be read from the entry."""
+    make: Callable[[], T],
+    form: EntryFormat[T],
+    takes: str,
+    clip: str | None,
+    where: str,
+) -> T:
+    """Make a value, with its numbers as they will be read from the entry."""
     if takes:
         log.warning(
             "preparing what the body follows (%s): this takes %s, %s",
-            clip or "plain walk", takes, kept,
+            clip or "plain walk", takes, where,
         )  # fmt: skip
     began = time.perf_counter()
     made = make()
     if takes:
         log.warning("prepared in %.0f s", time.perf_counter() - began)
-    return form.from_bytes(form.to_bytes(made), getattr(made, "name", "made"))
+    return form.from_bytes(form.to_bytes(made), Path(clip or "made here"))
 
 
 @contextmanager

@@ -104,7 +104,8 @@ class Steering:
         qpos, qvel = reference
         step, bent = np.zeros_like(qvel), qvel.copy()
         _bend(
-            qpos, phase, period, turning, lean, self.mid_stance, self._drop,
+            qpos, phase, period, np.ascontiguousarray(turning), lean,
+            self.mid_stance, self._drop,
             self._quaternions, self.hips, self.feet, step, bent,
         )  # fmt: skip
         return self._tangent.moved(qpos, step), bent

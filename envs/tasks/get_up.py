@@ -10,7 +10,7 @@ from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.batch import LocomotionBatch
-from ambulo.envs.locomotion.fallen_states import kept_falls
+from ambulo.envs.locomotion.fallen_states import fallen_states
 from ambulo.envs.locomotion.reward import Terms, rising_terms
 from ambulo.envs.reference.reference import Reference
 from ambulo.motion.rotations import yaw_of
@@ -42,7 +42,7 @@ class GetUpBatch(LocomotionBatch):
         """As `LocomotionBatch`."""
         super().__init__(config, reference, character, **kwargs)
         timestep = float(character.model.opt.timestep)
-        self._fallen = kept_falls(character.name, timestep, FALLS, SEED)
+        self._fallen = fallen_states(character.name, timestep, FALLS, SEED)
         self._assist = 0.0  # only a training lifts
 
     def set_progress(self, share: float) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 from pydantic import ValidationError
 
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
-from ambulo.envs.characters.character import Character
+from ambulo.envs.locomotion import fallen_states as module
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.fallen_states import fallen_states
 from ambulo.envs.tasks.get_up import STANDING, GetUpBatch
@@ -17,14 +18,25 @@ from ambulo.envs.tasks.get_up import STANDING, GetUpBatch
 Make = Callable[..., LocomotionBatch]
 
 
-def test_falls_end_on_the_ground_and_at_rest(character: Character) -> None:
-    qpos, qvel = fallen_states(character, 16, 3)
+def test_falls_end_on_the_ground_and_at_rest_and_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AMBULO_REFERENCE_CACHE", str(tmp_path))
+    qpos, qvel = fallen_states("human23", 1.0 / 150.0, 16, 3)
     assert len(qpos) >= 15
     assert qpos[:, 2].max() < 0.5
     assert np.median(np.abs(qvel)) < 0.1
     np.testing.assert_allclose(qpos[:, :2], 0.0, atol=1e-9)
-    again, _ = fallen_states(character, 16, 3)
+    fallen_states.cache_clear()
+    with monkeypatch.context() as patch:  # what is read is not simulated again
+        patch.setattr(module, "dropped_states", None)
+        again, _ = fallen_states("human23", 1.0 / 150.0, 16, 3)
     np.testing.assert_array_equal(qpos, again)
+    (entry,) = tmp_path.glob("*.npz")
+    entry.write_bytes(b"damaged")
+    fallen_states.cache_clear()
+    made, _ = fallen_states("human23", 1.0 / 150.0, 16, 3)
+    np.testing.assert_array_equal(qpos, made)
 
 
 def test_most_episodes_begin_on_the_ground(make: Make) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
-import shutil
 import signal
 import socket
 import socketserver
@@ -15,15 +15,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fixtures.godot_projects import import_once
-from fixtures.godot_scenes import write_project
+from fixtures.godot_projects import game_with_add_on, plain_game
 from fixtures.policy_replay import Done, Godot
-from fixtures.refused_scenes import write_refused
+from fixtures.processes import wait_for
 
 from ambulo.cli import main
 from ambulo.envs.godot.engine import EngineProcess
 from ambulo.envs.godot.locate import find_project
 from ambulo.envs.godot.settings import BridgeSettings
+from ambulo.envs.godot.transport import HttpConnection
 from ambulo.envs.godot.world import GodotWorld
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
@@ -35,27 +35,56 @@ def program(godot_program: Path) -> Path:
     return godot_program
 
 
-SCENES = Path(__file__).parent / "scenes"
-"""A project of scenes that know nothing of Ambulo."""
-
-
 @pytest.fixture(scope="module")
 def game(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project that was never opened in an editor, with scenes that are refused too."""
-    folder = Path(shutil.copytree(SCENES, tmp_path_factory.mktemp("own") / "game"))
-    write_refused(folder)
-    import_once(program, folder, tmp_path_factory)
-    return folder
+    return plain_game(program, tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
 def own_game(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with the add-on and scenes of one's own, good and bad."""
-    folder = Path(shutil.copytree(SCENES, tmp_path_factory.mktemp("own") / "game"))
-    write_project(folder)
-    shutil.copytree(find_project() / "addons", folder / "addons")
-    import_once(program, folder, tmp_path_factory)
-    return folder
+    return game_with_add_on(program, tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def scene_engine(
+    program: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[EngineProcess]:
+    """An engine that opens any scene of a project like `own_game`."""
+    game = game_with_add_on(program, tmp_path_factory)
+    scenes = [f"res://{file.name}" for file in game.glob("*.tscn")]
+    (game / "config").mkdir()
+    (game / "config" / "scene_whitelist.json").write_text(
+        json.dumps({"scenes": scenes})
+    )
+    log = tmp_path_factory.mktemp("scenes") / "engine.log"
+    with EngineProcess(program, game, log, scene="res://room.tscn") as process:
+        process.wait_until_ready()
+        yield process
+
+
+@pytest.fixture
+def in_scene(scene_engine: EngineProcess) -> Callable[[str], dict[str, str]]:
+    """Opens a scene anew in the shared engine; settings of an environment in it."""
+
+    def opened(scene: str) -> dict[str, str]:
+        path = f"res://{scene}.tscn"
+        connection = HttpConnection("127.0.0.1", scene_engine.port, timeout=30.0)
+        body = json.dumps({"scene_path": path}).encode()
+        connection.request("POST", "/scene", body).checked()
+        wait_for(
+            lambda: (
+                connection.request("GET", "/scene").checked().json()["status"]
+                == "loaded"
+            ),
+            f"scene {scene}",
+        )
+        connection.close()
+        url = f"http://127.0.0.1:{scene_engine.port}"
+        return {"world": "godot", "scene": path, "godot_url": url}
+
+    return opened
 
 
 @pytest.fixture
@@ -89,9 +118,9 @@ def godot(program: Path) -> Godot:
     return run
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def engine(program: Path, tmp_path_factory) -> Iterator[EngineProcess]:
-    """An engine that serves, to be attached to; shared by the tests of a module."""
+    """An engine that serves, to be attached to; shared by all tests."""
     file = tmp_path_factory.mktemp("engine") / "engine.log"
     with EngineProcess(program, find_project(), file) as process:
         process.wait_until_ready()

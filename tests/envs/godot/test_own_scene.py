@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from fixtures.godot_scenes import BAD
+from fixtures.godot_scenes import BAD, OPENED
 
 from ambulo.configs.errors import AmbuloError, ConfigError
 from ambulo.configs.vr import NavigationConfig
@@ -39,14 +40,22 @@ def settings(own_game: Path, program: Path) -> Callable[[str], NavigationConfig]
 
 
 @pytest.fixture
+def attached(
+    in_scene: Callable[[str], dict[str, str]],
+) -> Callable[[str], NavigationConfig]:
+    """Opens a scene by its name in the shared engine; settings to play there."""
+    return lambda scene: NavigationConfig().override("environment", **in_scene(scene))
+
+
+@pytest.fixture
 def batch_in(
-    settings: Callable[[str], NavigationConfig],
+    attached: Callable[[str], NavigationConfig],
 ) -> Iterator[Callable[[str], NavigationBatch]]:
     """Makes batches in scenes; they are closed after the test."""
     made: list[NavigationBatch] = []
 
     def make(scene: str) -> NavigationBatch:
-        made.append(make_batch(settings(scene), ENVS, split="heldout", seed=3))
+        made.append(make_batch(attached(scene), ENVS, split="heldout", seed=3))
         return made[-1]
 
     yield make
@@ -67,12 +76,12 @@ def _no_engine_left(own_game: Path) -> Iterator[None]:
             assert str(own_game).encode() not in words, words
 
 
-def test_markers_say_where_episodes_start_and_end(settings) -> None:
-    level = scene_of(settings("room"))
+def test_markers_say_where_episodes_start_and_end(attached) -> None:
+    level = scene_of(attached("room"))
     assert isinstance(level, SceneLevel)
     assert level.start == pytest.approx([-3.0, 3.0, 0.0], abs=1e-5)
     assert level.goal == pytest.approx([3.0, -3.0], abs=1e-5)
-    assert scene_of(settings("room")) is level, "looked at once"
+    assert scene_of(attached("room")) is level, "looked at once"
     grid = level.cells()
     way = grid.distance(grid.field([3.0, -3.0, 0.0]), [-3.0, 3.0, 0.0])
     around = 2.0 * np.hypot(3.0 + 0.78, 3.0 - 0.78)
@@ -81,8 +90,8 @@ def test_markers_say_where_episodes_start_and_end(settings) -> None:
     assert 0 < wide.free.sum() < grid.free.sum()
 
 
-def test_without_markers_the_free_floor_is_used(settings) -> None:
-    level = scene_of(settings("free"))
+def test_without_markers_the_free_floor_is_used(attached) -> None:
+    level = scene_of(attached("free"))
     assert level.start is None
     assert level.goal is None
     # 10 x 10 m with 0.28 m to its edges; nobody fits on the block, or walks there.
@@ -90,8 +99,8 @@ def test_without_markers_the_free_floor_is_used(settings) -> None:
     assert area == pytest.approx(9.44**2 - 1.56**2, rel=0.04)
 
 
-def test_a_closed_door_closes_no_way(settings, batch_in) -> None:
-    level = scene_of(settings("door"))
+def test_a_closed_door_closes_no_way(attached, batch_in) -> None:
+    level = scene_of(attached("door"))
     grid = level.cells()
     way = grid.distance(grid.field([3.0, 0.0, 0.0]), [-3.0, 0.0, 0.0])
     assert way == pytest.approx(6.0, abs=0.2), "straight through the door"
@@ -103,10 +112,20 @@ def test_a_closed_door_closes_no_way(settings, batch_in) -> None:
         assert not info["bridge_fault"].any()
 
 
-@pytest.mark.parametrize("scene", ["room", "free", "courtyard", "hall", "valley"])
-@pytest.mark.usefixtures("_no_engine_left")
+@pytest.mark.parametrize("scene", ["free", "courtyard", "hall", "valley"])
 def test_scenes_are_played(batch_in, scene: str) -> None:
-    batch = batch_in(scene)
+    played(batch_in(scene))
+
+
+@pytest.mark.usefixtures("_no_engine_left")
+def test_a_scene_is_played_in_an_engine_of_its_own(settings) -> None:
+    played(make_batch(settings("room"), ENVS, split="heldout", seed=3))
+    level = scene_of(settings("room"))
+    assert scene_of(settings("room")) is level, "looked at once"
+
+
+def played(batch: NavigationBatch) -> None:
+    """Nearly all envs reach the goal; the batch is closed."""
     envs = np.arange(ENVS)
     batch.reset(envs)
     oracle = Oracle(ENVS)
@@ -163,12 +182,42 @@ def test_a_scene_that_pauses_is_played(batch_in) -> None:
     assert (np.hypot(*(batch.world.state.position - before)[:, :2].T) > 0.05).all()
 
 
-@pytest.mark.parametrize("name", list(BAD))
+@pytest.mark.parametrize("name", ["fails", "quits"])
 @pytest.mark.usefixtures("_no_engine_left")
 def test_bad_scenes_are_refused_by_node_and_rule(settings, name: str) -> None:
     with pytest.raises(AmbuloError) as caught:
         scene_of(settings(name))
-    said = str(caught.value)
+    check_refusal(name, str(caught.value))
+
+
+@pytest.mark.parametrize("name", OPENED)
+def test_scenes_that_open_are_refused_by_node_and_rule(attached, name: str) -> None:
+    with pytest.raises(AmbuloError) as caught:
+        scene_of(attached(name))
+    check_refusal(name, str(caught.value))
+
+
+def test_scenes_that_do_not_open_are_refused_by_node_and_rule(
+    program: Path, own_game: Path
+) -> None:
+    """All in one engine, but the one that ends it."""
+    names = [name for name in BAD if name not in (*OPENED, "quits")]
+    scenes = [f"res://{name}.tscn" for name in names]
+    done = subprocess.run(
+        [str(program), "--headless", "--path", str(own_game), "-s", "loader_probe.gd",
+         "--", *scenes],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    said = [
+        line.removeprefix("LOADER ")
+        for line in done.stdout.splitlines()
+        if line.startswith("LOADER ")
+    ]
+    for name, line in zip(names, said, strict=True):
+        check_refusal(name, line)
+
+
+def check_refusal(name: str, said: str) -> None:
     assert f"scene res://{name}.tscn: " in said
     assert BAD[name][1] in said
     assert "\n" not in said

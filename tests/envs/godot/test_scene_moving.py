@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,17 +20,11 @@ Pose = tuple[float, float, float]
 
 @pytest.fixture
 def street(
-    own_game: Path, program: Path
+    in_scene: Callable[[str], dict[str, str]],
 ) -> Iterator[Callable[[Pose, Pose], NavigationBatch]]:
     """Makes a batch in the street with bodies at two places, x, y, yaw each."""
     made: list[NavigationBatch] = []
-    config = NavigationConfig().override(
-        "environment",
-        world="godot",
-        scene="res://street.tscn",
-        godot_project=str(own_game),
-        godot_bin=str(program),
-    )
+    config = NavigationConfig().override("environment", **in_scene("street"))
 
     def make(*poses: Pose) -> NavigationBatch:
         batch = make_batch(config, ENVS, split="heldout")

@@ -147,17 +147,17 @@ def test_gorge_is_joined_by_its_bridge_alone(import_scene, tmp_path) -> None:
     assert not np.isfinite(reached(replace(level, meshes=meshes), west, east))
 
 
-def test_the_engine_finds_the_way_over_the_planks(in_engine) -> None:
-    level = scene_of(in_engine("gorge", NavigationConfig()))
+def test_the_engine_finds_the_way_over_the_planks(in_scene) -> None:
+    level = scene_of(NavigationConfig().override("environment", **in_scene("gorge")))
     assert isinstance(level, SceneLevel)
     grid = level.cells()
     way = grid.distance(grid.field([-3.0, -6.0, 0.2]), [-3.0, 6.0, 0.2])
     assert 12.0 < way < 16.0
 
 
-def test_nobody_starts_inside_of_a_hollow_solid(in_engine) -> None:
+def test_nobody_starts_inside_of_a_hollow_solid(in_scene) -> None:
     """The engine sees faces of CSG from outside only; below the ramp nobody stands."""
-    level = scene_of(in_engine("cloister", NavigationConfig()))
+    level = scene_of(NavigationConfig().override("environment", **in_scene("cloister")))
     assert isinstance(level, SceneLevel)
     grid = level.cells()
     layer, row, column = np.nonzero(grid.free)

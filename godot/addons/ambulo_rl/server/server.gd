@@ -73,6 +73,7 @@ func _process(_delta: float) -> void:
 	if _options == null:
 		_start()
 		return
+	_engine.needs_frame = false
 	if _options.mode == AmbuloServerOptions.Mode.LOCKSTEP:
 		_made = _rl.decisions
 		_serve_for(_slice, true)
@@ -182,7 +183,6 @@ func _serve_for(budget: int, waits: bool) -> void:
 		var pause := _pause(now)
 		if pause > 0:
 			OS.delay_usec(pause)
-	_engine.needs_frame = false
 	if seen != _rl.decisions + _rl.resets:
 		changed.emit()
 

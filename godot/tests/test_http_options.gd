@@ -33,7 +33,20 @@ func test_all_of_them() -> void:
 
 func test_refusals_name_the_argument() -> void:
 	for argument: String in [
-		"--port=8O80", "--agents=0", "--mode=x", "--token=", "--x=1", "--", ""
+		"--port=8O80",
+		"--port=70000",
+		"--port=-1",
+		"--port",
+		"--agents=0",
+		"--agents=1e3",
+		"--mode=fast",
+		"--token=",
+		"--max-body=1",
+		"--parent-pid=0",
+		"--idle-exit=-2",
+		"--prot=8080",
+		"--",
+		"",
 	]:
 		var errors := PackedStringArray()
 		var arguments: PackedStringArray = ["--idle-exit=9", argument]

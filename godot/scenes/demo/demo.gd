@@ -19,14 +19,16 @@ var _world := AmbuloWorld.new()
 var _played: Array[AmbuloEpisode] = []
 var _started_usec := 0
 
-@onready var _policy: AmbuloPolicyNode = $Policy
+var _policy: AmbuloPolicyNode:
+	get:
+		return $Policy
 
 
 func _ready() -> void:
 	var server := get_tree().root.get_node_or_null(^"AmbuloServer")
 	if server != null:
 		server.call("disable")
-	var problem := _prepare()
+	var problem := prepare(OS.get_cmdline_user_args())
 	if problem != "":
 		printerr("demo: %s" % problem)
 		set_physics_process(false)
@@ -52,9 +54,9 @@ func _physics_process(_delta: float) -> void:
 		get_tree().quit(0)
 
 
-## What is wrong with the arguments and files; empty when all can be played.
-func _prepare() -> String:
-	var problem := _read_arguments(OS.get_cmdline_user_args())
+## What is wrong with [param arguments] and files; empty when all can be played.
+func prepare(arguments: PackedStringArray) -> String:
+	var problem := _read_arguments(arguments)
 	if problem == "" and not _policy.load_policy(_policy_path):
 		problem = _policy.error
 	if problem == "" and not _policy.file.tasks.has("navigate"):

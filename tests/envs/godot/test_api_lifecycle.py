@@ -86,32 +86,25 @@ def test_a_taken_port_ends_the_engine(start: Start) -> None:
     "argument",
     [
         "--port=eighty",
-        "--port=70000",
-        "--port=-1",
-        "--port",
-        "--agents=0",
-        "--agents=1e3",
-        "--mode=fast",
-        "--token=",
-        "--max-body=1",
-        "--parent-pid=0",
-        "--idle-exit=-2",
-        "--prot=8080",
         "play",
     ],
 )
 def test_arguments_that_make_no_sense_end_the_engine(
     start: Start, argument: str
 ) -> None:
+    """`godot/tests/test_http_options.gd` has more of them."""
     assert argument.partition("=")[0] in refusal(start("--port=0", argument))
 
 
 @pytest.mark.parametrize("by_environment", [False, True])
-def test_the_token(start: Start, by_environment: bool) -> None:
+def test_token_body_limit_host_name_and_shutdown(
+    start: Start, by_environment: bool
+) -> None:
+    settings = ["--port=0", "--agents=3", "--max-body=2000", "--host=box.local"]
     if by_environment:
-        process = start("--port=0", AMBULO_TOKEN="s3cret")
+        process = start(*settings, AMBULO_TOKEN="s3cret")
     else:
-        process = start("--port=0", "--token=s3cret")
+        process = start(*settings, "--token=s3cret")
     port = port_of(process)
     for given, status in (
         (None, 401),
@@ -129,21 +122,13 @@ def test_the_token(start: Start, by_environment: bool) -> None:
     with socket.create_connection(("127.0.0.1", port), 30) as stream:
         stream.sendall(b"GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert b"\r\nWWW-Authenticate: Bearer" in stream.recv(4096)
-
-
-def test_body_limit_and_host_name_are_settings(start: Start) -> None:
-    port = port_of(start("--port=0", "--max-body=2000", "--host=box.local"))
     with socket.create_connection(("127.0.0.1", port), 30) as stream:
         stream.sendall(b"GET /health HTTP/1.1\r\nHost: box.local:80\r\n\r\n")
         assert b" 200 OK" in stream.recv(4096)
-    connection = HttpConnection("127.0.0.1", port, timeout=30)
-    assert connection.request("POST", "/rl/spec", b" " * 2001).status == 413
-
-
-def test_shutdown_is_clean(start: Start) -> None:
-    process = start("--port=0", "--agents=3")
-    connection = HttpConnection("127.0.0.1", port_of(process), timeout=30)
     assert connection.request("GET", "/rl/spec").json()["agents"] == 3
+    large = HttpConnection("127.0.0.1", port, timeout=30, token="s3cret")
+    assert large.request("POST", "/rl/spec", b" " * 2001).status == 413
+    connection = HttpConnection("127.0.0.1", port, timeout=30, token="s3cret")
     assert connection.request("POST", "/rl/shutdown").status == 200
     assert process.wait(30) == 0
 
@@ -203,12 +188,16 @@ def episode_digest(connection: HttpConnection) -> str:
     return digest.hexdigest()
 
 
-def test_the_same_actions_give_the_same_bytes_in_three_processes(start: Start) -> None:
+def test_the_same_actions_give_the_same_bytes_in_three_processes(
+    start: Start, engine: EngineProcess
+) -> None:
     digests = set()
-    for process in [start("--port=0") for _ in range(3)]:
-        connection = begun(port_of(process))
+    ports = [port_of(process) for process in (start("--port=0"), start("--port=0"))]
+    for port in [engine.port, *ports]:
+        connection = begun(port)
         digests |= {episode_digest(connection) for _ in range(2)}
-        connection.request("POST", "/rl/shutdown").checked()
+        if port != engine.port:
+            connection.request("POST", "/rl/shutdown").checked()
     assert len(digests) == 1
 
 

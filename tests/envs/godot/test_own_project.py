@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
@@ -11,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from ambulo.envs.godot.locate import find_project
 from ambulo.envs.godot.transport import HttpConnection
 
 PROJECT = """config_version=5
@@ -45,20 +43,12 @@ Run = Callable[..., subprocess.Popen[str]]
 
 
 @pytest.fixture(scope="module")
-def project(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project with nothing but a main scene and the add-on, imported."""
-    folder = tmp_path_factory.mktemp("game")
-    shutil.copytree(find_project() / "addons", folder / "addons")
-    (folder / "project.godot").write_text(PROJECT)
-    (folder / "main.tscn").write_text(SCENE)
-    (folder / "main.gd").write_text(SCRIPT)
-    subprocess.run(
-        [str(program), "--headless", "--path", str(folder), "--import"],
-        check=True,
-        capture_output=True,
-        timeout=300,
-    )
-    return folder
+def project(own_game: Path) -> Path:
+    """A project with the add-on and a main scene of its own."""
+    (own_game / "project.godot").write_text(PROJECT)
+    (own_game / "main.tscn").write_text(SCENE)
+    (own_game / "main.gd").write_text(SCRIPT)
+    return own_game
 
 
 @pytest.fixture

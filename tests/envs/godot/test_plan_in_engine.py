@@ -65,12 +65,23 @@ def follower(margin: float, memory: str = "plan", walls: float = 1.0) -> Agent:
     return agent
 
 
-@pytest.mark.parametrize(("margin", "walls"), SAME_POINTS)
+SETS = {"all": FAMILIES, "maze": ("maze", "rooms"), "moving": ("doors", "crowd")}
+"""Families of levels by name."""
+FAST = {("all", 2.0, 2.0), ("maze", 2.0, 1.0), ("moving", 1.0, 2.0), ("all", 1.0, 1.0)}
+"""Cases of `test_plans_are_those_of_python` that have every value; the rest are slow."""
+
+
 @pytest.mark.parametrize(
-    "families",
-    [FAMILIES, ("maze", "rooms"), ("doors", "crowd")],
-    ids=["all", "maze", "moving"],
-)
+    ("families", "margin", "walls"),
+    [
+        pytest.param(
+            SETS[name], *factors, id=f"{name}-{factors[0]}-{factors[1]}",
+            marks=() if (name, *factors) in FAST else pytest.mark.slow,
+        )
+        for name in SETS
+        for factors in SAME_POINTS
+    ],
+)  # fmt: skip
 def test_plans_are_those_of_python(
     godot: Godot,
     tmp_path: Path,

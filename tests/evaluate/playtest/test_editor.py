@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from fixtures.godot_projects import FLAT, game_with_add_on
 
-from ambulo.envs.godot.locate import find_project
-
-GAME = Path(__file__).parents[2] / "data" / "playtest" / "game"
 PRESS = """@tool
 extends EditorPlugin
 var _frames := 0
@@ -64,8 +61,7 @@ def said(
     godot_program: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, str]:
     """The project, and what the editor printed while a plug-in pressed its menu."""
-    folder = Path(shutil.copytree(GAME, tmp_path_factory.mktemp("editor") / "game"))
-    shutil.copytree(find_project() / "addons", folder / "addons")
+    folder = game_with_add_on(godot_program, tmp_path_factory)
     press = folder / "addons" / "press"
     press.mkdir()
     (press / "plugin.gd").write_text(PRESS)
@@ -83,7 +79,6 @@ def said(
             'playtest/arguments="--agent oracle --agents 6"\n'
         )
     start = [str(godot_program), "--headless", "--path", str(folder)]
-    subprocess.run([*start, "--import"], check=True, capture_output=True, timeout=300)
     home = tmp_path_factory.mktemp("data")
     done = subprocess.run(
         [*start, "--editor", "--quit-after", "100000"],
@@ -124,7 +119,7 @@ def test_the_overlay_is_not_saved_and_the_same_entry_takes_it_away(said):
     assert "SAID saved: 0" in text
     scene = (folder / "flat.tscn").read_text()
     assert "AmbuloPlaytest" not in scene
-    assert scene.count("[node ") == (GAME / "flat.tscn").read_text().count("[node ")
+    assert scene.count("[node ") == FLAT.read_text().count("[node ")
     assert "SAID taken away" in text
 
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures.godot_projects import mark_imported, plain_game
 
 from ambulo.cli import main
 from ambulo.evaluate.playtest.scenes import SceneSettings, is_scene, read_level
 
-GAME = Path(__file__).parents[2] / "data" / "playtest" / "game"
-
 
 @pytest.fixture(scope="module")
 def game(godot_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of a project that was never opened: a flat with a bath and a balcony."""
-    return Path(shutil.copytree(GAME, tmp_path_factory.mktemp("own") / "game"))
+    """A project that was never opened: a flat with a bath and a balcony, and more."""
+    return plain_game(godot_program, tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +61,7 @@ def test_a_scene_is_compared_with_a_version_of_it(game, tmp_path):
     wider = text.replace("-5.05, 1.5, -8.9)", "-5.05, 1.5, -9.4)")  # a door of 0.9 m
     assert wider != text
     (game / "wider.tscn").write_text(wider)
+    mark_imported(game)
     code = main(
         ["playtest", str(game / "wider.tscn"), "--compare", str(game / "flat.tscn"),
          "--agent", "oracle", "--agents", "10", "--max-sealed", "1", "--out",
@@ -95,6 +94,7 @@ def test_a_goal_that_cannot_be_reached_fails_the_scene_with_a_report(game, tmp_p
         text += f'[node name="{name}" type="Marker3D" parent="."]\n'
         text += f"transform = Transform3D(1, 0, 0, 0, 1, 0, 0, 0, 1, {at})\n"
     (game / "marked.tscn").write_text(text)
+    mark_imported(game)
     out = tmp_path / "out"
     code = main(
         ["playtest", str(game / "marked.tscn"), "--agent", "oracle", "--agents", "4",

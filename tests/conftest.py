@@ -11,15 +11,14 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import fixtures.one_thread  # noqa: F401  before what imports numpy
 import pytest
 from filelock import FileLock
 from fixtures.skip_table import skip_table
 from hypothesis import settings
 
-from ambulo.configs.errors import BridgeError
-from ambulo.envs.godot.locate import find_engine, find_project, import_project
-
+# Workers of a parallel test run share the cores; child processes inherit this too. NumPy
+# reads it when it is loaded, so that nothing that loads it is imported above.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Compiling kernels makes many objects and many error messages that nobody reads: without
 # colours in these and with fewer collections it takes an eighth less.
 os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
@@ -35,6 +34,9 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 @pytest.fixture(scope="session")
 def godot_program() -> Path:
     """The Godot program, our project imported; without one, tests skip, but not in CI."""
+    from ambulo.configs.errors import BridgeError
+    from ambulo.envs.godot.locate import find_engine, find_project, import_project
+
     try:
         found = find_engine()
     except BridgeError as error:

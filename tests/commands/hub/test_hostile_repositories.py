@@ -22,7 +22,7 @@ from ambulo.commands.hub import pull as pulling
 from ambulo.commands.hub.client import Hub
 from ambulo.commands.hub.manifest import sha256_of
 from ambulo.commands.hub.push import push
-from ambulo.commands.hub.share import share
+from ambulo.commands.hub.share import SharedModel, share
 from ambulo.configs.errors import AmbuloError
 
 REPOSITORY = f"{USER}/gaits"
@@ -31,9 +31,14 @@ WEIGHTS = "g/g.zip/policy.safetensors"
 Change = Callable[[dict[str, bytes], dict[str, Any]], None]
 
 
+@pytest.fixture(scope="module")
+def shared() -> SharedModel:
+    return share("gait_net", name="g", onnx=False)
+
+
 @pytest.fixture
-def pushed(hub: Hub, hub_server: HubServer) -> Hub:
-    push(hub, share("gait_net", name="g", onnx=False), REPOSITORY)
+def pushed(hub: Hub, hub_server: HubServer, shared: SharedModel) -> Hub:
+    push(hub, shared, REPOSITORY)
     return hub
 
 

@@ -27,7 +27,7 @@ yaml = pytest.importorskip("yaml")
 REPOSITORY = f"{USER}/gaits"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def shared() -> SharedModel:
     return share("gait_net", name="my_gait", onnx=False)
 

@@ -22,7 +22,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Compiling kernels makes many objects and many error messages that nobody reads: without
 # colours in these and with fewer collections it takes an eighth less.
 os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
-gc.set_threshold(100_000, 20, 50)
+gc.set_threshold(50_000, 10, 10)
 # Models that the user has pulled are not those that tests count.
 os.environ["AMBULO_MODELS"] = str(Path(__file__).with_name("no_models"))
 

@@ -95,7 +95,7 @@ def test_too_short_and_too_long(character: Character, walk: Motion) -> None:
     with pytest.raises(MotionError, match=r"a clip to follow lasts 0\.5 s or more"):
         clip_reference(walk[:3], character)
     with pytest.raises(MotionError, match=r"lasts 0\.5 to 60 s: choose a part"):
-        clip_reference(walk.replace(fps=5.0), character)
+        clip_reference(walk.replace(fps=4.0), character)
 
 
 @pytest.mark.slow

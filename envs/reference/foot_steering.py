@@ -90,7 +90,8 @@ class FootSteering:
         )
         _bend(
             self.legs, centres.reshape(-1, 2, 2), self.mid_stance, phase, step,
-            blend.period, blend.speed, command, lean, before, after, qpos, qvel,
+            blend.period, blend.speed, np.ascontiguousarray(command), lean, before, after,
+            qpos, qvel,
         )  # fmt: skip
         return qpos, qvel, torque
 

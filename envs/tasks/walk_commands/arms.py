@@ -256,8 +256,10 @@ def _advance(
                     clavicle, sign, places[b, own_bodies[1]].copy(), wrist,
                     poles[row, side], hand, offsets, world, local,
                 )  # fmt: skip
-                aim[0], aim[1] = local[clavicle + 1], local[clavicle + 2]
-                aim[2] = np.array([1.0, 0.0, 0.0, 0.0])
+                for i in range(4):
+                    aim[0, i] = local[clavicle + 1, i]
+                    aim[1, i] = local[clavicle + 2, i]
+                aim[2, 0], aim[2, 1], aim[2, 2], aim[2, 3] = 1.0, 0.0, 0.0, 0.0
             else:
                 sag[b, side], missed[b, side] = 0.0, 0.0
                 _gait_arm(own[b], columns[side], aim)

@@ -128,10 +128,12 @@ def _directions(slots, goals, position, data, offset, meta):
             height = _layers(data, offset, meta, slots[i], 0)
             field = _layers(data, offset, meta, slots[i], goals[i] + 1)
             z = position[i, 2] if position.shape[1] > 2 else 0.0
-            out[i] = layer_direction(field, height, m[2], m[3], m[4], x, y, z)
+            dx, dy = layer_direction(field, height, m[2], m[3], m[4], x, y, z)
         else:
             row = _row(data, offset, meta, slots[i], goals[i])
-            out[i] = field_direction(row, int(m[0]), int(m[1]), m[2], m[3], m[4], x, y)
+            nx, ny = int(m[0]), int(m[1])
+            dx, dy = field_direction(row, nx, ny, m[2], m[3], m[4], x, y)
+        out[i, 0], out[i, 1] = dx, dy
     return out
 
 

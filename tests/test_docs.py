@@ -23,8 +23,8 @@ NOT_RUN = {
     "locomotion_training.md": "loads a run that takes minutes; tests/train does",
 }
 """Pages whose Python is not run here, and why."""
-SLOW = {"comfort.md", "embodied.md", "locomotion_envs.md", "motion_datasets.md",
-        "vr_navigation.md"}  # fmt: skip
+SLOW = {"comfort.md", "embodied.md", "gpu.md", "locomotion_envs.md", "motion_datasets.md",
+        "track_body.md", "vr_navigation.md", "wrappers.md"}  # fmt: skip
 """Pages whose Python takes more than a few seconds."""
 CLIPS = {"locomotion_envs.md", "motion_datasets.md", "motion_files.md",
          "motion_retarget.md"}  # fmt: skip

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any
 
 import mujoco
@@ -22,8 +23,13 @@ from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.simulation import warp_physics
 from ambulo.envs.simulation.simulation import CharacterSimulation
 
-pytest.importorskip("mujoco_warp", reason="needs ambulo[gpu]")
-pytest.importorskip("warp", reason="needs ambulo[gpu]")
+pytestmark = [
+    pytest.mark.slow,  # Warp compiles for two minutes
+    pytest.mark.skipif(
+        find_spec("mujoco_warp") is None or find_spec("warp") is None,
+        reason="needs ambulo[gpu]",
+    ),
+]
 
 BODIES = 3
 WALKERS: dict[str, dict[str, Any]] = {

@@ -205,8 +205,8 @@ def test_no_opengl_skips_the_video_with_a_message(tmp_path, capsys, monkeypatch)
 
 
 def test_names_from_level_files_are_plain_text(tmp_path, capsys):
-    """Dollars are no formulas, brackets no colours, angles no HTML."""
-    names = ["a $e_^$ [/b]", "<script src=x>"]
+    """Dollars are no formulas, brackets no colours; names with HTML are refused."""
+    names = ["a $e_^$ [/b]", "b | 'c'"]
     for number, name in enumerate(names):
         level = level_data(generate("open", number))
         level |= {"name": name, "family": f"{name}!"}
@@ -218,6 +218,9 @@ def test_names_from_level_files_are_plain_text(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert f"{names[0]}!" in printed
     assert str(out / "report.html") in printed
-    page = (out / "report.html").read_text(encoding="utf-8")
-    assert "<script" not in page
-    assert "&lt;script" in page
+    file = tmp_path / "0.json"
+    file.write_text(json.dumps(level | {"name": "<script src=x>"}))
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"ambulo: error: {file}: ")
+    assert "without any of <" in error

@@ -196,7 +196,7 @@ def step_heights(
         start = rows[0, :m]
         end = rows[1, :m]
         now = rows[2, :m]
-        on = np.int64(-1)
+        on: int | np.int64 = np.int64(-1)
         for k in range(m):
             for column in range(rows.shape[2]):
                 start[k, column] = before[i, index[k], column]

@@ -29,7 +29,7 @@ setup: $(VENV)/.ready  ## build .venv from requirements.lock
 train: setup  ## train a VR agent in about two minutes and compare it (more options: ARGS)
 	$(RUN) train/train_vr_navigation.py --preset first_run $(ARGS)
 
-test: setup  ## fast tests: six minutes on two cores
+test: setup  ## fast tests
 	$(RUN) -m pytest -m "not slow and not blender" $(PYTEST_ARGS)
 
 test-all: setup  ## fast and slow tests: also every benchmark and documented command

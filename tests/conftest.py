@@ -5,14 +5,12 @@ from __future__ import annotations
 import gc
 import logging
 import os
-import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 from fixtures.skip_table import skip_table
 from hypothesis import settings
 
@@ -45,31 +43,6 @@ def godot_program() -> Path:
         pytest.skip(str(error))
     import_project(found, find_project())
     return found
-
-
-@pytest.fixture(scope="session")
-def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """`made_once(name, make)`: the folder that `make(folder)` fills, once a test run.
-
-    All workers of a run share it: the first one makes it under a lock, the others wait.
-    Tests must not change what is in it.
-    """
-    base = tmp_path_factory.getbasetemp()
-    root = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "made_once"
-    root.mkdir(exist_ok=True)
-
-    def folder(name: str, make: Callable[[Path], object]) -> Path:
-        done = root / name
-        with FileLock(root / f"{name}.lock"):
-            if not done.exists():
-                unfinished = root / f"{name}.unfinished"
-                shutil.rmtree(unfinished, ignore_errors=True)
-                unfinished.mkdir()
-                make(unfinished)
-                unfinished.rename(done)
-        return done
-
-    return folder
 
 
 def pytest_terminal_summary(

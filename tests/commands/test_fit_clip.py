@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -31,20 +35,42 @@ def clip(motion: Motion, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@dataclass(frozen=True)
+class Fit:
+    """What the command made of a part of the clip."""
+
+    reference: Path
+    film: Path
+    text: str
+
+
+@pytest.fixture(scope="module")
+def fit(clip: Path) -> Fit:
+    out, film, text = clip.with_suffix(".npz"), clip.with_suffix(".gif"), io.StringIO()
+    flags = [
+        "--frames",
+        "8:40",
+        "--bodies",
+        "4",
+        "--out",
+        str(out),
+        "--film",
+        str(film),
+    ]
+    with contextlib.redirect_stdout(text):
+        assert main([str(clip), *flags]) == 0
+    return Fit(out, film, text.getvalue())
+
+
 def test_a_reference_and_a_film(
-    clip: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    fit: Fit, clip: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out, film = tmp_path / "sway.npz", tmp_path / "sway.gif"
-    parts = ["--frames", "8:40", "--bodies", "4"]
-    parts += ["--out", str(out), "--film", str(film)]
-    assert main([str(clip), *parts]) == 0
-    text = capsys.readouterr().out
-    assert "frames 8:40 of " in text
-    assert "survive 20 N s" in text
-    assert film.stat().st_size > 10_000
-    assert not load_reference(out).table.periodic
+    assert "frames 8:40 of " in fit.text
+    assert "survive 20 N s" in fit.text
+    assert fit.film.stat().st_size > 10_000
+    assert not load_reference(fit.reference).table.periodic
     for flags in ([], ["--out", str(tmp_path)]):
-        clips = [str(out), str(clip)] if flags else [str(out)]
+        clips = [str(fit.reference), str(clip)] if flags else [str(fit.reference)]
         assert main([*clips, *flags]) == 2
         assert "is a fitted reference already" in capsys.readouterr().err
 
@@ -88,13 +114,22 @@ def test_an_old_file_stays(
     assert out.read_bytes() == b"mine"
 
 
+@pytest.mark.parametrize("kept", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_folder_becomes_a_folder_of_references(
-    motion: Motion, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    kept: bool,
+    motion: Motion,
+    fit: Fit,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    """A table, what is refused, what is kept; `kept` by an earlier call, or by this one."""
     clips, out = tmp_path / "clips", tmp_path / "fitted"
     clips.mkdir()
     write_motion(clips / "good.bvh", motion[:32])
     write_motion(clips / "short.bvh", motion[:3])
+    if kept:
+        out.mkdir()
+        shutil.copy(fit.reference, out / "good.human23.npz")
     flags = ["--out", str(out), "--bodies", "0"]
     assert main([str(clips), *flags]) == 1
     text = capsys.readouterr().out

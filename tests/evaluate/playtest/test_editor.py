@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from fixtures.godot_projects import FLAT, game_with_add_on
 
+pytestmark = pytest.mark.slow
 PRESS = """@tool
 extends EditorPlugin
 var _frames := 0

@@ -10,9 +10,6 @@ from fixtures.policy_replay import TOLERANCE, Godot, Probe, random_agent
 from ambulo.policies.agents.navigation import Agent
 from ambulo.policies.networks.lost_head import LostHead
 
-MOST_TIME = 100.0
-"""Largest further time of a decision, [us]."""
-
 
 def with_head(agent: Agent, hidden: int) -> Agent:
     agent.lost_head = LostHead(agent.actor.head.in_features, hidden)
@@ -48,15 +45,3 @@ def test_the_engine_says_what_python_says(godot: Godot, tmp_path: Path) -> None:
         assert want[:, -1].std() > 1e-3
         got = probe.output(index, len(rows))
         np.testing.assert_allclose(got, want, atol=TOLERANCE, rtol=0)
-
-
-def test_it_takes_little_time(godot: Godot, tmp_path: Path) -> None:
-    """Beside an agent as large as the shipped one: medians."""
-    agent = random_agent(memory="map", widths=(256, 256))
-    probe, rng = Probe(tmp_path), np.random.default_rng(0)
-    rows = rng.normal(size=(400, agent.layout.size)).astype(np.float32)
-    probe.add(agent, rows, states=False)
-    probe.add(with_head(agent, 32), rows, states=False)
-    probe.run(godot)
-    without, with_it = (float(np.median(probe.times(k))) for k in (0, 1))
-    assert with_it - without < MOST_TIME

@@ -136,6 +136,7 @@ def test_a_correction_is_trained_above_its_base(
         "--preset", "gait", "--set", f"gait.base={base.name}", "--set", "gait.groups=2",
         "--set", "environment.num_environments=4", "--set", "ppo.n_steps=8",
         "--set", "ppo.batch_size=16", "--set", "network.net_arch=[8]",
+        "--set", "network.warm_up_steps=4",
         "--timesteps", "32", "--eval-freq", "32", "--eval-episodes", "2",
         "--set", "training.eval_seconds=0.3", "--episodes", "2", "--output", str(tmp_path),
         "--run-name", "weak",

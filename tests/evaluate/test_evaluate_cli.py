@@ -120,7 +120,7 @@ def test_no_report_is_overwritten(tmp_path, capsys):
     assert main([*arguments, "--json", str(out / "scores.json")]) == 0
     first = (out / "report.html").read_bytes()
     assert (out / "scores.json").is_file()
-    assert main(arguments) == 0
+    (out / "evaluation_2").mkdir()
     assert main(arguments) == 0
     assert (out / "report.html").read_bytes() == first
     made = sorted(path.name for path in out.iterdir() if path.is_dir())

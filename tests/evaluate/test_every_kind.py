@@ -36,7 +36,6 @@ FAST = {
     "vr_navigation",
     "imitate_walk",
     "ik_trackers",
-    "ik_trackers_v1",
     "muscle_nn_myolegs",
 }
 

@@ -19,7 +19,7 @@ PYTEST_ARGS ?= -n auto --maxprocesses 4 --dist worksteal
 BENCH ?= $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train test test-all test-slow test-browser test-blender test-peers fuzz lint format check bench docs godot wheel-check clean
+.PHONY: help setup train test test-integration test-all test-slow test-browser test-blender test-peers fuzz lint format check bench docs godot wheel-check clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -29,10 +29,13 @@ setup: $(VENV)/.ready  ## build .venv from requirements.lock
 train: setup  ## train a VR agent in about two minutes and compare it (more options: ARGS)
 	$(RUN) train/train_vr_navigation.py --preset first_run $(ARGS)
 
-test: setup  ## fast tests
-	$(RUN) -m pytest -m "not slow and not blender" $(PYTEST_ARGS)
+test: setup  ## fast tests, a few minutes
+	$(RUN) -m pytest -m "not integration and not slow and not blender" $(PYTEST_ARGS)
 
-test-all: setup  ## fast and slow tests: also every benchmark and documented command
+test-integration: setup  ## workflows from end to end, and all that runs in Godot
+	$(RUN) -m pytest -m "integration and not slow and not blender" $(PYTEST_ARGS)
+
+test-all: setup  ## these two and the slow tests: also every benchmark and documented command
 	$(RUN) -m pytest -m "not blender" $(PYTEST_ARGS)
 
 test-slow: setup  ## the slow tests alone
@@ -69,7 +72,7 @@ format: setup  ## rewrite the code in the house style
 	$(RUN) -m ruff format .
 	cd godot && ../$(VENV)/bin/gdformat .
 
-check: lint test  ## what a change must pass
+check: lint test test-integration  ## what a change must pass
 
 docs: setup  ## the documentation site in build/site: guides, environments, commands, API, search
 	$(RUN) tools/link_types.py

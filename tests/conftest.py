@@ -45,6 +45,14 @@ def godot_program() -> Path:
     return found
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs an engine as `integration`, before markers are selected."""
+    for item in items:
+        if "godot_program" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.integration)
+
+
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter,
 ) -> None:

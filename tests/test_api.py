@@ -28,6 +28,7 @@ def few_levels(agent: Any) -> dict[str, Any]:
     return {"levels_per_family": 1} if "Navigation" in agent.env_id else {}
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("module", ["ambulo", "ambulo.api"])
 def test_examples_run(module: str) -> None:
     result = doctest.testmod(import_module(module))
@@ -42,6 +43,7 @@ def test_dir_shows_the_interface() -> None:
         _ = ambulo.lod  # type: ignore[attr-defined]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", AGENTS)
 def test_agents_act_in_their_environments(name: str) -> None:
     agent = ambulo.load(name)

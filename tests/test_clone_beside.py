@@ -40,6 +40,7 @@ def run(folder: Path, *arguments: str, **environment: str) -> str:
     return done.stdout
 
 
+@pytest.mark.integration
 def test_a_script_beside_the_clone_imports_it(beside: Path) -> None:
     (beside / "s.py").write_text(SCRIPT)
     files = [Path(line) for line in run(beside, "s.py").splitlines()]
@@ -50,6 +51,7 @@ def test_a_script_beside_the_clone_imports_it(beside: Path) -> None:
     ]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("command", [["--help"], ["train", "vr", "--help"]])
 def test_commands_with_the_folder_on_the_path(beside: Path, command: list[str]) -> None:
     assert "usage" in run(beside, "-m", "ambulo.cli", *command, PYTHONPATH=".")

@@ -73,6 +73,7 @@ states_of_torch = torch.as_tensor(states)
 """What a page takes for granted."""
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "page",
     [

@@ -72,6 +72,7 @@ def loaded() -> dict[str, tuple[list[str], str]]:
     return json.loads(done.stdout)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("stage", STAGES)
 def test_nothing_heavy_is_loaded(
     stage: str, loaded: dict[str, tuple[list[str], str]]

@@ -155,6 +155,7 @@ def test_each_command_has_its_main_function(command: str) -> None:
     assert f"\ndef {function}(" in source
 
 
+@pytest.mark.integration
 def test_the_bare_environments_need_seven_packages() -> None:
     """All others can be absent; who needs one is told the extra that brings it."""
     assert len(PROJECT["project"]["dependencies"]) == 7

@@ -59,6 +59,7 @@ def test_help_names_the_actions_of_a_command(
     assert [word for word in said if word != "or"] == actions
 
 
+@pytest.mark.integration
 def test_levels_are_generated_checked_and_drawn(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,6 +17,7 @@ def test_exporters_exist(kind: str) -> None:
         assert callable(function_of(name))
 
 
+@pytest.mark.integration
 def test_a_walker_is_written_and_what_it_lacks_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

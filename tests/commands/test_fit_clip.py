@@ -62,6 +62,7 @@ def fit(clip: Path) -> Fit:
     return Fit(out, film, text.getvalue())
 
 
+@pytest.mark.integration
 def test_a_reference_and_a_film(
     fit: Fit, clip: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -173,6 +173,7 @@ print(made)
 """
 
 
+@pytest.mark.integration
 def test_processes_that_replace_a_run_never_share_it(tmp_path: Path) -> None:
     """The lock is held from before the old run is moved until the new one is left."""
     (tmp_path / "run").mkdir()

@@ -43,6 +43,7 @@ def model(tmp_path):
     return file
 
 
+@pytest.mark.integration
 def test_json_has_the_published_keys_and_the_report_holds_everything(
     model, tmp_path, capsys
 ):
@@ -107,6 +108,7 @@ def test_json_to_standard_output_stands_alone(capsys):
     assert "straight" in captured.err
 
 
+@pytest.mark.integration
 def test_a_run_folder_stands_for_its_best_model(model, capsys):
     run = model.parent.parent
     assert find_model(run) == model
@@ -114,6 +116,7 @@ def test_a_run_folder_stands_for_its_best_model(model, capsys):
     assert (run / "evaluation_1" / "report.html").is_file()
 
 
+@pytest.mark.integration
 def test_no_report_is_overwritten(tmp_path, capsys):
     out = tmp_path / "new" / "out"
     arguments = ["none", *SHORT, "--baselines", "straight", "--output", str(out)]

@@ -44,6 +44,7 @@ def named(name: str) -> object:
     return pytest.param(name, marks=() if name in FAST else pytest.mark.slow)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", [named(name) for name in SHIPPED])
 def test_a_shipped_model_is_evaluated_beside_baselines(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -79,6 +80,7 @@ def test_a_shipped_model_is_evaluated_beside_baselines(
     assert page.count("data:image/png;base64,") == len(list(out.glob("*.png")))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("name", "worse"),
     [

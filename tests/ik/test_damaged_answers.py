@@ -30,6 +30,7 @@ def test_weights_are_from_0_to_1(weight: float) -> None:
         Targets.of(positions=PLACES, weights={"Head": weight})
 
 
+@pytest.mark.integration
 def test_the_pool_refuses_networks_that_see_the_past() -> None:
     with (
         NeuralIKPool(workers=1) as pool,

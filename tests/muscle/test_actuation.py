@@ -141,6 +141,7 @@ def test_a_state_without_muscles_is_refused(legs: Character) -> None:
         simulation.load_state_dict(arrays)
 
 
+@pytest.mark.integration
 def test_power_is_that_of_the_torque_on_the_independent_axes(legs: Character) -> None:
     qpos = np.tile(legs.model.qpos0, (8, 1))
     qpos[:, 2] = 0.945
@@ -187,6 +188,7 @@ def weak(rules: list[dict[str, object]]) -> LocomotionBatch:
     return batch
 
 
+@pytest.mark.integration
 def test_weak_muscles_are_a_setting() -> None:
     healthy = weak([])
     ill = weak(
@@ -209,6 +211,7 @@ def test_weak_muscles_are_a_setting() -> None:
         weak([{"muscles": "solus_r", "force": 0.3}])
 
 
+@pytest.mark.integration
 def test_a_conditioned_network_is_told_of_weak_muscles(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -15,6 +15,7 @@ from ambulo.muscle.muscles import MuscleLayer, gain_and_bias, muscle_table
 Load = Callable[[str], mujoco.MjModel]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", ["myolegs", "myofullbody"])
 def test_table_and_model_agree(packaged: Load, name: str) -> None:
     model = packaged(name)

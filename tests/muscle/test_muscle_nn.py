@@ -38,6 +38,7 @@ def error_of(network: MuscleNN, samples: MuscleSamples) -> float:
     return float(np.sqrt((error**2).mean() / (wanted**2).mean()))
 
 
+@pytest.mark.integration
 def test_training_learns_and_corrections_help(packaged: Load) -> None:
     layer = MuscleLayer(packaged("myofinger"))
     samples = sample_muscles(layer, 100, np.random.default_rng(9))

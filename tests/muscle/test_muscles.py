@@ -42,6 +42,7 @@ PULLED = """
 """One muscle of 100 N: optimal length .2 m, tendon .1 m; at rest 1 optimal length."""
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", MODELS)
 def test_affine_torque_equals_mujoco(name: str, packaged: Load, posed: Pose) -> None:
     model = packaged(name)

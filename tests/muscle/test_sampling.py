@@ -80,6 +80,7 @@ def test_weakness_scales_whole_groups(packaged: Load) -> None:
     assert (weak.groups[:, len(names) :] == 1.0).all()
 
 
+@pytest.mark.integration
 def test_samples_do_not_depend_on_who_works(packaged: Load) -> None:
     layer = MuscleLayer(packaged("myofinger"))
     alone, many = (

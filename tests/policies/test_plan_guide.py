@@ -69,6 +69,7 @@ def test_the_guide_points_at_the_waypoint_and_turns_to_it(
     assert guide.error(torch.tensor([wanted]), obs).item() == pytest.approx(0, abs=1e-9)
 
 
+@pytest.mark.integration
 def test_walkers_that_do_what_the_guide_asks_for_arrive() -> None:
     config = config_of(plan_coef=1.0)
     batch = make_batch(config, NUM_ENVS, privileged=True, seed=3)
@@ -87,6 +88,7 @@ def test_walkers_that_do_what_the_guide_asks_for_arrive() -> None:
     assert np.mean(ended) > 0.8
 
 
+@pytest.mark.integration
 def test_training_with_a_guide_brings_the_mean_action_to_it() -> None:
     learner = learner_of(config_of(plan_coef=2.0, learning_rate=3e-3))
     batch = make_batch(config_of(), NUM_ENVS, privileged=True, seed=2)

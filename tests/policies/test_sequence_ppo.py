@@ -55,6 +55,7 @@ def collect(learner: SequencePPO) -> dict[str, torch.Tensor]:
     return learner._flat_rollout()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("mode", ["continuous", "discrete"])
 @pytest.mark.parametrize("burn_in", [0, 3, 20])
 def test_old_probabilities_are_found_again_from_stored_states(

@@ -103,6 +103,7 @@ def test_a_description_that_is_nested_too_deeply_is_learned_anew(
 VALUES = (0.0, -1.0, 1e5, 1e30, -1e30, 3e38, float("nan"), 2**62, -(2**62))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("seed", range(4))
 def test_no_array_breaks_the_server(
     make: Callable[..., Any],

@@ -113,6 +113,7 @@ def check(result: dict[str, Any]) -> None:
         assert runs > 0
 
 
+@pytest.mark.integration
 def test_streams_compile_nothing(
     stream: list[NDArray[np.float32]], tmp_path: Path
 ) -> None:

@@ -240,6 +240,7 @@ def rows(folder: RunFolder) -> list[dict[str, str]]:
 CLOCKS = ("seconds", "time/", "rows_per_second")
 
 
+@pytest.mark.integration
 def test_a_stopped_run_resumes_to_the_bits_of_a_whole_one(
     runs: Runs, stopped: Callable[..., RunFolder], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -262,6 +263,7 @@ def test_a_stopped_run_resumes_to_the_bits_of_a_whole_one(
     assert not list(part.path.rglob("*.tmp"))
 
 
+@pytest.mark.integration
 def test_another_seed_gives_other_bits(
     runs: Runs, stopped: Callable[..., RunFolder]
 ) -> None:

@@ -71,6 +71,7 @@ def same(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
     return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("mode", ["mlp", "transformer_reg", "encoder"])
 def test_run_folder_and_models(command: list[str], tmp_path: Path, mode: str) -> None:
     code = train([*command, "--mode", mode, "--epochs", "2", "--run-name", "a"])
@@ -150,6 +151,7 @@ def test_early_stopping(command: list[str], tmp_path: Path) -> None:
     assert int(np.argmin(errors)) == len(rows) - 3
 
 
+@pytest.mark.integration
 def test_speeds_and_curriculum(command: list[str], tmp_path: Path) -> None:
     stages = (
         '{"stages": [{"activities": ["run"]}, {"activities": ["walk"], "epochs": 1}]}'
@@ -170,6 +172,7 @@ def test_activity_split(data: Path, tmp_path: Path) -> None:
     assert [clip["part"] for clip in split["clips"]].count("test") == 2
 
 
+@pytest.mark.integration
 def test_a_bad_file_is_left_out_or_fatal(
     command: list[str], data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -216,6 +219,7 @@ def test_bad_input_is_one_line(
     assert not list((tmp_path / "runs").glob("*")) or "run name" in rule
 
 
+@pytest.mark.integration
 def test_bad_resumes(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

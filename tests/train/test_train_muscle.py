@@ -133,6 +133,7 @@ def test_the_network_is_trained_kept_and_used(reference: Path, tmp_path: Path) -
     assert scores["metabolic_cost_of_transport"]["value"] > 0.0
 
 
+@pytest.mark.integration
 def test_all_references_have_one_network(reference: Path) -> None:
     data = settings(reference.with_name("two.json"), reference)
     config = load_json(LocomotionConfig, data).override("environment", resolver="nn")

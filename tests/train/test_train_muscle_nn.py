@@ -41,6 +41,7 @@ def rows_of(run: MuscleRunFolder) -> list[dict[str, str]]:
     return rows
 
 
+@pytest.mark.integration
 def test_run_folder_and_models(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -63,6 +64,7 @@ def test_run_folder_and_models(
     assert evaluate([str(run.path), "--episodes", "5", "--json"]) == 0
 
 
+@pytest.mark.integration
 def test_a_run_has_the_weights_of_the_function(tmp_path: Path) -> None:
     from ambulo.envs.characters.registry import load_character
 
@@ -77,6 +79,7 @@ def test_a_run_has_the_weights_of_the_function(tmp_path: Path) -> None:
         np.testing.assert_array_equal(one, two)
 
 
+@pytest.mark.integration
 def test_an_environment_takes_the_file(tmp_path: Path) -> None:
     run = run_in(tmp_path, "a")
     env = ambulo.make(

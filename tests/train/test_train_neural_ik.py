@@ -95,6 +95,7 @@ def test_run_folder_and_models(
     assert np.isfinite(network.predict(targets).rotations).all()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("kind", ["published", "compact"])
 def test_published_networks(command: list[str], tmp_path: Path, kind: str) -> None:
     options = [
@@ -153,6 +154,7 @@ def test_a_network_that_sees_the_past(command: list[str], tmp_path: Path) -> Non
     assert "validation/all/mpjpe_cm" not in rows_of(run_of(tmp_path, "a"))[0]
 
 
+@pytest.mark.integration
 def test_a_run_can_begin_with_weights_of_another(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

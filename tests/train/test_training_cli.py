@@ -68,6 +68,7 @@ def sb3_tags(folder: Path) -> set[str]:
     return tags(folder)
 
 
+@pytest.mark.integration
 def test_a_short_training_leaves_a_whole_run_folder(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -116,6 +117,7 @@ def test_a_short_training_leaves_a_whole_run_folder(
     assert capsys.readouterr().out == folder.config.read_text(encoding="utf-8")
 
 
+@pytest.mark.integration
 def test_json_is_all_that_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert train([*TINY, "--timesteps", "128", "--eval-freq", "0", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)

@@ -157,6 +157,7 @@ def test_a_folder_is_converted_and_bad_files_are_passed_over(
     assert "0 of 4 files converted, 1 failed, 3 were there" in capsys.readouterr().out
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "engine", ["process", pytest.param("ray", marks=pytest.mark.slow)]
 )
@@ -223,6 +224,7 @@ def test_nothing_is_converted_into_itself(
     assert (clips / "a.bvh").read_bytes() == before
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

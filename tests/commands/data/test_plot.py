@@ -192,6 +192,7 @@ def test_a_film_of_another_kind_is_refused(walker: Actor, tmp_path: Path) -> Non
         write_film(tmp_path / "a.avi", [walker], 120.0)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("frames", [1, 60])
 def test_a_sheet_is_drawn_of_any_length(walker: Actor, frames: int) -> None:
     png = contact_sheet(walker[:frames], 120.0, title="a $x_1$ title", subtitle="facts")
@@ -212,6 +213,7 @@ def test_a_cut_is_what_lies_between_the_times(walk_motion: Walk) -> None:
             cut(walk, start, stop)
 
 
+@pytest.mark.integration
 def test_plot_writes_sheet_and_films(
     clips: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -225,6 +227,7 @@ def test_plot_writes_sheet_and_films(
     assert len(imageio.mimread("a.mp4")) == 7
 
 
+@pytest.mark.integration
 def test_a_part_is_drawn_in_the_whole(
     clips: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -111,6 +111,7 @@ def test_parameters_are_listed(model: Path, capsys: pytest.CaptureFixture[str]) 
     assert "femur_torsion_right" in told
 
 
+@pytest.mark.integration
 def test_film_loops(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -154,6 +155,7 @@ def test_a_clip_is_seen_as_the_network_sees_it(model: Path, space: GaitSpace) ->
         assert np.sqrt(np.square(one.poses - said).mean()) < 0.05
 
 
+@pytest.mark.integration
 def test_estimate_finds_what_was_generated(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -241,6 +243,7 @@ def test_assignments() -> None:
     assert assignments(["a=1", "b = -0.5"]) == {"a": 1.0, "b": -0.5}
 
 
+@pytest.mark.integration
 def test_estimator_and_report(
     model: Path, refined: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

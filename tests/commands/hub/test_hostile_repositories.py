@@ -154,6 +154,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
 }
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_hostile_repository_is_refused(
     change: str, pushed: Hub, hub_server: HubServer

@@ -205,6 +205,7 @@ def test_a_hub_that_refuses(
         Hub("http://127.0.0.1:9").user()
 
 
+@pytest.mark.integration
 def test_the_commands(
     hub_server: HubServer,
     tmp_path: Path,

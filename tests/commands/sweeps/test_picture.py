@@ -37,6 +37,7 @@ def report(labels: list[str]) -> dict[str, Any]:
     }
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(("count", "length"), [(2, 1), (10, 22), (2, 400)])
 def test_settings_of_any_length_fit(
     monkeypatch: pytest.MonkeyPatch, count: int, length: int

@@ -117,6 +117,7 @@ def write_curve(run: Path, values: list[float]) -> None:
     (run / "metrics.csv").write_text("\n".join([head, *rows]) + "\n")
 
 
+@pytest.mark.integration
 def test_a_poor_learning_curve_is_stopped(study: Callable[..., Study]) -> None:
     opened = study()
     trials = Trials(opened, 7, 0)

@@ -218,6 +218,7 @@ def test_a_connection_without_a_header_is_closed_soon(
     assert server.places.used == 0
 
 
+@pytest.mark.integration
 def test_clients_that_do_not_read_or_break_hurt_no_other(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,6 +38,7 @@ def imitate() -> WalkerStage:
     return stage
 
 
+@pytest.mark.integration
 def test_snapshots_hold_all_layers_and_all_plots(imitate: WalkerStage) -> None:
     first = imitate.reset()
     assert first.parts.keys() == imitate.layers.keys()
@@ -173,6 +174,7 @@ def test_gait_parameters_change_the_gait() -> None:
     assert speed() < 0.9 * usual
 
 
+@pytest.mark.integration
 def test_film_of_a_gait(tmp_path: Path) -> None:
     stage = open_stage("gait_net", PlayRequest())
     stage.reset()

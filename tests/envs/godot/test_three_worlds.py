@@ -48,6 +48,7 @@ def _begin(world: World, levels: list, poses: np.ndarray | None = None) -> World
     return world
 
 
+@pytest.mark.integration
 def test_walks_end_where_the_compiled_world_has_them(make) -> None:
     levels = [sample_level(seed, moving=seed % 2 == 1) for seed in range(16)]
     worlds = [_begin(KernelWorld(16, WorldSpec()), levels), _begin(make(16), levels)]
@@ -164,6 +165,7 @@ def test_limits_of_the_action_model_are_those_of_the_compiled_world(
 FAST = WorldSpec(snap_turn=0.5, teleport=3.0, teleport_delay=0.2)
 
 
+@pytest.mark.integration
 def test_snaps_and_teleports_are_those_of_the_compiled_world(make) -> None:
     levels = [sample_level(seed, moving=seed % 2 == 1) for seed in range(16)]
     worlds = [_begin(KernelWorld(16, FAST), levels), _begin(make(16, FAST), levels)]

@@ -100,6 +100,7 @@ def prepared(found: CapturedCycle, character: Character):
     )
 
 
+@pytest.mark.integration
 def test_feet_are_planted_only_where_processing_adds_slide(
     character: Character, walk: Motion
 ) -> None:

@@ -96,6 +96,7 @@ def test_what_is_read_is_what_was_made(folder: Path, family: Reference) -> None:
                 )
 
 
+@pytest.mark.integration
 def test_processes_that_start_together_make_it_once(
     folder: Path, tmp_path: Path
 ) -> None:
@@ -167,6 +168,7 @@ def test_an_entry_changes_with_the_clip_and_its_skeleton(tmp_path: Path) -> None
     assert len({*keys, cache_key("other", str(clip))}) == 4
 
 
+@pytest.mark.integration
 def test_all_code_that_makes_a_reference_is_part_of_its_key() -> None:
     code = (
         "import sys, ambulo.envs.reference.configured, ambulo.envs.reference.muscle_walk;"
@@ -204,6 +206,7 @@ assert kept.kept_reference("key", None, lambda: made).name == made.name
 """
 
 
+@pytest.mark.integration
 @pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be others"
 )

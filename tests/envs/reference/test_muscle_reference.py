@@ -27,6 +27,7 @@ def standing() -> Reference:
     return standing_legs(myolegs(muscles=False), LEGS, "myolegs")
 
 
+@pytest.mark.integration
 def test_standing_obeys_the_equations_of_motion(standing: Reference) -> None:
     assert standing.report["residual_force"] < 1.0
     assert standing.report["residual_moment"] < 0.2
@@ -35,6 +36,7 @@ def test_standing_obeys_the_equations_of_motion(standing: Reference) -> None:
     assert np.abs(standing.table.torque).max() < 60.0
 
 
+@pytest.mark.integration
 def test_muscles_stand_by_the_law(standing: Reference) -> None:
     config = LocomotionConfig(environment=LEGS.replace(task="stand"))
     batch = make_batch(config, 4, seed=0, reference=standing)
@@ -48,6 +50,7 @@ def test_muscles_stand_by_the_law(standing: Reference) -> None:
     assert np.abs(batch.state.deviation[:, 2]).max() < 0.03
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("actuation", ["muscle", "torque"])
 def test_what_is_walked_when_no_clip_is_named(
     actuation: str, monkeypatch: pytest.MonkeyPatch

@@ -18,6 +18,7 @@ from ambulo.envs.tasks.get_up import STANDING, GetUpBatch
 Make = Callable[..., LocomotionBatch]
 
 
+@pytest.mark.integration
 def test_falls_end_on_the_ground_and_at_rest_and_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,6 +61,7 @@ def test_nobody_is_left(healthy: Reference) -> None:
     assert agent_metrics(found)["speed_error"].value is None
 
 
+@pytest.mark.integration
 def test_the_command_scores_policy_and_law(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

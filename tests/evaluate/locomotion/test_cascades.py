@@ -103,6 +103,7 @@ def whole(
     return file
 
 
+@pytest.mark.integration
 def test_a_correction_of_nothing_leaves_the_base_alone(
     above: LocomotionConfig, base: Path, healthy: Reference
 ) -> None:
@@ -128,6 +129,7 @@ def test_a_correction_of_nothing_leaves_the_base_alone(
     assert not np.array_equal(corrected.step(pushed)[0], plain.step(act(plain.obs))[0])
 
 
+@pytest.mark.integration
 def test_a_correction_is_trained_above_its_base(
     base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,6 +154,7 @@ def test_a_correction_is_trained_above_its_base(
     assert train_locomotion.main(again) == 0
 
 
+@pytest.mark.integration
 def test_a_composed_file_acts_is_scored_and_rolled_out(
     whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -274,6 +277,7 @@ def test_ball_joints_are_three_axes_in_a_row() -> None:
     assert balls_of(names) == (0,)
 
 
+@pytest.mark.integration
 def test_the_shipped_cascade_corrects_the_weak_only() -> None:
     pytest.importorskip("myo_sim")
     whole = load_gait_policy("gait_cascade")

@@ -128,6 +128,7 @@ def test_baselines_that_play_alike_are_played_once(reference: Reference) -> None
     assert list(baselines_of(names, track, (reference,))) == ["zero"]
 
 
+@pytest.mark.integration
 def test_a_hard_push_fells_and_a_soft_one_does_not(reference: Reference) -> None:
     who = LocomotionSubject(CONFIG, (reference,))
     found = push_recovery(who, 2, impulses=(0.0, 400.0, 800.0))
@@ -137,6 +138,7 @@ def test_a_hard_push_fells_and_a_soft_one_does_not(reference: Reference) -> None
     assert found.mass == pytest.approx(75.0, rel=1e-6)
 
 
+@pytest.mark.integration
 def test_command(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -250,6 +252,7 @@ def test_a_wrong_model_is_named(
     assert error.count("\n") == 1
 
 
+@pytest.mark.integration
 def test_film(tmp_path: Path) -> None:
     character = body_of(CONFIG.environment)
     poses = np.tile(character.model.qpos0, (4, 1))

@@ -138,6 +138,7 @@ def test_a_training_with_variation_is_evaluated_on_the_nominal_body(
     assert batch.variant == NOMINAL
 
 
+@pytest.mark.integration
 def test_the_table_and_the_json_hold_every_perturbation(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,6 +12,7 @@ from ambulo.train.locomotion.validation import play
 SECONDS = 4.0
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("name", "speed", "error"),
     [

@@ -220,6 +220,7 @@ def test_without_validation_windows_there_is_no_choice():
         fit_ridges([windows], [], (lambda _: (np.eye(3), np.eye(3)),))
 
 
+@pytest.mark.integration
 def test_fitted_baselines_learn_what_repeats():
     clips = [placed(swinging(150, k, frequency=1.0), 0.7 * k) for k in range(6)]
     baselines = fit_baselines(fitting(clips))

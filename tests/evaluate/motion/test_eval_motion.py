@@ -76,6 +76,7 @@ def own_run(tmp_path, walk_motion):
     return make_run(tmp_path, walk_motion)
 
 
+@pytest.mark.integration
 def test_table_json_and_pictures(run, tmp_path, capsys):
     file, out = tmp_path / "scores.json", tmp_path / "out"
     arguments = ["--model", str(run), "--use_test_set", "--num_frames", "500"]
@@ -136,6 +137,7 @@ def test_films_show_truth_and_prediction_side_by_side(run, tmp_path):
         assert np.abs(left.astype(float) - right).mean() > 0.5  # an untrained network
 
 
+@pytest.mark.integration
 def test_two_evaluations_are_equal(run, capsys):
     arguments = ["--model", str(run), "--no-report", "--windows", "5", "--json"]
     texts = []
@@ -216,6 +218,7 @@ def test_a_model_of_another_kind_or_layout_is_refused(run, tmp_path, capsys):
     assert "no such model" in capsys.readouterr().err
 
 
+@pytest.mark.integration
 def test_a_missing_or_changed_clip_is_named(own_run, tmp_path, capsys):
     arguments = ["--model", str(own_run), "--no-report", "--use_test_set"]
     clip = tmp_path / "data" / "02" / "02_01_walk.npz"
@@ -284,6 +287,7 @@ def test_shown_windows_are_neither_still_nor_the_best_nor_the_worst():
     assert 0.3 * len(windows) < rows[0] < 0.8 * len(windows)
 
 
+@pytest.mark.integration
 def test_without_clips_generated_walks_are_predicted(tmp_path, capsys):
     from ambulo.evaluate.command import main as evaluate
 

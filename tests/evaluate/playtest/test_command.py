@@ -49,6 +49,7 @@ def played(folder: Path) -> dict:
     return json.loads((folder / "playtest.json").read_text())
 
 
+@pytest.mark.integration
 def test_a_sealed_bathroom_fails_and_is_in_every_file(tmp_path, capsys):
     out = tmp_path / "out"
     code = main(

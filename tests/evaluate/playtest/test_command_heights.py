@@ -12,6 +12,7 @@ from ambulo.cli import main
 TOWER = str(Path(__file__).parents[2] / "data" / "playtest" / "tower.json")
 
 
+@pytest.mark.integration
 def test_a_tower_beside_a_version_without_its_sealed_room(tmp_path):
     opened, out = tmp_path / "opened.json", tmp_path / "out"
     level = json.loads(Path(TOWER).read_text())

@@ -48,6 +48,7 @@ def tower():
     return survey(load_levels(TOWER)[0])
 
 
+@pytest.mark.integration
 def test_a_bridge_and_the_room_below_are_both_reached_and_on_plans_of_their_own(tower):
     assert [round(s.height, 2) for s in tower.storeys] == [0.0, 3.0]
     assert tower.storeys[1].title == "floor at 3.0 m"
@@ -78,6 +79,7 @@ def test_nobody_starts_or_ends_in_a_hole_or_in_the_sealed_room(tower):
     assert upstairs == pytest.approx(high / (low + high), abs=0.05)
 
 
+@pytest.mark.integration
 def test_stairs_join_floors_and_without_them_the_upper_one_is_sealed(monkeypatch):
     joined = survey(hall(UPPER, stairs=True))
     assert joined.areas == ()
@@ -97,6 +99,7 @@ def test_stairs_join_floors_and_without_them_the_upper_one_is_sealed(monkeypatch
     assert radii == [thin_bodies.RADII[0], thin_bodies.RADII[-1]]
 
 
+@pytest.mark.integration
 def test_a_door_upstairs_that_is_too_narrow_is_named_with_its_width_and_place():
     wall = [box(8, 4, 10, 4.1, 3, 6), box(10.4, 4, 11.9, 4.1, 3, 6)]
     [area] = survey(hall(UPPER, *wall, box(8, 4, 8.1, 7.9, 3, 6), stairs=True)).areas
@@ -111,6 +114,7 @@ def test_an_open_slab_is_a_top_and_no_fault():
     assert area.area == pytest.approx(16, rel=0.1)
 
 
+@pytest.mark.integration
 def test_without_a_start_people_are_on_the_lowest_large_floor():
     roof = survey(hall(box(0.1, 0.1, 11.9, 7.9, 2.8, 3.0)))
     assert roof.storeys[0].reachable.any()
@@ -119,6 +123,7 @@ def test_without_a_start_people_are_on_the_lowest_large_floor():
     assert survey(upstairs).reachable_area == pytest.approx(3.9 * 7.8, rel=0.05)
 
 
+@pytest.mark.integration
 def test_a_terrain_needs_one_plan_and_three_floors_need_three():
     x, y = np.meshgrid(np.arange(13.0), np.arange(9.0))
     field = HeightField(np.zeros(3), 1.0, 2.0 + np.sin(x / 3) + 0.2 * y)

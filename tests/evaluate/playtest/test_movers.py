@@ -50,6 +50,7 @@ def kinds(level: Level) -> list[str]:
     return [area.kind for area in survey(level).areas]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("thing", "expected"),
     [
@@ -85,6 +86,7 @@ def test_things_that_come_to_rest_are_boxes_where_they_do():
     assert judged.boxes[3, :3] == pytest.approx(SHUT[:3])
 
 
+@pytest.mark.integration
 def test_a_platform_over_a_gap_is_told_apart_from_a_lift_which_joins():
     gap = {"holes": np.array([[4.0, 0.0, 8.0, 4.0]])}
     half = [0.6, 0.6, 0.1]
@@ -134,6 +136,7 @@ def crossing(path: Path, **people) -> str:
     return str(path)
 
 
+@pytest.mark.integration
 def test_collisions_with_people_are_in_rows_numbers_and_a_heat_map(tmp_path):
     out = tmp_path / "out"
     main(

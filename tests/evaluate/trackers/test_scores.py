@@ -93,6 +93,7 @@ def test_one_hand_is_lost_at_a_time() -> None:
     assert lost[:, LEFT_HAND].sum() == lost[:, RIGHT_HAND].sum() == 120
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("baselines", "names"),
     [

@@ -28,6 +28,7 @@ def clips() -> Reference:
     return swaying_reference(body_of(CONFIG.environment))
 
 
+@pytest.mark.integration
 def test_a_policy_is_evaluated_beside_baselines(
     clips: Reference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -44,6 +45,7 @@ def test_a_policy_is_evaluated_beside_baselines(
         assert metrics["joint_error_cm"]["value"] > 0.0
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", BASELINES)
 def test_every_baseline_moves_bodies(name: str, clips: Reference) -> None:
     agent = baseline_agent(name, CONFIG, clips, 2, None)

@@ -74,6 +74,7 @@ def test_a_film_shows_clip_and_body(batch: TrackBatch) -> None:
     assert clip.fps == pytest.approx(30.0)
 
 
+@pytest.mark.integration
 def test_train_resume_and_evaluate(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -52,6 +52,7 @@ def test_envs_fill_levels(num_envs: int, episodes: int, count: int) -> None:
     assert envs_at_once(num_envs, episodes, AGENTS) == count
 
 
+@pytest.mark.integration
 def test_planners_meet_in_levels_and_all_episodes_are_scored() -> None:
     subjects = {
         name: planner_subject(name, CONFIG) for name in ("oracle", "random", "straight")
@@ -98,6 +99,7 @@ def test_who_has_finished_is_out_of_the_way() -> None:
     assert 0 < seen[-1].sum() < AGENTS
 
 
+@pytest.mark.integration
 def test_the_shipped_agent_walks_among_others(tmp_path: Path) -> None:
     file = tmp_path / "scores.json"
     arguments = [

@@ -68,6 +68,7 @@ def level_folder(folder, *, goal=True, start=True):
     return str(folder)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", ["random", "straight", "dwa", "oracle"])
 def test_the_number_of_envs_changes_nothing(name):
     bank, starts = episodes_for(CONFIG, level_set="validation", episodes=5, seed=2)
@@ -110,6 +111,7 @@ def test_who_waits_for_the_others_stands_still():
     assert max(waited) == 0.0
 
 
+@pytest.mark.integration
 def test_an_agent_scores_the_same_twice():
     agent = random_agent()
 
@@ -154,6 +156,7 @@ def test_traces_agree_with_the_scores():
         assert end < CONFIG.environment.goal_radius
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("goals", [1, 3])
 def test_a_patrol_is_measured_against_the_way_by_all_of_its_goals(goals):
     config = CONFIG.override(
@@ -165,6 +168,7 @@ def test_a_patrol_is_measured_against_the_way_by_all_of_its_goals(goals):
     assert result.soft_spl > 0.95
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("task", ["navigate", "follow", "reach", "patrol"])
 def test_an_agent_of_several_tasks_plays_the_one_asked_for(task, monkeypatch):
     config = CONFIG.override("environment", tasks=("navigate", "patrol"))

@@ -19,6 +19,7 @@ SEEDS = (1, 3, 10, 19)
 """Each draws a valid level that evaluation once refused, or broke on."""
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_valid_level_has_episodes(tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)

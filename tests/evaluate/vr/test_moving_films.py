@@ -18,6 +18,7 @@ from ambulo.evaluate.vr.reel import make_reel
 from ambulo.evaluate.vr.subjects import planner_subject
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("family", ["crowd", "doors"])
 def test_what_moved_is_computed_again(family, monkeypatch):
     """Rows of a replay are those of the episode itself, at all steps."""
@@ -61,6 +62,7 @@ def test_things_turn_between_steps():
     np.testing.assert_allclose(middle[1], rows[1])
 
 
+@pytest.mark.integration
 def test_things_and_people_are_in_the_picture():
     level = Level("x", np.array([-4.0, -4.0, 4.0, 4.0]), heights=True)
     rows = np.array(

@@ -40,6 +40,7 @@ def speeds(frames: list[Frame]) -> np.ndarray:
     return fastest.max(axis=1)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "goal",
     [(0.2, -0.5, 0.05), (0.35, 0.1, 0.05), (0.35, 0.1, 0.3), (0.5, 0.1, 2.0)],
@@ -53,6 +54,7 @@ def test_reaching_low_and_high_no_joint_jumps(goal) -> None:
     assert last.solution.reached.all()
 
 
+@pytest.mark.integration
 def test_what_is_out_of_reach_makes_small_jumps_only() -> None:
     # Solved anew: 30 m/s.
     frames = play(Step(RIG, "LeftFoot", (1.2, 0.1, 0.08)), 1.0)
@@ -65,6 +67,7 @@ def test_nothing_is_left_when_the_layer_has_gone() -> None:
     np.testing.assert_array_equal(frames[-1].pose.rotations, STANDING.rotations)
 
 
+@pytest.mark.integration
 def test_a_body_that_went_far_comes_back_as_near_as_it_can() -> None:
     hand = Targets.of_pose(RIG, STANDING).positions[0, 1]
     goal = {"at": np.array([0.4, -0.2, 0.05])}

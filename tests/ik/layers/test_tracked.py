@@ -70,6 +70,7 @@ def gaps(pose: Pose, sample: TrackerSample) -> tuple[Floats, Floats]:
     return away, quat_angle(turns[0, joints], there)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("rate", [12.0, 30.0, 60.0, 144.0])
 def test_head_and_hands_are_met_on_the_rig_at_any_tick_rate(
     rate: float, network: TrackerNetwork, track: TrackerTrack

@@ -194,6 +194,7 @@ def test_published_jobs_answer_wrong_input(
     assert rule in answer["error"]
 
 
+@pytest.mark.integration
 def test_damaged_weights_are_refused_before_they_are_sent(pool: NeuralIKPool) -> None:
     weights = published_weights()
     weights["W1"] = weights["W1"] * np.float32(np.nan)

@@ -81,6 +81,7 @@ def test_all_trackers_are_met_by_one_job(
     np.testing.assert_array_equal(frame.of("p2").root[0], frame.pose.root[2])
 
 
+@pytest.mark.integration
 @posix_only
 def test_a_worker_that_is_killed_loses_nothing(
     pool: NeuralIKPool, network: TrackerNetwork, tracks: list[TrackerTrack]
@@ -200,6 +201,7 @@ def test_the_published_job_tracks_bodies(
     assert pool.crowd.names == ("p0",)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("change", "error"),
     [

@@ -63,6 +63,7 @@ def test_environments_are_forgotten_one_by_one(agent: Agent) -> None:
     np.testing.assert_array_equal(other, agent.copy().act(seen(1, 2)[0]))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 def test_environments_made_for_an_agent_tell_it_of_episodes(
     agent: Agent, mode: AutoresetMode

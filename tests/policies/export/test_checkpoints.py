@@ -61,6 +61,7 @@ def muscle_nn(*, conditioned: bool, **config: Any) -> MuscleNN:
     )  # fmt: skip
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("conditioned", "config"),
     [
@@ -104,6 +105,7 @@ def test_a_checkpoint_of_a_muscle_network(tmp_path: Path) -> None:
     np.testing.assert_allclose(got, expected, atol=1e-5)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "kind",
     ["published_compact", pytest.param("own", marks=pytest.mark.slow)],

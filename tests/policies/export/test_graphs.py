@@ -86,6 +86,7 @@ GODOT = {"body_tracker": {"godot"}, "ref_nn": {"godot"}}
 """Other targets of kinds that are graphs."""
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "name",
     [pytest.param(n, marks=[] if n in FAST else pytest.mark.slow) for n in GRAPHS],
@@ -119,6 +120,7 @@ def test_shipped_models_give_the_same_in_onnx_runtime(
     assert b"site-packages" not in file.read_bytes()
 
 
+@pytest.mark.integration
 def test_modes_choose_the_head_in_the_graph(tmp_path: Path) -> None:
     agent = walker(modes=2, policy="modes")
     export_walker(agent, tmp_path / "m.onnx")
@@ -188,6 +190,7 @@ def test_every_mode_of_motion_networks(
     np.testing.assert_allclose(codes, expected, atol=1e-5)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "kind",
     ["published_compact", pytest.param("published", marks=pytest.mark.slow)],
@@ -211,6 +214,7 @@ def test_the_published_interface_stays_50_to_69(tmp_path: Path, kind: str) -> No
     ]  # fmt: skip
 
 
+@pytest.mark.integration
 def test_an_export_that_differs_is_refused_and_nothing_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -227,6 +231,7 @@ def test_an_export_that_differs_is_refused_and_nothing_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.integration
 def test_the_same_model_gives_the_same_bytes() -> None:
     assert onnx_bytes(walker_graph(walker())) == onnx_bytes(walker_graph(walker()))
 

@@ -57,6 +57,7 @@ def episode(agent: Agent) -> tuple[Any, Any]:
     return obs, np.stack([agent.act(seen) for seen in obs])
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("mode", ["continuous", "discrete"])
 @pytest.mark.parametrize("widths", [(16, 8), (16,), (16, 8, 4)])
 def test_onnx_acts_like_the_agent_over_an_episode(

@@ -152,6 +152,7 @@ print("whole after every kill")
 """
 
 
+@pytest.mark.integration
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_killed_writer_leaves_a_whole_file(saved: Path) -> None:
     done = subprocess.run(

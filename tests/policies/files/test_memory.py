@@ -150,6 +150,7 @@ def hostile_files(folder: Path, tiny: Any) -> list[Path]:
     return paths
 
 
+@pytest.mark.integration
 def test_hostile_files_are_refused_in_little_memory(
     tmp_path: Path, tiny_model: Callable[..., Any]
 ) -> None:

@@ -36,6 +36,7 @@ def contents(data: bytes, name: str) -> dict[str, object]:
         return {key: contents(archive.read(key), key) for key in archive.namelist()}
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", sorted(shipped_models()))
 def test_models_come_back_from_their_plain_form(name: str, tmp_path: Path) -> None:
     file = shipped_models()[name]

@@ -35,6 +35,7 @@ def test_platt_stays_finite_where_scores_part_everything() -> None:
     assert chances[1] > 0.7
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("hidden", [0, 32])
 def test_a_head_learns_and_reads_latents_as_they_are(hidden: int) -> None:
     rng = np.random.default_rng(0)
@@ -49,6 +50,7 @@ def test_a_head_learns_and_reads_latents_as_they_are(hidden: int) -> None:
     torch.testing.assert_close(after, 2.0 * before - 1.0, atol=1e-4, rtol=1e-5)
 
 
+@pytest.mark.integration
 def test_one_seed_gives_one_head() -> None:
     rng = np.random.default_rng(0)
     latent = rng.normal(size=(600, 4)).astype(np.float32)

@@ -64,6 +64,7 @@ def test_faults_are_counted_whatever_their_reason(
     assert row == {"rollout/faults": 2}
 
 
+@pytest.mark.integration
 def test_a_run_leaves_model_scores_and_curves(first: LocomotionRunFolder) -> None:
     folder = first
     model = load_locomotion(folder.best_model)
@@ -94,6 +95,7 @@ def test_a_stored_model_acts_without_its_run(first: LocomotionRunFolder) -> None
         agent.act(obs[:, 1:])
 
 
+@pytest.mark.integration
 def test_a_taught_run_resumes_to_the_bits_of_a_whole_one(
     reference: Path, tmp_path: Path
 ) -> None:
@@ -110,6 +112,7 @@ def test_a_taught_run_resumes_to_the_bits_of_a_whole_one(
     assert whole.evaluations.read_text() == part.evaluations.read_text()
 
 
+@pytest.mark.integration
 def test_a_training_on_varied_bodies_resumes_on_the_same_ones(
     reference: Path, first: LocomotionRunFolder, tmp_path: Path
 ) -> None:
@@ -134,6 +137,7 @@ def test_resumed_in_a_fresh_state_from_the_first_checkpoint(tiny: Path) -> None:
     assert weights_equal(whole.final_model, again.final_model)
 
 
+@pytest.mark.integration
 def test_prior_and_modes_train_resume_and_load(reference: Path, tmp_path: Path) -> None:
     file = motion_network(tmp_path / "motion.zip")
     network = load_encoder(file).state_dict()

@@ -31,6 +31,7 @@ from ambulo.train.shared.dagger import teach
 from ambulo.train.train_locomotion import main as train
 
 
+@pytest.mark.integration
 def test_the_network_learns_what_the_law_does(reference: Path) -> None:
     config = LocomotionConfig.model_validate(TINY).override(
         "environment", reference=str(reference), balance_law=False, push_impulse=(5, 20)
@@ -103,6 +104,7 @@ def test_a_trained_policy_teaches_the_sum_of_law_and_residual(
         PolicyTeacher(agent, legs)
 
 
+@pytest.mark.integration
 def test_a_taught_run_follows_its_teachers_reference(
     reference: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -129,6 +131,7 @@ def test_a_taught_run_follows_its_teachers_reference(
     assert "follows s.npz, not other.npz" in capsys.readouterr().err
 
 
+@pytest.mark.integration
 def test_a_run_from_a_model_follows_what_it_followed(
     reference: Path, tmp_path: Path
 ) -> None:
@@ -141,6 +144,7 @@ def test_a_run_from_a_model_follows_what_it_followed(
     assert after.attachments == before.attachments
 
 
+@pytest.mark.integration
 def test_what_the_teacher_made_is_the_best_unless_learning_betters_it(
     reference: Path, tmp_path: Path
 ) -> None:
@@ -159,6 +163,7 @@ def test_what_the_teacher_made_is_the_best_unless_learning_betters_it(
     assert weights_equal(folder.best_model, folder.checkpoint(0))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("with_prior", [False, True])
 def test_critic_first_leaves_the_actor_as_the_teacher_made_it(
     reference: Path, tmp_path: Path, with_prior: bool

@@ -319,6 +319,7 @@ def test_a_folder_that_a_node_does_not_see_is_named(
     assert not list(shared.iterdir())
 
 
+@pytest.mark.integration
 def test_a_token_is_shown_to_named_clusters_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -73,6 +73,7 @@ def policy_of(units: int = 12) -> RecurrentPolicy:
     )
 
 
+@pytest.mark.integration
 def test_a_pupil_imitates_what_only_memory_knows() -> None:
     policy, batch = policy_of(), EchoBatch()
     config = ImitationConfig(

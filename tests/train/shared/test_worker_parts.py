@@ -107,6 +107,7 @@ def test_what_a_replaced_worker_saves_can_be_restored(tmp_path: Path) -> None:
     resumed.close()
 
 
+@pytest.mark.integration
 def test_folders_of_killed_workers_are_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -167,6 +167,7 @@ def test_the_shapes_in_the_header_are_those_of_the_network() -> None:
     assert found == tracker_shapes(config)
 
 
+@pytest.mark.integration
 def test_a_run_learns_and_is_loaded(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -197,6 +198,7 @@ def test_a_missing_data_file_is_one_line(
     assert "no such file of sequences" in capsys.readouterr().err
 
 
+@pytest.mark.integration
 def test_a_run_begins_with_another_model(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -45,6 +45,7 @@ def actor_of(training):
     }
 
 
+@pytest.mark.integration
 def test_the_policy_acts_as_its_teacher(training):
     with StopRequest() as stop:
         assert training.begin(stop, adopted=False)
@@ -71,6 +72,7 @@ def test_a_run_that_begins_with_a_model_is_not_taught(training):
     assert all(torch.equal(after[name], before[name]) for name in before)
 
 
+@pytest.mark.integration
 def test_a_recurrent_policy_is_taught_sequences(tmp_path):
     config = CONFIG.override("network", recurrent=16)
     training = NavigationTraining(config, NavigationRunFolder(tmp_path))

@@ -201,6 +201,7 @@ def resumed(case: str, path: Path) -> dict[str, Any]:
     return everything(batch, learner)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("case", CASES)
 def test_a_resumed_training_ends_in_the_same_bits(tmp_path: Path, case: str) -> None:
     path = tmp_path / "checkpoint.zip"
@@ -226,6 +227,7 @@ np.savez(sys.argv[3], **arrays)
 """
 
 
+@pytest.mark.integration
 def test_another_process_ends_in_the_same_bits(tmp_path: Path) -> None:
     path, result = tmp_path / "checkpoint.zip", tmp_path / "result.npz"
     whole = straight("everything", path)

@@ -37,6 +37,7 @@ def found(character: Character, walk: Motion) -> ClipReference:
     return clip_reference(walk, character, bodies=0)
 
 
+@pytest.mark.integration
 def test_the_body_does_it_near_the_clip(found: ClipReference) -> None:
     assert found.falls_at is None
     assert found.report["error_world"] < 0.065

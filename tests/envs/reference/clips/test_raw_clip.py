@@ -36,6 +36,7 @@ def jump(character: Character, height: float, fps: float = 120.0) -> Motion:
     return one.replace(fps=fps, root_positions=root, rotations=rotations)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("height", [0.15, 0.3])
 def test_a_flight_keeps_its_height(character: Character, height: float) -> None:
     raw = raw_clip(jump(character, height), character)
@@ -45,6 +46,7 @@ def test_a_flight_keeps_its_height(character: Character, height: float) -> None:
     np.testing.assert_allclose(raw.height, own, atol=1e-3)
 
 
+@pytest.mark.integration
 def test_standing_feet_are_at_rest(character: Character) -> None:
     walk = resample(plain_walk(character.skeleton).motion(3), 120.0)
     path = 0.1 * walk.times[:, None] * [1.0, 0.0, 0.0]

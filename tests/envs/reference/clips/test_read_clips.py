@@ -13,6 +13,7 @@ from ambulo.motion.formats.files import write_motion
 from ambulo.motion.gaits.plain_walk import plain_walk
 
 
+@pytest.mark.integration
 def test_a_part_of_one_motion_file(tmp_path: Path, character: Character) -> None:
     walk = plain_walk(character.skeleton).motion(cycles=4)
     write_motion(tmp_path / "walk.bvh", walk)

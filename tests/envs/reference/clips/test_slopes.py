@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.clips.raw_clip import raw_clip
@@ -23,6 +24,7 @@ def test_legs_and_trunk_move_the_rest(character: Character) -> None:
     assert heavy[:6].all()
 
 
+@pytest.mark.integration
 def test_slopes_nearby(character: Character, still: Motion) -> None:
     table = raw_clip(still, character).table
     model = character.model

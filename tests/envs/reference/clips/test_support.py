@@ -35,6 +35,7 @@ def needs(
     return missing_support(raw_clip(motion, character), motion.fps, first)
 
 
+@pytest.mark.integration
 def test_standing_and_walking_need_the_ground_alone(
     character: Character, still: Motion
 ) -> None:
@@ -43,6 +44,7 @@ def test_standing_and_walking_need_the_ground_alone(
     assert needs(walk, character) == ()
 
 
+@pytest.mark.integration
 def test_standing_on_something(character: Character, still: Motion) -> None:
     times = still.times
     up = 0.5 * (smooth_step(times, 1.0, 0.5) - smooth_step(times, 3.0, 0.5))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.clips.raw_clip import MAX_SECONDS
@@ -20,6 +21,7 @@ def test_a_walk_at_three_times_its_speed_is_doubted(character: Character) -> Non
     assert "--speed" in doubt
 
 
+@pytest.mark.integration
 def test_what_stands_on_nothing_does_so_at_any_speed(
     character: Character, still: Motion
 ) -> None:

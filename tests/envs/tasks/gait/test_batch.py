@@ -87,6 +87,7 @@ def test_the_clock_follows_its_action(batch):
     assert ahead[2] / ahead[3] == pytest.approx(0.9)
 
 
+@pytest.mark.integration
 def test_it_goes_on_bit_for_bit(config, reference):
     made = make_batch(config, 4, seed=3, reference=reference)
     made.reset(np.arange(4))
@@ -140,6 +141,7 @@ def test_wrong_actions_are_refused(batch):
         batch.step(actions)
 
 
+@pytest.mark.integration
 def test_gymnasium_makes_it(tmp_path, reference):
     path = tmp_path / "healthy.npz"
     save_reference(path, reference)

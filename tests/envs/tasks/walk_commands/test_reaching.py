@@ -58,6 +58,7 @@ def distance(batch: WalkCommandsBatch, goal: np.ndarray) -> np.ndarray:
     return np.linalg.norm(batch.arms.palms() - goal[:, None], axis=2).min(axis=1)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(("height", "depth"), [(1.4, 0.0), (0.6, 0.6)])
 def test_a_palm_goes_to_its_point_and_the_body_stays_up(
     walker: Walker, height: float, depth: float
@@ -77,6 +78,7 @@ def test_a_palm_goes_to_its_point_and_the_body_stays_up(
     assert batch.arms.led[2, 0]
 
 
+@pytest.mark.integration
 def test_a_body_that_shall_walk_rises_first_and_its_arms_hang_again(
     walker: Walker,
 ) -> None:
@@ -97,6 +99,7 @@ def test_a_body_that_shall_walk_rises_first_and_its_arms_hang_again(
     assert not batch.state.fallen(0.3, 0.8).any()
 
 
+@pytest.mark.integration
 def test_what_is_not_led_is_as_it_was(walker: Walker) -> None:
     one, other = standing(walker), standing(walker)
     other.reach(np.arange(COUNT), np.full((COUNT, 3), np.nan))
@@ -106,6 +109,7 @@ def test_what_is_not_led_is_as_it_was(walker: Walker) -> None:
     np.testing.assert_array_equal(one.simulation.qpos, other.simulation.qpos)
 
 
+@pytest.mark.integration
 def test_a_saved_state_reaches_on_bit_for_bit(walker: Walker) -> None:
     batch, fresh = standing(walker), standing(walker)
     goal = points(batch, 0.7)
@@ -134,6 +138,7 @@ def test_the_head_turns_to_a_point_and_back(walker: Walker) -> None:
     assert batch.standing.all()
 
 
+@pytest.mark.integration
 def test_the_policy_sees_arms_and_head_of_the_gait(walker: Walker) -> None:
     batch = standing(walker)
     before = batch.obs.copy()
@@ -206,6 +211,7 @@ def test_rules_of_reaching() -> None:
     assert sides.tolist() == [0, 1]
 
 
+@pytest.mark.integration
 def test_elbows_point_as_captured_people_have_them(walker: Walker) -> None:
     """The prior's direction is followed, and another than without it."""
     batch, plain = standing(walker), standing(walker)

@@ -41,6 +41,7 @@ def nearest(world: BodyWorld | TwinWorld, points: np.ndarray) -> np.ndarray:
     return np.linalg.norm(world.state.hands - local, axis=2).min(axis=1)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("body", ["twin", "human23"])
 def test_a_body_walks_up_to_its_point_and_reaches_it(body: str) -> None:
     world = world_of(body)
@@ -84,6 +85,7 @@ def test_only_points_near_and_ahead_are_reached_for_and_only_at_rest() -> None:
     np.testing.assert_array_equal(state.hands[0], HANDS)
 
 
+@pytest.mark.integration
 def test_bodies_that_reach_near_their_feet_and_turn_away_stay_up() -> None:
     """Arms that hang from a bent trunk weigh behind it; led ones do not."""
     rng, many = np.random.default_rng(0), 64

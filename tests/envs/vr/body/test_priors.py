@@ -92,6 +92,7 @@ def test_what_was_there_stays_bit_for_bit(body: str) -> None:
     assert np.ptp(seeing.obs[:, size:], axis=0).max() > 0.1
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("body", BODIES)
 def test_the_same_bits_for_any_number_of_environments(body: str) -> None:
     config = config_of(body, "observations", "rewards")
@@ -101,6 +102,7 @@ def test_the_same_bits_for_any_number_of_environments(body: str) -> None:
         np.testing.assert_array_equal(mine[1], theirs[1][:2])
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("body", BODIES)
 def test_states_are_restored_exactly(body: str) -> None:
     config = config_of(body, "observations", "rewards")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.levels.geodesic import path_length
@@ -31,6 +32,7 @@ def gap_level(gap: float, degrees: float, shift: float) -> Level:
     )
 
 
+@pytest.mark.integration
 def test_oracle_walks_through_every_gap_that_levels_may_have() -> None:
     levels = [
         level

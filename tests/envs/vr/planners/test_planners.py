@@ -57,6 +57,7 @@ def test_oracle_reaches_every_family_without_bumps():
     assert (path > 0).all()
 
 
+@pytest.mark.integration
 def test_oracle_walks_the_longest_ways_in_the_time_that_bodies_have():
     levels = [split_level("corridors", "validation", i) for i in (30, 13, 25)]
     success, path, _ = play("oracle", levels, WALKER)
@@ -86,6 +87,7 @@ def test_straight_line_solves_the_open_field():
     assert (path > 0).all()
 
 
+@pytest.mark.integration
 def test_dynamic_window_beats_the_straight_line_in_clutter():
     levels = levels_of("clutter", count=6)
     success, _, bumps = play("dwa", levels)
@@ -94,6 +96,7 @@ def test_dynamic_window_beats_the_straight_line_in_clutter():
     assert bumps.sum() < plain_bumps.sum()
 
 
+@pytest.mark.integration
 def test_mapper_leaves_dead_ends_that_hold_the_dynamic_window():
     levels = levels_of("utrap", "slalom", count=4)
     mapped, _, _ = play("mapper", levels)
@@ -125,6 +128,7 @@ def test_oracle_solves_the_other_tasks(task):
     assert success.all()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", ["oracle", "mapper"])
 def test_planners_stop_where_bodies_with_legs_reach_at_any_height(name):
     config = WALKER.override(

@@ -16,6 +16,7 @@ from ambulo.envs.vr.task.build import make_batch
 LEVELS = 6
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("family", ["lifts", "doors"])
 def test_the_oracle_arrives_in_time(family: str) -> None:
     levels = [split_level(family, "validation", seed) for seed in range(LEVELS)]

@@ -43,6 +43,7 @@ def model() -> NavigationModel:
     return calibrated(load_navigation(SHIPPED), bars=quiet, episodes=40, levels=MAZES)
 
 
+@pytest.mark.integration
 def test_the_policy_stays_as_it_is(model: NavigationModel) -> None:
     old = without_head(load_navigation(SHIPPED))
     assert all(torch.equal(model.weights[k], v) for k, v in old.weights.items())
@@ -58,6 +59,7 @@ def test_the_policy_stays_as_it_is(model: NavigationModel) -> None:
     assert bare.weights.keys() == old.weights.keys()
 
 
+@pytest.mark.integration
 def test_an_evaluation_scores_the_head(
     model: NavigationModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -43,6 +43,7 @@ def test_calibrated_probabilities_have_a_small_error() -> None:
     assert ((rows.low <= rows.rate) & (rows.rate <= rows.high)).all()
 
 
+@pytest.mark.integration
 def test_intervals_draw_whole_episodes() -> None:
     """The same decisions in few episodes have wider intervals."""
     rng = np.random.default_rng(1)

@@ -11,6 +11,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.integration
+
 LEARNING = ["matplotlib", "stable_baselines3", "torch"]
 EVERYTHING = [*LEARNING, "gymnasium", "mujoco", "numba"]
 STAGES: dict[str, tuple[str, list[str]]] = {
@@ -72,7 +74,6 @@ def loaded() -> dict[str, tuple[list[str], str]]:
     return json.loads(done.stdout)
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize("stage", STAGES)
 def test_nothing_heavy_is_loaded(
     stage: str, loaded: dict[str, tuple[list[str], str]]

@@ -18,6 +18,8 @@ from ambulo.envs.reference.reference_file import load_reference
 from ambulo.motion.formats.files import write_motion
 from ambulo.motion.motion import Motion
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture(scope="module")
 def motion() -> Motion:
@@ -62,7 +64,6 @@ def fit(clip: Path) -> Fit:
     return Fit(out, film, text.getvalue())
 
 
-@pytest.mark.integration
 def test_a_reference_and_a_film(
     fit: Fit, clip: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -39,6 +39,7 @@ def forget_all(server: RigServer) -> None:
         server.clients.drop(character)
 
 
+@pytest.mark.integration
 def test_both_versions_over_the_loopback(stream: list[NDArray[np.float32]]) -> None:
     with running() as udp:
         with RigClient("127.0.0.1", udp.port, LEGS, secret=b"") as client:

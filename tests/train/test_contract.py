@@ -25,6 +25,8 @@ from ambulo.ik.data.pose_data import save_poses
 from ambulo.ik.data.sequences import save_sequences
 from ambulo.motion.formats.files import write_motion
 
+pytestmark = pytest.mark.integration
+
 STAGES = {
     "training": {
         "use_curriculum": True,
@@ -240,7 +242,6 @@ def rows(folder: RunFolder) -> list[dict[str, str]]:
 CLOCKS = ("seconds", "time/", "rows_per_second")
 
 
-@pytest.mark.integration
 def test_a_stopped_run_resumes_to_the_bits_of_a_whole_one(
     runs: Runs, stopped: Callable[..., RunFolder], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -263,7 +264,6 @@ def test_a_stopped_run_resumes_to_the_bits_of_a_whole_one(
     assert not list(part.path.rglob("*.tmp"))
 
 
-@pytest.mark.integration
 def test_another_seed_gives_other_bits(
     runs: Runs, stopped: Callable[..., RunFolder]
 ) -> None:

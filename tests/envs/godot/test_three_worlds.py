@@ -18,7 +18,7 @@ STEPS = 100
 FORWARD = np.array([0.0, 0.5, 0.0])
 
 
-@pytest.fixture(params=["mujoco", "godot"])
+@pytest.fixture(params=[pytest.param("mujoco", marks=pytest.mark.integration), "godot"])
 def make(request):
     """Makes a world that is not the compiled one."""
     made = []

@@ -21,6 +21,8 @@ from ambulo.motion.rotations import (
     quat_rotate,
 )
 
+pytestmark = pytest.mark.integration
+
 RIG = load_rig()
 
 
@@ -194,7 +196,6 @@ def test_published_jobs_answer_wrong_input(
     assert rule in answer["error"]
 
 
-@pytest.mark.integration
 def test_damaged_weights_are_refused_before_they_are_sent(pool: NeuralIKPool) -> None:
     weights = published_weights()
     weights["W1"] = weights["W1"] * np.float32(np.nan)

@@ -25,6 +25,8 @@ from ambulo.ik.trackers.shape import BodyShape
 from ambulo.ik.trackers.tracker import BodyTracker, TrackerSample
 from ambulo.policies.agents.body_tracker import load_tracker_network
 
+pytestmark = pytest.mark.integration
+
 DT = 1.0 / 60.0
 SAME = BodyShape()
 TRACKERS = ("LeftHand", "RightHand", "Head")
@@ -81,7 +83,6 @@ def test_all_trackers_are_met_by_one_job(
     np.testing.assert_array_equal(frame.of("p2").root[0], frame.pose.root[2])
 
 
-@pytest.mark.integration
 @posix_only
 def test_a_worker_that_is_killed_loses_nothing(
     pool: NeuralIKPool, network: TrackerNetwork, tracks: list[TrackerTrack]
@@ -201,7 +202,6 @@ def test_the_published_job_tracks_bodies(
     assert pool.crowd.names == ("p0",)
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize(
     ("change", "error"),
     [

@@ -29,6 +29,8 @@ from ambulo.ik.solver.solver import NeuralIKSolver
 from ambulo.ik.solver.targets import Targets
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
 
+pytestmark = pytest.mark.integration
+
 RIG = load_rig()
 posix_only = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 
@@ -125,7 +127,6 @@ def test_wrong_jobs_are_refused_before_they_are_sent(pool: NeuralIKPool) -> None
         pool.submit(Targets.of_pose(RIG, poses(2)), poses(3))
 
 
-@pytest.mark.integration
 def test_failure_inside_a_worker_is_an_answer() -> None:
     targets = Targets.of_pose(RIG, poses(1))
     with NeuralIKPool(workers=1, capacity=8, slots=4, deadline=60.0) as pool:
@@ -191,7 +192,6 @@ def test_characters_of_a_job_are_shared_out(pool: NeuralIKPool) -> None:
     assert result.solution.reached.shape == (7, 6)
 
 
-@pytest.mark.integration
 def test_the_callers_process_can_help() -> None:
     targets = Targets.of_pose(RIG, poses(5, seed=8))
     given = network(4)
@@ -225,7 +225,6 @@ def test_parts_are_nearly_equal_and_not_too_small() -> None:
     assert sizes(8, 2, attempts=1) == [(0, 8)]  # taken back from a worker: as it was
 
 
-@pytest.mark.integration
 @posix_only
 def test_part_of_a_killed_worker_is_done_by_the_other(pool: NeuralIKPool) -> None:
     pool.wait_ready()
@@ -240,7 +239,6 @@ def test_part_of_a_killed_worker_is_done_by_the_other(pool: NeuralIKPool) -> Non
     np.testing.assert_allclose(there.positions, targets.positions, atol=1e-3)
 
 
-@pytest.mark.integration
 @posix_only
 def test_slot_of_a_failed_part_waits_for_the_others(
     pool: NeuralIKPool, monkeypatch: pytest.MonkeyPatch
@@ -261,7 +259,6 @@ def test_slot_of_a_failed_part_waits_for_the_others(
     assert "1 workers ended at this job" in result.reason
 
 
-@pytest.mark.integration
 @posix_only
 def test_job_of_a_killed_worker_is_done_by_another(pool: NeuralIKPool) -> None:
     pool.cache(network(2))
@@ -291,7 +288,6 @@ def test_job_of_a_killed_worker_is_done_by_another(pool: NeuralIKPool) -> None:
     )
 
 
-@pytest.mark.integration
 @posix_only
 def test_job_of_a_worker_that_hangs_is_done_by_another(pool: NeuralIKPool) -> None:
     pool.wait_ready()
@@ -305,7 +301,6 @@ def test_job_of_a_worker_that_hangs_is_done_by_another(pool: NeuralIKPool) -> No
     assert gone(pid)
 
 
-@pytest.mark.integration
 @posix_only
 def test_job_that_ends_every_worker_is_answered_as_failed(
     pool: NeuralIKPool, monkeypatch: pytest.MonkeyPatch

@@ -22,6 +22,8 @@ from ambulo.train.shared.cluster import Cluster, ClusterError, joined
 from ambulo.train.shared.cluster_guards import check_cluster, knock, showing_token
 from ambulo.train.shared.jobs import AHEAD, ATTEMPTS, JobError, Workers
 
+pytestmark = pytest.mark.integration
+
 RAY = Workers("ray", 2)
 
 
@@ -319,7 +321,6 @@ def test_a_folder_that_a_node_does_not_see_is_named(
     assert not list(shared.iterdir())
 
 
-@pytest.mark.integration
 def test_a_token_is_shown_to_named_clusters_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,6 +26,8 @@ from ambulo.train.shared.run_folders import NavigationRunFolder
 from ambulo.train.shared.shares import Schedule
 from ambulo.train.vr.training import NavigationTraining
 
+pytestmark = pytest.mark.integration
+
 ENVS, STEPS = 8, 16
 ROLLOUT = ENVS * STEPS
 Weights = dict[str, torch.Tensor]
@@ -113,7 +115,6 @@ def cluster() -> Iterator[Cluster]:
         yield made
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize("schedule", ["rollouts", "gradients"])
 def test_one_worker_does_what_no_worker_does(
     cluster: Cluster, tmp_path: Path, schedule: Schedule
@@ -230,7 +231,6 @@ def test_workers_with_recurrent_policies_resume(
     assert same(first, again)
 
 
-@pytest.mark.integration
 def test_shares_that_do_not_work_are_refused(cluster: Cluster, tmp_path: Path) -> None:
     config = config_of(1)
     with pytest.raises(ConfigError, match="--workers 9: must be 1 to 8"):

@@ -28,10 +28,11 @@ from fixtures.jobs import (
 from ambulo.configs.errors import ConfigError
 from ambulo.train.shared.jobs import AHEAD, ATTEMPTS, JobError, Workers
 
+pytestmark = pytest.mark.integration
+
 TWO = Workers(count=2)
 
 
-@pytest.mark.integration
 def test_every_engine_and_number_gives_the_same_in_order() -> None:
     alone = list(Workers().in_order(draw, 7, range(9)))
     for workers in (Workers(count=1), Workers(count=3)):
@@ -46,7 +47,6 @@ def test_no_job_needs_no_worker() -> None:
     assert list(TWO.in_order(draw, 7, [])) == []
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize("ordered", [True, False])
 def test_a_slow_consumer_stops_the_workers(tmp_path: Path, ordered: bool) -> None:
     taken: list[int] = []
@@ -71,7 +71,6 @@ def test_the_job_of_a_killed_worker_is_played_again(tmp_path: Path) -> None:
     assert (tmp_path / "died").exists()
 
 
-@pytest.mark.integration
 def test_workers_that_die_while_nobody_waits_are_replaced() -> None:
     results = []
     for result in TWO.as_done(draw, 7, range(8)):
@@ -196,7 +195,6 @@ def assert_gone(leader: int, seconds: float) -> None:
     assert not session(leader)
 
 
-@pytest.mark.integration
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize(
     "engine", ["process", pytest.param("ray", marks=pytest.mark.slow)]

@@ -23,6 +23,8 @@ from ambulo.motion.gaits.plain_walk import plain_walk
 from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
 
+pytestmark = pytest.mark.integration
+
 DT = 1.0 / 30.0
 
 
@@ -37,7 +39,6 @@ def found(character: Character, walk: Motion) -> ClipReference:
     return clip_reference(walk, character, bodies=0)
 
 
-@pytest.mark.integration
 def test_the_body_does_it_near_the_clip(found: ClipReference) -> None:
     assert found.falls_at is None
     assert found.report["error_world"] < 0.065

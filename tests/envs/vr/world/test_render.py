@@ -71,6 +71,7 @@ def test_video_needs_frames_and_a_known_ending(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", ["a.gif", "a.mp4"])
 def test_a_full_disk_is_one_error_and_leaves_no_film(
     tmp_full_disk: Path, name: str, capfd: pytest.CaptureFixture[str]

@@ -28,6 +28,8 @@ from ambulo.shipped import shipped_models
 from ambulo.train.shared.run_folders import NavigationRunFolder
 from ambulo.train.vr.lost import add_heads
 
+pytestmark = pytest.mark.integration
+
 SHIPPED = shipped_models()["vr_navigation"]
 MAZES = CalibrationLevels("maze,utrap")
 
@@ -43,7 +45,6 @@ def model() -> NavigationModel:
     return calibrated(load_navigation(SHIPPED), bars=quiet, episodes=40, levels=MAZES)
 
 
-@pytest.mark.integration
 def test_the_policy_stays_as_it_is(model: NavigationModel) -> None:
     old = without_head(load_navigation(SHIPPED))
     assert all(torch.equal(model.weights[k], v) for k, v in old.weights.items())
@@ -59,7 +60,6 @@ def test_the_policy_stays_as_it_is(model: NavigationModel) -> None:
     assert bare.weights.keys() == old.weights.keys()
 
 
-@pytest.mark.integration
 def test_an_evaluation_scores_the_head(
     model: NavigationModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,7 +19,7 @@ from vr_world_speed import clutter_level
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.moving import People
-from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.compiled_world import CompiledWorld
 
 _WARM = 10
 """Steps before the first measurement: people are under way then."""
@@ -33,9 +33,9 @@ def crowded(seed: int, people: int | None) -> Level:
     return dataclasses.replace(level, heights=True, people=People(count=people))
 
 
-def started(envs: int, people: int | None) -> KernelWorld:
+def started(envs: int, people: int | None) -> CompiledWorld:
     """A world with each env in a level of its own."""
-    world = KernelWorld(envs, WorldSpec())
+    world = CompiledWorld(envs, WorldSpec())
     world.set_levels(range(envs), [crowded(seed, people) for seed in range(envs)])
     world.seed(np.arange(envs), np.arange(envs))
     world.reset(np.arange(envs), np.arange(envs), np.zeros((envs, 3)))
@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     actions = rng.uniform(-1.0, 1.0, (steps, envs, 3))
     actions[:, :, 1] = np.abs(actions[:, :, 1])
 
-    def walk(world: KernelWorld) -> Callable[[], None]:
+    def walk(world: CompiledWorld) -> Callable[[], None]:
         def run() -> None:
             for batch in actions:
                 world.step(batch)

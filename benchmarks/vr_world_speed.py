@@ -20,7 +20,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world import mujoco_kernels
-from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.compiled_world import CompiledWorld
 from ambulo.envs.vr.world.mujoco_world import MujocoWorld
 from ambulo.envs.vr.world.state import World
 
@@ -77,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     spec = WorldSpec()
     world = started(MujocoWorld(envs, spec), envs)
-    kernel = started(KernelWorld(envs, spec), envs)
+    kernel = started(CompiledWorld(envs, spec), envs)
     rng = np.random.default_rng(0)
     actions = rng.uniform(-1.0, 1.0, (decisions, envs, 3))
     actions[:, :, 1] = np.abs(actions[:, :, 1])
@@ -90,7 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     runs: dict[str, Callable[[Floats], object]] = {
         "bare mj_step + mj_multiRay": bare_decision(still),
         "MujocoWorld": world.step,
-        "KernelWorld": kernel.step,
+        "CompiledWorld": kernel.step,
     }
     for step in runs.values():
         repeat(step)

@@ -9,7 +9,7 @@ from numba.core.dispatcher import Dispatcher
 
 from ambulo.envs import compiling
 from ambulo.envs.locomotion.batch import LocomotionBatch
-from ambulo.envs.vr.geometry.prism_kernels import way_out
+from ambulo.envs.vr.geometry.push_kernels import way_out
 from ambulo.envs.vr.world.height_kernels import step_heights
 
 

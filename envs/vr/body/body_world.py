@@ -18,11 +18,12 @@ from ambulo.envs.vr.body.hands import at_rest, from_origin, in_reach
 from ambulo.envs.vr.body.level_window import TOUCH, LevelGround, LevelWindows
 from ambulo.envs.vr.body.walker import Walker
 from ambulo.envs.vr.contract import WorldSpec
-from ambulo.envs.vr.geometry.prism_kernels import moved_out
+from ambulo.envs.vr.geometry.solid_kernels import moved_out
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world.actions import motion_of
 from ambulo.envs.vr.world.base import refuse_heights
-from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.compiled_world import CompiledWorld
+from ambulo.envs.vr.world.packed_solids import solids_of
 from ambulo.envs.vr.world.state import WorldState
 from ambulo.motion.roles import roles_of
 
@@ -36,7 +37,7 @@ TOUCH_FORCE = 1.0
 """Force from which a contact counts, [N]."""
 
 
-class BodyWorld(KernelWorld):
+class BodyWorld(CompiledWorld):
     """N characters in levels; see `World` for the interface.
 
     A tick is a control step of the walker. `position` is the floor below the head, whose
@@ -242,12 +243,9 @@ class BodyWorld(KernelWorld):
     def _with_room(self, slots: Ints, poses: Floats) -> Floats:
         """`poses` (k, 3) moved so that arms and feet are not in obstacles."""
         out = np.array(poses, np.float64)
-        boxes, cylinders, _, _, counts = self._packed.arrays()
+        shapes = self._shapes()
         for row, slot in zip(out, slots, strict=True):
-            row[:2] = moved_out(
-                row[0], row[1], START_ROOM, boxes[slot], counts[slot, 0],
-                cylinders[slot], counts[slot, 1],
-            )  # fmt: skip
+            row[:2] = moved_out(solids_of(shapes, slot), *row[:2], 0.0, START_ROOM)
         return out
 
     def _command(self, envs: Ints) -> None:

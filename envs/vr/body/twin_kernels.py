@@ -10,13 +10,16 @@ import numpy as np
 from numba import njit
 
 from ambulo.envs.locomotion.command_limits import side_left
-from ambulo.envs.vr.geometry.prism_kernels import (
-    MOST_OVERLAPS,
-    near_shapes,
-    on_floor,
+from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT
+from ambulo.envs.vr.geometry.push_kernels import MOST_OVERLAPS
+from ambulo.envs.vr.geometry.solid_kernels import (
+    shapes_within,
     slide,
+    sort_shapes,
+    support,
 )
-from ambulo.envs.vr.world.kernels import counted
+from ambulo.envs.vr.world.packed_solids import solids_of
+from ambulo.envs.vr.world.step_kernels import counted, most_shapes
 
 GAIN, OFFSET, LAG, CHANGE, DELAY, NOISE = range(6)
 """Columns of the responses of speed, side and turning."""
@@ -24,6 +27,8 @@ MEMORY = 16
 """Commands that are remembered; the longest delay, [ticks]."""
 WANDER = 0.3
 """Time in which the motion's deviation from the response decays, [s]."""
+_RADIUS = BODY_RADIUS
+_CLIMB = CLIMB_HEIGHT
 _LEVY = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX2 = np.uint64(0x94D049BB133111EB)
@@ -94,7 +99,7 @@ def step_twins(
     target, slot, position, yaw, velocity, yaw_rate, command, path,
     contact_ticks, collisions, since_contact, fell, motion, wander, past, age, pressed,
     chance, ticks, dt, decay, low, high, scale, lateral, responses, delays, radius,
-    still, growth, after, fall_rate, rearm, levels,
+    still, growth, after, fall_rate, rearm, pack,
 ):  # fmt: skip
     """Advance every twin by one environment step, in place; see `TwinWorld`.
 
@@ -103,23 +108,29 @@ def step_twins(
     last commands, of which `age` (N,) is the newest; `pressed` (N, 2) the speed into what
     is touched and the time for which that counts.
     """
-    boxes, cylinders, holes, bounds, counts = levels
-    index = np.empty(boxes.shape[1] + cylinders.shape[1], np.int64)
+    most = most_shapes(pack, slot)
+    near = np.empty(most, np.int64)
+    pushing = np.empty(most, np.int64)
+    floors = np.empty(most, np.int64)
+    seen = np.full(most, -1, np.int64)
     found = np.empty((MOST_OVERLAPS, 3))
+    touched_kind = np.zeros(2, np.bool_)
+    no_movers = np.zeros((0, 9))
+    spare = radius - _RADIUS
     wanted = np.empty(3)
     keep = math.exp(-dt / WANDER)
     spread = math.sqrt(1.0 - keep * keep)
     for i in range(target.shape[0]):
-        s = slot[i]
+        solids = solids_of(pack, slot[i])
         x = position[i, 0]
         y = position[i, 1]
+        z = position[i, 2]
         began_x = x
         began_y = y
         began_yaw = yaw[i]
         reach = radius + ticks * dt * (high[0] + high[1]) + 0.3
-        nb, nc = near_shapes(
-            x, y, reach, boxes[s], counts[s, 0], cylinders[s], counts[s, 1], index
-        )
+        n = shapes_within(solids, x, y, reach, near, seen, i)
+        n_pushing, n_floors = sort_shapes(solids, near, n, z, spare, pushing, floors)
         touches = 0
         events = 0
         for _ in range(ticks):
@@ -141,8 +152,9 @@ def step_twins(
             to_x = x + cos * ahead - sin * left
             to_y = y + sin * ahead + cos * left
             x, y, touched = slide(
-                x, y, to_x, to_y, boxes[s], cylinders[s], index, nb, nc, found, radius
-            )
+                solids, pushing, n_pushing, no_movers, x, y, to_x, to_y, z, spare, found,
+                touched_kind,
+            )  # fmt: skip
             if touched:
                 into = math.sqrt((x - to_x) ** 2 + (y - to_y) ** 2) / dt
                 pressed[i, 0] = min(into, motion[i, 0] + high[1])
@@ -155,7 +167,8 @@ def step_twins(
                 pressed[i, 1] -= dt
             if uniform(chance, i) < 1.0 - math.exp(-rate * dt):
                 fell[i] = True
-            if not on_floor(x, y, bounds[s], holes[s], counts[s, 2]):
+            floor, _ = support(solids, floors, n_floors, no_movers, x, y, z + _CLIMB)
+            if floor == -np.inf:
                 fell[i] = True
         moved_x = x - began_x
         moved_y = y - began_y

@@ -18,11 +18,11 @@ from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world.actions import motion_of
 from ambulo.envs.vr.world.base import refuse_heights
-from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.compiled_world import CompiledWorld
 from ambulo.envs.vr.world.state import WorldState
 
 
-class TwinWorld(KernelWorld):
+class TwinWorld(CompiledWorld):
     """N twins in levels; see `World` for the interface, `BodyWorld` for what they model.
 
     A twin is a disc that moves as a `Response` of its walker says, slides along the prisms
@@ -98,9 +98,9 @@ class TwinWorld(KernelWorld):
             spec.ticks_per_decision, spec.dt, spec.tick_decay, self._sticks.low,
             self._sticks.high, self._sticks.scale, self._sticks.lateral, self._responses,
             self._delays, self.twin.radius, rule.still, rule.speed, rule.after,
-            self.twin.fall_rate, spec.rearm_ticks, self._packed.arrays(),
+            self.twin.fall_rate, spec.rearm_ticks, self._shapes(),
         )  # fmt: skip
-        self._read_rays(np.arange(len(self._slot)))
+        self._read_rays(self._everyone)
         return state
 
     def _led(self, sticks: Floats) -> Floats:

@@ -1,8 +1,8 @@
-"""Compiled geometry of levels with heights: nearby shapes, support, headroom, overlaps.
+"""Compiled geometry of levels: nearby shapes, support, headroom, overlaps.
 
 A level is a tuple `solids` of the arrays of `ambulo.envs.vr.levels.solids.Solids`, for
 bodies whose height is the last number of its grid. Shapes are numbered: prisms first, then
-drums, then triangles. Moving shapes come beside them as rows x, y, half sizes a, b,
+cylinders, then triangles. Moving shapes come beside them as rows x, y, half sizes a, b,
 cos(yaw), sin(yaw), bottom, top, kind: a box (1), a cylinder of radius a (2), a person (3),
 or nothing (0).
 """
@@ -22,7 +22,7 @@ from ambulo.envs.vr.contract import (
     STEEPEST_FLOOR,
 )
 from ambulo.envs.vr.geometry.inside_kernels import is_inside
-from ambulo.envs.vr.geometry.prism_kernels import (
+from ambulo.envs.vr.geometry.push_kernels import (
     MOST_OVERLAPS,
     STUCK_DEPTH,
     TOUCH_DEPTH,
@@ -53,6 +53,8 @@ PRESSED = 1.4 * BODY_RADIUS
 least twice the radius away, [m]."""
 _EDGE = 1e-9
 _MARGIN = 1e-6
+_FEW = 64
+"""Levels of so many shapes are searched without their bins."""
 
 
 @njit(cache=True)
@@ -103,16 +105,16 @@ def nearest_of(x, y, row, round_base):
 @njit(cache=True)
 def within(solids, near, n, x, y, reach):
     """Keep those of the first `n` of `near` that are within `reach` of (x, y); how many."""
-    prisms, drums, triangles = solids[0], solids[1], solids[2]
+    prisms, cylinders, triangles = solids[0], solids[1], solids[2]
     n_prisms = prisms.shape[0]
-    n_still = n_prisms + drums.shape[0]
+    n_still = n_prisms + cylinders.shape[0]
     kept = 0
     for k in range(n):
         item = near[k]
         if item < n_prisms:
             dx, dy = nearest_of(x, y, prisms[item], False)
         elif item < n_still:
-            dx, dy = nearest_of(x, y, drums[item - n_prisms], True)
+            dx, dy = nearest_of(x, y, cylinders[item - n_prisms], True)
         else:
             t = triangles[item - n_still]
             dx = max(min(t[0], t[3], t[6]) - x, x - max(t[0], t[3], t[6]), 0.0)
@@ -121,6 +123,111 @@ def within(solids, near, n, x, y, reach):
             near[kept] = item
             kept += 1
     return kept
+
+
+@njit(cache=True)
+def shapes_within(solids, x, y, reach, near, seen, stamp):
+    """Write the numbers of the shapes within `reach` of (x, y) to `near`; how many.
+
+    `seen` (shapes,) marks with `stamp` those that are listed already.
+    """
+    count = solids[0].shape[0] + solids[1].shape[0] + solids[2].shape[0]
+    if count > _FEW:
+        count = nearby(solids, x, y, reach, near, seen, stamp)
+    else:
+        for k in range(count):
+            near[k] = k
+    return within(solids, near, count, x, y, reach)
+
+
+@njit(cache=True)
+def sort_shapes(solids, near, n, z, spare, pushing, floors):
+    """Find which of the first `n` of `near` can touch a body at height `z`, or carry it.
+
+    Their numbers are written to `pushing` and `floors`, as long as `near`.
+
+    Returns:
+        How many can push and how many have a floor within a climb of `z`.
+    """
+    prisms, cylinders, triangles = solids[0], solids[1], solids[2]
+    n_prisms = prisms.shape[0]
+    n_still = n_prisms + cylinders.shape[0]
+    axis = solids[3][5] - _DIAGONAL
+    lowest = z - _CLIMB
+    highest = z + _CLIMB
+    n_pushing = 0
+    n_floors = 0
+    for k in range(n):
+        item = near[k]
+        if item < n_still:
+            if item < n_prisms:
+                bottom = prisms[item, 6]
+                top = prisms[item, 7]
+            else:
+                bottom = cylinders[item - n_prisms, 3]
+                top = cylinders[item - n_prisms, 4]
+            pushes = reach_beside(z, axis, bottom, top) > 0.0
+            carries = lowest <= top <= highest
+        else:
+            row = triangles[item - n_still]
+            radius = _R + spare
+            pushes = row[13] >= z + _LOW - radius and row[12] <= z + axis + radius
+            carries = row[11] >= _FLOOR and row[12] <= highest and row[13] >= lowest
+        if pushes:
+            pushing[n_pushing] = item
+            n_pushing += 1
+        if carries:
+            floors[n_floors] = item
+            n_floors += 1
+    return n_pushing, n_floors
+
+
+@njit(cache=True)
+def free_run(solids, pushing, n_pushing, floors, n_floors, x, y, z):
+    """How far a body at (x, y, z) gets anyhow with nothing to touch and no other floor, [m].
+
+    `pushing` and `floors` are what `sort_shapes` has found; < 0: not at all.
+    """
+    prisms, cylinders, triangles = solids[0], solids[1], solids[2]
+    n_prisms = prisms.shape[0]
+    n_still = n_prisms + cylinders.shape[0]
+    on_floor = 0.0
+    free = np.inf
+    for k in range(n_floors):
+        item = floors[k]
+        if item >= n_still:
+            return -1.0
+        if item >= n_prisms:
+            row = cylinders[item - n_prisms]
+            dx, dy = nearest_of(x, y, row, True)
+            if row[4] <= z:
+                continue
+        else:
+            row = prisms[item]
+            if row[7] == z:
+                dx = x - row[0]
+                dy = y - row[1]
+                inside = min(
+                    row[2] - abs(row[4] * dx + row[5] * dy),
+                    row[3] - abs(row[4] * dy - row[5] * dx),
+                )
+                on_floor = max(on_floor, inside)
+                continue
+            if row[7] < z:
+                continue
+            dx, dy = nearest_of(x, y, row, False)
+        free = min(free, math.sqrt(dx * dx + dy * dy))
+    free = min(free, on_floor)
+    for k in range(n_pushing):
+        item = pushing[k]
+        if item >= n_still:
+            return -1.0
+        if item < n_prisms:
+            dx, dy = nearest_of(x, y, prisms[item], False)
+        else:
+            dx, dy = nearest_of(x, y, cylinders[item - n_prisms], True)
+        free = min(free, math.sqrt(dx * dx + dy * dy) - _R)
+    return free - _MARGIN
 
 
 @njit(cache=True, inline="always")
@@ -145,9 +252,9 @@ def support(solids, near, n, movers, x, y, highest):
 
     -inf where there is none; the mover is -1 for a floor that stands still.
     """
-    prisms, drums, triangles = solids[0], solids[1], solids[2]
+    prisms, cylinders, triangles = solids[0], solids[1], solids[2]
     n_prisms = prisms.shape[0]
-    n_still = n_prisms + drums.shape[0]
+    n_still = n_prisms + cylinders.shape[0]
     best = -np.inf
     carrier = -1
     for k in range(n):
@@ -157,7 +264,7 @@ def support(solids, near, n, movers, x, y, highest):
             if best < row[7] <= highest and in_box(x, y, row):
                 best = row[7]
         elif item < n_still:
-            row = drums[item - n_prisms]
+            row = cylinders[item - n_prisms]
             if best < row[4] <= highest and in_disc(x, y, row[0], row[1], row[2]):
                 best = row[4]
         else:
@@ -177,9 +284,9 @@ def support(solids, near, n, movers, x, y, highest):
 @njit(cache=True)
 def has_headroom(solids, near, n, movers, x, y, z):
     """Whether nothing is right above the axis of a body that stands at (x, y, z)."""
-    prisms, drums, triangles = solids[0], solids[1], solids[2]
+    prisms, cylinders, triangles = solids[0], solids[1], solids[2]
     n_prisms = prisms.shape[0]
-    n_still = n_prisms + drums.shape[0]
+    n_still = n_prisms + cylinders.shape[0]
     low = z + _CLIMB + _MARGIN
     high = z + solids[3][5] - _MARGIN
     for k in range(n):
@@ -189,7 +296,7 @@ def has_headroom(solids, near, n, movers, x, y, z):
             if row[6] < high and row[7] > low and in_box(x, y, row):
                 return False
         elif item < n_still:
-            row = drums[item - n_prisms]
+            row = cylinders[item - n_prisms]
             if row[3] < high and row[4] > low and in_disc(x, y, row[0], row[1], row[2]):
                 return False
         else:
@@ -294,16 +401,16 @@ def _is_apart(x, y, row, radius):
 
 
 @njit(cache=True)
-def overlaps(solids, near, n, movers, x, y, z, spare, found, whom):
+def overlaps(solids, near, n, movers, x, y, z, spare, found, touched_kind):
     """How many shapes the body at (x, y, z) overlaps, at most K; -1: one cuts its axis.
 
     Each is written into `found` (K, 3): unit vector out, and depth [m]. `spare` is room
-    that is kept beside the body, [m]. `whom` (1,) or (2,) is set where one is a
+    that is kept beside the body, [m]. `touched_kind` (1,) or (2,) is set where one is a
     person, and where one is none.
     """
-    prisms, drums, triangles = solids[0], solids[1], solids[2]
+    prisms, cylinders, triangles = solids[0], solids[1], solids[2]
     n_prisms = prisms.shape[0]
-    n_still = n_prisms + drums.shape[0]
+    n_still = n_prisms + cylinders.shape[0]
     axis = solids[3][5] - _DIAGONAL
     count = 0
     for k in range(n + movers.shape[0]):
@@ -324,7 +431,7 @@ def overlaps(solids, near, n, movers, x, y, z, spare, found, whom):
                     x, y, z, axis, row, False, row[6], row[7], spare
                 )
             elif item < n_still:
-                row = drums[item - n_prisms]
+                row = cylinders[item - n_prisms]
                 px, py, depth = push_from_flat(
                     x, y, z, axis, row, True, row[3], row[4], spare
                 )
@@ -340,22 +447,25 @@ def overlaps(solids, near, n, movers, x, y, z, spare, found, whom):
             found[count, 2] = depth
             count += 1
             if person:
-                whom[0] = True
-            elif whom.shape[0] > 1:
-                whom[1] = True
+                touched_kind[0] = True
+            elif touched_kind.shape[0] > 1:
+                touched_kind[1] = True
     return count
 
 
 @njit(cache=True)
-def slide(solids, near, n, movers, x0, y0, x, y, z, found, whom):
+def slide(solids, near, n, movers, x0, y0, x, y, z, spare, found, touched_kind):
     """(x, y) pushed out of all near shapes at height `z`, and whether any was touched.
 
     Where no way out is found it is back at (x0, y0), and where the way out is so far from
-    there that it may lead through a wall. `found` (K, 3) is work space.
+    there that it may lead through a wall. `spare` and `touched_kind` are as in `overlaps`,
+    `found` (K, 3) is work space.
     """
     touched = False
     for _ in range(_PASSES):
-        count = overlaps(solids, near, n, movers, x, y, z, 0.0, found, whom)
+        count = overlaps(
+            solids, near, n, movers, x, y, z, spare, found, touched_kind
+        )
         if count == 0:
             if touched and (x - x0) ** 2 + (y - y0) ** 2 > PRESSED * PRESSED:
                 return x0, y0, True
@@ -366,7 +476,7 @@ def slide(solids, near, n, movers, x0, y0, x, y, z, found, whom):
         ux, uy = way_out(found, count)
         x += ux
         y += uy
-    count = overlaps(solids, near, n, movers, x, y, z, 0.0, found, whom)
+    count = overlaps(solids, near, n, movers, x, y, z, spare, found, touched_kind)
     stuck = count < 0 or (x - x0) ** 2 + (y - y0) ** 2 > PRESSED * PRESSED
     for k in range(count):
         stuck = stuck or found[k, 2] > _STUCK
@@ -383,7 +493,7 @@ def standing(solids, x, y, z):
     seen = np.full(max(shapes, 1), -1, np.int64)
     movers = np.zeros((0, 9))
     found = np.empty((MOST_OVERLAPS, 3))
-    whom = np.zeros(1, np.bool_)
+    touched_kind = np.zeros(1, np.bool_)
     n = nearby(solids, x, y, _R + 0.1, near, seen, 0)
     floor, _ = support(solids, near, n, movers, x, y, z + _CLIMB)
     if (
@@ -392,8 +502,24 @@ def standing(solids, x, y, z):
         or is_inside(solids, near, n, x, y, floor + _CLIMB)
     ):
         return floor, False
-    count = overlaps(solids, near, n, movers, x, y, floor, 0.0, found, whom)
+    count = overlaps(solids, near, n, movers, x, y, floor, 0.0, found, touched_kind)
     for k in range(count):
         if found[k, 2] > _STUCK:
             return floor, False
     return floor, count >= 0
+
+
+@njit(cache=True)
+def moved_out(solids, x, y, z, radius):
+    """(x, y) moved to `radius` from all that a body at `z` touches; as it was without a place."""
+    shapes = solids[0].shape[0] + solids[1].shape[0] + solids[2].shape[0]
+    near = np.empty(max(shapes, 1), np.int64)
+    seen = np.full(max(shapes, 1), -1, np.int64)
+    movers = np.zeros((0, 9))
+    found = np.empty((MOST_OVERLAPS, 3))
+    touched_kind = np.zeros(1, np.bool_)
+    n = shapes_within(solids, x, y, 2.0 * radius, near, seen, 0)
+    x, y, _ = slide(
+        solids, near, n, movers, x, y, x, y, z, radius - _R, found, touched_kind
+    )
+    return x, y

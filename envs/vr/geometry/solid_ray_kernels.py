@@ -1,4 +1,4 @@
-"""Compiled rays of levels with heights: how far the way is free, along the floor.
+"""Compiled rays of levels: how far the way is free, along the floor.
 
 A ray follows the floor from the feet on: up and down slopes and steps of at most
 `CLIMB_HEIGHT`. It ends where something stands between `CLIMB_HEIGHT` and the height of the
@@ -26,6 +26,8 @@ from ambulo.envs.vr.geometry.triangle_kernels import cut_by_ray
 _CLIMB = CLIMB_HEIGHT
 _FLOOR = STEEPEST_FLOOR
 _SEAM = MAX_SEAM
+_EVEN = 1e-9
+"""Floors that differ by less are one, [m]."""
 _BEYOND = 1e-6
 """A cut is looked at this far behind its beginning, and lasts at least twice as long, [m]."""
 _STRIDE = 0.25
@@ -34,34 +36,40 @@ MOST_CUTS = 256
 """Shapes along one ray that are looked at."""
 
 
-@njit(cache=True, error_model="numpy")
-def cut_box(x, y, cx, sy, row):
-    """Where a ray enters and leaves the base of a prism, [m]; enter > leave: it misses."""
-    dx = x - row[0]
-    dy = y - row[1]
-    u = row[4] * dx + row[5] * dy
-    v = -row[5] * dx + row[4] * dy
-    du = row[4] * cx + row[5] * sy
-    dv = -row[5] * cx + row[4] * sy
+@njit(cache=True, inline="always", error_model="numpy")
+def _cut_rectangle(dx, dy, a, b, cos, sin, cx, sy):
+    """Where a ray from (dx, dy) enters and leaves a rectangle about the origin, [m]."""
+    u = cos * dx + sin * dy
+    v = -sin * dx + cos * dy
+    du = cos * cx + sin * sy
+    dv = -sin * cx + cos * sy
     enter = -np.inf
     leave = np.inf
     if abs(du) < 1e-12:
-        if abs(u) > row[2]:
-            return 1.0, 0.0
+        if abs(u) > a:
+            leave = -np.inf
     else:
-        t0 = (-row[2] - u) / du
-        t1 = (row[2] - u) / du
+        t0 = (-a - u) / du
+        t1 = (a - u) / du
         enter = max(enter, min(t0, t1))
         leave = min(leave, max(t0, t1))
     if abs(dv) < 1e-12:
-        if abs(v) > row[3]:
-            return 1.0, 0.0
+        if abs(v) > b:
+            leave = -np.inf
     else:
-        t0 = (-row[3] - v) / dv
-        t1 = (row[3] - v) / dv
+        t0 = (-b - v) / dv
+        t1 = (b - v) / dv
         enter = max(enter, min(t0, t1))
         leave = min(leave, max(t0, t1))
     return enter, leave
+
+
+@njit(cache=True, error_model="numpy")
+def cut_box(x, y, cx, sy, row):
+    """Where a ray enters and leaves the base of a prism, [m]; enter > leave: it misses."""
+    return _cut_rectangle(
+        x - row[0], y - row[1], row[2], row[3], row[4], row[5], cx, sy
+    )
 
 
 @njit(cache=True, error_model="numpy")
@@ -95,28 +103,19 @@ def _keep(cuts, n, enter, leave, length, low0, top0, low1, top1, floor):
 
 
 @njit(cache=True, error_model="numpy")
-def reach_around(solids, near, n, movers, x, y, hubs):
-    """Write where shapes and movers lie from (x, y), and how far they reach, to `hubs`.
+def reach_around(solids, movers, items, n, x, y, hubs):
+    """Write where shapes lie from (x, y), and how far they reach, to `hubs`.
 
-    `hubs` (n + M, 3) are x, y and a radius, so that rays can leave most shapes out.
+    `items` (n,) are numbers of shapes, and after all of them of movers; `hubs` (n, 3) are
+    x, y and a radius, so that rays can leave most shapes out.
     """
-    prisms, drums, triangles = solids[0], solids[1], solids[2]
+    prisms, cylinders, triangles = solids[0], solids[1], solids[2]
     n_prisms = prisms.shape[0]
-    n_still = n_prisms + drums.shape[0]
+    n_still = n_prisms + cylinders.shape[0]
+    shapes = n_still + triangles.shape[0]
     for k in range(n):
-        item = near[k]
-        hub = hubs[k]
-        if item < n_prisms:
-            row = prisms[item]
-            hub[0] = row[0] - x
-            hub[1] = row[1] - y
-            hub[2] = math.sqrt(row[2] * row[2] + row[3] * row[3]) + _BEYOND
-        elif item < n_still:
-            row = drums[item - n_prisms]
-            hub[0] = row[0] - x
-            hub[1] = row[1] - y
-            hub[2] = row[2] + _BEYOND
-        else:
+        item = items[k]
+        if n_still <= item < shapes:
             row = triangles[item - n_still]
             px = (row[0] + row[3] + row[6]) / 3.0
             py = (row[1] + row[4] + row[7]) / 3.0
@@ -125,83 +124,125 @@ def reach_around(solids, near, n, movers, x, y, hubs):
                 (row[3] - px) ** 2 + (row[4] - py) ** 2,
             )
             far = max(far, (row[6] - px) ** 2 + (row[7] - py) ** 2)
-            hub[0] = px - x
-            hub[1] = py - y
-            hub[2] = math.sqrt(far) + _BEYOND
-    for m in range(movers.shape[0]):
-        row = movers[m]
-        hub = hubs[n + m]
-        hub[0] = row[0] - x
-        hub[1] = row[1] - y
-        hub[2] = row[2] + _BEYOND
-        if row[8] == BOX:
-            hub[2] = math.sqrt(row[2] * row[2] + row[3] * row[3]) + _BEYOND
+            hubs[k, 0] = px - x
+            hubs[k, 1] = py - y
+            hubs[k, 2] = math.sqrt(far) + _BEYOND
+            continue
+        if n_prisms <= item < n_still:
+            c = item - n_prisms
+            hubs[k, 0] = cylinders[c, 0] - x
+            hubs[k, 1] = cylinders[c, 1] - y
+            hubs[k, 2] = cylinders[c, 2]
+        elif item < n_prisms:
+            hubs[k, 0] = prisms[item, 0] - x
+            hubs[k, 1] = prisms[item, 1] - y
+            hubs[k, 2] = math.sqrt(prisms[item, 2] ** 2 + prisms[item, 3] ** 2)
+        else:
+            m = item - shapes
+            hubs[k, 0] = movers[m, 0] - x
+            hubs[k, 1] = movers[m, 1] - y
+            hubs[k, 2] = movers[m, 2]
+            if movers[m, 8] == BOX:
+                hubs[k, 2] = math.sqrt(movers[m, 2] ** 2 + movers[m, 3] ** 2)
+        hubs[k, 2] += _BEYOND
 
 
 @njit(cache=True, inline="always")
-def _misses(hub, cx, sy, length):
-    """Whether a ray passes by all that a hub reaches, or does not get there."""
-    across = hub[0] * sy - hub[1] * cx
-    along = hub[0] * cx + hub[1] * sy
-    return abs(across) > hub[2] or along < -hub[2] or along > length + hub[2]
+def _misses(dx, dy, radius, cx, sy, length):
+    """Whether a ray passes by all within `radius` of (dx, dy), or does not get there."""
+    along = dx * cx + dy * sy
+    return (
+        abs(dx * sy - dy * cx) > radius or along < -radius or along > length + radius
+    )
 
 
-@njit(cache=True, error_model="numpy")
-def _cut_movers(movers, x, y, cx, sy, length, cuts, count, hubs):
-    """Add what a ray passes over or through of `movers` to `cuts` (K, 7); how many."""
-    for m in range(movers.shape[0]):
-        row = movers[m]
-        if row[8] == 0.0 or _misses(hubs[m], cx, sy, length):
-            continue
-        if row[8] == BOX:
-            enter, leave = cut_box(x, y, cx, sy, row)
-        else:
-            enter, leave = cut_disc(x, y, cx, sy, row[0], row[1], row[2])
-        count = _keep(
-            cuts, count, enter, leave, length, row[6], row[7], row[6], row[7], 1.0
+@njit(cache=True, inline="always")
+def _span(prisms, cylinders, triangles, movers, item):
+    """Bottom and top of a shape or mover, [m]."""
+    n_prisms = prisms.shape[0]
+    n_still = n_prisms + cylinders.shape[0]
+    shapes = n_still + triangles.shape[0]
+    if item < n_prisms:
+        bottom = prisms[item, 6]
+        top = prisms[item, 7]
+    elif item < n_still:
+        bottom = cylinders[item - n_prisms, 3]
+        top = cylinders[item - n_prisms, 4]
+    elif item < shapes:
+        bottom = triangles[item - n_still, 12]
+        top = triangles[item - n_still, 13]
+    else:
+        bottom = movers[item - shapes, 6]
+        top = movers[item - shapes, 7]
+    return bottom, top
+
+
+@njit(cache=True, inline="always", error_model="numpy")
+def _cut_item(prisms, cylinders, triangles, movers, item, x, y, cx, sy):
+    """Where a ray enters and leaves the base of a prism, cylinder or mover, [m].
+
+    Rows are read number by number: a view of one costs more than the ray.
+    """
+    n_prisms = prisms.shape[0]
+    n_still = n_prisms + cylinders.shape[0]
+    if item < n_prisms:
+        p = prisms
+        k = item
+        enter, leave = _cut_rectangle(
+            x - p[k, 0], y - p[k, 1], p[k, 2], p[k, 3], p[k, 4], p[k, 5], cx, sy
         )
-    return count
+    elif item < n_still:
+        k = item - n_prisms
+        enter, leave = cut_disc(
+            x, y, cx, sy, cylinders[k, 0], cylinders[k, 1], cylinders[k, 2]
+        )
+    else:
+        k = item - n_still - triangles.shape[0]
+        if movers[k, 8] == BOX:
+            p = movers
+            enter, leave = _cut_rectangle(
+                x - p[k, 0], y - p[k, 1], p[k, 2], p[k, 3], p[k, 4], p[k, 5], cx, sy
+            )
+        else:
+            enter, leave = cut_disc(
+                x, y, cx, sy, movers[k, 0], movers[k, 1], movers[k, 2]
+            )
+    return enter, leave
 
 
 @njit(cache=True, error_model="numpy")
-def collect_cuts(solids, near, n, movers, x, y, cx, sy, length, cuts, ends, hubs):
+def collect_cuts(solids, movers, items, n, x, y, cx, sy, length, cuts, ends, hubs):
     """Write what a ray of `length` passes over or through to `cuts` (K, 7); how many.
 
-    `hubs` is what `reach_around` made of the shapes.
+    `items` (n,) and `hubs` are as in `reach_around`, `ends` (4,) is work space.
     """
-    prisms, drums, triangles = solids[0], solids[1], solids[2]
-    n_prisms = prisms.shape[0]
-    n_still = n_prisms + drums.shape[0]
+    prisms, cylinders, triangles = solids[0], solids[1], solids[2]
+    n_still = prisms.shape[0] + cylinders.shape[0]
+    shapes = n_still + triangles.shape[0]
     count = 0
     for k in range(n):
-        if _misses(hubs[k], cx, sy, length):
+        if _misses(hubs[k, 0], hubs[k, 1], hubs[k, 2], cx, sy, length):
             continue
-        item = near[k]
-        if item < n_prisms:
-            row = prisms[item]
-            enter, leave = cut_box(x, y, cx, sy, row)
-            count = _keep(
-                cuts, count, enter, leave, length, row[6], row[7], row[6], row[7], 1.0
+        item = items[k]
+        if item < n_still or item >= shapes:
+            enter, leave = _cut_item(
+                prisms, cylinders, triangles, movers, item, x, y, cx, sy
             )
-        elif item < n_still:
-            row = drums[item - n_prisms]
-            enter, leave = cut_disc(x, y, cx, sy, row[0], row[1], row[2])
-            count = _keep(
-                cuts, count, enter, leave, length, row[3], row[4], row[3], row[4], 1.0
-            )
-        else:
-            row = triangles[item - n_still]
-            if cut_by_ray(x, y, cx, sy, row, ends):
-                a, za, b, zb = ends[0], ends[1], ends[2], ends[3]
-                if row[11] >= _FLOOR:
-                    count = _keep(cuts, count, a, b, length, za, za, zb, zb, 1.0)
-                elif b - a < _STRIDE:
-                    low = min(za, zb)
-                    top = max(za, zb)
-                    count = _keep(cuts, count, a, b, length, low, top, low, top, 0.0)
-                else:
-                    count = _keep(cuts, count, a, b, length, za, za, zb, zb, 0.0)
-    return _cut_movers(movers, x, y, cx, sy, length, cuts, count, hubs[n:])
+            low, top = _span(prisms, cylinders, triangles, movers, item)
+            count = _keep(cuts, count, enter, leave, length, low, top, low, top, 1.0)
+            continue
+        row = triangles[item - n_still]
+        if cut_by_ray(x, y, cx, sy, row, ends):
+            a, za, b, zb = ends[0], ends[1], ends[2], ends[3]
+            if row[11] >= _FLOOR:
+                count = _keep(cuts, count, a, b, length, za, za, zb, zb, 1.0)
+            elif b - a < _STRIDE:
+                low = min(za, zb)
+                top = max(za, zb)
+                count = _keep(cuts, count, a, b, length, low, top, low, top, 0.0)
+            else:
+                count = _keep(cuts, count, a, b, length, za, za, zb, zb, 0.0)
+    return count
 
 
 @njit(cache=True, error_model="numpy")
@@ -253,21 +294,146 @@ def free_way(cuts, count, z, tall, length, edges):
     return length if gap < 0.0 else gap
 
 
+@njit(cache=True)
+def sort_level_shapes(solids, movers, items, n, z, walls, floors):
+    """Write which of `items` (n,) are walls and floors of rays that stay at height `z`.
+
+    Returns:
+        How many walls and floors there are; -1, -1 where a floor is higher or lower within
+        a climb, or slopes, so that rays have to follow it.
+    """
+    prisms, cylinders, triangles = solids[0], solids[1], solids[2]
+    n_still = prisms.shape[0] + cylinders.shape[0]
+    shapes = n_still + triangles.shape[0]
+    tall = z + solids[3][5]
+    n_walls = 0
+    n_floors = 0
+    for k in range(n):
+        item = items[k]
+        bottom, top = _span(prisms, cylinders, triangles, movers, item)
+        if bottom >= tall or top < z - _CLIMB:
+            continue
+        if n_still <= item < shapes or _EVEN < abs(top - z) <= _CLIMB:
+            return -1, -1
+        if top > z + _CLIMB:
+            walls[n_walls] = item
+            n_walls += 1
+        else:
+            floors[n_floors] = item
+            n_floors += 1
+    return n_walls, n_floors
+
+
+@njit(cache=True, error_model="numpy")
+def _level_edge(floors, count, length):
+    """How far a ray is carried by `count` floors, which it enters and leaves as `floors`."""
+    at = 0.0
+    while at < length:
+        here = at + _BEYOND
+        end = at
+        begin = length
+        for k in range(count):
+            if floors[k, 0] > here:
+                begin = min(begin, floors[k, 0])
+            else:
+                end = max(end, floors[k, 1])
+        if end > here:
+            at = end
+        elif begin - at > _SEAM or begin >= length:
+            return at
+        else:
+            at = begin
+    return length
+
+
+@njit(cache=True, error_model="numpy")
+def _cast_level_ways(
+    solids, movers, n_walls, n_floors, x, y, angle, length, edges, out, work
+):
+    """Fill `out` with the ways of rays among walls on a level floor, as `cast_free_ways`."""
+    prisms, cylinders, triangles = solids[0], solids[1], solids[2]
+    cuts, _, hubs, walls, floors, ways = work
+    rays = out.shape[0]
+    for r in range(rays):
+        heading = angle + 2.0 * math.pi * r / rays
+        ways[r, 0] = math.cos(heading)
+        ways[r, 1] = math.sin(heading)
+        out[r] = length
+    reach_around(solids, movers, walls, n_walls, x, y, hubs)
+    for k in range(n_walls):
+        dx = hubs[k, 0]
+        dy = hubs[k, 1]
+        radius = hubs[k, 2]
+        item = walls[k]
+        for r in range(rays):
+            cx = ways[r, 0]
+            sy = ways[r, 1]
+            if abs(dx * sy - dy * cx) > radius or dx * cx + dy * sy < -radius:
+                continue
+            enter, leave = _cut_item(
+                prisms, cylinders, triangles, movers, item, x, y, cx, sy
+            )
+            if enter <= leave and max(leave, enter + 2.0 * _BEYOND) > _BEYOND:
+                out[r] = min(out[r], max(enter, 0.0))
+    if not edges:
+        return
+    for r in range(rays):
+        for k in range(n_floors):
+            item = floors[k]
+            enter, leave = _cut_item(
+                prisms, cylinders, triangles, movers, item, x, y, ways[r, 0], ways[r, 1]
+            )
+            cuts[k, 0] = enter if enter <= leave else -1.0
+            cuts[k, 1] = leave if enter <= leave else -1.0
+        out[r] = _level_edge(cuts, n_floors, out[r])
+
+
+@njit(cache=True)
+def ray_work(most, rays):
+    """Work space of `cast_free_ways` for `rays` and at most `most` shapes and movers."""
+    return (
+        np.empty((MOST_CUTS, 7)), np.empty(4), np.empty((most, 3)),
+        np.empty(most, np.int64), np.empty(most, np.int64), np.empty((rays, 2)),
+    )  # fmt: skip
+
+
 @njit(cache=True, error_model="numpy")
 def cast_free_ways(
-    solids, near, n, movers, x, y, z, angle, length, edges, out, cuts, ends, hubs
+    solids, near, n, movers, x, y, z, angle, length, edges, out, work
 ):
     """Fill `out` with the ways of rays of which number 0 points along `angle`.
 
-    `cuts` (K, 7), `ends` (4,) and `hubs` (n + M, 3) are work space.
+    Args:
+        solids: shapes of the level.
+        near: numbers of the shapes within `length`, with room for all movers behind them.
+        n: number of these shapes.
+        movers: rows of what moves, shape (M, 9).
+        x, y, z: feet of the body, [m].
+        angle: of ray 0, [rad].
+        length: of a ray, [m].
+        edges: whether rays end where the floor does.
+        out: ways, shape (rays,), [m].
+        work: what `ray_work` made.
     """
+    cuts, ends, hubs, walls, floors, _ = work
+    shapes = solids[0].shape[0] + solids[1].shape[0] + solids[2].shape[0]
+    for m in range(movers.shape[0]):
+        if movers[m, 8] != 0.0:
+            near[n] = shapes + m
+            n += 1
+    n_walls, n_floors = sort_level_shapes(solids, movers, near, n, z, walls, floors)
+    if 0 <= n_floors <= cuts.shape[0]:
+        _cast_level_ways(
+            solids, movers, n_walls, n_floors, x, y, angle, length, edges, out, work
+        )
+        return
     rays = out.shape[0]
-    reach_around(solids, near, n, movers, x, y, hubs)
+    reach_around(solids, movers, near, n, x, y, hubs)
     for r in range(rays):
         heading = angle + 2.0 * math.pi * r / rays
         cx = math.cos(heading)
         sy = math.sin(heading)
         count = collect_cuts(
-            solids, near, n, movers, x, y, cx, sy, length, cuts, ends, hubs
+            solids, movers, near, n, x, y, cx, sy, length, cuts, ends, hubs
         )
         out[r] = free_way(cuts, count, z, solids[3][5], length, edges)

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT
-from ambulo.envs.vr.geometry.prism_kernels import MOST_OVERLAPS
+from ambulo.envs.vr.geometry.push_kernels import MOST_OVERLAPS
 from ambulo.envs.vr.geometry.seam_kernels import floor_beside_seam
 from ambulo.envs.vr.geometry.solid_kernels import nearby, overlaps, support
 

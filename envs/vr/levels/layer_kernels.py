@@ -14,7 +14,7 @@ from numba import njit
 
 from ambulo.envs.vr.contract import CLIMB_HEIGHT, MAX_SEAM, STEEPEST_FLOOR
 from ambulo.envs.vr.geometry.inside_kernels import is_inside
-from ambulo.envs.vr.geometry.prism_kernels import MOST_OVERLAPS
+from ambulo.envs.vr.geometry.push_kernels import MOST_OVERLAPS
 from ambulo.envs.vr.geometry.seam_kernels import floor_beside_seam
 from ambulo.envs.vr.geometry.solid_kernels import (
     has_headroom,

@@ -1,4 +1,4 @@
-"""A level with heights as the shapes that worlds compute with.
+"""A level as the shapes that worlds compute with.
 
 Everything is one of three: vertical prisms with a rectangular base (boxes, steps, the
 ground), vertical cylinders, and triangles (ramps, terrains, meshes).
@@ -6,7 +6,7 @@ ground), vertical cylinders, and triangles (ramps, terrains, meshes).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -23,6 +23,8 @@ PRISM, DRUM, TRIANGLE = 0, 1, 2
 """Kinds of shapes, in the order in which a level's shapes are numbered."""
 GROUND_THICKNESS = 1.0
 """Depth of the ground below z = 0, [m]."""
+WALL_HEIGHT = 2.0 * BODY_HEIGHT
+"""Height of the obstacles of flat levels, [m]."""
 
 _BIN = 1.0
 """Least side of a bin, [m]."""
@@ -52,8 +54,15 @@ class Solids:
     """Numbers of shapes, bin after bin: prisms first, then drums, then triangles."""
 
     @classmethod
-    def of(cls, level: Level) -> Solids:
-        """The shapes of `level`, whose heights count."""
+    def of(cls, level: Level, *, as_drawn: bool = False) -> Solids:
+        """Return the shapes that a body meets in `level`.
+
+        Args:
+            level: with heights or flat, whose obstacles are walls (`obstacles_of`).
+            as_drawn: obstacles of a flat level have the heights that they are drawn with.
+        """
+        if not as_drawn:
+            level = obstacles_of(level)
         prisms = np.vstack([_ground(level), _prisms(level)])
         c = level.cylinders
         drums = np.column_stack([c[:, :3], c[:, 4], c[:, 4] + c[:, 3]])
@@ -76,6 +85,21 @@ class Solids:
         low = [self.prisms[:, 6], self.drums[:, 3], self.triangles[:, 12]]
         high = [self.prisms[:, 7], self.drums[:, 4], self.triangles[:, 13]]
         return np.array([np.concatenate(low).min(), np.concatenate(high).max()])
+
+
+def obstacles_of(level: Level) -> Level:
+    """Return `level` with heights; a flat one's obstacles become walls on the ground."""
+    if level.heights:
+        return level
+    boxes, cylinders = level.box_prisms(), level.cylinder_prisms()
+    middle = np.full(len(boxes), WALL_HEIGHT / 2)
+    yaw = np.arctan2(boxes[:, 5], boxes[:, 4])
+    return replace(
+        level,
+        heights=True,
+        boxes=np.column_stack([boxes[:, :2], middle, boxes[:, 2:4], middle, yaw]),
+        cylinders=np.column_stack([cylinders, np.full(len(cylinders), WALL_HEIGHT)]),
+    )
 
 
 def floor_rectangles(level: Level) -> Floats:

@@ -18,7 +18,7 @@ from ambulo.envs.vr.levels.level_io import load_levels
 from ambulo.envs.vr.task.bank import LevelBank
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.reward import RewardTerm
-from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.compiled_world import CompiledWorld
 from ambulo.envs.vr.world.state import World
 
 GOAL_DRAWS = 8
@@ -49,7 +49,7 @@ def make_world(
         from ambulo.envs.vr.world.mujoco_world import MujocoWorld
 
         return MujocoWorld(num_envs, spec)
-    return KernelWorld(num_envs, spec)
+    return CompiledWorld(num_envs, spec)
 
 
 def make_body_world(config: NavigationConfig, num_envs: int, spec: WorldSpec) -> World:

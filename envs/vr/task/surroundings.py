@@ -33,7 +33,7 @@ class Surroundings:
     def __init__(self, spec: WorldSpec) -> None:
         """No levels yet."""
         self._spec = spec
-        self._packed = PackedSolids(every=True)
+        self._packed = PackedSolids(as_drawn=True)
         self._levels: list[Level] = []
 
     def size(self) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from ambulo.envs.vr.contract import BODY_RADIUS
-from ambulo.envs.vr.geometry.prism_kernels import MOST_OVERLAPS
+from ambulo.envs.vr.geometry.push_kernels import MOST_OVERLAPS
 from ambulo.envs.vr.world.crowd_kernels import (
     HURRY,
     SUBSTEP,

@@ -16,7 +16,7 @@ from ambulo.configs.errors import AmbuloError
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world import mujoco_kernels  # noqa: F401 - MuJoCo in `kernels`
-from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.compiled_world import CompiledWorld
 from ambulo.envs.vr.world.mujoco_height_kernels import ENGINE
 from ambulo.envs.vr.world.mujoco_heights import HeightScene
 from ambulo.envs.vr.world.mujoco_scene import physics_model
@@ -50,7 +50,7 @@ class _Scene:
         )
 
 
-class MujocoWorld(KernelWorld):
+class MujocoWorld(CompiledWorld):
     """N envs in MuJoCo; see `World` for the interface.
 
     Levels are compiled when an env is first placed in them; the `cache_size` last

@@ -1,4 +1,4 @@
-"""The shapes of many levels with heights in flat arrays, as compiled code takes them."""
+"""The shapes of many levels in flat arrays, as compiled code takes them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _NOTHING = Solids(
 
 
 class PackedSolids:
-    """The shapes of each slot's level; of a flat level there are none."""
+    """The shapes of each slot's level."""
 
-    def __init__(self, *, every: bool = False) -> None:
-        """No slots; with `every`, also flat levels have their shapes."""
-        self._every = every
+    def __init__(self, *, as_drawn: bool = False) -> None:
+        """No slots; `as_drawn` as of `Solids.of`."""
+        self._as_drawn = as_drawn
         self._slots: list[Solids] = []
         self._arrays: dict[float, tuple[NDArray[np.generic], ...]] = {}
 
@@ -31,9 +31,7 @@ class PackedSolids:
         """Hold the shapes of `levels[i]` in slot `slots[i]`."""
         for slot, level in zip(slots, levels, strict=True):
             self._slots += [_NOTHING] * (slot + 1 - len(self._slots))
-            self._slots[slot] = (
-                Solids.of(level) if level.heights or self._every else _NOTHING
-            )
+            self._slots[slot] = Solids.of(level, as_drawn=self._as_drawn)
         self._arrays.clear()
 
     def arrays(self, tall: float = BODY_HEIGHT) -> tuple[NDArray[np.generic], ...]:

@@ -10,7 +10,7 @@ from ambulo.envs.godot.world import GodotWorld
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level_io import parse_level
 from ambulo.envs.vr.levels.sample_levels import sample_level
-from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.compiled_world import CompiledWorld
 from ambulo.envs.vr.world.mujoco_world import MujocoWorld
 from ambulo.envs.vr.world.state import World
 
@@ -51,7 +51,7 @@ def _begin(world: World, levels: list, poses: np.ndarray | None = None) -> World
 @pytest.mark.integration
 def test_walks_end_where_the_compiled_world_has_them(make) -> None:
     levels = [sample_level(seed, moving=seed % 2 == 1) for seed in range(16)]
-    worlds = [_begin(KernelWorld(16, WorldSpec()), levels), _begin(make(16), levels)]
+    worlds = [_begin(CompiledWorld(16, WorldSpec()), levels), _begin(make(16), levels)]
     rng = np.random.default_rng(3)
     now = np.zeros((16, 3))
     events = np.zeros((2, 3))
@@ -131,7 +131,7 @@ def test_what_moved_in_the_level_before_is_gone(make) -> None:
     for _ in range(3):
         world.step(np.zeros((1, 3)))
     _begin(world, [still], pose)
-    alone = _begin(KernelWorld(1, WorldSpec()), [still], pose)
+    alone = _begin(CompiledWorld(1, WorldSpec()), [still], pose)
     for _ in range(12):
         states = [w.step(np.array([[0.0, 1.0, 0.0]])) for w in (world, alone)]
     np.testing.assert_allclose(states[0].position, states[1].position, atol=1e-3)
@@ -146,7 +146,7 @@ def test_limits_of_the_action_model_are_those_of_the_compiled_world(
     spec = WorldSpec(
         max_acceleration=1.5, max_yaw_acceleration=3.0, facing=0.7, comfort_speed=1.2
     )
-    worlds = [_begin(KernelWorld(3, spec), levels), _begin(make(3, spec), levels)]
+    worlds = [_begin(CompiledWorld(3, spec), levels), _begin(make(3, spec), levels)]
     rng = np.random.default_rng(5)
     for step in range(60):
         if dials is not None:  # a dial may be turned while agents walk
@@ -168,7 +168,7 @@ FAST = WorldSpec(snap_turn=0.5, teleport=3.0, teleport_delay=0.2)
 @pytest.mark.integration
 def test_snaps_and_teleports_are_those_of_the_compiled_world(make) -> None:
     levels = [sample_level(seed, moving=seed % 2 == 1) for seed in range(16)]
-    worlds = [_begin(KernelWorld(16, FAST), levels), _begin(make(16, FAST), levels)]
+    worlds = [_begin(CompiledWorld(16, FAST), levels), _begin(make(16, FAST), levels)]
     rng = np.random.default_rng(7)
     counts = np.zeros((2, 2))
     for _ in range(STEPS // 2):
@@ -200,7 +200,7 @@ def test_teleports_end_at_walls_and_pits_alike(make) -> None:
     poses = np.column_stack([np.zeros((8, 2)), np.arange(8) * np.pi / 4])
     worlds = [
         _begin(world, [level] * 8, poses)
-        for world in (KernelWorld(8, spec), make(8, spec))
+        for world in (CompiledWorld(8, spec), make(8, spec))
     ]
     for world in worlds:
         state = world.step(np.tile([0.0, 1.0, 0.0], (8, 1)))
@@ -231,7 +231,7 @@ def test_low_beams_stop_bodies_by_their_height(make, eyes: float, passes: bool) 
     spec = WorldSpec(eye_height=eyes)
     level = parse_level(BEAM, "x")
     for world in (
-        _begin(KernelWorld(1, spec), [level]),
+        _begin(CompiledWorld(1, spec), [level]),
         _begin(make(1, spec), [level]),
     ):
         assert (world.state.rays[0, 0] > 3.0) == passes

@@ -17,7 +17,7 @@ from ambulo.envs.godot.settings import BridgeSettings
 from ambulo.envs.godot.world import GodotWorld
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.compiled_world import CompiledWorld
 
 HALF = 5.0
 
@@ -86,7 +86,7 @@ def begin(world, levels, poses=None):
 
 def pair(attach, levels, spec=None, poses=None):
     ours = begin(attach(len(levels), spec), levels, poses)
-    return ours, begin(KernelWorld(len(levels), spec or WorldSpec()), levels, poses)
+    return ours, begin(CompiledWorld(len(levels), spec or WorldSpec()), levels, poses)
 
 
 def test_free_motion_is_that_of_the_compiled_world(attach) -> None:

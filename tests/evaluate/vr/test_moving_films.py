@@ -9,7 +9,7 @@ from ambulo.configs.errors import RenderError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.geometry.solid_kernels import BOX, PERSON
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.compiled_world import CompiledWorld
 from ambulo.envs.vr.world.moving_replay import between_rows
 from ambulo.envs.vr.world.render import EpisodeRenderer
 from ambulo.evaluate.vr.episodes import LevelSource
@@ -26,7 +26,7 @@ def test_what_moved_is_computed_again(family, monkeypatch):
         "environment", max_episode_steps=40, world="kernel"
     )
     seen: list[np.ndarray] = []
-    reset, step = KernelWorld.reset, KernelWorld.step
+    reset, step = CompiledWorld.reset, CompiledWorld.step
 
     def kept(act):
         def acted(self, *args):
@@ -36,8 +36,8 @@ def test_what_moved_is_computed_again(family, monkeypatch):
 
         return acted
 
-    monkeypatch.setattr(KernelWorld, "reset", kept(reset))
-    monkeypatch.setattr(KernelWorld, "step", kept(step))
+    monkeypatch.setattr(CompiledWorld, "reset", kept(reset))
+    monkeypatch.setattr(CompiledWorld, "step", kept(step))
     subjects = {"oracle": planner_subject("oracle", config)}
     source = LevelSource(config, level_set=family)
     played = evaluate(subjects, source, 2, num_envs=1)

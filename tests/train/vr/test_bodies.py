@@ -10,7 +10,7 @@ from ambulo.configs.presets.vr import preset
 from ambulo.configs.vr import CurriculumStage, NavigationConfig
 from ambulo.envs.vr.body.twin_world import TwinWorld
 from ambulo.envs.vr.task.build import make_batch, make_world
-from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.compiled_world import CompiledWorld
 from ambulo.train.shared.run_folders import NavigationRunFolder
 from ambulo.train.vr.level_curriculum import (
     TrainingLevels,
@@ -35,7 +35,7 @@ def test_a_stage_with_another_body_begins_in_its_world():
     levels = TrainingLevels(CONFIG, batch, first)
     assert not levels.enter(stage("twin"))
     assert levels.enter(stage(None))
-    assert type(batch.world) is KernelWorld
+    assert type(batch.world) is CompiledWorld
     obs = levels.restart()
     assert obs.shape == batch.obs.shape
     assert np.isfinite(batch.step(np.zeros((4, 3)))[0]).all()

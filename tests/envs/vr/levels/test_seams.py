@@ -17,7 +17,7 @@ from ambulo.envs.vr.levels.geodesic import (
     path_length,
 )
 from ambulo.envs.vr.levels.level_io import parse_level
-from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.compiled_world import CompiledWorld
 
 MIDDLES = (0.0, 0.05, 0.125, 0.33)
 """Where seams lie in cells of all sizes, [m]."""
@@ -106,7 +106,7 @@ def test_the_world_carries_where_distances_do(
     envs = np.arange(len(x))
     for place in x:
         assert grid.reaches(field, np.array([place, 0.0, 0.0])) == carries
-    world = KernelWorld(len(x), WorldSpec())
+    world = CompiledWorld(len(x), WorldSpec())
     world.set_levels([0], [level])
     poses = np.column_stack([x, 0 * x, np.full_like(x, turn), 0 * x])
     world.reset(envs, np.zeros_like(envs), poses)

@@ -23,7 +23,7 @@ from ambulo.envs.vr.task.reward import (
     load_custom_terms,
     reward_terms,
 )
-from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.compiled_world import CompiledWorld
 
 STEPS = 300
 
@@ -125,7 +125,7 @@ def make_batch(
     )
     bank = LevelBank(levels, np.random.default_rng(0), goal_distance=(5.0, 30.0))
     count = times * len(levels)
-    world = KernelWorld(count, WorldSpec.from_config(config))
+    world = CompiledWorld(count, WorldSpec.from_config(config))
     batch = NavigationBatch(config, bank, world, num_envs=count)
     starts = [Start(i, 0, lv.start) for i, lv in enumerate(levels)]
     batch.reset(np.arange(count), starts * times)

@@ -21,7 +21,7 @@ from ambulo.envs.vr.task.tasks import (
     advance_tasks,
     hand_distance,
 )
-from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.compiled_world import CompiledWorld
 from ambulo.envs.vr.world.state import WorldState
 from tests.envs.vr.levels.test_moving import TWO_FLOORS
 from tests.envs.vr.levels.test_surfaces import STOREYS
@@ -41,7 +41,7 @@ def one_env(
         goal=np.array([5.0, 0]),
     )
     bank = LevelBank([level], np.random.default_rng(3))
-    world = KernelWorld(1, WorldSpec.from_config(config))
+    world = CompiledWorld(1, WorldSpec.from_config(config))
     batch = NavigationBatch(config, bank, world, num_envs=1)
     batch.reset(np.zeros(1, np.int64), [Start(0, 0, np.array(pose))])
     return batch
@@ -120,7 +120,7 @@ def test_patrol_goes_by_the_waypoints_of_its_level() -> None:
     points = np.array([[3.0, 0, 0], [3, 3, 0], [-3, 3, 0], [-3, -3, 0]])
     level = Level("tour", np.array([-10.0, -10, 10, 10]), waypoints=points)
     bank = LevelBank([level], np.random.default_rng(3))
-    world = KernelWorld(1, WorldSpec.from_config(config))
+    world = CompiledWorld(1, WorldSpec.from_config(config))
     batch = NavigationBatch(config, bank, world, num_envs=1)
     batch.reset(np.zeros(1, np.int64), [Start(0, 1, np.array([0.0, 0, 0]))])
     way = 3.0 + 3.0 + 6.0 + 6.0 - 3 * 2.0
@@ -156,7 +156,7 @@ def test_falling_past_the_goal_is_no_success() -> None:
     )  # fmt: skip
     bank = LevelBank([level], np.random.default_rng(3))
     batch = NavigationBatch(
-        config, bank, KernelWorld(1, WorldSpec.from_config(config)), num_envs=1
+        config, bank, CompiledWorld(1, WorldSpec.from_config(config)), num_envs=1
     )
     batch.reset(np.zeros(1, np.int64), [Start(0, 0, level.start)])
     progress = 0.0
@@ -197,7 +197,7 @@ def test_a_hand_that_falls_past_the_target_reached_nothing() -> None:
         start=np.array([1.9, 0, 0]), goal=np.array([2.9, -0.22]),
     )  # fmt: skip
     bank = LevelBank([level], np.random.default_rng(3))
-    world = KernelWorld(1, WorldSpec.from_config(config))
+    world = CompiledWorld(1, WorldSpec.from_config(config))
     batch = NavigationBatch(config, bank, world, num_envs=1)
     batch.reset(np.zeros(1, np.int64), [Start(0, 0, level.start)])
     nearest, ended = np.inf, False

@@ -11,7 +11,7 @@ import pytest
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world.actions import motion_of
-from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.compiled_world import CompiledWorld
 
 OPEN = Level("open", np.array([-500.0, -500.0, 500.0, 500.0]))
 
@@ -19,7 +19,7 @@ OPEN = Level("open", np.array([-500.0, -500.0, 500.0, 500.0]))
 def _walk(spec: WorldSpec, seed: int, steps: int = 300) -> dict[str, np.ndarray]:
     """Velocities, yaws and yaw rates after every tick of a wild stick, (steps, 8, ...)."""
     one = dataclasses.replace(spec, ticks_per_decision=1, smoothing=spec.tick_decay)
-    world = KernelWorld(8, one)
+    world = CompiledWorld(8, one)
     world.set_levels([0], [OPEN])
     world.reset(np.arange(8), np.zeros(8, int), np.zeros((8, 3)))
     rng = np.random.default_rng(seed)

@@ -12,20 +12,20 @@ from ambulo.configs.twin import find_twin
 from ambulo.envs.vr.body.twin_world import TwinWorld
 from ambulo.envs.vr.contract import CLIMB_HEIGHT, WorldSpec
 from ambulo.envs.vr.levels.level_io import parse_level
-from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.compiled_world import CompiledWorld
 from tests.envs.vr.levels.test_surfaces import STOREYS
 
 
-def _world(data: dict[str, Any], *pose: float, **spec: Any) -> KernelWorld:
+def _world(data: dict[str, Any], *pose: float, **spec: Any) -> CompiledWorld:
     base = {"name": "l", "bounds": [-10, -10, 10, 10], "heights": True}
     level = parse_level({**base, **data}, "x", solvable=False)
-    world = KernelWorld(1, WorldSpec(**spec))
+    world = CompiledWorld(1, WorldSpec(**spec))
     world.set_levels([0], [level])
     world.reset(np.zeros(1, np.int64), np.zeros(1, np.int64), np.array([pose]))
     return world
 
 
-def _walk(world: KernelWorld, steps: int, *action: float) -> np.ndarray:
+def _walk(world: CompiledWorld, steps: int, *action: float) -> np.ndarray:
     track = [world.step(np.array([action])).position[0].copy() for _ in range(steps)]
     return np.array(track)
 
@@ -170,7 +170,7 @@ def test_states_continue_exactly() -> None:
 def test_flat_and_high_levels_live_side_by_side() -> None:
     flat = parse_level({"name": "f", "bounds": [-10, -10, 10, 10]}, "x", solvable=False)
     high = parse_level(STOREYS, "x")
-    world = KernelWorld(3, WorldSpec())
+    world = CompiledWorld(3, WorldSpec())
     world.set_levels([0, 1], [flat, high])
     poses = np.zeros((3, 3))
     world.reset(np.arange(3), np.array([0, 1, 0]), poses)

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from ambulo.configs.errors import AmbuloError, ConfigError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.contract import BODY_RADIUS, WorldSpec
-from ambulo.envs.vr.geometry import prism_kernels
+from ambulo.envs.vr.geometry.push_kernels import push_from_box, push_from_cylinder
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.compiled_world import CompiledWorld
 
 R = BODY_RADIUS
 WIDE = np.array([-50.0, -50.0, 50.0, 50.0])
@@ -22,7 +22,7 @@ def box(x, y, a, b, yaw=0.0):
 
 
 def world_at(level, pose, **spec):
-    world = KernelWorld(1, WorldSpec(**spec))
+    world = CompiledWorld(1, WorldSpec(**spec))
     world.set_levels([0], [level])
     world.reset(np.array([0]), np.array([0]), np.array([pose], float))
     return world
@@ -32,10 +32,18 @@ def prism(x, y, a, b, yaw=0.0):
     return np.array([x, y, a, b, math.cos(yaw), math.sin(yaw)])
 
 
+def box_distance(x, y, row):
+    """Distance from (x, y) to a prism, 0 inside, [m]."""
+    dx, dy = x - row[0], y - row[1]
+    u = abs(row[4] * dx + row[5] * dy) - row[2]
+    v = abs(row[4] * dy - row[5] * dx) - row[3]
+    return math.hypot(max(u, 0.0), max(v, 0.0))
+
+
 def penetration(level, position):
     """How deep the body is in the worst obstacle, [m]."""
     x, y = position[:2]
-    deep = [R - prism_kernels.box_distance(x, y, b) for b in level.box_prisms()]
+    deep = [R - box_distance(x, y, b) for b in level.box_prisms()]
     deep += [R + c[2] - math.hypot(x - c[0], y - c[1]) for c in level.cylinder_prisms()]
     return max(deep, default=0.0)
 
@@ -50,7 +58,7 @@ def penetration(level, position):
     ],
 )
 def test_push_from_box(point, expected):
-    x, y, depth = prism_kernels.push_from_box(
+    x, y, depth = push_from_box(
         *point, prism(0.0, 0.0, 1.0, 2.0), BODY_RADIUS
     )
     assert (x, y) == pytest.approx(expected)
@@ -59,60 +67,66 @@ def test_push_from_box(point, expected):
 
 def test_push_from_a_turned_box():
     # turned by 90 degrees, the half sizes change places
-    x, y, _ = prism_kernels.push_from_box(
+    x, y, _ = push_from_box(
         2.1, 0.0, prism(0.0, 0.0, 1.0, 2.0, math.pi / 2), BODY_RADIUS
     )
     assert (x, y) == pytest.approx((2.25, 0.0))
 
 
 def test_push_from_cylinder():
-    x, y, depth = prism_kernels.push_from_cylinder(
+    x, y, depth = push_from_cylinder(
         0.3, 0.4, np.array([0.0, 0.0, 0.5]), BODY_RADIUS
     )
     assert (x, y, depth) == pytest.approx((0.45, 0.6, 0.25))
-    x, y, depth = prism_kernels.push_from_cylinder(
+    x, y, depth = push_from_cylinder(
         0.0, 0.0, np.array([0.0, 0.0, 0.5]), BODY_RADIUS
     )
     assert math.hypot(x, y) == pytest.approx(0.75)
 
 
-def test_distance_to_shapes_ahead_and_beside():
-    wall = prism(3.0, 0.0, 1.0, 1.0)
-    assert prism_kernels.ray_box(0.0, 0.0, 1.0, 0.0, wall) == pytest.approx(2.0)
-    assert prism_kernels.ray_box(0.0, 0.0, -1.0, 0.0, wall) == math.inf
-    assert prism_kernels.ray_box(0.0, 1.5, 1.0, 0.0, wall) == math.inf
-    diagonal = prism(3.0, 0.0, 1.0, 1.0, math.pi / 4)
-    assert prism_kernels.ray_box(0.0, 0.0, 1.0, 0.0, diagonal) == pytest.approx(
-        3.0 - math.sqrt(2.0)
+@pytest.mark.parametrize("rays", [4, 8])
+def test_rays_end_at_obstacles_ahead_and_beside(rays):
+    boxes = [box(3.0, 0.0, 1.0, 1.0), box(-3.0, 0.0, 1.0, 1.0, math.pi / 4)]
+    level = Level(
+        "shapes", WIDE, boxes=np.array(boxes), cylinders=np.array([[-0.3, 4, 0.5, 1]])
     )
-    pillar = np.array([0.0, 4.0, 0.5])
-    assert prism_kernels.ray_cylinder(0.3, 0.0, 0.0, 1.0, pillar) == pytest.approx(3.6)
-    assert prism_kernels.ray_cylinder(0.0, 0.0, 0.0, -1.0, pillar) == math.inf
+    world = world_at(level, (0.0, 0.0, 0.0), num_rays=rays)
+    ahead, left, behind, right = world.state.rays[0, :: rays // 4]
+    assert ahead == pytest.approx(2.0)
+    assert left == pytest.approx(3.6)
+    assert behind == pytest.approx(3.0 - math.sqrt(2.0))
+    assert right == 5.0
 
 
-def test_distance_to_floor_edge_and_hole():
-    floor = np.array([-1.0, -2.0, 3.0, 4.0])
-    holes = np.array([[1.0, -0.5, 2.0, 0.5]])
-
-    def edge(cx, sy):
-        return prism_kernels.ray_edge(0.0, 0.0, cx, sy, floor, holes, 1)
-
-    assert edge(1.0, 0.0) == pytest.approx(1.0)
-    assert edge(-1.0, 0.0) == pytest.approx(1.0)
-    assert edge(0.0, 1.0) == pytest.approx(4.0)
-    assert edge(math.sqrt(0.5), -math.sqrt(0.5)) == pytest.approx(2.0 * math.sqrt(2.0))
-    assert prism_kernels.ray_edge(0.0, 0.0, 1.0, 0.0, floor, holes, 0) == pytest.approx(
-        3.0
+@pytest.mark.parametrize("edges", [True, False])
+def test_rays_end_at_the_edge_of_the_floor_and_of_holes(edges):
+    level = Level(
+        "floor",
+        np.array([-1.0, -2.0, 3.0, 4.0]),
+        holes=np.array([[1.0, -0.5, 2.0, 0.5]]),
     )
+    world = world_at(level, (0.0, 0.0, 0.0), num_rays=8, rays_see_edges=edges)
+    found = world.state.rays[0, [0, 2, 4, 7]]
+    ways = (1.0, 4.0, 1.0, 2.0 * math.sqrt(2.0))
+    assert found == pytest.approx(ways if edges else (5.0,) * 4)
 
 
-def test_no_floor_outside_bounds_and_inside_holes():
-    floor, holes = np.array([-1.0, -1.0, 1.0, 1.0]), np.array([[0.2, 0.2, 0.6, 0.6]])
-    assert prism_kernels.on_floor(0.0, 0.0, floor, holes, 1)
-    assert prism_kernels.on_floor(1.0, 1.0, floor, holes, 1)
-    assert not prism_kernels.on_floor(1.01, 0.0, floor, holes, 1)
-    assert not prism_kernels.on_floor(0.4, 0.4, floor, holes, 1)
-    assert prism_kernels.on_floor(0.4, 0.4, floor, holes, 0)
+@pytest.mark.parametrize(
+    ("x", "y", "falls"),
+    [
+        (0.0, 0.0, False),
+        (1.0, 1.0, False),
+        (1.01, 0.0, True),
+        (0.4, 0.4, True),
+        (0.2, 0.4, False),  # on the edge of the hole
+    ],
+)
+def test_no_floor_outside_bounds_and_inside_holes(x, y, falls):
+    holes = np.array([[0.2, 0.2, 0.6, 0.6]])
+    level = Level("floor", np.array([-1.0, -1.0, 1.0, 1.0]), holes=holes)
+    world = world_at(level, (x, y, 0.0))
+    world.step(np.zeros((1, 3)))
+    assert (world.state.position[0, 2] < 0.0) == falls
 
 
 def test_slides_along_a_wall_at_45_degrees():
@@ -241,7 +255,7 @@ def test_thin_walls_are_never_crossed(commands):
 
 
 def test_an_env_in_no_level_cannot_be_stepped():
-    world = KernelWorld(2, WorldSpec())
+    world = CompiledWorld(2, WorldSpec())
     world.set_levels([0], [Level("wide", WIDE)])
     world.reset(np.array([0]), np.array([0]), np.zeros((1, 3)))
     with pytest.raises(AmbuloError, match="environment 1 is in no level"):

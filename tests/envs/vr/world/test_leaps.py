@@ -13,7 +13,7 @@ from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import parse_level
 from ambulo.envs.vr.levels.sample_levels import sample_level
 from ambulo.envs.vr.world.actions import motion_of
-from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.compiled_world import CompiledWorld
 
 OPEN = Level("open", np.array([-50.0, -50.0, 50.0, 50.0]))
 PLAIN = WorldSpec(smoothing=0.0, dead_zone=0.0)
@@ -26,8 +26,8 @@ STAIRS = {
 }
 
 
-def _world(spec: WorldSpec, level: Level = OPEN, envs: int = 1) -> KernelWorld:
-    world = KernelWorld(envs, spec)
+def _world(spec: WorldSpec, level: Level = OPEN, envs: int = 1) -> CompiledWorld:
+    world = CompiledWorld(envs, spec)
     world.set_levels([0], [level])
     world.reset(np.arange(envs), np.zeros(envs, int), np.zeros((envs, 3)))
     return world
@@ -100,7 +100,7 @@ def test_teleports_follow_the_floor() -> None:
 
 def test_nothing_steers_a_fall() -> None:
     level = Level("edge", np.array([-1.0, -1.0, 1.0, 1.0]))
-    world = KernelWorld(1, dataclasses.replace(PLAIN, teleport=3.0))
+    world = CompiledWorld(1, dataclasses.replace(PLAIN, teleport=3.0))
     world.set_levels([0], [level])
     world.reset(np.zeros(1, int), np.zeros(1, int), np.array([[0.9, 0.0, 0.0]]))
     state = world.step(_act(0.0, 1.0, 0.0))

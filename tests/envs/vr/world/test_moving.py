@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.contract import BODY_RADIUS, WorldSpec
 from ambulo.envs.vr.levels.level_io import parse_level
-from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.compiled_world import CompiledWorld
 from tests.envs.vr.levels.test_moving import DOOR, TWO_FLOORS
 
 IDLE = np.zeros(3)
@@ -27,17 +27,17 @@ WALL = {
 
 def _world(
     data: dict[str, Any], *pose: float, envs: int = 1, **spec: Any
-) -> KernelWorld:
+) -> CompiledWorld:
     base = {"name": "l", "bounds": [-10, -10, 10, 10], "heights": True}
     level = parse_level({**base, **data}, "x", solvable=False)
-    world = KernelWorld(envs, WorldSpec(**spec))
+    world = CompiledWorld(envs, WorldSpec(**spec))
     world.set_levels([0], [level])
     world.seed(np.arange(envs), np.arange(envs))
     world.reset(np.arange(envs), np.zeros(envs, np.int64), np.tile(pose, (envs, 1)))
     return world
 
 
-def _walk(world: KernelWorld, steps: int, action: np.ndarray = IDLE) -> np.ndarray:
+def _walk(world: CompiledWorld, steps: int, action: np.ndarray = IDLE) -> np.ndarray:
     actions = np.tile(action, (len(world.state.yaw), 1))
     return np.array([world.step(actions).position[0].copy() for _ in range(steps)])
 
@@ -180,7 +180,7 @@ HALL: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _in_walls(world: KernelWorld, spare: float) -> np.ndarray:
+def _in_walls(world: CompiledWorld, spare: float) -> np.ndarray:
     """Whether the people of env 0 are nearer than `spare` to an obstacle of `HALL`."""
     x, y = world.moving.people(0)[:, :2].T
     inside = np.hypot(x - 5, y + 4) < 0.7 + spare
@@ -242,7 +242,7 @@ def test_states_with_people_and_things_continue_exactly() -> None:
         world.step(a)
     saved = world.state_dict()
 
-    def rest(of: KernelWorld) -> list[np.ndarray]:
+    def rest(of: CompiledWorld) -> list[np.ndarray]:
         rows = []
         for a in actions[30:]:
             state = of.step(a)
@@ -295,7 +295,7 @@ def test_crowds_that_cannot_walk_are_refused(people: Any, error: str) -> None:
 def test_what_moved_in_the_level_before_is_gone() -> None:
     moving = parse_level(TWO_FLOORS, "x")
     still = dataclasses.replace(moving, movers=(), people=None)
-    world, fresh = KernelWorld(1, WorldSpec()), KernelWorld(1, WorldSpec())
+    world, fresh = CompiledWorld(1, WorldSpec()), CompiledWorld(1, WorldSpec())
     world.set_levels([0], [moving])
     start = (np.array([0]), np.array([0]), np.array([[1.0, 0.0, 0.0]]))
     world.reset(*start)

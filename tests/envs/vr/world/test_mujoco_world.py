@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from ambulo.configs.errors import ActionError, AmbuloError
 from ambulo.envs.vr.contract import BODY_RADIUS, WorldSpec
-from ambulo.envs.vr.geometry.prism_kernels import box_distance
+from ambulo.envs.vr.geometry.push_kernels import box_distance
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.compiled_world import CompiledWorld
 from ambulo.envs.vr.world.mujoco_world import MujocoWorld
 
 HALF = 5.0
@@ -51,7 +51,7 @@ def pair(levels, spec=None, poses=None):
     n = len(levels)
     envs = np.arange(n)
     worlds = []
-    for kind in (MujocoWorld, KernelWorld):
+    for kind in (MujocoWorld, CompiledWorld):
         world = kind(n, spec or WorldSpec())
         world.set_levels(range(n), levels)
         world.reset(envs, envs, np.zeros((n, 3)) if poses is None else poses)

@@ -13,7 +13,7 @@ from ambulo.envs.vr.families import generate
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import parse_level
 from ambulo.envs.vr.world.base import BaseWorld
-from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.compiled_world import CompiledWorld
 from ambulo.envs.vr.world.mujoco_world import MujocoWorld
 
 FIELD = Level("field", np.array([-10.0, -10.0, 10.0, 10.0]))
@@ -23,8 +23,8 @@ WIDTH = 2 * BODY_RADIUS
 
 def _world(
     level: Level, poses: list[list[float]], size: int | None = None
-) -> KernelWorld:
-    world = KernelWorld(len(poses), WorldSpec())
+) -> CompiledWorld:
+    world = CompiledWorld(len(poses), WorldSpec())
     world.share(len(poses) if size is None else size)
     world.set_levels([0], [level])
     envs = np.arange(len(poses))
@@ -148,7 +148,7 @@ def test_states_of_shared_levels_continue_exactly() -> None:
 
 def test_groups_must_fill_the_envs_and_other_worlds_refuse() -> None:
     with pytest.raises(ValueError, match="5 envs cannot share levels in groups of 2"):
-        KernelWorld(5, WorldSpec()).share(2)
+        CompiledWorld(5, WorldSpec()).share(2)
     for kind in (BaseWorld, MujocoWorld):
         with pytest.raises(ConfigError, match="agents = 2: they meet in world = kern"):
             kind(4, WorldSpec()).share(2)

@@ -1,0 +1,157 @@
+"""The compiled world: all envs of the contract stepped by one numba kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.world.actions import motion_of
+from ambulo.envs.vr.world.base import BaseWorld
+from ambulo.envs.vr.world.leaps import count_down
+from ambulo.envs.vr.world.moving import MovingThings
+from ambulo.envs.vr.world.packed_solids import PackedSolids
+from ambulo.envs.vr.world.state import WorldState
+from ambulo.envs.vr.world.step_kernels import (
+    Bodies,
+    Commands,
+    Rules,
+    Things,
+    place_on_floor,
+    read_rays,
+    step_bodies,
+)
+
+
+class CompiledWorld(BaseWorld):
+    """N envs in compiled levels; see `World` for the interface."""
+
+    can_share = True
+
+    def __init__(self, num_envs: int, spec: WorldSpec) -> None:
+        """`num_envs` envs, not yet placed in any level."""
+        super().__init__(num_envs, spec)
+        self._packed = PackedSolids()
+        self._takeoff = np.zeros(num_envs)
+        self._carrier = np.full(num_envs, -1, np.int64)
+        self._everyone = np.arange(num_envs)
+        self.moving = MovingThings(num_envs, spec)
+        """What moves in the levels."""
+
+    @property
+    def stochastic(self) -> bool:  # type: ignore[override]
+        """Whether episodes differ that begin alike and have the same actions."""
+        return self.moving.chancy
+
+    def seed(self, envs: Ints, seeds: Ints) -> None:
+        """Seed what is random in the next episodes of `envs` (k,)."""
+        self.moving.seed(np.asarray(envs, np.int64), seeds)
+
+    def share(self, size: int) -> None:
+        """Put every `size` envs in a row into one level, where they meet.
+
+        Raises:
+            ConfigError: Envs of this world cannot meet.
+            ValueError: `size` does not divide the number of envs.
+        """
+        super().share(size)
+        if size > 1:
+            self.moving.share(size)
+
+    def leave(self, envs: Ints) -> None:
+        """Take `envs` (k,) out of the level that they share, until their reset."""
+        self.moving.leave(envs)
+
+    def present(self) -> Bools:
+        """Whether each env is in a level, where its mates meet it, shape (N,)."""
+        return self.moving.present if self.moving.shared else self._placed()
+
+    def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
+        """Put `levels[i]` into slot `slots[i]`."""
+        self._packed.set(slots, levels)
+        self.moving.set_levels(slots, levels)
+
+    def reset(self, envs: Ints, slots: Ints, poses: Floats) -> None:
+        """Place `envs` at `poses` (x, y, yaw, and height) in level `slots`, at rest."""
+        envs = np.asarray(envs, np.int64)
+        self._place(envs, slots, poses)
+        self.moving.begin(envs, self._slot, self.state.position)
+        place_on_floor(
+            envs, self._slot, self._bodies(), self._shapes(), self._things()
+        )
+        self._read_rays(envs)
+
+    def step(self, actions: NDArray[np.generic]) -> WorldState:
+        """Advance every env by one environment step."""
+        spec, state, moving = self.spec, self.state, self.moving
+        motion = motion_of(actions, spec, state.command, self.comfort, state.cooldown)
+        self._check_placed()
+        state.moves[:] = motion.jump.any(axis=1)
+        if spec.teleport > 0.0:
+            state.moves[self._falling] = 0
+        state.snaps[:] = motion.snap != 0.0
+        count_down(state.cooldown, motion.jump, motion.snap, spec)
+        state.yaw[:] += motion.snap
+        envs, slot = self._everyone, self._slot
+        moving.advance(
+            envs, slot, state.position, state.velocity, self._packed.arrays()
+        )
+        step_bodies(
+            envs, slot, self._bodies(), Commands(motion.target, motion.jump),
+            self._rules(), self._shapes(), self._things(),
+        )  # fmt: skip
+        moving.settle(envs, state.position)
+        self._read_rays(envs)
+        return state
+
+    def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
+        """Continue from `state_dict`; slots must hold the same levels."""
+        super().load_state_dict(arrays)
+        self.moving.load(arrays, self._slot, self.state.position)
+
+    def state_dict(self) -> dict[str, NDArray[np.generic]]:
+        """Copies of all arrays that a bit-exact continuation needs."""
+        moving = self.moving.arrays() if self.moving.some else {}
+        copies = {name: array.copy() for name, array in moving.items()}
+        return {**super().state_dict(), **copies}
+
+    def _arrays(self) -> dict[str, NDArray[np.generic]]:
+        own = {"takeoff": self._takeoff, "carrier": self._carrier}
+        return {**super()._arrays(), **own}
+
+    def _bodies(self) -> Bodies:
+        s = self.state
+        return Bodies(
+            s.position, s.yaw, s.velocity, s.yaw_rate, s.command, s.path,
+            s.contact_ticks, s.collisions, s.since_contact, s.people_ticks,
+            s.people_collisions, s.since_person, s.fell, self._falling, self._takeoff,
+            self._carrier,
+        )  # fmt: skip
+
+    def _rules(self) -> Rules:
+        spec = self.spec
+        return Rules(
+            spec.ticks_per_decision, spec.dt, spec.tick_decay, spec.max_speed,
+            spec.max_yaw_rate, spec.rearm_ticks, spec.fall_depth, spec.teleport > 0.0,
+        )  # fmt: skip
+
+    def _shapes(self) -> tuple[NDArray[np.generic], ...]:
+        return self._packed.arrays(self.spec.body_height)
+
+    def _things(self) -> Things:
+        moving = self.moving
+        return Things(
+            moving.before, moving.after, moving.count, moving.mates, moving.present
+        )
+
+    def _read_rays(self, envs: Ints) -> None:
+        """Read the rays of `envs` (k,)."""
+        spec = self.spec
+        read_rays(
+            envs, self._slot, self._bodies(), self.state.rays, spec.rays_in_head_frame,
+            spec.ray_length, spec.rays_see_edges, self._shapes(), self._things(),
+        )  # fmt: skip

@@ -1,0 +1,468 @@
+"""Compiled step of the world contract (docs/vr_world.md): start, tick, rays."""
+
+# ruff: noqa: PLR0912, PLR0915 - the tick is one loop, which reads as the contract does
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT, GRAVITY, MAX_SEAM
+from ambulo.envs.vr.geometry.push_kernels import MOST_OVERLAPS
+from ambulo.envs.vr.geometry.solid_kernels import (
+    free_run,
+    has_headroom,
+    shapes_within,
+    slide,
+    sort_shapes,
+    support,
+)
+from ambulo.envs.vr.geometry.solid_ray_kernels import cast_free_ways, ray_work
+from ambulo.envs.vr.world.mover_kernels import move_between, near_movers, rows_of_mates
+from ambulo.envs.vr.world.packed_solids import solids_of
+
+LEAP_PART = 0.05
+"""Longest part of a teleport at whose end obstacles and floor are looked for, [m]."""
+LEAP_EXACT = 1e-3
+"""A teleport ends at most this far before what stops it, [m]."""
+
+_RADIUS = BODY_RADIUS
+_CLIMB = CLIMB_HEIGHT
+_GRAVITY = GRAVITY
+_ASIDE = MAX_SEAM
+_TINY = 1e-9
+
+
+class Bodies(NamedTuple):
+    """The arrays of N bodies that a step changes; see `WorldState` where not said."""
+
+    position: Floats
+    yaw: Floats
+    velocity: Floats
+    yaw_rate: Floats
+    command: Floats
+    path: Floats
+    contact_ticks: Ints
+    collisions: Ints
+    since_contact: Ints
+    people_ticks: Ints
+    people_collisions: Ints
+    since_person: Ints
+    fell: Bools
+    falling: Bools
+    """Whether each body is in the air, shape (N,)."""
+    takeoff: Floats
+    """Height of the last floor, shape (N,), [m]."""
+    carrier: Ints
+    """Row of the mover that carries the body; -1: none, shape (N,)."""
+
+
+class Commands(NamedTuple):
+    """What N bodies are to do in a step."""
+
+    target: Floats
+    """Command after clipping and dead zone (strafe, forward, rotation), shape (N, 3)."""
+    jump: Floats
+    """Discrete move or teleport (left, forward), shape (N, 2), [m]."""
+
+
+class Rules(NamedTuple):
+    """The numbers of a `WorldSpec` that a step reads."""
+
+    ticks: int
+    dt: float
+    decay: float
+    max_speed: float
+    max_yaw_rate: float
+    rearm: int
+    fall_depth: float
+    teleport: bool
+    """Whether jumps are made at once."""
+
+
+class Things(NamedTuple):
+    """What moves beside the bodies: rows of `solid_kernels`, see `MovingThings`."""
+
+    before: Floats
+    """At the start of the step, shape (N, M, 9)."""
+    after: Floats
+    """At its end, shape (N, M, 9)."""
+    count: Ints
+    """Rows of each body that are used, shape (N,)."""
+    mates: Ints
+    """The other bodies in the level of each, shape (N, A); their rows are the last."""
+    present: Bools
+    """Whether each body is in its level, shape (N,)."""
+
+
+class Near(NamedTuple):
+    """The shapes near one body, and work space."""
+
+    solids: Any
+    """Shapes of its level, see `solids_of`."""
+    near: Ints
+    """Numbers of the shapes within reach in this step."""
+    pushing: Ints
+    """Those of them that can touch the body at its height."""
+    floors: Ints
+    """Those of them that have a floor within a climb of its height."""
+    movers: Floats
+    """Rows of the movers within reach, as they are in this tick, shape (m, 9)."""
+    found: Floats
+    """Work space of `slide`."""
+    touched_kind: Bools
+    """Whether a person and whether anything else was touched, shape (2,)."""
+
+
+@njit(cache=True, inline="always")
+def counted(touched, since_contact, i, rearm):
+    """Count a tick of env `i` in `since_contact` (N,); 1 if it is a collision event."""
+    event = 0
+    if touched:
+        if since_contact[i] >= rearm:
+            event = 1
+        since_contact[i] = 0
+    else:
+        since_contact[i] += 1
+    return event
+
+
+@njit(cache=True)
+def most_shapes(pack, slots):
+    """Largest number of shapes of a level in `slots`."""
+    offsets = pack[6]
+    most = 1
+    for s in slots:
+        count = 0
+        for kind in range(3):
+            count += offsets[s + 1, kind] - offsets[s, kind]
+        most = max(most, count)
+    return most
+
+
+@njit(cache=True)
+def _floor(at, n_floors, x, y, highest):
+    """Height of the floor up to `highest` of those within a climb, and its mover."""
+    return support(at.solids, at.floors, n_floors, at.movers, x, y, highest)
+
+
+@njit(cache=True)
+def floor_over_seam(at, n_floors, x, y, z):
+    """Height of the floor on both sides of a seam at (x, y) that carries feet at `z`.
+
+    At most `z`; -inf: there is none.
+    """
+    for k in range(2):
+        dx = _ASIDE * (1 - k)
+        dy = _ASIDE * k
+        top = z + _CLIMB
+        one, _ = _floor(at, n_floors, x + dx, y + dy, top)
+        other, _ = _floor(at, n_floors, x - dx, y - dy, top)
+        if min(one, other) >= z - _CLIMB:
+            return min(max(one, other), z)
+    return -np.inf
+
+
+@njit(cache=True)
+def free_leap(at, n, x, y, z, on, ux, uy, travel):
+    """How far a body gets from (x, y, z) along the unit vector (ux, uy), along the floor.
+
+    At most `travel`, [m]; then the height and the mover at its end, of which `on` is that at
+    its beginning. What obstructs a walking body stops it, and so does the end of the floor.
+    `n` counts the shapes within reach.
+    """
+    done = 0.0
+    part = LEAP_PART
+    while part > LEAP_EXACT and done < travel:
+        far = min(done + part, travel)
+        x1 = x + ux * far
+        y1 = y + uy * far
+        n_pushing, n_floors = sort_shapes(
+            at.solids, at.near, n, z, 0.0, at.pushing, at.floors
+        )
+        _, _, blocked = slide(
+            at.solids, at.pushing, n_pushing, at.movers, x + ux * done, y + uy * done,
+            x1, y1, z, 0.0, at.found, at.touched_kind,
+        )  # fmt: skip
+        floor = z
+        over = on
+        if not blocked:
+            floor, over = _floor(at, n_floors, x1, y1, z + _CLIMB)
+            if floor > z + _TINY:
+                blocked = not has_headroom(
+                    at.solids, at.near, n, at.movers, x1, y1, floor
+                )
+            elif floor < z - _CLIMB:
+                over = -1
+                floor = floor_over_seam(at, n_floors, x1, y1, z)
+                blocked = floor < z - _CLIMB
+        if blocked:
+            part *= 0.5
+        else:
+            done = far
+            z = floor
+            on = over
+    return done, z, on
+
+
+@njit(cache=True)
+def place_on_floor(envs, slot, bodies, pack, things):
+    """Put `envs` on the floor nearest to the heights that they have."""
+    most = most_shapes(pack, slot[envs])
+    near = np.empty(most, np.int64)
+    seen = np.full(most, -1, np.int64)
+    position = bodies.position
+    for e in range(envs.shape[0]):
+        i = envs[e]
+        solids = solids_of(pack, slot[i])
+        x = position[i, 0]
+        y = position[i, 1]
+        n = shapes_within(solids, x, y, 0.01, near, seen, e)
+        floor, mover = support(
+            solids, near, n, things.after[i, : things.count[i]], x, y,
+            position[i, 2] + _CLIMB,
+        )  # fmt: skip
+        bodies.falling[i] = floor == -np.inf
+        bodies.carrier[i] = mover
+        if not bodies.falling[i]:
+            position[i, 2] = floor
+        bodies.takeoff[i] = position[i, 2]
+
+
+@njit(cache=True)
+def read_rays(envs, slot, bodies, rays, head, length, edges, pack, things):
+    """Read the rays of `envs` (indices) into `rays` (N, num_rays).
+
+    Ray 0 points along the yaw where `head`, and along +X else.
+    """
+    most = most_shapes(pack, slot[envs])
+    near = np.empty(most + things.after.shape[1], np.int64)
+    seen = np.full(most, -1, np.int64)
+    work = ray_work(most + things.after.shape[1], rays.shape[1])
+    for e in range(envs.shape[0]):
+        i = envs[e]
+        if bodies.falling[i]:
+            rays[i] = length
+            continue
+        solids = solids_of(pack, slot[i])
+        x = bodies.position[i, 0]
+        y = bodies.position[i, 1]
+        n = shapes_within(solids, x, y, length, near, seen, e)
+        cast_free_ways(
+            solids, near, n, things.after[i, : things.count[i]], x, y,
+            bodies.position[i, 2], bodies.yaw[i] if head else 0.0, length, edges, rays[i],
+            work,
+        )  # fmt: skip
+
+
+@njit(cache=True)
+def step_bodies(envs, slot, bodies, commands, rules, pack, things):
+    """Advance `envs` by one step, in place; rays are read by `read_rays`.
+
+    Movers go evenly from `things.before` to `things.after`; the last of them are mates, of
+    whom those earlier in `envs` have moved already, and the others stand where they were.
+    """
+    most = most_shapes(pack, slot[envs])
+    near = np.empty(most, np.int64)
+    pushing = np.empty(most, np.int64)
+    floors = np.empty(most, np.int64)
+    seen = np.full(most, -1, np.int64)
+    found = np.empty((MOST_OVERLAPS, 3))
+    touched_kind = np.zeros(2, np.bool_)
+    rows = np.empty((3, max(things.before.shape[1], 1), 9))
+    index = np.empty(max(things.before.shape[1], 1), np.int64)
+    position, velocity, yaw = bodies.position, bodies.velocity, bodies.yaw
+    command, falling = bodies.command, bodies.falling
+    dt = rules.dt
+    step = rules.ticks * dt
+    for e in range(envs.shape[0]):
+        i = envs[e]
+        solids = solids_of(pack, slot[i])
+        x = position[i, 0]
+        y = position[i, 1]
+        z = position[i, 2]
+        begin_z = z
+        vx = velocity[i, 0]
+        vy = velocity[i, 1]
+        vz = velocity[i, 2]
+        jump_left = commands.jump[i, 0]
+        jump_ahead = commands.jump[i, 1]
+        travel = math.sqrt(jump_left**2 + jump_ahead**2)
+        speed = max(rules.max_speed, math.sqrt(vx * vx + vy * vy))
+        reach = _RADIUS + step * speed + travel + 0.05
+        before = things.before[i]
+        after = things.after[i]
+        used = things.count[i]
+        m = 0
+        if used > 0:
+            rows_of_mates(
+                i, position, things.mates, things.present, things.count, things.after
+            )
+            m, pushed = near_movers(before, after, used, x, y, reach, index)
+            if pushed > 0.0:  # what moves may push or carry the body on
+                reach += pushed
+                m, _ = near_movers(before, after, used, x, y, reach, index)
+        n = shapes_within(solids, x, y, reach, near, seen, e)
+        start = rows[0, :m]
+        end = rows[1, :m]
+        now = rows[2, :m]
+        on: int | np.int64 = np.int64(-1)
+        for k in range(m):
+            for column in range(9):
+                start[k, column] = before[index[k], column]
+                end[k, column] = after[index[k], column]
+                now[k, column] = end[k, column]
+            if bodies.carrier[i] == index[k]:
+                on = k
+        move_between(start, end, m, 0.0, now)
+        at = Near(solids, near, pushing, floors, now, found, touched_kind)
+        walked = 0.0
+        leaps = rules.teleport and travel > 0.0 and not falling[i]
+        leap_x = x
+        leap_y = y
+        if leaps:
+            cos = math.cos(yaw[i])
+            sin = math.sin(yaw[i])
+            ux = (cos * jump_ahead - sin * jump_left) / travel
+            uy = (sin * jump_ahead + cos * jump_left) / travel
+            walked, z, on = free_leap(at, n, x, y, z, on, ux, uy, travel)
+            x += ux * walked
+            y += uy * walked
+            leap_x = x - leap_x
+            leap_y = y - leap_y
+        if rules.teleport:
+            jump_left = 0.0
+            jump_ahead = 0.0
+        jump_left /= step
+        jump_ahead /= step
+        sorted_z = np.nan
+        free = -1.0
+        n_pushing = 0
+        n_floors = 0
+        touches = 0
+        events = 0
+        people = 0
+        people_events = 0
+        rate = 0.0
+        for tick in range(rules.ticks):
+            for c in range(3):
+                command[i, c] = (
+                    rules.decay * command[i, c]
+                    + (1.0 - rules.decay) * commands.target[i, c]
+                )
+            rate = -command[i, 2] * rules.max_yaw_rate
+            yaw[i] += rate * dt
+            x0 = x
+            y0 = y
+            if m > 0:
+                if on >= 0:
+                    x -= now[on, 0]
+                    y -= now[on, 1]
+                    z -= now[on, 7]
+                move_between(start, end, m, (tick + 1) / rules.ticks, now)
+                if on >= 0:
+                    x += now[on, 0]
+                    y += now[on, 1]
+                    z += now[on, 7]
+            xc = x
+            yc = y
+            if falling[i]:
+                vz -= _GRAVITY * dt
+                x += vx * dt
+                y += vy * dt
+            else:
+                left = -command[i, 0] * rules.max_speed + jump_left
+                ahead = command[i, 1] * rules.max_speed + jump_ahead
+                cos = math.cos(yaw[i])
+                sin = math.sin(yaw[i])
+                x += (cos * ahead - sin * left) * dt
+                y += (sin * ahead + cos * left) * dt
+            xm = x
+            ym = y
+            touched = False
+            touched_kind[:] = False
+            if z != sorted_z:
+                n_pushing, n_floors = sort_shapes(
+                    solids, near, n, z, 0.0, pushing, floors
+                )
+                sorted_z = z
+                free = -1.0
+            moved = math.sqrt((x - x0) ** 2 + (y - y0) ** 2)
+            if free < moved and m == 0 and not falling[i]:
+                free = free_run(
+                    solids, pushing, n_pushing, floors, n_floors, x0, y0, z
+                )
+            free -= moved
+            if free < 0.0:
+                x, y, touched = slide(
+                    solids, pushing, n_pushing, now, x0, y0, x, y, z, 0.0, found,
+                    touched_kind,
+                )  # fmt: skip
+            if falling[i]:
+                # What it fell off pushes it aside, no faster than it can walk.
+                touched = False
+                push = math.sqrt((x - xm) ** 2 + (y - ym) ** 2)
+                if push > rules.max_speed * dt:
+                    x = xm + (x - xm) * rules.max_speed * dt / push
+                    y = ym + (y - ym) * rules.max_speed * dt / push
+                under, over = support(solids, near, n, now, x, y, z + _TINY)
+                z += vz * dt
+                if z <= under:
+                    z = under
+                    vz = 0.0
+                    falling[i] = False
+                    on = over
+            else:
+                if free < 0.0:
+                    floor, over = _floor(at, n_floors, x, y, z + _CLIMB)
+                    if floor > z + _TINY and not has_headroom(
+                        solids, near, n, now, x, y, floor
+                    ):
+                        touched = True
+                        touched_kind[1] = True
+                        x = xc
+                        y = yc
+                        floor, over = _floor(at, n_floors, x, y, z + _TINY)
+                    if floor < z - _CLIMB:
+                        over = -1
+                        floor = floor_over_seam(at, n_floors, x, y, z)
+                    if floor < z - _CLIMB:
+                        falling[i] = True
+                        on = -1
+                        bodies.takeoff[i] = z
+                        vz = 0.0
+                    else:
+                        z = floor
+                        on = over
+                        bodies.takeoff[i] = z
+                vx = (x - x0) / dt
+                vy = (y - y0) / dt
+            walked += math.sqrt((x - x0) ** 2 + (y - y0) ** 2)
+            touches += touched
+            person = touched and touched_kind[0]
+            thing = touched and (touched_kind[1] or not person)
+            events += counted(thing, bodies.since_contact, i, rules.rearm)
+            people += person
+            people_events += counted(person, bodies.since_person, i, rules.rearm)
+            if z < bodies.takeoff[i] - rules.fall_depth:
+                bodies.fell[i] = True
+        if leaps:
+            vx = leap_x / step
+            vy = leap_y / step
+        bodies.carrier[i] = index[on] if on >= 0 else -1
+        position[i, 0] = x
+        position[i, 1] = y
+        position[i, 2] = z
+        velocity[i, 0] = vx
+        velocity[i, 1] = vy
+        velocity[i, 2] = vz if falling[i] else (z - begin_z) / step
+        bodies.yaw_rate[i] = rate
+        bodies.path[i] = walked
+        bodies.contact_ticks[i] = touches
+        bodies.collisions[i] = events + people_events
+        bodies.people_ticks[i] = people
+        bodies.people_collisions[i] = people_events

@@ -12,9 +12,8 @@ from scipy.sparse.csgraph import connected_components
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.vr.contract import CLIMB_HEIGHT
-from ambulo.envs.vr.levels.geodesic import CLEARANCE
 from ambulo.envs.vr.levels.layer_kernels import NEIGHBOURS
-from ambulo.envs.vr.levels.layers import LayeredGrid
+from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid
 from ambulo.envs.vr.task.scene_level import joined
 
 CELL = 0.1

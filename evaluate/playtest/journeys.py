@@ -14,16 +14,9 @@ import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import LevelError
-from ambulo.envs.vr.levels.geodesic import (
-    CLEARANCE,
-    FINE_RESOLUTION,
-    MAX_CELLS,
-    RESOLUTION,
-    Grid,
-    make_grid,
-)
+from ambulo.envs.vr.levels.geodesic import FINE_RESOLUTION, MAX_CELLS, RESOLUTION
 from ambulo.envs.vr.levels.layer_way_kernels import SAME_FLOOR
-from ambulo.envs.vr.levels.layers import LayeredGrid
+from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.evaluate.playtest.floor import Floor
 from ambulo.evaluate.playtest.movers import (
@@ -63,7 +56,7 @@ class Ground:
 
     floor: Floor
     """Fine cells."""
-    grid: Grid
+    grid: LayeredGrid
     """Cells of the ways."""
     allowed: Bools
     """Cells of `floor` that journeys may begin and end in, shape (storeys, ny, nx)."""
@@ -104,8 +97,7 @@ def ground_of(floor: Floor) -> Ground:
     """The ground of journeys: reachable on the fine cells and on those of the ways."""
     level = floor.level
     x0, y0, x1, y1 = level.bounds
-    most = MAX_CELLS / 4 if level.heights else MAX_CELLS
-    fits = (x1 - x0) * (y1 - y0) <= most * FINE_RESOLUTION**2
+    fits = (x1 - x0) * (y1 - y0) <= MAX_CELLS / 4 * FINE_RESOLUTION**2
     grid = _ways(level, FINE_RESOLUTION if fits else RESOLUTION)
     parts = connected_parts(grid)
     points = np.vstack(
@@ -123,11 +115,11 @@ def ground_of(floor: Floor) -> Ground:
     return Ground(floor, grid, allowed)
 
 
-def _ways(level: Level, resolution: float) -> Grid:
+def _ways(level: Level, resolution: float) -> LayeredGrid:
     """The cells of `level` on which ways are measured."""
     judged = judged_level(level)
-    grid = make_grid(judged, resolution, CLEARANCE)
-    return never_blocked(judged, grid) if isinstance(grid, LayeredGrid) else grid
+    grid = LayeredGrid.of(judged, resolution, CLEARANCE)
+    return never_blocked(judged, grid)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,6 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from ambulo.configs.arrays import Floats, Ints
-from ambulo.envs.vr.levels.geodesic import Grid
 from ambulo.envs.vr.levels.layer_kernels import NEIGHBOURS
 from ambulo.envs.vr.levels.layers import LayeredGrid
 
@@ -103,26 +102,21 @@ class Nodes:
         return spread[:-1]
 
 
-def connected_parts(grid: Grid) -> Ints:
+def connected_parts(grid: LayeredGrid) -> Ints:
     """Number of the connected part of each cell, 0: not free. Shape of `grid.free`."""
-    if isinstance(grid, LayeredGrid):
-        nodes = Nodes.of(grid)
-        parts = np.zeros(grid.free.shape, np.int64)
-        parts[nodes.layer, nodes.row, nodes.column] = nodes.parts()
-        return parts
-    labels, _ = ndimage.label(grid.free)
-    return np.asarray(labels, np.int64)
+    nodes = Nodes.of(grid)
+    parts = np.zeros(grid.free.shape, np.int64)
+    parts[nodes.layer, nodes.row, nodes.column] = nodes.parts()
+    return parts
 
 
-def parts_at(grid: Grid, parts: Ints, points: Floats) -> Ints:
+def parts_at(grid: LayeredGrid, parts: Ints, points: Floats) -> Ints:
     """The connected part of `grid` at each of `points` (n, 3), 0: none, shape (n,).
 
-    `parts` are those of `connected_parts`; flat grids look at x and y alone.
+    `parts` are those of `connected_parts`.
     """
     at = ((points[:, :2] - [grid.x0, grid.y0]) / grid.resolution).astype(np.int64)
     rows, columns = np.minimum(at[:, 1], grid.ny - 1), np.minimum(at[:, 0], grid.nx - 1)
-    if not isinstance(grid, LayeredGrid):
-        return np.asarray(parts[rows, columns])
     found = np.zeros(len(points), np.int64)
     best = np.full(len(points), _STEEP * grid.resolution)
     for height, numbers in zip(grid.height, parts, strict=True):

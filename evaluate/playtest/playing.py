@@ -147,7 +147,7 @@ def walk(
 def _level_of(ground: Ground, journeys: Sequence[Journey]) -> Level:
     """The level of `ground` with the goals of `journeys` as waypoints.
 
-    One level for all of them is packed once; one with heights also has its cells.
+    One level for all of them is packed once, with its cells.
     """
     level = played_level(ground.floor.level)
     first = journeys[0]
@@ -161,8 +161,6 @@ def _level_of(ground: Ground, journeys: Sequence[Journey]) -> Level:
         goals=np.zeros((0, 3)),
         waypoints=np.array([journey.goal for journey in journeys]),
     )
-    if not isinstance(ground.grid, LayeredGrid):
-        return level
     known = {f.name: getattr(level, f.name) for f in dataclasses.fields(Level)}
     return SceneLevel(**known, grid=ground.grid)
 

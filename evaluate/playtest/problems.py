@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ambulo.configs.arrays import Floats
-from ambulo.envs.vr.levels.geodesic import CLEARANCE
+from ambulo.envs.vr.levels.layers import CLEARANCE
 from ambulo.evaluate.playtest.areas import Area
 from ambulo.evaluate.playtest.movers import waited_for
 from ambulo.evaluate.playtest.result import Playtest

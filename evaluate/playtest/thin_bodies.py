@@ -9,7 +9,6 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.vr.contract import BODY_RADIUS
-from ambulo.envs.vr.levels.layer_way_kernels import edge_distances
 from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.evaluate.playtest.areas import Area
@@ -77,7 +76,7 @@ def _entered(
     ways = field[thin.layer[from_main], thin.row[from_main], thin.column[from_main]]
     begin = thin.points()[from_main[int(np.argmin(ways))]]
     path = grid.path(field, begin)
-    room = edge_distances(grid.links, grid.free) * grid.resolution
+    room = grid.edge_distances()
     inside = set(at[(label == area.label) & (at >= 0)].tolist())
     number = np.full(grid.free.shape, -1, np.int64)
     number[thin.layer, thin.row, thin.column] = np.arange(len(thin))

@@ -12,13 +12,8 @@ import numpy as np
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.contract import BODY_HEIGHT
 from ambulo.envs.vr.families.level_sets import SEEDS_PER_SPLIT, Split, split_level
-from ambulo.envs.vr.levels.geodesic import (
-    FINE_RESOLUTION,
-    MAX_CELLS,
-    distance_field,
-    free_grid,
-    reaches,
-)
+from ambulo.envs.vr.levels.geodesic import FINE_RESOLUTION, MAX_CELLS
+from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 
 _RESOLUTIONS = (FINE_RESOLUTION, 0.05, 0.02)
@@ -102,7 +97,9 @@ def _passes(level: Level, width: float) -> bool:
     for resolution in _RESOLUTIONS:
         if resolution < FINE_RESOLUTION and area > MAX_CELLS * resolution**2:
             return False
-        grid = free_grid(level, resolution, 0.5 * width)
-        if reaches(grid, distance_field(grid, level.goal), level.start):
+        grid = LayeredGrid.of(level, resolution, 0.5 * width)
+        start = np.append(level.start[:2], level.start_height)
+        goal = np.append(level.goal, level.goal_height)
+        if grid.reaches(grid.field(goal), start):
             return True
     return False

@@ -9,7 +9,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.families.draft import Draft
-from ambulo.envs.vr.levels.geodesic import FreeGrid, distance_field, free_grid
+from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import GOAL_DISTANCE, Level
 
 MAX_WAY = 90.0
@@ -20,12 +20,9 @@ _SHORTLIST = 6
 """Goal candidates of which the one with the longest path may be taken."""
 
 
-def _wish(grid: FreeGrid, xy: tuple[float, float] | None) -> Floats | None:
-    cell = None if xy is None else grid.nearest_free(xy, _WISH_RADIUS)
-    if cell is None:
-        return None
-    offset = np.array([grid.x0, grid.y0])
-    return offset + (np.array(cell[::-1]) + 0.5) * grid.resolution
+def _wish(grid: LayeredGrid, xy: tuple[float, float] | None) -> Floats | None:
+    cell = None if xy is None else grid.nearest([*xy, 0.0], _WISH_RADIUS)
+    return None if cell is None else grid.points(np.array([cell]))[0, :2]
 
 
 def _far_goal(
@@ -46,14 +43,14 @@ def _far_goal(
 
 def place(draft: Draft, level: Level) -> Level | None:
     """`level` with a start and a goal that the body can walk between, or None."""
-    rng, grid = draft.rng, free_grid(level)
-    cells = grid.centres()
+    rng, grid = draft.rng, LayeredGrid.of(level)
+    cells = grid.points(np.flatnonzero(grid.free))[:, :2]
     if len(cells) == 0:
         return None
     start = _wish(grid, draft.start)
     if start is None:
         start = cells[rng.integers(len(cells))]
-    ways = distance_field(grid, start)[grid.free].astype(np.float64)
+    ways = grid.field([*start, 0.0])[grid.free].astype(np.float64)
     straight = np.hypot(*(cells - start).T)
     goal = _wish(grid, draft.goal)
     k: int | None = None

@@ -183,41 +183,50 @@ def sort_shapes(solids, near, n, z, spare, pushing, floors):
 
 
 @njit(cache=True)
-def free_run(solids, pushing, n_pushing, floors, n_floors, x, y, z):
-    """How far a body at (x, y, z) gets anyhow with nothing to touch and no other floor, [m].
+def even_floor(solids, floors, n_floors, x, y, z):
+    """How far around (x, y) the floor stays at height `z`, [m]; -1 or less: not at all.
 
-    `pushing` and `floors` are what `sort_shapes` has found; < 0: not at all.
+    `floors` is what `sort_shapes` has found; sloping ones count as not even.
     """
     prisms, cylinders, triangles = solids[0], solids[1], solids[2]
     n_prisms = prisms.shape[0]
     n_still = n_prisms + cylinders.shape[0]
-    on_floor = 0.0
-    free = np.inf
+    on_floor = -1.0
+    even = np.inf
     for k in range(n_floors):
         item = floors[k]
         if item >= n_still:
             return -1.0
         if item >= n_prisms:
-            row = cylinders[item - n_prisms]
-            dx, dy = nearest_of(x, y, row, True)
-            if row[4] <= z:
+            if cylinders[item - n_prisms, 4] <= z:
                 continue
+            dx, dy = nearest_of(x, y, cylinders[item - n_prisms], True)
+        elif prisms[item, 7] < z:
+            continue
+        elif prisms[item, 7] == z:
+            dx = x - prisms[item, 0]
+            dy = y - prisms[item, 1]
+            cos = prisms[item, 4]
+            sin = prisms[item, 5]
+            inside = min(
+                prisms[item, 2] - abs(cos * dx + sin * dy),
+                prisms[item, 3] - abs(cos * dy - sin * dx),
+            )
+            on_floor = max(on_floor, inside)
+            continue
         else:
-            row = prisms[item]
-            if row[7] == z:
-                dx = x - row[0]
-                dy = y - row[1]
-                inside = min(
-                    row[2] - abs(row[4] * dx + row[5] * dy),
-                    row[3] - abs(row[4] * dy - row[5] * dx),
-                )
-                on_floor = max(on_floor, inside)
-                continue
-            if row[7] < z:
-                continue
-            dx, dy = nearest_of(x, y, row, False)
-        free = min(free, math.sqrt(dx * dx + dy * dy))
-    free = min(free, on_floor)
+            dx, dy = nearest_of(x, y, prisms[item], False)
+        even = min(even, math.sqrt(dx * dx + dy * dy))
+    return min(even, on_floor)
+
+
+@njit(cache=True)
+def room_around(solids, pushing, n_pushing, x, y):
+    """Distance from (x, y) to the nearest of `pushing`, [m]; -1: unknown, inf: none."""
+    prisms, cylinders = solids[0], solids[1]
+    n_prisms = prisms.shape[0]
+    n_still = n_prisms + cylinders.shape[0]
+    room = np.inf
     for k in range(n_pushing):
         item = pushing[k]
         if item >= n_still:
@@ -226,8 +235,8 @@ def free_run(solids, pushing, n_pushing, floors, n_floors, x, y, z):
             dx, dy = nearest_of(x, y, prisms[item], False)
         else:
             dx, dy = nearest_of(x, y, cylinders[item - n_prisms], True)
-        free = min(free, math.sqrt(dx * dx + dy * dy) - _R)
-    return free - _MARGIN
+        room = min(room, math.sqrt(dx * dx + dy * dy))
+    return room
 
 
 @njit(cache=True, inline="always")

@@ -17,11 +17,14 @@ from ambulo.envs.vr.geometry.inside_kernels import is_inside
 from ambulo.envs.vr.geometry.push_kernels import MOST_OVERLAPS
 from ambulo.envs.vr.geometry.seam_kernels import floor_beside_seam
 from ambulo.envs.vr.geometry.solid_kernels import (
+    even_floor,
     has_headroom,
     in_box,
     in_disc,
     nearby,
     overlaps,
+    room_around,
+    sort_shapes,
     support,
 )
 from ambulo.envs.vr.geometry.triangle_kernels import plane_height
@@ -33,9 +36,12 @@ _SAME = 0.02
 """Floors nearer than this are one, [m]."""
 _STRIDE = 0.05
 """Distance of the points of a link at which the floor is looked at, [m]."""
+_AHEAD = 0.75
+"""Distance beyond the clearance at which shapes are looked for, [m]."""
 _AROUND = 12
 """Points around the body at which there must be floor."""
 _TINY = 1e-6
+_ROUNDING = 1e-9
 NEIGHBOURS = np.array(
     [[1, 0], [1, 1], [0, 1], [-1, 1], [-1, 0], [-1, -1], [0, -1], [1, -1]]
 )
@@ -117,7 +123,7 @@ def _has_floor_near(height, j, i, z):
 
 
 @njit(cache=True)
-def _insert(height, free, j, i, z):
+def _insert(height, free, even, j, i, z):
     """Add a free floor at `z` to column (j, i), whose floors stay in order."""
     layer = height.shape[0] - 1
     if free[layer, j, i]:
@@ -125,13 +131,17 @@ def _insert(height, free, j, i, z):
     while layer > 0 and not height[layer - 1, j, i] < z:
         height[layer, j, i] = height[layer - 1, j, i]
         free[layer, j, i] = free[layer - 1, j, i]
+        even[layer, j, i] = even[layer - 1, j, i]
         layer -= 1
     height[layer, j, i] = z
     free[layer, j, i] = True
+    even[layer, j, i] = -1.0
 
 
 @njit(cache=True)
-def _close_seams(solids, x0, y0, res, height, free, clearance, spare, near, seen):
+def _close_seams(
+    solids, x0, y0, res, height, free, even, clearance, spare, near, seen
+):
     """Add the floors of columns whose centre is over a seam, in place.
 
     Such a column has a column beside it, along an axis, with a floor that it lacks.
@@ -172,38 +182,79 @@ def _close_seams(solids, x0, y0, res, height, free, clearance, spare, near, seen
                         solids, near, n, no_people, x, y, z, clearance, spare, found,
                         whom,
                     ):  # fmt: skip
-                        _insert(height, free, j, i, z)
+                        _insert(height, free, even, j, i, z)
 
 
 @njit(cache=True)
 def stand(solids, x0, y0, res, nx, ny, layers, clearance, spare):
-    """Floors of every column from below, shape (layers, ny, nx), and where the body fits."""
-    shapes = solids[0].shape[0] + solids[1].shape[0] + solids[2].shape[0]
-    near = np.empty(max(shapes, 1), np.int64)
-    seen = np.full(max(shapes, 1), -1, np.int64)
+    """Find the floors of every column, from below, and where the body fits.
+
+    Returns:
+        Heights [m], whether the body fits, and how far around the floor stays level whatever
+        stands there [m], all of shape (layers, ny, nx).
+    """
+    shapes = max(solids[0].shape[0] + solids[1].shape[0] + solids[2].shape[0], 1)
+    near = np.empty(shapes, np.int64)
+    pushing = np.empty(shapes, np.int64)
+    carrying = np.empty(shapes, np.int64)
+    seen = np.full(shapes, -1, np.int64)
     no_people = np.zeros((0, 9))
     found = np.empty((MOST_OVERLAPS, 3))
     whom = np.zeros(1, np.bool_)
     floors = np.empty(64)
     height = np.full((layers, ny, nx), np.nan, np.float32)
     free = np.zeros((layers, ny, nx), np.bool_)
+    even = np.full((layers, ny, nx), -1.0, np.float32)
+    least = max(clearance, res)
+    reach = least + _AHEAD
+    n_still = solids[0].shape[0] + solids[1].shape[0]
     for j in range(ny):
-        for i in range(nx):
+        i = -1
+        while i < nx - 1:
+            i += 1
             x = x0 + (i + 0.5) * res
             y = y0 + (j + 0.5) * res
-            n = nearby(solids, x, y, clearance + 0.1, near, seen, j * nx + i)
+            n = nearby(solids, x, y, reach, near, seen, j * nx + i)
+            plain = True
+            for k in range(n):
+                plain = plain and near[k] < n_still
             count = _floors(solids, near, n, x, y, floors)
             layer = 0
             for k in range(count - 1, -1, -1):
                 z = floors[k]
-                if layer < layers and _is_free(
-                    solids, near, n, no_people, x, y, z, clearance, spare, found, whom
-                ):
+                if layer == layers:
+                    break
+                level = -1.0
+                run = 0
+                if plain:
+                    n_pushing, n_floors = sort_shapes(
+                        solids, near, n, z, spare, pushing, carrying
+                    )
+                    level = min(
+                        even_floor(solids, carrying, n_floors, x, y, z), reach
+                    )
+                    room = room_around(solids, pushing, n_pushing, x, y)
+                    fits = min(level, room) >= clearance - _ROUNDING
+                    if count == 1 and n == n_pushing + n_floors:
+                        run = int((min(level, room, reach) - least) / res)
+                if run == 0 and (not plain or not fits):
+                    fits = _is_free(
+                        solids, near, n, no_people, x, y, z, clearance, spare, found, whom
+                    )
+                if fits:
                     height[layer, j, i] = z
                     free[layer, j, i] = True
+                    even[layer, j, i] = level
                     layer += 1
-    _close_seams(solids, x0, y0, res, height, free, clearance, spare, near, seen)
-    return height, free
+                # Where nothing is near, the next cells are as this one.
+                for _ in range(min(run, nx - 1 - i)):
+                    i += 1
+                    level -= res
+                    height[0, j, i] = z
+                    free[0, j, i] = True
+                    even[0, j, i] = level
+    _close_seams(solids, x0, y0, res, height, free, even, clearance, spare, near, seen)
+    return height, free, even
 
 
 @njit(cache=True)
@@ -227,27 +278,26 @@ def _walk(solids, near, n, no_people, x, y, z, tx, ty):
 
 
 @njit(cache=True)
-def link(solids, x0, y0, res, height, free):
-    """Layer that each free cell's neighbours are reached on, -1: none, (L, ny, nx, 8)."""
+def link(solids, x0, y0, res, height, free, even):
+    """Layer that each free cell's neighbours are reached on, -1: none, (L, ny, nx, 8).
+
+    `even` is what `stand` has found: where the floor stays level, nothing is looked for.
+    """
     layers, ny, nx = height.shape
-    shapes = solids[0].shape[0] + solids[1].shape[0] + solids[2].shape[0]
-    near = np.empty(max(shapes, 1), np.int64)
-    seen = np.full(max(shapes, 1), -1, np.int64)
+    shapes = max(solids[0].shape[0] + solids[1].shape[0] + solids[2].shape[0], 1)
+    near = np.empty(shapes, np.int64)
+    seen = np.full(shapes, -1, np.int64)
     no_people = np.zeros((0, 9))
     links = np.full((layers, ny, nx, 8), -1, np.int8)
     for j in range(ny):
         for i in range(nx):
-            listed = False
-            n = 0
+            n = -1
             for layer in range(layers):
                 if not free[layer, j, i]:
                     continue
                 x = x0 + (i + 0.5) * res
                 y = y0 + (j + 0.5) * res
-                if not listed:
-                    n = nearby(solids, x, y, 1.5 * res + _SEAM, near, seen, j * nx + i)
-                    listed = True
-                for d in range(8):
+                for d in range(0, 8, 2):
                     ni = i + NEIGHBOURS[d, 0]
                     nj = j + NEIGHBOURS[d, 1]
                     if not (0 <= ni < nx and 0 <= nj < ny):
@@ -257,11 +307,39 @@ def link(solids, x0, y0, res, height, free):
                         some = some or free[m, nj, ni]
                     if not some:
                         continue
-                    z = _walk(
-                        solids, near, n, no_people, x, y, height[layer, j, i],
-                        x0 + (ni + 0.5) * res, y0 + (nj + 0.5) * res,
-                    )  # fmt: skip
+                    z = np.float64(height[layer, j, i])
+                    if even[layer, j, i] < res:
+                        if n < 0:
+                            n = nearby(
+                                solids, x, y, 1.5 * res + _SEAM, near, seen, j * nx + i
+                            )
+                        z = _walk(
+                            solids, near, n, no_people, x, y, z,
+                            x0 + (ni + 0.5) * res, y0 + (nj + 0.5) * res,
+                        )  # fmt: skip
                     for m in range(layers):
                         if free[m, nj, ni] and abs(height[m, nj, ni] - z) <= _SAME:
                             links[layer, j, i, d] = m
+    join_diagonals(links)
     return links
+
+
+@njit(cache=True)
+def join_diagonals(links):
+    """Link the diagonal neighbours that are reached both ways around, in place."""
+    layers, ny, nx, _ = links.shape
+    for layer in range(layers):
+        for j in range(ny):
+            for i in range(nx):
+                for d in range(1, 8, 2):
+                    links[layer, j, i, d] = -1
+                    e = d - 1
+                    f = (d + 1) % 8
+                    a = links[layer, j, i, e]
+                    b = links[layer, j, i, f]
+                    if a < 0 or b < 0:
+                        continue
+                    one = links[a, j + NEIGHBOURS[e, 1], i + NEIGHBOURS[e, 0], f]
+                    other = links[b, j + NEIGHBOURS[f, 1], i + NEIGHBOURS[f, 0], e]
+                    if one == other:
+                        links[layer, j, i, d] = one

@@ -1,4 +1,4 @@
-"""Walking distances in levels with heights: the floors of each column, and how they join."""
+"""Walking distances in levels: the floors of each column, and how they join."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import LevelError
-from ambulo.envs.vr.contract import BODY_RADIUS
-from ambulo.envs.vr.levels.layer_kernels import NEIGHBOURS, link, stand
+from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT
+from ambulo.envs.vr.levels.layer_kernels import NEIGHBOURS, join_diagonals, link, stand
 from ambulo.envs.vr.levels.layer_way_kernels import (
     SAME_FLOOR,
-    descend_layers,
+    descend,
     edge_distances,
-    flood_layers,
+    flood,
     layer_distance,
 )
 from ambulo.envs.vr.levels.level import Level
@@ -32,7 +32,9 @@ SNAP = 0.5
 MOST_LAYERS = 16
 """Floors above one another that are told apart."""
 MAX_NODES = 4e6
-"""Most cells of a grid."""
+"""Most columns of a grid."""
+MAX_FLAT_NODES = 2e7
+"""Most columns of a grid of one layer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +57,13 @@ class LayeredGrid:
     """Where the body fits, shape (layers, ny, nx)."""
     links: NDArray[np.int8]
     """Layer that each neighbour is reached on, -1: none, shape (layers, ny, nx, 8)."""
+    rides: bool = False
+    """Whether some neighbours are reached by lifts."""
 
     @classmethod
-    def of(cls, level: Level, resolution: float, clearance: float) -> LayeredGrid:
+    def of(
+        cls, level: Level, resolution: float = 0.25, clearance: float = CLEARANCE
+    ) -> LayeredGrid:
         """The cells of `level` that keep `clearance` [m] from edges and obstacles.
 
         Of what moves, lifts alone count: as floors where they wait, and as ways between.
@@ -65,22 +71,27 @@ class LayeredGrid:
         x0, y0, x1, y1 = (float(v) for v in level.bounds)
         nx = max(1, math.ceil((x1 - x0) / resolution - 1e-9))
         ny = max(1, math.ceil((y1 - y0) / resolution - 1e-9))
-        if nx * ny > MAX_NODES:
+        most = MAX_NODES if level.heights else MAX_FLAT_NODES
+        if nx * ny > most:
             raise LevelError(
-                f"level {level.name!r}: more than {MAX_NODES:g} cells of {resolution} m"
+                f"level {level.name!r}: more than {most:g} cells of {resolution} m"
             )
         solids = Solids.of(with_lifts(level)).arrays()
-        height, free = stand(
-            solids, x0, y0, resolution, nx, ny, MOST_LAYERS, clearance,
-            clearance - BODY_RADIUS,
+        height, free, even = stand(
+            solids, x0, y0, resolution, nx, ny, MOST_LAYERS if level.heights else 1,
+            clearance, clearance - BODY_RADIUS,
         )  # fmt: skip
+        if not level.heights:  # nobody gets onto its walls
+            free &= height == 0.0
+            height[~free] = np.nan
         layers = max(1, int(free.any(axis=(1, 2)).sum()))
         height, free = height[:layers].copy(), free[:layers].copy()
-        links = link(solids, x0, y0, resolution, height, free)
+        links = link(solids, x0, y0, resolution, height, free, even[:layers])
         across = x0 + (np.arange(nx) + 0.5) * resolution
         along = y0 + (np.arange(ny) + 0.5) * resolution
         join_stops(level, height, free, links, (across, along))
-        return cls(x0, y0, resolution, height, free, links)
+        rides = any(mover.kind == "lift" for mover in level.movers)
+        return cls(x0, y0, resolution, height, free, links, rides)
 
     @property
     def nx(self) -> int:
@@ -96,8 +107,12 @@ class LayeredGrid:
         """Those of the cells that keep `extra` [m] more from obstacles and edges."""
         if extra < 0.25 * self.resolution:
             return self
-        away = edge_distances(self.links, self.free) * self.resolution
-        return self.restricted(self.free & (away >= extra))
+        return self.restricted(self.free & (self.edge_distances() >= extra))
+
+    def edge_distances(self) -> Field:
+        """Distance from the nearest cell that lacks a neighbour, shape of `free`, [m]."""
+        cells = edge_distances(self.links, self.free, self.height, self.rides)
+        return np.asarray(cells * np.float32(self.resolution), np.float32)
 
     def restricted(self, free: NDArray[np.bool_]) -> LayeredGrid:
         """The same grid with no other cells than `free` (layers, ny, nx)."""
@@ -108,7 +123,15 @@ class LayeredGrid:
             targets = to[layers, rows, columns]
             lost = ~free[targets, rows + dy, columns + dx]
             to[layers[lost], rows[lost], columns[lost]] = -1
+        join_diagonals(links)
         return replace(self, free=free, links=links)
+
+    def cell(self, xy: ArrayLike) -> tuple[int, int]:
+        """Row and column of the cells that hold `xy` (2 or more), clipped to the grid."""
+        x, y = np.asarray(xy, np.float64)[:2]
+        i = math.floor((x - self.x0) / self.resolution)
+        j = math.floor((y - self.y0) / self.resolution)
+        return min(max(j, 0), self.ny - 1), min(max(i, 0), self.nx - 1)
 
     def points(self, cells: NDArray[np.integer]) -> Floats:
         """Centres of the cells with flat indices `cells` (n,): x, y, z, shape (n, 3), [m]."""
@@ -146,10 +169,17 @@ class LayeredGrid:
 
         Lengths are those of the way seen from above.
         """
-        x, y, z = (float(v) for v in np.asarray(goal, np.float64))
-        gx = (x - self.x0) / self.resolution - 0.5
-        gy = (y - self.y0) / self.resolution - 0.5
-        cells = flood_layers(self.links, self.free, self.height, gx, gy, z)
+        point = np.asarray(goal, np.float64)
+        j, i = self.cell(point)
+        apart = np.abs(self.height[:, j, i] - point[2])
+        if not (self.free[:, j, i] & (apart <= CLIMB_HEIGHT)).any():
+            cell = self.nearest(point, SNAP)
+            if cell is None:
+                return np.full(self.free.shape, np.inf, np.float32)
+            point = self.points(np.array([cell]))[0]
+        gx, gy = (point[:2] - [self.x0, self.y0]) / self.resolution - 0.5
+        z = float(point[2])
+        cells = flood(self.links, self.free, self.height, self.rides, gx, gy, z)
         return np.asarray(cells * np.float32(self.resolution), np.float32)
 
     def distance(self, field: Field, xyz: ArrayLike) -> float:
@@ -177,9 +207,10 @@ class LayeredGrid:
         if cell is None or not np.isfinite(field.ravel()[cell]):
             return np.zeros((0, 3))
         where = np.unravel_index(cell, field.shape)
-        chain = descend_layers(
-            self.links, self.free, self.height, field, *(int(v) for v in where)
-        )
+        chain = descend(
+            self.links, self.free, self.height, self.rides, field, self.resolution,
+            *(int(v) for v in where),
+        )  # fmt: skip
         inner = self.points(np.ravel_multi_index(tuple(chain.T), field.shape))
         if goal is None:
             return np.vstack([begin, inner[1:] if len(inner) > 1 else inner])

@@ -9,16 +9,7 @@ import numpy as np
 from scipy import ndimage
 
 from ambulo.configs.arrays import Floats
-from ambulo.envs.vr.levels.geodesic import (
-    EVALUATION_RESOLUTION,
-    MAX_CELLS,
-    RESOLUTION,
-    Field,
-    FreeGrid,
-    Grid,
-    field_resolution,
-    make_grid,
-)
+from ambulo.envs.vr.levels.geodesic import EVALUATION_RESOLUTION, Field, MAX_CELLS, RESOLUTION, field_resolution
 from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import GOAL_DISTANCE, Level
 
@@ -35,7 +26,7 @@ def way_problem(level: Level) -> str | None:
     elif (cells := field_resolution(level)) == 0:
         return "goal: no way for the body from start to goal"
     elif len(level.starts) or len(level.goals) or len(level.waypoints):
-        grids = iter([make_grid(level, cells)])
+        grids = iter([LayeredGrid.of(level, cells)])
     else:
         return None
     for grid in grids:
@@ -45,16 +36,16 @@ def way_problem(level: Level) -> str | None:
     return None
 
 
-def _played_grids(level: Level) -> Iterator[Grid]:
+def _played_grids(level: Level) -> Iterator[LayeredGrid]:
     """The cells of training, and those of evaluation of a flat level that is not too large."""
-    yield make_grid(level, RESOLUTION)
+    yield LayeredGrid.of(level, RESOLUTION)
     x0, y0, x1, y1 = level.bounds
     if level.heights or (x1 - x0) * (y1 - y0) > MAX_CELLS * EVALUATION_RESOLUTION**2:
         return
-    yield make_grid(level, EVALUATION_RESOLUTION)
+    yield LayeredGrid.of(level, EVALUATION_RESOLUTION)
 
 
-def _sealed_place(level: Level, grid: Grid) -> str | None:
+def _sealed_place(level: Level, grid: LayeredGrid) -> str | None:
     """The first place of a list that no episode can have, as `key: rule`."""
     starts, goals = _places(level, "start"), _places(level, "goal")
     rule = f"from {_named(level, 'start')}"
@@ -79,7 +70,7 @@ def _sealed_place(level: Level, grid: Grid) -> str | None:
     return None
 
 
-def _ways(grid: Grid, places: Floats) -> Field:
+def _ways(grid: LayeredGrid, places: Floats) -> Field:
     """Distances of all cells to the first of `places` (n, 3) in their part; inf: none."""
     ways = np.full(grid.free.shape, np.inf, np.float32)
     for place in places:
@@ -107,7 +98,7 @@ def _named(level: Level, kind: str) -> str:
     return f"a place {low:g} to {high:g} m away"
 
 
-def _left_to_chance(level: Level, grid: Grid) -> str | None:
+def _left_to_chance(level: Level, grid: LayeredGrid) -> str | None:
     """Whether no place is left for a start or goal that episodes draw anywhere."""
     starts, goals = _places(level, "start"), _places(level, "goal")
     low, high = level.goal_distance or GOAL_DISTANCE
@@ -133,7 +124,7 @@ def _left_to_chance(level: Level, grid: Grid) -> str | None:
     )
 
 
-def _in_range(level: Level, grid: Grid, field: Field, place: Floats) -> bool:
+def _in_range(level: Level, grid: LayeredGrid, field: Field, place: Floats) -> bool:
     """Whether a cell with a way to `place` (3,) is in the range of distances from it."""
     low, high = level.goal_distance or GOAL_DISTANCE
     points = grid.points(np.flatnonzero(np.isfinite(field)))
@@ -141,14 +132,14 @@ def _in_range(level: Level, grid: Grid, field: Field, place: Floats) -> bool:
     return bool(((away >= low) & (away <= high)).any())
 
 
-def _has_pair(grid: Grid, low: float, high: float) -> bool:
+def _has_pair(grid: LayeredGrid, low: float, high: float) -> bool:
     """Whether some connected part of the grid holds two cells low to high [m] apart."""
     if isinstance(grid, LayeredGrid):
         return any(_has_far_points(part, low, high) for part in _parts(grid))
     return _has_flat_pair(grid, (low, high))
 
 
-def _has_flat_pair(grid: FreeGrid, distance: tuple[float, float]) -> bool:
+def _has_flat_pair(grid: LayeredGrid, distance: tuple[float, float]) -> bool:
     """Whether some connected part of the grid holds two cells in the distance range.
 
     Looks from the outermost cells of each part that is long enough, largest first.

@@ -9,15 +9,8 @@ import numpy as np
 from numba import njit
 
 from ambulo.configs.arrays import Floats, Ints
-from ambulo.envs.vr.levels.geodesic import (
-    CLEARANCE,
-    EVALUATION_RESOLUTION,
-    FINE_RESOLUTION,
-    RESOLUTION,
-    Grid,
-    length_of,
-)
-from ambulo.envs.vr.levels.layers import LayeredGrid
+from ambulo.envs.vr.levels.geodesic import EVALUATION_RESOLUTION, FINE_RESOLUTION, RESOLUTION, length_of
+from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.planners.senses import (
     TURN_GAIN,
@@ -92,7 +85,7 @@ class Oracle:
         self._waited = np.zeros(num_envs, np.int64)
         self._levels: list[Level | None] = [None] * num_envs
         """Level that each path was planned in."""
-        self._grids: dict[int, tuple[Level, dict[tuple[float, float], Grid]]] = {}
+        self._grids: dict[int, tuple[Level, dict[tuple[float, float], LayeredGrid]]] = {}
         """Level of each slot that has been planned in, and its grids."""
 
     def reset(self, envs: Ints, seeds: Ints) -> None:
@@ -186,7 +179,6 @@ class Oracle:
         slot, goal = int(batch.task.slot[env]), goal_places(batch.task, batch.bank)[env]
         level = batch.bank.levels[slot]
         grid = self._grid(level, slot, CLEARANCE, FINE_RESOLUTION)
-        assert isinstance(grid, LayeredGrid), "what moves needs heights"
         grid = around_doors(batch, env, grid)
         path = grid.path(grid.field(goal), batch.world.state.position[env], goal)
         rest = (self._count[env] - 1 - self._at[env]) * _SPACING
@@ -231,9 +223,9 @@ class Oracle:
         """The taut path that keeps `clearance`, and its length (inf without one)."""
         grid = self._grid(level, slot, clearance, cells)
         path = grid.path(grid.field(goal), here, goal)
-        return np.pad(path, ((0, 0), (0, 3 - path.shape[1]))), length_of(path)
+        return path, length_of(path)
 
-    def _grid(self, level: Level, slot: int, clearance: float, cells: float) -> Grid:
+    def _grid(self, level: Level, slot: int, clearance: float, cells: float) -> LayeredGrid:
         """The cells that keep `clearance`, cached as long as `slot` has this level."""
         if slot not in self._grids or self._grids[slot][0] is not level:
             while len(self._grids) >= _CACHE:
@@ -242,9 +234,8 @@ class Oracle:
         key, grids = (clearance, cells), self._grids[slot][1]
         grid = grids.get(key)
         if grid is None:
-            if level.heights and clearance > CLEARANCE:  # its cells are dear
+            if clearance > CLEARANCE:
                 base = self._grid(level, slot, CLEARANCE, cells)
-                assert isinstance(base, LayeredGrid)
                 grid = base.narrowed(clearance - CLEARANCE)
             else:
                 grid = grid_of(level, cells, clearance)

@@ -10,13 +10,8 @@ from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import LevelError
-from ambulo.envs.vr.levels.geodesic import (
-    EVALUATION_RESOLUTION,
-    MAX_CELLS,
-    RESOLUTION,
-    Grid,
-    field_resolution,
-)
+from ambulo.envs.vr.levels.geodesic import EVALUATION_RESOLUTION, MAX_CELLS, RESOLUTION, field_resolution
+from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.layer_way_kernels import SAME_FLOOR
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.fields import DistanceFields
@@ -91,11 +86,10 @@ class LevelBank:
         self.goal_heights = np.zeros((count, most))
         """Height of the floor at each goal, shape (levels, most), [m]."""
         self._waypoints = np.array([len(level.waypoints) for level in self.levels])
-        self._high = np.zeros(count, np.bool_)
-        self._grids: list[Grid] = [self._grid(*one) for one in enumerate(self.levels)]
+        self._grids: list[LayeredGrid] = [self._grid(*one) for one in enumerate(self.levels)]
         self.fields = DistanceFields(count, most)
         for slot, grid in enumerate(self._grids):
-            self._hold(slot, self.levels[slot], grid)
+            self._allocate(slot, self.levels[slot], grid)
             self._fill(slot, rng)
 
     def __len__(self) -> int:
@@ -169,13 +163,10 @@ class LevelBank:
     def is_up(self, slots: Ints, floors: Floats, position: Floats) -> Bools:
         """Whether `position` (n, 3) is on `floors` (n,), [m], and not falling, (n,)."""
         above = np.abs(position[:, 2] - floors)
-        return np.where(self._high[slots], above < SAME_FLOOR, position[:, 2] >= 0.0)
+        return above < SAME_FLOOR
 
     def distance(self, slots: Ints, goals: Ints, position: Floats) -> Floats:
-        """Walking distance from `position` (n, 3) to the goals, shape (n,), [m].
-
-        On flat levels `position` may lack its height, shape (n, 2).
-        """
+        """Walking distance from `position` (n, 3) to the goals, shape (n,), [m]."""
         return self.fields.distance(slots, goals, position)
 
     def direction(self, slots: Ints, goals: Ints, position: Floats) -> Floats:
@@ -252,7 +243,7 @@ class LevelBank:
         target = self.goals[slot, goal]
         return sampled_start(self._grids[slot], field, target, (low, high), rng)
 
-    def reachable(self, slot: int, goal: int) -> tuple[Grid, Ints]:
+    def reachable(self, slot: int, goal: int) -> tuple[LayeredGrid, Ints]:
         """The grid of `slot`, and its cells with a way to `goal`, shape (n,)."""
         field = self.fields.view(slot, goal)
         return self._grids[slot], np.flatnonzero(np.isfinite(field))
@@ -268,22 +259,21 @@ class LevelBank:
 
     def _put(self, slot: int, level: Level) -> None:
         """Another level in `slot`, its fields still to be filled."""
-        self._hold(slot, level, self._grid(slot, level))
+        self._allocate(slot, level, self._grid(slot, level))
 
-    def _grid(self, slot: int, level: Level) -> Grid:
+    def _grid(self, slot: int, level: Level) -> LayeredGrid:
         """The free cells of `level`, coarser ones where there would be too many."""
         x0, y0, x1, y1 = level.bounds
         cells = EVALUATION_RESOLUTION if slot < self.own else self.resolution
         fits = (x1 - x0) * (y1 - y0) <= MAX_CELLS * cells**2
         return grid_of(level, cells if fits else RESOLUTION)
 
-    def _hold(self, slot: int, level: Level, grid: Grid) -> None:
-        """`level` on `grid` in `slot`, with room for its fields."""
+    def _allocate(self, slot: int, level: Level, grid: LayeredGrid) -> None:
+        """Put `level` on `grid` into `slot`, with room for its fields."""
         self.levels[slot], self.names[slot] = level, level.name
         self._grids[slot] = grid
-        self._high[slot] = level.heights
         self._waypoints[slot] = len(level.waypoints)
-        self.fields.hold(slot, grid)
+        self.fields.allocate(slot, grid)
 
     def _fill(self, slot: int, rng: np.random.Generator) -> None:
         """Goals and fields of one slot."""
@@ -322,5 +312,5 @@ class LevelBank:
         resolution = field_resolution(level)
         if resolution in (0.0, grid.resolution):
             return field
-        self._hold(slot, level, grid_of(level, resolution))
+        self._allocate(slot, level, grid_of(level, resolution))
         return self._field(slot, goal)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Floats
 
 if TYPE_CHECKING:
-    from ambulo.envs.vr.levels.geodesic import Grid
+    from ambulo.envs.vr.levels.layers import LayeredGrid
 
 _TRIES = 30
 _LEVEL = 0.01
@@ -21,7 +21,7 @@ _LEVEL = 0.01
 def jittered(
     pose: Floats,
     height: float,
-    grid: Grid,
+    grid: LayeredGrid,
     field: NDArray[np.float32],
     rng: np.random.Generator,
     jitter: tuple[float, float],
@@ -57,7 +57,7 @@ def jittered(
     return moved
 
 
-def _has_room(grid: Grid, free: NDArray[np.bool_], xy: Floats) -> bool:
+def _has_room(grid: LayeredGrid, free: NDArray[np.bool_], xy: Floats) -> bool:
     """Whether the four cells around `xy` (2,) are `free` (layers, ny, nx).
 
     Their centres keep `CLEARANCE`; between four that are at most 0.25 m apart, that leaves

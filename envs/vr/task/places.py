@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import LevelError
-from ambulo.envs.vr.levels.geodesic import RESOLUTION, FreeGrid, Grid
+from ambulo.envs.vr.levels.geodesic import RESOLUTION
+from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 
 TRIES = 200
@@ -17,7 +18,7 @@ TRIES = 200
 
 
 def sampled_start(
-    grid: Grid,
+    grid: LayeredGrid,
     field: NDArray[np.float32],
     target: Floats,
     within: tuple[float, float],
@@ -60,7 +61,7 @@ def sampled_start(
 
 
 def drawn_goal(
-    level: Level, grid: Grid, within: tuple[float, float], rng: np.random.Generator
+    level: Level, grid: LayeredGrid, within: tuple[float, float], rng: np.random.Generator
 ) -> tuple[Floats, NDArray[np.float32]]:
     """A random goal with a large reachable region (with the designed or a listed start).
 
@@ -123,7 +124,7 @@ def _pose(point: Floats, yaw: float) -> Floats:
 
 
 def _cells_between(
-    grid: Grid, mask: NDArray[np.bool_], xy: Floats, low: float, high: float
+    grid: LayeredGrid, mask: NDArray[np.bool_], xy: Floats, low: float, high: float
 ) -> Floats:
     """Points x, y, z of the cells of the flat `mask` that lie low to high [m] from `xy`."""
     cells = np.flatnonzero(_window(grid, mask, xy, high))
@@ -133,11 +134,9 @@ def _cells_between(
 
 
 def _window(
-    grid: Grid, mask: NDArray[np.bool_], xy: Floats, high: float
+    grid: LayeredGrid, mask: NDArray[np.bool_], xy: Floats, high: float
 ) -> NDArray[np.bool_]:
     """The flat `mask` without cells that are certainly farther than `high` [m] from `xy`."""
-    if not isinstance(grid, FreeGrid):
-        return mask
     row, column = grid.cell(xy)
     reach = math.ceil(high / grid.resolution) + 1
     near = np.zeros_like(grid.free)
@@ -145,5 +144,5 @@ def _window(
         slice(max(row - reach, 0), row + reach + 1),
         slice(max(column - reach, 0), column + reach + 1),
     )
-    near[window] = mask.reshape(near.shape)[window]
+    near[(..., *window)] = mask.reshape(near.shape)[(..., *window)]
     return near

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.envs.vr.contract import CLIMB_HEIGHT
-from ambulo.envs.vr.levels.geodesic import CLEARANCE, Grid, make_grid
 from ambulo.envs.vr.levels.layer_kernels import NEIGHBOURS
-from ambulo.envs.vr.levels.layers import LayeredGrid
+from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 
 _STEEP = 1.1
@@ -32,11 +31,11 @@ class SceneLevel(Level):
         return self.grid.narrowed(clearance - CLEARANCE)
 
 
-def grid_of(level: Level, resolution: float, clearance: float = CLEARANCE) -> Grid:
+def grid_of(level: Level, resolution: float, clearance: float = CLEARANCE) -> LayeredGrid:
     """The cells of `level` that keep `clearance` [m]; a scene has one resolution only."""
     if isinstance(level, SceneLevel):
         return level.cells(clearance)
-    return make_grid(level, resolution, clearance)
+    return LayeredGrid.of(level, resolution, clearance)
 
 
 def joined(

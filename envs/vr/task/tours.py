@@ -8,7 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from ambulo.configs.arrays import Floats
-from ambulo.envs.vr.levels.geodesic import FINE_RESOLUTION, Grid, length_of
+from ambulo.envs.vr.levels.geodesic import FINE_RESOLUTION, length_of
+from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.layer_way_kernels import SAME_FLOOR
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.scene_level import grid_of
@@ -44,7 +45,7 @@ def tour_length(level: Level, start: Floats, stops: Floats, radius: float) -> fl
 
 
 def _nearest_on_the_way(
-    grid: Grid, points: Floats, stop: Floats, radius: float
+    grid: LayeredGrid, points: Floats, stop: Floats, radius: float
 ) -> Floats | None:
     """The cell within `radius` of `stop` over which the way between two points is shortest.
 
@@ -60,6 +61,6 @@ def _nearest_on_the_way(
     return np.asarray(centres[near][np.argmin(ways[cells[near]])])
 
 
-def _leg(grid: Grid, here: Floats, there: Floats) -> float:
+def _leg(grid: LayeredGrid, here: Floats, there: Floats) -> float:
     """Length of the taut way between two points, [m], or inf."""
     return length_of(grid.path(grid.field(there), here, there))

@@ -14,8 +14,9 @@ from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT, GRAVITY, MAX_SEAM
 from ambulo.envs.vr.geometry.push_kernels import MOST_OVERLAPS
 from ambulo.envs.vr.geometry.solid_kernels import (
-    free_run,
+    even_floor,
     has_headroom,
+    room_around,
     shapes_within,
     slide,
     sort_shapes,
@@ -35,6 +36,8 @@ _CLIMB = CLIMB_HEIGHT
 _GRAVITY = GRAVITY
 _ASIDE = MAX_SEAM
 _TINY = 1e-9
+_MARGIN = 1e-6
+"""Room that is kept where nothing is looked for, [m]."""
 
 
 class Bodies(NamedTuple):
@@ -393,11 +396,12 @@ def step_bodies(envs, slot, bodies, commands, rules, pack, things):
                 free = -1.0
             moved = math.sqrt((x - x0) ** 2 + (y - y0) ** 2)
             if free < moved and m == 0 and not falling[i]:
-                free = free_run(
-                    solids, pushing, n_pushing, floors, n_floors, x0, y0, z
+                free = min(
+                    even_floor(solids, floors, n_floors, x0, y0, z),
+                    room_around(solids, pushing, n_pushing, x0, y0) - _RADIUS,
                 )
             free -= moved
-            if free < 0.0:
+            if free < _MARGIN:
                 x, y, touched = slide(
                     solids, pushing, n_pushing, now, x0, y0, x, y, z, 0.0, found,
                     touched_kind,
@@ -417,7 +421,7 @@ def step_bodies(envs, slot, bodies, commands, rules, pack, things):
                     falling[i] = False
                     on = over
             else:
-                if free < 0.0:
+                if free < _MARGIN:
                     floor, over = _floor(at, n_floors, x, y, z + _CLIMB)
                     if floor > z + _TINY and not has_headroom(
                         solids, near, n, now, x, y, floor

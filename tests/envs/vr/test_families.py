@@ -30,7 +30,7 @@ from ambulo.envs.vr.families.level_sets import (
     resolve,
     split_level,
 )
-from ambulo.envs.vr.levels.geodesic import distance_field, free_grid
+from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_check import level_problem
 
@@ -80,7 +80,7 @@ def test_levels_keep_the_promises(family: str) -> None:
         straight = math.dist(level.start[:2], level.goal)
         assert GOAL_DISTANCE[0] - 1e-9 <= straight <= GOAL_DISTANCE[1] + 1e-9
         assert level_problem(level) is None
-        grid = free_grid(level)
+        grid = LayeredGrid.of(level)
         assert grid.free[grid.cell(level.goal)]
         way = distance_field(grid, level.goal)[grid.cell(level.start)]
         assert way < MAX_WAY + 0.5
@@ -107,7 +107,7 @@ def test_families_are_what_they_say() -> None:
     for family, least in (("utrap", 1.15), ("maze", 1.1)):
         for seed in SEEDS:
             level = made(family, seed)
-            grid = free_grid(level)
+            grid = LayeredGrid.of(level)
             way = distance_field(grid, level.goal)[grid.cell(level.start)]
             assert way > (least - 0.05) * math.dist(level.start[:2], level.goal)
 

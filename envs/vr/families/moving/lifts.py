@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from ambulo.envs.vr.families.draft import WALL_THICKNESS, Draft, Region, spread
-from ambulo.envs.vr.levels.geodesic import make_grid
+from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.moving import Mover
 
@@ -120,7 +120,7 @@ def _turned(level: Level) -> Level:
 
 def _placed(rng: np.random.Generator, level: Level, storey: float) -> Level | None:
     """`level` with start and goal on different floors."""
-    grid = make_grid(level)
+    grid = LayeredGrid.of(level)
     cells = np.flatnonzero(grid.free)
     points = grid.points(cells)
     low = np.flatnonzero(np.abs(points[:, 2]) < 0.01)

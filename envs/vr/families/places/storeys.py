@@ -19,7 +19,7 @@ from ambulo.envs.vr.families.place import MAX_WAY
 from ambulo.envs.vr.families.places.building import OUTER, Style, build, split
 from ambulo.envs.vr.families.places.furnished import fill, turned_site, uses
 from ambulo.envs.vr.families.places.site import Room, Site
-from ambulo.envs.vr.levels.geodesic import make_grid
+from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 
 RISE, GOING = 0.17, 0.28
@@ -177,7 +177,7 @@ def _level(draft: Draft, site: Site, well: Stairwell) -> Level:
 
 def place_between_floors(draft: Draft, level: Level) -> Level | None:
     """`level` with a start and a goal, mostly on different floors; None: no way is found."""
-    rng, grid = draft.rng, make_grid(level)
+    rng, grid = draft.rng, LayeredGrid.of(level)
     cells = np.flatnonzero(grid.free)
     points = grid.points(cells)
     on_floor = _on_floors(level, points)

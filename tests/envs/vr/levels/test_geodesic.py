@@ -9,17 +9,8 @@ import pytest
 from numba import njit
 
 from ambulo.envs.vr.families import generate
-from ambulo.envs.vr.levels.geodesic import (
-    CLEARANCE,
-    FreeGrid,
-    distance_field,
-    field_direction,
-    field_distance,
-    field_resolution,
-    free_grid,
-    path_length,
-    shortest_path,
-)
+from ambulo.envs.vr.levels.geodesic import field_resolution, path_length
+from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 
 KNIGHT = math.sqrt(5)
@@ -30,7 +21,7 @@ def _level(**parts: object) -> Level:
     return Level(name="t", **{"bounds": np.array([0.0, 0.0, 20.0, 20.0]), **arrays})
 
 
-def _plain_dijkstra(grid: FreeGrid, goal: tuple[int, int]) -> np.ndarray:
+def _plain_dijkstra(grid: LayeredGrid, goal: tuple[int, int]) -> np.ndarray:
     """The same 16 moves with a heap, from the goal's cell only."""
     dist = np.full((grid.ny, grid.nx), np.inf)
     dist[goal] = 0.0
@@ -65,7 +56,7 @@ def _plain_dijkstra(grid: FreeGrid, goal: tuple[int, int]) -> np.ndarray:
 
 
 def test_open_field_is_almost_euclidean() -> None:
-    grid = free_grid(_level())
+    grid = LayeredGrid.of(_level())
     field = distance_field(grid, (7.3, 11.8))
     straight = np.hypot(*(grid.centres() - [7.3, 11.8]).T)
     ratio = field[grid.free] / straight
@@ -76,7 +67,7 @@ def test_open_field_is_almost_euclidean() -> None:
 
 
 def test_cells_keep_the_clearance() -> None:
-    grid = free_grid(
+    grid = LayeredGrid.of(
         _level(
             boxes=[[10, 10, 1, 2, 1, 1, 0.5]],
             cylinders=[[4, 4, 0.7, 2]],
@@ -99,15 +90,15 @@ def test_cells_keep_the_clearance() -> None:
 
 
 def test_shapes_overhead_and_paint_do_not_block() -> None:
-    plain = free_grid(_level())
+    plain = LayeredGrid.of(_level())
     level = _level(boxes=[[10, 10, 3, 1, 1, 0.5, 0], [5, 5, 0, 1, 1, 0.005, 0]])
-    assert (free_grid(level).free == plain.free).all()
+    assert (LayeredGrid.of(level).free == plain.free).all()
 
 
 @pytest.mark.parametrize("family", ["clutter", "maze", "pits"])
 def test_field_matches_plain_dijkstra(family: str) -> None:
     level = generate(family, 5)
-    grid = free_grid(level)
+    grid = LayeredGrid.of(level)
     field = distance_field(grid, level.goal)
     expected = _plain_dijkstra(grid, grid.cell(level.goal))
     reached = np.isfinite(expected)
@@ -123,7 +114,7 @@ def test_wall_detour_by_hand() -> None:
     corner = 16 + CLEARANCE
     by_hand = 2 * math.hypot(5 - 0.1 - CLEARANCE, corner - 5) + 2 * (0.1 + CLEARANCE)
     assert path_length(level, (5, 5), (15, 5)) == pytest.approx(by_hand, rel=0.03)
-    grid = free_grid(level)
+    grid = LayeredGrid.of(level)
     field = distance_field(grid, (15, 5))
     assert field[grid.cell((5, 5))] == pytest.approx(by_hand, rel=0.04)
 
@@ -131,7 +122,7 @@ def test_wall_detour_by_hand() -> None:
 def test_no_way_is_infinite() -> None:
     level = _level(holes=[[9.5, 0, 10.5, 20]])
     assert path_length(level, (5, 5), (15, 5)) == math.inf
-    grid = free_grid(level)
+    grid = LayeredGrid.of(level)
     field = distance_field(grid, (15, 5))
     assert not np.isfinite(field[:, :30]).any()
     assert shortest_path(grid, field, (5, 5)).shape == (0, 2)
@@ -143,7 +134,7 @@ def test_no_way_is_infinite() -> None:
 
 def test_goal_near_a_wall_is_snapped_but_not_inside_one() -> None:
     level = _level(boxes=[[10, 10, 1, 3, 3, 1, 0]])
-    grid = free_grid(level)
+    grid = LayeredGrid.of(level)
     assert np.isfinite(distance_field(grid, (6.9, 10))).any()
     assert not np.isfinite(distance_field(grid, (10, 10))).any()
 
@@ -152,7 +143,7 @@ def test_knight_and_diagonal_moves_do_not_cut_corners() -> None:
     free = np.ones((3, 4), bool)
     free[1, 1] = False
     free[0, 2] = False
-    grid = FreeGrid(0.0, 0.0, 1.0, 4, 3, free)
+    grid = LayeredGrid(0.0, 0.0, 1.0, 4, 3, free)
     field = distance_field(grid, (0.5, 0.5))
     assert field[1, 2] == pytest.approx(2 + KNIGHT + 1 - 0, abs=1.5)
     assert field[1, 2] > 3.4
@@ -164,7 +155,7 @@ def test_reading_from_a_padded_row_in_another_kernel() -> None:
         d = field_distance(rows[k], nx, ny, 0.0, 0.0, 0.25, x, y)
         return d, field_direction(rows[k], nx, ny, 0.0, 0.0, 0.25, x, y)
 
-    grid = free_grid(_level())
+    grid = LayeredGrid.of(_level())
     field = distance_field(grid, (5.0, 5.0))
     rows = np.full((2, 7000), np.nan, np.float32)
     rows[1, : field.size] = field.reshape(-1)
@@ -182,7 +173,7 @@ def test_reading_from_a_padded_row_in_another_kernel() -> None:
 
 def test_descending_the_direction_reaches_the_goal() -> None:
     level = generate("maze", 11)
-    grid = free_grid(level)
+    grid = LayeredGrid.of(level)
     field = distance_field(grid, level.goal)
     row = field.reshape(-1)
     shape = (grid.nx, grid.ny, grid.x0, grid.y0, grid.resolution)
@@ -197,7 +188,7 @@ def test_descending_the_direction_reaches_the_goal() -> None:
 @pytest.mark.parametrize("family", ["maze", "corridors", "utrap"])
 def test_path_is_free_taut_and_no_longer_than_the_field(family: str) -> None:
     level = generate(family, 3)
-    grid = free_grid(level)
+    grid = LayeredGrid.of(level)
     field = distance_field(grid, level.goal)
     path = shortest_path(grid, field, level.start, level.goal)
     assert path[0] == pytest.approx(level.start[:2])
@@ -221,6 +212,6 @@ def test_narrow_doors_need_fine_cells() -> None:
 
 def test_large_floors_are_quick() -> None:
     level = Level(name="big", bounds=np.array([0.0, 0.0, 300.0, 300.0]))
-    grid = free_grid(level)
+    grid = LayeredGrid.of(level)
     longest = distance_field(grid, (1, 1))[grid.free].max()
     assert 0.9 < longest / math.hypot(300, 300) < 1.03

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import LevelError
-from ambulo.envs.vr.levels.geodesic import length_of, make_grid, path_length
+from ambulo.envs.vr.levels.geodesic import length_of, path_length
+from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level_io import level_data, parse_level
 from ambulo.envs.vr.levels.moving import fastest, period_of
 
@@ -135,7 +136,7 @@ def test_lifts_join_floors() -> None:
     assert level.goal is not None
     start, goal = np.append(level.start[:2], 0.0), np.append(level.goal, 3.0)
     assert path_length(level, start, goal) == pytest.approx(9.0, abs=0.6)
-    grid = make_grid(level)
+    grid = LayeredGrid.of(level)
     way = grid.path(grid.field(start), goal, start)
     assert length_of(way) == pytest.approx(9.0, abs=0.6)
     assert way[0, 2] == pytest.approx(3.0)

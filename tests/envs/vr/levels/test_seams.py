@@ -9,13 +9,8 @@ import pytest
 
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.contract import WorldSpec
-from ambulo.envs.vr.levels.geodesic import (
-    EVALUATION_RESOLUTION,
-    FINE_RESOLUTION,
-    RESOLUTION,
-    make_grid,
-    path_length,
-)
+from ambulo.envs.vr.levels.geodesic import EVALUATION_RESOLUTION, FINE_RESOLUTION, RESOLUTION, path_length
+from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level_io import parse_level
 from ambulo.envs.vr.world.compiled_world import CompiledWorld
 
@@ -71,7 +66,7 @@ def test_a_seam_lengthens_no_way(gap: float, step: float, middle: float) -> None
     level = parse_level(tiles(gap, step, middle), "x")
     start, goal = np.array([-4.0, 0.0, 0.0]), np.array([4.0, 0.0, step])
     for resolution in (RESOLUTION, EVALUATION_RESOLUTION, FINE_RESOLUTION):
-        grid = make_grid(level, resolution)
+        grid = LayeredGrid.of(level, resolution)
         there = grid.distance(grid.field(goal), start)
         back = grid.distance(grid.field(start), goal)
         assert [there, back] == pytest.approx([8.0, 8.0], abs=0.1)
@@ -84,8 +79,8 @@ def test_a_wider_gap_is_no_seam(middle: float) -> None:
 
 
 def test_a_seam_is_no_edge() -> None:
-    whole = make_grid(parse_level(tiles(0.0), "x"), FINE_RESOLUTION)
-    parted = make_grid(parse_level(tiles(0.04), "x"), FINE_RESOLUTION)
+    whole = LayeredGrid.of(parse_level(tiles(0.0), "x"), FINE_RESOLUTION)
+    parted = LayeredGrid.of(parse_level(tiles(0.04), "x"), FINE_RESOLUTION)
     assert np.array_equal(parted.free, whole.free)
     assert np.array_equal(parted.links, whole.links)
     assert np.array_equal(parted.narrowed(0.3).free, whole.narrowed(0.3).free)
@@ -100,7 +95,7 @@ def test_the_world_carries_where_distances_do(
 ) -> None:
     level = parse_level(tiles(gap), "x", solvable=False)
     goal = np.array([3.0, 0.0, 0.0])
-    grid = make_grid(level)
+    grid = LayeredGrid.of(level)
     field = grid.field(goal)
     x = -1.0 - 0.001 * np.arange(24)  # ticks are 2 cm long: some of them end in the gap
     envs = np.arange(len(x))

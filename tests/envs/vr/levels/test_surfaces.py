@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ambulo.configs.errors import LevelError
-from ambulo.envs.vr.levels.geodesic import CLEARANCE
-from ambulo.envs.vr.levels.layers import LayeredGrid
+from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid
 from ambulo.envs.vr.levels.level_io import level_data, parse_level
 from ambulo.envs.vr.levels.solids import Solids, closed_faces
 from ambulo.envs.vr.levels.surfaces import ramp_corners

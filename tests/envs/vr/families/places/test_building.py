@@ -12,7 +12,7 @@ from ambulo.envs.vr.families.places.building import (
     split,
 )
 from ambulo.envs.vr.families.places.site import Site
-from ambulo.envs.vr.levels.geodesic import distance_field, free_grid
+from ambulo.envs.vr.levels.layers import LayeredGrid
 
 FLOOR: Region = (-7.0, -5.0, 7.0, 5.0)
 
@@ -38,7 +38,7 @@ def test_doors_join_all_rooms(seed: int, leaves: float) -> None:
     tiles = split(rng, FLOOR, 2.4, 5.0)
     kinds = ["bath", *["living"] * (len(tiles) - 1)]
     rooms = build(Site(draft), tiles, kinds, Style(leaves=leaves))
-    grid = free_grid(draft.level("t", "t"), 0.1)
+    grid = LayeredGrid.of(draft.level("t", "t"), 0.1)
     ways = distance_field(grid, rooms[0].middle)
     for room in rooms:
         cell = grid.nearest_free(room.middle, 0.5)

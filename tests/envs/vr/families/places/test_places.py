@@ -9,7 +9,7 @@ from ambulo.envs.vr.families import PLACE_FAMILIES, generate
 from ambulo.envs.vr.families.places import pieces
 from ambulo.envs.vr.families.places.furnished import uses
 from ambulo.envs.vr.families.places.sizes import DOORS, RADII, SIZES, size
-from ambulo.envs.vr.levels.geodesic import CLEARANCE
+from ambulo.envs.vr.levels.layers import CLEARANCE
 from ambulo.envs.vr.levels.level import Level
 
 SEEDS = range(12)

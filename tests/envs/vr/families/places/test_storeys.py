@@ -14,7 +14,7 @@ from ambulo.envs.vr.families.places.storeys import (
     STEEPEST_RAMP,
     storeys,
 )
-from ambulo.envs.vr.levels.geodesic import make_grid
+from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_check import level_problem
 
@@ -32,7 +32,7 @@ def test_buildings_can_be_walked_through(levels: list[Level]) -> None:
         assert max(level.bounds[2:] - level.bounds[:2]) <= MAX_EXTENT
         assert len(level.boxes) + len(level.cylinders) <= MAX_PARTS
         assert (level.boxes[:, 2] - level.boxes[:, 5] > -1e-9).all()
-        grid = make_grid(level)
+        grid = LayeredGrid.of(level)
         assert level.start is not None
         assert level.goal is not None
         field = grid.field([*level.goal, level.goal_height])
@@ -67,7 +67,7 @@ def test_start_and_goal_are_mostly_on_different_floors(levels: list[Level]) -> N
 def test_every_floor_can_be_reached(seed: int) -> None:
     _, level = storeys(np.random.default_rng(seed))
     flights = np.vstack([level.stairs[:, :6], level.ramps[:, :6]])
-    grid = make_grid(level, 0.125)
+    grid = LayeredGrid.of(level, 0.125)
     foot = flights[0, :3] + (flights[0, :3] - flights[0, 3:]) * [0.1, 0.1, 0.0]
     start = grid.points(np.array([grid.nearest(foot, 0.5)]))[0]
     field = grid.field(start)

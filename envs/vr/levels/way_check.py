@@ -11,13 +11,13 @@ from scipy import ndimage
 from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.levels.geodesic import (
     EVALUATION_RESOLUTION,
-    MAX_CELLS,
     RESOLUTION,
     Field,
     FreeGrid,
     Grid,
     field_resolution,
     make_grid,
+    played_resolution,
 )
 from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import GOAL_DISTANCE, Level
@@ -30,28 +30,18 @@ _DIRECTIONS = np.array([np.cos(_ANGLES), np.sin(_ANGLES)])
 
 def way_problem(level: Level) -> str | None:
     """The first place that lacks a way as `key: rule`; None: every episode has one."""
-    if level.start is None or level.goal is None:
-        grids = _played_grids(level)
-    elif (cells := field_resolution(level)) == 0:
+    cells = field_resolution(level)
+    if cells == 0:
         return "goal: no way for the body from start to goal"
-    elif len(level.starts) or len(level.goals) or len(level.waypoints):
-        grids = iter([make_grid(level, cells)])
-    else:
-        return None
-    for grid in grids:
-        problem = _sealed_place(level, grid) or _left_to_chance(level, grid)
-        if problem is not None:
-            return problem
-    return None
-
-
-def _played_grids(level: Level) -> Iterator[Grid]:
-    """The cells of training, and those of evaluation of a flat level that is not too large."""
-    yield make_grid(level, RESOLUTION)
-    x0, y0, x1, y1 = level.bounds
-    if level.heights or (x1 - x0) * (y1 - y0) > MAX_CELLS * EVALUATION_RESOLUTION**2:
-        return
-    yield make_grid(level, EVALUATION_RESOLUTION)
+    finest = min(cells, played_resolution(level, EVALUATION_RESOLUTION))
+    problem = None
+    if len(level.starts) or len(level.goals) or len(level.waypoints):
+        problem = _sealed_place(level, make_grid(level, finest))
+    if level.start is None or level.goal is None:
+        sizes = {RESOLUTION} if level.heights else {RESOLUTION, finest}
+        for size in sorted(sizes, reverse=True):
+            problem = problem or _left_to_chance(level, make_grid(level, size))
+    return problem
 
 
 def _sealed_place(level: Level, grid: Grid) -> str | None:

@@ -12,10 +12,9 @@ from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.levels.geodesic import (
     EVALUATION_RESOLUTION,
-    MAX_CELLS,
-    RESOLUTION,
     Grid,
     field_resolution,
+    played_resolution,
 )
 from ambulo.envs.vr.levels.layer_way_kernels import SAME_FLOOR
 from ambulo.envs.vr.levels.level import Level
@@ -272,10 +271,8 @@ class LevelBank:
 
     def _grid(self, slot: int, level: Level) -> Grid:
         """The free cells of `level`, coarser ones where there would be too many."""
-        x0, y0, x1, y1 = level.bounds
         cells = EVALUATION_RESOLUTION if slot < self.own else self.resolution
-        fits = (x1 - x0) * (y1 - y0) <= MAX_CELLS * cells**2
-        return grid_of(level, cells if fits else RESOLUTION)
+        return grid_of(level, played_resolution(level, cells))
 
     def _hold(self, slot: int, level: Level, grid: Grid) -> None:
         """`level` on `grid` in `slot`, with room for its fields."""

@@ -192,6 +192,36 @@ def test_places_that_are_sealed_off_are_refused(
         assert problem.format("no way for the body") in _error(level)
 
 
+@pytest.mark.parametrize("heights", [False, True])
+@pytest.mark.parametrize(
+    "places",
+    [
+        {"starts": [{"position": [2, 3]}], "goals": [[8, 3]]},
+        {
+            "start": {"position": [2, 2]},
+            "goal": [2, 5],
+            "waypoints": [[2, 3], [8, 3]],
+        },
+    ],
+)
+def test_places_behind_a_door_of_the_finest_cells_are_played(
+    heights: bool, places: dict[str, Any]
+) -> None:
+    """A door of 0.8 m, which the cells of training do not know."""
+    walls = [
+        {"center": [5, (low + high) / 2, 1], "half_size": [0.1, (high - low) / 2, 1]}
+        for low, high in ((0, 2.6), (3.4, 6))
+    ]
+    data = {"name": "a", "bounds": [0, 0, 10, 6], "boxes": walls, "heights": heights}
+    level = parse_level({**data, **places}, "x.json")
+    bank = LevelBank([level], np.random.default_rng(0), own=1)
+    last = 2 + len(level.waypoints) - 1
+    start = np.array([[2.0, 3.0, 0.0]])
+    assert 5.9 < bank.distance(np.array([0]), np.array([last]), start)[0] < 7.0
+    walls[0]["half_size"][1] = 1.6
+    assert "no way for the body" in _error({**data, **places})
+
+
 def test_nothing_left_to_chance_in_vain() -> None:
     small = {"name": "a", "bounds": [0, 0, 3, 3]}
     assert "start and goal: left to chance" in _error(small)

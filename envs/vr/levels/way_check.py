@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import ndimage
 
-from ambulo.configs.arrays import Floats
+from ambulo.configs.arrays import Bools, Floats
 from ambulo.envs.vr.levels.geodesic import (
     EVALUATION_RESOLUTION,
     RESOLUTION,
@@ -40,7 +40,7 @@ def way_problem(level: Level) -> str | None:
     if level.start is None or level.goal is None:
         sizes = {RESOLUTION} if level.heights else {RESOLUTION, finest}
         for size in sorted(sizes, reverse=True):
-            problem = problem or _left_to_chance(level, make_grid(level, size))
+            problem = problem or _left_to_chance(level, size)
     return problem
 
 
@@ -57,16 +57,31 @@ def _sealed_place(level: Level, grid: Grid) -> str | None:
         places = getattr(level, key)[:, :3]
         if len(places) == 0:
             continue
-        ways = _ways(grid, others)
-        for k, place in enumerate(places):
-            if len(others):
-                found = grid.reaches(ways, place)
-            else:
-                ways = ways if grid.reaches(ways, place) else grid.field(place)
-                found = _in_range(level, grid, ways, place)
-            if not found:
-                return f"{key}[{k}]: no way for the body {way}"
+        if len(others):
+            ways = _ways(grid, others)
+            sealed = (k for k, at in enumerate(places) if not grid.reaches(ways, at))
+            k = next(sealed, None)
+        else:
+            k = _first_alone(level, grid, places)
+        if k is not None:
+            return f"{key}[{k}]: no way for the body {way}"
     return None
+
+
+def _first_alone(level: Level, grid: Grid, places: Floats) -> int | None:
+    """The first of `places` (n, 3) without a way to any cell in range of it; None: none."""
+    left = list(range(len(places)))
+    first: int | None = None
+    while left:  # one part of the grid after another
+        field = grid.field(places[left[0]])
+        known = _known(grid, field)
+        part = {k for k in left if k == left[0] or grid.reaches(field, places[k])}
+        alone = (
+            k for k in sorted(part) if not _in_range(level, grid, known, places[k])
+        )
+        first = next(alone, first)
+        left = [k for k in left if k not in part and (first is None or k < first)]
+    return first
 
 
 def _ways(grid: Grid, places: Floats) -> Field:
@@ -97,23 +112,25 @@ def _named(level: Level, kind: str) -> str:
     return f"a place {low:g} to {high:g} m away"
 
 
-def _left_to_chance(level: Level, grid: Grid) -> str | None:
-    """Whether no place is left for a start or goal that episodes draw anywhere."""
+def _left_to_chance(level: Level, resolution: float) -> str | None:
+    """Whether cells of a size, [m], leave no place for what episodes draw anywhere."""
     starts, goals = _places(level, "start"), _places(level, "goal")
+    if (level.start is None and len(starts)) or (level.goal is None and len(goals)):
+        return None  # of a list, whose places have been checked
     low, high = level.goal_distance or GOAL_DISTANCE
+    grid = make_grid(level, resolution)
     if level.heights and not grid.free.any():
         return "bounds: nowhere can the body stand"
     if len(starts) == 0 and len(goals) == 0:
         found = _has_pair(grid, low, high)
-    elif level.goal is not None and len(starts) == 0:
-        found = _in_range(level, grid, grid.field(goals[0]), goals[0])
-    elif level.start is not None and len(goals) == 0:
+    elif len(starts) == 0:
+        field = grid.field(goals[0])
+        found = _in_range(level, grid, _known(grid, field), goals[0])
+    else:
         field = grid.field(starts[0])
         found = grid.reaches(field, starts[0]) and _in_range(
-            level, grid, field, starts[0]
+            level, grid, _known(grid, field), starts[0]
         )
-    else:  # of a list, whose places have been checked
-        found = True
     if found:
         return None
     missing = [kind for kind in ("start", "goal") if len(_places(level, kind)) == 0]
@@ -123,12 +140,27 @@ def _left_to_chance(level: Level, grid: Grid) -> str | None:
     )
 
 
-def _in_range(level: Level, grid: Grid, field: Field, place: Floats) -> bool:
-    """Whether a cell with a way to `place` (3,) is in the range of distances from it."""
+def _known(grid: Grid, field: Field) -> Bools:
+    """Columns of cells with a way to the place of `field`, shape (ny, nx)."""
+    known: Bools = np.isfinite(field).reshape(-1, grid.ny, grid.nx).any(axis=0)
+    return known
+
+
+def _in_range(level: Level, grid: Grid, known: Bools, place: Floats) -> bool:
+    """Whether one of `known` (ny, nx) is in the range of distances from `place` (3,).
+
+    Looks in the nearest rows first.
+    """
     low, high = level.goal_distance or GOAL_DISTANCE
-    points = grid.points(np.flatnonzero(np.isfinite(field)))
-    away = np.hypot(*(points - place)[:, :2].T)
-    return bool(((away >= low) & (away <= high)).any())
+    x = grid.x0 + (np.arange(grid.nx) + 0.5) * grid.resolution - place[0]
+    y = grid.y0 + (np.arange(grid.ny) + 0.5) * grid.resolution - place[1]
+    columns = np.flatnonzero(np.abs(x) <= high)
+    rows = np.argsort(np.abs(y))
+    for row in rows[np.abs(y[rows]) <= high]:
+        away = np.hypot(x[columns], y[row])
+        if (known[row, columns] & (away >= low) & (away <= high)).any():
+            return True
+    return False
 
 
 def _has_pair(grid: Grid, low: float, high: float) -> bool:

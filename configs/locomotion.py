@@ -190,16 +190,35 @@ class LocomotionEnvironmentConfig(Config):
     @model_validator(mode="after")
     def _set_dependent_defaults(self) -> Self:
         """Give settings that were not set the defaults of the chosen body and task."""
+        defaults = self._dependent_defaults()
+        for name in defaults.keys() - self.model_fields_set:
+            self.__dict__[name] = defaults[name]  # frozen, and still not set
+        return self
+
+    def _dependent_defaults(self) -> dict[str, Any]:
+        """Return the defaults that differ for the chosen body and task."""
         defaults = MYOLEGS if self.character == "myolegs" else {}
-        defaults = defaults | {
+        return defaults | {
             "track": TRACK,
             "track_body": TRACK if self.legs == "poses" else WALKING_BODY,
             "get_up": GET_UP,
             "walk_commands": WALK,
         }.get(self.task, {})
-        for name in defaults.keys() - self.model_fields_set:
-            self.__dict__[name] = defaults[name]  # frozen, and still not set
-        return self
+
+    def _set_otherwise(self) -> str:
+        """Return the end of an error: what was set, perhaps for another body or task."""
+        usual, fields = self._dependent_defaults(), type(self).model_fields
+        names = [
+            name
+            for name in sorted(
+                {*MYOLEGS, *TRACK, *WALK, *GET_UP} & self.model_fields_set
+            )
+            if getattr(self, name) != usual.get(name, fields[name].default)
+        ]
+        return (
+            f"; set otherwise than usual for task = {self.task}: {', '.join(names)}; "
+            "remove these from the file, or --set environment.KEY=VALUE"
+        )
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -224,7 +243,8 @@ class LocomotionEnvironmentConfig(Config):
         for name in ("push_impulse", "speed"):
             backwards = name == "speed" and self.task in ("walk_commands", "track_body")
             if getattr(self, name)[0] < 0.0 and not backwards:
-                raise ValueError(f"{name} must not be negative")
+                end = self._set_otherwise() if name == "speed" else ""
+                raise ValueError(f"{name} must not be negative{end}")
         for name in ("push_interval", "command_interval"):
             if getattr(self, name)[0] <= 0.0:
                 raise ValueError(f"{name} must be above 0")
@@ -245,6 +265,7 @@ class LocomotionEnvironmentConfig(Config):
         if self.balance_law and not self.has_controller and self.task != "locomote":
             raise ValueError(
                 f"task = {self.task} has no balance controller: balance_law"
+                f"{self._set_otherwise()}"
             )
         return self
 

@@ -106,16 +106,20 @@ def foot_points(skeleton: Skeleton, side: str) -> list[int]:
 def carrier(skeleton: Skeleton, positions: Floats) -> int:
     """The joint whose path (T, 3) in `positions` (T, J or more, 3) is that of the body.
 
-    The hips; where these stand still and only one joint hangs on them, that one. So a root
-    above the hips that never moves, as programs for animation write it, is passed over.
+    The hips; where these stand still and only one joint hangs on them, that one, if it moves
+    by itself: the bone between them changes its length. So a root above the hips that never
+    moves, as programs for animation write it, is passed over.
     """
-    joint = roles_of(skeleton)["hips"]
+    body = joint = roles_of(skeleton)["hips"]
     while np.ptp(positions[:, joint], axis=0).max() < STILL:
         children = skeleton.children(joint)
         if len(children) != 1:
             break
+        bone = positions[:, children[0]] - positions[:, joint]
         joint = children[0]
-    return joint
+        if np.ptp(np.linalg.norm(bone, axis=1)) >= STILL:
+            body = joint
+    return body
 
 
 def body_path(motion: Motion) -> Floats:

@@ -104,7 +104,8 @@ class Skeleton:
             what = f"{self.name}: {name}"
             object.__setattr__(self, name, frozen(values, shape, what))
         for name in ("rest", "axes"):
-            lengths = np.linalg.norm(getattr(self, name), axis=1)
+            with np.errstate(over="ignore"):
+                lengths = np.linalg.norm(getattr(self, name), axis=1)
             if np.abs(lengths - 1.0).max() > 1e-6:
                 raise SkeletonError(f"{self.name}: {name} must be unit quaternions")
         if np.any(self.limits[:, 0] > self.limits[:, 1]):

@@ -81,6 +81,10 @@ class Hub:
             pages = entries = 0
             while page and commit:
                 answer, page = self._json(page)
+                if page and not page.startswith(f"{self.url.rstrip('/')}/"):
+                    raise HubError(
+                        f"{repository}: its next page is elsewhere: {page:.80}"
+                    )
                 rows: list[Any] = _field({"tree": answer}, "tree", [], repository)
                 pages, entries = pages + 1, entries + len(rows)
                 if entries > MAX_LISTED or pages > MAX_PAGES:

@@ -15,6 +15,7 @@ class HubError(AmbuloError):
 @contextmanager
 def hub_errors(what: str) -> Iterator[None]:
     """Turn what the client of the hub raises into a `HubError` that begins with `what`."""
+    from httpx2 import InvalidURL
     from huggingface_hub import errors
 
     try:
@@ -40,6 +41,8 @@ def hub_errors(what: str) -> Iterator[None]:
     except errors.HTTPError as error:
         reason = str(error) or type(error).__name__
         raise HubError(f"{what}: the hub cannot be reached: {reason}") from None
+    except InvalidURL as error:
+        raise HubError(f"{what}: not an address: {error}") from None
     except (OSError, RuntimeError, ValueError) as error:
         cause = error.__cause__
         if isinstance(cause, errors.HTTPError):

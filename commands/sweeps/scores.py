@@ -63,7 +63,7 @@ def final_scores(run: Path, training: Training, score: Score) -> RunScores:
     epoch with the best validation, whose network is the best model.
 
     Raises:
-        RunFolderError: the run has not finished, or has no such score.
+        RunFolderError: the run has not finished, is damaged, or has no such score.
     """
     if training.kind.logged_in == "metrics":
         if not training.command.folder(run).final_model.exists():
@@ -71,14 +71,19 @@ def final_scores(run: Path, training: Training, score: Score) -> RunScores:
         return RunScores(run, {ALL: best_epoch(run, training, score)}, {}, 0)
     file = run / "scores.json"
     data = _read_evaluation(file)
-    tasks = _by_group(data, "family", score.name)
-    if not tasks:
-        value = _value(data["agents"], score.name)
-        if value is None:
-            raise RunFolderError(f"{file}: has no score {score.name}")
-        tasks = {ALL: value}
-    levels = _by_group(data, "level", score.name)
-    return RunScores(run, tasks, levels, int(data.get("episodes") or 0))
+    try:
+        tasks = _by_group(data, "family", score.name)
+        if not tasks:
+            value = _value(data["agents"], score.name)
+            if value is None:
+                raise RunFolderError(f"{file}: has no score {score.name}")
+            tasks = {ALL: value}
+        levels = _by_group(data, "level", score.name)
+        return RunScores(run, tasks, levels, int(data.get("episodes") or 0))
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise RunFolderError(
+            f"{file}: is damaged; --resume {run} evaluates the run again"
+        ) from None
 
 
 def matrix_of(runs: list[RunScores], tasks: list[str]) -> Floats:

@@ -7,12 +7,9 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.vr.contract import CLIMB_HEIGHT
-from ambulo.envs.vr.levels.layer_kernels import NEIGHBOURS
 from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid
 from ambulo.envs.vr.task.scene_level import joined
 
@@ -63,30 +60,13 @@ def floor_grid(
 
 def anchored(grid: LayeredGrid, anchors: Floats) -> LayeredGrid:
     """The cells that walks from `anchors` (n, 3) lead to; without any, the largest floor."""
-    labels = _parts(grid)
+    labels = grid.parts()
     cells = [grid.nearest(point, ANCHOR_REACH) for point in anchors]
     kept = {int(labels.ravel()[cell]) for cell in cells if cell is not None}
     if not len(anchors):
         sizes = np.bincount(labels[grid.free])
         kept = {int(np.argmax(sizes))} if sizes.max(initial=0) >= _MIN_CELLS else set()
     return grid.restricted(grid.free & np.isin(labels, list(kept)))
-
-
-def _parts(grid: LayeredGrid) -> Ints:
-    """Number of the part of the floor that each cell belongs to, shape as `grid.free`."""
-    layers, ny, nx = grid.free.shape
-    here, there = [], []
-    index = np.arange(grid.free.size).reshape(grid.free.shape)
-    for d, (dx, dy) in enumerate(NEIGHBOURS[:4]):
-        at = np.nonzero(grid.links[..., d] >= 0)
-        to = grid.links[(*at, np.full(len(at[0]), d))].astype(np.int64)
-        here.append(index[at])
-        there.append((to * ny + at[1] + dy) * nx + at[2] + dx)
-    pairs = np.concatenate(here), np.concatenate(there)
-    ones = np.ones(len(pairs[0]), np.bool_)
-    graph = coo_array((ones, pairs), shape=(index.size, index.size))
-    _, labels = connected_components(graph, directed=False)
-    return np.asarray(labels, np.int64).reshape(layers, ny, nx)
 
 
 def _layers(columns: Ints) -> Ints:

@@ -40,7 +40,9 @@ def locomotion_config(
 
     Args:
         task: What the environment is for; replaces the configuration's.
-        config: Start from this, or from its JSON data, instead of the defaults.
+        config: Start from this, or from its JSON data, instead of the defaults. What it names
+            stays as it is for every task: of the `config.json` of a run, which names all
+            settings, leave out those that are to follow another task.
         step_limit: `environment.max_episode_steps`, under a name that `gymnasium.make`
             does not keep to itself.
         **settings: Any key of the groups environment, observations, rewards and

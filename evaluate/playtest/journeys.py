@@ -24,7 +24,7 @@ from ambulo.evaluate.playtest.movers import (
     judged_level,
     never_blocked,
 )
-from ambulo.evaluate.playtest.nodes import connected_parts, parts_at
+from ambulo.evaluate.playtest.nodes import parts_at
 
 Plan = Literal["auto", "random"]
 
@@ -99,7 +99,7 @@ def ground_of(floor: Floor) -> Ground:
     x0, y0, x1, y1 = level.bounds
     fits = (x1 - x0) * (y1 - y0) <= MAX_CELLS / 4 * FINE_RESOLUTION**2
     grid = _ways(level, FINE_RESOLUTION if fits else RESOLUTION)
-    parts = connected_parts(grid)
+    parts = grid.parts()
     points = np.vstack(
         [floor.points(k, storey.reachable) for k, storey in enumerate(floor.storeys)]
     )

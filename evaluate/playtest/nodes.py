@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
@@ -102,18 +101,10 @@ class Nodes:
         return spread[:-1]
 
 
-def connected_parts(grid: LayeredGrid) -> Ints:
-    """Number of the connected part of each cell, 0: not free. Shape of `grid.free`."""
-    nodes = Nodes.of(grid)
-    parts = np.zeros(grid.free.shape, np.int64)
-    parts[nodes.layer, nodes.row, nodes.column] = nodes.parts()
-    return parts
-
-
 def parts_at(grid: LayeredGrid, parts: Ints, points: Floats) -> Ints:
     """The connected part of `grid` at each of `points` (n, 3), 0: none, shape (n,).
 
-    `parts` are those of `connected_parts`.
+    `parts` are those of `LayeredGrid.parts`.
     """
     at = ((points[:, :2] - [grid.x0, grid.y0]) / grid.resolution).astype(np.int64)
     rows, columns = np.minimum(at[:, 1], grid.ny - 1), np.minimum(at[:, 0], grid.nx - 1)

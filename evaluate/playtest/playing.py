@@ -12,7 +12,6 @@ from ambulo.common.find_model import find_model
 from ambulo.configs.errors import ConfigError, ModelFileError, nearest
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.contract import WorldSpec
-from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.planners.planners import PLANNERS
 from ambulo.envs.vr.task.bank import GOALS, LevelBank, Start

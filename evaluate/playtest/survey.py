@@ -20,7 +20,7 @@ from ambulo.envs.vr.levels.solids import Solids
 from ambulo.evaluate.playtest.areas import Area, AreaKind, letters
 from ambulo.evaluate.playtest.floor import MAX_AREAS, MIN_AREA, Floor
 from ambulo.evaluate.playtest.movers import judged_level, never_blocked, rides
-from ambulo.evaluate.playtest.nodes import Nodes, connected_parts, parts_at
+from ambulo.evaluate.playtest.nodes import Nodes, parts_at
 from ambulo.evaluate.playtest.storeys import split
 from ambulo.evaluate.playtest.thin_bodies import with_ways_in
 
@@ -158,7 +158,7 @@ def _joined(level: Level, nodes: Nodes, label: Ints) -> Ints:
     if nodes.grid.resolution >= FINE_RESOLUTION or len(nodes) == 0:
         return label
     coarse = never_blocked(level, LayeredGrid.of(level, FINE_RESOLUTION, CLEARANCE))
-    other = parts_at(coarse, connected_parts(coarse), nodes.points())
+    other = parts_at(coarse, coarse.parts(), nodes.points())
     pairs, counts = np.unique(
         np.column_stack([label, other])[other > 0], axis=0, return_counts=True
     )

@@ -23,7 +23,8 @@ def unit_quats(quats: Floats, name: str, tolerance: float) -> tuple[Floats, str]
         name: What they turn, for the note.
         tolerance: Lengths that differ from 1 by less need no mending.
     """
-    lengths = np.linalg.norm(quats, axis=-1, keepdims=True)
+    with np.errstate(over="ignore"):
+        lengths = np.linalg.norm(quats, axis=-1, keepdims=True)
     off = float(np.abs(lengths - 1.0).max(initial=0.0))
     if not tolerance < off <= MOST_OFF:
         return quats, ""

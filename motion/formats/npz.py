@@ -87,7 +87,8 @@ def read_npz(path: Path) -> Motion:
     """The motion in the NPZ file `path`; `MotionFileError` names the rule it breaks."""
     arrays = unpacked(path, read_bytes(path), _MEMBERS, "motion")
     header = _header(path, arrays)
-    missing = [name for name in (*_SKELETON, *_MOTION) if name not in arrays]
+    needed = (*_SKELETON, *_MOTION)
+    missing = [n for n in needed if n not in arrays or not arrays[n].ndim]
     if missing:
         raise MotionFileError(path, 0, f"has no array {missing[0]!r}")
     notes = []

@@ -73,11 +73,11 @@ def person_fit(motion: Motion) -> PersonFit:
 
 
 def _legs(points: Floats, roles: dict[str, int]) -> float | None:
-    """Median length of the legs of points (n, P, 3), mean of both sides, [m]."""
+    """Median length of the legs of points (n, P, 3), mean of both sides, [m]; None: none."""
     lengths = []
     for side in SIDES:
         joints = [roles.get(side + limb, -1) for limb in ("thigh", "shin", "foot")]
         if min(joints) >= 0:
             bones = np.linalg.norm(np.diff(points[:, joints], axis=1), axis=-1)
             lengths.append(float(np.median(bones.sum(axis=1))))
-    return float(np.mean(lengths)) if lengths else None
+    return (float(np.mean(lengths)) or None) if lengths else None

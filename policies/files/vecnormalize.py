@@ -31,9 +31,12 @@ _OPCODES = OPCODES | {
 _TYPES = {"f8": np.float64, "f4": np.float32, "i8": np.int64, "b1": np.bool_}
 _STEPS = re.compile(r"(.*)_(\d+_steps)")
 _NORMALIZE = re.compile(
-    r"^[ -]*normalize(?::|\n +-) *(.*(?:\n {5,}\S.*)*)$", re.MULTILINE
+    r"^( *)normalize: *(.*(?:\n\1 +\S.*)*)$"
+    r"|^[ -]*normalize(?::|\n +-) *(.*(?:\n {5,}\S.*)*)$",
+    re.MULTILINE,
 )
 """The key `normalize` of rl_zoo3's `config.yml`, in a mapping or in a list of pairs."""
+_COMMENT = re.compile(r"(?:^|\s)#.*")
 _NOT_OBSERVATIONS = re.compile(
     r"(?i)(?:false|no|off|null|none|~)?$|.*norm_obs\W+false", re.DOTALL
 )
@@ -105,7 +108,7 @@ def _normalizes(config: Path) -> bool:
         return False
     if match is None:
         return False
-    value = match[1].partition(" #")[0].strip(" '\"")
+    value = _COMMENT.sub("", match[2] or match[3] or "").strip(" '\"")
     return _NOT_OBSERVATIONS.match(value) is None
 
 

@@ -188,7 +188,7 @@ def even_floor(solids, floors, n_floors, x, y, z):
 
     `floors` is what `sort_shapes` has found; sloping ones count as not even.
     """
-    prisms, cylinders, triangles = solids[0], solids[1], solids[2]
+    prisms, cylinders = solids[0], solids[1]
     n_prisms = prisms.shape[0]
     n_still = n_prisms + cylinders.shape[0]
     on_floor = -1.0
@@ -472,9 +472,7 @@ def slide(solids, near, n, movers, x0, y0, x, y, z, spare, found, touched_kind):
     """
     touched = False
     for _ in range(_PASSES):
-        count = overlaps(
-            solids, near, n, movers, x, y, z, spare, found, touched_kind
-        )
+        count = overlaps(solids, near, n, movers, x, y, z, spare, found, touched_kind)
         if count == 0:
             if touched and (x - x0) ** 2 + (y - y0) ** 2 > PRESSED * PRESSED:
                 return x0, y0, True
@@ -520,7 +518,7 @@ def standing(solids, x, y, z):
 
 @njit(cache=True)
 def moved_out(solids, x, y, z, radius):
-    """(x, y) moved to `radius` from all that a body at `z` touches; as it was without a place."""
+    """(x, y) moved to `radius` from all that a body at `z` touches; unmoved without a place."""
     shapes = solids[0].shape[0] + solids[1].shape[0] + solids[2].shape[0]
     near = np.empty(max(shapes, 1), np.int64)
     seen = np.full(max(shapes, 1), -1, np.int64)

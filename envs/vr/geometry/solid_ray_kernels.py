@@ -151,9 +151,7 @@ def reach_around(solids, movers, items, n, x, y, hubs):
 def _misses(dx, dy, radius, cx, sy, length):
     """Whether a ray passes by all within `radius` of (dx, dy), or does not get there."""
     along = dx * cx + dy * sy
-    return (
-        abs(dx * sy - dy * cx) > radius or along < -radius or along > length + radius
-    )
+    return abs(dx * sy - dy * cx) > radius or along < -radius or along > length + radius
 
 
 @njit(cache=True, inline="always")
@@ -398,9 +396,7 @@ def ray_work(most, rays):
 
 
 @njit(cache=True, error_model="numpy")
-def cast_free_ways(
-    solids, near, n, movers, x, y, z, angle, length, edges, out, work
-):
+def cast_free_ways(solids, near, n, movers, x, y, z, angle, length, edges, out, work):
     """Fill `out` with the ways of rays of which number 0 points along `angle`.
 
     Args:
@@ -408,7 +404,9 @@ def cast_free_ways(
         near: numbers of the shapes within `length`, with room for all movers behind them.
         n: number of these shapes.
         movers: rows of what moves, shape (M, 9).
-        x, y, z: feet of the body, [m].
+        x: of the feet, [m].
+        y: of the feet, [m].
+        z: of the feet, [m].
         angle: of ray 0, [rad].
         length: of a ray, [m].
         edges: whether rays end where the floor does.

@@ -63,3 +63,10 @@ def field_resolution(level: Level) -> float:
         if grid.reaches(grid.field(goal), start):
             return resolution
     return 0.0
+
+
+def played_resolution(level: Level, resolution: float) -> float:
+    """`resolution` where a grid of it has at most `MAX_CELLS`, else `RESOLUTION`, [m]."""
+    x0, y0, x1, y1 = level.bounds
+    fits = (x1 - x0) * (y1 - y0) <= MAX_CELLS * resolution**2
+    return resolution if fits else RESOLUTION

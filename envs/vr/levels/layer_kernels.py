@@ -3,7 +3,7 @@
 Arrays have axes layer, row (y), column (x); cell (j, i) has its centre at i, j in cell units.
 """
 
-# ruff: noqa: RUF046 - compiled loops; int(math.floor(x)) is what numba needs
+# ruff: noqa: RUF046, PLR0915 - compiled loops; int(math.floor(x)) is what numba needs
 
 from __future__ import annotations
 
@@ -139,9 +139,7 @@ def _insert(height, free, even, j, i, z):
 
 
 @njit(cache=True)
-def _close_seams(
-    solids, x0, y0, res, height, free, even, clearance, spare, near, seen
-):
+def _close_seams(solids, x0, y0, res, height, free, even, clearance, spare, near, seen):
     """Add the floors of columns whose centre is over a seam, in place.
 
     Such a column has a column beside it, along an axis, with a floor that it lacks.
@@ -230,16 +228,24 @@ def stand(solids, x0, y0, res, nx, ny, layers, clearance, spare):
                     n_pushing, n_floors = sort_shapes(
                         solids, near, n, z, spare, pushing, carrying
                     )
-                    level = min(
-                        even_floor(solids, carrying, n_floors, x, y, z), reach
-                    )
+                    level = min(even_floor(solids, carrying, n_floors, x, y, z), reach)
                     room = room_around(solids, pushing, n_pushing, x, y)
                     fits = min(level, room) >= clearance - _ROUNDING
                     if count == 1 and n == n_pushing + n_floors:
                         run = int((min(level, room, reach) - least) / res)
                 if run == 0 and (not plain or not fits):
                     fits = _is_free(
-                        solids, near, n, no_people, x, y, z, clearance, spare, found, whom
+                        solids,
+                        near,
+                        n,
+                        no_people,
+                        x,
+                        y,
+                        z,
+                        clearance,
+                        spare,
+                        found,
+                        whom,
                     )
                 if fits:
                     height[layer, j, i] = z

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
-from ambulo.configs.arrays import Floats
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT
 from ambulo.envs.vr.levels.layer_kernels import NEIGHBOURS, join_diagonals, link, stand
@@ -139,6 +141,27 @@ class LayeredGrid:
         x = self.x0 + (columns + 0.5) * self.resolution
         y = self.y0 + (rows + 0.5) * self.resolution
         return np.column_stack([x, y, self.height.ravel()[cells]]).astype(np.float64)
+
+    def parts(self) -> Ints:
+        """Number of the connected part of each cell, 0: not free, shape of `free`."""
+        layers, ny, nx = self.free.shape
+        index = np.arange(self.free.size).reshape(self.free.shape)
+        here, there = [], []
+        for d in range(0, 8, 2):
+            dx, dy = NEIGHBOURS[d]
+            at = np.nonzero(self.links[..., d] >= 0)
+            to = self.links[(*at, np.full(len(at[0]), d))].astype(np.int64)
+            here.append(index[at])
+            there.append((to * ny + at[1] + dy) * nx + at[2] + dx)
+        pairs = np.concatenate(here), np.concatenate(there)
+        ones = np.ones(len(pairs[0]), np.bool_)
+        graph = coo_array((ones, pairs), shape=(index.size, index.size))
+        _, labels = connected_components(graph, directed=False)
+        found = np.zeros(index.size, np.int64)
+        free = self.free.ravel()
+        _, found[free] = np.unique(labels[free], return_inverse=True)
+        found[free] += 1
+        return found.reshape(layers, ny, nx)
 
     def nearest(self, xyz: ArrayLike, radius: float) -> int | None:
         """Flat index of the nearest free cell within `radius` [m] on that floor.

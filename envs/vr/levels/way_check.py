@@ -1,48 +1,41 @@
-"""Whether a level has the ways that its episodes need; flat or with heights."""
+"""Whether a level has the ways that its episodes need."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 from scipy import ndimage
 
-from ambulo.configs.arrays import Floats
-from ambulo.envs.vr.levels.geodesic import EVALUATION_RESOLUTION, Field, MAX_CELLS, RESOLUTION, field_resolution
-from ambulo.envs.vr.levels.layers import LayeredGrid
+from ambulo.configs.arrays import Bools, Floats
+from ambulo.envs.vr.levels.geodesic import (
+    EVALUATION_RESOLUTION,
+    RESOLUTION,
+    field_resolution,
+    played_resolution,
+)
+from ambulo.envs.vr.levels.layers import Field, LayeredGrid
 from ambulo.envs.vr.levels.level import GOAL_DISTANCE, Level
 
 _MAX_PARTS = 2000
-_MOST_LAYERED_PARTS = 200
 _ANGLES = np.linspace(0.0, math.pi, 16, endpoint=False)
 _DIRECTIONS = np.array([np.cos(_ANGLES), np.sin(_ANGLES)])
 
 
 def way_problem(level: Level) -> str | None:
     """The first place that lacks a way as `key: rule`; None: every episode has one."""
-    if level.start is None or level.goal is None:
-        grids = _played_grids(level)
-    elif (cells := field_resolution(level)) == 0:
+    cells = field_resolution(level)
+    if cells == 0:
         return "goal: no way for the body from start to goal"
-    elif len(level.starts) or len(level.goals) or len(level.waypoints):
-        grids = iter([LayeredGrid.of(level, cells)])
-    else:
-        return None
-    for grid in grids:
-        problem = _sealed_place(level, grid) or _left_to_chance(level, grid)
-        if problem is not None:
-            return problem
-    return None
-
-
-def _played_grids(level: Level) -> Iterator[LayeredGrid]:
-    """The cells of training, and those of evaluation of a flat level that is not too large."""
-    yield LayeredGrid.of(level, RESOLUTION)
-    x0, y0, x1, y1 = level.bounds
-    if level.heights or (x1 - x0) * (y1 - y0) > MAX_CELLS * EVALUATION_RESOLUTION**2:
-        return
-    yield LayeredGrid.of(level, EVALUATION_RESOLUTION)
+    finest = min(cells, played_resolution(level, EVALUATION_RESOLUTION))
+    problem = None
+    if len(level.starts) or len(level.goals) or len(level.waypoints):
+        problem = _sealed_place(level, LayeredGrid.of(level, finest))
+    if level.start is None or level.goal is None:
+        sizes = {RESOLUTION, finest}
+        for size in sorted(sizes, reverse=True):
+            problem = problem or _left_to_chance(level, size)
+    return problem
 
 
 def _sealed_place(level: Level, grid: LayeredGrid) -> str | None:
@@ -58,16 +51,31 @@ def _sealed_place(level: Level, grid: LayeredGrid) -> str | None:
         places = getattr(level, key)[:, :3]
         if len(places) == 0:
             continue
-        ways = _ways(grid, others)
-        for k, place in enumerate(places):
-            if len(others):
-                found = grid.reaches(ways, place)
-            else:
-                ways = ways if grid.reaches(ways, place) else grid.field(place)
-                found = _in_range(level, grid, ways, place)
-            if not found:
-                return f"{key}[{k}]: no way for the body {way}"
+        if len(others):
+            ways = _ways(grid, others)
+            sealed = (k for k, at in enumerate(places) if not grid.reaches(ways, at))
+            k = next(sealed, None)
+        else:
+            k = _first_alone(level, grid, places)
+        if k is not None:
+            return f"{key}[{k}]: no way for the body {way}"
     return None
+
+
+def _first_alone(level: Level, grid: LayeredGrid, places: Floats) -> int | None:
+    """The first of `places` (n, 3) without a way to any cell in range of it; None: none."""
+    left = list(range(len(places)))
+    first: int | None = None
+    while left:  # one part of the grid after another
+        field = grid.field(places[left[0]])
+        known = _known(grid, field)
+        part = {k for k in left if k == left[0] or grid.reaches(field, places[k])}
+        alone = (
+            k for k in sorted(part) if not _in_range(level, grid, known, places[k])
+        )
+        first = next(alone, first)
+        left = [k for k in left if k not in part and (first is None or k < first)]
+    return first
 
 
 def _ways(grid: LayeredGrid, places: Floats) -> Field:
@@ -98,23 +106,25 @@ def _named(level: Level, kind: str) -> str:
     return f"a place {low:g} to {high:g} m away"
 
 
-def _left_to_chance(level: Level, grid: LayeredGrid) -> str | None:
-    """Whether no place is left for a start or goal that episodes draw anywhere."""
+def _left_to_chance(level: Level, resolution: float) -> str | None:
+    """Whether cells of a size, [m], leave no place for what episodes draw anywhere."""
     starts, goals = _places(level, "start"), _places(level, "goal")
+    if (level.start is None and len(starts)) or (level.goal is None and len(goals)):
+        return None  # of a list, whose places have been checked
     low, high = level.goal_distance or GOAL_DISTANCE
-    if level.heights and not grid.free.any():
+    grid = LayeredGrid.of(level, resolution)
+    if not grid.free.any():
         return "bounds: nowhere can the body stand"
     if len(starts) == 0 and len(goals) == 0:
-        found = _has_pair(grid, low, high)
-    elif level.goal is not None and len(starts) == 0:
-        found = _in_range(level, grid, grid.field(goals[0]), goals[0])
-    elif level.start is not None and len(goals) == 0:
+        found = _has_pair(grid, (low, high))
+    elif len(starts) == 0:
+        field = grid.field(goals[0])
+        found = _in_range(level, grid, _known(grid, field), goals[0])
+    else:
         field = grid.field(starts[0])
         found = grid.reaches(field, starts[0]) and _in_range(
-            level, grid, field, starts[0]
+            level, grid, _known(grid, field), starts[0]
         )
-    else:  # of a list, whose places have been checked
-        found = True
     if found:
         return None
     missing = [kind for kind in ("start", "goal") if len(_places(level, kind)) == 0]
@@ -124,71 +134,53 @@ def _left_to_chance(level: Level, grid: LayeredGrid) -> str | None:
     )
 
 
-def _in_range(level: Level, grid: LayeredGrid, field: Field, place: Floats) -> bool:
-    """Whether a cell with a way to `place` (3,) is in the range of distances from it."""
+def _known(grid: LayeredGrid, field: Field) -> Bools:
+    """Columns of cells with a way to the place of `field`, shape (ny, nx)."""
+    known: Bools = np.isfinite(field).reshape(-1, grid.ny, grid.nx).any(axis=0)
+    return known
+
+
+def _in_range(level: Level, grid: LayeredGrid, known: Bools, place: Floats) -> bool:
+    """Whether one of `known` (ny, nx) is in the range of distances from `place` (3,).
+
+    Looks in the nearest rows first.
+    """
     low, high = level.goal_distance or GOAL_DISTANCE
-    points = grid.points(np.flatnonzero(np.isfinite(field)))
-    away = np.hypot(*(points - place)[:, :2].T)
-    return bool(((away >= low) & (away <= high)).any())
+    x = grid.x0 + (np.arange(grid.nx) + 0.5) * grid.resolution - place[0]
+    y = grid.y0 + (np.arange(grid.ny) + 0.5) * grid.resolution - place[1]
+    columns = np.flatnonzero(np.abs(x) <= high)
+    rows = np.argsort(np.abs(y))
+    for row in rows[np.abs(y[rows]) <= high]:
+        away = np.hypot(x[columns], y[row])
+        if (known[row, columns] & (away >= low) & (away <= high)).any():
+            return True
+    return False
 
 
-def _has_pair(grid: LayeredGrid, low: float, high: float) -> bool:
-    """Whether some connected part of the grid holds two cells low to high [m] apart."""
-    if isinstance(grid, LayeredGrid):
-        return any(_has_far_points(part, low, high) for part in _parts(grid))
-    return _has_flat_pair(grid, (low, high))
-
-
-def _has_flat_pair(grid: LayeredGrid, distance: tuple[float, float]) -> bool:
+def _has_pair(grid: LayeredGrid, distance: tuple[float, float]) -> bool:
     """Whether some connected part of the grid holds two cells in the distance range.
 
     Looks from the outermost cells of each part that is long enough, largest first.
     """
-    labels, count = ndimage.label(grid.free)
-    if count == 0:
-        return False
+    labels = grid.parts()
     slices = ndimage.find_objects(labels)
-    spans = np.array([[s.stop - s.start for s in pair] for pair in slices])
+    if not slices:
+        return False
+    spans = np.array([[s.stop - s.start for s in place[1:]] for place in slices])
     reach = np.hypot(*spans.T) * grid.resolution
     order = np.argsort(-reach)[:_MAX_PARTS]
+    low, high = (d / grid.resolution for d in distance)
     for part in order[reach[order] >= distance[0]]:
-        window = slices[part]
-        mask = labels[window] == part + 1
+        mask = (labels[slices[part]] == part + 1).any(axis=0)
         rows, columns = np.arange(mask.shape[0]), np.arange(mask.shape[1])
         used = mask.any(axis=1)
         left, right = mask.argmax(axis=1), columns[-1] - mask[:, ::-1].argmax(axis=1)
         rim = np.vstack([np.c_[left, rows][used], np.c_[right, rows][used]])
         along = rim @ _DIRECTIONS
-        low, high = (d / grid.resolution for d in distance)
         for end in np.unique(np.concatenate([along.argmin(0), along.argmax(0)])):
             dx = (columns - rim[end, 0]).astype(np.float32)
             dy = (rows - rim[end, 1]).astype(np.float32)
             away = np.hypot(dy[:, None], dx[None, :])
             if ((away >= low) & (away <= high) & mask).any():
                 return True
-    return False
-
-
-def _parts(grid: LayeredGrid) -> Iterator[Floats]:
-    """Points of the parts of the grid that are connected, shape (n, 3) each, [m]."""
-    left = grid.free.ravel().copy()
-    for _ in range(_MOST_LAYERED_PARTS):
-        if not left.any():
-            return
-        seed = grid.points(np.array([int(np.argmax(left))]))[0]
-        part = np.flatnonzero(np.isfinite(grid.field(seed)).ravel() & left)
-        left[np.argmax(left)] = False
-        left[part] = False
-        yield grid.points(part)
-
-
-def _has_far_points(points: Floats, low: float, high: float) -> bool:
-    """Whether two of `points` (n, 3) are low to high [m] apart; looks from the outermost."""
-    if len(points) < 2:
-        return False
-    along = points[:, :2] @ _DIRECTIONS
-    for end in np.unique(np.concatenate([along.argmin(0), along.argmax(0)])):
-        away = np.hypot(*(points - points[end])[:, :2].T)
-        if ((away >= low) & (away <= high)).any():
-            return True
     return False

@@ -9,7 +9,12 @@ import numpy as np
 from numba import njit
 
 from ambulo.configs.arrays import Floats, Ints
-from ambulo.envs.vr.levels.geodesic import EVALUATION_RESOLUTION, FINE_RESOLUTION, RESOLUTION, length_of
+from ambulo.envs.vr.levels.geodesic import (
+    EVALUATION_RESOLUTION,
+    FINE_RESOLUTION,
+    RESOLUTION,
+    length_of,
+)
 from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.planners.senses import (
@@ -85,7 +90,9 @@ class Oracle:
         self._waited = np.zeros(num_envs, np.int64)
         self._levels: list[Level | None] = [None] * num_envs
         """Level that each path was planned in."""
-        self._grids: dict[int, tuple[Level, dict[tuple[float, float], LayeredGrid]]] = {}
+        self._grids: dict[
+            int, tuple[Level, dict[tuple[float, float], LayeredGrid]]
+        ] = {}
         """Level of each slot that has been planned in, and its grids."""
 
     def reset(self, envs: Ints, seeds: Ints) -> None:
@@ -225,7 +232,9 @@ class Oracle:
         path = grid.path(grid.field(goal), here, goal)
         return path, length_of(path)
 
-    def _grid(self, level: Level, slot: int, clearance: float, cells: float) -> LayeredGrid:
+    def _grid(
+        self, level: Level, slot: int, clearance: float, cells: float
+    ) -> LayeredGrid:
         """The cells that keep `clearance`, cached as long as `slot` has this level."""
         if slot not in self._grids or self._grids[slot][0] is not level:
             while len(self._grids) >= _CACHE:

@@ -10,9 +10,13 @@ from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import LevelError
-from ambulo.envs.vr.levels.geodesic import EVALUATION_RESOLUTION, MAX_CELLS, RESOLUTION, field_resolution
-from ambulo.envs.vr.levels.layers import LayeredGrid
+from ambulo.envs.vr.levels.geodesic import (
+    EVALUATION_RESOLUTION,
+    field_resolution,
+    played_resolution,
+)
 from ambulo.envs.vr.levels.layer_way_kernels import SAME_FLOOR
+from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.fields import DistanceFields
 from ambulo.envs.vr.task.jitter import jittered
@@ -86,7 +90,9 @@ class LevelBank:
         self.goal_heights = np.zeros((count, most))
         """Height of the floor at each goal, shape (levels, most), [m]."""
         self._waypoints = np.array([len(level.waypoints) for level in self.levels])
-        self._grids: list[LayeredGrid] = [self._grid(*one) for one in enumerate(self.levels)]
+        self._grids: list[LayeredGrid] = [
+            self._grid(*one) for one in enumerate(self.levels)
+        ]
         self.fields = DistanceFields(count, most)
         for slot, grid in enumerate(self._grids):
             self._allocate(slot, self.levels[slot], grid)
@@ -263,10 +269,8 @@ class LevelBank:
 
     def _grid(self, slot: int, level: Level) -> LayeredGrid:
         """The free cells of `level`, coarser ones where there would be too many."""
-        x0, y0, x1, y1 = level.bounds
         cells = EVALUATION_RESOLUTION if slot < self.own else self.resolution
-        fits = (x1 - x0) * (y1 - y0) <= MAX_CELLS * cells**2
-        return grid_of(level, cells if fits else RESOLUTION)
+        return grid_of(level, played_resolution(level, cells))
 
     def _allocate(self, slot: int, level: Level, grid: LayeredGrid) -> None:
         """Put `level` on `grid` into `slot`, with room for its fields."""

@@ -61,7 +61,10 @@ def sampled_start(
 
 
 def drawn_goal(
-    level: Level, grid: LayeredGrid, within: tuple[float, float], rng: np.random.Generator
+    level: Level,
+    grid: LayeredGrid,
+    within: tuple[float, float],
+    rng: np.random.Generator,
 ) -> tuple[Floats, NDArray[np.float32]]:
     """A random goal with a large reachable region (with the designed or a listed start).
 

@@ -31,7 +31,9 @@ class SceneLevel(Level):
         return self.grid.narrowed(clearance - CLEARANCE)
 
 
-def grid_of(level: Level, resolution: float, clearance: float = CLEARANCE) -> LayeredGrid:
+def grid_of(
+    level: Level, resolution: float, clearance: float = CLEARANCE
+) -> LayeredGrid:
     """The cells of `level` that keep `clearance` [m]; a scene has one resolution only."""
     if isinstance(level, SceneLevel):
         return level.cells(clearance)

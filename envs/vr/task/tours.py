@@ -9,8 +9,8 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.levels.geodesic import FINE_RESOLUTION, length_of
-from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.layer_way_kernels import SAME_FLOOR
+from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.scene_level import grid_of
 

@@ -80,9 +80,7 @@ class CompiledWorld(BaseWorld):
         envs = np.asarray(envs, np.int64)
         self._place(envs, slots, poses)
         self.moving.begin(envs, self._slot, self.state.position)
-        place_on_floor(
-            envs, self._slot, self._bodies(), self._shapes(), self._things()
-        )
+        place_on_floor(envs, self._slot, self._bodies(), self._shapes(), self._things())
         self._read_rays(envs)
 
     def step(self, actions: NDArray[np.generic]) -> WorldState:

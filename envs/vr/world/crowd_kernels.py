@@ -355,9 +355,7 @@ def step_crowd(
         x = x0 + step * vx
         y = y0 + step * vy
         if nearest < _RADIUS + step * min(speed, most) or movers.shape[0] > 0:
-            x, y, _ = slide(
-                solids, near, n, movers, x0, y0, x, y, z0, 0.0, found, whom
-            )
+            x, y, _ = slide(solids, near, n, movers, x0, y0, x, y, z0, 0.0, found, whom)
         if block[2] == z0:
             floor = z0
         else:

@@ -14,7 +14,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.contract import BODY_HEIGHT
 from ambulo.envs.vr.levels.geodesic import RESOLUTION
-from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid, SNAP
+from ambulo.envs.vr.levels.layers import CLEARANCE, SNAP, LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.moving import CARRIERS, Mover, People
 from ambulo.envs.vr.levels.solids import Solids

@@ -17,6 +17,7 @@ from ambulo.motion.clip_checks import mended_clip
 from ambulo.motion.euler import axis_quat, quat_from_euler
 from ambulo.motion.formats.files import write_motion
 from ambulo.motion.motion import Motion
+from ambulo.motion.roles import SIDES, roles_of
 from ambulo.motion.rotations import quat_conjugate, quat_multiply
 from ambulo.motion.skeleton import Skeleton
 from ambulo.viz.skeleton_actor import actor_of
@@ -111,6 +112,22 @@ def test_a_unit_that_fits_no_adult_is_told_with_one_that_does(
     printed = capsys.readouterr().out
     assert f"{factor}, legs of 0.81 m, an adult's" in printed
     assert "y-up, head over feet in 100 %" in printed
+
+
+def test_legs_without_length_tell_nothing(
+    tmp_path: Path, walk_motion: Walk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    walk = walk_motion(10)
+    roles = roles_of(walk.skeleton)
+    offsets = walk.skeleton.offsets.copy()
+    offsets[
+        [roles[f"{side}_{part}"] for side in SIDES for part in ("shin", "foot")]
+    ] = 0
+    legless = walk.replace(skeleton=walk.skeleton.replace(offsets=offsets))
+    write_motion(tmp_path / "walk.bvh", legless)
+    assert main(["info", str(tmp_path / "walk.bvh")]) == 0
+    assert main(["validate", str(tmp_path / "walk.bvh")]) == 0
+    assert "no legs are known by which to tell" in capsys.readouterr().out
 
 
 def test_the_speed_below_a_still_root_is_that_of_the_hips(

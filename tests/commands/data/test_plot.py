@@ -16,8 +16,10 @@ from ambulo.commands.motion_data import main
 from ambulo.configs.errors import MotionError, RenderError
 from ambulo.motion.formats.files import write_motion
 from ambulo.motion.kinematics import joint_positions
+from ambulo.motion.landmarks import rest_points
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import transform
+from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import load_skeleton
 from ambulo.viz.contact_sheet import contact_sheet
 from ambulo.viz.skeleton_actor import (
@@ -116,6 +118,29 @@ def test_every_skeleton_has_a_head_feet_and_a_heading(name: str) -> None:
     assert headings(actor)[0] == pytest.approx(0.0, abs=0.01)
     turned = actor_of(transform(still, yaw=2.0))
     assert mean_heading(turned) == pytest.approx(2.0, abs=0.01)
+
+
+@pytest.mark.parametrize("stretched", [0, 1, 2])
+def test_bones_below_still_hips_are_drawn_unless_they_change_length(
+    stretched: int,
+) -> None:
+    """All of a seated trunk is drawn; nothing joins a body to still roots above it."""
+    skeleton = Skeleton(
+        name="trunk",
+        joints=("root", "a", "b", "left", "right", "head"),
+        parents=(-1, 0, 1, 2, 2, 2),
+        offsets=np.array([
+            [0, 0, 1], [0, 0, 0.3], [0, 0, 0.3], [0, 0.5, 0], [0, -0.5, 0], [0, 0, 0.3],
+        ]),
+        orders=("XYZ",) * 6,
+    )  # fmt: skip
+    points = np.tile(rest_points(skeleton), (10, 1, 1))
+    points[:, 3, 2] += np.linspace(0.0, 0.3, 10)  # the left arm is raised
+    if stretched:
+        points[:, stretched:] += np.linspace(0.0, 1.0, 10)[:, None, None]
+    actor = actor_of_positions(skeleton, points)
+    assert actor.body == stretched
+    assert len(actor.bones) == 5 - stretched
 
 
 def test_positions_without_tips_make_an_actor_too(walk_motion: Walk) -> None:

@@ -20,6 +20,7 @@ from ambulo.commands.hub import client as clients
 from ambulo.commands.hub import manifest as manifests
 from ambulo.commands.hub import pull as pulling
 from ambulo.commands.hub.client import Hub
+from ambulo.commands.hub.errors import HubError
 from ambulo.commands.hub.manifest import sha256_of
 from ambulo.commands.hub.push import push
 from ambulo.commands.hub.share import SharedModel, share
@@ -190,6 +191,23 @@ def test_a_listing_without_an_end_is_refused(
         pulling.pull(pushed, REPOSITORY)
     asked = [path for _, path in hub_server.asked if "/tree/" in path]
     assert len(asked) == (6 if rows else 9)
+
+
+@pytest.mark.parametrize("address", ["http://[::1/x", "http://localhost:{}/x", "/x"])
+def test_a_listing_does_not_go_on_elsewhere(
+    address: str, hub: Hub, hub_server: HubServer
+) -> None:
+    hub.create(REPOSITORY, private=False)
+    hub_server.endless = []
+    hub_server.next_page = address.format(hub_server.url.rpartition(":")[2])
+    with pytest.raises(HubError, match="its next page is elsewhere"):
+        hub.listing(REPOSITORY)
+    assert hub_server.tokens[-1][0].startswith("/api/")
+
+
+def test_a_hub_at_no_address_is_one_line() -> None:
+    with pytest.raises(HubError, match=r"^a/b: not an address: "):
+        Hub("http://[::1").listing("a/b")
 
 
 @pytest.mark.parametrize("path", [WEIGHTS, "g/manifest.json"])

@@ -96,6 +96,7 @@ def nested(files: dict[str, bytes]) -> None:
     files["rotations.npy"] = b"\x93NUMPY\x01\x00" + size + text
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
     ("change", "rule"),
     [
@@ -116,6 +117,15 @@ def nested(files: dict[str, bytes]) -> None:
         (
             array("rotations", np.zeros((5, 31, 4), dtype=np.float32)),
             "expected float64",
+        ),
+        *(
+            (array(name, np.array(1.0)), f"no array '{name}'")
+            for name in (*FIELDS, "root_positions", "rotations")
+        ),
+        (array("joint_offsets", np.array(1.0)), "shape"),
+        *(
+            (array(name, np.full(shape, 1e200)), "unit quaternions")
+            for name, shape in (("rest", (31, 4)), ("rotations", (5, 31, 4)))
         ),
         (array("root_positions", np.full((5, 3), np.nan)), "finite"),
         (array("offsets", np.full((31, 3), np.inf)), "finite"),

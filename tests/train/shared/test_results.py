@@ -112,6 +112,23 @@ def test_scores_of_a_training_are_an_evaluation_and_are_compared(
         final_scores(tmp_path, training, score)
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"groups": None}, {"groups": {"family": []}}, {"groups": {"family": {"a": 1}}},
+        {"agents": 3}, {"agents": {"policy": [1]}}, {"episodes": [1]}, {"episodes": "many"},
+    ],
+)  # fmt: skip
+def test_scores_that_are_damaged_are_one_line(tmp_path: Path, damage: Any) -> None:
+    agents = {"policy": {"success_rate": rate_metric(1, 2)}}
+    data = _evaluation(agents).to_dict() | damage
+    (tmp_path / "scores.json").write_text(json.dumps(data), encoding="utf-8")
+    training = Training("vr")
+    score = training.kind.score("success_rate")
+    with pytest.raises(RunFolderError, match=r"scores\.json: is damaged; --resume"):
+        final_scores(tmp_path, training, score)
+
+
 def test_rates_of_walkers_have_wilson_intervals() -> None:
     metrics = agent_metrics({"survival_rate": 1.0, "speed": 1.2}, 90)
     assert metrics["survival_rate"] == rate_metric(90, 90)

@@ -108,6 +108,26 @@ def test_a_balance_controller_is_refused_where_there_is_none(task: str) -> None:
         with_overrides(preset(task), ["environment.balance_law=true"])
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "names"),
+    [
+        ("locomote", "track", "action_scale, balance_law, feed_forward, joints, start_on_feet"),
+        ("walk_commands", "locomote", "speed, turn"),
+    ],
+)  # fmt: skip
+def test_a_file_with_all_settings_names_those_of_another_task(
+    old: str, new: str, names: str, tmp_path: Path
+) -> None:
+    complete = json.loads(LocomotionConfig(environment={"task": old}).to_json())
+    config = _from_file(tmp_path, None, complete)
+    with pytest.raises(ConfigError, match=rf"task = {new}: {names}; remove these"):
+        with_overrides(config, [f"environment.task={new}"])
+    for name in names.split(", "):
+        del complete["environment"][name]
+    moved = _from_file(tmp_path, None, complete).override("environment", task=new)
+    assert moved == LocomotionConfig(environment={"task": new})
+
+
 def test_defaults_follow_the_task_until_they_are_set() -> None:
     walk = LocomotionConfig().override("environment", task="walk_commands")
     assert walk.environment.speed == (-0.2, 1.6)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,14 @@ from hypothesis import strategies as st
 
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.families import TRAINING_FAMILIES, generate
+from ambulo.envs.vr.levels.geodesic import FreeGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import (
     load_levels,
     parse_level,
     save_level,
 )
+from ambulo.envs.vr.levels.way_check import _first_alone, way_problem
 from ambulo.envs.vr.task.bank import LevelBank
 
 GOOD: dict[str, Any] = {
@@ -190,6 +193,81 @@ def test_places_that_are_sealed_off_are_refused(
         assert all(len(bank.own_starts(0, goal)) for goal in range(2))
     else:
         assert problem.format("no way for the body") in _error(level)
+
+
+@pytest.mark.parametrize("heights", [False, True])
+@pytest.mark.parametrize(
+    "places",
+    [
+        {"starts": [{"position": [2, 3]}], "goals": [[8, 3]]},
+        {
+            "start": {"position": [2, 2]},
+            "goal": [2, 5],
+            "waypoints": [[2, 3], [8, 3]],
+        },
+    ],
+)
+def test_places_behind_a_door_of_the_finest_cells_are_played(
+    heights: bool, places: dict[str, Any]
+) -> None:
+    """A door of 0.8 m, which the cells of training do not know."""
+    walls = [
+        {"center": [5, (low + high) / 2, 1], "half_size": [0.1, (high - low) / 2, 1]}
+        for low, high in ((0, 2.6), (3.4, 6))
+    ]
+    data = {"name": "a", "bounds": [0, 0, 10, 6], "boxes": walls, "heights": heights}
+    level = parse_level({**data, **places}, "x.json")
+    bank = LevelBank([level], np.random.default_rng(0), own=1)
+    last = 2 + len(level.waypoints) - 1
+    start = np.array([[2.0, 3.0, 0.0]])
+    assert 5.9 < bank.distance(np.array([0]), np.array([last]), start)[0] < 7.0
+    walls[0]["half_size"][1] = 1.6
+    assert "no way for the body" in _error({**data, **places})
+
+
+def test_listed_goals_cost_one_field_for_each_part_of_the_floor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wall = {"center": [10, 5, 1], "half_size": [0.2, 5, 1]}
+    goals = [[x, y] for y in np.linspace(1, 9, 30).tolist() for x in (5, 15)]
+    data = {"name": "a", "bounds": [0, 0, 20, 10], "boxes": [wall], "goals": goals}
+    level = parse_level(data, "x.json", solvable=False)
+    cost = {"field": 0, "points": 0}
+
+    def counted(name: str) -> Callable[..., Any]:
+        method = getattr(FreeGrid, name)
+
+        def call(grid: FreeGrid, cells: Any) -> Any:
+            cost[name] += 1
+            return method(grid, cells)
+
+        return call
+
+    for name in cost:
+        monkeypatch.setattr(FreeGrid, name, counted(name))
+    assert way_problem(level) is None
+    assert cost["field"] == 2
+    assert cost["points"] <= 2  # all cells at once
+
+
+def test_the_first_place_of_a_list_that_is_alone() -> None:
+    """As is found with the distances and all cells of each place."""
+    rng, found = np.random.default_rng(0), set()
+    for _ in range(60):
+        free = rng.random((14, 18)) < 0.7
+        grid = FreeGrid(1.0, -2.0, 0.25, 18, 14, free)
+        low, high = np.sort(rng.uniform(0.3, 3.0, 2)).tolist()
+        level = Level("a", np.array([1.0, -2, 5.5, 1.5]), goal_distance=(low, high))
+        places = rng.uniform([1, -2, 0], [5.5, 1.5, 0], (6, 3))
+        alone = []
+        for place in places:
+            points = grid.centres(np.isfinite(grid.field(place)))
+            away = np.hypot(*(points - place[:2]).T)
+            alone.append(not ((away >= low) & (away <= high)).any())
+        first = alone.index(True) if any(alone) else None
+        assert _first_alone(level, grid, places) == first
+        found.add(first)
+    assert len(found) >= 4
 
 
 def test_nothing_left_to_chance_in_vain() -> None:

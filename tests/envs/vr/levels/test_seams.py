@@ -9,7 +9,12 @@ import pytest
 
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.contract import WorldSpec
-from ambulo.envs.vr.levels.geodesic import EVALUATION_RESOLUTION, FINE_RESOLUTION, RESOLUTION, path_length
+from ambulo.envs.vr.levels.geodesic import (
+    EVALUATION_RESOLUTION,
+    FINE_RESOLUTION,
+    RESOLUTION,
+    path_length,
+)
 from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level_io import parse_level
 from ambulo.envs.vr.world.compiled_world import CompiledWorld

@@ -58,9 +58,7 @@ def penetration(level, position):
     ],
 )
 def test_push_from_box(point, expected):
-    x, y, depth = push_from_box(
-        *point, prism(0.0, 0.0, 1.0, 2.0), BODY_RADIUS
-    )
+    x, y, depth = push_from_box(*point, prism(0.0, 0.0, 1.0, 2.0), BODY_RADIUS)
     assert (x, y) == pytest.approx(expected)
     assert depth == pytest.approx(math.dist(point, expected))
 
@@ -74,13 +72,9 @@ def test_push_from_a_turned_box():
 
 
 def test_push_from_cylinder():
-    x, y, depth = push_from_cylinder(
-        0.3, 0.4, np.array([0.0, 0.0, 0.5]), BODY_RADIUS
-    )
+    x, y, depth = push_from_cylinder(0.3, 0.4, np.array([0.0, 0.0, 0.5]), BODY_RADIUS)
     assert (x, y, depth) == pytest.approx((0.45, 0.6, 0.25))
-    x, y, depth = push_from_cylinder(
-        0.0, 0.0, np.array([0.0, 0.0, 0.5]), BODY_RADIUS
-    )
+    x, y, depth = push_from_cylinder(0.0, 0.0, np.array([0.0, 0.0, 0.5]), BODY_RADIUS)
     assert math.hypot(x, y) == pytest.approx(0.75)
 
 

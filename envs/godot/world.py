@@ -165,7 +165,7 @@ class GodotWorld(BaseWorld):
                 self._lose(link, fault)
             else:
                 link.failures = 0
-                link.layout.write(rows, self.state, self._falling, link.rows)
+                link.layout.write(rows, self.state, self.state.falling, link.rows)
         return self.state
 
     def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
@@ -258,7 +258,7 @@ class GodotWorld(BaseWorld):
         if len(stale):
             link.send_levels(self._slot[stale], self._levels)
             self._send_things(link, before=True)
-            rows = link.layout.read(self.state, self._falling, stale)
+            rows = link.layout.read(self.state, self.state.falling, stale)
             link.restore(stale, self._slot[stale], rows)
             self._stale[stale] = False
         if opened and link.failures:
@@ -275,7 +275,7 @@ class GodotWorld(BaseWorld):
                 break
             except BridgeFault as fault:
                 self._note(link, fault, "while envs were placed")
-        link.layout.write(rows, self.state, self._falling, envs)
+        link.layout.write(rows, self.state, self.state.falling, envs)
         self._stale[envs] = False
 
     def _advance_things(self) -> None:

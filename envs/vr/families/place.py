@@ -21,7 +21,7 @@ _SHORTLIST = 6
 
 
 def _wish(grid: LayeredGrid, xy: tuple[float, float] | None) -> Floats | None:
-    cell = None if xy is None else grid.nearest([*xy, 0.0], _WISH_RADIUS)
+    cell = None if xy is None else grid.nearest(xy, _WISH_RADIUS)
     return None if cell is None else grid.points(np.array([cell]))[0, :2]
 
 
@@ -50,7 +50,7 @@ def place(draft: Draft, level: Level) -> Level | None:
     start = _wish(grid, draft.start)
     if start is None:
         start = cells[rng.integers(len(cells))]
-    ways = grid.field([*start, 0.0])[grid.free].astype(np.float64)
+    ways = grid.field(start)[grid.free].astype(np.float64)
     straight = np.hypot(*(cells - start).T)
     goal = _wish(grid, draft.goal)
     k: int | None = None

@@ -31,9 +31,9 @@ def path_length(
     goal: ArrayLike,
     resolution: float = FINE_RESOLUTION,
 ) -> float:
-    """Length of the shortest path for the body from `start` (3,) to `goal` (3,), [m], or inf.
+    """Length of the shortest path for the body from `start` to `goal`, [m], or inf.
 
-    It is that of the way seen from above.
+    Both are (2,) or (3,); lengths are those of the way seen from above.
     """
     grid = LayeredGrid.of(level, resolution)
     return length_of(grid.path(grid.field(goal), start, goal))

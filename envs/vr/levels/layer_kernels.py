@@ -203,7 +203,7 @@ def stand(solids, x0, y0, res, nx, ny, layers, clearance, spare):
     height = np.full((layers, ny, nx), np.nan, np.float32)
     free = np.zeros((layers, ny, nx), np.bool_)
     even = np.full((layers, ny, nx), -1.0, np.float32)
-    least = max(clearance, res)
+    least = max(clearance, res + 2.0 * _TINY)
     reach = least + _AHEAD
     n_still = solids[0].shape[0] + solids[1].shape[0]
     for j in range(ny):
@@ -232,7 +232,7 @@ def stand(solids, x0, y0, res, nx, ny, layers, clearance, spare):
                     room = room_around(solids, pushing, n_pushing, x, y)
                     fits = min(level, room) >= clearance - _ROUNDING
                     if count == 1 and n == n_pushing + n_floors:
-                        run = int((min(level, room, reach) - least) / res)
+                        run = max(int((min(level, room, reach) - least) / res), 0)
                 if run == 0 and (not plain or not fits):
                     fits = _is_free(
                         solids,
@@ -314,7 +314,7 @@ def link(solids, x0, y0, res, height, free, even):
                     if not some:
                         continue
                     z = np.float64(height[layer, j, i])
-                    if even[layer, j, i] < res:
+                    if even[layer, j, i] < res + _TINY:
                         if n < 0:
                             n = nearby(
                                 solids, x, y, 1.5 * res + _SEAM, near, seen, j * nx + i

@@ -168,7 +168,7 @@ class LayeredGrid:
 
         Heights count as much as distances.
         """
-        x, y, z = np.asarray(xyz, np.float64)
+        x, y, z = _point(xyz)
         reach = math.ceil(radius / self.resolution)
         i = math.floor((x - self.x0) / self.resolution)
         j = math.floor((y - self.y0) / self.resolution)
@@ -180,19 +180,18 @@ class LayeredGrid:
             return None
         shape = self.free.shape
         cells = np.ravel_multi_index((layers, rows + top, columns + left), shape)
-        apart = self.points(cells) - [x, y, z]
-        away = np.hypot(*apart[:, :2].T)
-        k = int(
-            np.argmin(np.where(away <= radius + 1e-9, away, np.inf) + abs(apart[:, 2]))
-        )
+        dx = self.x0 + (columns + left + 0.5) * self.resolution - x
+        dy = self.y0 + (rows + top + 0.5) * self.resolution - y
+        away, up = np.hypot(dx, dy), np.abs(self.height.ravel()[cells] - z)
+        k = int(np.argmin(np.where(away <= radius + 1e-9, away, np.inf) + up))
         return int(cells[k]) if away[k] <= radius + 1e-9 else None
 
     def field(self, goal: ArrayLike) -> Field:
-        """Walking distance to `goal` (3,) from every cell, inf: no way, (layers, ny, nx).
+        """Walking distance to `goal` (2,) or (3,) from every cell, inf: no way, (layers, ny, nx).
 
         Lengths are those of the way seen from above.
         """
-        point = np.asarray(goal, np.float64)
+        point = _point(goal)
         j, i = self.cell(point)
         apart = np.abs(self.height[:, j, i] - point[2])
         if not (self.free[:, j, i] & (apart <= CLIMB_HEIGHT)).any():
@@ -206,8 +205,8 @@ class LayeredGrid:
         return np.asarray(cells * np.float32(self.resolution), np.float32)
 
     def distance(self, field: Field, xyz: ArrayLike) -> float:
-        """Walking distance at `xyz` (3,) from a `field`, [m]; inf: no way."""
-        x, y, z = (float(v) for v in np.asarray(xyz, np.float64))
+        """Walking distance at `xyz` (2,) or (3,) from a `field`, [m]; inf: no way."""
+        x, y, z = (float(v) for v in _point(xyz))
         return float(
             layer_distance(
                 field, self.height, self.x0, self.y0, self.resolution, x, y, z
@@ -215,17 +214,23 @@ class LayeredGrid:
         )
 
     def reaches(self, field: Field, xyz: ArrayLike) -> bool:
-        """Whether the body gets from `xyz` (3,) to the goal of `field`."""
+        """Whether the body gets from `xyz` (2,) or (3,) to the goal of `field`.
+
+        The nearest free cell is reached, and lies near enough for `distance`.
+        """
+        cell = self.nearest(xyz, SNAP)
+        if cell is None or not np.isfinite(field.ravel()[cell]):
+            return False
         return bool(np.isfinite(self.distance(field, xyz)))
 
     def path(
         self, field: Field, start: ArrayLike, goal: ArrayLike | None = None
     ) -> Floats:
-        """Taut path from `start` (3,) down `field`: x, y, z, shape (n, 3), [m]; (0, 3): none.
+        """Taut path from `start` down `field`: x, y, z, shape (n, 3), [m]; (0, 3): none.
 
-        It ends at `goal` (3,), or at the goal's cell without it.
+        It ends at `goal`, or at the goal's cell without it; both are (2,) or (3,).
         """
-        begin = np.asarray(start, np.float64)
+        begin = _point(start)
         cell = self.nearest(begin, SNAP)
         if cell is None or not np.isfinite(field.ravel()[cell]):
             return np.zeros((0, 3))
@@ -237,4 +242,10 @@ class LayeredGrid:
         inner = self.points(np.ravel_multi_index(tuple(chain.T), field.shape))
         if goal is None:
             return np.vstack([begin, inner[1:] if len(inner) > 1 else inner])
-        return np.vstack([begin, inner[1:-1], np.asarray(goal, np.float64)])
+        return np.vstack([begin, inner[1:-1], _point(goal)])
+
+
+def _point(xyz: ArrayLike) -> Floats:
+    """x, y, z of a point (2,) or (3,), which is at height 0 without a third number."""
+    point = np.asarray(xyz, np.float64)
+    return point if len(point) > 2 else np.append(point, 0.0)

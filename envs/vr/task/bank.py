@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.levels.geodesic import (
     EVALUATION_RESOLUTION,
     field_resolution,
     played_resolution,
 )
-from ambulo.envs.vr.levels.layer_way_kernels import SAME_FLOOR
 from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.fields import DistanceFields
@@ -165,11 +164,6 @@ class LevelBank:
         """How many goals a tour has: the level's waypoints, or else `usual`, shape (n,)."""
         count = self._waypoints[slots]
         return np.where(count > 0, count, usual)
-
-    def is_up(self, slots: Ints, floors: Floats, position: Floats) -> Bools:
-        """Whether `position` (n, 3) is on `floors` (n,), [m], and not falling, (n,)."""
-        above = np.abs(position[:, 2] - floors)
-        return above < SAME_FLOOR
 
     def distance(self, slots: Ints, goals: Ints, position: Floats) -> Floats:
         """Walking distance from `position` (n, 3) to the goals, shape (n,), [m]."""

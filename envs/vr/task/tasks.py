@@ -12,6 +12,7 @@ from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.vr import NavigationEnvironmentConfig
 from ambulo.envs.state_arrays import StateArrays
 from ambulo.envs.vr.contract import HAND_OFFSET
+from ambulo.envs.vr.levels.layer_way_kernels import SAME_FLOOR
 from ambulo.envs.vr.task.bank import GOALS, LevelBank
 from ambulo.envs.vr.task.observation import TASKS, hand_positions
 from ambulo.envs.vr.world.state import WorldState
@@ -135,7 +136,8 @@ def advance_tasks(
     reached = np.zeros(len(task.kind))
     switched = np.zeros(len(task.kind), np.bool_)
     floors = goal_places(task, bank)[:, 2]
-    above = bank.is_up(task.slot, floors, state.position)
+    level = np.abs(state.position[:, 2] - floors) < SAME_FLOOR
+    above = level & ~state.falling
     near = above & (np.hypot(*(task.goal - state.position)[:, :2].T) < env.goal_radius)
     simple = near & (task.kind == NAVIGATE)
     reached[simple] = 1.0

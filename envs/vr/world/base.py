@@ -38,7 +38,6 @@ class BaseWorld:
         self.state = WorldState.zeros(num_envs, spec.num_rays, spec.hand_offset)
         self.comfort: Floats | None = None
         self._slot = np.full(num_envs, -1, np.int64)
-        self._falling = np.zeros(num_envs, np.bool_)
 
     def seed(self, envs: Ints, seeds: Ints) -> None:
         """Nothing is random."""
@@ -78,7 +77,7 @@ class BaseWorld:
         """Free what the world holds."""
 
     def _arrays(self) -> dict[str, NDArray[np.generic]]:
-        return {**self.state.arrays(), "slot": self._slot, "falling": self._falling}
+        return {**self.state.arrays(), "slot": self._slot}
 
     def _place(self, envs: Ints, slots: Ints, poses: Floats) -> None:
         """Write the state of `envs` at rest at `poses` (k, 3 or 4) in `slots`."""
@@ -91,7 +90,6 @@ class BaseWorld:
         if poses.shape[1] > 3:
             self.state.position[envs, 2] = poses[:, 3]
         self._slot[envs] = slots
-        self._falling[envs] = False
 
     def _placed(self) -> Bools:
         """Whether each env is in a level, shape (N,)."""

@@ -90,7 +90,7 @@ class CompiledWorld(BaseWorld):
         self._check_placed()
         state.moves[:] = motion.jump.any(axis=1)
         if spec.teleport > 0.0:
-            state.moves[self._falling] = 0
+            state.moves[state.falling] = 0
         state.snaps[:] = motion.snap != 0.0
         count_down(state.cooldown, motion.jump, motion.snap, spec)
         state.yaw[:] += motion.snap
@@ -126,7 +126,7 @@ class CompiledWorld(BaseWorld):
         return Bodies(
             s.position, s.yaw, s.velocity, s.yaw_rate, s.command, s.path,
             s.contact_ticks, s.collisions, s.since_contact, s.people_ticks,
-            s.people_collisions, s.since_person, s.fell, self._falling, self._takeoff,
+            s.people_collisions, s.since_person, s.fell, s.falling, self._takeoff,
             self._carrier,
         )  # fmt: skip
 

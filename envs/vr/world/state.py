@@ -58,6 +58,8 @@ class WorldState:
     """Steps until the next snap turn and teleport may be made, shape (N, 2)."""
     fell: Bools
     """Deeper than `fall_depth` below the floor, shape (N,)."""
+    falling: Bools
+    """In the air, shape (N,)."""
     fault: Bools
     """The world lost this env in this step (an engine broke down): it stands where it
     was, nothing happened to it, and its episode cannot go on; shape (N,)."""
@@ -92,6 +94,7 @@ class WorldState:
             snaps=np.zeros(n, np.int64),
             cooldown=np.zeros((n, 2), np.int64),
             fell=np.zeros(n, np.bool_),
+            falling=np.zeros(n, np.bool_),
             fault=np.zeros(n, np.bool_),
             hands=np.tile([[ahead, left, up], [ahead, -left, up]], (n, 1, 1)),
         )

@@ -81,8 +81,8 @@ def test_levels_keep_the_promises(family: str) -> None:
         assert GOAL_DISTANCE[0] - 1e-9 <= straight <= GOAL_DISTANCE[1] + 1e-9
         assert level_problem(level) is None
         grid = LayeredGrid.of(level)
-        assert grid.free[grid.cell(level.goal)]
-        way = distance_field(grid, level.goal)[grid.cell(level.start)]
+        assert grid.free[0][grid.cell(level.goal)]
+        way = grid.distance(grid.field(level.goal), level.start[:2])
         assert way < MAX_WAY + 0.5
     assert _same(generate(family, 7), levels[7])
     assert not any(_same(a, b) for a in levels[:5] for b in levels[5:])
@@ -108,7 +108,7 @@ def test_families_are_what_they_say() -> None:
         for seed in SEEDS:
             level = made(family, seed)
             grid = LayeredGrid.of(level)
-            way = distance_field(grid, level.goal)[grid.cell(level.start)]
+            way = grid.distance(grid.field(level.goal), level.start[:2])
             assert way > (least - 0.05) * math.dist(level.start[:2], level.goal)
 
 

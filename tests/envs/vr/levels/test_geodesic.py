@@ -6,12 +6,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from numba import njit
 
 from ambulo.envs.vr.families import generate
 from ambulo.envs.vr.levels.geodesic import field_resolution, path_length
 from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid
 from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.task.fields import DistanceFields
 
 KNIGHT = math.sqrt(5)
 
@@ -21,6 +21,11 @@ def _level(**parts: object) -> Level:
     return Level(name="t", **{"bounds": np.array([0.0, 0.0, 20.0, 20.0]), **arrays})
 
 
+def centres(grid: LayeredGrid) -> np.ndarray:
+    """x and y of the free cells, shape (n, 2)."""
+    return grid.points(np.flatnonzero(grid.free))[:, :2]
+
+
 def _plain_dijkstra(grid: LayeredGrid, goal: tuple[int, int]) -> np.ndarray:
     """The same 16 moves with a heap, from the goal's cell only."""
     dist = np.full((grid.ny, grid.nx), np.inf)
@@ -28,7 +33,7 @@ def _plain_dijkstra(grid: LayeredGrid, goal: tuple[int, int]) -> np.ndarray:
     heap = [(0.0, goal)]
 
     def free(j: int, i: int) -> bool:
-        return 0 <= j < grid.ny and 0 <= i < grid.nx and bool(grid.free[j, i])
+        return 0 <= j < grid.ny and 0 <= i < grid.nx and bool(grid.free[0, j, i])
 
     while heap:
         d, (j, i) = heapq.heappop(heap)
@@ -57,9 +62,9 @@ def _plain_dijkstra(grid: LayeredGrid, goal: tuple[int, int]) -> np.ndarray:
 
 def test_open_field_is_almost_euclidean() -> None:
     grid = LayeredGrid.of(_level())
-    field = distance_field(grid, (7.3, 11.8))
-    straight = np.hypot(*(grid.centres() - [7.3, 11.8]).T)
-    ratio = field[grid.free] / straight
+    field = grid.field((7.3, 11.8))[0]
+    straight = np.hypot(*(centres(grid) - [7.3, 11.8]).T)
+    ratio = field[grid.free[0]] / straight
     assert field.dtype == np.float32
     assert field.shape == (80, 80)
     assert ratio.min() > 0.9999
@@ -74,7 +79,7 @@ def test_cells_keep_the_clearance() -> None:
             holes=[[14, 2, 16, 5]],
         )
     )
-    x, y = grid.centres().T
+    x, y = centres(grid).T
     edge = np.minimum.reduce([x, y, 20 - x, 20 - y])
     drum = np.hypot(x - 4, y - 4) - 0.7
     hole = np.hypot(np.maximum(abs(x - 15) - 1, 0), np.maximum(abs(y - 3.5) - 1.5, 0))
@@ -99,7 +104,7 @@ def test_shapes_overhead_and_paint_do_not_block() -> None:
 def test_field_matches_plain_dijkstra(family: str) -> None:
     level = generate(family, 5)
     grid = LayeredGrid.of(level)
-    field = distance_field(grid, level.goal)
+    field = grid.field(level.goal)[0]
     expected = _plain_dijkstra(grid, grid.cell(level.goal))
     reached = np.isfinite(expected)
     assert (np.isfinite(field) == reached).all()
@@ -115,7 +120,7 @@ def test_wall_detour_by_hand() -> None:
     by_hand = 2 * math.hypot(5 - 0.1 - CLEARANCE, corner - 5) + 2 * (0.1 + CLEARANCE)
     assert path_length(level, (5, 5), (15, 5)) == pytest.approx(by_hand, rel=0.03)
     grid = LayeredGrid.of(level)
-    field = distance_field(grid, (15, 5))
+    field = grid.field((15, 5))[0]
     assert field[grid.cell((5, 5))] == pytest.approx(by_hand, rel=0.04)
 
 
@@ -123,82 +128,77 @@ def test_no_way_is_infinite() -> None:
     level = _level(holes=[[9.5, 0, 10.5, 20]])
     assert path_length(level, (5, 5), (15, 5)) == math.inf
     grid = LayeredGrid.of(level)
-    field = distance_field(grid, (15, 5))
-    assert not np.isfinite(field[:, :30]).any()
-    assert shortest_path(grid, field, (5, 5)).shape == (0, 2)
-    row = field.reshape(-1)
-    shape = (grid.nx, grid.ny, grid.x0, grid.y0, grid.resolution)
-    assert field_distance(row, *shape, 5.0, 5.0) == math.inf
-    assert field_direction(row, *shape, 5.0, 5.0) == (0.0, 0.0)
+    field = grid.field((15, 5))
+    assert not np.isfinite(field[0, :, :30]).any()
+    assert grid.path(field, (5, 5)).shape == (0, 3)
+    assert grid.distance(field, (5, 5)) == math.inf
 
 
 def test_goal_near_a_wall_is_snapped_but_not_inside_one() -> None:
     level = _level(boxes=[[10, 10, 1, 3, 3, 1, 0]])
     grid = LayeredGrid.of(level)
-    assert np.isfinite(distance_field(grid, (6.9, 10))).any()
-    assert not np.isfinite(distance_field(grid, (10, 10))).any()
+    assert np.isfinite(grid.field((6.9, 10))[0]).any()
+    assert not np.isfinite(grid.field((10, 10))[0]).any()
 
 
 def test_knight_and_diagonal_moves_do_not_cut_corners() -> None:
-    free = np.ones((3, 4), bool)
-    free[1, 1] = False
-    free[0, 2] = False
-    grid = LayeredGrid(0.0, 0.0, 1.0, 4, 3, free)
-    field = distance_field(grid, (0.5, 0.5))
-    assert field[1, 2] == pytest.approx(2 + KNIGHT + 1 - 0, abs=1.5)
-    assert field[1, 2] > 3.4
+    walls = [[1.5, 1.5, 1, 0.05, 0.05, 1, 0], [2.5, 0.5, 1, 0.05, 0.05, 1, 0]]
+    level = Level("t", np.array([-1.0, -1.0, 5.0, 4.0]), boxes=np.array(walls))
+    grid = LayeredGrid.of(level, 1.0, 0.4)
+    field = grid.field((0.5, 0.5))[0]
+    assert not grid.free[0, 2, 2]
+    assert not grid.free[0, 1, 3]
+    assert field[2, 3] > 3.4
 
 
-def test_reading_from_a_padded_row_in_another_kernel() -> None:
-    @njit
-    def read(rows, k, nx, ny, x, y):  # type: ignore[no-untyped-def]
-        d = field_distance(rows[k], nx, ny, 0.0, 0.0, 0.25, x, y)
-        return d, field_direction(rows[k], nx, ny, 0.0, 0.0, 0.25, x, y)
-
+def test_distances_and_directions_of_many_levels() -> None:
     grid = LayeredGrid.of(_level())
-    field = distance_field(grid, (5.0, 5.0))
-    rows = np.full((2, 7000), np.nan, np.float32)
-    rows[1, : field.size] = field.reshape(-1)
-    d, (dx, dy) = read(rows, 1, grid.nx, grid.ny, 9.0, 8.0)
-    assert d == pytest.approx(5.0, rel=0.03)
-    assert (dx, dy) == pytest.approx((-0.8, -0.6), abs=0.35)
-    assert math.hypot(dx, dy) == pytest.approx(1.0)
-    d, direction = read(rows, 1, grid.nx, grid.ny, 5.0, 5.0)
-    assert d < 0.2
-    assert direction == (0.0, 0.0)
-    d, (dx, dy) = read(rows, 1, grid.nx, grid.ny, 0.05, 5.0)
-    assert d == pytest.approx(4.95, rel=0.05)
-    assert dx > 0.7
+    fields = DistanceFields(2, 1)
+    fields.allocate(0, LayeredGrid.of(_level(holes=[[1, 1, 2, 2]]), 0.5))
+    fields.allocate(1, grid)
+    fields.view(1, 0)[:] = grid.field((5.0, 5.0)).ravel()
+    places = np.array([[9.0, 8.0, 0.0], [5.0, 5.0, 0.0], [0.05, 5.0, 0.0]])
+    slots, goals = np.ones(3, np.int64), np.zeros(3, np.int64)
+    ways = fields.distance(slots, goals, places)
+    directions = fields.direction(slots, goals, places)
+    assert ways[0] == pytest.approx(5.0, rel=0.03)
+    assert directions[0] == pytest.approx((-0.8, -0.6), abs=0.35)
+    assert math.hypot(*directions[0]) == pytest.approx(1.0)
+    assert ways[1] < 0.2
+    assert (directions[1] == 0.0).all()
+    assert ways[2] == pytest.approx(4.95, rel=0.05)
+    assert directions[2, 0] > 0.7
+    assert np.isinf(fields.distance(slots - 1, goals, places)).all()
 
 
 def test_descending_the_direction_reaches_the_goal() -> None:
     level = generate("maze", 11)
     grid = LayeredGrid.of(level)
-    field = distance_field(grid, level.goal)
-    row = field.reshape(-1)
-    shape = (grid.nx, grid.ny, grid.x0, grid.y0, grid.resolution)
-    x, y = level.start[:2]
-    length, step = field_distance(row, *shape, x, y), 0.1
+    fields = DistanceFields(1, 1)
+    fields.allocate(0, grid)
+    fields.view(0, 0)[:] = grid.field(level.goal).ravel()
+    zero = np.zeros(1, np.int64)
+    place, step = np.append(level.start[:2], 0.0)[None], 0.1
+    length = fields.distance(zero, zero, place)[0]
     for _ in range(int(1.3 * length / step) + 20):
-        dx, dy = field_direction(row, *shape, x, y)
-        x, y = x + step * dx, y + step * dy
-    assert math.hypot(x - level.goal[0], y - level.goal[1]) < 0.5
+        place[0, :2] += step * fields.direction(zero, zero, place)[0]
+    assert math.dist(place[0, :2], level.goal) < 0.5
 
 
 @pytest.mark.parametrize("family", ["maze", "corridors", "utrap"])
 def test_path_is_free_taut_and_no_longer_than_the_field(family: str) -> None:
     level = generate(family, 3)
     grid = LayeredGrid.of(level)
-    field = distance_field(grid, level.goal)
-    path = shortest_path(grid, field, level.start, level.goal)
+    field = grid.field(level.goal)
+    path = grid.path(field, level.start[:2], level.goal)[:, :2]
     assert path[0] == pytest.approx(level.start[:2])
     assert path[-1] == pytest.approx(level.goal)
     length = np.hypot(*np.diff(path, axis=0).T).sum()
-    assert length <= field[grid.cell(level.start)] * 1.005 + 0.05
+    assert length <= field[0][grid.cell(level.start)] * 1.005 + 0.05
     assert length >= math.dist(level.start[:2], level.goal) - 1e-6
     for a, b in pairwise(path):
         for t in np.linspace(0, 1, 50):
-            assert grid.free[grid.cell(a + t * (b - a))]
+            assert grid.free[0][grid.cell(a + t * (b - a))]
 
 
 def test_narrow_doors_need_fine_cells() -> None:
@@ -213,5 +213,5 @@ def test_narrow_doors_need_fine_cells() -> None:
 def test_large_floors_are_quick() -> None:
     level = Level(name="big", bounds=np.array([0.0, 0.0, 300.0, 300.0]))
     grid = LayeredGrid.of(level)
-    longest = distance_field(grid, (1, 1))[grid.free].max()
+    longest = grid.field((1, 1))[grid.free].max()
     assert 0.9 < longest / math.hypot(300, 300) < 1.03

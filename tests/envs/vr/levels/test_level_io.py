@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.families import TRAINING_FAMILIES, generate
-from ambulo.envs.vr.levels.geodesic import FreeGrid
+from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import (
     load_levels,
@@ -22,6 +22,7 @@ from ambulo.envs.vr.levels.level_io import (
     save_level,
 )
 from ambulo.envs.vr.levels.way_check import _first_alone, way_problem
+from ambulo.envs.vr.task.scene_level import joined
 from ambulo.envs.vr.task.bank import LevelBank
 
 GOOD: dict[str, Any] = {
@@ -235,16 +236,16 @@ def test_listed_goals_cost_one_field_for_each_part_of_the_floor(
     cost = {"field": 0, "points": 0}
 
     def counted(name: str) -> Callable[..., Any]:
-        method = getattr(FreeGrid, name)
+        method = getattr(LayeredGrid, name)
 
-        def call(grid: FreeGrid, cells: Any) -> Any:
+        def call(grid: LayeredGrid, cells: Any) -> Any:
             cost[name] += 1
             return method(grid, cells)
 
         return call
 
     for name in cost:
-        monkeypatch.setattr(FreeGrid, name, counted(name))
+        monkeypatch.setattr(LayeredGrid, name, counted(name))
     assert way_problem(level) is None
     assert cost["field"] == 2
     assert cost["points"] <= 2  # all cells at once
@@ -254,15 +255,17 @@ def test_the_first_place_of_a_list_that_is_alone() -> None:
     """As is found with the distances and all cells of each place."""
     rng, found = np.random.default_rng(0), set()
     for _ in range(60):
-        free = rng.random((14, 18)) < 0.7
-        grid = FreeGrid(1.0, -2.0, 0.25, 18, 14, free)
+        free = rng.random((1, 14, 18)) < 0.7
+        height = np.zeros(free.shape, np.float32)
+        links = joined(height, free, np.zeros_like(free), 0.25)
+        grid = LayeredGrid(1.0, -2.0, 0.25, height, free, links).restricted(free)
         low, high = np.sort(rng.uniform(0.3, 3.0, 2)).tolist()
         level = Level("a", np.array([1.0, -2, 5.5, 1.5]), goal_distance=(low, high))
         places = rng.uniform([1, -2, 0], [5.5, 1.5, 0], (6, 3))
         alone = []
         for place in places:
-            points = grid.centres(np.isfinite(grid.field(place)))
-            away = np.hypot(*(points - place[:2]).T)
+            points = grid.points(np.flatnonzero(np.isfinite(grid.field(place))))
+            away = np.hypot(*(points - place)[:, :2].T)
             alone.append(not ((away >= low) & (away <= high)).any())
         first = alone.index(True) if any(alone) else None
         assert _first_alone(level, grid, places) == first
@@ -277,7 +280,7 @@ def test_nothing_left_to_chance_in_vain() -> None:
     assert "start: left to chance" in _error({**small, "goal": [1, 1]})
     pose = {"position": [1, 1], "yaw": 0}
     assert "goal: left to chance" in _error({**small, "start": pose})
-    assert "left to chance" in _error({**small, "bounds": [0, 0, 0.4, 30]})
+    assert "nowhere can the body stand" in _error({**small, "bounds": [0, 0, 0.4, 30]})
     cut = [[x, 0, x + 1, 12] for x in range(4, 30, 5)]
     striped = {"name": "a", "bounds": [0, 0, 30, 12], "holes": cut}
     assert parse_level(striped, "x.json")

@@ -19,7 +19,7 @@ def empty(**parts: object) -> Level:
 def test_straight_distance_on_an_empty_floor() -> None:
     """Fields agree with the ruler."""
     bank = LevelBank([empty(goal=np.array([5.0, 0.0]))], np.random.default_rng(0))
-    here = np.array([[-3.0, 6.0]])
+    here = np.array([[-3.0, 6.0, 0.0]])
     zero = np.zeros(1, np.int64)
     assert bank.distance(zero, zero, here)[0] == pytest.approx(10.0, rel=0.03)
     way = bank.direction(zero, zero, here)[0]
@@ -50,7 +50,7 @@ def test_drawn_starts_keep_their_distance() -> None:
         reach = np.hypot(*(bank.goals[start.slot, start.goal] - start.pose[:2]))
         assert 4.9 <= reach <= 9.1
         slot, goal = np.array([start.slot]), np.array([start.goal])
-        assert np.isfinite(bank.distance(slot, goal, start.pose[None]))[0]
+        assert np.isfinite(bank.distance(slot, goal, np.append(start.pose[:2], start.height)[None]))[0]
 
 
 def test_replacing_a_level_replaces_its_fields() -> None:
@@ -60,7 +60,7 @@ def test_replacing_a_level_replaces_its_fields() -> None:
     big = Level("big", np.array([-30.0, -30, 30, 30]), goal=np.array([20.0, 0.0]))
     bank.replace(1, big, rng)
     zero = np.zeros(1, np.int64)
-    here = np.array([[-5.0, 0.0]])
+    here = np.array([[-5.0, 0.0, 0.0]])
     assert bank.distance(zero, zero, here)[0] == pytest.approx(10.0, rel=0.03)
     assert bank.distance(zero + 1, zero, here)[0] == pytest.approx(25.0, rel=0.03)
     assert bank.names.tolist() == ["empty", "big"]
@@ -94,7 +94,7 @@ def reaches(bank: LevelBank, count: int = 40) -> np.ndarray:
         start = bank.draw(rng)
         straight = np.hypot(*(bank.goals[start.slot, start.goal] - start.pose[:2]))
         slot, goal = np.array([start.slot]), np.array([start.goal])
-        rows.append([straight, bank.distance(slot, goal, start.pose[None])[0]])
+        rows.append([straight, bank.distance(slot, goal, np.append(start.pose[:2], start.height)[None])[0]])
     return np.array(rows)
 
 
@@ -141,14 +141,14 @@ def test_a_door_that_only_fine_cells_see_is_a_way() -> None:
         levels = [empty(goal=np.array([5.0, 0.0])), level]
         bank = LevelBank(levels, np.random.default_rng(0), resolution=resolution)
         one, zero = np.ones(1, np.int64), np.zeros(1, np.int64)
-        way = bank.distance(one, zero, level.start[None])[0]
+        way = bank.distance(one, zero, np.append(level.start[:2], 0.0)[None])[0]
         assert way == pytest.approx(15.0, rel=0.03)
         again = LevelBank(
             [levels[0]] * 2, np.random.default_rng(1), resolution=resolution
         )
         assert again.restore(levels, bank.places(np.arange(2))) == [1]
-        assert again.distance(one, zero, level.start[None])[0] == way
-        here = np.array([[-5.0, 0.0]])
+        assert again.distance(one, zero, np.append(level.start[:2], 0.0)[None])[0] == way
+        here = np.array([[-5.0, 0.0, 0.0]])
         assert bank.distance(zero, zero, here)[0] == pytest.approx(10.0, rel=0.03)
 
 
@@ -159,4 +159,4 @@ def test_a_large_level_costs_its_own_size_only() -> None:
     bank = LevelBank(levels, np.random.default_rng(0))
     small, large = bank.fields.view(0, 0).size, bank.fields.view(40, 0).size
     assert large == 36 * small
-    assert bank.fields._data.nbytes < 2 * 4 * 1.3 * (40 * small + large)
+    assert bank.fields._data.nbytes < 3 * 4 * 1.3 * (40 * small + large)

@@ -181,6 +181,21 @@ func test_a_poll_answers_so_many_requests() -> void:
 	transport.stop()
 
 
+func test_a_long_pipeline_does_not_stop_others() -> void:
+	var transport := _transport(
+		func(_request: AmbuloRequest) -> AmbuloReply: return AmbuloReply.json({})
+	)
+	_join(transport)
+	var busy := _client
+	busy.put_data(HEALTH.repeat(5000).to_ascii_buffer())
+	_answer_of(transport)
+	_join(transport)
+	_client.put_data(HEALTH.to_ascii_buffer())
+	check_equal(_answer_of(transport).begins_with("HTTP/1.1 200 "), true)
+	check(transport.served < 3000, "%d before it" % transport.served)
+	transport.stop()
+
+
 func test_a_handler_that_fails_is_a_500() -> void:
 	var transport := _transport(func(_request: AmbuloRequest) -> AmbuloReply: return null)
 	_join(transport)

@@ -81,6 +81,7 @@ func poll() -> bool:
 	for k in mini(_OTHERS_PER_POLL, _connections.size()):
 		_next = (_next + 1) % _connections.size()
 		var connection := _connections[_next]
+		_left = _REQUESTS_PER_POLL / _OTHERS_PER_POLL  # whatever the ones before have sent
 		if _visit(connection, now):
 			busy = true
 		if connection.closed:

@@ -86,6 +86,35 @@ func test_a_client_that_hangs_up_is_noticed() -> void:
 	check_equal(_connection.closed, true)
 
 
+func test_requests_of_a_client_that_has_closed_its_side_are_answered() -> void:
+	_connect(1000)
+	_say(HEALTH.repeat(2) + HEALTH.substr(0, 9))
+	check_equal(_take().path, "/health")
+	_connection.wait()
+	_client.disconnect_from_host()
+	OS.delay_msec(20)
+	check_equal(_connection.tend(1000), null)
+	check_equal(_connection.closed, false)
+	check_equal(_take().path, "/health")
+	check_equal(_take(), null)
+	_connection.tend(1000)
+	check_equal(_connection.closed, true)
+
+
+func test_a_client_that_died_before_its_answer_is_noticed() -> void:
+	_connect(1000)
+	_say(HEALTH.repeat(3))
+	_connection.wait()
+	_client.disconnect_from_host()
+	for k in 3:
+		OS.delay_msec(20)
+		_connection.tend(1000)
+		if _take() != null:
+			_connection.send(HEALTH.to_ascii_buffer(), 1000)
+	check_equal(_connection.closed, true)
+	check_equal(_connection.receive(1000), false)
+
+
 func test_a_large_answer_waits_for_its_reader() -> void:
 	_connect(1000)
 	var large := PackedByteArray()

@@ -177,16 +177,47 @@ func test_bodies_have_a_limit_in_all() -> void:
 	transport.max_body = 900
 	var post := "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\na"
 	var clients: Array[StreamPeerTCP] = []
-	for size: int in [900, 100, 900]:
+	var sizes: Array[int] = [400, 100, 400, 500, 300]
+	for size in sizes:
 		_join(transport)
 		clients.append(_client)
 		_client.put_data((post % size).to_ascii_buffer())
-		for k in 20 if clients.size() < 3 else 0:
+		for k in 20:
+			OS.delay_msec(1)
+			transport.poll()
+	# 500 takes the room of the first 400, which is silent for longest; 300 that of 500.
+	for k in sizes.size():
+		_client = clients[k]
+		_client.put_data("a".repeat(sizes[k] - 1).to_ascii_buffer())
+		var status := 503 if k in [0, 3] else 200
+		check_equal(_answer_of(transport).begins_with("HTTP/1.1 %d " % status), true, str(k))
+	transport.stop()
+
+
+func test_announced_bytes_make_no_room_where_others_are_held() -> void:
+	var large := "a".repeat(20_000_000)
+	var transport := _transport(
+		func(_request: AmbuloRequest) -> AmbuloReply: return AmbuloReply.json(large)
+	)
+	transport.max_held = 20_000_000
+	transport.max_body = 19_000_000
+	_join(transport)
+	var reader := _client
+	_client.put_data(HEALTH.to_ascii_buffer())
+	_answer_of(transport)
+	var post := "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\na"
+	var clients: Array[StreamPeerTCP] = []
+	for size: int in [9, 19_000_000]:
+		_join(transport)
+		clients.append(_client)
+		_client.put_data((post % size).to_ascii_buffer())
+		for k in 20:
 			OS.delay_msec(1)
 			transport.poll()
 	check_equal(_answer_of(transport).begins_with("HTTP/1.1 503 "), true)
-	clients[0].put_data("a".repeat(899).to_ascii_buffer())
+	reader.disconnect_from_host()
 	_client = clients[0]
+	_client.put_data("a".repeat(8).to_ascii_buffer())
 	check_equal(_answer_of(transport).begins_with("HTTP/1.1 200 "), true)
 	transport.stop()
 

@@ -82,6 +82,11 @@ func held() -> int:
 	return maxi(_in.size(), length) + _out.size()
 
 
+## What the head of a request has announced and has not come yet, [bytes].
+func missing() -> int:
+	return maxi(0, _head.content_length - _in.size()) if _head != null else 0
+
+
 ## Read what has arrived; true if anything has. `now` in ms.
 func receive(now: int) -> bool:
 	var available := 0 if closed else peer.get_available_bytes()

@@ -30,9 +30,7 @@ func test_a_network_of_earlier_versions_is_not_read() -> void:
 	hashing.start(HashingContext.HASH_SHA256)
 	hashing.update(weights)
 	var header: Dictionary = JSON.parse_string(data.slice(12, start).get_string_from_utf8())
-	header["weights"] = {
-		"numbers": weights.size() / 4.0, "sha256": hashing.finish().hex_encode()
-	}
+	header["weights"] = {"numbers": weights.size() / 4.0, "sha256": hashing.finish().hex_encode()}
 	_refuse(_packed(header, weights), "weights.numbers: the layers need")
 	header["lost"] = {"layers": []}
 	var path := _write(_packed(header, weights))

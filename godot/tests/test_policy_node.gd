@@ -60,7 +60,8 @@ func test_a_scene_of_ones_own() -> void:
 func test_being_lost_is_said_with_hysteresis() -> void:
 	var node := _node()
 	var changes: Array = []
-	node.lost_changed.connect(func(agent: int, is_lost: bool) -> void: changes.append([agent, is_lost]))
+	var note := func(agent: int, is_lost: bool) -> void: changes.append([agent, is_lost])
+	node.lost_changed.connect(note)
 	check_equal(node.lost, -1.0, "before the first decision")
 	check_equal(node.lost_of(1), -1.0)
 	var said: Array[bool] = []

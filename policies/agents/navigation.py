@@ -139,6 +139,7 @@ class Agent:
         """Numbers that it remembers of an environment."""
         self._states = torch.zeros((0, self.units))
         self._begun: Callable[[], Bools] | None = None
+        self._visits = self.layout.slices().get("visits")
         self._stay: Singles | None = None
         """Features of this cell and of no progress at the last `act`, shape (N, 2)."""
 
@@ -212,14 +213,14 @@ class Agent:
         if obs.ndim == 1:
             batch = obs[None]
             return self.act(batch, deterministic=deterministic, generator=generator)[0]
-        visits = self.layout.slices().get("visits")
         if self.statistics is not None:
             obs = self.statistics(obs)
         with torch.inference_mode():
             seen = tensor_of(obs, self.layout)
             out, self._states = self.actor(seen, self._states_of(len(seen)))
-            if visits is not None:
-                self._stay = obs[:, visits.stop - 2 : visits.stop].copy()
+            if self._visits is not None:
+                stop = self._visits.stop
+                self._stay = obs[:, stop - 2 : stop].copy()
             if self.discrete:
                 return self._choose(out, deterministic, generator).numpy()
             if not deterministic:

@@ -69,7 +69,8 @@ export class Policy {
     const [here, since] = observation.subarray(end - 2, end).map((x) => Math.max(x, 0));
     const logit = LOST[0] + LOST[1] * Math.log1p(100 * since) + LOST[2] * 5 * here;
     this.lost = 1 / (1 + Math.exp(-logit));
-    return Array.from(forward(header.layers, weights, observation), (x) => Math.min(Math.max(x, -1), 1));
+    const out = forward(header.layers, weights, observation);
+    return Array.from(out, (x) => Math.min(Math.max(x, -1), 1));
   }
 }
 
@@ -87,6 +88,7 @@ export class WalkerPolicy {
       const x = (observation[k] * scales[k] - middle) / deviation[k];
       return Math.min(Math.max(x, -limit), limit);
     });
-    return Array.from(forward(layers, this.weights, seen), (x) => Math.min(Math.max(x, -1), 1));
+    const out = forward(layers, this.weights, seen);
+    return Array.from(out, (x) => Math.min(Math.max(x, -1), 1));
   }
 }

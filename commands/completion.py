@@ -26,7 +26,7 @@ PRESETS_OF = {
     "trackers": "trackers", "gait": "gait", "muscle": "muscle",
 }  # fmt: skip
 """Folder of the presets of each kind of training."""
-MODEL_COMMANDS = ("eval", "export", "calibrate")
+MODEL_COMMANDS = ("eval", "export")
 """Commands whose first argument is a model."""
 
 

@@ -7,7 +7,7 @@ angles degrees where the name or text says so, times seconds.
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -267,9 +267,6 @@ class NavigationTrainingConfig(Config):
     """Environment steps between evaluations; 0 never evaluates."""
     eval_episodes: Count = 45
     """Episodes of one evaluation, on validation levels."""
-    lost_episodes: Annotated[int, Field(ge=0)] = 0
-    """Episodes on training levels, and half as many on validation levels, from which the
-    finished model learns to say when it is lost (`ambulo calibrate`); 0: it does not."""
     init_from: str | None = None
     """Model whose policy a new run begins with: a file, a run folder or a shipped agent's
     name; `--init-from` comes before it."""
@@ -291,6 +288,14 @@ class NavigationTrainingConfig(Config):
     """Torch device; small networks are faster on the CPU."""
     output: str = "runs"
     """Folder that run folders are made in; `user://` is Godot's user-data folder."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_lost_episodes(cls, data: Any) -> Any:
+        """Drop `lost_episodes`, a setting of older files that nothing reads."""
+        if not isinstance(data, dict):
+            return data
+        return {key: value for key, value in data.items() if key != "lost_episodes"}
 
     @model_validator(mode="after")
     def _check(self) -> Self:

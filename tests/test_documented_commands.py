@@ -76,10 +76,8 @@ WALKER = (
 SMALL = {
     r"(train/train_vr_navigation.py|train_vr_navigation|train vr) (?!--resume)": (
         "--num-envs 2 --timesteps 64 --set ppo.n_steps=32 --set ppo.batch_size=32 "
-        "--eval-freq 64 --eval-episodes 2 --episodes 2 --no-progress "
-        "--set training.lost_episodes=2"
+        "--eval-freq 64 --eval-episodes 2 --episodes 2 --no-progress"
     ),
-    r"ambulo calibrate ": "--episodes 40",
     r"environment.agents=8": "--num-envs 8 --timesteps 256",
     r"train vr --preset embodied(_tasks)?$": (
         """--set 'training.teacher={"samples": 256, "rounds": 1, "epochs": 1, """

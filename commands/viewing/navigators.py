@@ -9,7 +9,7 @@ from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
 from ambulo.envs.vr.task.build import make_batch
 from ambulo.evaluate.vr.subjects import AgentController
-from ambulo.policies.agents.navigation import Agent, load_agent
+from ambulo.policies.agents.navigation import load_agent
 from ambulo.viz.viewer.navigation_stage import NavigationStage
 
 LEVELS = 2
@@ -42,13 +42,8 @@ def navigation_stage(file: Path, request: PlayRequest) -> NavigationStage:
     controller = AgentController(agent, deterministic=True, seed=request.seed)
     acting = controller.agent
     return NavigationStage(
-        batch, controller, f"{file.stem}: navigates", lost=lambda: _lost(acting)
+        batch,
+        controller,
+        f"{file.stem}: navigates",
+        lost=lambda: None if acting.lost is None else float(acting.lost[0]),
     )
-
-
-def _lost(agent: Agent) -> float | None:
-    """The probability of being lost at the last action, if the agent has a head for it."""
-    if agent.lost_head is None or not len(agent.actor.latent):
-        return None
-    chances = agent.lost
-    return None if chances is None else float(chances[0])

@@ -29,11 +29,6 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "(default: 1; world kernel, body capsule)",
     )  # fmt: skip
     add(
-        "--best-of", type=int, metavar="N",
-        help="also play every episode N times with sampled actions and count the most "
-        "efficient one, chosen in hindsight",
-    )  # fmt: skip
-    add(
         "--set", metavar="KEY=VALUE", action="append", default=[], dest="overrides",
         help="a setting of actions or environment in place of the training's, such as "
         "actions.snap_turn=30 (repeatable)",
@@ -82,7 +77,7 @@ KIND = EvalKind(
             "level_file", "level_set", "world", "body", "walker", "godot_url", "godot_bin",
             "godot_project", "scene", "godot_engines", "deterministic", "num_envs", "video",
             "views", "film_with", "film_episode", "task", "trust_pickle",
-            "agents", "best_of", "comfort", "overrides",
+            "agents", "comfort", "overrides",
         }
     ),
     baselines="ambulo.envs.vr.planners.planners:PLANNERS",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,6 @@ from ambulo.envs.vr.world.moving_replay import MovingBegun
 from ambulo.evaluate.vr.episodes import CHUNK, LevelSource, episode_chunks
 from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords
 from ambulo.evaluate.vr.subjects import Controller, NavigationSubject
-
-if TYPE_CHECKING:
-    pass
 
 Progress = Callable[[str, int], None]
 """Called with a subject's name and the number of its episodes that ended in a step."""
@@ -50,7 +47,6 @@ def run_episodes(
     num_envs: int = DEFAULT_NUM_ENVS,
     seed: int = 0,
     first: int = 0,
-    privileged: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> EpisodeRecords:
     """Play one episode from each of `starts`, `num_envs` at a time.
@@ -70,13 +66,12 @@ def run_episodes(
         num_envs: at once, at most.
         seed: of everything random.
         first: index of the first episode.
-        privileged: append the critic's numbers to the observations.
         progress: called after each step with the number of episodes that ended in it.
     """
     agents = config.environment.agents
     count = envs_at_once(num_envs, len(starts), agents)
     world = make_world(config, count)
-    batch = NavigationBatch(config, bank, world, num_envs=count, privileged=privileged)
+    batch = NavigationBatch(config, bank, world, num_envs=count)
     if task is not None:
         batch.tasks = (task,)
     recorder = _Recorder(batch)
@@ -301,15 +296,6 @@ def _tour_length(
     return tour_length(level, np.array(here), np.array(goals), radius)
 
 
-def best_of(played: Sequence[EpisodeRecords]) -> EpisodeRecords:
-    """The most efficient roll-out of each episode, by SPL."""
-    if len(played) == 1:
-        return played[0]
-    choice = np.argmax([records.spl() for records in played], axis=0)
-    episodes = (played[k].episodes[i] for i, k in enumerate(choice.tolist()))
-    return EpisodeRecords(tuple(episodes), played[0].max_speed)
-
-
 def evaluate(
     subjects: Mapping[str, NavigationSubject],
     source: LevelSource,
@@ -325,22 +311,17 @@ def evaluate(
     for chunk in episode_chunks(source, episodes):
         for name, subject in subjects.items():
             agents = subject.config.environment.agents
-            played = [
-                run_episodes(
-                    subject.make(envs_at_once(num_envs, len(chunk.starts), agents)),
-                    subject.config,
-                    chunk.bank,
-                    chunk.starts,
-                    task=task,
-                    num_envs=num_envs,
-                    seed=source.seed,
-                    first=chunk.first,
-                    privileged=subject.privileged,
-                    progress=None if progress is None else partial(progress, name),
-                )
-                for _ in range(subject.tries)
-            ]
-            records = best_of(played)
+            records = run_episodes(
+                subject.make(envs_at_once(num_envs, len(chunk.starts), agents)),
+                subject.config,
+                chunk.bank,
+                chunk.starts,
+                task=task,
+                num_envs=num_envs,
+                seed=source.seed,
+                first=chunk.first,
+                progress=None if progress is None else partial(progress, name),
+            )
             found[name] += records.episodes[: chunk.count]
             speeds[name] = records.max_speed
     return {name: EpisodeRecords(tuple(e), speeds[name]) for name, e in found.items()}

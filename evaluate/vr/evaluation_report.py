@@ -8,7 +8,6 @@ from pathlib import Path
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.vr import NavigationConfig
 from ambulo.evaluate.shared.result import (
-    POLICY,
     ModelEvaluation,
     Picture,
     episode_rows,
@@ -31,17 +30,6 @@ from ambulo.evaluate.vr.films import (
     filmed_episode,
     write_episode_video,
 )
-from ambulo.evaluate.vr.lost.evaluation import NOTES as LOST_NOTES
-from ambulo.evaluate.vr.lost.evaluation import (
-    LostEvaluation,
-    lost_breakdown,
-    lost_details,
-    lost_metrics,
-    lost_rows,
-)
-from ambulo.evaluate.vr.lost.figures import CAPTION, draw_reliability
-from ambulo.evaluate.vr.lost.maps import CAPTION as PATHS_CAPTION
-from ambulo.evaluate.vr.lost.maps import draw_lost_paths
 from ambulo.evaluate.vr.metrics import (
     COLUMNS,
     HEADLINE,
@@ -67,7 +55,6 @@ def navigation_evaluation(
     records: Mapping[str, EpisodeRecords],
     results: Mapping[str, EvaluationResult],
     facts: Mapping[str, str],
-    lost: LostEvaluation | None = None,
 ) -> ModelEvaluation:
     """Return scores and episodes of VR agents in the schema of all evaluations.
 
@@ -76,7 +63,6 @@ def navigation_evaluation(
         results: Scores by agent.
         facts: `model`, `command`, `seed`, `levels`, `world`, `body`, `task`, `agents`, as far
             as they are known; bodies other than the capsule have metrics of their own.
-        lost: Of the policy's head that says when it is lost; None without one.
     """
     count = next(iter(results.values())).episodes
     body = facts.get("body", "capsule")
@@ -100,10 +86,6 @@ def navigation_evaluation(
             )
             for name, found in rows.items()
         }
-    if lost is not None:
-        agents[POLICY] = {**agents[POLICY], **lost_metrics(lost)}
-        more = lost_rows(lost, len(records[POLICY].episodes))
-        rows[POLICY] = (a | b for a, b in zip(rows[POLICY], more, strict=True))
     return ModelEvaluation(
         model=facts.get("model", "none"),
         kind="vr_navigation",
@@ -117,14 +99,11 @@ def navigation_evaluation(
         breakdowns=[
             *breakdowns(results),
             *(() if body == "capsule" else body_breakdowns(records)),
-            *(() if lost is None else (lost_breakdown(lost),)),
         ],
         rows=episode_rows(rows),
-        details={} if lost is None else {"lost": lost_details(lost)},
         notes=(
             *NOTES,
             *(() if body == "capsule" else BODY_NOTES),
-            *(() if lost is None else LOST_NOTES),
         ),
     )
 
@@ -134,12 +113,8 @@ def pictures(
     results: Mapping[str, EvaluationResult],
     goal_radius: float,
     run: RunFolder | None,
-    lost: LostEvaluation | None = None,
 ) -> list[Picture]:
-    """Draw paths, failures, families and, of a run, the learning curve.
-
-    `lost` of the policy's head adds its reliability diagram.
-    """
+    """Draw paths, failures, families and, of a run, the learning curve."""
     about = hero_of(records)
     drawn = []
     curve = draw_learning_curve(run, results) if run is not None else None
@@ -160,10 +135,6 @@ def pictures(
     if len(results[about].per_family) > 1:
         bars = draw_families(results)
         drawn.append(Picture("families.png", "Success and SPL by family", bars))
-    if lost is not None:
-        drawn.append(Picture("reliability.png", CAPTION, draw_reliability(lost)))
-        paths = draw_lost_paths(lost, records[POLICY], goal_radius)
-        drawn.append(Picture("lost_paths.png", PATHS_CAPTION, paths))
     return drawn
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -68,11 +67,6 @@ class NavigationSubject:
     """Observations, actions and limits."""
     make: Callable[[int], Controller]
     """Make a controller for a number of environments."""
-    tries: int = 1
-    """Times that each episode is played; the best one counts."""
-    privileged: bool = False
-    """Append the critic's numbers to the observations of the batch; no controller acts on
-    them."""
 
 
 def agent_subject(
@@ -84,18 +78,6 @@ def agent_subject(
     agent.check_layout(observation_layout(config))
     return NavigationSubject(
         config, lambda _: AgentController(agent, deterministic=deterministic, seed=seed)
-    )
-
-
-def hindsight_subject(
-    agent: Agent, config: NavigationConfig, tries: int, seed: int = 0
-) -> NavigationSubject:
-    """The best of `tries` roll-outs of sampled actions: what luck alone could add."""
-    seeds = itertools.count(seed)
-    return NavigationSubject(
-        config,
-        lambda _: AgentController(agent, deterministic=False, seed=next(seeds)),
-        tries,
     )
 
 

@@ -7,7 +7,7 @@ extends SceneTree
 ## 64-bit floats: with "observations" true rows of raw observations, else rows of begin (0
 ## or 1), task, goal x y z and the front of a state row up to the last ray. The output is,
 ## per row, the observation and the action, and after raw observations the probability of being
-## lost of a policy that says it; "grids" takes visits (32-bit integers) and
+## lost of a policy with a memory; "grids" takes visits (32-bit integers) and
 ## cells (bytes) that are remembered at the end, "times" what each observation of a state, or
 ## action for a raw one, took [us] (64-bit floats), or they are null.
 
@@ -68,7 +68,7 @@ func _feed_observations(
 		var action := node.act_on_observation(row)
 		times.append(Time.get_ticks_usec() - started)
 		out.append_array(action)
-		if not node.file.lost_layers.is_empty():
+		if node.file.memory != "none":
 			out.append(node.lost)
 	return floori(numbers.size() / float(width))
 

@@ -19,8 +19,25 @@ func test_the_shipped_file() -> void:
 	check_equal(file.max_steps, 1000)
 	check_equal(file.layers.size(), 3)
 	var actor := 107 * 192 + 192 + 192 * 192 + 192 + 192 * 3 + 3
-	var lost_head := 192 * 32 + 32 + 32 + 1
-	check_equal(file.weights.size(), actor + lost_head)
+	check_equal(file.weights.size(), actor)
+
+
+func test_a_network_of_earlier_versions_is_not_read() -> void:
+	var data := FileAccess.get_file_as_bytes(SHIPPED)
+	var start := 12 + data.decode_u32(8)
+	var weights := data.slice(start) + PackedFloat32Array([0.5, -0.5]).to_byte_array()
+	var hashing := HashingContext.new()
+	hashing.start(HashingContext.HASH_SHA256)
+	hashing.update(weights)
+	var header: Dictionary = JSON.parse_string(data.slice(12, start).get_string_from_utf8())
+	header["weights"] = {"numbers": weights.size() / 4.0, "sha256": hashing.finish().hex_encode()}
+	_refuse(_packed(header, weights), "weights.numbers: the layers need")
+	header["lost"] = {"layers": []}
+	var path := _write(_packed(header, weights))
+	var file := AmbuloPolicyFile.new()
+	check(file.load_from(path), file.error)
+	check_equal(file.layers.size(), 3)
+	DirAccess.remove_absolute(path)
 
 
 func test_what_an_exported_game_lacks_is_named_by_its_filter() -> void:
@@ -163,23 +180,36 @@ func _refuse_header(changes: Dictionary, part: String) -> void:
 	var text := data.slice(12, 12 + size).get_string_from_utf8()
 	var header: Dictionary = JSON.parse_string(text)
 	header.merge(changes, true)
-	_refuse_bytes(JSON.stringify(header).to_utf8_buffer(), part)
+	_refuse(_packed(header), part)
 
 
 func _refuse_bytes(header: PackedByteArray, part: String) -> void:
+	_refuse(_with_length(header), part)
+
+
+func _packed(header: Dictionary, weights := PackedByteArray()) -> PackedByteArray:
+	return _with_length(JSON.stringify(header).to_utf8_buffer()) + weights
+
+
+func _with_length(header: PackedByteArray) -> PackedByteArray:
 	var data := "AMBULOP1".to_ascii_buffer()
 	data.resize(12)
 	data.encode_u32(8, header.size())
-	_refuse(data + header, part)
+	return data + header
 
 
 func _refuse(data: PackedByteArray, part: String) -> void:
+	var path := _write(data)
+	_refuse_file(path, part)
+	DirAccess.remove_absolute(path)
+
+
+func _write(data: PackedByteArray) -> String:
 	var path := OS.get_temp_dir().path_join("ambulo_%d.ambulo" % OS.get_process_id())
 	var stream := FileAccess.open(path, FileAccess.WRITE)
 	stream.store_buffer(data)
 	stream.close()
-	_refuse_file(path, part)
-	DirAccess.remove_absolute(path)
+	return path
 
 
 func _refuse_file(path: String, part: String) -> void:

@@ -57,6 +57,36 @@ func test_a_scene_of_ones_own() -> void:
 	node.free()
 
 
+func test_being_lost_is_said_with_hysteresis() -> void:
+	var node := _node()
+	var changes: Array = []
+	var note := func(agent: int, is_lost: bool) -> void: changes.append([agent, is_lost])
+	node.lost_changed.connect(note)
+	check_equal(node.lost, -1.0, "before the first decision")
+	check_equal(node.lost_of(1), -1.0)
+	var said: Array[bool] = []
+	for stay: Array in [[0, 0], [300, 20], [20, 20], [0, 5], [20, 20], [300, 99]]:
+		node.act_on_observation(_stayed(node, stay[0], stay[1]), 1)
+		var logit := -4.2 + 0.3 * log(1.0 + stay[0]) + 0.85 * log(1.0 + stay[1])
+		check_near(node.lost, 1.0 / (1.0 + exp(-logit)), 1e-6)
+		check_equal(node.lost_of(1), node.lost)
+		said.append(node.is_lost(1))
+	# 0.01, 0.53, 0.33, 0.06, 0.33, 0.80
+	check_equal(said, [false, false, false, false, false, true] as Array[bool])
+	node.lost_below = 0.3
+	node.act_on_observation(_stayed(node, 20, 20), 1)
+	check(node.is_lost(1) and not node.is_lost(0), "between both limits; another agent")
+	node.lost_below = 0.4
+	node.act_on_observation(_stayed(node, 20, 20), 1)
+	check_equal(changes, [[1, true], [1, false]])
+	node.lost_above = 0.2
+	node.act_on_observation(_stayed(node, 20, 20), 4)
+	node.reset(4)
+	check_equal(changes.slice(2), [[4, true], [4, false]], "a reset takes it back")
+	check_equal(node.lost_of(4), -1.0)
+	node.free()
+
+
 func test_worlds_that_do_not_fit_are_refused() -> void:
 	var wrong: Dictionary[String, Variant] = {
 		"num_rays": 8,
@@ -277,6 +307,15 @@ func _node() -> AmbuloPolicyNode:
 	var node := AmbuloPolicyNode.new()
 	check(node.load_policy(SHIPPED), node.error)
 	return node
+
+
+## An observation after [param since] decisions without progress and [param here] in one cell.
+func _stayed(node: AmbuloPolicyNode, since: int, here: int) -> PackedFloat32Array:
+	var out := PackedFloat32Array()
+	out.resize(node.file.observation_size)
+	out[81] = 0.2 * log(1.0 + here)
+	out[82] = 0.01 * since
+	return out
 
 
 func _world(node: AmbuloPolicyNode) -> AmbuloWorld:

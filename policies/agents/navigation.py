@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ambulo.configs.arrays import Bools, Ints
+from ambulo.configs.arrays import Bools, Ints, Singles
 from ambulo.configs.errors import ModelFileError, ObservationError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.configs.vr_comfort import check_dial
@@ -31,21 +31,25 @@ from ambulo.policies.files.vecnormalize import (
 )
 from ambulo.policies.kinds.vr_navigation import NavigationMetadata
 from ambulo.policies.networks.actor_critic import ACTIVATIONS, bounded
-from ambulo.policies.networks.lost_head import LostHead
 from ambulo.policies.networks.recurrent import RecurrentActor
 
 log = logging.getLogger(__name__)
 
 NavigationModel = ModelFile[NavigationMetadata]
 """The contents of a file of a navigation policy."""
+LOST = (-4.2, 0.3, 0.85)
+"""Logit of being lost: constant, factor of ln(1 + steps since the least distance to the goal)
+and of ln(1 + steps spent in this 1 m cell), see `Agent.lost`.
+
+Fitted once, by logistic regression on 48,000 steps of `vr_navigation` in 430 episodes on
+training levels (sets `train` and `places`, families `doors`, `crowd` and `storeys`), each
+family weighted alike. `LOST` of the add-on's policy node and of the web page equal it."""
 
 
 class NavigationActor(nn.Module):
     """Raw observations (N, size) to unclipped means (N, 3), or scores (N, 7)."""
 
     scales: Tensor
-    latent: Tensor
-    """Last hidden layer in the last call, shape (N, width)."""
 
     def __init__(
         self,
@@ -60,7 +64,6 @@ class NavigationActor(nn.Module):
         super().__init__()
         self.bound, self.units = bound, units
         self.register_buffer("scales", torch.ones(size))
-        self.latent = torch.zeros((0, 0))
         kind = ACTIVATIONS[activation]
         self.hidden: nn.Sequential | RecurrentActor
         if units > 0:
@@ -96,13 +99,13 @@ class NavigationActor(nn.Module):
         return actor.eval().requires_grad_(False)
 
     def forward(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-        """Means or scores, and the next state (N, units); keeps `latent`."""
+        """Means or scores, and the next state (N, units)."""
         seen = observations * self.scales
         if isinstance(self.hidden, RecurrentActor):
-            self.latent, state = self.hidden(seen, state)
+            latent, state = self.hidden(seen, state)
         else:
-            self.latent = self.hidden(seen)
-        return bounded(self.head(self.latent), self.bound), state
+            latent = self.hidden(seen)
+        return bounded(self.head(latent), self.bound), state
 
 
 class Agent:
@@ -136,8 +139,9 @@ class Agent:
         """Numbers that it remembers of an environment."""
         self._states = torch.zeros((0, self.units))
         self._begun: Callable[[], Bools] | None = None
-        lost = model.metadata.lost
-        self.lost_head = None if lost is None else LostHead.of(lost, model.weights)
+        self._visits = self.layout.slices().get("visits")
+        self._stay: Singles | None = None
+        """Features of this cell and of no progress at the last `act`, shape (N, 2)."""
 
     @property
     def env_id(self) -> str:
@@ -149,6 +153,7 @@ class Agent:
         """Return an agent of the same weights that remembers nothing yet."""
         other = copy.copy(self)
         other._states, other._begun = torch.zeros((0, self.units)), None
+        other._stay = None
         return other
 
     def reset(self, envs: Ints | None = None) -> None:
@@ -164,19 +169,26 @@ class Agent:
         self._begun = begun
 
     @property
-    def lost(self) -> NDArray[np.float32] | None:
+    def lost(self) -> Singles | None:
         """Probability of being lost at the observations of the last `act`, shape (N,).
 
-        *Lost* is defined in `ambulo.evaluate.vr.lost.labels`; None: the model has no head
-        for it (`ambulo calibrate` gives it one).
+        *Lost*: from here the agent walks more than twice the shortest path that is left plus
+        2 m, or does not arrive before the step limit. None before the first `act`, and
+        without a memory (`observations.memory` = none).
+
+        It is a logistic function (`LOST`) of two numbers that the memory observes. AUROC of
+        `vr_navigation`: 0.69 on 180 validation episodes of the nine families (expected
+        calibration error 0.04), 0.94 on 120 of `storeys`, 0.66 on 100 of `places`, 0.82 on 80
+        of `doors` and `crowd`. A network trained for it had 0.80, 0.87, 0.69 and 0.86 in the
+        same episodes. Other agents: `vr_comfort` 0.55, `embodied_navigation` 0.60. The critic
+        cannot be used, because it sees the true distance.
         """
-        if self.lost_head is None:
+        if self._stay is None:
             return None
-        with torch.inference_mode():
-            chances: NDArray[np.float32] = torch.sigmoid(
-                self.lost_head(self.actor.latent)
-            ).numpy()
-        return chances
+        constant, stalled, stayed = LOST
+        here, since = np.maximum(self._stay, 0.0).T
+        logit = constant + stalled * np.log1p(100.0 * since) + stayed * 5.0 * here
+        return np.asarray(1.0 / (1.0 + np.exp(-logit)), np.float32)
 
     def act(
         self,
@@ -207,6 +219,9 @@ class Agent:
         with torch.inference_mode():
             seen = tensor_of(obs, self.layout)
             out, self._states = self.actor(seen, self._states_of(len(seen)))
+            if self._visits is not None:
+                stop = self._visits.stop
+                self._stay = obs[:, stop - 2 : stop].copy()
             if self.discrete:
                 return self._choose(out, deterministic, generator).numpy()
             if not deterministic:

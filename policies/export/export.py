@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.policies.agents.navigation import Agent
-from ambulo.policies.export.lost import check_lost, lost_of_file, with_lost
 from ambulo.policies.export.network_layers import folded_layers, packed, stepped
-from ambulo.policies.export.onnx_nodes import onnx_lost, onnx_model, onnx_step
+from ambulo.policies.export.onnx_nodes import onnx_model, onnx_step
 from ambulo.policies.files.archive import write_atomic
 
 TOLERANCE = 1e-5
@@ -41,8 +40,7 @@ def export_onnx(agent: Agent, path: str | os.PathLike[str]) -> None:
 
     Input `observation` (N, size) float32; output `action` (N, 3) float32, (N,) int64. A
     recurrent agent also has the input `state` (N, units) float32, zeros where an episode
-    begins, and the output `next_state`. One with a head for it has the output `lost` (N,)
-    float32, the probability of being lost.
+    begins, and the output `next_state`.
 
     The metadata `ambulo` of the file holds the header of `export_json`.
 
@@ -52,7 +50,6 @@ def export_onnx(agent: Agent, path: str | os.PathLike[str]) -> None:
     file = Path(path)
     data = onnx_model(agent, folded_layers(agent), _header(agent))
     check_export(agent, onnx_step(data), str(file))
-    check_lost(agent, onnx_lost(data), observations(agent), str(file))
     write_atomic(file, data)
 
 
@@ -73,7 +70,6 @@ def export_json(agent: Agent, path: str | os.PathLike[str]) -> Path:
     weights = file.with_suffix(".bin")
     header = _header(agent)
     header["layers"], data = packed(folded_layers(agent))
-    data = with_lost(agent, header, data)
     example, own = observations(agent)[:1], agent.copy()
     header["weights"] = {"file": weights.name, "type": "float32 little-endian"}
     header["weights"]["numbers"] = data.size
@@ -81,12 +77,7 @@ def export_json(agent: Agent, path: str | os.PathLike[str]) -> Path:
         "observation": example[0].tolist(),
         "action": own.act(example, deterministic=True)[0].tolist(),
     }
-    if own.lost is not None:
-        header["test"]["lost"] = float(own.lost[0])
     check_export(agent, partial(step_json, header, data), str(file))
-    check_lost(
-        agent, partial(lost_of_file, header, data), observations(agent), str(file)
-    )
     write_atomic(weights, data.tobytes())
     write_atomic(file, (json.dumps(header, indent=1) + "\n").encode())
     return weights

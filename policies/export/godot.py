@@ -25,12 +25,10 @@ from ambulo.configs.vr_bodies import USUAL_EYES
 from ambulo.policies.agents.navigation import Agent
 from ambulo.policies.export.export import (
     check_export,
-    observations,
     output_stage,
     state_row,
     step_json,
 )
-from ambulo.policies.export.lost import check_lost, lost_of_file, with_lost
 from ambulo.policies.export.network_layers import folded_layers, packed
 from ambulo.policies.files.archive import write_atomic
 
@@ -80,9 +78,6 @@ def export_godot(
     data = _pack(agent, file, world, twin)
     header, weights = unpack(data)
     check_export(agent, partial(step_json, header, weights), str(file))
-    check_lost(
-        agent, partial(lost_of_file, header, weights), observations(agent), str(file)
-    )
     write_atomic(file, data)
 
 
@@ -101,7 +96,6 @@ def _pack(
     if twin is not None:
         header["twin"] = twin.model_dump(mode="json", include=_TWIN)
     header["layers"], numbers = packed(folded_layers(agent))
-    numbers = with_lost(agent, header, numbers)
     if not (np.abs(numbers) <= MAX_WEIGHT).all():
         raise ModelFileError(
             f"{file}: a weight is not finite, or larger than {MAX_WEIGHT:g}, the most "

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.policies.agents.navigation import Agent
-from ambulo.policies.export.lost import OUTPUT, lost_nodes
 from ambulo.policies.export.network_layers import Gated, Layer
 
 OPSET = 18
@@ -30,9 +29,7 @@ def onnx_model(agent: Agent, layers: Sequence[Layer], header: dict[str, Any]) ->
     nodes: list[Any] = []
     weights: list[Any] = []
     at = "observation"
-    latent = at
     for i, layer in enumerate(layers):
-        latent = at
         if isinstance(layer, Gated):
             gated, constants = _gru(at, i, layer)
             nodes += gated
@@ -69,11 +66,6 @@ def onnx_model(agent: Agent, layers: Sequence[Layer], header: dict[str, Any]) ->
     if agent.units > 0:
         inputs["state"] = agent.units
         outputs.append(_port("next_state", agent.units))
-    head = lost_nodes(agent, latent)
-    nodes, weights, outputs = (
-        [*mine, *more]
-        for mine, more in zip((nodes, weights, outputs), head, strict=True)
-    )
     graph = helper.make_graph(
         nodes,
         "policy",
@@ -186,7 +178,14 @@ def onnx_step(
     data: bytes,
 ) -> Callable[[Floats, Floats], tuple[NDArray[Any], Floats]]:
     """Run the file `data`: observations and states to actions and next states."""
-    session = _session(data)
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(
+        data, options, providers=["CPUExecutionProvider"]
+    )
     recurrent = len(session.get_inputs()) > 1
 
     def step(obs: Floats, state: Floats) -> tuple[NDArray[Any], Floats]:
@@ -197,30 +196,3 @@ def onnx_step(
         return action, after
 
     return step
-
-
-def onnx_lost(data: bytes) -> Callable[[Floats], Floats]:
-    """Run the file `data` at the beginning of episodes: observations to probabilities."""
-    session = _session(data)
-    inputs = session.get_inputs()
-
-    def run(obs: Floats) -> Floats:
-        given = {"observation": obs}
-        for port in inputs[1:]:
-            given[port.name] = np.zeros((len(obs), port.shape[1]), np.float32)
-        found: Floats = session.run([OUTPUT], given)[0]
-        return found
-
-    return run
-
-
-def _session(data: bytes) -> Any:
-    """The graph of the file `data`, on one thread."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 3
-    return onnxruntime.InferenceSession(
-        data, options, providers=["CPUExecutionProvider"]
-    )

@@ -11,7 +11,7 @@ import importlib.metadata
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Protocol, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,6 +114,8 @@ class FileHeader(Config):
     """ISO time."""
     extra: dict[str, Any] = Field(default_factory=dict)
     """Anything more, as plain JSON."""
+    ignored_weights: ClassVar[tuple[str, ...]] = ()
+    """Beginnings of the names of weights that older files have and nothing reads."""
 
     def checked(self, source: str) -> Self:
         """Return the header if its fields fit each other; errors begin with `source`."""

@@ -7,6 +7,7 @@ nothing in a file is executed.
 from __future__ import annotations
 
 import io
+import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -33,6 +34,8 @@ from ambulo.policies.files.archive import (
 )
 from ambulo.policies.files.headers import ARRAYS, HEADER, VALUES, Header, header_of
 from ambulo.policies.files.shapes import check_shapes, stored_shapes
+
+log = logging.getLogger(__name__)
 
 POLICY = "policy.safetensors"
 MAX_TRAINING, MAX_STATES = 2**26, 16
@@ -135,14 +138,24 @@ def load_model(path: str | os.PathLike[str], header: type[Header]) -> ModelFile[
 def model_of_archive(archive: Archive, header: type[Header]) -> ModelFile[Header]:
     """Return the contents of an open model file; see `load_model`.
 
-    The header says which weights there must be; nothing large is unpacked before the
-    shapes in the file are these.
+    The header says which weights there must be, and which older ones are left out; nothing
+    large is unpacked before the shapes in the file are these.
     """
     source = archive.source
     metadata = header_of(header, archive)
-    shapes = stored_shapes(archive, POLICY)
+    stored = stored_shapes(archive, POLICY)
+    shapes = {
+        name: shape
+        for name, shape in stored.items()
+        if not name.startswith(header.ignored_weights)
+    }
     check_shapes(shapes, metadata.weight_shapes(shapes, source), source)
-    weights = _read_tensors(archive, source)
+    if len(shapes) < len(stored):
+        log.info(
+            "%s: weights %s* are ignored", source, "*, ".join(header.ignored_weights)
+        )
+    tensors = _read_tensors(archive, source)
+    weights = {name: tensors[name] for name in tensors if name in shapes}
     check_finite(weights, source)
     attachments = metadata.attachments(archive, source)
     return ModelFile(metadata, weights, _read_training(archive), attachments)

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-)
+from pydantic import AfterValidator, Field, model_validator
 
 from ambulo.configs.base import Config
 from ambulo.configs.errors import ModelFileError
@@ -25,7 +20,6 @@ from ambulo.policies.files.headers import (
     size_of,
     stamp,
 )
-from ambulo.policies.files.lost_header import LostHeader, check_lost, lost_shapes
 from ambulo.policies.files.raw_headers import STOCK
 from ambulo.policies.files.spec import ModelSpec
 
@@ -64,16 +58,15 @@ class NavigationMetadata(FileHeader):
     """Length of its observation."""
     action: ActionRow
     """Its output."""
-    lost: LostHeader | None = None
-    """Its head that gives the probability of being lost; files without one leave it out."""
+    ignored_weights: ClassVar[tuple[str, ...]] = ("lost_net.",)
 
-    @model_serializer(mode="wrap")
-    def _without_null(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out `lost` where there is no head, as files did before there was one."""
-        data: dict[str, Any] = handler(self)
-        if data.get("lost") is None:
-            data.pop("lost", None)
-        return data
+    @model_validator(mode="before")
+    @classmethod
+    def _without_lost_head(cls, data: Any) -> Any:
+        """Drop `lost`, with which older files described weights that are ignored now."""
+        if not isinstance(data, dict):
+            return data
+        return {key: value for key, value in data.items() if key != "lost"}
 
     def checked(self, source: str) -> Self:
         """Refuse parts with gaps, and an action other than the configured one."""
@@ -109,9 +102,6 @@ class NavigationMetadata(FileHeader):
             targets = stored["route_net.bias"]
             shapes["route_net.weight"] = (*targets, self.latent_size)
             shapes["route_net.bias"] = targets
-        check_lost(self.lost, stored, source)
-        if self.lost is not None:
-            shapes |= lost_shapes(self.lost, self.latent_size)
         return shapes
 
     def actor_shapes(self) -> dict[str, tuple[int, ...]]:

@@ -68,10 +68,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "ambulo.commands.watch:main",
         "show a training run in the browser, running or finished",
     ),
-    "calibrate": (
-        "ambulo.commands.calibrate:main",
-        "teach a navigation model to say when it is lost",
-    ),
     "playtest": (
         "ambulo.commands.playtest:main",
         "let agents walk through levels, and report what is wrong with these",

@@ -59,7 +59,7 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
     folder = NavigationRunFolder
     presets = PRESETS
     resumable = (
-        "total_timesteps", "save_freq", "eval_freq", "eval_episodes", "lost_episodes",
+        "total_timesteps", "save_freq", "eval_freq", "eval_episodes",
         "num_workers", "update_threads", "device", "output",
     )  # fmt: skip
     local_prefix = "godot_"
@@ -99,12 +99,10 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
     )
 
     def load(self, file: Path, args: argparse.Namespace) -> NavigationModel:
-        """Read a checkpoint, without a head that says when the policy is lost."""
-        from ambulo.evaluate.vr.lost.calibration import without_head
+        """Read a checkpoint."""
         from ambulo.policies.agents.navigation import load_navigation
 
-        model = load_navigation(file, trust_pickle=bool(args.trust_pickle))
-        return without_head(model)
+        return load_navigation(file, trust_pickle=bool(args.trust_pickle))
 
     def load_initial(self, name: str, args: argparse.Namespace) -> NavigationModel:
         """Read the model of a file, a run folder or a shipped agent.

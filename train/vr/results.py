@@ -15,8 +15,6 @@ from ambulo.evaluate.shared.result import MetricColumn, ModelEvaluation
 from ambulo.evaluate.vr.episodes import LevelSource, described_levels
 from ambulo.evaluate.vr.evaluation import evaluate
 from ambulo.evaluate.vr.evaluation_report import navigation_evaluation, pictures
-from ambulo.evaluate.vr.lost.evaluation import LostEvaluation, is_defined
-from ambulo.evaluate.vr.lost.recording import LostRecording
 from ambulo.evaluate.vr.scores import EpisodeRecords, EvaluationResult, summarise
 from ambulo.evaluate.vr.subjects import agent_subject, planner_subject
 from ambulo.policies.agents.navigation import (
@@ -28,7 +26,6 @@ from ambulo.train.shared.rl_results import print_results, write_scores
 from ambulo.train.shared.rl_run import RLRun
 from ambulo.train.shared.run_folders import NavigationRunFolder
 from ambulo.train.shared.run_request import RunRequest
-from ambulo.train.vr.lost import add_heads
 from ambulo.train.vr.training import NavigationTraining
 
 NAIVE = ("stand", "random", "straight", "potential")
@@ -74,8 +71,6 @@ class Comparison:
     """Records of each agent; the trained one is `policy`."""
     scores: dict[str, EvaluationResult]
     """Mean scores of each."""
-    lost: LostEvaluation | None = None
-    """Of the agent's head that says when it is lost."""
 
 
 def compare(
@@ -86,27 +81,20 @@ def compare(
     deterministic: bool,
 ) -> Comparison:
     """Evaluate `model` and the baselines on held-out levels of the training `config`."""
-    recording = None
-    if model.metadata.lost is not None and is_defined(config.environment.tasks):
-        recording = LostRecording(model, config, deterministic=deterministic, seed=0)
     subjects = {
-        "policy": agent_subject(Agent(model), config, deterministic=deterministic)
-        if recording is None
-        else recording.subject,
+        "policy": agent_subject(Agent(model), config, deterministic=deterministic),
         **{name: planner_subject(name, config) for name in BASELINES},
     }
     source = LevelSource(config, split="heldout")
     records = evaluate(subjects, source, episodes)
     scores = {name: summarise(rows) for name, rows in records.items()}
-    lost = None if recording is None else recording.result(records["policy"])
-    return Comparison(episodes, records, scores, lost)
+    return Comparison(episodes, records, scores)
 
 
 def finish(request: Request, run: RLRun[NavigationTraining]) -> None:
     """Compare the best model with the baselines, write the report, print a summary."""
     args, config, folder = request.args, request.config, request.folder
     episodes = args.episodes or FINAL_EPISODES
-    add_heads(folder, config.training.lost_episodes, shown=args.progress)
     announce(
         f"evaluating the agent and {len(BASELINES)} baselines, {episodes} episodes each "
         f"on {described_levels(config)} ...",
@@ -116,7 +104,7 @@ def finish(request: Request, run: RLRun[NavigationTraining]) -> None:
     comparison = compare(model, config, episodes, deterministic=args.deterministic)
     facts = _facts(request, comparison, run)
     evaluation = navigation_evaluation(
-        comparison.records, comparison.scores, {**facts, "seed": "0"}, comparison.lost
+        comparison.records, comparison.scores, {**facts, "seed": "0"}
     )
     text = write_scores(run, evaluation)
     announce("drawing the report ...", args.progress)
@@ -219,9 +207,7 @@ def _report(
     write_report(
         folder.path,
         evaluation,
-        pictures(
-            records, scores, config.environment.goal_radius, folder, comparison.lost
-        ),
+        pictures(records, scores, config.environment.goal_radius, folder),
         facts,
         title="VR navigation: training",
         videos=videos,

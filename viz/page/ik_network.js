@@ -83,7 +83,7 @@ export class PoseNetwork {
       const six = led > 0 ? sixOf(product(back, unit(targets.rotations[k]))) : [0, 0, 0, 0, 0, 0];
       return [...near, ...six, moved, led];
     });
-    const { out } = forward(layers, this.weights, inputs);
+    const out = forward(layers, this.weights, inputs);
     const whole = Array.from(out, (x, k) => x + mean[k]);
     const rotations = [];
     for (let k = 3; k < whole.length; k += 6) rotations.push(ofSix(whole.slice(k, k + 6)));

@@ -29,10 +29,9 @@ const ACTIVATIONS = {
   silu: (x) => x / (1 + Math.exp(-x)),
 };
 
-/** `input` through `layers`; keeps the input of the last layer in `latent`. */
+/** `input` through `layers`. */
 export function forward(layers, weights, input) {
   let x = input;
-  let latent = input;
   for (const { inputs, outputs, weight, bias, activation } of layers) {
     const act = ACTIVATIONS[activation];
     const y = new Float64Array(outputs);
@@ -42,11 +41,13 @@ export function forward(layers, weights, input) {
       for (let k = 0; k < inputs; k++) sum += weights[start + k] * x[k];
       y[row] = act(sum);
     }
-    latent = x;
     x = y;
   }
-  return { out: x, latent };
+  return x;
 }
+
+/** Logit of being lost: `LOST` of policies/agents/navigation.py, which says what they are. */
+const LOST = [-4.2, 0.3, 0.85];
 
 /** The policy as a function of raw observations. */
 export class Policy {
@@ -54,7 +55,7 @@ export class Policy {
     const { header, weights } = readPolicy(bytes);
     this.header = header;
     this.weights = weights;
-    /** Probability of being lost in the last call; null without a head for it. */
+    /** Probability of being lost in the last call. */
     this.lost = null;
   }
 
@@ -64,11 +65,11 @@ export class Policy {
     if (observation.length !== header.observation_size) {
       throw new Error(`expected ${header.observation_size} numbers, got ${observation.length}`);
     }
-    const { out, latent } = forward(header.layers, weights, observation);
-    if (header.lost) {
-      const logit = forward(header.lost.layers, weights, latent).out[0];
-      this.lost = 1 / (1 + Math.exp(-logit));
-    }
+    const end = header.observation.find((part) => part.name === "visits").stop;
+    const [here, since] = observation.subarray(end - 2, end).map((x) => Math.max(x, 0));
+    const logit = LOST[0] + LOST[1] * Math.log1p(100 * since) + LOST[2] * 5 * here;
+    this.lost = 1 / (1 + Math.exp(-logit));
+    const out = forward(header.layers, weights, observation);
     return Array.from(out, (x) => Math.min(Math.max(x, -1), 1));
   }
 }
@@ -87,7 +88,7 @@ export class WalkerPolicy {
       const x = (observation[k] * scales[k] - middle) / deviation[k];
       return Math.min(Math.max(x, -limit), limit);
     });
-    const { out } = forward(layers, this.weights, seen);
+    const out = forward(layers, this.weights, seen);
     return Array.from(out, (x) => Math.min(Math.max(x, -1), 1));
   }
 }

@@ -136,7 +136,8 @@ def _left_to_chance(level: Level, resolution: float) -> str | None:
 
 def _known(grid: LayeredGrid, field: Field) -> Bools:
     """Columns of cells with a way to the place of `field`, shape (ny, nx)."""
-    known: Bools = np.isfinite(field).reshape(-1, grid.ny, grid.nx).any(axis=0)
+    finite = np.isfinite(field).reshape(-1, grid.ny, grid.nx)
+    known: Bools = np.logical_or.reduce(finite)
     return known
 
 

@@ -113,6 +113,18 @@ def test_pipelined_requests_are_answered_in_order(raw: Raw) -> None:
     assert raw.answer()[0] == 200
 
 
+def test_a_client_that_has_closed_its_side_gets_all_answers(raw: Raw) -> None:
+    raw.send(post("/rl/spec", b'{"agents": 2000}'))
+    assert raw.answer()[0] == 200
+    large = b"GET /rl/state HTTP/1.1\r\nHost: localhost\r\n\r\n" * 40
+    raw.send(large + HEALTH * 100 + post("/rl/spec", b'{"agents": 1}'))
+    raw.socket.shutdown(socket.SHUT_WR)
+    time.sleep(0.1)  # the answers do not fit the socket
+    assert min(len(raw.answer()[2]) for _ in range(40)) > 100_000
+    assert [raw.answer()[0] for _ in range(101)] == [200] * 101
+    assert raw.ended()
+
+
 def test_a_slow_reader_of_large_answers_stops_nobody(
     raw: Raw, engine: EngineProcess
 ) -> None:

@@ -15,6 +15,7 @@ from fixtures.policy_replay import (
     Godot,
     Probe,
     Recording,
+    acted,
     random_agent,
     record,
     untrained,
@@ -95,8 +96,7 @@ def test_a_recurrent_agent_remembers_as_in_python(godot: Godot, tmp_path: Path) 
         noise = rng.normal(size=(200, agent.layout.size)).astype(np.float32)
         rows = noise / agent.actor.scales.numpy()
         probe.add(agent, rows, states=False)
-        fresh = agent.copy()
-        wanted.append(np.array([fresh.act(seen) for seen in rows]))
+        wanted.append(acted(agent, rows))
     probe.run(godot)
     for index, actions in enumerate(wanted):
         want = actions.reshape(len(actions), -1)
@@ -210,9 +210,8 @@ def test_every_kind_of_network(godot: Godot, tmp_path: Path) -> None:
         probe.add(agent, inputs[-1], states=False)
     probe.run(godot)
     for index, (agent, obs) in enumerate(zip(agents, inputs, strict=True)):
-        want = agent.act(obs, deterministic=True)
+        want = acted(agent, obs)
         got = probe.output(index, len(obs))
-        want = want.reshape(len(obs), -1)
         assert len(np.unique(want, axis=0)) > 3
         np.testing.assert_allclose(got, want, atol=TOLERANCE, rtol=0)
 

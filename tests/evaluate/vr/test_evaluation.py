@@ -22,8 +22,8 @@ from ambulo.evaluate.vr.episodes import (
     episode_chunks,
 )
 from ambulo.evaluate.vr.episodes import episodes_for as episodes_of
-from ambulo.evaluate.vr.evaluation import best_of, evaluate, run_episodes
-from ambulo.evaluate.vr.scores import EpisodeRecords, EvaluationResult, summarise
+from ambulo.evaluate.vr.evaluation import evaluate, run_episodes
+from ambulo.evaluate.vr.scores import EvaluationResult, summarise
 from ambulo.evaluate.vr.subjects import agent_subject, planner_subject
 from ambulo.policies.agents.navigation import Agent
 
@@ -351,16 +351,3 @@ def test_bad_choices_are_named(arguments, message):
 def test_missing_level_file_is_named():
     with pytest.raises(LevelError, match=r"nowhere\.json"):
         episodes_for(CONFIG, level_file="nowhere.json")
-
-
-def test_the_best_roll_out_of_each_episode_counts() -> None:
-    names = ("stand", "oracle")
-    subjects = {name: planner_subject(name, CONFIG) for name in names}
-    played = evaluate(subjects, LevelSource(CONFIG), 3)
-    stand, oracle = (played[name].episodes for name in names)
-    mixed = [
-        EpisodeRecords((stand[0], *oracle[1:]), 2.0),
-        EpisodeRecords((oracle[0], *stand[1:]), 2.0),
-    ]
-    assert best_of(mixed).episodes == oracle
-    assert best_of(mixed[:1]) is mixed[0]

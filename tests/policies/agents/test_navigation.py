@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
+from fixtures.untrained import untrained_navigator
 
 from ambulo.configs.errors import ModelFileError, ObservationError
 from ambulo.configs.vr import NavigationConfig
@@ -53,3 +54,21 @@ def test_discrete_agents_choose_classes(tiny_model: Make) -> None:
     assert best.shape == drawn.shape == (200,)
     assert best.dtype == np.int64
     assert set(drawn.tolist()) == set(range(7))
+
+
+def test_being_lost_follows_from_no_progress_and_from_staying(tiny_model: Make) -> None:
+    config = NavigationConfig().override("observations", memory="visits")
+    agent = Agent(untrained_navigator(config))
+    assert agent.lost is None
+    obs = np.zeros((4, agent.layout.size), np.float32)
+    end = agent.layout.slices()["visits"].stop
+    obs[:, end - 2] = 0.2 * np.log1p([0, 20, 99, -0.9])  # no memory gives the last one
+    obs[:, end - 1] = 0.01 * np.array([0, 300, 20, -5])
+    agent.act(obs)
+    assert agent.lost is not None
+    odds = np.exp(-4.2) * np.array([1.0, 301**0.3 * 21**0.85, 21**0.3 * 100**0.85, 1.0])
+    np.testing.assert_allclose(agent.lost, odds / (1.0 + odds), rtol=1e-5)
+    assert agent.copy().lost is None
+    without = Agent(tiny_model())
+    without.act(np.zeros((4, 48), np.float32))
+    assert without.lost is None

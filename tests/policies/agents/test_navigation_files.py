@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -118,6 +119,28 @@ def test_headers_that_do_not_fit_are_refused(
     with pytest.raises(ModelFileError, match=message) as caught:
         load_navigation(saved)
     assert str(saved) in str(caught.value)
+
+
+def test_a_head_of_older_files_is_ignored(
+    saved: Path, members_of: Read, write_zip: Write, caplog: pytest.LogCaptureFixture
+) -> None:
+    model, members = load_navigation(saved), members_of(saved)
+    header = json.loads(members["ambulo.json"])
+    header["lost"] = {"definition": "lost", "hidden": 32}
+    header["config"]["training"]["lost_episodes"] = 1500
+    policy = safetensors.torch.load(members["policy.safetensors"])
+    policy |= {"lost_net.0.weight": torch.ones(1, 8), "lost_net.0.bias": torch.ones(1)}
+    members["ambulo.json"] = json.dumps(header).encode()
+    members["policy.safetensors"] = safetensors.torch.save(policy)
+    write_zip(saved, members)
+    with caplog.at_level(logging.INFO):
+        loaded = load_navigation(saved)
+    assert caplog.messages == [f"{saved}: weights lost_net.* are ignored"]
+    assert loaded.metadata == model.metadata
+    assert loaded.weights.keys() == model.weights.keys()
+    save_model(saved, loaded)
+    again = safetensors.torch.load(members_of(saved)["policy.safetensors"])
+    assert again.keys() == model.weights.keys()
 
 
 @pytest.mark.parametrize(

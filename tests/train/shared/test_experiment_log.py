@@ -185,7 +185,7 @@ def test_a_navigator_logs_roll_outs_and_evaluations(
         "train", "vr", "--preset", "quick_test", "--num-envs", "2", "--timesteps", "128",
         "--set", "ppo.n_steps=32", "--set", "ppo.batch_size=32", "--eval-freq", "128",
         "--eval-episodes", "2", "--episodes", "2", "--no-progress",
-        "--set", "training.lost_episodes=2", "--log-to", "mlflow",
+        "--log-to", "mlflow",
     ]  # fmt: skip
     assert main(arguments) == 0
     rows = of_mlflow(services, "ambulo")

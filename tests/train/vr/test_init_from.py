@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from ambulo.common.find_model import find_model
-from ambulo.evaluate.vr.lost.calibration import without_head
-from ambulo.policies.agents.navigation import NavigationModel, load_navigation
+from ambulo.policies.agents.navigation import load_navigation
 from ambulo.train.train_vr_navigation import main
 
 FLAGS = [
@@ -32,13 +31,8 @@ def _without_evaluation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("ambulo.train.vr.results.finish", lambda *_: 0)
 
 
-def load(file: Path) -> NavigationModel:
-    """A model of a file, without the head that says when it is lost."""
-    return without_head(load_navigation(file))
-
-
 def weights(file: Path) -> dict[str, torch.Tensor]:
-    return load(file).weights
+    return load_navigation(file).weights
 
 
 @pytest.mark.parametrize("chosen", ["vr_navigation", "vr_comfort"])
@@ -59,7 +53,7 @@ def test_new_parts_of_the_observation_begin_at_zero(tmp_path: Path) -> None:
     flags = [f"--set={key}={value}" for key, value in SETTINGS.items()]
     assert main([*FLAGS, *flags, "--set=observations.motion=motion_nn"]) == 0
     model = load_navigation(tmp_path / "runs" / "on" / "final_model.zip")
-    begun = load(Path(find_model("vr_navigation")))
+    begun = load_navigation(Path(find_model("vr_navigation")))
     old, size = begun.metadata.observation_size, model.metadata.observation_size
     assert size == old + 256
     for name, values in begun.weights.items():

@@ -18,7 +18,9 @@ ACTIONS = 1e-5
 OBSERVATIONS = 1e-3
 """Largest difference of an observation in a whole episode with all its contacts, [m]."""
 LEVELS = ("apartment", "hedge_garden", "plank_course")
-ACT = "rows => rows.map(row => ambulo.policy.act(Float32Array.from(row)))"
+ACT = """rows => rows.map(
+    row => [...ambulo.policy.act(Float32Array.from(row)), ambulo.policy.lost]
+)"""
 PLAY = """([name, start, goal]) => {
     const { page, policy, NavEpisode } = ambulo;
     const { level } = page.levels.find(row => row.level.name === name);
@@ -37,6 +39,7 @@ class Walk:
     goal: list[float]
     observations: NDArray[np.float32]
     actions: NDArray[np.float32]
+    """And the probability of being lost, shape (n, 4)."""
     success: bool
     collisions: int
 
@@ -60,7 +63,7 @@ def walk(name: str) -> Walk:
         action = agent.act(obs)
         obs, _, terminated, truncated, info = batch.step(action)
         seen.append(obs[0].copy())
-        acted.append(action[0])
+        acted.append([*action[0], agent.lost[0]])
         collisions += int(info["collisions"][0])
         success = bool(info["is_success"][0])
         done = bool(terminated[0] or truncated[0])

@@ -10,9 +10,8 @@ extends RefCounted
 const _TANH := 1
 const _ELU := 2
 const _SILU := 3
-## The code of "relu" for [method layer].
-const RELU := 4
-const _CODES := {"none": 0, "tanh": _TANH, "elu": _ELU, "silu": _SILU, "relu": RELU}
+const _RELU := 4
+const _CODES := {"none": 0, "tanh": _TANH, "elu": _ELU, "silu": _SILU, "relu": _RELU}
 
 ## Numbers of one observation.
 var inputs := 0
@@ -22,8 +21,6 @@ var outputs := 0
 var output := "clip"
 ## For "bound": largest stick length and largest rotation.
 var bound := Vector2.ONE
-## The last hidden layer of the last call, in groups of four, for [AmbuloLostHead].
-var latent: PackedVector4Array = []
 
 # What remembers in a recurrent network, and the index of its layer; null, -1 in others.
 var _gru: AmbuloGru
@@ -105,7 +102,6 @@ func forward(observation: PackedFloat32Array, state := PackedVector4Array()) -> 
 	var x := _values[0]
 	_fill(observation, x)
 	for index in _rows.size():
-		latent = x
 		if index == _gru_at:
 			var memory := new_state() if state.is_empty() else state
 			_gru.step(x, memory)
@@ -154,7 +150,7 @@ static func layer(
 		var row: Array[Projection] = rows[index]
 		for i in active:
 			sum += row[i] * x[i]
-		if activation == RELU:
+		if activation == _RELU:
 			y[index] = sum.maxf(0.0)
 		elif activation == 0:
 			y[index] = sum

@@ -91,10 +91,8 @@ var state_size := 0
 ## "type" is "gru", "state_weight" and "state_bias" are such indices too, and there is no
 ## "activation".
 var layers: Array[Dictionary] = []
-## Such rows of the head that says when an agent is lost, behind the last hidden layer; empty: it
-## has none.
-var lost_layers: Array[Dictionary] = []
-## All weights; a matrix lies row by row, one row for each output.
+## All weights; a matrix lies row by row, one row for each output. Files of earlier versions end
+## with those of a network "lost", which is not read.
 var weights: PackedFloat32Array = []
 ## What is wrong with the file; empty after [method load_from] returned true.
 var error := ""
@@ -142,14 +140,15 @@ func _read_header(checks: AmbuloChecks, data: Variant) -> String:
 		if pair[0] <= 0.0 or pair[1] <= 0.0:
 			checks.fail("bound", "must be positive")
 	_numbers = _read_layers(checks, checks.list(header, "layers"))
-	_numbers = _read_lost(checks, header, _numbers)
 	var states := checks.whole(header.get("state_size", 0), "state_size", 0, MAX_WIDTH)
 	if states != state_size:
 		checks.fail("state_size", "the layers have %d" % state_size)
 	var keys := PackedStringArray(["numbers", "sha256"])
 	var stored := checks.table(header.get("weights"), "weights", "weights.", keys, keys)
-	if checks.whole(stored.get("numbers"), "weights.numbers", 1, MAX_NUMBERS) != _numbers:
+	var count := checks.whole(stored.get("numbers"), "weights.numbers", 1, MAX_NUMBERS)
+	if count < _numbers or (count > _numbers and not header.has("lost")):
 		checks.fail("weights.numbers", "the layers need %d" % _numbers)
+	_numbers = count
 	return checks.text(stored.get("sha256"), "weights.sha256")
 
 
@@ -229,7 +228,7 @@ func _read_layers(checks: AmbuloChecks, rows: Array) -> int:
 	for row: Variant in rows:
 		var gated: bool = row is Dictionary and row.has("type")
 		var keys := _GRU if gated else _LAYER
-		var layer := _read_layer(checks, row, "layers", keys)
+		var layer := _read_layer(checks, row, keys)
 		var end := _end_of(layer, at)
 		if layer.inputs != width or end < 0 or (gated and state_size > 0):
 			checks.fail("layers", "layer %d does not fit to what is before it" % layers.size())
@@ -246,45 +245,19 @@ func _read_layers(checks: AmbuloChecks, rows: Array) -> int:
 
 
 ## One row of layers, whose [param keys] are checked.
-func _read_layer(
-	checks: AmbuloChecks, row: Variant, name: String, keys: PackedStringArray
-) -> Dictionary:
-	var found := checks.table(row, name, name + ".", keys, keys)
+func _read_layer(checks: AmbuloChecks, row: Variant, keys: PackedStringArray) -> Dictionary:
+	var found := checks.table(row, "layers", "layers.", keys, keys)
 	var layer := {}
 	for key in keys:
 		if key == "type":
-			layer[key] = _choice(checks, found.get(key), name + ".type", ["gru"])
+			layer[key] = _choice(checks, found.get(key), "layers.type", ["gru"])
 		elif key == "activation":
-			layer[key] = _choice(checks, found.get(key), name + ".activation", ACTIVATIONS)
+			layer[key] = _choice(checks, found.get(key), "layers.activation", ACTIVATIONS)
 		else:
 			var most := MAX_WIDTH if key in ["inputs", "outputs"] else MAX_NUMBERS
 			var least := 1 if most == MAX_WIDTH else 0
-			layer[key] = checks.whole(found.get(key), name + "." + key, least, most)
+			layer[key] = checks.whole(found.get(key), "layers." + key, least, most)
 	return layer
-
-
-## The number of weights with those of the head that says when an agent is lost, which begin at
-## [param at].
-func _read_lost(checks: AmbuloChecks, header: Dictionary, at: int) -> int:
-	lost_layers = []
-	if not header.has("lost") or layers.is_empty():
-		return at
-	var keys := PackedStringArray(["layers"])
-	var head := checks.table(header["lost"], "lost", "lost.", keys, keys)
-	var width: int = layers[-1].inputs
-	for row: Variant in checks.list(head, "layers"):
-		var layer := _read_layer(checks, row, "lost.layers", _LAYER)
-		var end := _end_of(layer, at)
-		if layer.inputs != width or end < 0 or layer.activation not in ["none", "relu"]:
-			checks.fail("lost.layers", "do not fit to what is before them")
-		lost_layers.append(layer)
-		width = layer.outputs
-		at = maxi(end, at)
-	if lost_layers.is_empty() or width != 1 or lost_layers[-1].activation != "none":
-		checks.fail("lost.layers", "must end in one number without an activation")
-	if at > MAX_NUMBERS:
-		checks.fail("lost.layers", "more than %d weights" % MAX_NUMBERS)
-	return at
 
 
 ## The index behind the weights of [param layer], which begin at [param at]; -1 if they do not.

@@ -8,7 +8,7 @@ extends Node
 ## It remembers what each agent has seen; tell it with [method reset] when one starts anew.
 
 ## The agent [param agent] begins to say that it is lost, or stops to: see [member lost_above].
-## Only of policies that `ambulo calibrate` taught it.
+## Only of policies with a memory.
 signal lost_changed(agent: int, is_lost: bool)
 
 # Settings of a world without which the observation or the action means something else, and
@@ -28,6 +28,10 @@ const _STICK: PackedStringArray = [
 	"eye_height",
 ]
 const _STEPS: PackedStringArray = ["turn_angle", "move_distance", "eye_height"]
+## Logit of being lost: constant, factor of ln(1 + decisions since the least distance to the goal)
+## and of ln(1 + decisions spent in this 1 m cell). Equal to LOST of policies/agents/navigation.py,
+## which says where they come from and how well they tell.
+const LOST: PackedFloat64Array = [-4.2, 0.3, 0.85]
 
 ## File of the policy.
 @export_file("*.ambulo") var policy_path := ""
@@ -52,12 +56,14 @@ var error := ""
 ## What the file says; null while no policy is loaded.
 var file: AmbuloPolicyFile
 ## Probability that the agent of the last decision is lost, from 0 to 1; -1 before the first one,
-## and for policies that do not say it. See [method lost_of] for several agents.
+## and for policies without a memory. See [method lost_of] for several agents.
 var lost := -1.0
 
 var _mlp: AmbuloMlp
-var _head: AmbuloLostHead
 var _players: Dictionary[int, _Player] = {}
+# The probability of being lost of each agent at its last decision, and the agents that say so.
+var _lost: Dictionary[int, float] = {}
+var _says_lost: Dictionary[int, bool] = {}
 # What a recurrent policy remembers of each agent.
 var _states: Dictionary[int, PackedVector4Array] = {}
 var _observation := PackedFloat32Array()
@@ -75,8 +81,9 @@ func _ready() -> void:
 func load_policy(path: String) -> bool:
 	file = null
 	_mlp = null
-	_head = null
 	lost = -1.0
+	_lost.clear()
+	_says_lost.clear()
 	_players.clear()
 	_states.clear()
 	_checked_spec = null
@@ -95,7 +102,6 @@ func load_policy(path: String) -> bool:
 	if _mlp == null:
 		error = "%s: the weights are not finite" % path
 		return false
-	_head = AmbuloLostHead.from_file(loaded)
 	file = loaded
 	policy_path = path
 	_observation.resize(loaded.observation_size)
@@ -131,7 +137,8 @@ func has_dial() -> bool:
 func reset(agent: int) -> void:
 	_players.erase(agent)
 	_states.erase(agent)
-	if _head != null and _head.forget(agent):
+	_lost.erase(agent)
+	if _says_lost.erase(agent):
 		lost_changed.emit(agent, false)
 
 
@@ -177,22 +184,20 @@ func act_on_observation(observation: PackedFloat32Array, agent := 0) -> PackedFl
 	if file.state_size > 0 and not _states.has(agent):
 		_states[agent] = _mlp.new_state()
 	var action := _mlp.act(observation, _states.get(agent, PackedVector4Array()))
-	if _head != null:
-		lost = _head.probability(_mlp.latent)
-		if _head.take(agent, lost, lost_above, lost_below):
-			lost_changed.emit(agent, _head.is_lost(agent))
+	if file.memory != "none":
+		_note_lost(agent, observation)
 	return action
 
 
 ## Probability that [param agent] was lost at its last decision; -1 before the first one, and for
-## policies that do not say it.
+## policies without a memory.
 func lost_of(agent: int) -> float:
-	return _head.chance_of(agent) if _head != null else -1.0
+	return _lost.get(agent, -1.0)
 
 
 ## Whether [param agent] says that it is lost, see [member lost_above].
 func is_lost(agent: int) -> bool:
-	return _head != null and _head.is_lost(agent)
+	return _says_lost.has(agent)
 
 
 ## The action of a body of any scene, in Godot's axes.
@@ -251,6 +256,22 @@ func observe(agent: int, row: PackedFloat64Array, goal: PackedFloat64Array) -> P
 ## The memory of [param agent], for tests and pictures; null before its first decision.
 func memory_of(agent: int) -> AmbuloMemory:
 	return _players[agent].memory if _players.has(agent) else null
+
+
+## Take in how probable it is that [param agent], which sees [param observation], is lost.
+func _note_lost(agent: int, observation: PackedFloat32Array) -> void:
+	var last: int = _memory_at + AmbuloMemory.fields("visits")["visits"] - 1
+	var since := maxf(observation[last], 0.0)
+	var here := maxf(observation[last - 1], 0.0)
+	var logit := LOST[0] + LOST[1] * log(1.0 + 100.0 * since) + LOST[2] * 5.0 * here
+	lost = 1.0 / (1.0 + exp(-logit))
+	_lost[agent] = lost
+	if is_lost(agent) and lost < lost_below:
+		_says_lost.erase(agent)
+		lost_changed.emit(agent, false)
+	elif not is_lost(agent) and lost > lost_above:
+		_says_lost[agent] = true
+		lost_changed.emit(agent, true)
 
 
 ## Whether there is a policy, and for the task; what is wrong with its file stays told.

@@ -82,9 +82,14 @@ func held() -> int:
 	return maxi(_in.size(), length) + _out.size()
 
 
+## What the head of a request has announced and has not come yet, [bytes].
+func missing() -> int:
+	return maxi(0, _head.content_length - _in.size()) if _head != null else 0
+
+
 ## Read what has arrived; true if anything has. `now` in ms.
 func receive(now: int) -> bool:
-	var available := peer.get_available_bytes()
+	var available := 0 if closed else peer.get_available_bytes()
 	if available <= 0 or not _out.is_empty() or (_stalled and not _in.is_empty()):
 		return false
 	var got := peer.get_partial_data(mini(available, _READ_AT_ONCE))
@@ -106,18 +111,18 @@ func receive(now: int) -> bool:
 ## Look after closed sockets, unsent replies and clients that stopped half-way. `now` in ms.
 ## Returns the refusal to send before the end, if there is one.
 func tend(now: int) -> AmbuloReply:
+	if not _out.is_empty():
+		_flush(now)  # shows whether the client is gone
+		return null
+	if has_more():
+		return null  # polling would end a client that has closed its side
 	peer.poll()
 	if peer.get_status() != StreamPeerTCP.STATUS_CONNECTED:
 		close()
-		return null
-	if not _out.is_empty():
-		_flush(now)
 	elif _draining:
 		var silent := now - heard_at > LINGER and now - _waiting_since > LINGER
 		if silent or now - _waiting_since > MAX_DRAIN or _discarded > MAX_DISCARDED:
 			close()
-	elif _stalled:
-		pass  # the client waits for the server
 	elif (_head != null or not _in.is_empty()) and now - _waiting_since > REQUEST_TIMEOUT:
 		return AmbuloReply.fail(
 			408,

@@ -81,6 +81,7 @@ func poll() -> bool:
 	for k in mini(_OTHERS_PER_POLL, _connections.size()):
 		_next = (_next + 1) % _connections.size()
 		var connection := _connections[_next]
+		_left = _REQUESTS_PER_POLL / _OTHERS_PER_POLL  # whatever the ones before have sent
 		if _visit(connection, now):
 			busy = true
 		if connection.closed:
@@ -128,13 +129,37 @@ func _evict() -> bool:
 	return true
 
 
-# Whether `connection` may hold so many bytes beside what the others hold.
+# Whether `connection` may hold so many bytes beside what the others hold. Those that have
+# announced most without sending it are refused to make room, the longest silent first.
 func _has_room(connection: AmbuloHttpConnection, bytes: int) -> bool:
-	var total := bytes
+	var over := bytes - maxi(max_held, max_body)
+	var late: Array[AmbuloHttpConnection] = []
+	var announced := 0
 	for other in _connections:
 		if other != connection:
-			total += other.held()
-	return total <= maxi(max_held, max_body)
+			over += other.held()
+			if other.missing() > 0:
+				late.append(other)
+				announced += other.held()
+	if over <= 0 or over > announced:
+		return over <= 0
+	late.sort_custom(
+		func(a: AmbuloHttpConnection, b: AmbuloHttpConnection) -> bool:
+			if a.missing() == b.missing():
+				return a.heard_at < b.heard_at
+			return a.missing() > b.missing()
+	)
+	var reply := AmbuloReply.fail(503, "busy", "others need the room of what has not come")
+	for other in late:
+		if over > 0:
+			over -= other.held()
+			_refuse(other, reply, Time.get_ticks_msec())
+	return true
+
+
+func _refuse(connection: AmbuloHttpConnection, reply: AmbuloReply, now: int) -> void:
+	connection.send(reply.to_bytes(false), now)
+	connection.end(now)
 
 
 func _remove(at: int) -> void:
@@ -154,8 +179,7 @@ func _visit(connection: AmbuloHttpConnection, now: int) -> bool:
 		return busy
 	var refusal := connection.tend(now)
 	if refusal != null:
-		connection.send(refusal.to_bytes(false), now)
-		connection.end(now)
+		_refuse(connection, refusal, now)
 	elif not busy and connection.has_more():
 		_serve(connection, now)
 		busy = true

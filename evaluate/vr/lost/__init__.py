@@ -1,1 +1,0 @@
-"""When a navigation agent is lost, and how well it knows it."""

@@ -1,4 +1,4 @@
-"""The widest ways into parts of a floor with heights: thinner bodies try to get in."""
+"""The widest ways into parts of a floor: thinner bodies try to get in."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.vr.contract import BODY_RADIUS
-from ambulo.envs.vr.levels.layers import LayeredGrid
+from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.evaluate.playtest.areas import Area
 from ambulo.evaluate.playtest.movers import never_blocked
@@ -19,6 +19,11 @@ RADII = (0.27, 0.25, 0.225, 0.2, 0.175, 0.15, 0.125, 0.1, 0.075, 0.05)
 """Radii of the bodies, the thinnest last, [m]."""
 FEW_RADII = (0.27, 0.25, 0.2, 0.1)
 """Those in large levels, [m]."""
+_BESIDE = 1.0
+"""Room around a way that is measured, [m]."""
+_FINE, _MOST_CELLS = 0.01, 500
+"""Cell size, and cells along a side, of the measurement of a width."""
+_BISECTIONS = 6
 _LARGE = 4e5
 """Levels with more cells are large."""
 
@@ -28,7 +33,8 @@ def with_ways_in(
 ) -> list[Area]:
     """Return `areas`, the `sealed` ones with the widest way in; it may make them `tight`.
 
-    Widths are those of the widest body of `RADII` (`FEW_RADII`) that gets in.
+    The widest body of `RADII` (`FEW_RADII`) that gets in shows the way, whose width is then
+    measured on finer cells.
 
     Args:
         level: with boxes for things that stand still.
@@ -45,8 +51,7 @@ def with_ways_in(
     for radius in (widest, thinnest, *others):
         if not left:
             break
-        grid = LayeredGrid.of(level, nodes.grid.resolution, radius)
-        thin = Nodes.of(never_blocked(level, grid) if radius >= BODY_RADIUS else grid)
+        thin = Nodes.of(_grid(level, nodes.grid.resolution, radius))
         part = thin.parts()
         at = nodes.matching(thin)
         home = set(np.unique(part[at[(label == main) & (at >= 0)]]).tolist())
@@ -54,22 +59,16 @@ def with_ways_in(
             mine = at[(label == found[k].label) & (at >= 0)]
             enters = len(mine) > 0 and int(part[mine[0]]) in home
             if enters:
-                found[k] = _entered(nodes, label, thin, at, main, found[k], radius)
+                found[k] = _entered(level, label, thin, at, main, found[k])
             if enters != (radius == thinnest):
                 left.remove(k)
     return found
 
 
 def _entered(
-    nodes: Nodes,
-    label: Ints,
-    thin: Nodes,
-    at: Ints,
-    main: int,
-    area: Area,
-    radius: float,
+    level: Level, label: Ints, thin: Nodes, at: Ints, main: int, area: Area
 ) -> Area:
-    """`area`, which a body of this `radius` enters over `thin` from the part `main`."""
+    """`area`, which a body that `thin` is made for enters from the part `main`."""
     grid = thin.grid
     field = grid.field(area.position)
     from_main = at[(label == main) & (at >= 0)]
@@ -80,21 +79,48 @@ def _entered(
     inside = set(at[(label == area.label) & (at >= 0)].tolist())
     number = np.full(grid.free.shape, -1, np.int64)
     number[thin.layer, thin.row, thin.column] = np.arange(len(thin))
-    place, least = begin, np.inf
+    place, end, least = begin, begin, np.inf
+    way = []
     for point in _dense(path, grid.resolution):
         cell = grid.nearest(point, grid.resolution)
         if cell is None:
             continue
+        end = grid.points(np.array([cell]))[0]
+        way.append(end)
         if int(number.ravel()[cell]) in inside:
             break
         if room.ravel()[cell] < least:
-            place, least = grid.points(np.array([cell]))[0], float(room.ravel()[cell])
+            place, least = end, float(room.ravel()[cell])
+    width = _width(level, begin, end, np.array(way))
     return replace(
         area,
-        kind="tight" if radius >= BODY_RADIUS else area.kind,
-        opening=2.0 * radius,
+        kind="tight" if width >= 2.0 * BODY_RADIUS else area.kind,
+        opening=width,
         opening_position=place,
     )
+
+
+def _grid(level: Level, resolution: float, radius: float) -> LayeredGrid:
+    """Cells of a body of this `radius`; one as wide as people is kept out by what moves."""
+    grid = LayeredGrid.of(level, resolution, radius)
+    return never_blocked(level, grid) if radius >= BODY_RADIUS else grid
+
+
+def _width(level: Level, begin: Floats, end: Floats, path: Floats) -> float:
+    """Width of the widest way from `begin` to `end` (3,) near `path` (n, 3), [m]."""
+    low = np.maximum(path[:, :2].min(axis=0) - _BESIDE, level.bounds[:2])
+    high = np.minimum(path[:, :2].max(axis=0) + _BESIDE, level.bounds[2:])
+    window = replace(level, bounds=np.concatenate([low, high]))
+    cell = max(_FINE, float((high - low).max()) / _MOST_CELLS)
+    least, most = 0.0, CLEARANCE
+    for _ in range(_BISECTIONS):
+        radius = (least + most) / 2.0
+        grid = _grid(window, cell, radius)
+        parts = grid.parts().ravel()
+        ends = [grid.nearest(place, _BESIDE / 2.0) for place in (begin, end)]
+        joined = None not in ends and len({int(parts[e]) for e in ends if e}) == 1
+        least, most = (radius, most) if joined else (least, radius)
+    return round(2.0 * least, 2)
 
 
 def _dense(path: Floats, step: float) -> Floats:

@@ -230,8 +230,8 @@ def stand(solids, x0, y0, res, nx, ny, layers, clearance, spare):
                     )
                     level = min(even_floor(solids, carrying, n_floors, x, y, z), reach)
                     room = room_around(solids, pushing, n_pushing, x, y)
-                    fits = min(level, room) >= clearance - _ROUNDING
-                    if count == 1 and n == n_pushing + n_floors:
+                    fits = room > 0.0 and min(level, room) >= clearance - _ROUNDING
+                    if fits and count == 1 and n == n_pushing + n_floors:
                         run = max(int((min(level, room, reach) - least) / res), 0)
                 if run == 0 and (not plain or not fits):
                     fits = _is_free(

@@ -95,7 +95,7 @@ def _entered(
     return replace(
         area,
         kind="tight" if width >= 2.0 * BODY_RADIUS else area.kind,
-        opening=width,
+        opening=round(width, 2),
         opening_position=place,
     )
 
@@ -120,7 +120,7 @@ def _width(level: Level, begin: Floats, end: Floats, path: Floats) -> float:
         ends = [grid.nearest(place, _BESIDE / 2.0) for place in (begin, end)]
         joined = None not in ends and len({int(parts[e]) for e in ends if e}) == 1
         least, most = (radius, most) if joined else (least, radius)
-    return round(2.0 * least, 2)
+    return 2.0 * least
 
 
 def _dense(path: Floats, step: float) -> Floats:

@@ -26,7 +26,7 @@ from ambulo.envs.vr.levels.sample_levels import sample_level
 from ambulo.envs.vr.task.build import make_world
 from ambulo.evaluate.command import main as evaluate
 
-WORLDS = ("kernel", "mujoco", "godot")
+WORLDS = ("compiled", "mujoco", "godot")
 SETS = ("places", "moving")
 CLOSE = 0.05
 """Walks that end nearer than this to each other are alike, [m]."""
@@ -89,7 +89,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     args = parser.read(argv)
     levels = [sample_level(seed, moving=seed % 2 == 1) for seed in range(args.levels)]
-    ends, collisions = walk("kernel", levels, args.steps)
+    ends, collisions = walk("compiled", levels, args.steps)
     results: dict[str, Any] = {"levels": len(levels), "worlds": {}}
     missed = 0
     for name in args.worlds:
@@ -113,15 +113,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     for level_set in SETS:
         scores = {
             name: score(args.model, name, level_set, args.episodes)
-            for name in ("kernel", *args.worlds)
+            for name in ("compiled", *args.worlds)
         }
         results[level_set] = scores
         for name in args.worlds:
-            gap = abs(scores[name]["success_rate"] - scores["kernel"]["success_rate"])
+            gap = abs(scores[name]["success_rate"] - scores["compiled"]["success_rate"])
             missed += gap > SUCCESS
             print(
                 f"{name:>7}, {level_set}: success {scores[name]['success_rate']:.3f}, "
-                f"compiled {scores['kernel']['success_rate']:.3f}, difference {gap:.3f} "
+                f"compiled {scores["compiled"]['success_rate']:.3f}, difference {gap:.3f} "
                 f"(target {SUCCESS}) {'ok' if gap <= SUCCESS else 'MISSED'}"
             )
     write(results, args)

@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Train two roll-outs of `full_training` and print the peak."""
     parser = Options(__doc__, num_envs=2)
     parser.add_argument("--num-envs", type=int, default=64)
-    parser.add_argument("--world", choices=("kernel", "mujoco"), default="kernel")
+    parser.add_argument("--world", choices=("compiled", "mujoco"), default="compiled")
     args = parser.read(argv)
     config = preset("full_training").override(
         "environment", num_environments=args.num_envs, world=args.world

@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         write_levels(levels, args.people, args.episodes)
         code = evaluate(
             [
-                args.model, "--episodes", str(args.episodes), "--world", "kernel",
+                args.model, "--episodes", str(args.episodes), "--world", "compiled",
                 "--level-file", str(levels), "--baselines", args.baselines,
                 "--json", str(scores), "--no-report",
             ]

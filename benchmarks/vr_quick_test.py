@@ -92,7 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--episodes", type=int, default=100)
     parser.add_argument("--timesteps", type=int, help="fewer than the preset's")
-    parser.add_argument("--world", default="kernel")
+    parser.add_argument("--world", default="compiled")
     args = parser.read(argv)
     more = ["--timesteps", str(args.timesteps)] if args.timesteps else []
     rows = []

@@ -101,11 +101,11 @@ def one_env(config: NavigationConfig) -> PPO:
 
 
 ROWS: dict[str, tuple[Callable[[NavigationConfig], PPO], str]] = {
-    "fast, kernel": (fast, "kernel"),
+    "fast, compiled": (fast, "compiled"),
     "fast, mujoco": (fast, "mujoco"),
-    "sb3, kernel": (stock, "kernel"),
-    "sb3, subproc": (subproc, "kernel"),
-    "sb3, one env": (one_env, "kernel"),
+    "sb3, compiled": (stock, "compiled"),
+    "sb3, subproc": (subproc, "compiled"),
+    "sb3, one env": (one_env, "compiled"),
 }
 
 
@@ -170,10 +170,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     for _ in range(args.repetitions):
         for name, (make, world) in ROWS.items():
             config = preset("full_training").override("environment", world=world)
-            budget = args.decisions if "fast" in name or "kernel" in name else 16_384
+            budget = args.decisions if "fast" in name or "compiled" in name else 16_384
             rates[name].append(speed(make, config, budget))
     print(f"{'':>14} {'decisions/s':>12} {'of fast, kernel':>16}")
-    best = float(np.median(rates["fast, kernel"]))
+    best = float(np.median(rates["fast, compiled"]))
     for name, values in rates.items():
         rate = float(np.median(values))
         print(f"{name:>14} {rate:12.0f} {rate / best:16.2f}")

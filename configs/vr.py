@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from ambulo.configs.base import Config
 from ambulo.configs.imitation import ImitationConfig
@@ -88,9 +88,12 @@ class NavigationObservationsConfig(Config):
 class NavigationEnvironmentConfig(Config):
     """The world and the task."""
 
-    world: Literal["kernel", "mujoco", "godot"] = "kernel"
-    """`mujoco` steps MuJoCo; `kernel` is the compiled twin of the same world contract;
-    `godot` runs it in Godot engines."""
+    world: Annotated[
+        Literal["compiled", "mujoco", "godot"],
+        BeforeValidator(lambda name: "compiled" if name == "kernel" else name),
+    ] = "compiled"
+    """`compiled` is fast; `mujoco` is the same world contract in plain Python over MuJoCo;
+    `godot` runs it in Godot engines. Older files call the first one `kernel`."""
     body: Body = "capsule"
     """What moves through the levels: the sliding capsule of the world contract; a simulated
     character with legs, by name, that a walker drives; or `twin`, a fast model of the walker

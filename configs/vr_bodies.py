@@ -33,9 +33,9 @@ def check_agents(agents: int, world: str, body: str) -> None:
     """Raise `ValueError` for several `agents` in a level where they cannot meet."""
     if agents == 1:
         return
-    if world != "kernel":
+    if world != "compiled":
         raise ValueError(
-            f"agents = {agents}: they meet in world = kernel only, this is {world}"
+            f"agents = {agents}: they meet in world = compiled only, this is {world}"
         )
     if body != "capsule":
         raise ValueError(f"agents = {agents}: only capsules meet, this is {body}")

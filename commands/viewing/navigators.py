@@ -28,7 +28,7 @@ def navigation_stage(file: Path, request: PlayRequest) -> NavigationStage:
     agent = load_agent(file)
     config = agent.config
     env = config.environment
-    changes: dict[str, object] = {"levels_per_family": LEVELS, "world": "kernel"}
+    changes: dict[str, object] = {"levels_per_family": LEVELS, "world": "compiled"}
     if env.body == "twin":
         changes["body"] = "human23"
     if request.level_file is not None:

@@ -26,7 +26,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add(
         "--agents", type=int, metavar="N",
         help="every N episodes share a level, in which the agents see and touch each other "
-        "(default: 1; world kernel, body capsule)",
+        "(default: 1; world compiled, body capsule)",
     )  # fmt: skip
     add(
         "--set", metavar="KEY=VALUE", action="append", default=[], dest="overrides",

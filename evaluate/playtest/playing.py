@@ -86,7 +86,7 @@ def _settings(config: NavigationConfig) -> NavigationConfig:
     """`config` in the compiled world, without the engines that it may name."""
     return config.override(
         "environment",
-        world="kernel",
+        world="compiled",
         level_file=None,
         godot_url=None,
         godot_bin=None,

@@ -20,7 +20,7 @@ SCORES = {
     "success_rate", "spl", "soft_spl", "barn", "collisions_per_episode",
     "falls", "timeouts", "mean_time_s", "mean_path_m", "comfort_score", "return_mean",
 }  # fmt: skip
-SHORT = ["--level-set", "open,pits", "--episodes", "4", "--world", "kernel"]
+SHORT = ["--level-set", "open,pits", "--episodes", "4", "--world", "compiled"]
 
 
 @pytest.fixture
@@ -216,7 +216,7 @@ def test_names_from_level_files_are_plain_text(tmp_path, capsys):
         (tmp_path / f"{number}.json").write_text(json.dumps(level))
     arguments = ["none", "--episodes", "2", "--level-file", str(tmp_path)]
     out = tmp_path / "[/out]"
-    arguments += ["--baselines", "oracle", "--world", "kernel", "--output", str(out)]
+    arguments += ["--baselines", "oracle", "--world", "compiled", "--output", str(out)]
     assert main(arguments) == 0
     printed = capsys.readouterr().out
     assert f"{names[0]}!" in printed

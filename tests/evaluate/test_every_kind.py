@@ -17,7 +17,7 @@ from ambulo.evaluate.shared.models import model_kind
 SHIPPED = ambulo.shipped.shipped_models()
 WALK = ["--episodes", "1", "--seconds", "0.2", "--push-episodes", "0"]
 FLAGS = {
-    "vr_navigation": ["--episodes", "2", "--level-set", "open", "--world", "kernel"],
+    "vr_navigation": ["--episodes", "2", "--level-set", "open", "--world", "compiled"],
     "locomotion": WALK,
     "gait_policy": WALK,
     "ambulo-cascade": WALK,
@@ -113,7 +113,7 @@ def test_models_are_better_than_no_model(
             ["muscle_nn_myolegs", "--seconds", "3"],
             "--seconds: is for locomotion models",
         ),
-        (["ik_net", "--world", "kernel"], "--world: is for VR agents only"),
+        (["ik_net", "--world", "compiled"], "--world: is for VR agents only"),
         (["gait_net", "--baselines", "zero"], "unknown baseline 'zero'"),
         (["gait_net", "--estimator", "e.zip"], "give --data"),
         (["ik_net", "--data", "absent.npz"], "absent.npz"),

@@ -113,7 +113,7 @@ def finish(request: Request, run: RLRun[NavigationTraining]) -> None:
     if args.json == "-":
         return
     world, body = config.environment.world, config.environment.body
-    where = "" if world == "kernel" else f" --world {world}"
+    where = "" if world == "compiled" else f" --world {world}"
     where += _scene_flags(config.environment)
     if config.environment.agents > 1:
         where += f" --agents {config.environment.agents}"

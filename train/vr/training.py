@@ -87,7 +87,7 @@ class NavigationTraining(RLTask[Agent]):
         self._levels: TrainingLevels | None = None
         if remote:
             small = config.override(
-                "environment", world="kernel", scene=None, levels_per_family=1
+                "environment", world="compiled", scene=None, levels_per_family=1
             )
             self.batch: NavigationBatch = make_batch(
                 small, config.environment.agents, privileged=True
@@ -232,7 +232,7 @@ def compile_kernels(config: NavigationConfig, batch: NavigationBatch) -> None:
     if config.environment.scene is not None:  # only an engine can step it
         return
     if config.environment.world == "godot":  # an engine compiles nothing
-        config = config.override("environment", world="kernel")
+        config = config.override("environment", world="compiled")
     if config.environment.character is not None:  # the step of a body is long anyway
         return
     count = config.environment.agents

@@ -21,7 +21,7 @@ def refuse_heights(levels: Sequence[Level], world: str) -> None:
         if level.heights:
             raise LevelError(
                 f"level {level.name!r}: has heights, which {world} cannot climb: use the "
-                "compiled world (environment.world = kernel, environment.body = capsule)"
+                "compiled world (environment.world = compiled, environment.body = capsule)"
             )
 
 
@@ -46,7 +46,7 @@ class BaseWorld:
         """Refuse where envs of this world do not meet."""
         if size > 1 and not self.can_share:
             raise ConfigError(
-                f"agents = {size}: they meet in world = kernel with body = capsule only"
+                f"agents = {size}: they meet in world = compiled with body = capsule only"
             )
 
     def leave(self, envs: Ints) -> None:

@@ -36,7 +36,7 @@ def test_gymnasium_accepts_it(url, mode) -> None:
 def test_episodes_are_those_of_the_compiled_world(url) -> None:
     settings = {"level": ("open", "maze"), "levels_per_family": 2, "num_envs": 4}
     ours = VRNavigationVectorEnv(world="godot", godot_url=url, **settings)
-    theirs = VRNavigationVectorEnv(world="kernel", **settings)
+    theirs = VRNavigationVectorEnv(world="compiled", **settings)
     ours.reset(seed=3)
     theirs.reset(seed=3)
     rng = np.random.default_rng(0)

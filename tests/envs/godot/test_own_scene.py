@@ -234,7 +234,7 @@ def test_what_is_not_there_is_refused(settings, tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match="must be a scene of the project"):
             settings("room").override("environment", scene=wrong)
     with pytest.raises(ConfigError, match="needs world = godot"):
-        settings("room").override("environment", world="kernel")
+        settings("room").override("environment", world="compiled")
 
 
 @pytest.mark.usefixtures("_no_engine_left")

@@ -232,7 +232,7 @@ def test_the_demo_plays_without_python(godot: Godot, tmp_path: Path) -> None:
     assert "ERROR" not in done.stderr, done.stderr
     episodes = json.loads(out.read_text())["episodes"]
     agent = load_agent(find_model("vr_navigation"))
-    config = agent.config.override("environment", world="kernel")
+    config = agent.config.override("environment", world="compiled")
     source = LevelSource(config, level_file=str(levels))
     played = evaluate({"": agent_subject(agent, config)}, source, len(FAMILIES))
     result = summarise(played[""])

@@ -119,7 +119,7 @@ def scores_of(capsys, *arguments: str) -> dict:
 @pytest.mark.slow
 def test_evaluation_scores_as_in_the_other_worlds(capsys) -> None:
     here = scores_of(capsys, "--world", "godot", "--godot-engines", "2")
-    there = scores_of(capsys, "--world", "kernel")
+    there = scores_of(capsys, "--world", "compiled")
     for name, scores in here.items():
         assert scores["success_rate"] == there[name]["success_rate"]
         assert scores["spl"] == pytest.approx(there[name]["spl"], abs=0.02)

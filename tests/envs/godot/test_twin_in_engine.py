@@ -34,7 +34,7 @@ CROWDED = Level(
     ),
     cylinders=np.array([[0.4, -1.2, 0.4, 2.0]]),
 )
-CONFIG = preset("embodied_quick").override("environment", world="kernel")
+CONFIG = preset("embodied_quick").override("environment", world="compiled")
 
 
 def silent(twin: TwinConfig) -> TwinConfig:

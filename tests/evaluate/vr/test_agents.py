@@ -121,7 +121,7 @@ def test_the_shipped_agent_walks_among_others(tmp_path: Path) -> None:
     ("flags", "words"),
     [
         (["--agents", "0"], "--agents 0: must be 1 to 256"),
-        (["--agents", "4", "--world", "mujoco"], "--agents 4: they meet in world = kernel"),
+        (["--agents", "4", "--world", "mujoco"], "--agents 4: they meet in world = compiled"),
         (["--agents", "4", "--body", "human23"], "--agents 4: only capsules meet"),
         (["--agents", "4", "--video", "x.mp4"], "--video: not with --agents"),
     ],

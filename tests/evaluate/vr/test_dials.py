@@ -61,7 +61,7 @@ def test_each_dial_is_a_row_of_one_report(
     from ambulo.cli import main
 
     model = saved(DIAL, tmp_path / "agent.zip")
-    flags = ["--world", "kernel", "--episodes", "2", "--baselines", "stand"]
+    flags = ["--world", "compiled", "--episodes", "2", "--baselines", "stand"]
     out = tmp_path / "report"
     done = main(["eval", str(model), *flags, "--comfort", "0,1", "--output", str(out)])
     assert done == 0

@@ -314,7 +314,7 @@ def test_worlds_agree():
         planned("oracle", config=config, level_set="pillars", episodes=3)
         for config in (
             CONFIG.override("environment", world=world)
-            for world in ("kernel", "mujoco")
+            for world in ("compiled", "mujoco")
         )
     )
     assert fast.success_rate == slow.success_rate == 1.0

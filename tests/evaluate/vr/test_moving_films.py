@@ -23,7 +23,7 @@ from ambulo.evaluate.vr.subjects import planner_subject
 def test_what_moved_is_computed_again(family, monkeypatch):
     """Rows of a replay are those of the episode itself, at all steps."""
     config = NavigationConfig().override(
-        "environment", max_episode_steps=40, world="kernel"
+        "environment", max_episode_steps=40, world="compiled"
     )
     seen: list[np.ndarray] = []
     reset, step = CompiledWorld.reset, CompiledWorld.step

@@ -10,7 +10,7 @@ import pytest
 
 from ambulo import cli
 
-SHORT = ("eval", "none", "--baselines", "straight", "--episodes", "3", "--world", "kernel",
+SHORT = ("eval", "none", "--baselines", "straight", "--episodes", "3", "--world", "compiled",
          "--level-set", "open", "--no-report", "--json")  # fmt: skip
 
 

@@ -159,7 +159,7 @@ def test_first_episodes_of_a_level_begin_together() -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"agents": 2, "world": "mujoco"}, "agents = 2: they meet in world = kernel only"),
+        ({"agents": 2, "world": "mujoco"}, "agents = 2: they meet in world = compiled only"),
         ({"agents": 2, "body": "twin"}, "agents = 2: only capsules meet, this is twin"),
         ({"agents": 0}, "agents = 0"),
         ({"agents": 4}, "this environment is one agent"),

@@ -5,9 +5,9 @@ same network with the hyper-parameters of `--preset full_training`, the shipped 
 ours alone also learns the auxiliary route loss, which SB3 lacks. The last two are what a
 user of SB3 writes: its default network and hyper-parameters on the single environment.
 
-    fast, kernel     our learner, compiled world (the default)
+    fast, compiled   our learner, compiled world (the default)
     fast, mujoco     our learner, MuJoCo world
-    sb3, kernel      SB3's own PPO, our batch environment
+    sb3, compiled    SB3's own PPO, our batch environment
     sb3, subproc     SB3's own PPO with its default hyper-parameters, SubprocVecEnv(8)
     sb3, one env     SB3's own PPO with its default hyper-parameters, one environment
 
@@ -172,7 +172,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             config = preset("full_training").override("environment", world=world)
             budget = args.decisions if "fast" in name or "compiled" in name else 16_384
             rates[name].append(speed(make, config, budget))
-    print(f"{'':>14} {'decisions/s':>12} {'of fast, kernel':>16}")
+    print(f"{'':>14} {'decisions/s':>12} {'of fast, compiled':>16}")
     best = float(np.median(rates["fast, compiled"]))
     for name, values in rates.items():
         rate = float(np.median(values))

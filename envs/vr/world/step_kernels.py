@@ -94,7 +94,7 @@ class Things(NamedTuple):
     """At the start of the step, shape (N, M, 9)."""
     after: Floats
     """At its end, shape (N, M, 9)."""
-    count: Ints
+    used: Ints
     """Rows of each body that are used, shape (N,)."""
     mates: Ints
     """The other bodies in the level of each, shape (N, A); their rows are the last."""
@@ -226,7 +226,7 @@ def place_on_floor(envs, slot, bodies, pack, things):
         y = position[i, 1]
         n = shapes_within(solids, x, y, 0.01, near, seen, e)
         floor, mover = support(
-            solids, near, n, things.after[i, : things.count[i]], x, y,
+            solids, near, n, things.after[i, : things.used[i]], x, y,
             position[i, 2] + _CLIMB,
         )  # fmt: skip
         bodies.falling[i] = floor == -np.inf
@@ -256,7 +256,7 @@ def read_rays(envs, slot, bodies, rays, head, length, edges, pack, things):
         y = bodies.position[i, 1]
         n = shapes_within(solids, x, y, length, near, seen, e)
         cast_free_ways(
-            solids, near, n, things.after[i, : things.count[i]], x, y,
+            solids, near, n, things.after[i, : things.used[i]], x, y,
             bodies.position[i, 2], bodies.yaw[i] if head else 0.0, length, edges, rays[i],
             work,
         )  # fmt: skip
@@ -299,11 +299,11 @@ def step_bodies(envs, slot, bodies, commands, rules, pack, things):
         reach = _RADIUS + step * speed + travel + 0.05
         before = things.before[i]
         after = things.after[i]
-        used = things.count[i]
+        used = things.used[i]
         m = 0
         if used > 0:
             rows_of_mates(
-                i, position, things.mates, things.present, things.count, things.after
+                i, position, things.mates, things.present, things.used, things.after
             )
             m, pushed = near_movers(before, after, used, x, y, reach, index)
             if pushed > 0.0:  # what moves may push or carry the body on

@@ -41,6 +41,7 @@ def walk(world_name: str, levels: Sequence[Level], steps: int) -> tuple[Floats, 
     """Where random walks end, shape (N, 3) [m], and their collisions (all, people)."""
     count = len(levels)
     config = NavigationConfig().override("environment", world=world_name)
+    config = config.override("observations", num_ray_sensors=4)  # not compared
     world = make_world(config, count)
     try:
         world.set_levels(range(count), levels)

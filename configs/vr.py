@@ -89,8 +89,8 @@ class NavigationEnvironmentConfig(Config):
     """The world and the task."""
 
     world: Literal["kernel", "mujoco", "godot"] = "kernel"
-    """`mujoco` steps MuJoCo; `kernel` is the compiled twin of the same world contract;
-    `godot` runs it in Godot engines."""
+    """`kernel` is the compiled world; `mujoco` the same rules in plain Python, 1,000 times as
+    slow; `godot` runs them in Godot engines."""
     body: Body = "capsule"
     """What moves through the levels: the sliding capsule of the world contract; a simulated
     character with legs, by name, that a walker drives; or `twin`, a fast model of the walker

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 BODIES: tuple[str, ...] = get_args(Body)
 WORLDS = ("kernel", "mujoco", "godot")
-DEFAULT_WORLD = "mujoco"
+DEFAULT_WORLD = "kernel"
 _FLAGS = (
     "world", "body", "walker", "agents", "level_file", "scene", "godot_url", "godot_bin",
     "godot_project", "godot_engines",
@@ -58,7 +58,7 @@ def run(request: EvalRequest) -> EvalOutcome:
     if args.agents is not None and not 1 <= args.agents <= MOST_AGENTS:
         raise ConfigError(f"--agents {args.agents}: must be 1 to {MOST_AGENTS}")
     if args.world is None:
-        args.world = "kernel" if (args.agents or 1) > 1 else DEFAULT_WORLD
+        args.world = DEFAULT_WORLD
     if args.world not in WORLDS:
         hint = nearest(args.world, WORLDS)
         raise ConfigError(f"--world: unknown {args.world!r}{hint}")

@@ -6,6 +6,7 @@ ground), vertical cylinders, and triangles (ramps, terrains, meshes).
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -24,6 +25,8 @@ PRISM, DRUM, TRIANGLE = 0, 1, 2
 GROUND_THICKNESS = 1.0
 """Depth of the ground below z = 0, [m]."""
 
+_TALL = 2.0 * BODY_HEIGHT
+"""Height of obstacles that nothing passes over or under, [m]."""
 _BIN = 1.0
 """Least side of a bin, [m]."""
 _MOST_BINS = 65_536
@@ -76,6 +79,25 @@ class Solids:
         low = [self.prisms[:, 6], self.drums[:, 3], self.triangles[:, 12]]
         high = [self.prisms[:, 7], self.drums[:, 4], self.triangles[:, 13]]
         return np.array([np.concatenate(low).min(), np.concatenate(high).max()])
+
+
+def obstacles_of(level: Level) -> Level:
+    """A level with heights in which a body moves as in the flat `level`.
+
+    Its obstacles stand on the ground, and are taller than a body. A level that has heights
+    is returned as it is.
+    """
+    if level.heights:
+        return level
+    boxes, cylinders = level.box_prisms(), level.cylinder_prisms()
+    half = np.full(len(boxes), _TALL / 2)
+    yaw = np.arctan2(boxes[:, 5], boxes[:, 4])
+    return dataclasses.replace(
+        level,
+        heights=True,
+        boxes=np.column_stack([boxes[:, :2], half, boxes[:, 2:4], half, yaw]),
+        cylinders=np.column_stack([cylinders, np.full(len(cylinders), _TALL)]),
+    )
 
 
 def floor_rectangles(level: Level) -> Floats:

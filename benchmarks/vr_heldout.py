@@ -1,6 +1,6 @@
 """The shipped agent and all baselines on the nine held-out families, with the targets.
 
-300 levels of each family, on seeds that no training uses, in the MuJoCo world. Plays what
+300 levels of each family, on seeds that no training uses, in the compiled world. Plays what
 `ambulo eval` plays and writes the same JSON.
 
     python benchmarks/vr_heldout.py --per-family 300 --json docs/results/vr_heldout.json

@@ -2,7 +2,7 @@
 
 Ten episodes of each of the twelve levels drawn by hand (the set `handmade`: the first from
 the level's start, the others from starts a little off), and 100 held-out levels of each
-family of the set `places`, in the MuJoCo world. Plays what `ambulo eval` plays.
+family of the set `places`, in the compiled world. Plays what `ambulo eval` plays.
 
     python benchmarks/vr_places.py --json docs/results/vr_places.json
 """

@@ -92,8 +92,8 @@ class NavigationEnvironmentConfig(Config):
         Literal["compiled", "mujoco", "godot"],
         BeforeValidator(lambda name: "compiled" if name == "kernel" else name),
     ] = "compiled"
-    """`compiled` is fast; `mujoco` is the same world contract in plain Python over MuJoCo;
-    `godot` runs it in Godot engines. Older files call the first one `kernel`."""
+    """`compiled` is fast; `mujoco` has the same rules in plain Python, 1,000 times as slow;
+    `godot` runs them in Godot engines. Older files call the first one `kernel`."""
     body: Body = "capsule"
     """What moves through the levels: the sliding capsule of the world contract; a simulated
     character with legs, by name, that a walker drives; or `twin`, a fast model of the walker

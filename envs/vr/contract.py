@@ -39,6 +39,13 @@ GRAVITY = 9.81
 """Fall acceleration once the body axis is off the floor, [m/s^2]."""
 SLIDE_ITERATIONS = 4
 """Passes of push-out from overlapping obstacles per tick."""
+MAX_PUSH = 1.4 * BODY_RADIUS
+"""A body that would be moved farther than this in a tick goes back: on the other side of a
+wall it would be at least twice the radius away, [m]."""
+TELEPORT_PART = 0.05
+"""Longest part of a teleport at whose end obstacles and floor are looked for, [m]."""
+TELEPORT_EXACT = 1e-3
+"""A teleport ends at most this far before what stops it, [m]."""
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="where the comfort dial of the agent is, 0 (fast) to 1 (comfortable); several "
         "with commas between give a row each (default: the model's comfort_default)",
     )  # fmt: skip
-    add("--world", metavar="NAME", help="mujoco (default), kernel or godot")
+    add("--world", metavar="NAME", help="kernel (default), mujoco or godot")
     add(
         "--body", metavar="NAME",
         help="capsule, twin, human23 or myolegs (default: that of the training; of a "

@@ -1,10 +1,4 @@
-"""MuJoCo models of a level: what the player collides with, and what a camera sees.
-
-The physics model is that of flat levels: obstacles are full-height prisms, so the vertical
-body capsule touches them exactly as its mid-height sphere does, and the player is that
-sphere on two slides. The render model has the true sizes and heights; nothing in it moves
-by itself.
-"""
+"""MuJoCo models of a level as a camera sees it; nothing in them moves by itself."""
 
 from __future__ import annotations
 
@@ -24,68 +18,15 @@ from ambulo.envs.vr.world.level_geoms import (
     UPPER_FLOOR,
     add_level,
     add_visual,
-    yaw_quaternion,
 )
 
 PLAYER = "player"
 """Name of the player's body."""
 
-_PRISM_HALF_HEIGHT = 100.0
-"""More than any obstacle's half width, so that no contact is with a top face, [m]."""
-_IMPEDANCE = 0.9999
-"""MuJoCo's hardest contact."""
-_ARENA_BYTES = 1 << 16
-"""Room for the contacts of one player; far more than a disc in a plane can have."""
-_UNUSED = (
-    "EQUALITY FRICTIONLOSS LIMIT SPRING DAMPER GRAVITY CLAMPCTRL WARMSTART FILTERPARENT"
-    " ACTUATION SENSOR EULERDAMP AUTORESET ISLAND MIDPHASE"
-)
-"""Stages of `mj_step` that a disc among prisms does not need."""
-
 _HEAD_RADIUS = 0.13
 _HAND_RADIUS = 0.06
 BEAM = 6.0
 """Height of the goal's beam, as in Godot: it is seen over walls, [m]."""
-
-
-def physics_model(level: Level, dt: float) -> mujoco.MjModel:
-    """The planar collision model of `level` for ticks of `dt` seconds.
-
-    qpos is the player's (x, y). From rest, a contact undoes its overlap in one step:
-    its stiffness is 1 / dt^2.
-    """
-    spec = mujoco.MjSpec()
-    spec.memory = _ARENA_BYTES
-    spec.option.timestep = dt
-    spec.option.disableflags = _flags(_UNUSED)
-    spec.option.cone = mujoco.mjtCone.mjCONE_PYRAMIDAL
-    world = spec.worldbody
-    for x, y, a, b, cos, sin in level.box_prisms():
-        world.add_geom(
-            type=mujoco.mjtGeom.mjGEOM_BOX,
-            pos=[x, y, 0.0],
-            quat=yaw_quaternion(np.arctan2(sin, cos)),
-            size=[a, b, _PRISM_HALF_HEIGHT],
-        )
-    for x, y, radius in level.cylinder_prisms():
-        world.add_geom(
-            type=mujoco.mjtGeom.mjGEOM_CYLINDER,
-            pos=[x, y, 0.0],
-            size=[radius, _PRISM_HALF_HEIGHT, 0.0],
-        )
-    player = world.add_body(name=PLAYER)
-    player.add_joint(type=mujoco.mjtJoint.mjJNT_SLIDE, axis=[1, 0, 0])
-    player.add_joint(type=mujoco.mjtJoint.mjJNT_SLIDE, axis=[0, 1, 0])
-    player.add_geom(
-        type=mujoco.mjtGeom.mjGEOM_SPHERE,
-        size=[BODY_RADIUS, 0.0, 0.0],
-        mass=1.0,
-        priority=1,
-        condim=1,
-        solref=[-1.0 / dt**2, -1.0 / dt],
-        solimp=[_IMPEDANCE, _IMPEDANCE, 1.0, 0.5, 1.0],
-    )
-    return spec.compile()
 
 
 def render_model(
@@ -190,9 +131,3 @@ def _add_player(world: mujoco.MjsBody, scale: float) -> None:
             player, "SPHERE", [_HAND_RADIUS, 0, 0], [ahead, side, up],
             [0.95, 0.75, 0.2, 1.0],
         )  # fmt: skip
-
-
-def _flags(names: str) -> int:
-    return sum(
-        int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}")) for name in names.split()
-    )

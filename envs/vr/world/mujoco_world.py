@@ -1,151 +1,372 @@
-"""The MuJoCo world: envs moved by `mj_step` that see by `mj_multiRay`."""
+"""The rules of motion of the VR world (docs/vr_world.md), one function each.
+
+This world defines what the compiled one and Godot must do, as plainly as possible; speed comes
+last. What the rules ask about a level, rays included, is answered by MuJoCo (`mujoco_level`).
+"""
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
-import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import AmbuloError
-from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.contract import (
+    CLIMB_HEIGHT,
+    GRAVITY,
+    MAX_PUSH,
+    MAX_SEAM,
+    SLIDE_ITERATIONS,
+    TELEPORT_EXACT,
+    TELEPORT_PART,
+    WorldSpec,
+)
+from ambulo.envs.vr.geometry.push_kernels import MOST_OVERLAPS, STUCK_DEPTH, way_out
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.world import mujoco_kernels  # noqa: F401 - MuJoCo in `kernels`
-from ambulo.envs.vr.world.compiled_world import CompiledWorld
-from ambulo.envs.vr.world.mujoco_height_kernels import ENGINE
-from ambulo.envs.vr.world.mujoco_heights import HeightScene
-from ambulo.envs.vr.world.mujoco_scene import physics_model
+from ambulo.envs.vr.levels.solids import obstacles_of
+from ambulo.envs.vr.world.actions import motion_of
+from ambulo.envs.vr.world.base import BaseWorld
+from ambulo.envs.vr.world.leaps import count_down
+from ambulo.envs.vr.world.moving import MovingThings
+from ambulo.envs.vr.world.mujoco_level import Scene
+from ambulo.envs.vr.world.packed_solids import PackedSolids
+from ambulo.envs.vr.world.state import WorldState
+
+_TINY = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class _Scene:
-    """A compiled level.
+def smooth_command(command: Floats, target: Floats, spec: WorldSpec) -> float:
+    """Bring `command` (3,) nearer to `target` (3,); return the yaw rate, [rad/s].
 
-    Envs of one level share it: a tick writes all of the state that it reads.
+    command = decay command + (1 - decay) target; yaw rate = -command.rotation max_yaw_rate.
     """
-
-    model: mujoco.MjModel
-    data: mujoco.MjData
-
-    @classmethod
-    def of(cls, level: Level, dt: float) -> _Scene:
-        model = physics_model(level, dt)
-        data = mujoco.MjData(model)
-        mujoco.mj_forward(model, data)
-        return cls(model, data)
-
-    def addresses(self) -> tuple[int, int, int, int]:
-        """Addresses of the model, its data, qpos and qvel."""
-        data = self.data
-        return (
-            self.model._address,
-            data._address,
-            data.qpos.ctypes.data,
-            data.qvel.ctypes.data,
-        )
+    command += (1.0 - spec.tick_decay) * (target - command)
+    return float(-command[2] * spec.max_yaw_rate)
 
 
-class MujocoWorld(CompiledWorld):
-    """N envs in MuJoCo; see `World` for the interface.
+def rows_between(before: Floats, after: Floats, fraction: float) -> Floats:
+    """Rows of what moves at a fraction of the step: before + fraction (after - before)."""
+    rows = before + fraction * (after - before)
+    rows[:, 4:6] /= np.linalg.norm(rows[:, 4:6], axis=1, keepdims=True)
+    return rows
 
-    Levels are compiled when an env is first placed in them; the `cache_size` last
-    used stay compiled (about 0.6 MB and 2 ms each).
+
+def carry(feet: Floats, carrier: int, old: Floats, new: Floats) -> None:
+    """Move the feet (3,) with their carrier, whose rows change from `old` to `new`.
+
+    feet += (x, y, top)_new - (x, y, top)_old.
     """
+    if carrier >= 0:
+        feet += new[carrier, [0, 1, 7]] - old[carrier, [0, 1, 7]]
 
-    can_share = False
+
+def displacement(command: Floats, yaw: float, jump: Floats, spec: WorldSpec) -> Floats:
+    """How far the command walks in a tick, shape (2,), [m].
+
+    R(yaw) (forward, -strafe) max_speed dt, and of a discrete move `jump` (left, ahead)
+    R(yaw) (ahead, left) / K.
+    """
+    walk, part = command * (spec.max_speed * spec.dt), jump / spec.ticks_per_decision
+    return turned(yaw, walk[1] + part[1], part[0] - walk[0])
+
+
+def turned(yaw: float, ahead: float, left: float) -> Floats:
+    """R(yaw) (ahead, left), shape (2,)."""
+    cos, sin = math.cos(yaw), math.sin(yaw)
+    return np.array([cos * ahead - sin * left, sin * ahead + cos * left])
+
+
+def push_out(scene: Scene, start: Floats, feet: Floats) -> tuple[bool, bool]:
+    """Push the feet (3,) out of what the body overlaps; whether of a thing, and of a person.
+
+    Up to 4 times by the shortest displacement that leaves all overlaps. Where one is left, or
+    the body is `MAX_PUSH` from where the tick began, it goes back to there.
+    """
+    thing = person = False
+    for passes in range(SLIDE_ITERATIONS + 1):
+        found, geoms = scene.overlaps(*feet)
+        people = scene.person[geoms]
+        thing, person = thing or not people.all(), person or bool(people.any())
+        deepest = found[:, 2].max(initial=0.0)
+        last = passes == SLIDE_ITERATIONS
+        if deepest == math.inf or (last and deepest > STUCK_DEPTH):
+            feet[:2] = start[:2]
+        if deepest in (0.0, math.inf) or last:
+            break
+        feet[:2] += way_out(found[:MOST_OVERLAPS], min(len(found), MOST_OVERLAPS))
+    if math.dist(feet[:2], start[:2]) > MAX_PUSH:
+        feet[:2] = start[:2]
+    return thing, person
+
+
+def floor_under(scene: Scene, feet: Floats, climb: float) -> tuple[float, int]:
+    """Height of the floor that carries feet (3,), up to `climb` above them, and its mover.
+
+    At most `CLIMB_HEIGHT` below them; else over a seam: the higher of two such floors on
+    opposite sides within `MAX_SEAM` along an axis, at most as high as the feet. -inf: none.
+    """
+    x, y, z = feet.tolist()
+    height, mover = scene.floor(x, y, z + climb)
+    if height >= z - CLIMB_HEIGHT:
+        return height, mover
+    for dx, dy in ((MAX_SEAM, 0.0), (0.0, MAX_SEAM)):
+        one, _ = scene.floor(x + dx, y + dy, z + CLIMB_HEIGHT)
+        other, _ = scene.floor(x - dx, y - dy, z + CLIMB_HEIGHT)
+        if min(one, other) >= z - CLIMB_HEIGHT:
+            return min(max(one, other), z), -1
+    return -math.inf, -1
+
+
+def has_headroom(scene: Scene, feet: Floats, floor: float) -> bool:
+    """Whether nothing keeps a body from standing on a floor that is higher than its feet."""
+    x, y, z = feet.tolist()
+    return floor <= z + _TINY or scene.is_clear(x, y, floor, scene.near(x, y, 0.0))
+
+
+def step_up_or_down(
+    scene: Scene, feet: Floats, back: Floats
+) -> tuple[bool, int | None]:
+    """Put feet (3,) on the floor that they came to; whether they hit, and its mover.
+
+    Without headroom over a higher floor they hit, and go `back` (3,). None: they fall.
+    """
+    floor, mover = floor_under(scene, feet, CLIMB_HEIGHT)
+    hits = not has_headroom(scene, feet, floor)
+    if hits:
+        feet[:2] = back[:2]
+        floor, mover = floor_under(scene, feet, _TINY)
+    if floor == -math.inf:
+        return hits, None
+    feet[2] = floor
+    return hits, mover
+
+
+def fall(scene: Scene, feet: Floats, velocity: Floats, spec: WorldSpec) -> int | None:
+    """Fall for a tick; the mover that the feet (3,) land on (-1: none), None: they do not.
+
+    vz -= g dt; feet += velocity dt; pushed aside by at most max_speed dt; onto the first floor
+    that they reach.
+    """
+    velocity[2] -= GRAVITY * spec.dt
+    start = feet.copy()
+    feet[:2] += velocity[:2] * spec.dt
+    free = feet[:2].copy()
+    push_out(scene, start, feet)
+    push, most = math.dist(feet[:2], free), spec.max_speed * spec.dt
+    if push > most:
+        feet[:2] = free + (feet[:2] - free) * most / push
+    floor, mover = scene.floor(feet[0], feet[1], feet[2] + _TINY)
+    feet[2] += velocity[2] * spec.dt
+    if feet[2] > floor:
+        return None
+    feet[2], velocity[2] = floor, 0.0
+    return mover
+
+
+def count_contact(since: Ints, env: int, touched: bool, rearm: int) -> int:
+    """1 if a tick's contact is an event: none was in the last `rearm` ticks."""
+    event = int(touched and since[env] >= rearm)
+    since[env] = 0 if touched else since[env] + 1
+    return event
+
+
+def teleport(scene: Scene, feet: Floats, way: Floats, carrier: int) -> int:
+    """Move feet (3,) by `way` (2,), as far as they can walk; return the mover they end on.
+
+    In parts of 5 cm, each of which ends on floor where nothing pushes; the last one is halved
+    down to 1 mm. `carrier` is the mover that they stand on.
+    """
+    begin, travel = feet[:2].copy(), math.hypot(*way)
+    done, part = 0.0, TELEPORT_PART
+    while part > TELEPORT_EXACT and done < travel:
+        far = min(done + part, travel)
+        landing = np.append(begin + way * (far / travel), feet[2])
+        touched = any(push_out(scene, feet, landing.copy()))
+        floor, mover = floor_under(scene, landing, CLIMB_HEIGHT)
+        if touched or floor == -math.inf or not has_headroom(scene, landing, floor):
+            part /= 2
+        else:
+            done, carrier = far, mover
+            feet[:] = landing[0], landing[1], floor
+    return carrier
+
+
+class MujocoWorld(BaseWorld):
+    """N envs in MuJoCo scenes; see `World` for the interface.
+
+    Levels are compiled when an env is first placed in them; the `cache_size` last used stay
+    compiled.
+    """
 
     def __init__(
         self, num_envs: int, spec: WorldSpec, cache_size: int | None = None
     ) -> None:
         """`num_envs` envs, not yet placed in any level."""
         super().__init__(num_envs, spec)
-        self._cache_size = max(num_envs, 64) if cache_size is None else cache_size
+        self.moving = MovingThings(num_envs, spec)
+        """What moves in the levels."""
         self._levels: dict[int, Level] = {}
-        self._cache: OrderedDict[int, _Scene | HeightScene] = OrderedDict()
-        self._scenes: list[_Scene | HeightScene | None] = [None] * num_envs
-        self._addresses = np.zeros((4, num_envs), np.uintp)
-        self._heights = np.zeros((num_envs, len(ENGINE)), np.int64)
+        self._shapes = PackedSolids()  # among which crowds walk
+        self._takeoff = np.zeros(num_envs)  # height of the last floor
+        self._carrier = np.full(num_envs, -1, np.int64)  # mover that one stands on
+        self._cache_size = max(num_envs, 64) if cache_size is None else cache_size
+        self._scenes: OrderedDict[int, Scene] = OrderedDict()
+
+    @property
+    def stochastic(self) -> bool:  # type: ignore[override]
+        """Whether episodes differ that begin alike and have the same actions."""
+        return self.moving.chancy
+
+    def seed(self, envs: Ints, seeds: Ints) -> None:
+        """Seed what is random in the next episodes of `envs` (k,)."""
+        self.moving.seed(np.asarray(envs, np.int64), seeds)
 
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
-        """Put `levels[i]` into slot `slots[i]`."""
-        super().set_levels(slots, levels)
+        """Put `levels[i]` into slot `slots[i]`, flat ones as levels with heights."""
+        levels = [level if level.heights else obstacles_of(level) for level in levels]
+        self._shapes.set(slots, levels)
+        self.moving.set_levels(slots, levels)
         for slot, level in zip(slots, levels, strict=True):
             self._levels[int(slot)] = level
-            self._cache.pop(int(slot), None)
-        played = np.flatnonzero(np.isin(self._slot, list(slots)))
-        self._bind(env for env in played.tolist() if self._scenes[env] is not None)
+            self._scenes.pop(int(slot), None)
+
+    def reset(self, envs: Ints, slots: Ints, poses: Floats) -> None:
+        """Place `envs` at `poses` (x, y, yaw, and height) in level `slots`, at rest."""
+        envs = np.asarray(envs, np.int64)
+        scenes = [self._scene(int(slot)) for slot in slots]
+        self._place(envs, slots, poses)
+        self.moving.begin(envs, self._slot, self.state.position)
+        for env, scene in zip(envs.tolist(), scenes, strict=True):
+            scene.move(self.moving.rows(env))
+            feet = self.state.position[env]
+            floor, self._carrier[env] = scene.floor(*feet[:2], feet[2] + CLIMB_HEIGHT)
+            self._falling[env] = floor == -math.inf
+            feet[2] = feet[2] if self._falling[env] else floor
+            self._takeoff[env] = feet[2]
+            self._read_rays(env, scene)
+
+    def step(self, actions: NDArray[np.generic]) -> WorldState:
+        """Advance every env by one environment step."""
+        spec, state = self.spec, self.state
+        motion = motion_of(actions, spec, state.command, self.comfort, state.cooldown)
+        self._check_placed()
+        state.moves[:] = motion.jump.any(axis=1)
+        if spec.teleport > 0.0:
+            state.moves[self._falling] = 0
+        state.snaps[:] = motion.snap != 0.0
+        count_down(state.cooldown, motion.jump, motion.snap, spec)
+        state.yaw[:] += motion.snap
+        envs = np.arange(len(self._slot))
+        self.moving.advance(
+            envs, self._slot, state.position, state.velocity, self._shapes.arrays()
+        )
+        for env in envs.tolist():
+            scene = self._scene(int(self._slot[env]))
+            self._step_env(env, scene, motion.target[env], motion.jump[env])
+            self._read_rays(env, scene)
+        return state
+
+    def _step_env(self, env: int, scene: Scene, target: Floats, jump: Floats) -> None:
+        """Advance one env by the ticks of an environment step."""
+        spec, state, ticks = self.spec, self.state, self.spec.ticks_per_decision
+        feet, velocity = state.position[env], state.velocity[env]
+        used = self.moving.count[env]
+        ends = self.moving.before[env, :used], self.moving.after[env, :used]
+        scene.move(rows := rows_between(*ends, 0.0))
+        begin = feet.copy()
+        leaps = spec.teleport > 0.0 and jump.any() and not self._falling[env]
+        if leaps:
+            way = turned(float(state.yaw[env]), jump[1], jump[0])
+            self._carrier[env] = teleport(scene, feet, way, int(self._carrier[env]))
+        if spec.teleport > 0.0:
+            jump = np.zeros(2)
+        leap = feet[:2] - begin[:2]
+        state.path[env] = math.hypot(*leap)
+        state.contact_ticks[env] = state.people_ticks[env] = 0
+        state.collisions[env] = state.people_collisions[env] = 0
+        for tick in range(ticks):
+            start, old = feet.copy(), rows
+            state.yaw_rate[env] = smooth_command(state.command[env], target, spec)
+            state.yaw[env] += state.yaw_rate[env] * spec.dt
+            scene.move(rows := rows_between(*ends, (tick + 1) / ticks))
+            carry(feet, int(self._carrier[env]), old, rows)
+            if self._falling[env]:
+                thing = person = False
+                mover = fall(scene, feet, velocity, spec)
+            else:
+                back, yaw = feet.copy(), float(state.yaw[env])
+                feet[:2] += displacement(state.command[env], yaw, jump, spec)
+                thing, person = push_out(scene, start, feet)
+                hits, mover = step_up_or_down(scene, feet, back)
+                thing = thing or hits
+                self._takeoff[env] = feet[2]
+                velocity[:2], velocity[2] = (feet[:2] - start[:2]) / spec.dt, 0.0
+            self._falling[env] = mover is None
+            self._carrier[env] = -1 if mover is None else mover
+            state.path[env] += math.dist(feet[:2], start[:2])
+            state.contact_ticks[env] += thing or person
+            state.people_ticks[env] += person
+            rearm = spec.rearm_ticks
+            met = count_contact(state.since_person, env, person, rearm)
+            hit = count_contact(state.since_contact, env, thing, rearm)
+            state.people_collisions[env] += met
+            state.collisions[env] += met + hit
+            state.fell[env] |= feet[2] < self._takeoff[env] - spec.fall_depth
+        if leaps:
+            velocity[:2] = leap / spec.decision_dt
+        if not self._falling[env]:
+            velocity[2] = (feet[2] - begin[2]) / spec.decision_dt
+
+    def _read_rays(self, env: int, scene: Scene) -> None:
+        """Read the rays of one env, ray i at i 2 pi / n to the left of ray 0."""
+        spec, rays = self.spec, self.state.rays[env]
+        rays[:] = spec.ray_length
+        if self._falling[env]:
+            return
+        feet = self.state.position[env]
+        geoms = scene.near(feet[0], feet[1], spec.ray_length)
+        first = float(self.state.yaw[env]) if spec.rays_in_head_frame else 0.0
+        for i in range(len(rays)):
+            heading = first + i * 2.0 * math.pi / len(rays)
+            rays[i] = scene.free_way(geoms, feet, heading, spec)
+
+    def state_dict(self) -> dict[str, NDArray[np.generic]]:
+        """Copies of all arrays that a bit-exact continuation needs."""
+        moving = self.moving.arrays() if self.moving.some else {}
+        copies = {name: array.copy() for name, array in moving.items()}
+        return {**super().state_dict(), **copies}
 
     def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
         """Continue from `state_dict`; slots must hold the same levels."""
         super().load_state_dict(arrays)
-        self._bind(range(len(self._slot)))
+        self.moving.load(arrays, self._slot, self.state.position)
 
     def close(self) -> None:
-        """Free the compiled levels."""
-        self._cache.clear()
-        self._scenes = [None] * len(self._slot)
-        self._addresses[:] = 0
-        self._heights[:] = 0
+        """Free the compiled levels; envs are in none until their reset."""
+        self._scenes.clear()
+        self._slot[:] = -1
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the compiled levels, whose addresses no copy can share."""
-        left = ("_cache", "_scenes", "_addresses", "_heights")
-        return {name: v for name, v in self.__dict__.items() if name not in left}
+        """Everything but the compiled levels, which copies compile again."""
+        return {**self.__dict__, "_scenes": OrderedDict()}
 
-    def __setstate__(self, values: dict[str, Any]) -> None:
-        self.__dict__.update(values)
-        self._cache = OrderedDict()
-        self._scenes = [None] * len(self._slot)
-        self._addresses = np.zeros((4, len(self._slot)), np.uintp)
-        self._heights = np.zeros((len(self._slot), len(ENGINE)), np.int64)
-        self._bind(np.flatnonzero(self._slot >= 0))
+    def _arrays(self) -> dict[str, NDArray[np.generic]]:
+        own = {"takeoff": self._takeoff, "carrier": self._carrier}
+        return {**super()._arrays(), **own}
 
-    def _place(self, envs: Ints, slots: Ints, poses: Floats) -> None:
-        super()._place(envs, slots, poses)
-        self._bind(envs)
-
-    def _placed(self) -> Bools:
-        return (self._addresses[0] != 0) | (self._heights[:, 0] != 0)
-
-    def _engine(self) -> tuple[NDArray[np.uintp], ...]:
-        return tuple(self._addresses)
-
-    def _flat_scene(self, level: Level) -> _Scene:
-        return _Scene.of(level, self.spec.dt)
-
-    def _height_engine(self) -> NDArray[np.int64]:
-        return self._heights
-
-    def _bind(self, envs: Iterable[int]) -> None:
-        """Gives `envs` the compiled levels of their slots.
-
-        An env keeps its scene alive, so an address never outlives its memory.
-        """
-        for env in envs:
-            scene = self._scene(int(self._slot[env]))
-            self._scenes[env] = scene
-            self._addresses[:, env], self._heights[env] = 0, 0
-            if isinstance(scene, HeightScene):
-                self._heights[env] = scene.addresses()
-            else:
-                self._addresses[:, env] = scene.addresses()
-
-    def _scene(self, slot: int) -> _Scene | HeightScene:
-        scene = self._cache.pop(slot, None)
+    def _scene(self, slot: int) -> Scene:
+        """The compiled level of a slot."""
+        if slot not in self._levels:
+            raise AmbuloError(f"slot {slot} holds no level: call set_levels first")
+        scene = self._scenes.pop(slot, None)
         if scene is None:
-            if slot not in self._levels:
-                raise AmbuloError(f"slot {slot} holds no level: call set_levels first")
-            level = self._levels[slot]
-            if level.heights:
-                scene = HeightScene.of(level, self.spec.body_height)
-            else:
-                scene = self._flat_scene(level)
-        self._cache[slot] = scene
-        while len(self._cache) > self._cache_size:
-            self._cache.popitem(last=False)
+            scene = Scene(self._levels[slot], self.spec.body_height)
+        self._scenes[slot] = scene
+        while len(self._scenes) > self._cache_size:
+            self._scenes.popitem(last=False)
         return scene

@@ -15,10 +15,11 @@ from ambulo.envs.vr.world.mujoco_world import MujocoWorld
 from ambulo.envs.vr.world.state import World
 
 STEPS = 100
+FEW_RAYS = WorldSpec(num_rays=1)
 FORWARD = np.array([0.0, 0.5, 0.0])
 
 
-@pytest.fixture(params=[pytest.param("mujoco", marks=pytest.mark.integration), "godot"])
+@pytest.fixture(params=["mujoco", "godot"])
 def make(request):
     """Makes a world that is not the compiled one."""
     made = []
@@ -51,7 +52,10 @@ def _begin(world: World, levels: list, poses: np.ndarray | None = None) -> World
 @pytest.mark.integration
 def test_walks_end_where_the_compiled_world_has_them(make) -> None:
     levels = [sample_level(seed, moving=seed % 2 == 1) for seed in range(16)]
-    worlds = [_begin(CompiledWorld(16, WorldSpec()), levels), _begin(make(16), levels)]
+    worlds = [
+        _begin(world, levels)
+        for world in (CompiledWorld(16, FEW_RAYS), make(16, FEW_RAYS))
+    ]
     rng = np.random.default_rng(3)
     now = np.zeros((16, 3))
     events = np.zeros((2, 3))
@@ -94,7 +98,7 @@ LIFT = {
 def test_lifts_carry_walls_push_and_people_are_touched(make) -> None:
     level = parse_level(LIFT, "x")
     poses = np.array([[0.2, 0.1, 0.0], [0.0, 2.5, 0.0], [0.0, -3.0, 0.0]])
-    world = _begin(make(3), [level] * 3, poses)
+    world = _begin(make(3, FEW_RAYS), [level] * 3, poses)
     assert world.state.position[0, 2] == pytest.approx(0.05, abs=1e-3)
     people = 0
     for _ in range(35):
@@ -108,7 +112,7 @@ def test_lifts_carry_walls_push_and_people_are_touched(make) -> None:
 
 def test_a_continuation_keeps_what_moves_and_carries(make) -> None:
     levels = [sample_level(1, moving=True), parse_level(LIFT, "x")]
-    world = _begin(make(2), levels)
+    world = _begin(make(2, FEW_RAYS), levels)
     action = np.array([[0.0, 0.6, 0.2], [0.0, 0.0, 0.0]])
     for _ in range(20):
         world.step(action)
@@ -144,8 +148,9 @@ def test_limits_of_the_action_model_are_those_of_the_compiled_world(
 ) -> None:
     levels = [sample_level(2)] * 3
     spec = WorldSpec(
-        max_acceleration=1.5, max_yaw_acceleration=3.0, facing=0.7, comfort_speed=1.2
-    )
+        max_acceleration=1.5, max_yaw_acceleration=3.0, facing=0.7, comfort_speed=1.2,
+        num_rays=1,
+    )  # fmt: skip
     worlds = [_begin(CompiledWorld(3, spec), levels), _begin(make(3, spec), levels)]
     rng = np.random.default_rng(5)
     for step in range(60):
@@ -162,7 +167,7 @@ def test_limits_of_the_action_model_are_those_of_the_compiled_world(
             assert len(np.unique(commands[0], axis=0)) == 3
 
 
-FAST = WorldSpec(snap_turn=0.5, teleport=3.0, teleport_delay=0.2)
+FAST = WorldSpec(snap_turn=0.5, teleport=3.0, teleport_delay=0.2, num_rays=1)
 
 
 @pytest.mark.integration
@@ -196,7 +201,7 @@ def test_teleports_end_at_walls_and_pits_alike(make) -> None:
         },
         "x",
     )
-    spec = WorldSpec(teleport=5.0, teleport_delay=0.1)
+    spec = WorldSpec(teleport=5.0, teleport_delay=0.1, num_rays=1)
     poses = np.column_stack([np.zeros((8, 2)), np.arange(8) * np.pi / 4])
     worlds = [
         _begin(world, [level] * 8, poses)

@@ -79,7 +79,10 @@ CASES: dict[str, dict[str, dict[str, Any]]] = {
         },
         "observations": {"memory": "map"},
     },
-    "mujoco": {"environment": {"world": "mujoco", "level_refresh": 2}},
+    "mujoco": {
+        "environment": {"world": "mujoco", "level_refresh": 2},
+        "observations": {"num_ray_sensors": 4},
+    },
 }
 
 

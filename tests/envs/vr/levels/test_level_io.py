@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ambulo.configs.errors import LevelError
-from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.families import ALL_FAMILIES, generate
 from ambulo.envs.vr.handmade import handmade_levels
+from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import (
     level_data,
@@ -27,10 +27,10 @@ from ambulo.envs.vr.levels.level_io import (
     parse_level,
     save_level,
 )
-from ambulo.envs.vr.levels.way_check import _first_alone, way_problem
-from ambulo.envs.vr.task.scene_level import joined
 from ambulo.envs.vr.levels.sample_levels import sample_level
+from ambulo.envs.vr.levels.way_check import _first_alone, way_problem
 from ambulo.envs.vr.task.bank import LevelBank
+from ambulo.envs.vr.task.scene_level import joined
 
 GOOD: dict[str, Any] = {
     "name": "demo",

@@ -50,7 +50,9 @@ def test_drawn_starts_keep_their_distance() -> None:
         reach = np.hypot(*(bank.goals[start.slot, start.goal] - start.pose[:2]))
         assert 4.9 <= reach <= 9.1
         slot, goal = np.array([start.slot]), np.array([start.goal])
-        assert np.isfinite(bank.distance(slot, goal, np.append(start.pose[:2], start.height)[None]))[0]
+        assert np.isfinite(
+            bank.distance(slot, goal, np.append(start.pose[:2], start.height)[None])
+        )[0]
 
 
 def test_replacing_a_level_replaces_its_fields() -> None:
@@ -94,7 +96,14 @@ def reaches(bank: LevelBank, count: int = 40) -> np.ndarray:
         start = bank.draw(rng)
         straight = np.hypot(*(bank.goals[start.slot, start.goal] - start.pose[:2]))
         slot, goal = np.array([start.slot]), np.array([start.goal])
-        rows.append([straight, bank.distance(slot, goal, np.append(start.pose[:2], start.height)[None])[0]])
+        rows.append(
+            [
+                straight,
+                bank.distance(
+                    slot, goal, np.append(start.pose[:2], start.height)[None]
+                )[0],
+            ]
+        )
     return np.array(rows)
 
 
@@ -147,7 +156,9 @@ def test_a_door_that_only_fine_cells_see_is_a_way() -> None:
             [levels[0]] * 2, np.random.default_rng(1), resolution=resolution
         )
         assert again.restore(levels, bank.places(np.arange(2))) == [1]
-        assert again.distance(one, zero, np.append(level.start[:2], 0.0)[None])[0] == way
+        assert (
+            again.distance(one, zero, np.append(level.start[:2], 0.0)[None])[0] == way
+        )
         here = np.array([[-5.0, 0.0, 0.0]])
         assert bank.distance(zero, zero, here)[0] == pytest.approx(10.0, rel=0.03)
 

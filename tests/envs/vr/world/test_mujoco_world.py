@@ -12,10 +12,15 @@ from ambulo.configs.errors import ActionError, AmbuloError
 from ambulo.envs.vr.contract import BODY_RADIUS, WorldSpec
 from ambulo.envs.vr.geometry.push_kernels import box_distance
 from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.sample_levels import sample_level
+from ambulo.envs.vr.levels.solids import obstacles_of
+from ambulo.envs.vr.levels.surfaces import Mesh
 from ambulo.envs.vr.world.compiled_world import CompiledWorld
+from ambulo.envs.vr.world.mujoco_level import Scene
 from ambulo.envs.vr.world.mujoco_world import MujocoWorld
 
 HALF = 5.0
+FEW_RAYS = WorldSpec(num_rays=1)
 
 
 def random_level(seed, boxes=12, cylinders=5, walls=True):
@@ -47,13 +52,19 @@ def random_level(seed, boxes=12, cylinders=5, walls=True):
 
 
 def pair(levels, spec=None, poses=None):
-    """A MuJoCo and a compiled world in equal states, one env a level."""
+    """A MuJoCo and a compiled world in equal states, one env a level.
+
+    The compiled one gets flat levels as levels with heights, as which MuJoCo takes them.
+    """
     n = len(levels)
     envs = np.arange(n)
     worlds = []
-    for kind in (MujocoWorld, CompiledWorld):
+    for kind, own in (
+        (MujocoWorld, levels),
+        (CompiledWorld, [obstacles_of(level) for level in levels]),
+    ):
         world = kind(n, spec or WorldSpec())
-        world.set_levels(range(n), levels)
+        world.set_levels(range(n), own)
         world.reset(envs, envs, np.zeros((n, 3)) if poses is None else poses)
         worlds.append(world)
     return worlds
@@ -68,8 +79,8 @@ def wandering(rng, steps, n):
 
 def test_free_motion_is_that_of_the_compiled_world():
     empty = Level("empty", np.array([-500.0, -500.0, 500.0, 500.0]))
-    ours, theirs = pair([empty] * 4)
-    for action in np.random.default_rng(0).uniform(-1.5, 1.5, (100, 4, 3)):
+    ours, theirs = pair([empty] * 4, FEW_RAYS)
+    for action in np.random.default_rng(0).uniform(-1.5, 1.5, (50, 4, 3)):
         ours.step(action)
         theirs.step(action)
     for name, array in ours.state.arrays().items():
@@ -78,32 +89,29 @@ def test_free_motion_is_that_of_the_compiled_world():
         )
 
 
-def test_walks_among_obstacles_end_where_the_compiled_world_says():
-    ours, theirs = pair([random_level(seed) for seed in range(20)])
-    events = np.zeros(2)
-    touches = np.zeros(2)
-    for action in wandering(np.random.default_rng(1), 200, 20):
-        for k, world in enumerate((ours, theirs)):
-            world.step(action)
-            events[k] += world.state.collisions.sum()
-            touches[k] += world.state.contact_ticks.sum()
-    apart = np.linalg.norm(ours.state.position - theirs.state.position, axis=1)
-    assert np.median(apart) < 0.05
-    assert np.mean(apart < 0.05) >= 0.85
-    assert events.min() > 20
-    assert abs(events[0] - events[1]) <= 0.1 * events[1]
-    assert abs(touches[0] - touches[1]) <= 0.1 * touches[1]
-    assert np.mean(ours.state.fell == theirs.state.fell) >= 0.9
+def test_walks_among_obstacles_are_those_of_the_compiled_world():
+    ours, theirs = pair([random_level(seed) for seed in range(8)], FEW_RAYS)
+    events = 0
+    for action in wandering(np.random.default_rng(1), 60, 8):
+        ours.step(action)
+        theirs.step(action)
+        events += ours.state.collisions.sum()
+        for name in ("collisions", "contact_ticks", "fell"):
+            np.testing.assert_array_equal(
+                getattr(ours.state, name), getattr(theirs.state, name)
+            )
+    assert events > 5
+    np.testing.assert_allclose(ours.state.position, theirs.state.position, atol=1e-3)
 
 
 @pytest.mark.parametrize("head", [False, True])
 @pytest.mark.parametrize("edges", [False, True])
 def test_rays_agree_at_equal_poses(head, edges):
-    levels = [random_level(seed, walls=seed % 2 == 0) for seed in range(30)]
-    poses = np.random.default_rng(2).uniform(-6.0, 6.0, (30, 3))
+    levels = [random_level(seed, walls=seed % 2 == 0) for seed in range(20)]
+    poses = np.random.default_rng(2).uniform(-6.0, 6.0, (20, 3))
     spec = WorldSpec(num_rays=24, rays_in_head_frame=head, rays_see_edges=edges)
     ours, theirs = pair(levels, spec, poses)
-    np.testing.assert_allclose(ours.state.rays, theirs.state.rays, atol=1e-6)
+    np.testing.assert_allclose(ours.state.rays, theirs.state.rays, atol=1e-3)
     assert (ours.state.rays < spec.ray_length).any()
 
 
@@ -113,7 +121,7 @@ def test_rays_after_a_step_are_those_of_the_new_pose():
         ours.step(action)
         poses = np.column_stack([ours.state.position[:, :2], ours.state.yaw])
         theirs.reset(np.arange(5), np.arange(5), poses)
-        np.testing.assert_allclose(ours.state.rays, theirs.state.rays, atol=1e-6)
+        np.testing.assert_allclose(ours.state.rays, theirs.state.rays, atol=1e-3)
 
 
 def test_falls_are_equal():
@@ -123,7 +131,7 @@ def test_falls_are_equal():
         ours.step(np.array([[0.2, 1.0, 0.1]]))
         theirs.step(np.array([[0.2, 1.0, 0.1]]))
         np.testing.assert_allclose(
-            ours.state.position, theirs.state.position, atol=1e-9
+            ours.state.position, theirs.state.position, atol=1e-5
         )
         assert ours.state.fell[0] == theirs.state.fell[0]
     assert ours.state.fell[0]
@@ -131,10 +139,10 @@ def test_falls_are_equal():
 
 
 def test_discrete_actions_are_equal():
-    spec = WorldSpec(discrete=True)
+    spec = WorldSpec(discrete=True, num_rays=1)
     ours, theirs = pair([random_level(seed) for seed in range(10)], spec)
     rng = np.random.default_rng(4)
-    for _ in range(30):
+    for _ in range(15):
         actions = rng.integers(0, 7, 10)
         ours.step(actions)
         theirs.step(actions)
@@ -146,19 +154,19 @@ def test_discrete_actions_are_equal():
 
 
 def test_continuation_is_bit_exact():
-    levels = [random_level(seed) for seed in range(6)]
+    levels = [random_level(0), sample_level(1, moving=True)]
     world, _ = pair(levels)
-    actions = wandering(np.random.default_rng(5), 60, 6)
-    for action in actions[:30]:
+    actions = wandering(np.random.default_rng(5), 20, 2)
+    for action in actions[:10]:
         world.step(action)
     saved = world.state_dict()
-    for action in actions[30:]:
+    for action in actions[10:]:
         world.step(action)
     expected = world.state_dict()
     fresh, _ = pair(levels)
     for other in (world, fresh):
         other.load_state_dict(saved)
-        for action in actions[30:]:
+        for action in actions[10:]:
             other.step(action)
         for name, array in other.state_dict().items():
             np.testing.assert_array_equal(array, expected[name], err_msg=name)
@@ -167,15 +175,16 @@ def test_continuation_is_bit_exact():
 def test_envs_of_one_level_do_not_meet():
     level = random_level(0)
     alone, _ = pair([level])
-    crowd = MujocoWorld(8, WorldSpec())
+    crowd = MujocoWorld(4, WorldSpec())
     crowd.set_levels([3], [level])
-    crowd.reset(np.arange(8), np.full(8, 3), np.zeros((8, 3)))
-    for action in wandering(np.random.default_rng(6), 40, 1):
+    crowd.reset(np.arange(4), np.full(4, 3), np.zeros((4, 3)))
+    for action in wandering(np.random.default_rng(6), 10, 1):
         alone.step(action)
-        others = np.random.default_rng(7).uniform(-1, 1, (8, 3))
-        others[5] = action[0]
+        others = np.random.default_rng(7).uniform(-1, 1, (4, 3))
+        others[2] = action[0]
         crowd.step(others)
-    np.testing.assert_array_equal(alone.state.position[0], crowd.state.position[5])
+    np.testing.assert_array_equal(alone.state.position[0], crowd.state.position[2])
+    np.testing.assert_array_equal(alone.state.rays[0], crowd.state.rays[2])
 
 
 def test_levels_come_and_go():
@@ -184,7 +193,7 @@ def test_levels_come_and_go():
     world.set_levels(range(6), levels)
     for slot in range(6):
         world.reset(np.array([slot % 2]), np.array([slot]), np.zeros((1, 3)))
-    assert len(world._cache) == 2
+    assert len(world._scenes) == 2
     world.step(np.zeros((2, 3)))
     world.set_levels([0], [levels[1]])
     world.reset(np.array([0, 1]), np.array([0, 1]), np.zeros((2, 3)))
@@ -199,8 +208,8 @@ def test_a_level_that_is_changed_in_play_is_physical_at_once(heights):
     free = Level("free", np.array([-HALF, -HALF, HALF, HALF]), heights=heights)
     wall = replace(free, boxes=np.array([[1.5, 0.0, 1.0, 0.1, 3.0, 1.0, 0.0]]))
     ours, theirs = pair([free, free])
-    for world in (ours, theirs):
-        world.set_levels([1], [wall])
+    for world, own in ((ours, wall), (theirs, obstacles_of(wall))):
+        world.set_levels([1], [own])
         for _ in range(12):
             world.step(np.array([[0.0, 1.0, 0.0]] * 2))
         assert world.state.position[0, 0] > 1.8
@@ -225,26 +234,24 @@ def test_unknown_slots_and_bad_actions_are_refused():
 def test_pressing_at_a_wall_neither_sinks_nor_drifts(yaw):
     wall = [2.0 * math.cos(yaw), 2.0 * math.sin(yaw), 1.0, 0.1, 20.0, 1.0, yaw]
     level = Level("wall", np.array([-50.0, -50, 50, 50]), boxes=np.array([wall]))
-    world, _ = pair([level], poses=np.array([[0.0, 0.0, yaw]]))
-    for _ in range(35):
+    world, _ = pair([level], FEW_RAYS, np.array([[0.0, 0.0, yaw]]))
+    for _ in range(20):
         world.step(np.array([[0.0, 1.0, 0.0]]))
     x, y = world.state.position[0, :2]
     distance = box_distance(x, y, level.box_prisms()[0])
     assert abs(distance - BODY_RADIUS) < 1e-4
     assert abs(-math.sin(yaw) * x + math.cos(yaw) * y) < 1e-9
-    for _ in range(5):
-        world.step(np.zeros((1, 3)))
-    for _ in range(5):
+    for _ in range(15):  # until the command is too small to move it
         world.step(np.zeros((1, 3)))
     assert world.state.contact_ticks[0] == 0
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(0, 9), st.integers(0, 1 << 30))
 def test_penetration_stays_below_two_millimetres(level_seed, seed):
     level = random_level(level_seed)
-    world, _ = pair([level])
-    for action in wandering(np.random.default_rng(seed), 40, 1):
+    world, _ = pair([level], FEW_RAYS)
+    for action in wandering(np.random.default_rng(seed), 20, 1):
         world.step(action)
         if world.state.position[0, 2] < 0.0:
             return
@@ -257,16 +264,65 @@ def test_penetration_stays_below_two_millimetres(level_seed, seed):
     "copied", [copy.deepcopy, lambda w: pickle.loads(pickle.dumps(w))]
 )
 def test_a_copy_has_scenes_of_its_own(copied):
-    """Addresses of the original would move its bodies, or freed memory."""
     world = MujocoWorld(2, WorldSpec())
     world.set_levels([0], [random_level(3)])
-    fresh = copied(world)
-    assert not fresh._addresses.any()
     world.reset(np.arange(2), np.zeros(2, int), np.zeros((2, 3)))
     twin = copied(world)
-    assert not np.isin(twin._addresses, world._addresses).any()
+    assert not twin._scenes
     actions = np.array([[0.0, 1.0, 0.2], [0.3, -1.0, 0.0]])
     expected = [world.step(actions).position.copy() for _ in range(10)]
     world.close()
     for position in expected:
         np.testing.assert_array_equal(twin.step(actions).position, position)
+
+
+ROOM = Level("room", np.array([-HALF, -HALF, HALF, HALF]), heights=True)
+
+
+def test_the_floor_below_what_stands_on_it_is_found():
+    scene = Scene(replace(ROOM, boxes=np.array([[0, 0, 0.5, 1, 1, 0.5, 0]])), 1.75)
+    assert scene.floor(0.0, 0.0, 0.25) == (0.0, -1)  # inside of the box
+    assert scene.floor(0.0, 0.0, 1.25) == (1.0, -1)
+    assert scene.floor(0.0, 9.0, 1.25) == (-math.inf, -1)
+
+
+@pytest.mark.parametrize(
+    ("bottom", "top", "clear"),
+    [(0.2, 0.25, True), (0.2, 0.26, False), (1.74, 2.0, False), (1.75, 2.0, True)],
+)
+def test_what_is_at_the_height_of_a_body_keeps_it_from_standing(bottom, top, clear):
+    rng = np.random.default_rng(0)
+    half = np.array([2.0, 1.0, (top - bottom) / 2])
+    slab = np.array([[0, 0, (bottom + top) / 2, *half, 0.7]])
+    scene = Scene(replace(ROOM, boxes=slab), 1.75)
+    for x, y in rng.uniform(-0.7, 0.7, (50, 2)):
+        assert scene.is_clear(x, y, 0.0, scene.near(x, y, 0.0)) == clear
+
+
+def wedge(slope, end=3.0):
+    """A slope up along X from x = 2 on that is as wide as the room."""
+    tall = slope * (end - 2.0)
+    points = [[2, -4, 0], [2, 4, 0], [end, -4, tall], [end, 4, tall]]
+    return Mesh(np.array(points, float), np.array([[0, 2, 1], [1, 2, 3]]))
+
+
+@pytest.mark.parametrize(
+    ("slope", "reading"), [(0.9, 5.0), (1.7, 2 + 0.25 / 1.7), (3.0, 2 + 0.25 / 3)]
+)
+def test_rays_go_up_slopes_and_end_on_steep_faces_at_the_height_of_a_climb(
+    slope, reading
+):
+    level = replace(ROOM, meshes=(wedge(slope),), ground=True)
+    world = MujocoWorld(1, WorldSpec(num_rays=1, rays_see_edges=False))
+    world.set_levels([0], [level])
+    world.reset(np.zeros(1, int), np.zeros(1, int), np.zeros((1, 3)))
+    assert world.state.rays[0, 0] == pytest.approx(reading, abs=2e-3)
+
+
+def test_rays_go_on_up_a_slope_that_rises_through_a_low_box():
+    low = np.array([[2.5, 0.0, 0.05, 0.4, 2.0, 0.05, 0.0]])
+    level = replace(ROOM, meshes=(wedge(0.3, 4.5),), boxes=low)
+    world = MujocoWorld(1, WorldSpec(num_rays=1))
+    world.set_levels([0], [level])
+    world.reset(np.zeros(1, int), np.zeros(1, int), np.zeros((1, 3)))
+    assert world.state.rays[0, 0] == pytest.approx(4.5, abs=2e-3)  # where it drops

@@ -10,13 +10,13 @@ from numba.core.dispatcher import Dispatcher
 from ambulo.envs import compiling
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.vr.geometry.push_kernels import way_out
-from ambulo.envs.vr.world.height_kernels import step_heights
+from ambulo.envs.vr.world.step_kernels import step_bodies
 
 
 def test_kernels_are_compiled_anew_when_another_file_of_kernels_changes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for kernel in (way_out, step_heights):
+    for kernel in (way_out, step_bodies):
         locator = kernel._cache._impl.locator
         before = locator.get_source_stamp()
         assert locator.get_source_stamp() == before

@@ -1,6 +1,6 @@
 """Compiled: seams of the floor, which carry a body that walks over them (docs/vr_world.md).
 
-The step of the world (`height_kernels.floor_over_seam`) looks for floor at `MAX_SEAM` on two
+The step of the world (`step_kernels.floor_over_seam`) looks for floor at `MAX_SEAM` on two
 opposite sides along an axis, at every tick. All ticks of a way across find it where the gap
 is at most `MAX_SEAM` wide along that axis, and this is what is measured here.
 """

@@ -187,9 +187,9 @@ class LayeredGrid:
         return int(cells[k]) if away[k] <= radius + 1e-9 else None
 
     def field(self, goal: ArrayLike) -> Field:
-        """Walking distance to `goal` (2,) or (3,) from every cell, inf: no way, (layers, ny, nx).
+        """Walking distance to `goal` (2,) or (3,) from every cell, inf: no way.
 
-        Lengths are those of the way seen from above.
+        Shape (layers, ny, nx). Lengths are those of the way seen from above.
         """
         point = _point(goal)
         j, i = self.cell(point)

@@ -245,8 +245,8 @@ class MujocoWorld(BaseWorld):
             scene.move(self.moving.rows(env))
             feet = self.state.position[env]
             floor, self._carrier[env] = scene.floor(*feet[:2], feet[2] + CLIMB_HEIGHT)
-            self._falling[env] = floor == -math.inf
-            feet[2] = feet[2] if self._falling[env] else floor
+            self.state.falling[env] = floor == -math.inf
+            feet[2] = feet[2] if self.state.falling[env] else floor
             self._takeoff[env] = feet[2]
             self._read_rays(env, scene)
 
@@ -257,7 +257,7 @@ class MujocoWorld(BaseWorld):
         self._check_placed()
         state.moves[:] = motion.jump.any(axis=1)
         if spec.teleport > 0.0:
-            state.moves[self._falling] = 0
+            state.moves[self.state.falling] = 0
         state.snaps[:] = motion.snap != 0.0
         count_down(state.cooldown, motion.jump, motion.snap, spec)
         state.yaw[:] += motion.snap
@@ -279,7 +279,7 @@ class MujocoWorld(BaseWorld):
         ends = self.moving.before[env, :used], self.moving.after[env, :used]
         scene.move(rows := rows_between(*ends, 0.0))
         begin = feet.copy()
-        leaps = spec.teleport > 0.0 and jump.any() and not self._falling[env]
+        leaps = spec.teleport > 0.0 and jump.any() and not self.state.falling[env]
         if leaps:
             way = turned(float(state.yaw[env]), jump[1], jump[0])
             self._carrier[env] = teleport(scene, feet, way, int(self._carrier[env]))
@@ -295,7 +295,7 @@ class MujocoWorld(BaseWorld):
             state.yaw[env] += state.yaw_rate[env] * spec.dt
             scene.move(rows := rows_between(*ends, (tick + 1) / ticks))
             carry(feet, int(self._carrier[env]), old, rows)
-            if self._falling[env]:
+            if self.state.falling[env]:
                 thing = person = False
                 mover = fall(scene, feet, velocity, spec)
             else:
@@ -306,7 +306,7 @@ class MujocoWorld(BaseWorld):
                 thing = thing or hits
                 self._takeoff[env] = feet[2]
                 velocity[:2], velocity[2] = (feet[:2] - start[:2]) / spec.dt, 0.0
-            self._falling[env] = mover is None
+            self.state.falling[env] = mover is None
             self._carrier[env] = -1 if mover is None else mover
             state.path[env] += math.dist(feet[:2], start[:2])
             state.contact_ticks[env] += thing or person
@@ -319,14 +319,14 @@ class MujocoWorld(BaseWorld):
             state.fell[env] |= feet[2] < self._takeoff[env] - spec.fall_depth
         if leaps:
             velocity[:2] = leap / spec.decision_dt
-        if not self._falling[env]:
+        if not self.state.falling[env]:
             velocity[2] = (feet[2] - begin[2]) / spec.decision_dt
 
     def _read_rays(self, env: int, scene: Scene) -> None:
         """Read the rays of one env, ray i at i 2 pi / n to the left of ray 0."""
         spec, rays = self.spec, self.state.rays[env]
         rays[:] = spec.ray_length
-        if self._falling[env]:
+        if self.state.falling[env]:
             return
         feet = self.state.position[env]
         geoms = scene.near(feet[0], feet[1], spec.ray_length)

@@ -8,12 +8,17 @@ import pytest
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.families.level_sets import split_level
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.task.bank import LevelBank
+from ambulo.envs.vr.task.bank import LevelBank, Start
 
 
 def empty(**parts: object) -> Level:
     """A 20 m square floor."""
     return Level("empty", np.array([-10.0, -10, 10, 10]), **parts)
+
+
+def place(start: Start) -> np.ndarray:
+    """x, y, z of a start, shape (1, 3), [m]."""
+    return np.append(start.pose[:2], start.height)[None]
 
 
 def test_straight_distance_on_an_empty_floor() -> None:

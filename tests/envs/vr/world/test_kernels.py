@@ -9,6 +9,7 @@ from ambulo.configs.errors import AmbuloError, ConfigError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.contract import BODY_RADIUS, WorldSpec
 from ambulo.envs.vr.geometry.push_kernels import push_from_box, push_from_cylinder
+from ambulo.envs.vr.geometry.solid_kernels import nearest_of
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world.compiled_world import CompiledWorld
 
@@ -32,18 +33,10 @@ def prism(x, y, a, b, yaw=0.0):
     return np.array([x, y, a, b, math.cos(yaw), math.sin(yaw)])
 
 
-def box_distance(x, y, row):
-    """Distance from (x, y) to a prism, 0 inside, [m]."""
-    dx, dy = x - row[0], y - row[1]
-    u = abs(row[4] * dx + row[5] * dy) - row[2]
-    v = abs(row[4] * dy - row[5] * dx) - row[3]
-    return math.hypot(max(u, 0.0), max(v, 0.0))
-
-
 def penetration(level, position):
     """How deep the body is in the worst obstacle, [m]."""
     x, y = position[:2]
-    deep = [R - box_distance(x, y, b) for b in level.box_prisms()]
+    deep = [R - math.hypot(*nearest_of(x, y, b, False)) for b in level.box_prisms()]
     deep += [R + c[2] - math.hypot(x - c[0], y - c[1]) for c in level.cylinder_prisms()]
     return max(deep, default=0.0)
 

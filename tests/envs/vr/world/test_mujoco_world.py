@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ambulo.configs.errors import ActionError, AmbuloError
 from ambulo.envs.vr.contract import BODY_RADIUS, WorldSpec
-from ambulo.envs.vr.geometry.push_kernels import box_distance
+from ambulo.envs.vr.geometry.solid_kernels import nearest_of
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.sample_levels import sample_level
 from ambulo.envs.vr.levels.solids import obstacles_of
@@ -238,7 +238,7 @@ def test_pressing_at_a_wall_neither_sinks_nor_drifts(yaw):
     for _ in range(20):
         world.step(np.array([[0.0, 1.0, 0.0]]))
     x, y = world.state.position[0, :2]
-    distance = box_distance(x, y, level.box_prisms()[0])
+    distance = math.hypot(*nearest_of(x, y, level.box_prisms()[0], False))
     assert abs(distance - BODY_RADIUS) < 1e-4
     assert abs(-math.sin(yaw) * x + math.cos(yaw) * y) < 1e-9
     for _ in range(15):  # until the command is too small to move it
@@ -257,7 +257,7 @@ def test_penetration_stays_below_two_millimetres(level_seed, seed):
             return
         x, y = world.state.position[0, :2]
         for prism in level.box_prisms():
-            assert BODY_RADIUS - box_distance(x, y, prism) < 2e-3
+            assert BODY_RADIUS - math.hypot(*nearest_of(x, y, prism, False)) < 2e-3
 
 
 @pytest.mark.parametrize(

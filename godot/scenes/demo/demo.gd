@@ -41,7 +41,7 @@ func _physics_process(_delta: float) -> void:
 	var rng := RandomNumberGenerator.new()
 	rng.seed = hash([_seed, number])
 	var problems: PackedStringArray = []
-	var places := AmbuloPlaces.draw(level, rng, _policy.file.goal_distance, problems)
+	var places := AmbuloPlaces.in_level(level, rng, _policy.file.goal_distance, problems)
 	if places.is_empty():
 		printerr("demo: level '%s': %s" % [level.name, problems[0]])
 		set_physics_process(false)

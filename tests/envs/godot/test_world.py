@@ -17,6 +17,7 @@ from ambulo.envs.godot.settings import BridgeSettings
 from ambulo.envs.godot.world import GodotWorld
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.world.climbing import walled
 from ambulo.envs.vr.world.kernel_world import KernelWorld
 
 HALF = 5.0
@@ -86,6 +87,7 @@ def begin(world, levels, poses=None):
 
 def pair(attach, levels, spec=None, poses=None):
     ours = begin(attach(len(levels), spec), levels, poses)
+    levels = [walled(level) for level in levels]
     return ours, begin(KernelWorld(len(levels), spec or WorldSpec()), levels, poses)
 
 

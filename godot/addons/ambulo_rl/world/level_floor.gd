@@ -17,7 +17,7 @@ var _radii: Dictionary[Vector3i, float] = {}
 
 
 ## How far around (x, y) the floor of [param space] is as high as [param z], at least, [m].
-func radius(space: AmbuloHighSpace, x: float, y: float, z: float) -> float:
+func radius(space: AmbuloSpace, x: float, y: float, z: float) -> float:
 	var key := Vector3i(floori(x / CELL), floori(y / CELL), roundi(z / EVEN))
 	var found: float = _radii.get(key, -1.0)
 	if found < 0.0:
@@ -28,7 +28,7 @@ func radius(space: AmbuloHighSpace, x: float, y: float, z: float) -> float:
 	return found
 
 
-func _look(space: AmbuloHighSpace, x: float, y: float, z: float) -> float:
+func _look(space: AmbuloSpace, x: float, y: float, z: float) -> float:
 	if not _is_level(space, x, y, z):
 		return 0.0
 	var reach := 0.0
@@ -43,5 +43,5 @@ func _look(space: AmbuloHighSpace, x: float, y: float, z: float) -> float:
 	return reach - _HALF_DIAGONAL
 
 
-func _is_level(space: AmbuloHighSpace, x: float, y: float, z: float) -> bool:
+func _is_level(space: AmbuloSpace, x: float, y: float, z: float) -> bool:
 	return absf(space.support(x, y, z, AmbuloContract.CLIMB_HEIGHT) - z) <= EVEN

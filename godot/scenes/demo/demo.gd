@@ -63,7 +63,7 @@ func prepare(arguments: PackedStringArray) -> String:
 		problem = "%s: was not trained to navigate" % _policy_path
 	if problem == "":
 		var errors: PackedStringArray = []
-		_levels = AmbuloLevelFiles.read(_levels_path, errors)
+		_levels = AmbuloLevel.read_files(_levels_path, errors)
 		problem = "" if errors.is_empty() else "--levels: %s" % errors[0]
 	if problem != "":
 		return problem

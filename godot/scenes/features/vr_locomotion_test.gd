@@ -51,7 +51,7 @@ func _ready() -> void:
 		if argument.begins_with("--level="):
 			level_path = AmbuloPaths.of_user(argument.trim_prefix("--level="))
 	var errors: PackedStringArray = []
-	_levels = AmbuloLevelFiles.read(level_path, errors)
+	_levels = AmbuloLevel.read_files(level_path, errors)
 	_bad_levels = "\n".join(errors)
 	_world.configure(1, _spec())
 	if _policy != null:

@@ -6,7 +6,16 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ambulo.configs.errors import BridgeError
 from ambulo.configs.vr import NavigationEnvironmentConfig
+from ambulo.envs.godot.errors import BridgeFault
+from ambulo.envs.godot.locate import (
+    check_scene,
+    check_version,
+    find_engine,
+    find_project,
+)
+from ambulo.envs.godot.transport import HttpConnection, address_of
 
 
 def environment_token() -> str | None:
@@ -53,3 +62,30 @@ class BridgeSettings:
             max_failures=config.godot_max_failures,
             log_folder=log_folder,
         )
+
+
+def check_engines(config: NavigationEnvironmentConfig) -> None:
+    """Look for engine and project, or ask the running game; other worlds need neither.
+
+    Raises:
+        BridgeError: they are not there, too old, or do not answer.
+        ConfigError: the URL is none, or the token would leave this machine.
+    """
+    if config.world != "godot":
+        return
+    settings = BridgeSettings.from_config(config)
+    if settings.url is None:
+        project = find_project(settings.project)
+        if settings.scene is not None:
+            check_scene(project, settings.scene)
+        check_version(find_engine(settings.binary))
+        return
+    host, port = address_of(settings.url)
+    try:
+        connection = HttpConnection(
+            host, port, timeout=settings.timeout, token=settings.token
+        )
+        connection.request("GET", "/rl/spec").checked()
+        connection.close()
+    except BridgeFault as fault:
+        raise BridgeError(f"Godot at http://{host}:{port}: {fault}") from None

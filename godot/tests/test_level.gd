@@ -63,16 +63,12 @@ func test_place_refusals() -> void:
 	_refused(_with("goal", [-3, -3]), "goal: the same place as start")
 
 
-func test_floor_and_clearance() -> void:
+func test_floor() -> void:
 	var level := _parsed(_full())
 	check(level.has_floor(-4, 4), "corner of the bounds is floor")
 	check(not level.has_floor(-4.001, 0), "outside")
 	check(not level.has_floor(2, 2.5), "in the hole")
 	check(level.has_floor(1, 2.5), "border of the hole is floor")
-	check_near(level.clearance(-2, 1), 0.0, 1e-12, "inside the cylinder")
-	check_near(level.clearance(-3, 1), 0.5, 1e-12, "beside the cylinder")
-	var away := level.clearance(cos(0.3) * 1.5, sin(0.3) * 1.5)
-	check_near(away, 0.5, 1e-12, "in front of the turned box")
 
 
 func test_paint_and_overhead_do_not_obstruct() -> void:

@@ -112,7 +112,7 @@ func test_a_bad_level_among_good_ones_is_told() -> void:
 	check_contains(label.text, "a.json: level: not JSON")
 	scene.free()
 	var errors: PackedStringArray = []
-	check_equal(AmbuloLevelFiles.read(folder, errors).size(), 1)
+	check_equal(AmbuloLevel.read_files(folder, errors).size(), 1)
 	check_equal(errors.size(), 1)
 	for file: String in ["a.json", "b.json", "c.txt"]:
 		DirAccess.remove_absolute(folder.path_join(file))

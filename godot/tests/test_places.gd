@@ -8,10 +8,10 @@ func test_an_empty_level_of_any_size() -> void:
 	var level := _level({"bounds": [0, 0, 1000, 1000]})
 	var far := _level({"bounds": [0, 0, 1000, 1000], "goal_distance": [900, 1200]})
 	for i in 20:
-		check_equal(_draw(level, i).size(), 5, "near, seed %d" % i)
+		check_equal(_draw(level, i).size(), 7, "near, seed %d" % i)
 		var places := _draw(far, i)
-		check_equal(places.size(), 5, "far, seed %d" % i)
-		check(Vector2(places[0] - places[3], places[1] - places[4]).length() >= 899.99)
+		check_equal(places.size(), 7, "far, seed %d" % i)
+		check(Vector2(places[0] - places[4], places[1] - places[5]).length() >= 899.99)
 		check_equal(_draw(far, i), places, "the seed repeats")
 
 
@@ -25,8 +25,8 @@ func test_ways_around() -> void:
 	var behind := 0
 	for i in 30:
 		var places := _draw(level, i)
-		check_equal(places.size(), 5, "seed %d" % i)
-		behind += int(places[3] > 0.0)
+		check_equal(places.size(), 7, "seed %d" % i)
+		behind += int(places[4] > 0.0)
 	check(behind > 0, "some goals are behind the wall")
 
 
@@ -36,7 +36,7 @@ func test_what_cannot_be_reached_is_not_drawn() -> void:
 	data["start"] = {"position": [-5, 0]}
 	var level := _level(data)
 	for i in 20:
-		check(_draw(level, i)[3] < -1.0, "on the start's side")
+		check(_draw(level, i)[4] < -1.0, "on the start's side")
 	data["goal_distance"] = [24, 25]
 	var problems := PackedStringArray()
 	check_equal(_draw(_level(data), 3, problems).size(), 0, "all of them are beyond the gap")
@@ -55,7 +55,7 @@ func test_no_way_through_a_gap_that_is_too_narrow() -> void:
 		var through := 0
 		for i in 80:
 			var places := _draw(_level(data), i)
-			through += int(not places.is_empty() and places[3] > 0.0)
+			through += int(not places.is_empty() and places[4] > 0.0)
 		check_equal(through > 0, gap > 0.56, "gap of %.2f m" % gap)
 
 
@@ -71,50 +71,10 @@ func test_a_search_that_is_given_up_is_told_and_repeats() -> void:
 		check_equal(problems, PackedStringArray(["gave up looking for a free start and goal"]))
 
 
-func test_only_shapes_that_are_near_are_looked_at() -> void:
-	var drums: Array[Dictionary] = []
-	for k in 5000:
-		drums.append({"center": [0, -11 - 1e-3 * k], "radius": 0.1, "height": 2})
-	for k in 5000:
-		drums.append({"center": [0, -20.5], "radius": 20.2, "height": 2})
-	var level := _level({"bounds": [-8, -8, 8, 8], "cylinders": drums})
-	var grid := AmbuloShapeGrid.new(level, AmbuloPlaces.MARGIN)
-	check(not grid.is_clear(0.0, -4.0))
-	check_equal(grid.looked_at, 1, "the first that is too near decides")
-	check(grid.is_clear(0.0, 4.0))
-	check(grid.looked_at <= 5000, "those off the floor do not count: %d" % grid.looked_at)
-
-
-func test_the_grid_agrees_with_the_level() -> void:
-	var random := RandomNumberGenerator.new()
-	random.seed = 4
-	var boxes: Array[Dictionary] = []
-	var drums: Array[Dictionary] = []
-	for k in 60:
-		var at := [random.randf_range(-32, 32), random.randf_range(-12, 12)]
-		var size := random.randf_range(0.05, 3.0)
-		if k % 2 == 0:
-			drums.append({"center": at, "radius": size, "height": 2})
-		else:
-			var box := {"center": at + [1.0], "half_size": [size, 0.2, 1]}
-			box["yaw"] = random.randf_range(-3, 3)
-			boxes.append(box)
-	boxes.append({"center": [0, -3, 1], "half_size": [29, 0.05, 1]})
-	var level := _level({"bounds": [-30, -10, 30, 10], "boxes": boxes, "cylinders": drums})
-	var grid := AmbuloShapeGrid.new(level, 0.28)
-	var clear := 0
-	for _k in 3000:
-		var x := random.randf_range(-30, 30)
-		var y := random.randf_range(-10, 10)
-		check_equal(grid.is_clear(x, y), level.clearance(x, y) >= 0.28, "%f %f" % [x, y])
-		clear += int(grid.is_clear(x, y))
-	check(clear > 500 and clear < 2500, "both answers are tested: %d" % clear)
-
-
 func _draw(level: AmbuloLevel, number: int, problems := PackedStringArray()) -> PackedFloat64Array:
 	var random := RandomNumberGenerator.new()
 	random.seed = number
-	return AmbuloPlaces.draw(level, random, REACH, problems)
+	return AmbuloPlaces.in_level(level, random, REACH, problems)
 
 
 func _level(data: Dictionary) -> AmbuloLevel:

@@ -268,14 +268,14 @@ func test_an_episode_counts() -> void:
 	var world := AmbuloWorld.new()
 	world.configure(1, node.file.spec)
 	var level := _level({"bounds": [-9, -9, 9, 9]})
-	var episode := AmbuloEpisode.play(world, node, level, [-5.0, 0.0, 0.0, 5.0, 0.0])
+	var episode := AmbuloEpisode.play(world, node, level, [-5.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0])
 	check(episode.success)
 	check(not episode.fell)
 	check_equal(episode.collisions, 0)
 	check_near(episode.path, 9.0, 0.6, "to the edge of the goal disc")
 	check(episode.steps >= 45 and episode.steps < 70, "at most 2 m/s")
 	node.file.max_steps = 3
-	episode = AmbuloEpisode.play(world, node, level, [-5.0, 0.0, 0.0, 5.0, 0.0])
+	episode = AmbuloEpisode.play(world, node, level, [-5.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0])
 	check(not episode.success)
 	check_equal(episode.steps, 3)
 	node.free()
@@ -287,20 +287,20 @@ func test_places_fixed_and_drawn() -> void:
 		{"bounds": [-9, -9, 9, 9], "start": {"position": [1, 2], "yaw": 3}, "goal": [4, 5]}
 	)
 	var reach := Vector2(5.0, 30.0)
-	var expected := PackedFloat64Array([1.0, 2.0, 3.0, 4.0, 5.0])
-	check_equal(AmbuloPlaces.draw(fixed, rng, reach), expected)
+	var expected := PackedFloat64Array([1.0, 2.0, 3.0, 0.0, 4.0, 5.0, 0.0])
+	check_equal(AmbuloPlaces.in_level(fixed, rng, reach), expected)
 	var wall := {"center": [0, 0, 1], "half_size": [0.1, 8.9, 1]}
 	var open := _level({"bounds": [-9, -9, 9, 9], "boxes": [wall], "holes": [[2, 2, 4, 4]]})
 	for i in 20:
 		rng.seed = i
-		var places := AmbuloPlaces.draw(open, rng, reach)
-		check_equal(places.size(), 5)
-		var away := Vector2(places[0] - places[3], places[1] - places[4]).length()
+		var places := AmbuloPlaces.in_level(open, rng, reach)
+		check_equal(places.size(), 7)
+		var away := Vector2(places[0] - places[4], places[1] - places[5]).length()
 		check(away >= 5.0 and away <= 30.0, "distance")
-		check(places[0] * places[3] > 0.0, "never through the wall")
+		check(places[0] * places[4] > 0.0, "never through the wall")
 		rng.seed = i
-		check_equal(AmbuloPlaces.draw(open, rng, reach), places, "the seed repeats")
-	check_equal(AmbuloPlaces.draw(open, rng, Vector2(40.0, 50.0)).size(), 0, "too far")
+		check_equal(AmbuloPlaces.in_level(open, rng, reach), places, "the seed repeats")
+	check_equal(AmbuloPlaces.in_level(open, rng, Vector2(40.0, 50.0)).size(), 0, "too far")
 
 
 func _node() -> AmbuloPolicyNode:

@@ -138,7 +138,7 @@ func test_random_walks_keep_out() -> void:
 		world.step([random.randf_range(-1, 1), random.randf_range(0, 1), random.randfn()])
 		var place := part(world, "position")
 		touched += value(world, "contact_ticks")
-		check(level.clearance(place[0], place[1]) > 0.2485, "decision %d keeps out" % k)
+		check(clearance(level, place[0], place[1]) > 0.2485, "decision %d keeps out" % k)
 	check(touched > 100.0, "there were contacts")
 
 
@@ -146,6 +146,6 @@ func _free_place(level: AmbuloLevel, random: RandomNumberGenerator) -> PackedFlo
 	while true:
 		var x := random.randf_range(-6, 6)
 		var y := random.randf_range(-6, 6)
-		if level.clearance(x, y) > 0.25:
+		if clearance(level, x, y) > 0.25:
 			return [x, y, random.randf() * TAU]
 	return []

@@ -58,7 +58,7 @@ func test_agents_do_not_meet() -> void:
 
 func test_more_slots_than_spaces() -> void:
 	# Levels come and go in the same spaces; each must be read as if alone.
-	var count := 3 * AmbuloLevelSpaces.KEPT
+	var count := 3 * AmbuloWorld.KEPT
 	var levels: Array[AmbuloLevel] = []
 	var slots: PackedInt64Array = []
 	for k in count:

@@ -49,6 +49,19 @@ func drum(x: float, y: float, radius: float) -> Dictionary:
 	return {"center": [x, y], "radius": radius, "height": 2.0}
 
 
+## Distance from (x, y) to the nearest box or cylinder of [param level], 0 inside one, [m].
+func clearance(level: AmbuloLevel, x: float, y: float) -> float:
+	var nearest := INF
+	var b := level.boxes
+	for k in range(0, b.size(), 7):
+		var d := Vector2(x - b[k], y - b[k + 1]).rotated(-b[k + 6]).abs()
+		nearest = minf(nearest, (d - Vector2(b[k + 3], b[k + 4])).max(Vector2.ZERO).length())
+	var c := level.cylinders
+	for k in range(0, c.size(), AmbuloLevel.DRUM):
+		nearest = minf(nearest, Vector2(x - c[k], y - c[k + 1]).length() - c[k + 2])
+	return maxf(nearest, 0.0)
+
+
 ## The part [param name] of the state of [param agent].
 func part(world: AmbuloWorld, name: String, agent := 0) -> PackedFloat64Array:
 	var row := world.state_rows([agent])

@@ -14,7 +14,7 @@ from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.presets.vr import PRESETS
 from ambulo.configs.vr import ENGINE_PLACES, NavigationConfig
 from ambulo.configs.vr_learning import check_guide
-from ambulo.envs.godot.check import check_engines
+from ambulo.envs.godot.settings import check_engines
 from ambulo.evaluate.vr.godot_flags import check_godot_flags
 from ambulo.train.shared.flags import Flag, switch
 from ambulo.train.shared.resume import ResumePoint, find_resume_point

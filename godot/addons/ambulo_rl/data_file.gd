@@ -7,9 +7,16 @@ extends RefCounted
 
 ## Longest header, [bytes].
 const MAX_HEADER := 1 << 20
+## Most numbers.
+const MAX_NUMBERS := 1 << 24
 
 ## The header, as parsed.
 var header: Variant
+## Its numbers, after [method read_arrays].
+var floats: PackedFloat32Array = []
+## First number and shape of each of its arrays.
+var starts: Dictionary[String, int] = {}
+var shapes: Dictionary[String, PackedInt32Array] = {}
 ## What is wrong with the file; empty after a method that returned true.
 var problem := ""
 
@@ -61,6 +68,74 @@ func numbers(count: int, digest: String, what: String) -> PackedFloat32Array:
 		_fail("the %s are damaged: wrong SHA-256" % what)
 		return []
 	return raw.to_float32_array()
+
+
+## Reads the rows "arrays" of [param table], the header, of which "numbers" and "sha256" tell how
+## many numbers follow it. Broken rules go to [param checks].
+func read_shapes(checks: AmbuloChecks, table: Dictionary) -> void:
+	var keys := PackedStringArray(["name", "start", "shape"])
+	var at := 0
+	for item: Variant in checks.list(table, "arrays"):
+		var row := checks.table(item, "arrays", "arrays.", keys, keys)
+		var name := checks.text(row.get("name"), "arrays.name")
+		var start := checks.whole(row.get("start"), "arrays.start", 0, MAX_NUMBERS)
+		var shape := PackedInt32Array()
+		var size := 1
+		for part: Variant in checks.list(row, "shape"):
+			shape.append(checks.whole(part, "arrays.shape", 1, MAX_NUMBERS))
+			size = mini(size * shape[-1], MAX_NUMBERS + 1)
+		if start != at:
+			checks.fail("arrays", "'%s' does not follow the array before it" % name)
+		starts[name] = start
+		shapes[name] = shape
+		at += size
+	if at != checks.whole(table.get("numbers"), "numbers", 1, MAX_NUMBERS):
+		checks.fail("arrays", "have %d numbers, expected %s" % [at, table.get("numbers")])
+
+
+## Notes the first array that has not the shape in [param expected].
+func check_shapes(checks: AmbuloChecks, expected: Dictionary[String, PackedInt32Array]) -> void:
+	for name in expected:
+		if not shapes.has(name):
+			checks.fail("arrays", "'%s' is missing" % name)
+		elif shapes[name] != expected[name]:
+			checks.fail(name, "expected the shape %s, got %s" % [expected[name], shapes[name]])
+
+
+## Reads the numbers of the arrays that [method read_shapes] has read from [param table]; what is
+## wrong with them, or "".
+func read_arrays(table: Dictionary) -> String:
+	floats = numbers(int(table["numbers"]), str(table["sha256"]), "numbers")
+	var sum := 0.0
+	for number in floats:
+		sum += absf(number)
+	return problem if problem != "" or is_finite(sum) else "a number is not finite"
+
+
+## The array [param name].
+func flat(name: String) -> PackedFloat32Array:
+	var size := 1
+	for part in shapes[name]:
+		size *= part
+	return floats.slice(starts[name], starts[name] + size)
+
+
+## The array [param name], whose rows have three numbers.
+func vectors(name: String) -> PackedVector3Array:
+	var all := flat(name)
+	var out := PackedVector3Array()
+	for k in range(0, all.size(), 3):
+		out.append(Vector3(all[k], all[k + 1], all[k + 2]))
+	return out
+
+
+## The array [param name], whose rows have four numbers.
+func fours(name: String) -> PackedVector4Array:
+	var all := flat(name)
+	var out := PackedVector4Array()
+	for k in range(0, all.size(), 4):
+		out.append(Vector4(all[k], all[k + 1], all[k + 2], all[k + 3]))
+	return out
 
 
 func _fail(reason: String) -> bool:

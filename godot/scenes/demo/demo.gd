@@ -41,7 +41,7 @@ func _physics_process(_delta: float) -> void:
 	var rng := RandomNumberGenerator.new()
 	rng.seed = hash([_seed, number])
 	var problems: PackedStringArray = []
-	var places := AmbuloPlaces.draw(level, rng, _policy.file.goal_distance, problems)
+	var places := AmbuloPlaces.in_level(level, rng, _policy.file.goal_distance, problems)
 	if places.is_empty():
 		printerr("demo: level '%s': %s" % [level.name, problems[0]])
 		set_physics_process(false)
@@ -63,7 +63,7 @@ func prepare(arguments: PackedStringArray) -> String:
 		problem = "%s: was not trained to navigate" % _policy_path
 	if problem == "":
 		var errors: PackedStringArray = []
-		_levels = AmbuloLevelFiles.read(_levels_path, errors)
+		_levels = AmbuloLevel.read_files(_levels_path, errors)
 		problem = "" if errors.is_empty() else "--levels: %s" % errors[0]
 	if problem != "":
 		return problem

@@ -51,7 +51,7 @@ func _ready() -> void:
 		if argument.begins_with("--level="):
 			level_path = AmbuloPaths.of_user(argument.trim_prefix("--level="))
 	var errors: PackedStringArray = []
-	_levels = AmbuloLevelFiles.read(level_path, errors)
+	_levels = AmbuloLevel.read_files(level_path, errors)
 	_bad_levels = "\n".join(errors)
 	_world.configure(1, _spec())
 	if _policy != null:
@@ -137,13 +137,13 @@ func restart() -> void:
 	var random := RandomNumberGenerator.new()
 	random.seed = hash([random_seed, _round])
 	var problems: PackedStringArray = []
-	var places := AmbuloPlaces.draw(level, random, _goal_reach(), problems)
+	var places := AmbuloPlaces.in_level(level, random, _goal_reach(), problems)
 	if places.is_empty():
 		_message = "%s: %s" % [level.name, problems[0]]
 		return
-	_goal = places.slice(3)
+	_goal = places.slice(4)
 	_world.set_levels([0], [level])
-	_world.reset([0], [0], places.slice(0, 3))
+	_world.reset([0], [0], places.slice(0, 3), places.slice(3, 4))
 	if _policy != null:
 		_policy.reset(0)
 	_show_state()
@@ -156,12 +156,12 @@ func _has_file() -> bool:
 
 ## Range of the straight distance of drawn goals, [m].
 func _goal_reach() -> Vector2:
-	return _policy.file.goal_distance if _has_file() else AmbuloRlEpisode.GOAL_DISTANCE
+	return _policy.file.goal_distance if _has_file() else AmbuloEpisode.GOAL_DISTANCE
 
 
 ## Distance at which the goal is reached, [m].
 func _goal_radius() -> float:
-	return _policy.file.goal_radius if _has_file() else AmbuloRlEpisode.DEFAULT_GOAL_RADIUS
+	return _policy.file.goal_radius if _has_file() else AmbuloEpisode.DEFAULT_GOAL_RADIUS
 
 
 func _spec() -> AmbuloSpec:

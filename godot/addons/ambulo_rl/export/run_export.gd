@@ -8,7 +8,7 @@ extends SceneTree
 ## "AMBULO_EXPORT problem TEXT" if there is no file.
 
 const SceneWalk := preload("scene_walk.gd")
-const ErrorLog := preload("error_log.gd")
+const ErrorLog := preload("../error_log.gd")
 const SCENE_ENDINGS: Array[String] = [".tscn", ".scn", ".glb", ".gltf", ".blend", ".fbx"]
 
 var _log := ErrorLog.new()
@@ -42,11 +42,11 @@ func _export() -> String:
 		paused = false
 		await physics_frame
 		if not is_instance_valid(scene) or not scene.is_inside_tree():
-			return "its own scripts closed it %s" % _log.script_error
+			return "its own scripts closed it %s" % _script_error()
 	paused = false
 	OS.remove_logger(_log)
 	if _log.script_error != "" and OS.get_environment("AMBULO_EXPORT_LENIENT") != "1":
-		return "%sa script fails: %s" % [_node_with(scene, _log.script_path), _log.script_error]
+		return "%sa script fails: %s" % [_node_with(scene, _log.script_path), _script_error()]
 	var data := SceneWalk.new().collect(scene)
 	var file := FileAccess.open(OS.get_environment("AMBULO_EXPORT_FILE"), FileAccess.WRITE)
 	if file == null:
@@ -64,8 +64,14 @@ func _loaded(path: String) -> Node:
 
 func _load_error(otherwise: String) -> String:
 	if _log.script_error != "":
-		return _log.script_error
+		return _script_error()
 	return otherwise if _log.engine_errors.is_empty() else _log.engine_errors[0]
+
+
+func _script_error() -> String:
+	if _log.script_error == "":
+		return ""
+	return "%s (%s:%d)" % [_log.script_error, _log.script_path, _log.script_line]
 
 
 func _broken_part() -> String:

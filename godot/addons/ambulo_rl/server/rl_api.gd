@@ -180,12 +180,35 @@ func _set_things(request: AmbuloRequest) -> AmbuloReply:
 		)
 	if not request.head.binary_body:
 		return AmbuloReply.fail(415, "media_type", "this endpoint takes rows", "content-type")
-	var rows := AmbuloThingsMessage.read(request.body, world.num_agents, fields)
+	var rows := _read_things(request.body, fields)
 	if fields.refusal != null:
 		return fields.refusal
 	for agent in world.num_agents:
 		world.set_things(agent, rows[agent])
 	return AmbuloReply.json({"agents": world.num_agents})
+
+
+# The rows of things of each agent, one after the other; not all of them after a refusal.
+func _read_things(body: PackedByteArray, fields: AmbuloFields) -> Array[PackedFloat64Array]:
+	var agents := world.num_agents
+	var out: Array[PackedFloat64Array] = []
+	out.resize(agents)
+	var width := AmbuloThings.ROW + 1
+	var values := AmbuloWire.read_rows(body, width, fields)
+	for k in range(0, values.size(), width):
+		var agent := int(values[k])
+		if agent != values[k] or agent < 0 or agent >= agents:
+			fields.fail("body", "row %d is of no agent" % (k / width))
+			return out
+		var row := values.slice(k + 1, k + width)
+		var problem := AmbuloThings.problem(row)
+		if problem.is_empty() and out[agent].size() >= AmbuloThings.MOST * AmbuloThings.ROW:
+			problem = "more than %d things of an agent" % AmbuloThings.MOST
+		if not problem.is_empty():
+			fields.fail("body", "row %d: %s" % [k / width, problem])
+			return out
+		out[agent].append_array(row)
+	return out
 
 
 func _set_comfort(request: AmbuloRequest) -> AmbuloReply:

@@ -31,7 +31,7 @@ const _DEFAULT_LEVEL := {
 var scene: AmbuloSceneApi
 
 var _rl: AmbuloRlApi
-var _episodes: Dictionary[int, AmbuloRlEpisode] = {}
+var _episodes: Dictionary[int, AmbuloEpisode] = {}
 var _count := 0
 
 
@@ -58,7 +58,7 @@ func _on_placed(agents: PackedInt64Array, poses: PackedFloat64Array) -> void:
 		var level: AmbuloLevel = null
 		if _rl.world.scene() == null:
 			level = _rl.world.level_of(_rl.world.slot_of(agents[k]))
-		var episode := AmbuloRlEpisode.new()
+		var episode := AmbuloEpisode.new()
 		_count += 1
 		episode.number = _count
 		episode.began = _rl.decisions
@@ -96,8 +96,7 @@ func _reset_game(data: Dictionary, fields: AmbuloFields) -> AmbuloReply:
 	if fields.refusal != null:
 		return fields.refusal
 	var problems := PackedStringArray()
-	var reach := AmbuloRlEpisode.GOAL_DISTANCE
-	var drawn := AmbuloHighPlaces.draw_in(level, random, reach, problems)
+	var drawn := AmbuloPlaces.in_level(level, random, AmbuloEpisode.GOAL_DISTANCE, problems)
 	if drawn.is_empty():
 		var rule := "%s in this level: name them in it" % problems[0]
 		return AmbuloReply.fail(409, "no_free_place", rule, "level")
@@ -119,8 +118,9 @@ func _reset_in_scene(
 	if not scene.survey.is_alive():
 		return AmbuloReply.fail(409, "bad_scene", "scene %s: is closed" % scene.path)
 	var problems := PackedStringArray()
-	var places := AmbuloScenePlaces.new(_rl.world.scene(), scene.survey, random)
-	var drawn := places.draw(AmbuloRlEpisode.GOAL_DISTANCE, problems)
+	var space := _rl.world.scene()
+	var reach := AmbuloEpisode.GOAL_DISTANCE
+	var drawn := AmbuloPlaces.in_scene(space, scene.survey, random, reach, problems)
 	if drawn.is_empty():
 		var rule := "scene %s: %s" % [scene.path, problems[0]]
 		return AmbuloReply.fail(409, "no_free_place", rule)
@@ -147,14 +147,14 @@ func _options(value: Variant, fields: AmbuloFields) -> Dictionary:
 		"agent": fields.whole(given.get("agent", 0), "options.agent", 0, last),
 		"max_steps":
 		fields.whole(
-			given.get("max_steps", AmbuloRlEpisode.DEFAULT_MAX_STEPS),
+			given.get("max_steps", AmbuloEpisode.DEFAULT_MAX_STEPS),
 			"options.max_steps",
 			1,
 			1_000_000_000
 		),
 		"goal_radius":
 		fields.number(
-			given.get("goal_radius", AmbuloRlEpisode.DEFAULT_GOAL_RADIUS),
+			given.get("goal_radius", AmbuloEpisode.DEFAULT_GOAL_RADIUS),
 			"options.goal_radius",
 			0.01,
 			1000.0
@@ -319,13 +319,7 @@ func _legacy_state(agent: int) -> Dictionary:
 	var row := _rl.world.state_rows([agent])
 	var tail := _rl.world.state_width - AmbuloWorld.TAIL
 	var steps := _rl.decisions - episode.began
-	var reached := false
-	if not episode.goal.is_empty():
-		var dx := episode.goal[0] - row[0]
-		var dy := episode.goal[1] - row[1]
-		reached = sqrt(dx * dx + dy * dy) <= episode.goal_radius
-		if _rl.world.has_heights(agent):  # and on its floor
-			reached = reached and absf(episode.goal[2] - row[2]) < AmbuloContract.SAME_FLOOR
+	var reached := episode.is_reached(row)
 	var fell := row[tail + AmbuloWorld.FELL] != 0.0
 	var late := steps >= episode.max_steps
 	return {

@@ -6,6 +6,7 @@ extends RefCounted
 ## Frames in which the scene starts: scripts, colliders and navigation maps are there after them.
 const FRAMES := 4
 
+const ErrorLog := preload("../error_log.gd")
 const _JOLT := "Jolt Physics"
 
 ## What is wrong with the scene, in one line; "": nothing so far.
@@ -14,7 +15,7 @@ var problem := ""
 var _tree: SceneTree
 var _path := ""
 var _scene: Node
-var _log := AmbuloErrorLog.new()
+var _log := ErrorLog.new()
 var _frames := 0
 var _looked: Dictionary[String, bool] = {}
 
@@ -71,7 +72,7 @@ func _open() -> void:
 	if packed != null and packed.can_instantiate():
 		scene = packed.instantiate()
 	if scene == null:
-		_fail("cannot be loaded: %s" % _log.engine_error.get_slice("\n", 0))
+		_fail("cannot be loaded: %s" % (_log.engine_errors[0] if _log.engine_errors else ""))
 		return
 	var survey := AmbuloSceneSurvey.new(scene, false)
 	if _log.lost_node != "" or survey.problem != "":
@@ -128,7 +129,7 @@ func _circle_of(path: String, above: PackedStringArray) -> String:
 func _fail_by_script() -> void:
 	var node := AmbuloSceneSurvey.new(_scene, false).node_with(_log.script_path)
 	var who := "a script fails" if node == "" else "node %s: its script fails" % node
-	_fail("%s: %s" % [who, _log.script_error])
+	_fail("%s: %s:%d: %s" % [who, _log.script_path, _log.script_line, _log.script_error])
 
 
 func _fail(rule: String) -> void:

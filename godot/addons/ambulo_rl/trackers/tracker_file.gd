@@ -7,8 +7,6 @@ extends RefCounted
 
 ## The first bytes of the file; the last one is the version of the format.
 const MAGIC := "AMBULOB1"
-## Most numbers.
-const MAX_NUMBERS := 1 << 24
 ## The joints of human23.
 const JOINTS := 23
 ## Numbers of the network's input and output.
@@ -57,8 +55,7 @@ func load_from(path: String) -> bool:
 func _read(data: AmbuloDataFile) -> String:
 	var checks := AmbuloChecks.new()
 	var header := checks.table(data.header, "header", "", _KEYS, _KEYS)
-	var count := checks.whole(header.get("numbers"), "numbers", 1, MAX_NUMBERS)
-	var digest := checks.text(header.get("sha256"), "sha256")
+	checks.text(header.get("sha256"), "sha256")
 	checks.whole(header.get("input_size"), "input_size", INPUTS, INPUTS)
 	checks.whole(header.get("output_size"), "output_size", OUTPUTS, OUTPUTS)
 	lead = checks.number(header.get("lead"), "lead", 0.0, 0.3)
@@ -72,52 +69,32 @@ func _read(data: AmbuloDataFile) -> String:
 			)
 			parts.append(checks.whole(header["parts"][joint], "parts", 0, 2))
 			bones.append(checks.text(header["bones"][joint], "bones"))
-	_read_shapes(checks, header, count)
+	data.read_shapes(checks, header)
+	if checks.problem == "":
+		_check_shapes(checks, data)
 	if checks.problem != "":
 		return checks.problem
-	numbers = data.numbers(count, digest, "numbers")
-	var sum := 0.0
-	for number in numbers:
-		sum += absf(number)
-	if data.problem != "" or not is_finite(sum):
-		return data.problem if data.problem != "" else "a number is not finite"
-	offsets = _vectors("offsets")
-	sole = _vectors("sole")
+	var problem := data.read_arrays(header)
+	if problem != "":
+		return problem
+	numbers = data.floats
+	starts = data.starts
+	shapes = data.shapes
+	offsets = data.vectors("offsets")
+	sole = data.vectors("sole")
 	return ""
 
 
-func _read_shapes(checks: AmbuloChecks, header: Dictionary, count: int) -> void:
-	var keys := PackedStringArray(["name", "start", "shape"])
-	var at := 0
-	for item: Variant in checks.list(header, "arrays"):
-		var row := checks.table(item, "arrays", "arrays.", keys, keys)
-		var name := checks.text(row.get("name"), "arrays.name")
-		var start := checks.whole(row.get("start"), "arrays.start", 0, MAX_NUMBERS)
-		var shape := PackedInt32Array()
-		var size := 1
-		for part: Variant in checks.list(row, "shape"):
-			shape.append(checks.whole(part, "arrays.shape", 1, MAX_NUMBERS))
-			size = mini(size * shape[-1], MAX_NUMBERS + 1)
-		if start != at:
-			checks.fail("arrays", "'%s' does not follow the array before it" % name)
-		starts[name] = start
-		shapes[name] = shape
-		at += size
-	if at != count:
-		checks.fail("arrays", "have %d numbers, expected %d" % [at, count])
-	if checks.problem == "":
-		_check_shapes(checks)
-
-
-func _check_shapes(checks: AmbuloChecks) -> void:
+func _check_shapes(checks: AmbuloChecks, data: AmbuloDataFile) -> void:
+	var found := data.shapes
 	for name: String in ["encoder", "states", "decoder"]:
-		if shapes.get(name, PackedInt32Array()).size() != 2 or shapes[name][0] % 4 != 0:
+		if found.get(name, PackedInt32Array()).size() != 2 or found[name][0] % 4 != 0:
 			checks.fail(name, "expected a matrix of a multiple of four rows")
 	if checks.problem != "":
 		return
-	var encoder := shapes["encoder"][0]
-	var units := shapes["states"][1]
-	var decoder := shapes["decoder"][0]
+	var encoder := found["encoder"][0]
+	var units := found["states"][1]
+	var decoder := found["decoder"][0]
 	var expected: Dictionary[String, PackedInt32Array] = {
 		"encoder": [encoder, INPUTS],
 		"encoder_bias": [encoder],
@@ -132,13 +109,4 @@ func _check_shapes(checks: AmbuloChecks) -> void:
 		"offsets": [JOINTS, 3],
 		"sole": [2, 3],
 	}
-	for name in expected:
-		if shapes.get(name) != expected[name]:
-			checks.fail(name, "expected the shape %s, got %s" % [expected[name], shapes.get(name)])
-
-
-func _vectors(name: String) -> PackedVector3Array:
-	var out := PackedVector3Array()
-	for k in range(starts[name], starts[name] + 3 * shapes[name][0], 3):
-		out.append(Vector3(numbers[k], numbers[k + 1], numbers[k + 2]))
-	return out
+	data.check_shapes(checks, expected)

@@ -4,7 +4,7 @@ extends RefCounted
 
 ## Depth of the sides, [m].
 const DEPTH := 0.6
-## With more holes than this they are left out.
+## With more holes than this their sides are left out.
 const MOST_HOLES := 2000
 
 
@@ -13,8 +13,9 @@ static func of(level: AmbuloLevel) -> ArrayMesh:
 	var top := SurfaceTool.new()
 	top.begin(Mesh.PRIMITIVE_TRIANGLES)
 	top.set_normal(Vector3.UP)
-	for piece in pieces(level):
-		_add_top(top, piece)
+	var pieces := AmbuloLevelSolids.floor_rectangles(level)
+	for k in range(0, pieces.size(), 4):
+		_add_top(top, pieces.slice(k, k + 4))
 	var mesh := top.commit()
 	var sides := SurfaceTool.new()
 	sides.begin(Mesh.PRIMITIVE_TRIANGLES)
@@ -23,46 +24,6 @@ static func of(level: AmbuloLevel) -> ArrayMesh:
 		for k in range(0, level.holes.size(), 4):
 			_add_sides(sides, _clipped(level.holes.slice(k, k + 4), level.bounds), -1.0)
 	return sides.commit(mesh)
-
-
-## Rectangles (x0, y0, x1, y1) that cover the floor and no hole, without overlap.
-static func pieces(level: AmbuloLevel) -> Array[PackedFloat64Array]:
-	var holes: Array[PackedFloat64Array] = []
-	if level.holes.size() <= 4 * MOST_HOLES:
-		for k in range(0, level.holes.size(), 4):
-			holes.append(_clipped(level.holes.slice(k, k + 4), level.bounds))
-	var cuts: PackedFloat64Array = [level.bounds[1], level.bounds[3]]
-	for hole in holes:
-		cuts.append_array([hole[1], hole[3]])
-	cuts.sort()
-	var found: Array[PackedFloat64Array] = []
-	for k in cuts.size() - 1:
-		if cuts[k + 1] > cuts[k]:
-			_add_strip(found, level.bounds, holes, cuts[k], cuts[k + 1])
-	return found
-
-
-static func _add_strip(
-	found: Array[PackedFloat64Array],
-	bounds: PackedFloat64Array,
-	holes: Array[PackedFloat64Array],
-	y0: float,
-	y1: float
-) -> void:
-	var crossing: Array[PackedFloat64Array] = []
-	for hole in holes:
-		if hole[1] < y1 and hole[3] > y0:
-			crossing.append(hole)
-	crossing.sort_custom(
-		func(a: PackedFloat64Array, b: PackedFloat64Array) -> bool: return a[0] < b[0]
-	)
-	var x := bounds[0]
-	for hole in crossing:
-		if hole[0] > x:
-			found.append([x, y0, hole[0], y1] as PackedFloat64Array)
-		x = maxf(x, hole[2])
-	if x < bounds[2]:
-		found.append([x, y0, bounds[2], y1] as PackedFloat64Array)
 
 
 static func _clipped(r: PackedFloat64Array, bounds: PackedFloat64Array) -> PackedFloat64Array:

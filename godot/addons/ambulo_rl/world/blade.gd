@@ -1,6 +1,6 @@
 class_name AmbuloBlade
 extends RefCounted
-## A ray of a body in a place with heights: a thin upright blade that is swept along the floor.
+## A ray of a body in a scene: a thin upright blade that is swept along the floor.
 ##
 ## It reaches from what may be stepped on to the top of the body, so that a table and a beam stop
 ## it as they stop the body; where the floor rises or drops by a step or a slope it goes along.
@@ -57,7 +57,7 @@ func sweep(state: PhysicsDirectSpaceState3D, feet: Vector3, heading: float, leng
 ## How far the way from (x, y) along [param heading] is free for feet at height [param z], at
 ## most [param length]; [param edges]: it ends where the floor drops, too, [m].
 func way(
-	space: AmbuloHighSpace, x: float, y: float, z: float, heading: float, length: float, edges: bool
+	space: AmbuloSpace, x: float, y: float, z: float, heading: float, length: float, edges: bool
 ) -> float:
 	var cx := cos(heading)
 	var sy := sin(heading)
@@ -77,7 +77,7 @@ func way(
 			var free := space.sweep(x + cx * at, y + sy * at, level, heading, left)
 			until = at + free
 			blocked = free < left
-		var level_to := at + space.level_radius(x + cx * at, y + sy * at, floor_z)
+		var level_to := at + space.level_radius(x + cx * at, y + sy * at, floor_z, length - at)
 		if level_to > at + STRIDE and absf(floor_z - level) <= LEVEL and at >= fine:
 			at = minf(minf(level_to, length), maxf(until - NEAR, at))
 			if at >= length:
@@ -136,14 +136,7 @@ func way(
 
 ## Distance along a ray to where its floor ends, between [param held] and [param next], [m].
 func _edge(
-	space: AmbuloHighSpace,
-	x: float,
-	y: float,
-	cx: float,
-	sy: float,
-	z: float,
-	held: float,
-	next: float
+	space: AmbuloSpace, x: float, y: float, cx: float, sy: float, z: float, held: float, next: float
 ) -> float:
 	for _k in HALVINGS:
 		var middle := 0.5 * (held + next)

@@ -109,6 +109,30 @@ static func from_json(text: String, errors: PackedStringArray) -> AmbuloLevel:
 	return from_dict(reader.data, errors)
 
 
+## The levels of the file or folder [param path], in the order of the file names. For each file
+## that is refused, and where there is none, a line is appended to [param errors].
+static func read_files(path: String, errors: PackedStringArray) -> Array[AmbuloLevel]:
+	var files: PackedStringArray = []
+	if FileAccess.file_exists(path):
+		files.append(path)
+	elif DirAccess.dir_exists_absolute(path):
+		for name in DirAccess.get_files_at(path):
+			if name.get_extension() == "json":
+				files.append(path.path_join(name))
+	files.sort()
+	if files.is_empty():
+		errors.append("no *.json level file there: %s" % path)
+	var levels: Array[AmbuloLevel] = []
+	for file in files:
+		var problems: PackedStringArray = []
+		var level := from_json(FileAccess.get_file_as_string(file), problems)
+		if level != null:
+			levels.append(level)
+		else:
+			errors.append("%s: %s" % [file, problems[0]])
+	return levels
+
+
 ## The level as plain JSON data.
 func to_dict() -> Dictionary:
 	var box_rows: Array[Dictionary] = []
@@ -166,6 +190,18 @@ func has_floor(x: float, y: float) -> bool:
 	return has_in_bounds(x, y) and hole_at(x, y) < 0
 
 
+## Whether there is floor wherever it is nearer to (x, y) than [param radius], for certain.
+func has_floor_around(x: float, y: float, radius: float) -> bool:
+	var b := bounds
+	if x - radius < b[0] or y - radius < b[1] or x + radius > b[2] or y + radius > b[3]:
+		return false
+	for k in range(0, holes.size(), 4):
+		if x > holes[k] - radius and x < holes[k + 2] + radius:
+			if y > holes[k + 1] - radius and y < holes[k + 3] + radius:
+				return false
+	return true
+
+
 ## Whether (x, y) is in the floor rectangle, its border included.
 func has_in_bounds(x: float, y: float) -> bool:
 	return x >= bounds[0] and y >= bounds[1] and x <= bounds[2] and y <= bounds[3]
@@ -193,36 +229,6 @@ func cylinder_obstructs(k: int) -> bool:
 		cylinders[k + 4] < AmbuloContract.BODY_HEIGHT
 		and cylinders[k + 3] + cylinders[k + 4] > AmbuloContract.STEP_HEIGHT
 	)
-
-
-## Distance from (x, y) to the nearest obstructing prism, 0 inside one, [m].
-func clearance(x: float, y: float) -> float:
-	var nearest := INF
-	for k in range(0, boxes.size(), 7):
-		if box_obstructs(k):
-			nearest = minf(nearest, box_distance(k, x, y))
-	for k in range(0, cylinders.size(), DRUM):
-		if cylinder_obstructs(k):
-			nearest = minf(nearest, cylinder_distance(k, x, y))
-	return nearest
-
-
-## Distance from (x, y) to the box whose numbers begin at [param k], 0 inside it, [m].
-func box_distance(k: int, x: float, y: float) -> float:
-	var dx := x - boxes[k]
-	var dy := y - boxes[k + 1]
-	var c := cos(boxes[k + 6])
-	var s := sin(boxes[k + 6])
-	var u := maxf(absf(c * dx + s * dy) - boxes[k + 3], 0.0)
-	var v := maxf(absf(c * dy - s * dx) - boxes[k + 4], 0.0)
-	return sqrt(u * u + v * v)
-
-
-## Distance from (x, y) to the cylinder whose numbers begin at [param k], 0 inside it, [m].
-func cylinder_distance(k: int, x: float, y: float) -> float:
-	var dx := x - cylinders[k]
-	var dy := y - cylinders[k + 1]
-	return maxf(sqrt(dx * dx + dy * dy) - cylinders[k + 2], 0.0)
 
 
 func _parse(checks: AmbuloChecks, data: Variant) -> void:

@@ -11,18 +11,14 @@ static func check(level: AmbuloLevel, checks: AmbuloChecks) -> void:
 		_check_cover(level, checks)
 	if not checks.problem.is_empty():
 		return
-	if level.heights:
-		_check_range(level, checks)
-		AmbuloHighRules.check(level, checks)
-		return
-	AmbuloHighRules.check_flat(level, checks)
-	_check_place(level, checks, "start.position", level.start)
-	_check_place(level, checks, "goal", level.goal)
-	for key: String in ["starts", "goals", "waypoints"]:
-		var places := AmbuloHighRules.places_of(level, key)
-		for k in range(0, places.size(), 3):
-			_check_place(level, checks, "%s[%d]" % [key, floori(k / 3.0)], places.slice(k, k + 2))
 	_check_range(level, checks)
+	if level.heights:
+		_check_slopes(level, checks)
+		_check_amount(level, checks)
+	else:
+		_check_flat(level, checks)
+	if checks.problem.is_empty():
+		_check_places(level, checks)
 
 
 static func _check_shapes(level: AmbuloLevel, checks: AmbuloChecks) -> void:
@@ -79,23 +75,6 @@ static func _covered(b: PackedFloat64Array, x0: float, y0: float, x1: float, y1:
 	return maxf(wide, 0.0) * maxf(deep, 0.0)
 
 
-static func _check_place(
-	level: AmbuloLevel, checks: AmbuloChecks, key: String, pose: PackedFloat64Array
-) -> void:
-	if pose.is_empty():
-		return
-	var x := pose[0]
-	var y := pose[1]
-	if not level.has_in_bounds(x, y):
-		checks.fail(key, "off the floor")
-	var hole := level.hole_at(x, y)
-	if hole >= 0:
-		checks.fail(key, "in holes[%d]" % hole)
-	if level.clearance(x, y) < AmbuloContract.BODY_RADIUS - 1e-9:
-		var room := AmbuloContract.BODY_RADIUS
-		checks.fail(key, "inside an obstacle (the body needs %s m around it)" % room)
-
-
 static func _check_range(level: AmbuloLevel, checks: AmbuloChecks) -> void:
 	var d := level.goal_distance
 	if not d.is_empty() and not (0.0 < d[0] and d[0] <= d[1]):
@@ -108,3 +87,112 @@ static func _check_range(level: AmbuloLevel, checks: AmbuloChecks) -> void:
 		and absf(level.start_height - level.goal_height) < AmbuloContract.CLIMB_HEIGHT
 	):
 		checks.fail("goal", "the same place as start")
+
+
+# Notes the first thing in a flat level that needs heights.
+static func _check_flat(level: AmbuloLevel, checks: AmbuloChecks) -> void:
+	var shapes: Dictionary[String, bool] = {
+		"ramps": level.ramps.is_empty(),
+		"stairs": level.stairs.is_empty(),
+		"heightfields": level.heightfields.is_empty(),
+		"meshes": level.meshes.is_empty(),
+	}
+	for key in shapes:
+		if not shapes[key]:
+			checks.fail(key, 'needs "heights": true')
+	if not level.ground:
+		checks.fail("ground", 'a level without ground needs "heights": true')
+	if level.start_height != 0.0:
+		checks.fail("start", _at_height(level.start_height))
+	if level.goal_height != 0.0:
+		checks.fail("goal", _at_height(level.goal_height))
+	for key: String in ["starts", "goals", "waypoints"]:
+		var places := _places_of(level, key)
+		for k in range(0, places.size(), 3):
+			if places[k + 2] != 0.0:
+				var name := "%s[%d]" % [key, floori(k / 3.0)]
+				checks.fail(name, 'a place above the floor needs "heights": true')
+
+
+static func _at_height(height: float) -> String:
+	return 'a place at height %s needs "heights": true' % String.num(height, 6)
+
+
+static func _check_slopes(level: AmbuloLevel, checks: AmbuloChecks) -> void:
+	var r := level.ramps
+	for k in range(0, r.size(), AmbuloLevelSurfaces.RAMP):
+		var rise := r[k + 5] - r[k + 2]
+		var run := sqrt((r[k + 3] - r[k]) ** 2 + (r[k + 4] - r[k + 1]) ** 2)
+		if run < AmbuloContract.STEEPEST_FLOOR * sqrt(run * run + rise * rise):
+			var name := "ramps[%d]" % floori(k / float(AmbuloLevelSurfaces.RAMP))
+			checks.fail(name, "steeper than 45 degrees, nobody can climb it")
+	var s := level.stairs
+	for k in range(0, s.size(), AmbuloLevelSurfaces.STAIR):
+		var rise := (s[k + 5] - s[k + 2]) / s[k + 8]
+		if rise > AmbuloContract.CLIMB_HEIGHT + 1e-9:
+			var name := "stairs[%d].steps" % floori(k / float(AmbuloLevelSurfaces.STAIR))
+			var most := AmbuloContract.CLIMB_HEIGHT
+			checks.fail(name, "a step is %.3f m high, and the body climbs %s m" % [rise, most])
+
+
+static func _check_amount(level: AmbuloLevel, checks: AmbuloChecks) -> void:
+	var triangles := 0
+	for mesh in level.meshes:
+		triangles += floori(mesh.triangles.size() / 3.0)
+	for field in level.heightfields:
+		triangles += 2 * field.heights.size()
+	var most := AmbuloLevelSurfaces.MAX_TRIANGLES
+	if triangles > most:
+		checks.fail("meshes", "%d triangles, at most %d allowed" % [triangles, most])
+	var bare := level.boxes.is_empty() and level.ramps.is_empty() and level.stairs.is_empty()
+	if not level.ground and triangles == 0 and bare:
+		checks.fail("ground", "there is no floor")
+
+
+static func _check_places(level: AmbuloLevel, checks: AmbuloChecks) -> void:
+	var space: AmbuloLevelSpace
+	for key: String in ["start.position", "goal", "starts", "goals", "waypoints"]:
+		var places := _places_of(level, key)
+		for k in range(0, places.size(), 3):
+			if space == null:
+				space = AmbuloLevelSpace.new(level)
+			var is_list := key in ["starts", "goals", "waypoints"]
+			var name := "%s[%d]" % [key, floori(k / 3.0)] if is_list else key
+			_check_place(space, checks, name, places.slice(k, k + 3))
+
+
+static func _check_place(
+	space: AmbuloLevelSpace, checks: AmbuloChecks, key: String, place: PackedFloat64Array
+) -> void:
+	var level := space.level
+	var climb := AmbuloContract.CLIMB_HEIGHT
+	var floor_z := space.support(place[0], place[1], place[2], climb)
+	var hole := level.hole_at(place[0], place[1])
+	if not level.has_in_bounds(place[0], place[1]):
+		checks.fail(key, "off the floor")
+	elif is_nan(floor_z) and hole >= 0:
+		checks.fail(key, "in holes[%d]" % hole)
+	elif is_nan(floor_z):
+		var height := String.num(place[2], 6)
+		checks.fail(key, "no floor within %s m of z = %s" % [climb, height])
+	elif not space.stands(place[0], place[1], floor_z):
+		var room := AmbuloContract.BODY_RADIUS
+		checks.fail(key, "inside an obstacle (the body needs %s m around it)" % room)
+
+
+# Places x, y, z that a level has under a key of its file: three numbers each.
+static func _places_of(level: AmbuloLevel, key: String) -> PackedFloat64Array:
+	match key:
+		"start.position":
+			var start := level.start
+			return [start[0], start[1], level.start_height] if start else start
+		"goal":
+			return [level.goal[0], level.goal[1], level.goal_height] if level.goal else level.goal
+		"starts":
+			var found := PackedFloat64Array()
+			for k in range(0, level.starts.size(), 4):
+				found.append_array(level.starts.slice(k, k + 3))
+			return found
+		"goals":
+			return level.goals
+	return level.waypoints

@@ -1,13 +1,19 @@
 class_name AmbuloLevelSolids
 extends RefCounted
-## A level with heights as the shapes that a physics space holds: upright prisms with a rectangular
-## base (boxes, steps, the ground), upright cylinders, and triangles (ramps, terrains, meshes).
+## A level as the shapes that a physics space holds: upright prisms with a rectangular base (boxes,
+## steps, the ground), upright cylinders, and triangles (ramps, terrains, meshes).
+##
+## Boxes and cylinders of a level without heights are walls, or nothing.
 
 ## Numbers of a flat shape: x, y, half sizes a, b (cylinders: radius, -1), cosine and sine of the
 ## yaw, bottom, top, [m].
 const FLAT := 8
 ## Depth of the ground below z = 0, [m].
 const GROUND_THICKNESS := 1.0
+## Height of obstacles that nothing passes over or under: two bodies, [m].
+const TALL := 2.0 * AmbuloContract.BODY_HEIGHT
+## Shapes from the ground to at least this high are walls, which nobody stands on or below, [m].
+const WALL := 1.0
 ## Ramps without a thickness reach so far below their lower end, [m].
 const RAMP_DEPTH := 0.2
 ## Corners nearer than this are one, [m].
@@ -23,27 +29,56 @@ var flats: PackedFloat64Array = []
 var closed: PackedFloat64Array = []
 ## The same of the triangles of meshes that do not close.
 var open: PackedFloat64Array = []
+## Lowest and highest z of all shapes, [m].
+var lowest := INF
+var highest := -INF
+
+var _has_ground := false
+# First number in [member flats] behind the ground.
+var _behind_ground := 0
 
 
 ## The shapes of [param level].
 func _init(level: AmbuloLevel) -> void:
 	if level.ground:
 		_add_ground(level)
+	_has_ground = level.ground
+	_behind_ground = flats.size()
 	for k in range(0, level.boxes.size(), 7):
-		_add_box(level.boxes.slice(k, k + 7))
+		var box := level.boxes.slice(k, k + 7)
+		if level.heights:
+			_add_box(box)
+		elif level.box_obstructs(k):
+			_add_box([box[0], box[1], 0.5 * TALL, box[3], box[4], 0.5 * TALL, box[6]])
 	for k in range(0, level.stairs.size(), AmbuloLevelSurfaces.STAIR):
 		_add_stairs(level.stairs.slice(k, k + AmbuloLevelSurfaces.STAIR))
 	var drums := level.cylinders
 	for k in range(0, drums.size(), AmbuloLevel.DRUM):
-		var base := drums[k + 4]
-		var top := base + drums[k + 3]
-		flats.append_array([drums[k], drums[k + 1], drums[k + 2], -1.0, 1.0, 0.0, base, top])
+		var base := drums[k + 4] if level.heights else 0.0
+		var top := base + drums[k + 3] if level.heights else TALL
+		if level.heights or level.cylinder_obstructs(k):
+			flats.append_array([drums[k], drums[k + 1], drums[k + 2], -1.0, 1.0, 0.0, base, top])
 	for k in range(0, level.ramps.size(), AmbuloLevelSurfaces.RAMP):
 		_add_ramp(level.ramps.slice(k, k + AmbuloLevelSurfaces.RAMP))
 	for field in level.heightfields:
 		_add_terrain(field)
 	for mesh in level.meshes:
 		_add_mesh(mesh)
+	for k in range(0, flats.size(), FLAT):
+		lowest = minf(lowest, flats[k + 6])
+		highest = maxf(highest, flats[k + 7])
+	for corners: PackedFloat64Array in [closed, open]:
+		for k in range(2, corners.size(), 3):
+			lowest = minf(lowest, corners[k])
+			highest = maxf(highest, corners[k])
+
+
+## Whether nothing but walls stands on a ground at z = 0.
+func has_only_walls() -> bool:
+	for k in range(_behind_ground, flats.size(), FLAT):
+		if flats[k + 6] > AmbuloContract.CLIMB_HEIGHT or flats[k + 7] < WALL:
+			return false
+	return _has_ground and closed.is_empty() and open.is_empty()
 
 
 ## The ground without its holes: x0, y0, x1, y1, four numbers a rectangle, [m].

@@ -1,128 +1,344 @@
 class_name AmbuloLevelSpace
 extends AmbuloSpace
-## A physics space of its own that holds one level: its obstacles as tall prisms, its
-## floor edges as prisms that only rays see. Nothing in it moves by itself, and engine
-## ticks do not touch it.
+## A physics space of its own that holds one level. Nothing in it moves by itself, and engine ticks
+## do not touch it.
 ##
-## A space is made for each level and dropped with it: bodies that come and go in a space
-## that is never stepped would make its queries slower and slower.
+## The engine finds the floor, the headroom and what is near. How far that pushes a body and stops
+## a ray are the contract's formulas, in 64-bit floats: the engine's own depths are clipped where
+## faces meet, and a ray along slopes and steps would be hundreds of its queries. In a level with
+## nothing but walls on its ground (every flat one) the floor is known without looking, and a ray
+## is one query: that is several times as fast.
+##
+## A space is made for each level and dropped with it: bodies that come and go in a space that is
+## never stepped would make its queries slower and slower.
 
-const OBSTACLES := 1
-const EDGES := 2
-## Prisms reach from here to here, [m].
-const BOTTOM := -2.0
-const TOP := 4.0
-## Thickness of the rim around the floor, [m].
-const RIM := 10.0
+## Height of the rays among walls, [m].
+const RAY_HEIGHT := 0.6
+
+# Shapes are gathered that a body touches that falls or leaps so far, [m].
+const _GATHERED := 0.3
+const _MOST_NEAR := 1024
+# What rays may meet is gathered anew after so long a way, [m].
+const _SEEN_AROUND := 1.0
+const _SLACK := 0.05
+const _MARGIN := 1e-6
 
 ## What is built here.
 var level: AmbuloLevel
 
-var _space: RID
-var _walls: RID
-var _rims: RID
-var _shapes: Array[RID] = []
+var _solids: AmbuloLevelSolids
+var _triangles: AmbuloTriangles
+var _bodies: AmbuloLevelBodies
+# Only walls stand on the ground, and nothing moves.
+var _is_walled := false
+var _gather := PhysicsShapeQueryParameters3D.new()
+# Cylinders around bodies by how far they get, in centimetres: to resize one costs more than to use
+# it.
+var _gatherers: Dictionary[int, CylinderShape3D] = {}
+# First numbers of the flat shapes and triangles that were gathered around a place.
+var _near: PackedInt32Array = []
+var _near_faces: PackedInt32Array = []
+var _near_at: PackedFloat64Array = [NAN, NAN, NAN]
+# So far from that place they are all that a body may touch, [m].
+var _near_reach := 0.0
+# What rays may meet that begin near a place.
+var _rays := AmbuloRays.new()
+var _seen: PackedInt32Array = []
+var _seen_faces: PackedInt32Array = []
+var _seen_at := Vector2(NAN, NAN)
+var _seen_length := 0.0
+# Ends of the rays among walls, from their origin at yaw 0.
+var _ray := PhysicsRayQueryParameters3D.new()
+var _fan: PackedVector3Array = []
+var _fan_length := 0.0
 
 
 func _init(new_level: AmbuloLevel) -> void:
-	super()
 	level = new_level
-	_body_height = AmbuloContract.BODY_HEIGHT / 2.0
-	_ray_height = _body_height
-	body_radius = AmbuloContract.BODY_RADIUS
-	_space = PhysicsServer3D.space_create()
-	_state = PhysicsServer3D.space_get_direct_state(_space)
-	_body.shape_rid = _capsule
-	_body.collision_mask = OBSTACLES
-	_reach.shape_rid = _ball
-	_reach.collision_mask = OBSTACLES
-	_probe.collision_mask = OBSTACLES
-	_ray.hit_from_inside = true
-	_build()
-
-
-func _notification(what: int) -> void:
-	if what == NOTIFICATION_PREDELETE:  # own methods cannot be called any more
-		PhysicsServer3D.free_rid(_walls)
-		PhysicsServer3D.free_rid(_rims)
-		for shape in _shapes:
-			PhysicsServer3D.free_rid(shape)
-		PhysicsServer3D.free_rid(_space)
-
-
-func has_floor(x: float, y: float) -> bool:
-	return level.has_floor(x, y)
-
-
-func has_floor_around(x: float, y: float, radius: float) -> bool:
-	var b := level.bounds
-	if x - radius < b[0] or y - radius < b[1] or x + radius > b[2] or y + radius > b[3]:
-		return false
-	var h := level.holes
-	for k in range(0, h.size(), 4):
-		if x > h[k] - radius and x < h[k + 2] + radius:
-			if y > h[k + 1] - radius and y < h[k + 3] + radius:
-				return false
-	return true
-
-
-func _build() -> void:
 	var b := level.bounds
 	origin_x = 0.5 * (b[0] + b[2])
 	origin_y = 0.5 * (b[1] + b[3])
-	_walls = _static_body(OBSTACLES)
-	for k in range(0, level.boxes.size(), 7):
-		if level.box_obstructs(k):
-			var box := level.boxes
-			_add_box(_walls, box[k], box[k + 1], box[k + 3], box[k + 4], box[k + 6])
-	for k in range(0, level.cylinders.size(), AmbuloLevel.DRUM):
-		if level.cylinder_obstructs(k):
-			_add_cylinder(level.cylinders[k], level.cylinders[k + 1], level.cylinders[k + 2])
-	PhysicsServer3D.body_set_space(_walls, _space)
-	_rims = _static_body(EDGES)
-	for k in range(0, level.holes.size(), 4):
-		var h := level.holes
-		_add_rectangle(h[k], h[k + 1], h[k + 2], h[k + 3])
-	_add_rectangle(b[0] - RIM, b[1] - RIM, b[0], b[3] + RIM)
-	_add_rectangle(b[2], b[1] - RIM, b[2] + RIM, b[3] + RIM)
-	_add_rectangle(b[0] - RIM, b[1] - RIM, b[2] + RIM, b[1])
-	_add_rectangle(b[0] - RIM, b[3], b[2] + RIM, b[3] + RIM)
-	PhysicsServer3D.body_set_space(_rims, _space)
+	_solids = AmbuloLevelSolids.new(level)
+	_triangles = AmbuloTriangles.new(_solids.closed + _solids.open)
+	_is_walled = _solids.has_only_walls()
+	_bodies = AmbuloLevelBodies.new(level, _solids, origin_x, origin_y)
+	super(_bodies.space)
+	obstacle_mask = AmbuloLevelBodies.FLATS | AmbuloLevelBodies.CLOSED | AmbuloLevelBodies.OPEN
+	floor_mask = obstacle_mask
+	_gather.collision_mask = AmbuloLevelBodies.FLATS
+	_ray.hit_from_inside = true
 
 
-func _aim_rays(spec: AmbuloSpec) -> void:
-	super(spec)
-	_ray.collision_mask = OBSTACLES | EDGES if spec.rays_see_edges else OBSTACLES
+## Lowest and highest floor that there may be, [m].
+func floor_range() -> Vector2:
+	return Vector2.ZERO if _is_walled else Vector2(_solids.lowest, _solids.highest)
 
 
-func _static_body(layer: int) -> RID:
-	var body := PhysicsServer3D.body_create()
-	PhysicsServer3D.body_set_mode(body, PhysicsServer3D.BODY_MODE_STATIC)
-	PhysicsServer3D.body_set_collision_layer(body, layer)
-	PhysicsServer3D.body_set_collision_mask(body, 0)
-	return body
+## Whether (x, y, z) is in a closed body of triangles: the first of its faces above faces up.
+func is_inside(x: float, y: float, z: float) -> bool:
+	if _solids.closed.is_empty():
+		return false
+	var ray := PhysicsRayQueryParameters3D.new()
+	ray.collision_mask = AmbuloLevelBodies.CLOSED
+	ray.from = Vector3(origin_y - y, z + AmbuloContract.CLIMB_HEIGHT, origin_x - x)
+	ray.to = ray.from + Vector3(0.0, DEPTH, 0.0)
+	ray.hit_back_faces = true
+	var face := _state.intersect_ray(ray)
+	if face.is_empty():
+		return false
+	ray.hit_back_faces = false
+	var front := _state.intersect_ray(ray)
+	if front.is_empty():
+		return true
+	var first: Vector3 = face.position
+	var below: Vector3 = front.position
+	return below.y > first.y + _TINY
 
 
-func _add_rectangle(x0: float, y0: float, x1: float, y1: float) -> void:
-	_add_box(_rims, 0.5 * (x0 + x1), 0.5 * (y0 + y1), 0.5 * (x1 - x0), 0.5 * (y1 - y0), 0.0)
+## See [AmbuloSpace]; tops of boxes that move are floors, too.
+func floor_at(x: float, y: float, highest: float, lowest: float) -> float:
+	var still := NAN
+	if not _is_walled or highest >= AmbuloLevelSolids.WALL:
+		still = super(x, y, highest, lowest)
+	elif highest >= 0.0 and lowest <= 0.0 and level.has_floor(x, y):
+		still = 0.0
+	if things == null:
+		return still
+	var moved := things.support(x, y, highest, lowest)
+	if is_nan(moved) or moved <= still:
+		things.found = -1
+		return still
+	return moved
 
 
-func _add_box(body: RID, x: float, y: float, a: float, b: float, yaw: float) -> void:
-	var shape := PhysicsServer3D.box_shape_create()
-	PhysicsServer3D.shape_set_data(shape, Vector3(b, 0.5 * (TOP - BOTTOM), a))
-	PhysicsServer3D.shape_set_margin(shape, 0.0)
-	_add_shape(body, shape, x, y, yaw)
+func has_headroom(x: float, y: float, z: float) -> bool:
+	if not _is_walled and not super(x, y, z):
+		return false
+	var low := z + AmbuloContract.CLIMB_HEIGHT + _MARGIN
+	var high := z + body_height - _MARGIN
+	return things == null or not things.is_between(x, y, low, high)
 
 
-func _add_cylinder(x: float, y: float, radius: float) -> void:
-	# The round ends lie above and below everything that is asked about.
-	var shape := PhysicsServer3D.capsule_shape_create()
-	PhysicsServer3D.shape_set_data(shape, {"radius": radius, "height": TOP - BOTTOM + 2.0 * radius})
-	_add_shape(_walls, shape, x, y, 0.0)
+## See [AmbuloSpace]; where anything moves nothing is known beforehand.
+func level_radius(x: float, y: float, z: float, most: float) -> float:
+	if things != null:
+		return 0.0
+	if not _is_walled:
+		return super(x, y, z, most)
+	return most if z == 0.0 and level.has_floor_around(x, y, most) else 0.0
 
 
-func _add_shape(body: RID, shape: RID, x: float, y: float, yaw: float) -> void:
-	var middle := 0.5 * (TOP + BOTTOM)
-	var pose := AmbuloAxes.pose(x - origin_x, y - origin_y, middle, yaw)
-	PhysicsServer3D.body_add_shape(body, shape, pose)
-	_shapes.append(shape)
+## See [AmbuloSpace]; where anything moves nothing is known beforehand.
+func room(x: float, y: float, z: float, most: float) -> float:
+	stand_at(z)
+	_gather_near(x, y, most)
+	if things != null:
+		return 0.0
+	if _near.is_empty() and _near_faces.is_empty():
+		return most
+	find_overlaps(x, y)
+	return spare if _count == 0 and not _is_cut else 0.0
+
+
+## See [AmbuloSpace]: the pushes of the shapes, of what moves, and of people.
+func find_overlaps(x: float, y: float) -> void:
+	_count = 0
+	_is_cut = false
+	var dx := x - _near_at[0]
+	var dy := y - _near_at[1]
+	spare = _near_reach - sqrt(dx * dx + dy * dy)
+	if not spare >= 0.0 or absf(_feet - _near_at[2]) > _near_reach:
+		_gather_near(x, y, _GATHERED)
+		spare = _GATHERED
+	var low := _feet + _BOTTOM + body_radius
+	var high := _feet + body_height + AmbuloContract.BODY_RADIUS * _RIM - body_radius
+	var touches := _push_from_flats(x, y, low, high, _solids.flats, _near)
+	if things != null:
+		touches += _push_from_flats(x, y, low, high, things.now, things.boxes)
+	if things != null or not _near_faces.is_empty():
+		spare = 0.0
+	for t in _near_faces:
+		if _triangles.push(t, x, y, low, high, body_radius):
+			if is_inf(_triangles.depth):
+				_is_cut = true
+				return
+			if _triangles.depth > TOUCH_DEPTH:
+				_add_push(_triangles.push_x, _triangles.push_y, _triangles.depth)
+				touches += 1
+	touched_thing = touched_thing or touches > 0
+	if things != null:
+		touches = _push_from_flats(x, y, low, high, things.now, things.people)
+		touched_person = touched_person or touches > 0
+
+
+func read_rays(
+	x: float, y: float, z: float, yaw: float, spec: AmbuloSpec, rows: PackedFloat64Array, start: int
+) -> void:
+	if _is_walled and things == null and z == 0.0:
+		if _cast_rays(x, y, yaw, spec, rows, start):
+			return
+	var away := Vector2(x - _seen_at.x, y - _seen_at.y).length()
+	if not away < _SEEN_AROUND - _SLACK or spec.ray_length != _seen_length:
+		_seen_at = Vector2(x, y)
+		_seen_length = spec.ray_length
+		var reach := spec.ray_length + _SEEN_AROUND
+		var around := CylinderShape3D.new()
+		around.radius = reach
+		around.height = _solids.highest - _solids.lowest
+		_seen = _flats_in(around, x, y, 0.5 * (_solids.highest + _solids.lowest))
+		_seen_faces = _triangles.gather(x, y, reach, -INF, INF)
+	var at: PackedFloat64Array = [x, y, z, yaw]
+	_rays.things = things
+	_rays.body_height = body_height
+	_rays.read(_solids, _seen, _triangles, _seen_faces, at, spec, rows, start)
+
+
+# Reads rays among walls with a query each; false: one of them passes a gap in the ground that is
+# narrow enough for a seam, so they have to be walked along.
+func _cast_rays(
+	x: float, y: float, yaw: float, spec: AmbuloSpec, rows: PackedFloat64Array, start: int
+) -> bool:
+	var length := spec.ray_length
+	if _fan.size() != spec.num_rays or _fan_length != length:
+		_fan_length = length
+		_fan.resize(spec.num_rays)
+		for r in spec.num_rays:
+			var angle := TAU * r / spec.num_rays
+			_fan[r] = Vector3(-sin(angle), 0.0, -cos(angle)) * length
+	_ray.collision_mask = AmbuloLevelBodies.FLATS
+	if spec.rays_see_edges:
+		_ray.collision_mask |= AmbuloLevelBodies.EDGES
+	var from := Vector3(origin_y - y, RAY_HEIGHT, origin_x - x)
+	var ends := Transform3D(Basis(Vector3.UP, yaw), from) * _fan
+	var ray := _ray
+	var state := _state
+	var rims := _bodies.rims
+	ray.from = from
+	for r in spec.num_rays:
+		ray.to = ends[r]
+		var hit := state.intersect_ray(ray)
+		if hit:
+			var point: Vector3 = hit.position
+			rows[start + r] = minf(from.distance_to(point), length)
+			if hit.rid == rims and _is_seam(hit.shape, x, y, yaw + TAU * r / _fan.size()):
+				return false
+		else:
+			rows[start + r] = length
+	return true
+
+
+# Whether a ray from (x, y) passes no more than a seam of the rim of a number.
+func _is_seam(rim: int, x: float, y: float, heading: float) -> bool:
+	if 4 * rim >= level.holes.size():
+		return false
+	var h := level.holes
+	var k := 4 * rim
+	var a := 0.5 * (h[k + 2] - h[k])
+	var b := 0.5 * (h[k + 3] - h[k + 1])
+	return (
+		_rays.way_through(h[k] + a - x, h[k + 1] + b - y, a, b, heading) <= AmbuloContract.MAX_SEAM
+	)
+
+
+# Adds the pushes of those of `flats` that begin at `first` on a body whose axis reaches from `low`
+# to `high`; their number. What does not push it may limit how far it has to spare.
+func _push_from_flats(
+	x: float, y: float, low: float, high: float, flats: PackedFloat64Array, first: PackedInt32Array
+) -> int:
+	var radius := body_radius
+	var steep := radius * sqrt(0.5) - 1e-6
+	var least := spare
+	var count := 0
+	for k in first:
+		var gap := maxf(maxf(low - flats[k + 7], flats[k + 6] - high), 0.0)
+		if gap >= steep:
+			continue
+		var dx := x - flats[k]
+		var dy := y - flats[k + 1]
+		var nx := 1.0
+		var ny := 0.0
+		var depth := 0.0
+		if flats[k + 3] < 0.0:
+			var away := sqrt(dx * dx + dy * dy)
+			var beyond := away - flats[k + 2] - radius
+			if beyond >= 0.0:
+				least = minf(least, beyond)
+				continue
+			depth = sqrt(radius * radius - gap * gap) + flats[k + 2] - away
+			if depth <= TOUCH_DEPTH or (gap > 1e-6 and away <= flats[k + 2]):
+				least = 0.0
+				continue
+			if away > 0.0:
+				nx = dx / away
+				ny = dy / away
+		else:
+			var c := flats[k + 4]
+			var s := flats[k + 5]
+			var u := c * dx + s * dy
+			var v := c * dy - s * dx
+			var a := flats[k + 2]
+			var b := flats[k + 3]
+			var beyond := maxf(absf(u) - a, absf(v) - b) - radius
+			if beyond >= 0.0:
+				least = minf(least, beyond)
+				continue
+			var nu := u - clampf(u, -a, a)
+			var nv := v - clampf(v, -b, b)
+			var away := sqrt(nu * nu + nv * nv)
+			var reach := sqrt(radius * radius - gap * gap)
+			depth = reach - away
+			if depth <= TOUCH_DEPTH or (gap > 1e-6 and away == 0.0):
+				least = minf(least, maxf(-depth, 0.0))
+				continue
+			if away > 0.0:
+				nu /= away
+				nv /= away
+			elif a - absf(u) < b - absf(v):
+				depth = reach + a - absf(u)
+				nu = 1.0 if u >= 0.0 else -1.0
+			else:
+				depth = reach + b - absf(v)
+				nv = 1.0 if v >= 0.0 else -1.0
+			nx = c * nu - s * nv
+			ny = s * nu + c * nv
+		_add_push(nx, ny, depth)
+		count += 1
+	spare = least
+	return count
+
+
+# Gathers the shapes that a body may touch that gets no farther than `reach` from a place.
+func _gather_near(x: float, y: float, reach: float) -> void:
+	_near_at[0] = x
+	_near_at[1] = y
+	_near_at[2] = _feet
+	_near_reach = reach
+	var centimetres := ceili(100.0 * reach)
+	var around := _gatherers.get(centimetres) as CylinderShape3D
+	if around == null:
+		around = CylinderShape3D.new()
+		around.radius = body_radius + 0.01 * centimetres + ALIKE
+		around.height = body_height - AmbuloContract.CLIMB_HEIGHT + 2.0 * (reach + ALIKE)
+		_gatherers[centimetres] = around
+	_near = _flats_in(around, x, y, _feet + 0.5 * (AmbuloContract.CLIMB_HEIGHT + body_height))
+	if not _triangles.rows.is_empty():
+		var low := _feet + AmbuloContract.CLIMB_HEIGHT - reach - body_radius
+		var high := _feet + body_height + reach + body_radius
+		_near_faces = _triangles.gather(x, y, around.radius, low, high)
+
+
+# First numbers of the flat shapes in a cylinder whose middle is at (x, y, z).
+func _flats_in(cylinder: CylinderShape3D, x: float, y: float, z: float) -> PackedInt32Array:
+	_gather.shape = cylinder
+	_gather.transform = Transform3D(Basis.IDENTITY, Vector3(origin_y - y, z, origin_x - x))
+	var found: PackedInt32Array = []
+	for hit in _state.intersect_shape(_gather, _MOST_NEAR):
+		var shape: int = hit.shape
+		found.append(AmbuloLevelSolids.FLAT * shape)
+	found.sort()
+	return found
+
+
+func _fit() -> void:
+	super()
+	_gatherers.clear()

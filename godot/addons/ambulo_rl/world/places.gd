@@ -1,152 +1,235 @@
 class_name AmbuloPlaces
 extends RefCounted
-## Draws a start and a goal in a level that leaves them open.
+## Draws a start and a goal in a level or a scene that leaves them open.
 ##
-## Both have floor below them and keep [constant MARGIN] from obstacles and floor edges, and the
-## body can walk from one to the other: straight, or over cells whose middles keep it too.
+## Both are on floors that reach a little farther than the body, which keeps
+## [constant AmbuloSceneFloor.ROOM] from obstacles, and it can walk from one to the other: straight,
+## or over cells in whose middles it keeps it too.
 
-## Distance to obstacles and floor edges, [m]: the body and 3 cm.
-const MARGIN := 0.28
 ## Spacing of the points on a walk, [m]. Between two free ones the body fits everywhere: what is
-## MARGIN away from both is sqrt(MARGIN^2 - (CELL / 2)^2) > BODY_RADIUS from the line.
+## BODY_RADIUS + ROOM away from both is more than BODY_RADIUS from the line.
 const CELL := 0.25
 
 const _TRIES := 400
-# Work is counted, not timed, so that a seed has one result on all machines. A unit is a shape
-# looked at; all of it takes about half a second.
-const _MOST_WORK := 800_000
-const _WORK_PER_POINT := 10
-# What the search for a walk does with a point beside looking at it.
-const _WORK_PER_CELL := 10
+const _POINTS := 20
+# Places that are looked at: work, not time, so that a seed has one result on all machines. All of
+# them take about half a second.
+const _MOST_WORK := 40_000
+# Floors around a place are looked for so far above and below it, [m].
+const _BESIDE := 2.0 * AmbuloContract.CLIMB_HEIGHT
+const _SIDES: Array[Vector2i] = [Vector2i.LEFT, Vector2i.RIGHT, Vector2i.UP, Vector2i.DOWN]
 const _BLOCKED := 0
 
-var _level: AmbuloLevel
-var _shapes: AmbuloShapeGrid
+var _space: AmbuloSpace
+var _floor: AmbuloSceneFloor
+var _random: RandomNumberGenerator
+# Starts x, y, yaw, z and goals x, y, z to choose from; empty: anywhere.
+var _starts: PackedFloat64Array = []
+var _goals: PackedFloat64Array = []
+# Corners of the box in which places are drawn, [m].
+var _low := Vector3.ZERO
+var _high := Vector3.ZERO
 var _work_left := _MOST_WORK
 # A search was not finished: what it looked for may be there.
 var _gave_up := false
 # Cells that were looked at: the number of the search that found them free, or _BLOCKED.
-var _seen: Dictionary[Vector2i, int] = {}
+var _seen: Dictionary[Vector3i, int] = {}
 var _searches := 0
 
 
-## Start x, y, yaw and goal x, y; places that [param level] fixes stay. The straight
+## Start x, y, yaw, z and goal x, y, z in [param level]; places that it fixes stay. The straight
 ## distance is in [param reach] (min, max) [m] unless the level has its own. Empty, with a line
 ## appended to [param problems], when no such places were found.
-static func draw(
+static func in_level(
 	level: AmbuloLevel,
-	rng: RandomNumberGenerator,
+	random: RandomNumberGenerator,
 	reach: Vector2,
 	problems: PackedStringArray = PackedStringArray()
 ) -> PackedFloat64Array:
-	var fixed_start := level.start
-	if fixed_start.is_empty() and not level.starts.is_empty():
-		var pose := one_of(level.starts, 4, rng)
-		fixed_start = [pose[0], pose[1], pose[3]]
-	var fixed_goal := level.goal
-	if fixed_goal.is_empty() and not level.goals.is_empty():
-		fixed_goal = one_of(level.goals, 3, rng).slice(0, 2)
-	if not fixed_start.is_empty() and not fixed_goal.is_empty():
-		return fixed_start + fixed_goal
-	var places := AmbuloPlaces.new()
-	places._level = level
-	places._shapes = AmbuloShapeGrid.new(level, MARGIN)
-	var low := reach.x
-	var high := reach.y
+	var space := AmbuloLevelSpace.new(level)
+	var places := AmbuloPlaces.new(space, random)
+	var start := level.start
+	if not start.is_empty():
+		places._starts = start + PackedFloat64Array([level.start_height])
+	for k in range(0, level.starts.size() if start.is_empty() else 0, 4):
+		var row := level.starts.slice(k, k + 4)
+		places._starts.append_array([row[0], row[1], row[3], row[2]])
+	places._goals = level.goals
+	if not level.goal.is_empty():
+		places._goals = [level.goal[0], level.goal[1], level.goal_height]
+	var heights := space.floor_range()
+	places._low = Vector3(level.bounds[0], level.bounds[1], heights.x - 0.1)
+	places._high = Vector3(level.bounds[2], level.bounds[3], heights.y + 0.1)
 	if not level.goal_distance.is_empty():
-		low = level.goal_distance[0]
-		high = level.goal_distance[1]
-	for _attempt in _TRIES:
-		var goal := fixed_goal if not fixed_goal.is_empty() else places._point(rng)
-		var start := fixed_start
-		if start.is_empty():
-			start = places._point_near(goal, low, high, rng)
-			start.append(rng.randf_range(-PI, PI))
-		var away := sqrt((start[0] - goal[0]) ** 2 + (start[1] - goal[1]) ** 2)
-		if away < low or away > high:
-			continue
-		if places.is_free(start[0], start[1]) and places.is_free(goal[0], goal[1]):
-			if places._is_straight(start, goal) or places._is_walk(start, goal):
-				return start + goal
-		if places._work_left <= 0:
-			places._gave_up = true
-			break
-	if places._gave_up:
-		problems.append("gave up looking for a free start and goal")
-	else:
-		problems.append("found no free start and goal in %d tries" % _TRIES)
-	return PackedFloat64Array()
+		reach = Vector2(level.goal_distance[0], level.goal_distance[1])
+	return places._draw(reach, problems)
 
 
-## One of rows of [param width] numbers.
-static func one_of(
-	rows: PackedFloat64Array, width: int, rng: RandomNumberGenerator
+## The same in the scene [param space] of which [param survey] knows the markers. What moves there
+## is not in the way.
+static func in_scene(
+	space: AmbuloSpace,
+	survey: AmbuloSceneSurvey,
+	random: RandomNumberGenerator,
+	reach: Vector2,
+	problems: PackedStringArray
 ) -> PackedFloat64Array:
-	var k := width * rng.randi_range(0, floori(rows.size() / float(width)) - 1)
-	return rows.slice(k, k + width)
+	var places := AmbuloPlaces.new(space, random)
+	var low := AmbuloAxes.from_godot(survey.box.end)
+	var high := AmbuloAxes.from_godot(survey.box.position)
+	places._low = Vector3(low[0], low[1], low[2])
+	places._high = Vector3(high[0], high[1], high[2])
+	var excluded := space.excluded
+	space.excluded = excluded + survey.moving_bodies
+	var found := PackedFloat64Array()
+	if places._read_markers(survey, problems):
+		found = places._draw(reach, problems)
+	space.excluded = excluded
+	return found
 
 
-## Whether the body can stand at (x, y) with room to spare.
-func is_free(x: float, y: float) -> bool:
-	var bounds := _level.bounds
-	_work_left -= _WORK_PER_POINT
-	if minf(x - bounds[0], bounds[2] - x) < MARGIN or minf(y - bounds[1], bounds[3] - y) < MARGIN:
-		return false
-	var free := _shapes.is_clear(x, y)
-	_work_left -= _shapes.looked_at
-	return free
+func _init(space: AmbuloSpace, random: RandomNumberGenerator) -> void:
+	_space = space
+	_floor = AmbuloSceneFloor.new(space)
+	_random = random
 
 
-func _point(rng: RandomNumberGenerator) -> PackedFloat64Array:
-	var bounds := _level.bounds
-	return [rng.randf_range(bounds[0], bounds[2]), rng.randf_range(bounds[1], bounds[3])]
-
-
-func _point_near(
-	center: PackedFloat64Array, low: float, high: float, rng: RandomNumberGenerator
-) -> PackedFloat64Array:
-	var bounds := _level.bounds
-	var far := Vector2(bounds[2] - bounds[0], bounds[3] - bounds[1]).length()
-	var distance := rng.randf_range(low, maxf(low, minf(high, far)))
-	var angle := rng.randf_range(-PI, PI)
-	return [center[0] + distance * cos(angle), center[1] + distance * sin(angle)]
-
-
-## Whether the body can go straight from [param start] to [param goal], both free.
-func _is_straight(start: PackedFloat64Array, goal: PackedFloat64Array) -> bool:
-	var dx := goal[0] - start[0]
-	var dy := goal[1] - start[1]
-	var steps := ceili(sqrt(dx * dx + dy * dy) / CELL)
-	for k in range(1, steps):
-		var share := float(k) / steps
-		if _work_left <= 0 or not is_free(start[0] + share * dx, start[1] + share * dy):
-			return false
+# Whether each marker of starts and goals stands on a floor where the body fits.
+func _read_markers(survey: AmbuloSceneSurvey, problems: PackedStringArray) -> bool:
+	for group: String in ["ambulo_start", "ambulo_goal"]:
+		for node: Node3D in survey.markers[group]:
+			var at := AmbuloAxes.from_godot(node.global_position)
+			var rules := PackedStringArray()
+			var z := _floor.below(at[0], at[1], at[2], rules)
+			if not rules.is_empty():
+				problems.append("node %s: %s" % [survey.path_of(node), rules[0]])
+				return false
+			if group == "ambulo_goal":
+				_goals.append_array([at[0], at[1], z])
+			else:
+				_starts.append_array([at[0], at[1], AmbuloAxes.yaw_of(node.global_basis), z])
 	return true
 
 
-## Whether a walk over free cells leads from [param start] to [param goal]; the cells next
-## to both ends count as reached from them.
-##
-## Of the cells found so far the one nearest to the goal is looked at first: what counts is that
-## there is a walk, not that it is short. A search that fails has found all cells that can be
-## reached from its start; later ones need not look at them again. One that takes half of the work
-## that is left is broken off: other places may be easier.
-func _is_walk(start: PackedFloat64Array, goal: PackedFloat64Array) -> bool:
+func _draw(between: Vector2, problems: PackedStringArray) -> PackedFloat64Array:
+	if not _starts.is_empty() and not _goals.is_empty():
+		return _one_of(_starts, 4) + _one_of(_goals, 3)
+	var radius := _space.body_radius
+	_space.body_radius = radius + AmbuloSceneFloor.ROOM
+	var found := _draw_open(between)
+	_space.body_radius = radius
+	if found.is_empty() and _gave_up:
+		problems.append("gave up looking for a free start and goal")
+	elif found.is_empty():
+		problems.append("found no free start and goal that a walk leads between")
+	return found
+
+
+func _draw_open(between: Vector2) -> PackedFloat64Array:
+	for _attempt in _TRIES:
+		var goal := _one_of(_goals, 3)
+		var start := _one_of(_starts, 4)
+		if goal.is_empty():
+			goal = _free_place(start, between)
+			if goal.is_empty():
+				continue
+		if start.is_empty():
+			var place := _free_place(goal, between)
+			if place.is_empty():
+				continue
+			start = [place[0], place[1], _random.randf_range(-PI, PI), place[2]]
+		var from := Vector3(start[0], start[1], start[3])
+		var to := Vector3(goal[0], goal[1], goal[2])
+		if _is_straight(from, to) or _is_walk(from, to):
+			return start + goal
+		if _work_left <= 0:
+			_gave_up = true
+			break
+	return PackedFloat64Array()
+
+
+# One of rows of `width` numbers; empty: there is none.
+func _one_of(rows: PackedFloat64Array, width: int) -> PackedFloat64Array:
+	if rows.is_empty():
+		return rows
+	var k := width * _random.randi_range(0, floori(rows.size() / float(width)) - 1)
+	return rows.slice(k, k + width)
+
+
+# x, y, z of a free place, at a distance of `near` (x, y) that lies in `between`, if there is one;
+# empty: none was found.
+func _free_place(near: PackedFloat64Array, between: Vector2) -> PackedFloat64Array:
+	for _k in _POINTS:
+		var x := _random.randf_range(_low.x, _high.x)
+		var y := _random.randf_range(_low.y, _high.y)
+		if not near.is_empty():
+			var far := Vector2(_high.x - _low.x, _high.y - _low.y).length()
+			var most := maxf(between.x, minf(between.y, far))
+			var distance := _random.randf_range(between.x, most)
+			var angle := _random.randf_range(-PI, PI)
+			x = near[0] + distance * cos(angle)
+			y = near[1] + distance * sin(angle)
+		if x < _low.x or y < _low.y or x > _high.x or y > _high.y:
+			continue
+		var floors := _floor.floors(x, y, _low.z, _high.z)
+		if floors.is_empty():
+			continue
+		var z := floors[_random.randi_range(0, floors.size() - 1)]
+		if _is_free(x, y, z) and not _space.is_inside(x, y, z):
+			return [x, y, z]
+	return PackedFloat64Array()
+
+
+# Whether the body can stand at (x, y, z) with room to spare, to obstacles and floor edges.
+func _is_free(x: float, y: float, z: float) -> bool:
+	_work_left -= 1
+	var aside := _space.body_radius
+	for side in _SIDES:
+		var beside := Vector2(x + aside * side.x, y + aside * side.y)
+		if is_nan(_space.floor_at(beside.x, beside.y, z + _BESIDE, z - _BESIDE)):
+			return false
+	return _space.fits(x, y, z, AmbuloSceneFloor.SPARE)
+
+
+# Whether the body can go straight from one free place to another.
+func _is_straight(start: Vector3, goal: Vector3) -> bool:
+	var dx := goal.x - start.x
+	var dy := goal.y - start.y
+	var steps := ceili(sqrt(dx * dx + dy * dy) / CELL)
+	var z := start.z
+	for k in range(1, steps):
+		var x := start.x + dx * k / steps
+		var y := start.y + dy * k / steps
+		z = _space.support(x, y, z, AmbuloContract.CLIMB_HEIGHT)
+		if _work_left <= 0 or is_nan(z) or not _is_free(x, y, z):
+			return false
+	return absf(z - goal.z) < AmbuloContract.SAME_FLOOR
+
+
+# Whether a walk over free cells leads from `start` to `goal`; the cells next to both ends count as
+# reached from them.
+#
+# Of the cells found so far the one nearest to the goal is looked at first: what counts is that
+# there is a walk, not that it is short. A search that fails has found all cells that can be
+# reached from its start; later ones need not look at them again. One that takes half of the work
+# that is left is broken off: other places may be easier.
+func _is_walk(start: Vector3, goal: Vector3) -> bool:
 	var last := _cell(goal)
 	var known: Dictionary[int, bool] = {}
-	for cell in _around(_cell(start)):
+	for cell in _around(start):
 		known[_seen.get(cell, _BLOCKED)] = true
-	for cell in _around(last):
+	for cell in _around(goal):
 		var search: int = _seen.get(cell, _BLOCKED)
 		if search != _BLOCKED and known.has(search):
 			return true
 	_searches += 1
-	# Found cells by their steps to the goal; one step on, that is one more or less.
+	# Found cells and their heights by their steps to the goal; one step on, that is one more or
+	# less.
 	var found: Dictionary[int, Array] = {}
 	var nearest := 0
 	var farthest := -1
-	for cell in _around(_cell(start)):
-		farthest = maxi(farthest, _find(cell, last, found))
+	for cell in _around(start):
+		farthest = maxi(farthest, _find(Vector2i(cell.x, cell.y), start.z, last, found))
 	var enough := _work_left >> 1
 	while nearest <= farthest:
 		if _work_left <= enough:
@@ -157,37 +240,47 @@ func _is_walk(start: PackedFloat64Array, goal: PackedFloat64Array) -> bool:
 		if cells.is_empty():
 			nearest += 1
 			continue
-		var cell: Vector2i = cells.pop_back()
-		_work_left -= _WORK_PER_CELL
+		var here: Vector3 = cells.pop_back()
+		var cell := Vector2i(int(here.x), int(here.y))
 		if maxi(absi(cell.x - last.x), absi(cell.y - last.y)) <= 1:
-			return true
-		for step: Vector2i in [Vector2i.LEFT, Vector2i.RIGHT, Vector2i.UP, Vector2i.DOWN]:
-			var steps := _find(cell + step, last, found)
+			if absf(here.z - goal.z) < AmbuloContract.SAME_FLOOR:
+				return true
+		for side in _SIDES:
+			var steps := _find(cell + side, here.z, last, found)
 			if steps >= 0:
 				farthest = maxi(farthest, steps)
 				nearest = mini(nearest, steps)
 	return false
 
 
-## Puts [param cell] into [param found] if it is free and new; its steps to [param last], else -1.
-func _find(cell: Vector2i, last: Vector2i, found: Dictionary[int, Array]) -> int:
-	if _seen.has(cell):
+# Puts a cell for who comes from height `z` into `found` if it is free and new; its steps to
+# `last`, else -1.
+func _find(cell: Vector2i, z: float, last: Vector3i, found: Dictionary[int, Array]) -> int:
+	var x := (cell.x + 0.5) * CELL
+	var y := (cell.y + 0.5) * CELL
+	var floor_z := _space.support(x, y, z, AmbuloContract.CLIMB_HEIGHT)
+	if is_nan(floor_z):
+		_work_left -= 1
 		return -1
-	if not is_free((cell.x + 0.5) * CELL, (cell.y + 0.5) * CELL):
-		_seen[cell] = _BLOCKED
+	var key := Vector3i(cell.x, cell.y, roundi(floor_z))
+	if _seen.has(key):
 		return -1
-	_seen[cell] = _searches
+	if not _is_free(x, y, floor_z):
+		_seen[key] = _BLOCKED
+		return -1
+	_seen[key] = _searches
 	var steps := absi(cell.x - last.x) + absi(cell.y - last.y)
-	found.get_or_add(steps, []).append(cell)
+	found.get_or_add(steps, []).append(Vector3(cell.x, cell.y, floor_z))
 	return steps
 
 
-func _around(cell: Vector2i) -> Array[Vector2i]:
-	var cells: Array[Vector2i] = []
+func _around(place: Vector3) -> Array[Vector3i]:
+	var middle := _cell(place)
+	var cells: Array[Vector3i] = []
 	for k in 9:
-		cells.append(cell + Vector2i(k % 3 - 1, floori(k / 3.0) - 1))
+		cells.append(middle + Vector3i(k % 3 - 1, floori(k / 3.0) - 1, 0))
 	return cells
 
 
-func _cell(point: PackedFloat64Array) -> Vector2i:
-	return Vector2i(floori(point[0] / CELL), floori(point[1] / CELL))
+func _cell(place: Vector3) -> Vector3i:
+	return Vector3i(floori(place.x / CELL), floori(place.y / CELL), roundi(place.z))

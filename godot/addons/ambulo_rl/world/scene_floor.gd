@@ -16,26 +16,14 @@ const SPARE := 1e-3
 const _SLOPE := 0.002
 const _BESIDE := 0.02
 
-## Height above a floor at which it is found out whether it is inside of a solid, [m].
-const _WAIST := 0.3
-## Solids are narrower, [m].
-const _WIDEST := 200.0
-const _DIRECTIONS: Array[Vector3] = [
-	Vector3.UP, Vector3.LEFT, Vector3.RIGHT, Vector3.FORWARD, Vector3.BACK
-]
-
-var _space: AmbuloHighSpace
+var _space: AmbuloSpace
 var _moving: Array[RID] = []
-var _ray := PhysicsRayQueryParameters3D.new()
 
 
 ## The floors of [param space] without the bodies [param moving].
-func _init(space: AmbuloHighSpace, moving: Array[RID] = []) -> void:
+func _init(space: AmbuloSpace, moving: Array[RID] = []) -> void:
 	_space = space
 	_moving = moving
-	_ray.hit_back_faces = false
-	_ray.collision_mask = space.obstacle_mask
-	_ray.exclude = space.excluded + moving
 
 
 ## Rows of [constant WIDTH] numbers of all floors between the heights [param low] and
@@ -72,7 +60,7 @@ func scan(
 				# to the engine, it is the only face that is seen.
 				var fits := above - z >= AmbuloContract.BODY_HEIGHT and _space.fits(x, y, z, SPARE)
 				if fits and above < INF:
-					fits = not is_within(x, y, z)
+					fits = not _space.is_inside(x, y, z)
 				var slopes := fits and _slopes(x, y, z)
 				found.append_array([column, row, z, 1.0 if fits else 0.0, 1.0 if slopes else 0.0])
 				above = z
@@ -115,7 +103,7 @@ func _below(x: float, y: float, z: float, problems: PackedStringArray) -> float:
 			"a body does not fit there (%s): move it to free floor" % (who if who else "too low")
 		)
 		found = NAN
-	elif is_within(x, y, found):
+	elif _space.is_inside(x, y, found):
 		problems.append("it is inside of a solid: move it to free floor")
 		return NAN
 	return found
@@ -136,29 +124,6 @@ func _over_seams(
 		if not is_nan(carried):
 			here.insert(place, carried)
 	return here
-
-
-## Whether the floor at (x, y, z) is inside of a solid, whose faces are seen from outside only: in
-## each direction, before the first face that looks this way, there is one that looks away.
-func is_within(x: float, y: float, z: float) -> bool:
-	var at := Vector3(_space.origin_y - y, z + _WAIST, _space.origin_x - x)
-	for way in _DIRECTIONS:
-		var end := _first_face(at, at + way * _WIDEST)
-		if not end.is_finite():
-			end = at + way * _WIDEST
-		if not _first_face(end - way * AmbuloHighSpace.ALIKE, at).is_finite():
-			return false
-	return true
-
-
-# The first face that looks at `from` on the way to `to`; not finite: none.
-func _first_face(from: Vector3, to: Vector3) -> Vector3:
-	_ray.from = from
-	_ray.to = to
-	var hit := _space.cast(_ray)
-	if hit.is_empty():
-		return Vector3.INF
-	return hit.position
 
 
 func _slopes(x: float, y: float, z: float) -> bool:

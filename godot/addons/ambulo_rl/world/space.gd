@@ -1,216 +1,296 @@
 class_name AmbuloSpace
-extends RefCounted
-## A place in the physics engine in which players move: overlaps, push-out, floor, rays.
+extends AmbuloSlide
+## A place in the physics engine in which bodies walk (docs/vr_world.md, "Heights"): they climb
+## ramps of up to 45 degrees and steps of up to [constant AmbuloContract.CLIMB_HEIGHT], pass below
+## what hangs high enough, are pushed out of the rest, and fall where the floor ends.
 ##
-## The engine finds the overlaps of the body capsule (direction and depth of each), the
-## contract's rule resolves them. Points here are in the contract's axes relative to
-## [member origin_x], [member origin_y], so that the engine's 32-bit floats stay exact.
+## It is a user's own 3D scene, whose colliders are obstacles and floors where the engine has them
+## at that moment; a level is an [AmbuloLevelSpace]. The body is a capsule that floats: it begins so
+## high above the feet that what may be stepped on touches it from below 45 degrees, and such a push
+## is ignored. Points in the engine are relative to [member origin_x], [member origin_y], so that
+## its 32-bit floats stay exact.
 
-## Overlap up to this is rounding of the engine: who stands at a wall does not touch
-## it, [m].
-const TOUCH_DEPTH := 2e-5
 ## A contact this far off the nearest line of the capsule has a clipped depth, [m].
 const CLIPPED := 1e-4
-## Rounding of the engine's points of a ball, with room to spare, [m].
-const DEEP_ERROR := 1e-3
-## A push by less leads to no obstacle that was out of reach, [m].
-const SHALLOW := 0.1
-## Directions with a larger cosine are one direction.
-const SAME := 0.99999
-## Contacts that push up or down by more than this share of the way aside are floor or
-## ceiling.
-const STEEP := 1.0
+## Pushes downwards that are steeper than this (aside to down) are those of a ceiling.
+const OVERHEAD := 0.1051
+## A floor is looked for this far below the body at most, [m].
+const DEPTH := 1000.0
+## Floors nearer than this are one, [m].
+const ALIKE := 0.01
+## Faces that are too steep to stand on, or too thin, that a look downwards passes at most.
+const MOST_FACES := 8
+## Group of nodes that are people, as every CharacterBody3D is: touching one, or a body below one
+## in the tree, counts as a collision with a person.
+const PEOPLE := "people"
+const _TINY := 1e-4
+# Room in which obstacles are looked for beyond what a body may reach, [m].
+const _ROOM := 0.05
+# Width of a seam between two tiles that carries, [m].
+const _SEAM := 0.002
+# Part of the body's radius by which it is stepped on from below 45 degrees.
+const _RIM := 1.0 - sqrt(0.5)
+# Where the capsule begins above the feet, [m].
+const _BOTTOM := AmbuloContract.CLIMB_HEIGHT - AmbuloContract.BODY_RADIUS * _RIM
+# Bodies at one place that are looked at.
+const _MOST_BODIES := 16
+# Height above a floor at which it is found out whether it is inside of a solid, and the width of
+# the widest solid, [m].
+const _WAIST := 0.3
+const _WIDEST := 200.0
+const _DIRECTIONS: Array[Vector3] = [
+	Vector3.UP, Vector3.LEFT, Vector3.RIGHT, Vector3.FORWARD, Vector3.BACK
+]
 
-## Longest part of a teleport at whose end obstacles and floor are looked for, [m].
-const LEAP_PART := 0.05
-## A teleport ends at most this far before what stops it, [m].
-const LEAP_EXACT := 1e-3
-
-## Whether shapes have their real heights here, see [AmbuloHighSpace].
-var has_heights := false
-## Radius of the body capsule, [m].
-var body_radius := 0.0:
+## Bodies that do not count, such as the player's own.
+var excluded: Array[RID] = []:
 	set(value):
-		if value != body_radius:
-			body_radius = value
-			var capsule := {"radius": value, "height": _capsule_height}
-			PhysicsServer3D.shape_set_data(_capsule, capsule)
-## Height of the body, where shapes have heights, [m].
-var body_height := AmbuloContract.BODY_HEIGHT:
+		excluded = value
+		_apply_masks()
+## Physics layers of obstacles.
+var obstacle_mask := 1:
 	set(value):
-		if value != body_height:
-			body_height = value
-			_fit_height()
+		obstacle_mask = value
+		_apply_masks()
+## Physics layers of the floor.
+var floor_mask := 1:
+	set(value):
+		floor_mask = value
+		_apply_masks()
+## Height in the scene (Godot's Y) around which players are placed for whom no height is named,
+## [m]: they stand on the highest floor that is at most 0.25 m above it.
+var floor_height := 0.0
+## Whether no floor ever moves: it is then looked at once, which is several times as fast.
+var floor_stands_still := false:
+	set(value):
+		floor_stands_still = value
+		_level_floor = LevelFloor.new() if value else null
 ## Where the engine's origin is, [m].
 var origin_x := 0.0
 var origin_y := 0.0
-## Result of [method slide]: where the body ends, [m].
-var slid_x := 0.0
-var slid_y := 0.0
-## Result of [method count_near]: distance to the obstacle if it is one and (x, y) lies
-## outside; else 0, [m].
-var near_distance := 0.0
-
+## What moves where the body is that is moved or looks now, beside the engine's own bodies; null:
+## nothing.
+var things: AmbuloThings
 var _state: PhysicsDirectSpaceState3D
+var _capsule := CapsuleShape3D.new()
+var _cylinder := CylinderShape3D.new()
 var _body := PhysicsShapeQueryParameters3D.new()
+var _around := PhysicsShapeQueryParameters3D.new()
 var _probe := PhysicsRayQueryParameters3D.new()
-var _ray := PhysicsRayQueryParameters3D.new()
-var _reach := PhysicsShapeQueryParameters3D.new()
-var _fan: PackedVector3Array = []
-var _fan_length := 0.0
-var _fan_edges := false
-var _reach_radius := -1.0
-var _capsule: RID
-var _ball: RID
-var _capsule_height := AmbuloContract.BODY_HEIGHT
-var _body_height := 0.0
-var _ray_height := 0.0
-var _push_x: PackedFloat64Array = []
-var _push_y: PackedFloat64Array = []
-var _push_depth: PackedFloat64Array = []
-var _way_x := 0.0
-var _way_y := 0.0
+var _down := PhysicsRayQueryParameters3D.new()
+var _up := PhysicsRayQueryParameters3D.new()
+var _face := PhysicsRayQueryParameters3D.new()
+var _blade := AmbuloBlade.new()
+var _level_floor: LevelFloor
+# Height of the feet and of the middle of the capsule, [m].
+var _feet := 0.0
+var _middle := 0.0
 
 
-func _init() -> void:
-	_push_x.resize(AmbuloContract.MOST_OVERLAPS)
-	_push_y.resize(AmbuloContract.MOST_OVERLAPS)
-	_push_depth.resize(AmbuloContract.MOST_OVERLAPS)
-	_capsule = PhysicsServer3D.capsule_shape_create()
-	_ball = PhysicsServer3D.sphere_shape_create()
+## The scene in a World3D whose physics space is [param space].
+func _init(space: RID) -> void:
+	super()
+	_state = PhysicsServer3D.space_get_direct_state(space)
+	_body.shape = _capsule
+	_around.shape = _cylinder
+	_down.hit_back_faces = false
+	_face.hit_back_faces = false
+	_up.hit_from_inside = true
+	_fit()
+	_apply_masks()
 
 
-func _notification(what: int) -> void:
-	if what == NOTIFICATION_PREDELETE:
-		PhysicsServer3D.free_rid(_capsule)
-		PhysicsServer3D.free_rid(_ball)
+## Height of the highest floor under the body axis at (x, y) that is at most
+## [param highest] and at least [param lowest]; NAN: none, [m].
+func floor_at(x: float, y: float, highest: float, lowest: float) -> float:
+	var found := _floor_below(x, y, highest, lowest)
+	if is_nan(found):  # perhaps exactly between two tiles
+		found = _floor_below(x + _SEAM, y + _SEAM, highest, lowest)
+	return found
 
 
-# Has the shapes of the body be as tall as it is.
-func _fit_height() -> void:
-	pass
+## Height of the floor for who comes from height [param z]: at most a climb above it; NAN: none
+## down to [param depth] below, [m].
+func support(x: float, y: float, z: float, depth: float) -> float:
+	return floor_at(x, y, z + AmbuloContract.CLIMB_HEIGHT, z - depth)
 
 
-## Whether there is floor at (x, y).
-func has_floor(_x: float, _y: float) -> bool:
+## Height of the floor on both sides of a seam at (x, y) that carries feet at height [param z], at
+## most [param z]; NAN: there is none, [m].
+func floor_over_seam(x: float, y: float, z: float) -> float:
+	var aside := AmbuloContract.MAX_SEAM
+	for along: Vector2 in [Vector2(aside, 0.0), Vector2(0.0, aside)]:
+		var one := support(x + along.x, y + along.y, z, AmbuloContract.CLIMB_HEIGHT)
+		if is_nan(one):
+			continue
+		var other := support(x - along.x, y - along.y, z, AmbuloContract.CLIMB_HEIGHT)
+		if not is_nan(other):
+			return minf(maxf(one, other), z)
+	return NAN
+
+
+## How far around (x, y) the floor is known to be as high as [param z], as far as [param most];
+## 0: not at all, [m].
+func level_radius(x: float, y: float, z: float, _most: float) -> float:
+	return _level_floor.radius(self, x, y, z) if _level_floor != null else 0.0
+
+
+## How far a body at (x, y, z) gets at this height before it may touch an obstacle, at least, and
+## at most [param most], [m].
+func room(x: float, y: float, z: float, most: float) -> float:
+	stand_at(z)
+	_cylinder.radius = body_radius + most + _ROOM
+	var middle := 0.5 * (AmbuloContract.CLIMB_HEIGHT + body_height)
+	var at := Vector3(origin_y - y, z + middle, origin_x - x)
+	_around.transform = Transform3D(Basis.IDENTITY, at)
+	return most if _state.collide_shape(_around, 1).is_empty() else 0.0
+
+
+## Whether nothing is right above the axis of a body that stands at height [param z].
+func has_headroom(x: float, y: float, z: float) -> bool:
+	var low := z + AmbuloContract.CLIMB_HEIGHT + ALIKE
+	_up.from = Vector3(origin_y - y, low, origin_x - x)
+	_up.to = Vector3(_up.from.x, z + body_height - ALIKE, _up.from.z)
+	return _state.intersect_ray(_up).is_empty()
+
+
+## Whether a body fits at (x, y, z): it overlaps no obstacle by more than [param spare] [m].
+func fits(x: float, y: float, z: float, spare := AmbuloContract.STUCK_DEPTH) -> bool:
+	if not has_headroom(x, y, z):
+		return false
+	stand_at(z)
+	find_overlaps(x, y)
+	return not _overlaps_more_than(spare)
+
+
+## Whether a body can be placed at (x, y) at the height of a floor [param z], in no solid.
+func stands(x: float, y: float, z: float) -> bool:
+	return fits(x, y, z) and not is_inside(x, y, z)
+
+
+## Whether the floor at (x, y, z) is inside of a solid, whose faces are seen from outside only: in
+## each direction, before the first face that looks this way, there is one that looks away.
+func is_inside(x: float, y: float, z: float) -> bool:
+	var at := Vector3(origin_y - y, z + _WAIST, origin_x - x)
+	for way in _DIRECTIONS:
+		var end := _first_face(at, at + way * _WIDEST)
+		if not end.is_finite():
+			end = at + way * _WIDEST
+		if not _first_face(end - way * ALIKE, at).is_finite():
+			return false
 	return true
 
 
-## Whether all of the disc around (x, y) is known to have floor; false: perhaps not.
-func has_floor_around(_x: float, _y: float, _radius: float) -> bool:
-	return false
+## The name of an obstacle that the body at (x, y, z) overlaps; "": none, or none has a name.
+func obstacle_at(x: float, y: float, z: float) -> String:
+	stand_at(z)
+	_put_body(x, y)
+	for hit in _state.intersect_shape(_body, 1):
+		var node: Node = hit.collider as Node
+		if node != null and node.is_inside_tree():
+			return str(node.get_path()).trim_prefix("/root/")
+	return ""
 
 
-## Writes the readings of a player with heading [param yaw] at (x, y) into
-## [param rows] from [param start] on. Ray 0 points along [param yaw].
-func read_rays(
-	x: float, y: float, yaw: float, spec: AmbuloSpec, rows: PackedFloat64Array, start: int
-) -> void:
-	var length := spec.ray_length
-	var count := spec.num_rays
-	if not has_floor(x, y):
-		for r in count:
-			rows[start + r] = length
+## Has [method slide] and [method find_overlaps] work for feet at height [param z].
+func stand_at(z: float) -> void:
+	_feet = z
+	_middle = z + 0.5 * (_BOTTOM + body_height + AmbuloContract.BODY_RADIUS * _RIM)
+
+
+func find_overlaps(x: float, y: float) -> void:
+	_find_contacts(x, y)
+	if _count == 0 and not _is_cut:
 		return
-	if _fan.size() != count or _fan_length != length or _fan_edges != spec.rays_see_edges:
-		_aim_rays(spec)
-	var c := cos(yaw)
-	var s := sin(yaw)
-	var from := Vector3(origin_y - y, _ray_height, origin_x - x)
-	var turned := Basis(Vector3(c, 0.0, -s), Vector3.UP, Vector3(s, 0.0, c))
-	var ends := Transform3D(turned, from) * _fan
-	var ray := _ray
-	var state := _state
-	ray.from = from
-	for r in count:
-		ray.to = ends[r]
-		var hit := state.intersect_ray(ray)
-		if hit:
-			var point: Vector3 = hit.position
-			rows[start + r] = minf(from.distance_to(point), length)
-		else:
-			rows[start + r] = length
-	_shorten_rays(x, y, yaw, spec, rows, start)
+	var people: Array[RID] = []
+	for hit in _state.intersect_shape(_body, _MOST_BODIES):
+		if _is_person(hit.collider as Node):
+			people.append(hit.rid)
+	if people.is_empty():
+		touched_thing = true
+		return
+	touched_person = true
+	_body.exclude = excluded + people
+	_find_contacts(x, y)
+	touched_thing = touched_thing or _count > 0 or _is_cut
+	_body.exclude = excluded
+	_find_contacts(x, y)
 
 
-## How many obstacles are nearer to (x, y) than [param radius]: 0, 1, or 2 for more.
-func count_near(x: float, y: float, radius: float) -> int:
-	if radius != _reach_radius:
-		_reach_radius = radius
-		PhysicsServer3D.shape_set_data(_ball, radius)
-	var at := Vector3(origin_y - y, _body_height, origin_x - x)
-	_reach.transform = Transform3D(Basis.IDENTITY, at)
-	# A ball has a single contact with each shape.
-	var points := _state.collide_shape(_reach, 2)
-	near_distance = 0.0
-	if points.size() == 2:
-		# The ball's point that is deepest in the obstacle, and the obstacle's in the ball:
-		# on one side, unless the middle of the ball is in the obstacle too.
-		var deepest := points[0] - at
-		var nearest := points[1] - at
-		if deepest.dot(nearest) > 0.0 and deepest.length() > radius - DEEP_ERROR:
-			near_distance = nearest.length()
-	return points.size() >> 1
+## Writes how far the way is free along the floor for feet at (x, y, z) into [param rows] from
+## [param start] on. Ray 0 points along [param yaw].
+func read_rays(
+	x: float, y: float, z: float, yaw: float, spec: AmbuloSpec, rows: PackedFloat64Array, start: int
+) -> void:
+	for r in spec.num_rays:
+		var heading := yaw + TAU * r / spec.num_rays
+		rows[start + r] = _blade.way(self, x, y, z, heading, spec.ray_length, spec.rays_see_edges)
 
 
-## Pushes a body that stepped from (x0, y0) to (x, y) out of everything it overlaps, into
-## [member slid_x], [member slid_y]; true: something was touched. Where no way out is found
-## (a gap narrower than the body) it is back at (x0, y0). [param alone]: one obstacle is in
-## reach at all, so one push is enough.
-func slide(x0: float, y0: float, x: float, y: float, alone: bool) -> bool:
-	slid_x = x
-	slid_y = y
-	for k in AmbuloContract.SLIDE_PASSES:
-		var count := find_overlaps(slid_x, slid_y)
-		if count == 0:
-			return k > 0
-		if is_inf(_push_depth[0]):
-			slid_x = x0
-			slid_y = y0
-			return true
-		if count == 1:
-			slid_x += _push_x[0] * _push_depth[0]
-			slid_y += _push_y[0] * _push_depth[0]
-		else:
-			_find_way_out(count)
-			slid_x += _way_x
-			slid_y += _way_y
-		if alone and _push_depth[0] < SHALLOW:
-			return true
-	var left := find_overlaps(slid_x, slid_y)
-	for k in left:
-		if _push_depth[k] > AmbuloContract.STUCK_DEPTH:
-			slid_x = x0
-			slid_y = y0
+## How far a blade as tall as what blocks a body gets from (x, y) along [param heading] above a
+## floor at height [param z], at most [param length], [m].
+func sweep(x: float, y: float, z: float, heading: float, length: float) -> float:
+	return _blade.sweep(_state, Vector3(origin_y - y, z, origin_x - x), heading, length)
+
+
+func _fit() -> void:
+	_capsule.radius = body_radius
+	_capsule.height = body_height + AmbuloContract.BODY_RADIUS * _RIM - _BOTTOM
+	_cylinder.height = body_height - AmbuloContract.CLIMB_HEIGHT - 2.0 * ALIKE
+	_blade.fit(body_height)
+
+
+func _apply_masks() -> void:
+	for query: PhysicsRayQueryParameters3D in [_probe, _up, _face]:
+		query.collision_mask = obstacle_mask
+		query.exclude = excluded
+	for query: PhysicsShapeQueryParameters3D in [_body, _around, _blade.query]:
+		query.collision_mask = obstacle_mask
+		query.exclude = excluded
+	_down.collision_mask = floor_mask
+	_down.exclude = excluded
+
+
+func _floor_below(x: float, y: float, highest: float, lowest: float) -> float:
+	var from := Vector3(origin_y - y, highest + _TINY, origin_x - x)
+	var to := Vector3(from.x, lowest - _TINY, from.z)
+	var ray := _down
+	ray.to = to
+	for _k in MOST_FACES:
+		ray.from = from
+		var hit := _state.intersect_ray(ray)
+		if hit.is_empty():
 			break
-	return true
+		var point: Vector3 = hit.position
+		var normal: Vector3 = hit.normal
+		if normal.y >= AmbuloContract.STEEPEST_FLOOR - _TINY:
+			return point.y
+		from.y = point.y - ALIKE
+		if from.y <= to.y:
+			break
+	return NAN
 
 
-## How far a body gets from (x, y) along the unit vector (ux, uy) at once, at most
-## [param travel]: what obstructs a walking body stops it, and so does the end of the floor, [m].
-func free_leap(x: float, y: float, ux: float, uy: float, travel: float) -> float:
-	var done := 0.0
-	var part := LEAP_PART
-	while part > LEAP_EXACT and done < travel:
-		var far := minf(done + part, travel)
-		var to_x := x + ux * far
-		var to_y := y + uy * far
-		if slide(x + ux * done, y + uy * done, to_x, to_y, false) or not has_floor(to_x, to_y):
-			part *= 0.5
-		else:
-			done = far
-	return done
+# The first face that looks at `from` on the way to `to`; not finite: none.
+func _first_face(from: Vector3, to: Vector3) -> Vector3:
+	_face.from = from
+	_face.to = to
+	var hit := _state.intersect_ray(_face)
+	return Vector3.INF if hit.is_empty() else hit.position
 
 
-## How many obstacles the body at (x, y) overlaps, as far as they push in different
-## directions; their directions and depths are kept for [method slide].
-func find_overlaps(x: float, y: float) -> int:
-	var at := Vector3(origin_y - y, _body_height, origin_x - x)
+func _put_body(x: float, y: float) -> Vector3:
+	var at := Vector3(origin_y - y, _middle, origin_x - x)
 	_body.transform = Transform3D(Basis.IDENTITY, at)
+	return at
+
+
+# The pushes of the engine's contacts; a shape that cuts the axis of the body leaves no way out.
+func _find_contacts(x: float, y: float) -> void:
+	var at := _put_body(x, y)
 	var points := _state.collide_shape(_body, 4 * AmbuloContract.MOST_OVERLAPS)
-	if points.is_empty():
-		return 0
-	var count := 0
+	_count = 0
+	_is_cut = false
 	var last := Vector3.ZERO
 	for k in range(0, points.size(), 2):
 		var deep := points[k]
@@ -218,44 +298,27 @@ func find_overlaps(x: float, y: float) -> int:
 		if out.is_equal_approx(last):  # a face has several contacts
 			continue
 		last = out
-		var gx := out.x
-		var gz := out.z
-		var depth := sqrt(gx * gx + gz * gz)
-		if depth <= TOUCH_DEPTH or absf(out.y) > STEEP * depth:
+		var aside := sqrt(out.x * out.x + out.z * out.z)
+		var depth := out.length()
+		if depth >= body_radius:
+			_is_cut = true
+			return
+		if depth <= TOUCH_DEPTH or out.y > aside or aside < -OVERHEAD * out.y:
 			continue
-		var nx := -gz / depth
-		var ny := -gx / depth
+		# Along the floor it is farther out than along the contact.
+		var ahead := (body_radius - depth) / depth
+		var above := ahead * out.y
+		var nx := -out.z / aside
+		var ny := -out.x / aside
+		depth = sqrt(maxf(body_radius * body_radius - above * above, 0.0)) - ahead * aside
 		if absf((deep.x - at.x) * nx - (deep.z - at.z) * ny) > CLIPPED:
 			depth = _probed_depth(at, points[k + 1].y, nx, ny, depth)
-		if count == 0:
-			_push_x[0] = nx
-			_push_y[0] = ny
-			_push_depth[0] = depth
-			count = 1
-		else:
-			count = _insert(nx, ny, depth, count)
-	return count
+		if depth > TOUCH_DEPTH:
+			_add_push(nx, ny, depth)
 
 
-## Readies the ray query for [param spec].
-func _aim_rays(spec: AmbuloSpec) -> void:
-	_fan_length = spec.ray_length
-	_fan_edges = spec.rays_see_edges
-	_fan.resize(spec.num_rays)
-	for r in spec.num_rays:
-		var angle := TAU * r / spec.num_rays
-		_fan[r] = Vector3(-sin(angle), 0.0, -cos(angle)) * _fan_length
-
-
-## Shortens the readings to floor edges that the ray query cannot see.
-func _shorten_rays(
-	_x: float, _y: float, _yaw: float, _spec: AmbuloSpec, _rows: PackedFloat64Array, _start: int
-) -> void:
-	pass
-
-
-## The depth in direction (nx, ny) of a contact at [param height] of which the engine
-## gave a clipped depth: by a ray from the body axis to the nearest point.
+# The depth in direction (nx, ny) of a contact at a height of which the engine gave a clipped
+# depth: by a ray from the body axis to the nearest point.
 func _probed_depth(at: Vector3, height: float, nx: float, ny: float, depth: float) -> float:
 	var radius := body_radius
 	_probe.from = Vector3(at.x, height, at.z)
@@ -267,64 +330,55 @@ func _probed_depth(at: Vector3, height: float, nx: float, ny: float, depth: floa
 	return maxf(depth, radius - _probe.from.distance_to(point))
 
 
-## Keeps the pushes sorted by depth, each direction once, so that the order in which the
-## engine reports contacts does not matter.
-func _insert(nx: float, ny: float, depth: float, count: int) -> int:
-	for k in count:
-		if nx * _push_x[k] + ny * _push_y[k] > SAME:
-			if depth <= _push_depth[k]:
-				return count
-			for m in range(k, count - 1):
-				_move_push(m + 1, m)
-			count -= 1
-			break
-	if count == AmbuloContract.MOST_OVERLAPS:
-		return count
-	var place := count
-	while place > 0 and _is_before(nx, depth, place - 1):
-		_move_push(place - 1, place)
-		place -= 1
-	_push_x[place] = nx
-	_push_y[place] = ny
-	_push_depth[place] = depth
-	return count + 1
+static func _is_person(node: Node) -> bool:
+	while node != null:
+		if node is CharacterBody3D or node.is_in_group(PEOPLE):
+			return true
+		node = node.get_parent()
+	return false
 
 
-func _is_before(nx: float, depth: float, k: int) -> bool:
-	return depth > _push_depth[k] or (depth == _push_depth[k] and nx > _push_x[k])
+## Remembers how far around a place the floor is level, in a scene whose floors stand still: there
+## rays and steps need not look at it again.
+class LevelFloor:
+	extends RefCounted
 
+	## Size of the places, and spacing of the points that are looked at, [m].
+	const CELL := 0.25
+	## As far as it is looked at, [m].
+	const FARTHEST := 2.0
+	## Heights that differ by less are level, [m].
+	const EVEN := 0.01
+	## Places that are remembered.
+	const MOST := 200_000
+	const _HALF_DIAGONAL := 0.18
 
-func _move_push(from: int, to: int) -> void:
-	_push_x[to] = _push_x[from]
-	_push_y[to] = _push_y[from]
-	_push_depth[to] = _push_depth[from]
+	var _radii: Dictionary[Vector3i, float] = {}
 
+	## How far around (x, y) the floor of [param space] is as high as [param z], at least, [m].
+	func radius(space: AmbuloSpace, x: float, y: float, z: float) -> float:
+		var key := Vector3i(floori(x / CELL), floori(y / CELL), roundi(z / EVEN))
+		var found: float = _radii.get(key, -1.0)
+		if found < 0.0:
+			if _radii.size() >= MOST:
+				_radii.clear()
+			found = _look(space, (key.x + 0.5) * CELL, (key.y + 0.5) * CELL, z)
+			_radii[key] = found
+		return found
 
-## Finds the shortest move that undoes the first [param count] overlaps, two or more: along
-## one of them or to the corner of two; without any, that of the deepest one.
-func _find_way_out(count: int) -> void:
-	_way_x = _push_x[0] * _push_depth[0]
-	_way_y = _push_y[0] * _push_depth[0]
-	var best := INF
-	for i in count:
-		for j in range(i, count):
-			var ux := _push_x[i] * _push_depth[i]
-			var uy := _push_y[i] * _push_depth[i]
-			if i != j:
-				var det := _push_x[i] * _push_y[j] - _push_y[i] * _push_x[j]
-				if absf(det) < 1e-6:
-					continue
-				ux = (_push_depth[i] * _push_y[j] - _push_depth[j] * _push_y[i]) / det
-				uy = (_push_depth[j] * _push_x[i] - _push_depth[i] * _push_x[j]) / det
-			var length := ux * ux + uy * uy
-			if length < best and _leaves_all(ux, uy, count):
-				best = length
-				_way_x = ux
-				_way_y = uy
+	func _look(space: AmbuloSpace, x: float, y: float, z: float) -> float:
+		if not _is_level(space, x, y, z):
+			return 0.0
+		var reach := 0.0
+		while reach < FARTHEST:
+			var next := reach + CELL
+			var count := ceili(TAU * next / CELL)
+			for k in count:
+				var angle := TAU * k / count
+				if not _is_level(space, x + next * cos(angle), y + next * sin(angle), z):
+					return maxf(reach - _HALF_DIAGONAL, 0.0)
+			reach = next
+		return reach - _HALF_DIAGONAL
 
-
-func _leaves_all(ux: float, uy: float, count: int) -> bool:
-	for k in count:
-		if _push_x[k] * ux + _push_y[k] * uy < _push_depth[k] - 0.5 * TOUCH_DEPTH:
-			return false
-	return true
+	func _is_level(space: AmbuloSpace, x: float, y: float, z: float) -> bool:
+		return absf(space.support(x, y, z, AmbuloContract.CLIMB_HEIGHT) - z) <= EVEN

@@ -129,7 +129,7 @@ func _is_steep(t: int, aside: float, gap: float) -> bool:
 	if _hz < 0.0:
 		var r := rows
 		if absf(_hx * r[t + 9] + _hy * r[t + 10] + _hz * r[t + 11]) > _ALONG * gap:
-			return aside < -AmbuloHighSpace.OVERHEAD * _hz
+			return aside < -AmbuloSpace.OVERHEAD * _hz
 	return absf(_hz) > aside
 
 

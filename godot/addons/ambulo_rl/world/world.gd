@@ -7,16 +7,13 @@ extends AmbuloWorldPlaces
 ## exactly that many ticks and never otherwise. All numbers are in the contract's axes.
 ##
 ## [method use_scene_space] puts the agents into a user's own 3D scene instead: the
-## obstacles are whatever colliders it has (see [AmbuloSceneSpace]). The slot number is
+## obstacles are whatever colliders it has (see [AmbuloSpace]). The slot number is
 ## then meaningless and any slot may be named.
 ##
 ## With an [AmbuloTwin] the agents answer their sticks as a walking body does: late, slowly and
 ## within its limits.
 ##
 ## Arguments are checked by the caller (see [AmbuloSpec], [AmbuloLevel], [AmbuloActions]).
-
-## Reaches are rounded up to whole steps of this, [m].
-const REACH_STEP := 0.02
 
 ## Comfort dial of each agent, in [0, 1], which scales the limits of its sticks; 1 after
 ## [method configure].
@@ -50,12 +47,12 @@ func configure(agents: int, new_spec: AmbuloSpec, new_twin: AmbuloTwin = null) -
 	_jumps.fill(0.0)
 	_leaps.resize(agents * 2)
 	_leaps.fill(0.0)
+	_step.configure(spec, twin, _rows, _targets, _jumps)
 	_clear_places()
 
 
-## Places [param agents] at [param poses] (x, y, yaw each) in [param slots], at rest. In a scene
-## and in levels with heights they stand on the floor below [param heights] (one each), or around
-## the scene's floor height, or z = 0.
+## Places [param agents] at [param poses] (x, y, yaw each) in [param slots], at rest: on the floor
+## below [param heights] (one each), or around the scene's floor height, or z = 0.
 func reset(
 	agents: PackedInt64Array,
 	slots: PackedInt64Array,
@@ -76,9 +73,7 @@ func reset(
 		if _things[agent] != null:
 			_things[agent].settle()
 		_show_things(agent)
-		if _spaces[agent].has_heights:
-			var usual := 0.0 if _scene == null else _scene.floor_height
-			_stand(agent, heights[k] if heights else usual)
+		_stand(agent, heights[k] if heights else _spaces[agent].floor_height)
 		if twin != null:
 			_motions[agent] = twin.start()
 		_read_rays(agent)
@@ -133,9 +128,9 @@ func advance(ticks: int) -> void:
 	if _slots.has(-1):
 		push_error("AmbuloWorld: an agent is in no level: call reset before advance")
 		return
-	var decay := spec.tick_decay()
 	for agent in num_agents:
-		_advance(agent, ticks, decay)
+		_show_things(agent)
+		_step.run(agent, _spaces[agent], _motions[agent], ticks, _done)
 	_done += ticks
 
 
@@ -207,171 +202,3 @@ func _begin_leap(agent: int) -> void:
 	_rows[tail + MOVES] = 1.0
 	_leaps[2 * agent] = ux * free / spec.decision_dt()
 	_leaps[2 * agent + 1] = uy * free / spec.decision_dt()
-
-
-## The ticks of one agent (docs/vr_world.md, "The tick, in order").
-func _advance(agent: int, ticks: int, decay: float) -> void:
-	var rows := _rows
-	var row := agent * state_width
-	var tail := row + state_width - TAIL
-	var space := _spaces[agent]
-	var dt := spec.dt
-	var speed := spec.max_speed
-	var turn := spec.max_yaw_rate
-	var rearm := spec.rearm_ticks
-	var x := rows[row]
-	var y := rows[row + 1]
-	var z := rows[row + 2]
-	var yaw := rows[row + YAW]
-	var vx := rows[row + VELOCITY]
-	var vy := rows[row + VELOCITY + 1]
-	var vz := rows[row + VELOCITY + 2]
-	var strafe := rows[row + COMMAND]
-	var forward := rows[row + COMMAND + 1]
-	var rotation := rows[row + COMMAND + 2]
-	var path := rows[tail + PATH]
-	var since := int(rows[tail + SINCE_CONTACT])
-	var fell := rows[tail + FELL]
-	var falling := rows[tail + FALLING] != 0.0
-	var add_strafe := (1.0 - decay) * _targets[3 * agent]
-	var add_forward := (1.0 - decay) * _targets[3 * agent + 1]
-	var add_rotation := (1.0 - decay) * _targets[3 * agent + 2]
-	var decision := spec.ticks_per_decision * dt
-	var jump_left := _jumps[2 * agent] / decision
-	var jump_ahead := _jumps[2 * agent + 1] / decision
-	# How far the body axis can get, with room for rounding: the command stays between
-	# what it was and what it shall be.
-	var stick := maxf(absf(strafe), absf(_targets[3 * agent])) * speed + absf(jump_left)
-	var push := maxf(absf(forward), absf(_targets[3 * agent + 1])) * speed + absf(jump_ahead)
-	var fastest := sqrt(stick * stick + push * push)
-	var radius := space.body_radius
-	var motion := _motions[agent]
-	if motion != null:
-		fastest = twin.fastest()
-	var reach := REACH_STEP * ceilf(ticks * dt * fastest / REACH_STEP) + REACH_STEP
-	var near := space.count_near(x, y, reach + radius)
-	var solid := space.has_floor_around(x, y, reach)
-	# The first ticks, in which it cannot get to an obstacle or an edge.
-	var free := 0
-	if solid and not falling and motion == null:
-		var room := space.near_distance - radius - REACH_STEP
-		free = ticks if near == 0 else clampi(floori(room / (fastest * dt + 1e-9)), 0, ticks)
-	var climb: AmbuloClimb
-	var since_person := int(rows[tail + SINCE_PERSON])
-	_show_things(agent)
-	if space.has_heights:
-		climb = _climb
-		var limit := speed if motion == null else fastest
-		climb.begin(space as AmbuloHighSpace, rows, row, falling, dt, reach, limit)
-	var begin_z := z
-	var rate := 0.0
-	var x0 := x
-	var y0 := y
-	for _tick in free:
-		strafe = decay * strafe + add_strafe
-		forward = decay * forward + add_forward
-		rotation = decay * rotation + add_rotation
-		rate = -rotation * turn
-		yaw += rate * dt
-		x0 = x
-		y0 = y
-		var left := jump_left - strafe * speed
-		var ahead := forward * speed + jump_ahead
-		var c := cos(yaw)
-		var s := sin(yaw)
-		x += (c * ahead - s * left) * dt
-		y += (s * ahead + c * left) * dt
-		path += sqrt((x - x0) * (x - x0) + (y - y0) * (y - y0))
-	if free > 0:
-		since += free
-		vx = (x - x0) / dt
-		vy = (y - y0) / dt
-		vz = 0.0
-		if z < -spec.fall_depth:
-			fell = 1.0
-	for tick in ticks - free:
-		strafe = decay * strafe + add_strafe
-		forward = decay * forward + add_forward
-		rotation = decay * rotation + add_rotation
-		rate = -rotation * turn
-		var left := jump_left - strafe * speed
-		var ahead := forward * speed + jump_ahead
-		if motion != null:
-			twin.tick(motion, strafe, forward, rotation, spec)
-			ahead = motion.now[0]
-			left = motion.now[1]
-			rate = motion.now[2]
-		yaw += rate * dt
-		x0 = x
-		y0 = y
-		var touched := false
-		var person := false
-		if climb != null:
-			var c := cos(yaw)
-			var s := sin(yaw)
-			var share := (_done + tick + 1) / float(spec.ticks_per_decision)
-			climb.tick(c * ahead - s * left, s * ahead + c * left, share)
-			x = climb.x
-			y = climb.y
-			person = climb.touched_person
-			touched = climb.touched_thing
-		elif falling:
-			vz -= AmbuloContract.GRAVITY * dt
-			x += vx * dt
-			y += vy * dt
-			z += vz * dt
-		else:
-			var c := cos(yaw)
-			var s := sin(yaw)
-			x += (c * ahead - s * left) * dt
-			y += (s * ahead + c * left) * dt
-			if near > 0:
-				touched = space.slide(x0, y0, x, y, near == 1)
-				x = space.slid_x
-				y = space.slid_y
-			vx = (x - x0) / dt
-			vy = (y - y0) / dt
-			vz = 0.0
-			if near > 0 or not solid:
-				falling = not space.has_floor(x, y)
-		path += sqrt((x - x0) * (x - x0) + (y - y0) * (y - y0))
-		if touched or person:
-			rows[tail + CONTACT_TICKS] += 1.0
-		if touched:
-			if since >= rearm:
-				rows[tail + COLLISIONS] += 1.0
-			since = 0
-		else:
-			since += 1
-		if person:
-			rows[tail + PEOPLE_TICKS] += 1.0
-			if since_person >= rearm:
-				rows[tail + COLLISIONS] += 1.0
-				rows[tail + PEOPLE_COLLISIONS] += 1.0
-			since_person = 0
-		elif climb != null:  # there are no people elsewhere
-			since_person += 1
-		if (-z if climb == null else climb.depth()) > spec.fall_depth:
-			fell = 1.0
-	if climb != null:
-		z = climb.z
-		vx = climb.vx
-		vy = climb.vy
-		falling = climb.falling
-		vz = climb.vz if falling else (z - begin_z) / (ticks * dt)
-	rows[row] = x
-	rows[row + 1] = y
-	rows[row + 2] = z
-	rows[row + YAW] = yaw
-	rows[row + VELOCITY] = vx
-	rows[row + VELOCITY + 1] = vy
-	rows[row + VELOCITY + 2] = vz
-	rows[row + YAW_RATE] = rate
-	rows[row + COMMAND] = strafe
-	rows[row + COMMAND + 1] = forward
-	rows[row + COMMAND + 2] = rotation
-	rows[tail + PATH] = path
-	rows[tail + SINCE_CONTACT] = since
-	rows[tail + SINCE_PERSON] = since_person
-	rows[tail + FELL] = fell
-	rows[tail + FALLING] = 1.0 if falling else 0.0

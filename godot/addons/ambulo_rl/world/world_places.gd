@@ -1,17 +1,96 @@
 class_name AmbuloWorldPlaces
-extends AmbuloWorldRows
-## Where the agents of an [AmbuloWorld] are: in levels or in a user's scene, among what moves there.
+extends RefCounted
+## Where the agents of an [AmbuloWorld] are: the row of 64-bit floats that is the state of each, and
+## the level or user's scene that it is in, among what moves there.
+
+const POSITION := 0
+const YAW := 3
+const VELOCITY := 4
+const YAW_RATE := 7
+const COMMAND := 8
+const RAYS := 11
+## From the end of the rays on:
+const PATH := 0
+const CONTACT_TICKS := 1
+const COLLISIONS := 2
+const SINCE_CONTACT := 3
+const PEOPLE_TICKS := 4
+const PEOPLE_COLLISIONS := 5
+const SINCE_PERSON := 6
+const MOVES := 7
+const SNAPS := 8
+const COOLDOWN := 9
+const FELL := 11
+const FALLING := 12
+const TAIL := 13
+
+## Fewest physics spaces of levels that are kept built; at least one per agent is.
+const KEPT := 32
+
+## Number of agents.
+var num_agents := 0
+## Settings.
+var spec := AmbuloSpec.new()
+## 64-bit floats per agent, see [method state_layout].
+var state_width := 0
 
 ## How the agents answer their sticks; null: at once, as the contract has it.
 var twin: AmbuloTwin
 
-var _climb := AmbuloClimb.new()
+var _rows: PackedFloat64Array = []
+var _step := AmbuloStep.new()
 var _slots: PackedInt64Array = []
-var _levels := AmbuloLevelSpaces.new()
+# Levels by slot, and the spaces that are built of them when agents enter; the one that was used
+# longest ago first.
+var _levels: Dictionary[int, AmbuloLevel] = {}
+var _built: Dictionary[int, AmbuloLevelSpace] = {}
 var _spaces: Array[AmbuloSpace] = []
-var _scene: AmbuloSceneSpace
+var _scene: AmbuloSpace
 # What moves in the level of each agent; null: nothing.
 var _things: Array[AmbuloThings] = []
+
+
+## Name, first index and length of each part of a state row.
+static func state_layout(num_rays: int) -> Array[Dictionary]:
+	var parts: Array[Array] = [
+		["position", 3],
+		["yaw", 1],
+		["velocity", 3],
+		["yaw_rate", 1],
+		["command", 3],
+		["rays", num_rays],
+		["path", 1],
+		["contact_ticks", 1],
+		["collisions", 1],
+		["since_contact", 1],
+		["people_ticks", 1],
+		["people_collisions", 1],
+		["since_person", 1],
+		["moves", 1],
+		["snaps", 1],
+		["cooldown", 2],
+		["fell", 1],
+		["falling", 1],
+	]
+	var layout: Array[Dictionary] = []
+	var start := 0
+	for part in parts:
+		layout.append({"name": part[0], "start": start, "size": part[1]})
+		start += part[1]
+	return layout
+
+
+## Copies of the state rows of [param agents], one after the other.
+func state_rows(agents: PackedInt64Array) -> PackedFloat64Array:
+	var rows := PackedFloat64Array()
+	for agent in agents:
+		rows.append_array(_rows.slice(agent * state_width, (agent + 1) * state_width))
+	return rows
+
+
+## A copy of the state rows of all agents.
+func all_rows() -> PackedFloat64Array:
+	return _rows.duplicate()
 
 
 ## Puts [param levels] into [param slots]. Agents in a replaced slot must be reset before
@@ -19,7 +98,8 @@ var _things: Array[AmbuloThings] = []
 func set_levels(slots: PackedInt64Array, levels: Array[AmbuloLevel]) -> void:
 	for k in slots.size():
 		var slot := slots[k]
-		_levels.put(slot, levels[k])
+		_levels[slot] = levels[k]
+		_built.erase(slot)
 		for agent in num_agents:
 			if _slots[agent] == slot:
 				_slots[agent] = -1
@@ -27,30 +107,25 @@ func set_levels(slots: PackedInt64Array, levels: Array[AmbuloLevel]) -> void:
 
 
 ## Moves all agents into the 3D scene behind [param space] (World3D.space); see
-## [AmbuloSceneSpace] for its settings. An invalid RID goes back to levels.
-func use_scene_space(space: RID) -> AmbuloSceneSpace:
+## [AmbuloSpace] for its settings. An invalid RID goes back to levels.
+func use_scene_space(space: RID) -> AmbuloSpace:
 	_slots.fill(-1)
 	for agent in num_agents:
 		_spaces[agent] = null
 	_scene = null
 	if space.is_valid():
-		_scene = AmbuloSceneSpace.new(space)
+		_scene = AmbuloSpace.new(space)
 	return _scene
 
 
 ## The scene that all agents are in, or null.
-func scene() -> AmbuloSceneSpace:
+func scene() -> AmbuloSpace:
 	return _scene
 
 
 ## Whether agents can be placed in [param slot].
 func has_slot(slot: int) -> bool:
 	return _scene != null or _levels.has(slot)
-
-
-## Whether shapes have heights where [param agent] is.
-func has_heights(agent: int) -> bool:
-	return _spaces[agent] != null and _spaces[agent].has_heights
 
 
 ## The slot of [param agent]; -1: it is in no level.
@@ -60,7 +135,7 @@ func slot_of(agent: int) -> int:
 
 ## The level of [param slot], or null.
 func level_of(slot: int) -> AmbuloLevel:
-	return _levels.level_of(slot)
+	return _levels.get(slot)
 
 
 ## Says where what moves in the level of [param agent] is at the end of the next decision: rows of
@@ -85,9 +160,7 @@ func _clear_places() -> void:
 
 # Has the space of an agent know what moves there.
 func _show_things(agent: int) -> void:
-	var high := _spaces[agent] as AmbuloHighLevelSpace
-	if high != null:
-		high.things = _things[agent]
+	_spaces[agent].things = _things[agent]
 
 
 func _enter(agent: int, slot: int) -> void:
@@ -99,51 +172,60 @@ func _enter(agent: int, slot: int) -> void:
 		if _slots[agent] != slot:
 			_slots[agent] = slot
 			_spaces[agent] = null
-			_spaces[agent] = _levels.space_of(slot, _slots)
+			_spaces[agent] = _space_of(slot)
 	_spaces[agent].body_height = AmbuloContract.BODY_HEIGHT * spec.body_scale()
 	_spaces[agent].body_radius = AmbuloContract.BODY_RADIUS if twin == null else twin.radius
+
+
+# The space of a slot, built if it is not; the one that was used longest ago, by no agent now,
+# then goes.
+func _space_of(slot: int) -> AmbuloLevelSpace:
+	var space: AmbuloLevelSpace = _built.get(slot)
+	if space == null:
+		if _built.size() >= maxi(KEPT, num_agents):
+			for old: int in _built:
+				if not _slots.has(old):
+					_built.erase(old)
+					break
+		space = AmbuloLevelSpace.new(_levels[slot])
+	_built.erase(slot)
+	_built[slot] = space
+	return space
 
 
 # Moves the agent of a row along the unit vector (ux, uy), at most a way, as far as it is free.
 # Returns how far, [m].
 func _go_straight(agent: int, ux: float, uy: float, travel: float) -> float:
 	var row := agent * state_width
-	var free := 0.0
 	_show_things(agent)
-	if _spaces[agent].has_heights:
-		_climb.x = _rows[row]
-		_climb.y = _rows[row + 1]
-		_climb.z = _rows[row + 2]
-		free = _climb.leap(_spaces[agent] as AmbuloHighSpace, ux, uy, travel)
-		_rows[row + 2] = _climb.z
-	else:
-		free = _spaces[agent].free_leap(_rows[row], _rows[row + 1], ux, uy, travel)
+	_step.x = _rows[row]
+	_step.y = _rows[row + 1]
+	_step.z = _rows[row + 2]
+	var free := _step.leap(_spaces[agent], ux, uy, travel)
 	_rows[row] += ux * free
 	_rows[row + 1] += uy * free
+	_rows[row + 2] = _step.z
 	return free
 
 
 # Puts the agent of a row on the floor of its place below a height.
 func _stand(agent: int, height: float) -> void:
 	var row := agent * state_width
-	_climb.x = _rows[row]
-	_climb.y = _rows[row + 1]
-	_climb.z = height
-	_climb.place(_spaces[agent] as AmbuloHighSpace)
-	_rows[row + 2] = _climb.z
-	_rows[row + state_width - TAIL + FALLING] = 1.0 if _climb.falling else 0.0
+	_step.x = _rows[row]
+	_step.y = _rows[row + 1]
+	_step.z = height
+	_step.place(_spaces[agent])
+	_rows[row + 2] = _step.z
+	_rows[row + state_width - TAIL + FALLING] = 1.0 if _step.falling else 0.0
 
 
 func _read_rays(agent: int) -> void:
 	_show_things(agent)
 	var row := agent * state_width
-	var yaw := _rows[row + YAW] if spec.rays_in_head_frame else 0.0
-	if _spaces[agent].has_heights:
-		var high: AmbuloHighSpace = _spaces[agent]
-		if _rows[row + state_width - TAIL + FALLING] != 0.0:
-			for r in spec.num_rays:
-				_rows[row + RAYS + r] = spec.ray_length
-		else:
-			high.read_ways(_rows[row], _rows[row + 1], _rows[row + 2], yaw, spec, _rows, row + RAYS)
+	if _rows[row + state_width - TAIL + FALLING] != 0.0:
+		for r in spec.num_rays:
+			_rows[row + RAYS + r] = spec.ray_length
 		return
-	_spaces[agent].read_rays(_rows[row], _rows[row + 1], yaw, spec, _rows, row + RAYS)
+	var yaw := _rows[row + YAW] if spec.rays_in_head_frame else 0.0
+	var space := _spaces[agent]
+	space.read_rays(_rows[row], _rows[row + 1], _rows[row + 2], yaw, spec, _rows, row + RAYS)

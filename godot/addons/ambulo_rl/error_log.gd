@@ -1,5 +1,7 @@
 extends Logger
 ## Errors of the engine, and the first of a script, since this was added with `OS.add_logger`.
+##
+## It has no class name: the exporter runs in projects that have the add-on, too.
 
 ## Most errors that are kept.
 const MOST := 100
@@ -8,10 +10,11 @@ const _LOST := "has vanished when instantiating"
 
 ## What the engine could not do.
 var engine_errors: PackedStringArray = []
-## What failed in a script, with file and line; "": nothing.
+## What failed in a script; "": nothing.
 var script_error := ""
-## The script at fault.
+## The script at fault, and its line.
 var script_path := ""
+var script_line := 0
 ## A node whose parent is not in its scene: what the engine says of it; "": none.
 var lost_node := ""
 
@@ -32,8 +35,9 @@ func _log_error(
 	_lock.lock()
 	if error_type == Logger.ERROR_TYPE_SCRIPT:
 		if script_error == "":
-			script_error = "%s (%s:%d)" % [text, file, line]
+			script_error = text
 			script_path = file
+			script_line = line
 	elif error_type == Logger.ERROR_TYPE_ERROR and engine_errors.size() < MOST:
 		engine_errors.append(text)
 	elif lost_node == "" and _LOST in text:

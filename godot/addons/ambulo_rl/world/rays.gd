@@ -1,6 +1,6 @@
-class_name AmbuloHighRays
+class_name AmbuloRays
 extends RefCounted
-## Rays in a level with heights: how far the way is free, along the floor (docs/vr_world.md).
+## Rays in a level: how far the way is free, along the floor (docs/vr_world.md).
 ##
 ## A vertical plane through each ray cuts the shapes; a walk over the cuts finds where it ends.
 
@@ -57,6 +57,16 @@ func read(
 		_cut_triangle(row, t, at[0], at[1])
 	for r in count:
 		rows[start + r] = _free_way(_cuts[r], at[2], spec.rays_see_edges)
+
+
+## How long the way is of a ray along [param heading] through an upright box with half sizes a and
+## b along the axes, whose middle is (dx, dy) from its origin; negative: it passes beside it, [m].
+func way_through(dx: float, dy: float, a: float, b: float, heading: float) -> float:
+	_enter = -INF
+	_leave = INF
+	_cross_slab(-dx, cos(heading), a)
+	_cross_slab(-dy, sin(heading), b)
+	return _leave - _enter
 
 
 func _cut_flat(row: PackedFloat64Array, k: int, x: float, y: float) -> void:

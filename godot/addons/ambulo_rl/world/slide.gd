@@ -1,0 +1,159 @@
+class_name AmbuloSlide
+extends RefCounted
+## Moves a body out of what it overlaps: the shortest way that undoes all pushes.
+##
+## A class of its own for those who know the pushes, see [method find_overlaps].
+
+## Overlap up to this is rounding of the engine: who stands at a wall does not touch
+## it, [m].
+const TOUCH_DEPTH := 2e-5
+## Directions with a larger cosine are one direction.
+const SAME := 0.99999
+
+## Radius and height of the body, [m].
+var body_radius := AmbuloContract.BODY_RADIUS:
+	set(value):
+		if value != body_radius:
+			body_radius = value
+			_fit()
+var body_height := AmbuloContract.BODY_HEIGHT:
+	set(value):
+		if value != body_height:
+			body_height = value
+			_fit()
+## Result of [method slide]: where the body ends, [m].
+var slid_x := 0.0
+var slid_y := 0.0
+## Set by [method find_overlaps]: how far the body gets, once it is out of what pushes it, before
+## anything else touches it, at least, [m].
+var spare := 0.0
+## Set by [method slide] where a person, and where anything else, is touched.
+var touched_person := false
+var touched_thing := false
+
+# Number of pushes, as far as they have different directions.
+var _count := 0
+# The body is cut: no push leads out.
+var _is_cut := false
+# Directions and depths [m], the deepest first.
+var _push_x: PackedFloat64Array = []
+var _push_y: PackedFloat64Array = []
+var _depth: PackedFloat64Array = []
+# Shortest way that undoes all pushes, [m].
+var _way_x := 0.0
+var _way_y := 0.0
+
+
+func _init() -> void:
+	for numbers: PackedFloat64Array in [_push_x, _push_y, _depth]:
+		numbers.resize(AmbuloContract.MOST_OVERLAPS)
+
+
+## Finds what pushes the body at (x, y) aside, and whether it is people; how far it has to spare
+## is 0 where nothing else is known.
+func find_overlaps(_x: float, _y: float) -> void:
+	_count = 0
+
+
+## Pushes a body that stepped from (x0, y0) to (x, y) out of everything it overlaps, into
+## [member slid_x], [member slid_y]; true: something was touched. Where no way out is found
+## (a gap narrower than the body) it is back at (x0, y0).
+func slide(x0: float, y0: float, x: float, y: float) -> bool:
+	slid_x = x
+	slid_y = y
+	touched_person = false
+	touched_thing = false
+	for k in AmbuloContract.SLIDE_PASSES:
+		find_overlaps(slid_x, slid_y)
+		if _is_cut:
+			slid_x = x0
+			slid_y = y0
+			return true
+		if _count == 0:
+			return k > 0
+		if _count == 1:
+			slid_x += _push_x[0] * _depth[0]
+			slid_y += _push_y[0] * _depth[0]
+			if _depth[0] < spare:
+				return true
+		else:
+			_find_way_out()
+			slid_x += _way_x
+			slid_y += _way_y
+	find_overlaps(slid_x, slid_y)
+	if _overlaps_more_than(AmbuloContract.STUCK_DEPTH):
+		slid_x = x0
+		slid_y = y0
+	return true
+
+
+# Has the shapes of the body be as wide and tall as it is.
+func _fit() -> void:
+	pass
+
+
+func _overlaps_more_than(most: float) -> bool:
+	return _is_cut or (_count > 0 and _depth[0] > most)
+
+
+# Adds a push of a depth along the unit vector (nx, ny). Each direction is kept once,
+# so that the order in which pushes are found does not matter.
+func _add_push(nx: float, ny: float, deep: float) -> void:
+	for k in _count:
+		if nx * _push_x[k] + ny * _push_y[k] > SAME:
+			if deep <= _depth[k]:
+				return
+			for m in range(k, _count - 1):
+				_move(m + 1, m)
+			_count -= 1
+			break
+	if _count == AmbuloContract.MOST_OVERLAPS:
+		return
+	var place := _count
+	while place > 0 and _is_before(nx, deep, place - 1):
+		_move(place - 1, place)
+		place -= 1
+	_push_x[place] = nx
+	_push_y[place] = ny
+	_depth[place] = deep
+	_count += 1
+
+
+# Finds the shortest move that undoes all pushes, two or more: along one of them or to the corner
+# of two; without any, that of the deepest one.
+func _find_way_out() -> void:
+	_way_x = _push_x[0] * _depth[0]
+	_way_y = _push_y[0] * _depth[0]
+	var best := INF
+	for i in _count:
+		for j in range(i, _count):
+			var ux := _push_x[i] * _depth[i]
+			var uy := _push_y[i] * _depth[i]
+			if i != j:
+				var det := _push_x[i] * _push_y[j] - _push_y[i] * _push_x[j]
+				if absf(det) < 1e-6:
+					continue
+				ux = (_depth[i] * _push_y[j] - _depth[j] * _push_y[i]) / det
+				uy = (_depth[j] * _push_x[i] - _depth[i] * _push_x[j]) / det
+			var length := ux * ux + uy * uy
+			if length < best and _leaves_all(ux, uy):
+				best = length
+				_way_x = ux
+				_way_y = uy
+
+
+func _is_before(nx: float, deep: float, k: int) -> bool:
+	return deep > _depth[k] or (deep == _depth[k] and nx > _push_x[k])
+
+
+func _move(from: int, to: int) -> void:
+	_push_x[to] = _push_x[from]
+	_push_y[to] = _push_y[from]
+	_depth[to] = _depth[from]
+
+
+func _leaves_all(ux: float, uy: float) -> bool:
+	for k in _count:
+		if _push_x[k] * ux + _push_y[k] * uy < _depth[k] - 0.5 * TOUCH_DEPTH:
+			return false
+	return true

@@ -232,6 +232,29 @@ def test_bad_levels_name_key_and_rule(path: str, value: object, expected: str) -
     assert expected in _error(_with(path, value))
 
 
+POINT = [0, 0, 0]
+ROUTE = {"route": [POINT, [1, 0, 0]], "speed": 1}
+CART = {"kind": "cart", "half_size": [1, 1, 1], "path": [[0, *POINT, 0]]}
+GRID = {"origin": POINT, "cell": 1, "heights": [[0] * 1000] * 501}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("waypoints", [POINT] * 10_001, "at most 10000"),
+        ("starts", [{"position": POINT}] * 10_001, "at most 10000"),
+        ("movers", [CART] * 201, "at most 200"),
+        ("people", {"count": 1, "walkers": [ROUTE] * 200}, "more than 200 people"),
+        ("people", {"walkers": [ROUTE] * 201}, "at most 200"),
+        ("people", {"walkers": [ROUTE | {"route": [POINT] * 10_001}]}, "at most 10000"),
+        ("heightfields", [GRID], "more than 1000000 triangles"),
+        ("$schema", 1, "$schema = 1: input should be a valid string"),
+    ],
+)
+def test_limits(key: str, value: object, expected: str) -> None:
+    assert expected in _error({**GOOD, key: value})
+
+
 def test_missing_keys() -> None:
     assert "bounds: field required" in _error({"name": "a"})
     assert "name: field required" in _error({"bounds": [0, 0, 12, 12]})

@@ -65,12 +65,6 @@ def test_what_moves_is_read_and_written() -> None:
     )
 
 
-def test_levels_without_moving_things_are_as_before() -> None:
-    level = parse_level(BASE, "x")
-    assert not level.moving
-    assert not {"movers", "people"} & set(level_data(level))
-
-
 @pytest.mark.parametrize(
     ("change", "error"),
     [

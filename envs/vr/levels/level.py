@@ -30,9 +30,8 @@ def _empty(columns: int) -> Floats:
 class Level:
     """One level, in metres and radians, Z up; the ground is at z = 0.
 
-    In a flat level obstacles are prisms of endless height and the body stays at z = 0. In
-    one with `heights` they are as tall as they are, and the body climbs ramps and steps
-    (docs/vr_world.md, "Heights").
+    With `heights`, shapes are as tall as they are, and the body climbs ramps and steps. In a
+    flat level obstacles are walls, whatever their heights (`solids.obstacles_of`).
     """
 
     name: str

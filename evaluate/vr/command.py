@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from ambulo.common.gl import import_mujoco
 from ambulo.common.run_folder import RunFolder
@@ -13,7 +13,7 @@ from ambulo.common.setting_flags import with_overrides
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.vr import Body, NavigationConfig
 from ambulo.configs.vr_bodies import MOST_AGENTS, check_agents
-from ambulo.envs.godot.settings import check_engines
+from ambulo.envs.godot.check import check_engines
 from ambulo.envs.vr.task.env import embodied_config
 from ambulo.envs.vr.task.observation import TASKS
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest, episode_bars
@@ -28,17 +28,12 @@ from ambulo.evaluate.vr.evaluation_report import (
 )
 from ambulo.evaluate.vr.films import FilmSettings, check_can_film
 from ambulo.evaluate.vr.godot_flags import check_godot_flags
-from ambulo.evaluate.vr.lost.evaluation import is_defined
 from ambulo.evaluate.vr.scores import EpisodeRecords, summarise
 from ambulo.evaluate.vr.subjects import (
     NavigationSubject,
     agent_subject,
-    hindsight_subject,
     planner_subject,
 )
-
-if TYPE_CHECKING:
-    from ambulo.evaluate.vr.lost.recording import LostRecording
 
 BODIES: tuple[str, ...] = get_args(Body)
 WORLDS = ("compiled", "mujoco", "godot")
@@ -47,8 +42,6 @@ _FLAGS = (
     "godot_project", "godot_engines",
 )  # fmt: skip
 """Settings of the environment that have flags of their own."""
-MOST_TRIES = 100
-"""Most roll-outs of an episode with `--best-of`."""
 
 
 def run(request: EvalRequest) -> EvalOutcome:
@@ -67,7 +60,6 @@ def run(request: EvalRequest) -> EvalOutcome:
     check_engines(environment)
     import_mujoco()
     subjects, config, dials = _subjects(request)
-    recording = _lost_recording(request, subjects)
     film = FilmSettings.of(
         config, args.film_with, args.views, args.film_episode, request.episodes
     )
@@ -100,10 +92,9 @@ def run(request: EvalRequest) -> EvalOutcome:
     }
     run_folder = None if file is None else RunFolder.around(file)
     radius = config.environment.goal_radius
-    lost = None if recording is None else recording.result(records[POLICY])
     return EvalOutcome(
-        navigation_evaluation(records, results, facts, lost),
-        pictures=lambda: pictures(records, results, radius, run_folder, lost),
+        navigation_evaluation(records, results, facts),
+        pictures=lambda: pictures(records, results, radius, run_folder),
         facts=facts,
         film=lambda path, _: write_film(records, config, film, path),
     )
@@ -113,11 +104,8 @@ def _check_flags(args: argparse.Namespace, file: Path | None) -> None:
     """Raise `ConfigError` for flags that exclude each other, or of a bad value."""
     if args.level_set is not None and args.level_file is not None:
         raise ConfigError("--level-set and --level-file exclude each other")
-    if args.best_of is not None and not 2 <= args.best_of <= MOST_TRIES:
-        raise ConfigError(f"--best-of {args.best_of}: must be 2 to {MOST_TRIES}")
-    for flag in ("best_of", "comfort"):
-        if getattr(args, flag) is not None and file is None:
-            raise ConfigError(f"--{flag.replace('_', '-')}: needs a model")
+    if args.comfort is not None and file is None:
+        raise ConfigError("--comfort: needs a model")
     if args.task is not None and args.task not in TASKS:
         raise ConfigError(f"--task: unknown {args.task!r}{nearest(args.task, TASKS)}")
     for flag in ("film_with", "views", "film_episode"):
@@ -163,41 +151,11 @@ def _subjects(
             subjects[POLICY + suffix] = agent_subject(
                 agent, own, deterministic=args.deterministic, seed=args.seed
             )
-            if args.best_of is not None:
-                subjects[f"best of {args.best_of}{suffix}"] = hindsight_subject(
-                    agent, own, args.best_of, args.seed
-                )
         config = config.at_comfort(dials[0]) if dials else config
     for name in request.baselines:
         # Planners have no dial: nothing but the top speed limits them.
         subjects[name] = planner_subject(name, config.at_comfort(0.0))
     return subjects, config, dials
-
-
-def _lost_recording(
-    request: EvalRequest, subjects: dict[str, NavigationSubject]
-) -> LostRecording | None:
-    """Let the policy's subject keep what its head says; None: it has none, or no say.
-
-    Nothing is said of tasks whose goals move.
-    """
-    subject = subjects.get(POLICY)
-    if request.file is None or subject is None:
-        return None
-    args = request.args
-    if not is_defined(subject.config.environment.tasks, args.task):
-        return None
-    from ambulo.evaluate.vr.lost.recording import LostRecording
-    from ambulo.policies.agents.navigation import load_navigation
-
-    model = load_navigation(request.file, trust_pickle=args.trust_pickle)
-    if model.metadata.lost is None:
-        return None
-    recording = LostRecording(
-        model, subject.config, deterministic=args.deterministic, seed=args.seed
-    )
-    subjects[POLICY] = recording.subject
-    return recording
 
 
 def _with_body(config: NavigationConfig, body: str) -> NavigationConfig:

@@ -86,7 +86,7 @@ def left_behind() -> list[str]:
         ),
         (
             ["--eval", "none", "--godot-url", "http://127.0.0.1:9"],
-            "--godot-url: needs --world godot, this is kernel",
+            "--godot-url: needs --world godot, this is compiled",
         ),
         ([*QUICK, "--world", "unity"], "environment.world"),
         ([*QUICK, "--device", "warp"], "training.device = 'warp'"),

@@ -150,7 +150,7 @@ def test_groups_must_fill_the_envs_and_other_worlds_refuse() -> None:
     with pytest.raises(ValueError, match="5 envs cannot share levels in groups of 2"):
         CompiledWorld(5, WorldSpec()).share(2)
     for kind in (BaseWorld, MujocoWorld):
-        with pytest.raises(ConfigError, match="agents = 2: they meet in world = kern"):
+        with pytest.raises(ConfigError, match="agents = 2: they meet in world = comp"):
             kind(4, WorldSpec()).share(2)
     assert not BodyWorld.can_share
     assert not TwinWorld.can_share

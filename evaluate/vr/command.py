@@ -13,7 +13,7 @@ from ambulo.common.setting_flags import with_overrides
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.vr import Body, NavigationConfig
 from ambulo.configs.vr_bodies import MOST_AGENTS, check_agents
-from ambulo.envs.godot.check import check_engines
+from ambulo.envs.godot.settings import check_engines
 from ambulo.envs.vr.task.env import embodied_config
 from ambulo.envs.vr.task.observation import TASKS
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest, episode_bars

@@ -1,7 +1,8 @@
-"""`ambulo levels`: generate, import, validate and draw level files."""
+"""`ambulo levels`: generate, import, validate, draw and describe level files."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,13 +30,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         return level_import.run(args)
     if args.action == "validate":
         return _validate(resolve_path(args.path), args.body)
-    return _draw(resolve_path(args.path), resolve_path(args.out))
+    if args.action == "draw":
+        return _draw(resolve_path(args.path), resolve_path(args.out))
+    from ambulo.envs.vr.levels.level_io import level_schema
+
+    print(json.dumps(level_schema(), indent=1))
+    return 0
 
 
 def _parser() -> Parser:
     parser = Parser(
         prog="ambulo levels",
-        description="Generate, import, validate and draw level files.",
+        description="Generate, import, validate, draw and describe level files.",
     )
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     generate = actions.add_parser("generate", help="write levels of a family")
@@ -59,6 +65,9 @@ def _parser() -> Parser:
     draw = actions.add_parser("draw", help="draw a map of a level, or of a folder's")
     draw.add_argument("path", metavar="PATH")
     draw.add_argument("--out", required=True, metavar="PNG")
+    actions.add_parser(
+        "schema", help="print the JSON schema of level files, for editors"
+    )
     return parser
 
 

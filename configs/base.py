@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+import reprlib
+from collections.abc import Callable, Mapping
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
-from ambulo.configs.errors import ConfigError, nearest
+from ambulo.configs.errors import AmbuloError, ConfigError, nearest
 from ambulo.configs.json_text import first_problem, json_value
 from ambulo.configs.reading import read_regular_text
 
@@ -35,6 +38,19 @@ class Config(BaseModel):
         validate_default=True,
         allow_inf_nan=False,
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown_key(cls, data: object) -> object:
+        """Refuse the first unknown key; a list of all could be of any length."""
+        if isinstance(data, dict) and cls.model_config["extra"] == "forbid":
+            known = _keys(cls)
+            if not data.keys() <= known:
+                key = next(str(key) for key in data if key not in known)[:200]
+                shown = key if key.isprintable() else ascii(key)[1:-1]
+                context = {"key": shown, "hint": nearest(key, known)}
+                raise PydanticCustomError("unknown_key", "unknown key{hint}", context)
+        return data
 
     def explicit_settings(self) -> dict[str, Any]:
         """Return the settings that were set, as nested dictionaries without defaults.
@@ -79,7 +95,7 @@ def parse(cls: type[T], data: Any, source: str) -> T:
     try:
         return cls.model_validate(data)
     except ValidationError as error:
-        raise ConfigError(f"{source}: {_first_problem(cls, error)}") from None
+        raise ConfigError(f"{source}: {error_line(error)}") from None
 
 
 def load_json(cls: type[T], path: str | os.PathLike[str]) -> T:
@@ -87,23 +103,34 @@ def load_json(cls: type[T], path: str | os.PathLike[str]) -> T:
     return parse(cls, read_json(path), str(Path(path)))
 
 
-def read_json(path: str | os.PathLike[str]) -> Any:
-    """Return the JSON value in a file of settings, not validated."""
+def read_json(
+    path: str | os.PathLike[str],
+    most: int = MAX_FILE,
+    value: Callable[[str], Any] = json_value,
+    error_class: type[AmbuloError] = ConfigError,
+) -> Any:
+    """Return the JSON value in a file, not validated.
+
+    Args:
+        path: The file.
+        most: Largest size that is accepted, [bytes].
+        value: Reads the text; `ValueError` if it cannot.
+        error_class: Raised for a file that cannot be read, in one line.
+    """
     file = Path(path)
     try:
-        return json_value(read_regular_text(file, MAX_FILE))
+        return value(read_regular_text(file, most))
     except FileNotFoundError:
-        raise ConfigError(f"{file}: no such config file") from None
+        problem = "no such file"
     except OSError as error:
-        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from None
+        problem = f"cannot be read: {error.strerror}"
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{file}: cannot be read: {error}") from None
+        problem = f"cannot be read: {error}"
     except json.JSONDecodeError as error:
-        raise ConfigError(
-            f"{file}: line {error.lineno}: not valid JSON: {error.msg}"
-        ) from None
+        problem = f"line {error.lineno}: not valid JSON: {error.msg}"
     except ValueError as error:
-        raise ConfigError(f"{file}: not valid JSON: {error}") from None
+        problem = f"not valid JSON: {error}"
+    raise error_class(f"{file}: {problem}")
 
 
 def merge_settings(
@@ -127,31 +154,41 @@ def group_class(cls: type[Config] | None, key: str) -> type[Config] | None:
     return None if field is None else _group_of(field.annotation)
 
 
-def _first_problem(cls: type[Config], error: ValidationError) -> str:
-    """Return the first validation error as one line with the dotted key and a hint."""
-    problem = error.errors()[0]
-    location = [str(part) for part in problem["loc"]]
-    key = ".".join(location) or "the top level"
-    if problem["type"] == "extra_forbidden":
-        return f"unknown key {key!r}" + nearest(location[-1], _fields_at(cls, location))
-    message = problem["msg"].replace("Value error, ", "")
-    message = message[:1].lower() + message[1:]
-    if not location and problem["type"] == "value_error":
-        return message  # the message of a rule about several groups names them
-    if isinstance(problem.get("input"), Mapping | BaseModel):
-        return f"{key}: {message}"  # the value of a whole group is too long to show
-    shown = json.dumps(problem.get("input"), default=str)
+def error_line(error: ValidationError) -> str:
+    """Return the first validation error as one line: key, value and rule.
+
+    A rule that begins with `[` or `.` has the rest of the key: `[4]: t must ascend`. Tags of
+    unions in round brackets are left out of keys.
+    """
+    problem = error.errors(include_url=False)[0]
+    parts = [part for part in problem["loc"] if not str(part).startswith("(")]
+    unknown = problem["type"] == "unknown_key"
+    if unknown:
+        parts.append(problem["ctx"]["key"])
+    key = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in parts)
+    key = key.removeprefix(".") or "the top level"
+    if unknown:
+        return f"unknown key '{key}'{problem['ctx']['hint']}"
+    rule = problem["msg"].removeprefix("Value error, ").replace(" after validation", "")
+    rule = rule[:1].lower() + rule[1:].partition(" or instance of ")[0]
+    rule = rule.replace("tuple", "list")  # which JSON has none of
+    if rule[0] in "[.":
+        return key + rule
+    if not parts and problem["type"] == "value_error":
+        return rule  # the message of a rule about several groups names them
+    value = problem["input"]
+    if isinstance(value, Mapping | BaseModel):
+        return f"{key}: {rule}"  # the value of a whole group is too long to show
+    several = isinstance(value, list | tuple)  # of any length and depth
+    shown = reprlib.repr(value) if several else json.dumps(value, default=str)
     shown = shown if len(shown) <= 60 else shown[:57] + "..."
-    return f"{key} = {shown}: {message}"
+    return f"{key} = {shown}: {rule}"
 
 
-def _fields_at(cls: type[Config], location: list[str]) -> list[str]:
-    """Return the field names of the group that contains `location` (the bad key last)."""
-    group: type[Config] | None = cls
-    for part in location[:-1]:
-        if group is not None and part in group.model_fields:
-            group = group_class(group, part)
-    return [] if group is None else list(group.model_fields)
+@cache
+def _keys(cls: type[Config]) -> frozenset[str]:
+    """Return the keys of the fields of a `cls`."""
+    return frozenset(field.alias or name for name, field in cls.model_fields.items())
 
 
 def _group_of(annotation: Any) -> type[Config] | None:

@@ -20,19 +20,28 @@ def json_value(text: str | bytes) -> Any:
             numbers beyond the range of a float, half characters (`"\ud800"`), a key twice in
             one object, more than `MAX_DEPTH` lists and objects inside each other. One line.
     """
-    try:
-        value = json.loads(
-            text,
-            object_pairs_hook=unique_keys,
-            parse_constant=_no_constant,
-            parse_float=_float,
-            parse_int=_int,
-        )
-    except RecursionError:
-        raise ValueError(_TOO_DEEP) from None
+    value = large_json_value(
+        text, parse_constant=_no_constant, parse_float=_float, parse_int=_int
+    )
     if problem := first_problem(value):
         raise ValueError(problem)
     return value
+
+
+def large_json_value(text: str | bytes, **hooks: Any) -> Any:
+    """Return the value of a JSON text, fast: numbers and characters may be any.
+
+    Args:
+        text: JSON.
+        hooks: Of `json.loads`.
+
+    Raises:
+        ValueError: Not JSON, a key twice in one object, or nested too deeply. One line.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=unique_keys, **hooks)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
 
 
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

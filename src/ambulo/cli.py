@@ -85,7 +85,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "levels": (
         "ambulo.commands.level_tools:main",
-        "level files: generate, import, validate or draw",
+        "level files: generate, import, validate, draw or schema",
     ),
     "eval-motion": ("ambulo.train.eval_motion:main", "score a motion network"),
     "data": (

@@ -13,7 +13,7 @@ from ambulo import cli
 from ambulo.configs.presets.vr import PRESETS, preset
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.families import generate
-from ambulo.envs.vr.levels.level_io import level_data, load_levels
+from ambulo.envs.vr.levels.level_io import level_data, level_schema, load_levels
 from ambulo.envs.vr.task.observation import observation_layout
 
 
@@ -45,6 +45,11 @@ def test_schema_is_the_layout(capsys: pytest.CaptureFixture[str]) -> None:
     ]
     assert cli.main(["schema", "--set", "actions.mode=discrete"]) == 0
     assert json.loads(capsys.readouterr().out)["action"]["size"] == 7
+
+
+def test_schema_of_level_files(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["levels", "schema"]) == 0
+    assert json.loads(capsys.readouterr().out) == level_schema()
 
 
 @pytest.mark.parametrize("command", ["levels", "data", "gait"])
@@ -81,7 +86,7 @@ def test_levels_are_generated_checked_and_drawn(
     assert cli.main(["levels", "validate", str(folder)]) == 2
     captured = capsys.readouterr()
     assert captured.err.count("\n") == 1
-    assert "bad.json: bounds: missing" in captured.err
+    assert "bad.json: bounds: field required" in captured.err
     assert captured.out.count(": ok: ") == 3
 
 

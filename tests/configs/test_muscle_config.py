@@ -13,7 +13,7 @@ from ambulo.configs.muscle import MuscleNNConfig, SpdGains
     ("changes", "message"),
     [
         ({"stiffness": 0}, r"stiffness = 0"),
-        ({"joints": [{"joints": "a", "stiffness": 1, "damping": -2}]}, r"joints\.0\.damping"),
+        ({"joints": [{"joints": "a", "stiffness": 1, "damping": -2}]}, r"joints\[0\]\.damping"),
         ({"stifness": 1}, r"unknown key 'stifness' \(did you mean 'stiffness'\?\)"),
     ],
 )  # fmt: skip
@@ -25,7 +25,7 @@ def test_bad_gains_are_named(changes: dict[str, object], message: str) -> None:
 def test_bad_networks_are_named() -> None:
     with pytest.raises(ConfigError, match=r"weakness.*the range 0\.9 to 0\.2 is empty"):
         MuscleNNConfig().replace(weakness=(0.9, 0.2))
-    with pytest.raises(ConfigError, match=r"weakness\.0 = 0"):
+    with pytest.raises(ConfigError, match=r"weakness\[0\] = 0"):
         MuscleNNConfig().replace(weakness=(0.0, 1.0))
     with pytest.raises(ConfigError, match="output"):
         MuscleNNConfig().replace(output="softmax")

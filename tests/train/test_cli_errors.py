@@ -44,7 +44,7 @@ def left_behind() -> list[str]:
     ("arguments", "message"),
     [
         (["--preset", "quik_test"], "unknown preset 'quik_test' (did you mean"),
-        (["--config", "none.json"], "none.json: no such config file"),
+        (["--config", "none.json"], "none.json: no such file"),
         ([*QUICK, "--timesteps", "-5"], "training.total_timesteps = -5"),
         ([*QUICK, "--timesteps", "many"], "invalid int value: 'many'"),
         ([*QUICK, "--num-envs", "0"], "environment.num_environments = 0"),

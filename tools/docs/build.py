@@ -7,6 +7,7 @@ are generated from the code and the results, into build/docs, and are in no comm
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import shutil
 import subprocess
@@ -20,6 +21,8 @@ import _gallery
 import _guides
 import _navigation
 import _results
+
+from ambulo.envs.vr.levels.level_io import level_schema
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ROOT / "build" / "typing"
@@ -61,7 +64,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def write_pages(folder: Path, repository: str | None) -> None:
-    """Put all pages of the site together in `folder`, which is made afresh."""
+    """Put all pages of the site together in `folder`, and the JSON schema of level files."""
     shutil.rmtree(folder, ignore_errors=True)
     _guides.write(ROOT / "docs", folder, repository)
     _environments.write(folder)
@@ -69,6 +72,8 @@ def write_pages(folder: Path, repository: str | None) -> None:
     _api.write(folder, PACKAGES)
     _results.write(ROOT / "docs" / "results", folder)
     _gallery.write(ROOT / "docs", folder)
+    schema = json.dumps(level_schema(), indent=1) + "\n"
+    (folder / "level.schema.json").write_text(schema, encoding="utf-8")
     logger.info("%d pages in %s", len(list(folder.rglob("*.md"))), folder)
 
 

@@ -16,6 +16,8 @@ from ambulo.envs.vr.levels.surfaces import (
     Mesh,
 )
 
+MAX_OBSTACLES = 100_000
+"""Most boxes, cylinders and holes together."""
 GOAL_DISTANCE = (5.0, 30.0)
 """Range of sampled straight-line distances unless the level says otherwise, [m]."""
 

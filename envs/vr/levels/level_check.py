@@ -6,13 +6,11 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT
-from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.level import MAX_OBSTACLES, Level
 from ambulo.envs.vr.levels.moving_check import moving_problem
 from ambulo.envs.vr.levels.surface_check import flat_problem, surface_problem
 from ambulo.envs.vr.levels.way_check import way_problem
 
-MAX_OBSTACLES = 100_000
-"""Most boxes, cylinders and holes together."""
 MAX_AREA = 1e6
 """Largest floor, [m^2]."""
 MAX_SIDE = 1e4

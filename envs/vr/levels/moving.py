@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
 from ambulo.configs.arrays import Floats
 
-KINDS = ("door", "wall", "cart", "platform", "lift")
+Kind = Literal["door", "wall", "cart", "platform", "lift"]
 """What a thing may be called; a lift goes straight up and down and joins floors, and people
 keep off the ways of platforms and lifts."""
 CARRIERS = ("platform", "lift")
@@ -29,8 +30,8 @@ _TURN = 0.15
 class Mover:
     """A box that goes along a path, whatever is in its way."""
 
-    kind: str
-    """One of `KINDS`."""
+    kind: Kind
+    """What it is called."""
     half_size: Floats
     """Half sizes along its own x, y and z, shape (3,), [m]."""
     path: Floats

@@ -11,8 +11,8 @@ from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT, STEEPEST_FLOOR
 from ambulo.envs.vr.geometry.solid_kernels import standing
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.levels.level_io_surfaces import MAX_TRIANGLES
 from ambulo.envs.vr.levels.solids import Solids
+from ambulo.envs.vr.levels.surfaces import MAX_TRIANGLES
 
 _SURFACES = ("ramps", "stairs", "heightfields", "meshes")
 

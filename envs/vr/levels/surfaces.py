@@ -17,6 +17,8 @@ RAMP_COLUMNS = 8
 """Middle of the lower edge x, y, z, middle of the upper edge x, y, z, width, thickness."""
 STAIR_COLUMNS = 9
 """As a ramp, and the number of steps."""
+MAX_TRIANGLES = 1_000_000
+"""Most triangles of all meshes and height fields of a level together."""
 
 _BOX = np.array(
     [[0, 2, 1], [1, 2, 3], [4, 5, 6], [5, 7, 6], [0, 1, 4], [1, 5, 4],

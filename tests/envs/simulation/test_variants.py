@@ -79,10 +79,10 @@ def test_settings_without_ranges_draw_the_nominal_body() -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"friction": [0.0, 1.0]}, r"friction.0 = 0.0: .* greater than 0"),
+        ({"friction": [0.0, 1.0]}, r"friction\[0\] = 0.0: .* greater than 0"),
         ({"mass": [1.2, 0.8]}, r"mass must be \[min, max\]"),
-        ({"delay": [-0.01, 0.0]}, r"delay.0 = -0.01: .* greater than or equal to 0"),
-        ({"delay": [0.0, 1.0]}, r"delay.1 = 1.0: .* less than or equal to 0.5"),
+        ({"delay": [-0.01, 0.0]}, r"delay\[0\] = -0.01: .* greater than or equal to 0"),
+        ({"delay": [0.0, 1.0]}, r"delay\[1\] = 1.0: .* less than or equal to 0.5"),
         ({"variants": 0}, "variants = 0"),
         ({"frictions": [0.4, 1.0]}, "did you mean 'friction'"),
     ],

@@ -178,7 +178,7 @@ def test_baselines_alone_and_horizons_of_choice(run, capsys):
         (["--horizons", "0"], "'0' is no time in ms"),
         (["--horizons", ""], "'' is no time in ms"),
         (["--horizons", "60000"], "no clip has the"),
-        (["--split_file", "absent.json"], "absent.json: no such config file"),
+        (["--split_file", "absent.json"], "absent.json: no such file"),
         (["--json", "no/such/folder/a.json"], "no such folder"),
         (["--device", "nonsense"], "--device nonsense"),
         (["--frobnicate"], "--frobnicate"),

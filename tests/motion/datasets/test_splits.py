@@ -243,5 +243,5 @@ def test_a_file_that_is_no_split(tmp_path: Path, content: str, rule: str) -> Non
 
 
 def test_no_file(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no such config file"):
+    with pytest.raises(ConfigError, match="no such file"):
         load_split(tmp_path)

@@ -19,6 +19,7 @@ import pytest
 import ambulo
 from ambulo import cli
 from ambulo.envs.info_keys import INFO_KEYS
+from ambulo.envs.vr.levels.level_io import level_schema
 
 ROOT = Path(__file__).resolve().parents[3]
 pytestmark = pytest.mark.slow
@@ -181,3 +182,8 @@ def test_search_finds_a_page_by_its_words(built: Path) -> None:
         if "vr_navigation" in item["location"] or "VRNavigation" in item["location"]
     ]
     assert found
+
+
+def test_schema_of_level_files_is_beside_the_pages(built: Path) -> None:
+    schema = json.loads((built / "site" / "level.schema.json").read_text("utf-8"))
+    assert schema == level_schema()

@@ -20,8 +20,7 @@ from ambulo.envs.vr.levels.importing.solids import (
     twist,
     welded,
 )
-from ambulo.envs.vr.levels.level_io_surfaces import MAX_TRIANGLES
-from ambulo.envs.vr.levels.surfaces import HeightField, Mesh
+from ambulo.envs.vr.levels.surfaces import MAX_TRIANGLES, HeightField, Mesh
 
 TILT = 1e-3
 """A shape that is upright but for this is upright, [m]."""

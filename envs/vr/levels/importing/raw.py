@@ -9,31 +9,32 @@ three axes and the origin in the engine's axes; here everything is in ours (Z up
 from __future__ import annotations
 
 import base64
-import binascii
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-
-from ambulo.configs.arrays import Floats
-from ambulo.configs.errors import LevelError
-from ambulo.configs.json_text import unique_keys
-from ambulo.envs.vr.levels.level_json import (
-    Problem,
-    as_list,
-    as_numbers,
-    as_text,
-    short,
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictStr,
+    ValidationError,
 )
 
-FORMAT = "ambulo_scene"
-VERSION = 1
+from ambulo.configs.arrays import Floats
+from ambulo.configs.base import Config, error_line, read_json
+from ambulo.configs.errors import LevelError
+from ambulo.configs.json_text import large_json_value
+from ambulo.envs.vr.levels.level_file import MAX_COORDINATE, Number, Rows
+
 MOST_SHAPES = 100_000
 """Most shapes of a scene."""
-MARKERS = ("start", "goal", "waypoint", "bounds")
+MarkerKind = Literal["start", "goal", "waypoint", "bounds"]
 """Kinds of marker nodes."""
 OUR_AXES = np.array([[0.0, 0.0, -1.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 """Takes vectors from the engine's axes (-Z forward, Y up) to ours."""
@@ -86,8 +87,8 @@ class RawMarker:
 
     path: str
     """Path of the node."""
-    kind: str
-    """One of `MARKERS`."""
+    kind: MarkerKind
+    """What the node marks."""
     place: Floats
     """x, y, z, yaw, shape (4,)."""
     box: Floats
@@ -111,183 +112,194 @@ class RawScene:
 
 
 def read_scene(path: Path) -> RawScene:
-    """The raw geometry in the file `path`.
+    """Return the raw geometry in the file `path`.
 
     Raises:
-        LevelError: it cannot be read, or a node breaks a rule; its path is named.
+        LevelError: It cannot be read, or a node breaks a rule; its path is named.
     """
-    try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise LevelError(f"{path}: larger than {_MOST_BYTES >> 20} MiB")
-        data = json.loads(
-            path.read_text(encoding="utf-8"), object_pairs_hook=unique_keys
-        )
-    except OSError as error:
-        raise LevelError(f"{path}: cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        text = " ".join(str(error).split())
-        raise LevelError(f"{path}: no raw geometry: {text}") from None
+    data = read_json(path, _MOST_BYTES, large_json_value, LevelError)
     try:
         return parse_scene(data)
-    except Problem as problem:
-        raise LevelError(f"{path}: {problem}") from None
+    except LevelError as error:
+        raise LevelError(f"{path}: {error}") from None
 
 
 def parse_scene(data: object) -> RawScene:
-    """Checked raw geometry from JSON data.
+    """Return checked raw geometry from JSON data.
 
     Raises:
-        Problem: what is wrong, the node's path first.
+        LevelError: A rule is broken; a node's path comes first.
     """
-    table = _table(data, "file")
-    if table.get("format") != FORMAT or table.get("version") != VERSION:
-        raise Problem(
-            f'expected "format": "{FORMAT}" of version {VERSION}, got '
-            f"{short(table.get('format'))} of version {short(table.get('version'))}"
-        )
-    broken = table.get("problem")
-    if broken:
-        rule = _table(broken, "problem")
-        raise Problem(f"node {_text(rule, 'path')}: {_text(rule, 'rule')}")
-    shapes = [_shape(s, f"shapes[{k}]") for k, s in enumerate(as_list(table, "shapes"))]
-    rows = as_list(table, "items")
-    if len(rows) > MOST_SHAPES:
-        raise Problem(f"items: more than {MOST_SHAPES} shapes")
-    items = [_item(row, f"items[{k}]", shapes) for k, row in enumerate(rows)]
-    markers = [_marker(m, f"markers[{k}]") for k, m in enumerate(_rows(table))]
-    lists = {
-        key: [_listed(row, f"{key}[{k}]") for k, row in enumerate(as_list(table, key))]
-        for key in ("not_carried", "without_collision", "notes")
-    }
-    pictures = table.get("pictures", 0)
+    try:
+        if problem := _Header.model_validate(data).problem:
+            raise LevelError(f"node {problem.get('path', '?')}: {problem.get('rule')}")
+        file = _SceneFile.model_validate(data)
+    except ValidationError as error:
+        raise LevelError(error_line(error)) from None
+    lists = ("not_carried", "without_collision", "notes")
+    shapes = [_shape(row, f"shapes[{k}]") for k, row in enumerate(file.shapes)]
     return RawScene(
-        scene=str(table.get("scene") or ""),
-        items=items,
-        markers=markers,
-        lists=lists,
-        pictures=int(pictures) if isinstance(pictures, int | float) else 0,
+        scene=file.scene,
+        items=[_item(row, f"items[{k}]", shapes) for k, row in enumerate(file.items)],
+        markers=[_marker(row) for row in file.markers],
+        lists=file.model_dump(include=set(lists), by_alias=True, mode="json"),
+        pictures=int(file.pictures),
     )
 
 
-def _rows(table: dict[str, Any]) -> list[Any]:
-    return as_list(table, "markers")
+def _line(text: str) -> str:
+    if not text.strip() or not text.isprintable():
+        raise ValueError("expected one line of text")
+    return text
 
 
-def _table(data: object, key: str) -> dict[str, Any]:
-    if not isinstance(data, dict):
-        raise Problem(f"{key}: expected an object, got {short(data)}")
-    return data
-
-
-def _text(table: dict[str, Any], key: str) -> str:
-    return as_text(str(table.get(key) or "?")[:200], key)
-
-
-def _listed(data: object, key: str) -> dict[str, str]:
-    row = _table(data, key)
-    return {name: _text(row, name) for name in ("path", "class", "reason")}
-
-
-def _shape(data: object, key: str) -> RawShape:
-    row = _table(data, key)
-    kind = row.get("kind")
-    nothing = np.zeros((0, 3))
-    if kind in _SIZES:
-        size = as_numbers(row.get("size"), f"{key}.size", _SIZES[kind])
-        return RawShape(kind, np.array(size), nothing)
-    if kind in ("convex", "mesh"):
-        points = _points(row.get("points"), f"{key}.points")
-        return RawShape(kind, np.zeros(0), points, row.get("two_sided") is True)
-    if kind == "heightmap":
-        return RawShape(kind, np.zeros(0), _heights(row, key))
-    raise Problem(f"{key}.kind: unknown kind {short(kind)}")
-
-
-def _points(data: object, key: str) -> Floats:
-    """Packed points, shape (n, 3)."""
-    row = _table(data, key)
-    raw, count = _bytes(row.get("data"), key), row.get("count")
-    if not isinstance(count, int | float) or count < 0:
-        raise Problem(f"{key}.count: expected a number, got {short(count)}")
-    for width in (np.float32, np.float64):  # of engines with single or double precision
-        if len(raw) == int(count) * 3 * np.dtype(width).itemsize:
-            return np.frombuffer(raw, width).reshape(-1, 3).astype(np.float64)
-    raise Problem(f"{key}: {len(raw)} bytes are not {int(count)} points")
-
-
-def _heights(row: dict[str, Any], key: str) -> Floats:
-    """Heights of a height map, shape (depth, width)."""
-    width, depth = (row.get(name) for name in ("width", "depth"))
-    values = np.frombuffer(_bytes(row.get("heights"), f"{key}.heights"), np.float32)
-    for number in (width, depth):
-        if not isinstance(number, int | float) or number < 2:
-            raise Problem(f"{key}: width and depth must be >= 2")
-    assert width is not None
-    assert depth is not None
-    if len(values) != int(width) * int(depth):
-        raise Problem(f"{key}.heights: {len(values)} of {int(width)} x {int(depth)}")
-    return values.reshape(int(depth), int(width)).astype(np.float64)
-
-
-def _bytes(data: object, key: str) -> bytes:
+def _decoded(text: object) -> bytes:
+    """Whole numbers of 4 bytes from base64."""
     try:
-        raw = base64.b64decode(data if isinstance(data, str) else "?", validate=True)
-    except (ValueError, binascii.Error):
-        raise Problem(f"{key}: not base64") from None
+        raw = base64.b64decode(text if isinstance(text, str) else "?", validate=True)
+    except ValueError:
+        raise ValueError("not base64") from None
     return raw[: len(raw) // 4 * 4]
 
 
-def _item(data: object, key: str, shapes: list[RawShape]) -> Item:
-    row = _table(data, key)
-    path = _text(row, "path")
-    number = row.get("shape")
-    if not isinstance(number, int | float) or not 0 <= number < len(shapes):
-        raise Problem(f"{key}.shape: expected a number of shapes, got {short(number)}")
-    shape = shapes[int(number)]
-    axes, origin = _transform(row.get("transform"), path)
-    _refuse_bad_axes(axes, path, shape)
+_Text = Annotated[
+    str, BeforeValidator(lambda text: str(text or "?")[:200]), AfterValidator(_line)
+]
+_Base64 = Annotated[bytes, BeforeValidator(_decoded)]
+_Amount = Annotated[StrictFloat, Field(ge=0)]
+_Transform = Annotated[
+    list[Annotated[StrictFloat, Field(allow_inf_nan=True)]],
+    Field(min_length=12, max_length=12),
+]
+
+
+class _Entry(Config):
+    model_config = ConfigDict(extra="ignore")
+
+
+class _Points(_Entry):
+    count: _Amount
+    data: _Base64
+
+
+class _Shape(_Entry):
+    kind: Literal[
+        "box", "sphere", "capsule", "cylinder", "plane", "convex", "mesh", "heightmap"
+    ]
+    size: tuple[Number, ...] = ()
+    points: _Points | None = None
+    two_sided: StrictBool = False
+    width: _Amount = 0.0
+    depth: _Amount = 0.0
+    heights: _Base64 | None = None
+
+
+class _Item(_Entry):
+    path: _Text = "?"
+    shape: StrictFloat
+    transform: _Transform
+    layer: _Amount = 1.0
+
+
+class _Marker(_Entry):
+    path: _Text = "?"
+    kind: MarkerKind
+    transform: _Transform
+    box: Annotated[list[Number], Field(min_length=6, max_length=6)] | None = None
+
+
+class _Listed(_Entry):
+    path: _Text = "?"
+    node_class: _Text = Field("?", alias="class")
+    reason: _Text = "?"
+
+
+class _Header(_Entry):
+    format: Literal["ambulo_scene"]
+    version: Literal[1]
+    problem: dict[str, _Text] = Field(default_factory=dict)
+
+
+class _SceneFile(_Header):
+    scene: StrictStr = ""
+    shapes: Rows[_Shape] = ()
+    items: Annotated[Rows[_Item], Field(max_length=MOST_SHAPES)] = ()
+    markers: Rows[_Marker] = ()
+    not_carried: Rows[_Listed] = ()
+    without_collision: Rows[_Listed] = ()
+    notes: Rows[_Listed] = ()
+    pictures: _Amount = 0.0
+
+
+def _shape(row: _Shape, key: str) -> RawShape:
+    if row.kind in _SIZES:
+        if len(row.size) != _SIZES[row.kind]:
+            raise LevelError(f"{key}.size: expected {_SIZES[row.kind]} numbers")
+        return RawShape(row.kind, np.array(row.size), np.zeros((0, 3)))
+    if row.kind == "heightmap":
+        heights = np.frombuffer(row.heights or b"", np.float32).astype(np.float64)
+        width, depth = int(row.width), int(row.depth)
+        if min(width, depth) < 2 or len(heights) != width * depth:
+            raise LevelError(
+                f"{key}: {len(heights)} heights of {width} x {depth}; both must be >= 2"
+            )
+        return RawShape(row.kind, np.zeros(0), heights.reshape(depth, width))
+    if row.points is None:
+        raise LevelError(f"{key}.points: field required")
+    raw, count = row.points.data, int(row.points.count)
+    for kind in (np.float32, np.float64):  # of engines with single or double precision
+        if len(raw) == count * 3 * np.dtype(kind).itemsize:
+            points = np.frombuffer(raw, kind).reshape(-1, 3).astype(np.float64)
+            return RawShape(row.kind, np.zeros(0), points, row.two_sided)
+    raise LevelError(f"{key}.points: {len(raw)} bytes are not {count} points")
+
+
+def _item(row: _Item, key: str, shapes: list[RawShape]) -> Item:
+    if not 0 <= row.shape < len(shapes):
+        raise LevelError(f"{key}.shape: there is no shape {row.shape:g}")
+    shape = shapes[int(row.shape)]
+    axes, origin = _transform(row)
+    _refuse_bad_axes(axes, row.path, shape)
     if shape.kind != "heightmap" and not np.isfinite(shape.points).all():
-        raise Problem(f"node {path}: a corner of its shape is not finite")
-    layer = row.get("layer", 1)
-    return Item(path, shape, axes, origin, int(layer) if layer else 0)
+        raise LevelError(f"node {row.path}: a corner of its shape is not finite")
+    return Item(row.path, shape, axes, origin, int(row.layer))
 
 
 def _refuse_bad_axes(axes: NDArray[np.float64], path: str, shape: RawShape) -> None:
-    """Raise `Problem` for a scale of zero, and for shapes that are sheared."""
+    """Raise `LevelError` for a scale of zero, and for shapes that are sheared."""
     lengths = np.linalg.norm(axes, axis=0)
     if lengths.min() < _TINY:
-        raise Problem(f"node {path}: its scale is zero")
+        raise LevelError(f"node {path}: its scale is zero")
     unit = axes / lengths
     cosines = np.abs(unit.T @ unit - np.eye(3))
     if cosines.max() > _SHEAR:
-        raise Problem(
+        raise LevelError(
             f"node {path}: it is sheared (an uneven scale above a rotation), and physics "
             f"engines disagree about a sheared {shape.kind}: scale the node itself"
         )
 
 
-def _marker(data: object, key: str) -> RawMarker:
-    row = _table(data, key)
-    path, kind = _text(row, "path"), row.get("kind")
-    if kind not in MARKERS:
-        raise Problem(f"{key}.kind: unknown kind {short(kind)}")
-    axes, origin = _transform(row.get("transform"), path)
+def _marker(row: _Marker) -> RawMarker:
+    axes, origin = _transform(row)
     ahead = -axes[:, 2]
     place = np.append(origin, np.arctan2(ahead[1], ahead[0]))
     box = np.zeros(4)
-    if kind == "bounds":
-        ends = np.array(as_numbers(row.get("box"), f"{key}.box", 6)).reshape(2, 3)
+    if row.kind == "bounds":
+        if row.box is None:
+            raise LevelError(f"node {row.path}: box: field required")
+        ends = np.array(row.box).reshape(2, 3)
         picks = np.array([[k >> 2 & 1, k >> 1 & 1, k & 1] for k in range(8)])
         corners = np.take_along_axis(ends, picks, axis=0) @ axes.T + origin
         box = np.concatenate([corners.min(axis=0)[:2], corners.max(axis=0)[:2]])
-    return RawMarker(path, kind, place, box)
+    return RawMarker(row.path, row.kind, place, box)
 
 
-def _transform(data: object, path: str) -> tuple[Floats, Floats]:
+def _transform(row: _Item | _Marker) -> tuple[Floats, Floats]:
     """Axes (3, 3) and origin (3,) in our axes."""
-    try:
-        numbers = np.array(as_numbers(data, "transform", 12)).reshape(4, 3)
-    except Problem as problem:
-        raise Problem(f"node {path}: {problem}") from None
+    numbers = np.array(row.transform).reshape(4, 3)
+    if not (np.abs(numbers) <= MAX_COORDINATE).all():
+        raise LevelError(
+            f"node {row.path}: transform: not finite, or beyond {MAX_COORDINATE:g}"
+        )
     ours = numbers @ OUR_AXES.T
     return ours[:3].T.copy(), ours[3]

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import time
 from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +16,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ambulo.configs.errors import LevelError
-from ambulo.envs.vr.families import TRAINING_FAMILIES, generate
+from ambulo.envs.vr.families import ALL_FAMILIES, generate
+from ambulo.envs.vr.handmade import handmade_levels
 from ambulo.envs.vr.levels.geodesic import FreeGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import (
+    level_data,
+    level_schema,
     load_levels,
     parse_level,
     save_level,
 )
+from ambulo.envs.vr.levels.sample_levels import sample_level
 from ambulo.envs.vr.levels.way_check import _first_alone, way_problem
 from ambulo.envs.vr.task.bank import LevelBank
 
@@ -74,15 +81,80 @@ def test_only_name_and_bounds_are_needed() -> None:
     assert level.holes.shape == (0, 4)
 
 
-@pytest.mark.parametrize("family", TRAINING_FAMILIES)
-def test_round_trip(tmp_path: Path, family: str) -> None:
-    level = generate(family, 4)
+def assert_equal(one: Any, other: Any, key: str) -> None:
+    """Every number has the same bits."""
+    assert type(one) is type(other), key
+    if isinstance(one, np.ndarray):
+        assert (one.dtype, one.shape) == (other.dtype, other.shape), key
+        assert one.tobytes() == other.tobytes(), key
+    elif dataclasses.is_dataclass(one):
+        for field in dataclasses.fields(one):
+            ours, theirs = getattr(one, field.name), getattr(other, field.name)
+            assert_equal(ours, theirs, f"{key}.{field.name}")
+    elif isinstance(one, tuple):
+        assert len(one) == len(other), key
+        for k, (ours, theirs) in enumerate(zip(one, other, strict=True)):
+            assert_equal(ours, theirs, f"{key}[{k}]")
+    else:
+        assert one == other, key
+
+
+@cache
+def level_of(name: str) -> Level:
+    if name.startswith("sample"):
+        return sample_level(3, moving=name == "sample moving")
+    if name.startswith("hand-made"):
+        return handmade_levels()[int(name.removeprefix("hand-made "))]
+    return generate(name, 4)
+
+
+LEVELS = [
+    *ALL_FAMILIES, *(f"hand-made {k}" for k in range(12)), "sample", "sample moving",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LEVELS)
+def test_levels_are_read_as_they_were_written(tmp_path: Path, name: str) -> None:
+    level = level_of(name)
     save_level(level, tmp_path / "a.json")
-    (loaded,) = load_levels(tmp_path / "a.json")
-    for key in ("bounds", "holes", "boxes", "cylinders", "start", "goal"):
-        np.testing.assert_array_equal(getattr(loaded, key), getattr(level, key))
-    assert (loaded.name, loaded.family) == (level.name, level.family)
+    (loaded,) = load_levels(tmp_path / "a.json", solvable=False)
+    assert_equal(loaded, level, name)
     assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_defaults_of_heights_are_not_written() -> None:
+    flat = ["name", "family", "bounds", "holes", "boxes", "cylinders", "start", "goal",
+            "goal_distance"]  # fmt: skip
+    assert list(level_data(parse_level(GOOD, "x.json"))) == flat
+    level = level_of("sample moving")
+    data = level_data(level)
+    assert list(data) == [*flat, "heights", "ramps", "stairs", "heightfields", "meshes",
+                          "movers", "people"]  # fmt: skip
+    solid = [row[7] == 0 for row in level.ramps]
+    assert ["thickness" not in ramp for ramp in data["ramps"]] == solid
+
+
+def test_files_follow_the_published_schema() -> None:
+    """Files written by hand and by `save_level`; what the reader refuses breaks it."""
+    jsonschema = pytest.importorskip("jsonschema")
+    validator = jsonschema.Draft202012Validator(level_schema())
+    validator.check_schema(validator.schema)
+    for entry in files("ambulo.envs.vr.handmade").iterdir():
+        if entry.name.endswith(".json"):
+            validator.validate(json.loads(entry.read_text(encoding="utf-8")))
+    for name in ("open", "pits", "storeys", "lifts", "crowd", "sample moving"):
+        validator.validate(level_data(level_of(name)))
+    door = {"kind": "door", "hinge": [0, 0], "width": 1, "open": 1.5, "phase": "random"}
+    walk = {"route": [[0, 0], [1, 0, 0]], "speed": 1, "loop": True}
+    rare = {"$schema": "x.json", "movers": [door], "people": {"walkers": [walk]}}
+    validator.validate(GOOD | rare)
+    parse_level(GOOD | rare | {"heights": True}, "x.json")
+    for path, value in (
+        ("gaol", [1, 1]), ("name", "a<b"), ("bounds", [0, 0, 5]), ("heights", 1),
+        ("bounds", [0, 0, True, 5]), ("bounds", [0, 0, 2e6, 5]), ("boxes.0.size", 1),
+        ("boxes.0.half_size", [1, 0, 1]), ("cylinders.0", {"center": [1, 1]}),
+    ):  # fmt: skip
+        assert not validator.is_valid(_with(path, value)), path
 
 
 def test_a_folder_is_sorted_and_names_differ(tmp_path: Path) -> None:
@@ -107,32 +179,40 @@ def test_missing_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "value", "expected"),
     [
-        ("name", 3, "name: expected one line"),
-        ("name", "a\nb", "name: expected one line"),
-        ("name", "a" * 201, "name: longer"),
-        ("family", "", "family: expected one line"),
-        ("bounds", [0, 0, 5], "bounds: expected 4 numbers"),
-        ("bounds", [0, 0, True, 5], "bounds: expected a number"),
+        ("name", 3, "name = 3: input should be a valid string"),
+        ("name", "a\nb", "expected one line of 1 to 200"),
+        ("name", "a" * 201, "expected one line of 1 to 200"),
+        ("family", "", 'family = "": expected one line'),
+        ("bounds", [0, 0, 5], "bounds = [0, 0, 5]: list should have at least 4"),
+        ("bounds", [0, 0, True, 5], "bounds[2] = true: input should be a valid number"),
         ("bounds", [5, 0, 0, 5], "bounds: need x0 < x1"),
         ("bounds", [0, 0, 0, 5], "bounds: need x0 < x1"),
         ("bounds", [0, 0, 2000, 2000], "bounds: more than 1e+06 m^2"),
         ("bounds", [0, 0, 1e6, 0.1], "bounds: more than 1e+06 m^2"),
-        ("bounds", [0, 0, 1e300, 1], "bounds: beyond 1e+06"),
-        ("bounds", [0, 0, float("inf"), 1], "bounds: must be finite"),
-        ("bounds", [0, 0, 10**400, 1], "bounds: beyond 1e+06"),
-        ("holes", {}, "holes: expected a list"),
+        ("bounds", [0, 0, 1e300, 1], "less than or equal to 1000000"),
+        ("bounds", [0, 0, float("inf"), 1], "should be a finite number"),
+        ("bounds", [0, 0, 10**400, 1], "bounds[2] = 1000"),
+        ("holes", {}, "holes: input should be a valid list"),
         ("holes.0", [8, 4, 9, 0], "holes[0]: need x0 < x1"),
-        ("holes.0", "hole", "holes[0]: expected 4 numbers"),
-        ("boxes.0", 1, "boxes[0]: expected an object"),
-        ("boxes.0.half_size", [1, 0, 1], "boxes[0].half_size: must be > 0"),
-        ("boxes.0.half_size", [1, 1], "boxes[0].half_size: expected 3 numbers"),
-        ("boxes.0.center", None, "boxes[0].center: expected 3 numbers"),
-        ("boxes.0.yaw", float("nan"), "boxes[0].yaw: must be finite"),
-        ("boxes.0.size", 1, "boxes[0].size: unknown key"),
-        ("cylinders.0.radius", -1, "cylinders[0].radius: must be > 0"),
-        ("cylinders.0.height", 0, "cylinders[0].height: must be > 0"),
-        ("cylinders.0.radius", "1", "cylinders[0].radius: expected a number"),
-        ("start", [1, 2], "start: expected an object"),
+        ("holes.0", "hole", 'holes[0] = "hole": input should be a valid list'),
+        ("boxes.0", 1, "boxes[0] = 1: input should be a valid dictionary"),
+        (
+            "boxes.0.half_size",
+            [1, 0, 1],
+            "boxes[0].half_size[1] = 0: input should be g",
+        ),
+        ("boxes.0.half_size", [1, 1], "boxes[0].half_size = [1, 1]: list should"),
+        (
+            "boxes.0.center",
+            None,
+            "boxes[0].center = null: input should be a valid list",
+        ),
+        ("boxes.0.yaw", float("nan"), "boxes[0].yaw = NaN: input should be a f"),
+        ("boxes.0.size", 1, "unknown key 'boxes[0].size' (did you mean"),
+        ("cylinders.0.radius", -1, "cylinders[0].radius = -1: input should be gr"),
+        ("cylinders.0.height", 0, "cylinders[0].height = 0: input should be great"),
+        ("cylinders.0.radius", "1", 'cylinders[0].radius = "1": input should be'),
+        ("start", [1, 2], "start = [1, 2]: input should be a valid dictionary"),
         ("start.position", [-1, 5], "start.position: off the floor"),
         ("start.position", [8.5, 2], "start.position: in holes[0]"),
         ("start.position", [12.5, 5], "start.position: inside an obstacle"),
@@ -142,21 +222,44 @@ def test_missing_file(tmp_path: Path) -> None:
         ("goal_distance", [9, 5], "goal_distance: need 0 < min <= max"),
         ("goal_distance", [0, 5], "goal_distance: need 0 < min <= max"),
         ("holes.0", [8, 0, 9, 10], "goal: no way for the body"),
-        ("name", "<script>alert(1)</script>", "name: expected one line of 1 to 200"),
-        ("family", "a<b", "family: expected one line of 1 to 200"),
-        ("gaol", [1, 1], "gaol: unknown key (did you mean 'goal'?)"),
+        ("name", "<script>alert(1)</script>", "expected one line of 1 to 200"),
+        ("family", "a<b", 'family = "a<b": expected one line of 1 to 200'),
+        ("gaol", [1, 1], "unknown key 'gaol' (did you mean 'goal'?)"),
     ],
 )
 def test_bad_levels_name_key_and_rule(path: str, value: object, expected: str) -> None:
     assert expected in _error(_with(path, value))
 
 
+POINT = [0, 0, 0]
+ROUTE = {"route": [POINT, [1, 0, 0]], "speed": 1}
+CART = {"kind": "cart", "half_size": [1, 1, 1], "path": [[0, *POINT, 0]]}
+GRID = {"origin": POINT, "cell": 1, "heights": [[0] * 1000] * 501}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("waypoints", [POINT] * 10_001, "at most 10000"),
+        ("starts", [{"position": POINT}] * 10_001, "at most 10000"),
+        ("movers", [CART] * 201, "at most 200"),
+        ("people", {"count": 1, "walkers": [ROUTE] * 200}, "more than 200 people"),
+        ("people", {"walkers": [ROUTE] * 201}, "at most 200"),
+        ("people", {"walkers": [ROUTE | {"route": [POINT] * 10_001}]}, "at most 10000"),
+        ("heightfields", [GRID], "more than 1000000 triangles"),
+        ("$schema", 1, "$schema = 1: input should be a valid string"),
+    ],
+)
+def test_limits(key: str, value: object, expected: str) -> None:
+    assert expected in _error({**GOOD, key: value})
+
+
 def test_missing_keys() -> None:
-    assert "bounds: missing" in _error({"name": "a"})
-    assert "name: missing" in _error({"bounds": [0, 0, 12, 12]})
-    assert "level: expected an object" in _error([1])
+    assert "bounds: field required" in _error({"name": "a"})
+    assert "name: field required" in _error({"bounds": [0, 0, 12, 12]})
+    assert "the top level = [1]: input should be a valid dictionary" in _error([1])
     data = _with("cylinders.0", {"center": [1, 1], "radius": 1})
-    assert "cylinders[0].height: missing" in _error(data)
+    assert "cylinders[0].height: field required" in _error(data)
 
 
 LEFT, MIDDLE, RIGHT = ({"position": [x, 5]} for x in (2, 10.5, 18))
@@ -300,14 +403,14 @@ def test_too_much_does_not_hang() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (b"", "not JSON"),
-        (b"{", "not JSON"),
-        (b"\xff\xfe", "not JSON"),
-        (b"[" * 100_000, "not JSON"),
-        (b'{"name": "a", "bounds": [0, 0, NaN, 1]}', "bounds: must be finite"),
-        (b'{"name": "a", "bounds": [0, 0, 1e999, 1]}', "bounds: must be finite"),
+        (b"", "line 1: not valid JSON"),
+        (b"{", "line 1: not valid JSON"),
+        (b"\xff\xfe", "cannot be read: 'utf-8' codec"),
+        (b"[" * 100_000, "not valid JSON: nested more than"),
+        (b'{"name": "a", "bounds": [0, 0, NaN, 1]}', "bounds[2] = NaN: input should"),
+        (b'{"name": "a", "bounds": [0, 0, 1e999, 1]}', "bounds[2] = Infinity: input"),
         (b'{"name": "a", "name": "b"}', "given twice"),
-        (b'{"name": "a", "bounds": [' + b"9" * 5000 + b"]}", "not JSON"),
+        (b'{"name": "a", "bounds": [' + b"9" * 5000 + b"]}", "not valid JSON"),
     ],
 )
 def test_bad_files(tmp_path: Path, text: bytes, expected: str) -> None:

@@ -166,7 +166,7 @@ def test_actions_that_are_not_finite_are_refused(bad: float) -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"level": 5}, "levels.0 = 5"),
+        ({"level": 5}, r"levels\[0\] = 5"),
         ({"config": {"ppo": {"gama": 1}}}, "did you mean 'gamma'"),
         ({"custom": ("no_such_module_xyz:A",)}, "cannot be made"),
         ({"level": "mazze"}, "maze"),

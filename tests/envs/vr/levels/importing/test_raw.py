@@ -11,7 +11,6 @@ from fixtures.raw_scenes import IDENTITY, box, mesh, raw_data, raw_scene, turned
 
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.levels.importing.raw import parse_scene, read_scene
-from ambulo.envs.vr.levels.level_json import Problem
 
 
 @pytest.mark.parametrize(
@@ -19,12 +18,12 @@ from ambulo.envs.vr.levels.level_json import Problem
     [
         (IDENTITY * [1.0, 0.0, 1.0], "node Room/0: its scale is zero"),
         (turned(0.7) * [[3.0], [1.0], [1.0]], "node Room/0: it is sheared"),
-        (IDENTITY * math.nan, "node Room/0: transform: must be finite"),
-        (IDENTITY * 1e9, "node Room/0: transform: beyond 1e+06"),
+        (IDENTITY * math.nan, "node Room/0: transform: not finite"),
+        (IDENTITY * 1e9, "node Room/0: transform: not finite, or beyond 1e+06"),
     ],
 )
 def test_transforms_that_no_level_has(basis, rule) -> None:
-    with pytest.raises(Problem) as caught:
+    with pytest.raises(LevelError) as caught:
         raw_scene((box(1, 1, 1), basis))
     assert str(caught.value).startswith(rule)
 
@@ -35,27 +34,30 @@ def test_mirrored_transforms_are_fine() -> None:
 
 def test_problems_of_the_exporter_are_told() -> None:
     problem = {"path": "Room/A", "rule": "its transform is not finite"}
-    with pytest.raises(Problem, match="node Room/A: its transform is not finite"):
+    with pytest.raises(LevelError, match="node Room/A: its transform is not finite"):
         raw_scene(problem=problem)
 
 
 def test_points_that_are_not_finite() -> None:
-    with pytest.raises(Problem, match="node Room/0: a corner of its shape"):
+    with pytest.raises(LevelError, match="node Room/0: a corner of its shape"):
         raw_scene(mesh([[[0, 0, 0], [1, 0, 0], [0, math.inf, 1]]]))
 
 
 @pytest.mark.parametrize(
     ("change", "rule"),
     [
-        ({"format": "glTF"}, 'expected "format"'),
-        ({"version": 2}, "of version 2"),
-        ({"shapes": [{"kind": "blob"}]}, "shapes[0].kind: unknown kind 'blob'"),
+        ({"format": "glTF"}, 'format = "glTF": input should be'),
+        ({"version": 2}, "version = 2: input should be 1"),
+        ({"shapes": [{"kind": "blob"}]}, 'shapes[0].kind = "blob": input should be'),
         ({"shapes": [{"kind": "box", "size": [1, 2]}]}, "shapes[0].size: expected 3"),
-        ({"shapes": []}, "items[0].shape: expected a number of shapes"),
-        ({"items": 7}, "items: expected a list"),
-        ({"shapes": [{"kind": "mesh", "points": {"data": "%"}}]}, "not base64"),
+        ({"shapes": []}, "items[0].shape: there is no shape 0"),
+        ({"items": 7}, "items = 7: input should be a valid list"),
+        (
+            {"shapes": [{"kind": "mesh", "points": {"data": "%", "count": 1}}]},
+            "not base64",
+        ),
         ({"shapes": [{"kind": "mesh", "points": {"data": "", "count": 3}}]}, "0 bytes"),
-        ({"markers": [{"kind": "door"}]}, "markers[0].kind: unknown kind 'door'"),
+        ({"markers": [{"kind": "door"}]}, 'markers[0].kind = "door": input should be'),
         ({"shapes": [{"kind": "heightmap", "heights": ""}]}, "must be >= 2"),
     ],
 )
@@ -69,11 +71,11 @@ def test_files_of_another_kind(tmp_path, change, rule) -> None:
 
 
 def test_files_that_cannot_be_read(tmp_path) -> None:
-    with pytest.raises(LevelError, match="cannot be read"):
+    with pytest.raises(LevelError, match="no such file"):
         read_scene(tmp_path / "none.json")
     for text, rule in (("{", ""), ('{"a": 1, "a": 2}', "'a': given twice")):
         (tmp_path / "a.json").write_text(text)
-        with pytest.raises(LevelError, match=f"no raw geometry: .*{rule}"):
+        with pytest.raises(LevelError, match=f"not valid JSON: .*{rule}"):
             read_scene(tmp_path / "a.json")
 
 
@@ -92,5 +94,5 @@ def test_areas() -> None:
 def test_too_many_shapes() -> None:
     data = raw_data(box(1, 1, 1))
     data["items"] *= 100_001
-    with pytest.raises(Problem, match="items: more than 100000 shapes"):
+    with pytest.raises(LevelError, match=r"items = .*at most 100000"):
         parse_scene(data)

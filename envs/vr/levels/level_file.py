@@ -1,0 +1,458 @@
+"""What level files hold: pydantic models of the JSON, in metres, seconds and radians, Z up.
+
+The models check single values; `level_check` has the rules about whole levels.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Annotated, Any, TypeVar
+
+import numpy as np
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    FailFast,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictStr,
+    Tag,
+    WithJsonSchema,
+    model_validator,
+)
+
+from ambulo.configs.arrays import Floats
+from ambulo.configs.base import Config
+from ambulo.configs.names import LEVEL
+from ambulo.envs.vr.levels.level import MAX_OBSTACLES, Level
+from ambulo.envs.vr.levels.moving import (
+    Kind,
+    Mover,
+    People,
+    Walker,
+    hinged_door,
+    route_keyframes,
+)
+from ambulo.envs.vr.levels.surfaces import (
+    MAX_TRIANGLES,
+    RAMP_COLUMNS,
+    STAIR_COLUMNS,
+    HeightField,
+    Mesh,
+)
+
+MAX_COORDINATE = 1e6
+"""Largest number in a level, [m] or [rad]."""
+MAX_PLACES = 10_000
+"""Most starts, goals or waypoints of a level."""
+MAX_MOVERS = 200
+"""Most moving things of a level."""
+MAX_PEOPLE = 200
+"""Most people of a level."""
+MAX_KEYFRAMES = 10_000
+"""Most keyframes of one path."""
+
+
+def _loop(value: object) -> object:
+    if isinstance(value, bool):
+        return "loop" if value else "once"
+    if value != "back_and_forth":
+        raise ValueError('expected true, false or "back_and_forth"')
+    return value
+
+
+def _phase(value: object) -> object:
+    if value is None or (isinstance(value, str) and value != "random"):
+        raise ValueError('expected seconds or "random"')
+    return None if value == "random" else value
+
+
+def _ascending(rows: list[list[float]]) -> list[list[float]]:
+    if rows[0][0] != 0:
+        raise ValueError("[0]: t must begin at 0")
+    for k, (before, after) in enumerate(pairwise(rows)):
+        if after[0] <= before[0]:
+            raise ValueError(f"[{k + 1}]: t must ascend")
+    return rows
+
+
+def _grid(rows: Any) -> Any:
+    lists = isinstance(rows, list | tuple) and all(
+        isinstance(row, list | tuple) for row in rows
+    )
+    widths = [len(row) for row in rows] if lists else []
+    if 2 * sum(widths) > MAX_TRIANGLES:
+        raise ValueError(f"more than {MAX_TRIANGLES} triangles")
+    for k, width in enumerate(widths):
+        if width != widths[0]:
+            raise ValueError(f"[{k}]: expected {widths[0]} numbers, got {width}")
+    return rows
+
+
+def _table(rows: Any, columns: int) -> Floats:
+    return np.array(rows, np.float64).reshape(-1, columns)
+
+
+def _with(key: str) -> Discriminator:
+    """Return what tells objects with `key`, tagged so, from others."""
+    return Discriminator(
+        lambda v: f"({key})" if isinstance(v, dict) and key in v else "(path)"
+    )
+
+
+def _length(least: int, most: int, description: str | None = None) -> Any:
+    return Field(min_length=least, max_length=most, description=description)
+
+
+T = TypeVar("T")
+Rows = Annotated[tuple[T, ...], FailFast()]
+"""A list of any length: its first error is the only one."""
+Number = Annotated[StrictFloat, Field(ge=-MAX_COORDINATE, le=MAX_COORDINATE)]
+Positive = Annotated[StrictFloat, Field(gt=0, le=MAX_COORDINATE)]
+Whole = Annotated[StrictFloat, Field(ge=0, le=MAX_COORDINATE, multiple_of=1)]
+Length = Annotated[Positive, Field(description="[m]")]
+Yaw = Annotated[Number, Field(description="Counter-clockwise, [rad]")]
+Pair = tuple[Number, Number]
+Triple = Annotated[list[Number], _length(3, 3, "x, y, z, [m]")]
+Rectangle = Annotated[list[Number], _length(4, 4)]
+HalfSize = Annotated[list[Positive], _length(3, 3, "Along its own x, y, z, [m]")]
+Point = Annotated[
+    list[Number],
+    _length(2, 3, "x, y and, unless 0, z, [m]"),
+    AfterValidator(lambda point: [*point, 0.0][:3]),
+]
+Keyframe = Annotated[list[Number], _length(5, 5, "t [s], x, y, z [m], yaw [rad]")]
+WalkerKeyframe = Annotated[
+    list[Number],
+    _length(3, 4, "t [s], x, y and, unless 0, z [m]"),
+    AfterValidator(lambda row: [*row, 0.0][:4]),
+]
+Keyframes = Annotated[
+    Rows[T], Field(min_length=1, max_length=MAX_KEYFRAMES), AfterValidator(_ascending)
+]
+Name = Annotated[
+    StrictStr,
+    AfterValidator(LEVEL.checked),
+    Field(json_schema_extra={"pattern": f"^{LEVEL.pattern.pattern}$"}),
+]
+Loop = Annotated[
+    str,
+    BeforeValidator(_loop),
+    WithJsonSchema({"enum": [True, False, "back_and_forth"]}),
+]
+Phase = Annotated[
+    Annotated[Number, Field(ge=0)] | None,
+    BeforeValidator(_phase),
+    WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0}, {"const": "random"}]}),
+]
+
+
+class BoxEntry(Config):
+    """A box."""
+
+    center: Triple
+    half_size: HalfSize
+    yaw: Yaw = 0.0
+
+
+class CylinderEntry(Config):
+    """An upright cylinder on `center`, the middle of its base."""
+
+    center: Point
+    radius: Length
+    height: Length
+
+
+class StartEntry(Config):
+    """A start."""
+
+    position: Point
+    yaw: Yaw = 0.0
+
+
+class RampEntry(Config):
+    """A ramp between the middles of its edges."""
+
+    low: Triple = Field(alias="from")
+    high: Triple = Field(alias="to")
+    width: Length
+    thickness: Length | None = None
+    """Of a plank, [m]; null: solid."""
+
+    @model_validator(mode="after")
+    def _check_ends(self) -> RampEntry:
+        if self.low[:2] == self.high[:2]:
+            raise ValueError("from and to are one above the other")
+        return self
+
+    def row(self) -> list[float]:
+        """Return the row of `Level.ramps`."""
+        low, high = sorted((self.low, self.high), key=lambda end: end[2])
+        return [*low, *high, self.width, self.thickness or 0.0]
+
+
+class StairsEntry(RampEntry):
+    """A flight of stairs between the middles of its edges."""
+
+    steps: Annotated[Whole, Field(ge=1, le=1000)]
+
+    @model_validator(mode="after")
+    def _check_rise(self) -> StairsEntry:
+        if self.low[2] == self.high[2]:
+            raise ValueError("must rise")
+        return self
+
+
+class HeightFieldEntry(Config):
+    """A terrain: heights above `origin`, its first point, at points `cell` apart."""
+
+    origin: Triple
+    cell: Length
+    heights: Annotated[
+        Rows[Annotated[Rows[Number], Field(min_length=2)]],
+        Field(min_length=2),
+        BeforeValidator(_grid),
+    ]
+    """Rows along x, the first at the lowest y, [m]."""
+
+
+class MeshEntry(Config):
+    """Triangles, counter-clockwise seen from outside."""
+
+    vertices: Annotated[Rows[Triple], Field(max_length=3 * MAX_TRIANGLES)]
+    triangles: Annotated[
+        Rows[Annotated[list[Whole], _length(3, 3, "Vertices by number, from 0")]],
+        Field(max_length=MAX_TRIANGLES),
+    ]
+
+    @model_validator(mode="after")
+    def _check_triangles(self) -> MeshEntry:
+        count = len(self.vertices)
+        for k, corners in enumerate(self.triangles):
+            if round(max(corners)) >= count:
+                raise ValueError(
+                    f".triangles[{k}]: expected numbers of vertices, 0 to {count - 1}"
+                )
+        return self
+
+    def mesh(self) -> Mesh:
+        """Return the arrays."""
+        corners = _table(self.triangles, 3).round().astype(np.int64)
+        return Mesh(_table(self.vertices, 3), corners)
+
+
+class PathEntry(Config):
+    """Something on a path."""
+
+    loop: Loop = "back_and_forth"
+    """At the end of the path: begin anew (true), stop (false) or go back."""
+    phase: Phase = 0.0
+    """Time on the path at the start of an episode, [s]."""
+
+
+class MoverEntry(PathEntry):
+    """A box on a path of its middle."""
+
+    kind: Kind
+    half_size: HalfSize
+    path: Keyframes[Keyframe]
+
+    def mover(self) -> Mover:
+        """Return the arrays."""
+        half, path = np.array(self.half_size), np.array(self.path)
+        return Mover(self.kind, half, path, self.loop, self.phase)
+
+
+class HingedDoorEntry(Config):
+    """A door that swings to and fro about `hinge`, the lower end of its axis.
+
+    It opens from `yaw`, its direction when closed, by `open`, both counter-clockwise.
+    """
+
+    kind: Kind
+    hinge: Point
+    width: Length
+    thickness: Length = 0.06
+    height: Length = 2.1
+    yaw: Yaw = 0.0
+    open: Annotated[Number, Field(ge=-2 * math.pi, le=2 * math.pi)]
+    """Not 0, [rad]."""
+    period: Positive = 8.0
+    """[s]"""
+    phase: Phase = 0.0
+    """Time in the period at the start of an episode, [s]."""
+
+    @model_validator(mode="after")
+    def _check_open(self) -> HingedDoorEntry:
+        if self.open == 0:
+            raise ValueError(".open: must not be 0")
+        return self
+
+    def mover(self) -> Mover:
+        """Return the arrays."""
+        size, hinge = (self.width, self.thickness, self.height), np.array(self.hinge)
+        half, path = hinged_door(hinge, size, self.yaw, self.open, self.period)
+        return Mover(self.kind, half, path, "loop", self.phase)
+
+
+class WalkerEntry(PathEntry):
+    """A person on a path of the feet."""
+
+    path: Keyframes[WalkerKeyframe]
+
+    def walker(self) -> Walker:
+        """Return the arrays."""
+        return Walker(np.array(self.path), self.loop, self.phase)
+
+
+class RouteEntry(PathEntry):
+    """A person who walks evenly along a route; a loop leads back to its first point."""
+
+    route: Annotated[Rows[Point], Field(min_length=2, max_length=MAX_KEYFRAMES)]
+    speed: Positive
+    """[m/s]"""
+
+    @model_validator(mode="after")
+    def _check_route(self) -> RouteEntry:
+        for k, (before, after) in enumerate(pairwise(self.route)):
+            if before == after:
+                raise ValueError(f".route[{k + 1}]: the same place as the one before")
+        return self
+
+    def walker(self) -> Walker:
+        """Return the arrays."""
+        closes = self.loop != "loop" or self.route[0] == self.route[-1]
+        points = self.route if closes else (*self.route, self.route[0])
+        path = route_keyframes(np.array(points), self.speed)
+        return Walker(path, self.loop, self.phase)
+
+
+_Mover = Annotated[
+    Annotated[HingedDoorEntry, Tag("(hinge)")] | Annotated[MoverEntry, Tag("(path)")],
+    _with("hinge"),
+]
+_Walker = Annotated[
+    Annotated[RouteEntry, Tag("(route)")] | Annotated[WalkerEntry, Tag("(path)")],
+    _with("route"),
+]
+
+
+class PeopleEntry(Config):
+    """A crowd that finds its own paths, and walkers."""
+
+    count: Annotated[Whole, Field(le=MAX_PEOPLE)] = 0.0
+    """Size of the crowd."""
+    speed: Pair = (0.8, 1.6)
+    """Range of the speeds of the crowd, [m/s]."""
+    radius: Number = 0.25
+    """Of all people, [m]."""
+    see_agent: StrictBool = True
+    """Whether the crowd makes way for the agent."""
+    goals: Annotated[Rows[Point], Field(max_length=MAX_PEOPLE)] = ()
+    """Where the crowd goes: two places or more, or none for all of the floor."""
+    walkers: Annotated[Rows[_Walker], Field(max_length=MAX_PEOPLE)] = ()
+
+    @model_validator(mode="after")
+    def _check_amounts(self) -> PeopleEntry:
+        if self.count + len(self.walkers) > MAX_PEOPLE:
+            raise ValueError(f".count: more than {MAX_PEOPLE} people")
+        if len(self.goals) == 1:
+            raise ValueError(f".goals: expected 2 to {MAX_PEOPLE} places, or none")
+        return self
+
+    def people(self) -> People:
+        """Return the arrays."""
+        return People(
+            count=round(self.count),
+            speed=self.speed,
+            radius=self.radius,
+            see_agent=self.see_agent,
+            goals=_table(self.goals, 3),
+            walkers=tuple(walker.walker() for walker in self.walkers),
+        )
+
+
+class LevelFile(Config):
+    """A level of VR navigation, in metres, seconds and radians, Z up, the ground at z = 0."""
+
+    model_config = ConfigDict(title="Ambulo level")
+
+    editor_schema: StrictStr = Field("", alias="$schema")
+    """Address of this schema, for editors; ignored."""
+    name: Name
+    """Unique in a folder."""
+    family: Name = "custom"
+    """Group in tables."""
+    bounds: Rectangle
+    """Floor x0, y0, x1, y1, [m]; outside it one falls."""
+    holes: Annotated[Rows[Rectangle], Field(max_length=MAX_OBSTACLES)] = ()
+    """Rectangles x0, y0, x1, y1 of the floor in which one falls, [m]."""
+    boxes: Annotated[Rows[BoxEntry], Field(max_length=MAX_OBSTACLES)] = ()
+    """Obstacles; endlessly high without `heights`."""
+    cylinders: Annotated[Rows[CylinderEntry], Field(max_length=MAX_OBSTACLES)] = ()
+    """Obstacles; endlessly high without `heights`."""
+    start: StartEntry | None = None
+    """Null: drawn from `starts`, else from the floor."""
+    goal: Point | None = None
+    """x, y and, unless 0, z of the floor, [m]; null: drawn from `goals`, else the floor."""
+    goal_distance: Pair | None = None
+    """Range of the straight distance of drawn starts and goals, [m]; null: 5 to 30."""
+    heights: StrictBool = False
+    """Whether shapes have heights that matter; `ground`: false, `ramps` to `meshes`,
+    `movers`, `people` and places with z need it."""
+    ground: StrictBool = True
+    """Whether there is a floor at z = 0; else only shapes carry the body."""
+    ramps: Rows[RampEntry] = ()
+    stairs: Rows[StairsEntry] = ()
+    heightfields: Rows[HeightFieldEntry] = ()
+    meshes: Rows[MeshEntry] = ()
+    """Obstacles and floors alike."""
+    starts: Annotated[Rows[StartEntry], Field(max_length=MAX_PLACES)] = ()
+    """Starts to draw from."""
+    goals: Annotated[Rows[Point], Field(max_length=MAX_PLACES)] = ()
+    """Goals to draw from."""
+    waypoints: Annotated[Rows[Point], Field(max_length=MAX_PLACES)] = ()
+    """Goals of the task `patrol`, in order."""
+    movers: Annotated[Rows[_Mover], Field(max_length=MAX_MOVERS)] = ()
+    """Boxes that move by themselves."""
+    people: PeopleEntry | None = None
+
+    def level(self) -> Level:
+        """Return the level, not checked as a whole."""
+        start, goal, people = self.start, self.goal, self.people
+        round_rows = [
+            [*c.center[:2], c.radius, c.height, c.center[2]] for c in self.cylinders
+        ]
+        return Level(
+            name=self.name,
+            family=self.family,
+            bounds=np.array(self.bounds),
+            holes=_table(self.holes, 4),
+            boxes=_table([[*b.center, *b.half_size, b.yaw] for b in self.boxes], 7),
+            cylinders=_table(round_rows, 5),
+            start=None if start is None else np.array([*start.position[:2], start.yaw]),
+            start_height=0.0 if start is None else start.position[2],
+            goal=None if goal is None else np.array(goal[:2]),
+            goal_height=0.0 if goal is None else goal[2],
+            goal_distance=self.goal_distance,
+            heights=self.heights,
+            ground=self.ground,
+            ramps=_table([ramp.row() for ramp in self.ramps], RAMP_COLUMNS),
+            stairs=_table(
+                [[*s.row(), round(s.steps)] for s in self.stairs], STAIR_COLUMNS
+            ),
+            heightfields=tuple(
+                HeightField(np.array(f.origin), f.cell, np.array(f.heights))
+                for f in self.heightfields
+            ),
+            meshes=tuple(mesh.mesh() for mesh in self.meshes),
+            starts=_table([[*s.position, s.yaw] for s in self.starts], 4),
+            goals=_table(self.goals, 3),
+            waypoints=_table(self.waypoints, 3),
+            movers=tuple(mover.mover() for mover in self.movers),
+            people=None if people is None else people.people(),
+        )

@@ -7,6 +7,7 @@ func test_shortest_level() -> void:
 	check_equal(level.family, "custom")
 	check_equal(level.bounds, PackedFloat64Array([-1, -2, 3, 4]))
 	check(level.boxes.is_empty() and level.start.is_empty() and level.goal.is_empty())
+	check_equal(_parsed(_with("$schema", "level.schema.json")).to_dict(), _full(), "for editors")
 
 
 func test_round_trip() -> void:

@@ -325,8 +325,8 @@ class RouteEntry(PathEntry):
 
     def walker(self) -> Walker:
         """Return the arrays."""
-        closes = self.loop != "loop" or self.route[0] == self.route[-1]
-        points = self.route if closes else (*self.route, self.route[0])
+        gap = self.loop == "loop" and self.route[0] != self.route[-1]
+        points = (*self.route, self.route[0]) if gap else self.route
         path = route_keyframes(np.array(points), self.speed)
         return Walker(path, self.loop, self.phase)
 

@@ -72,7 +72,7 @@ CALLS: list[tuple[str, str, Any, int]] = [
     ("POST", "/rl/reset", PLACED, 200),
     ("POST", "/rl/step", {"actions": [5]}, 200),
     ("POST", "/rl/action", {"type": "discrete", "action_index": 0}, 200),
-    ("GET", "/body", None, 409),
+    ("GET", "/body?body=7", None, 409),
     ("POST", "/body", {"bodies": [0, 2], "poses": [POSE, POSE]}, 200),
     ("GET", "/body?body=2", None, 200),
     ("GET", "/body?body=1", None, 409),

@@ -18,6 +18,7 @@ const MAX_SIDE := 1e4
 const MAX_COVER := 1e7
 ## Keys of [method from_dict].
 const KEYS: PackedStringArray = [
+	"$schema",
 	"name",
 	"bounds",
 	"holes",

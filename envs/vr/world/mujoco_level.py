@@ -311,8 +311,8 @@ def _spec(
         )
     for k, corners in enumerate(triangles):
         _add_mesh(spec, f"triangle_{k}", corners, _OTHER)
-    axis, line = tall - _DIAGONAL - CAPSULE_LOW, tall - CLIMB_HEIGHT - 2 * _SMALL
-    capsule, line = [BODY_RADIUS, axis / 2, 0.0], [LINE_RADIUS, line / 2, 0.0]
+    axis, free = tall - _DIAGONAL - CAPSULE_LOW, tall - CLIMB_HEIGHT - 2 * _SMALL
+    capsule, line = [BODY_RADIUS, axis / 2, 0.0], [LINE_RADIUS, free / 2, 0.0]
     spec.worldbody.add_geom(type=kinds.mjGEOM_CAPSULE, size=capsule, group=_OTHER)
     # Capsules that reach through a flat box are not found to touch it.
     spec.worldbody.add_geom(type=kinds.mjGEOM_CYLINDER, size=line, group=_OTHER)

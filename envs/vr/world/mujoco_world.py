@@ -244,10 +244,10 @@ class MujocoWorld(BaseWorld):
         for env, scene in zip(envs.tolist(), scenes, strict=True):
             scene.move(self.moving.rows(env))
             feet = self.state.position[env]
-            floor, self._carrier[env] = scene.floor(*feet[:2], feet[2] + CLIMB_HEIGHT)
+            x, y, z = feet.tolist()
+            floor, self._carrier[env] = scene.floor(x, y, z + CLIMB_HEIGHT)
             self.state.falling[env] = floor == -math.inf
-            feet[2] = feet[2] if self.state.falling[env] else floor
-            self._takeoff[env] = feet[2]
+            feet[2] = self._takeoff[env] = z if self.state.falling[env] else floor
             self._read_rays(env, scene)
 
     def step(self, actions: NDArray[np.generic]) -> WorldState:

@@ -60,20 +60,20 @@ class HumanoidBatch:
             setattr(self, f"_{name}", self._batch.bind(name))
         self.episode = EpisodeState.zeros(count)
         self.obs = np.zeros((count, 348), np.float32)
-        self._rngs = [np.random.default_rng(seed) for seed in range(count)]
+        self.rngs = [np.random.default_rng(seed) for seed in range(count)]
 
     def seed(self, seeds: Sequence[int | None]) -> None:
         """Seed the generator of each body whose seed is not None."""
         for row, seed in enumerate(seeds):
             if seed is not None:
-                self._rngs[row] = np.random.default_rng(seed)
+                self.rngs[row] = np.random.default_rng(seed)
 
     def reset(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
         """New episodes of `rows`."""
         self._batch.reset(rows.astype(np.int32))
         nq, nv = self.model.nq, self.model.nv
         for row in rows:
-            noise = self._rngs[row].uniform(-NOISE, NOISE, nq + nv)
+            noise = self.rngs[row].uniform(-NOISE, NOISE, nq + nv)
             self._qpos[row] = self.model.qpos0 + noise[:nq]
             self._qvel[row] = noise[nq:]
         self._batch.forward(rows.astype(np.int32))

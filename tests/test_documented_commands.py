@@ -47,7 +47,7 @@ NOT_RUN = {
     r" \[--": "a synopsis, not a command",
     r"ambulo data fetch": "downloads",
     r"ambulo page build": "needs Node.js and npm: tests/viz/page builds the pages",
-    r"--world godot .*--record": "needs an engine with OpenGL",
+    r"--world godot .*--record|--film-with": "needs an engine with OpenGL",
     r"ambulo (sweep|compare|tune)": "many trainings: tests/commands/sweeps",
     r"ambulo (push|pull)": "needs a hub: tests/commands/hub has one",
     r"--engine ray": "tests/train/shared runs workers on Ray",

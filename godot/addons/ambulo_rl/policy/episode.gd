@@ -53,6 +53,7 @@ static func play(
 	var agents := PackedInt64Array([0])
 	world.set_levels(agents, [in_level])
 	world.reset(agents, agents, places.slice(0, 3), places.slice(3, 4))
+	world.comfort[0] = policy.dial()
 	policy.reset(0)
 	while not episode.success and not episode.fell and episode.steps < episode.max_steps:
 		var row := world.state_rows(agents)

@@ -29,6 +29,7 @@ from ambulo.envs.locomotion.episode import EpisodeState
 SKIP = 5
 NOISE = 0.01
 LIMIT = 1000
+PARTS = ("reward_forward", "reward_ctrl")
 
 
 def humanoid_model() -> mujoco.MjModel:
@@ -92,10 +93,18 @@ class HumanoidBatch:
         contact = np.minimum(5e-7 * np.square(self._cfrc_ext).sum(axis=(1, 2)), 10.0)
         self.episode.steps[:] += 1
         self._observe()
-        parts = {"reward_forward": forward, "reward_ctrl": -control}
+        parts = dict(zip(PARTS, (forward, -control), strict=True))
         reward = forward + 5.0 * healthy - control - contact
         self.episode.reward[:] += reward
         return self.obs, reward, ~healthy, self.episode.steps >= LIMIT, parts
+
+    def episode_info(self) -> dict[str, NDArray[Any]]:
+        """Nothing but what a step tells."""
+        return {}
+
+    def start_info(self) -> dict[str, NDArray[Any]]:
+        """The parts of the reward, all 0."""
+        return {name: np.zeros(self.num_envs) for name in PARTS}
 
     def close(self) -> None:
         """Nothing is open."""

@@ -15,8 +15,12 @@ extends AmbuloSpace
 ## Height of the rays among walls, [m].
 const RAY_HEIGHT := 0.6
 
-# Shapes are gathered that a body touches that falls or leaps so far, [m].
-const _GATHERED := 0.3
+# Shapes that bodies may touch are gathered once for each cell of this side, up to so far beyond a
+# body in its middle, [m].
+const _CELL := 0.25
+const _BEYOND := 0.4
+# Cells that are remembered.
+const _MOST_CELLS := 20_000
 const _MOST_NEAR := 1024
 # What rays may meet is gathered anew after so long a way, [m].
 const _SEEN_AROUND := 1.0
@@ -32,15 +36,16 @@ var _bodies: AmbuloLevelBodies
 # Only walls stand on the ground, and nothing moves.
 var _is_walled := false
 var _gather := PhysicsShapeQueryParameters3D.new()
-# Cylinders around bodies by how far they get, in centimetres: to resize one costs more than to use
-# it.
-var _gatherers: Dictionary[int, CylinderShape3D] = {}
-# First numbers of the flat shapes and triangles that were gathered around a place.
+var _around_cell := CylinderShape3D.new()
+# First numbers of the flat shapes and triangles that bodies in a cell may touch, by cell.
+var _flats_of: Dictionary[Vector3i, PackedInt32Array] = {}
+var _faces_of: Dictionary[Vector3i, PackedInt32Array] = {}
+# Those of the cell that was looked at last, and its middle.
 var _near: PackedInt32Array = []
 var _near_faces: PackedInt32Array = []
-var _near_at: PackedFloat64Array = [NAN, NAN, NAN]
-# So far from that place they are all that a body may touch, [m].
-var _near_reach := 0.0
+var _near_x := NAN
+var _near_y := NAN
+var _near_z := NAN
 # What rays may meet that begin near a place.
 var _rays := AmbuloRays.new()
 var _seen: PackedInt32Array = []
@@ -131,25 +136,24 @@ func level_radius(x: float, y: float, z: float, most: float) -> float:
 ## See [AmbuloSpace]; where anything moves nothing is known beforehand.
 func room(x: float, y: float, z: float, most: float) -> float:
 	stand_at(z)
-	_gather_near(x, y, most)
+	_gather_near(x, y)
 	if things != null:
 		return 0.0
 	if _near.is_empty() and _near_faces.is_empty():
-		return most
+		return minf(most, _BEYOND - 0.75 * _CELL)
 	find_overlaps(x, y)
-	return spare if _count == 0 and not _is_cut else 0.0
+	return minf(spare, most) if _count == 0 and not _is_cut else 0.0
 
 
 ## See [AmbuloSpace]: the pushes of the shapes, of what moves, and of people.
 func find_overlaps(x: float, y: float) -> void:
 	_count = 0
 	_is_cut = false
-	var dx := x - _near_at[0]
-	var dy := y - _near_at[1]
-	spare = _near_reach - sqrt(dx * dx + dy * dy)
-	if not spare >= 0.0 or absf(_feet - _near_at[2]) > _near_reach:
-		_gather_near(x, y, _GATHERED)
-		spare = _GATHERED
+	if not absf(x - _near_x) + absf(y - _near_y) < _BEYOND or absf(_feet - _near_z) > _CELL:
+		_gather_near(x, y)
+	var dx := x - _near_x
+	var dy := y - _near_y
+	spare = _BEYOND - sqrt(dx * dx + dy * dy)
 	var low := _feet + _BOTTOM + body_radius
 	var high := _feet + body_height + AmbuloContract.BODY_RADIUS * _RIM - body_radius
 	var touches := _push_from_flats(x, y, low, high, _solids.flats, _near)
@@ -307,24 +311,23 @@ func _push_from_flats(
 	return count
 
 
-# Gathers the shapes that a body may touch that gets no farther than `reach` from a place.
-func _gather_near(x: float, y: float, reach: float) -> void:
-	_near_at[0] = x
-	_near_at[1] = y
-	_near_at[2] = _feet
-	_near_reach = reach
-	var centimetres := ceili(100.0 * reach)
-	var around := _gatherers.get(centimetres) as CylinderShape3D
-	if around == null:
-		around = CylinderShape3D.new()
-		around.radius = body_radius + 0.01 * centimetres + ALIKE
-		around.height = body_height - AmbuloContract.CLIMB_HEIGHT + 2.0 * (reach + ALIKE)
-		_gatherers[centimetres] = around
-	_near = _flats_in(around, x, y, _feet + 0.5 * (AmbuloContract.CLIMB_HEIGHT + body_height))
-	if not _triangles.rows.is_empty():
-		var low := _feet + AmbuloContract.CLIMB_HEIGHT - reach - body_radius
-		var high := _feet + body_height + reach + body_radius
-		_near_faces = _triangles.gather(x, y, around.radius, low, high)
+# Has the shapes at hand that a body near (x, y) may touch.
+func _gather_near(x: float, y: float) -> void:
+	var cell := Vector3i(floori(x / _CELL), floori(y / _CELL), floori(_feet / _CELL))
+	_near_x = (cell.x + 0.5) * _CELL
+	_near_y = (cell.y + 0.5) * _CELL
+	_near_z = (cell.z + 0.5) * _CELL
+	if not _flats_of.has(cell):
+		if _flats_of.size() >= _MOST_CELLS:
+			_flats_of.clear()
+			_faces_of.clear()
+		var low := _near_z + AmbuloContract.CLIMB_HEIGHT - _CELL
+		var high := _near_z + body_height + _CELL
+		_flats_of[cell] = _flats_in(_around_cell, _near_x, _near_y, 0.5 * (low + high))
+		var reach := _BEYOND + body_radius
+		_faces_of[cell] = _triangles.gather(_near_x, _near_y, reach, low, high)
+	_near = _flats_of[cell]
+	_near_faces = _faces_of[cell]
 
 
 # First numbers of the flat shapes in a cylinder whose middle is at (x, y, z).
@@ -341,4 +344,8 @@ func _flats_in(cylinder: CylinderShape3D, x: float, y: float, z: float) -> Packe
 
 func _fit() -> void:
 	super()
-	_gatherers.clear()
+	_around_cell.radius = body_radius + _BEYOND + ALIKE
+	_around_cell.height = body_height - AmbuloContract.CLIMB_HEIGHT + 2.0 * _CELL
+	_flats_of.clear()
+	_faces_of.clear()
+	_near_x = NAN

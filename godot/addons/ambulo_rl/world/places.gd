@@ -75,10 +75,11 @@ static func in_scene(
 	problems: PackedStringArray
 ) -> PackedFloat64Array:
 	var places := AmbuloPlaces.new(space, random)
-	var low := AmbuloAxes.from_godot(survey.box.end)
-	var high := AmbuloAxes.from_godot(survey.box.position)
-	places._low = Vector3(low[0], low[1], low[2])
-	places._high = Vector3(high[0], high[1], high[2])
+	# The engine's X and Z point against y and x.
+	var one := AmbuloAxes.from_godot(survey.box.end)
+	var other := AmbuloAxes.from_godot(survey.box.position)
+	places._low = Vector3(one[0], one[1], other[2] - 0.1)
+	places._high = Vector3(other[0], other[1], one[2] + 0.1)
 	var excluded := space.excluded
 	space.excluded = excluded + survey.moving_bodies
 	var found := PackedFloat64Array()

@@ -182,7 +182,7 @@ def test_a_t_pose_gives_the_mounts_back(seed: int) -> None:
     true = default_mounts(kind, shape)
     for row in range(TRACKERS):
         if row != HEAD_ROW:
-            true.positions[row] += 0.05 * rng.standard_normal(3)
+            true.positions[row] += rng.uniform(-0.08, 0.08, 3)
         turn = quat_from_rotvec(0.3 * rng.standard_normal(3))
         true.rotations[row] = quat_multiply(true.rotations[row], turn)
         if row == HEAD_ROW:  # the eyes stay where they are on the head

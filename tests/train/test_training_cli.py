@@ -217,5 +217,5 @@ def test_kill_9_loses_only_what_came_after_the_last_checkpoint() -> None:
 def test_quick_test_learns(capsys: pytest.CaptureFixture[str]) -> None:
     assert train(["--preset", "quick_test", "--no-progress", "--json"]) == 0
     agents = json.loads(capsys.readouterr().out)["agents"]
-    assert agents["policy"]["success_rate"] >= 0.9
-    assert agents["random"]["success_rate"] <= 0.3
+    assert agents["policy"]["success_rate"]["value"] >= 0.9
+    assert agents["random"]["success_rate"]["value"] <= 0.3

@@ -171,7 +171,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         shown = {
             "command": command, "agent": args.agent, "levels": args.levels,
             "journeys": f"{args.agents} in each level, {args.journeys}",
-            "seed": str(args.seed), "world": "compiled (kernel)",
+            "seed": str(args.seed), "world": "compiled",
             "limits": f"success at least {limits.min_success:g}, sealed areas at most "
             f"{limits.max_sealed}, stuck spots at most {limits.max_stuck}, coverage at least "
             f"{limits.min_coverage:g}",

@@ -20,16 +20,16 @@ obstruct."""
 STEP_HEIGHT = 0.01
 """Shapes whose top is at or below this are floor paint, [m]."""
 CLIMB_HEIGHT = 0.25
-"""In levels with heights: tops up to this above the feet are stepped on, [m]."""
+"""Tops up to this above the feet are stepped on, [m]."""
 STEEPEST_FLOOR = math.cos(math.radians(45.0))
-"""In levels with heights: least upward part of the unit normal of a floor."""
+"""Least upward part of the unit normal of a floor."""
 MAX_SEAM = 0.05
 """Rays pass gaps in the floor that are this wide, as a body does: seams between tiles, [m]."""
 CAPSULE_LOW = CLIMB_HEIGHT + BODY_RADIUS * math.sqrt(0.5)
-"""In levels with heights: lower end of the capsule's axis above the feet, [m]. What is at
+"""Lower end of the capsule's axis above the feet, [m]. What is at
 most `CLIMB_HEIGHT` high touches the capsule from below 45 degrees, and is floor."""
 CAPSULE_HIGH = BODY_HEIGHT - BODY_RADIUS * math.sqrt(0.5)
-"""In levels with heights: usual upper end of the capsule's axis above the feet, [m]."""
+"""Usual upper end of the capsule's axis above the feet, [m]."""
 EYE_HEIGHT = USUAL_EYES
 """Usual height of the camera above the XR origin, [m]."""
 HAND_OFFSET = (0.35, 0.22, 1.1)

@@ -118,7 +118,10 @@ def _width(level: Level, begin: Floats, end: Floats, path: Floats) -> float:
         grid = _grid(window, cell, radius)
         parts = grid.parts().ravel()
         ends = [grid.nearest(place, _BESIDE / 2.0) for place in (begin, end)]
-        joined = None not in ends and len({int(parts[e]) for e in ends if e}) == 1
+        joined = (
+            None not in ends
+            and len({int(parts[e]) for e in ends if e is not None}) == 1
+        )
         least, most = (radius, most) if joined else (least, radius)
     return 2.0 * least
 

@@ -51,6 +51,7 @@ def run(request: EvalRequest) -> EvalOutcome:
         raise ConfigError(f"--agents {args.agents}: must be 1 to {MOST_AGENTS}")
     if args.world is None:
         args.world = "compiled"
+    args.world = {"kernel": "compiled"}.get(args.world, args.world)  # of older commands
     if args.world not in WORLDS:
         hint = nearest(args.world, WORLDS)
         raise ConfigError(f"--world: unknown {args.world!r}{hint}")

@@ -1,7 +1,7 @@
-// The world of the navigator: one body in a flat level. The port of
-// envs/vr/world/{actions,limits,kernels}.py for sticks (no snap turns, no teleports).
+// The world of the navigator: one body in a flat level, by the rules of docs/vr_world.md
+// for sticks (no snap turns, no teleports).
 
-import { castRays, nearShapes, onFloor, prismsOf, slide } from "./prisms.js";
+import { castRays, nearShapes, onFloor, onSeam, prismsOf, slide } from "./prisms.js";
 
 const BODY_RADIUS = 0.25;
 const GRAVITY = 9.81;
@@ -94,7 +94,9 @@ export class NavWorld {
   look() {
     const { state, spec, level } = this;
     const angle = spec.rays_in_head_frame ? state.yaw : 0;
-    state.rays = castRays(state.x, state.y, angle, spec, level);
+    state.rays = state.falling
+      ? new Float64Array(spec.num_rays).fill(spec.ray_length)
+      : castRays(state.x, state.y, angle, spec, level);
   }
 
   /** Advances the body by one decision of a stick (strafe, forward, rotation). */
@@ -134,7 +136,7 @@ export class NavWorld {
       const y = y0 + (sin * ahead + cos * left) * dt;
       [state.x, state.y, touched] = slide(x0, y0, x, y, near, BODY_RADIUS);
       state.velocity = [(state.x - x0) / dt, (state.y - y0) / dt, 0];
-      state.falling = !onFloor(state.x, state.y, level);
+      state.falling = !onFloor(state.x, state.y, level) && !onSeam(state.x, state.y, level);
     }
     state.path += Math.sqrt((state.x - x0) ** 2 + (state.y - y0) ** 2);
     this.count(touched);

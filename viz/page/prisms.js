@@ -1,4 +1,4 @@
-// Geometry of the navigation world, as envs/vr/geometry/prism_kernels.py has it:
+// Geometry of the navigation world in flat levels, by the rules of docs/vr_world.md:
 // push-out of a disc, floor support and rays. Boxes are [x, y, a, b, cos, sin],
 // cylinders [x, y, radius], holes [x0, y0, x1, y1], lengths in metres.
 
@@ -8,6 +8,8 @@ const STUCK_DEPTH = 0.001;
 const MOST_OVERLAPS = 8;
 const BODY_HEIGHT = 1.75;
 const STEP_HEIGHT = 0.01;
+const MAX_SEAM = 0.05;
+const ROUNDING = 1e-6;
 
 /** Prisms that obstruct a body in a flat level of the level file format. */
 export function prismsOf(level) {
@@ -29,6 +31,13 @@ export function prismsOf(level) {
 export function onFloor(x, y, { bounds, holes }) {
   if (x < bounds[0] || y < bounds[1] || x > bounds[2] || y > bounds[3]) return false;
   return !holes.some((h) => h[0] < x && x < h[2] && h[1] < y && y < h[3]);
+}
+
+/** Whether a seam, with floor on two opposite sides along an axis, carries a body at (x, y). */
+export function onSeam(x, y, level) {
+  return [[MAX_SEAM, 0], [0, MAX_SEAM]].some(
+    ([dx, dy]) => onFloor(x + dx, y + dy, level) && onFloor(x - dx, y - dy, level),
+  );
 }
 
 function boxDistance(x, y, box) {
@@ -133,7 +142,8 @@ export function slide(x0, y0, x, y, near, radius) {
   return stuck ? [x0, y0, true] : [x, y, true];
 }
 
-function rayBox(x, y, cx, sy, box) {
+/** Where a ray enters and leaves a box, [m]; null: it passes beside it. */
+function rayThrough(x, y, cx, sy, box) {
   const dx = x - box[0];
   const dy = y - box[1];
   const starts = [box[4] * dx + box[5] * dy, -box[5] * dx + box[4] * dy];
@@ -143,7 +153,7 @@ function rayBox(x, y, cx, sy, box) {
   for (let k = 0; k < 2; k++) {
     const half = box[2 + k];
     if (Math.abs(ways[k]) < 1e-12) {
-      if (Math.abs(starts[k]) > half) return Infinity;
+      if (Math.abs(starts[k]) > half) return null;
       continue;
     }
     const t0 = (-half - starts[k]) / ways[k];
@@ -151,7 +161,11 @@ function rayBox(x, y, cx, sy, box) {
     enter = Math.max(enter, Math.min(t0, t1));
     leave = Math.min(leave, Math.max(t0, t1));
   }
-  return enter <= leave ? enter : Infinity;
+  return enter <= leave ? [enter, leave] : null;
+}
+
+function rayBox(x, y, cx, sy, box) {
+  return rayThrough(x, y, cx, sy, box)?.[0] ?? Infinity;
 }
 
 function rayCylinder(x, y, cx, sy, cylinder) {
@@ -164,33 +178,42 @@ function rayCylinder(x, y, cx, sy, cylinder) {
   return b >= 0 || disc < 0 ? Infinity : -b - Math.sqrt(disc);
 }
 
-function rayEdge(x, y, cx, sy, { bounds, holes }) {
-  let reach = Infinity;
-  if (cx > 1e-12) reach = Math.min(reach, (bounds[2] - x) / cx);
-  else if (cx < -1e-12) reach = Math.min(reach, (bounds[0] - x) / cx);
-  if (sy > 1e-12) reach = Math.min(reach, (bounds[3] - y) / sy);
-  else if (sy < -1e-12) reach = Math.min(reach, (bounds[1] - y) / sy);
-  for (const h of holes) {
-    const box = [0.5 * (h[0] + h[2]), 0.5 * (h[1] + h[3]), 0.5 * (h[2] - h[0]), 0.5 * (h[3] - h[1]), 1, 0];
-    reach = Math.min(reach, rayBox(x, y, cx, sy, box));
+/** Where the floor ends before `reach`: at a gap, or its rim, that is wider than a seam, [m]. */
+function rayEdge(x, y, cx, sy, { bounds, holes }, reach) {
+  let rim = Infinity;
+  if (Math.abs(cx) > 1e-12) rim = (bounds[cx > 0 ? 2 : 0] - x) / cx;
+  if (Math.abs(sy) > 1e-12) rim = Math.min(rim, (bounds[sy > 0 ? 3 : 1] - y) / sy);
+  const gaps = holes
+    .map((h) => rayThrough(x, y, cx, sy, [
+      0.5 * (h[0] + h[2]), 0.5 * (h[1] + h[3]), 0.5 * (h[2] - h[0]), 0.5 * (h[3] - h[1]), 1, 0,
+    ]))
+    .filter((gap) => gap && gap[1] - gap[0] > ROUNDING);
+  gaps.push([Math.max(rim, 0), Infinity]);
+  gaps.sort((one, other) => one[0] - other[0]);
+  let [begin, end] = gaps[0];
+  for (const [enter, leave] of gaps) {
+    if (enter > end + ROUNDING) {
+      if (Math.min(end, reach) - begin > MAX_SEAM) return begin;
+      begin = enter;
+    }
+    end = Math.max(end, leave);
   }
-  return Math.max(reach, 0);
+  return reach - begin > MAX_SEAM ? begin : reach;
 }
 
-/** Readings of rays over the full circle, the first along `angle`, [m]. */
+/** Readings of rays of a body on the floor, over the full circle, the first along `angle`, [m]. */
 export function castRays(x, y, angle, spec, level) {
   const { num_rays: count, ray_length: length } = spec;
   const out = new Float64Array(count).fill(length);
-  if (!onFloor(x, y, level)) return out;
   const near = nearShapes(x, y, length, level);
   for (let r = 0; r < count; r++) {
     const heading = angle + (2 * Math.PI * r) / count;
     const cx = Math.cos(heading);
     const sy = Math.sin(heading);
     let reach = length;
-    if (spec.rays_see_edges) reach = Math.min(reach, rayEdge(x, y, cx, sy, level));
     for (const box of near.boxes) reach = Math.min(reach, rayBox(x, y, cx, sy, box));
     for (const c of near.cylinders) reach = Math.min(reach, rayCylinder(x, y, cx, sy, c));
+    if (spec.rays_see_edges) reach = Math.min(reach, rayEdge(x, y, cx, sy, level, reach));
     out[r] = reach;
   }
   return out;

@@ -24,6 +24,7 @@ from ambulo.envs.vr.world.actions import motion_of
 from ambulo.envs.vr.world.base import refuse_heights
 from ambulo.envs.vr.world.compiled_world import CompiledWorld
 from ambulo.envs.vr.world.packed_solids import solids_of
+from ambulo.envs.vr.world.step_kernels import are_off_floor
 from ambulo.envs.vr.world.state import WorldState
 from ambulo.motion.roles import roles_of
 
@@ -178,6 +179,12 @@ class BodyWorld(CompiledWorld):
         self._see_hands(everyone)
         self._read_rays(everyone)
         return state
+
+    def _read_rays(self, envs: Ints) -> None:
+        """Read the rays of `envs` (k,); a head beyond the floor sees nothing, as in a fall."""
+        off_floor = np.zeros(len(self.state.position), np.bool_)
+        are_off_floor(envs, self._slot, self.state.position, self._shapes(), off_floor)
+        self._look_from(envs, self._bodies()._replace(falling=off_floor))
 
     def details(self) -> dict[str, NDArray[Any]]:
         """What else there is to know of the bodies after a step, arrays over envs."""

@@ -32,8 +32,6 @@ _BEYOND = 1e-6
 """A cut is looked at this far behind its beginning, and lasts at least twice as long, [m]."""
 _STRIDE = 0.25
 """Longest part of a sloping floor on which obstacles are looked for once, [m]."""
-MOST_CUTS = 256
-"""Shapes along one ray that are looked at."""
 
 
 @njit(cache=True, inline="always", error_model="numpy")
@@ -88,7 +86,7 @@ def cut_disc(x, y, cx, sy, px, py, radius):
 @njit(cache=True, error_model="numpy")
 def _keep(cuts, n, enter, leave, length, low0, top0, low1, top1, floor):
     """Add a cut: begin, end, bottom and top at both, and whether its top is a floor."""
-    if enter > leave or leave < 0.0 or enter >= length or n >= cuts.shape[0]:
+    if enter > leave or leave < 0.0 or enter >= length:
         return n
     leave = max(leave, enter + 2.0 * _BEYOND)
     cuts[n, 0] = enter
@@ -256,6 +254,7 @@ def free_way(cuts, count, z, tall, length, edges):
         here = at + _BEYOND
         best = -np.inf
         slope = 0.0
+        slopes = False
         next_at = length
         for k in range(count):
             c = cuts[k]
@@ -263,6 +262,7 @@ def free_way(cuts, count, z, tall, length, edges):
                 next_at = min(next_at, c[0])
             elif c[1] > here:
                 next_at = min(next_at, c[1])
+                slopes |= c[4] != 0.0 or c[5] != 0.0
                 top = c[3] + (here - c[0]) * c[5]
                 if c[6] > 0.0 and best < top <= floor + _CLIMB:
                     best = top
@@ -276,20 +276,34 @@ def free_way(cuts, count, z, tall, length, edges):
             slope = 0.0
         else:
             gap = -1.0
-        # A floor that rises into something is looked at again and again.
-        if slope != 0.0:
+        # Where something slopes the highest floor may change on the way.
+        if slopes:
             next_at = min(next_at, at + _STRIDE)
         floor = best
+        free = next_at - here
         for k in range(count):
             c = cuts[k]
             if c[0] <= here < c[1]:
-                low = c[2] + (here - c[0]) * c[4]
-                top = c[3] + (here - c[0]) * c[5]
-                if top > floor + _CLIMB and low < floor + tall:
-                    return at if gap < 0.0 else gap
+                low = c[2] + (here - c[0]) * c[4] - floor - tall
+                top = c[3] + (here - c[0]) * c[5] - floor - _CLIMB
+                free = _first_below(
+                    low, c[4] - slope, _BEYOND - top, slope - c[5], free
+                )
+        if free < next_at - here:
+            return min(here + free, length) if free > 0.0 else at
         floor += slope * (next_at - here)
         at = next_at
-    return length if gap < 0.0 else gap
+    return length
+
+
+@njit(cache=True, inline="always")
+def _first_below(a, b, c, d, most):
+    """First s from 0 to `most` at which a + b s and c + d s are both below 0; `most`: none."""
+    if (a >= 0.0 and b >= 0.0) or (c >= 0.0 and d >= 0.0):
+        return most
+    first = max(-a / b if a >= 0.0 else 0.0, -c / d if c >= 0.0 else 0.0)
+    last = min(-a / b if b > 0.0 else np.inf, -c / d if d > 0.0 else np.inf)
+    return first if first < min(last, most) else most
 
 
 @njit(cache=True)
@@ -337,7 +351,7 @@ def _level_edge(floors, count, length):
                 end = max(end, floors[k, 1])
         if end > here:
             at = end
-        elif begin - at > _SEAM or begin >= length:
+        elif begin - at > _SEAM:
             return at
         else:
             at = begin
@@ -390,7 +404,7 @@ def _cast_level_ways(
 def ray_work(most, rays):
     """Work space of `cast_free_ways` for `rays` and at most `most` shapes and movers."""
     return (
-        np.empty((MOST_CUTS, 7)), np.empty(4), np.empty((most, 3)),
+        np.empty((most, 7)), np.empty(4), np.empty((most, 3)),
         np.empty(most, np.int64), np.empty(most, np.int64), np.empty((rays, 2)),
     )  # fmt: skip
 
@@ -420,7 +434,7 @@ def cast_free_ways(solids, near, n, movers, x, y, z, angle, length, edges, out, 
             near[n] = shapes + m
             n += 1
     n_walls, n_floors = sort_level_shapes(solids, movers, near, n, z, walls, floors)
-    if 0 <= n_floors <= cuts.shape[0]:
+    if n_floors >= 0:
         _cast_level_ways(
             solids, movers, n_walls, n_floors, x, y, angle, length, edges, out, work
         )

@@ -148,8 +148,12 @@ class CompiledWorld(BaseWorld):
 
     def _read_rays(self, envs: Ints) -> None:
         """Read the rays of `envs` (k,)."""
+        self._look_from(envs, self._bodies())
+
+    def _look_from(self, envs: Ints, bodies: Bodies) -> None:
+        """Read the rays of `envs` (k,) as `bodies` that fall or do not."""
         spec = self.spec
         read_rays(
-            envs, self._slot, self._bodies(), self.state.rays, spec.rays_in_head_frame,
+            envs, self._slot, bodies, self.state.rays, spec.rays_in_head_frame,
             spec.ray_length, spec.rays_see_edges, self._shapes(), self._things(),
         )  # fmt: skip

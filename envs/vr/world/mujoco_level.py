@@ -72,7 +72,7 @@ class Scene:
         if shapes > MOST_GEOMS:
             raise LevelError(
                 f"level {level.name!r}: {shapes} shapes and triangles, and world = mujoco "
-                f"takes {MOST_GEOMS}: use world = kernel"
+                f"takes {MOST_GEOMS}: use world = compiled"
             )
         floors = faces[is_floor(triangles)]
         self.model = _spec(rows, faces[:, :3], floors[:, :3], tall).compile()

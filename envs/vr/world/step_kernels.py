@@ -214,7 +214,7 @@ def free_leap(at, n, x, y, z, on, ux, uy, travel):
 
 @njit(cache=True)
 def place_on_floor(envs, slot, bodies, pack, things):
-    """Put `envs` on the floor nearest to the heights that they have."""
+    """Put `envs` on the highest floor up to a climb above the heights that they have."""
     most = most_shapes(pack, slot[envs])
     near = np.empty(most, np.int64)
     seen = np.full(most, -1, np.int64)
@@ -234,6 +234,24 @@ def place_on_floor(envs, slot, bodies, pack, things):
         if not bodies.falling[i]:
             position[i, 2] = floor
         bodies.takeoff[i] = position[i, 2]
+
+
+@njit(cache=True)
+def are_off_floor(envs, slot, position, pack, out):
+    """Write whether `envs` have no floor within a climb of `position` (N, 3) to `out` (N,)."""
+    most = most_shapes(pack, slot[envs])
+    near = np.empty(most, np.int64)
+    seen = np.full(most, -1, np.int64)
+    nothing = np.zeros((0, 9))
+    for e in range(envs.shape[0]):
+        i = envs[e]
+        solids = solids_of(pack, slot[i])
+        x = position[i, 0]
+        y = position[i, 1]
+        z = position[i, 2]
+        n = shapes_within(solids, x, y, 0.01, near, seen, e)
+        floor, _ = support(solids, near, n, nothing, x, y, z + _CLIMB)
+        out[i] = floor < z - _CLIMB
 
 
 @njit(cache=True)

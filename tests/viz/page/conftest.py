@@ -68,9 +68,12 @@ class Browser:
             context.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """A browser; skips without chromium or playwright."""
+    """A browser; skips without chromium or playwright.
+
+    Its event loop runs in this thread as long as the fixture lives: not across modules.
+    """
     if CHROMIUM is None:
         pytest.skip("no chromium: apt-get install chromium")
     if importlib.util.find_spec("playwright") is None:

@@ -17,7 +17,7 @@ from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.surfaces import Mesh
 
 DEFAULT_MASK = 1
-"""Collision layers of obstacles and floors, as in `AmbuloSceneSpace`."""
+"""Collision layers of obstacles and floors, as in `AmbuloSpace`."""
 
 
 @dataclass(frozen=True, eq=False)

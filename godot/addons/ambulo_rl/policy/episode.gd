@@ -69,7 +69,9 @@ static func play(
 func is_reached(row: PackedFloat64Array) -> bool:
 	if goal.is_empty() or absf(goal[2] - row[2]) >= AmbuloContract.SAME_FLOOR:
 		return false
-	return sqrt((goal[0] - row[0]) ** 2 + (goal[1] - row[1]) ** 2) <= goal_radius
+	if row[row.size() - AmbuloWorld.TAIL + AmbuloWorld.FALLING] != 0.0:
+		return false
+	return sqrt((goal[0] - row[0]) ** 2 + (goal[1] - row[1]) ** 2) < goal_radius
 
 
 ## The outcome as plain JSON data.

@@ -1,7 +1,7 @@
 class_name AmbuloLevel
 extends RefCounted
 ## A level: floor, holes, box and cylinder obstacles, start and goal (contract's axes), and in
-## levels with [member heights] ramps, stairs, terrains and meshes (docs/vr_world.md, "Heights").
+## levels with [member heights] ramps, stairs, terrains and meshes (docs/vr_world.md, "Shapes and floor").
 ##
 ## The rules and the names in error messages are those of the trainer's level files.
 ## Whether a walk from start to goal exists is not looked at here.
@@ -63,7 +63,7 @@ var start: PackedFloat64Array = []
 var goal: PackedFloat64Array = []
 ## Range of the straight distance of drawn places min, max; empty: the default.
 var goal_distance: PackedFloat64Array = []
-## Whether shapes have heights that matter; else the body stays at z = 0.
+## Whether shapes have the heights that are named; else they are walls and the floor is at z = 0.
 var heights := false
 ## Whether there is a floor at z = 0 in the bounds; else only shapes carry the body.
 var ground := true

@@ -82,45 +82,70 @@ func has_only_walls() -> bool:
 
 
 ## The ground without its holes: x0, y0, x1, y1, four numbers a rectangle, [m].
+##
+## A line sweeps along x over strips of y. A strip that a hole begins to cover ends its rectangle
+## there, beside those strips that began where it began.
 static func floor_rectangles(level: AmbuloLevel) -> PackedFloat64Array:
 	var b := level.bounds
-	var holes: Array[PackedFloat64Array] = []
-	var cuts: PackedFloat64Array = [b[1], b[3]]
+	var edges: PackedFloat64Array = [b[1], b[3]]
+	# x, whether it begins there, y from and to
+	var events: Array[PackedFloat64Array] = []
 	for k in range(0, level.holes.size(), 4):
-		var hole := level.holes.slice(k, k + 4)
-		holes.append(hole)
-		cuts.append_array([clampf(hole[1], b[1], b[3]), clampf(hole[3], b[1], b[3])])
-	holes.sort_custom(_is_below)
-	cuts.sort()
+		var x0 := clampf(level.holes[k], b[0], b[2])
+		var y0 := clampf(level.holes[k + 1], b[1], b[3])
+		var x1 := clampf(level.holes[k + 2], b[0], b[2])
+		var y1 := clampf(level.holes[k + 3], b[1], b[3])
+		if x0 < x1 and y0 < y1:
+			edges.append_array([y0, y1])
+			events.append(PackedFloat64Array([x0, 1.0, y0, y1]))
+			events.append(PackedFloat64Array([x1, 0.0, y0, y1]))
+	edges.sort()
+	events.sort_custom(_is_before)
+	var covers: PackedInt32Array = []
+	covers.resize(edges.size())
+	covers.fill(0)
+	var begin: PackedFloat64Array = []
+	begin.resize(edges.size())
+	begin.fill(b[0])
 	var found: PackedFloat64Array = []
-	var crossing: Array[PackedFloat64Array] = []
-	var next := 0
-	for k in cuts.size() - 1:
-		var low := cuts[k]
-		var high := cuts[k + 1]
-		if high <= low:
-			continue
-		while next < holes.size() and holes[next][1] <= low:
-			crossing.append(holes[next])
-			next += 1
-		crossing = crossing.filter(func(h: PackedFloat64Array) -> bool: return h[3] > low)
-		crossing.sort_custom(_is_left)
-		var x := b[0]
-		for hole in crossing:
-			if hole[0] > x:
-				found.append_array([x, low, minf(hole[0], b[2]), high])
-			x = maxf(x, hole[2])
-		if x < b[2]:
-			found.append_array([x, low, b[2], high])
+	for event in events:
+		var strips := Vector2i(edges.bsearch(event[2]), edges.bsearch(event[3]))
+		if event[1] > 0.0:
+			_end_free(strips, event[0], edges, covers, begin, found)
+		for k in range(strips.x, strips.y):
+			covers[k] += 1 if event[1] > 0.0 else -1
+			if covers[k] == 0:
+				begin[k] = event[0]
+	_end_free(Vector2i(0, edges.size() - 1), b[2], edges, covers, begin, found)
 	return found
 
 
-static func _is_below(a: PackedFloat64Array, b: PackedFloat64Array) -> bool:
-	return a[1] < b[1]
+# At one x holes end before others begin.
+static func _is_before(a: PackedFloat64Array, b: PackedFloat64Array) -> bool:
+	return a[0] < b[0] or (a[0] == b[0] and a[1] < b[1])
 
 
-static func _is_left(a: PackedFloat64Array, b: PackedFloat64Array) -> bool:
-	return a[0] < b[0]
+# Adds rectangles that end at x in a range of strips; equal edges leave empty strips.
+static func _end_free(
+	strips: Vector2i,
+	x: float,
+	edges: PackedFloat64Array,
+	covers: PackedInt32Array,
+	begin: PackedFloat64Array,
+	found: PackedFloat64Array
+) -> void:
+	var k := strips.x
+	while k < strips.y:
+		var first := k
+		k += 1
+		if covers[first] > 0 or begin[first] >= x or edges[first + 1] == edges[first]:
+			continue
+		while (
+			k < strips.y
+			and (edges[k + 1] == edges[k] or (covers[k] == 0 and begin[k] == begin[first]))
+		):
+			k += 1
+		found.append_array([begin[first], edges[first], x, edges[k]])
 
 
 func _add_ground(level: AmbuloLevel) -> void:

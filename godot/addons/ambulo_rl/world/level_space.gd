@@ -124,6 +124,13 @@ func has_headroom(x: float, y: float, z: float) -> bool:
 	return things == null or not things.is_between(x, y, low, high)
 
 
+## See [AmbuloSpace]; exact where only walls stand on the ground.
+func has_floor_around(x: float, y: float, z: float, radius: float) -> bool:
+	if _is_walled and z == 0.0:
+		return level.has_floor_around(x, y, radius)
+	return super(x, y, z, radius)
+
+
 ## See [AmbuloSpace]; where anything moves nothing is known beforehand.
 func level_radius(x: float, y: float, z: float, most: float) -> float:
 	if things != null:

@@ -15,8 +15,6 @@ const _POINTS := 20
 # Places that are looked at: work, not time, so that a seed has one result on all machines. All of
 # them take about half a second.
 const _MOST_WORK := 40_000
-# Floors around a place are looked for so far above and below it, [m].
-const _BESIDE := 2.0 * AmbuloContract.CLIMB_HEIGHT
 const _SIDES: Array[Vector2i] = [Vector2i.LEFT, Vector2i.RIGHT, Vector2i.UP, Vector2i.DOWN]
 const _BLOCKED := 0
 
@@ -184,11 +182,8 @@ func _free_place(near: PackedFloat64Array, between: Vector2) -> PackedFloat64Arr
 # Whether the body can stand at (x, y, z) with room to spare, to obstacles and floor edges.
 func _is_free(x: float, y: float, z: float) -> bool:
 	_work_left -= 1
-	var aside := _space.body_radius
-	for side in _SIDES:
-		var beside := Vector2(x + aside * side.x, y + aside * side.y)
-		if is_nan(_space.floor_at(beside.x, beside.y, z + _BESIDE, z - _BESIDE)):
-			return false
+	if not _space.has_floor_around(x, y, z, _space.body_radius):
+		return false
 	return _space.fits(x, y, z, AmbuloSceneFloor.SPARE)
 
 
@@ -197,14 +192,17 @@ func _is_straight(start: Vector3, goal: Vector3) -> bool:
 	var dx := goal.x - start.x
 	var dy := goal.y - start.y
 	var steps := ceili(sqrt(dx * dx + dy * dy) / CELL)
-	var z := start.z
-	for k in range(1, steps):
+	var at := start
+	for k in range(1, steps + 1):
 		var x := start.x + dx * k / steps
 		var y := start.y + dy * k / steps
-		z = _space.support(x, y, z, AmbuloContract.CLIMB_HEIGHT)
+		var z := _space.support(x, y, at.z, AmbuloContract.CLIMB_HEIGHT)
 		if _work_left <= 0 or is_nan(z) or not _is_free(x, y, z):
 			return false
-	return absf(z - goal.z) < AmbuloContract.SAME_FLOOR
+		if not _space.has_floor_along(at.x, at.y, at.z, x, y):
+			return false
+		at = Vector3(x, y, z)
+	return absf(at.z - goal.z) < AmbuloContract.SAME_FLOOR
 
 
 # Whether a walk over free cells leads from `start` to `goal`; the cells next to both ends count as
@@ -230,7 +228,7 @@ func _is_walk(start: Vector3, goal: Vector3) -> bool:
 	var nearest := 0
 	var farthest := -1
 	for cell in _around(start):
-		farthest = maxi(farthest, _find(Vector2i(cell.x, cell.y), start.z, last, found))
+		farthest = maxi(farthest, _find(Vector2i(cell.x, cell.y), start, last, found))
 	var enough := _work_left >> 1
 	while nearest <= farthest:
 		if _work_left <= enough:
@@ -247,19 +245,20 @@ func _is_walk(start: Vector3, goal: Vector3) -> bool:
 			if absf(here.z - goal.z) < AmbuloContract.SAME_FLOOR:
 				return true
 		for side in _SIDES:
-			var steps := _find(cell + side, here.z, last, found)
+			var from := Vector3((cell.x + 0.5) * CELL, (cell.y + 0.5) * CELL, here.z)
+			var steps := _find(cell + side, from, last, found)
 			if steps >= 0:
 				farthest = maxi(farthest, steps)
 				nearest = mini(nearest, steps)
 	return false
 
 
-# Puts a cell for who comes from height `z` into `found` if it is free and new; its steps to
+# Puts a cell for who comes from a place into `found` if it is free, new and beside it; its steps to
 # `last`, else -1.
-func _find(cell: Vector2i, z: float, last: Vector3i, found: Dictionary[int, Array]) -> int:
+func _find(cell: Vector2i, from: Vector3, last: Vector3i, found: Dictionary[int, Array]) -> int:
 	var x := (cell.x + 0.5) * CELL
 	var y := (cell.y + 0.5) * CELL
-	var floor_z := _space.support(x, y, z, AmbuloContract.CLIMB_HEIGHT)
+	var floor_z := _space.support(x, y, from.z, AmbuloContract.CLIMB_HEIGHT)
 	if is_nan(floor_z):
 		_work_left -= 1
 		return -1
@@ -269,6 +268,8 @@ func _find(cell: Vector2i, z: float, last: Vector3i, found: Dictionary[int, Arra
 	if not _is_free(x, y, floor_z):
 		_seen[key] = _BLOCKED
 		return -1
+	if not _space.has_floor_along(from.x, from.y, from.z, x, y):
+		return -1  # perhaps from another side
 	_seen[key] = _searches
 	var steps := absi(cell.x - last.x) + absi(cell.y - last.y)
 	found.get_or_add(steps, []).append(Vector3(cell.x, cell.y, floor_z))

@@ -60,13 +60,14 @@ func read(
 
 
 ## How long the way is of a ray along [param heading] through an upright box with half sizes a and
-## b along the axes, whose middle is (dx, dy) from its origin; negative: it passes beside it, [m].
+## b along the axes, whose middle is (dx, dy) from its origin; negative: it passes beside it, or the
+## box lies behind it, [m].
 func way_through(dx: float, dy: float, a: float, b: float, heading: float) -> float:
 	_enter = -INF
 	_leave = INF
 	_cross_slab(-dx, cos(heading), a)
 	_cross_slab(-dy, sin(heading), b)
-	return _leave - _enter
+	return _leave - maxf(_enter, 0.0)
 
 
 func _cut_flat(row: PackedFloat64Array, k: int, x: float, y: float) -> void:
@@ -218,12 +219,14 @@ func _free_way(c: PackedFloat64Array, z: float, edges: bool) -> float:
 		var next_at := _length if begun >= order.size() else minf(_length, begins[begun])
 		var best := -INF
 		var slope := 0.0
+		var slopes := false
 		for m in range(active.size() - 1, -1, -1):
 			var k := active[m]
 			if c[k + 1] <= here:
 				active.remove_at(m)
 				continue
 			next_at = minf(next_at, c[k + 1])
+			slopes = slopes or c[k + 4] != 0.0 or c[k + 5] != 0.0
 			var top := c[k + 3] + (here - c[k]) * c[k + 5]
 			if c[k + 6] > 0.0 and top > best and top <= floor_z + AmbuloContract.CLIMB_HEIGHT:
 				best = top
@@ -237,15 +240,26 @@ func _free_way(c: PackedFloat64Array, z: float, edges: bool) -> float:
 			slope = 0.0
 		else:
 			gap = -1.0
-		# A floor that rises into something is looked at again and again.
-		if slope != 0.0:
+		# Where something slopes the highest floor may change on the way.
+		if slopes:
 			next_at = minf(next_at, at + STRIDE)
 		floor_z = best
+		var free := next_at - here
 		for k in active:
-			var low := c[k + 2] + (here - c[k]) * c[k + 4]
-			var top := c[k + 3] + (here - c[k]) * c[k + 5]
-			if top > floor_z + AmbuloContract.CLIMB_HEIGHT and low < floor_z + body_height:
-				return at if gap < 0.0 else gap
+			var low := c[k + 2] + (here - c[k]) * c[k + 4] - floor_z - body_height
+			var top := c[k + 3] + (here - c[k]) * c[k + 5] - floor_z - AmbuloContract.CLIMB_HEIGHT
+			free = _before(low, c[k + 4] - slope, BEYOND - top, slope - c[k + 5], free)
+		if free < next_at - here:
+			return maxf(at, minf(here + free, _length)) if free > 0.0 else at
 		floor_z += slope * (next_at - here)
 		at = next_at
-	return _length if gap < 0.0 else gap
+	return _length
+
+
+# First s from 0 to `most` at which a + b s and c + d s are both negative; `most`: none.
+func _before(a: float, b: float, c: float, d: float, most: float) -> float:
+	if (a >= 0.0 and b >= 0.0) or (c >= 0.0 and d >= 0.0):
+		return most
+	var first := maxf(-a / b if a >= 0.0 else 0.0, -c / d if c >= 0.0 else 0.0)
+	var last := minf(-a / b if b > 0.0 else INF, -c / d if d > 0.0 else INF)
+	return first if first < minf(last, most) else most

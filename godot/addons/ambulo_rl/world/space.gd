@@ -1,6 +1,6 @@
 class_name AmbuloSpace
 extends AmbuloSlide
-## A place in the physics engine in which bodies walk (docs/vr_world.md, "Heights"): they climb
+## A place in the physics engine in which bodies walk (docs/vr_world.md, "Shapes and floor"): they climb
 ## ramps of up to 45 degrees and steps of up to [constant AmbuloContract.CLIMB_HEIGHT], pass below
 ## what hangs high enough, are pushed out of the rest, and fall where the floor ends.
 ##
@@ -38,6 +38,8 @@ const _MOST_BODIES := 16
 # the widest solid, [m].
 const _WAIST := 0.3
 const _WIDEST := 200.0
+# Looks at the floor around a place, a circle.
+const _AROUND := 8
 const _DIRECTIONS: Array[Vector3] = [
 	Vector3.UP, Vector3.LEFT, Vector3.RIGHT, Vector3.FORWARD, Vector3.BACK
 ]
@@ -133,6 +135,34 @@ func floor_over_seam(x: float, y: float, z: float) -> float:
 ## 0: not at all, [m].
 func level_radius(x: float, y: float, z: float, _most: float) -> float:
 	return _level_floor.radius(self, x, y, z) if _level_floor != null else 0.0
+
+
+## Whether there is floor for feet at height [param z] wherever it is nearer to (x, y) than
+## [param radius], as far as looks at two circles tell.
+func has_floor_around(x: float, y: float, z: float, radius: float) -> bool:
+	for part: float in [0.5, 1.0]:
+		for k in _AROUND:
+			var angle := TAU * (k + 0.5 * part) / _AROUND
+			var at := Vector2(x, y) + Vector2.from_angle(angle) * part * radius
+			if is_nan(support(at.x, at.y, z, AmbuloContract.CLIMB_HEIGHT)):
+				return false
+	return true
+
+
+## Whether there is floor all along the line from (x, y, z) to (to_x, to_y), every 5 cm.
+func has_floor_along(x: float, y: float, z: float, to_x: float, to_y: float) -> bool:
+	var count := ceili(Vector2(to_x - x, to_y - y).length() / AmbuloContract.MAX_SEAM)
+	for k in range(1, count):
+		var share := k / float(count)
+		var px := x + share * (to_x - x)
+		var py := y + share * (to_y - y)
+		var floor_z := support(px, py, z, AmbuloContract.CLIMB_HEIGHT)
+		if is_nan(floor_z):
+			floor_z = floor_over_seam(px, py, z)
+			if is_nan(floor_z):
+				return false
+		z = floor_z
+	return true
 
 
 ## How far a body at (x, y, z) gets at this height before it may touch an obstacle, at least, and

@@ -23,6 +23,8 @@ var _targets: PackedFloat64Array = []
 var _jumps: PackedFloat64Array = []
 # Velocity of the teleport of each agent in this decision, x and y, [m/s].
 var _leaps: PackedFloat64Array = []
+# Height of the feet of each agent when this decision began, [m].
+var _begin_z: PackedFloat64Array = []
 var _motions: Array[AmbuloTwin.Motion] = []
 # Ticks of this decision that are over.
 var _done := 0
@@ -47,6 +49,7 @@ func configure(agents: int, new_spec: AmbuloSpec, new_twin: AmbuloTwin = null) -
 	_jumps.fill(0.0)
 	_leaps.resize(agents * 2)
 	_leaps.fill(0.0)
+	_begin_z.resize(agents)
 	_step.configure(spec, twin, _rows, _targets, _jumps)
 	_clear_places()
 
@@ -142,6 +145,8 @@ func finish() -> void:
 		if twin != null:
 			_motions[agent].end(_rows, agent * state_width, spec.decision_dt())
 		var row := agent * state_width
+		if _rows[row + state_width - TAIL + FALLING] == 0.0:
+			_rows[row + VELOCITY + 2] = (_rows[row + 2] - _begin_z[agent]) / spec.decision_dt()
 		if spec.teleport > 0.0 and _rows[row + state_width - TAIL + MOVES] > 0.0:
 			_rows[row + VELOCITY] = _leaps[2 * agent]
 			_rows[row + VELOCITY + 1] = _leaps[2 * agent + 1]
@@ -152,6 +157,7 @@ func _begin_checked(actions: PackedFloat64Array) -> void:
 	_done = 0
 	for agent in num_agents:
 		var tail := (agent + 1) * state_width - TAIL
+		_begin_z[agent] = _rows[agent * state_width + 2]
 		_rows[tail + PATH] = 0.0
 		_rows[tail + CONTACT_TICKS] = 0.0
 		_rows[tail + COLLISIONS] = 0.0

@@ -24,8 +24,8 @@ from ambulo.envs.vr.world.actions import motion_of
 from ambulo.envs.vr.world.base import refuse_heights
 from ambulo.envs.vr.world.compiled_world import CompiledWorld
 from ambulo.envs.vr.world.packed_solids import solids_of
-from ambulo.envs.vr.world.step_kernels import are_off_floor
 from ambulo.envs.vr.world.state import WorldState
+from ambulo.envs.vr.world.step_kernels import are_off_floor
 from ambulo.motion.roles import roles_of
 
 FALLEN_HEIGHT = 0.3

@@ -174,8 +174,8 @@ def _joined(level: Level, nodes: Nodes, label: Ints) -> Ints:
 
 def _main_part(level: Level, parts: _Parts) -> int:
     """The part that holds the level's starts; without any, a large one that lies low."""
-    starts = [] if level.start is None else [[*level.start[:2], level.start_height]]
-    starts += level.starts[:, :3].tolist()
+    starts = [] if level.start_place is None else [level.start_place]
+    starts += [*level.starts[:, :3]]
     points = parts.nodes.points()
     found = []
     for start in np.array(starts).reshape(-1, 3):

@@ -51,13 +51,11 @@ def field_resolution(level: Level) -> float:
 
     `RESOLUTION` when start or goal is not designed.
     """
-    if level.start is None or level.goal is None:
+    start, goal = level.start_place, level.goal_place
+    if start is None or goal is None:
         return RESOLUTION
-    x0, y0, x1, y1 = level.bounds
-    goal = np.append(level.goal, level.goal_height)
-    start = np.append(level.start[:2], level.start_height)
     for resolution in (RESOLUTION, FINE_RESOLUTION):
-        if (x1 - x0) * (y1 - y0) / resolution**2 > MAX_CELLS:
+        if not has_few_cells(level, resolution):
             break
         grid = LayeredGrid.of(level, resolution)
         if grid.reaches(grid.field(goal), start):
@@ -67,6 +65,10 @@ def field_resolution(level: Level) -> float:
 
 def played_resolution(level: Level, resolution: float) -> float:
     """`resolution` where a grid of it has at most `MAX_CELLS`, else `RESOLUTION`, [m]."""
-    x0, y0, x1, y1 = level.bounds
-    fits = (x1 - x0) * (y1 - y0) <= MAX_CELLS * resolution**2
-    return resolution if fits else RESOLUTION
+    return resolution if has_few_cells(level, resolution) else RESOLUTION
+
+
+def has_few_cells(level: Level, resolution: float) -> bool:
+    """Whether `level` has at most `MAX_CELLS` cells of a size, [m]."""
+    area = float(np.prod(level.bounds[2:] - level.bounds[:2]))
+    return area <= MAX_CELLS * resolution**2

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import LevelError
@@ -20,6 +18,7 @@ from ambulo.envs.vr.levels.layer_way_kernels import (
     edge_distances,
     flood,
     layer_distance,
+    part_numbers,
 )
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.lift_links import join_stops, with_lifts
@@ -31,6 +30,8 @@ CLEARANCE = BODY_RADIUS + 0.03
 """Distance that free cells keep from obstacles and edges, [m]."""
 SNAP = 0.5
 """A start on a blocked cell moves to a free cell within this distance, [m]."""
+_NEAR_CELLS = 2.5
+"""Cells that `distance` looks at are this near along both axes, in cells."""
 MOST_LAYERS = 16
 """Floors above one another that are told apart."""
 MAX_NODES = 4e6
@@ -144,24 +145,7 @@ class LayeredGrid:
 
     def parts(self) -> Ints:
         """Number of the connected part of each cell, 0: not free, shape of `free`."""
-        layers, ny, nx = self.free.shape
-        index = np.arange(self.free.size).reshape(self.free.shape)
-        here, there = [], []
-        for d in range(0, 8, 2):
-            dx, dy = NEIGHBOURS[d]
-            at = np.nonzero(self.links[..., d] >= 0)
-            to = self.links[(*at, np.full(len(at[0]), d))].astype(np.int64)
-            here.append(index[at])
-            there.append((to * ny + at[1] + dy) * nx + at[2] + dx)
-        pairs = np.concatenate(here), np.concatenate(there)
-        ones = np.ones(len(pairs[0]), np.bool_)
-        graph = coo_array((ones, pairs), shape=(index.size, index.size))
-        _, labels = connected_components(graph, directed=False)
-        found = np.zeros(index.size, np.int64)
-        free = self.free.ravel()
-        _, found[free] = np.unique(labels[free], return_inverse=True)
-        found[free] += 1
-        return found.reshape(layers, ny, nx)
+        return np.asarray(part_numbers(self.links, self.free), np.int64)
 
     def nearest(self, xyz: ArrayLike, radius: float) -> int | None:
         """Flat index of the nearest free cell within `radius` [m] on that floor.
@@ -213,15 +197,17 @@ class LayeredGrid:
             )
         )
 
-    def reaches(self, field: Field, xyz: ArrayLike) -> bool:
-        """Whether the body gets from `xyz` (2,) or (3,) to the goal of `field`.
+    def reach_cell(self, xyz: ArrayLike) -> int | None:
+        """Flat index of the cell in which walks from `xyz` (2,) or (3,) begin; None: none.
 
-        The nearest free cell is reached, and lies near enough for `distance`.
+        It lies near enough for `distance`.
         """
-        cell = self.nearest(xyz, SNAP)
-        if cell is None or not np.isfinite(field.ravel()[cell]):
-            return False
-        return bool(np.isfinite(self.distance(field, xyz)))
+        return self.nearest(xyz, min(SNAP, _NEAR_CELLS * self.resolution))
+
+    def reaches(self, field: Field, xyz: ArrayLike) -> bool:
+        """Whether the body gets from `xyz` (2,) or (3,) to the goal of `field`."""
+        cell = self.reach_cell(xyz)
+        return cell is not None and bool(np.isfinite(field.ravel()[cell]))
 
     def path(
         self, field: Field, start: ArrayLike, goal: ArrayLike | None = None

@@ -29,6 +29,8 @@ WALL_HEIGHT = 2.0 * BODY_HEIGHT
 _BIN = 1.0
 """Least side of a bin, [m]."""
 _MOST_BINS = 65_536
+_MOST_ITEMS = 10_000_000
+"""Bins are larger where shapes would lie in more of them, all together."""
 _WELD = 1e-6
 """Corners nearer than this are one, [m]."""
 _FLAT = 1e-12
@@ -69,6 +71,10 @@ class Solids:
         triangles = _triangles(level)
         low, high = _extents(prisms, drums, triangles)
         return cls(prisms, drums, triangles, *_binned(low, high))
+
+    def extents(self) -> tuple[Floats, Floats]:
+        """Lower and upper x, y of every shape, each (shapes, 2), [m]."""
+        return _extents(self.prisms, self.drums, self.triangles)
 
     def arrays(self) -> tuple[NDArray[np.generic], ...]:
         """The arrays in their order, as compiled code takes them.
@@ -200,7 +206,7 @@ def is_floor(triangles: Floats) -> NDArray[np.bool_]:
 
 
 def _extents(prisms: Floats, drums: Floats, triangles: Floats) -> tuple[Floats, Floats]:
-    """Lower and upper x, y of every shape, each (n, 2)."""
+    """Lower and upper x, y of every shape, each (n, 2), [m]."""
     c, s = np.abs(prisms[:, 4]), np.abs(prisms[:, 5])
     half = np.column_stack(
         [prisms[:, 2] * c + prisms[:, 3] * s, prisms[:, 2] * s + prisms[:, 3] * c]
@@ -223,11 +229,15 @@ def _binned(low: Floats, high: Floats) -> tuple[Floats, Ints, NDArray[np.int32]]
     origin = low.min(axis=0)
     span = np.maximum(high.max(axis=0) - origin, 1e-6)
     side = max(_BIN, float(np.sqrt(span.prod() / _MOST_BINS)), span.max() / _MOST_BINS)
+    while True:
+        begin = np.floor((low - origin) / side).astype(np.int64)
+        end = np.floor((high - origin) / side).astype(np.int64)
+        wide, tall = (end - begin + 1).T
+        count = wide * tall
+        if count.sum() <= _MOST_ITEMS or side > span.max():
+            break
+        side *= 2.0
     nx, ny = (int(v) for v in np.floor(span / side) + 1)
-    begin = np.floor((low - origin) / side).astype(np.int64)
-    end = np.floor((high - origin) / side).astype(np.int64)
-    wide, tall = (end - begin + 1).T
-    count = wide * tall
     shape = np.repeat(np.arange(len(low)), count)
     step = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
     i = begin[shape, 0] + step % wide[shape]

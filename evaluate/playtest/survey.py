@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT
-from ambulo.envs.vr.levels.edge_kernels import are_drops
+from ambulo.envs.vr.geometry.edge_kernels import are_drops
 from ambulo.envs.vr.levels.geodesic import FINE_RESOLUTION
 from ambulo.envs.vr.levels.layer_kernels import NEIGHBOURS
 from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid

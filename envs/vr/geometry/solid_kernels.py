@@ -21,7 +21,6 @@ from ambulo.envs.vr.contract import (
     SLIDE_ITERATIONS,
     STEEPEST_FLOOR,
 )
-from ambulo.envs.vr.geometry.inside_kernels import is_inside
 from ambulo.envs.vr.geometry.push_kernels import (
     MOST_OVERLAPS,
     STUCK_DEPTH,
@@ -30,7 +29,11 @@ from ambulo.envs.vr.geometry.push_kernels import (
     push_from_cylinder,
     way_out,
 )
-from ambulo.envs.vr.geometry.triangle_kernels import axis_to_triangle, plane_height
+from ambulo.envs.vr.geometry.triangle_kernels import (
+    axis_to_triangle,
+    is_inside,
+    plane_height,
+)
 
 BOX, CYLINDER, PERSON = 1.0, 2.0, 3.0
 """Kinds of moving shapes."""

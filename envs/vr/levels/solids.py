@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.vr.contract import BODY_HEIGHT, STEEPEST_FLOOR
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.surfaces import ramp_corners, stair_boxes
@@ -26,6 +26,14 @@ GROUND_THICKNESS = 1.0
 WALL_HEIGHT = 2.0 * BODY_HEIGHT
 """Height of the obstacles of flat levels, [m]."""
 
+_LEAST_WALL = 1.0
+"""Least height of a wall, from its bottom to its top, [m]."""
+_WALL_THICKNESS = 0.25
+"""Boxes that are no thicker are walls, if they are high enough, [m]."""
+_WALL_RATIO = 8.0
+"""Thicker ones are if they are so many times as long as thick, as hedges are."""
+_SLAB_HEIGHT, _SLAB_SIDE = 0.5, 1.5
+"""Boxes at most so high, on sides of at least so much, look like floors, [m]."""
 _BIN = 1.0
 """Least side of a bin, [m]."""
 _MOST_BINS = 65_536
@@ -203,6 +211,24 @@ def _row_numbers(rows: Ints) -> Ints:
 def is_floor(triangles: Floats) -> NDArray[np.bool_]:
     """Which of `triangles` (T, 15) can be walked on, shape (T,)."""
     return np.asarray(triangles[:, 11] >= STEEPEST_FLOOR)
+
+
+def are_walls(boxes: Floats) -> Bools:
+    """Which of `boxes` (n, 7) look like walls; the others are furniture. Shape (n,).
+
+    The same rule is in `godot/addons/ambulo_rl/view/level_view.gd`.
+    """
+    long, thin = 2 * boxes[:, 3:5].max(axis=1), 2 * boxes[:, 3:5].min(axis=1)
+    slender = (thin <= _WALL_THICKNESS) | (long > _WALL_RATIO * thin)
+    walls: Bools = slender & (2 * boxes[:, 5] >= _LEAST_WALL)
+    return walls
+
+
+def are_slabs(boxes: Floats) -> Bools:
+    """Which of `boxes` (n, 7) look like floors of a level with heights. Shape (n,)."""
+    wide = 2 * boxes[:, 3:5].min(axis=1) >= _SLAB_SIDE
+    slabs: Bools = wide & (2 * boxes[:, 5] <= _SLAB_HEIGHT)
+    return slabs
 
 
 def _extents(prisms: Floats, drums: Floats, triangles: Floats) -> tuple[Floats, Floats]:

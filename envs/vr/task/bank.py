@@ -17,10 +17,10 @@ from ambulo.envs.vr.levels.geodesic import (
 )
 from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.scene_level import grid_of
 from ambulo.envs.vr.task.fields import DistanceFields
 from ambulo.envs.vr.task.jitter import jittered
 from ambulo.envs.vr.task.places import drawn_goal, sampled_start
-from ambulo.envs.vr.task.scene_level import grid_of
 
 GOALS = 2
 """Goals held per level: the designed one (or a drawn one), and a second drawn one."""

@@ -96,7 +96,7 @@ func _box_colour(k: int, b: PackedFloat64Array) -> Color:
 
 
 ## Whether the box with the seven numbers [param b] looks like a wall, not like furniture;
-## the same rule as in [code]envs/vr/levels/looks.py[/code].
+## the same rule as in [code]envs/vr/levels/solids.py[/code].
 static func is_wall(b: PackedFloat64Array) -> bool:
 	var length := 2.0 * maxf(b[3], b[4])
 	var thickness := 2.0 * minf(b[3], b[4])

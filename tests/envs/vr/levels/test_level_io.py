@@ -28,9 +28,9 @@ from ambulo.envs.vr.levels.level_io import (
     save_level,
 )
 from ambulo.envs.vr.levels.sample_levels import sample_level
+from ambulo.envs.vr.levels.scene_level import joined
 from ambulo.envs.vr.levels.way_check import unjoined, way_problem
 from ambulo.envs.vr.task.bank import LevelBank
-from ambulo.envs.vr.task.scene_level import joined
 
 GOOD: dict[str, Any] = {
     "name": "demo",

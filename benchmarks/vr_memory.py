@@ -13,7 +13,7 @@ from _harness import Options, write
 
 from ambulo.configs.presets.vr import preset
 from ambulo.envs.vr.task.build import make_batch
-from ambulo.envs.vr.task.spaces import action_space
+from ambulo.envs.vr.task.env import action_space
 from ambulo.policies.learner import make_learner
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 

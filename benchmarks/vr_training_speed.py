@@ -31,7 +31,7 @@ import ambulo.envs  # noqa: F401  (registers the environment)
 from ambulo.configs.presets.vr import preset
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.task.build import make_batch
-from ambulo.envs.vr.task.spaces import action_space
+from ambulo.envs.vr.task.env import action_space
 from ambulo.policies.learner import make_learner
 from ambulo.policies.networks.actor_critic import NavigationPolicy
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv

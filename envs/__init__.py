@@ -12,12 +12,12 @@ __all__ = ["AmbuloError"]
 gymnasium.register(
     id="ambulo/VRNavigation-v0",
     entry_point="ambulo.envs.vr.task.env:VRNavigationEnv",
-    vector_entry_point="ambulo.envs.vr.task.vector_env:VRNavigationVectorEnv",
+    vector_entry_point="ambulo.envs.vr.task.env:VRNavigationVectorEnv",
 )
 gymnasium.register(
     id="ambulo/EmbodiedNavigation-v0",
     entry_point="ambulo.envs.vr.task.env:EmbodiedNavigationEnv",
-    vector_entry_point="ambulo.envs.vr.task.vector_env:EmbodiedNavigationVectorEnv",
+    vector_entry_point="ambulo.envs.vr.task.env:EmbodiedNavigationVectorEnv",
 )
 for _task in TASKS:
     gymnasium.register(

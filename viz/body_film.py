@@ -19,8 +19,7 @@ from ambulo.configs.errors import RenderError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.foot_lines import foot_lines
 from ambulo.envs.offscreen import Frame, Offscreen
-from ambulo.envs.vr.world.moving_geoms import add_line
-from ambulo.envs.vr.world.render import write_video
+from ambulo.envs.vr.world.render import add_line, write_video
 
 SIZE = (640, 480)
 """Width and height of a film, [px]."""

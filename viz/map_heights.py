@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.contract import BODY_HEIGHT, CLIMB_HEIGHT
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.levels.looks import are_slabs
+from ambulo.envs.vr.levels.solids import are_slabs
 from ambulo.envs.vr.levels.surfaces import HeightField, stair_boxes
 
 if TYPE_CHECKING:

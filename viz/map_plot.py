@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ambulo.envs.vr.contract import BODY_RADIUS
+from ambulo.configs.arrays import Bools
+from ambulo.envs.vr.contract import BODY_HEIGHT, BODY_RADIUS
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.levels.looks import are_walls, boxes_overhead, cylinders_overhead
-from ambulo.envs.vr.task.scene_level import SceneLevel
+from ambulo.envs.vr.levels.scene_level import SceneLevel
+from ambulo.envs.vr.levels.solids import are_walls
 from ambulo.viz.map_heights import SCALE_ROOM, box_corners, draw_heights
 from ambulo.viz.map_moving import draw_moving
 
@@ -29,8 +30,15 @@ OVERHEAD_MARK: dict[str, Any] = {
 
 def has_overhead(level: Level) -> bool:
     """Whether its map has dashed outlines of what hangs overhead."""
-    hanging = boxes_overhead(level).any() or cylinders_overhead(level).any()
-    return not level.heights and bool(hanging)
+    hanging = [overhead.any() for overhead in _overhead(level)]
+    return not level.heights and any(hanging)
+
+
+def _overhead(level: Level) -> tuple[Bools, Bools]:
+    """Which boxes and which cylinders hang over whoever walks on the ground."""
+    boxes: Bools = level.boxes[:, 2] - level.boxes[:, 5] >= BODY_HEIGHT
+    cylinders: Bools = level.cylinders[:, 4] >= BODY_HEIGHT
+    return boxes, cylinders
 
 
 def draw_level_map(
@@ -108,11 +116,11 @@ def _draw_obstacles(ax: Axes, level: Level, *, muted: bool) -> None:
     from matplotlib.patches import Circle, Polygon
 
     colours = np.where(are_walls(level.boxes), WALL, MUTED if muted else BOX)
-    hanging = boxes_overhead(level)
-    for row, colour, over in zip(level.boxes, colours, hanging, strict=True):
+    boxes, cylinders = _overhead(level)
+    for row, colour, over in zip(level.boxes, colours, boxes, strict=True):
         ax.add_patch(Polygon(box_corners(row), closed=True, **_look(str(colour), over)))
     colour = MUTED if muted else CYLINDER
-    for row, over in zip(level.cylinders, cylinders_overhead(level), strict=True):
+    for row, over in zip(level.cylinders, cylinders, strict=True):
         ax.add_patch(Circle((row[0], row[1]), row[2], **_look(colour, over)))
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.vr.contract import CLIMB_HEIGHT
 from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid
-from ambulo.envs.vr.task.scene_level import joined
+from ambulo.envs.vr.levels.scene_level import joined
 
 CELL = 0.1
 """Usual cell size, [m]."""

@@ -28,7 +28,7 @@ from ambulo.envs.godot.scene_floor import (
 from ambulo.envs.godot.settings import BridgeSettings
 from ambulo.envs.godot.transport import BINARY, JSON, HttpConnection, address_of
 from ambulo.envs.vr.levels.layers import LayeredGrid
-from ambulo.envs.vr.task.scene_level import SceneLevel
+from ambulo.envs.vr.levels.scene_level import SceneLevel
 
 COLUMNS_PER_REQUEST = 20_000
 """Columns whose floors are asked for at once."""

@@ -24,13 +24,13 @@ from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.compiling import log_compilation
 from ambulo.envs.vr.task.build import make_batch
 from ambulo.envs.vr.task.drawing import BatchRenderer
-from ambulo.envs.vr.task.env import navigation_config
-from ambulo.envs.vr.task.reward import load_custom_terms
-from ambulo.envs.vr.task.spaces import (
+from ambulo.envs.vr.task.env import (
     action_space,
+    navigation_config,
     observation_space,
     split_observation,
 )
+from ambulo.envs.vr.task.reward import load_custom_terms
 from ambulo.envs.vr.world.actions import DISCRETE_ACTIONS
 
 try:

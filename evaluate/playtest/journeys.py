@@ -142,8 +142,8 @@ def own_places(ground: Ground) -> OwnPlaces:
         x, y, yaw = level.start
         starts.append(("start", np.array([x, y, level.start_height, yaw])))
     starts += [(f"starts[{k}]", s) for k, s in enumerate(level.starts)]
-    if level.goal is not None:
-        goals.append(("goal", np.append(level.goal, level.goal_height)))
+    if level.goal_place is not None:
+        goals.append(("goal", level.goal_place))
     goals += [(f"goals[{k}]", goal) for k, goal in enumerate(level.goals)]
     around = [(key, ground.near(s[:3], JITTER), float(s[3])) for key, s in starts]
     ends = [(key, goal, len(ground.near(goal, JITTER)) > 0) for key, goal in goals]

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.vr.levels.layer_kernels import NEIGHBOURS
@@ -69,13 +67,7 @@ class Nodes:
 
     def parts(self) -> Ints:
         """Number of the connected part of each node, from 1 on, shape (n,)."""
-        here, d = np.nonzero(self.neighbour < len(self))
-        there = self.neighbour[here, d]
-        graph = coo_array(
-            (np.ones(len(here), np.int8), (here, there)), (len(self),) * 2
-        )
-        _, part = connected_components(graph, directed=False)
-        return part.astype(np.int64) + 1
+        return self.grid.parts()[self.layer, self.row, self.column]
 
     def matching(self, other: Nodes) -> Ints:
         """The node of `other`, on the same columns, at the place of each node; -1: none."""

@@ -13,9 +13,9 @@ from ambulo.configs.errors import ConfigError, ModelFileError, nearest
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.scene_level import SceneLevel
 from ambulo.envs.vr.planners.planners import PLANNERS
 from ambulo.envs.vr.task.bank import GOALS, LevelBank, Start
-from ambulo.envs.vr.task.scene_level import SceneLevel
 from ambulo.evaluate.playtest.journeys import Ground, Journey
 from ambulo.evaluate.playtest.movers import played_level
 from ambulo.evaluate.vr.evaluation import run_episodes

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT
-from ambulo.envs.vr.levels.edge_kernels import are_drops
+from ambulo.envs.vr.geometry.edge_kernels import are_drops
 from ambulo.envs.vr.levels.geodesic import FINE_RESOLUTION
 from ambulo.envs.vr.levels.layer_kernels import NEIGHBOURS
 from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid
@@ -174,8 +174,8 @@ def _joined(level: Level, nodes: Nodes, label: Ints) -> Ints:
 
 def _main_part(level: Level, parts: _Parts) -> int:
     """The part that holds the level's starts; without any, a large one that lies low."""
-    starts = [] if level.start is None else [[*level.start[:2], level.start_height]]
-    starts += level.starts[:, :3].tolist()
+    starts = [] if level.start_place is None else [level.start_place]
+    starts += [*level.starts[:, :3]]
     points = parts.nodes.points()
     found = []
     for start in np.array(starts).reshape(-1, 3):

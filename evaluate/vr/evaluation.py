@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationConfig, Task
+from ambulo.envs.vr.levels.geodesic import tour_length
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.bank import LevelBank, Start
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_world
 from ambulo.envs.vr.task.metrics import BodyTrace, Trace, optimal_length
 from ambulo.envs.vr.task.tasks import PATROL, stops
-from ambulo.envs.vr.task.tours import tour_length
-from ambulo.envs.vr.world.moving_replay import MovingBegun
+from ambulo.envs.vr.world.moving import MovingBegun
 from ambulo.evaluate.vr.episodes import CHUNK, LevelSource, episode_chunks
 from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords
 from ambulo.evaluate.vr.subjects import Controller, NavigationSubject

@@ -217,7 +217,7 @@ def _mujoco_frames(
 
     character = None if reel.character is None else reel.character.name
     level = reel.level
-    goal = None if level.goal is None else np.append(level.goal, level.goal_height)
+    goal = level.goal_place
     with EpisodeRenderer(
         level,
         *size,

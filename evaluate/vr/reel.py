@@ -25,7 +25,7 @@ from ambulo.envs.vr.world.cameras import (
     chase_path,
     elevations_over_walls,
 )
-from ambulo.envs.vr.world.moving_replay import between_rows
+from ambulo.envs.vr.world.moving import between_rows
 from ambulo.ik.avatar.layout import EYES, HEAD, STATURE, stature
 from ambulo.motion.human23 import local_rotations
 from ambulo.motion.kinematics import forward_kinematics

@@ -56,7 +56,7 @@ func test_shape_refusals() -> void:
 
 
 func test_place_refusals() -> void:
-	_refused(_with("goal", [9, 0]), "goal: off the floor")
+	_refused(_with("goal", [9, 0]), "goal: out of bounds")
 	_refused(_with("goal", [2, 2.5]), "goal: in holes[0]")
 	_refused(_with("start", {"position": [0.1, 0]}), "start.position: inside an obstacle")
 	_refused(_with("goal", [-2.6, 1]), "goal: inside an obstacle")

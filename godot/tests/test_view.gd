@@ -33,7 +33,7 @@ func test_floor_pieces_cover_the_floor_once() -> void:
 
 
 func test_floor_faces_up_and_lies_in_place() -> void:
-	var mesh := AmbuloFloorMesh.of(_level({"bounds": [1, 2, 4, 8]}))
+	var mesh := AmbuloLevelView.floor_mesh(_level({"bounds": [1, 2, 4, 8]}))
 	var faces := mesh.surface_get_arrays(0)
 	var points: PackedVector3Array = faces[Mesh.ARRAY_VERTEX]
 	check_equal(points.size(), 6)

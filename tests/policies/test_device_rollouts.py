@@ -11,7 +11,7 @@ from torch.testing import assert_close
 
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.task.build import make_batch
-from ambulo.envs.vr.task.spaces import action_space
+from ambulo.envs.vr.task.env import action_space
 from ambulo.policies.device_rollouts import DeviceRolloutBuffer, as_numpy
 from ambulo.policies.learner import make_learner
 from ambulo.policies.ppo import FastPPO

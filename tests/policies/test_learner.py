@@ -12,12 +12,12 @@ from gymnasium import spaces
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.task.build import make_batch
-from ambulo.envs.vr.task.observation import observation_layout
-from ambulo.envs.vr.task.spaces import (
+from ambulo.envs.vr.task.env import (
     action_space,
     observation_space,
     split_observation,
 )
+from ambulo.envs.vr.task.observation import observation_layout
 from ambulo.policies.agents.navigation import Agent
 from ambulo.policies.learner import (
     learn_until,

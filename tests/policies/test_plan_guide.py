@@ -11,7 +11,7 @@ import torch
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.task.build import make_batch
-from ambulo.envs.vr.task.spaces import action_space
+from ambulo.envs.vr.task.env import action_space
 from ambulo.policies.learner import learn_until, make_learner
 from ambulo.policies.networks.actor_critic import NavigationPolicy
 from ambulo.policies.plan_guide import PlanGuide

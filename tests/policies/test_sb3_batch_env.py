@@ -9,7 +9,7 @@ from stable_baselines3 import PPO
 from ambulo.configs.errors import ActionError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.task.build import make_batch
-from ambulo.envs.vr.task.spaces import action_space
+from ambulo.envs.vr.task.env import action_space
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 
 NUM_ENVS = 6

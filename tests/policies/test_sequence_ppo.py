@@ -13,7 +13,7 @@ from stable_baselines3.common.logger import Logger
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.task.build import make_batch
-from ambulo.envs.vr.task.spaces import action_space
+from ambulo.envs.vr.task.env import action_space
 from ambulo.policies.learner import learn_until, make_learner
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 from ambulo.policies.sequence_ppo import SequencePPO

@@ -16,8 +16,8 @@ from ambulo.common.signals import StopRequest
 from ambulo.configs.vr import NavigationConfig, NavigationTrainingConfig
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_batch
+from ambulo.envs.vr.task.env import action_space
 from ambulo.envs.vr.task.reward import load_custom_terms
-from ambulo.envs.vr.task.spaces import action_space
 from ambulo.policies.agents.navigation import Agent, NavigationModel
 from ambulo.policies.files.model_file import TrainingState, save_model
 from ambulo.policies.learner import make_learner, model_of

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.errors import AmbuloError, ModelFileError
-from ambulo.envs.vr.families import ALL_FAMILIES, generate
+from ambulo.envs.vr.families import family_names, generate
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.bank import GOALS, LevelBank, Start
 from ambulo.envs.vr.task.batch import NavigationBatch
@@ -175,7 +175,7 @@ def _regenerated(name: str, fingerprint: int) -> Level:
     """Return the procedural level `name`, which must have the same checksum."""
     family, _, seed = name.rpartition("-")
     level = None
-    if family in ALL_FAMILIES and seed.isdecimal():
+    if family in family_names() and seed.isdecimal():
         try:
             level = generate(family, int(seed))
         except AmbuloError:

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
-
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.contract import BODY_HEIGHT
 from ambulo.envs.vr.families.level_sets import SEEDS_PER_SPLIT, Split, split_level
-from ambulo.envs.vr.levels.geodesic import FINE_RESOLUTION, MAX_CELLS
+from ambulo.envs.vr.levels.geodesic import FINE_RESOLUTION, has_few_cells
 from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 
@@ -91,15 +89,13 @@ def _widest(level: Level, most: float) -> float:
 @lru_cache(maxsize=4096)
 def _passes(level: Level, width: float) -> bool:
     """Whether a way of that width, [m], leads from start to goal."""
-    if level.start is None or level.goal is None:
+    start, goal = level.start_place, level.goal_place
+    if start is None or goal is None:
         return True
-    area = float(np.prod(level.bounds[2:] - level.bounds[:2]))
     for resolution in _RESOLUTIONS:
-        if resolution < FINE_RESOLUTION and area > MAX_CELLS * resolution**2:
+        if resolution < FINE_RESOLUTION and not has_few_cells(level, resolution):
             return False
         grid = LayeredGrid.of(level, resolution, 0.5 * width)
-        start = np.append(level.start[:2], level.start_height)
-        goal = np.append(level.goal, level.goal_height)
         if grid.reaches(grid.field(goal), start):
             return True
     return False

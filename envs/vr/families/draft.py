@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable
 
@@ -10,7 +11,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats
-from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.layers import LayeredGrid
+from ambulo.envs.vr.levels.level import GOAL_DISTANCE, Level
 
 Region = tuple[float, float, float, float]
 """Rectangle x0, y0, x1, y1, [m]."""
@@ -27,6 +29,12 @@ WALL_HEIGHT = 2.5
 """Height of walls, [m]."""
 WALL_THICKNESS = 0.2
 """Usual thickness of walls, [m]."""
+MAX_WAY = 90.0
+"""Longest path from designed start to designed goal, [m]: 45 s at full speed."""
+_WISH_RADIUS = 2.5
+"""How far a wished start or goal may move to a free cell, [m]."""
+_SHORTLIST = 6
+"""Goal candidates of which the one with the longest path may be taken."""
 
 
 @njit(cache=True)
@@ -224,15 +232,66 @@ class Draft:
         keep = self.rng.random(len(self.holes)) >= fraction
         self.holes = [h for h, k in zip(self.holes, keep, strict=True) if k]
 
-    def level(self, name: str, family: str) -> Level:
-        """The level so far, without start and goal; surplus obstacles are left out."""
+    def level(self) -> Level:
+        """The level so far, without name, start and goal; surplus obstacles are left out."""
         boxes = [b for b in self.boxes if self.holds(b[0], b[1])][:MAX_OBSTACLES]
         drums = [c for c in self.cylinders if self.holds(c[0], c[1])]
         return Level(
-            name=name,
+            name="",
             bounds=np.array(self.region),
             holes=np.array(self.holes[:MAX_HOLES]).reshape(-1, 4),
             boxes=np.array(boxes).reshape(-1, 7),
             cylinders=np.array(drums[: MAX_OBSTACLES - len(boxes)]).reshape(-1, 5),
-            family=family,
         )
+
+
+def _wish(grid: LayeredGrid, xy: tuple[float, float] | None) -> Floats | None:
+    cell = None if xy is None else grid.nearest(xy, _WISH_RADIUS)
+    return None if cell is None else grid.points(np.array([cell]))[0, :2]
+
+
+def _far_goal(
+    rng: np.random.Generator, cells: Floats, ways: Floats, straight: Floats
+) -> int | None:
+    """Index of a goal cell: all distances about as likely, long ways preferred."""
+    low, high = GOAL_DISTANCE
+    usable = np.flatnonzero((straight >= low) & (straight <= high) & (ways <= MAX_WAY))
+    if usable.size == 0:
+        return None
+    aim = rng.uniform(low, min(high, straight[usable].max()))
+    nearest = usable[np.abs(straight[usable] - aim) < 1.5]
+    shortlist = rng.choice(nearest if nearest.size else usable, _SHORTLIST)
+    if rng.random() < 0.5:
+        return int(shortlist[0])
+    return int(shortlist[np.argmax(ways[shortlist] / straight[shortlist])])
+
+
+def place(draft: Draft) -> Level | None:
+    """The level of `draft` with a start and a goal that the body can walk between, or None."""
+    level = draft.level()
+    rng, grid = draft.rng, LayeredGrid.of(level)
+    cells = grid.points(np.flatnonzero(grid.free))[:, :2]
+    if len(cells) == 0:
+        return None
+    start = _wish(grid, draft.start)
+    if start is None:
+        start = cells[rng.integers(len(cells))]
+    ways = grid.field(start)[grid.free].astype(np.float64)
+    straight = np.hypot(*(cells - start).T)
+    goal = _wish(grid, draft.goal)
+    k: int | None = None
+    if goal is not None:
+        k = int(np.argmin(np.hypot(*(cells - goal).T)))
+        low, high = GOAL_DISTANCE
+        if not (ways[k] <= MAX_WAY and low <= straight[k] <= high):
+            k = None
+    if k is None:
+        k = _far_goal(rng, cells, ways, straight)
+    if k is None or ways[k] < draft.min_detour * straight[k]:
+        return None
+    if np.isfinite(ways).sum() * grid.resolution**2 < draft.min_floor:
+        return None
+    yaw = rng.uniform(-math.pi, math.pi)
+    return dataclasses.replace(
+        level, start=np.array([*start, yaw]), goal=cells[k].copy()
+    )

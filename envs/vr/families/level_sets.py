@@ -8,11 +8,11 @@ from typing import Literal, get_args
 
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.envs.vr.families import (
-    ALL_FAMILIES,
     FAMILIES,
     MOVING_FAMILIES,
     PLACE_FAMILIES,
     TRAINING_FAMILIES,
+    family_names,
     generate,
 )
 from ambulo.envs.vr.levels.level import Level
@@ -88,7 +88,7 @@ def resolve(names: Sequence[str], split: Split) -> tuple[str, ...]:
             families += TRAINING_FAMILIES if split == "train" else FAMILIES
         elif name in SETS:
             families += SETS[name]
-        elif name in ALL_FAMILIES:
+        elif name in family_names():
             families.append(name)
         elif name == HANDMADE:
             raise ConfigError(
@@ -96,7 +96,7 @@ def resolve(names: Sequence[str], split: Split) -> tuple[str, ...]:
                 f"`ambulo eval MODEL --level-set {name}`"
             )
         else:
-            hint = nearest(name, (*SPLITS, *SETS, *ALL_FAMILIES, HANDMADE))
+            hint = nearest(name, (*SPLITS, *SETS, *family_names(), HANDMADE))
             raise ConfigError(f"unknown level family or set {name!r}{hint}")
     return tuple(dict.fromkeys(families))
 

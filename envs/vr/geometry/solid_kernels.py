@@ -21,7 +21,6 @@ from ambulo.envs.vr.contract import (
     SLIDE_ITERATIONS,
     STEEPEST_FLOOR,
 )
-from ambulo.envs.vr.geometry.inside_kernels import is_inside
 from ambulo.envs.vr.geometry.push_kernels import (
     MOST_OVERLAPS,
     STUCK_DEPTH,
@@ -30,7 +29,11 @@ from ambulo.envs.vr.geometry.push_kernels import (
     push_from_cylinder,
     way_out,
 )
-from ambulo.envs.vr.geometry.triangle_kernels import axis_to_triangle, plane_height
+from ambulo.envs.vr.geometry.triangle_kernels import (
+    axis_to_triangle,
+    is_inside,
+    plane_height,
+)
 
 BOX, CYLINDER, PERSON = 1.0, 2.0, 3.0
 """Kinds of moving shapes."""
@@ -493,27 +496,35 @@ def slide(solids, near, n, movers, x0, y0, x, y, z, spare, found, touched_kind):
 
 
 @njit(cache=True)
-def standing(solids, x, y, z):
-    """Height of the floor at (x, y) up to a climb above `z`, and whether a body fits there."""
+def standing(solids, places):
+    """Heights of the floors at `places` (n, 3) up to a climb above them, and where bodies fit.
+
+    Both of shape (n,); -inf: there is no floor.
+    """
     shapes = solids[0].shape[0] + solids[1].shape[0] + solids[2].shape[0]
     near = np.empty(max(shapes, 1), np.int64)
     seen = np.full(max(shapes, 1), -1, np.int64)
     movers = np.zeros((0, 9))
     found = np.empty((MOST_OVERLAPS, 3))
     touched_kind = np.zeros(1, np.bool_)
-    n = nearby(solids, x, y, _R + 0.1, near, seen, 0)
-    floor, _ = support(solids, near, n, movers, x, y, z + _CLIMB)
-    if (
-        floor == -np.inf
-        or not has_headroom(solids, near, n, movers, x, y, floor)
-        or is_inside(solids, near, n, x, y, floor + _CLIMB)
-    ):
-        return floor, False
-    count = overlaps(solids, near, n, movers, x, y, floor, 0.0, found, touched_kind)
-    for k in range(count):
-        if found[k, 2] > _STUCK:
-            return floor, False
-    return floor, count >= 0
+    floors = np.empty(places.shape[0])
+    free = np.zeros(places.shape[0], np.bool_)
+    for k in range(places.shape[0]):
+        x, y, z = places[k]
+        n = nearby(solids, x, y, _R + 0.1, near, seen, k)
+        floor, _ = support(solids, near, n, movers, x, y, z + _CLIMB)
+        floors[k] = floor
+        if (
+            floor == -np.inf
+            or not has_headroom(solids, near, n, movers, x, y, floor)
+            or is_inside(solids, near, n, x, y, floor + _CLIMB)
+        ):
+            continue
+        count = overlaps(solids, near, n, movers, x, y, floor, 0.0, found, touched_kind)
+        free[k] = count >= 0
+        for m in range(count):
+            free[k] = free[k] and found[m, 2] <= _STUCK
+    return floors, free
 
 
 @njit(cache=True)

@@ -148,3 +148,24 @@ def cut_by_ray(x, y, cx, sy, row, out):
         out[0], out[2] = out[2], out[0]
         out[1], out[3] = out[3], out[1]
     return math.isfinite(out[0])
+
+
+@njit(cache=True)
+def is_inside(solids, near, n, x, y, z):
+    """Whether (x, y, z) is in a closed body: the first of its faces above faces up."""
+    triangles = solids[2]
+    n_still = solids[0].shape[0] + solids[1].shape[0]
+    lowest = np.inf
+    inside = False
+    for k in range(n):
+        item = near[k] - n_still
+        if item < 0:
+            continue
+        row = triangles[item]
+        if row[14] == 0.0 or row[13] <= z:
+            continue
+        above = plane_height(x, y, row)
+        if z < above < lowest:
+            lowest = above
+            inside = row[11] > 0.0
+    return inside

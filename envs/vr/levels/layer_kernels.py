@@ -13,9 +13,8 @@ import numpy as np
 from numba import njit
 
 from ambulo.envs.vr.contract import CLIMB_HEIGHT, MAX_SEAM, STEEPEST_FLOOR
-from ambulo.envs.vr.geometry.inside_kernels import is_inside
+from ambulo.envs.vr.geometry.edge_kernels import floor_beside_seam
 from ambulo.envs.vr.geometry.push_kernels import MOST_OVERLAPS
-from ambulo.envs.vr.geometry.seam_kernels import floor_beside_seam
 from ambulo.envs.vr.geometry.solid_kernels import (
     even_floor,
     has_headroom,
@@ -27,7 +26,7 @@ from ambulo.envs.vr.geometry.solid_kernels import (
     sort_shapes,
     support,
 )
-from ambulo.envs.vr.geometry.triangle_kernels import plane_height
+from ambulo.envs.vr.geometry.triangle_kernels import is_inside, plane_height
 
 _CLIMB = CLIMB_HEIGHT
 _SEAM = MAX_SEAM

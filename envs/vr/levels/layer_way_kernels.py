@@ -182,6 +182,42 @@ def _spread(dist, height, links, rides):
 
 
 @njit(cache=True)
+def part_numbers(links, free):
+    """Number of the connected part of each free cell, from 1 on, 0: not free, (L, ny, nx)."""
+    layers, ny, nx = free.shape
+    lower = np.arange(free.size)  # a cell of the same part, itself in the first one
+    flat = free.ravel()
+    for u in range(free.size):
+        if not flat[u]:
+            continue
+        i = u % nx
+        j = (u // nx) % ny
+        for d in range(0, 8, 2):
+            to = links[u // (nx * ny), j, i, d]
+            if to < 0:
+                continue
+            a = u
+            b = (to * ny + j + NEIGHBOURS[d, 1]) * nx + i + NEIGHBOURS[d, 0]
+            while lower[a] != lower[b]:
+                if lower[a] < lower[b]:
+                    a, b = b, a
+                above = lower[a]
+                lower[a] = lower[b]
+                if above == a:
+                    break
+                a = above
+    number = np.zeros(free.size, np.int64)
+    count = 0
+    for u in range(free.size):
+        if flat[u] and lower[u] == u:
+            count += 1
+            number[u] = count
+        elif flat[u]:
+            number[u] = number[lower[u]]
+    return number.reshape(layers, ny, nx)
+
+
+@njit(cache=True)
 def edge_distances(links, free, height, rides):
     """Distances in cells from the nearest cell that lacks a neighbour, inf: not free."""
     layers, ny, nx = free.shape

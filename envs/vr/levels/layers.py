@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import LevelError
@@ -20,9 +21,10 @@ from ambulo.envs.vr.levels.layer_way_kernels import (
     edge_distances,
     flood,
     layer_distance,
+    part_numbers,
 )
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.levels.lift_links import join_stops, with_lifts
+from ambulo.envs.vr.levels.moving import lift_stops
 from ambulo.envs.vr.levels.solids import Solids
 
 Field = NDArray[np.float32]
@@ -31,12 +33,20 @@ CLEARANCE = BODY_RADIUS + 0.03
 """Distance that free cells keep from obstacles and edges, [m]."""
 SNAP = 0.5
 """A start on a blocked cell moves to a free cell within this distance, [m]."""
+_NEAR_CELLS = 2.5
+"""Cells that `distance` looks at are this near along both axes, in cells."""
 MOST_LAYERS = 16
 """Floors above one another that are told apart."""
 MAX_NODES = 4e6
 """Most columns of a grid."""
 MAX_FLAT_NODES = 2e7
 """Most columns of a grid of one layer."""
+Centres = tuple[NDArray[np.floating[Any]], NDArray[np.floating[Any]]]
+"""x of columns and y of rows of cells, [m]."""
+_SAME = 0.02
+"""A floor this near to the top of a lift is the lift's, [m]."""
+_EAST, _WEST = 0, 4
+"""Neighbours at +x and -x, see `layer_kernels.NEIGHBOURS`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,24 +154,7 @@ class LayeredGrid:
 
     def parts(self) -> Ints:
         """Number of the connected part of each cell, 0: not free, shape of `free`."""
-        layers, ny, nx = self.free.shape
-        index = np.arange(self.free.size).reshape(self.free.shape)
-        here, there = [], []
-        for d in range(0, 8, 2):
-            dx, dy = NEIGHBOURS[d]
-            at = np.nonzero(self.links[..., d] >= 0)
-            to = self.links[(*at, np.full(len(at[0]), d))].astype(np.int64)
-            here.append(index[at])
-            there.append((to * ny + at[1] + dy) * nx + at[2] + dx)
-        pairs = np.concatenate(here), np.concatenate(there)
-        ones = np.ones(len(pairs[0]), np.bool_)
-        graph = coo_array((ones, pairs), shape=(index.size, index.size))
-        _, labels = connected_components(graph, directed=False)
-        found = np.zeros(index.size, np.int64)
-        free = self.free.ravel()
-        _, found[free] = np.unique(labels[free], return_inverse=True)
-        found[free] += 1
-        return found.reshape(layers, ny, nx)
+        return np.asarray(part_numbers(self.links, self.free), np.int64)
 
     def nearest(self, xyz: ArrayLike, radius: float) -> int | None:
         """Flat index of the nearest free cell within `radius` [m] on that floor.
@@ -213,15 +206,17 @@ class LayeredGrid:
             )
         )
 
-    def reaches(self, field: Field, xyz: ArrayLike) -> bool:
-        """Whether the body gets from `xyz` (2,) or (3,) to the goal of `field`.
+    def reach_cell(self, xyz: ArrayLike) -> int | None:
+        """Flat index of the cell in which walks from `xyz` (2,) or (3,) begin; None: none.
 
-        The nearest free cell is reached, and lies near enough for `distance`.
+        It lies near enough for `distance`.
         """
-        cell = self.nearest(xyz, SNAP)
-        if cell is None or not np.isfinite(field.ravel()[cell]):
-            return False
-        return bool(np.isfinite(self.distance(field, xyz)))
+        return self.nearest(xyz, min(SNAP, _NEAR_CELLS * self.resolution))
+
+    def reaches(self, field: Field, xyz: ArrayLike) -> bool:
+        """Whether the body gets from `xyz` (2,) or (3,) to the goal of `field`."""
+        cell = self.reach_cell(xyz)
+        return cell is not None and bool(np.isfinite(field.ravel()[cell]))
 
     def path(
         self, field: Field, start: ArrayLike, goal: ArrayLike | None = None
@@ -249,3 +244,64 @@ def _point(xyz: ArrayLike) -> Floats:
     """x, y, z of a point (2,) or (3,), which is at height 0 without a third number."""
     point = np.asarray(xyz, np.float64)
     return point if len(point) > 2 else np.append(point, 0.0)
+
+
+def with_lifts(level: Level) -> Level:
+    """`level` with a box wherever a lift waits."""
+    stops = [lift_stops(m) for m in level.movers if m.kind == "lift"]
+    if not stops:
+        return level
+    return dataclasses.replace(level, boxes=np.vstack([level.boxes, *stops]))
+
+
+def join_stops(
+    level: Level,
+    height: NDArray[np.float32],
+    free: NDArray[np.bool_],
+    links: NDArray[np.int8],
+    centre: Centres,
+) -> None:
+    """Link the cells on a lift with those one stop higher, in place.
+
+    Two cells beside each other are joined, the western one of the lower stop with the
+    eastern one of the upper: a ride is as long as a cell, seen from above.
+
+    Args:
+        level: its movers are looked at.
+        height: floors, shape (layers, ny, nx), [m].
+        free: where the body fits, of the same shape.
+        links: layers of neighbours, shape (layers, ny, nx, 8).
+        centre: x of the columns (nx,) and y of the rows (ny,), [m].
+    """
+    for mover in level.movers:
+        if mover.kind != "lift":
+            continue
+        for low, high in pairwise(lift_stops(mover)):
+            lower = _layer_on(low, height, free, centre)
+            upper = _layer_on(high, height, free, centre)
+            pairs = np.argwhere((lower[:, :-1] >= 0) & (upper[:, 1:] >= 0))
+            if len(pairs) == 0:
+                continue
+            x, y = centre[0][pairs[:, 1]], centre[1][pairs[:, 0]]
+            j, i = pairs[int(np.argmin(np.hypot(x - low[0], y - low[1])))]
+            a, b = lower[j, i], upper[j, i + 1]
+            links[a, j, i, _EAST] = b
+            links[b, j, i + 1, _WEST] = a
+
+
+def _layer_on(
+    stop: Floats,
+    height: NDArray[np.float32],
+    free: NDArray[np.bool_],
+    centre: Centres,
+) -> Ints:
+    """Layer of the free cells on top of a waiting lift (7,), -1: not there, (ny, nx)."""
+    dx = centre[0][None, :] - stop[0]
+    dy = centre[1][:, None] - stop[1]
+    cos, sin = np.cos(stop[6]), np.sin(stop[6])
+    on = (np.abs(cos * dx + sin * dy) <= stop[3]) & (
+        np.abs(cos * dy - sin * dx) <= stop[4]
+    )
+    top = stop[2] + stop[5]
+    fits = free & on & (np.abs(np.nan_to_num(height, nan=np.inf) - top) < _SAME)
+    return np.where(fits.any(axis=0), fits.argmax(axis=0), -1)

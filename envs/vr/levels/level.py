@@ -89,6 +89,26 @@ class Level:
             object.__setattr__(self, "cylinders", based)
 
     @property
+    def start_place(self) -> Floats | None:
+        """Floor of the designed start: x, y, z, shape (3,), [m]."""
+        start = self.start
+        return None if start is None else np.append(start[:2], self.start_height)
+
+    @property
+    def goal_place(self) -> Floats | None:
+        """Floor of the designed goal: x, y, z, shape (3,), [m]."""
+        return None if self.goal is None else np.append(self.goal, self.goal_height)
+
+    def places(self) -> dict[str, Floats]:
+        """x, y, z of all places of the level by their keys in level files, [m]."""
+        fixed = {"start.position": self.start_place, "goal": self.goal_place}
+        found = {key: place for key, place in fixed.items() if place is not None}
+        for key in ("starts", "goals", "waypoints"):
+            for k, place in enumerate(getattr(self, key)):
+                found[f"{key}[{k}]"] = place[:3]
+        return found
+
+    @property
     def moving(self) -> bool:
         """Whether anything moves by itself."""
         people = self.people

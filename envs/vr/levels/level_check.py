@@ -1,14 +1,21 @@
-"""What makes a level unplayable: the first broken rule, found without long searches."""
+"""What makes a level unplayable: the first broken rule, found without long searches.
+
+The rules are those of all levels; `way_check` has the one about ways between places.
+"""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from ambulo.configs.arrays import Floats
-from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT
+from ambulo.configs.arrays import Bools, Floats
+from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT, STEEPEST_FLOOR
+from ambulo.envs.vr.geometry.solid_kernels import standing
 from ambulo.envs.vr.levels.level import MAX_OBSTACLES, Level
-from ambulo.envs.vr.levels.moving_check import moving_problem
-from ambulo.envs.vr.levels.surface_check import flat_problem, surface_problem
+from ambulo.envs.vr.levels.moving import Mover, Walker, fastest, lift_stops
+from ambulo.envs.vr.levels.solids import Solids
+from ambulo.envs.vr.levels.surfaces import MAX_TRIANGLES
 from ambulo.envs.vr.levels.way_check import way_problem
 
 MAX_AREA = 1e6
@@ -16,7 +23,15 @@ MAX_AREA = 1e6
 MAX_SIDE = 1e4
 """Longest side of a floor, [m]."""
 MAX_COVER = 1e7
-"""Largest sum of the floor under each obstacle, overlaps counted, [m^2]."""
+"""Largest sum of the floor under each shape, overlaps counted, [m^2]."""
+FASTEST = 4.0
+"""Largest speed of any point of a moving thing, [m/s]."""
+FASTEST_TURN = math.pi
+"""Largest turning rate of a moving thing, [rad/s]."""
+FASTEST_WALK = 3.0
+"""Largest speed of people, [m/s]."""
+_THINNEST = 0.01
+_WITH_HEIGHTS = ("ramps", "stairs", "heightfields", "meshes", "movers")
 
 
 def level_problem(level: Level, *, solvable: bool = True) -> str | None:
@@ -24,106 +39,138 @@ def level_problem(level: Level, *, solvable: bool = True) -> str | None:
 
     Without `solvable` there need be no ways between starts and goals.
     """
-    problem = _bad_shapes(level)
-    if level.heights:
-        problem = (
-            problem
-            or _bad_range(level)
-            or moving_problem(level)
-            or surface_problem(level)
-        )
-    else:
-        problem = (
-            problem
-            or moving_problem(level)
-            or flat_problem(level)
-            or _bad_place(level, "start.position", level.start)
-            or _bad_place(level, "goal", level.goal)
-            or _bad_places(level)
-            or _bad_range(level)
-        )
+    for rule in (
+        _bad_bounds, _bad_heights, _bad_amount, _bad_slopes, _bad_movers, _bad_people,
+        _bad_distance,
+    ):  # fmt: skip
+        problem = rule(level)
+        if problem is not None:
+            return problem
+    solids = Solids.of(level)
+    problem = _bad_cover(level, solids) or _bad_places(level, solids)
     return problem or (way_problem(level) if solvable else None)
 
 
-def _bad_shapes(level: Level) -> str | None:
-    x0, y0, x1, y1 = level.bounds
-    if not (x1 > x0 and y1 > y0):
-        return f"bounds: need x0 < x1 and y0 < y1, got {level.bounds.tolist()}"
-    if (x1 - x0) * (y1 - y0) > MAX_AREA or max(x1 - x0, y1 - y0) > MAX_SIDE:
+def _bad_bounds(level: Level) -> str | None:
+    rectangles = np.vstack([level.bounds, level.holes])
+    sides = rectangles[:, 2:] - rectangles[:, :2]
+    inverted = ~(sides > 0).all(axis=1)
+    if inverted.any():
+        k = int(np.argmax(inverted))
+        key = f"holes[{k - 1}]" if k else "bounds"
+        return f"{key}: need x0 < x1 and y0 < y1, got {rectangles[k].tolist()}"
+    if sides[0].prod() > MAX_AREA or sides[0].max() > MAX_SIDE:
         return f"bounds: more than {MAX_AREA:g} m^2 or a side over {MAX_SIDE:g} m"
-    holes, boxes, drums = level.holes, level.boxes, level.cylinders
-    if len(holes) + len(boxes) + len(drums) > MAX_OBSTACLES:
-        return f"boxes: more than {MAX_OBSTACLES} obstacles and holes"
-    inverted = (holes[:, 2] <= holes[:, 0]) | (holes[:, 3] <= holes[:, 1])
-    for key, bad, rule in (
-        ("holes[{}]", inverted, "need x0 < x1 and y0 < y1"),
-        ("boxes[{}].half_size", (boxes[:, 3:6] <= 0).any(axis=1), "must be > 0"),
-        ("cylinders[{}].radius", drums[:, 2] <= 0, "must be > 0"),
-        ("cylinders[{}].height", drums[:, 3] <= 0, "must be > 0"),
-    ):
-        if bad.any():
-            return f"{key.format(int(np.argmax(bad)))}: {rule}"
-    rectangles = np.vstack([holes, _footprints(boxes), _round_footprints(drums)])
-    low = np.maximum(rectangles[:, :2], level.bounds[:2])
-    high = np.minimum(rectangles[:, 2:], level.bounds[2:])
-    cover = np.maximum(high - low + 2.0, 0.0).prod(axis=1).sum()
-    if cover > MAX_COVER:
-        return f"boxes: obstacles cover more than {MAX_COVER:g} m^2 one by one"
     return None
 
 
-def _footprints(boxes: Floats) -> Floats:
-    """Axis-aligned rectangles around boxes, shape (n, 4)."""
-    c, s = np.abs(np.cos(boxes[:, 6])), np.abs(np.sin(boxes[:, 6]))
-    half = np.column_stack(
-        [boxes[:, 3] * c + boxes[:, 4] * s, boxes[:, 3] * s + boxes[:, 4] * c]
-    )
-    return np.hstack([boxes[:, :2] - half, boxes[:, :2] + half])
-
-
-def _round_footprints(cylinders: Floats) -> Floats:
-    radius = cylinders[:, 2:3]
-    return np.hstack([cylinders[:, :2] - radius, cylinders[:, :2] + radius])
-
-
-def _bad_place(level: Level, key: str, pose: Floats | None) -> str | None:
-    """Whether the body cannot stand at `pose` (2,) or (3,)."""
-    if pose is None:
+def _bad_heights(level: Level) -> str | None:
+    """The first thing in a level without heights that needs them."""
+    if level.heights:
         return None
-    x, y = float(pose[0]), float(pose[1])
-    x0, y0, x1, y1 = level.bounds
-    if not (x0 <= x <= x1 and y0 <= y <= y1):
-        return f"{key}: off the floor"
-    h = level.holes
-    over = (h[:, 0] < x) & (x < h[:, 2]) & (h[:, 1] < y) & (y < h[:, 3])
-    if over.any():
-        return f"{key}: in holes[{int(np.argmax(over))}]"
-    boxes = level.box_prisms()
-    dx, dy = x - boxes[:, 0], y - boxes[:, 1]
-    u = np.abs(boxes[:, 4] * dx + boxes[:, 5] * dy) - boxes[:, 2]
-    v = np.abs(boxes[:, 4] * dy - boxes[:, 5] * dx) - boxes[:, 3]
-    gaps = np.hypot(np.maximum(u, 0), np.maximum(v, 0))
-    drums = level.cylinder_prisms()
-    gaps = np.append(gaps, np.hypot(x - drums[:, 0], y - drums[:, 1]) - drums[:, 2])
-    if (gaps < BODY_RADIUS - 1e-9).any():
-        return f"{key}: inside an obstacle (the body needs {BODY_RADIUS} m around it)"
+    found = [key for key in _WITH_HEIGHTS if len(getattr(level, key))]
+    found += ["people"] * (level.people is not None) + ["ground"] * (not level.ground)
+    return f'{found[0]}: needs "heights": true' if found else None
+
+
+def _bad_amount(level: Level) -> str | None:
+    triangles = sum(len(mesh.triangles) for mesh in level.meshes)
+    triangles += sum(2 * field.heights.size for field in level.heightfields)
+    if triangles > MAX_TRIANGLES:
+        return f"meshes: {triangles} triangles, at most {MAX_TRIANGLES} allowed"
+    shapes = len(level.boxes) + len(level.cylinders) + len(level.ramps)
+    shapes += round(level.stairs[:, 8].sum())
+    if shapes + len(level.holes) > MAX_OBSTACLES:
+        return f"boxes: more than {MAX_OBSTACLES} obstacles, steps, ramps and holes"
+    if not (level.ground or triangles or shapes):
+        return "ground: there is no floor"
     return None
 
 
-def _bad_places(level: Level) -> str | None:
-    for key in ("starts", "goals", "waypoints"):
-        for k, place in enumerate(getattr(level, key)):
-            problem = _bad_place(level, f"{key}[{k}]", place)
-            if problem is not None:
-                return problem
+def _bad_slopes(level: Level) -> str | None:
+    for k, row in enumerate(level.ramps):
+        run, rise = float(np.hypot(*(row[3:5] - row[:2]))), row[5] - row[2]
+        if run < STEEPEST_FLOOR * math.hypot(run, rise):
+            return f"ramps[{k}]: steeper than 45 degrees, nobody can climb it"
+    for k, row in enumerate(level.stairs):
+        rise = (row[5] - row[2]) / row[8]
+        if rise > CLIMB_HEIGHT + 1e-9:
+            return (
+                f"stairs[{k}].steps: a step is {rise:.3g} m high, and the body climbs "
+                f"{CLIMB_HEIGHT} m"
+            )
     return None
 
 
-def _bad_range(level: Level) -> str | None:
-    if level.goal_distance is not None:
-        low, high = level.goal_distance
-        if not 0 < low <= high:
-            return f"goal_distance: need 0 < min <= max, got {[low, high]}"
+def _bad_movers(level: Level) -> str | None:
+    for k, mover in enumerate(level.movers):
+        key = f"movers[{k}]"
+        if (mover.half_size < _THINNEST).any():
+            return f"{key}.half_size: must be at least {_THINNEST} m"
+        problem = _bad_path(level, mover, key)
+        if problem is not None:
+            return problem
+        speed, steps = fastest(mover), np.diff(mover.path, axis=0)
+        if speed > FASTEST + 1e-9:
+            return f"{key}.path: {speed:.3g} m/s, at most {FASTEST:g}, or it passes through"
+        if (np.abs(steps[:, 4]) > (FASTEST_TURN + 1e-9) * steps[:, 0]).any():
+            return f"{key}.path: turns by more than {FASTEST_TURN:.3g} rad/s"
+        problem = _bad_lift(mover) if mover.kind == "lift" else None
+        if problem is not None:
+            return f"{key}.path: {problem}"
+    return None
+
+
+def _bad_lift(mover: Mover) -> str | None:
+    if (np.ptp(mover.path[:, [1, 2, 4]], axis=0) > 1e-9).any():
+        return "a lift goes straight up and down"
+    if len(lift_stops(mover)) < 2:
+        return "a lift must wait (two equal keyframes) at two heights"
+    return None
+
+
+def _bad_people(level: Level) -> str | None:
+    people = level.people
+    if people is None:
+        return None
+    low, high = people.speed
+    if not 0 < low <= high <= FASTEST_WALK:
+        return f"people.speed: need 0 < min <= max <= {FASTEST_WALK:g}"
+    if not 0.1 <= people.radius <= BODY_RADIUS:
+        return f"people.radius: must be from 0.1 to {BODY_RADIUS}"
+    for k, walker in enumerate(people.walkers):
+        key = f"people.walkers[{k}]"
+        problem = _bad_path(level, walker, key)
+        if problem is not None:
+            return problem
+        steps = np.diff(walker.path, axis=0)
+        ways = np.linalg.norm(steps[:, 1:4], axis=1)
+        if (ways > (FASTEST_WALK + 1e-9) * steps[:, 0]).any():
+            return f"{key}: faster than {FASTEST_WALK:g} m/s"
+    return None
+
+
+def _bad_path(level: Level, thing: Mover | Walker, key: str) -> str | None:
+    path = thing.path
+    if thing.loop == "loop" and len(path) > 1 and not _closes(path):
+        return f"{key}.loop: true, but the path does not end where it begins"
+    off = _out_of_bounds(level, path[:, 1:3])
+    return f"{key}.path[{int(np.argmax(off))}]: out of bounds" if off.any() else None
+
+
+def _closes(path: Floats) -> bool:
+    """Whether `path` (K, 4 or 5) ends where it begins, whole turns aside."""
+    gap = path[-1, 1:] - path[0, 1:]
+    turns = gap[3:] / (2 * math.pi)
+    return bool(
+        (np.abs(gap[:3]) < 1e-6).all() and (np.abs(turns - turns.round()) < 1e-6).all()
+    )
+
+
+def _bad_distance(level: Level) -> str | None:
+    low, high = level.goal_distance or (1.0, 1.0)
+    if not 0 < low <= high:
+        return f"goal_distance: need 0 < min <= max, got {[low, high]}"
     start, goal = level.start, level.goal
     same_floor = abs(level.start_height - level.goal_height) < CLIMB_HEIGHT
     if (
@@ -134,3 +181,43 @@ def _bad_range(level: Level) -> str | None:
     ):
         return "goal: the same place as start"
     return None
+
+
+def _bad_cover(level: Level, solids: Solids) -> str | None:
+    low, high = solids.extents()
+    sides = np.minimum(high, level.bounds[2:]) - np.maximum(low, level.bounds[:2])
+    if np.maximum(sides + 2.0, 0.0).prod(axis=1).sum() > MAX_COVER:
+        return f"boxes: obstacles cover more than {MAX_COVER:g} m^2 one by one"
+    return None
+
+
+def _bad_places(level: Level, solids: Solids) -> str | None:
+    """The first of the level's places where no body can stand."""
+    named = level.places()
+    places = np.array(list(named.values())).reshape(-1, 3)
+    floors, free = standing(solids.arrays(), places)
+    off = _out_of_bounds(level, places[:, :2])
+    below = floors < places[:, 2] - CLIMB_HEIGHT
+    bad = off | below | ~free
+    if not bad.any():
+        return None
+    k = int(np.argmax(bad))
+    x, y, z = places[k]
+    h = level.holes
+    over = (h[:, 0] < x) & (x < h[:, 2]) & (h[:, 1] < y) & (y < h[:, 3])
+    if off[k]:
+        rule = "out of bounds"
+    elif not below[k]:
+        rule = f"inside an obstacle (the body needs {BODY_RADIUS} m around it)"
+    elif over.any():
+        rule = f"in holes[{int(np.argmax(over))}]"
+    else:
+        rule = f"no floor within {CLIMB_HEIGHT} m of z = {z:g}"
+        rule += "" if level.heights else ' (floors above 0 need "heights": true)'
+    return f"{list(named)[k]}: {rule}"
+
+
+def _out_of_bounds(level: Level, xy: Floats) -> Bools:
+    """Which of `xy` (n, 2) are out of the bounds, shape (n,)."""
+    inside: Bools = (xy >= level.bounds[:2]) & (xy <= level.bounds[2:])
+    return ~inside.all(axis=1)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.vr.contract import BODY_HEIGHT, STEEPEST_FLOOR
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.surfaces import ramp_corners, stair_boxes
@@ -23,9 +23,19 @@ GROUND_THICKNESS = 1.0
 WALL_HEIGHT = 2.0 * BODY_HEIGHT
 """Height of the obstacles of flat levels, [m]."""
 
+_LEAST_WALL = 1.0
+"""Least height of a wall, from its bottom to its top, [m]."""
+_WALL_THICKNESS = 0.25
+"""Boxes that are no thicker are walls, if they are high enough, [m]."""
+_WALL_RATIO = 8.0
+"""Thicker ones are if they are so many times as long as thick, as hedges are."""
+_SLAB_HEIGHT, _SLAB_SIDE = 0.5, 1.5
+"""Boxes at most so high, on sides of at least so much, look like floors, [m]."""
 _BIN = 1.0
 """Least side of a bin, [m]."""
 _MOST_BINS = 65_536
+_MOST_ITEMS = 10_000_000
+"""Bins are larger where shapes would lie in more of them, all together."""
 _WELD = 1e-6
 """Corners nearer than this are one, [m]."""
 _FLAT = 1e-12
@@ -66,6 +76,10 @@ class Solids:
         triangles = _triangles(level)
         low, high = _extents(prisms, drums, triangles)
         return cls(prisms, drums, triangles, *_binned(low, high))
+
+    def extents(self) -> tuple[Floats, Floats]:
+        """Lower and upper x, y of every shape, each (shapes, 2), [m]."""
+        return _extents(self.prisms, self.drums, self.triangles)
 
     def arrays(self) -> tuple[NDArray[np.generic], ...]:
         """The arrays in their order, as compiled code takes them.
@@ -219,8 +233,26 @@ def is_floor(triangles: Floats) -> NDArray[np.bool_]:
     return np.asarray(triangles[:, 11] >= STEEPEST_FLOOR)
 
 
+def are_walls(boxes: Floats) -> Bools:
+    """Which of `boxes` (n, 7) look like walls; the others are furniture. Shape (n,).
+
+    The same rule is in `godot/addons/ambulo_rl/view/level_view.gd`.
+    """
+    long, thin = 2 * boxes[:, 3:5].max(axis=1), 2 * boxes[:, 3:5].min(axis=1)
+    slender = (thin <= _WALL_THICKNESS) | (long > _WALL_RATIO * thin)
+    walls: Bools = slender & (2 * boxes[:, 5] >= _LEAST_WALL)
+    return walls
+
+
+def are_slabs(boxes: Floats) -> Bools:
+    """Which of `boxes` (n, 7) look like floors of a level with heights. Shape (n,)."""
+    wide = 2 * boxes[:, 3:5].min(axis=1) >= _SLAB_SIDE
+    slabs: Bools = wide & (2 * boxes[:, 5] <= _SLAB_HEIGHT)
+    return slabs
+
+
 def _extents(prisms: Floats, drums: Floats, triangles: Floats) -> tuple[Floats, Floats]:
-    """Lower and upper x, y of every shape, each (n, 2)."""
+    """Lower and upper x, y of every shape, each (n, 2), [m]."""
     c, s = np.abs(prisms[:, 4]), np.abs(prisms[:, 5])
     half = np.column_stack(
         [prisms[:, 2] * c + prisms[:, 3] * s, prisms[:, 2] * s + prisms[:, 3] * c]
@@ -243,11 +275,15 @@ def _binned(low: Floats, high: Floats) -> tuple[Floats, Ints, NDArray[np.int32]]
     origin = low.min(axis=0)
     span = np.maximum(high.max(axis=0) - origin, 1e-6)
     side = max(_BIN, float(np.sqrt(span.prod() / _MOST_BINS)), span.max() / _MOST_BINS)
+    while True:
+        begin = np.floor((low - origin) / side).astype(np.int64)
+        end = np.floor((high - origin) / side).astype(np.int64)
+        wide, tall = (end - begin + 1).T
+        count = wide * tall
+        if count.sum() <= _MOST_ITEMS or side > span.max():
+            break
+        side *= 2.0
     nx, ny = (int(v) for v in np.floor(span / side) + 1)
-    begin = np.floor((low - origin) / side).astype(np.int64)
-    end = np.floor((high - origin) / side).astype(np.int64)
-    wide, tall = (end - begin + 1).T
-    count = wide * tall
     shape = np.repeat(np.arange(len(low)), count)
     step = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
     i = begin[shape, 0] + step % wide[shape]

@@ -7,19 +7,21 @@ import math
 import numpy as np
 from scipy import ndimage
 
-from ambulo.configs.arrays import Bools, Floats
+from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.levels.geodesic import (
     EVALUATION_RESOLUTION,
     RESOLUTION,
     field_resolution,
     played_resolution,
 )
-from ambulo.envs.vr.levels.layers import Field, LayeredGrid
+from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import GOAL_DISTANCE, Level
 
 _MAX_PARTS = 2000
 _ANGLES = np.linspace(0.0, math.pi, 16, endpoint=False)
 _DIRECTIONS = np.array([np.cos(_ANGLES), np.sin(_ANGLES)])
+
+Range = tuple[float, float]
 
 
 def way_problem(level: Level) -> str | None:
@@ -27,161 +29,132 @@ def way_problem(level: Level) -> str | None:
     cells = field_resolution(level)
     if cells == 0:
         return "goal: no way for the body from start to goal"
-    finest = min(cells, played_resolution(level, EVALUATION_RESOLUTION))
-    problem = None
-    if len(level.starts) or len(level.goals) or len(level.waypoints):
-        problem = _sealed_place(level, LayeredGrid.of(level, finest))
-    if level.start is None or level.goal is None:
-        sizes = {RESOLUTION, finest}
-        for size in sorted(sizes, reverse=True):
-            problem = problem or _left_to_chance(level, size)
-    return problem
-
-
-def _sealed_place(level: Level, grid: LayeredGrid) -> str | None:
-    """The first place of a list that no episode can have, as `key: rule`."""
-    starts, goals = _places(level, "start"), _places(level, "goal")
-    rule = f"from {_named(level, 'start')}"
-    tour = (starts, rule) if len(starts) else (level.waypoints[:1], "from waypoints[0]")
-    for key, others, way in (
-        ("goals", starts, rule),
-        ("starts", goals, f"to {_named(level, 'goal')}"),
-        ("waypoints", *tour),
-    ):
-        places = getattr(level, key)[:, :3]
-        if len(places) == 0:
-            continue
-        if len(others):
-            ways = _ways(grid, others)
-            sealed = (k for k, at in enumerate(places) if not grid.reaches(ways, at))
-            k = next(sealed, None)
-        else:
-            k = _first_alone(level, grid, places)
-        if k is not None:
-            return f"{key}[{k}]: no way for the body {way}"
+    places = level.places()
+    sizes = {min(cells, played_resolution(level, EVALUATION_RESOLUTION))}
+    if level.start is not None and level.goal is not None:
+        del places["start.position"], places["goal"]  # joined on cells of that size
+        if not places:
+            return None
+    elif not (len(_places(level, "start")) and len(_places(level, "goal"))):
+        sizes.add(RESOLUTION)  # on which they are drawn in training
+    for size in sorted(sizes, reverse=True):
+        problem = unjoined(level, places, LayeredGrid.of(level, size))
+        if problem is not None:
+            return problem
     return None
 
 
-def _first_alone(level: Level, grid: LayeredGrid, places: Floats) -> int | None:
-    """The first of `places` (n, 3) without a way to any cell in range of it; None: none."""
-    left = list(range(len(places)))
-    first: int | None = None
-    while left:  # one part of the grid after another
-        field = grid.field(places[left[0]])
-        known = _known(grid, field)
-        part = {k for k in left if k == left[0] or grid.reaches(field, places[k])}
-        alone = (
-            k for k in sorted(part) if not _in_range(level, grid, known, places[k])
-        )
-        first = next(alone, first)
-        left = [k for k in left if k not in part and (first is None or k < first)]
-    return first
+def unjoined(level: Level, places: dict[str, Floats], grid: LayeredGrid) -> str | None:
+    """The first of `places` that lacks a way on `grid` as `key: rule`; None: none.
 
+    Starts need a way to a goal, goals and waypoints one from a start; where those are drawn
+    from all of the floor, one to a cell at the distance at which they are drawn.
 
-def _ways(grid: LayeredGrid, places: Floats) -> Field:
-    """Distances of all cells to the first of `places` (n, 3) in their part; inf: none."""
-    ways = np.full(grid.free.shape, np.inf, np.float32)
-    for place in places:
-        if not grid.reaches(ways, place):
-            ways = np.minimum(ways, grid.field(place))
-    return ways
+    Args:
+        level: the level.
+        places: some of `level.places()`.
+        grid: its free cells.
+    """
+    parts = _Parts(grid)
+    low, high = within = level.goal_distance or GOAL_DISTANCE
+    starts, goals = _places(level, "start"), _places(level, "goal")
+    if not (len(starts) or len(goals)):
+        if not grid.free.any():
+            return "bounds: nowhere can the body stand"
+        if not parts.hold_pair(within):
+            return (
+                "start and goal: left to chance, but no two places that the body can "
+                f"walk between are {low:g} to {high:g} m apart"
+            )
+    from_start = f"from {_named(level, 'start', within)}"
+    tour, from_first = level.waypoints[:1], "from waypoints[0]"
+    for kind, others, way in (
+        ("goal", starts, from_start),
+        ("start", goals, f"to {_named(level, 'goal', within)}"),
+        ("waypoint", *((starts, from_start) if len(starts) else (tour, from_first))),
+    ):
+        joined = {parts.at(place) for place in others}
+        for key, place in places.items():
+            if not key.startswith(kind):
+                continue
+            part = parts.at(place)
+            fits = part in joined if len(others) else parts.reach(part, place, within)
+            if part == 0 or not fits:
+                return f"{key}: no way for the body {way}"
+    return None
 
 
 def _places(level: Level, kind: str) -> Floats:
     """The fixed start or goal of `level`, or else those of its list, shape (n, 3), [m]."""
-    fixed = getattr(level, kind)
-    if fixed is None:
-        places: Floats = getattr(level, f"{kind}s")[:, :3]
-        return places
-    return np.append(fixed[:2], getattr(level, f"{kind}_height"))[None]
+    fixed = level.start_place if kind == "start" else level.goal_place
+    places: Floats = getattr(level, f"{kind}s")[:, :3] if fixed is None else fixed[None]
+    return places
 
 
-def _named(level: Level, kind: str) -> str:
-    """What a message calls the starts or goals of `_places`."""
+def _named(level: Level, kind: str, within: Range) -> str:
+    """What a message calls the starts or goals of `level`."""
     if getattr(level, kind) is not None:
         return kind
-    if len(getattr(level, f"{kind}s")):
+    if len(_places(level, kind)):
         return f"any of {kind}s"
-    low, high = level.goal_distance or GOAL_DISTANCE
-    return f"a place {low:g} to {high:g} m away"
+    return f"a place {within[0]:g} to {within[1]:g} m away"
 
 
-def _left_to_chance(level: Level, resolution: float) -> str | None:
-    """Whether cells of a size, [m], leave no place for what episodes draw anywhere."""
-    starts, goals = _places(level, "start"), _places(level, "goal")
-    if (level.start is None and len(starts)) or (level.goal is None and len(goals)):
-        return None  # of a list, whose places have been checked
-    low, high = level.goal_distance or GOAL_DISTANCE
-    grid = LayeredGrid.of(level, resolution)
-    if not grid.free.any():
-        return "bounds: nowhere can the body stand"
-    if len(starts) == 0 and len(goals) == 0:
-        found = _has_pair(grid, (low, high))
-    elif len(starts) == 0:
-        field = grid.field(goals[0])
-        found = _in_range(level, grid, _known(grid, field), goals[0])
-    else:
-        field = grid.field(starts[0])
-        found = grid.reaches(field, starts[0]) and _in_range(
-            level, grid, _known(grid, field), starts[0]
+class _Parts:
+    """The connected parts of a grid, numbered from 1 on."""
+
+    def __init__(self, grid: LayeredGrid) -> None:
+        self.grid, self.number = grid, grid.parts()
+        self._boxes = ndimage.find_objects(self.number)
+
+    def at(self, place: Floats) -> int:
+        """The part that walks from `place` (3,) begin in; 0: none."""
+        cell = self.grid.reach_cell(place)
+        return 0 if cell is None else int(self.number.ravel()[cell])
+
+    def reach(self, part: int, place: Floats, within: Range) -> bool:
+        """Whether a cell of `part` is in a range of distances from `place` (2 or more), [m].
+
+        Looks in the nearest rows first.
+        """
+        if part == 0:
+            return False
+        box = self._boxes[part - 1]
+        numbers = self.number[box]
+        x, y = (
+            start + (np.arange(side.start, side.stop) + 0.5) * self.grid.resolution - at
+            for start, side, at in zip(
+                (self.grid.x0, self.grid.y0), box[:0:-1], place, strict=False
+            )
         )
-    if found:
-        return None
-    missing = [kind for kind in ("start", "goal") if len(_places(level, kind)) == 0]
-    return (
-        f"{' and '.join(missing)}: left to chance, but no two places that the body can "
-        f"walk between are {low:g} to {high:g} m apart"
-    )
-
-
-def _known(grid: LayeredGrid, field: Field) -> Bools:
-    """Columns of cells with a way to the place of `field`, shape (ny, nx)."""
-    finite = np.isfinite(field).reshape(-1, grid.ny, grid.nx)
-    known: Bools = np.logical_or.reduce(finite)
-    return known
-
-
-def _in_range(level: Level, grid: LayeredGrid, known: Bools, place: Floats) -> bool:
-    """Whether one of `known` (ny, nx) is in the range of distances from `place` (3,).
-
-    Looks in the nearest rows first.
-    """
-    low, high = level.goal_distance or GOAL_DISTANCE
-    x = grid.x0 + (np.arange(grid.nx) + 0.5) * grid.resolution - place[0]
-    y = grid.y0 + (np.arange(grid.ny) + 0.5) * grid.resolution - place[1]
-    columns = np.flatnonzero(np.abs(x) <= high)
-    rows = np.argsort(np.abs(y))
-    for row in rows[np.abs(y[rows]) <= high]:
-        away = np.hypot(x[columns], y[row])
-        if (known[row, columns] & (away >= low) & (away <= high)).any():
-            return True
-    return False
-
-
-def _has_pair(grid: LayeredGrid, distance: tuple[float, float]) -> bool:
-    """Whether some connected part of the grid holds two cells in the distance range.
-
-    Looks from the outermost cells of each part that is long enough, largest first.
-    """
-    labels = grid.parts()
-    slices = ndimage.find_objects(labels)
-    if not slices:
-        return False
-    spans = np.array([[s.stop - s.start for s in place[1:]] for place in slices])
-    reach = np.hypot(*spans.T) * grid.resolution
-    order = np.argsort(-reach)[:_MAX_PARTS]
-    low, high = (d / grid.resolution for d in distance)
-    for part in order[reach[order] >= distance[0]]:
-        mask = (labels[slices[part]] == part + 1).any(axis=0)
-        rows, columns = np.arange(mask.shape[0]), np.arange(mask.shape[1])
-        used = mask.any(axis=1)
-        left, right = mask.argmax(axis=1), columns[-1] - mask[:, ::-1].argmax(axis=1)
-        rim = np.vstack([np.c_[left, rows][used], np.c_[right, rows][used]])
-        along = rim @ _DIRECTIONS
-        for end in np.unique(np.concatenate([along.argmin(0), along.argmax(0)])):
-            dx = (columns - rim[end, 0]).astype(np.float32)
-            dy = (rows - rim[end, 1]).astype(np.float32)
-            away = np.hypot(dy[:, None], dx[None, :])
-            if ((away >= low) & (away <= high) & mask).any():
+        low, high = within
+        rows = np.argsort(np.abs(y))
+        for row in rows[np.abs(y[rows]) <= high]:
+            away = np.hypot(x, y[row])
+            if ((numbers[:, row] == part) & (away >= low) & (away <= high)).any():
                 return True
-    return False
+        return False
+
+    def hold_pair(self, within: Range) -> bool:
+        """Whether some part holds two cells in a range of distances, [m].
+
+        Looks from the outermost cells of each part that is long enough, largest first.
+        """
+        grid = self.grid
+        spans = np.array([[s.stop - s.start for s in box[1:]] for box in self._boxes])
+        sizes = np.hypot(*spans.reshape(-1, 2).T) * grid.resolution
+        order = np.argsort(-sizes)[:_MAX_PARTS]
+        for k in order[sizes[order] >= within[0]]:
+            _, rows, columns = self._boxes[k]
+            mask = (self.number[self._boxes[k]] == k + 1).any(axis=0)
+            used = np.flatnonzero(mask.any(axis=1))
+            left = mask[used].argmax(axis=1)
+            right = mask.shape[1] - 1 - mask[used, ::-1].argmax(axis=1)
+            rim = np.vstack([np.c_[left, used], np.c_[right, used]])
+            along = rim @ _DIRECTIONS
+            ends = rim[np.unique(np.concatenate([along.argmin(0), along.argmax(0)]))]
+            points = (ends + [columns.start, rows.start] + 0.5) * grid.resolution
+            points += [grid.x0, grid.y0]
+            if any(self.reach(int(k) + 1, point, within) for point in points):
+                return True
+        return False

@@ -17,6 +17,7 @@ from ambulo.envs.vr.levels.geodesic import (
 )
 from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid
 from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.scene_level import grid_of
 from ambulo.envs.vr.planners.senses import (
     TURN_GAIN,
     at_rest_near_points,
@@ -29,7 +30,6 @@ from ambulo.envs.vr.planners.waiting import DOOR, around_doors, who_waits
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.comfort import FAST_SHARE, FAST_TURN
 from ambulo.envs.vr.task.observation import rotated
-from ambulo.envs.vr.task.scene_level import grid_of
 from ambulo.envs.vr.task.tasks import REACH, goal_places
 
 

@@ -11,7 +11,7 @@ from ambulo.envs.vr.contract import BODY_RADIUS, WorldSpec
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.observation import rotated
 from ambulo.envs.vr.task.tasks import REACH
-from ambulo.envs.vr.world.leaps import TELEPORT_STICK
+from ambulo.envs.vr.world.actions import TELEPORT_STICK
 
 _WALKER_RESPONSE = 0.5
 """Of bodies with legs and their twins, [s]: between what a walker's delay (0.27 s of speed,

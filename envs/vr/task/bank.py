@@ -17,10 +17,10 @@ from ambulo.envs.vr.levels.geodesic import (
 )
 from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.scene_level import grid_of
 from ambulo.envs.vr.task.fields import DistanceFields
 from ambulo.envs.vr.task.jitter import jittered
 from ambulo.envs.vr.task.places import drawn_goal, sampled_start
-from ambulo.envs.vr.task.scene_level import grid_of
 
 GOALS = 2
 """Goals held per level: the designed one (or a drawn one), and a second drawn one."""
@@ -280,8 +280,8 @@ class LevelBank:
             if goal >= GOALS:
                 place = level.waypoints[goal - GOALS]
                 field = self._field(slot, place)
-            elif goal == 0 and level.goal is not None:
-                place = np.append(level.goal, level.goal_height)
+            elif goal == 0 and level.goal_place is not None:
+                place = level.goal_place
                 field = self._designed_field(slot, place)
             else:
                 within = level.goal_distance or self.goal_distance
@@ -303,9 +303,8 @@ class LevelBank:
         """Distances to the designed goal; on finer cells if a narrow door asks for it."""
         level, grid = self.levels[slot], self._grids[slot]
         field = self._field(slot, goal)
-        if level.start is None:
-            return field
-        if grid.reaches(field, np.append(level.start[:2], level.start_height)):
+        start = level.start_place
+        if start is None or grid.reaches(field, start):
             return field
         resolution = field_resolution(level)
         if resolution in (0.0, grid.resolution):

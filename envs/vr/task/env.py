@@ -1,34 +1,35 @@
-"""VR navigation as a single Gymnasium environment: the batch of one."""
+"""VR navigation as Gymnasium environments: one (the batch of one), and N at once."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from ambulo.configs.base import parse
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.configs.vr_comfort import check_dial
+from ambulo.envs.gym_batch_env import GymBatchEnv, check_many
+from ambulo.envs.layout import ObservationLayout
 from ambulo.envs.single_env import SingleEnv, with_settings
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_batch
 from ambulo.envs.vr.task.drawing import BatchRenderer
 from ambulo.envs.vr.task.reward import load_custom_terms
-from ambulo.envs.vr.task.spaces import (
-    action_space,
-    observation_space,
-    split_observation,
-)
+from ambulo.envs.vr.world.actions import DISCRETE_ACTIONS
 
 MAX_EPISODE_STEPS = 600
 """Step limit of the registered environments, [environment steps] (one minute; a body with
 legs has two)."""
 LEVELS_PER_FAMILY = 8
 """Different levels of each family that an environment made by hand holds."""
+Format = Literal["flat", "dict"]
 
 
 def navigation_config(
@@ -196,3 +197,76 @@ class EmbodiedNavigationEnv(VRNavigationEnv):
     """
 
     _embodied = True
+
+
+class VRNavigationVectorEnv(GymBatchEnv):
+    """N envs of `ambulo/VRNavigation-v0` stepped together; see `GymBatchEnv`."""
+
+    _embodied = False
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        config: NavigationConfig | Mapping[str, Any] | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        render_mode: None = None,
+        **settings: Any,
+    ) -> None:
+        """N envs; see `navigation_config` for the keyword `settings`.
+
+        Raises:
+            ConfigError: a setting or `num_envs` that cannot be used.
+        """
+        check_many(num_envs, render_mode)
+        self.config = navigation_config(config, embodied=self._embodied, **settings)
+        batch = make_batch(
+            self.config,
+            num_envs,
+            custom_terms=load_custom_terms(self.config.rewards.custom),
+        )
+        seen = observation_space(batch.layout, self.config.observations.format)
+        named = isinstance(seen, spaces.Dict)
+        super().__init__(
+            batch,
+            seen,
+            action_space(self.config),
+            autoreset_mode=autoreset_mode,
+            split=partial(split_observation, batch.layout) if named else None,
+        )
+
+
+class EmbodiedNavigationVectorEnv(VRNavigationVectorEnv):
+    """N envs of `ambulo/EmbodiedNavigation-v0` stepped together; see `GymBatchEnv`."""
+
+    _embodied = True
+
+
+def action_space(config: NavigationConfig) -> spaces.Box | spaces.Discrete:
+    """Three floats in [-1, 1] (strafe, forward, rotation), or seven classes."""
+    if config.actions.mode == "discrete":
+        return spaces.Discrete(len(DISCRETE_ACTIONS))
+    return spaces.Box(-1.0, 1.0, (3,), np.float32)
+
+
+def observation_space(
+    layout: ObservationLayout, form: Format = "flat"
+) -> spaces.Box | spaces.Dict:
+    """What the actor sees: one float32 vector, or a dictionary of the parts."""
+    if form == "dict":
+        return spaces.Dict({part.name: _unbounded(part.size) for part in layout.parts})
+    return _unbounded(layout.size)
+
+
+def split_observation(
+    layout: ObservationLayout, observation: NDArray[np.float32]
+) -> dict[str, NDArray[np.float32]]:
+    """Copies of the parts of flat observations (..., >= size), by name."""
+    where = layout.slices()
+    return {
+        part.name: observation[..., where[part.name]].copy() for part in layout.parts
+    }
+
+
+def _unbounded(size: int) -> spaces.Box:
+    bounds: dict[str, Any] = {"low": -np.inf, "high": np.inf}
+    return spaces.Box(shape=(size,), dtype=np.float32, **bounds)

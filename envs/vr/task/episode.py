@@ -10,7 +10,7 @@ import numpy as np
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.state_arrays import Arrays, StateArrays
 from ambulo.envs.vr.contract import WorldSpec
-from ambulo.envs.vr.task.comfort_index import comfort_index, head_motion
+from ambulo.envs.vr.task.comfort import comfort_index, head_motion
 from ambulo.envs.vr.world.state import WorldState
 
 _LATER = ("people_collisions", "comfort_index", "acceleration")

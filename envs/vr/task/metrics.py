@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ambulo.configs.arrays import Bools, Floats, Ints
 
 if TYPE_CHECKING:
-    from ambulo.envs.vr.world.moving_replay import MovingBegun
+    from ambulo.envs.vr.world.moving import MovingBegun
 
 BARN_FASTEST, BARN_SLOWEST = 2.0, 8.0
 """Multiples of the optimal time between which the BARN score falls from 1/2 to 1/8."""

@@ -84,10 +84,8 @@ def drawn_goal(
     if len(cells) == 0:
         raise LevelError(f"level {level.name!r}: no free floor for the body")
     low, high = within
-    start: Floats | None = None
-    if level.start is not None:
-        start = np.append(level.start[:2], level.start_height)
-    elif len(level.starts) > 0:
+    start = level.start_place
+    if start is None and len(level.starts) > 0:
         start = level.starts[rng.integers(len(level.starts)), :3]
     if len(level.goals) > 0:
         place = level.goals[rng.integers(len(level.goals))]

@@ -1,4 +1,4 @@
-"""Actions: validation, dead zone, and the meaning of the seven discrete ones."""
+"""Actions: validation, dead zone, limits, snap turns and teleports, and the discrete ones."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ActionError
 from ambulo.envs.vr.contract import WorldSpec
-from ambulo.envs.vr.world.leaps import leaps_of
-from ambulo.envs.vr.world.limits import Limits
 
 DISCRETE_ACTIONS = (
     "forward", "back", "left", "right", "turn_left", "turn_right", "idle",
@@ -25,6 +23,12 @@ turn grow while they are looked at."""
 
 _JUMPS = np.array([[0, 1], [0, -1], [1, 0], [-1, 0], [0, 0], [0, 0], [0, 0]], float)
 _SNAPS = np.array([0, 0, 0, 0, 1, -1, 0], float)
+SNAP_STICK = 0.7
+"""Rotations beyond this snap."""
+TELEPORT_STICK = 0.3
+"""Sticks longer than this teleport."""
+SNAP, TELEPORT = 0, 1
+"""Columns of cooldowns."""
 
 
 @dataclass(frozen=True)
@@ -146,3 +150,76 @@ def _discrete(actions: NDArray[Any], spec: WorldSpec, num_envs: int) -> EnvMotio
         _JUMPS[actions] * spec.move_distance,
         _SNAPS[actions] * spec.turn_angle,
     )
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What sticks can ask for: numbers for all environments, or arrays of shape (N,)."""
+
+    stick: Floats | float
+    """Largest length of the stick."""
+    acceleration: Floats | float
+    """[m/s^2]; infinite: no limit. Not used where `WorldSpec` has none."""
+    yaw_acceleration: Floats | float
+    """[rad/s^2]; infinite: no limit. Not used where `WorldSpec` has none."""
+    facing: Floats | float
+    """Largest angle between the stick and straight ahead, [rad]."""
+
+    @classmethod
+    def of(cls, spec: WorldSpec, comfort: Floats | None) -> Limits:
+        """The limits of `spec` at dials `comfort` (N,) in [0, 1]; None: 1 everywhere."""
+        slowest = (spec.comfort_speed or spec.max_speed) / spec.max_speed
+        if comfort is None:
+            most, most_turn = spec.max_acceleration, spec.max_yaw_acceleration
+            return cls(slowest, most, most_turn, spec.facing)
+        free = 1.0 - comfort
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            return cls(
+                stick=slowest + free * (1.0 - slowest),
+                acceleration=spec.max_acceleration / comfort,
+                yaw_acceleration=spec.max_yaw_acceleration / comfort,
+                facing=spec.facing + free * (np.pi - spec.facing),
+            )
+
+
+def leaps_of(
+    target: Floats, spec: WorldSpec, cooldown: Ints | None
+) -> tuple[Floats, Floats]:
+    """Teleports and snap turns that a batch of commands asks for.
+
+    Where `spec` has one, the part of the command that asks for it is set to 0.
+
+    Args:
+        target: command after dead zone and facing (strafe, forward, rotation), shape (N, 3),
+            changed in place.
+        spec: settings of the world.
+        cooldown: steps until the next snap and teleport may be made, shape (N, 2); None: 0.
+
+    Returns:
+        Moves at once (left, forward), shape (N, 2), [m], and turns at once,
+        counter-clockwise, shape (N,), [rad].
+    """
+    num_envs = len(target)
+    jump, snap = np.zeros((num_envs, 2)), np.zeros(num_envs)
+    wait = np.zeros((num_envs, 2), np.int64) if cooldown is None else cooldown
+    if spec.snap_turn > 0.0:
+        turns = (np.abs(target[:, 2]) > SNAP_STICK) & (wait[:, SNAP] == 0)
+        snap -= np.where(turns, np.sign(target[:, 2]) * spec.snap_turn, 0.0)
+        target[:, 2] = 0.0
+    if spec.teleport > 0.0:
+        stick = np.hypot(target[:, 0], target[:, 1])
+        aims = (stick > TELEPORT_STICK) & (wait[:, TELEPORT] == 0)
+        jump[:, 0] -= np.where(aims, target[:, 0] * spec.teleport, 0.0)
+        jump[:, 1] += np.where(aims, target[:, 1] * spec.teleport, 0.0)
+        target[:, :2] = 0.0
+    return jump, snap
+
+
+def count_down(cooldown: Ints, jump: Floats, snap: Floats, spec: WorldSpec) -> None:
+    """Bring `cooldown` (N, 2) to the end of a step with these moves and turns, in place."""
+    np.maximum(cooldown - 1, 0, out=cooldown)
+    if spec.snap_turn > 0.0:
+        cooldown[snap != 0.0, SNAP] = spec.steps_of(spec.snap_delay) - 1
+    if spec.teleport > 0.0:
+        made = jump.any(axis=1)
+        cooldown[made, TELEPORT] = spec.steps_of(spec.teleport_delay) - 1

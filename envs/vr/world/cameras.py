@@ -12,7 +12,7 @@ from scipy.ndimage import gaussian_filter1d, maximum_filter1d
 
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.world.boxes import through_boxes
+from ambulo.envs.vr.world.level_geoms import through_boxes
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply, quat_rotate
 
 EYES_FIELD_OF_VIEW = 75.0

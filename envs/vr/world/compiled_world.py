@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.world.actions import motion_of
+from ambulo.envs.vr.world.actions import count_down, motion_of
 from ambulo.envs.vr.world.base import BaseWorld
-from ambulo.envs.vr.world.leaps import count_down
 from ambulo.envs.vr.world.moving import MovingThings
 from ambulo.envs.vr.world.packed_solids import PackedSolids
 from ambulo.envs.vr.world.state import WorldState

@@ -8,10 +8,8 @@ import numpy as np
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.envs.vr.contract import BODY_HEIGHT
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.levels.looks import are_slabs, are_walls
-from ambulo.envs.vr.levels.solids import floor_rectangles
+from ambulo.envs.vr.levels.solids import are_slabs, are_walls, floor_rectangles
 from ambulo.envs.vr.levels.surfaces import Mesh, ramp_corners, stair_boxes
-from ambulo.envs.vr.world.boxes import through_boxes
 
 FLOOR, UPPER_FLOOR = "floor", "upper_floor"
 """Names of the materials of the ground, and of boxes that look like floors."""
@@ -38,6 +36,7 @@ _SIGHT = 0.9
 """Height of the player that must be seen, [m]."""
 _MARGIN = 0.3
 """Distance that the line of sight keeps from what hangs overhead, [m]."""
+_TINY = 1e-12
 
 
 def add_level(spec: mujoco.MjSpec, level: Level) -> None:
@@ -161,3 +160,17 @@ class Overhead:
         way = np.einsum("nji,j->ni", self._turns, camera - seen)
         hiding: Bools = through_boxes(begin, way, self._half + _MARGIN)
         return hiding & (self._bottoms >= feet[2] + BODY_HEIGHT - _MARGIN)
+
+
+def through_boxes(begin: Floats, way: Floats, half: Floats) -> Bools:
+    """Whether segments from `begin` along `way` meet boxes about the origin, shape (n,).
+
+    All are (n, 3), or (3,) for the same of each, in axes along the sides of the boxes, [m];
+    `half` are half sizes.
+    """
+    inverse = 1.0 / np.where(np.abs(way) < _TINY, _TINY, way)
+    one, other = (-half - begin) * inverse, (half - begin) * inverse
+    enters = np.maximum(np.minimum(one, other).max(axis=1), 0.0)
+    leaves = np.minimum(np.maximum(one, other).min(axis=1), 1.0)
+    met: Bools = enters <= leaves
+    return met

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from ambulo.envs.vr.world.mover_kernels import (
     ONCE,
     RANDOM,
 )
+from ambulo.envs.vr.world.packed_solids import PackedSolids
 
 _LOOPS = {"once": ONCE, "loop": LOOP, "back_and_forth": BACK_AND_FORTH}
 _CROWD_COLUMNS = 8
@@ -310,3 +312,49 @@ def _widened(array: Floats, columns: int) -> Floats:
     if missing <= 0:
         return array
     return np.pad(array, ((0, 0), (0, missing), *[(0, 0)] * (array.ndim - 2)))
+
+
+@dataclass(frozen=True, eq=False)
+class MovingBegun:
+    """How what moves in a level began an episode of an agent that is alone in it."""
+
+    spec: WorldSpec
+    """Of the world."""
+    arrays: Mapping[str, NDArray[np.generic]]
+    """Of `MovingThings.arrays`, one row each."""
+
+    @classmethod
+    def of(cls, moving: MovingThings, env: int) -> MovingBegun:
+        """What moves in the level of `env` right now."""
+        arrays = {k: a[env : env + 1].copy() for k, a in moving.arrays().items()}
+        return cls(moving.spec, arrays)
+
+    def rows(self, level: Level, position: Floats, velocity: Floats) -> Floats:
+        """Rows of `solid_kernels` at the start and after each step, shape (T + 1, M, 9).
+
+        Args:
+            level: where the episode was played.
+            position: of the agent at the start and after each step, (T + 1, 3), [m].
+            velocity: the same, (T + 1, 3), [m/s].
+        """
+        moving, solids = MovingThings(1, self.spec), PackedSolids()
+        solids.set([0], [level])
+        moving.set_levels([0], [level])
+        slot = np.zeros(1, np.int64)
+        moving.load(dict(self.arrays), slot, position[:1].copy())
+        found = [moving.after[0, : moving.count[0]].copy()]
+        for place, speed in zip(position[:-1], velocity[:-1], strict=True):
+            moving.advance(
+                slot, slot, place[None].copy(), speed[None].copy(), solids.arrays()
+            )
+            found.append(moving.after[0, : moving.count[0]].copy())
+        return np.array(found)
+
+
+def between_rows(rows: Floats, at: Floats) -> Floats:
+    """Rows (T, M, 9) at and between their steps, at times `at` (F,) in steps, (F, M, 9)."""
+    first = np.minimum(np.floor(at + 1e-9).astype(np.int64), max(len(rows) - 2, 0))
+    before, after = rows[first], rows[np.minimum(first + 1, len(rows) - 1)]
+    out: Floats = before + (at - first)[:, None, None] * (after - before)
+    out[..., 4:6] /= np.maximum(np.hypot(out[..., 4], out[..., 5]), 1e-9)[..., None]
+    return out

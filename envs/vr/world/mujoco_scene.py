@@ -12,7 +12,7 @@ from ambulo.envs.vr.contract import (
     HAND_OFFSET,
 )
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.levels.looks import height_range
+from ambulo.envs.vr.levels.solids import Solids
 from ambulo.envs.vr.world.level_geoms import (
     FLOOR,
     UPPER_FLOOR,
@@ -55,7 +55,7 @@ def render_model(
     # Smaller, and the floor's corner nearest to the sun has dots of shadow.
     spec.visual.map.shadowclip = 1.0
     spec.stat.center = [*(0.5 * (level.bounds[:2] + level.bounds[2:])), 0.0]
-    low, high = height_range(level)
+    low, high = Solids.of(level).floor_heights().clip([-np.inf, 0.0], [0.0, np.inf])
     sides = np.ptp(level.bounds.reshape(2, 2), axis=0)
     # The range of depths grows with it, which must hold the view from above.
     spec.stat.extent = max(*sides.tolist(), (high + BEAM - low) / 2)

@@ -29,9 +29,8 @@ from ambulo.envs.vr.contract import (
 from ambulo.envs.vr.geometry.push_kernels import MOST_OVERLAPS, STUCK_DEPTH, way_out
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.solids import obstacles_of
-from ambulo.envs.vr.world.actions import motion_of
+from ambulo.envs.vr.world.actions import count_down, motion_of
 from ambulo.envs.vr.world.base import BaseWorld
-from ambulo.envs.vr.world.leaps import count_down
 from ambulo.envs.vr.world.moving import MovingThings
 from ambulo.envs.vr.world.mujoco_level import Scene
 from ambulo.envs.vr.world.packed_solids import PackedSolids

@@ -137,8 +137,10 @@ CONSTANTS = {
         "ON OFF BOTH NEAR FAR ARRIVED HOLD_RATE FREE_RATE STEP_RATE LIFT_RATE TURN_RATE AHEAD "
         "LIFT HIGHEST CLEAR CLEARANCE",
     ),
-    "tracker_hold.gd": ((fit,), "TAKE LET_GO REST_FADE CALM_RATE"),
-    "tracker_fit.gd": ((fit,), "BENDS BEND REACH SOFT_LEG SOFT_ARM"),
+    "tracker_fit.gd": (
+        (fit,),
+        "BENDS BEND REACH SOFT_LEG SOFT_ARM TAKE LET_GO REST_FADE CALM_RATE",
+    ),
     "tracker_shape.gd": (
         (shape, shape_estimate),
         "SMALLEST LARGEST STATURE PRIOR CORRELATED SETTLED",

@@ -11,7 +11,7 @@ from gymnasium.utils.env_checker import check_env
 
 import ambulo.envs  # noqa: F401
 from ambulo.configs.errors import BridgeError
-from ambulo.envs.vr.task.vector_env import VRNavigationVectorEnv
+from ambulo.envs.vr.task.env import VRNavigationVectorEnv
 
 ID = "ambulo/VRNavigation-v0"
 

@@ -15,10 +15,10 @@ from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.godot.client import GodotClient
 from ambulo.envs.godot.engine import EngineProcess
 from ambulo.envs.godot.errors import BadStatus
+from ambulo.envs.vr.levels.scene_level import SceneLevel
 from ambulo.envs.vr.planners.oracle import Oracle
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_batch, scene_of
-from ambulo.envs.vr.task.scene_level import SceneLevel
 
 ENVS = 4
 

@@ -18,10 +18,10 @@ from ambulo.cli import main
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import load_levels
+from ambulo.envs.vr.levels.scene_level import SceneLevel
 from ambulo.envs.vr.task.bank import LevelBank
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_world, scene_of
-from ambulo.envs.vr.task.scene_level import SceneLevel
 from ambulo.evaluate.vr.episodes import LevelSource, episodes_for
 from ambulo.evaluate.vr.evaluation import run_episodes
 from ambulo.evaluate.vr.scores import EpisodeRecords

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import ConfigError
+from ambulo.envs.vr import families
 from ambulo.envs.vr.families import (
     ALL_FAMILIES,
     FAMILIES,
@@ -20,6 +21,7 @@ from ambulo.envs.vr.families import (
     TRAINING_FAMILIES,
     _thinned,
     generate,
+    register_family,
 )
 from ambulo.envs.vr.families.draft import Draft
 from ambulo.envs.vr.families.level_sets import (
@@ -124,8 +126,30 @@ def test_hopeless_drafts_are_thinned_until_solvable() -> None:
     for x in np.arange(-9.5, 10, 0.5):
         draft.line(1, x, -10, 10)
     draft.hole(-10, -10, 10, 10)
-    level = _thinned(draft, "t", "maze")
+    level = _thinned(draft)
     assert level_problem(level) is None
+
+
+def test_a_family_from_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its levels repeat, are those of any level set, and need not succeed at once."""
+    monkeypatch.setattr(families, "_BUILDERS", dict(families._BUILDERS))
+
+    def caves(rng: np.random.Generator) -> Draft | None:
+        if rng.random() < 0.5:
+            return None
+        draft = Draft(rng, sizes=(9.0, 12.0))
+        draft.cylinder(*draft.somewhere(2.0), 1.0)
+        return draft
+
+    register_family("caves", caves)
+    made = [generate("caves", seed) for seed in range(6)]
+    assert all(level_problem(level) is None for level in made)
+    assert [level.name for level in made[:2]] == ["caves-0", "caves-1"]
+    assert _same(generate("caves", 3), made[3])
+    assert resolve(["caves", "open"], "train") == ("caves", "open")
+    for name in ("caves", "open", "a<b"):
+        with pytest.raises(ConfigError, match="level family"):
+            register_family(name, caves)
 
 
 def test_bad_requests() -> None:

@@ -205,7 +205,7 @@ def test_misuse_is_one_line_and_exit_code_2(
             {"boxes": [{"center": [1, 1, 1], "half_size": [0, 1, 1]}]},
             "boxes[0].half_size",
         ),
-        ({"start": {"position": [99, 0]}}, "start.position: off the floor"),
+        ({"start": {"position": [99, 0]}}, "start.position: out of bounds"),
     ],
 )
 def test_bad_levels_are_named(level, message, tmp_path, capsys):

@@ -10,7 +10,7 @@ from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.geometry.solid_kernels import BOX, PERSON
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world.compiled_world import CompiledWorld
-from ambulo.envs.vr.world.moving_replay import between_rows
+from ambulo.envs.vr.world.moving import between_rows
 from ambulo.envs.vr.world.render import EpisodeRenderer
 from ambulo.evaluate.vr.episodes import LevelSource
 from ambulo.evaluate.vr.evaluation import evaluate

@@ -10,7 +10,7 @@ from stable_baselines3.common.logger import configure
 
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.task.build import make_batch
-from ambulo.envs.vr.task.spaces import action_space
+from ambulo.envs.vr.task.env import action_space
 from ambulo.policies.learner import make_learner, number_format
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 

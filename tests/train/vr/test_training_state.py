@@ -21,7 +21,7 @@ from ambulo.envs.vr.levels.level_io import save_level
 from ambulo.envs.vr.task.bank import GOALS
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_batch
-from ambulo.envs.vr.task.spaces import action_space
+from ambulo.envs.vr.task.env import action_space
 from ambulo.policies.agents.navigation import load_navigation
 from ambulo.policies.files.model_file import ModelFile, TrainingState, save_model
 from ambulo.policies.learner import learn_until, make_learner, model_of

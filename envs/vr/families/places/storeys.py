@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats
-from ambulo.envs.vr.families.draft import Draft, Region
-from ambulo.envs.vr.families.place import MAX_WAY
+from ambulo.envs.vr.families.draft import MAX_WAY, Draft, Region
 from ambulo.envs.vr.families.places.building import OUTER, Style, build, split
 from ambulo.envs.vr.families.places.furnished import fill, turned_site, uses
 from ambulo.envs.vr.families.places.site import Room, Site
@@ -79,8 +78,8 @@ class Stairwell:
         return (self.low, self.high) if flight % 2 == 0 else (self.high, self.low)
 
 
-def storeys(rng: np.random.Generator) -> tuple[Draft, Level]:
-    """A building without start and goal."""
+def storeys(rng: np.random.Generator) -> Level | None:
+    """A level of the family `storeys`; None: start and goal found no place."""
     count = 2 if rng.random() < 0.6 else 3
     storey = rng.uniform(2.6, 3.05)
     steps = 0 if rng.random() < 0.35 else math.ceil(storey / RISE)
@@ -106,7 +105,7 @@ def storeys(rng: np.random.Generator) -> tuple[Draft, Level]:
         fill(level, rooms, density)
         if floor > 0:
             _slabs(level, well, floor, region)
-    return draft, _level(draft, site, well)
+    return _placed(rng, _level(draft, site, well))
 
 
 def _slabs(site: Site, well: Stairwell, floor: int, region: Region) -> None:
@@ -175,9 +174,9 @@ def _level(draft: Draft, site: Site, well: Stairwell) -> Level:
     return dataclasses.replace(level, stairs=np.hstack([flights, counts]))
 
 
-def place_between_floors(draft: Draft, level: Level) -> Level | None:
+def _placed(rng: np.random.Generator, level: Level) -> Level | None:
     """`level` with a start and a goal, mostly on different floors; None: no way is found."""
-    rng, grid = draft.rng, LayeredGrid.of(level)
+    grid = LayeredGrid.of(level)
     cells = np.flatnonzero(grid.free)
     points = grid.points(cells)
     on_floor = _on_floors(level, points)

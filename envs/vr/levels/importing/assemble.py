@@ -111,14 +111,14 @@ def with_places(level: Level, markers: list[RawMarker]) -> Level:
     wanted = [m for m in markers if m.kind != "bounds"]
     if not wanted:
         return level
-    solids = Solids.of(level).arrays()
+    places = np.array([marker.place[:3] for marker in wanted])
+    stands = zip(*standing(Solids.of(level).arrays(), places), strict=True)
     found: dict[str, list[Floats]] = {"start": [], "goal": [], "waypoint": []}
-    for marker in wanted:
+    for marker, (floor, fits) in zip(wanted, stands, strict=True):
         x0, y0, x1, y1 = level.bounds
         x, y, z, yaw = marker.place
         if not (x0 <= x <= x1 and y0 <= y <= y1):
             raise LevelError(f"node {marker.path}: out of the level's bounds")
-        floor, fits = standing(solids, x, y, z)
         if not math.isfinite(floor) or floor < z - MARKER_HEIGHT:
             raise LevelError(
                 f"node {marker.path}: no floor within {MARKER_HEIGHT:g} m below it, or "

@@ -26,6 +26,8 @@ TILT = 1e-3
 """A shape that is upright but for this is upright, [m]."""
 MOST_TWIST = 0.02
 """A height map whose cells are less even than this becomes triangles, [m]."""
+SMALLEST = 1e-6
+"""Boxes and cylinders without so much of a size are left out, [m]."""
 _UNEVEN = 1e-3
 _LEVEL = 0.9999
 
@@ -140,7 +142,7 @@ class _Maker:
             item.shape.size / 2
         )  # columns: from the middle to the sides
         lengths = np.linalg.norm(half, axis=0)
-        if lengths.min() <= 0:
+        if lengths.min() < SMALLEST:
             self._parts.leave(item, "has no size")
             return
         up = int(np.argmax(np.abs(half[2]) / lengths))
@@ -173,18 +175,19 @@ class _Maker:
         upright = item.shape.kind != "sphere" and (
             np.hypot(*axis[:2]) * (height / 2 + radius) <= TILT
         )
-        if upright:
+        if upright and min(radius, height) < SMALLEST:
+            self._parts.leave(item, "has no size")
+        elif upright:
             low = item.origin[2] - height / 2
             row = np.array([*item.origin[:2], radius, height, low])
             self._parts.add("cylinders", row, item.path)
             if item.shape.kind == "capsule":
                 reason = "an upright capsule: carried as a cylinder"
                 self._parts.approximated.append(_note(item, reason))
-            return
-        even_item = Item(
-            item.path, item.shape, item.axes / scale * even, item.origin, item.layer
-        )
-        self._mesh(even_item, item.shape)
+        else:
+            axes = item.axes / scale * even
+            even_item = Item(item.path, item.shape, axes, item.origin, item.layer)
+            self._mesh(even_item, item.shape)
 
     def _height_map(self, item: Item) -> None:
         heights = item.shape.points

@@ -6,13 +6,6 @@ extends AmbuloHumanPose
 ## 1e-4 m and rad, tests/envs/godot/test_avatar_in_engine.py). Axes are the contract's, X
 ## ahead, Y to the left, Z up; joints are those of human23.
 
-const PELVIS := 0
-const SPINE := 11
-const TORSO := 12
-const NECK := 13
-const HEAD := 14
-const THIGHS: PackedInt32Array = [6, 1]
-const CLAVICLES: PackedInt32Array = [19, 15]
 const COUNTER := 0.35
 const TOES_OUT := 0.12
 const LEAST_LIFT := 0.5
@@ -91,7 +84,7 @@ func step(
 		var thigh := THIGHS[i]
 		_set_position(thigh)
 		var foot := feet[i]
-		foot.ankle = AmbuloLimbs.solve_leg(self, thigh, foot.ankle, foot.hinge, foot.turn)
+		foot.ankle = solve_leg(thigh, foot.ankle, foot.hinge, foot.turn)
 		_set_toes(thigh, toes[2 * i], toes[2 * i + 1], feet[i].roll)
 		feet[i].record(_sole)
 	_set_arms(hands, yaw)
@@ -208,7 +201,7 @@ func _give_way() -> void:
 
 
 func _overreach(thigh: int, ankle: Vector3) -> float:
-	var length := -AmbuloLimbs.STRETCH * (offsets[thigh + 1].z + offsets[thigh + 2].z)
+	var length := -STRETCH * (offsets[thigh + 1].z + offsets[thigh + 2].z)
 	var hip := positions[PELVIS] + world[PELVIS] * offsets[thigh] - ankle
 	return hip.z - sqrt(maxf(length * length - hip.x * hip.x - hip.y * hip.y, 0.01))
 
@@ -246,7 +239,7 @@ func _set_arms(hands: Array, yaw: float) -> void:
 		_set_position(clavicle + 1)
 		var pole := AmbuloAvatarFoot.about_z(yaw) * Vector3(POLE.x, side * POLE.y, POLE.z)
 		var turn := wrist.basis.get_rotation_quaternion()
-		AmbuloLimbs.solve_arm(self, clavicle, side, wrist.origin, pole, turn)
+		solve_arm(clavicle, side, wrist.origin, pole, turn)
 
 
 ## Whether feet must step though the avatar does not walk.

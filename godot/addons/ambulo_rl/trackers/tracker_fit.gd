@@ -4,13 +4,6 @@ extends AmbuloHumanPose
 ##
 ## The same sums as in `ik/trackers/fit.py`, where the constants are explained.
 
-const PELVIS := 0
-const SPINE := 11
-const TORSO := 12
-const NECK := 13
-const HEAD := 14
-const THIGHS: PackedInt32Array = [6, 1]
-const CLAVICLES: PackedInt32Array = [19, 15]
 ## Rows of the trackers.
 const LEFT_HAND := 0
 const LEFT_FOOT := 2
@@ -21,19 +14,76 @@ const BEND := 0.7
 const REACH := 0.35
 const SOFT_LEG := 0.03
 const SOFT_ARM := 0.01
+const TAKE := 0.2
+const LET_GO := 0.4
+const REST_FADE := 0.1
+const CALM_RATE := 45.0
+
+
+class Hold:
+	extends RefCounted
+	## How firmly a tracker holds its joint: it lets go slowly and takes hold without a jump.
+	##
+	## The same sums as `_held` and `_calm` in `ik/trackers/fit.py`.
+
+	## From 0, as predicted, to 1, as given.
+	var weight := 0.0
+
+	var _there := false
+	var _once := false
+	var _offset := Vector3.ZERO
+	var _rest := Vector3.ZERO
+	var _calmed := false
+	var _calm := Vector3.ZERO
+	var _calm_speed := Vector3.ZERO
+
+	## The place to which the joint goes that is predicted at [param predicted].
+	func goal(place: Vector3, present: bool, predicted: Vector3, dt: float) -> Vector3:
+		if present:
+			var before := weight
+			if weight == 0.0 and not _once:
+				weight = 1.0
+			elif not _there:
+				_rest += before * (_offset - (place - predicted))
+			weight = minf(weight + dt / TAKE, 1.0)
+			_offset = place - predicted
+			_there = true
+			_once = true
+		else:
+			weight *= exp(-dt / LET_GO)
+			_there = false
+			if weight < 1e-3:
+				weight = 0.0
+		_rest *= exp(-dt / REST_FADE)
+		return predicted + weight * _offset + _rest
+
+	## What the body is moved by for a head that is off by [param shift].
+	func calm(shift: Vector3, dt: float) -> Vector3:
+		if not _calmed:
+			_calmed = true
+			_calm = shift
+			_calm_speed = Vector3.ZERO
+			return shift
+		var decay := exp(-CALM_RATE * dt)
+		var error := _calm - shift
+		var drive := (_calm_speed + CALM_RATE * error) * dt
+		_calm = shift + (error + drive) * decay
+		_calm_speed = (_calm_speed - CALM_RATE * drive) * decay
+		return _calm
+
 
 ## Heel and ball in the ankle's frame, [m].
 var sole: PackedVector3Array = []
 ## Left and right foot.
 var feet: Array[AmbuloTrackerFoot] = [AmbuloTrackerFoot.new(), AmbuloTrackerFoot.new()]
 ## The trackers' hold on their joints.
-var holds: Array[AmbuloTrackerHold] = []
+var holds: Array[Hold] = []
 
 
 func _init(tree: PackedInt32Array) -> void:
 	parents = tree
 	for _i in 6:
-		holds.append(AmbuloTrackerHold.new())
+		holds.append(Hold.new())
 	for _joint in tree.size():
 		local.append(Quaternion.IDENTITY)
 		world.append(Quaternion.IDENTITY)
@@ -157,7 +207,7 @@ func _fit_leg(
 		turn = AmbuloTrackerState.mix(turn, tracker.turn, hold.weight)
 	var longest := -offsets[thigh + 1].z - offsets[thigh + 2].z
 	ankle = soften(positions[thigh], longest, SOFT_LEG, ankle)
-	AmbuloLimbs.solve_leg(self, thigh, ankle, world[thigh] * Vector3(0.0, 1.0, 0.0), turn)
+	solve_leg(thigh, ankle, world[thigh] * Vector3(0.0, 1.0, 0.0), turn)
 
 
 func _fit_arm(side: int, wrist: Vector3, given: Quaternion, weight: float) -> void:
@@ -171,14 +221,12 @@ func _fit_arm(side: int, wrist: Vector3, given: Quaternion, weight: float) -> vo
 	wrist = soften(shoulder, longest, SOFT_ARM, wrist)
 	var e := (wrist - shoulder) / maxf(shoulder.distance_to(wrist), 1e-9)
 	var side_sign := 1.0 - 2.0 * side
-	AmbuloLimbs.solve_arm(self, clavicle, side_sign, wrist, side_sign * hinge.cross(e), turn)
+	solve_arm(clavicle, side_sign, wrist, side_sign * hinge.cross(e), turn)
 
 
 func _reach(clavicle: int, wrist: Vector3) -> void:
 	var upper := clavicle + 1
-	var longest := (
-		AmbuloLimbs.STRETCH * (offsets[clavicle + 2].length() + offsets[clavicle + 3].length())
-	)
+	var longest := STRETCH * (offsets[clavicle + 2].length() + offsets[clavicle + 3].length())
 	var base := positions[clavicle]
 	var missing := positions[upper].distance_to(wrist) - longest
 	if missing <= 0.0:

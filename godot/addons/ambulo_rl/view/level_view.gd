@@ -2,6 +2,11 @@ class_name AmbuloLevelView
 extends Node3D
 ## Draws a level: floor, holes, boxes, cylinders. For eyes only; it has no colliders.
 
+## Depth of the sides of the floor, [m].
+const SIDES := 0.6
+## With more holes than this their sides are left out.
+const MOST_HOLES := 2000
+
 ## What is drawn; null: nothing yet.
 var level: AmbuloLevel
 
@@ -35,7 +40,7 @@ func show_level(new_level: AmbuloLevel) -> void:
 	if new_level == level:
 		return
 	level = new_level
-	var mesh := AmbuloFloorMesh.of(level)
+	var mesh := floor_mesh(level)
 	mesh.surface_set_material(0, AmbuloPalette.floor_grid())
 	if mesh.get_surface_count() > 1:
 		mesh.surface_set_material(1, AmbuloPalette.matt(AmbuloPalette.SIDE))
@@ -62,9 +67,7 @@ static func drum_pose(c: PackedFloat64Array) -> Transform3D:
 func _show_depths() -> void:
 	var b := level.bounds
 	(_depths.mesh as PlaneMesh).size = Vector2(b[3] - b[1], b[2] - b[0])
-	_depths.position = AmbuloAxes.to_godot(
-		(b[0] + b[2]) / 2.0, (b[1] + b[3]) / 2.0, -AmbuloFloorMesh.DEPTH
-	)
+	_depths.position = AmbuloAxes.to_godot((b[0] + b[2]) / 2.0, (b[1] + b[3]) / 2.0, -SIDES)
 
 
 func _show_boxes() -> void:
@@ -96,7 +99,7 @@ func _box_colour(k: int, b: PackedFloat64Array) -> Color:
 
 
 ## Whether the box with the seven numbers [param b] looks like a wall, not like furniture;
-## the same rule as in [code]envs/vr/levels/looks.py[/code].
+## the same rule as in [code]envs/vr/levels/solids.py[/code].
 static func is_wall(b: PackedFloat64Array) -> bool:
 	var length := 2.0 * maxf(b[3], b[4])
 	var thickness := 2.0 * minf(b[3], b[4])
@@ -110,3 +113,59 @@ static func _instances(mesh: Mesh) -> MultiMesh:
 	instances.use_colors = true
 	instances.mesh = mesh
 	return instances
+
+
+## The mesh of the floor of [param of_level] with its holes, in Godot's axes: surface 0 the top,
+## surface 1 all sides.
+static func floor_mesh(of_level: AmbuloLevel) -> ArrayMesh:
+	var top := SurfaceTool.new()
+	top.begin(Mesh.PRIMITIVE_TRIANGLES)
+	top.set_normal(Vector3.UP)
+	var pieces := AmbuloLevelSolids.floor_rectangles(of_level)
+	for k in range(0, pieces.size(), 4):
+		_add_top(top, pieces.slice(k, k + 4))
+	var mesh := top.commit()
+	var sides := SurfaceTool.new()
+	sides.begin(Mesh.PRIMITIVE_TRIANGLES)
+	_add_sides(sides, of_level.bounds, 1.0)
+	if of_level.holes.size() <= 4 * MOST_HOLES:
+		for k in range(0, of_level.holes.size(), 4):
+			_add_sides(sides, _clipped(of_level.holes.slice(k, k + 4), of_level.bounds), -1.0)
+	return sides.commit(mesh)
+
+
+static func _clipped(r: PackedFloat64Array, bounds: PackedFloat64Array) -> PackedFloat64Array:
+	return [
+		clampf(r[0], bounds[0], bounds[2]),
+		clampf(r[1], bounds[1], bounds[3]),
+		clampf(r[2], bounds[0], bounds[2]),
+		clampf(r[3], bounds[1], bounds[3]),
+	]
+
+
+static func _add_top(tool: SurfaceTool, r: PackedFloat64Array) -> void:
+	var corners: Array[Vector2] = [
+		Vector2(r[0], r[1]), Vector2(r[0], r[3]), Vector2(r[2], r[3]), Vector2(r[2], r[1])
+	]
+	for k: int in [0, 1, 2, 0, 2, 3]:
+		tool.set_uv(corners[k])
+		tool.add_vertex(AmbuloAxes.to_godot(corners[k].x, corners[k].y, 0.0))
+
+
+## Upright sides of a rectangle; [param outwards] -1: seen from inside it.
+static func _add_sides(tool: SurfaceTool, r: PackedFloat64Array, outwards: float) -> void:
+	if r[2] <= r[0] or r[3] <= r[1]:
+		return
+	var corners: Array[Vector2] = [
+		Vector2(r[0], r[1]), Vector2(r[2], r[1]), Vector2(r[2], r[3]), Vector2(r[0], r[3])
+	]
+	for k in 4:
+		var a := corners[k if outwards > 0.0 else (k + 1) % 4]
+		var b := corners[(k + 1) % 4 if outwards > 0.0 else k]
+		var along := b - a
+		tool.set_normal(AmbuloAxes.to_godot(along.y, -along.x, 0.0).normalized())
+		var top_a := AmbuloAxes.to_godot(a.x, a.y, 0.0)
+		var top_b := AmbuloAxes.to_godot(b.x, b.y, 0.0)
+		var down := Vector3.DOWN * SIDES
+		for point: Vector3 in [top_a, top_b, top_b + down, top_a, top_b + down, top_a + down]:
+			tool.add_vertex(point)

@@ -12,11 +12,9 @@ static func check(level: AmbuloLevel, checks: AmbuloChecks) -> void:
 	if not checks.problem.is_empty():
 		return
 	_check_range(level, checks)
-	if level.heights:
-		_check_slopes(level, checks)
-		_check_amount(level, checks)
-	else:
-		_check_flat(level, checks)
+	_check_heights(level, checks)
+	_check_slopes(level, checks)
+	_check_amount(level, checks)
 	if checks.problem.is_empty():
 		_check_places(level, checks)
 
@@ -89,33 +87,20 @@ static func _check_range(level: AmbuloLevel, checks: AmbuloChecks) -> void:
 		checks.fail("goal", "the same place as start")
 
 
-# Notes the first thing in a flat level that needs heights.
-static func _check_flat(level: AmbuloLevel, checks: AmbuloChecks) -> void:
-	var shapes: Dictionary[String, bool] = {
+# Notes the first shapes in a level without heights that need them.
+static func _check_heights(level: AmbuloLevel, checks: AmbuloChecks) -> void:
+	if level.heights:
+		return
+	var absent: Dictionary[String, bool] = {
 		"ramps": level.ramps.is_empty(),
 		"stairs": level.stairs.is_empty(),
 		"heightfields": level.heightfields.is_empty(),
 		"meshes": level.meshes.is_empty(),
+		"ground": level.ground,
 	}
-	for key in shapes:
-		if not shapes[key]:
+	for key in absent:
+		if not absent[key]:
 			checks.fail(key, 'needs "heights": true')
-	if not level.ground:
-		checks.fail("ground", 'a level without ground needs "heights": true')
-	if level.start_height != 0.0:
-		checks.fail("start", _at_height(level.start_height))
-	if level.goal_height != 0.0:
-		checks.fail("goal", _at_height(level.goal_height))
-	for key: String in ["starts", "goals", "waypoints"]:
-		var places := _places_of(level, key)
-		for k in range(0, places.size(), 3):
-			if places[k + 2] != 0.0:
-				var name := "%s[%d]" % [key, floori(k / 3.0)]
-				checks.fail(name, 'a place above the floor needs "heights": true')
-
-
-static func _at_height(height: float) -> String:
-	return 'a place at height %s needs "heights": true' % String.num(height, 6)
 
 
 static func _check_slopes(level: AmbuloLevel, checks: AmbuloChecks) -> void:
@@ -144,8 +129,14 @@ static func _check_amount(level: AmbuloLevel, checks: AmbuloChecks) -> void:
 	var most := AmbuloLevelSurfaces.MAX_TRIANGLES
 	if triangles > most:
 		checks.fail("meshes", "%d triangles, at most %d allowed" % [triangles, most])
-	var bare := level.boxes.is_empty() and level.ramps.is_empty() and level.stairs.is_empty()
-	if not level.ground and triangles == 0 and bare:
+	var shapes := level.boxes.size() / 7.0 + level.cylinders.size() / float(AmbuloLevel.DRUM)
+	shapes += level.ramps.size() / float(AmbuloLevelSurfaces.RAMP)
+	for k in range(8, level.stairs.size(), AmbuloLevelSurfaces.STAIR):
+		shapes += level.stairs[k]
+	if shapes + level.holes.size() / 4.0 > AmbuloLevel.MAX_OBSTACLES:
+		var rule := "more than %d obstacles, steps, ramps and holes"
+		checks.fail("boxes", rule % AmbuloLevel.MAX_OBSTACLES)
+	if not level.ground and triangles == 0 and shapes == 0.0:
 		checks.fail("ground", "there is no floor")
 
 
@@ -169,12 +160,14 @@ static func _check_place(
 	var floor_z := space.support(place[0], place[1], place[2], climb)
 	var hole := level.hole_at(place[0], place[1])
 	if not level.has_in_bounds(place[0], place[1]):
-		checks.fail(key, "off the floor")
+		checks.fail(key, "out of bounds")
 	elif is_nan(floor_z) and hole >= 0:
 		checks.fail(key, "in holes[%d]" % hole)
 	elif is_nan(floor_z):
-		var height := String.num(place[2], 6)
-		checks.fail(key, "no floor within %s m of z = %s" % [climb, height])
+		var rule := "no floor within %s m of z = %s" % [climb, String.num(place[2], 6)]
+		if not level.heights:
+			rule += ' (floors above 0 need "heights": true)'
+		checks.fail(key, rule)
 	elif not space.stands(place[0], place[1], floor_z):
 		var room := AmbuloContract.BODY_RADIUS
 		checks.fail(key, "inside an obstacle (the body needs %s m around it)" % room)

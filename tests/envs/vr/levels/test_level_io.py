@@ -28,9 +28,9 @@ from ambulo.envs.vr.levels.level_io import (
     save_level,
 )
 from ambulo.envs.vr.levels.sample_levels import sample_level
-from ambulo.envs.vr.levels.way_check import _first_alone, way_problem
+from ambulo.envs.vr.levels.scene_level import joined
+from ambulo.envs.vr.levels.way_check import unjoined, way_problem
 from ambulo.envs.vr.task.bank import LevelBank
-from ambulo.envs.vr.task.scene_level import joined
 
 GOOD: dict[str, Any] = {
     "name": "demo",
@@ -214,12 +214,12 @@ def test_missing_file(tmp_path: Path) -> None:
         ("cylinders.0.height", 0, "cylinders[0].height = 0: input should be great"),
         ("cylinders.0.radius", "1", 'cylinders[0].radius = "1": input should be'),
         ("start", [1, 2], "start = [1, 2]: input should be a valid dictionary"),
-        ("start.position", [-1, 5], "start.position: off the floor"),
+        ("start.position", [-1, 5], "start.position: out of bounds"),
         ("start.position", [8.5, 2], "start.position: in holes[0]"),
         ("start.position", [12.5, 5], "start.position: inside an obstacle"),
         ("start.position", [18, 5], "goal: the same place"),
         ("goal", [5.6, 5], "goal: inside an obstacle"),
-        ("goal", [30, 5], "goal: off the floor"),
+        ("goal", [30, 5], "goal: out of bounds"),
         ("goal_distance", [9, 5], "goal_distance: need 0 < min <= max"),
         ("goal_distance", [0, 5], "goal_distance: need 0 < min <= max"),
         ("holes.0", [8, 0, 9, 10], "goal: no way for the body"),
@@ -329,60 +329,70 @@ def test_places_behind_a_door_of_the_finest_cells_are_played(
     assert "no way for the body" in _error({**data, **places})
 
 
-def test_listed_goals_cost_one_field_for_each_part_of_the_floor(
+def test_listed_goals_cost_no_more_than_the_parts_of_the_floor(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     wall = {"center": [10, 5, 1], "half_size": [0.2, 5, 1]}
     goals = [[x, y] for y in np.linspace(1, 9, 30).tolist() for x in (5, 15)]
     data = {"name": "a", "bounds": [0, 0, 20, 10], "boxes": [wall], "goals": goals}
     level = parse_level(data, "x.json", solvable=False)
-    cost = {"field": 0, "points": 0}
+    cost = {"field": 0, "points": 0, "parts": 0}
 
     def counted(name: str) -> Callable[..., Any]:
         method = getattr(LayeredGrid, name)
 
-        def call(grid: LayeredGrid, cells: Any) -> Any:
+        def call(grid: LayeredGrid, *cells: Any) -> Any:
             cost[name] += 1
-            return method(grid, cells)
+            return method(grid, *cells)
 
         return call
 
     for name in cost:
         monkeypatch.setattr(LayeredGrid, name, counted(name))
     assert way_problem(level) is None
-    assert cost["field"] == 2
-    assert cost["points"] <= 2  # all cells at once
+    assert cost == {"field": 0, "points": 0, "parts": 2}  # on cells of two sizes
 
 
 def test_the_first_place_of_a_list_that_is_alone() -> None:
     """As is found with the distances and all cells of each place."""
-    rng, found = np.random.default_rng(0), set()
+    rng, ranks = np.random.default_rng(0), set()
     for _ in range(60):
         free = rng.random((1, 14, 18)) < 0.7
         height = np.zeros(free.shape, np.float32)
         links = joined(height, free, np.zeros_like(free), 0.25)
         grid = LayeredGrid(1.0, -2.0, 0.25, height, free, links).restricted(free)
         low, high = np.sort(rng.uniform(0.3, 3.0, 2)).tolist()
-        level = Level("a", np.array([1.0, -2, 5.5, 1.5]), goal_distance=(low, high))
         places = rng.uniform([1, -2, 0], [5.5, 1.5, 0], (6, 3))
+        level = Level(
+            "a", np.array([1.0, -2, 5.5, 1.5]), goals=places, goal_distance=(low, high)
+        )
         alone = []
         for place in places:
             points = grid.points(np.flatnonzero(np.isfinite(grid.field(place))))
             away = np.hypot(*(points - place)[:, :2].T)
             alone.append(not ((away >= low) & (away <= high)).any())
         first = alone.index(True) if any(alone) else None
-        assert _first_alone(level, grid, places) == first
-        found.add(first)
-    assert len(found) >= 4
+        problem = unjoined(level, level.places(), grid)
+        if first is None:
+            assert problem is None
+        else:
+            assert problem is not None
+            assert problem.startswith(
+                f"goals[{first}]: no way for the body from a place"
+            )
+        ranks.add(first)
+    assert len(ranks) >= 4
 
 
 def test_nothing_left_to_chance_in_vain() -> None:
     small = {"name": "a", "bounds": [0, 0, 3, 3]}
     assert "start and goal: left to chance" in _error(small)
     assert parse_level({**small, "goal_distance": [1, 2]}, "x.json")
-    assert "start: left to chance" in _error({**small, "goal": [1, 1]})
+    rule = "no way for the body {} a place 5 to 30 m away"
+    assert f"goal: {rule.format('from')}" in _error({**small, "goal": [1, 1]})
     pose = {"position": [1, 1], "yaw": 0}
-    assert "goal: left to chance" in _error({**small, "start": pose})
+    lone = _error({**small, "start": pose})
+    assert f"start.position: {rule.format('to')}" in lone
     assert "nowhere can the body stand" in _error({**small, "bounds": [0, 0, 0.4, 30]})
     cut = [[x, 0, x + 1, 12] for x in range(4, 30, 5)]
     striped = {"name": "a", "bounds": [0, 0, 30, 12], "holes": cut}

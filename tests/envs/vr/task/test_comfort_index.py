@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ambulo.envs.vr.task.comfort_index import (
+from ambulo.envs.vr.task.comfort import (
     PARTS,
     HeadMotion,
     comfort_index,

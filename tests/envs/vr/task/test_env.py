@@ -20,8 +20,8 @@ from stable_baselines3.common.env_checker import check_env as sb3_check_env
 import ambulo.envs  # noqa: F401  (registers the environments)
 from ambulo.configs.errors import ActionError, AmbuloError, ConfigError, RenderError
 from ambulo.configs.vr import NavigationConfig
+from ambulo.envs.vr.task.env import VRNavigationVectorEnv
 from ambulo.envs.vr.task.reward import Transition
-from ambulo.envs.vr.task.vector_env import VRNavigationVectorEnv
 
 ID = "ambulo/VRNavigation-v0"
 SETTINGS = [

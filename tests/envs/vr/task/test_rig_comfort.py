@@ -10,7 +10,7 @@ import pytest
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_batch
-from ambulo.envs.vr.task.comfort_index import (
+from ambulo.envs.vr.task.comfort import (
     PARTS,
     SEEN,
     VIGNETTE_RELIEF,

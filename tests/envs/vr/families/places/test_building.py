@@ -38,7 +38,7 @@ def test_doors_join_all_rooms(seed: int, leaves: float) -> None:
     tiles = split(rng, FLOOR, 2.4, 5.0)
     kinds = ["bath", *["living"] * (len(tiles) - 1)]
     rooms = build(Site(draft), tiles, kinds, Style(leaves=leaves))
-    grid = LayeredGrid.of(draft.level("t", "t"), 0.1)
+    grid = LayeredGrid.of(draft.level(), 0.1)
     ways = grid.field(rooms[0].middle)
     for room in rooms:
         cell = grid.nearest(room.middle, 0.5)

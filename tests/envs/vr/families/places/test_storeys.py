@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from ambulo.envs.vr.families import MAX_EXTENT, generate
+from ambulo.envs.vr.families.draft import MAX_WAY
 from ambulo.envs.vr.families.level_sets import level_set
-from ambulo.envs.vr.families.place import MAX_WAY
 from ambulo.envs.vr.families.places.storeys import (
     MAX_PARTS,
     RISE,
     STEEPEST_RAMP,
-    storeys,
 )
 from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import Level
@@ -65,7 +64,7 @@ def test_start_and_goal_are_mostly_on_different_floors(levels: list[Level]) -> N
 
 @pytest.mark.parametrize("seed", range(3))
 def test_every_floor_can_be_reached(seed: int) -> None:
-    _, level = storeys(np.random.default_rng(seed))
+    level = generate("storeys", seed)
     flights = np.vstack([level.stairs[:, :6], level.ramps[:, :6]])
     grid = LayeredGrid.of(level, 0.125)
     foot = flights[0, :3] + (flights[0, :3] - flights[0, 3:]) * [0.1, 0.1, 0.0]

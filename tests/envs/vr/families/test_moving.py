@@ -10,7 +10,7 @@ import pytest
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.families import MOVING_FAMILIES, generate
 from ambulo.envs.vr.families.level_sets import resolve
-from ambulo.envs.vr.families.moving.crowd import PEOPLE
+from ambulo.envs.vr.families.moving import PEOPLE
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_check import level_problem
 from ambulo.envs.vr.levels.level_io import level_data, parse_level

@@ -7,7 +7,7 @@ from ambulo.configs.errors import LevelError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.planners.oracle import Oracle
 from ambulo.envs.vr.task.build import make_batch
-from ambulo.envs.vr.task.changed_level import change_level
+from ambulo.viz.viewer.navigation_stage import change_level
 
 
 def test_a_wall_across_the_way_lengthens_it_at_once() -> None:

@@ -3,9 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ambulo.envs.vr.levels.geodesic import path_length
+from ambulo.envs.vr.levels.geodesic import path_length, tour_length
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.task.tours import tour_length
 
 BOUNDS = np.array([-10.0, -10.0, 10.0, 10.0])
 FLOOR = Level("floor", BOUNDS)

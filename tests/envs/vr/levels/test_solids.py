@@ -9,7 +9,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.levels.looks import are_walls
+from ambulo.envs.vr.levels.solids import are_walls
 from ambulo.envs.vr.world.mujoco_scene import render_model
 from ambulo.viz.map_plot import WALL, draw_level_map
 

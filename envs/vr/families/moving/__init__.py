@@ -1,1 +1,0 @@
-"""Families with people and moving things; levels with heights."""

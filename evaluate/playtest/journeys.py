@@ -14,7 +14,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import LevelError
-from ambulo.envs.vr.levels.geodesic import FINE_RESOLUTION, MAX_CELLS, RESOLUTION
+from ambulo.envs.vr.levels.geodesic import FINE_RESOLUTION, RESOLUTION, has_few_cells
 from ambulo.envs.vr.levels.layer_way_kernels import SAME_FLOOR
 from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid
 from ambulo.envs.vr.levels.level import Level
@@ -96,8 +96,9 @@ class Ground:
 def ground_of(floor: Floor) -> Ground:
     """The ground of journeys: reachable on the fine cells and on those of the ways."""
     level = floor.level
-    x0, y0, x1, y1 = level.bounds
-    fits = (x1 - x0) * (y1 - y0) <= MAX_CELLS / 4 * FINE_RESOLUTION**2
+    fits = has_few_cells(
+        level, 0.5 * FINE_RESOLUTION
+    )  # here a cell costs four times as much
     grid = _ways(level, FINE_RESOLUTION if fits else RESOLUTION)
     parts = grid.parts()
     points = np.vstack(

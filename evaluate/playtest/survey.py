@@ -25,8 +25,9 @@ from ambulo.evaluate.playtest.storeys import split
 from ambulo.evaluate.playtest.thin_bodies import with_ways_in
 
 CELL_SIZES = (0.05, 0.1, 0.25)
-"""Cell sizes of the floor grid; the first with at most `_MAX_CELLS` cells is used, [m]."""
-_MAX_CELLS = 1e6
+"""Cell sizes of the floor grid; the first with few enough cells is used, [m]."""
+_MAX_CELLS, _MAX_FLAT_CELLS = 1e6, 4e6
+"""Most cells of the floor grid, and those of flat levels, which have one layer."""
 GAP_WIDTH = 0.8
 """A part that is nowhere wider, and small, is a gap between things, [m]."""
 GAP_AREA = 2.0
@@ -127,7 +128,8 @@ def cell_size(level: Level) -> float:
     """The finest of `CELL_SIZES` with few enough cells in `level`, [m]."""
     x0, y0, x1, y1 = level.bounds
     area = float((x1 - x0) * (y1 - y0))
-    fits = [size for size in CELL_SIZES if area <= _MAX_CELLS * size**2]
+    most = _MAX_CELLS if level.heights else _MAX_FLAT_CELLS
+    fits = [size for size in CELL_SIZES if area <= most * size**2]
     return fits[0] if fits else CELL_SIZES[-1]
 
 

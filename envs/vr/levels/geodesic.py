@@ -24,8 +24,9 @@ EVALUATION_RESOLUTION = 0.125
 FINE_RESOLUTION = 0.1
 """Cell size for lengths in reports and for levels with narrow doors, [m]."""
 
-MAX_CELLS = 4e6
-"""Most cells of a grid that is played on; larger floors have cells of `RESOLUTION`."""
+MAX_CELLS, MAX_FLAT_CELLS = 4e6, 2e7
+"""Most cells of a grid that is played on; larger floors have cells of `RESOLUTION`. Flat levels
+have one layer of them."""
 _SWEEPS = 2
 """How often the points that a way touches are moved; more shortens it by millimetres."""
 
@@ -74,9 +75,9 @@ def played_resolution(level: Level, resolution: float) -> float:
 
 
 def has_few_cells(level: Level, resolution: float) -> bool:
-    """Whether `level` has at most `MAX_CELLS` cells of a size, [m]."""
+    """Whether `level` has at most `MAX_CELLS` cells of `resolution`, [m]; see there."""
     area = float(np.prod(level.bounds[2:] - level.bounds[:2]))
-    return area <= MAX_CELLS * resolution**2
+    return area <= (MAX_CELLS if level.heights else MAX_FLAT_CELLS) * resolution**2
 
 
 def tour_length(level: Level, start: Floats, stops: Floats, radius: float) -> float:

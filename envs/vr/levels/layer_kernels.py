@@ -38,7 +38,9 @@ _STRIDE = 0.05
 _AHEAD = 0.75
 """Distance beyond the clearance at which shapes are looked for, [m]."""
 _AROUND = 12
-"""Points around the body at which there must be floor."""
+"""Points of a ring around the body at which there must be floor."""
+_RINGS = 3
+"""Rings of such points."""
 _TINY = 1e-6
 _ROUNDING = 1e-9
 NEIGHBOURS = np.array(
@@ -95,10 +97,13 @@ def _is_free(solids, near, n, no_people, x, y, z, clearance, spare, found, whom)
         return False
     if is_inside(solids, near, n, x, y, z + _CLIMB):
         return False
-    for k in range(_AROUND):
+    if _carries_disc(solids, near, n, x, y, z, clearance):
+        return True
+    for k in range(_RINGS * _AROUND):
         angle = 2.0 * math.pi * k / _AROUND
-        px = x + clearance * math.cos(angle)
-        py = y + clearance * math.sin(angle)
+        radius = clearance * (1.0 - (k // _AROUND) / _RINGS)
+        px = x + radius * math.cos(angle)
+        py = y + radius * math.sin(angle)
         floor, _ = support(solids, near, n, no_people, px, py, z + 2.0 * _CLIMB)
         if floor < z - 2.0 * _CLIMB:
             floor = floor_beside_seam(
@@ -107,6 +112,23 @@ def _is_free(solids, near, n, no_people, x, y, z, clearance, spare, found, whom)
         if floor < z - 2.0 * _CLIMB:
             return False
     return True
+
+
+@njit(cache=True)
+def _carries_disc(solids, near, n, x, y, z, radius):
+    """Whether the level top of one prism is the floor at `z` all around (x, y)."""
+    prisms = solids[0]
+    for k in range(n):
+        if near[k] >= prisms.shape[0]:
+            continue
+        row = prisms[near[k]]
+        dx = x - row[0]
+        dy = y - row[1]
+        u = abs(row[4] * dx + row[5] * dy)
+        v = abs(row[4] * dy - row[5] * dx)
+        if abs(row[7] - z) < _TINY and u <= row[2] - radius and v <= row[3] - radius:
+            return True
+    return False
 
 
 @njit(cache=True)

@@ -116,8 +116,9 @@ def obstacles_of(level: Level) -> Level:
 def floor_rectangles(level: Level) -> Floats:
     """The ground without its holes, as rectangles x0, y0, x1, y1, shape (R, 4), [m].
 
-    A line sweeps along x over strips of y. A strip that a hole begins to cover ends its rectangle
-    there, beside those strips that began where it began: H holes leave at most 5 H + 1.
+    A line sweeps along x over strips of y. A strip that a hole begins to cover ends its
+    rectangle there, beside those strips that began where it began: H holes leave at most
+    5 H + 1.
     """
     x0, y0, x1, y1 = level.bounds.tolist()
     holes = np.clip(level.holes, [x0, y0, x0, y0], [x1, y1, x1, y1])

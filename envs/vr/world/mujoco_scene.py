@@ -55,7 +55,11 @@ def render_model(
     # Smaller, and the floor's corner nearest to the sun has dots of shadow.
     spec.visual.map.shadowclip = 1.0
     spec.stat.center = [*(0.5 * (level.bounds[:2] + level.bounds[2:])), 0.0]
-    low, high = Solids.of(level).floor_heights().clip([-np.inf, 0.0], [0.0, np.inf])
+    low, high = (
+        Solids.of(level, as_drawn=True)
+        .floor_heights()
+        .clip([-np.inf, 0.0], [0.0, np.inf])
+    )
     sides = np.ptp(level.bounds.reshape(2, 2), axis=0)
     # The range of depths grows with it, which must hold the view from above.
     spec.stat.extent = max(*sides.tolist(), (high + BEAM - low) / 2)

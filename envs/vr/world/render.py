@@ -79,7 +79,7 @@ class EpisodeRenderer(Closing):
             self._player = int(self._model.body("player").mocapid[0])
         mujoco.mj_forward(self._model, self._data)
         self._overhead = Overhead(self._model, self._data)
-        self._high = max(Solids.of(level).floor_heights()[1], 0.0) + BEAM
+        self._high = max(Solids.of(level, as_drawn=True).floor_heights()[1], 0.0) + BEAM
         self._scene = mujoco.MjvScene(
             self._model,
             self._model.ngeom + len(self._feet) + _TRAIL_SEGMENTS + MOST_MOVING + 8,

@@ -44,6 +44,23 @@ func test_what_cannot_be_reached_is_not_drawn() -> void:
 	check_contains(problems[0], "found no free start and goal")
 
 
+func test_a_trench_and_holes_keep_places_away() -> void:
+	# Narrower than the cells of a walk, and wider than a seam.
+	var data := {"bounds": [-15, -15, 15, 15], "holes": [[0.02, -15, 0.12, 15]]}
+	data["start"] = {"position": [-5, 0]}
+	data["goal_distance"] = [5, 9]
+	for i in 30:
+		var places := _draw(_level(data), i)
+		if not places.is_empty():
+			check(places[4] < -0.27, "on the start's side, seed %d" % i)
+	data = {"bounds": [-2, -2, 2, 2], "holes": [[-0.1, -0.1, 0.1, 0.1]], "goal_distance": [0.5, 2]}
+	for i in 60:
+		var places := _draw(_level(data), i)
+		for at: Vector2 in [Vector2(places[0], places[1]), Vector2(places[4], places[5])]:
+			var away := (at.abs() - Vector2(0.1, 0.1)).clampf(0.0, INF).length()
+			check(away > 0.27, "%s keeps away from the hole" % at)
+
+
 func test_no_way_through_a_gap_that_is_too_narrow() -> void:
 	for gap: float in [0.5, 0.62]:
 		var boxes: Array[Dictionary] = []

@@ -281,6 +281,22 @@ func test_an_episode_counts() -> void:
 	node.free()
 
 
+func test_a_goal_is_not_reached_in_a_fall() -> void:
+	var world := AmbuloWorld.new()
+	world.configure(1, AmbuloSpec.new())
+	world.set_levels([0], [_level({"bounds": [-9, -9, 9, 9], "holes": [[0, -9, 9, 9]]})])
+	var episode := AmbuloEpisode.new()
+	episode.goal = [1.0, 0.0, 0.0]
+	for x: float in [-0.1, 0.5]:
+		world.reset([0], [0], [x, 0.0, 0.0])
+		check_equal(
+			episode.is_reached(world.state_rows([0])), false, "over a metre away, or falling"
+		)
+	world.reset([0], [0], [-0.1, 0.0, 0.0])
+	episode.goal = [0.5, 0.0, 0.0]
+	check(episode.is_reached(world.state_rows([0])))
+
+
 func test_places_fixed_and_drawn() -> void:
 	var rng := RandomNumberGenerator.new()
 	var fixed := _level(

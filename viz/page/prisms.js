@@ -178,7 +178,8 @@ function rayCylinder(x, y, cx, sy, cylinder) {
   return b >= 0 || disc < 0 ? Infinity : -b - Math.sqrt(disc);
 }
 
-/** Where the floor ends before `reach`: at a gap, or its rim, that is wider than a seam, [m]. */
+/** Where the floor ends before `reach`: at its rim, or at a gap that is wider than a seam or
+ * ends at what stands at `reach`, [m]. */
 function rayEdge(x, y, cx, sy, { bounds, holes }, reach) {
   let rim = Infinity;
   if (Math.abs(cx) > 1e-12) rim = (bounds[cx > 0 ? 2 : 0] - x) / cx;
@@ -193,12 +194,12 @@ function rayEdge(x, y, cx, sy, { bounds, holes }, reach) {
   let [begin, end] = gaps[0];
   for (const [enter, leave] of gaps) {
     if (enter > end + ROUNDING) {
-      if (Math.min(end, reach) - begin > MAX_SEAM) return begin;
+      if (end - begin > MAX_SEAM || end >= reach - ROUNDING) return begin;
       begin = enter;
     }
     end = Math.max(end, leave);
   }
-  return reach - begin > MAX_SEAM ? begin : reach;
+  return begin;
 }
 
 /** Readings of rays of a body on the floor, over the full circle, the first along `angle`, [m]. */

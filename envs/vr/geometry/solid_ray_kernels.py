@@ -250,6 +250,8 @@ def free_way(cuts, count, z, tall, length, edges):
     at = 0.0
     floor = z
     gap = -1.0  # where the floor ended, while it may be a seam
+    rim = -1.0  # where the last seam began, and where it ended
+    back = -1.0
     while at < length:
         here = at + _BEYOND
         best = -np.inf
@@ -274,7 +276,9 @@ def free_way(cuts, count, z, tall, length, edges):
                 return gap
             best = floor
             slope = 0.0
-        else:
+        elif gap >= 0.0:
+            rim = gap
+            back = at
             gap = -1.0
         # Where something slopes the highest floor may change on the way.
         if slopes:
@@ -290,10 +294,13 @@ def free_way(cuts, count, z, tall, length, edges):
                     low, c[4] - slope, _BEYOND - top, slope - c[5], free
                 )
         if free < next_at - here:
-            return min(here + free, length) if free > 0.0 else at
+            end = at if free <= 0.0 else min(here + free, length)
+            if gap >= 0.0:
+                return gap
+            return rim if rim >= 0.0 and end <= back + _BEYOND else end
         floor += slope * (next_at - here)
         at = next_at
-    return length
+    return length if gap < 0.0 else gap
 
 
 @njit(cache=True, inline="always")
@@ -351,7 +358,7 @@ def _level_edge(floors, count, length):
                 end = max(end, floors[k, 1])
         if end > here:
             at = end
-        elif begin - at > _SEAM:
+        elif begin - at > _SEAM or begin >= length - _BEYOND:
             return at
         else:
             at = begin

@@ -38,9 +38,7 @@ _STRIDE = 0.05
 _AHEAD = 0.75
 """Distance beyond the clearance at which shapes are looked for, [m]."""
 _AROUND = 12
-"""Points of a ring around the body at which there must be floor."""
-_RINGS = 3
-"""Rings of such points."""
+"""Points around the body at which there must be floor."""
 _TINY = 1e-6
 _ROUNDING = 1e-9
 NEIGHBOURS = np.array(
@@ -99,11 +97,10 @@ def _is_free(solids, near, n, no_people, x, y, z, clearance, spare, found, whom)
         return False
     if _carries_disc(solids, near, n, x, y, z, clearance):
         return True
-    for k in range(_RINGS * _AROUND):
+    for k in range(_AROUND):
         angle = 2.0 * math.pi * k / _AROUND
-        radius = clearance * (1.0 - (k // _AROUND) / _RINGS)
-        px = x + radius * math.cos(angle)
-        py = y + radius * math.sin(angle)
+        px = x + clearance * math.cos(angle)
+        py = y + clearance * math.sin(angle)
         floor, _ = support(solids, near, n, no_people, px, py, z + 2.0 * _CLIMB)
         if floor < z - 2.0 * _CLIMB:
             floor = floor_beside_seam(

@@ -49,6 +49,22 @@ _EAST, _WEST = 0, 4
 """Neighbours at +x and -x, see `layer_kernels.NEIGHBOURS`."""
 
 
+def _near_holes(
+    level: Level, resolution: float, clearance: float, shape: tuple[int, ...]
+) -> NDArray[np.bool_]:
+    """Which cells (ny, nx) of a flat level have their centres in or near holes."""
+    near = np.zeros(shape, np.bool_)
+    x = level.bounds[0] + (np.arange(shape[1]) + 0.5) * resolution
+    y = level.bounds[1] + (np.arange(shape[0]) + 0.5) * resolution
+    for x0, y0, x1, y1 in level.holes:
+        i = slice(*np.searchsorted(x, [x0 - clearance, x1 + clearance]))
+        j = slice(*np.searchsorted(y, [y0 - clearance, y1 + clearance]))
+        u = np.maximum(np.maximum(x0 - x[i], x[i] - x1), 0.0)
+        v = np.maximum(np.maximum(y0 - y[j], y[j] - y1), 0.0)
+        near[j, i] |= np.hypot(u[None, :], v[:, None]) < clearance - 1e-9
+    return near
+
+
 @dataclass(frozen=True, eq=False)
 class LayeredGrid:
     """Cells on which the body fits, on floors above one another.
@@ -95,6 +111,7 @@ class LayeredGrid:
         )  # fmt: skip
         if not level.heights:  # nobody gets onto its walls
             free &= height == 0.0
+            free[0] &= ~_near_holes(level, resolution, clearance, free.shape[1:])
             height[~free] = np.nan
         layers = max(1, int(free.any(axis=(1, 2)).sum()))
         height, free = height[:layers].copy(), free[:layers].copy()

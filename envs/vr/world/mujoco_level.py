@@ -217,6 +217,9 @@ class Scene:
         met = (enter < spec.ray_length) & (leave > -LINE_RADIUS)
         geoms, enter, leave = geoms[met], enter[met], leave[met]
         slopes = geoms >= self.flat
+        slack = np.where(
+            slopes, LINE_RADIUS, 0.0
+        )  # an upright triangle is a line in plan
         strides = np.arange(0.0, spec.ray_length, _STRIDE)
         strides = strides if slopes.any() else strides[:1]
         places = np.unique(np.concatenate([enter, leave, strides]))
@@ -228,20 +231,20 @@ class Scene:
             height, _ = self.floor(px, py, floor + CLIMB_HEIGHT)
             drops = height < floor - CLIMB_HEIGHT
             height = floor if drops else height
-            here = geoms[(enter <= at + LINE_RADIUS) & (leave >= at - LINE_RADIUS)]
+            here = geoms[(enter <= at + slack) & (leave >= at - slack)]
             return height, drops, self.is_clear(px, py, height, here)
 
-        edge = math.inf
+        edge = rim = back = math.inf
         for begin, end in pairwise([*places.tolist(), spec.ray_length]):
             floor, drops, clear = look(begin + _WITHIN, floor)
-            if not drops:
-                edge = math.inf
-            elif spec.rays_see_edges:
+            if not drops and edge < math.inf:
+                rim, back, edge = edge, begin, math.inf
+            elif drops and spec.rays_see_edges:
                 edge = min(edge, begin)
                 if end - edge > MAX_SEAM:
                     return edge
             if not clear:
-                return min(edge, begin)
+                return rim if back <= begin <= back + _WITHIN else min(edge, begin)
             if (slopes & (enter < end) & (leave > begin)).any():
                 ahead, _, clear = look(end - _WITHIN, floor)
                 if not clear:

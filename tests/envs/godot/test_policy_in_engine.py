@@ -239,6 +239,10 @@ def test_the_demo_plays_without_python(godot: Godot, tmp_path: Path) -> None:
     for episode in episodes:
         wanted = result.per_level[episode["level"]]
         assert episode["success"] == (wanted["success_rate"] == 1.0), episode
+        (time,) = (
+            e.time for e in played[""].episodes if e.level.name == episode["level"]
+        )
+        assert episode["steps"] * 0.1 == pytest.approx(time, rel=0.1), episode
     rate = re.search(r"^success rate (\S+) \((\d+) of 9\)$", done.stdout, re.MULTILINE)
     assert rate is not None, done.stdout
     assert float(rate[1]) == pytest.approx(result.success_rate, abs=1e-4)

@@ -211,6 +211,8 @@ func _free_way(c: PackedFloat64Array, z: float, edges: bool) -> float:
 	var at := 0.0
 	var floor_z := z
 	var gap := -1.0  # where the floor ended, while it may be a seam
+	var rim := -1.0  # where the last seam began, and where it ended
+	var back := -1.0
 	while at < _length:
 		var here := at + BEYOND
 		while begun < order.size() and begins[begun] <= here:
@@ -238,7 +240,9 @@ func _free_way(c: PackedFloat64Array, z: float, edges: bool) -> float:
 				return gap
 			best = floor_z
 			slope = 0.0
-		else:
+		elif gap >= 0.0:
+			rim = gap
+			back = at
 			gap = -1.0
 		# Where something slopes the highest floor may change on the way.
 		if slopes:
@@ -250,10 +254,13 @@ func _free_way(c: PackedFloat64Array, z: float, edges: bool) -> float:
 			var top := c[k + 3] + (here - c[k]) * c[k + 5] - floor_z - AmbuloContract.CLIMB_HEIGHT
 			free = _before(low, c[k + 4] - slope, BEYOND - top, slope - c[k + 5], free)
 		if free < next_at - here:
-			return maxf(at, minf(here + free, _length)) if free > 0.0 else at
+			var end := minf(here + free, _length) if free > 0.0 else at
+			if gap >= 0.0:
+				return gap
+			return rim if rim >= 0.0 and end <= back + BEYOND else end
 		floor_z += slope * (next_at - here)
 		at = next_at
-	return _length
+	return _length if gap < 0.0 else gap
 
 
 # First s from 0 to `most` at which a + b s and c + d s are both negative; `most`: none.

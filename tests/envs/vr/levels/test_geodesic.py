@@ -94,6 +94,22 @@ def test_cells_keep_the_clearance() -> None:
     assert lost / 16 == pytest.approx(area + CLEARANCE * (12 + 10 + 4.4), rel=0.1)
 
 
+@pytest.mark.parametrize("resolution", [0.25, 0.1])
+@pytest.mark.parametrize("side", [0.15, 0.5, 2.0])
+def test_cells_keep_the_clearance_from_holes_anywhere(
+    side: float, resolution: float
+) -> None:
+    for x, y in np.random.default_rng(3).uniform(4.0, 6.0, (8, 2)):
+        level = _level(holes=[[x, y, x + side, y + side]])
+        grid = LayeredGrid.of(level, resolution)
+        u, v = centres(grid).T
+        away = np.hypot(
+            np.maximum.reduce([x - u, u - x - side, 0 * u]),
+            np.maximum.reduce([y - v, v - y - side, 0 * v]),
+        )
+        assert away.min() >= CLEARANCE - 1e-9
+
+
 def test_shapes_overhead_and_paint_do_not_block() -> None:
     plain = LayeredGrid.of(_level())
     level = _level(boxes=[[10, 10, 3, 1, 1, 0.5, 0], [5, 5, 0, 1, 1, 0.005, 0]])

@@ -1,15 +1,17 @@
-"""One rule says what looks like a wall, on maps and in films."""
+"""Shapes of levels: what looks like a wall, and the ground without its holes."""
 
 from __future__ import annotations
 
 import mujoco
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.levels.solids import are_walls
+from ambulo.envs.vr.levels.solids import are_walls, floor_rectangles
 from ambulo.envs.vr.world.mujoco_scene import render_model
 from ambulo.viz.map_plot import WALL, draw_level_map
 
@@ -45,3 +47,28 @@ def test_walls_are_grey_on_maps_and_in_films_and_furniture_is_not(
     grey = np.ptp(rgba[:, :3], axis=1) < 0.15
     assert model.geom_type[0] == mujoco.mjtGeom.mjGEOM_BOX
     assert grey.tolist() == [wall]
+
+
+SIDES = st.floats(-7.0, 7.0).map(lambda x: round(x, 1))
+
+
+@given(st.lists(st.tuples(SIDES, SIDES, SIDES, SIDES), max_size=12), st.integers(0, 99))
+def test_rectangles_cover_the_ground_beside_its_holes_once(
+    corners: list[tuple[float, ...]], seed: int
+) -> None:
+    """Holes may overlap, touch, reach beyond the ground or lie there."""
+    holes = np.array(
+        [[min(a, c), min(b, d), max(a, c), max(b, d)] for a, b, c, d in corners]
+    ).reshape(-1, 4)
+    holes = holes[(holes[:, 0] < holes[:, 2]) & (holes[:, 1] < holes[:, 3])]
+    found = floor_rectangles(Level("one", BOUNDS, holes=holes))
+    assert len(found) <= 5 * len(holes) + 1
+    assert (found[:, :2] < found[:, 2:]).all()
+    x, y = np.random.default_rng(seed).uniform(-5.0, 5.0, (2, 200, 1))
+
+    def covers(rows: np.ndarray) -> np.ndarray:
+        return (
+            (rows[:, 0] < x) & (x < rows[:, 2]) & (rows[:, 1] < y) & (y < rows[:, 3])
+        ).sum(axis=1)
+
+    np.testing.assert_array_equal(covers(found), covers(holes) == 0)

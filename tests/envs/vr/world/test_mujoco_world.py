@@ -326,3 +326,20 @@ def test_rays_go_on_up_a_slope_that_rises_through_a_low_box():
     world.set_levels([0], [level])
     world.reset(np.zeros(1, int), np.zeros(1, int), np.zeros((1, 3)))
     assert world.state.rays[0, 0] == pytest.approx(4.5, abs=2e-3)  # where it drops
+
+
+@pytest.mark.parametrize("yaw", [0.0, 0.1, 0.5])
+def test_rays_end_where_a_sloping_ceiling_comes_down(yaw):
+    """Under a ramp, over a level floor: where it is as low as the body is tall."""
+    ramp = [[4.0, 0.0, 0.0, -2.0, 0.0, 4.0, 3.0, 0.1]]
+    bounds = np.array([-10.0, -10.0, 10.0, 10.0])
+    level = Level("ramp", bounds, heights=True, ramps=np.array(ramp))
+    spec = WorldSpec(ray_length=8.0)
+    readings = []
+    for kind in (CompiledWorld, MujocoWorld):
+        world = kind(1, spec)
+        world.set_levels([0], [level])
+        world.reset([0], [0], np.array([[-1.5, 0.0, yaw, 0.0]]))
+        readings.append(world.state.rays[0].copy())
+    assert readings[0][0] < 4.0
+    np.testing.assert_allclose(*readings, atol=2e-3)

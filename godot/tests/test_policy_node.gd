@@ -270,6 +270,7 @@ func test_an_episode_counts() -> void:
 	var level := _level({"bounds": [-9, -9, 9, 9]})
 	var episode := AmbuloEpisode.play(world, node, level, [-5.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0])
 	check(episode.success)
+	check_near(world.comfort[0], node.dial(), 0.0, "played with the dial of the policy")
 	check(not episode.fell)
 	check_equal(episode.collisions, 0)
 	check_near(episode.path, 9.0, 0.6, "to the edge of the goal disc")

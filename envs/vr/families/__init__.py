@@ -126,8 +126,8 @@ def generate(family: str, seed: int) -> Level:
             if level is None and attempt + 1 == _TRIES:
                 level = _thinned(made)
         if isinstance(level, Level):
-            break
-    return dataclasses.replace(level, name=f"{family}-{seed}", family=family)
+            return dataclasses.replace(level, name=f"{family}-{seed}", family=family)
+    raise AssertionError("attempts have no end")
 
 
 def _thinned(draft: Draft) -> Level:

@@ -1,7 +1,8 @@
 class_name AmbuloLevel
 extends RefCounted
 ## A level: floor, holes, box and cylinder obstacles, start and goal (contract's axes), and in
-## levels with [member heights] ramps, stairs, terrains and meshes (docs/vr_world.md, "Shapes and floor").
+## levels with [member heights] ramps, stairs, terrains and meshes (docs/vr_world.md, "Shapes and
+## floor").
 ##
 ## The rules and the names in error messages are those of the trainer's level files.
 ## Whether a walk from start to goal exists is not looked at here.

@@ -1,8 +1,8 @@
 class_name AmbuloSpace
 extends AmbuloSlide
-## A place in the physics engine in which bodies walk (docs/vr_world.md, "Shapes and floor"): they climb
-## ramps of up to 45 degrees and steps of up to [constant AmbuloContract.CLIMB_HEIGHT], pass below
-## what hangs high enough, are pushed out of the rest, and fall where the floor ends.
+## A place in the physics engine in which bodies walk (docs/vr_world.md, "Shapes and floor"): they
+## climb ramps of up to 45 degrees and steps of up to [constant AmbuloContract.CLIMB_HEIGHT], pass
+## below what hangs high enough, are pushed out of the rest, and fall where the floor ends.
 ##
 ## It is a user's own 3D scene, whose colliders are obstacles and floors where the engine has them
 ## at that moment; a level is an [AmbuloLevelSpace]. The body is a capsule that floats: it begins so

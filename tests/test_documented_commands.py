@@ -79,7 +79,7 @@ SMALL = {
         "--eval-freq 64 --eval-episodes 2 --episodes 2 --no-progress"
     ),
     r"environment.agents=8": "--num-envs 8 --timesteps 256",
-    r"train vr --preset embodied(_tasks)?$": (
+    r"--preset full_training|train vr --preset embodied(_tasks)?$": (
         """--set 'training.teacher={"samples": 256, "rounds": 1, "epochs": 1, """
         """"last_epochs": 1, "critic_updates": 1}'"""
     ),

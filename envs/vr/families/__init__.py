@@ -34,6 +34,7 @@ from ambulo.envs.vr.levels.level import GOAL_DISTANCE, Level
 
 __all__ = [
     "ALL_FAMILIES",
+    "Draft",
     "FAMILIES",
     "GOAL_DISTANCE",
     "MAX_EXTENT",

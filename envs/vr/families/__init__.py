@@ -34,7 +34,6 @@ from ambulo.envs.vr.levels.level import GOAL_DISTANCE, Level
 
 __all__ = [
     "ALL_FAMILIES",
-    "Draft",
     "FAMILIES",
     "GOAL_DISTANCE",
     "MAX_EXTENT",
@@ -44,6 +43,7 @@ __all__ = [
     "MOVING_FAMILIES",
     "PLACE_FAMILIES",
     "TRAINING_FAMILIES",
+    "Draft",
     "family_names",
     "generate",
     "register_family",

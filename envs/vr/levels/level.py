@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ambulo.configs.arrays import Floats
-from ambulo.envs.vr.contract import BODY_HEIGHT, STEP_HEIGHT
 from ambulo.envs.vr.levels.moving import Mover, People
 from ambulo.envs.vr.levels.surfaces import (
     RAMP_COLUMNS,
@@ -114,18 +113,3 @@ class Level:
         people = self.people
         crowded = people is not None and (people.count > 0 or len(people.walkers) > 0)
         return len(self.movers) > 0 or crowded
-
-    def box_prisms(self) -> Floats:
-        """Boxes that obstruct, as prisms: x, y, a, b, cos(yaw), sin(yaw), shape (n, 6)."""
-        b = self.boxes
-        keep = (b[:, 2] - b[:, 5] < BODY_HEIGHT) & (b[:, 2] + b[:, 5] > STEP_HEIGHT)
-        b = b[keep]
-        return np.column_stack(
-            [b[:, 0], b[:, 1], b[:, 3], b[:, 4], np.cos(b[:, 6]), np.sin(b[:, 6])]
-        )
-
-    def cylinder_prisms(self) -> Floats:
-        """Cylinders that obstruct: x, y, radius, shape (n, 3)."""
-        c = self.cylinders
-        keep = (c[:, 4] < BODY_HEIGHT) & (c[:, 3] + c[:, 4] > STEP_HEIGHT)
-        return np.ascontiguousarray(c[keep][:, :3])

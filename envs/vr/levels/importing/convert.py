@@ -9,7 +9,6 @@ import numpy as np
 
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.levels.importing.assemble import assembled, checked
-from ambulo.envs.vr.levels.importing.flat import flattened
 from ambulo.envs.vr.levels.importing.parts import Key, SceneParts
 from ambulo.envs.vr.levels.importing.raw import RawScene
 from ambulo.envs.vr.levels.importing.solids import normals
@@ -29,7 +28,7 @@ class Imported:
     report: dict[str, Any]
     """Counts, and lists of what is not carried as it is, by node path; JSON data."""
     paths: dict[Key, list[str]]
-    """The node of each shape of a kind, in the order of the level (with heights)."""
+    """The node of each shape of a kind, in the order of the level."""
 
 
 def converted(
@@ -37,7 +36,6 @@ def converted(
     name: str,
     *,
     mask: int = DEFAULT_MASK,
-    flat: bool = False,
     solvable: bool = True,
 ) -> Imported:
     """`scene` as a level called `name`.
@@ -51,8 +49,6 @@ def converted(
     try:
         parts = SceneParts.of(scene, mask)
         level = assembled(parts, scene, name)
-        if flat:
-            level = flattened(level, parts)
     except LevelError as error:
         raise LevelError(f"{source}: {error}") from None
     checked(level, parts, source, solvable=solvable)

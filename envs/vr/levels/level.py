@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -113,3 +114,32 @@ class Level:
         people = self.people
         crowded = people is not None and (people.count > 0 or len(people.walkers) > 0)
         return len(self.movers) > 0 or crowded
+
+
+AnyLevel = TypeVar("AnyLevel", bound=Level)
+
+
+def with_places(
+    level: AnyLevel, starts: Floats, goals: Floats, waypoints: Floats | None = None
+) -> AnyLevel:
+    """`level` with other places: one start or goal is designed, of several one is drawn.
+
+    Args:
+        level: it keeps its waypoints without others.
+        starts: x, y, z [m], yaw [rad], shape (n, 4).
+        goals: x, y, z, shape (m, 3), [m].
+        waypoints: the same, shape (k, 3).
+    """
+    changes: dict[str, Any] = {"start": None, "start_height": 0.0, "starts": starts}
+    changes |= {"goal": None, "goal_height": 0.0, "goals": goals}
+    if len(starts) == 1:
+        ((x, y, z, yaw),) = starts.tolist()
+        place = np.array([x, y, yaw])
+        changes |= {"start": place, "start_height": z, "starts": starts[:0]}
+    if len(goals) == 1:
+        height = float(goals[0, 2])
+        place = goals[0, :2].copy()
+        changes |= {"goal": place, "goal_height": height, "goals": goals[:0]}
+    if waypoints is not None:
+        changes["waypoints"] = waypoints
+    return replace(level, **changes)

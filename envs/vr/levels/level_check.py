@@ -219,5 +219,5 @@ def _bad_places(level: Level, solids: Solids) -> str | None:
 
 def _out_of_bounds(level: Level, xy: Floats) -> Bools:
     """Which of `xy` (n, 2) are out of the bounds, shape (n,)."""
-    inside: Bools = (xy >= level.bounds[:2]) & (xy <= level.bounds[2:])
-    return ~inside.all(axis=1)
+    off = (xy < level.bounds[:2]) | (xy > level.bounds[2:])
+    return np.logical_or.reduce(off, axis=1)

@@ -350,7 +350,7 @@ def test_listed_goals_cost_no_more_than_the_parts_of_the_floor(
     for name in cost:
         monkeypatch.setattr(LayeredGrid, name, counted(name))
     assert way_problem(level) is None
-    assert cost == {"field": 0, "points": 0, "parts": 2}  # on cells of two sizes
+    assert cost == {"field": 0, "points": 0, "parts": 1}
 
 
 def test_the_first_place_of_a_list_that_is_alone() -> None:

@@ -19,8 +19,6 @@ from ambulo.envs.vr.contract import BODY_HEIGHT, STEEPEST_FLOOR, STEP_HEIGHT
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.surfaces import ramp_corners, stair_boxes
 
-PRISM, DRUM, TRIANGLE = 0, 1, 2
-"""Kinds of shapes, in the order in which a level's shapes are numbered."""
 GROUND_THICKNESS = 1.0
 """Depth of the ground below z = 0, [m]."""
 WALL_HEIGHT = 2.0 * BODY_HEIGHT

@@ -116,7 +116,7 @@ def make_task(
     ]
     bank = LevelBank(chosen, rng)
     drawn = [bank.draw(rng, slot) for slot in range(levels)]
-    goals = np.array([[*bank.goals[start.slot, start.goal], 0.0] for start in drawn])
+    goals = np.array([bank.goals[start.slot, start.goal] for start in drawn])
     actions = np.zeros((decisions, agents, 3))
     now, ahead = np.zeros((agents, 3)), np.array([0.0, 0.5, 0.0])
     for t in range(decisions):

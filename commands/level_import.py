@@ -36,10 +36,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--name", help="of the level (default: the scene's file name)")
     parser.add_argument(
-        "--flat", action="store_true",
-        help="a level without heights: the largest floor, and everything else in its way",
-    )  # fmt: skip
-    parser.add_argument(
         "--obstacle-mask", type=int, default=1, metavar="N",
         help="collision layers of floors and obstacles, a bit each (default: 1)",
     )  # fmt: skip
@@ -73,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     from ambulo.envs.vr.levels.level_io import MAX_FILE_SIZE, save_level
 
     name = args.name if args.name is not None else _name(scene, args.scene)
-    found = converted(scene, name, mask=args.obstacle_mask, flat=args.flat)
+    found = converted(scene, name, mask=args.obstacle_mask)
     out.parent.mkdir(parents=True, exist_ok=True)
     save_level(found.level, out, compact=True)
     if out.stat().st_size > MAX_FILE_SIZE:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import math
 import tempfile
@@ -11,24 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Floats
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import BridgeError, LevelError
 from ambulo.envs.godot.engine import EngineProcess
 from ambulo.envs.godot.errors import BadStatus, BridgeFault, Malformed, Rejected
 from ambulo.envs.godot.locate import find_engine, find_project, newest_change
 from ambulo.envs.godot.protocol import parse_table
-from ambulo.envs.godot.scene_floor import (
-    ANCHOR_REACH,
-    LARGEST_CELL,
-    anchored,
-    cell_size,
-    floor_grid,
-)
 from ambulo.envs.godot.settings import BridgeSettings
 from ambulo.envs.godot.transport import BINARY, JSON, HttpConnection, address_of
-from ambulo.envs.vr.levels.layers import LayeredGrid
-from ambulo.envs.vr.levels.scene_level import SceneLevel
+from ambulo.envs.vr.contract import CLIMB_HEIGHT
+from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid
+from ambulo.envs.vr.levels.level import with_places
+from ambulo.envs.vr.levels.scene_level import SceneLevel, joined
 
 COLUMNS_PER_REQUEST = 20_000
 """Columns whose floors are asked for at once."""
@@ -36,6 +33,15 @@ _FLOOR_WIDTH = 5
 _BOUNDS = (
     'add a box (CSGBox3D or MeshInstance3D) named "AmbuloBounds" around where to play'
 )
+CELL = 0.1
+"""Usual cell size, [m]."""
+MOST_COLUMNS = 300_000
+"""Wider scenes get larger cells."""
+LARGEST_CELL = 0.25
+"""Cell size beyond which doors are lost, [m]."""
+ANCHOR_REACH = 0.75
+"""A start, goal or point of a navigation mesh stands for floor this near, [m]."""
+_MIN_CELLS = 12
 
 
 @dataclass(frozen=True)
@@ -203,24 +209,93 @@ def _level(
     goals: list[Marker],
     stops: list[Marker],
 ) -> SceneLevel:
-    """The level; one start or goal is designed, of several one is drawn."""
+    """The level of what the engine knows."""
     level = SceneLevel(
         name=scene,
         bounds=np.array([box[0], box[1], box[3], box[4]]),
         family="scene",
         heights=True,
         ground=False,
-        waypoints=np.array([m.place for m in stops]).reshape(-1, 3),
         grid=grid,
     )
-    if len(starts) == 1:
-        (only,) = starts
-        pose = np.array([*only.place[:2], only.yaw])
-        level = replace(level, start=pose, start_height=float(only.place[2]))
-    elif starts:
-        rows = np.array([[*m.place, m.yaw] for m in starts])
-        level = replace(level, starts=rows)
-    if len(goals) == 1:
-        place = goals[0].place
-        return replace(level, goal=place[:2].copy(), goal_height=float(place[2]))
-    return replace(level, goals=np.array([m.place for m in goals]).reshape(-1, 3))
+    return with_places(
+        level,
+        np.array([[*m.place, m.yaw] for m in starts]).reshape(-1, 4),
+        np.array([m.place for m in goals]).reshape(-1, 3),
+        np.array([m.place for m in stops]).reshape(-1, 3),
+    )
+
+
+def cell_size(width: float, depth: float) -> float:
+    """Cell size for a scene of that size, [m]; more than `LARGEST_CELL`: it is too large."""
+    return max(CELL, math.sqrt(width * depth / MOST_COLUMNS))
+
+
+def floor_grid(
+    rows: Floats, x0: float, y0: float, nx: int, ny: int, resolution: float
+) -> LayeredGrid:
+    """Cells on which the body fits and keeps away from edges.
+
+    Args:
+        rows: column, row, height [m], whether the body fits, whether the floor slopes, of
+            all floors of the columns, shape (n, 5).
+        x0: lower x of the grid, [m].
+        y0: lower y of the grid, [m].
+        nx: columns.
+        ny: rows.
+        resolution: cell size, [m].
+    """
+    rows = rows[np.lexsort((rows[:, 2], rows[:, 0], rows[:, 1]))]
+    i, j = rows[:, 0].astype(np.int64), rows[:, 1].astype(np.int64)
+    layer = _layers(j * nx + i)
+    count = int(layer.max(initial=0)) + 1
+    height = np.full((count, ny, nx), np.nan, np.float32)
+    height[layer, j, i] = rows[:, 2]
+    free = np.zeros((count, ny, nx), np.bool_)
+    free[layer, j, i] = rows[:, 3] > 0
+    slopes = np.zeros((count, ny, nx), np.bool_)
+    slopes[layer, j, i] = rows[:, 4] > 0
+    free &= _keeps_from_edges(height, resolution)
+    links = joined(height, free, slopes, resolution)
+    return LayeredGrid(x0, y0, resolution, height, free, links)
+
+
+def anchored(grid: LayeredGrid, anchors: Floats) -> LayeredGrid:
+    """The cells that walks from `anchors` (n, 3) lead to; without any, the largest floor."""
+    labels = grid.parts()
+    cells = [grid.nearest(point, ANCHOR_REACH) for point in anchors]
+    kept = {int(labels.ravel()[cell]) for cell in cells if cell is not None}
+    if not len(anchors):
+        sizes = np.bincount(labels[grid.free])
+        kept = {int(np.argmax(sizes))} if sizes.max(initial=0) >= _MIN_CELLS else set()
+    return grid.restricted(grid.free & np.isin(labels, list(kept)))
+
+
+def _layers(columns: Ints) -> Ints:
+    """Number of each floor in its column, from below; `columns` (n,) are sorted."""
+    starts = np.flatnonzero(np.diff(columns, prepend=-1))
+    return np.arange(len(columns)) - np.repeat(
+        starts, np.diff(starts, append=len(columns))
+    )
+
+
+def _keeps_from_edges(
+    height: NDArray[np.float32], resolution: float
+) -> NDArray[np.bool_]:
+    """Whether there is floor within `CLEARANCE`, two climbs up or down, around each cell."""
+    reach = int(CLEARANCE / resolution + 0.5)
+    _, ny, nx = height.shape
+    padded = np.pad(
+        height, ((0, 0), (reach, reach), (reach, reach)), constant_values=np.nan
+    )
+    keeps = ~np.isnan(height)
+    span = range(-reach, reach + 1)
+    for dy, dx in itertools.product(span, span):
+        if math.hypot(dx, dy) * resolution > CLEARANCE + 0.5 * resolution:
+            continue
+        beside = padded[:, reach + dy : reach + dy + ny, reach + dx : reach + dx + nx]
+        found = np.zeros_like(keeps)
+        for other in beside:
+            found |= np.abs(height - other) <= 2.0 * CLIMB_HEIGHT
+        keeps &= found
+    return keeps

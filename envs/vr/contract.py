@@ -28,8 +28,6 @@ MAX_SEAM = 0.05
 CAPSULE_LOW = CLIMB_HEIGHT + BODY_RADIUS * math.sqrt(0.5)
 """Lower end of the capsule's axis above the feet, [m]. What is at
 most `CLIMB_HEIGHT` high touches the capsule from below 45 degrees, and is floor."""
-CAPSULE_HIGH = BODY_HEIGHT - BODY_RADIUS * math.sqrt(0.5)
-"""Usual upper end of the capsule's axis above the feet, [m]."""
 EYE_HEIGHT = USUAL_EYES
 """Usual height of the camera above the XR origin, [m]."""
 HAND_OFFSET = (0.35, 0.22, 1.1)

@@ -12,7 +12,7 @@ from ambulo.common.find_model import find_model
 from ambulo.configs.errors import ConfigError, ModelFileError, nearest
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.contract import WorldSpec
-from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.level import Level, with_places
 from ambulo.envs.vr.levels.scene_level import SceneLevel
 from ambulo.envs.vr.planners.planners import PLANNERS
 from ambulo.envs.vr.task.bank import GOALS, LevelBank, Start
@@ -150,15 +150,11 @@ def _level_of(ground: Ground, journeys: Sequence[Journey]) -> Level:
     """
     level = played_level(ground.floor.level)
     first = journeys[0]
-    level = dataclasses.replace(
+    level = with_places(
         level,
-        start=first.start[:3],
-        start_height=float(first.start[3]),
-        goal=first.goal[:2],
-        goal_height=float(first.goal[2]),
-        starts=np.zeros((0, 4)),
-        goals=np.zeros((0, 3)),
-        waypoints=np.array([journey.goal for journey in journeys]),
+        first.start[None, [0, 1, 3, 2]],
+        first.goal[None],
+        np.array([journey.goal for journey in journeys]),
     )
     known = {f.name: getattr(level, f.name) for f in dataclasses.fields(Level)}
     return SceneLevel(**known, grid=ground.grid)

@@ -166,13 +166,13 @@ class LevelSource:
             resolution=EVALUATION_RESOLUTION,
         )
         start = bank.draw(rng, 0, goal_distance=limit)
-        goal = bank.goals[0, start.goal].copy()
+        goal = bank.goals[0, start.goal]
         return dataclasses.replace(
             level,
             start=start.pose,
             start_height=start.height,
-            goal=goal,
-            goal_height=float(bank.goal_heights[0, start.goal]),
+            goal=goal[:2].copy(),
+            goal_height=float(goal[2]),
         )
 
 

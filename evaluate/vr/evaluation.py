@@ -244,7 +244,7 @@ def _left(batch: NavigationBatch, env: int) -> float:
     )
     further = further[: len(further) - int(task.visited[env])]
     if len(further) > 1:
-        walk = _tour(batch, slot, here, bank.places(slot, further))
+        walk = _tour(batch, slot, here, bank.goals[slot, further])
     else:
         rows = np.array([env])
         walk = batch.bank.distance(task.slot[rows], task.index[rows], here[None])[0]
@@ -266,7 +266,7 @@ def _shortest(batch: NavigationBatch, env: int, start: Floats) -> float:
         first = batch.bank.first_goals(np.array([begun.slot]), first)
     order = stops(kind, begun.slot, int(first[0]), batch.bank, batch.config.environment)
     start = np.append(start[:2], begun.height)
-    goals = batch.bank.places(begun.slot, order)
+    goals = batch.bank.goals[begun.slot, order]
     length = _tour(batch, begun.slot, start, goals)
     if np.isfinite(length):
         return length

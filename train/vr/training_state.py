@@ -41,7 +41,7 @@ def capture(
     """
     state = capture_learner(learner, batch, extra)
     arrays: Arrays = {f"starts.{name}": array for name, array in _starts(batch).items()}
-    arrays["bank.goals"] = batch.bank.places(np.arange(len(batch.bank)))
+    arrays["bank.goals"] = batch.bank.goals.copy()
     arrays["bank.fingerprints"] = _fingerprints(batch.bank.levels)
     values = {
         "levels": [level.name for level in batch.bank.levels],
@@ -156,7 +156,7 @@ def _restore_bank(
     bank: LevelBank = batch.bank
     names, checksums = values["levels"], arrays["bank.fingerprints"]
     goals = arrays["bank.goals"]
-    if len(names) != len(bank) or goals.shape != (*bank.goals.shape[:2], 3):
+    if len(names) != len(bank) or goals.shape != bank.goals.shape:
         raise ValueError(f"{len(names)} levels, not {len(bank)}")
     have = _fingerprints(bank.levels)
     levels = list(bank.levels)

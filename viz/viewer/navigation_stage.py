@@ -326,5 +326,5 @@ def _put(batch: NavigationBatch, slot: int, level: Level) -> None:
     bank = batch.bank
     levels = list(bank.levels)
     levels[slot] = level
-    bank.restore(levels, bank.places(np.arange(len(bank))))
+    bank.restore(levels, bank.goals.copy())
     batch.world.set_levels([slot], [level])

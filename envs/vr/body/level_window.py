@@ -18,9 +18,8 @@ import numpy as np
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.simulation.simulation import CharacterSimulation
 from ambulo.envs.simulation.touch import FLOOR
-from ambulo.envs.vr.contract import BODY_HEIGHT, STEP_HEIGHT
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.levels.solids import floor_rectangles
+from ambulo.envs.vr.levels.solids import floor_rectangles, obstructing
 
 OBSTACLES = "obstacles"
 """Name of the static body that carries the obstacles."""
@@ -60,11 +59,7 @@ class LevelShapes:
     @classmethod
     def obstacles(cls, level: Level) -> LevelShapes:
         """Boxes and cylinders that a standing body can touch."""
-        boxes, drums = level.boxes, level.cylinders
-        low, high = boxes[:, 2] - boxes[:, 5], boxes[:, 2] + boxes[:, 5]
-        boxes = boxes[(low < BODY_HEIGHT) & (high > STEP_HEIGHT)]
-        base, top = drums[:, 4], drums[:, 3] + drums[:, 4]
-        drums = drums[(base < BODY_HEIGHT) & (top > STEP_HEIGHT)]
+        boxes, drums = obstructing(level)
         half, zero = 0.5 * drums[:, 3], np.zeros(len(drums))
         yaw = 0.5 * np.concatenate([boxes[:, 6], zero])
         still = np.zeros(len(yaw))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import zlib
 from collections.abc import Callable
 
@@ -43,6 +42,7 @@ __all__ = [
     "MOVING_FAMILIES",
     "PLACE_FAMILIES",
     "TRAINING_FAMILIES",
+    "Draft",
     "family_names",
     "generate",
     "register_family",
@@ -84,7 +84,7 @@ PLACE_FAMILIES: tuple[str, ...] = ("furnished", "offices", "shops", "outdoor")
 MOVING_FAMILIES: tuple[str, ...] = ("crowd", "doors", "lifts")
 """The families of the set `moving`: people, doors and lifts."""
 
-_TRIES = 12
+_TRIES, _MOST_TRIES = 12, 10_000
 _THINNING = 0.3
 
 
@@ -118,16 +118,14 @@ def generate(family: str, seed: int) -> Level:
         raise ConfigError(f"level seed must be >= 0, got {seed}")
     known = family in ALL_FAMILIES
     index = ALL_FAMILIES.index(family) if known else zlib.crc32(family.encode())
-    for attempt in itertools.count():
-        rng = np.random.default_rng([seed, index, attempt])
-        level = made = _BUILDERS[family](rng)
-        if isinstance(made, Draft):
-            level = place(made)
-            if level is None and attempt + 1 == _TRIES:
-                level = _thinned(made)
-        if isinstance(level, Level):
+    for attempt in range(_MOST_TRIES):
+        made = _BUILDERS[family](np.random.default_rng([seed, index, attempt]))
+        level = place(made) if isinstance(made, Draft) else made
+        if level is None and isinstance(made, Draft) and attempt + 1 == _TRIES:
+            level = _thinned(made)
+        if level is not None:
             return dataclasses.replace(level, name=f"{family}-{seed}", family=family)
-    raise AssertionError("attempts have no end")
+    raise ConfigError(f"level family {family!r}: no level of seed {seed}")
 
 
 def _thinned(draft: Draft) -> Level:

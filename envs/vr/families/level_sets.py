@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 from ambulo.configs.errors import ConfigError, nearest
@@ -36,36 +35,6 @@ SETS: dict[str, tuple[str, ...]] = {
 """Sets of families that are not splits: they take the seeds of any split."""
 HANDMADE = "handmade"
 """The set of levels that no generator made (`ambulo.envs.vr.handmade`): for tests alone."""
-
-
-@dataclass(frozen=True)
-class LevelSet:
-    """Levels of some families with the seeds of one split."""
-
-    name: str
-    """Set or family that was asked for."""
-    families: tuple[str, ...]
-    """In the order of tables."""
-    split: Split
-    """Which seeds."""
-
-    def level(self, family: str, index: int) -> Level:
-        """Level `index` of `family`."""
-        if family not in self.families:
-            hint = nearest(family, self.families)
-            raise ConfigError(f"level set {self.name!r} has no family {family!r}{hint}")
-        return split_level(family, self.split, index)
-
-
-def level_set(name: str, split: Split = "train") -> LevelSet:
-    """The set `name`: a split ("train", "validation", "heldout"), "places" or one family.
-
-    A split has the nine families, "train" also `mixed` and `large`; "places" and single
-    families take the seeds of `split`.
-    """
-    if name in SPLITS:
-        split = name
-    return LevelSet(name, resolve([name], split), split)
 
 
 def resolve(names: Sequence[str], split: Split) -> tuple[str, ...]:

@@ -243,10 +243,9 @@ def _winding(rng: np.random.Generator, sizes: Gap) -> Draft:
     return draft
 
 
-def ring(
-    draft: Draft, x: float, y: float, radius: float, door: float, sides: int = 14
-) -> None:
+def ring(draft: Draft, x: float, y: float, radius: float, door: float) -> None:
     """Build a round wall with one opening of about `door` [m] at a random angle."""
+    sides = 14
     skip = max(1, round(door / (2 * radius * math.sin(math.pi / sides))))
     first = int(draft.rng.integers(sides))
     for k in range(sides - skip):

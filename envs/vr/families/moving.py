@@ -10,7 +10,7 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.families.draft import WALL_THICKNESS, Draft, Region, place, spread
 from ambulo.envs.vr.levels.layers import LayeredGrid
-from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.level import Level, with_places
 from ambulo.envs.vr.levels.moving import Mover, People, hinged_door
 
 PEOPLE = (5, 20)
@@ -297,10 +297,5 @@ def _on_two_floors(
     if len(last) == 0:
         return None
     goal = points[rng.choice(last)]
-    return dataclasses.replace(
-        level,
-        start=np.array([*start[:2], rng.uniform(-math.pi, math.pi)]),
-        start_height=float(start[2]),
-        goal=goal[:2].copy(),
-        goal_height=float(goal[2]),
-    )
+    start = np.append(start, rng.uniform(-math.pi, math.pi))
+    return with_places(level, start[None], goal[None])

@@ -31,18 +31,17 @@ def add_room_grid(
     add_maze_walls(draft, lines[0], lines[1], right, up, thickness, door, trench)
 
 
-def add_room_tree(draft: Draft, region: Region, least: float, depth: int = 0) -> None:
-    """Split `region` by walls with doors until rooms are about `least` [m] wide."""
-    _split(draft, region, least, depth, [])
-
-
-def _split(
+def add_room_tree(
     draft: Draft,
     region: Region,
     least: float,
-    depth: int,
-    doors: list[tuple[float, ...]],
+    depth: int = 0,
+    doors: tuple[tuple[float, ...], ...] = (),
 ) -> None:
+    """Split `region` by walls with doors until rooms are about `least` [m] wide.
+
+    It is part of `depth` splits, whose `doors` are axis, place, from and to, [m].
+    """
     rng = draft.rng
     x0, y0, x1, y1 = region
     width, height = x1 - x0, y1 - y0
@@ -62,13 +61,13 @@ def _split(
     if along1 - along0 > 6 and rng.random() < 0.25:
         gaps.append(draft.gap(along0 + 0.2, along1 - 0.2, rng.uniform(*DOORS)))
     draft.line(axis, at, along0, along1, gaps)
-    doors = [*doors, *((axis, at, g0, g1) for g0, g1 in gaps)]
+    doors = (*doors, *((axis, at, g0, g1) for g0, g1 in gaps))
     if axis == 1:
         halves = (x0, y0, at, y1), (at, y0, x1, y1)
     else:
         halves = (x0, y0, x1, at), (x0, at, x1, y1)
     for half in halves:
-        _split(draft, half, least, depth + 1, doors)
+        add_room_tree(draft, half, least, depth + 1, doors)
 
 
 def _blocks_door(door: tuple[float, ...], axis: int, at: float, region: Region) -> bool:

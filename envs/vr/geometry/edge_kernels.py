@@ -11,8 +11,7 @@ import numpy as np
 from numba import njit
 
 from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT, MAX_SEAM
-from ambulo.envs.vr.geometry.push_kernels import MOST_OVERLAPS
-from ambulo.envs.vr.geometry.solid_kernels import nearby, overlaps, support
+from ambulo.envs.vr.geometry.solid_kernels import nearby, overlaps, support, work_space
 
 _CLIMB = CLIMB_HEIGHT
 _THIN = 0.06 - BODY_RADIUS
@@ -71,12 +70,7 @@ def are_drops(solids, points, directions, reach, farthest, step):
     It goes in `directions` (n, 2), unit vectors, and is looked at from the distance `reach`
     to `farthest`, every `step`, [m].
     """
-    shapes = solids[0].shape[0] + solids[1].shape[0] + solids[2].shape[0]
-    near = np.empty(max(shapes, 1), np.int64)
-    seen = np.full(max(shapes, 1), -1, np.int64)
-    no_movers = np.zeros((0, 9))
-    found = np.empty((MOST_OVERLAPS, 3))
-    whom = np.zeros(1, np.bool_)
+    near, seen, no_movers, found, whom = work_space(solids)
     drops = np.zeros(points.shape[0], np.bool_)
     for k in range(points.shape[0]):
         z = points[k, 2]

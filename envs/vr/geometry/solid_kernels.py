@@ -496,17 +496,28 @@ def slide(solids, near, n, movers, x0, y0, x, y, z, spare, found, touched_kind):
 
 
 @njit(cache=True)
+def work_space(solids):
+    """Arrays that queries about still shapes work with, as `nearby` and `overlaps` take them.
+
+    Near and seen shapes (shapes,), no movers (0, 9), overlaps (K, 3), kinds touched (1,).
+    """
+    shapes = max(solids[0].shape[0] + solids[1].shape[0] + solids[2].shape[0], 1)
+    return (
+        np.empty(shapes, np.int64),
+        np.full(shapes, -1, np.int64),
+        np.zeros((0, 9)),
+        np.empty((MOST_OVERLAPS, 3)),
+        np.zeros(1, np.bool_),
+    )
+
+
+@njit(cache=True)
 def standing(solids, places):
     """Heights of the floors at `places` (n, 3) up to a climb above them, and where bodies fit.
 
     Both of shape (n,); -inf: there is no floor.
     """
-    shapes = solids[0].shape[0] + solids[1].shape[0] + solids[2].shape[0]
-    near = np.empty(max(shapes, 1), np.int64)
-    seen = np.full(max(shapes, 1), -1, np.int64)
-    movers = np.zeros((0, 9))
-    found = np.empty((MOST_OVERLAPS, 3))
-    touched_kind = np.zeros(1, np.bool_)
+    near, seen, movers, found, touched_kind = work_space(solids)
     floors = np.empty(places.shape[0])
     free = np.zeros(places.shape[0], np.bool_)
     for k in range(places.shape[0]):
@@ -530,12 +541,7 @@ def standing(solids, places):
 @njit(cache=True)
 def moved_out(solids, x, y, z, radius):
     """(x, y) moved to `radius` from all that a body at `z` touches; unmoved without a place."""
-    shapes = solids[0].shape[0] + solids[1].shape[0] + solids[2].shape[0]
-    near = np.empty(max(shapes, 1), np.int64)
-    seen = np.full(max(shapes, 1), -1, np.int64)
-    movers = np.zeros((0, 9))
-    found = np.empty((MOST_OVERLAPS, 3))
-    touched_kind = np.zeros(1, np.bool_)
+    near, seen, movers, found, touched_kind = work_space(solids)
     n = shapes_within(solids, x, y, 2.0 * radius, near, seen, 0)
     x, y, _ = slide(
         solids, near, n, movers, x, y, x, y, z, radius - _R, found, touched_kind

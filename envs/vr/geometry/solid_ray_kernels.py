@@ -63,15 +63,7 @@ def _cut_rectangle(dx, dy, a, b, cos, sin, cx, sy):
 
 
 @njit(cache=True, error_model="numpy")
-def cut_box(x, y, cx, sy, row):
-    """Where a ray enters and leaves the base of a prism, [m]; enter > leave: it misses."""
-    return _cut_rectangle(
-        x - row[0], y - row[1], row[2], row[3], row[4], row[5], cx, sy
-    )
-
-
-@njit(cache=True, error_model="numpy")
-def cut_disc(x, y, cx, sy, px, py, radius):
+def _cut_disc(x, y, cx, sy, px, py, radius):
     """Where a ray enters and leaves a disc, [m]; enter > leave: it misses."""
     dx = x - px
     dy = y - py
@@ -153,7 +145,7 @@ def _misses(dx, dy, radius, cx, sy, length):
 
 
 @njit(cache=True, inline="always")
-def _span(prisms, cylinders, triangles, movers, item):
+def span(prisms, cylinders, triangles, movers, item):
     """Bottom and top of a shape or mover, [m]."""
     n_prisms = prisms.shape[0]
     n_still = n_prisms + cylinders.shape[0]
@@ -174,7 +166,7 @@ def _span(prisms, cylinders, triangles, movers, item):
 
 
 @njit(cache=True, inline="always", error_model="numpy")
-def _cut_item(prisms, cylinders, triangles, movers, item, x, y, cx, sy):
+def cut_item(prisms, cylinders, triangles, movers, item, x, y, cx, sy):
     """Where a ray enters and leaves the base of a prism, cylinder or mover, [m].
 
     Rows are read number by number: a view of one costs more than the ray.
@@ -189,7 +181,7 @@ def _cut_item(prisms, cylinders, triangles, movers, item, x, y, cx, sy):
         )
     elif item < n_still:
         k = item - n_prisms
-        enter, leave = cut_disc(
+        enter, leave = _cut_disc(
             x, y, cx, sy, cylinders[k, 0], cylinders[k, 1], cylinders[k, 2]
         )
     else:
@@ -200,7 +192,7 @@ def _cut_item(prisms, cylinders, triangles, movers, item, x, y, cx, sy):
                 x - p[k, 0], y - p[k, 1], p[k, 2], p[k, 3], p[k, 4], p[k, 5], cx, sy
             )
         else:
-            enter, leave = cut_disc(
+            enter, leave = _cut_disc(
                 x, y, cx, sy, movers[k, 0], movers[k, 1], movers[k, 2]
             )
     return enter, leave
@@ -221,10 +213,10 @@ def collect_cuts(solids, movers, items, n, x, y, cx, sy, length, cuts, ends, hub
             continue
         item = items[k]
         if item < n_still or item >= shapes:
-            enter, leave = _cut_item(
+            enter, leave = cut_item(
                 prisms, cylinders, triangles, movers, item, x, y, cx, sy
             )
-            low, top = _span(prisms, cylinders, triangles, movers, item)
+            low, top = span(prisms, cylinders, triangles, movers, item)
             count = _keep(cuts, count, enter, leave, length, low, top, low, top, 1.0)
             continue
         row = triangles[item - n_still]
@@ -329,7 +321,7 @@ def sort_level_shapes(solids, movers, items, n, z, walls, floors):
     n_floors = 0
     for k in range(n):
         item = items[k]
-        bottom, top = _span(prisms, cylinders, triangles, movers, item)
+        bottom, top = span(prisms, cylinders, triangles, movers, item)
         if bottom >= tall or top < z - _CLIMB:
             continue
         if n_still <= item < shapes or _EVEN < abs(top - z) <= _CLIMB:
@@ -389,7 +381,7 @@ def _cast_level_ways(
             sy = ways[r, 1]
             if abs(dx * sy - dy * cx) > radius or dx * cx + dy * sy < -radius:
                 continue
-            enter, leave = _cut_item(
+            enter, leave = cut_item(
                 prisms, cylinders, triangles, movers, item, x, y, cx, sy
             )
             if enter <= leave and max(leave, enter + 2.0 * _BEYOND) > _BEYOND:
@@ -399,7 +391,7 @@ def _cast_level_ways(
     for r in range(rays):
         for k in range(n_floors):
             item = floors[k]
-            enter, leave = _cut_item(
+            enter, leave = cut_item(
                 prisms, cylinders, triangles, movers, item, x, y, ways[r, 0], ways[r, 1]
             )
             cuts[k, 0] = enter if enter <= leave else -1.0

@@ -8,29 +8,24 @@ import numpy as np
 from numba import njit
 
 from ambulo.envs.vr.geometry.solid_kernels import nearby, support
-from ambulo.envs.vr.geometry.solid_ray_kernels import cut_box, cut_disc
+from ambulo.envs.vr.geometry.solid_ray_kernels import cut_item, span
 from ambulo.envs.vr.geometry.triangle_kernels import cut_by_ray
 
 
 @njit(cache=True)
-def level_ray(solids, near, n, x, y, z, cx, sy, length, ends):
+def level_ray(solids, movers, near, n, x, y, z, cx, sy, length, ends):
     """Distance along a level ray from (x, y, z) to the first shape, at most `length`, [m]."""
     prisms, drums, triangles = solids[0], solids[1], solids[2]
-    n_prisms = prisms.shape[0]
-    n_still = n_prisms + drums.shape[0]
+    n_still = prisms.shape[0] + drums.shape[0]
     reach = length
     for k in range(n):
         item = near[k]
-        if item < n_prisms:
-            row = prisms[item]
-            if row[6] < z < row[7]:
-                enter, leave = cut_box(x, y, cx, sy, row)
-                if enter <= leave and leave >= 0.0:
-                    reach = min(reach, max(enter, 0.0))
-        elif item < n_still:
-            row = drums[item - n_prisms]
-            if row[3] < z < row[4]:
-                enter, leave = cut_disc(x, y, cx, sy, row[0], row[1], row[2])
+        if item < n_still:
+            bottom, top = span(prisms, drums, triangles, movers, item)
+            if bottom < z < top:
+                enter, leave = cut_item(
+                    prisms, drums, triangles, movers, item, x, y, cx, sy
+                )
                 if enter <= leave and leave >= 0.0:
                     reach = min(reach, max(enter, 0.0))
         else:
@@ -90,7 +85,7 @@ def survey(
         sy = math.sin(heading)
         for h in range(heights.shape[0]):
             rays[h, r] = level_ray(
-                solids, near, n, x, y, z + heights[h], cx, sy, length, ends
+                solids, movers, near, n, x, y, z + heights[h], cx, sy, length, ends
             )
     c = math.cos(yaw)
     s = math.sin(yaw)

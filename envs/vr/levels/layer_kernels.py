@@ -3,7 +3,7 @@
 Arrays have axes layer, row (y), column (x); cell (j, i) has its centre at i, j in cell units.
 """
 
-# ruff: noqa: RUF046, PLR0915 - compiled loops; int(math.floor(x)) is what numba needs
+# ruff: noqa: RUF046 - compiled loops; int(math.floor(x)) is what numba needs
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from ambulo.envs.vr.geometry.solid_kernels import (
     room_around,
     sort_shapes,
     support,
+    work_space,
 )
 from ambulo.envs.vr.geometry.triangle_kernels import is_inside, plane_height
 
@@ -209,14 +210,8 @@ def stand(solids, x0, y0, res, nx, ny, layers, clearance, spare):
         Heights [m], whether the body fits, and how far around the floor stays level whatever
         stands there [m], all of shape (layers, ny, nx).
     """
-    shapes = max(solids[0].shape[0] + solids[1].shape[0] + solids[2].shape[0], 1)
-    near = np.empty(shapes, np.int64)
-    pushing = np.empty(shapes, np.int64)
-    carrying = np.empty(shapes, np.int64)
-    seen = np.full(shapes, -1, np.int64)
-    no_people = np.zeros((0, 9))
-    found = np.empty((MOST_OVERLAPS, 3))
-    whom = np.zeros(1, np.bool_)
+    near, seen, no_people, found, whom = work_space(solids)
+    pushing, carrying = np.empty_like(near), np.empty_like(near)
     floors = np.empty(64)
     height = np.full((layers, ny, nx), np.nan, np.float32)
     free = np.zeros((layers, ny, nx), np.bool_)
@@ -308,10 +303,7 @@ def link(solids, x0, y0, res, height, free, even):
     `even` is what `stand` has found: where the floor stays level, nothing is looked for.
     """
     layers, ny, nx = height.shape
-    shapes = max(solids[0].shape[0] + solids[1].shape[0] + solids[2].shape[0], 1)
-    near = np.empty(shapes, np.int64)
-    seen = np.full(shapes, -1, np.int64)
-    no_people = np.zeros((0, 9))
+    near, seen, no_people, _, _ = work_space(solids)
     links = np.full((layers, ny, nx, 8), -1, np.int8)
     for j in range(ny):
         for i in range(nx):

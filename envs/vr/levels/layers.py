@@ -33,8 +33,8 @@ CLEARANCE = BODY_RADIUS + 0.03
 """Distance that free cells keep from obstacles and edges, [m]."""
 SNAP = 0.5
 """A start on a blocked cell moves to a free cell within this distance, [m]."""
-_NEAR_CELLS = 2.5
-"""Cells that `distance` looks at are this near along both axes, in cells."""
+_NEAR_CELLS = 2
+"""Rows and columns that `distance` looks at on each side of a place."""
 MOST_LAYERS = 16
 """Floors above one another that are told apart."""
 MAX_NODES = 4e6
@@ -228,7 +228,13 @@ class LayeredGrid:
 
         It lies near enough for `distance`.
         """
-        return self.nearest(xyz, min(SNAP, _NEAR_CELLS * self.resolution))
+        cell = self.nearest(xyz, SNAP)
+        if cell is None:
+            return None
+        row, column = np.unravel_index(cell, self.free.shape)[1:]
+        j, i = self.cell(xyz)
+        near = abs(int(row) - j) <= _NEAR_CELLS and abs(int(column) - i) <= _NEAR_CELLS
+        return cell if near else None
 
     def reaches(self, field: Field, xyz: ArrayLike) -> bool:
         """Whether the body gets from `xyz` (2,) or (3,) to the goal of `field`."""

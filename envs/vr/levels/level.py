@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ambulo.configs.arrays import Floats
-from ambulo.envs.vr.contract import BODY_HEIGHT, STEP_HEIGHT
 from ambulo.envs.vr.levels.moving import Mover, People
 from ambulo.envs.vr.levels.surfaces import (
     RAMP_COLUMNS,
@@ -115,17 +115,31 @@ class Level:
         crowded = people is not None and (people.count > 0 or len(people.walkers) > 0)
         return len(self.movers) > 0 or crowded
 
-    def box_prisms(self) -> Floats:
-        """Boxes that obstruct, as prisms: x, y, a, b, cos(yaw), sin(yaw), shape (n, 6)."""
-        b = self.boxes
-        keep = (b[:, 2] - b[:, 5] < BODY_HEIGHT) & (b[:, 2] + b[:, 5] > STEP_HEIGHT)
-        b = b[keep]
-        return np.column_stack(
-            [b[:, 0], b[:, 1], b[:, 3], b[:, 4], np.cos(b[:, 6]), np.sin(b[:, 6])]
-        )
 
-    def cylinder_prisms(self) -> Floats:
-        """Cylinders that obstruct: x, y, radius, shape (n, 3)."""
-        c = self.cylinders
-        keep = (c[:, 4] < BODY_HEIGHT) & (c[:, 3] + c[:, 4] > STEP_HEIGHT)
-        return np.ascontiguousarray(c[keep][:, :3])
+AnyLevel = TypeVar("AnyLevel", bound=Level)
+
+
+def with_places(
+    level: AnyLevel, starts: Floats, goals: Floats, waypoints: Floats | None = None
+) -> AnyLevel:
+    """`level` with other places: one start or goal is designed, of several one is drawn.
+
+    Args:
+        level: it keeps its waypoints without others.
+        starts: x, y, z [m], yaw [rad], shape (n, 4).
+        goals: x, y, z, shape (m, 3), [m].
+        waypoints: the same, shape (k, 3).
+    """
+    changes: dict[str, Any] = {"start": None, "start_height": 0.0, "starts": starts}
+    changes |= {"goal": None, "goal_height": 0.0, "goals": goals}
+    if len(starts) == 1:
+        ((x, y, z, yaw),) = starts.tolist()
+        place = np.array([x, y, yaw])
+        changes |= {"start": place, "start_height": z, "starts": starts[:0]}
+    if len(goals) == 1:
+        height = float(goals[0, 2])
+        place = goals[0, :2].copy()
+        changes |= {"goal": place, "goal_height": height, "goals": goals[:0]}
+    if waypoints is not None:
+        changes["waypoints"] = waypoints
+    return replace(level, **changes)

@@ -14,7 +14,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from ambulo.configs.arrays import Bools, Floats, Ints
-from ambulo.envs.vr.contract import BODY_HEIGHT, STEEPEST_FLOOR
+from ambulo.envs.vr.contract import BODY_HEIGHT, STEEPEST_FLOOR, STEP_HEIGHT
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.surfaces import ramp_corners, stair_boxes
 
@@ -102,15 +102,18 @@ def obstacles_of(level: Level) -> Level:
     """Return `level` with heights; a flat one's obstacles become walls on the ground."""
     if level.heights:
         return level
-    boxes, cylinders = level.box_prisms(), level.cylinder_prisms()
-    middle = np.full(len(boxes), WALL_HEIGHT / 2)
-    yaw = np.arctan2(boxes[:, 5], boxes[:, 4])
-    return replace(
-        level,
-        heights=True,
-        boxes=np.column_stack([boxes[:, :2], middle, boxes[:, 2:4], middle, yaw]),
-        cylinders=np.column_stack([cylinders, np.full(len(cylinders), WALL_HEIGHT)]),
-    )
+    boxes, cylinders = obstructing(level)
+    boxes[:, [2, 5]] = WALL_HEIGHT / 2
+    cylinders[:, 3:] = WALL_HEIGHT, 0.0
+    return replace(level, heights=True, boxes=boxes, cylinders=cylinders)
+
+
+def obstructing(level: Level) -> tuple[Floats, Floats]:
+    """Boxes (n, 7) and cylinders (m, 5) that are in the way of a body on the ground."""
+    b, c = level.boxes, level.cylinders
+    boxes = (b[:, 2] - b[:, 5] < BODY_HEIGHT) & (b[:, 2] + b[:, 5] > STEP_HEIGHT)
+    cylinders = (c[:, 4] < BODY_HEIGHT) & (c[:, 3] + c[:, 4] > STEP_HEIGHT)
+    return b[boxes], c[cylinders]
 
 
 def floor_rectangles(level: Level) -> Floats:

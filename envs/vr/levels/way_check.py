@@ -14,7 +14,7 @@ from ambulo.envs.vr.levels.geodesic import (
     field_resolution,
     played_resolution,
 )
-from ambulo.envs.vr.levels.layers import LayeredGrid
+from ambulo.envs.vr.levels.layers import SNAP, LayeredGrid
 from ambulo.envs.vr.levels.level import GOAL_DISTANCE, Level
 
 _MAX_PARTS = 2000
@@ -35,8 +35,12 @@ def way_problem(level: Level) -> str | None:
         del places["start.position"], places["goal"]  # joined on cells of that size
         if not places:
             return None
-    elif not (len(_places(level, "start")) and len(_places(level, "goal"))):
-        sizes.add(RESOLUTION)  # on which they are drawn in training
+    elif not any(
+        len(getattr(level, f"{kind}s"))
+        for kind in ("start", "goal")
+        if getattr(level, kind) is None
+    ):
+        sizes.add(RESOLUTION)  # of training, which draws from all of the floor
     for size in sorted(sizes, reverse=True):
         problem = unjoined(level, places, LayeredGrid.of(level, size))
         if problem is not None:
@@ -73,11 +77,15 @@ def unjoined(level: Level, places: dict[str, Floats], grid: LayeredGrid) -> str 
         ("start", goals, f"to {_named(level, 'goal', within)}"),
         ("waypoint", *((starts, from_start) if len(starts) else (tour, from_first))),
     ):
-        joined = {parts.at(place) for place in others}
+        joined = {parts.at(grid.nearest(place, SNAP)) for place in others}
         for key, place in places.items():
             if not key.startswith(kind):
                 continue
-            part = parts.at(place)
+            # Distances are measured to a goal, and looked up at the others.
+            cell = (
+                grid.nearest(place, SNAP) if kind == "goal" else grid.reach_cell(place)
+            )
+            part = parts.at(cell)
             fits = part in joined if len(others) else parts.reach(part, place, within)
             if part == 0 or not fits:
                 return f"{key}: no way for the body {way}"
@@ -107,9 +115,8 @@ class _Parts:
         self.grid, self.number = grid, grid.parts()
         self._boxes = ndimage.find_objects(self.number)
 
-    def at(self, place: Floats) -> int:
-        """The part that walks from `place` (3,) begin in; 0: none."""
-        cell = self.grid.reach_cell(place)
+    def at(self, cell: int | None) -> int:
+        """The part of a cell by its flat index; 0: none."""
         return 0 if cell is None else int(self.number.ravel()[cell])
 
     def reach(self, part: int, place: Floats, within: Range) -> bool:

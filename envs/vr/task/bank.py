@@ -24,7 +24,6 @@ from ambulo.envs.vr.task.places import drawn_goal, sampled_start
 
 GOALS = 2
 """Goals held per level: the designed one (or a drawn one), and a second drawn one."""
-_ALL = slice(None)
 
 
 @dataclass(frozen=True)
@@ -84,10 +83,8 @@ class LevelBank:
         self.own, self.own_fraction = own, own_fraction
         count = len(self.levels)
         most = GOALS + max((len(level.waypoints) for level in self.levels), default=0)
-        self.goals = np.zeros((count, most, 2))
-        """Goals and waypoints of each level, x, y, shape (levels, most), [m]."""
-        self.goal_heights = np.zeros((count, most))
-        """Height of the floor at each goal, shape (levels, most), [m]."""
+        self.goals = np.zeros((count, most, 3))
+        """Goals and waypoints of each level, x, y, z, shape (levels, most, 3), [m]."""
         self._waypoints = np.array([len(level.waypoints) for level in self.levels])
         self._grids: list[LayeredGrid] = [
             self._grid(*one) for one in enumerate(self.levels)
@@ -133,22 +130,14 @@ class LevelBank:
             if level is not self.levels[slot]:
                 self._put(slot, level)
                 exchanged.append(slot)
-            elif np.array_equal(self.places(slot), places[slot]):
+            elif np.array_equal(self.goals[slot], places[slot]):
                 continue
-            self.goals[slot] = places[slot, :, :2]
-            self.goal_heights[slot] = places[slot, :, 2]
+            self.goals[slot] = places[slot]
             for goal, place in enumerate(places[slot, : GOALS + len(level.waypoints)]):
                 designed = goal == 0 and level.goal is not None
                 field = (self._designed_field if designed else self._field)(slot, place)
                 self.fields.view(slot, goal)[:] = field.ravel()
         return exchanged
-
-    def places(
-        self, slots: Ints | int, goals: Ints | Sequence[int] | int | slice = _ALL
-    ) -> Floats:
-        """Points x, y, z of `goals` (default: all) of `slots`, shape (..., 3), [m]."""
-        heights = self.goal_heights[slots, goals]
-        return np.concatenate([self.goals[slots, goals], heights[..., None]], axis=-1)
 
     def next_goals(self, slots: Ints, goals: Ints) -> Ints:
         """The goals that come after `goals` (n,) in the tours of `slots` (n,)."""
@@ -192,7 +181,7 @@ class LevelBank:
         low, high = goal_distance or level.goal_distance or self.goal_distance
         use_design = rng.random() < (1.0 if own else self.designed)
         if use_design and level.start is not None:
-            reach = np.hypot(*(self.goals[slot, 0] - level.start[:2]))
+            reach = np.hypot(*(self.goals[slot, 0, :2] - level.start[:2]))
             if level.goal is None or goal_distance is None or reach <= high:
                 return self._designed_start(slot, level.start, rng)
         goal = 0 if use_design else int(rng.integers(GOALS))
@@ -240,7 +229,7 @@ class LevelBank:
         if len(own) > 0:
             return np.asarray(own[rng.integers(len(own))])
         field = self.fields.view(slot, goal)
-        target = self.goals[slot, goal]
+        target = self.goals[slot, goal, :2]
         return sampled_start(self._grids[slot], field, target, (low, high), rng)
 
     def reachable(self, slot: int, goal: int) -> tuple[LayeredGrid, Ints]:
@@ -292,7 +281,7 @@ class LevelBank:
         self, slot: int, goal: int, place: Floats, field: NDArray[np.float32]
     ) -> None:
         """Write a goal at `place` (3,), [m], with the distances of all cells to it."""
-        self.goals[slot, goal], self.goal_heights[slot, goal] = place[:2], place[2]
+        self.goals[slot, goal] = place
         self.fields.view(slot, goal)[:] = field.ravel()
 
     def _field(self, slot: int, place: Floats) -> NDArray[np.float32]:

@@ -20,6 +20,9 @@ from ambulo.envs.vr.levels.layers import LayeredGrid
 
 Field = NDArray[np.float32]
 
+_DISTANCE, _DIRECTION, _FLOOR = range(3)
+"""What is looked up at a place."""
+
 
 class DistanceFields:
     """`goals` fields of each of `slots` grids."""
@@ -65,18 +68,25 @@ class DistanceFields:
 
     def distance(self, slots: Ints, goals: Ints, position: Floats) -> Floats:
         """Walking distance from `position` (n, 3) to the goals, shape (n,), [m]."""
-        return _distances(slots, goals, position, self._data, self._offset, self._meta)
+        return self._at(slots, goals, position, _DISTANCE)[:, 0]
 
     def direction(self, slots: Ints, goals: Ints, position: Floats) -> Floats:
         """Unit vectors of the shortest path at `position`, shape (n, 2), world frame."""
-        return _directions(slots, goals, position, self._data, self._offset, self._meta)
+        return self._at(slots, goals, position, _DIRECTION)
 
     def floor(self, slots: Ints, goals: Ints, position: Floats) -> Floats:
         """Heights of the floors at `position` (n, 3) with a way to the goals, (n,), [m].
 
         Those of `position` where there is none.
         """
-        return _floors(slots, goals, position, self._data, self._offset, self._meta)
+        return self._at(slots, goals, position, _FLOOR)[:, 0]
+
+    def _at(self, slots: Ints, goals: Ints, position: Floats, what: int) -> Floats:
+        """Values of the fields at `position` (n, 3), one or two columns, shape (n, 2)."""
+        found = np.empty((len(slots), 2))
+        places = slots, goals, position
+        _look_up(*places, self._data, self._offset, self._meta, what, found)
+        return found
 
 
 @njit(cache=True)
@@ -89,36 +99,18 @@ def _plane(data, offset, meta, slot, plane):
 
 
 @njit(cache=True)
-def _distances(slots, goals, position, data, offset, meta):
-    out = np.empty(slots.shape[0])
+def _look_up(slots, goals, position, data, offset, meta, what, found):
+    """Write distances, directions or floors at `position` (n, 3) to `found` (n, 2)."""
     for i in range(slots.shape[0]):
         m = meta[slots[i]]
         height = _plane(data, offset, meta, slots[i], 0)
         field = _plane(data, offset, meta, slots[i], goals[i] + 1)
         x, y, z = position[i]
-        out[i] = layer_distance(field, height, m[2], m[3], m[4], x, y, z)
-    return out
-
-
-@njit(cache=True)
-def _directions(slots, goals, position, data, offset, meta):
-    out = np.empty((slots.shape[0], 2))
-    for i in range(slots.shape[0]):
-        m = meta[slots[i]]
-        height = _plane(data, offset, meta, slots[i], 0)
-        field = _plane(data, offset, meta, slots[i], goals[i] + 1)
-        x, y, z = position[i]
-        out[i] = layer_direction(field, height, m[2], m[3], m[4], x, y, z)
-    return out
-
-
-@njit(cache=True)
-def _floors(slots, goals, position, data, offset, meta):
-    out = np.empty(slots.shape[0])
-    for i in range(slots.shape[0]):
-        m = meta[slots[i]]
-        height = _plane(data, offset, meta, slots[i], 0)
-        field = _plane(data, offset, meta, slots[i], goals[i] + 1)
-        x, y, z = position[i]
-        out[i] = layer_floor(field, height, m[2], m[3], m[4], x, y, z)
-    return out
+        if what == _DISTANCE:
+            found[i, 0] = layer_distance(field, height, m[2], m[3], m[4], x, y, z)
+        elif what == _DIRECTION:
+            found[i, 0], found[i, 1] = layer_direction(
+                field, height, m[2], m[3], m[4], x, y, z
+            )
+        else:
+            found[i, 0] = layer_floor(field, height, m[2], m[3], m[4], x, y, z)

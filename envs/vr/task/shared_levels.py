@@ -158,7 +158,7 @@ def start_apart(
             x, y, yaw, z = own[rng.integers(len(own))]
             return Start(slot, goal, np.array([x, y, yaw]), float(z))
         grid, cells = bank.reachable(slot, goal)
-        target = bank.places(slot, [goal])[0]
+        target = bank.goals[slot, goal]
         for tried in (rng.choice(cells, min(_TRIES, len(cells))), cells):
             points = grid.points(tried)
             points = points[_free(points, taken)]

@@ -60,7 +60,7 @@ class TaskState(StateArrays):
         goals = np.where(kinds == PATROL, bank.first_goals(slots, goals), goals)
         self.index[envs] = goals
         self.heading_for[envs] = (goals + 1) % GOALS
-        self.goal[envs] = bank.places(slots, goals)
+        self.goal[envs] = bank.goals[slots, goals]
         self.goal[envs, 2] += np.where(kinds == REACH, heights, 0.0)
         self.held[envs] = 0.0
         self.visited[envs] = 0
@@ -107,7 +107,7 @@ def rest_of_tour(
     counts = bank.tour_stops(slots, env.patrol_goals)
     for k in range(1, counts.max(initial=0)):
         there = bank.next_goals(slots, here)
-        way = bank.distance(slots, there, bank.places(slots, here))
+        way = bank.distance(slots, there, bank.goals[slots, here])
         further = (task.visited[rows] + k < counts) & np.isfinite(way)
         leg = np.maximum(way - 2.0 * env.goal_radius, 0.0)
         rest[rows] += np.where(further, leg, 0.0)
@@ -166,14 +166,14 @@ def advance_tasks(
         task.index[switched] = bank.next_goals(
             task.slot[switched], task.index[switched]
         )
-        task.goal[switched] = bank.places(task.slot[switched], task.index[switched])
+        task.goal[switched] = bank.goals[task.slot[switched], task.index[switched]]
     return reached, switched
 
 
 def goal_places(task: TaskState, bank: LevelBank) -> Floats:
     """The goals, or the floor below points to reach for, shape (N, 3), [m]."""
     places: Floats = task.goal.copy()
-    floors = bank.goal_heights[task.slot, task.index]
+    floors = bank.goals[task.slot, task.index, 2]
     places[:, 2] = np.where(task.kind == REACH, floors, places[:, 2])
     return places
 

@@ -28,7 +28,6 @@ from ambulo.envs.vr.families.level_sets import (
     SEEDS_PER_SPLIT,
     SPLIT_OFFSETS,
     SPLITS,
-    level_set,
     resolve,
     split_level,
 )
@@ -174,22 +173,10 @@ def test_splits_never_share_a_seed() -> None:
             split_level("pillars", "train", index)
 
 
-def test_level_sets() -> None:
-    assert level_set("train").families == TRAINING_FAMILIES
-    for name in ("validation", "heldout"):
-        assert level_set(name).families == FAMILIES
-        assert level_set(name).split == name
-    places = level_set("places", "heldout")
-    assert places.families == PLACE_FAMILIES
-    assert places.level("shops", 4).name == "shops-2000004"
-    maze = level_set("maze", "heldout")
-    assert maze.families == ("maze",)
-    assert maze.level("maze", 2).name == "maze-2000002"
-    with pytest.raises(ConfigError, match="has no family"):
-        maze.level("rooms", 0)
-
-
 def test_resolve() -> None:
+    assert resolve(["train"], "train") == TRAINING_FAMILIES
+    assert resolve(["validation"], "validation") == FAMILIES
+    assert resolve(["heldout"], "heldout") == resolve(["train"], "heldout") == FAMILIES
     assert resolve(["maze", "open", "maze"], "train") == ("maze", "open")
     assert resolve(["maze", "train"], "train")[0] == "maze"
     for split in SPLITS:

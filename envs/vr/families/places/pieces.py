@@ -32,13 +32,11 @@ def single(
     return FurnitureGroup((block(0.0, d / 2, w, d, h),), _front(w, d, front))
 
 
-def drum(
-    rng: np.random.Generator, name: str, top: float | None = None
-) -> FurnitureGroup:
+def drum(rng: np.random.Generator, name: str) -> FurnitureGroup:
     """A round thing, its middle at the origin."""
     low, high, height = RADII[name]
     r = rng.uniform(low, high)
-    return FurnitureGroup((FurniturePart(0.0, 0.0, r, r, top or height, round=True),))
+    return FurnitureGroup((FurniturePart(0.0, 0.0, r, r, height, round=True),))
 
 
 def block(
@@ -145,12 +143,13 @@ def wall_table(rng: np.random.Generator) -> FurnitureGroup:
     return FurnitureGroup(tuple(parts))
 
 
-def desk(
-    rng: np.random.Generator, name: str = "office_chair", most: float = np.inf
-) -> FurnitureGroup:
+def desk(rng: np.random.Generator, most: float = np.inf) -> FurnitureGroup:
     """A desk at a wall with its chair."""
     w, d, h = size(rng, "desk", most)
-    parts = [*table(rng, 0.0, d / 2, w, d, h), chair(rng, 0.0, d, -math.pi / 2, name)]
+    parts = [
+        *table(rng, 0.0, d / 2, w, d, h),
+        chair(rng, 0.0, d, -math.pi / 2, "office_chair"),
+    ]
     return FurnitureGroup(tuple(parts), _front(0.8, d, 1.0))
 
 

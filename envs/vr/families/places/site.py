@@ -132,14 +132,14 @@ class Site:
         half = thickness / 2
         self.slab((x0 - half, y0 - half, x1 + half, y1 + half), height)
 
-    def slab(self, region: Region, height: float, base: float = 0.0) -> None:
+    def slab(self, region: Region, height: float) -> None:
         """A box that fills `region`; others keep off it."""
         x0, y0, x1, y1 = region
         if x1 - x0 < 0.02 or y1 - y0 < 0.02:
             return
         x, y = self.world((x0 + x1) / 2, (y0 + y1) / 2)
         a, b = (x1 - x0) / 2, (y1 - y0) / 2
-        self.draft.box(x, y, a, b, self.yaw, height, self.z + base)
+        self.draft.box(x, y, a, b, self.yaw, height, self.z)
         self.solid.add(region)
 
     def put(

@@ -19,7 +19,7 @@ from ambulo.envs.vr.families.places.building import OUTER, Style, build, split
 from ambulo.envs.vr.families.places.furnished import fill, turned_site, uses
 from ambulo.envs.vr.families.places.site import Room, Site
 from ambulo.envs.vr.levels.layers import LayeredGrid
-from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.level import Level, with_places
 
 RISE, GOING = 0.17, 0.28
 """Highest rise and usual going (depth) of a step, [m]."""
@@ -192,14 +192,8 @@ def _placed(rng: np.random.Generator, level: Level) -> Level | None:
     wanted = other if rng.random() < _OTHER_FLOOR else fits & ~other
     choice = np.flatnonzero(wanted if wanted.any() else other)
     goal = points[rng.choice(choice)]
-    yaw = rng.uniform(-math.pi, math.pi)
-    return dataclasses.replace(
-        level,
-        start=np.array([*points[k, :2], yaw]),
-        start_height=float(points[k, 2]),
-        goal=goal[:2].copy(),
-        goal_height=float(goal[2]),
-    )
+    start = np.append(points[k], rng.uniform(-math.pi, math.pi))
+    return with_places(level, start[None], goal[None])
 
 
 def _on_floors(level: Level, points: Floats) -> Bools:

@@ -350,7 +350,7 @@ def test_listed_goals_cost_no_more_than_the_parts_of_the_floor(
     for name in cost:
         monkeypatch.setattr(LayeredGrid, name, counted(name))
     assert way_problem(level) is None
-    assert cost == {"field": 0, "points": 0, "parts": 2}  # on cells of two sizes
+    assert cost == {"field": 0, "points": 0, "parts": 1}
 
 
 def test_the_first_place_of_a_list_that_is_alone() -> None:
@@ -409,6 +409,15 @@ def test_too_much_does_not_hang() -> None:
     huge = {"center": [500, 500, 1], "half_size": [900, 900, 1], "yaw": 0}
     many = {"name": "a", "bounds": [0, 0, 1000, 1000], "boxes": [huge] * 1000}
     assert "cover more than" in _error(many)
+    corners = {"vertices": [[0, 0, 0], [1000, 0, 0], [0, 1000, 1]]}
+    faces = corners | {"triangles": [[0, 1, 2]] * 300}
+    wide = {**many, "boxes": [], "heights": True}
+    assert "cover more than" in _error({**wide, "meshes": [faces]})
+    flight = {"from": [0, 0, 0], "to": [5, 0, 20], "width": 1, "steps": 1000}
+    assert "more than 100000 obstacles" in _error({**wide, "stairs": [flight] * 101})
+    endless = {"center": [6, 6, 1], "half_size": [1e6, 1e6, 1]}
+    many = {"name": "a", "bounds": [0, 0, 12, 12], "boxes": [endless] * 200}
+    assert "nowhere can the body stand" in _error(many)
     assert parse_level({"name": "a", "bounds": [0, 0, 300, 300]}, "x.json")
     assert time.perf_counter() - begin < 20
 

@@ -52,7 +52,7 @@ def test_drawn_starts_keep_their_distance() -> None:
     rng = np.random.default_rng(1)
     for _ in range(100):
         start = bank.draw(rng, goal_distance=(5.0, 9.0))
-        reach = np.hypot(*(bank.goals[start.slot, start.goal] - start.pose[:2]))
+        reach = np.hypot(*(bank.goals[start.slot, start.goal, :2] - start.pose[:2]))
         assert 4.9 <= reach <= 9.1
         slot, goal = np.array([start.slot]), np.array([start.goal])
         assert np.isfinite(
@@ -79,7 +79,7 @@ def test_a_goal_on_another_storey_is_restored_with_its_distances() -> None:
     bank = LevelBank([empty(boxes=deck, heights=True)], np.random.default_rng(0))
     zero = np.zeros(1, np.int64)
     for height in (0.0, 3.0):
-        places = bank.places(np.arange(1))
+        places = bank.goals.copy()
         places[0, 0] = 1.0, 0.0, height
         assert bank.restore(bank.levels, places) == []
         for z in (0.0, 3.0):
@@ -99,7 +99,7 @@ def reaches(bank: LevelBank, count: int = 40) -> np.ndarray:
     rng, rows = np.random.default_rng(1), []
     for _ in range(count):
         start = bank.draw(rng)
-        straight = np.hypot(*(bank.goals[start.slot, start.goal] - start.pose[:2]))
+        straight = np.hypot(*(bank.goals[start.slot, start.goal, :2] - start.pose[:2]))
         slot, goal = np.array([start.slot]), np.array([start.goal])
         rows.append(
             [
@@ -160,7 +160,7 @@ def test_a_door_that_only_fine_cells_see_is_a_way() -> None:
         again = LevelBank(
             [levels[0]] * 2, np.random.default_rng(1), resolution=resolution
         )
-        assert again.restore(levels, bank.places(np.arange(2))) == [1]
+        assert again.restore(levels, bank.goals.copy()) == [1]
         assert (
             again.distance(one, zero, np.append(level.start[:2], 0.0)[None])[0] == way
         )

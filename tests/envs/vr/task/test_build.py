@@ -57,7 +57,7 @@ def test_own_levels_have_their_fraction_and_families_the_rest(
         if start.slot < bank.own:  # as designed, however far that is
             np.testing.assert_allclose(start.pose, START, atol=1e-9)
         else:
-            reach = np.hypot(*(bank.goals[start.slot, start.goal] - start.pose[:2]))
+            reach = np.hypot(*(bank.goals[start.slot, start.goal, :2] - start.pose[:2]))
             assert reach == pytest.approx(5.5, abs=0.8)
 
 

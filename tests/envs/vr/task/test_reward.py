@@ -228,7 +228,7 @@ def test_pacing_at_a_goal_of_a_patrol_is_paid_once(levels: list[Level]) -> None:
     """In and out of the first goal's disc: one share, and no more bonus than the way."""
     batch = make_batch(levels, "patrol")
     n, clear = batch.num_envs, slice(0, 2)  # the levels without obstacles
-    first, second = batch.bank.goals[clear, 0], batch.bank.goals[clear, 1]
+    first, second = batch.bank.goals[clear, 0, :2], batch.bank.goals[clear, 1, :2]
     apart = np.hypot(*(second - first).T)
     assert (apart > 3.0).all()
     way = batch.episode.distance[clear].copy() + apart

@@ -106,7 +106,7 @@ def test_patrol_pays_its_goals_in_shares() -> None:
     assert info["reward/goal"][0] == 50.0
     assert info["reward/progress"][0] == 0.0
     second = batch.task.goal[0, :2]
-    np.testing.assert_allclose(second, batch.bank.goals[0, 1])
+    np.testing.assert_allclose(second, batch.bank.goals[0, 1, :2])
     pose = np.array([*second, 0.0])
     batch.world.reset(np.zeros(1, np.int64), np.zeros(1, np.int64), pose[None])
     _, _, terminated, _, info = batch.step(IDLE)
@@ -139,7 +139,7 @@ def test_patrol_goes_by_the_waypoints_of_its_level() -> None:
 def test_the_way_of_a_patrol_is_that_to_all_of_its_goals() -> None:
     """To the first goal, and from disc to disc; what they cross is left out."""
     batch = one_env("patrol", (-5.0, 0, 0), patrol_goals=3)
-    apart = np.hypot(*(batch.bank.goals[0, 1] - batch.bank.goals[0, 0]))
+    apart = np.hypot(*(batch.bank.goals[0, 1] - batch.bank.goals[0, 0])[:2])
     way = 10.0 + 2 * (apart - 2.0)
     assert batch.episode.start_distance[0] == pytest.approx(way, rel=0.03)
     assert batch.episode.distance[0] == pytest.approx(10.0, rel=0.03)

@@ -11,6 +11,7 @@ from ambulo.envs.vr.contract import BODY_RADIUS, WorldSpec
 from ambulo.envs.vr.geometry.push_kernels import push_from_box, push_from_cylinder
 from ambulo.envs.vr.geometry.solid_kernels import nearest_of
 from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.solids import Solids
 from ambulo.envs.vr.world.compiled_world import CompiledWorld
 
 R = BODY_RADIUS
@@ -36,8 +37,10 @@ def prism(x, y, a, b, yaw=0.0):
 def penetration(level, position):
     """How deep the body is in the worst obstacle, [m]."""
     x, y = position[:2]
-    deep = [R - math.hypot(*nearest_of(x, y, b, False)) for b in level.box_prisms()]
-    deep += [R + c[2] - math.hypot(x - c[0], y - c[1]) for c in level.cylinder_prisms()]
+    solids = Solids.of(level)
+    walls = solids.prisms[solids.prisms[:, 7] > 0]
+    deep = [R - math.hypot(*nearest_of(x, y, b, False)) for b in walls]
+    deep += [R + c[2] - math.hypot(x - c[0], y - c[1]) for c in solids.drums]
     return max(deep, default=0.0)
 
 

@@ -13,7 +13,7 @@ from ambulo.envs.vr.contract import BODY_RADIUS, WorldSpec
 from ambulo.envs.vr.geometry.solid_kernels import nearest_of
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.sample_levels import sample_level
-from ambulo.envs.vr.levels.solids import obstacles_of
+from ambulo.envs.vr.levels.solids import Solids, obstacles_of
 from ambulo.envs.vr.levels.surfaces import Mesh
 from ambulo.envs.vr.world.compiled_world import CompiledWorld
 from ambulo.envs.vr.world.mujoco_level import Scene
@@ -238,7 +238,7 @@ def test_pressing_at_a_wall_neither_sinks_nor_drifts(yaw):
     for _ in range(20):
         world.step(np.array([[0.0, 1.0, 0.0]]))
     x, y = world.state.position[0, :2]
-    distance = math.hypot(*nearest_of(x, y, level.box_prisms()[0], False))
+    distance = math.hypot(*nearest_of(x, y, Solids.of(level).prisms[-1], False))
     assert abs(distance - BODY_RADIUS) < 1e-4
     assert abs(-math.sin(yaw) * x + math.cos(yaw) * y) < 1e-9
     for _ in range(15):  # until the command is too small to move it
@@ -256,7 +256,8 @@ def test_penetration_stays_below_two_millimetres(level_seed, seed):
         if world.state.position[0, 2] < 0.0:
             return
         x, y = world.state.position[0, :2]
-        for prism in level.box_prisms():
+        prisms = Solids.of(level).prisms
+        for prism in prisms[prisms[:, 7] > 0]:
             assert BODY_RADIUS - math.hypot(*nearest_of(x, y, prism, False)) < 2e-3
 
 

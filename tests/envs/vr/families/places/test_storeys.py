@@ -7,7 +7,7 @@ import pytest
 
 from ambulo.envs.vr.families import MAX_EXTENT, generate
 from ambulo.envs.vr.families.draft import MAX_WAY
-from ambulo.envs.vr.families.level_sets import level_set
+from ambulo.envs.vr.families.level_sets import resolve, split_level
 from ambulo.envs.vr.families.places.storeys import (
     MAX_PARTS,
     RISE,
@@ -77,7 +77,7 @@ def test_every_floor_can_be_reached(seed: int) -> None:
 
 
 def test_a_set_of_one_family_with_heights() -> None:
-    heldout = level_set("storeys", "heldout")
-    level = heldout.level("storeys", 1)
+    assert resolve(["storeys"], "heldout") == ("storeys",)
+    level = split_level("storeys", "heldout", 1)
     assert level.name == "storeys-2000001"
     np.testing.assert_array_equal(level.boxes, generate("storeys", 2_000_001).boxes)

@@ -1,8 +1,7 @@
-"""From raw geometry to checked levels: ground, bounds, places, flat levels."""
+"""From raw geometry to checked levels: ground, bounds, places."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -23,9 +22,9 @@ FLOOR = (box(12, 0.5, 8), IDENTITY, (0, -0.25, 0))
 PLANE = {"kind": "plane", "size": [0, 1, 0, 0]}
 
 
-def level_of(*items: Any, markers: Any = (), flat: bool = False, **more: Any) -> Level:
+def level_of(*items: Any, markers: Any = (), **more: Any) -> Level:
     scene = raw_scene(*items, markers=markers, **more)
-    level = converted(scene, "room", flat=flat).level
+    level = converted(scene, "room").level
     return parse_level(level_data(level), "again")
 
 
@@ -127,36 +126,3 @@ def test_compact_files_hold_the_same_level(tmp_path) -> None:
     assert (tmp_path / "a.json").read_text().count("\n") == 1
     [again] = load_levels(tmp_path / "a.json")
     assert level_data(again) == level_data(level)
-
-
-def test_flat_levels() -> None:
-    items = [
-        (box(6, 1, 8), IDENTITY, (-3, 0.5, 0)),
-        (box(6, 1, 4), IDENTITY, (3, 0.5, -2)),
-        (box(1, 0.7, 1), turned(0.4), (-2, 1.35, 1)),
-        (box(1, 0.1, 1), IDENTITY, (-2, 4, 1)),
-        (box(2, 0.2, 0.2), turned(0, 0, 0.4), (-3, 1.5, -1)),
-        ({"kind": "cylinder", "size": [0.2, 1.0]}, IDENTITY, (-1, 1.5, -1)),
-    ]
-    level = level_of(*items, markers=[("start", IDENTITY, (-5, 2, 0))], flat=True)
-    assert not level.heights
-    assert level.bounds.tolist() == [-4, -6, 4, 6]
-    assert level.holes.tolist() == [[-4, -6, 0, 0]]
-    # The table, and the box around the tilted beam; not what hangs over heads.
-    assert len(level.boxes) == 2
-    assert level.boxes[0, 2] == pytest.approx(0.35)
-    assert level.boxes[1, 3:6] == pytest.approx([0.1, 0.96, 0.481], abs=0.01)
-    assert level.cylinders[0].tolist() == [1.0, 1.0, 0.2, 1.0, 0.0]
-    assert level.start is not None
-    found = converted(raw_scene(*items), "room", flat=True)
-    assert [row["path"] for row in found.report["approximated"]] == ["Room/4"]
-
-
-def test_scenes_that_are_not_flat() -> None:
-    deck = (box(4, 0.2, 4), IDENTITY, (3, 0.9, 0))
-    said = refusal(FLOOR, deck, markers=[("goal", IDENTITY, (3, 1, 0))], flat=True)
-    assert said.endswith("goal: 1.00 m above the largest floor: leave --flat out")
-    terrain = (height_map(np.zeros((9, 9))), IDENTITY)
-    assert "node Room/0: a terrain is not flat" in refusal(terrain, flat=True)
-    turned_floor = (box(12, 1, 9), turned(math.pi / 6))
-    assert "node Room/0: a floor that is turned" in refusal(turned_floor, flat=True)

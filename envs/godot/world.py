@@ -295,8 +295,9 @@ class GodotWorld(BaseWorld):
 
     def _send_things(self, link: EngineLink, *, before: bool = False) -> None:
         """Tell an engine where what moves is after this step, or was before it."""
-        rows = self.moving.before if before else self.moving.after
-        link.send_things(self.moving.count[link.rows], rows[link.rows])
+        things = self.moving.state
+        rows = things.before if before else things.after
+        link.send_things(things.used[link.rows], rows[link.rows])
 
     def _lose(self, link: EngineLink, fault: BridgeFault) -> None:
         """Mark the envs of a link that broke down in this step."""

@@ -20,15 +20,13 @@ _ROUNDING = 2.0 * MAX_SEAM / 2**10
 
 
 @njit(cache=True)
-def _gap(solids, near, n, no_movers, x, y, dx, dy, low, top):
+def _gap(shapes, x, y, dx, dy, low, top):
     """Share of the way (dx, dy) from a point without floor to the floor at its end."""
     empty = 0.0
     floor = 1.0
     for _ in range(_HALVINGS):
         middle = 0.5 * (empty + floor)
-        z, _ = support(
-            solids, near, n, no_movers, x + middle * dx, y + middle * dy, top
-        )
+        z, _ = support(shapes, x + middle * dx, y + middle * dy, top)
         if z >= low:
             floor = middle
         else:
@@ -37,7 +35,7 @@ def _gap(solids, near, n, no_movers, x, y, dx, dy, low, top):
 
 
 @njit(cache=True)
-def floor_beside_seam(solids, near, n, no_movers, x, y, z, climb):
+def floor_beside_seam(shapes, x, y, z, climb):
     """Height of the higher floor beside a seam at (x, y), -inf: there is none.
 
     Both floors are at most `climb` [m] above or below `z`, and (x, y) has no such floor.
@@ -47,14 +45,14 @@ def floor_beside_seam(solids, near, n, no_movers, x, y, z, climb):
     for k in range(2):
         dx = _SEAM * (1 - k)
         dy = _SEAM * k
-        one, _ = support(solids, near, n, no_movers, x + dx, y + dy, top)
+        one, _ = support(shapes, x + dx, y + dy, top)
         if one < low:
             continue
-        other, _ = support(solids, near, n, no_movers, x - dx, y - dy, top)
+        other, _ = support(shapes, x - dx, y - dy, top)
         if other < low:
             continue
-        width = _gap(solids, near, n, no_movers, x, y, dx, dy, low, top)
-        width += _gap(solids, near, n, no_movers, x, y, -dx, -dy, low, top)
+        width = _gap(shapes, x, y, dx, dy, low, top)
+        width += _gap(shapes, x, y, -dx, -dy, low, top)
         if width * _SEAM <= _SEAM + _ROUNDING:
             return max(one, other)
     return -np.inf

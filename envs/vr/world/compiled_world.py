@@ -20,7 +20,6 @@ from ambulo.envs.vr.world.step_kernels import (
     Bodies,
     Commands,
     Rules,
-    Things,
     place_on_floor,
     read_rays,
     step_bodies,
@@ -68,7 +67,7 @@ class CompiledWorld(BaseWorld):
 
     def present(self) -> Bools:
         """Whether each env is in a level, where its mates meet it, shape (N,)."""
-        return self.moving.present if self.moving.shared else self._placed()
+        return self.moving.state.present if self.moving.shared else self._placed()
 
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
         """Put `levels[i]` into slot `slots[i]`."""
@@ -80,7 +79,9 @@ class CompiledWorld(BaseWorld):
         envs = np.asarray(envs, np.int64)
         self._place(envs, slots, poses)
         self.moving.begin(envs, self._slot, self.state.position)
-        place_on_floor(envs, self._slot, self._bodies(), self._shapes(), self._things())
+        place_on_floor(
+            envs, self._slot, self._bodies(), self._shapes(), self.moving.state
+        )
         self._read_rays(envs)
 
     def step(self, actions: NDArray[np.generic]) -> WorldState:
@@ -100,7 +101,7 @@ class CompiledWorld(BaseWorld):
         )
         step_bodies(
             envs, slot, self._bodies(), Commands(motion.target, motion.jump),
-            self._rules(), self._shapes(), self._things(),
+            self._rules(), self._shapes(), self.moving.state,
         )  # fmt: skip
         moving.settle(envs, state.position)
         self._read_rays(envs)
@@ -140,16 +141,10 @@ class CompiledWorld(BaseWorld):
     def _shapes(self) -> tuple[NDArray[np.generic], ...]:
         return self._packed.arrays(self.spec.body_height)
 
-    def _things(self) -> Things:
-        moving = self.moving
-        return Things(
-            moving.before, moving.after, moving.count, moving.mates, moving.present
-        )
-
     def _read_rays(self, envs: Ints) -> None:
         """Read the rays of `envs` (k,)."""
         spec = self.spec
         read_rays(
             envs, self._slot, self._bodies(), self.state.rays, spec.rays_in_head_frame,
-            spec.ray_length, spec.rays_see_edges, self._shapes(), self._things(),
+            spec.ray_length, spec.rays_see_edges, self._shapes(), self.moving.state,
         )  # fmt: skip

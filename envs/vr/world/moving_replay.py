@@ -43,12 +43,12 @@ class MovingBegun:
         moving.set_levels([0], [level])
         slot = np.zeros(1, np.int64)
         moving.load(dict(self.arrays), slot, position[:1].copy())
-        found = [moving.after[0, : moving.count[0]].copy()]
+        found = [moving.rows(0).copy()]
         for place, speed in zip(position[:-1], velocity[:-1], strict=True):
             moving.advance(
                 slot, slot, place[None].copy(), speed[None].copy(), solids.arrays()
             )
-            found.append(moving.after[0, : moving.count[0]].copy())
+            found.append(moving.rows(0).copy())
         return np.array(found)
 
 

@@ -275,8 +275,9 @@ class MujocoWorld(BaseWorld):
         """Advance one env by the ticks of an environment step."""
         spec, state, ticks = self.spec, self.state, self.spec.ticks_per_decision
         feet, velocity = state.position[env], state.velocity[env]
-        used = self.moving.count[env]
-        ends = self.moving.before[env, :used], self.moving.after[env, :used]
+        things = self.moving.state
+        used = things.used[env]
+        ends = things.before[env, :used], things.after[env, :used]
         scene.move(rows := rows_between(*ends, 0.0))
         begin = feet.copy()
         leaps = spec.teleport > 0.0 and jump.any() and not self.state.falling[env]

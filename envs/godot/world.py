@@ -24,7 +24,6 @@ from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world.actions import motion_of
 from ambulo.envs.vr.world.base import BaseWorld
-from ambulo.envs.vr.world.moving import MovingThings
 from ambulo.envs.vr.world.packed_solids import PackedSolids
 from ambulo.envs.vr.world.state import WorldState
 
@@ -65,8 +64,6 @@ class GodotWorld(BaseWorld):
         self.faults: Counter[str] = Counter()
         self._settings = settings or BridgeSettings()
         self._levels: dict[int, Level] = {}
-        self.moving = MovingThings(num_envs, spec)
-        """What moves in the levels."""
         self._solids = PackedSolids()
         self._stale = np.zeros(num_envs, np.bool_)
         """Whether each env must be restored before its engine steps it, shape (N,)."""
@@ -175,24 +172,8 @@ class GodotWorld(BaseWorld):
         """
         super().load_state_dict(arrays)
         self.state.fault[:] = False
-        self.moving.load(arrays, self._slot, self.state.position)
         for link in self._links:
             link.invalidate()
-
-    def state_dict(self) -> dict[str, NDArray[np.generic]]:
-        """Copies of all arrays that a continuation needs."""
-        moving = self.moving.arrays() if self.moving.some else {}
-        copies = {name: array.copy() for name, array in moving.items()}
-        return {**super().state_dict(), **copies}
-
-    @property
-    def stochastic(self) -> bool:  # type: ignore[override]
-        """Whether episodes differ that begin alike and have the same actions."""
-        return self.moving.chancy
-
-    def seed(self, envs: Ints, seeds: Ints) -> None:
-        """Seed what is random in the next episodes of `envs` (k,)."""
-        self.moving.seed(np.asarray(envs, np.int64), seeds)
 
     def close(self) -> None:
         """End the engines that were started here; hang up on others."""
@@ -200,7 +181,7 @@ class GodotWorld(BaseWorld):
             counts = ", ".join(f"{kind} {n}" for kind, n in self.faults.most_common())
             log.info("faults in all: %s", counts)
         self._closed = True
-        for link in getattr(self, "_links", []):
+        for link in self._links:
             link.close()
         if self._temporary is not None:
             self._temporary()
@@ -218,7 +199,8 @@ class GodotWorld(BaseWorld):
         expected = (len(self._slot), 3)
         if (
             self.spec.discrete
-            or getattr(actions, "dtype", None) != np.float64
+            or not isinstance(actions, np.ndarray)
+            or actions.dtype != np.float64
             or actions.shape != expected
             or not np.isfinite(actions).all()
         ):  # the usual batch is known to be good without it
@@ -295,8 +277,9 @@ class GodotWorld(BaseWorld):
 
     def _send_things(self, link: EngineLink, *, before: bool = False) -> None:
         """Tell an engine where what moves is after this step, or was before it."""
-        rows = self.moving.before if before else self.moving.after
-        link.send_things(self.moving.count[link.rows], rows[link.rows])
+        things = self.moving.state
+        rows = things.before if before else things.after
+        link.send_things(things.used[link.rows], rows[link.rows])
 
     def _lose(self, link: EngineLink, fault: BridgeFault) -> None:
         """Mark the envs of a link that broke down in this step."""

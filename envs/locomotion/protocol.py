@@ -83,6 +83,12 @@ class WalkerBatch(TaskBatch, Protocol):
     ) -> NDArray[np.float32]:
         """Begin new episodes in `envs` (k,), at `phases` (k,) or as configured."""
 
+    def start_info(self) -> Arrays:
+        """Return the info of a reset, (N,) each: the keys of a step."""
+
+    def followed_positions(self) -> Floats:
+        """Positions of all joints in the followed pose, shape (N, nq), [m] and [rad]."""
+
     def teacher_actions(self) -> Floats:
         """Actions of the balance controller for the states now, not clipped. (N, A)."""
 

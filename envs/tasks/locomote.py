@@ -9,14 +9,14 @@ import numpy as np
 from numba import njit
 
 from ambulo.configs.arrays import Floats, Ints
-from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.configs.errors import ConfigError
 from ambulo.envs.locomotion.body import walk_frames
+from ambulo.envs.locomotion.commanded import CommandedBatch
 from ambulo.envs.locomotion.reward import (
     Terms,
     command_terms,
     imitation_terms,
 )
-from ambulo.envs.locomotion.task_hooks import in_phase
 from ambulo.envs.reference.gaits import Blend
 from ambulo.envs.reference.steering import Steering, leaning
 
@@ -29,8 +29,8 @@ EASE = 0.15
 """Time in which such a change begins and ends, [s]."""
 
 
-class LocomoteBatch(LocomotionBatch):
-    """N bodies that follow commands; see `LocomotionBatch`.
+class LocomoteBatch(CommandedBatch):
+    """N bodies that follow commands; see `CommandedBatch`.
 
     The moving frame goes as commanded. With the base `gait`, the reference's gaits at the
     commanded speed are followed in it; with the base `pose`, joint targets are the standing
@@ -39,37 +39,21 @@ class LocomoteBatch(LocomotionBatch):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """As `LocomotionBatch`."""
-        config = args[0]
-        count = kwargs["num_envs"]
-        self.goal: Floats = np.zeros((count, 2))
-        """Commanded speed, [m/s], and turning rate, [rad/s], that are settled into."""
-        self.change: Floats = np.zeros((count, 2))
-        """How fast the commands change now, [m/s^2], [rad/s^2]. Shape (N, 2)."""
-        self.next_command: Floats = np.full(count, np.inf)
-        """Time of the next command, [s]. Shape (N,)."""
-        self.reference_weight = config.rewards.reference_weight
-        """Factor on the imitation terms."""
-        self._follows_gait = config.environment.has_controller
+        self._follows_gait = args[0].environment.has_controller
         super().__init__(*args, **kwargs)
         if self._follows_gait:
             # The feet are the first two end effectors.
             ahead = self._followed.effectors[..., [0, 3]].mean(axis=0)
             self._steering = Steering(self.character, ahead)
 
-    _kept = (*LocomotionBatch._kept, "goal", "change", "next_command")
-
-    def order(self, envs: Ints, speed: Floats, turning: Floats) -> None:
-        """Want a speed, [m/s], and a turning rate, [rad/s], of `envs` (k,), for good.
-
-        Commands settle into them; no others are drawn until the next reset. Shapes (k,).
-        """
+    def order(
+        self, envs: Ints, speed: Floats, turning: Floats, side: Floats | float = 0.0
+    ) -> None:
+        """As `CommandedBatch`; there are no commands to the side."""
+        if np.count_nonzero(side):
+            raise ConfigError("the task locomote takes no commands to the side")
         self.goal[envs, 0], self.goal[envs, 1] = speed, turning
         self.next_command[envs] = np.inf
-
-    def set_progress(self, share: float) -> None:
-        """Lower the weight of the imitation terms, as `training.reference_weights` says."""
-        weight = in_phase(self.config.training.reference_weights, share)
-        self.reference_weight = self.reference_weight if weight is None else weight
 
     def _blend(self) -> Blend:
         if not self._follows_gait:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,7 +138,7 @@ class _Recorder:
         self._rows = np.zeros((batch.num_envs, steps + 1, _COLUMNS))
         self._bodies: NDArray[np.float32] | None = None
         self._moving: list[MovingBegun | None] = [None] * batch.num_envs
-        poses = getattr(batch.world, "poses", None)
+        poses = batch.world.poses
         if poses is not None:
             width = len(_BODY) + poses[0].size
             self._bodies = np.zeros((batch.num_envs, steps + 1, width), np.float32)
@@ -148,11 +147,11 @@ class _Recorder:
         """Row 0 of new episodes."""
         self._rows[envs, 0] = self._now()[envs]
         batch = self._batch
-        moving = getattr(batch.world, "moving", None)
+        moving = batch.world.moving
         for env in envs.tolist():
             here = batch.bank.levels[batch.task.slot[env]].moving
             self._moving[env] = None
-            if here and moving is not None and not moving.shared:
+            if here and not moving.shared:
                 self._moving[env] = MovingBegun.of(moving, env)
         if self._bodies is not None:
             self._bodies[envs, 0] = self._bodies_now()[envs]
@@ -210,20 +209,20 @@ class _Recorder:
         )
 
     def _body_trace(self, env: int, steps: int) -> BodyTrace | None:
-        if self._bodies is None:
+        poses = self._batch.world.poses
+        if self._bodies is None or poses is None:
             return None
         rows = self._bodies[env, : steps + 1]
         columns = dict(zip(_BODY, rows.T.astype(np.float64), strict=False))
-        joints = self._batch.world.poses.shape[-1]  # type: ignore[attr-defined]
-        poses = rows[:, len(_BODY) :].reshape(-1, joints)
-        ticks = len(poses) // len(rows)
-        return BodyTrace(**columns, qpos=poses[ticks - 1 :].copy())
+        qpos = rows[:, len(_BODY) :].reshape(-1, poses.shape[-1])
+        ticks = len(qpos) // len(rows)
+        return BodyTrace(**columns, qpos=qpos[ticks - 1 :].copy())
 
     def _bodies_now(self) -> Floats:
-        world: Any = self._batch.world
-        details = world.details()
-        poses = world.poses.reshape(len(world.poses), -1)
-        return np.column_stack([*(details[name] for name in _BODY), poses])
+        details, poses = self._batch.world.details(), self._batch.world.poses
+        assert poses is not None
+        columns = [details[name] for name in _BODY]
+        return np.column_stack([*columns, poses.reshape(len(poses), -1)])
 
     def _now(self) -> Floats:
         s = self._batch.world.state

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from ambulo.configs.walk_commands import SIDE, SPEED, TURN
+from ambulo.envs.locomotion.commanded import CommandedBatch
+from ambulo.envs.locomotion.protocol import WalkerBatch
 from ambulo.envs.simulation.simulation import CharacterSimulation
 from ambulo.envs.simulation.variants import Variant
 from ambulo.envs.tasks.track import TrackBatch
+from ambulo.envs.tasks.track_body.walker import WalkingBodyBatch
+from ambulo.envs.tasks.walk_commands.batch import WalkCommandsBatch
 from ambulo.viz.viewer.stage import Choice, Control, Press, Slider, Switch
 
 Commands = Mapping[str, Sequence[Control]]
@@ -18,19 +21,20 @@ Again = Callable[[], None]
 """Gives the commands again after a reset, which draws others."""
 
 
-def command_controls(batch: Any) -> tuple[Commands, Again]:
+def command_controls(batch: WalkerBatch) -> tuple[Commands, Again]:
     """The controls of a batch's task, by folder, and what is done after each reset."""
-    task = batch.config.environment.task
-    if task == "walk_commands":
-        return _walk_commands(batch)
-    if task == "locomote":
-        return _locomote(batch)
     if isinstance(batch, TrackBatch):
         return _clips(batch)
+    if isinstance(batch, WalkingBodyBatch):  # walks as its trackers say
+        return {}, lambda: None
+    if isinstance(batch, WalkCommandsBatch):
+        return _walk_commands(batch)
+    if isinstance(batch, CommandedBatch):
+        return _locomote(batch)
     return {}, lambda: None
 
 
-def _walk_commands(batch: Any) -> tuple[Commands, Again]:
+def _walk_commands(batch: WalkCommandsBatch) -> tuple[Commands, Again]:
     """Sliders for speed, turning and side; a point to reach for."""
     order = _Order(batch, [0.8, 0.0, 0.0])
     reach = _Reach(batch)
@@ -70,7 +74,7 @@ def _walk_commands(batch: Any) -> tuple[Commands, Again]:
     }, again
 
 
-def _locomote(batch: Any) -> tuple[Commands, Again]:
+def _locomote(batch: CommandedBatch) -> tuple[Commands, Again]:
     """Sliders for speed and turning."""
     env = batch.config.environment
     order = _Order(batch, [float(np.mean(env.speed)), 0.0])
@@ -115,7 +119,7 @@ def _clips(batch: TrackBatch) -> tuple[Commands, Again]:
 class _Order:
     """A command of all bodies that is given again after each reset."""
 
-    def __init__(self, batch: Any, values: list[float]) -> None:
+    def __init__(self, batch: CommandedBatch, values: list[float]) -> None:
         self._batch, self.values = batch, values
         self._envs = np.arange(batch.num_envs)
 
@@ -142,7 +146,7 @@ class _Order:
 class _Reach:
     """Lead hands to a point half a metre ahead of where bodies stand."""
 
-    def __init__(self, batch: Any) -> None:
+    def __init__(self, batch: WalkCommandsBatch) -> None:
         self._batch, self._on = batch, False
 
     def switch(self, on: bool) -> None:

@@ -99,15 +99,11 @@ def trail_lines(trail: Iterable[Floats]) -> Lines:
     return _lines(points, TRAIL, _TRAIL)
 
 
-class Moving:
-    """People and things that move by themselves."""
-
-    def parts(self, rows: Floats | None) -> dict[str, Part]:
-        """Instances of rows of `solid_kernels` (n, 9)."""
-        rows = np.zeros((0, 9)) if rows is None else np.asarray(rows)
-        people = rows[rows[:, 8] == PERSON][:MOST_MOVING]
-        things = rows[rows[:, 8] == BOX][:MOST_MOVING]
-        return {**_people(people), "people/boxes": _boxes(things)}
+def moving_parts(rows: Floats) -> dict[str, Part]:
+    """People and things that move by themselves: rows of `solid_kernels` (n, 9)."""
+    people = rows[rows[:, 8] == PERSON][:MOST_MOVING]
+    things = rows[rows[:, 8] == BOX][:MOST_MOVING]
+    return {**_people(people), "people/boxes": _boxes(things)}
 
 
 def _people(rows: Floats) -> dict[str, Part]:

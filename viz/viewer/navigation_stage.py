@@ -23,8 +23,8 @@ from ambulo.viz.viewer.foot_parts import FootParts
 from ambulo.viz.viewer.model_geoms import ModelGeoms
 from ambulo.viz.viewer.navigation_parts import (
     TRAIL,
-    Moving,
     memory_cells,
+    moving_parts,
     overlay_layers,
     plan_lines,
     ray_lines,
@@ -98,7 +98,6 @@ class NavigationStage(PlainStage):
         self._walls: ModelGeoms
         self._bodies: ModelGeoms
         self._level_parts: dict[str, Part] = {}
-        self._moving = Moving()
         self._trail: deque[Floats] = deque(maxlen=TRAIL + 1)
         self._time, self._seed = 0.0, 0
         self._terms: tuple[str, ...] = ()
@@ -279,20 +278,19 @@ class NavigationStage(PlainStage):
         parts["remembered/cells"] = memory_cells(batch, place)
         parts["plan/lines"] = plan_lines(batch, place)
         parts["trail/lines"] = trail_lines(self._trail)
-        moving = getattr(batch.world, "moving", None)
-        parts |= self._moving.parts(None if moving is None else moving.rows(0))
+        parts |= moving_parts(batch.world.moving.rows(0))
         return Snapshot(self._time, place, parts, values, cut)
 
     def _place_body(self, place: Floats, yaw: float) -> None:
         """Put player and goal where they are."""
         model, data = self._model, self._data
-        qpos = getattr(self.batch.world, "qpos", None)
+        poses = self.batch.world.poses
         if self._character is None:
             player = int(model.body("player").mocapid[0])
             data.mocap_pos[player] = place
             data.mocap_quat[player] = (np.cos(yaw / 2), 0.0, 0.0, np.sin(yaw / 2))
-        elif qpos is not None:
-            data.qpos[:] = qpos[0]
+        elif poses is not None:
+            data.qpos[:] = poses[0, -1]
         goal = int(model.body("goal").mocapid[0])
         data.mocap_pos[goal] = self.batch.task.goal[0]
         mujoco.mj_kinematics(model, data)

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats
+from ambulo.envs.locomotion.commanded import CommandedBatch
+from ambulo.envs.locomotion.protocol import WalkerBatch
 from ambulo.viz.viewer.body_controls import BodyChanges, command_controls
 from ambulo.viz.viewer.foot_parts import FootParts
 from ambulo.viz.viewer.model_geoms import ModelGeoms
@@ -43,11 +45,11 @@ class WalkerStage(PlainStage):
 
     pushable = True
 
-    def __init__(self, batch: Any, act: Act, title: str) -> None:
+    def __init__(self, batch: WalkerBatch, act: Act, title: str) -> None:
         """Bodies of a locomotion batch; only this stage steps it.
 
         Args:
-            batch: A `LocomotionBatch`, or several joined ones.
+            batch: The bodies, or several joined ones.
             act: The policy.
             title: What is shown.
         """
@@ -224,10 +226,9 @@ class WalkerStage(PlainStage):
 
     def batch_command(self) -> Floats:
         """Commanded speed ahead of each body, [m/s]; NaN without commands. Shape (N, k)."""
-        command = getattr(self.batch, "goal", None)
-        if command is None:
-            return np.full((self._count, 1), np.nan)
-        return np.asarray(command)
+        if isinstance(self.batch, CommandedBatch):
+            return self.batch.goal
+        return np.full((self._count, 1), np.nan)
 
     def _snapshot(self, values: dict[str, float], *, cut: bool) -> Snapshot:
         """Copy what the simulations know into a picture."""

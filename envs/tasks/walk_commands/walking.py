@@ -11,15 +11,14 @@ from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.batch import BatchStep
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.walk_commands import CENTRIPETAL, SPEED
-from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.body import body_of_joint
+from ambulo.envs.locomotion.commanded import CommandedBatch
 from ambulo.envs.locomotion.reward import (
     Terms,
     command_terms,
     imitation_terms,
     turn_rate,
 )
-from ambulo.envs.locomotion.task_hooks import in_phase
 from ambulo.envs.locomotion.world import World
 from ambulo.envs.reference.foot_steering import COM_HEIGHT, FootSteering, ankle_places
 from ambulo.envs.reference.gaits import Blend, Gaits
@@ -68,36 +67,28 @@ _BEGUN = (
 """Arrays that are 0 at a start."""
 
 
-class WalkingBatch(LocomotionBatch):
-    """N bodies that follow commands, stop and stand; see `LocomotionBatch`.
+class WalkingBatch(CommandedBatch):
+    """N bodies that follow commands, stop and stand; see `CommandedBatch`.
 
-    Commands are speed ahead, [m/s], turning rate, [rad/s], and speed to the left, [m/s].
     The moving frame goes as commanded, and the gaits at that speed are followed in it,
     their feet led by `FootSteering`. A command of zeros is to stand: the steps end at
     double support, and begin there again.
     """
 
     gaits: WalkGaits
-    lateral = CENTRIPETAL
-    """Largest product of speed and turning rate, [m/s^2]."""
+    takes_side, lateral = True, CENTRIPETAL
     settling, start_hold = SETTLING, START_HOLD
     """How fast commands settle; time on the spot after a start, [s]."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """As `LocomotionBatch`."""
         config, count = args[0], kwargs["num_envs"]
-        self.goal: Floats = np.zeros((count, 3))
-        """Commands that are settled into, within the envelope. Shape (N, 3)."""
-        self.change: Floats = np.zeros((count, 3))
-        """How fast the commands change now, by second. Shape (N, 3)."""
         self.correction: Floats = np.zeros((count, 3))
         """What is added to the commands so that the body's mean is as they say. (N, 3)."""
         self.given: Floats = np.zeros((count, 3))
         """Commands that give way to a force, beside those that are settled. Shape (N, 3)."""
         self.mean: Floats = np.zeros((count, 3))
         """Low-passed speed, turning rate and speed to the left. Shape (N, 3)."""
-        self.next_command: Floats = np.full(count, np.inf)
-        """Time of the next command, [s]. Shape (N,)."""
         self.next_scene: Floats = np.full(count, np.inf)
         """Time of the next obstacles, [s]. Shape (N,)."""
         self.standing: Bools = np.ones(count, np.bool_)
@@ -112,8 +103,6 @@ class WalkingBatch(LocomotionBatch):
         """Time until which a touch counts, [s]. Shape (N,)."""
         self.clamped: Bools = np.zeros(count, np.bool_)
         """Whether the last order was outside the envelope. Shape (N,)."""
-        self.reference_weight = config.rewards.reference_weight
-        """Factor on the imitation terms."""
         super().__init__(*args, **kwargs)
         self.command = np.zeros((count, 3))
         self._steering = FootSteering(self.character, self.gaits, self.gaits.walks)
@@ -128,18 +117,17 @@ class WalkingBatch(LocomotionBatch):
         self._ankles = [body_of_joint(self.character, joint) for joint in feet]
 
     _kept = (
-        *LocomotionBatch._kept, "goal", "change", "correction", "given", "mean", "next_command",
-        "next_scene", "standing", "stood", "held_until", "force", "touched_until", "clamped",
+        *CommandedBatch._kept, "correction", "given", "mean", "next_scene", "standing",
+        "stood", "held_until", "force", "touched_until", "clamped",
     )  # fmt: skip
 
     def order(
         self, envs: Ints, speed: Floats, turning: Floats, side: Floats | float = 0.0
     ) -> None:
-        """Want a speed, [m/s], a turning rate, [rad/s], and a speed to the left, [m/s].
+        """As `CommandedBatch`; no obstacles are drawn until the next reset, either.
 
-        Of `envs` (k,), for good: commands settle into them; no others are drawn, nor
-        obstacles, until the next reset. Commands outside the envelope are moved into it, which
-        `info["clamped"]` says. Shapes (k,); zeros are to stand.
+        Commands outside the envelope are moved into it, which `info["clamped"]` says; zeros
+        are to stand.
 
         Raises:
             ConfigError: A command that is not finite.
@@ -150,11 +138,6 @@ class WalkingBatch(LocomotionBatch):
         ).astype(np.float64)
         self.goal[envs], self.clamped[envs] = within_envelope(wanted)
         self.next_command[envs] = self.next_scene[envs] = np.inf
-
-    def set_progress(self, share: float) -> None:
-        """Lower the weight of the imitation terms, as `training.reference_weights` says."""
-        weight = in_phase(self.config.training.reference_weights, share)
-        self.reference_weight = self.reference_weight if weight is None else weight
 
     def start_info(self) -> Arrays:
         """As `LocomotionBatch`, with `standing`, `touched` and `clamped`."""

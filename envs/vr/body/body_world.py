@@ -12,6 +12,7 @@ from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.locomotion.body import body_of_joint
 from ambulo.envs.state_arrays import flattened, part_of
+from ambulo.envs.tasks.walk_commands.batch import WalkCommandsBatch
 from ambulo.envs.vr.body.commands import StickCommands
 from ambulo.envs.vr.body.fitting import BodySize, check_levels
 from ambulo.envs.vr.body.hands import at_rest, from_origin, in_reach
@@ -83,12 +84,13 @@ class BodyWorld(CompiledWorld):
         self._force: Floats = np.zeros(num_envs)
         """Largest force of a touch in the last step, [N]."""
         self._obs = self.batch.obs
-        self._points: Floats | None = None
-        """What is reached for, in the world, [m], NaN: nothing; None: nobody ever reaches."""
+        self._points: Floats = np.full((num_envs, 3), np.nan)
+        """What is reached for, in the world, [m], NaN: nothing. Shape (N, 3)."""
+        self._hands: WalkCommandsBatch | None = None
+        """The bodies, once their hands are led."""
         self.poses: Floats = np.repeat(
             self.qpos[:, None], spec.ticks_per_decision, axis=1
         )
-        """Positions of all joints after each tick of the last step. Shape (N, ticks, nq)."""
 
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
         """Put `levels[i]` into slot `slots[i]`.
@@ -118,12 +120,13 @@ class BodyWorld(CompiledWorld):
         Raises:
             ConfigError: A walker whose hands cannot be led.
         """
-        if not hasattr(self.batch, "reach"):
+        if not isinstance(self.batch, WalkCommandsBatch):
             raise ConfigError(
                 f'tasks = "reach": walker {self.walker.name} has no hands that can be led; '
                 "walk_commands has"
             )
-        self._points = np.array(points, np.float64)
+        self._hands = self.batch
+        self._points[:] = points
         self._see_hands(np.arange(len(points)))
 
     def reset(self, envs: Ints, slots: Ints, poses: Floats) -> None:
@@ -207,7 +210,7 @@ class BodyWorld(CompiledWorld):
     def state_dict(self) -> dict[str, NDArray[np.generic]]:
         """Copies of all arrays that a bit-exact continuation needs."""
         bodies = flattened({"bodies": self.batch.state_dict()})
-        hands = {} if self._points is None else {"points": self._points.copy()}
+        hands = {} if self._hands is None else {"points": self._points.copy()}
         return {**super().state_dict(), **bodies, **hands}
 
     def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
@@ -220,8 +223,7 @@ class BodyWorld(CompiledWorld):
         self._obs = self.batch.obs
         self.poses[:] = self.qpos[:, None]
         if "points" in arrays:
-            self._points = np.array(arrays["points"], np.float64)
-            self._see_hands(np.arange(len(self._slot)))
+            self.reach(np.asarray(arrays["points"], np.float64))
         self._head_up[:, 0] = self._places[:, self._head, 2]
 
     def close(self) -> None:
@@ -257,22 +259,22 @@ class BodyWorld(CompiledWorld):
 
     def _command(self, envs: Ints) -> None:
         commands = self._sticks.of(self.state.command)
-        if self._points is not None:
-            held = self.batch.arms.led.any(axis=1)
+        if (hands := self._hands) is not None:
+            held = np.any(hands.arms.led, axis=1)
             rests = at_rest(self.state.command)
             near = in_reach(self.state, self._points, held, rests)
             commands[near & rests] = 0.0
             led = np.where(near[:, None], self._points, np.nan)
-            self.batch.reach(envs, led[envs])
-            self.batch.look_at(envs, self._points[envs])
-        self.walker.order(self.batch, envs, commands[envs])
+            hands.reach(envs, led[envs])
+            hands.look_at(envs, self._points[envs])
+        speed, side, turn = commands[envs].T
+        self.batch.order(envs, speed, turn, side)
 
     def _see_hands(self, envs: Ints) -> None:
         """Take in the hands of `envs` (k,), once there is something to reach for."""
-        if self._points is not None:
-            self.state.hands[envs] = from_origin(self.state, self.batch.arms.palms())[
-                envs
-            ]
+        if self._hands is not None:
+            palms = from_origin(self.state, self._hands.arms.palms())
+            self.state.hands[envs] = palms[envs]
 
     def _look(self, envs: Ints) -> None:
         """Take in heading, height and tilt of `envs`."""

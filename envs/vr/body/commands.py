@@ -10,7 +10,7 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.twin import Envelope
-from ambulo.envs.vr.body.twin_kernels import limited
+from ambulo.envs.vr.body.twin_kernels import StickLimits, limited
 from ambulo.envs.vr.contract import WorldSpec
 
 log = logging.getLogger(__name__)
@@ -46,13 +46,15 @@ class StickCommands:
                 f"actions.max_rotation_speed = {rate:g}: walker {walker} turns at "
                 f"{turn[0]:g} to {turn[1]:g} deg/s"
             )
-        limits = [envelope.speed, envelope.side, tuple(np.radians(turn))]
-        self.low, self.high = np.array(limits).T
-        """Smallest and largest command: speed, to the left, turning rate. Shape (3,)."""
-        self.lateral = np.inf if envelope.lateral is None else envelope.lateral
-        """Largest product of speed and turning rate, [m/s^2]."""
-        self.scale = np.array([spec.max_speed, spec.max_speed, spec.max_yaw_rate])
-        """Command of a full stick, shape (3,)."""
+        spans = [envelope.speed, envelope.side, tuple(np.radians(turn))]
+        low, high = np.array(spans).T.copy()
+        self.limits = StickLimits(
+            scale=np.array([spec.max_speed, spec.max_speed, spec.max_yaw_rate]),
+            low=low,
+            high=high,
+            lateral=np.inf if envelope.lateral is None else float(envelope.lateral),
+        )
+        """What the sticks are turned into."""
         if envelope.side == (0.0, 0.0):
             _warn(f"walker {walker} does not walk to the side: strafing does nothing")
         slowest = envelope.speed[0]
@@ -69,5 +71,5 @@ class StickCommands:
         """
         out = np.empty(stick.shape)
         for row, command in zip(stick, out, strict=True):
-            limited(row, self.scale, self.low, self.high, self.lateral, command)
+            limited(row, self.limits, command)
         return out

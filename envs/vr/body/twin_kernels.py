@@ -1,18 +1,22 @@
 """Compiled step of twins: point masses that answer commands as a walker does."""
 
-# ruff: noqa: PLR0915 - compiled loops take their arrays one by one
+# ruff: noqa: PLR0915 - one compiled loop
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.locomotion.command_limits import side_left
 from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT
-from ambulo.envs.vr.geometry.push_kernels import MOST_OVERLAPS
 from ambulo.envs.vr.geometry.solid_kernels import (
+    local_shapes,
+    no_contacts,
     shapes_within,
     slide,
     sort_shapes,
@@ -32,6 +36,55 @@ _CLIMB = CLIMB_HEIGHT
 _LEVY = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX2 = np.uint64(0x94D049BB133111EB)
+
+
+class StickLimits(NamedTuple):
+    """How the command of a walker follows from sticks; see `StickCommands`."""
+
+    scale: Floats
+    """Command of a full stick: speed, to the left, turning rate, shape (3,)."""
+    low: Floats
+    """Smallest command, shape (3,)."""
+    high: Floats
+    """Largest command, shape (3,)."""
+    lateral: float
+    """Largest product of speed and turning rate, [m/s^2]."""
+
+
+class TwinModel(NamedTuple):
+    """How a walker moves and falls; see `TwinConfig`."""
+
+    responses: Floats
+    """Of speed, side and turning, shape (3, 6)."""
+    delays: Ints
+    """Of each, shape (3,), [ticks]."""
+    radius: float
+    """Of the body, [m]."""
+    still: float
+    """Logarithm of the rate of falls while it touches something, [1/s]."""
+    growth: float
+    """What each m/s into it adds to that logarithm, [s/m]."""
+    after: float
+    """Time after a touch for which that counts, [s]."""
+    fall_rate: float
+    """Of falls without a touch, [1/s]."""
+
+
+class TwinState(NamedTuple):
+    """What N twins have beside their `Bodies`, under the names of a saved state."""
+
+    motion: Floats
+    """Speed ahead, to the left, and turning, shape (N, 3), [m/s], [rad/s]."""
+    wander: Floats
+    """Deviations of the motion from the response, shape (N, 3)."""
+    past: Floats
+    """The last commands, shape (N, MEMORY, 3)."""
+    age: Ints
+    """Which of them is the newest, shape (N,)."""
+    pressed: Floats
+    """Speed into what is touched, [m/s], and the time for which it counts, [s], (N, 2)."""
+    chance: NDArray[np.uint64]
+    """Generators, shape (N,)."""
 
 
 @njit(cache=True)
@@ -56,8 +109,9 @@ def normal(chance, i):
 
 
 @njit(cache=True)
-def limited(stick, scale, low, high, lateral, out):
+def limited(stick, limits, out):
     """Fill `out` (3,) with the command of `stick` (3,); see `StickCommands`."""
+    scale, low, high, lateral = limits
     out[0] = stick[1] * scale[0]
     out[1] = -stick[0] * scale[1]
     out[2] = -stick[2] * scale[2]
@@ -95,28 +149,32 @@ def follow(target, lag, change, dt, motion):
 
 
 @njit(cache=True)
-def step_twins(
-    target, slot, position, yaw, velocity, yaw_rate, command, path,
-    contact_ticks, collisions, since_contact, fell, motion, wander, past, age, pressed,
-    chance, ticks, dt, decay, low, high, scale, lateral, responses, delays, radius,
-    still, growth, after, fall_rate, rearm, pack,
-):  # fmt: skip
+def step_twins(target, slot, bodies, twins, limits, model, rules, pack):
     """Advance every twin by one environment step, in place; see `TwinWorld`.
 
-    `target` (N, 3) are sticks after clipping and dead zone; `motion` and `wander` (N, 3)
-    speed ahead, to the left and turning, and their deviations; `past` (N, MEMORY, 3) the
-    last commands, of which `age` (N,) is the newest; `pressed` (N, 2) the speed into what
-    is touched and the time for which that counts.
+    Args:
+        target: sticks after clipping and dead zone, shape (N, 3).
+        slot: of the level of each, shape (N,).
+        bodies: `Bodies` of the twins.
+        twins: `TwinState`.
+        limits: `StickLimits` of the walker.
+        model: `TwinModel` of the walker.
+        rules: `Rules` of the world.
+        pack: the levels, see `PackedSolids`.
     """
     most = most_shapes(pack, slot)
     near = np.empty(most, np.int64)
     pushing = np.empty(most, np.int64)
     floors = np.empty(most, np.int64)
     seen = np.full(most, -1, np.int64)
-    found = np.empty((MOST_OVERLAPS, 3))
-    touched_kind = np.zeros(2, np.bool_)
+    contacts = no_contacts()
     no_movers = np.zeros((0, 9))
-    spare = radius - _RADIUS
+    position, yaw, command = bodies.position, bodies.yaw, bodies.command
+    since_contact, fell = bodies.since_contact, bodies.fell
+    motion, wander, past, age, pressed, chance = twins
+    responses, delays, high = model.responses, model.delays, limits.high
+    dt = rules.dt
+    spare = model.radius - _RADIUS
     wanted = np.empty(3)
     keep = math.exp(-dt / WANDER)
     spread = math.sqrt(1.0 - keep * keep)
@@ -128,16 +186,22 @@ def step_twins(
         began_x = x
         began_y = y
         began_yaw = yaw[i]
-        reach = radius + ticks * dt * (high[0] + high[1]) + 0.3
+        reach = model.radius + rules.ticks * dt * (high[0] + high[1]) + 0.3
         n = shapes_within(solids, x, y, reach, near, seen, i)
-        n_pushing, n_floors = sort_shapes(solids, near, n, z, spare, pushing, floors)
+        n_pushing, n_floors = sort_shapes(
+            local_shapes(solids, near, n, no_movers), z, spare, pushing, floors
+        )
+        walls = local_shapes(solids, pushing, n_pushing, no_movers)
+        ground = local_shapes(solids, floors, n_floors, no_movers)
         touches = 0
         events = 0
-        for _ in range(ticks):
+        for _ in range(rules.ticks):
             for c in range(3):
-                command[i, c] = decay * command[i, c] + (1.0 - decay) * target[i, c]
+                command[i, c] = (
+                    rules.decay * command[i, c] + (1.0 - rules.decay) * target[i, c]
+                )
             age[i] = (age[i] + 1) % MEMORY
-            limited(command[i], scale, low, high, lateral, past[i, age[i]])
+            limited(command[i], limits, past[i, age[i]])
             for c in range(3):
                 wanted[c] = past[i, (age[i] - delays[c]) % MEMORY, c]
             respond(wanted, responses, motion[i], dt)
@@ -151,32 +215,30 @@ def step_twins(
             sin = math.sin(yaw[i])
             to_x = x + cos * ahead - sin * left
             to_y = y + sin * ahead + cos * left
-            x, y, touched = slide(
-                solids, pushing, n_pushing, no_movers, x, y, to_x, to_y, z, spare, found,
-                touched_kind,
-            )  # fmt: skip
+            x, y, touched = slide(walls, x, y, to_x, to_y, z, spare, contacts)
             if touched:
                 into = math.sqrt((x - to_x) ** 2 + (y - to_y) ** 2) / dt
                 pressed[i, 0] = min(into, motion[i, 0] + high[1])
-                pressed[i, 1] = after + dt
+                pressed[i, 1] = model.after + dt
             touches += touched
-            events += counted(touched, since_contact, i, rearm)
-            rate = fall_rate
+            events += counted(touched, since_contact, i, rules.rearm)
+            rate = model.fall_rate
             if pressed[i, 1] > 0.0:
-                rate += math.exp(still + growth * pressed[i, 0])
+                rate += math.exp(model.still + model.growth * pressed[i, 0])
                 pressed[i, 1] -= dt
             if uniform(chance, i) < 1.0 - math.exp(-rate * dt):
                 fell[i] = True
-            floor, _ = support(solids, floors, n_floors, no_movers, x, y, z + _CLIMB)
+            floor, _ = support(ground, x, y, z + _CLIMB)
             if floor == -np.inf:
                 fell[i] = True
+        step = rules.ticks * dt
         moved_x = x - began_x
         moved_y = y - began_y
         position[i, 0] = x
         position[i, 1] = y
-        velocity[i, 0] = moved_x / (ticks * dt)
-        velocity[i, 1] = moved_y / (ticks * dt)
-        yaw_rate[i] = (yaw[i] - began_yaw) / (ticks * dt)
-        path[i] = math.sqrt(moved_x * moved_x + moved_y * moved_y)
-        contact_ticks[i] = touches
-        collisions[i] = events
+        bodies.velocity[i, 0] = moved_x / step
+        bodies.velocity[i, 1] = moved_y / step
+        bodies.yaw_rate[i] = (yaw[i] - began_yaw) / step
+        bodies.path[i] = math.sqrt(moved_x * moved_x + moved_y * moved_y)
+        bodies.contact_ticks[i] = touches
+        bodies.collisions[i] = events

@@ -13,7 +13,12 @@ from ambulo.envs.vr.body.body_world import check_rate
 from ambulo.envs.vr.body.commands import StickCommands
 from ambulo.envs.vr.body.fitting import BodySize, check_levels
 from ambulo.envs.vr.body.hands import TwinHands, at_rest, in_reach
-from ambulo.envs.vr.body.twin_kernels import MEMORY, step_twins
+from ambulo.envs.vr.body.twin_kernels import (
+    MEMORY,
+    TwinModel,
+    TwinState,
+    step_twins,
+)
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world.actions import motion_of
@@ -45,17 +50,27 @@ class TwinWorld(CompiledWorld):
         self._sticks = StickCommands(spec, twin.envelope, twin.walker)
         self._size = BodySize(f"the twin of {twin.walker}")
         parts = (twin.speed, twin.side, twin.turn)
-        self._responses = np.array(
-            [[p.gain, p.offset, p.lag, p.change, p.delay, p.noise] for p in parts]
-        )
         late = [min(round(p.delay / spec.dt), MEMORY - 1) for p in parts]
-        self._delays: Ints = np.array(late, np.int64)
-        self._motion: Floats = np.zeros((num_envs, 3))
-        self._wander: Floats = np.zeros((num_envs, 3))
-        self._past: Floats = np.zeros((num_envs, MEMORY, 3))
-        self._age: Ints = np.zeros(num_envs, np.int64)
-        self._pressed: Floats = np.zeros((num_envs, 2))
-        self._chance = np.arange(num_envs, dtype=np.uint64)
+        rule = twin.contact
+        self._model = TwinModel(
+            responses=np.array(
+                [[p.gain, p.offset, p.lag, p.change, p.delay, p.noise] for p in parts]
+            ),
+            delays=np.array(late, np.int64),
+            radius=twin.radius,
+            still=rule.still,
+            growth=rule.speed,
+            after=rule.after,
+            fall_rate=twin.fall_rate,
+        )
+        self._twins = TwinState(
+            motion=np.zeros((num_envs, 3)),
+            wander=np.zeros((num_envs, 3)),
+            past=np.zeros((num_envs, MEMORY, 3)),
+            age=np.zeros(num_envs, np.int64),
+            pressed=np.zeros((num_envs, 2)),
+            chance=np.arange(num_envs, dtype=np.uint64),
+        )
         self._hands: TwinHands | None = None
         self._points: Floats = np.full((num_envs, 3), np.nan)
 
@@ -78,7 +93,7 @@ class TwinWorld(CompiledWorld):
 
     def seed(self, envs: Ints, seeds: Ints) -> None:
         """Seed what is random in the next episodes of `envs` (k,)."""
-        self._chance[envs] = np.asarray(seeds).astype(np.uint64)
+        self._twins.chance[envs] = np.asarray(seeds).astype(np.uint64)
 
     def details(self) -> dict[str, NDArray[np.generic]]:
         """Return whether each body touched something in the last step, as `touched`."""
@@ -86,22 +101,15 @@ class TwinWorld(CompiledWorld):
 
     def step(self, actions: NDArray[np.generic]) -> WorldState:
         """Advance every env by one environment step."""
-        spec, state, rule = self.spec, self.state, self.twin.contact
-        motion = motion_of(actions, spec, self.state.command, self.comfort)
+        motion = motion_of(actions, self.spec, self.state.command, self.comfort)
         self._check_placed()
         target = self._led(motion.target)
         step_twins(
-            target, self._slot, state.position, state.yaw, state.velocity,
-            state.yaw_rate, state.command, state.path, state.contact_ticks,
-            state.collisions, state.since_contact, state.fell, self._motion,
-            self._wander, self._past, self._age, self._pressed, self._chance,
-            spec.ticks_per_decision, spec.dt, spec.tick_decay, self._sticks.low,
-            self._sticks.high, self._sticks.scale, self._sticks.lateral, self._responses,
-            self._delays, self.twin.radius, rule.still, rule.speed, rule.after,
-            self.twin.fall_rate, spec.rearm_ticks, self._shapes(),
+            target, self._slot, self._bodies(), self._twins, self._sticks.limits,
+            self._model, self._rules(), self._shapes(),
         )  # fmt: skip
         self._read_rays(self._everyone)
-        return state
+        return self.state
 
     def _led(self, sticks: Floats) -> Floats:
         """`sticks` (N, 3), but of twins that reach or have to get up first; moves hands."""
@@ -119,12 +127,7 @@ class TwinWorld(CompiledWorld):
     def _arrays(self) -> dict[str, NDArray[np.generic]]:
         return {
             **super()._arrays(),
-            "motion": self._motion,
-            "wander": self._wander,
-            "past": self._past,
-            "age": self._age,
-            "pressed": self._pressed,
-            "chance": self._chance,
+            **self._twins._asdict(),
             **self._hand_arrays(),
         }
 
@@ -143,9 +146,10 @@ class TwinWorld(CompiledWorld):
     def _place(self, envs: Ints, slots: Ints, poses: Floats) -> None:
         super()._place(envs, slots, poses)
         slowest = self.twin.envelope.nearest_speed(0.0)
-        self._motion[envs] = [slowest, 0.0, 0.0]
-        self._past[envs] = [slowest, 0.0, 0.0]
-        self._wander[envs], self._pressed[envs], self._age[envs] = 0.0, 0.0, 0
+        twins = self._twins
+        twins.motion[envs] = [slowest, 0.0, 0.0]
+        twins.past[envs] = [slowest, 0.0, 0.0]
+        twins.wander[envs], twins.pressed[envs], twins.age[envs] = 0.0, 0.0, 0
         if self._hands is not None:
             self._hands.clear(envs)
             self.state.hands[envs] = self._hands.palms[envs]

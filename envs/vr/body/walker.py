@@ -1,28 +1,27 @@
 """Walkers: policies that move the legs of a character as commanded.
 
-A walker is a locomotion policy whose task takes commands (`order`). Environments do not
-know policies: `find_walker` loads the class behind a model file by its dotted name, as
+A walker is a locomotion policy whose task takes commands (`CommandedBatch`). Environments do
+not know policies: `find_walker` loads the class behind a model file by its dotted name, as
 Gymnasium loads environments.
 """
 
 from __future__ import annotations
 
-import inspect
 import os
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 import ambulo.shipped
-from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.twin import Envelope
 from ambulo.envs.locomotion.build import batch_class, make_batch
+from ambulo.envs.locomotion.commanded import CommandedBatch
 from ambulo.envs.reference.reference import reference_from_bytes
 from ambulo.envs.simulation.variants import Variant
 from ambulo.envs.vr.body.blocks import in_blocks
@@ -66,7 +65,9 @@ class Walker:
         """Control steps a second, [Hz]."""
         return self.policy.config.environment.control_rate
 
-    def make_batch(self, count: int, ground: LevelGround, threads: int = 1) -> Any:
+    def make_batch(
+        self, count: int, ground: LevelGround, threads: int = 1
+    ) -> CommandedBatch:
         """`count` bodies of its task on `ground`, which begin as slowly as they can."""
         slowest = self.envelope.nearest_speed(0.0)
         config = self.policy.config.override(
@@ -80,28 +81,19 @@ class Walker:
         reference = reference_from_bytes(
             self.policy.references[0], f"the reference of {self.name}"
         )
-        return make_batch(
+        batch = make_batch(
             config,
             count,
             threads=threads,
             reference=reference,
             variant=Variant(ground=ground),
         )
+        assert isinstance(batch, CommandedBatch)  # see `walker_of`
+        return batch
 
     def act(self, obs: NDArray[np.float32]) -> NDArray[np.float32]:
         """Actions (N, A) for observations (N, size), bit for bit the same for any N."""
         return in_blocks(lambda rows: (self.policy.act(rows),), obs)[0]
-
-    def order(self, batch: Any, envs: Ints, commands: Floats) -> None:
-        """Command bodies `envs` (k,): speed, to the left, turning rate, (k, 3).
-
-        In [m/s], [m/s], [rad/s]; within the envelope.
-        """
-        speed, side, turn = commands.T
-        if _takes_side(type(batch)):
-            batch.order(envs, speed, turn, side)
-        else:
-            batch.order(envs, speed, turn)
 
 
 def find_walker(name: str | os.PathLike[str], character: str) -> Walker:
@@ -143,20 +135,18 @@ def walker_of(name: str, policy: WalkerPolicy, character: str) -> Walker:
             f"body = {character}"
         )
     task = batch_class(environment.task)
-    if not hasattr(task, "order") or not policy.references:
+    if (
+        not isinstance(task, type)
+        or not issubclass(task, CommandedBatch)
+        or not policy.references
+    ):
         raise ConfigError(
             f"walker = {name}: its task, {environment.task}, takes no commands to walk"
         )
-    side = policy.config.walk.side if _takes_side(task) else (0.0, 0.0)
     envelope = Envelope(
         speed=environment.speed,
-        side=side,
+        side=policy.config.walk.side if task.takes_side else (0.0, 0.0),
         turn=environment.turn,
-        lateral=getattr(task, "lateral", None),
+        lateral=task.lateral,
     )
     return Walker(name, policy, envelope)
-
-
-def _takes_side(task: Any) -> bool:
-    """Whether a task's commands have a part to the side."""
-    return "side" in inspect.signature(task.order).parameters

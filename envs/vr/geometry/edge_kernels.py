@@ -11,7 +11,14 @@ import numpy as np
 from numba import njit
 
 from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT, MAX_SEAM
-from ambulo.envs.vr.geometry.solid_kernels import nearby, overlaps, support, work_space
+from ambulo.envs.vr.geometry.solid_kernels import (
+    local_shapes,
+    nearby,
+    no_contacts,
+    overlaps,
+    room_for_shapes,
+    support,
+)
 
 _CLIMB = CLIMB_HEIGHT
 _THIN = 0.06 - BODY_RADIUS
@@ -23,15 +30,13 @@ _ROUNDING = 2.0 * MAX_SEAM / 2**10
 
 
 @njit(cache=True)
-def _gap(solids, near, n, no_movers, x, y, dx, dy, low, top):
+def _gap(shapes, x, y, dx, dy, low, top):
     """Share of the way (dx, dy) from a point without floor to the floor at its end."""
     empty = 0.0
     floor = 1.0
     for _ in range(_HALVINGS):
         middle = 0.5 * (empty + floor)
-        z, _ = support(
-            solids, near, n, no_movers, x + middle * dx, y + middle * dy, top
-        )
+        z, _ = support(shapes, x + middle * dx, y + middle * dy, top)
         if z >= low:
             floor = middle
         else:
@@ -40,7 +45,7 @@ def _gap(solids, near, n, no_movers, x, y, dx, dy, low, top):
 
 
 @njit(cache=True)
-def floor_beside_seam(solids, near, n, no_movers, x, y, z, climb):
+def floor_beside_seam(shapes, x, y, z, climb):
     """Height of the higher floor beside a seam at (x, y), -inf: there is none.
 
     Both floors are at most `climb` [m] above or below `z`, and (x, y) has no such floor.
@@ -50,14 +55,14 @@ def floor_beside_seam(solids, near, n, no_movers, x, y, z, climb):
     for k in range(2):
         dx = _SEAM * (1 - k)
         dy = _SEAM * k
-        one, _ = support(solids, near, n, no_movers, x + dx, y + dy, top)
+        one, _ = support(shapes, x + dx, y + dy, top)
         if one < low:
             continue
-        other, _ = support(solids, near, n, no_movers, x - dx, y - dy, top)
+        other, _ = support(shapes, x - dx, y - dy, top)
         if other < low:
             continue
-        width = _gap(solids, near, n, no_movers, x, y, dx, dy, low, top)
-        width += _gap(solids, near, n, no_movers, x, y, -dx, -dy, low, top)
+        width = _gap(shapes, x, y, dx, dy, low, top)
+        width += _gap(shapes, x, y, -dx, -dy, low, top)
         if width * _SEAM <= _SEAM + _ROUNDING:
             return max(one, other)
     return -np.inf
@@ -70,20 +75,23 @@ def are_drops(solids, points, directions, reach, farthest, step):
     It goes in `directions` (n, 2), unit vectors, and is looked at from the distance `reach`
     to `farthest`, every `step`, [m].
     """
-    near, seen, no_movers, found, whom = work_space(solids)
+    near, seen = room_for_shapes(solids)
+    no_movers = np.zeros((0, 9))
+    contacts = no_contacts()
     drops = np.zeros(points.shape[0], np.bool_)
     for k in range(points.shape[0]):
         z = points[k, 2]
         n = nearby(solids, points[k, 0], points[k, 1], farthest + 0.1, near, seen, k)
+        shapes = local_shapes(solids, near, n, no_movers)
         away = reach
         while away <= farthest:
             x = points[k, 0] + away * directions[k, 0]
             y = points[k, 1] + away * directions[k, 1]
-            if overlaps(solids, near, n, no_movers, x, y, z, _THIN, found, whom) != 0:
+            if overlaps(shapes, x, y, z, _THIN, contacts) != 0:
                 break
-            floor, _ = support(solids, near, n, no_movers, x, y, z + _CLIMB)
+            floor, _ = support(shapes, x, y, z + _CLIMB)
             if floor < z - _CLIMB:
-                floor = floor_beside_seam(solids, near, n, no_movers, x, y, z, _CLIMB)
+                floor = floor_beside_seam(shapes, x, y, z, _CLIMB)
             if floor < z - _CLIMB:
                 drops[k] = True
                 break

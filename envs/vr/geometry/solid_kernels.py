@@ -10,10 +10,12 @@ or nothing (0).
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.vr.contract import (
     BODY_RADIUS,
     CAPSULE_LOW,
@@ -58,6 +60,57 @@ _EDGE = 1e-9
 _MARGIN = 1e-6
 _FEW = 64
 """Levels of so many shapes are searched without their bins."""
+
+
+class LocalShapes(NamedTuple):
+    """Some shapes of a level, those near a body, say, and what moves there."""
+
+    prisms: Floats
+    """All of the level, see `Solids`."""
+    cylinders: Floats
+    triangles: Floats
+    tall: float
+    """Height of bodies, [m]."""
+    near: Ints
+    """Their numbers: the first `num_near` of this array."""
+    num_near: int
+    movers: Floats
+    """Rows of moving shapes, shape (M, 9)."""
+
+
+class Contacts(NamedTuple):
+    """What a body overlaps; work space of `slide`."""
+
+    pushes: Floats
+    """Unit vector out of each shape, and depth [m], shape (K, 3)."""
+    touched_kind: Bools
+    """Whether a person, and whether anything else, was touched, shape (2,); set, never
+    cleared."""
+
+
+@njit(cache=True)
+def local_shapes(solids, near, n, movers):
+    """Return the first `n` of `near` (numbers of shapes of a level), and `movers`."""
+    return LocalShapes(solids[0], solids[1], solids[2], solids[3][5], near, n, movers)
+
+
+@njit(cache=True)
+def no_contacts():
+    """Contacts of a body that touches nothing yet."""
+    return Contacts(np.empty((MOST_OVERLAPS, 3)), np.zeros(2, np.bool_))
+
+
+@njit(cache=True)
+def shape_count(solids):
+    """Number of shapes of a level."""
+    return solids[0].shape[0] + solids[1].shape[0] + solids[2].shape[0]
+
+
+@njit(cache=True)
+def room_for_shapes(solids):
+    """Work space `near` and `seen` of `nearby` for the shapes of a level."""
+    count = max(shape_count(solids), 1)
+    return np.empty(count, np.int64), np.full(count, -1, np.int64)
 
 
 @njit(cache=True)
@@ -134,7 +187,7 @@ def shapes_within(solids, x, y, reach, near, seen, stamp):
 
     `seen` (shapes,) marks with `stamp` those that are listed already.
     """
-    count = solids[0].shape[0] + solids[1].shape[0] + solids[2].shape[0]
+    count = shape_count(solids)
     if count > _FEW:
         count = nearby(solids, x, y, reach, near, seen, stamp)
     else:
@@ -144,18 +197,18 @@ def shapes_within(solids, x, y, reach, near, seen, stamp):
 
 
 @njit(cache=True)
-def sort_shapes(solids, near, n, z, spare, pushing, floors):
-    """Find which of the first `n` of `near` can touch a body at height `z`, or carry it.
+def sort_shapes(shapes, z, spare, pushing, floors):
+    """Find which of `shapes` can touch a body at height `z`, or carry it.
 
-    Their numbers are written to `pushing` and `floors`, as long as `near`.
+    Their numbers are written to `pushing` and `floors`, which have room for all.
 
     Returns:
         How many can push and how many have a floor within a climb of `z`.
     """
-    prisms, cylinders, triangles = solids[0], solids[1], solids[2]
+    prisms, cylinders, triangles, tall, near, n, _ = shapes
     n_prisms = prisms.shape[0]
     n_still = n_prisms + cylinders.shape[0]
-    axis = solids[3][5] - _DIAGONAL
+    axis = tall - _DIAGONAL
     lowest = z - _CLIMB
     highest = z + _CLIMB
     n_pushing = 0
@@ -259,12 +312,12 @@ def in_disc(x, y, cx, cy, radius):
 
 
 @njit(cache=True)
-def support(solids, near, n, movers, x, y, highest):
+def support(shapes, x, y, highest):
     """Height of the highest floor at (x, y) up to `highest`, and the mover it belongs to.
 
     -inf where there is none; the mover is -1 for a floor that stands still.
     """
-    prisms, cylinders, triangles = solids[0], solids[1], solids[2]
+    prisms, cylinders, triangles, _, near, n, movers = shapes
     n_prisms = prisms.shape[0]
     n_still = n_prisms + cylinders.shape[0]
     best = -np.inf
@@ -294,13 +347,13 @@ def support(solids, near, n, movers, x, y, highest):
 
 
 @njit(cache=True)
-def has_headroom(solids, near, n, movers, x, y, z):
+def has_headroom(shapes, x, y, z):
     """Whether nothing is right above the axis of a body that stands at (x, y, z)."""
-    prisms, cylinders, triangles = solids[0], solids[1], solids[2]
+    prisms, cylinders, triangles, tall, near, n, movers = shapes
     n_prisms = prisms.shape[0]
     n_still = n_prisms + cylinders.shape[0]
     low = z + _CLIMB + _MARGIN
-    high = z + solids[3][5] - _MARGIN
+    high = z + tall - _MARGIN
     for k in range(n):
         item = near[k]
         if item < n_prisms:
@@ -413,17 +466,16 @@ def _is_apart(x, y, row, radius):
 
 
 @njit(cache=True)
-def overlaps(solids, near, n, movers, x, y, z, spare, found, touched_kind):
+def overlaps(shapes, x, y, z, spare, contacts):
     """How many shapes the body at (x, y, z) overlaps, at most K; -1: one cuts its axis.
 
-    Each is written into `found` (K, 3): unit vector out, and depth [m]. `spare` is room
-    that is kept beside the body, [m]. `touched_kind` (1,) or (2,) is set where one is a
-    person, and where one is none.
+    They are written to `contacts`. `spare` is room that is kept beside the body, [m].
     """
-    prisms, cylinders, triangles = solids[0], solids[1], solids[2]
+    prisms, cylinders, triangles, tall, near, n, movers = shapes
+    pushes, touched_kind = contacts
     n_prisms = prisms.shape[0]
     n_still = n_prisms + cylinders.shape[0]
-    axis = solids[3][5] - _DIAGONAL
+    axis = tall - _DIAGONAL
     count = 0
     for k in range(n + movers.shape[0]):
         person = False
@@ -453,29 +505,28 @@ def overlaps(solids, near, n, movers, x, y, z, spare, found, touched_kind):
                 )
                 if depth < 0.0:
                     return -1
-        if depth > _TOUCH and count < found.shape[0]:
-            found[count, 0] = (px - x) / depth
-            found[count, 1] = (py - y) / depth
-            found[count, 2] = depth
+        if depth > _TOUCH and count < pushes.shape[0]:
+            pushes[count, 0] = (px - x) / depth
+            pushes[count, 1] = (py - y) / depth
+            pushes[count, 2] = depth
             count += 1
             if person:
                 touched_kind[0] = True
-            elif touched_kind.shape[0] > 1:
+            else:
                 touched_kind[1] = True
     return count
 
 
 @njit(cache=True)
-def slide(solids, near, n, movers, x0, y0, x, y, z, spare, found, touched_kind):
-    """(x, y) pushed out of all near shapes at height `z`, and whether any was touched.
+def slide(shapes, x0, y0, x, y, z, spare, contacts):
+    """(x, y) pushed out of all `shapes` at height `z`, and whether any was touched.
 
     Where no way out is found it is back at (x0, y0), and where the way out is so far from
-    there that it may lead through a wall. `spare` and `touched_kind` are as in `overlaps`,
-    `found` (K, 3) is work space.
+    there that it may lead through a wall. `spare` and `contacts` are as in `overlaps`.
     """
     touched = False
     for _ in range(_PASSES):
-        count = overlaps(solids, near, n, movers, x, y, z, spare, found, touched_kind)
+        count = overlaps(shapes, x, y, z, spare, contacts)
         if count == 0:
             if touched and (x - x0) ** 2 + (y - y0) ** 2 > PRESSED * PRESSED:
                 return x0, y0, True
@@ -483,32 +534,16 @@ def slide(solids, near, n, movers, x0, y0, x, y, z, spare, found, touched_kind):
         if count < 0:
             return x0, y0, True
         touched = True
-        ux, uy = way_out(found, count)
+        ux, uy = way_out(contacts.pushes, count)
         x += ux
         y += uy
-    count = overlaps(solids, near, n, movers, x, y, z, spare, found, touched_kind)
+    count = overlaps(shapes, x, y, z, spare, contacts)
     stuck = count < 0 or (x - x0) ** 2 + (y - y0) ** 2 > PRESSED * PRESSED
     for k in range(count):
-        stuck = stuck or found[k, 2] > _STUCK
+        stuck = stuck or contacts.pushes[k, 2] > _STUCK
     if stuck:
         return x0, y0, True
     return x, y, True
-
-
-@njit(cache=True)
-def work_space(solids):
-    """Arrays that queries about still shapes work with, as `nearby` and `overlaps` take them.
-
-    Near and seen shapes (shapes,), no movers (0, 9), overlaps (K, 3), kinds touched (1,).
-    """
-    shapes = max(solids[0].shape[0] + solids[1].shape[0] + solids[2].shape[0], 1)
-    return (
-        np.empty(shapes, np.int64),
-        np.full(shapes, -1, np.int64),
-        np.zeros((0, 9)),
-        np.empty((MOST_OVERLAPS, 3)),
-        np.zeros(1, np.bool_),
-    )
 
 
 @njit(cache=True)
@@ -517,33 +552,34 @@ def standing(solids, places):
 
     Both of shape (n,); -inf: there is no floor.
     """
-    near, seen, movers, found, touched_kind = work_space(solids)
+    near, seen = room_for_shapes(solids)
+    contacts = no_contacts()
     floors = np.empty(places.shape[0])
     free = np.zeros(places.shape[0], np.bool_)
     for k in range(places.shape[0]):
         x, y, z = places[k]
         n = nearby(solids, x, y, _R + 0.1, near, seen, k)
-        floor, _ = support(solids, near, n, movers, x, y, z + _CLIMB)
+        shapes = local_shapes(solids, near, n, np.zeros((0, 9)))
+        floor, _ = support(shapes, x, y, z + _CLIMB)
         floors[k] = floor
         if (
             floor == -np.inf
-            or not has_headroom(solids, near, n, movers, x, y, floor)
-            or is_inside(solids, near, n, x, y, floor + _CLIMB)
+            or not has_headroom(shapes, x, y, floor)
+            or is_inside(shapes, x, y, floor + _CLIMB)
         ):
             continue
-        count = overlaps(solids, near, n, movers, x, y, floor, 0.0, found, touched_kind)
+        count = overlaps(shapes, x, y, floor, 0.0, contacts)
         free[k] = count >= 0
         for m in range(count):
-            free[k] = free[k] and found[m, 2] <= _STUCK
+            free[k] = free[k] and contacts.pushes[m, 2] <= _STUCK
     return floors, free
 
 
 @njit(cache=True)
 def moved_out(solids, x, y, z, radius):
     """(x, y) moved to `radius` from all that a body at `z` touches; unmoved without a place."""
-    near, seen, movers, found, touched_kind = work_space(solids)
+    near, seen = room_for_shapes(solids)
     n = shapes_within(solids, x, y, 2.0 * radius, near, seen, 0)
-    x, y, _ = slide(
-        solids, near, n, movers, x, y, x, y, z, radius - _R, found, touched_kind
-    )
+    shapes = local_shapes(solids, near, n, np.zeros((0, 9)))
+    x, y, _ = slide(shapes, x, y, x, y, z, radius - _R, no_contacts())
     return x, y

@@ -11,16 +11,18 @@ body above that floor, and, if it sees edges, where the floor drops by more alon
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.vr.contract import (
     CLIMB_HEIGHT,
     MAX_SEAM,
     STEEPEST_FLOOR,
 )
-from ambulo.envs.vr.geometry.solid_kernels import BOX
+from ambulo.envs.vr.geometry.solid_kernels import BOX, LocalShapes
 from ambulo.envs.vr.geometry.triangle_kernels import cut_by_ray
 
 _CLIMB = CLIMB_HEIGHT
@@ -32,6 +34,51 @@ _BEYOND = 1e-6
 """A cut is looked at this far behind its beginning, and lasts at least twice as long, [m]."""
 _STRIDE = 0.25
 """Longest part of a sloping floor on which obstacles are looked for once, [m]."""
+
+
+class Ray(NamedTuple):
+    """One ray, seen from above."""
+
+    x: float
+    """Where it begins, [m]."""
+    y: float
+    cos: float
+    """Of its direction."""
+    sin: float
+    length: float
+    """[m]."""
+
+
+class RayFan(NamedTuple):
+    """Rays from a body to all sides, at even angles."""
+
+    x: float
+    """Of the feet, [m]."""
+    y: float
+    z: float
+    angle: float
+    """Of ray 0, [rad]."""
+    length: float
+    """Of each, [m]."""
+    edges: bool
+    """Whether rays end where the floor does."""
+
+
+class RayWork(NamedTuple):
+    """Work space of `cast_free_ways`."""
+
+    cuts: Floats
+    """What a ray passes over or through, see `_keep`, shape (K, 7)."""
+    ends: Floats
+    """Of a cut through a triangle, shape (4,)."""
+    hubs: Floats
+    """Where shapes are, see `reach_around`, shape (S, 3)."""
+    walls: Ints
+    """Numbers of shapes, shape (S,)."""
+    floors: Ints
+    """Numbers of shapes, shape (S,)."""
+    directions: Floats
+    """Unit vectors of the rays, shape (rays, 2)."""
 
 
 @njit(cache=True, inline="always", error_model="numpy")
@@ -63,11 +110,19 @@ def _cut_rectangle(dx, dy, a, b, cos, sin, cx, sy):
 
 
 @njit(cache=True, error_model="numpy")
-def _cut_disc(x, y, cx, sy, px, py, radius):
+def cut_box(ray, row):
+    """Where a ray enters and leaves the base of a prism, [m]; enter > leave: it misses."""
+    return _cut_rectangle(
+        ray.x - row[0], ray.y - row[1], row[2], row[3], row[4], row[5], ray.cos, ray.sin
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def cut_disc(ray, px, py, radius):
     """Where a ray enters and leaves a disc, [m]; enter > leave: it misses."""
-    dx = x - px
-    dy = y - py
-    b = dx * cx + dy * sy
+    dx = ray.x - px
+    dy = ray.y - py
+    b = dx * ray.cos + dy * ray.sin
     root = b * b - (dx * dx + dy * dy - radius * radius)
     if root < 0.0:
         return 1.0, 0.0
@@ -76,8 +131,13 @@ def _cut_disc(x, y, cx, sy, px, py, radius):
 
 
 @njit(cache=True, error_model="numpy")
-def _keep(cuts, n, enter, leave, length, low0, top0, low1, top1, floor):
-    """Add a cut: begin, end, bottom and top at both, and whether its top is a floor."""
+def _keep(cuts, n, enter, leave, length, begin, end, floor):
+    """Add a cut: begin, end, bottom and top at both, and whether its top is a floor.
+
+    `begin` and `end` are the bottom and top there; `cuts` gets their slopes for the latter.
+    """
+    low0, top0 = begin
+    low1, top1 = end
     if enter > leave or leave < 0.0 or enter >= length:
         return n
     leave = max(leave, enter + 2.0 * _BEYOND)
@@ -93,19 +153,19 @@ def _keep(cuts, n, enter, leave, length, low0, top0, low1, top1, floor):
 
 
 @njit(cache=True, error_model="numpy")
-def reach_around(solids, movers, items, n, x, y, hubs):
+def reach_around(shapes, x, y, hubs):
     """Write where shapes lie from (x, y), and how far they reach, to `hubs`.
 
-    `items` (n,) are numbers of shapes, and after all of them of movers; `hubs` (n, 3) are
-    x, y and a radius, so that rays can leave most shapes out.
+    Numbers after those of all shapes are movers; `hubs` (n, 3) are x, y and a radius, so
+    that rays can leave most shapes out.
     """
-    prisms, cylinders, triangles = solids[0], solids[1], solids[2]
+    prisms, cylinders, triangles, _, items, n, movers = shapes
     n_prisms = prisms.shape[0]
     n_still = n_prisms + cylinders.shape[0]
-    shapes = n_still + triangles.shape[0]
+    n_shapes = n_still + triangles.shape[0]
     for k in range(n):
         item = items[k]
-        if n_still <= item < shapes:
+        if n_still <= item < n_shapes:
             row = triangles[item - n_still]
             px = (row[0] + row[3] + row[6]) / 3.0
             py = (row[1] + row[4] + row[7]) / 3.0
@@ -128,7 +188,7 @@ def reach_around(solids, movers, items, n, x, y, hubs):
             hubs[k, 1] = prisms[item, 1] - y
             hubs[k, 2] = math.sqrt(prisms[item, 2] ** 2 + prisms[item, 3] ** 2)
         else:
-            m = item - shapes
+            m = item - n_shapes
             hubs[k, 0] = movers[m, 0] - x
             hubs[k, 1] = movers[m, 1] - y
             hubs[k, 2] = movers[m, 2]
@@ -138,35 +198,36 @@ def reach_around(solids, movers, items, n, x, y, hubs):
 
 
 @njit(cache=True, inline="always")
-def _misses(dx, dy, radius, cx, sy, length):
+def _misses(dx, dy, radius, ray):
     """Whether a ray passes by all within `radius` of (dx, dy), or does not get there."""
-    along = dx * cx + dy * sy
-    return abs(dx * sy - dy * cx) > radius or along < -radius or along > length + radius
+    along = dx * ray.cos + dy * ray.sin
+    aside = abs(dx * ray.sin - dy * ray.cos)
+    return aside > radius or along < -radius or along > ray.length + radius
 
 
 @njit(cache=True, inline="always")
-def span(prisms, cylinders, triangles, movers, item):
+def _span(prisms, cylinders, triangles, movers, item):
     """Bottom and top of a shape or mover, [m]."""
     n_prisms = prisms.shape[0]
     n_still = n_prisms + cylinders.shape[0]
-    shapes = n_still + triangles.shape[0]
+    n_shapes = n_still + triangles.shape[0]
     if item < n_prisms:
         bottom = prisms[item, 6]
         top = prisms[item, 7]
     elif item < n_still:
         bottom = cylinders[item - n_prisms, 3]
         top = cylinders[item - n_prisms, 4]
-    elif item < shapes:
+    elif item < n_shapes:
         bottom = triangles[item - n_still, 12]
         top = triangles[item - n_still, 13]
     else:
-        bottom = movers[item - shapes, 6]
-        top = movers[item - shapes, 7]
+        bottom = movers[item - n_shapes, 6]
+        top = movers[item - n_shapes, 7]
     return bottom, top
 
 
 @njit(cache=True, inline="always", error_model="numpy")
-def cut_item(prisms, cylinders, triangles, movers, item, x, y, cx, sy):
+def _cut_item(prisms, cylinders, triangles, movers, item, ray):
     """Where a ray enters and leaves the base of a prism, cylinder or mover, [m].
 
     Rows are read number by number: a view of one costs more than the ray.
@@ -177,59 +238,60 @@ def cut_item(prisms, cylinders, triangles, movers, item, x, y, cx, sy):
         p = prisms
         k = item
         enter, leave = _cut_rectangle(
-            x - p[k, 0], y - p[k, 1], p[k, 2], p[k, 3], p[k, 4], p[k, 5], cx, sy
-        )
+            ray.x - p[k, 0], ray.y - p[k, 1], p[k, 2], p[k, 3], p[k, 4], p[k, 5],
+            ray.cos, ray.sin,
+        )  # fmt: skip
     elif item < n_still:
         k = item - n_prisms
-        enter, leave = _cut_disc(
-            x, y, cx, sy, cylinders[k, 0], cylinders[k, 1], cylinders[k, 2]
-        )
+        enter, leave = cut_disc(ray, cylinders[k, 0], cylinders[k, 1], cylinders[k, 2])
     else:
         k = item - n_still - triangles.shape[0]
         if movers[k, 8] == BOX:
             p = movers
             enter, leave = _cut_rectangle(
-                x - p[k, 0], y - p[k, 1], p[k, 2], p[k, 3], p[k, 4], p[k, 5], cx, sy
+                ray.x - p[k, 0],
+                ray.y - p[k, 1],
+                p[k, 2],
+                p[k, 3],
+                p[k, 4],
+                p[k, 5],
+                ray.cos,
+                ray.sin,
             )
         else:
-            enter, leave = _cut_disc(
-                x, y, cx, sy, movers[k, 0], movers[k, 1], movers[k, 2]
-            )
+            enter, leave = cut_disc(ray, movers[k, 0], movers[k, 1], movers[k, 2])
     return enter, leave
 
 
 @njit(cache=True, error_model="numpy")
-def collect_cuts(solids, movers, items, n, x, y, cx, sy, length, cuts, ends, hubs):
-    """Write what a ray of `length` passes over or through to `cuts` (K, 7); how many.
+def collect_cuts(shapes, ray, work):
+    """Write what a ray passes over or through to the cuts of `work`; how many.
 
-    `items` (n,) and `hubs` are as in `reach_around`, `ends` (4,) is work space.
+    The hubs of `work` are what `reach_around` has written.
     """
-    prisms, cylinders, triangles = solids[0], solids[1], solids[2]
+    prisms, cylinders, triangles, _, items, n, movers = shapes
+    cuts, ends, hubs, _, _, _ = work
     n_still = prisms.shape[0] + cylinders.shape[0]
-    shapes = n_still + triangles.shape[0]
+    n_shapes = n_still + triangles.shape[0]
     count = 0
     for k in range(n):
-        if _misses(hubs[k, 0], hubs[k, 1], hubs[k, 2], cx, sy, length):
+        if _misses(hubs[k, 0], hubs[k, 1], hubs[k, 2], ray):
             continue
         item = items[k]
-        if item < n_still or item >= shapes:
-            enter, leave = cut_item(
-                prisms, cylinders, triangles, movers, item, x, y, cx, sy
-            )
-            low, top = span(prisms, cylinders, triangles, movers, item)
-            count = _keep(cuts, count, enter, leave, length, low, top, low, top, 1.0)
+        if item < n_still or item >= n_shapes:
+            enter, leave = _cut_item(prisms, cylinders, triangles, movers, item, ray)
+            span = _span(prisms, cylinders, triangles, movers, item)
+            count = _keep(cuts, count, enter, leave, ray.length, span, span, 1.0)
             continue
         row = triangles[item - n_still]
-        if cut_by_ray(x, y, cx, sy, row, ends):
+        if cut_by_ray(ray.x, ray.y, ray.cos, ray.sin, row, ends):
             a, za, b, zb = ends[0], ends[1], ends[2], ends[3]
-            if row[11] >= _FLOOR:
-                count = _keep(cuts, count, a, b, length, za, za, zb, zb, 1.0)
-            elif b - a < _STRIDE:
-                low = min(za, zb)
-                top = max(za, zb)
-                count = _keep(cuts, count, a, b, length, low, top, low, top, 0.0)
-            else:
-                count = _keep(cuts, count, a, b, length, za, za, zb, zb, 0.0)
+            begin = (za, za)
+            end = (zb, zb)
+            is_floor = 1.0 if row[11] >= _FLOOR else 0.0
+            if is_floor == 0.0 and b - a < _STRIDE:
+                begin = end = (min(za, zb), max(za, zb))
+            count = _keep(cuts, count, a, b, ray.length, begin, end, is_floor)
     return count
 
 
@@ -306,25 +368,25 @@ def _first_below(a, b, c, d, most):
 
 
 @njit(cache=True)
-def sort_level_shapes(solids, movers, items, n, z, walls, floors):
-    """Write which of `items` (n,) are walls and floors of rays that stay at height `z`.
+def sort_level_shapes(shapes, z, walls, floors):
+    """Write which shapes are walls and floors of rays that stay at height `z`.
 
     Returns:
         How many walls and floors there are; -1, -1 where a floor is higher or lower within
         a climb, or slopes, so that rays have to follow it.
     """
-    prisms, cylinders, triangles = solids[0], solids[1], solids[2]
+    prisms, cylinders, triangles, tall, items, n, movers = shapes
     n_still = prisms.shape[0] + cylinders.shape[0]
-    shapes = n_still + triangles.shape[0]
-    tall = z + solids[3][5]
+    n_shapes = n_still + triangles.shape[0]
+    high = z + tall
     n_walls = 0
     n_floors = 0
     for k in range(n):
         item = items[k]
-        bottom, top = span(prisms, cylinders, triangles, movers, item)
-        if bottom >= tall or top < z - _CLIMB:
+        bottom, top = _span(prisms, cylinders, triangles, movers, item)
+        if bottom >= high or top < z - _CLIMB:
             continue
-        if n_still <= item < shapes or _EVEN < abs(top - z) <= _CLIMB:
+        if n_still <= item < n_shapes or _EVEN < abs(top - z) <= _CLIMB:
             return -1, -1
         if top > z + _CLIMB:
             walls[n_walls] = item
@@ -358,42 +420,39 @@ def _level_edge(floors, count, length):
 
 
 @njit(cache=True, error_model="numpy")
-def _cast_level_ways(
-    solids, movers, n_walls, n_floors, x, y, angle, length, edges, out, work
-):
+def _cast_level_ways(shapes, n_walls, n_floors, fan, out, work):
     """Fill `out` with the ways of rays among walls on a level floor, as `cast_free_ways`."""
-    prisms, cylinders, triangles = solids[0], solids[1], solids[2]
-    cuts, _, hubs, walls, floors, ways = work
+    prisms, cylinders, triangles, tall, _, _, movers = shapes
+    cuts, _, hubs, walls, floors, directions = work
     rays = out.shape[0]
     for r in range(rays):
-        heading = angle + 2.0 * math.pi * r / rays
-        ways[r, 0] = math.cos(heading)
-        ways[r, 1] = math.sin(heading)
-        out[r] = length
-    reach_around(solids, movers, walls, n_walls, x, y, hubs)
+        heading = fan.angle + 2.0 * math.pi * r / rays
+        directions[r, 0] = math.cos(heading)
+        directions[r, 1] = math.sin(heading)
+        out[r] = fan.length
+    around = LocalShapes(prisms, cylinders, triangles, tall, walls, n_walls, movers)
+    reach_around(around, fan.x, fan.y, hubs)
     for k in range(n_walls):
         dx = hubs[k, 0]
         dy = hubs[k, 1]
         radius = hubs[k, 2]
         item = walls[k]
         for r in range(rays):
-            cx = ways[r, 0]
-            sy = ways[r, 1]
+            cx = directions[r, 0]
+            sy = directions[r, 1]
             if abs(dx * sy - dy * cx) > radius or dx * cx + dy * sy < -radius:
                 continue
-            enter, leave = cut_item(
-                prisms, cylinders, triangles, movers, item, x, y, cx, sy
-            )
+            ray = Ray(fan.x, fan.y, cx, sy, fan.length)
+            enter, leave = _cut_item(prisms, cylinders, triangles, movers, item, ray)
             if enter <= leave and max(leave, enter + 2.0 * _BEYOND) > _BEYOND:
                 out[r] = min(out[r], max(enter, 0.0))
-    if not edges:
+    if not fan.edges:
         return
     for r in range(rays):
+        ray = Ray(fan.x, fan.y, directions[r, 0], directions[r, 1], fan.length)
         for k in range(n_floors):
             item = floors[k]
-            enter, leave = cut_item(
-                prisms, cylinders, triangles, movers, item, x, y, ways[r, 0], ways[r, 1]
-            )
+            enter, leave = _cut_item(prisms, cylinders, triangles, movers, item, ray)
             cuts[k, 0] = enter if enter <= leave else -1.0
             cuts[k, 1] = leave if enter <= leave else -1.0
         out[r] = _level_edge(cuts, n_floors, out[r])
@@ -402,49 +461,38 @@ def _cast_level_ways(
 @njit(cache=True)
 def ray_work(most, rays):
     """Work space of `cast_free_ways` for `rays` and at most `most` shapes and movers."""
-    return (
+    return RayWork(
         np.empty((most, 7)), np.empty(4), np.empty((most, 3)),
         np.empty(most, np.int64), np.empty(most, np.int64), np.empty((rays, 2)),
     )  # fmt: skip
 
 
 @njit(cache=True, error_model="numpy")
-def cast_free_ways(solids, near, n, movers, x, y, z, angle, length, edges, out, work):
-    """Fill `out` with the ways of rays of which number 0 points along `angle`.
+def cast_free_ways(shapes, fan, out, work):
+    """Fill `out` with how far the ways of rays are free.
 
     Args:
-        solids: shapes of the level.
-        near: numbers of the shapes within `length`, with room for all movers behind them.
-        n: number of these shapes.
-        movers: rows of what moves, shape (M, 9).
-        x: of the feet, [m].
-        y: of the feet, [m].
-        z: of the feet, [m].
-        angle: of ray 0, [rad].
-        length: of a ray, [m].
-        edges: whether rays end where the floor does.
+        shapes: shapes within the length of the rays; the array of their numbers has room for
+            those of all movers.
+        fan: the rays.
         out: ways, shape (rays,), [m].
         work: what `ray_work` made.
     """
-    cuts, ends, hubs, walls, floors, _ = work
-    shapes = solids[0].shape[0] + solids[1].shape[0] + solids[2].shape[0]
+    prisms, cylinders, triangles, tall, near, n, movers = shapes
+    n_shapes = prisms.shape[0] + cylinders.shape[0] + triangles.shape[0]
     for m in range(movers.shape[0]):
         if movers[m, 8] != 0.0:
-            near[n] = shapes + m
+            near[n] = n_shapes + m
             n += 1
-    n_walls, n_floors = sort_level_shapes(solids, movers, near, n, z, walls, floors)
+    shapes = LocalShapes(prisms, cylinders, triangles, tall, near, n, movers)
+    n_walls, n_floors = sort_level_shapes(shapes, fan.z, work.walls, work.floors)
     if n_floors >= 0:
-        _cast_level_ways(
-            solids, movers, n_walls, n_floors, x, y, angle, length, edges, out, work
-        )
+        _cast_level_ways(shapes, n_walls, n_floors, fan, out, work)
         return
     rays = out.shape[0]
-    reach_around(solids, movers, near, n, x, y, hubs)
+    reach_around(shapes, fan.x, fan.y, work.hubs)
     for r in range(rays):
-        heading = angle + 2.0 * math.pi * r / rays
-        cx = math.cos(heading)
-        sy = math.sin(heading)
-        count = collect_cuts(
-            solids, movers, near, n, x, y, cx, sy, length, cuts, ends, hubs
-        )
-        out[r] = free_way(cuts, count, z, solids[3][5], length, edges)
+        heading = fan.angle + 2.0 * math.pi * r / rays
+        ray = Ray(fan.x, fan.y, math.cos(heading), math.sin(heading), fan.length)
+        count = collect_cuts(shapes, ray, work)
+        out[r] = free_way(work.cuts, count, fan.z, tall, fan.length, fan.edges)

@@ -151,10 +151,10 @@ def cut_by_ray(x, y, cx, sy, row, out):
 
 
 @njit(cache=True)
-def is_inside(solids, near, n, x, y, z):
+def is_inside(shapes, x, y, z):
     """Whether (x, y, z) is in a closed body: the first of its faces above faces up."""
-    triangles = solids[2]
-    n_still = solids[0].shape[0] + solids[1].shape[0]
+    prisms, cylinders, triangles, _, near, n, _ = shapes
+    n_still = prisms.shape[0] + cylinders.shape[0]
     lowest = np.inf
     inside = False
     for k in range(n):

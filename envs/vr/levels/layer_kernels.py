@@ -14,18 +14,19 @@ from numba import njit
 
 from ambulo.envs.vr.contract import CLIMB_HEIGHT, MAX_SEAM, STEEPEST_FLOOR
 from ambulo.envs.vr.geometry.edge_kernels import floor_beside_seam
-from ambulo.envs.vr.geometry.push_kernels import MOST_OVERLAPS
 from ambulo.envs.vr.geometry.solid_kernels import (
     even_floor,
     has_headroom,
     in_box,
     in_disc,
+    local_shapes,
     nearby,
+    no_contacts,
     overlaps,
     room_around,
+    room_for_shapes,
     sort_shapes,
     support,
-    work_space,
 )
 from ambulo.envs.vr.geometry.triangle_kernels import is_inside, plane_height
 
@@ -88,34 +89,32 @@ def _floors(solids, near, n, x, y, out):
 
 
 @njit(cache=True)
-def _is_free(solids, near, n, no_people, x, y, z, clearance, spare, found, whom):
+def _is_free(shapes, x, y, z, clearance, spare, contacts):
     """Whether the body can stand at (x, y, z) with `clearance` to obstacles and edges."""
-    if not has_headroom(solids, near, n, no_people, x, y, z):
+    if not has_headroom(shapes, x, y, z):
         return False
-    if overlaps(solids, near, n, no_people, x, y, z, spare, found, whom) != 0:
+    if overlaps(shapes, x, y, z, spare, contacts) != 0:
         return False
-    if is_inside(solids, near, n, x, y, z + _CLIMB):
+    if is_inside(shapes, x, y, z + _CLIMB):
         return False
-    if _carries_disc(solids, near, n, x, y, z, clearance):
+    if _carries_disc(shapes, x, y, z, clearance):
         return True
     for k in range(_AROUND):
         angle = 2.0 * math.pi * k / _AROUND
         px = x + clearance * math.cos(angle)
         py = y + clearance * math.sin(angle)
-        floor, _ = support(solids, near, n, no_people, px, py, z + 2.0 * _CLIMB)
+        floor, _ = support(shapes, px, py, z + 2.0 * _CLIMB)
         if floor < z - 2.0 * _CLIMB:
-            floor = floor_beside_seam(
-                solids, near, n, no_people, px, py, z, 2.0 * _CLIMB
-            )
+            floor = floor_beside_seam(shapes, px, py, z, 2.0 * _CLIMB)
         if floor < z - 2.0 * _CLIMB:
             return False
     return True
 
 
 @njit(cache=True)
-def _carries_disc(solids, near, n, x, y, z, radius):
+def _carries_disc(shapes, x, y, z, radius):
     """Whether the level top of one prism is the floor at `z` all around (x, y)."""
-    prisms = solids[0]
+    prisms, _, _, _, near, n, _ = shapes
     for k in range(n):
         if near[k] >= prisms.shape[0]:
             continue
@@ -158,16 +157,16 @@ def _insert(height, free, even, j, i, z):
 
 
 @njit(cache=True)
-def _close_seams(solids, x0, y0, res, height, free, even, clearance, spare, near, seen):
+def _close_seams(solids, x0, y0, res, height, free, even, clearance, spare):
     """Add the floors of columns whose centre is over a seam, in place.
 
     Such a column has a column beside it, along an axis, with a floor that it lacks.
     """
     layers, ny, nx = free.shape
     reach = int(math.floor(0.5 * _SEAM / res)) + 1
+    near, seen = room_for_shapes(solids)
     no_people = np.zeros((0, 9))
-    found = np.empty((MOST_OVERLAPS, 3))
-    whom = np.zeros(1, np.bool_)
+    contacts = no_contacts()
     before = free.copy()
     for j in range(ny):
         for i in range(nx):
@@ -188,17 +187,16 @@ def _close_seams(solids, x0, y0, res, height, free, even, clearance, spare, near
                         continue
                     if n < 0:
                         n = nearby(
-                            solids, x, y, clearance + 0.1, near, seen,
-                            ny * nx + j * nx + i,
-                        )  # fmt: skip
-                    floor, _ = support(solids, near, n, no_people, x, y, z + _CLIMB)
+                            solids, x, y, clearance + 0.1, near, seen, j * nx + i
+                        )
+                    shapes = local_shapes(solids, near, n, no_people)
+                    floor, _ = support(shapes, x, y, z + _CLIMB)
                     if floor >= z - _CLIMB:
                         continue
-                    z = floor_beside_seam(solids, near, n, no_people, x, y, z, _CLIMB)
+                    z = floor_beside_seam(shapes, x, y, z, _CLIMB)
                     if z > -np.inf and _is_free(
-                        solids, near, n, no_people, x, y, z, clearance, spare, found,
-                        whom,
-                    ):  # fmt: skip
+                        shapes, x, y, z, clearance, spare, contacts
+                    ):
                         _insert(height, free, even, j, i, z)
 
 
@@ -210,8 +208,11 @@ def stand(solids, x0, y0, res, nx, ny, layers, clearance, spare):
         Heights [m], whether the body fits, and how far around the floor stays level whatever
         stands there [m], all of shape (layers, ny, nx).
     """
-    near, seen, no_people, found, whom = work_space(solids)
-    pushing, carrying = np.empty_like(near), np.empty_like(near)
+    near, seen = room_for_shapes(solids)
+    pushing = np.empty_like(near)
+    carrying = np.empty_like(near)
+    no_people = np.zeros((0, 9))
+    contacts = no_contacts()
     floors = np.empty(64)
     height = np.full((layers, ny, nx), np.nan, np.float32)
     free = np.zeros((layers, ny, nx), np.bool_)
@@ -226,6 +227,7 @@ def stand(solids, x0, y0, res, nx, ny, layers, clearance, spare):
             x = x0 + (i + 0.5) * res
             y = y0 + (j + 0.5) * res
             n = nearby(solids, x, y, reach, near, seen, j * nx + i)
+            shapes = local_shapes(solids, near, n, no_people)
             plain = True
             for k in range(n):
                 plain = plain and near[k] < n_still
@@ -239,7 +241,7 @@ def stand(solids, x0, y0, res, nx, ny, layers, clearance, spare):
                 run = 0
                 if plain:
                     n_pushing, n_floors = sort_shapes(
-                        solids, near, n, z, spare, pushing, carrying
+                        shapes, z, spare, pushing, carrying
                     )
                     level = min(even_floor(solids, carrying, n_floors, x, y, z), reach)
                     room = room_around(solids, pushing, n_pushing, x, y)
@@ -247,19 +249,7 @@ def stand(solids, x0, y0, res, nx, ny, layers, clearance, spare):
                     if fits and count == 1 and n == n_pushing + n_floors:
                         run = max(int((min(level, room, reach) - least) / res), 0)
                 if run == 0 and (not plain or not fits):
-                    fits = _is_free(
-                        solids,
-                        near,
-                        n,
-                        no_people,
-                        x,
-                        y,
-                        z,
-                        clearance,
-                        spare,
-                        found,
-                        whom,
-                    )
+                    fits = _is_free(shapes, x, y, z, clearance, spare, contacts)
                 if fits:
                     height[layer, j, i] = z
                     free[layer, j, i] = True
@@ -272,22 +262,20 @@ def stand(solids, x0, y0, res, nx, ny, layers, clearance, spare):
                     height[0, j, i] = z
                     free[0, j, i] = True
                     even[0, j, i] = level
-    _close_seams(solids, x0, y0, res, height, free, even, clearance, spare, near, seen)
+    _close_seams(solids, x0, y0, res, height, free, even, clearance, spare)
     return height, free, even
 
 
 @njit(cache=True)
-def _walk(solids, near, n, no_people, x, y, z, tx, ty):
+def _walk(shapes, x, y, z, tx, ty):
     """Height of the floor at (tx, ty) for who walks there straight; NaN: not without a drop."""
     steps = int(math.ceil(math.hypot(tx - x, ty - y) / _STRIDE))
     for k in range(1, steps + 1):
         px = x + (tx - x) * k / steps
         py = y + (ty - y) * k / steps
-        floor, _ = support(solids, near, n, no_people, px, py, z + _CLIMB + _TINY)
+        floor, _ = support(shapes, px, py, z + _CLIMB + _TINY)
         if floor < z - _CLIMB - _TINY:
-            over = floor_beside_seam(
-                solids, near, n, no_people, px, py, z, _CLIMB + _TINY
-            )
+            over = floor_beside_seam(shapes, px, py, z, _CLIMB + _TINY)
             if over == -np.inf:
                 return np.nan
             # Feet are lifted by no seam; a cell over one has the height of its higher side.
@@ -303,7 +291,8 @@ def link(solids, x0, y0, res, height, free, even):
     `even` is what `stand` has found: where the floor stays level, nothing is looked for.
     """
     layers, ny, nx = height.shape
-    near, seen, no_people, _, _ = work_space(solids)
+    near, seen = room_for_shapes(solids)
+    no_people = np.zeros((0, 9))
     links = np.full((layers, ny, nx, 8), -1, np.int8)
     for j in range(ny):
         for i in range(nx):
@@ -330,7 +319,7 @@ def link(solids, x0, y0, res, height, free, even):
                                 solids, x, y, 1.5 * res + _SEAM, near, seen, j * nx + i
                             )
                         z = _walk(
-                            solids, near, n, no_people, x, y, z,
+                            local_shapes(solids, near, n, no_people), x, y, z,
                             x0 + (ni + 0.5) * res, y0 + (nj + 0.5) * res,
                         )  # fmt: skip
                     for m in range(layers):

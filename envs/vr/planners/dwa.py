@@ -9,6 +9,7 @@ planners. There is no map and no global plan, so dead ends and mazes remain hard
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -49,6 +50,29 @@ _RECOVERY = 4.0
 """Longest recovery, [s]."""
 _ARRIVED = 0.8
 """Distance at which the place of a recovery is reached, [m]."""
+
+
+class Motion(NamedTuple):
+    """How N envs move."""
+
+    position: Floats
+    """Shape (N, 2), [m]."""
+    yaw: Floats
+    """Shape (N,), [rad]."""
+    velocity: Floats
+    """Ahead and to the left, shape (N, 2), [m/s]."""
+    yaw_rate: Floats
+    """Shape (N,), [rad/s]."""
+
+
+class MotionLimits(NamedTuple):
+    """Numbers of a `WorldSpec` by which sticks become motion."""
+
+    max_speed: float
+    max_yaw_rate: float
+    smoothing: float
+    dt: float
+    """Of an environment step, [s]."""
 
 
 class DynamicWindow:
@@ -95,9 +119,12 @@ class DynamicWindow:
         self._scan += 1
         target = self._target(now, spec.decision_dt)
         target = _best_commands(
-            self._points, (self._scan - 1) % _SCANS, now.position, now.yaw,
-            now.velocity, now.yaw_rate, target, self._last, self._candidates,
-            spec.max_speed, spec.max_yaw_rate, spec.smoothing, spec.decision_dt,
+            self._points, (self._scan - 1) % _SCANS,
+            Motion(now.position, now.yaw, now.velocity, now.yaw_rate), target,
+            self._last, self._candidates,
+            MotionLimits(
+                spec.max_speed, spec.max_yaw_rate, spec.smoothing, spec.decision_dt
+            ),
         )  # fmt: skip
         self._last[:] = target
         return stick(target[:, :2], target[:, 2], spec)
@@ -189,13 +216,12 @@ def _fill_clearance(cost, points, newest, x, y):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _score(  # type: ignore[no-untyped-def]
-    cost, yaw, velocity, yaw_rate, goal, target, max_speed, keep, dt
-):
+def _score(cost, yaw, velocity, yaw_rate, goal, target, limits):  # type: ignore[no-untyped-def]
     """Value of asking for `target` (forward, left, turn) from now on.
 
     Positions are metres from the player, in the axes of `cost`; `goal` (2,) too.
     """
+    keep, dt = limits.smoothing, limits.dt
     x = 0.0
     y = 0.0
     ahead, left, rate = velocity[0], velocity[1], yaw_rate
@@ -221,7 +247,7 @@ def _score(  # type: ignore[no-untyped-def]
             break
         room = min(room, gap)
         nearest = min(nearest, math.hypot(goal[0] - x, goal[1] - y))
-    reach = max_speed * dt * _STEPS
+    reach = limits.max_speed * dt * _STEPS
     value = _W_PROGRESS * (away - nearest) / reach
     value += _W_CLEARANCE * room / _COMFORTABLE
     value -= _W_FREE * (1.0 - free / _STEPS)
@@ -231,11 +257,10 @@ def _score(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _best_commands(  # type: ignore[no-untyped-def]
-    points, newest, position, yaw, velocity, yaw_rate, goal, last, candidates,
-    max_speed, max_yaw_rate, keep, dt,
-):  # fmt: skip
+def _best_commands(points, newest, motion, goal, last, candidates, limits):  # type: ignore[no-untyped-def]
     """Forward, left [m/s] and turn [rad/s] of the best candidate, shape (N, 3)."""
+    position, yaw, velocity, yaw_rate = motion
+    max_speed, max_yaw_rate = limits.max_speed, limits.max_yaw_rate
     n = position.shape[0]
     out = np.zeros((n, 3))
     cost = np.empty((2 * _HALF + 1, 2 * _HALF + 1))
@@ -258,9 +283,8 @@ def _best_commands(  # type: ignore[no-untyped-def]
             target[1] = sin_goal * ahead + cos_goal * left
             target[2] = candidates[k, 2] * max_yaw_rate
             value = _score(
-                cost, yaw[i], velocity[i], yaw_rate[i], there, target,
-                max_speed, keep, dt,
-            )  # fmt: skip
+                cost, yaw[i], velocity[i], yaw_rate[i], there, target, limits
+            )
             change = (
                 abs(target[0] - last[i, 0]) + abs(target[1] - last[i, 1])
             ) / max_speed + abs(target[2] - last[i, 2]) / max_yaw_rate

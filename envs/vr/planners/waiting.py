@@ -58,8 +58,8 @@ def who_waits(
         spacing: distance between two points, [m].
     """
     waits: Ints = np.zeros(len(at), np.int64)
-    moving = getattr(batch.world, "moving", None)
-    if moving is None or not moving.some:
+    moving = batch.world.moving
+    if not moving.some:
         return waits
     state = batch.world.state
     for env in range(len(at)):
@@ -67,7 +67,7 @@ def who_waits(
         if not level.movers:
             continue
         rows = moving.forecast(
-            env, int(batch.task.slot[env]), _SAMPLE * np.arange(_SAMPLES)
+            env, int(batch.task.slot[env]), _SAMPLE * np.arange(_SAMPLES, dtype=float)
         )
         stops = _stops(level.movers)
         waits[env] = _must_wait(
@@ -94,8 +94,7 @@ def _stops(movers: Sequence[Mover]) -> Floats:
 def around_doors(batch: NavigationBatch, env: int, grid: LayeredGrid) -> LayeredGrid:
     """The cells of `grid` that doors and other things leave free in a moment."""
     slot = int(batch.task.slot[env])
-    moving = batch.world.moving  # type: ignore[attr-defined]
-    rows = moving.forecast(env, slot, np.array([_SOON]))[0]
+    rows = batch.world.moving.forecast(env, slot, np.array([_SOON]))[0]
     _, ny, nx = grid.free.shape
     x = grid.x0 + (np.arange(nx) + 0.5) * grid.resolution
     y = grid.y0 + (np.arange(ny) + 0.5)[:, None] * grid.resolution

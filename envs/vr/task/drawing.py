@@ -50,14 +50,13 @@ class BatchRenderer(Closing):
                 character=batch.config.environment.character,
             )
         world = batch.world
-        state, qpos = world.state, getattr(world, "qpos", None)
-        moving = getattr(world, "moving", None)
+        state, poses = world.state, world.poses
         return self._renderer.frame(
             state.position[env], state.yaw[env],
             goal_places(batch.task, batch.bank)[env],
             self._trail if env == self._env else None,
-            qpos=None if qpos is None else qpos[env],
-            moving=None if moving is None else moving.rows(env),
+            qpos=None if poses is None else poses[env, -1],
+            moving=world.moving.rows(env),
         )  # fmt: skip
 
     def close(self) -> None:

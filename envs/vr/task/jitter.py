@@ -44,9 +44,7 @@ def jittered(
     moved = pose.copy()
     moved[2] += math.radians(rng.uniform(-angle, angle))
     free = np.isfinite(field).reshape(-1, grid.ny, grid.nx)
-    heights = getattr(grid, "height", None)
-    if heights is not None:
-        free &= np.abs(heights - height) < _LEVEL
+    free &= np.abs(grid.height - height) < _LEVEL
     for _ in range(_TRIES):
         away = reach * math.sqrt(rng.random())
         way = rng.uniform(0.0, 2.0 * math.pi)

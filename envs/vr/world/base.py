@@ -12,6 +12,7 @@ from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import AmbuloError, ConfigError, LevelError
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.world.moving import MovingThings
 from ambulo.envs.vr.world.state import WorldState
 
 
@@ -28,7 +29,6 @@ def refuse_heights(levels: Sequence[Level], world: str) -> None:
 class BaseWorld:
     """Base of worlds: see `World` for the interface."""
 
-    stochastic = False
     can_share: ClassVar[bool] = False
     """Whether envs of this kind of world can share levels."""
 
@@ -37,24 +37,40 @@ class BaseWorld:
         self.spec = spec
         self.state = WorldState.zeros(num_envs, spec.num_rays, spec.hand_offset)
         self.comfort: Floats | None = None
+        self.poses: Floats | None = None
+        self.moving = MovingThings(num_envs, spec)
         self._slot = np.full(num_envs, -1, np.int64)
 
+    @property
+    def stochastic(self) -> bool:
+        """Whether episodes differ that begin alike and have the same actions."""
+        return self.moving.chancy
+
     def seed(self, envs: Ints, seeds: Ints) -> None:
-        """Nothing is random."""
+        """Seed what is random in the next episodes of `envs` (k,)."""
+        self.moving.seed(envs, seeds)
 
     def share(self, size: int) -> None:
-        """Refuse where envs of this world do not meet."""
+        """Put every `size` envs in a row into one level, where they meet.
+
+        Raises:
+            ConfigError: Envs of this world cannot meet.
+            ValueError: `size` does not divide the number of envs.
+        """
         if size > 1 and not self.can_share:
             raise ConfigError(
                 f"agents = {size}: they meet in world = compiled with body = capsule only"
             )
+        if size > 1:
+            self.moving.share(size)
 
     def leave(self, envs: Ints) -> None:
-        """Envs of this world never meet."""
+        """Take `envs` (k,) out of the level that they share, until their reset."""
+        self.moving.leave(envs)
 
     def present(self) -> Bools:
-        """Whether each env is in a level, shape (N,)."""
-        return self._placed()
+        """Whether each env is in a level, where its mates meet it, shape (N,)."""
+        return self.moving.state.present if self.moving.shared else self._placed()
 
     def reach(self, points: Floats) -> None:
         """Hands hold controllers, and go nowhere."""
@@ -65,13 +81,15 @@ class BaseWorld:
 
     def state_dict(self) -> dict[str, NDArray[np.generic]]:
         """Copies of all arrays that a bit-exact continuation needs."""
-        return {name: array.copy() for name, array in self._arrays().items()}
+        moving = self.moving.arrays() if self.moving.some else {}
+        return {name: a.copy() for name, a in {**self._arrays(), **moving}.items()}
 
     def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
         """Continue from `state_dict`; slots must hold the same levels."""
         for name, array in self._arrays().items():
             if name in arrays:  # states of earlier versions have fewer
                 array[...] = arrays[name]
+        self.moving.load(arrays, self._slot, self.state.position)
 
     def close(self) -> None:
         """Free what the world holds."""

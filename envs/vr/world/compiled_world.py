@@ -7,19 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world.actions import count_down, motion_of
 from ambulo.envs.vr.world.base import BaseWorld
-from ambulo.envs.vr.world.moving import MovingThings
 from ambulo.envs.vr.world.packed_solids import PackedSolids
 from ambulo.envs.vr.world.state import WorldState
 from ambulo.envs.vr.world.step_kernels import (
     Bodies,
     Commands,
     Rules,
-    Things,
     place_on_floor,
     read_rays,
     step_bodies,
@@ -38,36 +36,6 @@ class CompiledWorld(BaseWorld):
         self._takeoff = np.zeros(num_envs)
         self._carrier = np.full(num_envs, -1, np.int64)
         self._everyone = np.arange(num_envs)
-        self.moving = MovingThings(num_envs, spec)
-        """What moves in the levels."""
-
-    @property
-    def stochastic(self) -> bool:  # type: ignore[override]
-        """Whether episodes differ that begin alike and have the same actions."""
-        return self.moving.chancy
-
-    def seed(self, envs: Ints, seeds: Ints) -> None:
-        """Seed what is random in the next episodes of `envs` (k,)."""
-        self.moving.seed(np.asarray(envs, np.int64), seeds)
-
-    def share(self, size: int) -> None:
-        """Put every `size` envs in a row into one level, where they meet.
-
-        Raises:
-            ConfigError: Envs of this world cannot meet.
-            ValueError: `size` does not divide the number of envs.
-        """
-        super().share(size)
-        if size > 1:
-            self.moving.share(size)
-
-    def leave(self, envs: Ints) -> None:
-        """Take `envs` (k,) out of the level that they share, until their reset."""
-        self.moving.leave(envs)
-
-    def present(self) -> Bools:
-        """Whether each env is in a level, where its mates meet it, shape (N,)."""
-        return self.moving.present if self.moving.shared else self._placed()
 
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
         """Put `levels[i]` into slot `slots[i]`."""
@@ -79,7 +47,9 @@ class CompiledWorld(BaseWorld):
         envs = np.asarray(envs, np.int64)
         self._place(envs, slots, poses)
         self.moving.begin(envs, self._slot, self.state.position)
-        place_on_floor(envs, self._slot, self._bodies(), self._shapes(), self._things())
+        place_on_floor(
+            envs, self._slot, self._bodies(), self._shapes(), self.moving.state
+        )
         self._read_rays(envs)
 
     def step(self, actions: NDArray[np.generic]) -> WorldState:
@@ -99,22 +69,11 @@ class CompiledWorld(BaseWorld):
         )
         step_bodies(
             envs, slot, self._bodies(), Commands(motion.target, motion.jump),
-            self._rules(), self._shapes(), self._things(),
+            self._rules(), self._shapes(), self.moving.state,
         )  # fmt: skip
         moving.settle(envs, state.position)
         self._read_rays(envs)
         return state
-
-    def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
-        """Continue from `state_dict`; slots must hold the same levels."""
-        super().load_state_dict(arrays)
-        self.moving.load(arrays, self._slot, self.state.position)
-
-    def state_dict(self) -> dict[str, NDArray[np.generic]]:
-        """Copies of all arrays that a bit-exact continuation needs."""
-        moving = self.moving.arrays() if self.moving.some else {}
-        copies = {name: array.copy() for name, array in moving.items()}
-        return {**super().state_dict(), **copies}
 
     def _arrays(self) -> dict[str, NDArray[np.generic]]:
         own = {"takeoff": self._takeoff, "carrier": self._carrier}
@@ -139,12 +98,6 @@ class CompiledWorld(BaseWorld):
     def _shapes(self) -> tuple[NDArray[np.generic], ...]:
         return self._packed.arrays(self.spec.body_height)
 
-    def _things(self) -> Things:
-        moving = self.moving
-        return Things(
-            moving.before, moving.after, moving.count, moving.mates, moving.present
-        )
-
     def _read_rays(self, envs: Ints) -> None:
         """Read the rays of `envs` (k,)."""
         self._look_from(envs, self._bodies())
@@ -154,5 +107,5 @@ class CompiledWorld(BaseWorld):
         spec = self.spec
         read_rays(
             envs, self._slot, bodies, self.state.rays, spec.rays_in_head_frame,
-            spec.ray_length, spec.rays_see_edges, self._shapes(), self._things(),
+            spec.ray_length, spec.rays_see_edges, self._shapes(), self.moving.state,
         )  # fmt: skip

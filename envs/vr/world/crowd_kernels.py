@@ -10,14 +10,19 @@ Helbing, I. Farkas and T. Vicsek, "Simulating dynamical features of escape panic
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.contract import BODY_HEIGHT, BODY_RADIUS, CLIMB_HEIGHT
 from ambulo.envs.vr.geometry.solid_kernels import (
+    Contacts,
     has_headroom,
+    local_shapes,
     nearest_of,
+    no_contacts,
     slide,
     support,
 )
@@ -71,6 +76,24 @@ _TALL = BODY_HEIGHT
 _TINY = 1e-9
 _COS = np.cos(np.arange(NO_WAY) * (2.0 * math.pi / 254.0))
 _SIN = np.sin(np.arange(NO_WAY) * (2.0 * math.pi / 254.0))
+
+
+class CrowdWork(NamedTuple):
+    """Work space of `step_crowd` for P people."""
+
+    force: Floats
+    """Shape (P, 2)."""
+    aim: Floats
+    """Shape (P, 2)."""
+    contacts: Contacts
+    """What a person touches."""
+
+
+@njit(cache=True)
+def crowd_work(people):
+    """Work space of `step_crowd` for at most `people`."""
+    force = np.empty((max(people, 1), 2))
+    return CrowdWork(force, np.empty_like(force), no_contacts())
 
 
 @njit(cache=True, error_model="numpy")
@@ -154,12 +177,12 @@ def _another(goals, goal, rng, i):
 
 
 @njit(cache=True, error_model="numpy")
-def draw_crowd(slot_ways, count, crowd, agents, rng, i):
-    """Draw `count` people to `crowd` (P, 8), away from `agents` (A, 3) and from each other."""
+def draw_crowd(slot_ways, crowd, agents, rng, i):
+    """Draw people to `crowd` (P, 8), away from `agents` (A, 3) and from each other."""
     meta, heights, cells, goals = slot_ways[0], slot_ways[2], slot_ways[3], slot_ways[4]
     nx = int(meta[3])
     plane = nx * int(meta[4])
-    for p in range(count):
+    for p in range(crowd.shape[0]):
         best = -np.inf
         for _ in range(_TRIES):
             cell = cells[int(uniform(rng, i) * cells.shape[0])]
@@ -220,26 +243,24 @@ def _add_push(force, ex, ey, rx, ry, r, ox, oy, gap):
 
 
 @njit(cache=True, inline="always")
-def _walls(solids, near, n, x, y, z, out):
+def _walls(prisms, cylinders, triangles, near, x, y, z, out):
     """Add the pushes of walls to `out` (2,); the distance of the nearest one, [m].
 
     It is 0 where a triangle is near.
     """
-    prisms, drums, triangles = solids[0], solids[1], solids[2]
     n_prisms = prisms.shape[0]
-    n_still = n_prisms + drums.shape[0]
+    n_still = n_prisms + cylinders.shape[0]
     low = z + _CLIMB
     high = z + _TALL
     nearest = np.inf
-    for k in range(n):
-        item = near[k]
+    for item in near:
         if item < n_prisms:
             row = prisms[item]
             if row[7] <= low or row[6] >= high:
                 continue
             dx, dy = nearest_of(x, y, row, False)
         elif item < n_still:
-            row = drums[item - n_prisms]
+            row = cylinders[item - n_prisms]
             if row[4] <= low or row[3] >= high:
                 continue
             dx, dy = nearest_of(x, y, row, True)
@@ -261,11 +282,12 @@ def _walls(solids, near, n, x, y, z, out):
 
 
 @njit(cache=True, error_model="numpy")
-def _social_forces(slot_ways, count, crowd, others, n_others, force, aim):
+def _social_forces(slot_ways, crowd, others, force, aim):
     """Write the drives and pushes of others to `force` (P, 2); `aim` (P, 2) is work space.
 
     `others` (O, 6) are x, y, z, vx, vy, radius of who is no part of the crowd.
     """
+    count = crowd.shape[0]
     meta, ways, heights = slot_ways[0], slot_ways[1], slot_ways[2]
     radius = meta[8]
     for p in range(count):  # alone, so that the memory is read for several at once
@@ -287,7 +309,7 @@ def _social_forces(slot_ways, count, crowd, others, n_others, force, aim):
         force[p, 1] = (me[SPEED] * ey - me[VY]) / _RELAXATION
     for p in range(count):
         me = crowd[p]
-        for k in range(p + 1 - count, n_others):
+        for k in range(p + 1 - count, others.shape[0]):
             q = k + count  # the rest of the crowd has k < 0
             if k < 0:
                 x = crowd[q, X]
@@ -319,22 +341,28 @@ def _social_forces(slot_ways, count, crowd, others, n_others, force, aim):
             )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy")
-def step_crowd(
-    slot_ways, count, crowd, others, n_others, solids, movers, step, force, aim, found,
-    whom, rng, i,
-):  # fmt: skip
-    """Move the first `count` of `crowd` (P, 8) by one `step` [s] of the model.
+@njit(cache=True, inline="always", error_model="numpy")
+def _is_at(goals, goal, x, y, z):
+    """Whether a person at (x, y, z) has reached its goal."""
+    far = math.sqrt((goals[goal, 0] - x) ** 2 + (goals[goal, 1] - y) ** 2)
+    return far < _ARRIVED and abs(goals[goal, 2] - z) < _SAME_FLOOR
 
-    `others` (O, 6) are x, y, z, vx, vy, radius of who else is made way for; `movers` (M, 9) are
-    things that people cannot pass.
+
+@njit(cache=True, error_model="numpy")
+def step_crowd(slot_ways, crowd, others, solids, movers, step, work, rng):
+    """Move a `crowd` (P, 8) by one `step` [s] of the model.
+
+    `others` (O, 6) are x, y, z, vx, vy, radius of who else is made way for; `movers` (M, 9)
+    are things that people cannot pass; `rng` (1,) is their generator.
     """
     meta, goals, blocks, items = slot_ways[0], slot_ways[4], slot_ways[5], slot_ways[6]
     side = BLOCK * meta[2]
     nx = (int(meta[3]) + BLOCK - 1) // BLOCK
     ny = (int(meta[4]) + BLOCK - 1) // BLOCK
-    _social_forces(slot_ways, count, crowd, others, n_others, force, aim)
-    for p in range(count):
+    prisms, cylinders, triangles = solids[0], solids[1], solids[2]
+    force, aim, contacts = work
+    _social_forces(slot_ways, crowd, others, force, aim)
+    for p in range(crowd.shape[0]):
         me = crowd[p]
         x0 = me[X]
         y0 = me[Y]
@@ -344,7 +372,7 @@ def step_crowd(
         block = blocks[row * nx + column]
         n = int(block[1])
         near = items[int(block[0]) : int(block[0]) + n]
-        nearest = _walls(solids, near, n, x0, y0, z0, force[p])
+        nearest = _walls(prisms, cylinders, triangles, near, x0, y0, z0, force[p])
         vx = me[VX] + step * force[p, 0]
         vy = me[VY] + step * force[p, 1]
         most = HURRY * me[SPEED]
@@ -354,19 +382,20 @@ def step_crowd(
             vy *= most / speed
         x = x0 + step * vx
         y = y0 + step * vy
-        if nearest < _RADIUS + step * min(speed, most) or movers.shape[0] > 0:
-            x, y, _ = slide(solids, near, n, movers, x0, y0, x, y, z0, 0.0, found, whom)
-        if block[2] == z0:
-            floor = z0
-        else:
-            floor, _ = support(solids, near, n, movers, x, y, z0 + _CLIMB)
-        if floor < z0 - _CLIMB or (
-            floor > z0 + _TINY
-            and not has_headroom(solids, near, n, movers, x, y, floor)
-        ):
-            x = x0
-            y = y0
-            floor = z0
+        floor = z0
+        touches = nearest < _RADIUS + step * min(speed, most) or movers.shape[0] > 0
+        if touches or block[2] != z0:
+            shapes = local_shapes(solids, near, n, movers)
+            if touches:
+                x, y, _ = slide(shapes, x0, y0, x, y, z0, 0.0, contacts)
+            if block[2] != z0:
+                floor, _ = support(shapes, x, y, z0 + _CLIMB)
+            if floor < z0 - _CLIMB or (
+                floor > z0 + _TINY and not has_headroom(shapes, x, y, floor)
+            ):
+                x = x0
+                y = y0
+                floor = z0
         me[X] = x
         me[Y] = y
         me[Z] = floor
@@ -375,15 +404,13 @@ def step_crowd(
         speed = math.sqrt(me[VX] ** 2 + me[VY] ** 2)
         me[SLOW] = me[SLOW] + step if speed < _STUCK_SPEED * me[SPEED] else 0.0
         goal = int(me[GOAL])
-        far = math.sqrt((goals[goal, 0] - x) ** 2 + (goals[goal, 1] - y) ** 2)
-        there = far < _ARRIVED and abs(goals[goal, 2] - floor) < _SAME_FLOOR
-        if there or me[SLOW] > _STUCK_TIME:
-            me[GOAL] = _another(goals, goal, rng, i)
+        if _is_at(goals, goal, x, y, floor) or me[SLOW] > _STUCK_TIME:
+            me[GOAL] = _another(goals, goal, rng, 0)
             me[SLOW] = 0.0
 
 
 @njit(cache=True, error_model="numpy")
-def crowd_rows(crowd, count, radius, rows):
-    """Write the first `count` of `crowd` (P, 8) to `rows` (P, 9)."""
-    for p in range(count):
+def crowd_rows(crowd, radius, rows):
+    """Write a `crowd` (P, 8) to `rows` (P or more, 9)."""
+    for p in range(crowd.shape[0]):
         person_row(crowd[p, X], crowd[p, Y], crowd[p, Z], radius, rows[p])

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.vr.contract import BODY_HEIGHT, BODY_RADIUS
 from ambulo.envs.vr.geometry.solid_kernels import BOX
 
@@ -20,6 +23,50 @@ _TALL = BODY_HEIGHT
 _BOX = BOX
 _LOOP = LOOP
 _BACK = BACK_AND_FORTH
+
+
+class MovingLevels(NamedTuple):
+    """What moves in the levels of S slots."""
+
+    counts: Ints
+    """Things on paths and people of a crowd, shape (S, 2)."""
+    first: Ints
+    """Where the things of each slot begin, shape (S + 1,)."""
+    things: Floats
+    """See `place_on_path`, shape (T, 9)."""
+    keys: Floats
+    """Keyframes of their paths: time, x, y, z, yaw, shape (K, 5)."""
+    ways: Any
+    """The crowds' ways, see `PackedWays.arrays`."""
+
+
+class MovingState(NamedTuple):
+    """What moves in the levels of N envs, in M rows of `solid_kernels`; see `MovingThings`.
+
+    The rows of an env are the things on paths of its level, then its crowd, then its mates.
+    What is random is that of the first env in a level.
+    """
+
+    before: Floats
+    """Rows at the start of the step, shape (N, M, 9)."""
+    after: Floats
+    """Rows at its end, shape (N, M, 9)."""
+    used: Ints
+    """Rows of each env that are used, shape (N,)."""
+    leader: Ints
+    """First env of those that share a level, shape (N,)."""
+    mates: Ints
+    """The other envs in the level of each, shape (N, A)."""
+    present: Bools
+    """Whether each env is in its level, where its mates see it, shape (N,)."""
+    rng: NDArray[np.uint64]
+    """Generators, shape (N,)."""
+    clock: Ints
+    """Steps since things on paths began, shape (N,)."""
+    phases: Floats
+    """Of things on paths, shape (N, T), [s]."""
+    crowd: Floats
+    """Columns of `crowd_kernels`, shape (N, P, 8)."""
 
 
 @njit(cache=True)
@@ -121,14 +168,15 @@ def person_row(x, y, z, radius, row):
 
 
 @njit(cache=True)
-def rows_of_mates(i, position, mates, present, used, after):
+def rows_of_mates(i, position, moving):
     """Write where the mates of env `i` are to the last of its rows."""
-    at = used[i] - mates.shape[1]
+    mates = moving.mates
+    at = moving.used[i] - mates.shape[1]
     for m in range(mates.shape[1]):
         j = mates[i, m]
-        row = after[i, at + m]
+        row = moving.after[i, at + m]
         person_row(position[j, 0], position[j, 1], position[j, 2], _RADIUS, row)
-        if not present[j]:
+        if not moving.present[j]:
             row[8] = 0.0
 
 

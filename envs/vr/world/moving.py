@@ -21,6 +21,8 @@ from ambulo.envs.vr.world.mover_kernels import (
     LOOP,
     ONCE,
     RANDOM,
+    MovingLevels,
+    MovingState,
 )
 from ambulo.envs.vr.world.packed_solids import PackedSolids
 
@@ -34,7 +36,7 @@ class PackedThings:
     def __init__(self) -> None:
         """No slots."""
         self._slots: list[tuple[list[Floats], list[Floats]]] = []
-        self._arrays: tuple[NDArray[np.generic], ...] | None = None
+        self._arrays: tuple[Ints, Floats, Floats] | None = None
 
     def set(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
         """Hold the things of `levels[i]` in slot `slots[i]`."""
@@ -58,7 +60,7 @@ class PackedThings:
         """Whether any phase is drawn."""
         return any(row[7] == RANDOM for things, _ in self._slots for row in things)
 
-    def arrays(self) -> tuple[NDArray[np.generic], ...]:
+    def arrays(self) -> tuple[Ints, Floats, Floats]:
         """Where slots begin (S + 1,), things (T, 9), keyframes (K, 5)."""
         if self._arrays is None:
             first = np.concatenate([[0], np.cumsum(self.counts())])
@@ -95,22 +97,19 @@ class MovingThings:
         """Settings of the world."""
         self._things, self._ways = PackedThings(), PackedWays()
         self._counts = np.zeros((0, 2), np.int64)
-        self._rng = np.arange(1, num_envs + 1, dtype=np.uint64)
-        self._clock = np.zeros(num_envs, np.int64)
-        self._phases = np.zeros((num_envs, 0))
-        self._crowd = np.zeros((num_envs, 0, _CROWD_COLUMNS))
-        self.leader = np.arange(num_envs)
-        """First env of those that share a level, shape (N,)."""
-        self.mates = np.zeros((num_envs, 0), np.int64)
-        """The other envs in the level of each, shape (N, A)."""
-        self.present = np.zeros(num_envs, np.bool_)
-        """Whether each env is in its level, where its mates see it, shape (N,)."""
-        self.count = np.zeros(num_envs, np.int64)
-        """Rows of each env that are used, shape (N,)."""
-        self.before = np.zeros((num_envs, 0, 9))
-        """Rows of `solid_kernels` at the start of the step, shape (N, M, 9)."""
-        self.after = np.zeros((num_envs, 0, 9))
-        """And at its end."""
+        self.state = MovingState(
+            before=np.zeros((num_envs, 0, 9)),
+            after=np.zeros((num_envs, 0, 9)),
+            used=np.zeros(num_envs, np.int64),
+            leader=np.arange(num_envs),
+            mates=np.zeros((num_envs, 0), np.int64),
+            present=np.zeros(num_envs, np.bool_),
+            rng=np.arange(1, num_envs + 1, dtype=np.uint64),
+            clock=np.zeros(num_envs, np.int64),
+            phases=np.zeros((num_envs, 0)),
+            crowd=np.zeros((num_envs, 0, _CROWD_COLUMNS)),
+        )
+        """Where everything is."""
 
     @property
     def some(self) -> bool:
@@ -125,18 +124,20 @@ class MovingThings:
     @property
     def shared(self) -> bool:
         """Whether envs share levels."""
-        return self.mates.shape[1] > 0
+        return self.state.mates.shape[1] > 0
 
     def share(self, size: int) -> None:
         """Put every `size` envs in a row into one level, from the next reset on."""
-        envs = len(self.leader)
+        envs = len(self.state.leader)
         if envs % size:
             raise ValueError(f"{envs} envs cannot share levels in groups of {size}")
         groups = np.arange(envs).reshape(-1, size)
-        self.leader = np.repeat(groups[:, 0], size)
         rows = np.repeat(groups, size, axis=0)
         others = rows != np.arange(envs)[:, None]
-        self.mates = rows[others].reshape(envs, size - 1)
+        self.state = self.state._replace(
+            leader=np.repeat(groups[:, 0], size),
+            mates=rows[others].reshape(envs, size - 1),
+        )
         self._make_room()
 
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
@@ -165,65 +166,56 @@ class MovingThings:
 
     def seed(self, envs: Ints, seeds: Ints) -> None:
         """Seed the next episodes of `envs` (k,)."""
-        moving_kernels.seed_envs(envs, np.asarray(seeds).astype(np.uint64), self._rng)
+        seeds = np.asarray(seeds).astype(np.uint64)
+        moving_kernels.seed_envs(np.asarray(envs, np.int64), seeds, self.state.rng)
 
     def begin(self, envs: Ints, slot: Ints, position: Floats) -> None:
         """Begin episodes of `envs`, whose agents are at `position` (N, 3).
 
         Where mates of `envs` go on, so does everything else that moves in their level.
         """
+        now = self.state
         if not self.some:
-            self.count[envs] = 0  # of the level that each was in before
+            now.used[envs] = 0  # of the level that each was in before
             return
-        self.present[envs] = True
-        begun = np.zeros(len(self.leader), np.bool_)
+        now.present[envs] = True
+        begun = np.zeros(len(now.leader), np.bool_)
         begun[envs] = True
-        mates: Ints = np.unique(self.mates[envs])
-        moving_kernels.begin(
-            envs[begun[self.mates[envs]].all(axis=1)], slot, position, self._counts,
-            self._things.arrays(), self._crowd, self._rng, self._clock, self._phases,
-            self.leader, self.mates, self._ways_arrays(),
-        )  # fmt: skip
+        mates: Ints = np.unique(now.mates[envs])
+        fresh = envs[begun[now.mates[envs]].all(axis=1)]
+        moving_kernels.begin(fresh, slot, position, self._levels(), now)
         self._place(envs, slot, position)
-        self.before[envs] = self.after[envs]
-        going_on = mates[~begun[mates]]
-        self.settle(
-            going_on, position
-        )  # or else `envs` would come from where they were
+        # Mates that go on, too, or else `envs` would come from where they were.
+        self.settle(mates[~begun[mates]], position)
 
     def advance(
         self, envs: Ints, slot: Ints, position: Floats, velocity: Floats,
         solids: tuple[NDArray[np.generic], ...],
     ) -> None:  # fmt: skip
         """Move everything in the levels of `envs` by one step; agents are where they were."""
-        if not self.some:
-            return
-        moving_kernels.advance(
-            envs, slot, position, velocity, self._counts, self._things.arrays(),
-            self._ways_arrays(), self._crowd, self._rng, self._clock, self._phases,
-            self.leader, self.mates, self.present, self.count, self.before, self.after,
-            self.spec.decision_dt, solids,
-        )  # fmt: skip
+        if self.some:
+            moving_kernels.advance(
+                envs, slot, position, velocity, self._levels(), self.state,
+                self.spec.decision_dt, solids,
+            )  # fmt: skip
 
     def settle(self, envs: Ints, position: Floats) -> None:
         """Take in where the mates of `envs` have come to."""
         if self.shared:
-            moving_kernels.place_mates(
-                envs, position, self.mates, self.present, self.count, self.after
-            )
+            moving_kernels.place_mates(envs, position, self.state)
 
     def leave(self, envs: Ints) -> None:
         """Take `envs` out of the sight and the way of their mates, until their reset."""
-        self.present[envs] = False
+        self.state.present[envs] = False
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """What a continuation needs."""
         return {
-            "moving_rng": self._rng,
-            "moving_clock": self._clock,
-            "moving_phases": self._phases,
-            "crowd": self._crowd,
-            "present": self.present,
+            "moving_rng": self.state.rng,
+            "moving_clock": self.state.clock,
+            "moving_phases": self.state.phases,
+            "crowd": self.state.crowd,
+            "present": self.state.present,
         }
 
     def load(
@@ -241,57 +233,60 @@ class MovingThings:
         envs: Ints = np.flatnonzero(slot >= 0)
         if self.some and len(envs):
             self._place(envs, slot, position)
-            self.before[envs] = self.after[envs]
 
     def people(self, env: int) -> Floats:
         """People in the level of `env`: x, y, z, radius, shape (n, 4), [m]."""
-        rows = self.after[env, : self.count[env]]
+        rows = self.rows(env)
         return rows[rows[:, 8] == PERSON][:, [0, 1, 6, 2]]
 
     def forecast(self, env: int, slot: int, times: Floats) -> Floats:
         """Where things on paths will be `times` (T,) [s] from now, rows, shape (T, M, 9)."""
         first, things, keys = self._things.arrays()
         begin, end = int(first[slot]), int(first[slot + 1])
-        lead = int(self.leader[env])
+        lead = int(self.state.leader[env])
         rows = np.zeros((len(times), end - begin, 9))
-        now = self._clock[lead] * self.spec.decision_dt
+        now, phases = self.state.clock[lead] * self.spec.decision_dt, self.state.phases
         for time, out in zip(times, rows, strict=True):
             mover_kernels.place_things(
-                things, begin, end, keys, self._phases[lead], now + float(time), out
+                things, begin, end, keys, phases[lead], now + float(time), out
             )
         return rows
 
     def rows(self, env: int) -> Floats:
         """All that moves in the level of `env`: rows of `solid_kernels`, shape (n, 9)."""
-        return self.after[env, : self.count[env]]
+        return self.state.after[env, : self.state.used[env]]
 
     def crowd(self, env: int) -> Floats:
         """The crowd in the level of `env`: columns of `crowd_kernels`, shape (P, 8)."""
-        return self._crowd[self.leader[env]]
+        return self.state.crowd[self.state.leader[env]]
 
     def boxes(self, env: int) -> Floats:
         """Things in the level of `env`: x, y, a, b, cos, sin, bottom, top, shape (n, 8)."""
-        rows = self.after[env, : self.count[env]]
+        rows = self.rows(env)
         return rows[rows[:, 8] == BOX][:, :8]
 
     def _place(self, envs: Ints, slot: Ints, position: Floats) -> None:
+        """Put everything that `envs` meet where it is now, at rest."""
+        now = self.state
         moving_kernels.place(
-            envs, slot, position, self._counts, self._things.arrays(),
-            self._ways_arrays(), self._crowd, self._clock, self._phases, self.leader,
-            self.mates, self.present, self.count, self.after, self.spec.decision_dt,
-        )  # fmt: skip
+            envs, slot, position, self._levels(), now, self.spec.decision_dt
+        )
+        now.before[envs] = now.after[envs]
 
-    def _ways_arrays(self) -> tuple[NDArray[np.generic], ...]:
-        return self._ways.arrays()
+    def _levels(self) -> MovingLevels:
+        return MovingLevels(self._counts, *self._things.arrays(), self._ways.arrays())
 
     def _make_room(self) -> None:
         """Widen the arrays to what the largest level needs."""
+        now = self.state
         things, crowd = self._counts.max(axis=0) if len(self._counts) else (0, 0)
-        self._phases = _widened(self._phases, int(things))
-        self._crowd = _widened(self._crowd, int(crowd))
-        rows = int(self._counts.sum(axis=1).max(initial=0)) + self.mates.shape[1]
-        self.before = _widened(self.before, rows)
-        self.after = _widened(self.after, rows)
+        rows = int(self._counts.sum(axis=1).max(initial=0)) + now.mates.shape[1]
+        self.state = now._replace(
+            phases=_widened(now.phases, int(things)),
+            crowd=_widened(now.crowd, int(crowd)),
+            before=_widened(now.before, rows),
+            after=_widened(now.after, rows),
+        )
 
     def _check_speed(self, level: Level) -> None:
         """Raise `LevelError` where a mover would jump over a body within a tick."""
@@ -342,12 +337,12 @@ class MovingBegun:
         moving.set_levels([0], [level])
         slot = np.zeros(1, np.int64)
         moving.load(dict(self.arrays), slot, position[:1].copy())
-        found = [moving.after[0, : moving.count[0]].copy()]
+        found = [moving.rows(0).copy()]
         for place, speed in zip(position[:-1], velocity[:-1], strict=True):
             moving.advance(
                 slot, slot, place[None].copy(), speed[None].copy(), solids.arrays()
             )
-            found.append(moving.after[0, : moving.count[0]].copy())
+            found.append(moving.rows(0).copy())
         return np.array(found)
 
 

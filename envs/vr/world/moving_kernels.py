@@ -1,7 +1,4 @@
-"""Compiled bookkeeping of moving things: begin, advance, and the rows that envs see.
-
-The rows of an env are the things on paths of its level, then its crowd, then its mates.
-"""
+"""Compiled bookkeeping of moving things: begin, advance, and the rows that envs see."""
 
 # ruff: noqa: RUF046 - int(math.ceil(x)) is what numba needs
 
@@ -13,11 +10,12 @@ import numpy as np
 from numba import njit
 
 from ambulo.envs.vr.contract import BODY_RADIUS
-from ambulo.envs.vr.geometry.push_kernels import MOST_OVERLAPS
+from ambulo.envs.vr.geometry.solid_kernels import PERSON
 from ambulo.envs.vr.world.crowd_kernels import (
     HURRY,
     SUBSTEP,
     crowd_rows,
+    crowd_work,
     draw_crowd,
     step_crowd,
     ways_of,
@@ -43,74 +41,66 @@ def seed_envs(envs, seeds, rng):
 
 
 @njit(cache=True)
-def begin(
-    envs, slot, position, counts, packed, crowd, rng, clock, phases, leader, mates, ways
-):  # fmt: skip
+def begin(envs, slot, position, levels, moving):
     """Draw what is random in the levels of those `envs` that lead theirs."""
-    first, things, _ = packed
+    counts, first, things, _, ways = levels
+    mates, rng = moving.mates, moving.rng
     agents = np.empty((1 + mates.shape[1], 3))
     for i in envs:
         s = slot[i]
-        if leader[i] != i or s < 0:
+        if moving.leader[i] != i or s < 0:
             continue
-        clock[i] = 0
-        draw_phases(things, first[s], first[s + 1], phases[i], rng, i)
+        moving.clock[i] = 0
+        draw_phases(things, first[s], first[s + 1], moving.phases[i], rng, i)
         agents[0] = position[i]
         for m in range(mates.shape[1]):
             agents[1 + m] = position[mates[i, m]]
         if counts[s, 1] > 0:
-            draw_crowd(ways_of(ways, s), counts[s, 1], crowd[i], agents, rng, i)
+            crowd = moving.crowd[i, : counts[s, 1]]
+            draw_crowd(ways_of(ways, s), crowd, agents, rng, i)
 
 
 @njit(cache=True)
-def place(
-    envs, slot, position, counts, packed, ways, crowd, clock, phases, leader, mates,
-    present, count, after, dt,
-):  # fmt: skip
-    """Write the rows of `envs` as things are now to `after` (N, M, 9)."""
-    first, things, keys = packed
+def place(envs, slot, position, levels, moving, dt):
+    """Write the rows of `envs` as things are now."""
+    counts, first, things, keys, ways = levels
     for i in envs:
         s = slot[i]
+        moving.used[i] = 0
         if s < 0:
-            count[i] = 0
             continue
-        lead = leader[i]
+        lead = moving.leader[i]
         still = counts[s, 0]
         people = counts[s, 1]
         if still > 0:
             place_things(
-                things, first[s], first[s + 1], keys, phases[lead], clock[lead] * dt,
-                after[i],
+                things, first[s], first[s + 1], keys, moving.phases[lead],
+                moving.clock[lead] * dt, moving.after[i],
             )  # fmt: skip
         if people > 0:
-            crowd_rows(crowd[lead], people, ways[1][s, 8], after[i, still:])
-        count[i] = still + people + mates.shape[1]
-    place_mates(envs, position, mates, present, count, after)
+            crowd = moving.crowd[lead, :people]
+            crowd_rows(crowd, ways[1][s, 8], moving.after[i, still:])
+        moving.used[i] = still + people + moving.mates.shape[1]
+    place_mates(envs, position, moving)
 
 
 @njit(cache=True)
-def place_mates(envs, position, mates, present, count, after):
+def place_mates(envs, position, moving):
     """Write where the mates of `envs` are to the last of their rows."""
     for i in envs:
-        rows_of_mates(i, position, mates, present, count, after)
+        rows_of_mates(i, position, moving)
 
 
 @njit(cache=True)
-def advance(
-    envs, slot, position, velocity, counts, packed, ways, crowd, rng, clock, phases,
-    leader, mates, present, count, before, after, dt, solids_pack,
-):  # fmt: skip
-    """Move everything by `dt`: `before` (N, M, 9) is what `after` was, `after` is new."""
-    first, things, keys = packed
-    force = np.empty((max(crowd.shape[1], 1), 2))
-    aim = np.empty_like(force)
-    found = np.empty((MOST_OVERLAPS, 3))
-    whom = np.zeros(2, np.bool_)
+def advance(envs, slot, position, velocity, levels, moving, dt, solids_pack):
+    """Move everything by `dt`: `before` is what `after` was, `after` is new."""
+    counts, first, things, keys, ways_pack = levels
+    before, after, used, leader, mates, present, rng, clock, phases, crowd = moving
+    work = crowd_work(crowd.shape[1])
     now = np.empty((max(before.shape[1], 1), 9))
     for i in envs:
         s = slot[i]
-        used = count[i]
-        for m in range(used):
+        for m in range(used[i]):
             for c in range(9):
                 before[i, m, c] = after[i, m, c]
         if leader[i] != i:
@@ -123,8 +113,8 @@ def advance(
                 things, first[s], first[s + 1], keys, phases[i], clock[i] * dt, after[i]
             )
         if people > 0:
-            level_ways = ways_of(ways, s)
-            longest = min(SUBSTEP, _STRIDE / (HURRY * level_ways[0][7]))
+            ways = ways_of(ways_pack, s)
+            longest = min(SUBSTEP, _STRIDE / (HURRY * ways[0][7]))
             parts = int(math.ceil(dt / longest - 1e-9))
             solids = solids_of(solids_pack, s)
             others = np.empty((still + 1 + mates.shape[1], 6))
@@ -132,50 +122,58 @@ def advance(
                 for m in range(still):
                     now[m] = before[i, m]
                 move_between(before[i], after[i], still, (part + 1) / parts, now)
-                n = _others(
-                    i, still, now, before, after, dt, position, velocity, mates,
-                    present, level_ways[0][10] > 0.0, part * dt / parts, others,
-                )  # fmt: skip
+                n = add_walkers(now[:still], before[i], after[i], dt, others)
+                if ways[0][10] > 0.0:
+                    time = part * dt / parts
+                    for m in range(1 + mates.shape[1]):
+                        j = i if m == 0 else mates[i, m - 1]
+                        if present[j]:
+                            n = add_agent(j, position, velocity, time, others, n)
                 step_crowd(
-                    level_ways, people, crowd[i], others, n, solids, now[:still],
-                    dt / parts, force, aim, found, whom, rng, i,
+                    ways, crowd[i, :people], others[:n], solids, now[:still],
+                    dt / parts, work, rng[i : i + 1],
                 )  # fmt: skip
-            crowd_rows(crowd[i], people, ways[1][s, 8], after[i, still:])
-    for i in envs:
-        lead = leader[i]
-        if lead != i:
-            for m in range(counts[slot[i], 0] + counts[slot[i], 1]):
-                for c in range(9):
-                    after[i, m, c] = after[lead, m, c]
+            crowd_rows(crowd[i, :people], ways[0][8], after[i, still:])
+    copy_to_mates(envs, slot, levels, moving)
 
 
 @njit(cache=True)
-def _others(
-    i, still, now, before, after, dt, position, velocity, mates, present, see, time,
-    others,
-):  # fmt: skip
-    """Write whom the crowd makes way for to `others` (O, 6): walkers and agents; how many."""
+def copy_to_mates(envs, slot, levels, moving):
+    """Give `envs` that share a level the rows of things and people of the first of them."""
+    for i in envs:
+        lead = moving.leader[i]
+        if lead != i:
+            for m in range(levels.counts[slot[i], 0] + levels.counts[slot[i], 1]):
+                for c in range(9):
+                    moving.after[i, m, c] = moving.after[lead, m, c]
+
+
+@njit(cache=True)
+def add_walkers(now, before, after, dt, others):
+    """Write the people among `now` (M, 9) to `others` (O, 6); how many.
+
+    `before` and `after` are their rows at the start and the end of a step of `dt`.
+    """
     n = 0
-    for m in range(still):
-        if now[m, 8] == 3.0:
+    for m in range(now.shape[0]):
+        if now[m, 8] == PERSON:
             others[n, 0] = now[m, 0]
             others[n, 1] = now[m, 1]
             others[n, 2] = now[m, 6]
+            others[n, 3] = (after[m, 0] - before[m, 0]) / dt
+            others[n, 4] = (after[m, 1] - before[m, 1]) / dt
             others[n, 5] = now[m, 2]
-            others[n, 3] = (after[i, m, 0] - before[i, m, 0]) / dt
-            others[n, 4] = (after[i, m, 1] - before[i, m, 1]) / dt
             n += 1
-    if not see:
-        return n
-    for m in range(1 + mates.shape[1]):
-        j = i if m == 0 else mates[i, m - 1]
-        if not present[j]:
-            continue
-        others[n, 0] = position[j, 0] + velocity[j, 0] * time
-        others[n, 1] = position[j, 1] + velocity[j, 1] * time
-        others[n, 2] = position[j, 2]
-        others[n, 3] = velocity[j, 0]
-        others[n, 5] = BODY_RADIUS
-        others[n, 4] = velocity[j, 1]
-        n += 1
     return n
+
+
+@njit(cache=True)
+def add_agent(i, position, velocity, time, others, n):
+    """Add the agent of env `i`, `time` from now, to `n` rows of `others`; how many then."""
+    others[n, 0] = position[i, 0] + velocity[i, 0] * time
+    others[n, 1] = position[i, 1] + velocity[i, 1] * time
+    others[n, 2] = position[i, 2]
+    others[n, 3] = velocity[i, 0]
+    others[n, 4] = velocity[i, 1]
+    others[n, 5] = BODY_RADIUS
+    return n + 1

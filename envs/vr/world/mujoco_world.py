@@ -31,7 +31,6 @@ from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.solids import obstacles_of
 from ambulo.envs.vr.world.actions import count_down, motion_of
 from ambulo.envs.vr.world.base import BaseWorld
-from ambulo.envs.vr.world.moving import MovingThings
 from ambulo.envs.vr.world.mujoco_level import Scene
 from ambulo.envs.vr.world.packed_solids import PackedSolids
 from ambulo.envs.vr.world.state import WorldState
@@ -207,23 +206,12 @@ class MujocoWorld(BaseWorld):
     ) -> None:
         """`num_envs` envs, not yet placed in any level."""
         super().__init__(num_envs, spec)
-        self.moving = MovingThings(num_envs, spec)
-        """What moves in the levels."""
         self._levels: dict[int, Level] = {}
         self._shapes = PackedSolids()  # among which crowds walk
         self._takeoff = np.zeros(num_envs)  # height of the last floor
         self._carrier = np.full(num_envs, -1, np.int64)  # mover that one stands on
         self._cache_size = max(num_envs, 64) if cache_size is None else cache_size
         self._scenes: OrderedDict[int, Scene] = OrderedDict()
-
-    @property
-    def stochastic(self) -> bool:  # type: ignore[override]
-        """Whether episodes differ that begin alike and have the same actions."""
-        return self.moving.chancy
-
-    def seed(self, envs: Ints, seeds: Ints) -> None:
-        """Seed what is random in the next episodes of `envs` (k,)."""
-        self.moving.seed(np.asarray(envs, np.int64), seeds)
 
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
         """Put `levels[i]` into slot `slots[i]`, flat ones as levels with heights."""
@@ -274,8 +262,9 @@ class MujocoWorld(BaseWorld):
         """Advance one env by the ticks of an environment step."""
         spec, state, ticks = self.spec, self.state, self.spec.ticks_per_decision
         feet, velocity = state.position[env], state.velocity[env]
-        used = self.moving.count[env]
-        ends = self.moving.before[env, :used], self.moving.after[env, :used]
+        things = self.moving.state
+        used = things.used[env]
+        ends = things.before[env, :used], things.after[env, :used]
         scene.move(rows := rows_between(*ends, 0.0))
         begin = feet.copy()
         leaps = spec.teleport > 0.0 and jump.any() and not self.state.falling[env]
@@ -333,17 +322,6 @@ class MujocoWorld(BaseWorld):
         for i in range(len(rays)):
             heading = first + i * 2.0 * math.pi / len(rays)
             rays[i] = scene.free_way(geoms, feet, heading, spec)
-
-    def state_dict(self) -> dict[str, NDArray[np.generic]]:
-        """Copies of all arrays that a bit-exact continuation needs."""
-        moving = self.moving.arrays() if self.moving.some else {}
-        copies = {name: array.copy() for name, array in moving.items()}
-        return {**super().state_dict(), **copies}
-
-    def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
-        """Continue from `state_dict`; slots must hold the same levels."""
-        super().load_state_dict(arrays)
-        self.moving.load(arrays, self._slot, self.state.position)
 
     def close(self) -> None:
         """Free the compiled levels; envs are in none until their reset."""

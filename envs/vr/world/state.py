@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.vr.contract import HAND_OFFSET, WorldSpec
 from ambulo.envs.vr.levels.level import Level
+
+if TYPE_CHECKING:
+    from ambulo.envs.vr.world.moving import MovingThings
 
 HANDS = np.array([HAND_OFFSET, (HAND_OFFSET[0], -HAND_OFFSET[1], HAND_OFFSET[2])])
 """The hands of a player who holds controllers: ahead, left, up, [m]. Shape (2, 3)."""
@@ -113,6 +116,16 @@ class World(Protocol):
     comfort: Floats | None
     """Dials that scale the limits of `spec`, shape (N,), in [0, 1], set and owned by the
     caller, who may change them between steps; None: 1 everywhere."""
+    moving: MovingThings
+    """What moves in the levels."""
+
+    @property
+    def poses(self) -> Floats | None:
+        """Positions of all joints after each tick of the last step, [m] and [rad].
+
+        Shape (N, ticks, nq); None: bodies without joints.
+        """
+        ...
 
     @property
     def stochastic(self) -> bool:

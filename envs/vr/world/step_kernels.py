@@ -5,24 +5,27 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT, GRAVITY, MAX_SEAM
-from ambulo.envs.vr.geometry.push_kernels import MOST_OVERLAPS
 from ambulo.envs.vr.geometry.solid_kernels import (
+    Contacts,
+    LocalShapes,
     even_floor,
     has_headroom,
+    local_shapes,
+    no_contacts,
     room_around,
     shapes_within,
     slide,
     sort_shapes,
     support,
 )
-from ambulo.envs.vr.geometry.solid_ray_kernels import cast_free_ways, ray_work
+from ambulo.envs.vr.geometry.solid_ray_kernels import RayFan, cast_free_ways, ray_work
 from ambulo.envs.vr.world.mover_kernels import move_between, near_movers, rows_of_mates
 from ambulo.envs.vr.world.packed_solids import solids_of
 
@@ -87,38 +90,17 @@ class Rules(NamedTuple):
     """Whether jumps are made at once."""
 
 
-class Things(NamedTuple):
-    """What moves beside the bodies: rows of `solid_kernels`, see `MovingThings`."""
-
-    before: Floats
-    """At the start of the step, shape (N, M, 9)."""
-    after: Floats
-    """At its end, shape (N, M, 9)."""
-    used: Ints
-    """Rows of each body that are used, shape (N,)."""
-    mates: Ints
-    """The other bodies in the level of each, shape (N, A); their rows are the last."""
-    present: Bools
-    """Whether each body is in its level, shape (N,)."""
-
-
 class Near(NamedTuple):
     """The shapes near one body, and work space."""
 
-    solids: Any
-    """Shapes of its level, see `solids_of`."""
-    near: Ints
-    """Numbers of the shapes within reach in this step."""
+    shapes: LocalShapes
+    """Those within reach in this step; movers are where they are in this tick."""
     pushing: Ints
-    """Those of them that can touch the body at its height."""
+    """Numbers of those that can touch the body at its height."""
     floors: Ints
-    """Those of them that have a floor within a climb of its height."""
-    movers: Floats
-    """Rows of the movers within reach, as they are in this tick, shape (m, 9)."""
-    found: Floats
-    """Work space of `slide`."""
-    touched_kind: Bools
-    """Whether a person and whether anything else was touched, shape (2,)."""
+    """Numbers of those that have a floor within a climb of its height."""
+    contacts: Contacts
+    """What it touches."""
 
 
 @njit(cache=True, inline="always")
@@ -148,9 +130,16 @@ def most_shapes(pack, slots):
 
 
 @njit(cache=True)
+def _some(shapes, near, n):
+    """The first `n` of `near` (numbers of shapes), beside all movers of `shapes`."""
+    prisms, cylinders, triangles, tall, _, _, movers = shapes
+    return LocalShapes(prisms, cylinders, triangles, tall, near, n, movers)
+
+
+@njit(cache=True)
 def _floor(at, n_floors, x, y, highest):
     """Height of the floor up to `highest` of those within a climb, and its mover."""
-    return support(at.solids, at.floors, n_floors, at.movers, x, y, highest)
+    return support(_some(at.shapes, at.floors, n_floors), x, y, highest)
 
 
 @njit(cache=True)
@@ -171,12 +160,11 @@ def floor_over_seam(at, n_floors, x, y, z):
 
 
 @njit(cache=True)
-def free_leap(at, n, x, y, z, on, ux, uy, travel):
+def free_leap(at, x, y, z, on, ux, uy, travel):
     """How far a body gets from (x, y, z) along the unit vector (ux, uy), along the floor.
 
     At most `travel`, [m]; then the height and the mover at its end, of which `on` is that at
     its beginning. What obstructs a walking body stops it, and so does the end of the floor.
-    `n` counts the shapes within reach.
     """
     done = 0.0
     part = LEAP_PART
@@ -184,21 +172,17 @@ def free_leap(at, n, x, y, z, on, ux, uy, travel):
         far = min(done + part, travel)
         x1 = x + ux * far
         y1 = y + uy * far
-        n_pushing, n_floors = sort_shapes(
-            at.solids, at.near, n, z, 0.0, at.pushing, at.floors
-        )
+        n_pushing, n_floors = sort_shapes(at.shapes, z, 0.0, at.pushing, at.floors)
         _, _, blocked = slide(
-            at.solids, at.pushing, n_pushing, at.movers, x + ux * done, y + uy * done,
-            x1, y1, z, 0.0, at.found, at.touched_kind,
+            _some(at.shapes, at.pushing, n_pushing), x + ux * done, y + uy * done,
+            x1, y1, z, 0.0, at.contacts,
         )  # fmt: skip
         floor = z
         over = on
         if not blocked:
             floor, over = _floor(at, n_floors, x1, y1, z + _CLIMB)
             if floor > z + _TINY:
-                blocked = not has_headroom(
-                    at.solids, at.near, n, at.movers, x1, y1, floor
-                )
+                blocked = not has_headroom(at.shapes, x1, y1, floor)
             elif floor < z - _CLIMB:
                 over = -1
                 floor = floor_over_seam(at, n_floors, x1, y1, z)
@@ -213,7 +197,7 @@ def free_leap(at, n, x, y, z, on, ux, uy, travel):
 
 
 @njit(cache=True)
-def place_on_floor(envs, slot, bodies, pack, things):
+def place_on_floor(envs, slot, bodies, pack, moving):
     """Put `envs` on the highest floor up to a climb above the heights that they have."""
     most = most_shapes(pack, slot[envs])
     near = np.empty(most, np.int64)
@@ -225,10 +209,8 @@ def place_on_floor(envs, slot, bodies, pack, things):
         x = position[i, 0]
         y = position[i, 1]
         n = shapes_within(solids, x, y, 0.01, near, seen, e)
-        floor, mover = support(
-            solids, near, n, things.after[i, : things.used[i]], x, y,
-            position[i, 2] + _CLIMB,
-        )  # fmt: skip
+        shapes = local_shapes(solids, near, n, moving.after[i, : moving.used[i]])
+        floor, mover = support(shapes, x, y, position[i, 2] + _CLIMB)
         bodies.falling[i] = floor == -np.inf
         bodies.carrier[i] = mover
         if not bodies.falling[i]:
@@ -250,20 +232,20 @@ def are_off_floor(envs, slot, position, pack, out):
         y = position[i, 1]
         z = position[i, 2]
         n = shapes_within(solids, x, y, 0.01, near, seen, e)
-        floor, _ = support(solids, near, n, nothing, x, y, z + _CLIMB)
+        floor, _ = support(local_shapes(solids, near, n, nothing), x, y, z + _CLIMB)
         out[i] = floor < z - _CLIMB
 
 
 @njit(cache=True)
-def read_rays(envs, slot, bodies, rays, head, length, edges, pack, things):
+def read_rays(envs, slot, bodies, rays, head, length, edges, pack, moving):
     """Read the rays of `envs` (indices) into `rays` (N, num_rays).
 
     Ray 0 points along the yaw where `head`, and along +X else.
     """
     most = most_shapes(pack, slot[envs])
-    near = np.empty(most + things.after.shape[1], np.int64)
+    near = np.empty(most + moving.after.shape[1], np.int64)
     seen = np.full(most, -1, np.int64)
-    work = ray_work(most + things.after.shape[1], rays.shape[1])
+    work = ray_work(most + moving.after.shape[1], rays.shape[1])
     for e in range(envs.shape[0]):
         i = envs[e]
         if bodies.falling[i]:
@@ -273,18 +255,17 @@ def read_rays(envs, slot, bodies, rays, head, length, edges, pack, things):
         x = bodies.position[i, 0]
         y = bodies.position[i, 1]
         n = shapes_within(solids, x, y, length, near, seen, e)
-        cast_free_ways(
-            solids, near, n, things.after[i, : things.used[i]], x, y,
-            bodies.position[i, 2], bodies.yaw[i] if head else 0.0, length, edges, rays[i],
-            work,
-        )  # fmt: skip
+        shapes = local_shapes(solids, near, n, moving.after[i, : moving.used[i]])
+        angle = bodies.yaw[i] if head else 0.0
+        fan = RayFan(x, y, bodies.position[i, 2], angle, length, edges)
+        cast_free_ways(shapes, fan, rays[i], work)
 
 
 @njit(cache=True)
-def step_bodies(envs, slot, bodies, commands, rules, pack, things):
+def step_bodies(envs, slot, bodies, commands, rules, pack, moving):
     """Advance `envs` by one step, in place; rays are read by `read_rays`.
 
-    Movers go evenly from `things.before` to `things.after`; the last of them are mates, of
+    Movers go evenly from `moving.before` to `moving.after`; the last of them are mates, of
     whom those earlier in `envs` have moved already, and the others stand where they were.
     """
     most = most_shapes(pack, slot[envs])
@@ -292,10 +273,10 @@ def step_bodies(envs, slot, bodies, commands, rules, pack, things):
     pushing = np.empty(most, np.int64)
     floors = np.empty(most, np.int64)
     seen = np.full(most, -1, np.int64)
-    found = np.empty((MOST_OVERLAPS, 3))
-    touched_kind = np.zeros(2, np.bool_)
-    rows = np.empty((3, max(things.before.shape[1], 1), 9))
-    index = np.empty(max(things.before.shape[1], 1), np.int64)
+    contacts = no_contacts()
+    touched_kind = contacts.touched_kind
+    rows = np.empty((3, max(moving.before.shape[1], 1), 9))
+    index = np.empty(max(moving.before.shape[1], 1), np.int64)
     position, velocity, yaw = bodies.position, bodies.velocity, bodies.yaw
     command, falling = bodies.command, bodies.falling
     dt = rules.dt
@@ -315,14 +296,12 @@ def step_bodies(envs, slot, bodies, commands, rules, pack, things):
         travel = math.sqrt(jump_left**2 + jump_ahead**2)
         speed = max(rules.max_speed, math.sqrt(vx * vx + vy * vy))
         reach = _RADIUS + step * speed + travel + 0.05
-        before = things.before[i]
-        after = things.after[i]
-        used = things.used[i]
+        before = moving.before[i]
+        after = moving.after[i]
+        used = moving.used[i]
         m = 0
         if used > 0:
-            rows_of_mates(
-                i, position, things.mates, things.present, things.used, things.after
-            )
+            rows_of_mates(i, position, moving)
             m, pushed = near_movers(before, after, used, x, y, reach, index)
             if pushed > 0.0:  # what moves may push or carry the body on
                 reach += pushed
@@ -340,7 +319,8 @@ def step_bodies(envs, slot, bodies, commands, rules, pack, things):
             if bodies.carrier[i] == index[k]:
                 on = k
         move_between(start, end, m, 0.0, now)
-        at = Near(solids, near, pushing, floors, now, found, touched_kind)
+        shapes = local_shapes(solids, near, n, now)
+        at = Near(shapes, pushing, floors, contacts)
         walked = 0.0
         leaps = rules.teleport and travel > 0.0 and not falling[i]
         leap_x = x
@@ -350,7 +330,7 @@ def step_bodies(envs, slot, bodies, commands, rules, pack, things):
             sin = math.sin(yaw[i])
             ux = (cos * jump_ahead - sin * jump_left) / travel
             uy = (sin * jump_ahead + cos * jump_left) / travel
-            walked, z, on = free_leap(at, n, x, y, z, on, ux, uy, travel)
+            walked, z, on = free_leap(at, x, y, z, on, ux, uy, travel)
             x += ux * walked
             y += uy * walked
             leap_x = x - leap_x
@@ -407,9 +387,7 @@ def step_bodies(envs, slot, bodies, commands, rules, pack, things):
             touched = False
             touched_kind[:] = False
             if z != sorted_z:
-                n_pushing, n_floors = sort_shapes(
-                    solids, near, n, z, 0.0, pushing, floors
-                )
+                n_pushing, n_floors = sort_shapes(shapes, z, 0.0, pushing, floors)
                 sorted_z = z
                 free = -1.0
             moved = math.sqrt((x - x0) ** 2 + (y - y0) ** 2)
@@ -421,9 +399,8 @@ def step_bodies(envs, slot, bodies, commands, rules, pack, things):
             free -= moved
             if free < _MARGIN:
                 x, y, touched = slide(
-                    solids, pushing, n_pushing, now, x0, y0, x, y, z, 0.0, found,
-                    touched_kind,
-                )  # fmt: skip
+                    _some(shapes, pushing, n_pushing), x0, y0, x, y, z, 0.0, contacts
+                )
             if falling[i]:
                 # What it fell off pushes it aside, no faster than it can walk.
                 touched = False
@@ -431,7 +408,7 @@ def step_bodies(envs, slot, bodies, commands, rules, pack, things):
                 if push > rules.max_speed * dt:
                     x = xm + (x - xm) * rules.max_speed * dt / push
                     y = ym + (y - ym) * rules.max_speed * dt / push
-                under, over = support(solids, near, n, now, x, y, z + _TINY)
+                under, over = support(shapes, x, y, z + _TINY)
                 z += vz * dt
                 if z <= under:
                     z = under
@@ -441,9 +418,7 @@ def step_bodies(envs, slot, bodies, commands, rules, pack, things):
             else:
                 if free < _MARGIN:
                     floor, over = _floor(at, n_floors, x, y, z + _CLIMB)
-                    if floor > z + _TINY and not has_headroom(
-                        solids, near, n, now, x, y, floor
-                    ):
+                    if floor > z + _TINY and not has_headroom(shapes, x, y, floor):
                         touched = True
                         touched_kind[1] = True
                         x = xc

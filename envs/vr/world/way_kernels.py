@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from ambulo.envs.vr.contract import CLIMB_HEIGHT
-from ambulo.envs.vr.geometry.solid_kernels import nearby, within
+from ambulo.envs.vr.geometry.solid_kernels import nearby, room_for_shapes, within
 from ambulo.envs.vr.levels.layer_kernels import NEIGHBOURS
 from ambulo.envs.vr.world.crowd_kernels import NO_WAY, WALL_FAR
 
@@ -60,10 +60,7 @@ def directions(links, field, res):
 @njit(cache=True)
 def shapes_near(solids, x0, y0, res, nx, ny):
     """Shapes within `WALL_FAR` of each block: `blocks`, `items` (`CrowdWays`)."""
-    shapes = solids[0].shape[0] + solids[1].shape[0] + solids[2].shape[0]
-    shapes = max(shapes, 1)
-    near = np.empty(shapes, np.int64)
-    seen = np.full(shapes, -1, np.int64)
+    near, seen = room_for_shapes(solids)
     reach = WALL_FAR + res * math.sqrt(0.5)
     blocks = np.full((ny * nx, 3), np.nan)
     items = np.empty(ny * nx * 4, np.int32)

@@ -17,7 +17,7 @@ from fixtures.godot_projects import game_with_add_on, mark_imported
 
 from ambulo.cli import main
 from ambulo.configs.vr import NavigationConfig
-from ambulo.envs.vr.geometry.solid_kernels import nearby, support
+from ambulo.envs.vr.geometry.solid_kernels import local_shapes, nearby, support
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import load_levels
 from ambulo.envs.vr.levels.solids import Solids
@@ -47,7 +47,8 @@ def floor_heights(level: Level, places: np.ndarray) -> np.ndarray:
     heights = np.empty(len(places))
     for k, (x, y) in enumerate(places):
         n = nearby(solids, x, y, 0.1, near, seen, k)
-        heights[k], _ = support(solids, near, n, np.zeros((0, 9)), x, y, 1e9)
+        shapes = local_shapes(solids, near, n, np.zeros((0, 9)))
+        heights[k], _ = support(shapes, x, y, 1e9)
     return heights
 
 

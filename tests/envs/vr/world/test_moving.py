@@ -141,11 +141,11 @@ def test_phases_of_episodes_differ_where_they_are_drawn() -> None:
     cart = {**WALL, "phase": "random"}
     world = _world({"movers": [cart]}, 9.0, 9.0, 0.0, envs=8)
     assert world.stochastic
-    first = world.moving.after[:, 0, 0].copy()
+    first = world.moving.state.after[:, 0, 0].copy()
     assert len(np.unique(first)) == 8
     world.seed(np.arange(8), np.arange(8))
     world.reset(np.arange(8), np.zeros(8, np.int64), np.tile([9.0, 9, 0], (8, 1)))
-    assert (world.moving.after[:, 0, 0] == first).all()
+    assert (world.moving.state.after[:, 0, 0] == first).all()
     assert not _world({"movers": [WALL]}, 9.0, 9.0, 0.0).stochastic
 
 
@@ -246,7 +246,11 @@ def test_states_with_people_and_things_continue_exactly() -> None:
         rows = []
         for a in actions[30:]:
             state = of.step(a)
-            rows += [state.position.copy(), state.rays.copy(), of.moving.after.copy()]
+            rows += [
+                state.position.copy(),
+                state.rays.copy(),
+                of.moving.state.after.copy(),
+            ]
         return rows
 
     first = rest(world)

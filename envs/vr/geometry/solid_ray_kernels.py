@@ -34,6 +34,14 @@ _STRIDE = 0.25
 """Longest part of a sloping floor on which obstacles are looked for once, [m]."""
 MOST_CUTS = 256
 """Shapes along one ray that are looked at."""
+NOTHING, WALL, DROP, MOVER = 0, 1, 2, 3
+"""What ends a ray: its length, a still shape, an edge of the floor, or what moves."""
+FLOOR_PARTS = 4
+"""Floor heights told along a ray: at equal parts of the way to its end."""
+_SAME_END = 0.03
+"""What stands this near behind an edge of the floor ends a ray as well, [m]."""
+_TRAIL = 128
+"""Parts of a ray between which its floor bends, at most."""
 
 
 @njit(cache=True, inline="always", error_model="numpy")
@@ -87,7 +95,10 @@ def cut_disc(x, y, cx, sy, px, py, radius):
 
 @njit(cache=True, error_model="numpy")
 def _keep(cuts, n, enter, leave, length, low0, top0, low1, top1, floor):
-    """Add a cut: begin, end, bottom and top at both, and whether its top is a floor."""
+    """Add a cut: begin, end, bottom and top at both, and whether its top is a floor.
+
+    `floor` is 0 for none, 1 for one of a still shape, and 2 for one that moves.
+    """
     if enter > leave or leave < 0.0 or enter >= length or n >= cuts.shape[0]:
         return n
     leave = max(leave, enter + 2.0 * _BEYOND)
@@ -227,7 +238,8 @@ def collect_cuts(solids, movers, items, n, x, y, cx, sy, length, cuts, ends, hub
                 prisms, cylinders, triangles, movers, item, x, y, cx, sy
             )
             low, top = _span(prisms, cylinders, triangles, movers, item)
-            count = _keep(cuts, count, enter, leave, length, low, top, low, top, 1.0)
+            floor = 2.0 if item >= shapes else 1.0
+            count = _keep(cuts, count, enter, leave, length, low, top, low, top, floor)
             continue
         row = triangles[item - n_still]
         if cut_by_ray(x, y, cx, sy, row, ends):
@@ -244,14 +256,36 @@ def collect_cuts(solids, movers, items, n, x, y, cx, sy, length, cuts, ends, hub
 
 
 @njit(cache=True, error_model="numpy")
-def free_way(cuts, count, z, tall, length, edges):
+def _kind_at(cuts, count, at, aside, floor, tall):
+    """What stands over `floor` at `at` along a ray, or up to `aside` behind: WALL or MOVER.
+
+    NOTHING where nothing does.
+    """
+    for k in range(count):
+        c = cuts[k]
+        if c[0] <= at + aside and c[1] > at:
+            low = c[2] + (at - c[0]) * c[4]
+            top = c[3] + (at - c[0]) * c[5]
+            if top > floor + _CLIMB and low < floor + tall:
+                return MOVER if c[6] == 2.0 else WALL
+    return NOTHING
+
+
+@njit(cache=True, error_model="numpy")
+def free_way(cuts, count, z, tall, length, edges, trail):
     """How far a ray whose feet are at height `z` gets over `cuts`, at most `length`, [m].
 
-    `tall` is the height of the body, [m].
+    `tall` is the height of the body, [m]. `trail` (T, 3) takes where parts of the floor begin,
+    their heights there and their slopes; with T = 0 none is kept.
+
+    Returns:
+        The way, what ends it, and the number of parts of the trail.
     """
     at = 0.0
     floor = z
     gap = -1.0  # where the floor ended, while it may be a seam
+    gap_floor = z
+    parts = 0
     while at < length:
         here = at + _BEYOND
         best = -np.inf
@@ -270,8 +304,10 @@ def free_way(cuts, count, z, tall, length, edges):
         if best < floor - _CLIMB:
             if edges and gap < 0.0:
                 gap = at
+                gap_floor = floor
             if edges and next_at - gap > _SEAM:
-                return gap
+                kind = _kind_at(cuts, count, gap, _SAME_END, gap_floor, tall)
+                return gap, DROP if kind == NOTHING else kind, parts
             best = floor
             slope = 0.0
         else:
@@ -280,16 +316,42 @@ def free_way(cuts, count, z, tall, length, edges):
         if slope != 0.0:
             next_at = min(next_at, at + _STRIDE)
         floor = best
+        if parts < trail.shape[0]:
+            trail[parts, 0] = at
+            trail[parts, 1] = floor
+            trail[parts, 2] = slope
+            parts += 1
         for k in range(count):
             c = cuts[k]
             if c[0] <= here < c[1]:
                 low = c[2] + (here - c[0]) * c[4]
                 top = c[3] + (here - c[0]) * c[5]
                 if top > floor + _CLIMB and low < floor + tall:
-                    return at if gap < 0.0 else gap
+                    kind = MOVER if c[6] == 2.0 else WALL
+                    return at if gap < 0.0 else gap, kind, parts
         floor += slope * (next_at - here)
         at = next_at
-    return length if gap < 0.0 else gap
+    if gap >= 0.0:
+        return gap, DROP, parts
+    return length, NOTHING, parts
+
+
+@njit(cache=True)
+def _read_trail(trail, parts, z, reach, out):
+    """Write the floor along a ray of `reach`, from feet at `z`, to `out` (FLOOR_PARTS,), [m].
+
+    The last one is a little before the end.
+    """
+    k = 0
+    for p in range(FLOOR_PARTS):
+        at = reach * (p + 1) / FLOOR_PARTS
+        if p == FLOOR_PARTS - 1:
+            at = max(reach - 0.02, 0.0)
+        while k + 1 < parts and trail[k + 1, 0] <= at:
+            k += 1
+        out[p] = 0.0
+        if parts > 0:
+            out[p] = trail[k, 1] + trail[k, 2] * (at - trail[k, 0]) - z
 
 
 @njit(cache=True)
@@ -346,11 +408,12 @@ def _level_edge(floors, count, length):
 
 @njit(cache=True, error_model="numpy")
 def _cast_level_ways(
-    solids, movers, n_walls, n_floors, x, y, angle, length, edges, out, work
+    solids, movers, n_walls, n_floors, x, y, angle, length, edges, out, kinds, work
 ):
-    """Fill `out` with the ways of rays among walls on a level floor, as `cast_free_ways`."""
+    """Fill `out` and `kinds` with the ways of rays among walls on a level floor, as `cast_free_ways`."""
     prisms, cylinders, triangles = solids[0], solids[1], solids[2]
-    cuts, _, hubs, walls, floors, ways = work
+    cuts, _, hubs, walls, floors, ways, _ = work
+    shapes = prisms.shape[0] + cylinders.shape[0] + triangles.shape[0]
     rays = out.shape[0]
     for r in range(rays):
         heading = angle + 2.0 * math.pi * r / rays
@@ -372,7 +435,10 @@ def _cast_level_ways(
                 prisms, cylinders, triangles, movers, item, x, y, cx, sy
             )
             if enter <= leave and max(leave, enter + 2.0 * _BEYOND) > _BEYOND:
-                out[r] = min(out[r], max(enter, 0.0))
+                if max(enter, 0.0) < out[r]:
+                    out[r] = max(enter, 0.0)
+                    if kinds.shape[0] > 0:
+                        kinds[r] = MOVER if item >= shapes else WALL
     if not edges:
         return
     for r in range(rays):
@@ -383,7 +449,10 @@ def _cast_level_ways(
             )
             cuts[k, 0] = enter if enter <= leave else -1.0
             cuts[k, 1] = leave if enter <= leave else -1.0
-        out[r] = _level_edge(cuts, n_floors, out[r])
+        edge = _level_edge(cuts, n_floors, out[r])
+        if kinds.shape[0] > 0 and edge < out[r] - _SAME_END:
+            kinds[r] = DROP
+        out[r] = edge
 
 
 @njit(cache=True)
@@ -392,11 +461,12 @@ def ray_work(most, rays):
     return (
         np.empty((MOST_CUTS, 7)), np.empty(4), np.empty((most, 3)),
         np.empty(most, np.int64), np.empty(most, np.int64), np.empty((rays, 2)),
+        np.empty((_TRAIL, 3)),
     )  # fmt: skip
 
 
 @njit(cache=True, error_model="numpy")
-def cast_free_ways(solids, near, n, movers, x, y, z, angle, length, edges, out, work):
+def cast_free_ways(solids, near, n, movers, x, y, z, angle, length, edges, out, more, work):
     """Fill `out` with the ways of rays of which number 0 points along `angle`.
 
     Args:
@@ -411,9 +481,12 @@ def cast_free_ways(solids, near, n, movers, x, y, z, angle, length, edges, out, 
         length: of a ray, [m].
         edges: whether rays end where the floor does.
         out: ways, shape (rays,), [m].
+        more: what ends each way, shape (rays,), and the floor along it above the feet, shape
+            (rays, FLOOR_PARTS), [m]; of shapes (0,) and (0, FLOOR_PARTS) to leave them out.
         work: what `ray_work` made.
     """
-    cuts, ends, hubs, walls, floors, _ = work
+    cuts, ends, hubs, walls, floors, _, trail = work
+    kinds, profiles = more
     shapes = solids[0].shape[0] + solids[1].shape[0] + solids[2].shape[0]
     for m in range(movers.shape[0]):
         if movers[m, 8] != 0.0:
@@ -421,8 +494,10 @@ def cast_free_ways(solids, near, n, movers, x, y, z, angle, length, edges, out, 
             n += 1
     n_walls, n_floors = sort_level_shapes(solids, movers, near, n, z, walls, floors)
     if 0 <= n_floors <= cuts.shape[0]:
+        kinds[:] = NOTHING
+        profiles[:] = 0.0
         _cast_level_ways(
-            solids, movers, n_walls, n_floors, x, y, angle, length, edges, out, work
+            solids, movers, n_walls, n_floors, x, y, angle, length, edges, out, kinds, work
         )
         return
     rays = out.shape[0]
@@ -434,4 +509,9 @@ def cast_free_ways(solids, near, n, movers, x, y, z, angle, length, edges, out, 
         count = collect_cuts(
             solids, movers, near, n, x, y, cx, sy, length, cuts, ends, hubs
         )
-        out[r] = free_way(cuts, count, z, solids[3][5], length, edges)
+        out[r], kind, parts = free_way(
+            cuts, count, z, solids[3][5], length, edges, trail[: _TRAIL * len(kinds)]
+        )
+        if kinds.shape[0] > 0:
+            kinds[r] = kind
+            _read_trail(trail, parts, z, out[r], profiles[r])

@@ -15,6 +15,7 @@ from ambulo.configs.errors import ConfigError, nearest
 from ambulo.envs.vr.contract import BODY_RADIUS
 from ambulo.envs.vr.planners.dwa import DynamicWindow
 from ambulo.envs.vr.planners.mapper import DenseMapper, Mapper
+from ambulo.envs.vr.planners.navigate import MapPlanner
 from ambulo.envs.vr.planners.oracle import Oracle
 from ambulo.envs.vr.planners.senses import TURN_GAIN, senses, stick, uniform
 from ambulo.envs.vr.task.batch import NavigationBatch
@@ -140,6 +141,7 @@ PLANNERS: dict[str, type[Planner]] = {
         DynamicWindow,
         Mapper,
         DenseMapper,
+        MapPlanner,
         Oracle,
     )
 }

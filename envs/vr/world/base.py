@@ -35,7 +35,12 @@ class BaseWorld:
     def __init__(self, num_envs: int, spec: WorldSpec) -> None:
         """`num_envs` envs, not yet placed in any level."""
         self.spec = spec
-        self.state = WorldState.zeros(num_envs, spec.num_rays, spec.hand_offset)
+        self.state = WorldState.zeros(
+            num_envs,
+            spec.num_rays,
+            spec.hand_offset,
+            surroundings=spec.surroundings,
+        )
         self.comfort: Floats | None = None
         self._slot = np.full(num_envs, -1, np.int64)
 

@@ -20,6 +20,7 @@ from ambulo.envs.vr.world.step_kernels import (
     Bodies,
     Commands,
     Rules,
+    Sight,
     Things,
     place_on_floor,
     read_rays,
@@ -148,8 +149,12 @@ class CompiledWorld(BaseWorld):
 
     def _read_rays(self, envs: Ints) -> None:
         """Read the rays of `envs` (k,)."""
-        spec = self.spec
+        spec, state = self.spec, self.state
+        sight = Sight(
+            state.ray_ends, state.ray_floors, state.movers, spec.eye_height,
+            spec.decision_dt,
+        )  # fmt: skip
         read_rays(
-            envs, self._slot, self._bodies(), self.state.rays, spec.rays_in_head_frame,
-            spec.ray_length, spec.rays_see_edges, self._shapes(), self._things(),
+            envs, self._slot, self._bodies(), state.rays, spec.rays_in_head_frame,
+            spec.ray_length, spec.rays_see_edges, self._shapes(), self._things(), sight,
         )  # fmt: skip

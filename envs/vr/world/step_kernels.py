@@ -22,7 +22,8 @@ from ambulo.envs.vr.geometry.solid_kernels import (
     sort_shapes,
     support,
 )
-from ambulo.envs.vr.geometry.solid_ray_kernels import cast_free_ways, ray_work
+from ambulo.envs.vr.geometry.sight_kernels import see_movers
+from ambulo.envs.vr.geometry.solid_ray_kernels import NOTHING, cast_free_ways, ray_work
 from ambulo.envs.vr.world.mover_kernels import move_between, near_movers, rows_of_mates
 from ambulo.envs.vr.world.packed_solids import solids_of
 
@@ -100,6 +101,18 @@ class Things(NamedTuple):
     """The other bodies in the level of each, shape (N, A); their rows are the last."""
     present: Bools
     """Whether each body is in its level, shape (N,)."""
+
+
+class Sight(NamedTuple):
+    """What N bodies sense beside the lengths of their rays; see `WorldState`."""
+
+    kinds: Ints
+    floors: Floats
+    movers: Floats
+    eye: float
+    """Height of the eyes above the feet, [m]."""
+    dt: float
+    """Length of a step, [s]."""
 
 
 class Near(NamedTuple):
@@ -237,8 +250,8 @@ def place_on_floor(envs, slot, bodies, pack, things):
 
 
 @njit(cache=True)
-def read_rays(envs, slot, bodies, rays, head, length, edges, pack, things):
-    """Read the rays of `envs` (indices) into `rays` (N, num_rays).
+def read_rays(envs, slot, bodies, rays, head, length, edges, pack, things, sight):
+    """Read the rays of `envs` (indices) into `rays` (N, num_rays), and the rest into `sight`.
 
     Ray 0 points along the yaw where `head`, and along +X else.
     """
@@ -250,6 +263,9 @@ def read_rays(envs, slot, bodies, rays, head, length, edges, pack, things):
         i = envs[e]
         if bodies.falling[i]:
             rays[i] = length
+            sight.kinds[i] = NOTHING
+            sight.floors[i] = 0.0
+            sight.movers[i] = np.nan
             continue
         solids = solids_of(pack, slot[i])
         x = bodies.position[i, 0]
@@ -258,8 +274,15 @@ def read_rays(envs, slot, bodies, rays, head, length, edges, pack, things):
         cast_free_ways(
             solids, near, n, things.after[i, : things.used[i]], x, y,
             bodies.position[i, 2], bodies.yaw[i] if head else 0.0, length, edges, rays[i],
-            work,
+            (sight.kinds[i], sight.floors[i]), work,
         )  # fmt: skip
+        if sight.movers.shape[1] > 0:
+            see_movers(
+                solids, near, n, things.before[i, : things.used[i]],
+                things.after[i, : things.used[i]], x, y,
+                bodies.position[i, 2] + sight.eye, length, sight.dt, sight.movers[i],
+                work,
+            )  # fmt: skip
 
 
 @njit(cache=True)

@@ -66,30 +66,39 @@ class Columns(NamedTuple):
         shape = (num_envs, SIDE, SIDE, LEVELS)
         return cls(np.zeros(shape, np.int16), np.zeros(shape, np.uint16))
 
-    def of(self, env: int) -> Columns:
-        """The map of one env (a view)."""
-        return Columns(self.heights[env], self.bits[env])
+
+@njit(cache=True)
+def map_of(columns, i):
+    """The map of env `i` (views)."""
+    return Columns(columns.heights[i], columns.bits[i])
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def cell(v: Any) -> Any:
     """Index of the cell of a coordinate [m], not yet wrapped."""
     return int(math.floor(v * PER_METRE))
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def centre(i: Any) -> Any:
     """Coordinate of the middle of cell `i`, [m]."""
     return (i + 0.5) / PER_METRE
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def in_units(z: Any) -> Any:
     """A height [m] in steps of `UNIT`, as far as maps have any."""
     return int(min(max(round(z / UNIT), -_HIGHEST), _HIGHEST))
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
+def copy(numbers, out, count):
+    """Write the first `count` numbers to `out`: slices take long to compile."""
+    for k in range(count):
+        out[k] = numbers[k]
+
+
+@njit(cache=True)
 def find(columns, r, c, h):
     """Entry of column (r, c) that is at height `h`; `UNKNOWN` or `VOID` without one.
 

@@ -30,7 +30,7 @@ _FREE = 0.35
 """Free way that it needs beside its own half, [m]."""
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def stands_in(row, z):
     """Whether a thing is at the height of a body whose feet are at `z`."""
     return row[6] < z + BODY_HEIGHT and row[7] > z + CLIMB_HEIGHT

@@ -38,7 +38,7 @@ _BEHIND = 0.02
 """An obstacle is this far behind the end of a ray, [m]."""
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def _floor_at(floors, r, reach, t):
     """Floor along ray `r` at `t`, above the feet, and its rise per metre."""
     q = t / reach * FLOOR_PARTS

@@ -8,13 +8,24 @@ import numpy as np
 from numba import njit
 
 from ambulo.configs.arrays import Floats, Ints
-from ambulo.envs.vr.navigator.columns import SIDE, Columns
+from ambulo.envs.vr.navigator.columns import SIDE, Columns, map_of
 from ambulo.envs.vr.navigator.heap import LIFTS, Nodes
 from ambulo.envs.vr.navigator.mapping import map_rays
 from ambulo.envs.vr.navigator.planning import Plans, plan
 from ambulo.envs.vr.navigator.search import Movers, Prices
 from ambulo.envs.vr.navigator.steering import Steering, steer
-from ambulo.envs.vr.navigator.tracks import STOPS, Tracks, carrier_under, track
+from ambulo.envs.vr.navigator.tracks import (
+    STOPS,
+    Tracks,
+    carrier_under,
+    track,
+    tracks_of,
+)
+
+_UNDER = 0.15
+"""A carrier this near under the feet carries, [m]."""
+_STILL = 0.02
+"""Vertical speed of one from which what is seen is of no floor, [m/s]."""
 
 
 class Sensed(NamedTuple):
@@ -76,10 +87,14 @@ class Navigator:
         movers = movers.copy()
         movers[:, :, 6:8] -= self._base[:, None, None]
         sensed = sensed._replace(position=position, goal=_within(goal, position), movers=movers)
-        _update(
-            envs, sensed, self.columns, self.tracks, self.plans, self.steering,
-            self._steps, self._nodes, self._movers, self.prices, pace, dt,
+        _map(envs, sensed, self.columns, self.tracks, self._steps, dt)
+        plan(
+            envs, self.columns, self.tracks, self._nodes, self._movers, self.prices,
+            self.plans, sensed, self._steps, self.steering.state,
         )  # fmt: skip
+        steer(
+            envs, self.tracks, self.plans, self.steering, sensed, self._steps, pace
+        )
 
 
 def _within(goal: Floats, position: Floats) -> Floats:
@@ -93,28 +108,15 @@ def _within(goal: Floats, position: Floats) -> Floats:
 
 
 @njit(cache=True)
-def _update(
-    envs, sensed, columns, tracks, plans, steering, steps, nodes, movers, prices, pace, dt
-):
+def _map(envs, sensed, columns, tracks, steps, dt):
+    """Take in what `envs` (k,) see: things, and the rest but where a lift carries them."""
     for i in envs:
-        own = Columns(columns.heights[i], columns.bits[i])
-        things = Tracks(
-            tracks.rows[i], tracks.velocity[i], tracks.seen[i], tracks.stops[i],
-            tracks.rest_from[i], tracks.rest[i], tracks.carries[i],
-        )  # fmt: skip
+        things = tracks_of(tracks, i)
         position = sensed.position[i]
         track(things, sensed.movers[i], steps[i], dt)
-        on = carrier_under(things, position[0], position[1], position[2], 0.15)
-        if on < 0 or abs(things.velocity[on, 2]) <= 0.02:
+        on = carrier_under(things, position, _UNDER)
+        if on < 0 or abs(things.velocity[on, 2]) <= _STILL:
             map_rays(
-                own, position, sensed.angle[i], sensed.rays[i], sensed.kinds[i],
-                sensed.floors[i], sensed.movers[i],
+                map_of(columns, i), position, sensed.angle[i], sensed.rays[i],
+                sensed.kinds[i], sensed.floors[i], sensed.movers[i],
             )  # fmt: skip
-        plan(
-            own, things, nodes, movers, prices, plans, i, position, sensed.goal[i],
-            steps[i], steering.state[i] != 0,
-        )  # fmt: skip
-        steer(
-            things, plans, steering, i, position, steps[i], pace, sensed.angle[i],
-            sensed.rays[i], sensed.kinds[i],
-        )  # fmt: skip

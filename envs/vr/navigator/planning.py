@@ -22,8 +22,10 @@ from ambulo.envs.vr.navigator.columns import (
     add_bits,
     cell,
     centre,
+    copy,
     forget_bits,
     in_units,
+    map_of,
 )
 from ambulo.envs.vr.navigator.evading import stands_in
 from ambulo.envs.vr.navigator.heap import LIFTS
@@ -43,10 +45,12 @@ from ambulo.envs.vr.navigator.search import (
 )
 from ambulo.envs.vr.navigator.tracks import (
     RECENT,
+    STOPS,
     TRACKS,
     carrier_under,
     gap_at,
     in_base,
+    tracks_of,
 )
 
 REPLAN = 3
@@ -149,13 +153,14 @@ def _is_shut(columns, row, z):
 
 
 @njit(cache=True)
-def _enter(columns, tracks, movers, position, step, enter):
-    """Write (or, not `enter`, take back) what moves into what the search reads.
+def _enter(columns, tracks, movers, position, step, enter, of):
+    """Write (or, where `enter` is 0, take back) what moves into what the search reads.
+
+    `of` (LIFTS,) takes the track of each lift.
 
     Returns:
-        The track of each lift, and the lift that the body is on (-1: none).
+        The lift that the body is on, -1: none.
     """
-    of = np.full(LIFTS, -1, np.int64)
     aboard = -1
     lifts = 0
     for m in range(TRACKS):
@@ -170,8 +175,8 @@ def _enter(columns, tracks, movers, position, step, enter):
                 continue
             ring = np.uint16(1 << lifts)
             if enter:
-                movers.lifts[lifts, :8] = row[:8]
-                movers.lifts[lifts, 8:] = tracks.stops[m]
+                copy(row, movers.lifts[lifts], 8)
+                copy(tracks.stops[m], movers.lifts[lifts, 8:], STOPS)
                 of[lifts] = m
                 inside = in_base(row, position[0], position[1], 0.0)
                 if inside and abs(row[7] - position[2]) < _ABOARD:
@@ -207,7 +212,7 @@ def _enter(columns, tracks, movers, position, step, enter):
                         < _THING_ROOM
                     ):
                         movers.price[r, c] = max(movers.price[r, c], price)
-    return of, aboard
+    return aboard
 
 
 @njit(cache=True)
@@ -256,7 +261,7 @@ def _find(columns, nodes, movers, prices, plans, i, position, goal, aboard):
     """Search with tight places closed, then open, then in all that is unknown, then anew."""
     last = np.full(3, 1e9)
     if plans.count[i] > 0:
-        last[:] = plans.points[i, plans.count[i] - 1, :3]
+        copy(plans.points[i, plans.count[i] - 1], last, 3)
     other = abs(goal[2] - position[2]) >= SAME_FLOOR
     for attempt in range(5):
         mask = CLOSED if attempt % 2 else CLOSED | TIGHT
@@ -298,13 +303,13 @@ def _aim(columns, movers, plans, i, position, of, aboard):
     lift = begin
     while lift < count and points[lift, 3] < 0.0:
         lift += 1
-    plans.waypoint[i] = points[min(begin, count - 1), :2]
+    copy(points[min(begin, count - 1)], plans.waypoint[i], 2)
     for j in range(begin, min(lift, _IN_SIGHT)):
         if j > begin + 1 and not is_line_clear(
             columns, movers, position, points[j], plans.mask[i], _OWN
         ):
             break
-        plans.waypoint[i] = points[j, :2]
+        copy(points[j], plans.waypoint[i], 2)
     plans.boards[i] = -1
     if lift < count:
         ring = max(lift - 1, 0)
@@ -316,30 +321,38 @@ def _aim(columns, movers, plans, i, position, of, aboard):
 
 
 @njit(cache=True)
-def plan(columns, tracks, nodes, movers, prices, plans, i, position, goal, step, waits):
-    """Plan for env `i` if its plan is old, or something new was learned of it.
+def plan(envs, columns, tracks, nodes, movers, prices, plans, sensed, steps, waits):
+    """Plan for those of `envs` (k,) whose plans are old, or of which something was learned.
 
     Args:
-        columns: its map.
-        tracks: what it remembers of things.
+        envs: their numbers; the other arrays are of all N.
+        columns: maps.
+        tracks: what is remembered of things.
         nodes: work space of the search.
         movers: work space for what moves.
         prices: of a path.
-        plans: of all envs.
-        i: number of the env.
-        position: of its feet, shape (3,), [m].
-        goal: on the floor, shape (3,), [m].
-        step: decision.
-        waits: whether it waited in the last decision.
+        plans: written.
+        sensed: where they are and go to.
+        steps: decisions, shape (N,).
+        waits: not 0 where an env waited in the last decision, shape (N,).
     """
-    riding = carrier_under(tracks, position[0], position[1], position[2], _ABOARD) >= 0
-    _note_bump(columns, plans, i, position, goal, waits or riding)
-    _note_frontier(columns, plans, i, position)
-    plans.age[i] -= 1
-    if plans.age[i] >= 0 and plans.count[i] > 0:
-        return
-    plans.age[i] = REPLAN - 1
-    of, aboard = _enter(columns, tracks, movers, position, step, True)
-    _find(columns, nodes, movers, prices, plans, i, position, goal, aboard)
-    _aim(columns, movers, plans, i, position, of, aboard)
-    _enter(columns, tracks, movers, position, step, False)
+    for i in envs:
+        own = map_of(columns, i)
+        things = tracks_of(tracks, i)
+        position = sensed.position[i]
+        goal = sensed.goal[i]
+        riding = carrier_under(things, position, _ABOARD) >= 0
+        _note_bump(own, plans, i, position, goal, waits[i] != 0 or riding)
+        _note_frontier(own, plans, i, position)
+        plans.age[i] -= 1
+        if plans.age[i] >= 0 and plans.count[i] > 0:
+            continue
+        plans.age[i] = REPLAN - 1
+        of = np.full(LIFTS, -1, np.int64)
+        aboard = -1
+        for enter in range(1, -1, -1):
+            lift = _enter(own, things, movers, position, steps[i], enter, of)
+            if enter:
+                aboard = lift
+                _find(own, nodes, movers, prices, plans, i, position, goal, aboard)
+                _aim(own, movers, plans, i, position, of, aboard)

@@ -141,7 +141,7 @@ class Movers(NamedTuple):
     is in or right beside any; shape (SIDE, SIDE)."""
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def _stops_at(lift, z):
     """Whether a lift is known to stop at height `z`; and whether it may, for all one knows."""
     known = False
@@ -178,7 +178,7 @@ def _is_open_between(columns, x, y, h, lift):
     return True
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def _rest(weight, x, y, query):
     """Least cost from (x, y) to the goal, [m]."""
     dx = abs(query.goal_x - x)

@@ -10,6 +10,7 @@ from numba import njit
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.vr.geometry.solid_ray_kernels import MOVER
+from ambulo.envs.vr.navigator.columns import copy
 from ambulo.envs.vr.navigator.evading import (
     HORIZON,
     evasive,
@@ -21,6 +22,7 @@ from ambulo.envs.vr.navigator.tracks import (
     RECENT,
     TRACKS,
     carrier_under,
+    tracks_of,
 )
 
 WALK, RIDE, BOARD, STAND, EVADE = 0, 1, 2, 3, 4
@@ -88,7 +90,7 @@ def _may_board(tracks, m, z, step, was):
 @njit(cache=True)
 def _way_ahead(plans, i, target, straight, way):
     """Write the waypoint and the path behind it to `way` (W, 2); how many points."""
-    way[0] = target
+    copy(target, way[0], 2)
     if straight:
         return 1
     points = plans.points[i]
@@ -103,7 +105,7 @@ def _way_ahead(plans, i, target, straight, way):
     for j in range(first + 1, min(plans.count[i], first + _WAY)):
         if points[j, 3] >= 0.0:
             break
-        way[n] = points[j, :2]
+        copy(points[j], way[n], 2)
         n += 1
     return n
 
@@ -125,23 +127,30 @@ def _brake(velocity, angle, rays, kinds):
 
 
 @njit(cache=True)
-def steer(tracks, plans, steering, i, position, step, pace, angle, rays, kinds):
-    """Write what env `i` does now to `steering`.
+def steer(envs, tracks, plans, steering, sensed, steps, pace):
+    """Write what `envs` (k,) do now to `steering`.
 
     Args:
-        tracks: what it remembers of things.
-        plans: of all envs.
-        steering: of all envs.
-        i: number of the env.
-        position: of its feet, shape (3,), [m].
-        step: decision.
-        pace: at which it walks, [m/s].
-        angle: of ray 0, [rad].
-        rays: shape (R,), [m].
-        kinds: what ends them, shape (R,).
+        envs: their numbers; the other arrays are of all N.
+        tracks: what is remembered of things.
+        plans: where they go.
+        steering: written.
+        sensed: where they are, and what is around them.
+        steps: decisions, shape (N,).
+        pace: at which they walk, [m/s].
     """
+    for i in envs:
+        _steer(
+            tracks_of(tracks, i), plans, steering, i, sensed.position[i], steps[i], pace,
+            sensed.angle[i], sensed.rays[i], sensed.kinds[i],
+        )  # fmt: skip
+
+
+@njit(cache=True)
+def _steer(tracks, plans, steering, i, position, step, pace, angle, rays, kinds):
+    """Write what env `i` does now."""
     px, py, pz = position[0], position[1], position[2]
-    on = carrier_under(tracks, px, py, pz, _ABOARD)
+    on = carrier_under(tracks, position, _ABOARD)
     boards = plans.boards[i]
     target = plans.waypoint[i].copy()
     look = steering.look[i]
@@ -154,14 +163,14 @@ def steer(tracks, plans, steering, i, position, step, pace, angle, rays, kinds):
         level = abs(tracks.rows[on, 7] - out) <= _LEVEL
         if not level or abs(tracks.velocity[on, 2]) >= AT_REST:
             state = RIDE
-            target[:] = tracks.rows[on, :2]
+            copy(tracks.rows[on], target, 2)
             middle = math.hypot(target[0] - px, target[1] - py) < _MIDDLE
             speed = 0.0 if middle else _SLOW
     elif boards >= 0:
         was = steering.boarding[i]
         steering.boarding[i] = _may_board(tracks, boards, pz, step, was)
         if steering.boarding[i]:
-            target[:] = tracks.rows[boards, :2]
+            copy(tracks.rows[boards], target, 2)
         else:
             state = BOARD
             away = math.hypot(target[0] - px, target[1] - py)
@@ -173,11 +182,11 @@ def steer(tracks, plans, steering, i, position, step, pace, angle, rays, kinds):
     far = math.hypot(dx, dy)
     if state != WALK:
         speed = min(speed, _NEARLY * far)
-    look[:] = target
+    copy(target, look, 2)
     if state == RIDE and speed == 0.0:
-        look[:] = position[:2]
+        copy(position, look, 2)
     elif state == BOARD:
-        look[:] = tracks.rows[boards, :2]
+        copy(tracks.rows[boards], look, 2)
     velocity = steering.velocity[i]
     velocity[:] = 0.0
     if far > 1e-6:

@@ -14,6 +14,7 @@ from numba import njit
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.vr.geometry.solid_kernels import BOX, PERSON
+from ambulo.envs.vr.navigator.columns import copy
 
 TRACKS = 12
 """Things remembered."""
@@ -77,12 +78,17 @@ class Tracks(NamedTuple):
         """Forget everything of `envs` (k,)."""
         self.seen[envs] = -1
 
-    def of(self, env: int) -> Tracks:
-        """The memory of one env (views)."""
-        return Tracks(*(array[env] for array in self))
+
+@njit(cache=True)
+def tracks_of(tracks, i):
+    """The memory of env `i` (views)."""
+    return Tracks(
+        tracks.rows[i], tracks.velocity[i], tracks.seen[i], tracks.stops[i],
+        tracks.rest_from[i], tracks.rest[i], tracks.carries[i],
+    )  # fmt: skip
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def in_base(row, x, y, grow):
     """Whether (x, y) is in the base of a thing that is `grow` larger all around, [m]."""
     dx = x - row[0]
@@ -202,7 +208,8 @@ def track(tracks, things, step, dt):
         if not taken[k]:
             m = _oldest(tracks)
             tracks.seen[m] = -1
-            tracks.stops[m] = np.nan
+            for s in range(STOPS):
+                tracks.stops[m, s] = np.nan
             tracks.rest[m] = 0
             tracks.rest_from[m] = -1
             _follow(tracks, m, things[k], step)
@@ -217,8 +224,8 @@ def _follow(tracks, m, thing, step):
     rate = tracks.velocity[m]
     moved = abs(rate[0]) + abs(rate[1]) + abs(rate[2]) + abs(rate[3]) > _STILL
     fresh = tracks.seen[m] >= 0 and tracks.seen[m] == step - 1
-    tracks.rows[m] = thing[:9]
-    tracks.velocity[m] = thing[9:13]
+    copy(thing, tracks.rows[m], 9)
+    copy(thing[9:], rate, 4)
     moves = abs(rate[0]) + abs(rate[1]) + abs(rate[2]) + abs(rate[3]) > _STILL
     if not moves and moved and fresh:
         tracks.rest_from[m] = step
@@ -240,11 +247,12 @@ def _follow(tracks, m, thing, step):
 
 
 @njit(cache=True)
-def carrier_under(tracks, x, y, z, near):
-    """The track on which one stands at (x, y, z), within `near` of its top; -1: none."""
+def carrier_under(tracks, position, near):
+    """The track on which feet (3,) stand, within `near` of its top; -1: none."""
     for m in range(TRACKS):
         row = tracks.rows[m]
         if tracks.seen[m] >= 0 and tracks.carries[m]:
-            if in_base(row, x, y, 0.0) and abs(row[7] - z) < near:
+            inside = in_base(row, position[0], position[1], 0.0)
+            if inside and abs(row[7] - position[2]) < near:
                 return m
     return -1

@@ -68,8 +68,8 @@ _STUCK = 30
 """Decisions without motion after which the map is closed ahead."""
 _MOVED = 0.15
 """A shorter way is none, [m]."""
-_AHEAD = 0.5
-"""Where it is closed, from the body, [m]."""
+_AHEAD = (0.25, 0.6)
+"""Where on the path it is closed, from the body, [m]."""
 _AT_GOAL = 0.3
 """Who is nearer to the goal is not stuck, [m]."""
 _AT_FRONTIER = 0.8
@@ -230,12 +230,14 @@ def _note_bump(columns, plans, i, position, goal, waits):
         return
     plans.still[i] = 0
     plans.age[i] = 0
-    dx = plans.waypoint[i, 0] - x
-    dy = plans.waypoint[i, 1] - y
-    far = max(math.hypot(dx, dy), 1e-6)
-    add_bits(
-        columns, x + dx / far * _AHEAD, y + dy / far * _AHEAD, in_units(position[2]), BUMP
-    )
+    h = in_units(position[2])
+    for j in range(plans.count[i]):
+        point = plans.points[i, j]
+        far = math.hypot(point[0] - x, point[1] - y)
+        if far > _AHEAD[1]:
+            break
+        if far > _AHEAD[0]:
+            add_bits(columns, point[0], point[1], h, BUMP)
 
 
 @njit(cache=True)

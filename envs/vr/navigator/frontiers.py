@@ -49,6 +49,8 @@ class FrontierPrices(NamedTuple):
     """At the end of a slope, [m]."""
     level: float = 8.0
     """At the end of a level floor, [m]."""
+    edge: float = 5.0
+    """At an edge of the floor, below which a lift may be, [m]."""
     rise: float = 4.0
     """For each metre up or down."""
     away: float = 0.3
@@ -115,6 +117,13 @@ def _is_level(columns, r, c, h):
                     if abs(int(columns.heights[y, x, k]) - h) < SAME:
                         return False
     return True
+
+
+@njit(cache=True)
+def rest_from_edge(prices, away, climb):
+    """What may be left from where the floor drops; `away` and `climb` as in `rest_from`, [m]."""
+    rise = prices.rise * max(abs(climb), _STOREY)
+    return prices.away * away + prices.edge + rise
 
 
 @njit(cache=True)

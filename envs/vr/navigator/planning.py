@@ -16,6 +16,7 @@ from ambulo.envs.vr.navigator.columns import (
     HIT,
     LEVELS,
     LOOKED,
+    PER_METRE,
     SAME,
     SIDE,
     TIGHT,
@@ -74,8 +75,8 @@ _AT_GOAL = 0.3
 """Who is nearer to the goal is not stuck, [m]."""
 _AT_FRONTIER = 0.8
 """A frontier that is this near has been looked at, [m]."""
-_IN_SIGHT = 40
-"""Points of a path that may be the waypoint."""
+_PASSED = 12
+"""Points of a path among which the body is."""
 _OWN = 0.5
 """Tight places this near to the body do not end a line of sight, [m]."""
 _AT_LIFT = 0.5
@@ -297,7 +298,7 @@ def _find(columns, nodes, movers, prices, plans, i, position, goal, aboard):
 
 
 @njit(cache=True)
-def _aim(columns, movers, plans, i, position, of, aboard):
+def _aim(columns, movers, plans, i, position, of, aboard, reach):
     """Write the waypoint, and the carrier that is to be boarded now."""
     points = plans.points[i]
     count = plans.count[i]
@@ -306,7 +307,7 @@ def _aim(columns, movers, plans, i, position, of, aboard):
     while lift < count and points[lift, 3] < 0.0:
         lift += 1
     copy(points[min(begin, count - 1)], plans.waypoint[i], 2)
-    for j in range(begin, min(lift, _IN_SIGHT)):
+    for j in range(begin, min(lift, int(reach * PER_METRE))):
         if j > begin + 1 and not is_line_clear(
             columns, movers, position, points[j], plans.mask[i], _OWN
         ):
@@ -357,4 +358,45 @@ def plan(envs, columns, tracks, nodes, movers, prices, plans, sensed, steps, wai
             if enter:
                 aboard = lift
                 _find(own, nodes, movers, prices, plans, i, position, goal, aboard)
-                _aim(own, movers, plans, i, position, of, aboard)
+                _aim(own, movers, plans, i, position, of, aboard, prices.reach)
+
+
+@njit(cache=True)
+def points_ahead(envs, plans, position, ahead, out):
+    """Write points of the paths of `envs` to `out`, and return what is left of them.
+
+    Args:
+        envs: numbers (k,); the other arrays are of all N.
+        plans: of all.
+        position: of the feet, shape (N, 3), [m].
+        ahead: where on the paths the points lie, ascending, shape (A,), [m].
+        out: the points, or the end of a shorter path, shape (N, A, 3), [m].
+
+    Returns:
+        Length of what is left of each path, shape (N,), [m].
+    """
+    left = np.zeros(len(position))
+    for i in envs:
+        points = plans.points[i]
+        first = 0
+        least = np.inf
+        for j in range(min(plans.count[i], _PASSED)):
+            off = math.hypot(
+                points[j, 0] - position[i, 0], points[j, 1] - position[i, 1]
+            )
+            if off < least:
+                least = off
+                first = j
+        walked = 0.0
+        at = 0
+        for j in range(first, plans.count[i]):
+            if j > first:
+                walked += math.hypot(
+                    points[j, 0] - points[j - 1, 0], points[j, 1] - points[j - 1, 1]
+                )
+            while at < len(ahead) and walked > ahead[at]:
+                at += 1
+            for a in range(at, len(ahead)):
+                copy(points[j], out[i, a], 3)
+        left[i] = walked
+    return left

@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from ambulo.envs.vr.navigator.columns import (
     BUMP,
     CLOSED,
+    DROP,
     FREE,
     HIT,
     LEVELS,
+    LOOKED,
     NEAR,
     SAME,
     SEEN,
@@ -42,6 +44,7 @@ from ambulo.envs.vr.navigator.frontiers import (
     LENGTH,
     FrontierPrices,
     rest_from,
+    rest_from_edge,
     rise_towards,
 )
 from ambulo.envs.vr.navigator.heap import (
@@ -99,6 +102,8 @@ class Prices(NamedTuple):
     """In tight places on other floors."""
     tight_slope: float = 1.5
     """In tight places on slopes."""
+    reach: float = 10.0
+    """Largest distance of the waypoint along the path, [m]."""
     board: float = 4.0
     """Of waiting for a carrier, [m]."""
     unseen_stop: float = 2.0
@@ -358,6 +363,12 @@ def search(columns, nodes, movers, query, prices, path):
             if k2 == VOID:
                 continue
             flags = int(columns.bits[r2, c2, k2]) if k2 >= 0 else 0
+            if other and query.jumps != NO_JUMPS:
+                if flags & (DROP | HIT | LOOKED | FREE) == DROP:
+                    away = math.hypot(query.goal_x - x, query.goal_y - y)
+                    climb = query.goal_z - h * UNIT
+                    rest = rest_from_edge(prices.frontiers, away, climb)
+                    reach(nodes, END, here + rest, 0.0, node, h)
             if bits & SLOPE and bits & FREE and not flags & FREE:
                 if not abs(rise_towards(columns, r, c, h, q)) > _ALONG:
                     continue

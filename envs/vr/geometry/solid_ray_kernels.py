@@ -410,7 +410,10 @@ def _level_edge(floors, count, length):
 def _cast_level_ways(
     solids, movers, n_walls, n_floors, x, y, angle, length, edges, out, kinds, work
 ):
-    """Fill `out` and `kinds` with the ways of rays among walls on a level floor, as `cast_free_ways`."""
+    """Fill `out` and `kinds` with the ways of rays among walls on a level floor.
+
+    Arguments are those of `cast_free_ways`.
+    """
     prisms, cylinders, triangles = solids[0], solids[1], solids[2]
     cuts, _, hubs, walls, floors, ways, _ = work
     shapes = prisms.shape[0] + cylinders.shape[0] + triangles.shape[0]
@@ -466,7 +469,9 @@ def ray_work(most, rays):
 
 
 @njit(cache=True, error_model="numpy")
-def cast_free_ways(solids, near, n, movers, x, y, z, angle, length, edges, out, more, work):
+def cast_free_ways(
+    solids, near, n, movers, x, y, z, angle, length, edges, out, more, work
+):
     """Fill `out` with the ways of rays of which number 0 points along `angle`.
 
     Args:
@@ -497,7 +502,18 @@ def cast_free_ways(solids, near, n, movers, x, y, z, angle, length, edges, out, 
         kinds[:] = NOTHING
         profiles[:] = 0.0
         _cast_level_ways(
-            solids, movers, n_walls, n_floors, x, y, angle, length, edges, out, kinds, work
+            solids,
+            movers,
+            n_walls,
+            n_floors,
+            x,
+            y,
+            angle,
+            length,
+            edges,
+            out,
+            kinds,
+            work,
         )
         return
     rays = out.shape[0]

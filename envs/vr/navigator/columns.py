@@ -76,7 +76,7 @@ def map_of(columns, i):
 @njit(cache=True)
 def cell(v: Any) -> Any:
     """Index of the cell of a coordinate [m], not yet wrapped."""
-    return int(math.floor(v * PER_METRE))
+    return math.floor(v * PER_METRE)
 
 
 @njit(cache=True)
@@ -177,9 +177,7 @@ def add_floor(columns, x, y, h, slope):
     c = cell(x) & (SIDE - 1)
     k = _entry(columns, r, c, h, True)
     old = int(columns.heights[r, c, k])
-    columns.heights[r, c, k] = (
-        (old + h) // 2 if columns.bits[r, c, k] & FREE else h
-    )
+    columns.heights[r, c, k] = (old + h) // 2 if columns.bits[r, c, k] & FREE else h
     columns.bits[r, c, k] |= FREE | slope
 
 

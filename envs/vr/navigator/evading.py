@@ -120,7 +120,7 @@ def evasive(tracks, use, x, y, z, towards, angle, rays):
         heading = 2.0 * math.pi * d / _DIRECTIONS
         cx = math.cos(heading)
         sy = math.sin(heading)
-        ray = int(math.floor((heading - angle) / (2.0 * math.pi) * len(rays)))
+        ray = math.floor((heading - angle) / (2.0 * math.pi) * len(rays))
         free = min(rays[ray % len(rays)], rays[(ray + 1) % len(rays)])
         for pace in _PACES:
             if free < _FREE + _FOR * pace * _FOR:

@@ -61,7 +61,7 @@ class FrontierPrices(NamedTuple):
 
 @njit(cache=True)
 def rise_towards(columns, r, c, h, q):
-    """How much a floor rises towards neighbour `q`, by the opposite one, [UNIT]; nan: unknown."""
+    """Rise of a floor towards neighbour `q`, by the opposite one, [UNIT]; nan: unknown."""
     r0 = (r - DY[q]) & (SIDE - 1)
     c0 = (c - DX[q]) & (SIDE - 1)
     k = find(columns, r0, c0, h)
@@ -77,8 +77,7 @@ def goes_on(columns, r, c, h, step, sign):
     best = _LEAST_RISE
     for q in range(8):
         rise = rise_towards(columns, r, c, h, q) * sign * UNIT / LENGTH[q]
-        if rise > best:
-            best = rise
+        best = max(best, rise)
         if DY[q] == step[0] and DX[q] == step[1]:
             towards = rise
     return towards >= _LIKE_STEEPEST * best
@@ -121,7 +120,7 @@ def _is_level(columns, r, c, h):
 
 @njit(cache=True)
 def rest_from_edge(prices, away, climb):
-    """What may be left from where the floor drops; `away` and `climb` as in `rest_from`, [m]."""
+    """What may be left from where the floor drops, arguments as in `rest_from`, [m]."""
     rise = prices.rise * max(abs(climb), _STOREY)
     return prices.away * away + prices.edge + rise
 

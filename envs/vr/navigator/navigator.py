@@ -81,20 +81,24 @@ class Navigator:
         begun = envs[self._steps[envs] < 0]
         self._base[begun] = sensed.position[begun, 2]
         self._steps[envs] += 1
-        position, goal, movers = sensed.position.copy(), sensed.goal.copy(), sensed.movers
+        position, goal, movers = (
+            sensed.position.copy(),
+            sensed.goal.copy(),
+            sensed.movers,
+        )
         position[:, 2] -= self._base
         goal[:, 2] -= self._base
         movers = movers.copy()
         movers[:, :, 6:8] -= self._base[:, None, None]
-        sensed = sensed._replace(position=position, goal=_within(goal, position), movers=movers)
+        sensed = sensed._replace(
+            position=position, goal=_within(goal, position), movers=movers
+        )
         _map(envs, sensed, self.columns, self.tracks, self._steps, dt)
         plan(
             envs, self.columns, self.tracks, self._nodes, self._movers, self.prices,
             self.plans, sensed, self._steps, self.steering.state,
         )  # fmt: skip
-        steer(
-            envs, self.tracks, self.plans, self.steering, sensed, self._steps, pace
-        )
+        steer(envs, self.tracks, self.plans, self.steering, sensed, self._steps, pace)
 
 
 def _within(goal: Floats, position: Floats) -> Floats:

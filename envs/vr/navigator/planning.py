@@ -1,5 +1,7 @@
 """From map and moving things to a path and the waypoint on it. Compiled."""
 
+# ruff: noqa: PLR0912 - compiled loops take their arrays one by one
+
 from __future__ import annotations
 
 import math
@@ -39,7 +41,6 @@ from ambulo.envs.vr.navigator.search import (
     POINT,
     RING,
     SAME_FLOOR,
-    Movers,
     Query,
     is_line_clear,
     search,
@@ -254,7 +255,11 @@ def _note_frontier(columns, plans, i, position):
     for dy in range(-1, 2):
         for dx in range(-1, 2):
             add_bits(
-                columns, end[0] + 0.25 * dx, end[1] + 0.25 * dy, in_units(end[2]), LOOKED
+                columns,
+                end[0] + 0.25 * dx,
+                end[1] + 0.25 * dy,
+                in_units(end[2]),
+                LOOKED,
             )
     plans.age[i] = 0
 
@@ -316,9 +321,7 @@ def _aim(columns, movers, plans, i, position, of, aboard, reach):
     plans.boards[i] = -1
     if lift < count:
         ring = max(lift - 1, 0)
-        away = math.hypot(
-            points[ring, 0] - position[0], points[ring, 1] - position[1]
-        )
+        away = math.hypot(points[ring, 0] - position[0], points[ring, 1] - position[1])
         if away < _AT_LIFT or lift == 0:
             plans.boards[i] = of[int(points[lift, 3])]
 

@@ -5,6 +5,8 @@ level with where it is entered. Where the goal is on another floor a path may en
 frontier, see `frontiers`.
 """
 
+# ruff: noqa: PLR0912, PLR0915 - the search is one loop
+
 from __future__ import annotations
 
 import math
@@ -31,7 +33,6 @@ from ambulo.envs.vr.navigator.columns import (
     UNIT,
     VOID,
     WALL,
-    bits_at,
     cell,
     centre,
     find,
@@ -53,7 +54,6 @@ from ambulo.envs.vr.navigator.heap import (
     LIFTS,
     MOST_EXPANDED,
     PLACES,
-    Nodes,
     begin,
     place_for,
     pop,
@@ -317,9 +317,7 @@ def search(columns, nodes, movers, query, prices, path):
             row = movers.lifts[node - FIRST_LIFT]
             if key <= here + _rest(weight, row[0], row[1], query) + 1e-3:
                 nodes.state[2] += 1
-                _leave(
-                    columns, nodes, movers, query, prices, weight, node - FIRST_LIFT
-                )
+                _leave(columns, nodes, movers, query, prices, weight, node - FIRST_LIFT)
             continue
         k = node % PLACES
         c = node // PLACES % SIDE
@@ -338,14 +336,10 @@ def search(columns, nodes, movers, query, prices, path):
         bits = int(columns.bits[r, c, k]) if k < LEVELS else 0
         if other:
             if query.jumps != NO_JUMPS and not bits & FREE and nodes.parent[node] >= 0:
-                _end_at_frontier(
-                    columns, nodes, query, prices, node, (r, c, h), x, y
-                )
+                _end_at_frontier(columns, nodes, query, prices, node, (r, c, h), x, y)
             rings = movers.near[r, c] & (INSIDE - 1)
             if rings:
-                _board(
-                    columns, nodes, movers, query, prices, weight, node, x, y, rings
-                )
+                _board(columns, nodes, movers, query, prices, weight, node, x, y, rings)
             blind = max(abs(ix - bx), abs(iy - by)) > _BLIND
             if query.jumps == FRONTIERS and blind and not bits & (FREE | SEEN):
                 continue
@@ -364,7 +358,7 @@ def search(columns, nodes, movers, query, prices, path):
                 continue
             flags = int(columns.bits[r2, c2, k2]) if k2 >= 0 else 0
             if other and query.jumps != NO_JUMPS:
-                if flags & (DROP | HIT | LOOKED | FREE) == DROP:
+                if flags & (DROP | HIT | LOOKED) == DROP:
                     away = math.hypot(query.goal_x - x, query.goal_y - y)
                     climb = query.goal_z - h * UNIT
                     rest = rest_from_edge(prices.frontiers, away, climb)

@@ -1,4 +1,6 @@
-"""From plan and moving things to a velocity: walking, waiting, boarding, riding, evading. Compiled."""
+"""From plan and moving things to a velocity: walking, waiting, riding, evading. Compiled."""
+
+# ruff: noqa: PLR0912, PLR0915 - the decision is one function, which reads as it is made
 
 from __future__ import annotations
 
@@ -203,9 +205,7 @@ def _steer(tracks, plans, steering, i, position, step, pace, angle, rays, kinds)
         way = np.empty((_WAY + 1, 2))
         straight = state != WALK or boards >= 0 or on >= 0
         count = _way_ahead(plans, i, target, straight, way)
-        meets = meets_on_path(
-            tracks, use, px, py, pz, way, count, max(speed, 0.01)
-        )
+        meets = meets_on_path(tracks, use, px, py, pz, way, count, max(speed, 0.01))
         _, hit = least_gap(tracks, use, px, py, pz, 0.0, 0.0, 0.0)
         if meets < HORIZON or (speed == 0.0 and hit < HORIZON):
             if hit >= HORIZON:

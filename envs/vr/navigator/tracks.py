@@ -1,8 +1,10 @@
-"""What an agent remembers of the things that move: where they were, how they go, where they rest.
+"""What an agent remembers of things that move: where they were, how they go, where they rest.
 
 Things have no names: one that is seen is the remembered one of its kind and size that it is
 nearest to, after what that has moved since. Compiled.
 """
+
+# ruff: noqa: PLR0912 - compiled loops take their arrays one by one
 
 from __future__ import annotations
 

@@ -186,9 +186,7 @@ class Scene:
         way = (point - eye) / max(left, _TINY)
         at, geom = eye.copy(), np.zeros(1, np.int32)
         while True:
-            far = mujoco.mj_ray(
-                self.model, self.data, at, way, None, 1, -1, geom, None
-            )
+            far = mujoco.mj_ray(self.model, self.data, at, way, None, 1, -1, geom, None)
             if far < 0.0 or far >= left:
                 return True
             moves = self.moving <= geom[0] < self.flat
@@ -245,7 +243,7 @@ class Scene:
             disc, middle + half, leave
         )
 
-    def free_way(
+    def free_way(  # noqa: PLR0915 - one loop along the ray
         self, geoms: Ints, feet: Floats, heading: float, spec: WorldSpec
     ) -> Way:
         """How far a ray from the feet (3,) gets along the floor and between `geoms`, [m].

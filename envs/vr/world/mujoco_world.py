@@ -356,7 +356,7 @@ class MujocoWorld(BaseWorld):
     def _things_in_sight(self, env: int, scene: Scene) -> Floats:
         """The nearest moving things in sight of one env, as `WorldState.movers`."""
         spec, feet = self.spec, self.state.position[env]
-        eye = feet + [0.0, 0.0, spec.eye_height]
+        eye = feet + np.array([0.0, 0.0, spec.eye_height])
         used, dt = self.moving.count[env], spec.decision_dt
         found = []
         for old, row in zip(

@@ -13,6 +13,7 @@ from numba import njit
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT, GRAVITY, MAX_SEAM
 from ambulo.envs.vr.geometry.push_kernels import MOST_OVERLAPS
+from ambulo.envs.vr.geometry.sight_kernels import see_movers
 from ambulo.envs.vr.geometry.solid_kernels import (
     even_floor,
     has_headroom,
@@ -22,7 +23,6 @@ from ambulo.envs.vr.geometry.solid_kernels import (
     sort_shapes,
     support,
 )
-from ambulo.envs.vr.geometry.sight_kernels import see_movers
 from ambulo.envs.vr.geometry.solid_ray_kernels import NOTHING, cast_free_ways, ray_work
 from ambulo.envs.vr.world.mover_kernels import move_between, near_movers, rows_of_mates
 from ambulo.envs.vr.world.packed_solids import solids_of

@@ -93,7 +93,18 @@ def test_a_path_leads_over_a_slope_to_the_floor_above():
         columns.heights[8:11, c, 0] = in_units(z)
     nodes, path = Nodes.empty(), np.zeros((300, POINT), np.float32)
     query = Query(
-        5.5 / 4, 9.5 / 4, 0.0, 55.5 / 4, 9.5 / 4, 2.5, -1, CLOSED, NO_JUMPS, 1e9, 1e9, 1e9
+        5.5 / 4,
+        9.5 / 4,
+        0.0,
+        55.5 / 4,
+        9.5 / 4,
+        2.5,
+        -1,
+        CLOSED,
+        NO_JUMPS,
+        1e9,
+        1e9,
+        1e9,
     )
     count = search(columns, nodes, no_movers(), query, Prices(), path)
     assert count > 40

@@ -40,7 +40,9 @@ def test_rays_tell_what_ends_them(world):
     mover = slider(0.0, 2.0, (0.5, 0.1, 1.0))
     state = state_in(level(boxes=wall, holes=pit, movers=(mover,)), world=world)
     assert state.ray_ends[0, [0, 4, 8, 12]].tolist() == [WALL, MOVER, DROP, NOTHING]
-    np.testing.assert_allclose(state.rays[0, [0, 4, 8, 12]], [1.9, 1.9, 2.0, 5.0], atol=2e-3)
+    np.testing.assert_allclose(
+        state.rays[0, [0, 4, 8, 12]], [1.9, 1.9, 2.0, 5.0], atol=2e-3
+    )
     np.testing.assert_allclose(state.ray_floors[0], 0.0, atol=1e-6)
 
 
@@ -75,7 +77,9 @@ def test_velocities_are_those_of_the_last_step():
     made.set_levels([0], [level(movers=(slider(2.0, 1.0, (0.1, 0.4, 1.0)),))])
     made.reset(np.array([0]), np.array([0]), np.zeros((1, 3)))
     made.step(np.zeros((1, 3)))
-    np.testing.assert_allclose(made.state.movers[0, 0, 9:], [0.0, 0.5, 0.0, 0.0], atol=1e-9)
+    np.testing.assert_allclose(
+        made.state.movers[0, 0, 9:], [0.0, 0.5, 0.0, 0.0], atol=1e-9
+    )
 
 
 @pytest.mark.integration

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
+from ambulo.envs.vr.geometry.solid_ray_kernels import FLOOR_PARTS, NOTHING, WALL
 from ambulo.envs.vr.navigator.navigator import Navigator, Sensed
 from ambulo.envs.vr.planners.senses import (
     TURN_GAIN,
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 _HERE = 0.1
 """Points that are nearer are not turned to, [m]."""
+_AT_AN_END = 1e-4
+"""Rays that are shorter than their range by this end at something, [m]."""
 
 
 class MapPlanner:
@@ -47,25 +50,51 @@ class MapPlanner:
         """Straight to the waypoint at full speed, unless something moves there."""
         state, spec, navigator = batch.world.state, batch.spec, self.navigator
         everyone = np.arange(batch.num_envs)
+        now = senses(batch)
         navigator.update(everyone, sensed(batch), spec.max_speed, spec.decision_dt)
-        steering = navigator.steering
-        way = steering.look - state.position[:, :2]
-        error = wrapped(np.arctan2(way[:, 1], way[:, 0]) - state.yaw)
-        error[np.hypot(way[:, 0], way[:, 1]) < _HERE] = 0.0
-        ahead, left = rotated(*steering.velocity.T, -state.yaw)
-        velocity = np.column_stack([ahead, left])
+        steering, late = navigator.steering, response_time(batch)
+        velocity = np.column_stack(rotated(*steering.velocity.T, -state.yaw))
+        position = state.position[:, :2] + late * state.velocity[:, :2]
+        way = steering.look - position
+        distance = np.hypot(way[:, 0], way[:, 1])
+        error = np.arctan2(way[:, 1], way[:, 0]) - state.yaw - late * state.yaw_rate
+        error = np.where(distance < _HERE, 0.0, wrapped(error))
+        if late > 0.0:
+            pace = np.hypot(velocity[:, 0], velocity[:, 1])[:, None]
+            velocity = pace * np.column_stack([np.cos(error), np.sin(error)])
+        error = at_rest_near_points(batch, now.goal, velocity, error)
+        velocity = leap_to(velocity, distance, now, spec)
         return stick(velocity, TURN_GAIN * error, spec)
 
 
+class DenseMapPlanner(MapPlanner):
+    """The planner with a ray for every degree: what 16 rays leave unseen it sees.
+
+    With the planner it brackets what sensing is worth.
+    """
+
+    name = "planner360"
+    rays = 360
+    """Rays of the world that it is played in."""
+
+
 def sensed(batch: NavigationBatch) -> Sensed:
-    """What the envs of `batch` sense, in the frame of their levels."""
+    """What the envs of `batch` sense, in the frame of their levels.
+
+    Where their world tells no more than the lengths of rays, floors are taken to be level,
+    and all that ends rays to stand still.
+    """
     state, spec = batch.world.state, batch.spec
+    kinds, floors = state.ray_ends, state.ray_floors
+    if not spec.surroundings:
+        kinds = np.where(state.rays < spec.ray_length - _AT_AN_END, WALL, NOTHING)
+        floors = np.zeros((*state.rays.shape, FLOOR_PARTS))
     return Sensed(
         state.position,
         state.yaw if spec.rays_in_head_frame else np.zeros_like(state.yaw),
         goal_places(batch.task, batch.bank),
         state.rays,
-        state.ray_ends,
-        state.ray_floors,
+        kinds,
+        floors,
         state.movers,
     )

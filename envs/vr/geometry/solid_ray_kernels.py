@@ -437,7 +437,7 @@ def _cast_level_ways(
             enter, leave = _cut_item(
                 prisms, cylinders, triangles, movers, item, x, y, cx, sy
             )
-            if enter <= leave and max(leave, enter + 2.0 * _BEYOND) > _BEYOND:
+            if enter <= leave and max(leave, enter + 2.0 * _BEYOND) > _BEYOND:  # noqa: SIM102
                 if max(enter, 0.0) < out[r]:
                     out[r] = max(enter, 0.0)
                     if kinds.shape[0] > 0:

@@ -185,7 +185,7 @@ def add_floor(columns, x, y, h, slope):
 def _is_void(columns, r, c, h):
     """Whether a measured floor is so near above or below `h` that no other can be there."""
     for k in range(LEVELS):
-        if columns.bits[r, c, k] & FREE:
+        if columns.bits[r, c, k] & FREE:  # noqa: SIM102
             if abs(int(columns.heights[r, c, k]) - h) < HEADROOM:
                 return True
     return False

@@ -112,7 +112,7 @@ def _is_level(columns, r, c, h):
             y = (r + dy) & (SIDE - 1)
             x = (c + dx) & (SIDE - 1)
             for k in range(LEVELS):
-                if columns.bits[y, x, k] & SLOPE:
+                if columns.bits[y, x, k] & SLOPE:  # noqa: SIM102
                     if abs(int(columns.heights[y, x, k]) - h) < SAME:
                         return False
     return True

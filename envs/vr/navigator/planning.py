@@ -146,7 +146,7 @@ def _is_shut(columns, row, z):
                 r = (cy + dy) & (SIDE - 1)
                 c = (cx + dx) & (SIDE - 1)
                 for k in range(LEVELS):
-                    if columns.bits[r, c, k] & HIT:
+                    if columns.bits[r, c, k] & HIT:  # noqa: SIM102
                         if abs(int(columns.heights[r, c, k]) - h) < SAME:
                             at_wall = True
         if not at_wall:
@@ -195,7 +195,7 @@ def _enter(columns, tracks, movers, position, step, enter, of):
                     py = centre(y)
                     if in_base(row, px, py, BESIDE):
                         movers.near[r, c] |= INSIDE
-                    elif in_base(row, px, py, RING[1]):
+                    elif in_base(row, px, py, RING[1]):  # noqa: SIM102
                         if not in_base(row, px, py, RING[0]):
                             movers.near[r, c] |= ring
         elif step - tracks.seen[m] <= RECENT and stands_in(row, position[2]):

@@ -177,7 +177,7 @@ def _is_open_between(columns, x, y, h, lift):
         r = cell(y + dy * s / n) & (SIDE - 1)
         c = cell(x + dx * s / n) & (SIDE - 1)
         for k in range(LEVELS):
-            if columns.bits[r, c, k] & (HIT | BUMP):
+            if columns.bits[r, c, k] & (HIT | BUMP):  # noqa: SIM102
                 if abs(int(columns.heights[r, c, k]) - h) < SAME:
                     return False
     return True
@@ -278,7 +278,7 @@ def _end_at_frontier(columns, nodes, query, prices, node, at, x, y):
     )  # fmt: skip
     if rest < 0.0:
         return
-    if math.hypot(query.last_x - x, query.last_y - y) < _AGAIN:
+    if math.hypot(query.last_x - x, query.last_y - y) < _AGAIN:  # noqa: SIM102
         if abs(query.last_z - z) < SAME * UNIT:
             rest -= prices.frontiers.same
     reach(nodes, END, nodes.cost[node] + rest, 0.0, node, at[2])
@@ -357,13 +357,13 @@ def search(columns, nodes, movers, query, prices, path):
             if k2 == VOID:
                 continue
             flags = int(columns.bits[r2, c2, k2]) if k2 >= 0 else 0
-            if other and query.jumps != NO_JUMPS:
+            if other and query.jumps != NO_JUMPS:  # noqa: SIM102
                 if flags & (DROP | HIT | LOOKED) == DROP:
                     away = math.hypot(query.goal_x - x, query.goal_y - y)
                     climb = query.goal_z - h * UNIT
                     rest = rest_from_edge(prices.frontiers, away, climb)
                     reach(nodes, END, here + rest, 0.0, node, h)
-            if bits & SLOPE and bits & FREE and not flags & FREE:
+            if bits & SLOPE and bits & FREE and not flags & FREE:  # noqa: SIM102
                 if not abs(rise_towards(columns, r, c, h, q)) > _ALONG:
                     continue
             h2 = h
@@ -432,7 +432,7 @@ def _write_path(nodes, movers, query, path):
             path[at, 2] = z
             path[at, 4] = 0.0
         node = nodes.parent[node]
-    if count <= path.shape[0]:
+    if count <= path.shape[0]:  # noqa: SIM102
         if abs(nodes.height[last] * UNIT - query.goal_z) >= SAME_FLOOR:
             path[count - 1, 4] = 1.0
     return min(count, path.shape[0])

@@ -183,7 +183,7 @@ def _oldest(tracks):
 def track(tracks, things, step, dt):
     """Take in the `things` (K, 13) that are in sight in decision `step`, every `dt` seconds."""
     for m in range(TRACKS):
-        if tracks.seen[m] >= 0 and tracks.rows[m, 8] == PERSON:
+        if tracks.seen[m] >= 0 and tracks.rows[m, 8] == PERSON:  # noqa: SIM102
             if step - tracks.seen[m] > _FORGET:
                 tracks.seen[m] = -1
     left = things.shape[0]

@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = Options(__doc__, per_family=1, baselines="straight")
     parser.add_argument("--model", default="vr_navigation")
     parser.add_argument("--per-family", type=int, default=300)
-    parser.add_argument("--baselines", default="straight,dwa,mapper,mapper360,oracle")
+    parser.add_argument("--baselines", default="straight,dwa,planner,planner360,oracle")
     args = parser.read(argv)
     with tempfile.TemporaryDirectory() as folder:
         scores = Path(folder) / "scores.json"

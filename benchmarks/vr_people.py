@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--model", default="vr_navigation")
     parser.add_argument("--people", type=int, default=10)
     parser.add_argument("--episodes", type=int, default=100)
-    parser.add_argument("--baselines", default="straight,dwa,mapper,oracle")
+    parser.add_argument("--baselines", default="straight,dwa,planner,oracle")
     args = parser.read(argv)
     with tempfile.TemporaryDirectory() as folder:
         levels, scores = Path(folder) / "levels", Path(folder) / "scores.json"

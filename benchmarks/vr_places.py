@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Evaluate every agent on both sets and print a table for each."""
     parser = Options(__doc__, per_level=1, per_family=1, models=["vr_comfort"])
     parser.add_argument("--models", nargs="+", default=["vr_navigation", "vr_comfort"])
-    parser.add_argument("--baselines", default="mapper,dwa,oracle")
+    parser.add_argument("--baselines", default="planner,dwa,oracle")
     parser.add_argument("--per-level", type=int, default=10, help="on handmade levels")
     parser.add_argument("--per-family", type=int, default=100)
     args = parser.read(argv)

@@ -82,7 +82,7 @@ def _parser() -> Parser:
     add("--agents", type=int, default=200, metavar="N", help="journeys in each level")
     add(
         "--agent", default="vr_navigation", metavar="NAME",
-        help="shipped model, model file, or a planner: mapper, dwa, potential, straight, "
+        help="shipped model, model file, or a planner: planner, dwa, potential, straight, "
         "random, oracle (default: vr_navigation)",
     )  # fmt: skip
     add(

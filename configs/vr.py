@@ -63,9 +63,8 @@ class NavigationObservationsConfig(Config):
     adds the path that a classical planner finds on that map (such an agent runs a planner);
     `path` has visits and that path without the map, a quarter of the numbers."""
     plan_margin: Annotated[float, Field(ge=1.0, le=100.0)] = 1.0
-    """Cost factor of cells nearer than 0.75 m to an obstacle, for `memory = plan` or `path`
-    and the planner `mapper`: a larger one keeps paths clear of obstacles where there is
-    room."""
+    """Cost factor of cells nearer than 0.75 m to an obstacle, for `memory = plan` or `path`:
+    a larger one keeps paths clear of obstacles where there is room."""
     plan_walls: Annotated[float, Field(ge=1.0, le=100.0)] = 1.0
     """Cost factor of cells nearer than 1.5 m to an obstacle that no ray has passed yet, for
     the same: a larger one makes fewer paths lead to gaps that are walls."""
@@ -73,8 +72,8 @@ class NavigationObservationsConfig(Config):
     """Largest distance of the waypoint along the path, [m], for the same: a larger one cuts
     the corners that eight directions make of a way across the open."""
     surroundings: Literal["flat", "heights"] = "flat"
-    """`heights` adds, to the rays that see what obstructs, rays at 0.3, 0.9 and 1.5 m above the
-    feet, and the height of the floor at 15 points ahead."""
+    """`heights`: the world also tells what rays end at, the floor along them, and moving things
+    in sight; the planner maps them."""
     motion: Literal["none", "motion_nn"] = "none"
     """Extra features of the body's own past: what a shipped motion network makes of its last
     poses (a capsule's and a twin's are those of an avatar)."""
@@ -238,8 +237,12 @@ class NavigationTeacherConfig(ImitationConfig):
     It comes after `init_from`, in the environments of the first stage.
     """
 
-    planner: Literal["mapper", "oracle"] = "mapper"
-    """What teaches: `mapper` sees what the agent sees, `oracle` knows the level."""
+    planner: Annotated[
+        Literal["planner", "oracle"],
+        BeforeValidator(lambda name: "planner" if name == "mapper" else name),
+    ] = "planner"
+    """What teaches: `planner` sees what the agent sees, `oracle` knows the level. Older files
+    call the first one `mapper`."""
     samples: Count = 600_000
     """Total number of states labelled by the teacher."""
     rounds: Count = 8

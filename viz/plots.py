@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 COLOURS = {
     "policy": "#c2185b",
     "oracle": "#14213d",
-    "mapper": "#6d4c41",
+    "planner": "#6d4c41",
     "dwa": "#00796b",
     "potential": "#b8860b",
     "straight": "#5c6bc0",

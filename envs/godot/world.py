@@ -47,6 +47,8 @@ class GodotWorld(BaseWorld):
     the scene moves it.
     """
 
+    tells_surroundings = False
+
     def __init__(
         self, num_envs: int, spec: WorldSpec, settings: BridgeSettings | None = None
     ) -> None:

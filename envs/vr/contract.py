@@ -70,6 +70,8 @@ class WorldSpec:
     """Rays also end at floor edges."""
     rays_in_head_frame: bool = True
     """Ray 0 points along the head's yaw; false: along the world's X axis."""
+    surroundings: bool = False
+    """Also tell what rays end at, the floor along them, and moving things in sight."""
     rearm_ticks: int = 45
     """Ticks without contact before the next touch is a new collision event."""
     fall_depth: float = 1.0
@@ -151,6 +153,7 @@ class WorldSpec:
             ray_length=obs.ray_length,
             rays_see_edges=obs.rays_see_edges,
             rays_in_head_frame=obs.frame == "head",
+            surroundings=obs.surroundings == "heights",
             rearm_ticks=round(
                 config.rewards.collision_rearm * env.physics_ticks_per_second
             ),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Ints
 from ambulo.configs.vr import NavigationConfig
-from ambulo.envs.vr.planners.mapper import DenseMapper, Mapper
+from ambulo.envs.vr.planners.map_planner import DenseMapPlanner, MapPlanner
 from ambulo.envs.vr.planners.planners import make_planner
 from ambulo.envs.vr.task.batch import NavigationBatch
 
@@ -86,12 +86,8 @@ def planner_subject(name: str, config: NavigationConfig) -> NavigationSubject:
     planner = make_planner(name, 1)
     own = config.override("actions", mode="continuous")
     own = own.override("observations", memory="none", motion="none")
-    if isinstance(planner, Mapper):
-        own = own.override(
-            "observations", plan_walls=planner.walls, plan_reach=planner.reach
-        )
-    if isinstance(planner, DenseMapper):
-        own = own.override(
-            "observations", num_ray_sensors=planner.rays, plan_margin=planner.margin
-        )
+    if isinstance(planner, MapPlanner) and own.environment.world != "godot":
+        own = own.override("observations", surroundings="heights")
+    if isinstance(planner, DenseMapPlanner):
+        own = own.override("observations", num_ray_sensors=planner.rays)
     return NavigationSubject(own, lambda envs: make_planner(name, envs))

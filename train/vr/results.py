@@ -30,20 +30,20 @@ from ambulo.train.vr.training import NavigationTraining
 
 NAIVE = ("stand", "random", "straight", "potential")
 """Baselines that neither plan nor remember."""
-BASELINES = (*NAIVE, "dwa", "mapper", "oracle")
+BASELINES = (*NAIVE, "dwa", "planner", "oracle")
 """Planners in the final evaluation, beside the agent."""
 KINDS = {
     "policy": "trained",
     **dict.fromkeys(NAIVE, "naive"),
     "dwa": "planner",
-    "mapper": "planner",
+    "planner": "planner",
     "oracle": "upper bound",
 }
 """What each of them is, for the table."""
 NOTES = (
     "success: levels solved, with its 95 % interval; SPL: success weighted by path length",
     "(1: shortest path in every level); collisions: per level; time: per level, at most",
-    "the limit; dwa, mapper: classical planners with the senses of the agent; oracle: knows",
+    "the limit; dwa, planner: classical planners with the senses of the agent; oracle: knows",
     "the whole map.",
 )
 """Lines below the table."""

@@ -6,8 +6,6 @@ body above that floor, and, if it sees edges, where the floor drops by more alon
 `MAX_SEAM`.
 """
 
-# ruff: noqa: PLR0912 - compiled loops take their arrays one by one
-
 from __future__ import annotations
 
 import math
@@ -34,6 +32,14 @@ _BEYOND = 1e-6
 """A cut is looked at this far behind its beginning, and lasts at least twice as long, [m]."""
 _STRIDE = 0.25
 """Longest part of a sloping floor on which obstacles are looked for once, [m]."""
+NOTHING, WALL, DROP, MOVER = 0, 1, 2, 3
+"""What ends a ray: its length, a still shape, an edge of the floor, or what moves."""
+FLOOR_PARTS = 4
+"""Floor heights told along a ray: at equal parts of the way to its end."""
+_SAME_END = 0.03
+"""What stands this near behind an edge of the floor ends a ray as well, [m]."""
+_TRAIL = 128
+"""Parts of a ray between which its floor bends, at most."""
 
 
 class Ray(NamedTuple):
@@ -64,6 +70,17 @@ class RayFan(NamedTuple):
     """Whether rays end where the floor does."""
 
 
+class RayEnds(NamedTuple):
+    """What rays from a body read, written by `cast_free_ways`."""
+
+    ways: Floats
+    """How far each gets, shape (rays,), [m]."""
+    kinds: Ints
+    """What ends each way, shape (rays,); (0,): not asked for."""
+    floors: Floats
+    """The floor along it above the feet, (rays, FLOOR_PARTS) or (0, FLOOR_PARTS), [m]."""
+
+
 class RayWork(NamedTuple):
     """Work space of `cast_free_ways`."""
 
@@ -79,6 +96,8 @@ class RayWork(NamedTuple):
     """Numbers of shapes, shape (S,)."""
     directions: Floats
     """Unit vectors of the rays, shape (rays, 2)."""
+    trail: Floats
+    """Parts of the floor along a ray, see `free_way`, shape (T, 3)."""
 
 
 @njit(cache=True, inline="always", error_model="numpy")
@@ -135,6 +154,7 @@ def _keep(cuts, n, enter, leave, length, begin, end, floor):
     """Add a cut: begin, end, bottom and top at both, and whether its top is a floor.
 
     `begin` and `end` are the bottom and top there; `cuts` gets their slopes for the latter.
+    `floor` is 0 for none, 1 for one of a still shape, and 2 for one that moves.
     """
     low0, top0 = begin
     low1, top1 = end
@@ -270,7 +290,7 @@ def collect_cuts(shapes, ray, work):
     The hubs of `work` are what `reach_around` has written.
     """
     prisms, cylinders, triangles, _, items, n, movers = shapes
-    cuts, ends, hubs, _, _, _ = work
+    cuts, ends, hubs, _, _, _, _ = work
     n_still = prisms.shape[0] + cylinders.shape[0]
     n_shapes = n_still + triangles.shape[0]
     count = 0
@@ -281,7 +301,8 @@ def collect_cuts(shapes, ray, work):
         if item < n_still or item >= n_shapes:
             enter, leave = _cut_item(prisms, cylinders, triangles, movers, item, ray)
             span = _span(prisms, cylinders, triangles, movers, item)
-            count = _keep(cuts, count, enter, leave, ray.length, span, span, 1.0)
+            floor = 2.0 if item >= n_shapes else 1.0
+            count = _keep(cuts, count, enter, leave, ray.length, span, span, floor)
             continue
         row = triangles[item - n_still]
         if cut_by_ray(ray.x, ray.y, ray.cos, ray.sin, row, ends):
@@ -296,65 +317,19 @@ def collect_cuts(shapes, ray, work):
 
 
 @njit(cache=True, error_model="numpy")
-def free_way(cuts, count, z, tall, length, edges):
-    """How far a ray whose feet are at height `z` gets over `cuts`, at most `length`, [m].
+def _kind_at(cuts, count, at, aside, floor, tall):
+    """What stands over `floor` at `at` along a ray, or up to `aside` behind: WALL or MOVER.
 
-    `tall` is the height of the body, [m].
+    NOTHING where nothing does.
     """
-    at = 0.0
-    floor = z
-    gap = -1.0  # where the floor ended, while it may be a seam
-    rim = -1.0  # where the last seam began, and where it ended
-    back = -1.0
-    while at < length:
-        here = at + _BEYOND
-        best = -np.inf
-        slope = 0.0
-        slopes = False
-        next_at = length
-        for k in range(count):
-            c = cuts[k]
-            if c[0] > here:
-                next_at = min(next_at, c[0])
-            elif c[1] > here:
-                next_at = min(next_at, c[1])
-                slopes |= c[4] != 0.0 or c[5] != 0.0
-                top = c[3] + (here - c[0]) * c[5]
-                if c[6] > 0.0 and best < top <= floor + _CLIMB:
-                    best = top
-                    slope = c[5]
-        if best < floor - _CLIMB:
-            if edges and gap < 0.0:
-                gap = at
-            if edges and next_at - gap > _SEAM:
-                return gap
-            best = floor
-            slope = 0.0
-        elif gap >= 0.0:
-            rim = gap
-            back = at
-            gap = -1.0
-        # Where something slopes the highest floor may change on the way.
-        if slopes:
-            next_at = min(next_at, at + _STRIDE)
-        floor = best
-        free = next_at - here
-        for k in range(count):
-            c = cuts[k]
-            if c[0] <= here < c[1]:
-                low = c[2] + (here - c[0]) * c[4] - floor - tall
-                top = c[3] + (here - c[0]) * c[5] - floor - _CLIMB
-                free = _first_below(
-                    low, c[4] - slope, _BEYOND - top, slope - c[5], free
-                )
-        if free < next_at - here:
-            end = at if free <= 0.0 else min(here + free, length)
-            if gap >= 0.0:
-                return gap
-            return rim if rim >= 0.0 and end <= back + _BEYOND else end
-        floor += slope * (next_at - here)
-        at = next_at
-    return length if gap < 0.0 else gap
+    for k in range(count):
+        c = cuts[k]
+        if c[0] <= at + aside and c[1] > at:
+            low = c[2] + (at - c[0]) * c[4]
+            top = c[3] + (at - c[0]) * c[5]
+            if top > floor + _CLIMB and low < floor + tall:
+                return MOVER if c[6] == 2.0 else WALL
+    return NOTHING
 
 
 @njit(cache=True, inline="always")
@@ -365,6 +340,124 @@ def _first_below(a, b, c, d, most):
     first = max(-a / b if a >= 0.0 else 0.0, -c / d if c >= 0.0 else 0.0)
     last = min(-a / b if b > 0.0 else np.inf, -c / d if d > 0.0 else np.inf)
     return first if first < min(last, most) else most
+
+
+@njit(cache=True, inline="always", error_model="numpy")
+def _floor_at(cuts, count, here, floor, length):
+    """Highest floor at `here` up to a climb above `floor`, -inf: none; and what is around it.
+
+    Its slope, whether anything slopes, and where the next cut begins or ends, at most `length`.
+    """
+    best = -np.inf
+    slope = 0.0
+    slopes = False
+    next_at = length
+    for k in range(count):
+        c = cuts[k]
+        if c[0] > here:
+            next_at = min(next_at, c[0])
+        elif c[1] > here:
+            next_at = min(next_at, c[1])
+            slopes |= c[4] != 0.0 or c[5] != 0.0
+            top = c[3] + (here - c[0]) * c[5]
+            if c[6] > 0.0 and best < top <= floor + _CLIMB:
+                best = top
+                slope = c[5]
+    return best, slope, slopes, next_at
+
+
+@njit(cache=True, inline="always", error_model="numpy")
+def _first_wall(cuts, count, here, floor, slope, tall, most):
+    """How far a body gets from `here` on a floor that slopes, at most `most`, and what ends it.
+
+    WALL or MOVER; NOTHING where it gets that far.
+    """
+    kind = NOTHING
+    for k in range(count):
+        c = cuts[k]
+        if c[0] <= here < c[1]:
+            low = c[2] + (here - c[0]) * c[4] - floor - tall
+            top = c[3] + (here - c[0]) * c[5] - floor - _CLIMB
+            first = _first_below(low, c[4] - slope, _BEYOND - top, slope - c[5], most)
+            if first < most:
+                most = first
+                kind = MOVER if c[6] == 2.0 else WALL
+    return most, kind
+
+
+@njit(cache=True, error_model="numpy")
+def free_way(cuts, count, z, tall, length, edges, trail):
+    """How far a ray whose feet are at height `z` gets over `cuts`, at most `length`, [m].
+
+    `tall` is the height of the body, [m]. `trail` (T, 3) takes where parts of the floor begin,
+    their heights there and their slopes; with T = 0 none is kept.
+
+    Returns:
+        The way, what ends it, and the number of parts of the trail.
+    """
+    at = 0.0
+    floor = z
+    gap = -1.0  # where the floor ended, while it may be a seam
+    rim = -1.0  # where the last seam began, and where it ended
+    back = -1.0
+    gap_floor = z
+    parts = 0
+    while at < length:
+        here = at + _BEYOND
+        best, slope, slopes, next_at = _floor_at(cuts, count, here, floor, length)
+        if best < floor - _CLIMB:
+            if edges and gap < 0.0:
+                gap = at
+                gap_floor = floor
+            if edges and next_at - gap > _SEAM:
+                kind = _kind_at(cuts, count, gap, _SAME_END, gap_floor, tall)
+                return gap, DROP if kind == NOTHING else kind, parts
+            best = floor
+            slope = 0.0
+        elif gap >= 0.0:
+            rim = gap
+            back = at
+            gap = -1.0
+        # Where something slopes the highest floor may change on the way.
+        if slopes:
+            next_at = min(next_at, at + _STRIDE)
+        floor = best
+        if parts < trail.shape[0]:
+            trail[parts, 0] = at
+            trail[parts, 1] = floor
+            trail[parts, 2] = slope
+            parts += 1
+        free, kind = _first_wall(cuts, count, here, floor, slope, tall, next_at - here)
+        if kind != NOTHING:
+            end = at if free <= 0.0 else min(here + free, length)
+            if gap >= 0.0:
+                end = gap
+            elif rim >= 0.0 and end <= back + _BEYOND:
+                end = rim
+            return end, kind, parts
+        floor += slope * (next_at - here)
+        at = next_at
+    if gap >= 0.0:
+        return gap, DROP, parts
+    return length, NOTHING, parts
+
+
+@njit(cache=True)
+def _read_trail(trail, parts, z, reach, out):
+    """Write the floor along a ray of `reach`, from feet at `z`, to `out` (FLOOR_PARTS,), [m].
+
+    The last one is a little before the end.
+    """
+    k = 0
+    for p in range(FLOOR_PARTS):
+        at = reach * (p + 1) / FLOOR_PARTS
+        if p == FLOOR_PARTS - 1:
+            at = max(reach - 0.02, 0.0)
+        while k + 1 < parts and trail[k + 1, 0] <= at:
+            k += 1
+        out[p] = 0.0
+        if parts > 0:
+            out[p] = trail[k, 1] + trail[k, 2] * (at - trail[k, 0]) - z
 
 
 @njit(cache=True)
@@ -421,15 +514,17 @@ def _level_edge(floors, count, length):
 
 @njit(cache=True, error_model="numpy")
 def _cast_level_ways(shapes, n_walls, n_floors, fan, out, work):
-    """Fill `out` with the ways of rays among walls on a level floor, as `cast_free_ways`."""
+    """Write what rays among walls on a level floor read to `out`, as `cast_free_ways`."""
     prisms, cylinders, triangles, tall, _, _, movers = shapes
-    cuts, _, hubs, walls, floors, directions = work
-    rays = out.shape[0]
+    cuts, _, hubs, walls, floors, directions, _ = work
+    ways, kinds, _ = out
+    n_shapes = prisms.shape[0] + cylinders.shape[0] + triangles.shape[0]
+    rays = ways.shape[0]
     for r in range(rays):
         heading = fan.angle + 2.0 * math.pi * r / rays
         directions[r, 0] = math.cos(heading)
         directions[r, 1] = math.sin(heading)
-        out[r] = fan.length
+        ways[r] = fan.length
     around = LocalShapes(prisms, cylinders, triangles, tall, walls, n_walls, movers)
     reach_around(around, fan.x, fan.y, hubs)
     for k in range(n_walls):
@@ -444,8 +539,12 @@ def _cast_level_ways(shapes, n_walls, n_floors, fan, out, work):
                 continue
             ray = Ray(fan.x, fan.y, cx, sy, fan.length)
             enter, leave = _cut_item(prisms, cylinders, triangles, movers, item, ray)
-            if enter <= leave and max(leave, enter + 2.0 * _BEYOND) > _BEYOND:
-                out[r] = min(out[r], max(enter, 0.0))
+            if enter > leave or max(leave, enter + 2.0 * _BEYOND) <= _BEYOND:
+                continue
+            if max(enter, 0.0) < ways[r]:
+                ways[r] = max(enter, 0.0)
+                if kinds.shape[0] > 0:
+                    kinds[r] = MOVER if item >= n_shapes else WALL
     if not fan.edges:
         return
     for r in range(rays):
@@ -455,7 +554,10 @@ def _cast_level_ways(shapes, n_walls, n_floors, fan, out, work):
             enter, leave = _cut_item(prisms, cylinders, triangles, movers, item, ray)
             cuts[k, 0] = enter if enter <= leave else -1.0
             cuts[k, 1] = leave if enter <= leave else -1.0
-        out[r] = _level_edge(cuts, n_floors, out[r])
+        edge = _level_edge(cuts, n_floors, ways[r])
+        if kinds.shape[0] > 0 and edge < ways[r] - _SAME_END:
+            kinds[r] = DROP
+        ways[r] = edge
 
 
 @njit(cache=True)
@@ -464,22 +566,24 @@ def ray_work(most, rays):
     return RayWork(
         np.empty((most, 7)), np.empty(4), np.empty((most, 3)),
         np.empty(most, np.int64), np.empty(most, np.int64), np.empty((rays, 2)),
+        np.empty((_TRAIL, 3)),
     )  # fmt: skip
 
 
 @njit(cache=True, error_model="numpy")
 def cast_free_ways(shapes, fan, out, work):
-    """Fill `out` with how far the ways of rays are free.
+    """Write how far the ways of rays are free, and what ends them, to `out`.
 
     Args:
         shapes: shapes within the length of the rays; the array of their numbers has room for
             those of all movers.
         fan: the rays.
-        out: ways, shape (rays,), [m].
+        out: `RayEnds`, written.
         work: what `ray_work` made.
     """
     prisms, cylinders, triangles, tall, near, n, movers = shapes
     n_shapes = prisms.shape[0] + cylinders.shape[0] + triangles.shape[0]
+    ways, kinds, floors = out
     for m in range(movers.shape[0]):
         if movers[m, 8] != 0.0:
             near[n] = n_shapes + m
@@ -487,12 +591,20 @@ def cast_free_ways(shapes, fan, out, work):
     shapes = LocalShapes(prisms, cylinders, triangles, tall, near, n, movers)
     n_walls, n_floors = sort_level_shapes(shapes, fan.z, work.walls, work.floors)
     if n_floors >= 0:
+        kinds[:] = NOTHING
+        floors[:] = 0.0
         _cast_level_ways(shapes, n_walls, n_floors, fan, out, work)
         return
-    rays = out.shape[0]
+    rays = ways.shape[0]
     reach_around(shapes, fan.x, fan.y, work.hubs)
     for r in range(rays):
         heading = fan.angle + 2.0 * math.pi * r / rays
         ray = Ray(fan.x, fan.y, math.cos(heading), math.sin(heading), fan.length)
         count = collect_cuts(shapes, ray, work)
-        out[r] = free_way(work.cuts, count, fan.z, tall, fan.length, fan.edges)
+        ways[r], kind, parts = free_way(
+            work.cuts, count, fan.z, tall, fan.length, fan.edges,
+            work.trail[: _TRAIL * len(kinds)],
+        )  # fmt: skip
+        if kinds.shape[0] > 0:
+            kinds[r] = kind
+            _read_trail(work.trail, parts, fan.z, ways[r], floors[r])

@@ -1,6 +1,6 @@
 """Classical controllers that agents are compared with, played through the same actions.
 
-All but `oracle` read nothing but the observation;
+All but `oracle` know nothing but what their senses tell;
 `oracle` knows the level and is the upper bound. None of them learns, and no agent uses them.
 """
 
@@ -14,7 +14,7 @@ from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.envs.vr.contract import BODY_RADIUS
 from ambulo.envs.vr.planners.dwa import DynamicWindow
-from ambulo.envs.vr.planners.mapper import DenseMapper, Mapper
+from ambulo.envs.vr.planners.map_planner import DenseMapPlanner, MapPlanner
 from ambulo.envs.vr.planners.oracle import Oracle
 from ambulo.envs.vr.planners.senses import TURN_GAIN, senses, stick, uniform
 from ambulo.envs.vr.task.batch import NavigationBatch
@@ -138,8 +138,8 @@ PLANNERS: dict[str, type[Planner]] = {
         StraightLine,
         PotentialField,
         DynamicWindow,
-        Mapper,
-        DenseMapper,
+        MapPlanner,
+        DenseMapPlanner,
         Oracle,
     )
 }

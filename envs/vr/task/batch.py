@@ -34,7 +34,6 @@ from ambulo.envs.vr.task.reward import (
     reward_terms,
 )
 from ambulo.envs.vr.task.shared_levels import SharedLevels
-from ambulo.envs.vr.task.surroundings import Surroundings
 from ambulo.envs.vr.task.tasks import (
     FOLLOW,
     TaskState,
@@ -92,8 +91,6 @@ class NavigationBatch:
         self.goal_distance, self.tasks = env.goal_distance, env.tasks
         self._custom = tuple(custom_terms)
         self.memory = Memory(senses.memory, num_envs, PlanSettings.of(senses))
-        heights = senses.surroundings == "heights"
-        self._surroundings = Surroundings(world.spec) if heights else None
         size = self.layout.full_size if privileged else self.layout.size
         self.obs = np.zeros((num_envs, size), np.float32)
         self._slices = self.layout.slices()
@@ -380,11 +377,6 @@ class NavigationBatch:
                 self.spec.ray_length, seen_from(self.task.goal, origin), euclid,
                 out[:, at : at + self.memory.size],
             )  # fmt: skip
-        if self._surroundings is not None:
-            at = self._slices["height_rays"].start
-            out[:, at : at + self._surroundings.size()] = self._surroundings.read(
-                state, self.task.slot, self.bank.levels
-            )
         if self._priors is not None and "motion" in self._slices:
             out[:, self._slices["motion"]] = self._priors.codes
         if self.privileged and self.layout.privileged:

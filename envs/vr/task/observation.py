@@ -17,7 +17,6 @@ from ambulo.configs.vr import MOTION_FEATURES, NavigationConfig
 from ambulo.envs.layout import ObservationLayout, Part
 from ambulo.envs.vr.contract import EYE_HEIGHT
 from ambulo.envs.vr.task.memory import memory_fields
-from ambulo.envs.vr.task.surroundings import DEEPEST, FLOOR_AHEAD, RAY_HEIGHTS
 from ambulo.envs.vr.world.state import WorldState
 
 TASKS = ("navigate", "follow", "reach", "patrol")
@@ -69,19 +68,6 @@ def observation_layout(config: NavigationConfig) -> ObservationLayout:
     if obs.comfort:
         parts.append(Part("comfort", 1, "1", "dial: 0 fast, 1 comfortable"))
     parts += [Part(*row) for row in memory_fields(obs.memory)]
-    if obs.surroundings == "heights":
-        parts += [
-            Part(
-                "height_rays", len(RAY_HEIGHTS) * obs.num_ray_sensors, "m",
-                f"as ray_sensors, level at {RAY_HEIGHTS} m above the feet",
-                1.0 / obs.ray_length,
-            ),
-            Part(
-                "floor_ahead", len(FLOOR_AHEAD), "m",
-                f"height of the floor above the feet, at most {DEEPEST} m, at points "
-                "ahead and left: " + ", ".join(f"{a} {s}" for a, s in FLOOR_AHEAD),
-            ),
-        ]  # fmt: skip
     if obs.motion != "none":
         parts.append(Part("motion", MOTION_FEATURES[obs.motion], "1", _MOTION))
     privileged = PRIVILEGED if config.network.privileged_critic else ()

@@ -18,6 +18,7 @@ from ambulo.envs.vr.world.step_kernels import (
     Bodies,
     Commands,
     Rules,
+    Sight,
     place_on_floor,
     read_rays,
     step_bodies,
@@ -104,8 +105,12 @@ class CompiledWorld(BaseWorld):
 
     def _look_from(self, envs: Ints, bodies: Bodies) -> None:
         """Read the rays of `envs` (k,) as `bodies` that fall or do not."""
-        spec = self.spec
+        spec, state = self.spec, self.state
+        sight = Sight(
+            state.ray_ends, state.ray_floors, state.movers, spec.eye_height,
+            spec.decision_dt,
+        )  # fmt: skip
         read_rays(
-            envs, self._slot, bodies, self.state.rays, spec.rays_in_head_frame,
-            spec.ray_length, spec.rays_see_edges, self._shapes(), self.moving.state,
+            envs, self._slot, bodies, state.rays, spec.rays_in_head_frame,
+            spec.ray_length, spec.rays_see_edges, self._shapes(), self.moving.state, sight,
         )  # fmt: skip

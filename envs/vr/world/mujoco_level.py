@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -25,6 +26,13 @@ from ambulo.envs.vr.contract import (
 )
 from ambulo.envs.vr.geometry.push_kernels import TOUCH_DEPTH
 from ambulo.envs.vr.geometry.solid_kernels import BOX, CYLINDER, PERSON
+from ambulo.envs.vr.geometry.solid_ray_kernels import (
+    DROP,
+    FLOOR_PARTS,
+    MOVER,
+    NOTHING,
+    WALL,
+)
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.solids import Solids, is_floor
 
@@ -44,11 +52,25 @@ _LIFT = 2e-5
 _STRIDE, _WITHIN, _EXACT = 0.25, 2e-4, 1e-3
 """Longest part of a ray that is looked at as one, how far within its ends that is done, and
 how exactly obstacles between them are found, [m]."""
+_BEFORE, _BEHIND = 0.02, 0.03
+"""The last floor along a ray is read this far before its end, and an obstacle this far behind
+an edge ends it as well, [m]."""
 _TINY, _SMALL = 1e-9, 1e-6
 _FLAT, _FLOOR, _OTHER = range(3)
 """Groups of geoms: boxes and cylinders; floors of triangles; people, triangles, the body."""
 _FLOORS = np.array([1, 1, 0, 0, 0, 0], np.uint8)
 """Groups of geoms that can be floors."""
+
+
+class Way(NamedTuple):
+    """What a ray along the floor finds."""
+
+    reach: float
+    """How far it gets, [m]."""
+    kind: int
+    """What ends it, see `solid_ray_kernels`."""
+    floors: Floats
+    """Floor along it above the feet, shape (FLOOR_PARTS,), [m]."""
 
 
 class Scene:
@@ -139,18 +161,38 @@ class Scene:
             point[2] -= way + _NEXT
 
     def is_clear(self, x: float, y: float, floor: float, geoms: Ints) -> bool:
-        """Whether none of `geoms` stands at (x, y) over a floor where a body would be.
+        """Whether none of `geoms` stands at (x, y) over a floor where a body would be."""
+        return self.first_at(x, y, floor, geoms) < 0
+
+    def first_at(self, x: float, y: float, floor: float, geoms: Ints) -> int:
+        """First of `geoms` that stands at (x, y) over a floor where a body would be; -1: none.
 
         It would be from `CLIMB_HEIGHT` over the floor to its own height.
         """
         bottom, top = floor + CLIMB_HEIGHT + _SMALL, floor + self.tall - _SMALL
         between = (self.low[geoms, 2] < top) & (self.high[geoms, 2] > bottom)
         self.data.geom_xpos[self.line] = x, y, (bottom + top) / 2
-        return not any(
-            mujoco.mj_geomDistance(self.model, self.data, geom, self.line, 0.0, None)
-            < 0
-            for geom in geoms[between].tolist()
-        )
+        for geom in geoms[between].tolist():
+            gap = mujoco.mj_geomDistance(
+                self.model, self.data, geom, self.line, 0.0, None
+            )
+            if gap < 0:
+                return int(geom)
+        return -1
+
+    def is_visible(self, eye: Floats, point: Floats) -> bool:
+        """Whether nothing that stands still is between two points (3,)."""
+        left = math.dist(eye, point)
+        way = (point - eye) / max(left, _TINY)
+        at, geom = eye.copy(), np.zeros(1, np.int32)
+        while True:
+            far = mujoco.mj_ray(self.model, self.data, at, way, None, 1, -1, geom, None)
+            if far < 0.0 or far >= left:
+                return True
+            moves = self.moving <= geom[0] < self.flat
+            if not moves and geom[0] not in (self.capsule, self.line):
+                return False
+            at, left = at + way * (far + _NEXT), left - far - _NEXT
 
     def overlaps(self, x: float, y: float, z: float) -> tuple[Floats, Ints]:
         """Overlaps of the capsule of a body that stands at (x, y, z), and their geoms.
@@ -201,9 +243,9 @@ class Scene:
             disc, middle + half, leave
         )
 
-    def free_way(
+    def free_way(  # noqa: PLR0915 - one loop along the ray
         self, geoms: Ints, feet: Floats, heading: float, spec: WorldSpec
-    ) -> float:
+    ) -> Way:
         """How far a ray from the feet (3,) gets along the floor and between `geoms`, [m].
 
         It ends where a body would not be clear, and with `rays_see_edges` where the floor drops
@@ -225,37 +267,62 @@ class Scene:
         places = np.unique(np.concatenate([enter, leave, strides]))
         places = places[(places >= 0.0) & (places < spec.ray_length)]
 
+        def standing(at: float, floor: float) -> int:
+            """What stands at `at` over a floor, -1: nothing."""
+            here = geoms[(enter <= at + slack) & (leave >= at - slack)]
+            return self.first_at(x + cos * at, y + sin * at, floor, here)
+
         def look(at: float, floor: float) -> tuple[float, bool, bool]:
             """Floor of one who comes from another, whether it drops, whether it is clear."""
             px, py = x + cos * at, y + sin * at
             height, _ = self.floor(px, py, floor + CLIMB_HEIGHT)
             drops = height < floor - CLIMB_HEIGHT
             height = floor if drops else height
-            here = geoms[(enter <= at + slack) & (leave >= at - slack)]
-            return height, drops, self.is_clear(px, py, height, here)
+            return height, drops, standing(at, height) < 0
+
+        trail: list[tuple[float, float]] = []
+
+        def end(reach: float, at: float, floor: float) -> Way:
+            """The way that ends at `reach`, in view of what stands at `at` over a floor."""
+            found = standing(at, floor)
+            kind = MOVER if self.moving <= found < self.flat else WALL
+            if found < 0:
+                kind = DROP if edge <= reach else NOTHING
+            parts = np.arange(1, FLOOR_PARTS + 1) / FLOOR_PARTS * reach
+            parts[-1] = max(reach - _BEFORE, 0.0)
+            heights = np.zeros(FLOOR_PARTS)
+            if trail:
+                heights = np.interp(parts, *np.transpose(trail)) - feet[2]
+            return Way(reach, kind, heights)
 
         edge = rim = back = math.inf
-        for begin, end in pairwise([*places.tolist(), spec.ray_length]):
+        edge_floor = floor
+        for begin, last in pairwise([*places.tolist(), spec.ray_length]):
             floor, drops, clear = look(begin + _WITHIN, floor)
             if not drops and edge < math.inf:
                 rim, back, edge = edge, begin, math.inf
             elif drops and spec.rays_see_edges:
-                edge = min(edge, begin)
-                if end - edge > MAX_SEAM:
-                    return edge
+                if edge > begin:
+                    edge, edge_floor = begin, floor
+                if last - edge > MAX_SEAM:
+                    return end(edge, edge + _BEHIND, edge_floor)
             if not clear:
-                return rim if back <= begin <= back + _WITHIN else min(edge, begin)
-            if (slopes & (enter < end) & (leave > begin)).any():
-                ahead, _, clear = look(end - _WITHIN, floor)
+                reach = rim if back <= begin <= back + _WITHIN else min(edge, begin)
+                return end(reach, begin + _WITHIN, floor)
+            trail += [(begin, floor), (last - _TINY, floor)]
+            if (slopes & (enter < last) & (leave > begin)).any():
+                ahead, _, clear = look(last - _WITHIN, floor)
                 if not clear:
-                    free, blocked = begin, end
+                    free, blocked = begin, last
                     while blocked - free > _EXACT:
                         middle = (free + blocked) / 2
                         clear = look(middle, floor)[2]
                         free, blocked = (middle, blocked) if clear else (free, middle)
-                    return min(edge, free)
+                    return end(min(edge, free), blocked, floor)
                 floor = ahead
-        return min(edge, spec.ray_length)
+                trail[-1] = (last - _TINY, floor)
+        reach = min(edge, spec.ray_length)
+        return Way(reach, *end(reach, spec.ray_length - _WITHIN, floor)[1:])
 
 
 def way_out_of_flat(up: float, aside: float, away: float) -> float:

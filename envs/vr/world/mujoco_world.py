@@ -27,13 +27,14 @@ from ambulo.envs.vr.contract import (
     WorldSpec,
 )
 from ambulo.envs.vr.geometry.push_kernels import MOST_OVERLAPS, STUCK_DEPTH, way_out
+from ambulo.envs.vr.geometry.solid_kernels import BOX, nearest_of
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.solids import obstacles_of
 from ambulo.envs.vr.world.actions import count_down, motion_of
 from ambulo.envs.vr.world.base import BaseWorld
 from ambulo.envs.vr.world.mujoco_level import Scene
 from ambulo.envs.vr.world.packed_solids import PackedSolids
-from ambulo.envs.vr.world.state import WorldState
+from ambulo.envs.vr.world.state import MOVERS_SEEN, WorldState
 
 _TINY = 1e-9
 
@@ -194,6 +195,16 @@ def teleport(scene: Scene, feet: Floats, way: Floats, carrier: int) -> int:
     return carrier
 
 
+def points_to_see(row: Floats) -> Floats:
+    """Points just off bottom and top of what moves at which one looks, shape (10, 3), [m]."""
+    x, y, a, b, cos, sin, bottom, top = row[:8]
+    u = 0.8 * a * np.array([0, 1, -1, 1, -1])
+    v = 0.8 * b * np.array([0, 1, 1, -1, -1])
+    plan = np.column_stack([x + cos * u - sin * v, y + sin * u + cos * v])
+    heights = np.repeat([bottom - 0.02, top + 0.02], len(plan))
+    return np.column_stack([np.vstack([plan, plan]), heights])
+
+
 class MujocoWorld(BaseWorld):
     """N envs in MuJoCo scenes; see `World` for the interface.
 
@@ -314,14 +325,47 @@ class MujocoWorld(BaseWorld):
         """Read the rays of one env, ray i at i 2 pi / n to the left of ray 0."""
         spec, rays = self.spec, self.state.rays[env]
         rays[:] = spec.ray_length
-        if self.state.falling[env]:
+        state = self.state
+        state.ray_ends[env], state.ray_floors[env], state.movers[env] = 0, 0.0, np.nan
+        if state.falling[env]:
             return
         feet = self.state.position[env]
         geoms = scene.near(feet[0], feet[1], spec.ray_length)
         first = float(self.state.yaw[env]) if spec.rays_in_head_frame else 0.0
         for i in range(len(rays)):
             heading = first + i * 2.0 * math.pi / len(rays)
-            rays[i] = scene.free_way(geoms, feet, heading, spec)
+            rays[i], kind, floors = scene.free_way(geoms, feet, heading, spec)
+            if spec.surroundings:
+                state.ray_ends[env, i], state.ray_floors[env, i] = kind, floors
+        if spec.surroundings:
+            seen = self._things_in_sight(env, scene)
+            state.movers[env, : len(seen)] = seen
+
+    def _things_in_sight(self, env: int, scene: Scene) -> Floats:
+        """The nearest moving things in sight of one env, as `WorldState.movers`."""
+        spec, feet = self.spec, self.state.position[env]
+        eye = feet + np.array([0.0, 0.0, spec.eye_height])
+        rows, dt = self.moving.rows(env), spec.decision_dt
+        found = []
+        for old, row in zip(
+            self.moving.state.before[env, : len(rows)], rows, strict=True
+        ):
+            gap = math.hypot(*nearest_of(feet[0], feet[1], row, row[8] != BOX))
+            if row[8] == 0.0 or gap > spec.ray_length:
+                continue
+            looks = (
+                scene.is_visible(eye, point)
+                for point in points_to_see(row)
+                if math.dist(eye, point) <= spec.ray_length
+            )
+            if gap <= 0.05 or any(looks):
+                turn = math.atan2(
+                    old[4] * row[5] - old[5] * row[4], old[4] * row[4] + old[5] * row[5]
+                )
+                rates = [*(row[[0, 1, 6]] - old[[0, 1, 6]]), turn]
+                found.append((gap, [*row, *np.array(rates) / dt]))
+        found.sort(key=lambda pair: pair[0])
+        return np.array([row for _, row in found[:MOVERS_SEEN]]).reshape(-1, 13)
 
     def close(self) -> None:
         """Free the compiled levels; envs are in none until their reset."""

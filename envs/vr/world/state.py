@@ -11,11 +11,15 @@ from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.vr.contract import HAND_OFFSET, WorldSpec
+from ambulo.envs.vr.geometry.sight_kernels import MOVER_COLUMNS
+from ambulo.envs.vr.geometry.solid_ray_kernels import FLOOR_PARTS
 from ambulo.envs.vr.levels.level import Level
 
 if TYPE_CHECKING:
     from ambulo.envs.vr.world.moving import MovingThings
 
+MOVERS_SEEN = 3
+"""Moving things that are told, at most."""
 HANDS = np.array([HAND_OFFSET, (HAND_OFFSET[0], -HAND_OFFSET[1], HAND_OFFSET[2])])
 """The hands of a player who holds controllers: ahead, left, up, [m]. Shape (2, 3)."""
 
@@ -39,6 +43,16 @@ class WorldState:
     """Smoothed (strafe, forward, rotation), shape (N, 3), in [-1, 1]."""
     rays: Floats
     """Ray readings, shape (N, num_rays), [m]."""
+    ray_ends: Ints
+    """What ends each ray (`solid_ray_kernels`: NOTHING, WALL, DROP or MOVER), shape (N,
+    num_rays); (N, 0) unless `spec.surroundings`."""
+    ray_floors: Floats
+    """Floor above the feet at 1/4, 1/2, 3/4 and the end of each ray, shape (N, num_rays, 4),
+    [m]; (N, 0, 4) unless `spec.surroundings`."""
+    movers: Floats
+    """Nearest moving things in sight, people too, nearest first, columns as in
+    `sight_kernels`, NaN where there are fewer, shape (N, 3, 13); (N, 0, 13) unless
+    `spec.surroundings`."""
     path: Floats
     """Horizontal distance walked in this step, summed over ticks, shape (N,), [m]."""
     contact_ticks: Ints
@@ -75,9 +89,15 @@ class WorldState:
         num_envs: int,
         num_rays: int,
         hand: tuple[float, float, float] = HAND_OFFSET,
+        *,
+        surroundings: bool = False,
     ) -> WorldState:
-        """A state of `num_envs` envs at the origin whose left hands are at `hand`."""
+        """A state of `num_envs` envs at the origin whose left hands are at `hand`.
+
+        With `surroundings` it has room for what rays end at, floors and moving things.
+        """
         n = num_envs
+        seen = num_rays if surroundings else 0
         ahead, left, up = hand
         return cls(
             position=np.zeros((n, 3)),
@@ -86,6 +106,9 @@ class WorldState:
             yaw_rate=np.zeros(n),
             command=np.zeros((n, 3)),
             rays=np.zeros((n, num_rays)),
+            ray_ends=np.zeros((n, seen), np.int64),
+            ray_floors=np.zeros((n, seen, FLOOR_PARTS)),
+            movers=np.zeros((n, MOVERS_SEEN if seen else 0, MOVER_COLUMNS)),
             path=np.zeros(n),
             contact_ticks=np.zeros(n, np.int64),
             collisions=np.zeros(n, np.int64),

@@ -12,6 +12,7 @@ from numba import njit
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT, GRAVITY, MAX_SEAM
+from ambulo.envs.vr.geometry.sight_kernels import see_movers
 from ambulo.envs.vr.geometry.solid_kernels import (
     Contacts,
     LocalShapes,
@@ -25,7 +26,13 @@ from ambulo.envs.vr.geometry.solid_kernels import (
     sort_shapes,
     support,
 )
-from ambulo.envs.vr.geometry.solid_ray_kernels import RayFan, cast_free_ways, ray_work
+from ambulo.envs.vr.geometry.solid_ray_kernels import (
+    NOTHING,
+    RayEnds,
+    RayFan,
+    cast_free_ways,
+    ray_work,
+)
 from ambulo.envs.vr.world.mover_kernels import move_between, near_movers, rows_of_mates
 from ambulo.envs.vr.world.packed_solids import solids_of
 
@@ -88,6 +95,18 @@ class Rules(NamedTuple):
     fall_depth: float
     teleport: bool
     """Whether jumps are made at once."""
+
+
+class Sight(NamedTuple):
+    """What N bodies sense beside the lengths of their rays; see `WorldState`."""
+
+    kinds: Ints
+    floors: Floats
+    movers: Floats
+    eye: float
+    """Height of the eyes above the feet, [m]."""
+    dt: float
+    """Length of a step, [s]."""
 
 
 class Near(NamedTuple):
@@ -237,8 +256,8 @@ def are_off_floor(envs, slot, position, pack, out):
 
 
 @njit(cache=True)
-def read_rays(envs, slot, bodies, rays, head, length, edges, pack, moving):
-    """Read the rays of `envs` (indices) into `rays` (N, num_rays).
+def read_rays(envs, slot, bodies, rays, head, length, edges, pack, moving, sight):
+    """Read the rays of `envs` (indices) into `rays` (N, num_rays), and the rest into `sight`.
 
     Ray 0 points along the yaw where `head`, and along +X else.
     """
@@ -250,15 +269,34 @@ def read_rays(envs, slot, bodies, rays, head, length, edges, pack, moving):
         i = envs[e]
         if bodies.falling[i]:
             rays[i] = length
+            sight.kinds[i] = NOTHING
+            sight.floors[i] = 0.0
+            sight.movers[i] = np.nan
             continue
         solids = solids_of(pack, slot[i])
         x = bodies.position[i, 0]
         y = bodies.position[i, 1]
         n = shapes_within(solids, x, y, length, near, seen, e)
+        before = moving.before[i, : moving.used[i]]
         shapes = local_shapes(solids, near, n, moving.after[i, : moving.used[i]])
         angle = bodies.yaw[i] if head else 0.0
-        fan = RayFan(x, y, bodies.position[i, 2], angle, length, edges)
-        cast_free_ways(shapes, fan, rays[i], work)
+        z = bodies.position[i, 2]
+        fan = RayFan(x, y, z, angle, length, edges)
+        cast_free_ways(
+            shapes, fan, RayEnds(rays[i], sight.kinds[i], sight.floors[i]), work
+        )
+        if sight.movers.shape[1] > 0:
+            see_movers(
+                shapes,
+                before,
+                x,
+                y,
+                z + sight.eye,
+                length,
+                sight.dt,
+                sight.movers[i],
+                work,
+            )
 
 
 @njit(cache=True)

@@ -176,8 +176,8 @@ def test_who_knows_the_level_leaves_a_trap_with_the_same_numbers_and_a_report_st
         ([SEALED, "--min-area", "nan"], "--min-area nan: must be at least 0"),
         ([SEALED, "--seconds", "0"], "--seconds 0: must be above 0"),
         (
-            [SEALED, "--agent", "maper"],
-            "no model 'maper' (did you mean 'mapper'",
+            [SEALED, "--agent", "planer"],
+            "no model 'planer' (did you mean 'planner'",
         ),
         ([SEALED, "--agent", "stand"], "--agent stand: never walks"),
         ([SEALED, "--agent", "locomote"], "locomote"),

@@ -47,7 +47,7 @@ def test_a_planner_teaches_on_the_twin():
         config.environment.body == preset("embodied_quick").environment.body == "twin"
     )
     assert config.training.teacher is not None
-    assert config.training.teacher.planner == "mapper"
+    assert config.training.teacher.planner == "planner"
     assert config.training.init_from is None
 
 

@@ -54,7 +54,7 @@ def test_the_policy_acts_as_its_teacher(training):
     assert [int(row["samples"]) for row in rows] == [2048, 4096]
     batch, envs = make_batch(CONFIG, 16, seed=5), np.arange(16)
     batch.reset(envs)
-    labels, errors, sizes = PlannerLabels("mapper", 16), [], []
+    labels, errors, sizes = PlannerLabels("planner", 16), [], []
     agent = training.agent()
     for _ in range(20):
         wanted = labels.actions(batch)
@@ -107,7 +107,7 @@ def test_the_first_updates_leave_the_taught_actor_alone(training):
 
 def test_a_planner_forgets_episodes_that_have_ended():
     batch, envs = make_batch(CONFIG, 2), np.arange(2)
-    labels, planner = PlannerLabels("mapper", 2), make_planner("mapper", 2)
+    labels, planner = PlannerLabels("planner", 2), make_planner("planner", 2)
     batch.reset(envs)
     for _ in range(12):
         batch.step(labels.actions(batch))

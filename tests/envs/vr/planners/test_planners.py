@@ -97,9 +97,9 @@ def test_dynamic_window_beats_the_straight_line_in_clutter():
 
 
 @pytest.mark.integration
-def test_mapper_leaves_dead_ends_that_hold_the_dynamic_window():
+def test_the_planner_leaves_dead_ends_that_hold_the_dynamic_window():
     levels = levels_of("utrap", "slalom", count=4)
-    mapped, _, _ = play("mapper", levels)
+    mapped, _, _ = play("planner", levels)
     reactive, _, _ = play("dwa", levels)
     assert mapped.mean() > 0.85
     assert mapped.sum() >= reactive.sum()
@@ -129,7 +129,7 @@ def test_oracle_solves_the_other_tasks(task):
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("name", ["oracle", "mapper"])
+@pytest.mark.parametrize("name", ["oracle", "planner"])
 def test_planners_stop_where_bodies_with_legs_reach_at_any_height(name):
     config = WALKER.override(
         "environment", tasks=("reach",), reach_height=(0.4, 1.7), reach_radius=0.1

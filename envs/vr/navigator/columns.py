@@ -1,0 +1,234 @@
+"""Entries of a partial map: floors and obstacles by column and height, compiled.
+
+A map is a grid of columns that wraps around, each with a few entries. Heights are whole
+multiples of `UNIT`, so that they take two bytes and compare as integers.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+SIDE = 256
+"""Columns along a side; a power of two."""
+PER_METRE = 4
+"""Columns per metre."""
+LEVELS = 3
+"""Entries of a column."""
+UNIT = 1.0 / 256.0
+"""Step of the heights, [m]."""
+FREE, SLOPE, HIT, DROP, BUMP = 1, 2, 4, 8, 16
+"""A ray has passed (the height is measured); it rose or fell there; it ended at a wall, or at
+an edge; the body was stuck here."""
+TIGHT, NEAR, WALL = 32, 64, 128
+"""The centre is so near to a hit that no body fits, or just fits; a wall may go on here."""
+SEEN, LOOKED = 256, 512
+"""It lies between two rays that have passed; as an end of the known it was come near to."""
+CLOSED = HIT | DROP | BUMP
+UNKNOWN, VOID = -1, -2
+"""Of a place: nothing is known; it is over or under a known floor, too near to be one."""
+_HIGHEST = 32767
+
+
+def units(metres: float) -> int:
+    """A height in steps of `UNIT`, for constants."""
+    return round(metres / UNIT)
+
+
+STEP = units(0.5)
+"""Floors of neighbouring columns that differ by more are not joined, [UNIT]."""
+SAME = units(0.8)
+"""Obstacles within this height of a floor stand on it, [UNIT]."""
+HEADROOM = units(1.7)
+"""No floor is within this of a known floor of the same column, [UNIT]."""
+_TIGHT_GAP, _NEAR_GAP = 0.27, 0.47
+_BESIDE = 2
+"""Columns around a hit that may be `TIGHT` or `NEAR`."""
+_WALLS = 6
+"""Columns around a hit that are marked `WALL`."""
+
+
+class Columns(NamedTuple):
+    """A map of one env, or of N with one more axis in front."""
+
+    heights: NDArray[np.int16]
+    """Of the entries, shape (SIDE, SIDE, LEVELS), [UNIT]."""
+    bits: NDArray[np.uint16]
+    """What is known of them, 0: nothing; shape (SIDE, SIDE, LEVELS)."""
+
+    @classmethod
+    def empty(cls, num_envs: int) -> Columns:
+        """Maps of `num_envs` envs without entries."""
+        shape = (num_envs, SIDE, SIDE, LEVELS)
+        return cls(np.zeros(shape, np.int16), np.zeros(shape, np.uint16))
+
+
+@njit(cache=True)
+def map_of(columns, i):
+    """The map of env `i` (views)."""
+    return Columns(columns.heights[i], columns.bits[i])
+
+
+@njit(cache=True)
+def cell(v: Any) -> Any:
+    """Index of the cell of a coordinate [m], not yet wrapped."""
+    return math.floor(v * PER_METRE)
+
+
+@njit(cache=True)
+def centre(i: Any) -> Any:
+    """Coordinate of the middle of cell `i`, [m]."""
+    return (i + 0.5) / PER_METRE
+
+
+@njit(cache=True)
+def in_units(z: Any) -> Any:
+    """A height [m] in steps of `UNIT`, as far as maps have any."""
+    return int(min(max(round(z / UNIT), -_HIGHEST), _HIGHEST))
+
+
+@njit(cache=True)
+def copy(numbers, out, count):
+    """Write the first `count` numbers to `out`: slices take long to compile."""
+    for k in range(count):
+        out[k] = numbers[k]
+
+
+@njit(cache=True)
+def find(columns, r, c, h):
+    """Entry of column (r, c) that is at height `h`; `UNKNOWN` or `VOID` without one.
+
+    A measured floor within a step comes first, then the nearest obstacle, then what else.
+    """
+    best = UNKNOWN
+    off = SAME
+    void = False
+    for k in range(LEVELS):
+        bits = columns.bits[r, c, k]
+        if bits == 0:
+            continue
+        gap = abs(int(columns.heights[r, c, k]) - h)
+        if bits & FREE:
+            if gap <= STEP:
+                return k
+            if gap < HEADROOM:
+                void = True
+        elif gap < SAME:
+            if bits & CLOSED:
+                gap -= SAME
+            if gap < off:
+                off = gap
+                best = k
+    return VOID if void else best
+
+
+@njit(cache=True)
+def bits_at(columns, r, c, h):
+    """Bits of the entry that `find` gives; 0 without one."""
+    k = find(columns, r, c, h)
+    return int(columns.bits[r, c, k]) if k >= 0 else 0
+
+
+@njit(cache=True)
+def _entry(columns, r, c, h, make):
+    """Entry to write what is at height `h` to; -1: none, and none was to be made."""
+    best = -1
+    off = SAME
+    spare = -1
+    far = -1
+    worst = 0
+    for k in range(LEVELS):
+        if columns.bits[r, c, k] == 0:
+            if spare < 0:
+                spare = k
+            continue
+        gap = abs(int(columns.heights[r, c, k]) - h)
+        if gap < off:
+            off = gap
+            best = k
+        if gap > far:
+            far = gap
+            worst = k
+    if best >= 0 or not make:
+        return best
+    if spare < 0:
+        spare = worst
+    columns.heights[r, c, spare] = h
+    columns.bits[r, c, spare] = 0
+    return spare
+
+
+@njit(cache=True)
+def add_bits(columns, x, y, h, bits):
+    """Add `bits` to what is known at (x, y), [m], and height `h`."""
+    r = cell(y) & (SIDE - 1)
+    c = cell(x) & (SIDE - 1)
+    columns.bits[r, c, _entry(columns, r, c, h, True)] |= bits
+
+
+@njit(cache=True)
+def add_floor(columns, x, y, h, slope):
+    """Add a measured floor of height `h` at (x, y), [m]; `slope`: 0 or `SLOPE`."""
+    r = cell(y) & (SIDE - 1)
+    c = cell(x) & (SIDE - 1)
+    k = _entry(columns, r, c, h, True)
+    old = int(columns.heights[r, c, k])
+    columns.heights[r, c, k] = (old + h) // 2 if columns.bits[r, c, k] & FREE else h
+    columns.bits[r, c, k] |= FREE | slope
+
+
+@njit(cache=True)
+def _is_void(columns, r, c, h):
+    """Whether a measured floor is so near above or below `h` that no other can be there."""
+    for k in range(LEVELS):
+        if columns.bits[r, c, k] & FREE:  # noqa: SIM102
+            if abs(int(columns.heights[r, c, k]) - h) < HEADROOM:
+                return True
+    return False
+
+
+@njit(cache=True)
+def add_hit(columns, x, y, h, bit):
+    """Add an obstacle (`HIT`) or edge (`DROP`) at (x, y), [m], and what it makes tight."""
+    cx = cell(x)
+    cy = cell(y)
+    r = cy & (SIDE - 1)
+    c = cx & (SIDE - 1)
+    k = _entry(columns, r, c, h, True)
+    # Around a known one only the exact distances are new.
+    far = _BESIDE if columns.bits[r, c, k] & bit else _WALLS
+    columns.bits[r, c, k] |= bit
+    for dy in range(-far, far + 1):
+        for dx in range(-far, far + 1):
+            r = (cy + dy) & (SIDE - 1)
+            c = (cx + dx) & (SIDE - 1)
+            k = _entry(columns, r, c, h, False)
+            if k < 0:
+                if _is_void(columns, r, c, h):
+                    continue
+                k = _entry(columns, r, c, h, True)
+            bits = WALL
+            if max(abs(dx), abs(dy)) <= _BESIDE:
+                gap = math.hypot(centre(cx + dx) - x, centre(cy + dy) - y)
+                if gap < _TIGHT_GAP:
+                    bits |= TIGHT
+                elif gap < _NEAR_GAP:
+                    bits |= NEAR
+            columns.bits[r, c, k] |= bits
+
+
+@njit(cache=True)
+def forget_bits(columns, bit):
+    """Take `bit` from all entries; whether any had it."""
+    found = False
+    for r in range(SIDE):
+        for c in range(SIDE):
+            for k in range(LEVELS):
+                if columns.bits[r, c, k] & bit:
+                    columns.bits[r, c, k] &= ~np.uint16(bit)
+                    found = True
+    return found

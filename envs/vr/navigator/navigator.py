@@ -1,0 +1,126 @@
+"""The navigator: from what N envs sense to a map, a plan and a velocity, in any fixed frame."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from ambulo.configs.arrays import Floats, Ints
+from ambulo.envs.vr.navigator.columns import SIDE, Columns, map_of
+from ambulo.envs.vr.navigator.heap import LIFTS, Nodes
+from ambulo.envs.vr.navigator.mapping import map_rays
+from ambulo.envs.vr.navigator.planning import Plans, plan
+from ambulo.envs.vr.navigator.search import Movers, Prices
+from ambulo.envs.vr.navigator.steering import Steering, steer
+from ambulo.envs.vr.navigator.tracks import (
+    STOPS,
+    Tracks,
+    carrier_under,
+    track,
+    tracks_of,
+)
+
+_UNDER = 0.15
+"""A carrier this near under the feet carries, [m]."""
+_STILL = 0.02
+"""Vertical speed of one from which what is seen is of no floor, [m/s]."""
+
+
+class Sensed(NamedTuple):
+    """What N envs sense, in a frame that stays fixed during their episodes."""
+
+    position: Floats
+    """x, y, z of the feet, shape (N, 3), [m]."""
+    angle: Floats
+    """Direction of ray 0, shape (N,), [rad]."""
+    goal: Floats
+    """The goal, on its floor, shape (N, 3), [m]."""
+    rays: Floats
+    """Shape (N, R), [m]."""
+    kinds: Ints
+    """What ends them (`solid_ray_kernels`), shape (N, R)."""
+    floors: Floats
+    """Floors along them above the feet, shape (N, R, FLOOR_PARTS), [m]."""
+    movers: Floats
+    """Things in sight, see `sight_kernels`, NaN: none, shape (N, K, MOVER_COLUMNS)."""
+
+
+class Navigator:
+    """Maps, plans and steering of N envs."""
+
+    def __init__(self, num_envs: int, prices: Prices | None = None) -> None:
+        """Nothing mapped."""
+        self.prices = prices or Prices()
+        self.columns = Columns.empty(num_envs)
+        self.tracks = Tracks.empty(num_envs)
+        self.plans = Plans.empty(num_envs)
+        self.steering = Steering.empty(num_envs)
+        self._steps = np.zeros(num_envs, np.int64)
+        self._base = np.zeros(num_envs)
+        """Height from which those of the maps count: of the start, [m]."""
+        self._nodes = Nodes.empty()
+        self._movers = Movers(
+            np.zeros((LIFTS, 8 + STOPS)),
+            np.zeros((SIDE, SIDE), np.float32),
+            np.zeros((SIDE, SIDE), np.uint16),
+        )
+
+    def reset(self, envs: Ints) -> None:
+        """Forget everything of `envs` (k,)."""
+        self.columns.bits[envs] = 0
+        self.tracks.forget(envs)
+        self.plans.forget(envs)
+        self.steering.forget(envs)
+        self._steps[envs] = -1
+
+    def update(self, envs: Ints, sensed: Sensed, pace: float, dt: float) -> None:
+        """Map what `envs` (k,) sense, plan and steer, at `pace` [m/s], every `dt` seconds."""
+        envs = np.asarray(envs, np.int64)
+        begun = envs[self._steps[envs] < 0]
+        self._base[begun] = sensed.position[begun, 2]
+        self._steps[envs] += 1
+        position, goal, movers = (
+            sensed.position.copy(),
+            sensed.goal.copy(),
+            sensed.movers,
+        )
+        position[:, 2] -= self._base
+        goal[:, 2] -= self._base
+        movers = movers.copy()
+        movers[:, :, 6:8] -= self._base[:, None, None]
+        sensed = sensed._replace(
+            position=position, goal=_within(goal, position), movers=movers
+        )
+        _map(envs, sensed, self.columns, self.tracks, self._steps, dt)
+        plan(
+            envs, self.columns, self.tracks, self._nodes, self._movers, self.prices,
+            self.plans, sensed, self._steps, self.steering.state,
+        )  # fmt: skip
+        steer(envs, self.tracks, self.plans, self.steering, sensed, self._steps, pace)
+
+
+def _within(goal: Floats, position: Floats) -> Floats:
+    """The goals, those outside of the map at its border, shape (N, 3), [m]."""
+    most = 0.25 * (SIDE // 2 - 4)
+    way = goal - position
+    far = np.abs(way[:, :2]).max(axis=1)
+    part = np.minimum(1.0, most / np.maximum(far, 1e-9))
+    goal[:, :2] = position[:, :2] + part[:, None] * way[:, :2]
+    return goal
+
+
+@njit(cache=True)
+def _map(envs, sensed, columns, tracks, steps, dt):
+    """Take in what `envs` (k,) see: things, and the rest but where a lift carries them."""
+    for i in envs:
+        things = tracks_of(tracks, i)
+        position = sensed.position[i]
+        track(things, sensed.movers[i], steps[i], dt)
+        on = carrier_under(things, position, _UNDER)
+        if on < 0 or abs(things.velocity[on, 2]) <= _STILL:
+            map_rays(
+                map_of(columns, i), position, sensed.angle[i], sensed.rays[i],
+                sensed.kinds[i], sensed.floors[i], sensed.movers[i],
+            )  # fmt: skip

@@ -1,0 +1,405 @@
+"""From map and moving things to a path and the waypoint on it. Compiled."""
+
+# ruff: noqa: PLR0912 - compiled loops take their arrays one by one
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.envs.vr.navigator.columns import (
+    BUMP,
+    CLOSED,
+    HIT,
+    LEVELS,
+    LOOKED,
+    PER_METRE,
+    SAME,
+    SIDE,
+    TIGHT,
+    add_bits,
+    cell,
+    centre,
+    copy,
+    forget_bits,
+    in_units,
+    map_of,
+)
+from ambulo.envs.vr.navigator.evading import stands_in
+from ambulo.envs.vr.navigator.heap import LIFTS
+from ambulo.envs.vr.navigator.search import (
+    ANYWHERE,
+    BESIDE,
+    FRONTIERS,
+    INSIDE,
+    NO_JUMPS,
+    POINT,
+    RING,
+    SAME_FLOOR,
+    Query,
+    is_line_clear,
+    search,
+)
+from ambulo.envs.vr.navigator.tracks import (
+    RECENT,
+    STOPS,
+    TRACKS,
+    carrier_under,
+    gap_at,
+    in_base,
+    tracks_of,
+)
+
+REPLAN = 3
+"""Decisions between two plans."""
+POINTS = 300
+"""Points of a path."""
+_IN_THE_WAY = 3.0
+"""Price of a column that a thing is in, [m]."""
+_SHUT = 0.4
+"""And where that is a door that is shut, and will open, [m]."""
+_THING_ROOM = 0.3
+"""Columns this near to a thing are in it, [m]."""
+_ABOARD = 0.12
+_STUCK = 30
+"""Decisions without motion after which the map is closed ahead."""
+_MOVED = 0.15
+"""A shorter way is none, [m]."""
+_AHEAD = (0.25, 0.6)
+"""Where on the path it is closed, from the body, [m]."""
+_AT_GOAL = 0.3
+"""Who is nearer to the goal is not stuck, [m]."""
+_AT_FRONTIER = 0.8
+"""A frontier that is this near has been looked at, [m]."""
+_PASSED = 12
+"""Points of a path among which the body is."""
+_OWN = 0.5
+"""Tight places this near to the body do not end a line of sight, [m]."""
+_AT_LIFT = 0.5
+"""A carrier is waited for within this of the place to board it, [m]."""
+
+
+class Plans(NamedTuple):
+    """The plans of N envs."""
+
+    points: NDArray[np.float32]
+    """The path, columns as `POINT` of `search`, shape (N, POINTS, POINT)."""
+    count: Ints
+    """Its points, 0: no plan yet, shape (N,)."""
+    found: Bools
+    """Whether there is a path; without one its only point is the goal, shape (N,)."""
+    frontier: Bools
+    """Whether it ends where the known ends, on another floor than the goal's, shape (N,)."""
+    mask: Ints
+    """Bits that were closed when it was found, shape (N,)."""
+    age: Ints
+    """Decisions until the next plan, shape (N,)."""
+    waypoint: Floats
+    """The furthest point in clear line, shape (N, 2), [m]."""
+    boards: Ints
+    """Track that is to be boarded now, -1: none, shape (N,)."""
+    rest: Floats
+    """Where each env last moved to, shape (N, 2), [m]."""
+    still: Ints
+    """Decisions since then, waiting left out, shape (N,)."""
+
+    @classmethod
+    def empty(cls, num_envs: int) -> Plans:
+        """No plans of `num_envs` envs."""
+        n = num_envs
+        return cls(
+            np.zeros((n, POINTS, POINT), np.float32), np.zeros(n, np.int64),
+            np.zeros(n, np.bool_), np.zeros(n, np.bool_), np.zeros(n, np.int64),
+            np.zeros(n, np.int64), np.zeros((n, 2)), np.full(n, -1, np.int64),
+            np.full((n, 2), np.inf), np.zeros(n, np.int64),
+        )  # fmt: skip
+
+    def forget(self, envs: Ints) -> None:
+        """Forget the plans of `envs` (k,)."""
+        self.count[envs] = 0
+        self.age[envs] = 0
+        self.rest[envs] = np.inf
+        self.still[envs] = 0
+
+
+@njit(cache=True)
+def _is_shut(columns, row, z):
+    """Whether both ends of a thing are at walls, as those of a shut door are."""
+    far = max(row[2], row[3]) + 0.12
+    ux = row[4]
+    uy = row[5]
+    if row[3] > row[2]:
+        ux = -row[5]
+        uy = row[4]
+    h = in_units(z)
+    for side in (-1.0, 1.0):
+        cx = cell(row[0] + side * ux * far)
+        cy = cell(row[1] + side * uy * far)
+        at_wall = False
+        for dy in range(-1, 2):
+            for dx in range(-1, 2):
+                r = (cy + dy) & (SIDE - 1)
+                c = (cx + dx) & (SIDE - 1)
+                for k in range(LEVELS):
+                    if columns.bits[r, c, k] & HIT:  # noqa: SIM102
+                        if abs(int(columns.heights[r, c, k]) - h) < SAME:
+                            at_wall = True
+        if not at_wall:
+            return False
+    return True
+
+
+@njit(cache=True)
+def _enter(columns, tracks, movers, position, step, enter, of):
+    """Write (or, where `enter` is 0, take back) what moves into what the search reads.
+
+    `of` (LIFTS,) takes the track of each lift.
+
+    Returns:
+        The lift that the body is on, -1: none.
+    """
+    aboard = -1
+    lifts = 0
+    for m in range(TRACKS):
+        if tracks.seen[m] < 0:
+            continue
+        row = tracks.rows[m]
+        cx = cell(row[0])
+        cy = cell(row[1])
+        far = int((math.hypot(row[2], row[3]) + RING[1]) * 4) + 2
+        if tracks.carries[m]:
+            if lifts == LIFTS:
+                continue
+            ring = np.uint16(1 << lifts)
+            if enter:
+                copy(row, movers.lifts[lifts], 8)
+                copy(tracks.stops[m], movers.lifts[lifts, 8:], STOPS)
+                of[lifts] = m
+                inside = in_base(row, position[0], position[1], 0.0)
+                if inside and abs(row[7] - position[2]) < _ABOARD:
+                    aboard = lifts
+            lifts += 1
+            for y in range(cy - far, cy + far + 1):
+                for x in range(cx - far, cx + far + 1):
+                    r = y & (SIDE - 1)
+                    c = x & (SIDE - 1)
+                    if not enter:
+                        movers.near[r, c] = 0
+                        continue
+                    px = centre(x)
+                    py = centre(y)
+                    if in_base(row, px, py, BESIDE):
+                        movers.near[r, c] |= INSIDE
+                    elif in_base(row, px, py, RING[1]):  # noqa: SIM102
+                        if not in_base(row, px, py, RING[0]):
+                            movers.near[r, c] |= ring
+        elif step - tracks.seen[m] <= RECENT and stands_in(row, position[2]):
+            price = np.float32(0.0)
+            if enter:
+                shut = _is_shut(columns, row, position[2])
+                price = np.float32(_SHUT if shut else _IN_THE_WAY)
+            for y in range(cy - far, cy + far + 1):
+                for x in range(cx - far, cx + far + 1):
+                    r = y & (SIDE - 1)
+                    c = x & (SIDE - 1)
+                    if not enter:
+                        movers.price[r, c] = 0.0
+                    elif (
+                        gap_at(row, tracks.velocity[m], 0.0, centre(x), centre(y))
+                        < _THING_ROOM
+                    ):
+                        movers.price[r, c] = max(movers.price[r, c], price)
+    return aboard
+
+
+@njit(cache=True)
+def _note_bump(columns, plans, i, position, goal, waits):
+    """Close the map ahead of who is stuck."""
+    x = position[0]
+    y = position[1]
+    if not math.hypot(x - plans.rest[i, 0], y - plans.rest[i, 1]) <= _MOVED:
+        plans.rest[i, 0] = x
+        plans.rest[i, 1] = y
+        plans.still[i] = 0
+    elif not waits:
+        plans.still[i] += 1
+    if plans.still[i] < _STUCK or math.hypot(goal[0] - x, goal[1] - y) < _AT_GOAL:
+        return
+    plans.still[i] = 0
+    plans.age[i] = 0
+    h = in_units(position[2])
+    for j in range(plans.count[i]):
+        point = plans.points[i, j]
+        far = math.hypot(point[0] - x, point[1] - y)
+        if far > _AHEAD[1]:
+            break
+        if far > _AHEAD[0]:
+            add_bits(columns, point[0], point[1], h, BUMP)
+
+
+@njit(cache=True)
+def _note_frontier(columns, plans, i, position):
+    """Mark a frontier that was come near to, which then is none any more."""
+    if plans.count[i] == 0 or not plans.frontier[i]:
+        return
+    end = plans.points[i, plans.count[i] - 1]
+    if math.hypot(end[0] - position[0], end[1] - position[1]) > _AT_FRONTIER:
+        return
+    if abs(end[2] - position[2]) > _AT_FRONTIER:
+        return
+    for dy in range(-1, 2):
+        for dx in range(-1, 2):
+            add_bits(
+                columns,
+                end[0] + 0.25 * dx,
+                end[1] + 0.25 * dy,
+                in_units(end[2]),
+                LOOKED,
+            )
+    plans.age[i] = 0
+
+
+@njit(cache=True)
+def _find(columns, nodes, movers, prices, plans, i, position, goal, aboard):
+    """Search with tight places closed, then open, then in all that is unknown, then anew."""
+    last = np.full(3, 1e9)
+    if plans.count[i] > 0:
+        copy(plans.points[i, plans.count[i] - 1], last, 3)
+    other = abs(goal[2] - position[2]) >= SAME_FLOOR
+    for attempt in range(5):
+        mask = CLOSED if attempt % 2 else CLOSED | TIGHT
+        jumps = ANYWHERE
+        if attempt < 2:
+            jumps = FRONTIERS if other else NO_JUMPS
+        if attempt == 4:
+            if not forget_bits(columns, BUMP):
+                break
+            mask = CLOSED
+        query = Query(
+            position[0], position[1], position[2], goal[0], goal[1], goal[2], aboard,
+            mask, jumps, last[0], last[1], last[2],
+        )  # fmt: skip
+        count = search(columns, nodes, movers, query, prices, plans.points[i])
+        if count > 0:
+            plans.count[i] = count
+            plans.found[i] = True
+            plans.mask[i] = mask
+            plans.frontier[i] = plans.points[i, count - 1, 4] == 1.0
+            return
+    plans.count[i] = 1
+    plans.found[i] = False
+    plans.frontier[i] = False
+    plans.mask[i] = CLOSED
+    plans.points[i, 0, 0] = goal[0]
+    plans.points[i, 0, 1] = goal[1]
+    plans.points[i, 0, 2] = position[2]
+    plans.points[i, 0, 3] = -1.0
+    plans.points[i, 0, 4] = 0.0
+
+
+@njit(cache=True)
+def _aim(columns, movers, plans, i, position, of, aboard, reach):
+    """Write the waypoint, and the carrier that is to be boarded now."""
+    points = plans.points[i]
+    count = plans.count[i]
+    begin = 1 if aboard >= 0 and count > 1 else 0
+    lift = begin
+    while lift < count and points[lift, 3] < 0.0:
+        lift += 1
+    copy(points[min(begin, count - 1)], plans.waypoint[i], 2)
+    for j in range(begin, min(lift, int(reach * PER_METRE))):
+        if j > begin + 1 and not is_line_clear(
+            columns, movers, position, points[j], plans.mask[i], _OWN
+        ):
+            break
+        copy(points[j], plans.waypoint[i], 2)
+    plans.boards[i] = -1
+    if lift < count:
+        ring = max(lift - 1, 0)
+        away = math.hypot(points[ring, 0] - position[0], points[ring, 1] - position[1])
+        if away < _AT_LIFT or lift == 0:
+            plans.boards[i] = of[int(points[lift, 3])]
+
+
+@njit(cache=True)
+def plan(envs, columns, tracks, nodes, movers, prices, plans, sensed, steps, waits):
+    """Plan for those of `envs` (k,) whose plans are old, or of which something was learned.
+
+    Args:
+        envs: their numbers; the other arrays are of all N.
+        columns: maps.
+        tracks: what is remembered of things.
+        nodes: work space of the search.
+        movers: work space for what moves.
+        prices: of a path.
+        plans: written.
+        sensed: where they are and go to.
+        steps: decisions, shape (N,).
+        waits: not 0 where an env waited in the last decision, shape (N,).
+    """
+    for i in envs:
+        own = map_of(columns, i)
+        things = tracks_of(tracks, i)
+        position = sensed.position[i]
+        goal = sensed.goal[i]
+        riding = carrier_under(things, position, _ABOARD) >= 0
+        _note_bump(own, plans, i, position, goal, waits[i] != 0 or riding)
+        _note_frontier(own, plans, i, position)
+        plans.age[i] -= 1
+        if plans.age[i] >= 0 and plans.count[i] > 0:
+            continue
+        plans.age[i] = REPLAN - 1
+        of = np.full(LIFTS, -1, np.int64)
+        aboard = -1
+        for enter in range(1, -1, -1):
+            lift = _enter(own, things, movers, position, steps[i], enter, of)
+            if enter:
+                aboard = lift
+                _find(own, nodes, movers, prices, plans, i, position, goal, aboard)
+                _aim(own, movers, plans, i, position, of, aboard, prices.reach)
+
+
+@njit(cache=True)
+def points_ahead(envs, plans, position, ahead, out):
+    """Write points of the paths of `envs` to `out`, and return what is left of them.
+
+    Args:
+        envs: numbers (k,); the other arrays are of all N.
+        plans: of all.
+        position: of the feet, shape (N, 3), [m].
+        ahead: where on the paths the points lie, ascending, shape (A,), [m].
+        out: the points, or the end of a shorter path, shape (N, A, 3), [m].
+
+    Returns:
+        Length of what is left of each path, shape (N,), [m].
+    """
+    left = np.zeros(len(position))
+    for i in envs:
+        points = plans.points[i]
+        first = 0
+        least = np.inf
+        for j in range(min(plans.count[i], _PASSED)):
+            off = math.hypot(
+                points[j, 0] - position[i, 0], points[j, 1] - position[i, 1]
+            )
+            if off < least:
+                least = off
+                first = j
+        walked = 0.0
+        at = 0
+        for j in range(first, plans.count[i]):
+            if j > first:
+                walked += math.hypot(
+                    points[j, 0] - points[j - 1, 0], points[j, 1] - points[j - 1, 1]
+                )
+            while at < len(ahead) and walked > ahead[at]:
+                at += 1
+            for a in range(at, len(ahead)):
+                copy(points[j], out[i, a], 3)
+        left[i] = walked
+    return left

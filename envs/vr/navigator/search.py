@@ -1,0 +1,460 @@
+"""The search: A* over the columns of a partial map and over lifts, compiled.
+
+Known floors are joined where they differ by less than a step; the unknown is taken to be
+level with where it is entered. Where the goal is on another floor a path may end at a
+frontier, see `frontiers`.
+"""
+
+# ruff: noqa: PLR0912, PLR0915 - the search is one loop
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ambulo.envs.vr.navigator.columns import (
+    BUMP,
+    CLOSED,
+    DROP,
+    FREE,
+    HIT,
+    LEVELS,
+    LOOKED,
+    NEAR,
+    SAME,
+    SEEN,
+    SIDE,
+    SLOPE,
+    TIGHT,
+    UNIT,
+    VOID,
+    WALL,
+    cell,
+    centre,
+    find,
+    in_units,
+    units,
+)
+from ambulo.envs.vr.navigator.frontiers import (
+    DX,
+    DY,
+    LENGTH,
+    FrontierPrices,
+    rest_from,
+    rest_from_edge,
+    rise_towards,
+)
+from ambulo.envs.vr.navigator.heap import (
+    END,
+    FIRST_LIFT,
+    LIFTS,
+    MOST_EXPANDED,
+    PLACES,
+    begin,
+    place_for,
+    pop,
+    reach,
+)
+from ambulo.envs.vr.navigator.tracks import STOPS, in_base
+
+GOAL_RADIUS = 0.8
+"""A path ends this near to the goal, [m]."""
+SAME_FLOOR = 0.6
+"""Heights that differ by less are of one floor, [m]."""
+NO_JUMPS, FRONTIERS, ANYWHERE = 0, 1, 2
+"""Where a path to another floor may end: at the goal only, at frontiers, in the unknown."""
+INSIDE = 1 << LIFTS
+POINT = 5
+"""Numbers of a point of a path: x, y, z [m], row of the carrier (-1: none), 1 at a frontier."""
+_AT_GOAL = 0.9
+"""Tight places this near to the goal are open, [m]."""
+_OWN = 2
+"""Tight columns this near to the body are open, and carriers within one more."""
+_ALONG = units(0.03)
+"""Off a slope into the unknown it goes only where the floor rises by this much, [UNIT]."""
+RING = (0.3, 0.62)
+"""Carriers are boarded from, and left for, columns this far around them, [m]."""
+BESIDE = 0.15
+"""Columns so near to a carrier are no floor, [m]."""
+_STEP_IN = 0.3
+"""The point of a carrier that is stepped to is this far from its edges, [m]."""
+_SAME_STOP = 0.3
+_BLIND = 3
+"""Unknown columns farther than this are not passed on the way to another floor."""
+_FLAT = units(SAME_FLOOR)
+_TALL = units(1.0)
+_AGAIN = 1.25
+"""Frontiers within this of the last plan's end are the same, [m]."""
+
+
+class Prices(NamedTuple):
+    """What parts of a path cost, as factors of their length where no unit is given."""
+
+    walls: float = 2.0
+    """Where a wall may go on."""
+    tight: float = 5.0
+    """In tight places on the floor of the goal."""
+    tight_away: float = 30.0
+    """In tight places on other floors."""
+    tight_slope: float = 1.5
+    """In tight places on slopes."""
+    reach: float = 10.0
+    """Largest distance of the waypoint along the path, [m]."""
+    board: float = 4.0
+    """Of waiting for a carrier, [m]."""
+    unseen_stop: float = 2.0
+    """Of leaving a carrier at a height at which it was never seen to stop, [m]."""
+    frontiers: FrontierPrices = FrontierPrices()
+
+
+class Query(NamedTuple):
+    """From where to where one env goes, and what it may pass."""
+
+    x: float
+    y: float
+    z: float
+    """Of the feet, [m]."""
+    goal_x: float
+    goal_y: float
+    goal_z: float
+    """Of the goal's floor, [m]."""
+    aboard: int
+    """Lift that it stands on; -1: none."""
+    mask: int
+    """Bits of columns that are closed, unless they are free, or near to the body or goal."""
+    jumps: int
+    """`NO_JUMPS`, `FRONTIERS` or `ANYWHERE`."""
+    last_x: float
+    last_y: float
+    last_z: float
+    """End of the plan before, [m]."""
+
+
+class Movers(NamedTuple):
+    """What moves, as a search takes it."""
+
+    lifts: NDArray[np.float64]
+    """Rows of carriers and their stops (NaN: none), shape (LIFTS, 8 + STOPS)."""
+    price: NDArray[np.float32]
+    """Added in each column on the floor of the body, shape (SIDE, SIDE), [m]."""
+    near: NDArray[np.uint16]
+    """Bit k: the column is in the ring around lift k from which it is boarded; `INSIDE`: it
+    is in or right beside any; shape (SIDE, SIDE)."""
+
+
+@njit(cache=True)
+def _stops_at(lift, z):
+    """Whether a lift is known to stop at height `z`; and whether it may, for all one knows."""
+    known = False
+    count = 0
+    for s in range(8, 8 + STOPS):
+        if not np.isnan(lift[s]):
+            count += 1
+            if abs(lift[s] - z) < _SAME_STOP:
+                known = True
+    return known, known or count < STOPS
+
+
+@njit(cache=True)
+def _is_open_between(columns, x, y, h, lift):
+    """Whether no wall is known between (x, y) at height `h` and the inside of a lift."""
+    dx = x - lift[0]
+    dy = y - lift[1]
+    u = lift[4] * dx + lift[5] * dy
+    v = -lift[5] * dx + lift[4] * dy
+    a = max(lift[2] - _STEP_IN, 0.0)
+    b = max(lift[3] - _STEP_IN, 0.0)
+    u = min(max(u, -a), a)
+    v = min(max(v, -b), b)
+    dx = lift[0] + lift[4] * u - lift[5] * v - x
+    dy = lift[1] + lift[5] * u + lift[4] * v - y
+    n = int(math.hypot(dx, dy) / 0.08) + 1
+    for s in range(1, n + 1):
+        r = cell(y + dy * s / n) & (SIDE - 1)
+        c = cell(x + dx * s / n) & (SIDE - 1)
+        for k in range(LEVELS):
+            if columns.bits[r, c, k] & (HIT | BUMP):  # noqa: SIM102
+                if abs(int(columns.heights[r, c, k]) - h) < SAME:
+                    return False
+    return True
+
+
+@njit(cache=True)
+def _rest(weight, x, y, query):
+    """Least cost from (x, y) to the goal, [m]."""
+    dx = abs(query.goal_x - x)
+    dy = abs(query.goal_y - y)
+    far = max(dx, dy) + (math.sqrt(2.0) - 1.0) * min(dx, dy)
+    # eight directions make the disc of the goal an octagon, at most this much nearer
+    return weight * max(far - 1.09 * GOAL_RADIUS, 0.0)
+
+
+@njit(cache=True)
+def _leave(columns, nodes, movers, query, prices, weight, lift):
+    """Reach the columns around a lift at the heights that it may stop at."""
+    row = movers.lifts[lift]
+    node = FIRST_LIFT + lift
+    far = int((max(row[2], row[3]) * 1.5 + 0.8) * 4) + 1
+    cx = cell(row[0])
+    cy = cell(row[1])
+    known, may = _stops_at(row, query.goal_z)
+    for stop in range(STOPS + 1):
+        extra = 0.0
+        if stop == STOPS:
+            if known or not may:
+                continue
+            z = query.goal_z
+            extra = prices.unseen_stop
+        else:
+            z = row[8 + stop]
+            if np.isnan(z):
+                continue
+        h = in_units(z)
+        for y in range(cy - far, cy + far + 1):
+            for x in range(cx - far, cx + far + 1):
+                px = centre(x)
+                py = centre(y)
+                if in_base(row, px, py, RING[0]) or not in_base(row, px, py, RING[1]):
+                    continue
+                r = y & (SIDE - 1)
+                c = x & (SIDE - 1)
+                k = find(columns, r, c, h)
+                floor = h
+                if k == VOID:
+                    continue
+                if k >= 0:
+                    if columns.bits[r, c, k] & (HIT | BUMP):
+                        continue
+                    if columns.bits[r, c, k] & FREE:
+                        floor = int(columns.heights[r, c, k])
+                else:
+                    k = place_for(nodes, r, c, h, SAME)
+                    if k < 0:
+                        continue
+                if not _is_open_between(columns, px, py, floor, row):
+                    continue
+                walk = math.hypot(px - row[0], py - row[1])
+                reach(
+                    nodes, (r * SIDE + c) * PLACES + k, nodes.cost[node] + walk + extra,
+                    _rest(weight, px, py, query), node, floor,
+                )  # fmt: skip
+
+
+@njit(cache=True)
+def _board(columns, nodes, movers, query, prices, weight, node, x, y, rings):
+    """Reach the lifts of `rings` from `node` at (x, y)."""
+    h = nodes.height[node]
+    for lift in range(LIFTS):
+        if not rings & (1 << lift):
+            continue
+        row = movers.lifts[lift]
+        _, may = _stops_at(row, h * UNIT)
+        if may and _is_open_between(columns, x, y, h, row):
+            walk = math.hypot(x - row[0], y - row[1])
+            reach(
+                nodes, FIRST_LIFT + lift, nodes.cost[node] + walk + prices.board,
+                _rest(weight, row[0], row[1], query), node, h,
+            )  # fmt: skip
+
+
+@njit(cache=True)
+def _end_at_frontier(columns, nodes, query, prices, node, at, x, y):
+    """Reach the end from the unknown column `at`, (row, column, height), if it may lead on."""
+    parent = nodes.parent[node]
+    before = at
+    edge = parent >= FIRST_LIFT or nodes.parent[parent] < 0
+    if parent < FIRST_LIFT:
+        column = parent // PLACES
+        before = (column // SIDE, column % SIDE, int(nodes.height[parent]))
+    away = math.hypot(query.goal_x - x, query.goal_y - y)
+    z = at[2] * UNIT
+    rest = rest_from(
+        columns, prices.frontiers, at, before, edge, query.jumps == ANYWHERE,
+        away, query.goal_z - z,
+    )  # fmt: skip
+    if rest < 0.0:
+        return
+    if math.hypot(query.last_x - x, query.last_y - y) < _AGAIN:  # noqa: SIM102
+        if abs(query.last_z - z) < SAME * UNIT:
+            rest -= prices.frontiers.same
+    reach(nodes, END, nodes.cost[node] + rest, 0.0, node, at[2])
+
+
+@njit(cache=True)
+def search(columns, nodes, movers, query, prices, path):
+    """Find the cheapest path and write it to `path` (P, POINT); its points, 0: there is none.
+
+    A longer path is cut at P points; frontiers are only marked at its end.
+    """
+    half = SIDE // 2
+    bx = cell(query.x)
+    by = cell(query.y)
+    pz = in_units(query.z)
+    gz = in_units(query.goal_z)
+    weight = 1.0
+    if abs(query.goal_z - query.z) > SAME_FLOOR:
+        weight = min(prices.frontiers.away, 1.0)
+    begin(nodes)
+    if query.aboard >= 0:
+        reach(nodes, FIRST_LIFT + query.aboard, 0.0, 0.0, -1, pz)
+    else:
+        r = by & (SIDE - 1)
+        c = bx & (SIDE - 1)
+        k = find(columns, r, c, pz)
+        if k < 0:
+            k = place_for(nodes, r, c, pz, SAME)
+        reach(nodes, (r * SIDE + c) * PLACES + k, 0.0, 0.0, -1, pz)
+    while nodes.state[1] > 0 and nodes.state[2] < MOST_EXPANDED:
+        node, key = pop(nodes)
+        here = nodes.cost[node]
+        if node == END:
+            return _write_path(nodes, movers, query, path)
+        if node >= FIRST_LIFT:
+            row = movers.lifts[node - FIRST_LIFT]
+            if key <= here + _rest(weight, row[0], row[1], query) + 1e-3:
+                nodes.state[2] += 1
+                _leave(columns, nodes, movers, query, prices, weight, node - FIRST_LIFT)
+            continue
+        k = node % PLACES
+        c = node // PLACES % SIDE
+        r = node // PLACES // SIDE
+        ix = bx + ((c - bx + half) & (SIDE - 1)) - half
+        iy = by + ((r - by + half) & (SIDE - 1)) - half
+        x = centre(ix)
+        y = centre(iy)
+        if key > here + _rest(weight, x, y, query) + 1e-3:
+            continue
+        nodes.state[2] += 1
+        h = int(nodes.height[node])
+        other = abs(h - gz) >= _FLAT
+        if not other and math.hypot(query.goal_x - x, query.goal_y - y) <= GOAL_RADIUS:
+            reach(nodes, END, here, 0.0, node, h)
+        bits = int(columns.bits[r, c, k]) if k < LEVELS else 0
+        if other:
+            if query.jumps != NO_JUMPS and not bits & FREE and nodes.parent[node] >= 0:
+                _end_at_frontier(columns, nodes, query, prices, node, (r, c, h), x, y)
+            rings = movers.near[r, c] & (INSIDE - 1)
+            if rings:
+                _board(columns, nodes, movers, query, prices, weight, node, x, y, rings)
+            blind = max(abs(ix - bx), abs(iy - by)) > _BLIND
+            if query.jumps == FRONTIERS and blind and not bits & (FREE | SEEN):
+                continue
+        for q in range(8):
+            jx = ix + DX[q]
+            jy = iy + DY[q]
+            if abs(jx - bx) >= half - 1 or abs(jy - by) >= half - 1:
+                continue
+            r2 = jy & (SIDE - 1)
+            c2 = jx & (SIDE - 1)
+            near = max(abs(jx - bx), abs(jy - by))
+            if movers.near[r2, c2] >= INSIDE and near > _OWN + 1:
+                continue
+            k2 = find(columns, r2, c2, h)
+            if k2 == VOID:
+                continue
+            flags = int(columns.bits[r2, c2, k2]) if k2 >= 0 else 0
+            if other and query.jumps != NO_JUMPS:  # noqa: SIM102
+                if flags & (DROP | HIT | LOOKED) == DROP:
+                    away = math.hypot(query.goal_x - x, query.goal_y - y)
+                    climb = query.goal_z - h * UNIT
+                    rest = rest_from_edge(prices.frontiers, away, climb)
+                    reach(nodes, END, here + rest, 0.0, node, h)
+            if bits & SLOPE and bits & FREE and not flags & FREE:  # noqa: SIM102
+                if not abs(rise_towards(columns, r, c, h, q)) > _ALONG:
+                    continue
+            h2 = h
+            if flags & FREE:
+                h2 = int(columns.heights[r2, c2, k2])
+            x2 = centre(jx)
+            y2 = centre(jy)
+            if flags & (query.mask | BUMP):
+                own = near <= _OWN and abs(h2 - pz) < _FLAT
+                goal = max(abs(x2 - query.goal_x), abs(y2 - query.goal_y)) <= _AT_GOAL
+                goal = goal and abs(h2 - gz) < _FLAT
+                if flags & CLOSED or not (goal or own or flags & FREE):
+                    continue
+            if k2 < 0:
+                k2 = place_for(nodes, r2, c2, h, SAME)
+                if k2 < 0:
+                    continue
+            price = LENGTH[q]
+            if flags & (WALL | FREE) == WALL:
+                price *= prices.walls
+            if flags & (NEAR | TIGHT):
+                if flags & SLOPE:
+                    price *= prices.tight_slope
+                elif abs(h2 - gz) < _FLAT:
+                    price *= prices.tight
+                else:
+                    price *= prices.tight_away
+            if abs(h2 - pz) < _TALL:
+                price += movers.price[r2, c2]
+            reach(
+                nodes, (r2 * SIDE + c2) * PLACES + k2, here + price,
+                _rest(weight, x2, y2, query), node, h2,
+            )  # fmt: skip
+    return 0
+
+
+@njit(cache=True)
+def _write_path(nodes, movers, query, path):
+    """Write the points of the path to the end to `path`; how many."""
+    half = SIDE // 2
+    bx = cell(query.x)
+    by = cell(query.y)
+    last = nodes.parent[END]
+    count = 0
+    node = last
+    while node >= 0:
+        count += 1
+        node = nodes.parent[node]
+    at = count
+    node = last
+    while node >= 0:
+        at -= 1
+        if at < path.shape[0]:
+            z = nodes.height[node] * UNIT
+            if node >= FIRST_LIFT:
+                row = movers.lifts[node - FIRST_LIFT]
+                path[at, 0] = row[0]
+                path[at, 1] = row[1]
+                path[at, 3] = node - FIRST_LIFT
+            else:
+                c = node // PLACES % SIDE
+                r = node // PLACES // SIDE
+                path[at, 0] = centre(bx + ((c - bx + half) & (SIDE - 1)) - half)
+                path[at, 1] = centre(by + ((r - by + half) & (SIDE - 1)) - half)
+                path[at, 3] = -1.0
+            path[at, 2] = z
+            path[at, 4] = 0.0
+        node = nodes.parent[node]
+    if count <= path.shape[0]:  # noqa: SIM102
+        if abs(nodes.height[last] * UNIT - query.goal_z) >= SAME_FLOOR:
+            path[count - 1, 4] = 1.0
+    return min(count, path.shape[0])
+
+
+@njit(cache=True)
+def is_line_clear(columns, movers, begin, end, mask, own):
+    """Whether a straight walk between two points (3,) crosses nothing closed, [m].
+
+    Within `own` of its beginning, bits of `mask` do not count.
+    """
+    far = math.hypot(end[0] - begin[0], end[1] - begin[1])
+    n = int(far / 0.1) + 1
+    for s in range(1, n + 1):
+        g = s / n
+        r = cell(begin[1] + (end[1] - begin[1]) * g) & (SIDE - 1)
+        c = cell(begin[0] + (end[0] - begin[0]) * g) & (SIDE - 1)
+        k = find(columns, r, c, in_units(begin[2] + (end[2] - begin[2]) * g))
+        if k == VOID or movers.price[r, c] > 0.0:
+            return False
+        if k >= 0:
+            bits = int(columns.bits[r, c, k])
+            if bits & CLOSED or (bits & mask and g * far > own):
+                return False
+    return True

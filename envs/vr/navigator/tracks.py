@@ -1,0 +1,260 @@
+"""What an agent remembers of things that move: where they were, how they go, where they rest.
+
+Things have no names: one that is seen is the remembered one of its kind and size that it is
+nearest to, after what that has moved since. Compiled.
+"""
+
+# ruff: noqa: PLR0912 - compiled loops take their arrays one by one
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.envs.vr.geometry.solid_kernels import BOX, PERSON
+from ambulo.envs.vr.navigator.columns import copy
+
+TRACKS = 12
+"""Things remembered."""
+STOPS = 2
+"""Heights at which a thing rests that are remembered."""
+RECENT = 5
+"""Decisions for which a thing that is no longer seen is still counted on."""
+AT_REST = 0.05
+"""Vertical speed below which a carrier is at rest, [m/s]."""
+_STILL = 0.02
+"""Sum of velocities and yaw rate below which a thing is at rest."""
+_SIZE = 0.03
+"""Sizes of one thing differ by less, [m]."""
+_NEAR = 0.4
+"""A thing is at most this far from where it is expected, [m]."""
+_ASTRAY = 1.5
+"""And by so much more for each second since it was seen, [m/s]."""
+_FARTHEST = 6.0
+"""At most, [m]."""
+_AHEAD = 1.0
+"""Time for which a velocity tells where a thing will be, [s]."""
+_UP = 0.25
+"""What a metre of height counts as, as a distance: lifts go up and down."""
+_FORGET = 30
+"""Decisions after which a person is forgotten."""
+_WIDE, _THIN = 0.4, 0.6
+"""Least half size and largest thickness of what one can ride on, [m]."""
+_SAME_STOP = 0.3
+"""Stops that differ by less are one, [m]."""
+
+
+class Tracks(NamedTuple):
+    """Things remembered by one env, or by N with one more axis in front."""
+
+    rows: Floats
+    """As last seen: rows of `solid_kernels`, shape (TRACKS, 9)."""
+    velocity: Floats
+    """And its x, y, z [m/s] and yaw rate [rad/s], shape (TRACKS, 4)."""
+    seen: Ints
+    """Decision in which it was last seen, -1: no thing, shape (TRACKS,)."""
+    stops: Floats
+    """Heights of its top at which it rested, NaN: none, shape (TRACKS, STOPS), [m]."""
+    rest_from: Ints
+    """Decision in which it came to rest as seen, -1: unknown or moving, shape (TRACKS,)."""
+    rest: Ints
+    """Length of its last whole rest, 0: unknown, shape (TRACKS,), [decisions]."""
+    carries: Bools
+    """Whether one can ride on it, shape (TRACKS,)."""
+
+    @classmethod
+    def empty(cls, num_envs: int) -> Tracks:
+        """Memories of `num_envs` envs without things."""
+        n, m = num_envs, TRACKS
+        return cls(
+            np.zeros((n, m, 9)), np.zeros((n, m, 4)), np.full((n, m), -1, np.int64),
+            np.full((n, m, STOPS), np.nan), np.full((n, m), -1, np.int64),
+            np.zeros((n, m), np.int64), np.zeros((n, m), np.bool_),
+        )  # fmt: skip
+
+    def forget(self, envs: Ints) -> None:
+        """Forget everything of `envs` (k,)."""
+        self.seen[envs] = -1
+
+
+@njit(cache=True)
+def tracks_of(tracks, i):
+    """The memory of env `i` (views)."""
+    return Tracks(
+        tracks.rows[i], tracks.velocity[i], tracks.seen[i], tracks.stops[i],
+        tracks.rest_from[i], tracks.rest[i], tracks.carries[i],
+    )  # fmt: skip
+
+
+@njit(cache=True)
+def in_base(row, x, y, grow):
+    """Whether (x, y) is in the base of a thing that is `grow` larger all around, [m]."""
+    dx = x - row[0]
+    dy = y - row[1]
+    u = abs(row[4] * dx + row[5] * dy)
+    v = abs(-row[5] * dx + row[4] * dy)
+    return u <= row[2] + grow and v <= row[3] + grow
+
+
+@njit(cache=True)
+def is_over(movers, x, y, z):
+    """Whether a floor at (x, y, z) would be on, in or right under a thing in sight."""
+    for k in range(movers.shape[0]):
+        row = movers[k]
+        if row[6] < z + 1.0 and row[7] > z - 0.3 and in_base(row, x, y, 0.0):
+            return True
+    return False
+
+
+@njit(cache=True)
+def pose_at(row, velocity, t):
+    """x, y, cos and sin of the yaw of a thing `t` seconds on, at constant rates.
+
+    What turns turns about the point that is at rest, as a hinged door does.
+    """
+    w = velocity[3]
+    if w == 0.0:
+        return row[0] + velocity[0] * t, row[1] + velocity[1] * t, row[4], row[5]
+    cos = math.cos(w * t)
+    sin = math.sin(w * t)
+    ox = velocity[1] / w  # from the hinge to the centre
+    oy = -velocity[0] / w
+    return (
+        row[0] - ox + ox * cos - oy * sin,
+        row[1] - oy + ox * sin + oy * cos,
+        row[4] * cos - row[5] * sin,
+        row[5] * cos + row[4] * sin,
+    )
+
+
+@njit(cache=True)
+def gap_at(row, velocity, t, x, y):
+    """Distance from (x, y) to the base of a thing `t` seconds on, [m]."""
+    px, py, c, s = pose_at(row, velocity, t)
+    dx = x - px
+    dy = y - py
+    if row[8] != BOX:
+        return max(math.hypot(dx, dy) - row[2], 0.0)
+    u = c * dx + s * dy
+    v = -s * dx + c * dy
+    u -= min(max(u, -row[2]), row[2])
+    v -= min(max(v, -row[3]), row[3])
+    return math.hypot(u, v)
+
+
+@njit(cache=True)
+def _unlike(tracks, m, thing, step, dt):
+    """How far `thing` is from where track `m` is expected; inf: it is another one."""
+    row = tracks.rows[m]
+    if tracks.seen[m] < 0 or row[8] != thing[8]:
+        return np.inf
+    thick = abs((thing[7] - thing[6]) - (row[7] - row[6]))
+    if max(abs(thing[2] - row[2]), abs(thing[3] - row[3]), thick) > _SIZE:
+        return np.inf
+    t = (step - tracks.seen[m]) * dt
+    ahead = min(t, _AHEAD)
+    x, y, _, _ = pose_at(row, tracks.velocity[m], ahead)
+    up = abs(row[6] + tracks.velocity[m, 2] * ahead - thing[6])
+    off = math.hypot(thing[0] - x, thing[1] - y)
+    if off > min(_NEAR + _ASTRAY * max(t - dt, 0.0), _FARTHEST):
+        return np.inf
+    return off + _UP * up
+
+
+@njit(cache=True)
+def _oldest(tracks):
+    """The track to give up for a new thing: a free one, or the one unseen for longest.
+
+    What carries is kept longest.
+    """
+    best = 0
+    for m in range(1, TRACKS):
+        old = tracks.seen[best] < 0, not tracks.carries[best], -tracks.seen[best]
+        if (tracks.seen[m] < 0, not tracks.carries[m], -tracks.seen[m]) > old:
+            best = m
+    return best
+
+
+@njit(cache=True)
+def track(tracks, things, step, dt):
+    """Take in the `things` (K, 13) that are in sight in decision `step`, every `dt` seconds."""
+    for m in range(TRACKS):
+        if tracks.seen[m] >= 0 and tracks.rows[m, 8] == PERSON:  # noqa: SIM102
+            if step - tracks.seen[m] > _FORGET:
+                tracks.seen[m] = -1
+    left = things.shape[0]
+    taken = np.zeros(left, np.bool_)
+    used = np.zeros(TRACKS, np.bool_)
+    for k in range(left):
+        taken[k] = np.isnan(things[k, 0])
+    while True:
+        least = np.inf
+        who = -1
+        where = -1
+        for k in range(left):
+            for m in range(TRACKS):
+                if not taken[k] and not used[m]:
+                    off = _unlike(tracks, m, things[k], step, dt)
+                    if off < least:
+                        least, who, where = off, k, m
+        if who < 0:
+            break
+        taken[who] = True
+        used[where] = True
+        _follow(tracks, where, things[who], step)
+    for k in range(left):
+        if not taken[k]:
+            m = _oldest(tracks)
+            tracks.seen[m] = -1
+            for s in range(STOPS):
+                tracks.stops[m, s] = np.nan
+            tracks.rest[m] = 0
+            tracks.rest_from[m] = -1
+            _follow(tracks, m, things[k], step)
+    for m in range(TRACKS):
+        if tracks.seen[m] != step:
+            tracks.rest_from[m] = -1
+
+
+@njit(cache=True)
+def _follow(tracks, m, thing, step):
+    """Write where track `m` is seen now, and what its motion tells of its stops."""
+    rate = tracks.velocity[m]
+    moved = abs(rate[0]) + abs(rate[1]) + abs(rate[2]) + abs(rate[3]) > _STILL
+    fresh = tracks.seen[m] >= 0 and tracks.seen[m] == step - 1
+    copy(thing, tracks.rows[m], 9)
+    copy(thing[9:], rate, 4)
+    moves = abs(rate[0]) + abs(rate[1]) + abs(rate[2]) + abs(rate[3]) > _STILL
+    if not moves and moved and fresh:
+        tracks.rest_from[m] = step
+    if moves and not moved and fresh and tracks.rest_from[m] >= 0:
+        tracks.rest[m] = step - tracks.rest_from[m]
+    if moves:
+        tracks.rest_from[m] = -1
+    tracks.seen[m] = step
+    thick = thing[7] - thing[6]
+    wide = min(thing[2], thing[3]) >= _WIDE
+    tracks.carries[m] = thing[8] == BOX and wide and thick <= _THIN
+    if tracks.carries[m] and not moves and step > 0:
+        for s in range(STOPS):
+            if np.isnan(tracks.stops[m, s]):
+                tracks.stops[m, s] = thing[7]
+                break
+            if abs(tracks.stops[m, s] - thing[7]) < _SAME_STOP:
+                break
+
+
+@njit(cache=True)
+def carrier_under(tracks, position, near):
+    """The track on which feet (3,) stand, within `near` of its top; -1: none."""
+    for m in range(TRACKS):
+        row = tracks.rows[m]
+        if tracks.seen[m] >= 0 and tracks.carries[m]:
+            inside = in_base(row, position[0], position[1], 0.0)
+            if inside and abs(row[7] - position[2]) < near:
+                return m
+    return -1

@@ -89,7 +89,7 @@ class Plans(NamedTuple):
 
     points: NDArray[np.float32]
     """The path, columns as `POINT` of `search`, shape (N, POINTS, POINT)."""
-    count: Ints
+    length: Ints
     """Its points, 0: no plan yet, shape (N,)."""
     found: Bools
     """Whether there is a path; without one its only point is the goal, shape (N,)."""
@@ -121,7 +121,7 @@ class Plans(NamedTuple):
 
     def forget(self, envs: Ints) -> None:
         """Forget the plans of `envs` (k,)."""
-        self.count[envs] = 0
+        self.length[envs] = 0
         self.age[envs] = 0
         self.rest[envs] = np.inf
         self.still[envs] = 0
@@ -233,7 +233,7 @@ def _note_bump(columns, plans, i, position, goal, waits):
     plans.still[i] = 0
     plans.age[i] = 0
     h = in_units(position[2])
-    for j in range(plans.count[i]):
+    for j in range(plans.length[i]):
         point = plans.points[i, j]
         far = math.hypot(point[0] - x, point[1] - y)
         if far > _AHEAD[1]:
@@ -245,9 +245,9 @@ def _note_bump(columns, plans, i, position, goal, waits):
 @njit(cache=True)
 def _note_frontier(columns, plans, i, position):
     """Mark a frontier that was come near to, which then is none any more."""
-    if plans.count[i] == 0 or not plans.frontier[i]:
+    if plans.length[i] == 0 or not plans.frontier[i]:
         return
-    end = plans.points[i, plans.count[i] - 1]
+    end = plans.points[i, plans.length[i] - 1]
     if math.hypot(end[0] - position[0], end[1] - position[1]) > _AT_FRONTIER:
         return
     if abs(end[2] - position[2]) > _AT_FRONTIER:
@@ -268,8 +268,8 @@ def _note_frontier(columns, plans, i, position):
 def _find(columns, nodes, movers, prices, plans, i, position, goal, aboard):
     """Search with tight places closed, then open, then in all that is unknown, then anew."""
     last = np.full(3, 1e9)
-    if plans.count[i] > 0:
-        copy(plans.points[i, plans.count[i] - 1], last, 3)
+    if plans.length[i] > 0:
+        copy(plans.points[i, plans.length[i] - 1], last, 3)
     other = abs(goal[2] - position[2]) >= SAME_FLOOR
     for attempt in range(5):
         mask = CLOSED if attempt % 2 else CLOSED | TIGHT
@@ -286,12 +286,12 @@ def _find(columns, nodes, movers, prices, plans, i, position, goal, aboard):
         )  # fmt: skip
         count = search(columns, nodes, movers, query, prices, plans.points[i])
         if count > 0:
-            plans.count[i] = count
+            plans.length[i] = count
             plans.found[i] = True
             plans.mask[i] = mask
             plans.frontier[i] = plans.points[i, count - 1, 4] == 1.0
             return
-    plans.count[i] = 1
+    plans.length[i] = 1
     plans.found[i] = False
     plans.frontier[i] = False
     plans.mask[i] = CLOSED
@@ -306,7 +306,7 @@ def _find(columns, nodes, movers, prices, plans, i, position, goal, aboard):
 def _aim(columns, movers, plans, i, position, of, aboard, reach):
     """Write the waypoint, and the carrier that is to be boarded now."""
     points = plans.points[i]
-    count = plans.count[i]
+    count = plans.length[i]
     begin = 1 if aboard >= 0 and count > 1 else 0
     lift = begin
     while lift < count and points[lift, 3] < 0.0:
@@ -351,7 +351,7 @@ def plan(envs, columns, tracks, nodes, movers, prices, plans, sensed, steps, wai
         _note_bump(own, plans, i, position, goal, waits[i] != 0 or riding)
         _note_frontier(own, plans, i, position)
         plans.age[i] -= 1
-        if plans.age[i] >= 0 and plans.count[i] > 0:
+        if plans.age[i] >= 0 and plans.length[i] > 0:
             continue
         plans.age[i] = REPLAN - 1
         of = np.full(LIFTS, -1, np.int64)
@@ -383,7 +383,7 @@ def points_ahead(envs, plans, position, ahead, out):
         points = plans.points[i]
         first = 0
         least = np.inf
-        for j in range(min(plans.count[i], _PASSED)):
+        for j in range(min(plans.length[i], _PASSED)):
             off = math.hypot(
                 points[j, 0] - position[i, 0], points[j, 1] - position[i, 1]
             )
@@ -392,7 +392,7 @@ def points_ahead(envs, plans, position, ahead, out):
                 first = j
         walked = 0.0
         at = 0
-        for j in range(first, plans.count[i]):
+        for j in range(first, plans.length[i]):
             if j > first:
                 walked += math.hypot(
                     points[j, 0] - points[j - 1, 0], points[j, 1] - points[j - 1, 1]

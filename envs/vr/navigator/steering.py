@@ -98,13 +98,13 @@ def _way_ahead(plans, i, target, straight, way):
     points = plans.points[i]
     best = np.inf
     first = 0
-    for j in range(min(plans.count[i], 60)):
+    for j in range(min(plans.length[i], 60)):
         d = math.hypot(points[j, 0] - target[0], points[j, 1] - target[1])
         if d < best:
             best = d
             first = j
     n = 1
-    for j in range(first + 1, min(plans.count[i], first + _WAY)):
+    for j in range(first + 1, min(plans.length[i], first + _WAY)):
         if points[j, 3] >= 0.0:
             break
         copy(points[j], way[n], 2)
@@ -161,7 +161,7 @@ def _steer(tracks, plans, steering, i, position, step, pace, angle, rays, kinds)
     if on >= 0:
         steering.boarding[i] = False
         points = plans.points[i]
-        out = points[1, 2] if plans.count[i] > 1 and points[0, 3] >= 0.0 else pz
+        out = points[1, 2] if plans.length[i] > 1 and points[0, 3] >= 0.0 else pz
         level = abs(tracks.rows[on, 7] - out) <= _LEVEL
         if not level or abs(tracks.velocity[on, 2]) >= AT_REST:
             state = RIDE

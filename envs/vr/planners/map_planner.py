@@ -53,7 +53,9 @@ class MapPlanner:
         now = senses(batch)
         navigator.update(everyone, sensed(batch), spec.max_speed, spec.decision_dt)
         steering, late = navigator.steering, response_time(batch)
-        velocity = np.column_stack(rotated(*steering.velocity.T, -state.yaw))
+        velocity = np.column_stack(
+            rotated(steering.velocity[:, 0], steering.velocity[:, 1], -state.yaw)
+        )
         position = state.position[:, :2] + late * state.velocity[:, :2]
         way = steering.look - position
         distance = np.hypot(way[:, 0], way[:, 1])

@@ -14,6 +14,7 @@ const KEYS: PackedStringArray = [
 	"ray_length",
 	"rays_see_edges",
 	"rays_in_head_frame",
+	"surroundings",
 	"rearm_ticks",
 	"fall_depth",
 	"discrete",
@@ -33,6 +34,7 @@ const KEYS: PackedStringArray = [
 
 ## Those of [constant KEYS] that files of earlier versions lack; absent ones change nothing.
 const LATER: PackedStringArray = [
+	"surroundings",
 	"max_acceleration",
 	"max_yaw_acceleration",
 	"facing",
@@ -65,6 +67,8 @@ var ray_length := 5.0
 var rays_see_edges := true
 ## Ray 0 points along the head's yaw; false: along the world's X axis.
 var rays_in_head_frame := true
+## What ends a ray, the floor along it and the nearest moving things are told, too.
+var surroundings := false
 ## Ticks without contact before the next touch is a new collision event.
 var rearm_ticks := 45
 ## Depth below the floor at which a player has fallen, [m].
@@ -180,7 +184,7 @@ func _read(checks: AmbuloChecks, key: String, value: Variant) -> void:
 			num_rays = checks.whole(value, key, 1, 360)
 		"rearm_ticks":
 			rearm_ticks = checks.whole(value, key, 0, AmbuloContract.NEVER)
-		"rays_see_edges", "rays_in_head_frame", "discrete":
+		"rays_see_edges", "rays_in_head_frame", "surroundings", "discrete":
 			set(key, checks.flag(value, key))
 
 

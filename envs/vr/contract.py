@@ -70,8 +70,6 @@ class WorldSpec:
     """Rays also end at floor edges."""
     rays_in_head_frame: bool = True
     """Ray 0 points along the head's yaw; false: along the world's X axis."""
-    surroundings: bool = False
-    """Also tell what rays end at, the floor along them, and moving things in sight."""
     rearm_ticks: int = 45
     """Ticks without contact before the next touch is a new collision event."""
     fall_depth: float = 1.0
@@ -103,6 +101,8 @@ class WorldSpec:
     `comfort_index`."""
     eye_height: float = EYE_HEIGHT
     """Height of the camera above the XR origin, [m]; the body scales with it."""
+    surroundings: bool = False
+    """Also tell what rays end at, the floor along them, and moving things in sight."""
 
     @property
     def decision_dt(self) -> float:

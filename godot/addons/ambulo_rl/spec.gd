@@ -14,7 +14,6 @@ const KEYS: PackedStringArray = [
 	"ray_length",
 	"rays_see_edges",
 	"rays_in_head_frame",
-	"surroundings",
 	"rearm_ticks",
 	"fall_depth",
 	"discrete",
@@ -30,11 +29,11 @@ const KEYS: PackedStringArray = [
 	"teleport_delay",
 	"vignette",
 	"eye_height",
+	"surroundings",
 ]
 
 ## Those of [constant KEYS] that files of earlier versions lack; absent ones change nothing.
 const LATER: PackedStringArray = [
-	"surroundings",
 	"max_acceleration",
 	"max_yaw_acceleration",
 	"facing",
@@ -45,6 +44,7 @@ const LATER: PackedStringArray = [
 	"teleport_delay",
 	"vignette",
 	"eye_height",
+	"surroundings",
 ]
 
 ## Physics ticks per action.
@@ -67,8 +67,6 @@ var ray_length := 5.0
 var rays_see_edges := true
 ## Ray 0 points along the head's yaw; false: along the world's X axis.
 var rays_in_head_frame := true
-## What ends a ray, the floor along it and the nearest moving things are told, too.
-var surroundings := false
 ## Ticks without contact before the next touch is a new collision event.
 var rearm_ticks := 45
 ## Depth below the floor at which a player has fallen, [m].
@@ -99,6 +97,8 @@ var teleport_delay := 0.5
 var vignette := 0.0
 ## Height of the camera above the XR origin, [m]; the body scales with it.
 var eye_height := AmbuloContract.EYE_HEIGHT
+## What ends a ray, the floor along it and the nearest moving things are told, too.
+var surroundings := false
 
 
 ## Time between two decisions, [s].

@@ -39,6 +39,8 @@ Body = Literal["capsule", "twin", "human23", "myolegs"]
 MOTION_FEATURES = {"none": 0, "motion_nn": 256}
 """Numbers of each kind of `observations.motion`."""
 
+_RETIRED = ("plan_margin", "plan_walls", "surroundings")
+"""Keys of `observations` in files of earlier versions that change nothing any more."""
 ENGINE_PLACES = ("godot_url", "godot_bin", "godot_project")
 """Keys of `environment` that say where engines are. Only the user who runs a command may
 set them: they are neither written to model files nor taken from them."""
@@ -57,23 +59,15 @@ class NavigationObservationsConfig(Config):
     """`head` turns vectors and rays with the yaw of the head; `world` is the published one."""
     normalize: bool = True
     """Fixed scaling inside the policy (never running statistics)."""
-    memory: Literal["none", "visits", "map", "plan", "path"] = "none"
-    """Extra features remembered from the 48 numbers of earlier environment steps: `visits`
-    counts the visited positions, `map` adds remembered free space and obstacles, `plan`
-    adds the path that a classical planner finds on that map (such an agent runs a planner);
-    `path` has visits and that path without the map, a quarter of the numbers."""
-    plan_margin: Annotated[float, Field(ge=1.0, le=100.0)] = 1.0
-    """Cost factor of cells nearer than 0.75 m to an obstacle, for `memory = plan` or `path`:
-    a larger one keeps paths clear of obstacles where there is room."""
-    plan_walls: Annotated[float, Field(ge=1.0, le=100.0)] = 1.0
-    """Cost factor of cells nearer than 1.5 m to an obstacle that no ray has passed yet, for
-    the same: a larger one makes fewer paths lead to gaps that are walls."""
+    memory: Literal["none", "visits", "map", "plan", "path", "navigator"] = "none"
+    """Extra features remembered from earlier environment steps: `visits` counts the visited
+    positions, `map` adds remembered free space and obstacles. `navigator` has what a classical
+    planner makes of what the agent senses: the path ahead over all floors, why it waits, what
+    moves and what is near (such an agent runs a planner). `plan` and `path` are what agents of
+    earlier versions see of it: the path beside `map`, or beside visits."""
     plan_reach: Annotated[float, Field(ge=0.5, le=100.0)] = 2.5
-    """Largest distance of the waypoint along the path, [m], for the same: a larger one cuts
-    the corners that eight directions make of a way across the open."""
-    surroundings: Literal["flat", "heights"] = "flat"
-    """`heights`: the world also tells what rays end at, the floor along them, and moving things
-    in sight; the planner maps them."""
+    """Largest distance of the waypoint along the path, [m], where there is a planner: a larger
+    one cuts the corners that eight directions make of a way across the open."""
     motion: Literal["none", "motion_nn"] = "none"
     """Extra features of the body's own past: what a shipped motion network makes of its last
     poses (a capsule's and a twin's are those of an avatar)."""
@@ -82,6 +76,14 @@ class NavigationObservationsConfig(Config):
     the settings ask), see docs/comfort.md."""
     format: Literal["flat", "dict"] = "flat"
     """One float32 vector, or a dictionary of named parts."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_out_retired(cls, data: object) -> object:
+        """Leave out settings of the planner of earlier versions, which their files have."""
+        if isinstance(data, dict):
+            return {key: data[key] for key in data if key not in _RETIRED}
+        return data
 
 
 class NavigationEnvironmentConfig(Config):

@@ -13,6 +13,9 @@ from ambulo.configs.types import Count, NonNegative, Positive, Widths
 Unit = Annotated[float, Field(ge=0, le=1)]
 Share = Annotated[float, Field(gt=0, le=1)]
 
+PLANNED = ("plan", "path", "navigator")
+"""Kinds of `observations.memory` that have a planner."""
+
 
 class NavigationNetworkConfig(Config):
     """The actor and the critic."""
@@ -68,7 +71,8 @@ class PPOConfig(Config):
     plan_coef: NonNegative = 0.0
     """Weight of the penalty on the squared distance of the mean action from the one that
     walks straight to the planned waypoint, at the start; 0: no penalty. Needs
-    `observations.memory` = path or plan, continuous actions and an actor without GRU."""
+    `observations.memory` = navigator, path or plan, continuous actions and an actor without
+    a GRU."""
     plan_coef_final: NonNegative | None = None
     """The same at the end of a linear schedule; null: as `plan_coef`."""
     reward_scale: Positive = 0.1
@@ -97,8 +101,8 @@ def check_guide(ppo: PPOConfig, *, memory: str, mode: str, recurrent: int) -> No
     if ppo.plan_coef == 0.0:
         return
     wanted = f"ppo.plan_coef = {ppo.plan_coef:g} needs"
-    if memory not in ("path", "plan"):
-        raise ConfigError(f"{wanted} observations.memory = path or plan")
+    if memory not in PLANNED:
+        raise ConfigError(f"{wanted} observations.memory = {', '.join(PLANNED)}")
     if mode == "discrete":
         raise ConfigError(f"{wanted} actions.mode = continuous")
     if recurrent:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.configs.vr_bodies import USUAL_EYES
+from ambulo.configs.vr_learning import PLANNED
 
 BODY_RADIUS = 0.25
 """Radius of the body capsule, [m]."""
@@ -153,7 +154,7 @@ class WorldSpec:
             ray_length=obs.ray_length,
             rays_see_edges=obs.rays_see_edges,
             rays_in_head_frame=obs.frame == "head",
-            surroundings=obs.surroundings == "heights",
+            surroundings=obs.memory in PLANNED and env.world != "godot",
             rearm_ticks=round(
                 config.rewards.collision_rearm * env.physics_ticks_per_second
             ),

@@ -139,7 +139,8 @@ class Agent:
         """Numbers that it remembers of an environment."""
         self._states = torch.zeros((0, self.units))
         self._begun: Callable[[], Bools] | None = None
-        self._visits = self.layout.slices().get("visits")
+        where = self.layout.slices()
+        self._visits = where.get("stay", where.get("visits"))
         self._stay: Singles | None = None
         """Features of this cell and of no progress at the last `act`, shape (N, 2)."""
 

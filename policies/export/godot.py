@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.twin import TwinConfig
 from ambulo.configs.vr_bodies import USUAL_EYES
+from ambulo.configs.vr_learning import PLANNED
 from ambulo.policies.agents.navigation import Agent
 from ambulo.policies.export.export import (
     check_export,
@@ -36,7 +37,7 @@ MAGIC = b"AMBULOP1"
 """First bytes of the file; the last one is the version of the format."""
 MAX_WEIGHT = 1e6
 """Largest weight that the add-on reads."""
-MEMORIES = ("none", "visits", "map", "plan", "path")
+MEMORIES = ("none", "visits", "map", *PLANNED)
 """Kinds of memory that the add-on computes."""
 
 NO_LIMITS = {
@@ -118,11 +119,6 @@ def _header(agent: Agent, file: Path, world: Mapping[str, float]) -> dict[str, A
             f"{file}: memory {obs.memory!r} does not run in Godot; "
             f"use one of {', '.join(MEMORIES)}, or the HTTP bridge"
         )
-    if obs.surroundings != "flat":
-        raise ModelFileError(
-            f"{file}: observations.surroundings = {obs.surroundings} does not run in Godot "
-            "yet: the add-on has the rays of the published observation alone"
-        )
     if obs.motion != "none":
         raise ModelFileError(
             f"{file}: observations.motion = {obs.motion} does not run in Godot, except "
@@ -134,12 +130,8 @@ def _header(agent: Agent, file: Path, world: Mapping[str, float]) -> dict[str, A
         "num_rays": obs.num_ray_sensors,
         "ray_length": obs.ray_length,
     }
-    if obs.memory in ("plan", "path"):
-        senses["plan_margin"] = obs.plan_margin
-        if obs.plan_walls != 1.0:
-            senses["plan_walls"] = obs.plan_walls
-        if obs.plan_reach != 2.5:
-            senses["plan_reach"] = obs.plan_reach
+    if obs.memory in PLANNED:
+        senses["plan_reach"] = obs.plan_reach
     if agent.comfort is not None:
         senses["comfort"] = agent.comfort
     return {

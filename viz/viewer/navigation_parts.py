@@ -28,6 +28,8 @@ MOST_MOVING = 48
 """People and things that are drawn."""
 TRAIL = 300
 """Decisions of the trail."""
+PATH = 120
+"""Points of the planned path that are drawn, of one cell (0.25 m) each."""
 _FREE_RAY, _HIT_RAY = (120, 190, 120), (230, 120, 30)
 _PLAN, _TRAIL, _CELL = (190, 60, 200), (240, 190, 20), (200, 40, 90)
 _PERSON, _THING = (204, 115, 77), (0, 130, 143)
@@ -66,16 +68,15 @@ def ray_lines(batch: NavigationBatch, place: Floats, yaw: float) -> Lines:
 
 def memory_cells(batch: NavigationBatch, place: Floats) -> Instances:
     """The cells that the agent remembers as blocked, on the floor."""
-    origin = batch.episode.origin[0]
-    here = _into(origin, place[None, :2])[0]
-    cells = batch.memory.blocked(0, here)
+    cells = batch.memory.blocked(0, place)
     if len(cells) > MOST_CELLS:
-        away = np.linalg.norm(cells - here, axis=1)
+        away = np.linalg.norm(cells - place, axis=1)
         cells = cells[np.argsort(away)[:MOST_CELLS]]
     positions = np.tile(_NOWHERE, (MOST_CELLS, 1))
-    positions[: len(cells), :2] = _out_of(origin, cells)
-    positions[: len(cells), 2] = place[2] + _CELL_HALF[2]
-    turn = quat_from_yaw(np.full(MOST_CELLS, origin[2]))
+    positions[: len(cells)] = cells
+    positions[: len(cells), 2] += _CELL_HALF[2]
+    yaw = 0.0 if batch.memory.navigator else batch.episode.origin[0, 2]
+    turn = quat_from_yaw(np.full(MOST_CELLS, yaw))
     return Instances(
         positions, turn, np.tile(_CELL_HALF, (MOST_CELLS, 1)),
         np.tile(np.array([_CELL], np.uint8), (MOST_CELLS, 1)), steady=True,
@@ -83,14 +84,12 @@ def memory_cells(batch: NavigationBatch, place: Floats) -> Instances:
 
 
 def plan_lines(batch: NavigationBatch, place: Floats) -> Lines:
-    """The planned way: to the waypoint in sight, and on along the path."""
-    planner = batch.memory.planner
-    if planner is None:
-        return _lines(np.zeros((0, 3)), 3, _PLAN)
-    ahead = _out_of(batch.episode.origin[0], planner.points[0])
-    ways = np.vstack([place[None, :2], ahead])
-    heights = np.full((len(ways), 1), place[2] + _PLAN_HEIGHT)
-    return _lines(np.hstack([ways, heights]), len(ahead), _PLAN)
+    """The planned path over all floors, as far as `PATH` points."""
+    navigator = batch.memory.navigator
+    if navigator is None:
+        return _lines(np.zeros((0, 3)), PATH, _PLAN)
+    way = np.vstack([place, navigator.path(0)])[: PATH + 1]
+    return _lines(way + np.array([0.0, 0.0, _PLAN_HEIGHT]), PATH, _PLAN)
 
 
 def trail_lines(trail: Iterable[Floats]) -> Lines:
@@ -144,17 +143,3 @@ def _lines(points: Floats, count: int, colour: tuple[int, int, int]) -> Lines:
         ends[pairs:] = points[-1]
     shade = np.tile(np.array([colour], np.uint8), (count, 1))
     return Lines(ends, shade, steady=True)
-
-
-def _out_of(origin: Floats, points: Floats) -> Floats:
-    """Points (k, 2) of the frame x, y, yaw `origin` (3,) in the world."""
-    c, s = np.cos(origin[2]), np.sin(origin[2])
-    turned: Floats = points @ np.array([[c, s], [-s, c]]) + origin[:2]
-    return turned
-
-
-def _into(origin: Floats, points: Floats) -> Floats:
-    """Points (k, 2) of the world in the frame x, y, yaw `origin` (3,)."""
-    c, s = np.cos(origin[2]), np.sin(origin[2])
-    turned: Floats = (points - origin[:2]) @ np.array([[c, -s], [s, c]])
-    return turned

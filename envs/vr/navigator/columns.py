@@ -13,6 +13,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints
+
 SIDE = 256
 """Columns along a side; a power of two."""
 PER_METRE = 4
@@ -89,6 +91,20 @@ def centre(i: Any) -> Any:
 def in_units(z: Any) -> Any:
     """A height [m] in steps of `UNIT`, as far as maps have any."""
     return int(min(max(round(z / UNIT), -_HIGHEST), _HIGHEST))
+
+
+def cell_centres(
+    rows: Ints, columns: Ints, side: int, around: Floats, per_metre: float
+) -> Floats:
+    """Centres of cells (k,) of a square grid that wraps around, shape (k, 2), [m].
+
+    Of the places that a cell may be it is the one near `around` (>= 2,), [m]. The grid has
+    `side` cells along a side, `per_metre` a metre.
+    """
+    index = np.stack([columns, rows], axis=1)
+    base = np.floor(around[:2] * per_metre).astype(np.int64)
+    near = (index - base + side // 2) % side - side // 2 + base
+    return np.asarray((near + 0.5) / per_metre, np.float64)
 
 
 @njit(cache=True)

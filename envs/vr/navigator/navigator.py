@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats, Ints
-from ambulo.envs.vr.navigator.columns import SIDE, Columns, map_of
+from ambulo.envs.vr.navigator.columns import (
+    CLOSED,
+    PER_METRE,
+    SIDE,
+    UNIT,
+    Columns,
+    cell_centres,
+    map_of,
+)
 from ambulo.envs.vr.navigator.heap import LIFTS, Nodes
 from ambulo.envs.vr.navigator.mapping import map_rays
 from ambulo.envs.vr.navigator.planning import Plans, plan
@@ -81,14 +91,8 @@ class Navigator:
         begun = envs[self._steps[envs] < 0]
         self._base[begun] = sensed.position[begun, 2]
         self._steps[envs] += 1
-        position, goal, movers = (
-            sensed.position.copy(),
-            sensed.goal.copy(),
-            sensed.movers,
-        )
-        position[:, 2] -= self._base
-        goal[:, 2] -= self._base
-        movers = movers.copy()
+        position, goal = map(self.above_start, (sensed.position, sensed.goal))
+        movers = sensed.movers.copy()
         movers[:, :, 6:8] -= self._base[:, None, None]
         sensed = sensed._replace(
             position=position, goal=_within(goal, position), movers=movers
@@ -99,6 +103,60 @@ class Navigator:
             self.plans, sensed, self._steps, self.steering.state,
         )  # fmt: skip
         steer(envs, self.tracks, self.plans, self.steering, sensed, self._steps, pace)
+
+    def above_start(self, places: Floats) -> Floats:
+        """`places` (N, 3) with their heights above the starts of the episodes, [m]."""
+        above: Floats = places - np.pad(self._base[:, None], ((0, 0), (2, 0)))
+        return above
+
+    def path(self, env: int) -> Floats:
+        """The planned path of `env`, shape (k, 3), [m]."""
+        points = self.plans.points[env, : self.plans.length[env], :3].astype(np.float64)
+        return points + np.array([0.0, 0.0, self._base[env]])
+
+    def blocked(self, env: int, place: Floats) -> Floats:
+        """Middles of what `env` takes to be closed, near `place` (3,), shape (k, 3), [m].
+
+        The map wraps around: of the places that a column may be, the one near `place`.
+        """
+        rows, columns, k = np.nonzero(self.columns.bits[env] & CLOSED)
+        centres = cell_centres(rows, columns, SIDE, place, PER_METRE)
+        heights = self.columns.heights[env, rows, columns, k] * UNIT + self._base[env]
+        return np.column_stack([centres, heights])
+
+    def state_dict(self) -> dict[str, NDArray[np.generic]]:
+        """Copies of all that is remembered; of the maps the entries that are used."""
+        used = np.flatnonzero(self.columns.bits)
+        return {
+            "entries": used,
+            "heights": self.columns.heights.ravel()[used],
+            "bits": self.columns.bits.ravel()[used],
+            "steps": self._steps.copy(),
+            "base": self._base.copy(),
+            **{
+                f"{part}_{name}": array.copy()
+                for part, name, array in self._remembered()
+            },
+        }
+
+    def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
+        """Continue from `state_dict`."""
+        self.columns.bits[...] = 0
+        for name, column in zip(("heights", "bits"), self.columns, strict=True):
+            column.ravel()[arrays["entries"]] = arrays[name]
+        self._steps[...], self._base[...] = arrays["steps"], arrays["base"]
+        for part, name, array in self._remembered():
+            array[...] = arrays[f"{part}_{name}"]
+
+    def _remembered(self) -> Iterator[tuple[str, str, NDArray[np.generic]]]:
+        """Part, name and array of all but the maps."""
+        for part, of in (
+            ("tracks", self.tracks),
+            ("plans", self.plans),
+            ("steering", self.steering),
+        ):
+            for name, array in zip(of._fields, of, strict=True):
+                yield part, name, array
 
 
 def _within(goal: Floats, position: Floats) -> Floats:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
-from ambulo.envs.vr.geometry.solid_ray_kernels import FLOOR_PARTS, NOTHING, WALL
-from ambulo.envs.vr.navigator.navigator import Navigator, Sensed
+from ambulo.configs.errors import ConfigError
 from ambulo.envs.vr.planners.senses import (
     TURN_GAIN,
     at_rest_near_points,
@@ -22,36 +21,38 @@ from ambulo.envs.vr.planners.senses import (
     wrapped,
 )
 from ambulo.envs.vr.task.observation import rotated
-from ambulo.envs.vr.task.tasks import goal_places
 
 if TYPE_CHECKING:
     from ambulo.envs.vr.task.batch import NavigationBatch
 
 _HERE = 0.1
 """Points that are nearer are not turned to, [m]."""
-_AT_AN_END = 1e-4
-"""Rays that are shorter than their range by this end at something, [m]."""
 
 
 class MapPlanner:
-    """Walks the path of a `Navigator`, facing where it goes."""
+    """Walks the path of the batch's `Navigator`, facing where it goes."""
 
     name = "planner"
 
     def __init__(self, num_envs: int) -> None:
-        """Nothing mapped."""
-        self.navigator = Navigator(num_envs)
+        """Nothing to remember: the memory of the batch does."""
 
     def reset(self, envs: Ints, seeds: Ints) -> None:
-        """Forget the maps of `envs`."""
-        self.navigator.reset(envs)
+        """Nothing to forget."""
 
     def act(self, batch: NavigationBatch) -> Floats:
-        """Straight to the waypoint at full speed, unless something moves there."""
-        state, spec, navigator = batch.world.state, batch.spec, self.navigator
-        everyone = np.arange(batch.num_envs)
+        """Straight to the waypoint at full speed, unless something moves there.
+
+        Raises:
+            ConfigError: the memory of the batch has no navigator.
+        """
+        state, spec, navigator = batch.world.state, batch.spec, batch.memory.navigator
+        if navigator is None:
+            raise ConfigError(
+                "the planner walks the paths of a navigator: needs observations.memory = "
+                "navigator"
+            )
         now = senses(batch)
-        navigator.update(everyone, sensed(batch), spec.max_speed, spec.decision_dt)
         steering, late = navigator.steering, response_time(batch)
         velocity = np.column_stack(
             rotated(steering.velocity[:, 0], steering.velocity[:, 1], -state.yaw)
@@ -78,25 +79,3 @@ class DenseMapPlanner(MapPlanner):
     name = "planner360"
     rays = 360
     """Rays of the world that it is played in."""
-
-
-def sensed(batch: NavigationBatch) -> Sensed:
-    """What the envs of `batch` sense, in the frame of their levels.
-
-    Where their world tells no more than the lengths of rays, floors are taken to be level,
-    and all that ends rays to stand still.
-    """
-    state, spec = batch.world.state, batch.spec
-    kinds, floors = state.ray_ends, state.ray_floors
-    if not spec.surroundings:
-        kinds = np.where(state.rays < spec.ray_length - _AT_AN_END, WALL, NOTHING)
-        floors = np.zeros((*state.rays.shape, FLOOR_PARTS))
-    return Sensed(
-        state.position,
-        state.yaw if spec.rays_in_head_frame else np.zeros_like(state.yaw),
-        goal_places(batch.task, batch.bank),
-        state.rays,
-        kinds,
-        floors,
-        state.movers,
-    )

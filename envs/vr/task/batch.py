@@ -15,16 +15,16 @@ from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.state_arrays import flattened, part_of
 from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.geometry.solid_ray_kernels import FLOOR_PARTS, NOTHING, WALL
+from ambulo.envs.vr.navigator.navigator import Sensed
 from ambulo.envs.vr.task.bank import LevelBank, Start
 from ambulo.envs.vr.task.comfort import comfort_score, smoothness
 from ambulo.envs.vr.task.episode import NavigationEpisode, felt_velocity
-from ambulo.envs.vr.task.grid_planner import PlanSettings
-from ambulo.envs.vr.task.memory import Memory
+from ambulo.envs.vr.task.memory import Memory, memory_fields
 from ambulo.envs.vr.task.observation import (
     TASKS,
     observation_layout,
     observe,
-    seen_from,
     write_privileged,
 )
 from ambulo.envs.vr.task.reward import (
@@ -39,6 +39,7 @@ from ambulo.envs.vr.task.tasks import (
     TaskState,
     advance_tasks,
     drawn_between,
+    goal_places,
     reached_for,
     rest_of_tour,
     task_distance,
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     from ambulo.envs.vr.body.priors import BodyPriors
 
 Info = dict[str, NDArray[np.generic]]
+_AT_AN_END = 1e-4
+"""Rays that are shorter than their range by this end at something, [m]."""
 _SEEDS = 2**31
 """Seeds that an episode of a world with chance in it may have."""
 
@@ -90,7 +93,7 @@ class NavigationBatch:
         self.enter(world)
         self.goal_distance, self.tasks = env.goal_distance, env.tasks
         self._custom = tuple(custom_terms)
-        self.memory = Memory(senses.memory, num_envs, PlanSettings.of(senses))
+        self.memory = Memory(senses.memory, num_envs, senses.plan_reach)
         size = self.layout.full_size if privileged else self.layout.size
         self.obs = np.zeros((num_envs, size), np.float32)
         self._slices = self.layout.slices()
@@ -338,6 +341,27 @@ class NavigationBatch:
             envs, self.bank, self.rngs, self.task.slot, places, self.goal_distance
         )
 
+    def _sensed(self) -> Sensed:
+        """What the bodies sense, in the frame of their levels.
+
+        Where their world tells no more than the lengths of rays, floors are taken to be level,
+        and all that ends rays to stand still.
+        """
+        state, spec = self.world.state, self.spec
+        kinds, floors = state.ray_ends, state.ray_floors
+        if not spec.surroundings:
+            kinds = np.where(state.rays < spec.ray_length - _AT_AN_END, WALL, NOTHING)
+            floors = np.zeros((*state.rays.shape, FLOOR_PARTS))
+        return Sensed(
+            state.position,
+            state.yaw if spec.rays_in_head_frame else np.zeros_like(state.yaw),
+            goal_places(self.task, self.bank),
+            state.rays,
+            kinds,
+            floors,
+            state.movers,
+        )
+
     def _lead_hands(self) -> None:
         """Tell the world what hands shall go to, if anybody reaches."""
         if "reach" in self.tasks:
@@ -369,12 +393,9 @@ class NavigationBatch:
         if self.comfort is not None:
             out[:, self._slices["comfort"]] = self.comfort[:, None]
         if self.memory.size:
-            yaw = state.yaw - origin[:, 2]
-            at = self._slices["visits"].start
+            at = self._slices[memory_fields(self.memory.kind)[0][0]].start
             self.memory.update(
-                envs, seen_from(state.position, origin), yaw, state.rays,
-                yaw if frame == "head" else -origin[:, 2],
-                self.spec.ray_length, seen_from(self.task.goal, origin), euclid,
+                envs, self._sensed(), state.yaw, origin, self.spec, euclid,
                 out[:, at : at + self.memory.size],
             )  # fmt: skip
         if self._priors is not None and "motion" in self._slices:

@@ -1,10 +1,11 @@
 """What an agent remembers of the numbers it saw: a pure function of the observation stream.
 
 `visits` counts the decisions spent in each 1 m cell. `map` also remembers, in 0.25 m cells,
-what the rays showed to be free or blocked: a memory, not a planner. `plan` adds the way that
-a classical planner finds on such a map (`grid_planner`); `path` has visits, what is near, and
-that way, and leaves the map to the planner. None knows the level. Grids wrap around (64 m), so
-levels of any size work with bounded memory.
+what the rays showed to be free or blocked: a memory, not a planner. `navigator` adds what a
+`Navigator` has found: the path ahead, why it waits, what moves and what is near. `plan` and
+`path` are what agents of earlier versions see of it: `plan` beside a map, `path` beside visits
+and what is near. None knows the level. Grids wrap around (64 m), so levels of any size work
+with bounded memory.
 """
 
 from __future__ import annotations
@@ -17,14 +18,22 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ambulo.envs.vr.task.grid_planner import (
-    GridPlanner,
-    PlanSettings,
-    cell_centres,
+from ambulo.configs.arrays import Floats, Ints, Singles
+from ambulo.configs.vr_learning import PLANNED
+from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.navigator.columns import cell_centres
+from ambulo.envs.vr.navigator.features import (
+    NEAR_FIELD,
+    ROUTE_FIELDS,
+    SECTORS,
+    observe_near,
+    observe_route,
+    points_on_path,
 )
-from ambulo.envs.vr.task.grid_search_kernels import AHEAD
+from ambulo.envs.vr.navigator.navigator import Navigator, Sensed
+from ambulo.envs.vr.navigator.search import Prices
 
-Kind = Literal["none", "visits", "map", "plan", "path"]
+Kind = Literal["none", "visits", "map", "plan", "path", "navigator"]
 
 _EXTENT = 64
 _VISIT_DIRECTIONS = 8
@@ -40,13 +49,12 @@ _SECTOR_EDGES = (0.5, 1.25, 2.25, 3.5, 5.5, 8.5)
 _SPOTS_PER_RING = ((1, 2), (2, 2), (2, 3), (3, 3), (4, 3))
 
 _MAPPED = ("map", "plan")
-_PLANNED = ("plan", "path")
+_AHEAD = (2.0, 4.0)
 _VISITS = _VISIT_DIRECTIONS * len(_VISIT_RINGS) + 2
 _RINGS = np.array(_VISIT_RINGS)
-_NEAR_SECTORS = 16
-_NEAR_RANGE = 2.0
-_PLAN = 2 * (1 + len(AHEAD)) + 2
-_PLANNER = "planner_"
+_STAY = 2
+_PLAN = 2 * (1 + len(_AHEAD)) + 2
+_NAVIGATOR = "navigator_"
 
 
 def _sector_spots() -> NDArray[np.float64]:
@@ -75,7 +83,17 @@ _SPOTS_IN = np.bincount(_SPOTS[:, 2].astype(int), minlength=_CELLS).astype(float
 def memory_fields(kind: Kind) -> list[tuple[str, int, str, str]]:
     """Rows (name, size, unit, meaning) that a kind of memory adds to the observation."""
     rows = []
-    if kind != "none":
+    if kind == "navigator":
+        rows.append(
+            (
+                "stay",
+                _STAY,
+                "1",
+                "log(1 + decisions spent in the own 1 m cell) / 5, and decisions since the "
+                "best distance to the goal / 100 (<= 3)",
+            )
+        )
+    elif kind != "none":
         rows.append(
             (
                 "visits",
@@ -118,19 +136,17 @@ def memory_fields(kind: Kind) -> list[tuple[str, int, str, str]]:
             ("sector_unknown", "share never seen in"),
         ):
             rows.append((name, _CELLS, "1", f"{meaning} {shape}"))
-    if kind == "path":
-        meaning = (
-            f"distance to the nearest remembered obstacle / {_NEAR_RANGE} m in "
-            f"{_NEAR_SECTORS} directions; 1: farther, or none"
-        )
-        rows.append(("near", _NEAR_SECTORS, "1", meaning))
-    if kind in _PLANNED:
+    if kind in ("path", "navigator"):
+        rows.append(NEAR_FIELD)
+    if kind == "navigator":
+        rows += ROUTE_FIELDS
+    elif kind in PLANNED:
         rows += [
             (
                 "plan_points",
-                2 * (1 + len(AHEAD)),
+                2 * (1 + len(_AHEAD)),
                 "5 m",
-                f"waypoint in sight and the points {AHEAD} m along the planned way "
+                f"waypoint in sight and the points {_AHEAD} m along the planned way "
                 "(forward, left)",
             ),
             ("plan_length", 1, "20 m", "length of the planned way"),
@@ -140,12 +156,10 @@ def memory_fields(kind: Kind) -> list[tuple[str, int, str, str]]:
 
 
 class Memory:
-    """The remembered grids of N envs."""
+    """What N envs remember."""
 
-    def __init__(
-        self, kind: Kind, num_envs: int, plan: PlanSettings | None = None
-    ) -> None:
-        """Empty memories of one `kind`."""
+    def __init__(self, kind: Kind, num_envs: int, reach: float = 10.0) -> None:
+        """Empty memories of one `kind`; waypoints lie at most `reach` [m] along the path."""
         self.kind = kind
         self.size = sum(row[1] for row in memory_fields(kind))
         n = num_envs if kind != "none" else 0
@@ -154,10 +168,12 @@ class Memory:
         self.cells = np.zeros((m, GRID, GRID), np.uint8)
         self.best = np.full(num_envs, np.inf)
         self.stale = np.zeros(num_envs, np.int64)
-        planned = kind in _PLANNED
-        self.planner = GridPlanner(num_envs, plan) if planned else None
+        self._start = np.zeros((num_envs, 3))
+        self.navigator = (
+            Navigator(num_envs, Prices(reach=reach)) if kind in PLANNED else None
+        )
 
-    def reset(self, envs: NDArray[np.int64]) -> None:
+    def reset(self, envs: Ints) -> None:
         """Forget everything of `envs`."""
         self.best[envs] = np.inf
         self.stale[envs] = 0
@@ -165,72 +181,97 @@ class Memory:
             self.visits[envs] = 0
         if self.kind in _MAPPED:
             self.cells[envs] = 0
-        if self.planner is not None:
-            self.planner.reset(envs)
+        if self.navigator is not None:
+            self.navigator.reset(envs)
 
     def update(
-        self,
-        envs: NDArray[np.int64],
-        position: NDArray[np.float64],
-        yaw: NDArray[np.float64],
-        rays: NDArray[np.float64],
-        ray_angle: NDArray[np.float64],
-        ray_length: float,
-        goal: NDArray[np.float64],
-        distance: NDArray[np.float64],
-        out: NDArray[np.float32],
-    ) -> None:
+        self, envs: Ints, sensed: Sensed, yaw: Floats, start: Floats, spec: WorldSpec,
+        distance: Floats, out: Singles,
+    ) -> None:  # fmt: skip
         """Remember one step of `envs` and write their features.
 
         Args:
             envs: indices (k,); the other arrays are over all N envs.
-            position: x, y in any fixed frame, shape (N, >= 2), [m].
+            sensed: what they sense, in the frame of their levels.
             yaw: heading in that frame, shape (N,), [rad].
-            rays: readings, shape (N, R), [m].
-            ray_angle: direction of ray 0 in that frame, shape (N,), [rad].
-            ray_length: range of a ray, [m].
-            goal: x, y of the goal in that frame, shape (N, 2), [m].
+            start: x, y [m] and yaw [rad] at the start of the episodes, shape (N, 3): the
+                frame of visits and of `map`.
+            spec: settings of the world.
             distance: straight distance to the goal, shape (N,), [m].
             out: features, shape (N, size), written.
         """
         if self.kind == "none":
             return
+        self._start[:] = start
+        here = _turned(sensed.position[:, :2] - start[:, :2], -start[:, 2])
+        heading = yaw - start[:, 2]
+        visits = np.empty((len(yaw), _VISITS), np.float32)
         _update_visits(
-            envs, position, yaw, distance, self.visits, self.best, self.stale, out
+            envs, here, heading, distance, self.visits, self.best, self.stale, visits
         )
+        at = _STAY if self.kind == "navigator" else _VISITS
+        out[envs, :at] = visits[envs, _VISITS - at :]
         if self.kind in _MAPPED:
             _update_map(
-                envs, position, yaw, rays, ray_angle, ray_length,
-                self.cells, self.visits, out,
+                envs, here, heading, sensed.rays, sensed.angle - start[:, 2],
+                spec.ray_length, self.cells, self.visits, out,
             )  # fmt: skip
-        if self.planner is not None:
-            planner = self.planner
-            planner.update(envs, position, goal, rays, ray_angle, ray_length)
-            if self.kind == "path":
-                near = planner.nearest(envs, position, yaw, _NEAR_SECTORS, _NEAR_RANGE)
-                out[envs, _VISITS : _VISITS + _NEAR_SECTORS] = near / _NEAR_RANGE
-            way = planner.points[envs] - position[envs, None]
-            cos, sin = np.cos(yaw[envs])[:, None], np.sin(yaw[envs])[:, None]
-            rows = np.empty((len(envs), _PLAN), np.float32)
-            rows[:, 0:-2:2] = 0.2 * (cos * way[:, :, 0] + sin * way[:, :, 1])
-            rows[:, 1:-2:2] = 0.2 * (cos * way[:, :, 1] - sin * way[:, :, 0])
-            rows[:, -2] = 0.05 * planner.length[envs]
-            rows[:, -1] = planner.found[envs]
-            out[envs, self.size - _PLAN :] = rows
+        if self.navigator is None:
+            return
+        self.navigator.update(envs, sensed, spec.max_speed, spec.decision_dt)
+        if self.kind in ("path", "navigator"):
+            near = out[:, at : at + SECTORS]
+            observe_near(self.navigator, envs, sensed.position, yaw, near)
+        if self.kind == "navigator":
+            route = out[:, at + SECTORS :]
+            observe_route(self.navigator, envs, sensed, yaw, route)
+        else:
+            out[envs, self.size - _PLAN :] = self._plan(envs, sensed, yaw)
 
-    def blocked(self, env: int, around: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Centres of the cells remembered as blocked near `around` (2,), (k, 2), [m]."""
-        if self.planner is not None:
-            return self.planner.blocked(env, around)
+    def _plan(self, envs: Ints, sensed: Sensed, yaw: Floats) -> Singles:
+        """What agents of earlier versions see of the plans of `envs` (k,), shape (k, 8)."""
+        assert self.navigator is not None
+        navigator = self.navigator
+        above = navigator.above_start(sensed.position)
+        ahead, left = points_on_path(navigator, envs, above, _AHEAD)
+        points = np.concatenate(
+            [navigator.plans.waypoint[envs, None], ahead[envs, :, :2]], axis=1
+        )
+        way = points - sensed.position[envs, None, :2]
+        rows = np.empty((len(envs), _PLAN), np.float32)
+        rows[:, :-2] = 0.2 * _turned(way, -yaw[envs, None]).reshape(len(envs), -1)
+        rows[:, -2] = 0.05 * left[envs]
+        rows[:, -1] = navigator.plans.found[envs]
+        return rows
+
+    def blocked(self, env: int, place: Floats) -> Floats:
+        """Middles of the cells that are remembered as blocked, near `place` (3,), (k, 3), [m].
+
+        In the frame of the level; of a `map`, at the height of `place`.
+        """
+        if self.navigator is not None:
+            return self.navigator.blocked(env, place)
         if self.kind in _MAPPED:
-            return cell_centres(self.cells[env] == _BLOCKED, around, CELLS_PER_METRE)
-        return np.zeros((0, 2))
+            return self._cells(env, self.cells[env] == _BLOCKED, place, CELLS_PER_METRE)
+        return np.zeros((0, 3))
 
-    def visited(self, env: int, around: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Centres of the 1 m cells that `env` has been in, near `around`, (k, 2), [m]."""
+    def visited(self, env: int, place: Floats) -> Floats:
+        """Middles of the 1 m cells that `env` has been in, near `place` (3,), (k, 3), [m]."""
         if self.kind == "none":
-            return np.zeros((0, 2))
-        return cell_centres(self.visits[env] > 0, around, 1.0)
+            return np.zeros((0, 3))
+        return self._cells(env, self.visits[env] > 0, place, 1.0)
+
+    def _cells(
+        self, env: int, marks: NDArray[np.bool_], place: Floats, per_metre: float
+    ) -> Floats:
+        """Middles of marked cells (n, n) of a grid in the frame of the start, (k, 3), [m]."""
+        start = self._start[env]
+        around = _turned(place[:2] - start[:2], -start[2])
+        cells = cell_centres(*np.nonzero(marks), len(marks), around, per_metre)
+        centres = _turned(cells, start[2])
+        return np.column_stack(
+            [centres + start[:2], np.full(len(centres), float(place[2]))]
+        )
 
     def state_dict(self) -> dict[str, NDArray[np.generic]]:
         """Copies of everything remembered."""
@@ -240,23 +281,29 @@ class Memory:
             "best": self.best.copy(),
             "stale": self.stale.copy(),
         }
-        if self.planner is not None:
-            parts = self.planner.state_dict()
-            arrays |= {_PLANNER + name: array for name, array in parts.items()}
+        if self.navigator is not None:
+            parts = self.navigator.state_dict()
+            arrays |= {_NAVIGATOR + name: array for name, array in parts.items()}
         return arrays
 
     def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
-        """Continue from `state_dict`."""
+        """Continue from `state_dict`; what an earlier version mapped is mapped anew."""
         for name in ("visits", "cells", "best", "stale"):
             getattr(self, name)[...] = arrays[name]
-        if self.planner is not None:
-            self.planner.load_state_dict(
-                {
-                    name.removeprefix(_PLANNER): array
-                    for name, array in arrays.items()
-                    if name.startswith(_PLANNER)
-                }
-            )
+        own = {
+            name.removeprefix(_NAVIGATOR): array
+            for name, array in arrays.items()
+            if name.startswith(_NAVIGATOR)
+        }
+        if self.navigator is not None and own:
+            self.navigator.load_state_dict(own)
+
+
+def _turned(way: Floats, angle: Floats | float) -> Floats:
+    """Vectors (..., 2) turned counter-clockwise by angles (...,), [rad]."""
+    cos, sin = np.cos(angle), np.sin(angle)
+    x, y = way[..., 0], way[..., 1]
+    return np.stack([cos * x - sin * y, sin * x + cos * y], axis=-1)
 
 
 @njit(cache=True)

@@ -81,8 +81,7 @@ def make_learner(
             **recurrent,
         },
     )
-    plan = layout.slices().get("plan_points")
-    learner.guide = PlanGuide.of(config, None if plan is None else plan.start)
+    learner.guide = PlanGuide.of(config, layout.slices())
     return learner
 
 

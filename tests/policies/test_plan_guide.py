@@ -21,11 +21,11 @@ from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 NUM_ENVS = 16
 
 
-def config_of(**ppo: Any) -> NavigationConfig:
+def config_of(memory: str = "path", **ppo: Any) -> NavigationConfig:
     return (
         NavigationConfig()
         .override("network", net_arch=(16,), log_std_init=-1.5)
-        .override("observations", memory="path", plan_reach=10.0)
+        .override("observations", memory=memory, plan_reach=10.0)
         .override("ppo", **{"n_steps": 16, "batch_size": 64, **ppo})
         .override(
             "environment", levels=("rooms",), levels_per_family=4, goal_distance=(5, 10)
@@ -61,7 +61,7 @@ def test_the_weight_falls_linearly_from_first_to_last() -> None:
 def test_the_guide_points_at_the_waypoint_and_turns_to_it(
     ahead: float, left: float, wanted: tuple[float, float, float]
 ) -> None:
-    guide = PlanGuide(at=2, max_rotation_speed=np.pi / 2, first=1.0, last=1.0)
+    guide = PlanGuide(2, None, 1.0, np.pi / 2, first=1.0, last=1.0)
     obs = torch.tensor([[9.0, 9.0, ahead, left, 9.0]])
     torch.testing.assert_close(
         guide.actions(obs), torch.tensor([wanted]), atol=1e-6, rtol=0
@@ -70,8 +70,9 @@ def test_the_guide_points_at_the_waypoint_and_turns_to_it(
 
 
 @pytest.mark.integration
-def test_walkers_that_do_what_the_guide_asks_for_arrive() -> None:
-    config = config_of(plan_coef=1.0)
+@pytest.mark.parametrize("memory", ["path", "navigator"])
+def test_walkers_that_do_what_the_guide_asks_for_arrive(memory: str) -> None:
+    config = config_of(memory, plan_coef=1.0)
     batch = make_batch(config, NUM_ENVS, privileged=True, seed=3)
     guide = make_learner(config, Sb3BatchEnv(batch, action_space(config))).guide
     assert guide is not None
@@ -106,7 +107,7 @@ def test_training_with_a_guide_brings_the_mean_action_to_it() -> None:
 @pytest.mark.parametrize(
     ("group", "values", "rule"),
     [
-        ("observations", {"memory": "map"}, "memory = path or plan"),
+        ("observations", {"memory": "map"}, "memory = plan, path, navigator"),
         ("actions", {"mode": "discrete"}, "mode = continuous"),
         ("network", {"recurrent": 8}, "recurrent = 0"),
     ],

@@ -29,7 +29,9 @@ AHEAD = (1.0, 2.0, 4.0)
 SECTORS, NEAR_RANGE = 16, 2.0
 """Directions in which the nearest remembered obstacle is told, and how far, [m]."""
 _WAITS = EVADE + 1
-_METRES, _HEIGHTS, _SPEEDS, _LENGTH = 0.2, 0.5, 0.5, 0.05
+VELOCITY_SCALE = 0.5
+"""Factor on velocities, [s/m]."""
+_METRES, _HEIGHTS, _SPEEDS, _LENGTH = 0.2, 0.5, VELOCITY_SCALE, 0.05
 """Factors on places [1/m], heights [1/m], velocities [s/m] and the length of the path [1/m]."""
 _LONGEST = 3.0
 _UNDER = 0.15

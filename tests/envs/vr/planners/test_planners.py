@@ -23,6 +23,8 @@ WALKER = embodied_config(NavigationConfig()).override("environment", body="twin"
 def play(name, levels, config=CONFIG):
     """Success, path, collisions of each level's designed episode."""
     n = len(levels)
+    if name.startswith("planner"):
+        config = config.override("observations", memory="navigator", plan_reach=10.0)
     bank = LevelBank(levels, np.random.default_rng(0))
     batch = NavigationBatch(config, bank, make_world(config, n), num_envs=n)
     envs = np.arange(n)

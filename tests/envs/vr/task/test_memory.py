@@ -5,6 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.geometry.sight_kernels import MOVER_COLUMNS
+from ambulo.envs.vr.geometry.solid_ray_kernels import FLOOR_PARTS, NOTHING, WALL
+from ambulo.envs.vr.navigator.navigator import Sensed
 from ambulo.envs.vr.task.memory import Memory, memory_fields
 
 RAYS = 16
@@ -30,9 +34,14 @@ def remember(
 ) -> dict[str, np.ndarray]:
     """One decision of the only env with equal rays all around; named features."""
     out = np.zeros((1, memory.size), np.float32)
+    rays = np.full((1, RAYS), 1.0) * reading
+    sensed = Sensed(
+        np.array([[x, y, 0.0]]), np.array([yaw]), np.array([[*goal, 0.0]]), rays,
+        np.where(rays < 5.0, WALL, NOTHING), np.zeros((1, RAYS, FLOOR_PARTS)),
+        np.full((1, 0, MOVER_COLUMNS), np.nan),
+    )  # fmt: skip
     memory.update(
-        np.zeros(1, np.int64), np.array([[x, y]]), np.array([yaw]),
-        np.full((1, RAYS), 1.0) * reading, np.array([yaw]), 5.0, np.array([goal]),
+        np.zeros(1, np.int64), sensed, np.array([yaw]), np.zeros((1, 3)), WorldSpec(),
         np.array([distance]), out,
     )  # fmt: skip
     return {name: out[0, where] for name, where in slices(memory.kind).items()}
@@ -102,14 +111,17 @@ def test_memory_does_not_depend_on_where_the_frame_lies() -> None:
     np.testing.assert_allclose(features[0], features[2], atol=1e-6)
 
 
-def test_plan_leads_around_a_remembered_wall() -> None:
-    """A wall between player and goal, once seen, bends the way; before, it is straight."""
-    memory = Memory("plan", 1)
+@pytest.mark.parametrize("kind", ["plan", "navigator"])
+def test_the_path_leads_around_a_remembered_wall(kind: str) -> None:
+    """A wall between player and goal, once seen, bends the path; before, it is straight."""
+    memory = Memory(kind, 1)
+    names = {"plan": ("plan_points", "plan_length", "plan_found")}
+    points, length, found = names.get(kind, ("waypoint", "route_length", "route_found"))
     free = remember(memory, 0.1, 0.1, 0.0, 5.0, goal=(6.0, 0.1))
-    assert free["plan_found"] == [1.0]
-    assert free["plan_length"][0] == pytest.approx(0.05 * 5.9, abs=0.02)
-    waypoint = 5.0 * free["plan_points"][:2]
-    assert waypoint[0] == pytest.approx(2.5, abs=0.3)
+    assert free[found][0] == 1.0
+    assert free[length][0] == pytest.approx(0.05 * 5.9, abs=0.05)
+    waypoint = 5.0 * free[points][:2]
+    assert waypoint[0] > 2.0
     assert abs(waypoint[1]) < 0.3
     for x in np.linspace(0.1, 1.0, 8):  # the fan of rays leaves gaps from one place
         for y in np.linspace(-2.0, 2.0, 12):
@@ -121,44 +133,48 @@ def test_plan_leads_around_a_remembered_wall() -> None:
             seen = remember(memory, x, y, 0.0, reading, goal=(6.0, 0.1))
     for _ in range(3):  # the plan is renewed every third decision
         seen = remember(memory, 0.1, 0.1, 0.0, 5.0, goal=(6.0, 0.1))
-    assert seen["plan_found"] == [1.0]
+    assert seen[found][0] == 1.0
     around = 2 * np.hypot(2.0, 3.0) + 2.0
-    assert 20 * seen["plan_length"][0] > 0.9 * around
-    ahead = 5.0 * seen["plan_points"][4:]
-    assert abs(ahead[1]) > 1.5
+    assert 20 * seen[length][0] > 0.9 * around
+    ahead = 5.0 * seen[points][:2]
+    assert abs(ahead[1]) > 1.0
     turned = remember(memory, 0.1, 0.1, np.pi / 2, 5.0, goal=(6.0, 0.1))
-    back = np.array([-turned["plan_points"][5], turned["plan_points"][4]])
+    back = np.array([-turned[points][1], turned[points][0]])
     np.testing.assert_allclose(5.0 * back, ahead, atol=1e-5)
 
 
-def test_a_path_is_a_plan_without_the_map() -> None:
-    plan, path = Memory("plan", 1), Memory("path", 1)
+def test_earlier_kinds_see_parts_of_the_same_path() -> None:
+    kinds = {kind: Memory(kind, 1) for kind in ("plan", "path", "navigator")}
     for x in (0.1, 1.4, 2.0):
-        seen, short = (remember(m, x, 0.4, 0.3, 2.5) for m in (plan, path))
-    assert path.size == 58
-    assert set(short) - set(seen) == {"near"}
-    assert set(seen) - set(short) == {
+        plan, path, navigator = (remember(m, x, 0.4, 0.3, 2.5) for m in kinds.values())
+    assert kinds["path"].size == 58
+    assert set(path) - set(plan) == {"near"}
+    assert set(plan) - set(path) == {
         "map_blocked", "map_known", "map_visited", "sector_blocked", "sector_unknown"
     }  # fmt: skip
-    for name in set(short) & set(seen):
-        np.testing.assert_array_equal(short[name], seen[name])
+    for name in set(path) & set(plan):
+        np.testing.assert_array_equal(path[name], plan[name])
+    np.testing.assert_array_equal(path["near"], navigator["near"])
+    np.testing.assert_array_equal(path["visits"][-2:], navigator["stay"])
+    np.testing.assert_allclose(path["plan_points"][:2], navigator["waypoint"])
 
 
-def test_a_path_remembers_what_is_near() -> None:
+@pytest.mark.parametrize("kind", ["path", "navigator"])
+def test_what_is_near_is_remembered(kind: str) -> None:
     """Rays of one decision hit at 1 m; later ones hit nothing, further on or turned."""
-    path = Memory("path", 1)
-    before = remember(path, 0.1, 0.1, 0.0, 1.0)["near"]
-    np.testing.assert_allclose(before, 1.02 / 2.0, atol=0.01)
-    turned = remember(path, 0.1, 0.1, 0.5 * np.pi, 5.0)["near"]
-    np.testing.assert_allclose(turned, 1.02 / 2.0, atol=0.01)
-    moved = remember(path, 0.6, 0.1, 0.0, 5.0)["near"]
-    assert abs(moved[0] - 0.52 / 2.0) < 0.01
-    assert abs(moved[8] - 1.52 / 2.0) < 0.01
-    far = remember(path, 9.1, 0.1, 0.0, 5.0)["near"]
+    memory, cell = Memory(kind, 1), 0.18 / 2.0
+    before = remember(memory, 0.1, 0.1, 0.0, 1.0)["near"]
+    np.testing.assert_allclose(before, 1.0 / 2.0, atol=cell)
+    turned = remember(memory, 0.1, 0.1, 0.5 * np.pi, 5.0)["near"]
+    np.testing.assert_allclose(turned, 1.0 / 2.0, atol=cell)
+    moved = remember(memory, 0.6, 0.1, 0.0, 5.0)["near"]
+    assert abs(moved[0] - 0.5 / 2.0) < cell
+    assert abs(moved[8] - 1.5 / 2.0) < cell
+    far = remember(memory, 9.1, 0.1, 0.0, 5.0)["near"]
     np.testing.assert_array_equal(far, 1.0)
 
 
-@pytest.mark.parametrize("kind", ["visits", "map", "plan", "path"])
+@pytest.mark.parametrize("kind", ["visits", "map", "plan", "path", "navigator"])
 def test_reset_forgets_and_state_dict_continues(kind: str) -> None:
     """Reset equals new; a copy continues as the original."""
     memory = Memory(kind, 1)

@@ -41,7 +41,7 @@ def storey_level(floor: Floor, number: int) -> Level:
     return replace(
         level,
         boxes=_standing(level.boxes[shown & ~walked]),
-        cylinders=_standing_drums(level.cylinders[seen.drums(level.cylinders)]),
+        cylinders=_standing_cylinders(level.cylinders[seen.cylinders(level.cylinders)]),
         ramps=level.ramps[seen.slopes(level.ramps)],
         stairs=level.stairs[seen.slopes(level.stairs)],
         heightfields=tuple(f for f in level.heightfields if seen.terrain(f)),
@@ -66,11 +66,11 @@ def _standing(boxes: Floats) -> Floats:
     return rows
 
 
-def _standing_drums(drums: Floats) -> Floats:
-    """`drums` (n, 5) down to the ground."""
-    top = drums[:, 3] + drums[:, 4]
-    bottom = np.minimum(drums[:, 4], np.minimum(top, BODY_HEIGHT) - 0.1)
-    return np.column_stack([drums[:, :3], top - bottom, bottom])
+def _standing_cylinders(cylinders: Floats) -> Floats:
+    """`cylinders` (n, 5) down to the ground."""
+    top = cylinders[:, 3] + cylinders[:, 4]
+    bottom = np.minimum(cylinders[:, 4], np.minimum(top, BODY_HEIGHT) - 0.1)
+    return np.column_stack([cylinders[:, :3], top - bottom, bottom])
 
 
 def _top(row: Floats) -> Mesh:
@@ -109,7 +109,7 @@ class _StoreyView:
             shown[k] = walked[k] or self._stands(row[2] - row[5], top, z)
         return shown, walked
 
-    def drums(self, rows: Floats) -> Bools:
+    def cylinders(self, rows: Floats) -> Bools:
         """Which of the cylinders `rows` (n, 5) are seen."""
         found = [
             self._stands(row[4], row[4] + row[3], self._under(row[None, :2])[0])

@@ -59,17 +59,20 @@ class LevelShapes:
     @classmethod
     def obstacles(cls, level: Level) -> LevelShapes:
         """Boxes and cylinders that a standing body can touch."""
-        boxes, drums = obstructing(level)
-        half, zero = 0.5 * drums[:, 3], np.zeros(len(drums))
+        boxes, cylinders = obstructing(level)
+        half, zero = 0.5 * cylinders[:, 3], np.zeros(len(cylinders))
         yaw = 0.5 * np.concatenate([boxes[:, 6], zero])
         still = np.zeros(len(yaw))
         return cls(
-            np.array([_BOX] * len(boxes) + [_CYLINDER] * len(drums), np.int64),
+            np.array([_BOX] * len(boxes) + [_CYLINDER] * len(cylinders), np.int64),
             np.vstack(
-                [boxes[:, :3], np.column_stack([drums[:, :2], half + drums[:, 4]])]
+                [
+                    boxes[:, :3],
+                    np.column_stack([cylinders[:, :2], half + cylinders[:, 4]]),
+                ]
             ),
             np.column_stack([np.cos(yaw), still, still, np.sin(yaw)]),
-            np.vstack([boxes[:, 3:6], np.column_stack([drums[:, 2], half, zero])]),
+            np.vstack([boxes[:, 3:6], np.column_stack([cylinders[:, 2], half, zero])]),
         )
 
     @classmethod

@@ -263,8 +263,8 @@ def _moving_lift(rng: np.random.Generator, shaft: Region, storey: float) -> Move
 def _turned(level: Level) -> Level:
     """`level` turned by a quarter."""
     x0, y0, x1, y1 = level.bounds
-    boxes, drums = level.boxes.copy(), level.cylinders.copy()
-    for rows in (boxes, drums):
+    boxes, cylinders = level.boxes.copy(), level.cylinders.copy()
+    for rows in (boxes, cylinders):
         rows[:, :2] = np.column_stack([-rows[:, 1], rows[:, 0]])
     boxes[:, 6] += np.pi / 2
     movers = []
@@ -274,7 +274,7 @@ def _turned(level: Level) -> Level:
         half = mover.half_size[[1, 0, 2]]
         movers.append(dataclasses.replace(mover, path=path, half_size=half))
     return dataclasses.replace(
-        level, bounds=np.array([-y1, x0, -y0, x1]), boxes=boxes, cylinders=drums,
+        level, bounds=np.array([-y1, x0, -y0, x1]), boxes=boxes, cylinders=cylinders,
         movers=tuple(movers),
     )  # fmt: skip
 

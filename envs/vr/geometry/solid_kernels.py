@@ -20,6 +20,7 @@ from ambulo.envs.vr.contract import (
     BODY_RADIUS,
     CAPSULE_LOW,
     CLIMB_HEIGHT,
+    MAX_PUSH,
     SLIDE_ITERATIONS,
     STEEPEST_FLOOR,
 )
@@ -53,9 +54,6 @@ _OVERHEAD = math.tan(math.radians(6.0))
 """A sloping ceiling that is flatter than this does not push aside."""
 _ALONG = 0.999
 """Cosine of directions that are one."""
-PRESSED = 1.4 * BODY_RADIUS
-"""Nobody is pushed farther than this in a tick: on the other side of a wall one would be at
-least twice the radius away, [m]."""
 _EDGE = 1e-9
 _MARGIN = 1e-6
 _FEW = 64
@@ -528,7 +526,7 @@ def slide(shapes, x0, y0, x, y, z, spare, contacts):
     for _ in range(_PASSES):
         count = overlaps(shapes, x, y, z, spare, contacts)
         if count == 0:
-            if touched and (x - x0) ** 2 + (y - y0) ** 2 > PRESSED * PRESSED:
+            if touched and (x - x0) ** 2 + (y - y0) ** 2 > MAX_PUSH * MAX_PUSH:
                 return x0, y0, True
             return x, y, touched
         if count < 0:
@@ -538,7 +536,7 @@ def slide(shapes, x0, y0, x, y, z, spare, contacts):
         x += ux
         y += uy
     count = overlaps(shapes, x, y, z, spare, contacts)
-    stuck = count < 0 or (x - x0) ** 2 + (y - y0) ** 2 > PRESSED * PRESSED
+    stuck = count < 0 or (x - x0) ** 2 + (y - y0) ** 2 > MAX_PUSH * MAX_PUSH
     for k in range(count):
         stuck = stuck or contacts.pushes[k, 2] > _STUCK
     if stuck:

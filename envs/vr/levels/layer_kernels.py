@@ -52,9 +52,9 @@ NEIGHBOURS = np.array(
 @njit(cache=True)
 def _floors(solids, near, n, x, y, out):
     """Write the heights of all floors at (x, y) to `out` in descending order; how many."""
-    prisms, drums, triangles = solids[0], solids[1], solids[2]
+    prisms, cylinders, triangles = solids[0], solids[1], solids[2]
     n_prisms = prisms.shape[0]
-    n_still = n_prisms + drums.shape[0]
+    n_still = n_prisms + cylinders.shape[0]
     count = 0
     for k in range(n):
         item = near[k]
@@ -63,7 +63,7 @@ def _floors(solids, near, n, x, y, out):
             if in_box(x, y, prisms[item]):
                 z = prisms[item, 7]
         elif item < n_still:
-            row = drums[item - n_prisms]
+            row = cylinders[item - n_prisms]
             if in_disc(x, y, row[0], row[1], row[2]):
                 z = row[4]
         else:

@@ -48,7 +48,7 @@ class Solids:
 
     prisms: Floats
     """x, y, half sizes a, b, cos(yaw), sin(yaw), bottom, top, shape (P, 8), [m]."""
-    drums: Floats
+    cylinders: Floats
     """x, y, radius, bottom, top, shape (D, 5), [m]."""
     triangles: Floats
     """Corners (9 numbers), unit normal, lowest and highest z, and 1 where there is matter
@@ -58,7 +58,7 @@ class Solids:
     first: Ints
     """Where the shapes of each bin begin in `items`, shape (bins + 1,)."""
     items: NDArray[np.int32]
-    """Numbers of shapes, bin after bin: prisms first, then drums, then triangles."""
+    """Numbers of shapes, bin after bin: prisms first, then cylinders, then triangles."""
 
     @classmethod
     def of(cls, level: Level, *, as_drawn: bool = False) -> Solids:
@@ -72,14 +72,14 @@ class Solids:
             level = obstacles_of(level)
         prisms = np.vstack([_ground(level), _prisms(level)])
         c = level.cylinders
-        drums = np.column_stack([c[:, :3], c[:, 4], c[:, 4] + c[:, 3]])
+        cylinders = np.column_stack([c[:, :3], c[:, 4], c[:, 4] + c[:, 3]])
         triangles = _triangles(level)
-        low, high = _extents(prisms, drums, triangles)
-        return cls(prisms, drums, triangles, *_binned(low, high))
+        low, high = _extents(prisms, cylinders, triangles)
+        return cls(prisms, cylinders, triangles, *_binned(low, high))
 
     def extents(self) -> tuple[Floats, Floats]:
         """Lower and upper x, y of every shape, each (shapes, 2), [m]."""
-        return _extents(self.prisms, self.drums, self.triangles)
+        return _extents(self.prisms, self.cylinders, self.triangles)
 
     def arrays(self) -> tuple[NDArray[np.generic], ...]:
         """The arrays in their order, as compiled code takes them.
@@ -87,14 +87,14 @@ class Solids:
         The last number of the grid is the height of bodies, here the usual one, [m].
         """
         return (
-            self.prisms, self.drums, self.triangles, np.append(self.grid, BODY_HEIGHT),
+            self.prisms, self.cylinders, self.triangles, np.append(self.grid, BODY_HEIGHT),
             self.first, self.items,
         )  # fmt: skip
 
     def floor_heights(self) -> Floats:
         """Lowest and highest z of all shapes, shape (2,), [m]."""
-        low = [self.prisms[:, 6], self.drums[:, 3], self.triangles[:, 12]]
-        high = [self.prisms[:, 7], self.drums[:, 4], self.triangles[:, 13]]
+        low = [self.prisms[:, 6], self.cylinders[:, 3], self.triangles[:, 12]]
+        high = [self.prisms[:, 7], self.cylinders[:, 4], self.triangles[:, 13]]
         return np.array([np.concatenate(low).min(), np.concatenate(high).max()])
 
 
@@ -255,16 +255,18 @@ def are_slabs(boxes: Floats) -> Bools:
     return slabs
 
 
-def _extents(prisms: Floats, drums: Floats, triangles: Floats) -> tuple[Floats, Floats]:
+def _extents(
+    prisms: Floats, cylinders: Floats, triangles: Floats
+) -> tuple[Floats, Floats]:
     """Lower and upper x, y of every shape, each (n, 2), [m]."""
     c, s = np.abs(prisms[:, 4]), np.abs(prisms[:, 5])
     half = np.column_stack(
         [prisms[:, 2] * c + prisms[:, 3] * s, prisms[:, 2] * s + prisms[:, 3] * c]
     )
-    radius = drums[:, 2:3]
+    radius = cylinders[:, 2:3]
     corners = triangles[:, :9].reshape(-1, 3, 3)[:, :, :2]
-    low = [prisms[:, :2] - half, drums[:, :2] - radius, corners.min(axis=1)]
-    high = [prisms[:, :2] + half, drums[:, :2] + radius, corners.max(axis=1)]
+    low = [prisms[:, :2] - half, cylinders[:, :2] - radius, corners.min(axis=1)]
+    high = [prisms[:, :2] + half, cylinders[:, :2] + radius, corners.max(axis=1)]
     return np.vstack(low), np.vstack(high)
 
 

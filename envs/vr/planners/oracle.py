@@ -26,7 +26,7 @@ from ambulo.envs.vr.planners.senses import (
     senses,
     stick,
 )
-from ambulo.envs.vr.planners.waiting import DOOR, around_doors, who_waits
+from ambulo.envs.vr.planners.waiting import DOOR, around_doors, blocked_by_movers
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.comfort import FAST_SHARE, FAST_TURN
 from ambulo.envs.vr.task.observation import rotated
@@ -126,7 +126,9 @@ class Oracle:
         gap = np.hypot(delta[:, 0], delta[:, 1])
         rest = np.hypot(*(self._target - position).T)
         speed = np.minimum(self._speed(batch), 3.0 * rest)
-        waits = who_waits(batch, self._paths, self._count, self._at, speed, _SPACING)
+        waits = blocked_by_movers(
+            batch, self._paths, self._count, self._at, speed, _SPACING
+        )
         speed[waits > 0] = 0.0
         self._waited = np.where(waits == DOOR, self._waited + 1, 0)
         again = (self._waited > 0) & (self._waited % _PATIENCE == 0)

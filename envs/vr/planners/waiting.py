@@ -39,7 +39,7 @@ _LEVEL = 0.2
 _TALL, _CLIMB = BODY_HEIGHT, CLIMB_HEIGHT
 
 
-def who_waits(
+def blocked_by_movers(
     batch: NavigationBatch,
     paths: Floats,
     count: Ints,

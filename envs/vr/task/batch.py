@@ -19,7 +19,7 @@ from ambulo.envs.vr.geometry.solid_ray_kernels import FLOOR_PARTS, NOTHING, WALL
 from ambulo.envs.vr.navigator.navigator import Sensed
 from ambulo.envs.vr.task.bank import LevelBank, Start
 from ambulo.envs.vr.task.comfort import comfort_score, smoothness
-from ambulo.envs.vr.task.episode import NavigationEpisode, felt_velocity
+from ambulo.envs.vr.task.episode import NavigationEpisode, seen_velocity
 from ambulo.envs.vr.task.memory import Memory, memory_fields
 from ambulo.envs.vr.task.observation import (
     TASKS,
@@ -218,7 +218,7 @@ class NavigationBatch:
         episode, env = self.episode, self.config.environment
         now = self.world.state
         old_position, old_command = now.position.copy(), now.command.copy()
-        old_velocity = felt_velocity(now, self.spec).copy()
+        old_velocity = seen_velocity(now, self.spec).copy()
         old_yaw, old_rate = now.yaw.copy(), now.yaw_rate.copy()
         self._lead_hands()
         state = self.world.step(actions)
@@ -240,7 +240,7 @@ class NavigationBatch:
         solved = self.task.solved & ~state.fell & ~fault
         fell = state.fell & ~fault
         timeout = (episode.steps >= env.max_episode_steps) & ~(solved | fell | fault)
-        velocity = felt_velocity(state, self.spec)
+        velocity = seen_velocity(state, self.spec)
         speed = np.hypot(velocity[:, 0], velocity[:, 1])
         comfort = comfort_score(state.yaw_rate, speed, self.spec.max_speed)
         index = episode.feel(state, old_velocity, old_rate, self.spec, velocity)

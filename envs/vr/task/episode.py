@@ -17,7 +17,7 @@ _LATER = ("people_collisions", "comfort_index", "acceleration")
 """Arrays that states of earlier versions lack."""
 
 
-def felt_velocity(state: WorldState, spec: WorldSpec) -> Floats:
+def seen_velocity(state: WorldState, spec: WorldSpec) -> Floats:
     """Horizontal velocity that is seen as motion, shape (N, 2), [m/s]: no teleports.
 
     The array is the state's own where there are none.
@@ -98,7 +98,7 @@ class NavigationEpisode(StateArrays):
             velocity: felt before it, horizontal, shape (N, 2), [m/s].
             yaw_rate: before it, shape (N,), [rad/s].
             spec: settings of the world.
-            now: velocity felt after it (`felt_velocity`), shape (N, 2), [m/s].
+            now: velocity seen after it (`seen_velocity`), shape (N, 2), [m/s].
         """
         dt = spec.decision_dt
         acceleration = (now - velocity) / dt

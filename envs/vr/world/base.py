@@ -60,7 +60,7 @@ class BaseWorld:
     @property
     def stochastic(self) -> bool:
         """Whether episodes differ that begin alike and have the same actions."""
-        return self.moving.chancy
+        return self.moving.is_random
 
     def seed(self, envs: Ints, seeds: Ints) -> None:
         """Seed what is random in the next episodes of `envs` (k,)."""

@@ -117,7 +117,7 @@ class MovingThings:
         return bool(self._counts.any()) or self.shared
 
     @property
-    def chancy(self) -> bool:
+    def is_random(self) -> bool:
         """Whether anything random moves in any level."""
         return bool(self._counts[:, 1].any()) or self._things.random
 

@@ -101,7 +101,7 @@ class Scene:
         self.data = mujoco.MjData(self.model)
         mujoco.mj_forward(self.model, self.data)
         self.capsule, self.line = shapes, shapes + 1
-        self.moving = len(solids.prisms) + len(solids.drums)
+        self.moving = len(solids.prisms) + len(solids.cylinders)
         """Number of the first geom that moves."""
         self.person = np.append(rows[:, 8], np.zeros(len(faces))) == PERSON
         self.normals = triangles[:, 9:12]
@@ -357,10 +357,12 @@ def way_out_of_triangle(up: float, aside: float, overlap: float, slope: float) -
 def _rows(level: Level, solids: Solids) -> Floats:
     """Boxes and cylinders that stand still, and what moves, at the origin, shape (n, 9)."""
     boxes = [(*row, BOX) for row in solids.prisms]
-    drums = [(x, y, r, r, 1, 0, z0, z1, CYLINDER) for x, y, r, z0, z1 in solids.drums]
+    cylinders = [
+        (x, y, r, r, 1, 0, z0, z1, CYLINDER) for x, y, r, z0, z1 in solids.cylinders
+    ]
     halves = [mover.half_size for mover in level.movers]
     movers = [(0, 0, a, b, 1, 0, -c, c, BOX) for a, b, c in halves]
-    rows, people = [*boxes, *drums, *movers], level.people
+    rows, people = [*boxes, *cylinders, *movers], level.people
     if people is not None:
         row = (0, 0, people.radius, people.radius, 1, 0, 0, BODY_HEIGHT, PERSON)
         rows += [row] * (len(people.walkers) + people.count)

@@ -35,21 +35,22 @@ class PackedSolids:
         self._arrays.clear()
 
     def arrays(self, tall: float = BODY_HEIGHT) -> tuple[NDArray[np.generic], ...]:
-        """prisms, drums, triangles, grids, first, items, offsets of each slot (S + 1, 5).
+        """prisms, cylinders, triangles, grids, first, items, offsets of each slot (S + 1, 5).
 
         They are for bodies of height `tall`, [m], the last number of each grid.
         """
         if tall not in self._arrays:
             parts = [
-                (s.prisms, s.drums, s.triangles, s.first, s.items) for s in self._slots
+                (s.prisms, s.cylinders, s.triangles, s.first, s.items)
+                for s in self._slots
             ]
             offsets = np.zeros((len(parts) + 1, 5), np.int64)
             np.cumsum([[len(a) for a in part] for part in parts], 0, out=offsets[1:])
-            prisms, drums, triangles, first, items = (
+            prisms, cylinders, triangles, first, items = (
                 np.concatenate(kind) for kind in zip(*parts, strict=True)
             )
             grids = np.array([np.append(s.grid, tall) for s in self._slots])
-            packed = prisms, drums, triangles, grids, first, items, offsets
+            packed = prisms, cylinders, triangles, grids, first, items, offsets
             self._arrays[tall] = packed
         return self._arrays[tall]
 
@@ -57,10 +58,10 @@ class PackedSolids:
 @njit(cache=True)
 def solids_of(pack, s):  # type: ignore[no-untyped-def]
     """The shapes of slot `s`: views into the arrays of `pack`."""
-    prisms, drums, triangles, grid, first, items, offsets = pack
+    prisms, cylinders, triangles, grid, first, items, offsets = pack
     o = offsets[s]
     p = offsets[s + 1]
     return (
-        prisms[o[0] : p[0]], drums[o[1] : p[1]], triangles[o[2] : p[2]], grid[s],
+        prisms[o[0] : p[0]], cylinders[o[1] : p[1]], triangles[o[2] : p[2]], grid[s],
         first[o[3] : p[3]], items[o[4] : p[4]],
     )  # fmt: skip

@@ -11,7 +11,14 @@ import numpy as np
 from numba import njit
 
 from ambulo.configs.arrays import Bools, Floats, Ints
-from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT, GRAVITY, MAX_SEAM
+from ambulo.envs.vr.contract import (
+    BODY_RADIUS,
+    CLIMB_HEIGHT,
+    GRAVITY,
+    MAX_SEAM,
+    TELEPORT_EXACT,
+    TELEPORT_PART,
+)
 from ambulo.envs.vr.geometry.sight_kernels import see_movers
 from ambulo.envs.vr.geometry.solid_kernels import (
     Contacts,
@@ -35,11 +42,6 @@ from ambulo.envs.vr.geometry.solid_ray_kernels import (
 )
 from ambulo.envs.vr.world.mover_kernels import move_between, near_movers, rows_of_mates
 from ambulo.envs.vr.world.packed_solids import solids_of
-
-LEAP_PART = 0.05
-"""Longest part of a teleport at whose end obstacles and floor are looked for, [m]."""
-LEAP_EXACT = 1e-3
-"""A teleport ends at most this far before what stops it, [m]."""
 
 _RADIUS = BODY_RADIUS
 _CLIMB = CLIMB_HEIGHT
@@ -186,8 +188,8 @@ def free_leap(at, x, y, z, on, ux, uy, travel):
     its beginning. What obstructs a walking body stops it, and so does the end of the floor.
     """
     done = 0.0
-    part = LEAP_PART
-    while part > LEAP_EXACT and done < travel:
+    part = TELEPORT_PART
+    while part > TELEPORT_EXACT and done < travel:
         far = min(done + part, travel)
         x1 = x + ux * far
         y1 = y + uy * far

@@ -40,7 +40,7 @@ def penetration(level, position):
     solids = Solids.of(level)
     walls = solids.prisms[solids.prisms[:, 7] > 0]
     deep = [R - math.hypot(*nearest_of(x, y, b, False)) for b in walls]
-    deep += [R + c[2] - math.hypot(x - c[0], y - c[1]) for c in solids.drums]
+    deep += [R + c[2] - math.hypot(x - c[0], y - c[1]) for c in solids.cylinders]
     return max(deep, default=0.0)
 
 

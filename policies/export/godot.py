@@ -118,11 +118,6 @@ def _header(agent: Agent, file: Path, world: Mapping[str, float]) -> dict[str, A
             f"{file}: memory {obs.memory!r} does not run in Godot; "
             f"use one of {', '.join(MEMORIES)}, or the HTTP bridge"
         )
-    if obs.surroundings != "flat":
-        raise ModelFileError(
-            f"{file}: observations.surroundings = {obs.surroundings} does not run in Godot "
-            "yet: the add-on has the rays of the published observation alone"
-        )
     if obs.motion != "none":
         raise ModelFileError(
             f"{file}: observations.motion = {obs.motion} does not run in Godot, except "

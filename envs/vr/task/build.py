@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.body.fitting import fitting_level
 from ambulo.envs.vr.contract import WorldSpec
@@ -72,13 +71,7 @@ def scene_of(config: NavigationConfig) -> Level:
     Raises:
         BridgeError: an engine or scene that is not there or cannot be opened.
         LevelError: a scene without walkable floor, or with markers that no walk joins.
-        ConfigError: senses that an engine does not have.
     """
-    if config.observations.surroundings != "flat":
-        raise ConfigError(
-            "observations.surroundings = heights: not in a scene of an engine; import it "
-            "as a level (ambulo levels import)"
-        )
     from ambulo.envs.godot.scene_map import scene_level
     from ambulo.envs.godot.settings import BridgeSettings
 

@@ -86,7 +86,7 @@ def planner_subject(name: str, config: NavigationConfig) -> NavigationSubject:
     planner = make_planner(name, 1)
     own = config.override("actions", mode="continuous")
     own = own.override("observations", memory="none", motion="none")
-    if isinstance(planner, MapPlanner) and own.environment.world != "godot":
+    if isinstance(planner, MapPlanner):
         own = own.override("observations", surroundings="heights")
     if isinstance(planner, DenseMapPlanner):
         own = own.override("observations", num_ray_sensors=planner.rays)

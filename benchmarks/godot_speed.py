@@ -80,7 +80,7 @@ def measure_world(task: Task) -> Sample:
 def measure_client(task: Task, folder: Path) -> Sample:
     """Through the client for scripts, which speaks JSON."""
     spec, agents = WorldSpec(), task.agents
-    layout, falling = RowLayout(spec.num_rays), np.zeros(agents, np.bool_)
+    layout, falling = RowLayout(spec), np.zeros(agents, np.bool_)
     state = WorldState.zeros(agents, spec.num_rays)
     engine, project = find_engine(), find_project()
     with EngineProcess(

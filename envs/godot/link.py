@@ -83,7 +83,7 @@ class EngineLink:
         self.first, self.agents = int(envs[0]), len(envs)
         self.rows = slice(self.first, self.first + self.agents)
         self.failures = 0
-        self.layout = protocol.RowLayout(spec.num_rays)
+        self.layout = protocol.RowLayout(spec)
         self._spec, self._settings = spec, settings
         self._process: EngineProcess | None = None
         self._connection: HttpConnection | None = None

@@ -32,46 +32,54 @@ MAGIC = b"AMB1"
 _HEADER = struct.Struct("<4sIII")
 
 ROW_FIELDS = (
-    "position", "yaw", "velocity", "yaw_rate", "command", "rays", "path",
-    "contact_ticks", "collisions", "since_contact", "people_ticks", "people_collisions",
-    "since_person", "moves", "snaps", "cooldown", "fell", "falling",
+    "position", "yaw", "velocity", "yaw_rate", "command", "rays", "ray_ends",
+    "ray_floors", "movers", "path", "contact_ticks", "collisions", "since_contact",
+    "people_ticks", "people_collisions", "since_person", "moves", "snaps", "cooldown",
+    "fell", "falling",
 )  # fmt: skip
 """Parts of a state row in order: those of `WorldState`, and whether an env has lost
-the floor below it."""
+the floor below it. What is not in sight of `movers` is zeros in a row."""
+
+
+_KIND = 8
+"""Column of `movers` that is 0 where there is nothing."""
 
 
 class RowLayout:
     """Where each part of a state lies in an engine's row of numbers."""
 
-    def __init__(self, num_rays: int) -> None:
-        """The layout for that many rays."""
-        sizes = {
-            "position": 3, "velocity": 3, "command": 3, "rays": num_rays, "cooldown": 2,
-        }  # fmt: skip
-        self.columns: dict[str, slice | int] = {}
+    def __init__(self, spec: WorldSpec) -> None:
+        """The layout in worlds with these settings."""
+        zeros = WorldState.zeros(1, spec.num_rays, surroundings=spec.surroundings)
+        self.columns: dict[str, slice] = {}
         self.description: list[dict[str, Any]] = []
         at = 0
         for name in ROW_FIELDS:
-            size = sizes.get(name, 1)
-            self.columns[name] = slice(at, at + size) if name in sizes else at
-            self.description.append({"name": name, "start": at, "size": size})
-            at += size
+            size = getattr(zeros, name).size
+            if size > 0:
+                self.columns[name] = slice(at, at + size)
+                self.description.append({"name": name, "start": at, "size": size})
+                at += size
         self.width = at
 
     def write(
         self, rows: Floats, state: WorldState, falling: Bools, envs: Ints | slice
     ) -> None:
         """Put `rows` (k, width) into the state of `envs` (k,)."""
-        for name in ROW_FIELDS[:-1]:
-            getattr(state, name)[envs] = rows[:, self.columns[name]]
-        falling[envs] = rows[:, self.columns["falling"]]
+        for name, columns in self.columns.items():
+            array = falling if name == "falling" else getattr(state, name)
+            array[envs] = rows[:, columns].reshape(len(rows), *array.shape[1:])
+        if "movers" in self.columns:
+            seen = state.movers[envs]
+            seen[seen[:, :, _KIND] == 0.0] = np.nan
+            state.movers[envs] = seen
 
     def read(self, state: WorldState, falling: Bools, envs: Ints) -> Floats:
         """Rows (k, width) of the state of `envs` (k,)."""
         rows = np.empty((len(envs), self.width))
-        for name in ROW_FIELDS[:-1]:
-            rows[:, self.columns[name]] = getattr(state, name)[envs]
-        rows[:, self.columns["falling"]] = falling[envs]
+        for name, columns in self.columns.items():
+            array = falling if name == "falling" else getattr(state, name)
+            rows[:, columns] = np.nan_to_num(array[envs]).reshape(len(envs), -1)
         return rows
 
 

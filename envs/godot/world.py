@@ -47,8 +47,6 @@ class GodotWorld(BaseWorld):
     the scene moves it.
     """
 
-    tells_surroundings = False
-
     def __init__(
         self, num_envs: int, spec: WorldSpec, settings: BridgeSettings | None = None
     ) -> None:

@@ -4,7 +4,7 @@ extends AmbuloWorldTest
 
 func test_layout_covers_the_row() -> void:
 	var world := world_at({}, [0, 0, 0])
-	var last: Dictionary = AmbuloWorld.state_layout(16).back()
+	var last: Dictionary = AmbuloWorld.state_layout(AmbuloSpec.new()).back()
 	check_equal(last["name"], "falling")
 	check_equal(int(last["start"]) + int(last["size"]), world.state_width)
 	check_equal(world.state_width, 40)

@@ -65,7 +65,7 @@ func clearance(level: AmbuloLevel, x: float, y: float) -> float:
 ## The part [param name] of the state of [param agent].
 func part(world: AmbuloWorld, name: String, agent := 0) -> PackedFloat64Array:
 	var row := world.state_rows([agent])
-	for entry in AmbuloWorld.state_layout(world.spec.num_rays):
+	for entry in AmbuloWorld.state_layout(world.spec):
 		if entry["name"] == name:
 			return row.slice(entry["start"], int(entry["start"]) + int(entry["size"]))
 	check(false, "no part " + name)

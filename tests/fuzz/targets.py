@@ -22,6 +22,7 @@ from ambulo.common.setting_flags import with_overrides
 from ambulo.envs.godot import protocol
 from ambulo.envs.godot.protocol import RowLayout, check_spec, parse_rows, parse_states
 from ambulo.envs.godot.transport import BINARY, HttpConnection
+from ambulo.envs.vr.contract import WorldSpec
 from ambulo.rig_server import messages, packets, packets_v1, store
 from ambulo.rig_server.layout import LEGS
 from ambulo.rig_server.learner import RigLearner
@@ -130,7 +131,7 @@ class BridgeTarget:
         """Listen as an engine does."""
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._port = self._listener.getsockname()[1]
-        self._layout = RowLayout(16)
+        self._layout = RowLayout(WorldSpec())
         self._answers = [self._json(), self._states(), self._rows()]
 
     def whole(self) -> None:

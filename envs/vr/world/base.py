@@ -29,22 +29,11 @@ def refuse_heights(levels: Sequence[Level], world: str) -> None:
 class BaseWorld:
     """Base of worlds: see `World` for the interface."""
 
-    tells_surroundings: ClassVar[bool] = True
-    """Whether worlds of this kind fill `ray_ends`, `ray_floors` and `movers` of the state."""
     can_share: ClassVar[bool] = False
     """Whether envs of this kind of world can share levels."""
 
     def __init__(self, num_envs: int, spec: WorldSpec) -> None:
-        """`num_envs` envs, not yet placed in any level.
-
-        Raises:
-            ConfigError: The settings ask for surroundings that this world does not tell.
-        """
-        if spec.surroundings and not self.tells_surroundings:
-            raise ConfigError(
-                "observations.surroundings = heights: not in world = godot; use world = "
-                "compiled"
-            )
+        """`num_envs` envs, not yet placed in any level."""
         self.spec = spec
         self.state = WorldState.zeros(
             num_envs,

@@ -44,6 +44,22 @@ const FAST_SHARE := 0.8
 ## What the comfort score (1 at best) loses by each.
 const FAST_TURN_COST := 0.3
 const FAST_MOVE_COST := 0.2
+## What ends a ray: its length, what stands still, an edge of the floor, or what moves.
+const NOTHING := 0
+const WALL := 1
+const DROP := 2
+const MOVER := 3
+## Floor heights that are told along a ray, at equal parts of the way to its end; the last one is
+## this far before it, [m].
+const FLOOR_PARTS := 4
+const BEFORE_END := 0.02
+## What stands this near behind an edge of the floor ends a ray as well, [m].
+const SAME_END := 0.03
+## Moving things in sight that are told, and the numbers of each: x, y, half sizes a and b, cosine
+## and sine of the yaw, bottom, top, kind (see [AmbuloThings]; 0: nothing), velocity x, y and z
+## [m/s], yaw rate [rad/s].
+const MOVERS_SEEN := 3
+const MOVER_COLUMNS := 13
 ## Names of the discrete actions, by index.
 const DISCRETE_ACTIONS: PackedStringArray = [
 	"forward", "back", "left", "right", "turn_left", "turn_right", "idle"

@@ -128,6 +128,15 @@ func steps_of(seconds: float) -> int:
 	return maxi(1, ceili(seconds / decision_dt() - 1e-9))
 
 
+## Numbers of a state row that an agent senses: its rays and, with [member surroundings], what ends
+## each, the floors along them, and the moving things in sight.
+func sensed_size() -> int:
+	if not surroundings:
+		return num_rays
+	var seen := AmbuloContract.MOVERS_SEEN * AmbuloContract.MOVER_COLUMNS
+	return num_rays * (2 + AmbuloContract.FLOOR_PARTS) + seen
+
+
 ## How tall the body is, of the usual one.
 func body_scale() -> float:
 	return eye_height / AmbuloContract.EYE_HEIGHT

@@ -9,7 +9,9 @@ import pytest
 
 from ambulo.envs.godot.locate import find_project
 from ambulo.envs.vr import contract
+from ambulo.envs.vr.geometry import sight_kernels, solid_ray_kernels
 from ambulo.envs.vr.task import comfort
+from ambulo.envs.vr.world import state
 
 TINY = 1e-6
 
@@ -31,6 +33,13 @@ def test_comfort(numbers: dict[str, float]) -> None:
     score = comfort.comfort_score(rates, speeds, 2.0)
     np.testing.assert_allclose(score, 1.0 - np.array(costs), atol=1e-12)
     assert (turn, share) == (comfort.FAST_TURN, comfort.FAST_SHARE)
+
+
+def test_senses(numbers: dict[str, float]) -> None:
+    for name in ("NOTHING", "WALL", "DROP", "MOVER", "FLOOR_PARTS"):
+        assert numbers[name] == getattr(solid_ray_kernels, name)
+    assert numbers["MOVERS_SEEN"] == state.MOVERS_SEEN
+    assert numbers["MOVER_COLUMNS"] == sight_kernels.MOVER_COLUMNS
 
 
 def test_the_body(numbers: dict[str, float]) -> None:

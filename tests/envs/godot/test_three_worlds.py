@@ -8,6 +8,7 @@ import pytest
 from ambulo.envs.godot.settings import BridgeSettings
 from ambulo.envs.godot.world import GodotWorld
 from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.families import generate
 from ambulo.envs.vr.levels.level_io import parse_level
 from ambulo.envs.vr.levels.sample_levels import sample_level
 from ambulo.envs.vr.world.compiled_world import CompiledWorld
@@ -248,3 +249,39 @@ def test_low_beams_stop_bodies_by_their_height(make, eyes: float, passes: bool) 
         np.testing.assert_allclose(
             state.hands[0, 0], np.array([0.35, 0.22, 1.1]) * scale
         )
+
+
+SENSES = WorldSpec(surroundings=True)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    "family",
+    ["storeys", "doors", "lifts", "clutter", "crowd", "outdoor", "pits", "sample"],
+)
+def test_worlds_tell_the_same_senses(make, family: str) -> None:
+    level = sample_level(1, moving=True)
+    poses = np.random.default_rng(2).uniform(-3.0, 3.0, (4, 4)) * [1, 1, 1, 0]
+    if family != "sample":
+        level = generate(family, 1_000_003)
+        poses = np.array([[*level.start, level.start_height or 0.0]])
+    count = len(poses)
+    worlds = [CompiledWorld(count, SENSES), make(count, SENSES)]
+    fast, other = (_begin(world, [level] * count, poses).state for world in worlds)
+    same = close = total = seen = 0
+    for step in range(20):
+        alike = np.abs(other.rays - fast.rays) < 5e-3
+        total += int(alike.sum())
+        same += int((alike & (other.ray_ends == fast.ray_ends)).sum())
+        off = np.abs(other.ray_floors - fast.ray_floors).max(axis=-1)
+        close += int((alike & (off < 0.03)).sum())
+        near = np.abs(fast.position - other.position).max(axis=-1) < 1e-3
+        seen += int(np.isfinite(fast.movers[near, :, 0]).sum())
+        np.testing.assert_allclose(other.movers[near], fast.movers[near], atol=5e-3)
+        for world in worlds:
+            action = [0.3, 0.8 if step % 12 < 8 else -0.5, 0.2]
+            world.step(np.tile(action, (count, 1)))
+    assert total >= 0.95 * 20 * count * SENSES.num_rays
+    assert same >= 0.98 * total
+    assert close >= 0.95 * total
+    assert (seen > 0) == (family in ("doors", "lifts", "crowd", "sample"))

@@ -188,7 +188,10 @@ func _read_senses(checks: AmbuloChecks, data: Variant) -> void:
 
 
 func _read_spec(checks: AmbuloChecks, data: Variant) -> void:
-	var needed := AmbuloSpec.KEYS.slice(0, AmbuloSpec.KEYS.size() - AmbuloSpec.LATER.size())
+	var needed := PackedStringArray()
+	for key in AmbuloSpec.KEYS:
+		if key not in AmbuloSpec.LATER:
+			needed.append(key)
 	var table := checks.table(data, "world", "world.", AmbuloSpec.KEYS, needed)
 	var errors := PackedStringArray()
 	spec = AmbuloSpec.from_dict(table, errors)

@@ -308,6 +308,9 @@ func _fits(spec: AmbuloSpec) -> bool:
 		if not _equal(spec.get(key), file.spec.get(key)):
 			_refuse("the policy needs a world with %s = %s" % [key, file.spec.get(key)])
 			return false
+	if file.spec.surroundings and not spec.surroundings:
+		_refuse("the policy needs a world with surroundings = true")
+		return false
 	if not _equal(spec.decision_dt(), file.spec.decision_dt()):
 		var needed := file.spec.decision_dt()
 		_refuse("the policy needs a world with ticks_per_decision * dt = %s s" % needed)

@@ -26,7 +26,7 @@ static func of(world: AmbuloWorld) -> Dictionary:
 		"engine": AmbuloEngineApi.about(),
 		"agents": world.num_agents,
 		"spec": world.spec.to_dict(),
-		"state_layout": AmbuloWorld.state_layout(world.spec.num_rays),
+		"state_layout": AmbuloWorld.state_layout(world.spec),
 		"observation": _observation(world.spec),
 		"action": _discrete(world.spec) if world.spec.discrete else _continuous(world.spec),
 	}

@@ -23,6 +23,14 @@ const MOST_LOOKS := 256
 ## The blade, for the masks of what it sees.
 var query := PhysicsShapeQueryParameters3D.new()
 
+## Parts of the floor along the last [method way], see [method AmbuloRays.write_floors].
+var trail: PackedFloat64Array = []
+
+## What ended it: nothing, an edge, or what stands still or moves (a wall until it is looked at).
+var end := AmbuloContract.NOTHING
+
+# The height of the floor there.
+var _end_floor := 0.0
 var _shape := BoxShape3D.new()
 var _middle := 0.5 * (AmbuloContract.CLIMB_HEIGHT + AmbuloContract.BODY_HEIGHT)
 
@@ -54,6 +62,20 @@ func sweep(state: PhysicsDirectSpaceState3D, feet: Vector3, heading: float, leng
 	return minf(0.5 * (free[0] + free[1]) * length + HALF, length)
 
 
+## What stands right behind the end of the last [method way], which began at (x, z) of the engine
+## and got as far as [param reach].
+func behind(
+	state: PhysicsDirectSpaceState3D, x: float, z: float, heading: float, reach: float
+) -> Array[Dictionary]:
+	if end == AmbuloContract.NOTHING:
+		return []
+	var at := reach + (NEAR if end == AmbuloContract.WALL else AmbuloContract.SAME_END)
+	var turned := Basis(Vector3.UP, heading)
+	var feet := Vector3(x, _end_floor + _middle, z)
+	query.transform = Transform3D(turned, feet - at * turned.z)
+	return state.intersect_shape(query, 4)
+
+
 ## How far the way from (x, y) along [param heading] is free for feet at height [param z], at
 ## most [param length]; [param edges]: it ends where the floor drops, too, [m].
 func way(
@@ -68,7 +90,11 @@ func way(
 	var fine := 0.0  # to here it is looked at closely
 	var until := space.sweep(x, y, z, heading, length)
 	var blocked := until < length
+	trail.clear()
+	_note(0.0, z)
+	end = AmbuloContract.WALL
 	for _k in MOST_LOOKS:
+		_end_floor = floor_z
 		if at >= length:
 			break
 		if not blocked and at > until - NEAR:
@@ -98,6 +124,7 @@ func way(
 				return until
 			at = next
 			floor_z = found
+			_note(at, floor_z)
 			continue
 		if stride > FINE and not beyond:
 			var half := 0.5 * (at + next)
@@ -115,9 +142,11 @@ func way(
 			var behind := edge + AmbuloContract.MAX_SEAM
 			found = space.support(x + cx * behind, y + sy * behind, floor_z, climb)
 			if is_nan(found) or behind >= length:
+				end = AmbuloContract.DROP
 				return edge
 			at = behind
 			floor_z = found
+			_note(at, floor_z)
 			continue
 		# The floor rises or sinks here: on from there.
 		var rest := minf(length - next, LOOK)
@@ -125,13 +154,26 @@ func way(
 		if rest > 0.0:
 			ahead = space.sweep(x + cx * next, y + sy * next, found, heading, rest)
 			if ahead <= NEAR:
+				_end_floor = found
 				return minf(next, until)
 		at = next
 		floor_z = found
+		_note(at, floor_z)
 		level = found
 		until = next + ahead
 		blocked = ahead < rest
+	end = AmbuloContract.NOTHING
 	return minf(at, length)
+
+
+# Adds a point of the floor to the trail: it goes there evenly from the last one.
+func _note(at: float, z: float) -> void:
+	var last := trail.size() - 3
+	if last >= 0 and at > trail[last]:
+		trail[last + 2] = (z - trail[last + 1]) / (at - trail[last])
+	trail.append(at)
+	trail.append(z)
+	trail.append(0.0)
 
 
 ## Distance along a ray to where its floor ends, between [param held] and [param next], [m].

@@ -182,6 +182,11 @@ func find_overlaps(x: float, y: float) -> void:
 		touched_person = touched_person or touches > 0
 
 
+## See [AmbuloSpace]; what moves stands in no engine's space, so that all that hides it does.
+func things_near(_x: float, _y: float, _z: float, spec: AmbuloSpec) -> PackedFloat64Array:
+	return things.sensed(spec.decision_dt()) if things != null else PackedFloat64Array()
+
+
 func read_rays(
 	x: float, y: float, z: float, yaw: float, spec: AmbuloSpec, rows: PackedFloat64Array, start: int
 ) -> void:
@@ -233,9 +238,24 @@ func _cast_rays(
 			rows[start + r] = minf(from.distance_to(point), length)
 			if hit.rid == rims and _is_seam(hit.shape, x, y, yaw + TAU * r / _fan.size()):
 				return false
+			if spec.surroundings:
+				rows[start + spec.num_rays + r] = AmbuloContract.WALL
+				if hit.rid == rims and not _is_wall_behind(point, ends[r]):
+					rows[start + spec.num_rays + r] = AmbuloContract.DROP
 		else:
 			rows[start + r] = length
+			if spec.surroundings:
+				rows[start + spec.num_rays + r] = AmbuloContract.NOTHING
 	return true
+
+
+# Whether a wall stands right behind an edge of the ground at `edge` of a ray towards `end`.
+func _is_wall_behind(edge: Vector3, end: Vector3) -> bool:
+	var ray := PhysicsRayQueryParameters3D.create(
+		edge, edge.move_toward(end, AmbuloContract.SAME_END), AmbuloLevelBodies.FLATS
+	)
+	ray.hit_from_inside = true
+	return not _state.intersect_ray(ray).is_empty()
 
 
 # Whether a ray from (x, y) passes no more than a seam of the rim of a number.

@@ -5,7 +5,7 @@ extends RefCounted
 ## A vertical plane through each ray cuts the shapes; a walk over the cuts finds where it ends.
 
 ## Numbers of a cut: begin and end along the ray, bottom and top at the begin, their slopes, and
-## whether the top is a floor.
+## whether the top is a floor: 1 of what stands still, 2 of what moves.
 const CUT := 7
 ## A cut is looked at this far behind its beginning, and lasts at least twice as long, [m].
 const BEYOND := 1e-6
@@ -19,6 +19,9 @@ var things: AmbuloThings
 var body_height := AmbuloContract.BODY_HEIGHT
 
 var _cuts: Array[PackedFloat64Array] = []
+# What ends the ray that was walked last, and the parts of its floor: begin, height there, slope.
+var _end := AmbuloContract.NOTHING
+var _trail: PackedFloat64Array = []
 var _heading := 0.0
 var _length := 0.0
 # Results of the cut functions.
@@ -29,7 +32,8 @@ var _high := 0.0
 
 
 ## Writes how far the way is free along the floor for feet at (x, y, z) into [param rows] from
-## [param start] on. [param flats] begin the numbers of flat shapes of [param solids], [param faces]
+## [param start] on and, where the spec has surroundings, what ends each ray and the floors along
+## it behind them. [param flats] begin the numbers of flat shapes of [param solids], [param faces]
 ## those of [param triangles].
 func read(
 	solids: AmbuloLevelSolids,
@@ -48,15 +52,37 @@ func read(
 	_cuts.fill(_EMPTY)
 	var row := solids.flats
 	for k in flats:
-		_cut_flat(row, k, at[0], at[1])
+		_cut_flat(row, k, at[0], at[1], 1.0)
 	if things != null:
 		for k in things.boxes + things.people:
-			_cut_flat(things.now, k, at[0], at[1])
+			_cut_flat(things.now, k, at[0], at[1], 2.0)
 	row = triangles.rows
 	for t in faces:
 		_cut_triangle(row, t, at[0], at[1])
 	for r in count:
-		rows[start + r] = _free_way(_cuts[r], at[2], spec.rays_see_edges)
+		var reach := _free_way(_cuts[r], at[2], spec.rays_see_edges)
+		rows[start + r] = reach
+		if spec.surroundings:
+			rows[start + count + r] = _end
+			write_floors(_trail, at[2], reach, rows, start + 2 * count + 4 * r)
+
+
+## Writes the heights of the floor along a ray that gets [param reach] [m] far, above feet at height
+## [param z], into [param rows] from [param first] on. [param trail] has the parts of the floor:
+## where each begins, its height there, and its slope.
+static func write_floors(
+	trail: PackedFloat64Array, z: float, reach: float, rows: PackedFloat64Array, first: int
+) -> void:
+	var k := 0
+	for p in AmbuloContract.FLOOR_PARTS:
+		var at := reach * (p + 1) / AmbuloContract.FLOOR_PARTS
+		if p == AmbuloContract.FLOOR_PARTS - 1:
+			at = maxf(reach - AmbuloContract.BEFORE_END, 0.0)
+		while k + 3 < trail.size() and trail[k + 3] <= at:
+			k += 3
+		rows[first + p] = 0.0
+		if not trail.is_empty():
+			rows[first + p] = trail[k + 1] + trail[k + 2] * (at - trail[k]) - z
 
 
 ## How long the way is of a ray along [param heading] through an upright box with half sizes a and
@@ -70,7 +96,7 @@ func way_through(dx: float, dy: float, a: float, b: float, heading: float) -> fl
 	return _leave - maxf(_enter, 0.0)
 
 
-func _cut_flat(row: PackedFloat64Array, k: int, x: float, y: float) -> void:
+func _cut_flat(row: PackedFloat64Array, k: int, x: float, y: float, is_floor: float) -> void:
 	var dx := row[k] - x
 	var dy := row[k + 1] - y
 	var a := row[k + 2]
@@ -91,7 +117,7 @@ func _cut_flat(row: PackedFloat64Array, k: int, x: float, y: float) -> void:
 			_cross_slab(-cy * dx - sy * dy, cy * c + sy * s, a)
 			_cross_slab(sy * dx - cy * dy, cy * s - sy * c, b)
 		if _enter <= _leave:
-			_keep(ray, row[k + 6], row[k + 7], row[k + 6], row[k + 7], 1.0)
+			_keep(ray, row[k + 6], row[k + 7], row[k + 6], row[k + 7], is_floor)
 
 
 func _cut_triangle(row: PackedFloat64Array, t: int, x: float, y: float) -> void:
@@ -213,6 +239,9 @@ func _free_way(c: PackedFloat64Array, z: float, edges: bool) -> float:
 	var gap := -1.0  # where the floor ended, while it may be a seam
 	var rim := -1.0  # where the last seam began, and where it ended
 	var back := -1.0
+	var gap_floor := z
+	_end = AmbuloContract.NOTHING
+	_trail.clear()
 	while at < _length:
 		var here := at + BEYOND
 		while begun < order.size() and begins[begun] <= here:
@@ -236,7 +265,9 @@ func _free_way(c: PackedFloat64Array, z: float, edges: bool) -> float:
 		if best < floor_z - AmbuloContract.CLIMB_HEIGHT:
 			if edges and gap < 0.0:
 				gap = at
+				gap_floor = floor_z
 			if edges and next_at - gap > AmbuloContract.MAX_SEAM:
+				_end = _end_at_edge(c, gap, gap_floor)
 				return gap
 			best = floor_z
 			slope = 0.0
@@ -248,11 +279,17 @@ func _free_way(c: PackedFloat64Array, z: float, edges: bool) -> float:
 		if slopes:
 			next_at = minf(next_at, at + STRIDE)
 		floor_z = best
+		_trail.append(at)
+		_trail.append(floor_z)
+		_trail.append(slope)
 		var free := next_at - here
 		for k in active:
 			var low := c[k + 2] + (here - c[k]) * c[k + 4] - floor_z - body_height
 			var top := c[k + 3] + (here - c[k]) * c[k + 5] - floor_z - AmbuloContract.CLIMB_HEIGHT
-			free = _before(low, c[k + 4] - slope, BEYOND - top, slope - c[k + 5], free)
+			var first := _before(low, c[k + 4] - slope, BEYOND - top, slope - c[k + 5], free)
+			if first < free:
+				free = first
+				_end = AmbuloContract.MOVER if c[k + 6] == 2.0 else AmbuloContract.WALL
 		if free < next_at - here:
 			var end := minf(here + free, _length) if free > 0.0 else at
 			if gap >= 0.0:
@@ -260,7 +297,22 @@ func _free_way(c: PackedFloat64Array, z: float, edges: bool) -> float:
 			return rim if rim >= 0.0 and end <= back + BEYOND else end
 		floor_z += slope * (next_at - here)
 		at = next_at
-	return _length if gap < 0.0 else gap
+	if gap < 0.0:
+		return _length
+	_end = AmbuloContract.DROP
+	return gap
+
+
+# What ends a ray at an edge of a floor: the edge, or what stands there or right behind it.
+func _end_at_edge(c: PackedFloat64Array, at: float, floor_z: float) -> int:
+	for k in range(0, c.size(), CUT):
+		if c[k] > at + AmbuloContract.SAME_END or c[k + 1] <= at:
+			continue
+		var low := c[k + 2] + (at - c[k]) * c[k + 4]
+		var top := c[k + 3] + (at - c[k]) * c[k + 5]
+		if top > floor_z + AmbuloContract.CLIMB_HEIGHT and low < floor_z + body_height:
+			return AmbuloContract.MOVER if c[k + 6] == 2.0 else AmbuloContract.WALL
+	return AmbuloContract.DROP
 
 
 # First s from 0 to `most` at which a + b s and c + d s are both negative; `most`: none.

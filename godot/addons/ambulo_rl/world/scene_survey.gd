@@ -88,7 +88,7 @@ func _look(node: Node, parent: Transform3D) -> void:
 		):
 			has_bounds = true
 			box = pose * (at as VisualInstance3D).get_aabb()
-	if _is_moving_body(node):
+	if is_moving_body(node):
 		moves = true
 		moving_bodies.append((node as PhysicsBody3D).get_rid())
 	elif not moves:
@@ -126,7 +126,7 @@ func _note_shape(node: CollisionShape3D, pose: Transform3D) -> void:
 	if node.shape is WorldBoundaryShape3D or node.shape is SeparationRayShape3D:
 		colliders += 1
 		return
-	_note_box(node, pose, _box_of(node.shape))
+	_note_box(node, pose, box_of(node.shape, _measures))
 
 
 # Shapes that scripts gave to a body without nodes of their own.
@@ -143,14 +143,15 @@ func _note_owners(body: CollisionObject3D, pose: Transform3D) -> void:
 			if shape is WorldBoundaryShape3D or shape is SeparationRayShape3D:
 				colliders += 1
 			else:
-				_note_box(body, at, _box_of(shape))
+				_note_box(body, at, box_of(shape, _measures))
 
 
-func _box_of(shape: Shape3D) -> AABB:
+## The box around a shape, in its own axes; [param measures]: around any but boxes, too.
+static func box_of(shape: Shape3D, measures := true) -> AABB:
 	if shape is BoxShape3D:
 		var whole := (shape as BoxShape3D).size
 		return AABB(-0.5 * whole, whole)
-	return shape.get_debug_mesh().get_aabb() if _measures else AABB()
+	return shape.get_debug_mesh().get_aabb() if measures else AABB()
 
 
 func _note_polygon(node: CollisionPolygon3D, pose: Transform3D) -> void:
@@ -222,8 +223,8 @@ static func _is_sheared(basis: Basis) -> bool:
 	return maxf(absf(x.dot(y)), maxf(absf(y.dot(z)), absf(z.dot(x)))) > _SHEAR
 
 
-# A vehicle moves even if it is frozen now.
-static func _is_moving_body(node: Node) -> bool:
+## Whether a body is made to move; a vehicle is even if it is frozen now.
+static func is_moving_body(node: Node) -> bool:
 	if node is RigidBody3D:
 		return node is VehicleBody3D or not (node as RigidBody3D).freeze
 	return node is AnimatableBody3D or node is CharacterBody3D

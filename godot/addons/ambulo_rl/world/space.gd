@@ -40,7 +40,7 @@ const _WAIST := 0.3
 const _WIDEST := 200.0
 # Looks at the floor around a place, a circle.
 const _AROUND := 8
-const _DIRECTIONS: Array[Vector3] = [
+const _DIRECTIONS: PackedVector3Array = [
 	Vector3.UP, Vector3.LEFT, Vector3.RIGHT, Vector3.FORWARD, Vector3.BACK
 ]
 
@@ -73,6 +73,8 @@ var origin_y := 0.0
 ## What moves where the body is that is moved or looks now, beside the engine's own bodies; null:
 ## nothing.
 var things: AmbuloThings
+## What moves in a scene.
+var scene_things: AmbuloSceneThings
 var _state: PhysicsDirectSpaceState3D
 var _capsule := CapsuleShape3D.new()
 var _cylinder := CylinderShape3D.new()
@@ -84,6 +86,7 @@ var _up := PhysicsRayQueryParameters3D.new()
 var _face := PhysicsRayQueryParameters3D.new()
 var _blade := AmbuloBlade.new()
 var _level_floor: AmbuloLevelFloor
+var _sight := PhysicsRayQueryParameters3D.new()
 # Height of the feet and of the middle of the capsule, [m].
 var _feet := 0.0
 var _middle := 0.0
@@ -93,6 +96,7 @@ var _middle := 0.0
 func _init(space: RID) -> void:
 	super()
 	_state = PhysicsServer3D.space_get_direct_state(space)
+	scene_things = AmbuloSceneThings.new(_state)
 	_body.shape = _capsule
 	_around.shape = _cylinder
 	_down.hit_back_faces = false
@@ -234,7 +238,7 @@ func find_overlaps(x: float, y: float) -> void:
 		return
 	var people: Array[RID] = []
 	for hit in _state.intersect_shape(_body, _MOST_BODIES):
-		if _is_person(hit.collider as Node):
+		if is_person(hit.collider as Node):
 			people.append(hit.rid)
 	if people.is_empty():
 		touched_thing = true
@@ -248,13 +252,36 @@ func find_overlaps(x: float, y: float) -> void:
 
 
 ## Writes how far the way is free along the floor for feet at (x, y, z) into [param rows] from
-## [param start] on. Ray 0 points along [param yaw].
+## [param start] on and, where [param spec] has surroundings, what ends each ray and the floors
+## along it behind them. Ray 0 points along [param yaw].
 func read_rays(
 	x: float, y: float, z: float, yaw: float, spec: AmbuloSpec, rows: PackedFloat64Array, start: int
 ) -> void:
 	for r in spec.num_rays:
 		var heading := yaw + TAU * r / spec.num_rays
-		rows[start + r] = _blade.way(self, x, y, z, heading, spec.ray_length, spec.rays_see_edges)
+		var reach := _blade.way(self, x, y, z, heading, spec.ray_length, spec.rays_see_edges)
+		rows[start + r] = reach
+		if spec.surroundings:
+			var hits := _blade.behind(_state, origin_y - y, origin_x - x, heading, reach)
+			rows[start + spec.num_rays + r] = scene_things.kind_of(hits, _blade.end)
+			var floors := start + 2 * spec.num_rays + AmbuloContract.FLOOR_PARTS * r
+			AmbuloRays.write_floors(_blade.trail, z, reach, rows, floors)
+
+
+## Rows of what moves within [member AmbuloSpec.ray_length] of feet at (x, y, z), see
+## [constant AmbuloContract.MOVER_COLUMNS]; those that are out of sight, too.
+func things_near(x: float, y: float, z: float, spec: AmbuloSpec) -> PackedFloat64Array:
+	var eye := Vector3(origin_y - y, z + spec.eye_height, origin_x - x)
+	var rows := scene_things.near(eye, spec, obstacle_mask, excluded)
+	_sight.exclude = excluded + scene_things.moving
+	return rows
+
+
+## Whether the line between two points meets nothing that stands still.
+func is_clear(x: float, y: float, z: float, to_x: float, to_y: float, to_z: float) -> bool:
+	_sight.from = Vector3(origin_y - y, z, origin_x - x)
+	_sight.to = Vector3(origin_y - to_y, to_z, origin_x - to_x)
+	return _state.intersect_ray(_sight).is_empty()
 
 
 ## How far a blade as tall as what blocks a body gets from (x, y) along [param heading] above a
@@ -271,7 +298,7 @@ func _fit() -> void:
 
 
 func _apply_masks() -> void:
-	for query: PhysicsRayQueryParameters3D in [_probe, _up, _face]:
+	for query: PhysicsRayQueryParameters3D in [_probe, _up, _face, _sight]:
 		query.collision_mask = obstacle_mask
 		query.exclude = excluded
 	for query: PhysicsShapeQueryParameters3D in [_body, _around, _blade.query]:
@@ -360,7 +387,8 @@ func _probed_depth(at: Vector3, height: float, nx: float, ny: float, depth: floa
 	return maxf(depth, radius - _probe.from.distance_to(point))
 
 
-static func _is_person(node: Node) -> bool:
+## Whether a node is a person, or part of one, see [constant PEOPLE].
+static func is_person(node: Node) -> bool:
 	while node != null:
 		if node is CharacterBody3D or node.is_in_group(PEOPLE):
 			return true

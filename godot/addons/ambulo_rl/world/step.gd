@@ -102,8 +102,9 @@ func run(agent: int, space: AmbuloSpace, motion: AmbuloTwin.Motion, ticks: int, 
 	var dt := _dt
 	var speed := spec.max_speed
 	var turn := spec.max_yaw_rate
-	var row := agent * (AmbuloWorld.RAYS + spec.num_rays + AmbuloWorld.TAIL)
-	var tail := row + AmbuloWorld.RAYS + spec.num_rays
+	var tail := AmbuloWorld.RAYS + spec.sensed_size()
+	var row := agent * (tail + AmbuloWorld.TAIL)
+	tail += row
 	var yaw := rows[row + AmbuloWorld.YAW]
 	var strafe := rows[row + AmbuloWorld.COMMAND]
 	var forward := rows[row + AmbuloWorld.COMMAND + 1]

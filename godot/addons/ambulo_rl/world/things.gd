@@ -62,6 +62,16 @@ func set_rows(rows: PackedFloat64Array) -> void:
 	move(0.0)
 
 
+## What is sensed of the things at the end of a decision of [param dt] seconds: rows of
+## [constant AmbuloContract.MOVER_COLUMNS] numbers.
+func sensed(dt: float) -> PackedFloat64Array:
+	var rows := PackedFloat64Array()
+	for k in range(0, _after.size(), ROW):
+		var old := _before.slice(k, k + ROW)
+		rows.append_array(AmbuloSight.with_rates(_after.slice(k, k + ROW), old, dt))
+	return rows
+
+
 ## Puts the things where they are to end, as at the start of an episode.
 func settle() -> void:
 	_before = _after

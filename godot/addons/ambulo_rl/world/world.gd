@@ -38,7 +38,7 @@ func configure(agents: int, new_spec: AmbuloSpec, new_twin: AmbuloTwin = null) -
 	twin = new_twin
 	_motions.clear()
 	_motions.resize(agents)
-	state_width = RAYS + spec.num_rays + TAIL
+	state_width = RAYS + spec.sensed_size() + TAIL
 	_rows = PackedFloat64Array()
 	_rows.resize(agents * state_width)
 	comfort.resize(agents)
@@ -139,6 +139,8 @@ func advance(ticks: int) -> void:
 
 ## Ends a decision: reads the rays.
 func finish() -> void:
+	if _scene != null:
+		_scene.scene_things.clock += 1
 	for agent in num_agents:
 		if _slots[agent] < 0:
 			continue

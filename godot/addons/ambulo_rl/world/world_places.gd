@@ -9,7 +9,7 @@ const VELOCITY := 4
 const YAW_RATE := 7
 const COMMAND := 8
 const RAYS := 11
-## From the end of the rays on:
+## From the end of what is sensed on:
 const PATH := 0
 const CONTACT_TICKS := 1
 const COLLISIONS := 2
@@ -51,14 +51,20 @@ var _things: Array[AmbuloThings] = []
 
 
 ## Name, first index and length of each part of a state row.
-static func state_layout(num_rays: int) -> Array[Dictionary]:
+static func state_layout(of: AmbuloSpec) -> Array[Dictionary]:
 	var parts: Array[Array] = [
 		["position", 3],
 		["yaw", 1],
 		["velocity", 3],
 		["yaw_rate", 1],
 		["command", 3],
-		["rays", num_rays],
+		["rays", of.num_rays],
+	]
+	if of.surroundings:
+		parts.append(["ray_ends", of.num_rays])
+		parts.append(["ray_floors", of.num_rays * AmbuloContract.FLOOR_PARTS])
+		parts.append(["movers", AmbuloContract.MOVERS_SEEN * AmbuloContract.MOVER_COLUMNS])
+	parts += [
 		["path", 1],
 		["contact_ticks", 1],
 		["collisions", 1],
@@ -222,10 +228,12 @@ func _stand(agent: int, height: float) -> void:
 func _read_rays(agent: int) -> void:
 	_show_things(agent)
 	var row := agent * state_width
+	for k in spec.sensed_size():
+		_rows[row + RAYS + k] = spec.ray_length if k < spec.num_rays else 0.0
 	if _rows[row + state_width - TAIL + FALLING] != 0.0:
-		for r in spec.num_rays:
-			_rows[row + RAYS + r] = spec.ray_length
 		return
 	var yaw := _rows[row + YAW] if spec.rays_in_head_frame else 0.0
 	var space := _spaces[agent]
 	space.read_rays(_rows[row], _rows[row + 1], _rows[row + 2], yaw, spec, _rows, row + RAYS)
+	if spec.surroundings:
+		AmbuloSight.look(space, spec, _rows, row)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from ambulo.envs.vr.contract import WorldSpec
-from ambulo.envs.vr.families import generate
 from ambulo.envs.vr.geometry.solid_ray_kernels import DROP, MOVER, NOTHING, WALL
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.moving import Mover
@@ -80,32 +79,3 @@ def test_velocities_are_those_of_the_last_step():
     np.testing.assert_allclose(
         made.state.movers[0, 0, 9:], [0.0, 0.5, 0.0, 0.0], atol=1e-9
     )
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize("family", ["storeys", "doors", "lifts", "clutter"])
-def test_worlds_agree(family):
-    of = generate(family, 1_000_003)
-    height = of.start_height or 0.0
-    worlds = []
-    for kind in (MujocoWorld, CompiledWorld):
-        world = kind(1, SPEC)
-        world.set_levels([0], [of])
-        world.seed(np.array([0]), np.array([5]))
-        world.reset(np.array([0]), np.array([0]), np.array([[*of.start, height]]))
-        worlds.append(world)
-    plain, fast = worlds
-    same, close, total = 0, 0, 0
-    for _ in range(12):
-        for world in worlds:
-            world.step(np.array([[0.3, 0.8, 0.2]]))
-        alike = np.abs(plain.state.rays - fast.state.rays) < 5e-3
-        total += int(alike.sum())
-        same += int((alike & (plain.state.ray_ends == fast.state.ray_ends)).sum())
-        off = np.abs(plain.state.ray_floors - fast.state.ray_floors).max(axis=-1)
-        close += int((alike & (off < 0.03)).sum())
-        np.testing.assert_allclose(
-            plain.state.movers[..., :3], fast.state.movers[..., :3], atol=1e-3
-        )
-    assert same >= 0.98 * total
-    assert close >= 0.95 * total

@@ -1,0 +1,218 @@
+class_name AmbuloColumns
+extends RefCounted
+## Partial map of one agent: floors and obstacles by column and height.
+##
+## The map is a grid of columns that wraps around, each with a few entries. What the numbers mean,
+## and what is written when, is the trainer's (`envs/vr/navigator/columns.py`), to the same result.
+
+## Columns along a side, a power of two, and the bits of a wrapped index.
+const SIDE := 256
+const WRAP := 255
+## Columns per metre.
+const PER_METRE := 4
+## Entries of a column.
+const LEVELS := 3
+## Steps of height in a metre.
+const UNITS := 256
+## A ray has passed (the height is measured); it rose or fell there; it ended at a wall, or at an
+## edge; the body was stuck here.
+const FREE := 1
+const SLOPE := 2
+const HIT := 4
+const DROP := 8
+const BUMP := 16
+## The centre is so near to a hit that no body fits, or just fits; a wall may go on here.
+const TIGHT := 32
+const NEAR := 64
+const WALL := 128
+## It lies between two rays that have passed; as an end of the known it was come near to.
+const SEEN := 256
+const LOOKED := 512
+const CLOSED := HIT | DROP | BUMP
+## Of a place: nothing is known; it is over or under a known floor, too near to be one.
+const UNKNOWN := -1
+const VOID := -2
+## Floors of neighbouring columns that differ by more are not joined, [1 / UNITS m].
+const STEP := 128
+## Obstacles within this height of a floor stand on it.
+const SAME := 205
+## No floor is within this of a known floor of the same column.
+const HEADROOM := 435
+## Bits of an entry; its height is in those above.
+const BITS := 0xFFFF
+const SHIFT := 16
+
+const _HIGHEST := 32767
+const _TIGHT_GAP := 0.27
+const _NEAR_GAP := 0.47
+# Columns around a hit that may be TIGHT or NEAR, and that are WALL.
+const _BESIDE := 2
+const _WALLS := 6
+
+## Height and bits of each entry, (row * SIDE + column) * LEVELS + level; without bits it is free.
+var entries: PackedInt32Array = []
+
+# Entries that have had the bit BUMP.
+var _bumps: PackedInt32Array = []
+
+
+func _init() -> void:
+	entries.resize(SIDE * SIDE * LEVELS)
+
+
+## Forgets everything.
+func clear() -> void:
+	entries.fill(0)
+	_bumps.clear()
+
+
+## A height [m] in units, as far as maps have any; halves go to even numbers.
+static func in_units(z: float) -> int:
+	var v := clampf(z * UNITS, -_HIGHEST, _HIGHEST)
+	var n := roundi(v)
+	if absf(n - v) == 0.5 and n & 1:
+		n -= 1 if n > v else -1
+	return n
+
+
+## First entry of the column at (x, y), [m].
+static func at(x: float, y: float) -> int:
+	return ((floori(y * PER_METRE) & WRAP) * SIDE + (floori(x * PER_METRE) & WRAP)) * LEVELS
+
+
+## Level of the column that begins at entry [param first] that is at height [param h]; UNKNOWN or
+## VOID without one. A measured floor within a step comes first, then the nearest obstacle, then
+## what else.
+func find(first: int, h: int) -> int:
+	var best := UNKNOWN
+	var off := SAME
+	var void_here := false
+	for k in LEVELS:
+		var entry := entries[first + k]
+		if entry & BITS == 0:
+			continue
+		var gap := absi((entry >> SHIFT) - h)
+		if entry & FREE:
+			if gap <= STEP:
+				return k
+			if gap < HEADROOM:
+				void_here = true
+		elif gap < SAME:
+			if entry & CLOSED:
+				gap -= SAME
+			if gap < off:
+				off = gap
+				best = k
+	return VOID if void_here else best
+
+
+## Bits of the entry that [method find] gives; 0 without one.
+func bits_at(first: int, h: int) -> int:
+	var k := find(first, h)
+	return entries[first + k] & BITS if k >= 0 else 0
+
+
+## Adds bits to what is known at (x, y), [m], and height [param h].
+func add_bits(x: float, y: float, h: int, bits: int) -> void:
+	var i := _entry(at(x, y), h, true)
+	entries[i] |= bits
+	if bits & BUMP:
+		_bumps.append(i)
+
+
+## Adds bits to what is known at height [param h] of the column that begins at [param first].
+func add_bits_at(first: int, h: int, bits: int) -> void:
+	entries[_entry(first, h, true)] |= bits
+
+
+## Adds a measured floor of height [param h] to the column that begins at [param first];
+## [param slope]: 0 or SLOPE.
+func add_floor(first: int, h: int, slope: int) -> void:
+	var i := _entry(first, h, true)
+	var old := entries[i]
+	var now := (old >> SHIFT) + h >> 1 if old & FREE else h
+	entries[i] = now << SHIFT | old & BITS | FREE | slope
+
+
+## Adds an obstacle (HIT) or edge (DROP) at (x, y), [m], and what it makes tight.
+func add_hit(x: float, y: float, h: int, bit: int) -> void:
+	var map := entries
+	var cx := floori(x * PER_METRE)
+	var cy := floori(y * PER_METRE)
+	var own := _entry(((cy & WRAP) * SIDE + (cx & WRAP)) * LEVELS, h, true)
+	# Around a known one only the exact distances are new.
+	var far := _BESIDE if map[own] & bit else _WALLS
+	map[own] |= bit
+	var alone := h << SHIFT
+	for dy in range(-far, far + 1):
+		var row := (cy + dy & WRAP) * SIDE
+		var gy := (cy + dy + 0.5) / PER_METRE - y
+		for dx in range(-far, far + 1):
+			var first := (row + (cx + dx & WRAP)) * LEVELS
+			var bits := WALL
+			if absi(dx) <= _BESIDE and absi(dy) <= _BESIDE:
+				var gx := (cx + dx + 0.5) / PER_METRE - x
+				var gap := sqrt(gx * gx + gy * gy)
+				if gap < _TIGHT_GAP:
+					bits |= TIGHT
+				elif gap < _NEAR_GAP:
+					bits |= NEAR
+			var entry := map[first]
+			if entry >> SHIFT == h and entry & bits == bits:
+				continue
+			if (entry | map[first + 1] | map[first + 2]) & BITS == 0:
+				map[first] = alone | bits
+				continue
+			var i := _entry(first, h, false)
+			if i < 0:
+				if _is_void(first, h):
+					continue
+				i = _entry(first, h, true)
+			map[i] |= bits
+
+
+## Takes the bit BUMP from all entries; whether any had it.
+func forget_bumps() -> bool:
+	var found := false
+	for i in _bumps:
+		if entries[i] & BUMP:
+			entries[i] &= ~BUMP
+			found = true
+	_bumps.clear()
+	return found
+
+
+# Entry to write what is at height `h` to; -1: none, and none was to be made.
+func _entry(first: int, h: int, make: bool) -> int:
+	var best := -1
+	var off := SAME
+	var spare := -1
+	var far := -1
+	var worst := 0
+	for i in range(first, first + LEVELS):
+		var entry := entries[i]
+		if entry & BITS == 0:
+			if spare < 0:
+				spare = i
+			continue
+		var gap := absi((entry >> SHIFT) - h)
+		if gap < off:
+			off = gap
+			best = i
+		if gap > far:
+			far = gap
+			worst = i
+	if best >= 0 or not make:
+		return best
+	if spare < 0:
+		spare = worst
+	entries[spare] = h << SHIFT
+	return spare
+
+
+# Whether a measured floor is so near above or below `h` that no other can be there.
+func _is_void(first: int, h: int) -> bool:
+	for i in range(first, first + LEVELS):
+		if entries[i] & FREE and absi((entries[i] >> SHIFT) - h) < HEADROOM:
+			return true
+	return false

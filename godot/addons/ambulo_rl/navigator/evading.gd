@@ -1,0 +1,135 @@
+class_name AmbuloEvading
+extends RefCounted
+## Whether a walk meets what moves, and which one does not. As the trainer has it
+## (`envs/vr/navigator/evading.py`).
+
+## How far things are predicted, [s].
+const HORIZON := 1.0
+
+# Distance that is kept from things at rest and from those that move, [m].
+const _ROOM := 0.26
+const _MOVING_ROOM := 0.32
+const _SAMPLE := 0.1
+# Things whose centres are farther away are left out, [m].
+const _FARTHEST := 6.5
+const _STILL := 0.02
+# A gap that grows by more than this is no danger, [m].
+const _SHRINKS := 0.02
+const _PACES: PackedFloat64Array = [0.7, 1.4, 2.1]
+const _DIRECTIONS := 16
+# How long an evasive walk lasts, [s], and the free way that it needs beside its own half, [m].
+const _FOR := 0.5
+const _FREE := 0.35
+
+## Result of [method least_gap]: when the gap is first too small, HORIZON: never, [s].
+var first := HORIZON
+
+var _tracks: AmbuloTracks
+var _z := 0.0
+# Things that count.
+var _use: PackedInt32Array = []
+
+
+## Whether a thing is at the height of a body whose feet are at [param z].
+static func stands_in(of: AmbuloTracks, m: int, z: float) -> bool:
+	var row := AmbuloTracks.ROW * m
+	var low := z + AmbuloContract.CLIMB_HEIGHT
+	return of.rows[row + 6] < z + AmbuloContract.BODY_HEIGHT and of.rows[row + 7] > low
+
+
+## Looks at those of [param tracks] that [param use] numbers, for feet at (x, y, z), from now on;
+## those that are far away are left out.
+func look_at(tracks: AmbuloTracks, use: PackedInt32Array, x: float, y: float, z: float) -> void:
+	_tracks = tracks
+	_z = z
+	_use.clear()
+	for m in use:
+		var row := AmbuloTracks.ROW * m
+		if sqrt((tracks.rows[row] - x) ** 2 + (tracks.rows[row + 1] - y) ** 2) <= _FARTHEST:
+			_use.append(m)
+
+
+## When a walk from (x, y) at [param speed] along [param way] (x and y of each point) comes too near
+## to a thing; HORIZON: not before that, [s].
+func meets_on_path(x: float, y: float, way: PackedFloat64Array, speed: float) -> float:
+	var soonest := HORIZON
+	for m in _use:
+		if not stands_in(_tracks, m, _z):
+			continue
+		var rate := AmbuloTracks.RATES * m
+		var rates := _tracks.rates
+		var room := _MOVING_ROOM
+		if absf(rates[rate]) + absf(rates[rate + 1]) + absf(rates[rate + 3]) < _STILL:
+			room = _ROOM
+		var px := x
+		var py := y
+		var at := 0
+		var begin := _tracks.gap_at(m, 0.0, x, y)
+		var t := _SAMPLE
+		while t < soonest:
+			var left := speed * _SAMPLE
+			while left > 0.0 and at < way.size():
+				var dx := way[at] - px
+				var dy := way[at + 1] - py
+				var d := sqrt(dx * dx + dy * dy)
+				if d <= left:
+					px = way[at]
+					py = way[at + 1]
+					at += 2
+					left -= d
+				else:
+					px += dx / d * left
+					py += dy / d * left
+					left = 0.0
+			var gap := _tracks.gap_at(m, t, px, py)
+			if gap < room and gap < begin + _SHRINKS:
+				soonest = t
+				break
+			t += _SAMPLE
+	return soonest
+
+
+## Least gap to things on a walk of (vx, vy) for [param lasts] seconds, then a rest, [m].
+func least_gap(x: float, y: float, vx: float, vy: float, lasts: float) -> float:
+	first = HORIZON
+	var least := 9.0
+	for m in _use:
+		var row := AmbuloTracks.ROW * m
+		var rise := _tracks.rates[AmbuloTracks.RATES * m + 2]
+		var t := 0.0
+		while t <= HORIZON:
+			var bottom := _tracks.rows[row + 6] + rise * t
+			var top := _tracks.rows[row + 7] + rise * t
+			if bottom < _z + AmbuloContract.BODY_HEIGHT and top > _z + AmbuloContract.CLIMB_HEIGHT:
+				var q := minf(t, lasts)
+				var gap := _tracks.gap_at(m, t, x + vx * q, y + vy * q)
+				least = minf(least, gap)
+				if gap < _ROOM:
+					first = minf(first, t)
+			t += _SAMPLE
+	return least
+
+
+## Velocity that keeps away from things, a little towards (dx, dy): vx and vy, [m/s].
+func evasive(sensed: AmbuloSensed, dx: float, dy: float) -> PackedFloat64Array:
+	var best := -INF
+	var out: PackedFloat64Array = [0.0, 0.0]
+	var far := maxf(sqrt(dx * dx + dy * dy), 1e-6)
+	var count := sensed.rays.size()
+	for d in _DIRECTIONS:
+		var heading := TAU * d / _DIRECTIONS
+		var cx := cos(heading)
+		var sy := sin(heading)
+		var ray := floori((heading - sensed.angle) / TAU * count)
+		var free := minf(sensed.rays[posmod(ray, count)], sensed.rays[posmod(ray + 1, count)])
+		for pace in _PACES:
+			if free < _FREE + _FOR * pace * _FOR:
+				continue
+			var gap := least_gap(sensed.x, sensed.y, pace * cx, pace * sy, _FOR)
+			var value := 10.0 * minf(gap, _ROOM + 0.05) - 0.2 * pace
+			value += 0.1 * (cx * dx + sy * dy) / far
+			if value > best:
+				best = value
+				out[0] = pace * cx
+				out[1] = pace * sy
+	return out

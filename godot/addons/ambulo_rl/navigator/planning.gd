@@ -1,0 +1,308 @@
+class_name AmbuloPlanning
+extends RefCounted
+## From map and moving things to a path and the waypoint on it. As the trainer has it
+## (`envs/vr/navigator/planning.py`).
+##
+## A search takes longer than all else. Where [member spreads] it is done between two decisions, by
+## another thread, and its plan is followed from the next decision on; a long one goes on after
+## that. The first plan of an episode is made at once.
+
+## Decisions between two plans.
+const REPLAN := 3
+## Largest distance of the waypoint along the path, [columns].
+const REACH := 40
+
+# Decisions without motion after which the map is closed ahead; a shorter way is none, [m].
+const _STUCK := 30
+const _MOVED := 0.15
+# Where on the path it is closed, from the body, [m].
+const _AHEAD_FROM := 0.25
+const _AHEAD_TO := 0.6
+# Who is nearer to the goal is not stuck, [m].
+const _AT_GOAL := 0.3
+# A frontier that is this near has been looked at, [m].
+const _AT_FRONTIER := 0.8
+# Points of a path among which the body is.
+const _PASSED := 12
+# Tight places this near to the body do not end a line of sight, [m].
+const _OWN := 0.5
+# A carrier is waited for within this of the place to board it, [m].
+const _AT_LIFT := 0.5
+const _ABOARD := 0.12
+const _POINT := AmbuloSearch.POINT
+# Nodes that are expanded between two decisions.
+const _SLICE := 2000
+
+# Searches that no agent is about, which keep their work space.
+static var _spare: Array[AmbuloSearch] = []
+
+## The path: [constant AmbuloSearch.POINT] numbers a point, and how many there are; 0: no plan yet.
+var points: PackedFloat32Array = []
+var length := 0
+## Whether there is a path; without one its only point is the goal.
+var found := false
+## Whether it ends where the known ends, on another floor than the goal's.
+var frontier := false
+## The furthest point in clear line, [m].
+var waypoint_x := 0.0
+var waypoint_y := 0.0
+## Track that is to be boarded now, -1: none.
+var boards := -1
+## Whether searches are done between decisions.
+var spreads := false
+
+var _age := 0
+# Where the body last moved to, [m], and decisions since then, waiting left out.
+var _rest_x := INF
+var _rest_y := INF
+var _still := 0
+# The search at hand: null, or from where to where it leads, when it began, what it has tried, and
+# the points that it has found (-1: it goes on).
+var _search: AmbuloSearch
+var _map: AmbuloColumns
+var _tracks: AmbuloTracks
+var _query: PackedFloat64Array = []
+var _step := 0
+var _attempt := -1
+var _mask := 0
+var _count := -1
+var _new_points: PackedFloat32Array = []
+var _new_x := 0.0
+var _new_y := 0.0
+var _new_boards := -1
+var _task := -1
+
+
+func _notification(what: int) -> void:
+	if what == NOTIFICATION_PREDELETE and _task >= 0:
+		WorkerThreadPool.wait_for_task_completion(_task)
+
+
+## Forgets the plan.
+func clear() -> void:
+	collect()
+	if _search != null:
+		_end_search()
+	length = 0
+	_age = 0
+	_rest_x = INF
+	_rest_y = INF
+	_still = 0
+
+
+## Takes in what a search has found since the last decision; map and things may be changed until
+## [method set_off].
+func collect() -> void:
+	if _task >= 0:
+		WorkerThreadPool.wait_for_task_completion(_task)
+		_task = -1
+		if _count >= 0:
+			_end_search()
+
+
+## Has another thread go on with the search, if there is one.
+func set_off() -> void:
+	if _search != null:
+		_task = WorkerThreadPool.add_task(_go_on.bind(_SLICE))
+
+
+## Plans if the plan is old, or something was learned of it, in decision [param step];
+## [param waits]: in the last one the agent waited.
+func update(
+	map: AmbuloColumns, tracks: AmbuloTracks, sensed: AmbuloSensed, step: int, waits: bool
+) -> void:
+	var rides := tracks.carrier_under(sensed.x, sensed.y, sensed.z, _ABOARD) >= 0
+	_note_bump(map, sensed, waits or rides)
+	_note_frontier(map, sensed)
+	_age -= 1
+	if _search != null or (_age >= 0 and length > 0):
+		return
+	_age = REPLAN - 1
+	_begin(map, tracks, sensed, step)
+	if not spreads or length == 0:
+		_go_on(AmbuloNodes.MOST_EXPANDED * 5)
+		_end_search()
+
+
+## Points of the path at the distances [param ahead] along it (ascending), or the end of a shorter
+## one: x, y, z each, and then the length of what is left of it, [m].
+func points_ahead(x: float, y: float, ahead: PackedFloat64Array) -> PackedFloat64Array:
+	var out: PackedFloat64Array = []
+	out.resize(3 * ahead.size() + 1)
+	var first := 0
+	var least := INF
+	for j in mini(length, _PASSED):
+		var off := _away(points, j, x, y)
+		if off < least:
+			least = off
+			first = j
+	var walked := 0.0
+	var at := 0
+	for j in range(first, length):
+		var p := _POINT * j
+		if j > first:
+			walked += _away(points, j - 1, points[p], points[p + 1])
+		while at < ahead.size() and walked > ahead[at]:
+			at += 1
+		for a in range(at, ahead.size()):
+			for k in 3:
+				out[3 * a + k] = points[p + k]
+	out[-1] = walked
+	return out
+
+
+# Closes the map ahead of who is stuck.
+func _note_bump(map: AmbuloColumns, sensed: AmbuloSensed, waits: bool) -> void:
+	var moved := sqrt((sensed.x - _rest_x) ** 2 + (sensed.y - _rest_y) ** 2)
+	if not moved <= _MOVED:
+		_rest_x = sensed.x
+		_rest_y = sensed.y
+		_still = 0
+	elif not waits:
+		_still += 1
+	var left := sqrt((sensed.goal_x - sensed.x) ** 2 + (sensed.goal_y - sensed.y) ** 2)
+	if _still < _STUCK or left < _AT_GOAL:
+		return
+	_still = 0
+	_age = 0
+	var h := AmbuloColumns.in_units(sensed.z)
+	for j in length:
+		var far := _away(points, j, sensed.x, sensed.y)
+		if far > _AHEAD_TO:
+			break
+		if far > _AHEAD_FROM:
+			map.add_bits(points[_POINT * j], points[_POINT * j + 1], h, AmbuloColumns.BUMP)
+
+
+# Marks a frontier that was come near to, which then is none any more.
+func _note_frontier(map: AmbuloColumns, sensed: AmbuloSensed) -> void:
+	if length == 0 or not frontier:
+		return
+	var p := _POINT * (length - 1)
+	if _away(points, length - 1, sensed.x, sensed.y) > _AT_FRONTIER:
+		return
+	if absf(points[p + 2] - sensed.z) > _AT_FRONTIER:
+		return
+	var h := AmbuloColumns.in_units(points[p + 2])
+	for dy in range(-1, 2):
+		for dx in range(-1, 2):
+			var x := points[p] + 0.25 * dx
+			map.add_bits(x, points[p + 1] + 0.25 * dy, h, AmbuloColumns.LOOKED)
+	_age = 0
+
+
+func _begin(map: AmbuloColumns, tracks: AmbuloTracks, sensed: AmbuloSensed, step: int) -> void:
+	_search = AmbuloSearch.new() if _spare.is_empty() else _spare.pop_back()
+	_map = map
+	_tracks = tracks
+	_step = step
+	_attempt = -1
+	_count = -1
+	_query = [sensed.x, sensed.y, sensed.z, sensed.goal_x, sensed.goal_y, sensed.goal_z]
+	for k in 3:
+		_query.append(points[_POINT * (length - 1) + k] if length > 0 else 1e9)
+
+
+# Goes on with the search for at most `most` nodes.
+func _go_on(most: int) -> void:
+	if _attempt < 0:
+		_search.movers.enter(_map, _tracks, _query, _step)
+		_try_next()
+	while most > 0:
+		var before := _search.expanded()
+		var count := _search.advance(most)
+		if count < 0:
+			return
+		most -= _search.expanded() - before
+		if count > 0:
+			_count = count
+			_new_points = _search.path.slice(0, _POINT * count)
+			break
+		if not _try_next():
+			_count = 0
+			_mask = AmbuloColumns.CLOSED
+			_new_points = [_query[3], _query[4], _query[2], -1.0, 0.0]
+			break
+	if _count >= 0:
+		_aim()
+
+
+# Begins the next search: with tight places closed, then open, then in all that is unknown, then
+# without what was bumped into. False: there is none.
+func _try_next() -> bool:
+	_attempt += 1
+	_mask = AmbuloColumns.CLOSED
+	if _attempt % 2 == 0 and _attempt < 4:
+		_mask |= AmbuloColumns.TIGHT
+	var jumps := AmbuloSearch.ANYWHERE
+	if _attempt < 2:
+		var other := absf(_query[5] - _query[2]) >= AmbuloContract.SAME_FLOOR
+		jumps = AmbuloSearch.FRONTIERS if other else AmbuloSearch.NO_JUMPS
+	if _attempt > 4 or (_attempt == 4 and not _map.forget_bumps()):
+		return false
+	_search.begin(_map, _query, _search.movers.aboard, _mask, jumps)
+	return true
+
+
+# Finds the waypoint, and the carrier that is to be boarded now.
+func _aim() -> void:
+	var path := _new_points
+	var count := path.size() / _POINT
+	var begin := 1 if _search.movers.aboard >= 0 and count > 1 else 0
+	var lift := begin
+	while lift < count and path[_POINT * lift + 3] < 0.0:
+		lift += 1
+	var aim := mini(begin, count - 1)
+	for j in range(begin, mini(lift, REACH)):
+		if j > begin + 1 and not _is_line_clear(_POINT * j):
+			break
+		aim = j
+	_new_x = path[_POINT * aim]
+	_new_y = path[_POINT * aim + 1]
+	_new_boards = -1
+	if lift < count:
+		if lift == 0 or _away(path, lift - 1, _query[0], _query[1]) < _AT_LIFT:
+			_new_boards = _search.movers.tracks[int(path[_POINT * lift + 3])]
+
+
+# Follows what the search has found; its work space is free.
+func _end_search() -> void:
+	_search.movers.leave()
+	_spare.append(_search)
+	_search = null
+	if _count < 0:
+		return
+	found = _count > 0
+	length = maxi(_count, 1)
+	points = _new_points
+	frontier = found and points[_POINT * (length - 1) + 4] == 1.0
+	waypoint_x = _new_x
+	waypoint_y = _new_y
+	boards = _new_boards
+
+
+# Whether a straight walk to the point of the new path that begins at number `p` crosses nothing
+# closed.
+func _is_line_clear(p: int) -> bool:
+	var dx := _new_points[p] - _query[0]
+	var dy := _new_points[p + 1] - _query[1]
+	var dz := _new_points[p + 2] - _query[2]
+	var far := sqrt(dx * dx + dy * dy)
+	var n := int(far / 0.1) + 1
+	for s in range(1, n + 1):
+		var share := s / float(n)
+		var first := AmbuloColumns.at(_query[0] + dx * share, _query[1] + dy * share)
+		if _search.movers.prices[first / 3] > 0.0:
+			return false
+		var k := _map.find(first, AmbuloColumns.in_units(_query[2] + dz * share))
+		if k == AmbuloColumns.VOID:
+			return false
+		if k >= 0:
+			var bits := _map.entries[first + k]
+			if bits & AmbuloColumns.CLOSED or (bits & _mask and share * far > _OWN):
+				return false
+	return true
+
+
+static func _away(of: PackedFloat32Array, j: int, x: float, y: float) -> float:
+	return sqrt((of[_POINT * j] - x) ** 2 + (of[_POINT * j + 1] - y) ** 2)

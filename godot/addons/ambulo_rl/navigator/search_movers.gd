@@ -1,0 +1,185 @@
+class_name AmbuloSearchMovers
+extends RefCounted
+## What moves, as an [AmbuloSearch] takes it: carriers are nodes of its own, and the columns of all
+## else have a price. As the trainer has it (`envs/vr/navigator/planning.py` and `search.py`).
+
+## Numbers of a lift: those of its box, and its stops.
+const LIFT := 8 + AmbuloTracks.STOPS
+## Bit of [member near] of columns in or right beside a carrier; those below are the rings around
+## each from which it is boarded.
+const INSIDE := 1 << AmbuloNodes.LIFTS
+## Carriers are boarded from, and left for, columns this far around them; nearer ones are no floor,
+## [m].
+const RING_FROM := 0.3
+const RING_TO := 0.62
+const BESIDE := 0.15
+
+# Price of a column that a thing is in, and where that is a door that is shut, and will open, [m].
+const _IN_THE_WAY := 3.0
+const _SHUT := 0.4
+# Columns this near to a thing are in it, [m].
+const _THING_ROOM := 0.3
+# Who stands this near to the top of a carrier is on it, [m].
+const _ABOARD := 0.12
+# The point of a carrier that is stepped to is this far from its edges, [m].
+const _STEP_IN := 0.3
+# Stops that differ by less are one, [m].
+const _SAME_STOP := 0.3
+
+## LIFT numbers of each carrier, and the track of each.
+var lifts: PackedFloat64Array = []
+var tracks: PackedInt32Array = []
+## Added in each column on the floor of the body, [m].
+var prices: PackedFloat32Array = []
+## Bits of the columns near carriers, see [constant INSIDE].
+var near: PackedInt32Array = []
+## Lift that the body is on, -1: none.
+var aboard := -1
+
+# Columns that are written to.
+var _columns: PackedInt32Array = []
+
+
+func _init() -> void:
+	lifts.resize(AmbuloNodes.LIFTS * LIFT)
+	tracks.resize(AmbuloNodes.LIFTS)
+	prices.resize(AmbuloColumns.SIDE * AmbuloColumns.SIDE)
+	near.resize(AmbuloColumns.SIDE * AmbuloColumns.SIDE)
+
+
+## Takes in what is remembered of things in decision [param step] by who is at (x, y, z).
+func enter(map: AmbuloColumns, of: AmbuloTracks, at: PackedFloat64Array, step: int) -> void:
+	aboard = -1
+	var count := 0
+	if not of.some:
+		return
+	for m in AmbuloTracks.TRACKS:
+		if of.seen[m] < 0:
+			continue
+		if of.carries[m]:
+			if count < AmbuloNodes.LIFTS:
+				_enter_lift(of, m, count)
+				var row := AmbuloTracks.ROW * m
+				if AmbuloTracks.is_in_base(of.rows, row, at[0], at[1], 0.0):
+					if absf(of.rows[row + 7] - at[2]) < _ABOARD:
+						aboard = count
+				count += 1
+		elif step - of.seen[m] <= AmbuloTracks.RECENT and AmbuloEvading.stands_in(of, m, at[2]):
+			_enter_thing(map, of, m, at[2])
+
+
+## Takes back what [method enter] wrote.
+func leave() -> void:
+	for column in _columns:
+		prices[column] = 0.0
+		near[column] = 0
+	_columns.clear()
+
+
+## Whether the lift whose numbers begin at [param row] is known to stop at height [param z], [m].
+func stops_at(row: int, z: float) -> bool:
+	for s in range(row + 8, row + LIFT):
+		if absf(lifts[s] - z) < _SAME_STOP:  # never for NAN
+			return true
+	return false
+
+
+## Whether it may stop there, for all one knows.
+func may_stop(row: int, z: float) -> bool:
+	for s in range(row + 8, row + LIFT):
+		if is_nan(lifts[s]):
+			return true
+	return stops_at(row, z)
+
+
+## Whether no wall is known between (x, y) at height [param h] and the inside of a lift.
+func is_open_between(map: AmbuloColumns, x: float, y: float, h: int, row: int) -> bool:
+	var dx := x - lifts[row]
+	var dy := y - lifts[row + 1]
+	var cy := lifts[row + 4]
+	var sy := lifts[row + 5]
+	var a := maxf(lifts[row + 2] - _STEP_IN, 0.0)
+	var b := maxf(lifts[row + 3] - _STEP_IN, 0.0)
+	var u := clampf(cy * dx + sy * dy, -a, a)
+	var v := clampf(cy * dy - sy * dx, -b, b)
+	dx = lifts[row] + cy * u - sy * v - x
+	dy = lifts[row + 1] + sy * u + cy * v - y
+	var n := int(sqrt(dx * dx + dy * dy) / 0.08) + 1
+	for s in range(1, n + 1):
+		var first := AmbuloColumns.at(x + dx * s / n, y + dy * s / n)
+		for i in range(first, first + 3):
+			if map.entries[i] & (AmbuloColumns.HIT | AmbuloColumns.BUMP):
+				if absi((map.entries[i] >> AmbuloColumns.SHIFT) - h) < AmbuloColumns.SAME:
+					return false
+	return true
+
+
+func _enter_lift(of: AmbuloTracks, m: int, lift: int) -> void:
+	var row := AmbuloTracks.ROW * m
+	for k in 8:
+		lifts[LIFT * lift + k] = of.rows[row + k]
+	for s in AmbuloTracks.STOPS:
+		lifts[LIFT * lift + 8 + s] = of.stops[AmbuloTracks.STOPS * m + s]
+	tracks[lift] = m
+	var around := _around(of.rows, row)
+	for iy in range(around.position.y, around.end.y):
+		for ix in range(around.position.x, around.end.x):
+			var px := (ix + 0.5) * 0.25
+			var py := (iy + 0.5) * 0.25
+			if not AmbuloTracks.is_in_base(of.rows, row, px, py, RING_TO):
+				continue
+			var column := (iy & 255) << 8 | ix & 255
+			if AmbuloTracks.is_in_base(of.rows, row, px, py, BESIDE):
+				near[column] |= INSIDE
+			elif not AmbuloTracks.is_in_base(of.rows, row, px, py, RING_FROM):
+				near[column] |= 1 << lift
+			_columns.append(column)
+
+
+func _enter_thing(map: AmbuloColumns, of: AmbuloTracks, m: int, z: float) -> void:
+	var row := AmbuloTracks.ROW * m
+	var price := _SHUT if _is_shut(map, of.rows, row, z) else _IN_THE_WAY
+	var around := _around(of.rows, row)
+	for iy in range(around.position.y, around.end.y):
+		for ix in range(around.position.x, around.end.x):
+			if of.gap_at(m, 0.0, (ix + 0.5) * 0.25, (iy + 0.5) * 0.25) < _THING_ROOM:
+				var column := (iy & 255) << 8 | ix & 255
+				prices[column] = maxf(prices[column], price)
+				_columns.append(column)
+
+
+# Columns around a thing.
+static func _around(rows: PackedFloat64Array, row: int) -> Rect2i:
+	var a := rows[row + 2]
+	var b := rows[row + 3]
+	var far := int((sqrt(a * a + b * b) + RING_TO) * 4) + 2
+	var first := Vector2i(floori(rows[row] * 4.0) - far, floori(rows[row + 1] * 4.0) - far)
+	return Rect2i(first, Vector2i.ONE * (2 * far + 1))
+
+
+# Whether both ends of a thing are at walls, as those of a shut door are.
+static func _is_shut(map: AmbuloColumns, rows: PackedFloat64Array, row: int, z: float) -> bool:
+	var far := maxf(rows[row + 2], rows[row + 3]) + 0.12
+	var ux := rows[row + 4]
+	var uy := rows[row + 5]
+	if rows[row + 3] > rows[row + 2]:
+		ux = -rows[row + 5]
+		uy = rows[row + 4]
+	var h := AmbuloColumns.in_units(z)
+	for side: float in [-1.0, 1.0]:
+		var cx := floori((rows[row] + side * ux * far) * 4.0)
+		var cy := floori((rows[row + 1] + side * uy * far) * 4.0)
+		if not _is_at_wall(map, cx, cy, h):
+			return false
+	return true
+
+
+static func _is_at_wall(map: AmbuloColumns, cx: int, cy: int, h: int) -> bool:
+	for dy in range(-1, 2):
+		for dx in range(-1, 2):
+			var first := ((cy + dy & 255) << 8 | cx + dx & 255) * 3
+			for i in range(first, first + 3):
+				if map.entries[i] & AmbuloColumns.HIT:
+					if absi((map.entries[i] >> AmbuloColumns.SHIFT) - h) < AmbuloColumns.SAME:
+						return true
+	return false

@@ -1,0 +1,32 @@
+"""The navigator in the real engine: maps, plans and steering of Python's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fixtures.navigator_replay import record, replay
+from fixtures.policy_replay import Godot
+
+FAMILIES = ("storeys", "doors", "lifts", "crowd", "furnished", "pits")
+
+
+@pytest.mark.integration
+def test_maps_plans_and_steering_are_those_of_python(
+    godot: Godot, tmp_path: Path
+) -> None:
+    recordings = [record(family, 250) for family in FAMILIES]
+    recordings.append(record("rooms", 100, surroundings="flat"))
+    found = replay(godot, recordings, tmp_path)
+    for name, recording, (got, heights, bits) in zip(
+        [*FAMILIES, "flat"], recordings, found, strict=True
+    ):
+        want = recording.told
+        same = np.isclose(got[:, :-1], want, atol=1e-4).all(axis=1)
+        known = (bits != 0) | (recording.bits != 0)
+        alike = (bits == recording.bits) & (heights == recording.heights)
+        part = alike[known].mean()
+        print(name, f"{same.mean():.3f} {part:.4f} {got[:, -1].mean():.0f} us")
+        assert same.mean() >= 0.98, name
+        assert part >= 0.999, name

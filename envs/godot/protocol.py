@@ -61,6 +61,8 @@ class RowLayout:
                 self.description.append({"name": name, "start": at, "size": size})
                 at += size
         self.width = at
+        self.sensed = self.columns["path"].start
+        """Numbers up to the last that an agent senses."""
 
     def write(
         self, rows: Floats, state: WorldState, falling: Bools, envs: Ints | slice

@@ -154,7 +154,7 @@ class WorldSpec:
             ray_length=obs.ray_length,
             rays_see_edges=obs.rays_see_edges,
             rays_in_head_frame=obs.frame == "head",
-            surroundings=obs.memory in PLANNED and env.world != "godot",
+            surroundings=obs.memory in PLANNED,
             rearm_ticks=round(
                 config.rewards.collision_rearm * env.physics_ticks_per_second
             ),

@@ -3,11 +3,11 @@ extends SceneTree
 ##
 ## `godot --headless --path godot -s res://tests/navigator_probe.gd -- JOBS.json`: a list of
 ## {"input", "output", "map", "spec", "spreads"}: file names, settings of the world, and whether
-## searches are done between decisions. The input is 64-bit floats: rows of begin (0 or 1), goal x y z
-## and a state row. The output is, per row: points of the path, whether there is one, whether it ends
-## at a frontier, waypoint x y, track to board, velocity x y, point to look at x y, state, path 1, 2
-## and 4 m ahead (x y z each) and what is left of it [m], time of the decision [us]. The map: its
-## entries at the end (32-bit integers).
+## searches are done between decisions. The input is 64-bit floats: rows of begin (0 or 1), goal x
+## y z and a state row. The output is, per row: points of the path, whether there is one, whether
+## it ends at a frontier, waypoint x y, track to board, velocity x y, point to look at x y, state,
+## path 1, 2 and 4 m ahead (x y z each) and what is left of it [m], time of the decision [us]. The
+## map: its entries at the end (32-bit integers).
 
 const _AHEAD: PackedFloat64Array = [1.0, 2.0, 4.0]
 

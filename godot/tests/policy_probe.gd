@@ -5,7 +5,7 @@ extends SceneTree
 ## {"policy", "input", "output", "grids", "times", "observations"} with file names, and "comfort"
 ## where the dial is not in the middle. The input is
 ## 64-bit floats: with "observations" true rows of raw observations, else rows of begin (0
-## or 1), task, goal x y z and the front of a state row up to the last ray. The output is,
+## or 1), task, goal x y z and the front of a state row up to what is sensed. The output is,
 ## per row, the observation and the action, and after raw observations the probability of being
 ## lost of a policy with a memory; "grids" takes visits (32-bit integers) and
 ## cells (bytes) that are remembered at the end, "times" what each observation of a state, or
@@ -79,7 +79,7 @@ func _feed_states(
 	out: PackedFloat64Array,
 	times: PackedFloat64Array
 ) -> int:
-	var width := _HEAD + AmbuloWorld.RAYS + node.file.num_rays
+	var width := _HEAD + AmbuloWorld.RAYS + node.file.spec.sensed_size()
 	for at in range(0, numbers.size(), width):
 		if numbers[at] != 0.0:
 			node.reset(0)

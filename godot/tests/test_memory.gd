@@ -68,7 +68,7 @@ func test_the_frame_may_lie_anywhere() -> void:
 
 
 func test_reset_forgets() -> void:
-	for kind: String in ["visits", "map", "plan", "path"]:
+	for kind: String in ["visits", "map", "plan", "path", "navigator"]:
 		var memory := AmbuloMemory.new(kind)
 		var first := _remember(memory, 1.0, 1.0, 0.5, 2.0)
 		check(_remember(memory, 1.0, 1.0, 0.5, 2.0) != first, "it remembers")
@@ -87,17 +87,17 @@ func test_cells_are_unknown_free_or_blocked() -> void:
 
 
 func test_a_plan_is_seen_from_the_head() -> void:
-	var memory := AmbuloMemory.new("plan", 2.0)
+	var memory := AmbuloMemory.new("plan", 2.5)
 	check_equal(memory.size, 274)
 	var seen := _remember(memory, 0.1, 0.1, 0.0)
-	check_near(seen[266], 0.2 * 2.525, 1e-6, "the waypoint is ahead")
-	check_near(seen[267], 0.2 * 0.025, 1e-6, "and hardly to the left")
-	check_near(seen[272], 0.05 * 6.0, 1e-6, "length")
+	check_near(seen[266], 0.2 * 2.4, 0.2 * 0.2, "the waypoint is ahead")
+	check_near(seen[267], 0.0, 0.2 * 0.05, "and hardly to the left")
+	check_near(seen[272], 0.05 * 8.5, 0.05 * 0.5, "length")
 	check_near(seen[273], 1.0, 0.0, "found")
+	var ahead := seen[266]
 	seen = _remember(memory, 0.1, 0.1, PI / 2.0)
-	check_near(seen[266], 0.2 * 0.025, 1e-6, "after a turn")
-	check_near(seen[267], -0.2 * 2.525, 1e-6, "it is to the right")
-	check(AmbuloMemory.new("map").planner() == null)
+	check_near(seen[267], -ahead, 1e-6, "after a turn it is to the right")
+	check(AmbuloMemory.new("map").navigator() == null)
 
 
 func test_none_adds_nothing() -> void:
@@ -117,7 +117,12 @@ func _update(
 ) -> PackedFloat32Array:
 	var out := PackedFloat32Array()
 	out.resize(memory.size)
-	memory.update([x, y, yaw], row, RAYS, yaw, 5.0, GOAL, distance, out, 0)
+	row[0] = x
+	row[1] = y
+	row[2] = 0.0
+	row[AmbuloWorld.YAW] = yaw
+	var goal: PackedFloat64Array = [x + distance, GOAL[1], 0.0]
+	memory.update(row, goal, [0.0, 0.0, 0.0], AmbuloSpec.new(), out, 0)
 	return out
 
 

@@ -109,11 +109,9 @@ func test_headers_that_lie() -> void:
 	var senses := {"frame": "head", "memory": "mind", "num_rays": 16, "ray_length": 5.0}
 	_refuse_header({"senses": senses}, "senses.memory: must be one of none, visits, map, plan")
 	senses.memory = "map"
+	_refuse_header({"senses": senses.merged({"plan_reach": 0.1})}, "senses.plan_reach: must be in")
 	_refuse_header(
-		{"senses": senses.merged({"plan_margin": 0.5})}, "senses.plan_margin: must be in"
-	)
-	_refuse_header(
-		{"senses": senses.merged({"plan_margin": "2"})}, "senses.plan_margin: expected a number"
+		{"senses": senses.merged({"plan_reach": "2"})}, "senses.plan_reach: expected a number"
 	)
 	senses.num_rays = 8
 	_refuse_header({"senses": senses}, "world: its rays are not those of senses")

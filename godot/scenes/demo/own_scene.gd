@@ -54,7 +54,7 @@ func _physics_process(delta: float) -> void:
 func _advance() -> void:
 	if _tick == 0:
 		var goal := AmbuloAxes.from_godot(_goal.global_position)
-		_world.begin(_policy.act(_world, 0, Vector2(goal[0], goal[1])))
+		_world.begin(_policy.act(_world, 0, Vector2(goal[0], goal[1]), goal[2]))
 	_world.advance(1)
 	_tick += 1
 	if _tick == _world.spec.ticks_per_decision:

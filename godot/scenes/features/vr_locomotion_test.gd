@@ -174,7 +174,7 @@ func _spec() -> AmbuloSpec:
 
 func _action() -> PackedFloat64Array:
 	if _policy_enabled:
-		var action := _policy.act(_world, 0, Vector2(_goal[0], _goal[1]))
+		var action := _policy.act(_world, 0, Vector2(_goal[0], _goal[1]), _goal[2])
 		if not action.is_empty():
 			return action
 		_message = _policy.error

@@ -55,17 +55,9 @@ def test_the_shipped_agent_sees_and_acts_as_in_python(
         got = probe.output(2 * index, count)
         size = agent.layout.size
         seen = recording.observations
-        # Of equally short ways the two searches may take different ones, and a hit on the
-        # edge of a cell may lie in the next: `test_plan_in_engine` says how often.
-        error = np.abs(got[:, :size] - seen)
-        parts = agent.layout.slices()
-        moved = (error[:, parts["near"]] > 0.01).any(axis=1)
-        assert moved.mean() <= 0.005  # 1 of 1,600 steps on one processor
-        same = (error <= TOLERANCE).all(axis=1)
-        for part in ("near", "plan_points", "plan_length"):
-            error[:, parts[part]] = 0.0
-        assert error.max() <= TOLERANCE
-        assert same.mean() > 0.4
+        # Of equally short ways the two searches may take different ones.
+        same = np.isclose(got[:, :size], seen, atol=TOLERANCE, rtol=0).all(axis=1)
+        assert same.mean() >= 0.97
         np.testing.assert_allclose(
             got[same, size:], want[same, :3], atol=TOLERANCE, rtol=0
         )

@@ -64,7 +64,7 @@ def warnings_are_errors() -> Iterator[None]:
     [
         {}, {"format": "dict"}, {"mode": "discrete"}, {"num_agents": 1},
         {"tasks": ("navigate", "follow", "reach", "patrol"), "memory": "map"},
-        {"level": "storeys", "num_agents": 5, "surroundings": "heights"},
+        {"level": "storeys", "num_agents": 5, "memory": "navigator"},
     ],
     ids=str,
 )  # fmt: skip

@@ -46,7 +46,7 @@ def test_the_file_says_all_that_the_engine_needs(tmp_path: Path, agent: Agent) -
     assert header["world"] == {k: v for k, v in SPEC.items() if k not in limits}
     assert header["senses"] == {
         "frame": "head", "memory": "path", "num_rays": 16, "ray_length": 5.0,
-        "plan_margin": 1.0, "plan_walls": 2.0, "plan_reach": 10.0, "comfort": 0.0,
+        "plan_reach": 10.0, "comfort": 0.0,
     }  # fmt: skip
     assert header["episode"]["goal_radius"] == agent.config.environment.goal_radius
     assert [part["name"] for part in header["observation"]] == list(
@@ -119,11 +119,11 @@ def test_the_margin_of_plans_is_exported(tmp_path: Path, agent: Agent) -> None:
     path = tmp_path / "a.ambulo"
     agent.config = agent.config.override("observations", memory="map")
     export_godot(agent, path, SPEC)
-    assert "plan_margin" not in unpack(path.read_bytes())[0]["senses"]
-    agent.config = agent.config.override("observations", memory="plan", plan_margin=2.5)
+    assert "plan_reach" not in unpack(path.read_bytes())[0]["senses"]
+    agent.config = agent.config.override("observations", memory="plan", plan_reach=2.0)
     export_godot(agent, path, SPEC)
     senses = unpack(path.read_bytes())[0]["senses"]
-    assert (senses["memory"], senses["plan_margin"]) == ("plan", 2.5)
+    assert (senses["memory"], senses["plan_reach"]) == ("plan", 2.0)
 
 
 def test_exports_that_act_otherwise_are_refused(

@@ -38,14 +38,14 @@ ROLLOUT = NUM_ENVS * STEPS
 CASES: dict[str, dict[str, dict[str, Any]]] = {
     "plain": {},
     "map": {"observations": {"memory": "map"}},
-    "path": {"observations": {"memory": "path", "plan_walls": 2.0}},
+    "path": {"observations": {"memory": "path"}},
     "moving": {
         "environment": {
             "levels": ("doors", "crowd"),
             "max_episode_steps": 60,
             "level_refresh": 2,
         },
-        "observations": {"memory": "path", "plan_walls": 2.0, "comfort": True},
+        "observations": {"memory": "navigator", "comfort": True},
         "actions": {"max_acceleration": 2.0},
         "ppo": {"plan_coef": 0.5, "plan_coef_final": 0.1},
     },

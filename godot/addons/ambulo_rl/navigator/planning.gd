@@ -9,8 +9,6 @@ extends RefCounted
 
 ## Decisions between two plans.
 const REPLAN := 3
-## Largest distance of the waypoint along the path, [columns].
-const REACH := 40
 
 # Decisions without motion after which the map is closed ahead; a shorter way is none, [m].
 const _STUCK := 30
@@ -50,6 +48,8 @@ var waypoint_y := 0.0
 var boards := -1
 ## Whether searches are done between decisions.
 var spreads := false
+## Largest distance of the waypoint along the path, [columns].
+var reach := 40
 
 var _age := 0
 # Where the body last moved to, [m], and decisions since then, waiting left out.
@@ -253,7 +253,7 @@ func _aim() -> void:
 	while lift < count and path[_POINT * lift + 3] < 0.0:
 		lift += 1
 	var aim := mini(begin, count - 1)
-	for j in range(begin, mini(lift, REACH)):
+	for j in range(begin, mini(lift, reach)):
 		if j > begin + 1 and not _is_line_clear(_POINT * j):
 			break
 		aim = j

@@ -3,19 +3,20 @@ extends RefCounted
 ## What one player remembers of its observations, and the features made of it.
 ##
 ## "visits" counts the decisions spent in each 1 m cell. "map" also remembers, in 0.25 m
-## cells, what the rays showed to be free or blocked. Grids wrap around after 64 m. "plan"
-## adds the path that an [AmbuloGridPlanner] finds; "path" has that path and the obstacles near
-## by, without the map. The frame is the caller's, as long as it stays the same.
+## cells, what the rays showed to be free or blocked. Grids wrap around after 64 m. "navigator"
+## adds what an [AmbuloNavigator] has found: the path ahead, why it waits, what moves and what is
+## near. "plan" and "path" are what policies of earlier versions see of it.
 
 ## Cells along a side of the fine grid, 0.25 m each.
 const GRID := 256
 ## Cells along a side of the coarse grid, 1 m each.
 const EXTENT := 64
 ## Kinds of memory.
-const KINDS: PackedStringArray = ["none", "visits", "map", "plan", "path"]
+const KINDS: PackedStringArray = ["none", "visits", "map", "plan", "path", "navigator"]
 
 const _MAPPED: PackedStringArray = ["map", "plan"]
-const _PLANNED: PackedStringArray = ["plan", "path"]
+const _PLANNED: PackedStringArray = ["plan", "path", "navigator"]
+const _STAY := 2
 const _CELLS_PER_METRE := 4
 const _STEP := 1.0 / _CELLS_PER_METRE
 const _VISIT_DIRECTIONS := 8
@@ -30,8 +31,9 @@ const _SPOTS_RADIAL: PackedInt32Array = [1, 2, 2, 3, 4]
 const _SPOTS_ANGULAR: PackedInt32Array = [2, 2, 3, 3, 3]
 const _SECTOR_CELLS := 80
 const _MOST_VISITS := 65535
-const _NEAR_SECTORS := 16
-const _NEAR_RANGE := 2.0
+# Where on the path the points of "plan" and "path" lie, [m].
+const _AHEAD: PackedFloat64Array = [2.0, 4.0]
+const _PLAN := 6
 const _MAP := 3 * _MAP_DIRECTIONS + 2 * _SECTOR_CELLS
 
 # Codes in the fine grid, chosen so that a sum of at most twelve cells tells how many are
@@ -55,11 +57,11 @@ var _logs := PackedFloat64Array()
 var _cells := PackedByteArray()
 var _best := INF
 var _stale := 0
-var _planner: AmbuloGridPlanner
+var _navigator: AmbuloNavigator
 
 
-## An empty memory of [param memory_kind]; for the others see [AmbuloGridPlanner].
-func _init(memory_kind: String, plan_margin := 1.0, plan_walls := 1.0, plan_reach := 2.5) -> void:
+## An empty memory of [param memory_kind]; waypoints lie at most [param reach] [m] along the path.
+func _init(memory_kind: String, reach := 10.0) -> void:
 	assert(memory_kind in KINDS, "no such kind of memory")
 	kind = memory_kind
 	for numbers: int in fields(kind).values():
@@ -72,14 +74,17 @@ func _init(memory_kind: String, plan_margin := 1.0, plan_walls := 1.0, plan_reac
 		if _spots_in.is_empty():
 			_make_spots()
 	if kind in _PLANNED:
-		_planner = AmbuloGridPlanner.new(plan_margin, plan_walls, plan_reach)
+		_navigator = AmbuloNavigator.new()
+		_navigator.plan.reach = int(reach * AmbuloColumns.PER_METRE)
 	reset()
 
 
 ## Name and number of the features that a kind of memory adds to the observation.
 static func fields(memory_kind: String) -> Dictionary:
 	var rows := {}
-	if memory_kind != "none":
+	if memory_kind == "navigator":
+		rows["stay"] = _STAY
+	elif memory_kind != "none":
 		rows["visits"] = _VISITS
 	if memory_kind in _MAPPED:
 		rows["map_blocked"] = _MAP_DIRECTIONS
@@ -87,10 +92,12 @@ static func fields(memory_kind: String) -> Dictionary:
 		rows["map_visited"] = _MAP_DIRECTIONS
 		rows["sector_blocked"] = _SECTOR_CELLS
 		rows["sector_unknown"] = _SECTOR_CELLS
-	if memory_kind == "path":
-		rows["near"] = _NEAR_SECTORS
-	if memory_kind in _PLANNED:
-		rows["plan_points"] = AmbuloGridPlanner.NUMBERS
+	if memory_kind in ["path", "navigator"]:
+		rows["near"] = AmbuloNavigatorFeatures.SECTORS
+	if memory_kind == "navigator":
+		rows.merge(AmbuloNavigatorFeatures.ROUTE)
+	elif memory_kind in _PLANNED:
+		rows["plan_points"] = _PLAN
 		rows["plan_length"] = 1
 		rows["plan_found"] = 1
 	return rows
@@ -103,51 +110,57 @@ func reset() -> void:
 	_counts.fill(0)
 	_logs.fill(0.0)
 	_cells.fill(_UNKNOWN)
-	if _planner != null:
-		_planner.reset()
+	if _navigator != null:
+		_navigator.reset()
 
 
 ## Remember one decision and write its features into [param out] from [param at] on.
 ##
-## [param pose] is x, y [m] and yaw [rad] in any fixed frame. The ray readings [m] are the
-## [param num_rays] ones of the state row [param row]; ray 0 points along [param ray_angle]
-## in that frame, and [param ray_length] is what a ray reads that hits nothing.
-## [param goal] is x and y of the goal in that frame and [param distance] the straight
-## distance to it, [m].
+## [param row] is the state row in an [AmbuloWorld] with the settings [param spec], or the front of
+## it up to what is sensed, [param goal] (x, y, z) the goal on its floor, [param start] x, y [m] and
+## yaw [rad] at the start of the episode: the frame of visits and of "map".
 func update(
-	pose: PackedFloat64Array,
 	row: PackedFloat64Array,
-	num_rays: int,
-	ray_angle: float,
-	ray_length: float,
 	goal: PackedFloat64Array,
-	distance: float,
+	start: PackedFloat64Array,
+	spec: AmbuloSpec,
 	out: PackedFloat32Array,
 	at: int
 ) -> void:
 	if kind == "none":
 		return
-	var x := pose[0]
-	var y := pose[1]
-	var yaw := pose[2]
-	_visit(x, y, distance)
-	_write_visits(x, y, yaw, out, at)
+	var dx := row[0] - start[0]
+	var dy := row[1] - start[1]
+	var x := cos(start[2]) * dx + sin(start[2]) * dy
+	var y := cos(start[2]) * dy - sin(start[2]) * dx
+	var yaw := row[AmbuloWorld.YAW] - start[2]
+	_visit(x, y, sqrt((goal[0] - row[0]) ** 2 + (goal[1] - row[1]) ** 2))
+	if kind == "navigator":
+		_write_stay(x, y, out, at)
+		at += _STAY
+	else:
+		_write_visits(x, y, yaw, out, at)
+		at += _VISITS
 	if kind in _MAPPED:
 		var x4 := x * _CELLS_PER_METRE
 		var y4 := y * _CELLS_PER_METRE
-		_map_rays(x4, y4, row, num_rays, ray_angle, ray_length)
+		var ray_angle := yaw if spec.rays_in_head_frame else -start[2]
+		_map_rays(x4, y4, row, spec.num_rays, ray_angle, spec.ray_length)
 		_cells[(floori(y4) & 255) << 8 | floori(x4) & 255] = _FREE
-		_write_directions(x4, y4, yaw, out, at + _VISITS)
-		_write_sectors(x4, y4, yaw, out, at + _VISITS + 3 * _MAP_DIRECTIONS)
-	if _planner != null:
-		_planner.update(pose, row, num_rays, ray_angle, ray_length, goal)
-		var first := at + _VISITS + (_MAP if kind in _MAPPED else 0)
-		if kind == "path":
-			var near := _planner.nearest(pose, _NEAR_SECTORS, _NEAR_RANGE)
-			for i in _NEAR_SECTORS:
-				out[first + i] = near[i] / _NEAR_RANGE
-			first += _NEAR_SECTORS
-		_write_plan(x, y, yaw, out, first)
+		_write_directions(x4, y4, yaw, out, at)
+		_write_sectors(x4, y4, yaw, out, at + 3 * _MAP_DIRECTIONS)
+		at += _MAP
+	if _navigator == null:
+		return
+	_navigator.update(row, goal, spec)
+	yaw = row[AmbuloWorld.YAW]
+	if kind in ["path", "navigator"]:
+		AmbuloNavigatorFeatures.write_near(_navigator, yaw, out, at)
+		at += AmbuloNavigatorFeatures.SECTORS
+	if kind == "navigator":
+		AmbuloNavigatorFeatures.write_route(_navigator, yaw, out, at)
+	else:
+		_write_plan(yaw, out, at)
 
 
 ## Decisions spent in each coarse cell, row by row; for tests and pictures.
@@ -164,9 +177,9 @@ func cell_states() -> PackedByteArray:
 	return out
 
 
-## The planner of a memory "plan" or "path", for tests and pictures; null for the others.
-func planner() -> AmbuloGridPlanner:
-	return _planner
+## The navigator of a memory that has one, for tests and pictures; null for the others.
+func navigator() -> AmbuloNavigator:
+	return _navigator
 
 
 ## Decisions since the distance to the goal was last at its best.
@@ -197,7 +210,12 @@ func _write_visits(x: float, y: float, yaw: float, out: PackedFloat32Array, firs
 			var column := floori(x + cos_angle * ring) & 63
 			out[at] = 0.2 * logs[(floori(y + sin_angle * ring) & 63) << 6 | column]
 			at += 1
-	out[at] = 0.2 * logs[(floori(y) & 63) << 6 | floori(x) & 63]
+	_write_stay(x, y, out, at)
+
+
+## Decisions spent in this cell, and those since the distance to the goal was at its best.
+func _write_stay(x: float, y: float, out: PackedFloat32Array, at: int) -> void:
+	out[at] = 0.2 * _logs[(floori(y) & 63) << 6 | floori(x) & 63]
 	out[at + 1] = minf(0.01 * _stale, 3.0)
 
 
@@ -278,17 +296,23 @@ func _write_sectors(x4: float, y4: float, yaw: float, out: PackedFloat32Array, f
 
 
 ## The planned path: its points in the head frame, its length, and whether there is one.
-func _write_plan(x: float, y: float, yaw: float, out: PackedFloat32Array, first: int) -> void:
+func _write_plan(yaw: float, out: PackedFloat32Array, first: int) -> void:
 	var cos_yaw := cos(yaw)
 	var sin_yaw := sin(yaw)
-	var points := _planner.points
-	for i in range(0, AmbuloGridPlanner.NUMBERS, 2):
+	var plan := _navigator.plan
+	var x := _navigator.sensed.x
+	var y := _navigator.sensed.y
+	var ahead := plan.points_ahead(x, y, _AHEAD)
+	var points: PackedFloat64Array = [
+		plan.waypoint_x, plan.waypoint_y, ahead[0], ahead[1], ahead[3], ahead[4]
+	]
+	for i in range(0, _PLAN, 2):
 		var dx := points[i] - x
 		var dy := points[i + 1] - y
 		out[first + i] = 0.2 * (cos_yaw * dx + sin_yaw * dy)
 		out[first + i + 1] = 0.2 * (cos_yaw * dy - sin_yaw * dx)
-	out[first + AmbuloGridPlanner.NUMBERS] = 0.05 * _planner.length
-	out[first + AmbuloGridPlanner.NUMBERS + 1] = 1.0 if _planner.found else 0.0
+	out[first + _PLAN] = 0.05 * ahead[-1]
+	out[first + _PLAN + 1] = 1.0 if plan.found else 0.0
 
 
 static func _make_spots() -> void:

@@ -52,10 +52,6 @@ var observation: Dictionary = {}
 var frame := "head"
 ## Memory that the observation ends with: one of [constant AmbuloMemory.KINDS].
 var memory := "none"
-## What a planned path counts a cell beside an obstacle, of 1.
-var plan_margin := 1.0
-## The same of a cell near an obstacle that no ray has passed.
-var plan_walls := 1.0
 ## Largest distance of the waypoint along a planned path, [m].
 var plan_reach := 2.5
 ## Where the comfort dial is when nothing is said, for a policy that has one.
@@ -177,10 +173,6 @@ func _read_senses(checks: AmbuloChecks, data: Variant) -> void:
 	memory = _choice(checks, senses.get("memory"), "senses.memory", AmbuloMemory.KINDS)
 	num_rays = checks.whole(senses.get("num_rays"), "senses.num_rays", 1, 1024)
 	ray_length = checks.number(senses.get("ray_length"), "senses.ray_length", 1e-6, 1e6)
-	var margin: Variant = senses.get("plan_margin", 1.0)
-	plan_margin = checks.number(margin, "senses.plan_margin", 1.0, 100.0)
-	var walls: Variant = senses.get("plan_walls", 1.0)
-	plan_walls = checks.number(walls, "senses.plan_walls", 1.0, 100.0)
 	var reach: Variant = senses.get("plan_reach", 2.5)
 	plan_reach = checks.number(reach, "senses.plan_reach", 0.5, 100.0)
 	var usual: Variant = senses.get("comfort", 0.5)

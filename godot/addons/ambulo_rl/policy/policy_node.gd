@@ -69,6 +69,8 @@ var _states: Dictionary[int, PackedVector4Array] = {}
 var _observation := PackedFloat32Array()
 var _memory_at := 0
 var _checked_spec: AmbuloSpec
+# Settings of the file's world without surroundings, for states that have none.
+var _flat: AmbuloSpec
 
 
 func _ready() -> void:
@@ -103,6 +105,7 @@ func load_policy(path: String) -> bool:
 		error = "%s: the weights are not finite" % path
 		return false
 	file = loaded
+	_flat = AmbuloSpec.from_dict(loaded.spec.to_dict().merged({"surroundings": false}, true), [])
 	policy_path = path
 	_observation.resize(loaded.observation_size)
 	_memory_at = AmbuloObservation.published_size(loaded.num_rays)
@@ -142,16 +145,16 @@ func reset(agent: int) -> void:
 		lost_changed.emit(agent, false)
 
 
-## The action of [param agent] of [param world], whose goal is at x, y [m] on the floor, in
-## the contract's axes: strafe, forward and rotation in [-1, 1], or the index of a discrete
-## action. Empty, with [member error] set, if the policy does not fit to the world. Sets the dial
-## of the agent in the world.
-func act(world: AmbuloWorld, agent: int, goal: Vector2) -> PackedFloat64Array:
+## The action of [param agent] of [param world], whose goal is at x, y [m] on the floor at height
+## [param floor_z], in the contract's axes: strafe, forward and rotation in [-1, 1], or the index of
+## a discrete action. Empty, with [member error] set, if the policy does not fit to the world. Sets
+## the dial of the agent in the world.
+func act(world: AmbuloWorld, agent: int, goal: Vector2, floor_z := 0.0) -> PackedFloat64Array:
 	if not _can_act() or not _has_place(world, agent):
 		return PackedFloat64Array()
-	var height := 0.0
+	var height := floor_z
 	if AmbuloObservation.TASKS[task] == "reach":
-		height = AmbuloContract.HAND_UP * file.spec.body_scale()
+		height += AmbuloContract.HAND_UP * file.spec.body_scale()
 	world.comfort[agent] = dial()
 	var row := world.state_rows(PackedInt64Array([agent]))
 	return act_on_row(agent, row, PackedFloat64Array([goal.x, goal.y, height]))
@@ -234,9 +237,7 @@ func act_in_scene(
 ## array is the node's own and is overwritten by the next call.
 func observe(agent: int, row: PackedFloat64Array, goal: PackedFloat64Array) -> PackedFloat32Array:
 	if not _players.has(agent):
-		var memory := AmbuloMemory.new(
-			file.memory, file.plan_margin, file.plan_walls, file.plan_reach
-		)
+		var memory := AmbuloMemory.new(file.memory, file.plan_reach)
 		_players[agent] = _Player.new(memory, row[0], row[1], row[AmbuloWorld.YAW])
 	var player := _players[agent]
 	var head := file.frame == "head"
@@ -249,7 +250,12 @@ func observe(agent: int, row: PackedFloat64Array, goal: PackedFloat64Array) -> P
 			out[at + i] = 1.0 if i == task else 0.0
 	if has_dial():
 		out[_memory_at - 1] = dial()
-	player.remember(row, goal, file.num_rays, head, file.ray_length, out, _memory_at)
+	var tells := row.size() >= AmbuloWorld.RAYS + file.spec.sensed_size()
+	var floor_goal := goal.duplicate()
+	if AmbuloObservation.TASKS[task] == "reach":
+		floor_goal[2] = row[2]
+	var spec := file.spec if tells else _flat
+	player.memory.update(row, floor_goal, player.origin, spec, out, _memory_at)
 	return out
 
 
@@ -260,7 +266,8 @@ func memory_of(agent: int) -> AmbuloMemory:
 
 ## Take in how probable it is that [param agent], which sees [param observation], is lost.
 func _note_lost(agent: int, observation: PackedFloat32Array) -> void:
-	var last: int = _memory_at + AmbuloMemory.fields("visits")["visits"] - 1
+	var fields := AmbuloMemory.fields(file.memory)
+	var last: int = _memory_at + fields.get("stay", fields.get("visits", 0)) - 1
 	var since := maxf(observation[last], 0.0)
 	var here := maxf(observation[last - 1], 0.0)
 	var logit := LOST[0] + LOST[1] * log(1.0 + 100.0 * since) + LOST[2] * 5.0 * here
@@ -348,40 +355,3 @@ class _Player:
 	func _init(own_memory: AmbuloMemory, x: float, y: float, yaw: float) -> void:
 		origin = [x, y, yaw]
 		memory = own_memory
-
-	## Remember the state in the frame of the start.
-	func remember(
-		row: PackedFloat64Array,
-		goal: PackedFloat64Array,
-		num_rays: int,
-		head: bool,
-		ray_length: float,
-		out: PackedFloat32Array,
-		at: int
-	) -> void:
-		if memory.size == 0:
-			return
-		var gx := goal[0] - row[0]
-		var gy := goal[1] - row[1]
-		var yaw := row[AmbuloWorld.YAW] - origin[2]
-		var pose := _from_start(row[0], row[1])
-		pose.append(yaw)
-		memory.update(
-			pose,
-			row,
-			num_rays,
-			yaw if head else -origin[2],
-			ray_length,
-			_from_start(goal[0], goal[1]),
-			sqrt(gx * gx + gy * gy),
-			out,
-			at
-		)
-
-	## A point of the world in the frame of the start: x, y.
-	func _from_start(x: float, y: float) -> PackedFloat64Array:
-		var dx := x - origin[0]
-		var dy := y - origin[1]
-		var cos_origin := cos(-origin[2])
-		var sin_origin := sin(-origin[2])
-		return [cos_origin * dx - sin_origin * dy, sin_origin * dx + cos_origin * dy]

@@ -12,7 +12,7 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.levels.layer_way_kernels import SAME_FLOOR
 from ambulo.envs.vr.levels.layers import SNAP, Field, LayeredGrid
-from ambulo.evaluate.playtest.journeys import ROOMY, Ground, Journey
+from ambulo.evaluate.playtest.journeys import Ground, Journey
 
 Obstacle = Literal["no way", "gap", "floor", "detour", "none"]
 _MOST_GOALS = 12

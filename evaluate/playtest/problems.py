@@ -302,8 +302,8 @@ def _spot_advice(spot: StuckSpot, test: Playtest) -> str:
         f"{place_text(way.place, test.floor)}. Widen it, or make another way easier to see.",
         "floor": f"{passes}, to a goal at z {way.place[2]:.1f} m, on a floor that these agents "
         f"do not see: that is no fault of the level. {oracle}",
-        "detour": f"{passes}, but {way.length:.1f} m round to a goal {way.straight:.1f} m away. "
-        "Make the way round easier to see.",
+        "detour": f"{passes}, but {way.length:.1f} m round to a goal {way.straight:.1f} m "
+        "away. Make the way round easier to see.",
         "none": f"{passes}, {way.length:.1f} m to a goal {way.straight:.1f} m away: nothing "
         f"has to be widened. {oracle}",
     }[way.obstacle]

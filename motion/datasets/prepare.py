@@ -19,7 +19,12 @@ import numpy as np
 
 from ambulo.configs.caches import user_cache
 from ambulo.configs.errors import MotionError, MotionFileError
-from ambulo.configs.kept_warnings import Said, recorded_warnings, say_again, write_warnings
+from ambulo.configs.kept_warnings import (
+    Said,
+    recorded_warnings,
+    say_again,
+    write_warnings,
+)
 from ambulo.motion.datasets.clips import Clip, file_hash
 from ambulo.motion.datasets.states import N_STATE, States, states_of
 from ambulo.motion.filters import smoothed

@@ -20,7 +20,7 @@ from ambulo.commands.data.inputs import (
     report,
     shown_progress,
 )
-from ambulo.common.files import check_parent
+from ambulo.common.files import check_parent, refuse_existing
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import (
     AmbuloError,
@@ -154,10 +154,7 @@ class Conversion:
         """
         if target.exists() and target.samefile(source):
             raise MotionError(f"{target}: a file is not converted into itself")
-        if not force:
-            for path in written_files(target):
-                if path.exists():
-                    raise MotionError(f"{path}: is there already; --force replaces it")
+        refuse_existing(written_files(target), force=force)
         motion, remarks = self.motion(source)
         write_motion(target, motion, units=self.units)
         return (

@@ -27,6 +27,7 @@ from ambulo.commands.tuning.study import Study, TuningFolder, TuningPlan
 from ambulo.commands.tuning.trials import Trials
 from ambulo.common.errors import Parser, front_door
 from ambulo.common.files import check_parent, without_nan, write_atomic, write_or_print
+from ambulo.common.paths import typed_command
 from ambulo.common.signals import StopRequest
 from ambulo.common.tables import new_table, print_table
 from ambulo.configs.errors import ConfigError
@@ -157,7 +158,9 @@ def _report(study: Study, target: str | None) -> None:
         print("no trial has finished: there are no best settings")
         return
     print(f"best     {folder.best}")
-    print(f"train    ambulo train {training.word} --config {folder.best}")
+    print(
+        f"train    {typed_command('ambulo')} train {training.word} --config {folder.best}"
+    )
 
 
 def _print(study: Study, data: dict[str, object]) -> None:

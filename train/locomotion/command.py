@@ -73,7 +73,8 @@ train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
         *ENGINE_FLAGS,
         Flag(
             "--reference",
-            "motion clip or prepared reference to follow",
+            "motion clip or prepared reference to follow (default: a walk that the suite "
+            "makes itself; stand needs none)",
             {"metavar": "FILE"},
             "environment.reference",
             convert=lambda path: str(resolve_path(path).absolute()),

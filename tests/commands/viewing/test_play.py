@@ -50,7 +50,9 @@ def test_what_a_model_does_not_use_is_refused() -> None:
         ConfigError, match="--clips: is for models of kind track_policy"
     ):
         check_request(find_model("imitate_walk"), PlayRequest(clips=("a.bvh",)))
-    with pytest.raises(ConfigError, match=r"--level-file: is for .* vr_navigation, not"):
+    with pytest.raises(
+        ConfigError, match=r"--level-file: is for .* vr_navigation, not"
+    ):
         check_request(find_model("ik_net"), PlayRequest(level_file="a"))
 
 

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from ambulo.commands.sweeps.kinds import Training
 from ambulo.commands.sweeps.scores import final_scores
+from ambulo.common.console import Silent
 from ambulo.common.files import write_or_print
 from ambulo.common.tables import new_table, print_table
 from ambulo.configs.errors import RunFolderError
@@ -23,6 +24,7 @@ from ambulo.evaluate.shared.result import (
     rate_metric,
 )
 from ambulo.train.locomotion.results import agent_metrics
+from ambulo.train.shared.callbacks import MIN_SHOWN, Metrics
 from ambulo.train.shared.rl_results import write_scores
 from ambulo.train.shared.run_folders import NavigationRunFolder
 
@@ -74,6 +76,29 @@ def test_tables_lose_no_text(terminal: bool, width: int) -> None:
     lines = text.getvalue().splitlines()
     assert all(text.getvalue().count(cell) == 2 for cell in cells[1:])
     assert (len(lines) > len(cells)) == (terminal and width == 20)
+
+
+class _Shown(Silent):
+    score: float | None = None
+
+    def update(self, *values: Any) -> None:
+        self.score = values[2]
+
+
+def test_no_score_is_shown_of_the_few_episodes_that_end_first(tmp_path: Path) -> None:
+    shown, env = _Shown(), SimpleNamespace(num_envs=3)
+    metrics = Metrics(tmp_path / "metrics.csv", shown)
+    model = SimpleNamespace(num_timesteps=9, get_env=lambda: env)
+    metrics.model = model  # type: ignore[assignment]
+    metrics.on_training_start({}, {})
+    won: dict[str, Any] = {"episode": {"r": 1.0, "l": 2}, "is_success": True}
+    for count, score in ((MIN_SHOWN - 1, None), (1, 1.0)):
+        metrics.locals["terminal"] = SimpleNamespace(infos=[won] * count)
+        metrics.on_step()
+        metrics._episode_means()
+        metrics._episodes = []
+        metrics._show(0.0)
+        assert shown.score == score
 
 
 def _evaluation(agents: Any, *breakdowns: Breakdown) -> ModelEvaluation:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ambulo.configs.arrays import Bools, Floats
+from ambulo.configs.arrays import Bools, Floats, short_repr
 from ambulo.configs.errors import MotionError
 from ambulo.motion.contacts import foot_contacts
 from ambulo.motion.kinematics import joint_positions, motion_kinematics
@@ -65,6 +65,8 @@ than this is refused, [cm], [deg], as is one with a bone further than the third,
 @dataclass(frozen=True, eq=False)
 class Retargeted:
     """A motion on the target skeleton, with its errors."""
+
+    __repr__ = short_repr
 
     motion: Motion
     """The motion, on the target skeleton (with the source's lengths, if fitted)."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from ambulo.common.files import write_bytes, write_or_print
 from ambulo.common.metrics_file import read_evaluations, read_metrics
+from ambulo.common.paths import typed_command
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.evaluate.locomotion.metrics import UNITS
@@ -119,9 +120,15 @@ def finish(request: Request, run: RLRun[LocomotionTraining]) -> None:
     if args.json == "-":
         return
     base = config.gait.base
-    use = ("evaluate", f"ambulo eval {folder.best_model} --episodes 100")
+    use = (
+        "evaluate",
+        f"{typed_command('ambulo')} eval {folder.best_model} --episodes 100",
+    )
     if base is not None:  # it does not act alone
-        use = ("compose", f"ambulo gait compose {base} {folder.path} --out cascade.zip")
+        use = (
+            "compose",
+            f"{typed_command('ambulo')} gait compose {base} {folder.path} --out cascade.zip",
+        )
     print_results(
         run,
         evaluation,

@@ -19,16 +19,21 @@ _PACKAGE = logging.getLogger("ambulo")
 
 
 class _Recorder(logging.Handler):
-    """Collects the warnings of one thread."""
+    """Collects the warnings of one thread; shows them where no program has set up logging."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, silent: bool) -> None:
         super().__init__(logging.WARNING)
         self.said: Said = []
+        self._silent = silent
         self._thread = threading.get_ident()
 
     def emit(self, record: logging.LogRecord) -> None:
         if record.thread == self._thread:
             self.said.append((record.name, record.getMessage()))
+        shown = self._silent or logging.root.handlers
+        own = all(isinstance(handler, _Recorder) for handler in _PACKAGE.handlers)
+        if not shown and own and logging.lastResort and _PACKAGE.handlers[0] is self:
+            logging.lastResort.handle(record)
 
 
 @contextmanager
@@ -38,8 +43,10 @@ def recorded_warnings(*, silent: bool = False) -> Iterator[Said]:
     Args:
         silent: Say nothing of it.
     """
-    recorder, propagate, level = _Recorder(), _PACKAGE.propagate, _PACKAGE.level
     quiet = silent or not _PACKAGE.isEnabledFor(logging.WARNING)
+    recorder, propagate, level = (
+        _Recorder(silent=quiet), _PACKAGE.propagate, _PACKAGE.level,
+    )  # fmt: skip
     _PACKAGE.addHandler(recorder)
     if quiet:
         _PACKAGE.setLevel(logging.WARNING)

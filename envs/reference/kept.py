@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -173,21 +172,16 @@ def _made(
 ) -> T:
     """Make a value, with its numbers as they will be read from the entry."""
     if takes:
-        name = clip or "plain walk"
-        _tell(f"preparing what the body follows ({name}): this takes {takes}, {where}")
+        # A warning, so that who waits is told without any logging set up.
+        log.warning(
+            "preparing what the body follows (%s): this takes %s, %s",
+            clip or "plain walk", takes, where,
+        )  # fmt: skip
     began = time.perf_counter()
     made = make()
     if takes:
-        _tell(f"prepared in {time.perf_counter() - began:.0f} s")
+        log.warning("prepared in %.0f s", time.perf_counter() - began)
     return form.from_bytes(form.to_bytes(made), Path(clip or "made here"))
-
-
-def _tell(text: str) -> None:
-    """Log what takes long; print it where no program has set up logging."""
-    if log.hasHandlers():
-        log.info("%s", text)
-    else:
-        print(text, file=sys.stderr, flush=True)
 
 
 @contextmanager

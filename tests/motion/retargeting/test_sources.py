@@ -123,7 +123,7 @@ def test_the_command_says_what_it_chose(
     words = ["data", "convert", str(clip), str(out), "--skeleton", "human23"]
     assert main([*words, "--fit-lengths", "--keep-feet"]) == 0
     printed = capsys.readouterr().out
-    assert printed.count("\n") == 1
+    assert all(len(line) < 250 for line in printed.splitlines())
     assert "joints 0.0 cm from the source's" in printed
     assert "axes: Z is up" in printed
     assert "rest pose: a T-pose computed from the motion" in printed

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
 from ambulo.common.files import without_nan, write_atomic
+from ambulo.common.tables import new_table, print_table
 
 
 class Options(argparse.ArgumentParser):
@@ -115,14 +115,14 @@ def print_rows(
     form: str = ".3g",
 ) -> None:
     """Print a table: a name and its values in each row."""
-    table = Table(title=title)
+    table = new_table(title)
     table.add_column("")
     for column in columns:
         table.add_column(column, justify="right")
     for name, values in rows.items():
         cells = (format(v, form) if isinstance(v, float) else str(v) for v in values)
         table.add_row(name, *cells)
-    Console(width=None if sys.stdout.isatty() else 140).print(table)
+    print_table(Console(), table)
 
 
 def scores_alone(evaluation: Mapping[str, Any], model: str) -> dict[str, Any]:

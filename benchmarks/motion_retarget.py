@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 from _harness import Options, write
 from rich.console import Console
-from rich.table import Table
 
+from ambulo.common.tables import new_table, print_table
 from ambulo.motion.contacts import foot_skate
 from ambulo.motion.formats.files import read_motion
 from ambulo.motion.kinematics import forward_kinematics
@@ -131,7 +131,7 @@ def measure(
 
 def show(console: Console, name: str, found: dict[str, dict[str, Any]]) -> None:
     """Print the tables of one target."""
-    table = Table(title=f"{name}: ways")
+    table = new_table(f"{name}: ways")
     for column in ("way", "residual cm", "skate cm/s (source)", "sole in contact cm",
                    "deepest 1 % cm", "frames/s"):  # fmt: skip
         table.add_column(column)
@@ -143,8 +143,8 @@ def show(console: Console, name: str, found: dict[str, dict[str, Any]]) -> None:
             f"{middle:.1f} ({low:.1f}..{high:.1f})",
             f"{row['sole_lowest_1_percent_cm']:.1f}", f"{row['frames_per_second']:.0f}",
         )  # fmt: skip
-    console.print(table)
-    roles = Table(title=f"{name}: residuals, mean (95 %) in cm")
+    print_table(console, table)
+    roles = new_table(f"{name}: residuals, mean (95 %) in cm")
     roles.add_column("role")
     for way in found:
         roles.add_column(way)
@@ -158,7 +158,7 @@ def show(console: Console, name: str, found: dict[str, dict[str, Any]]) -> None:
     for subject in next(iter(found.values()))["subjects_cm"]:
         cells = [f"{row['subjects_cm'][subject]:.2f}" for row in found.values()]
         roles.add_row(f"subject {subject}", *cells)
-    console.print(roles)
+    print_table(console, roles)
 
 
 def main() -> None:

@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 from _harness import Options, exit_code, judge, write
 from rich.console import Console
-from rich.table import Table
 
 import ambulo
+from ambulo.common.tables import new_table, print_table
 from ambulo.configs.errors import AmbuloError
 from ambulo.motion.formats.files import read_motion
 from ambulo.motion.kinematics import motion_kinematics
@@ -130,7 +130,7 @@ def measure_sample(path: Path, target: Skeleton, ground: bool) -> dict[str, Any]
 
 def show(console: Console, title: str, rows: dict[str, dict[str, Any]]) -> None:
     """Print a table."""
-    table = Table(title=title)
+    table = new_table(title)
     for column in ("source", "joints cm (worst)", "rotations deg (worst)",
                    "against ours deg (worst)", "chosen, or refused"):  # fmt: skip
         table.add_column(column)
@@ -145,7 +145,7 @@ def show(console: Console, title: str, rows: dict[str, dict[str, Any]]) -> None:
             name, f"{row['position_cm']:.2f} ({row['worst_cm']:.2f})",
             f"{row['rotation_deg']:.2f} ({row['worst_deg']:.2f})", ours, row["chosen"],
         )  # fmt: skip
-    console.print(table)
+    print_table(console, table)
 
 
 def main() -> int:
@@ -160,7 +160,7 @@ def main() -> int:
     )
     args = parser.read()
     clips = clips_of(args.clips, args.walks)
-    console = Console(width=200)
+    console = Console()
     results: dict[str, Any] = {"clips": list(clips), "ground": args.ground}
     judged: list[tuple[str, float, str, float]] = []
     for name in args.targets:

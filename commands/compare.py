@@ -9,10 +9,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from ambulo.commands.sweeps.difference import Group, difference_of
 from ambulo.commands.sweeps.folder import SweepFolder
@@ -23,7 +21,7 @@ from ambulo.commands.sweeps.statistics import bootstrap, interquartile_mean, int
 from ambulo.common.errors import Parser, front_door
 from ambulo.common.files import check_parent, without_nan, write_or_print
 from ambulo.common.paths import resolve_path
-from ambulo.common.tables import widen
+from ambulo.common.tables import new_table, print_table
 from ambulo.configs.base import load_json
 from ambulo.configs.errors import ConfigError, RunFolderError
 from ambulo.configs.search import Score
@@ -173,8 +171,7 @@ def _difference(one: object, other: object) -> str:
 def _print_groups(groups: Sequence[Group], score: Score) -> None:
     """Print the scores of each group as a table."""
     tasks = common_tasks([run for group in groups for run in group.runs])
-    title = f"{score.label}, {score.better} is better"
-    table = Table(title=escape(title), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = new_table(f"{score.label}, {score.better} is better")
     table.add_column("runs")
     for head in ("seeds", "IQM [95 % interval]", "mean"):
         table.add_column(escape(head), justify="right", no_wrap=True)
@@ -185,9 +182,7 @@ def _print_groups(groups: Sequence[Group], score: Score) -> None:
         middle = with_interval(float(interquartile_mean(matrix)), ends)
         cells = [str(len(matrix)), middle, f"{matrix.mean():.3f}"]
         table.add_row(escape(group.label), *map(escape, cells))
-    console = Console(highlight=False)
-    widen(console)
-    console.print(table)
+    print_table(Console(highlight=False), table)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,10 @@ def presets(argv: Sequence[str] | None = None) -> int:
         if kind and kind not in folders:
             raise ConfigError(f"unknown preset {args.name!r}{nearest(kind, folders)}")
         kinds = [kind] if kind else [k for k in ("vr", *folders) if name in folders[k]]
-        print(folders[kinds[0] if kinds else "vr"].load(name).to_json(), end="")
+        if not kinds:
+            known = {preset for folder in folders.values() for preset in folder}
+            raise ConfigError(f"unknown preset {name!r}{nearest(name, known)}")
+        print(folders[kinds[0]].load(name).to_json(), end="")
         return 0
     for kind, folder in folders.items():
         for name, meaning in folder.items():

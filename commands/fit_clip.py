@@ -11,7 +11,7 @@ from ambulo.commands.data.inputs import add_frames_flag, add_speed_flag
 from ambulo.commands.fit_many import check_no_reference, fit_many
 from ambulo.common.console import bars
 from ambulo.common.errors import Parser, front_door
-from ambulo.common.files import check_parent
+from ambulo.common.files import check_parent, refuse_existing
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, RenderError
 from ambulo.envs.characters.character import Character
@@ -48,8 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         check_parent(None if file is None else str(file))
     if target.suffix != ".npz":
         raise ConfigError(f"--out {target}: a reference ends in .npz")
-    if target.exists() and not args.force:
-        raise ConfigError(f"{target}: exists; --force overwrites it")
+    refuse_existing([target], force=args.force)
     if args.film is not None and args.film.suffix not in FILMS:
         raise RenderError(f"{args.film}: a film ends in {' or '.join(FILMS)}")
     motion = at_speed(read_source(path).logged(), args.speed)
@@ -98,7 +97,7 @@ def _parser() -> Parser:
         help="the reference (default: CLIP.BODY.npz, here); a folder for several clips, "
         "whose references are kept if they are there already",
     )
-    parser.add_argument("--force", action="store_true", help="overwrite references")
+    parser.add_argument("--force", action="store_true", help="replace what is there")
     parser.add_argument(
         "--film",
         type=Path,

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
 from ambulo.common.console import bars
 from ambulo.common.errors import one_line
 from ambulo.common.paths import resolve_path
+from ambulo.common.tables import new_table, print_table
 from ambulo.configs.errors import ConfigError, MotionError
 from ambulo.envs.characters.registry import load_character
 from ambulo.envs.reference.clips.clip_reference import clip_reference
@@ -160,7 +160,7 @@ def _good(row: FitRow) -> bool:
 
 def _print(rows: Sequence[FitRow], folder: Path) -> None:
     """Print a table of all clips."""
-    table = Table(box=None, pad_edge=False)
+    table = new_table()
     for heading in ("clip", "seconds", "world cm", "root max cm", "result"):
         table.add_column(heading, justify="left" if heading == "clip" else "right")
     for row in rows:
@@ -175,6 +175,6 @@ def _print(rows: Sequence[FitRow], folder: Path) -> None:
             result = "done" if time is None else f"falls at {time:.1f} s"
         table.add_row(row.name, *numbers, result)
     console = Console()
-    console.print(table)
+    print_table(console, table)
     good = sum(map(_good, rows))
     console.print(f"{good} of {len(rows)} clips are done: {folder}", markup=False)

@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ambulo.common.files import refuse_existing
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, LevelError
 from ambulo.configs.names import LEVEL
@@ -31,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(NAME.ambulo_scene.json)",
     )  # fmt: skip
     parser.add_argument("--out", required=True, metavar="JSON")
+    parser.add_argument("--force", action="store_true", help="replace files there")
     parser.add_argument(
         "--project", metavar="FOLDER", help="the Godot project (default: around SCENE)"
     )
@@ -58,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
     """Import the scene that `args` name; the exit code."""
     _check(args)
     out = resolve_path(args.out)
+    refuse_existing([out], force=args.force)
     # Modules with compiled kernels load while the engine runs the scene.
     loading = threading.Thread(target=importlib.import_module, args=(_CONVERT,))
     loading.start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ambulo.commands import level_import
 from ambulo.common.errors import USER_ERROR, Parser, front_door
+from ambulo.common.files import refuse_existing
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, LevelError, RenderError
 
@@ -25,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run `ambulo levels ...`; its exit code."""
     args = _parser().parse_args(argv)
     if args.action == "generate":
-        return _generate(args.family, args.seed, args.count, resolve_path(args.out))
+        return _generate(args)
     if args.action == "import":
         return level_import.run(args)
     if args.action == "validate":
@@ -44,14 +46,26 @@ def _parser() -> Parser:
         description="Generate, import, validate, draw and describe level files.",
     )
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    generate = actions.add_parser("generate", help="write levels of a family")
-    generate.add_argument("--family", required=True, metavar="NAME")
+    generate = actions.add_parser(
+        "generate", help="write levels of a family", late_epilog=_families
+    )
+    generate.add_argument(
+        "--family", required=True, metavar="NAME", help="one of those below"
+    )
     generate.add_argument("--seed", type=int, default=0, metavar="N")
     generate.add_argument(
         "--count", type=int, default=1, metavar="N",
         help="levels with the seeds from --seed on, into the folder --out",
     )  # fmt: skip
-    generate.add_argument("--out", required=True, metavar="PATH")
+    generate.add_argument(
+        "--out",
+        required=True,
+        metavar="PATH",
+        help="folder, or a .json file of one level",
+    )
+    generate.add_argument(
+        "--force", action="store_true", help="replace files that are there"
+    )
     level_import.add_arguments(
         actions.add_parser("import", help="make a level of a Godot scene")
     )
@@ -71,17 +85,25 @@ def _parser() -> Parser:
     return parser
 
 
-def _generate(family: str, seed: int, count: int, out: Path) -> int:
+def _families() -> str:
+    from ambulo.envs.vr.families import family_names  # too slow for other commands
+
+    return f"families: {', '.join(family_names())}"
+
+
+def _generate(args: argparse.Namespace) -> int:
     from ambulo.envs.vr.families import generate
     from ambulo.envs.vr.levels.level_io import save_level
 
-    if count < 1:
-        raise ConfigError(f"--count = {count}: must be at least 1")
-    levels = [generate(family, seed + i) for i in range(count)]
-    if count == 1 and out.suffix == ".json":
+    if args.count < 1:
+        raise ConfigError(f"--count = {args.count}: must be at least 1")
+    out = resolve_path(args.out)
+    levels = [generate(args.family, args.seed + i) for i in range(args.count)]
+    if args.count == 1 and out.suffix == ".json":
         files = [out]
     else:
         files = [out / f"{level.name}.json" for level in levels]
+    refuse_existing(files, force=args.force)
     files[0].parent.mkdir(parents=True, exist_ok=True)
     for file, level in zip(files, levels, strict=True):
         save_level(level, file)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import ambulo.shipped
 from ambulo.commands.viewing.kinds import (
     STAGES,
+    check_request,
     open_stage,
     playable_file,
     stage_of,
@@ -38,6 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     check_window(args)
     request = request_of(args)
     file = playable_file(args.model)
+    check_request(file, request)
     models = Models(playable(), lambda name: open_stage(name, request))
     title = f"{args.model}: loading"
     return serve(args, title, lambda: stage_of(file, request), models)

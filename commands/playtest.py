@@ -9,16 +9,14 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from ambulo.common.console import bars
 from ambulo.common.errors import Parser, front_door
 from ambulo.common.files import check_parent, write_or_print
 from ambulo.common.paths import resolve_path
-from ambulo.common.tables import widen
+from ambulo.common.tables import new_table, print_table
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import load_levels
@@ -286,8 +284,11 @@ def _print(
     comparisons: Sequence[Comparison],
 ) -> None:
     """Print numbers, problems and differences."""
-    widen(console)
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for test in tests:
+        for warning in test.warnings:
+            text = f"warning: {test.level.name}: {warning}"
+            console.print(text, soft_wrap=True, markup=False)
+    table = new_table()
     table.add_column("level")
     heads = ("reached", "time [s]", "time / shortest", "coverage", "sealed areas",
              "stuck spots", "collisions", "discomfort")  # fmt: skip
@@ -302,7 +303,7 @@ def _print(
             str(len(test.floor.sealed())), str(len(test.spots)), number["collisions"],
             number["discomfort"],
         )  # fmt: skip
-    console.print(table)
+    print_table(console, table)
     for test, found in zip(tests, problems, strict=True):
         if test.scene is not None:
             _print_scene(console, test.scene)
@@ -340,7 +341,7 @@ def _print_comparison(console: Console, comparison: Comparison) -> None:
     """Print the differences of two versions."""
     names = comparison.test.level.name, comparison.other.level.name
     title = f"{names[0]} against {names[1]}, {comparison.common} journeys in common"
-    table = Table(title=escape(title), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = new_table(title)
     table.add_column("")
     for head in ("level", "other", "difference [95 % interval]"):
         table.add_column(escape(head), justify="right")
@@ -352,7 +353,7 @@ def _print_comparison(console: Console, comparison: Comparison) -> None:
             low, high = (m.text(v, signed=True) for v in (change.low, change.high))
             text = f"{text} [{low}, {high}]"
         table.add_row(m.title, m.text(d.ours), m.text(d.other), escape(text), d.verdict)
-    console.print(table)
+    print_table(console, table)
 
 
 if __name__ == "__main__":

@@ -7,10 +7,8 @@ import json
 import sys
 from collections.abc import Sequence
 
-from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from ambulo.commands.sweep import (
     add_shared_flags,
@@ -29,8 +27,9 @@ from ambulo.commands.tuning.study import Study, TuningFolder, TuningPlan
 from ambulo.commands.tuning.trials import Trials
 from ambulo.common.errors import Parser, front_door
 from ambulo.common.files import check_parent, without_nan, write_atomic, write_or_print
+from ambulo.common.paths import typed_command
 from ambulo.common.signals import StopRequest
-from ambulo.common.tables import widen
+from ambulo.common.tables import new_table, print_table
 from ambulo.configs.errors import ConfigError
 
 PROGRAM = "ambulo tune"
@@ -159,7 +158,9 @@ def _report(study: Study, target: str | None) -> None:
         print("no trial has finished: there are no best settings")
         return
     print(f"best     {folder.best}")
-    print(f"train    ambulo train {training.word} --config {folder.best}")
+    print(
+        f"train    {typed_command('ambulo')} train {training.word} --config {folder.best}"
+    )
 
 
 def _print(study: Study, data: dict[str, object]) -> None:
@@ -168,11 +169,7 @@ def _print(study: Study, data: dict[str, object]) -> None:
     trials = study.trials()
     done = [trial for trial in trials if trial.state.name == "COMPLETE"]
     done.sort(key=lambda trial: -score.sign * (trial.value or 0.0))
-    table = Table(
-        title=escape(f"{score.label}, {score.better} is better"),
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-    )
+    table = new_table(f"{score.label}, {score.better} is better")
     for head in ("trial", score.label, *study.plan.search):
         table.add_column(escape(head), justify="right")
     for trial in done[:SHOWN]:
@@ -181,9 +178,7 @@ def _print(study: Study, data: dict[str, object]) -> None:
         table.add_row(
             str(trial.number), f"{trial.value:.4g}", *(escape(cell) for cell in cells)
         )
-    console = Console(highlight=False)
-    widen(console)
-    console.print(table)
+    print_table(Console(highlight=False), table)
     counts = {state: 0 for state in ("COMPLETE", "PRUNED", "FAIL", "RUNNING")}
     for trial in trials:
         counts[trial.state.name] = counts.get(trial.state.name, 0) + 1

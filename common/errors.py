@@ -27,6 +27,19 @@ INTERRUPTED = 130
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one line, like all others."""
 
+    def __init__(
+        self, *args: Any, late_epilog: Callable[[], str] | None = None, **kwargs: Any
+    ) -> None:
+        """As argparse does; `late_epilog` gives an epilog that is slow to make."""
+        super().__init__(*args, **kwargs)
+        self._late_epilog = late_epilog
+
+    def format_help(self) -> str:
+        """Return the help."""
+        if self._late_epilog is not None:
+            self.epilog = self._late_epilog()
+        return super().format_help()
+
     def error(self, message: str) -> NoReturn:
         """Leave with `message` and exit code 2."""
         self.exit(USER_ERROR, f"ambulo: error: {message} (--help tells more)\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,17 @@ def check_parent(file: str | None) -> None:
         probe_folder(path.parent)
     except OSError as error:
         raise RunFolderError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def refuse_existing(files: Iterable[Path], *, force: bool) -> None:
+    """Refuse to replace a file that is there, unless `--force` was given.
+
+    Raises:
+        RunFolderError: One of `files` is there.
+    """
+    for path in files:
+        if path.exists() and not force:
+            raise RunFolderError(f"{path}: is there already; --force replaces it")
 
 
 def without_nan(value: Any) -> Any:

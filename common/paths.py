@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import sys
 from pathlib import Path
 
@@ -22,6 +24,17 @@ def resolve_path(path: str | os.PathLike[str]) -> Path:
         return Path(text).expanduser()
     except RuntimeError as error:
         raise RunFolderError(f"{text}: {error}") from None
+
+
+def typed_command(name: str) -> str:
+    """Return how an installed command is typed here: its name, or its path off `PATH`."""
+    own = shutil.which(name, path=str(Path(sys.executable).parent))
+    on_path = shutil.which(name)
+    if own is None or (on_path is not None and os.path.samefile(own, on_path)):
+        return name
+    here = Path.cwd()
+    file = Path(own)
+    return shlex.quote(str(file.relative_to(here) if here in file.parents else file))
 
 
 def godot_user_folder(platform: str = sys.platform) -> Path:

@@ -19,9 +19,10 @@ from typing import Any, Self
 
 from ambulo.common.files import write_atomic
 from ambulo.common.folder_lock import FolderLock
-from ambulo.common.paths import resolve_path
+from ambulo.common.paths import resolve_path, typed_command
 from ambulo.configs.errors import ModelFileError, RunFolderError
 from ambulo.configs.names import RUN
+from ambulo.configs.reading import read_regular_text
 from ambulo.policies.files.archive import read_archive
 from ambulo.policies.registry import model_kinds
 
@@ -109,8 +110,17 @@ class RunFolder:
 
     @property
     def resume_command(self) -> str:
-        """The command that continues this run."""
-        return f"{self.program} --resume {self.path}"
+        """The command that continues this run, as it is typed on this machine."""
+        program = typed_command(self.made_by or self.program)
+        return f"{program} --resume {shlex.quote(str(self.path))}"
+
+    @property
+    def made_by(self) -> str | None:
+        """The command that began this run; None where that is not known."""
+        try:
+            return read_regular_text(self.command).split(maxsplit=1)[0]
+        except (OSError, IndexError, UnicodeDecodeError):
+            return None
 
     def record(self, step: int, row: Mapping[str, float]) -> None:
         """Pass numbers that the run logs after `step` on to its listeners."""

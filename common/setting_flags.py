@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from ambulo.configs.base import Config, group_class, merge_settings, parse
+from ambulo.configs.base import Config, group_class, merge_settings, parse, plain_types
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.json_text import json_value
 
@@ -36,20 +36,32 @@ def with_overrides(config: Settings, overrides: Sequence[str]) -> Settings:
 
 
 def parse_override(text: str) -> Change:
-    """Return the change that `--set KEY=VALUE` asks for; the value is JSON or text."""
+    """Return the change that `--set KEY=VALUE` asks for; the value is JSON or text.
+
+    `[a,b]` is a list of texts too: shells take quotes away.
+    """
     key, equals, value = text.partition("=")
+    key, value = key.strip(), value.strip()
     if not equals:
         raise ConfigError(f"--set {text!r}: expected KEY=VALUE, with a dotted key")
     try:
         json.loads(value)
     except ValueError:  # no JSON, so it is text
-        return key.strip(), value, "--set"
+        words = value[1:-1]
+        if value[:1] == "[" and value[-1:] == "]" and not set(words) & set("[]{}\"'"):
+            return key, _split(words), "--set"
+        if value[:1] in ("[", "{"):
+            raise ConfigError(
+                f"--set {key:.60}: {value:.60} is not JSON; lists are written A,B or "
+                """'["A", "B"]', groups '{"KEY": VALUE}'"""
+            ) from None
+        return key, value, "--set"
     except RecursionError:
         pass
     try:
-        return key.strip(), json_value(value), "--set"
+        return key, json_value(value), "--set"
     except ValueError as error:
-        raise ConfigError(f"--set {key.strip():.60}: {error}") from None
+        raise ConfigError(f"--set {key:.60}: {error}") from None
 
 
 def _changed(config: Settings, changes: Sequence[Change]) -> Settings:
@@ -71,18 +83,25 @@ def _changed(config: Settings, changes: Sequence[Change]) -> Settings:
                 inner = place[group] = dict(inner)
             place = inner
         if not isinstance(place, dict):
+            first = groups[0] if groups else name
+            whole = first == key and first in data
+            hint = f": name one of {key}.*" if whole else nearest(first, data)
             raise ConfigError(
-                f"{source}: {key!r} is not a dotted key such as ppo.learning_rate"
-                f"{nearest(groups[0] if groups else name, data)}"
+                f"{source}: {key!r} is not a dotted key such as ppo.learning_rate{hint}"
             )
-        is_list = isinstance(value, str) and isinstance(_current(current, name), tuple)
-        parts = value.split(",") if is_list else []
-        given = [part for part in parts if part] if is_list else value
+        field = None if kind is None else kind.model_fields.get(name)
+        is_list = field is not None and tuple in plain_types(field.annotation)
+        given = _split(value) if is_list and isinstance(value, str) else value
         merge_settings(kind, place, {name: given})
     sources = {source for _, _, source in changes}
     return parse(
         type(config), data, " ".join(sources) if len(sources) == 1 else "flags"
     )
+
+
+def _split(text: str) -> list[str]:
+    """Return the texts between commas."""
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _current(group: Any, name: str) -> Any:

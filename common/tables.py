@@ -1,14 +1,43 @@
-"""Tables of results in a terminal or a log file."""
+"""Tables of results in a terminal or a log file: one look, and no text that is cut off."""
 
 from __future__ import annotations
 
+from rich import box
 from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
-MIN_WIDTH = 160
-"""Narrower than this, a table in a log file cannot be read, [characters]."""
+WIDEST = 10_000
+"""A table may be as wide where no terminal ends its lines, [characters]."""
 
 
-def widen(console: Console) -> None:
-    """Give tables room where no terminal sets the width."""
-    if not console.is_terminal and console.width < MIN_WIDTH:
-        console.width = MIN_WIDTH
+def new_table(title: str = "") -> Table:
+    """Return an empty table in the look of all tables."""
+    return Table(title=escape(title) or None, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+
+
+def print_table(console: Console, table: Table) -> None:
+    """Print a table with all of its text.
+
+    Files and pipes get it in its full width. In a terminal that is narrower, each row is
+    its first cell with a line `heading: cell` for each of the others below.
+    """
+    options = console.options.update(width=WIDEST)
+    width = console.measure(table, options=options).maximum
+    if width > console.width and console.is_terminal:
+        _print_lines(console, table)
+        return
+    console.width = max(width, console.width)
+    console.print(table)
+
+
+def _print_lines(console: Console, table: Table) -> None:
+    """Print a table as lines that the terminal wraps."""
+    console.print(table.title or "", style="italic", soft_wrap=True, highlight=False)
+    heads = [column.header for column in table.columns]
+    for row in zip(*(column.cells for column in table.columns), strict=True):
+        console.print(row[0], style="bold", soft_wrap=True, highlight=False)
+        for head, cell in zip(heads[1:], row[1:], strict=True):
+            if cell:
+                console.print(f"  {head}: {cell}", soft_wrap=True, highlight=False)
+    console.print()

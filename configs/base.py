@@ -5,13 +5,20 @@ from __future__ import annotations
 import json
 import os
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Annotated, Any, Self, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from ambulo.configs.errors import AmbuloError, ConfigError, nearest
@@ -51,6 +58,16 @@ class Config(BaseModel):
                 context = {"key": shown, "hint": nearest(key, known)}
                 raise PydanticCustomError("unknown_key", "unknown key{hint}", context)
         return data
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _refuse_bool_as_number(cls, value: object, info: ValidationInfo) -> object:
+        """Refuse true and false where numbers are meant; pydantic takes them for 1 and 0."""
+        if _is_numeric(cls, info.field_name or "") and (found := _bool_in(value)):
+            shown = {"key": found[0], "value": json.dumps(found[1])}
+            rule = "{key} = {value}: expected a number"
+            raise PydanticCustomError("not_bool", rule, shown)
+        return value
 
     def explicit_settings(self) -> dict[str, Any]:
         """Return the settings that were set, as nested dictionaries without defaults.
@@ -157,7 +174,7 @@ def group_class(cls: type[Config] | None, key: str) -> type[Config] | None:
 def error_line(error: ValidationError) -> str:
     """Return the first validation error as one line: key, value and rule.
 
-    A rule that begins with `[` or `.` has the rest of the key: `[4]: t must ascend`. Tags of
+    A rule that begins with `[`, `.` or a blank has the rest: `[4]: t must ascend`. Tags of
     unions in round brackets are left out of keys.
     """
     problem = error.errors(include_url=False)[0]
@@ -170,9 +187,12 @@ def error_line(error: ValidationError) -> str:
     if unknown:
         return f"unknown key '{key}'{problem['ctx']['hint']}"
     rule = problem["msg"].removeprefix("Value error, ").replace(" after validation", "")
-    rule = rule[:1].lower() + rule[1:].partition(" or instance of ")[0]
+    rule = (rule[:1].lower() + rule[1:]).replace("input should be ", "must be ")
     rule = rule.replace("tuple", "list")  # which JSON has none of
-    if rule[0] in "[.":
+    kind = problem["type"].removesuffix("_type").removesuffix("_parsing")
+    if kind in _EXPECTED:
+        rule = f"expected {_EXPECTED[kind]}"
+    if rule[0] in "[. ":
         return key + rule
     if not parts and problem["type"] == "value_error":
         return rule  # the message of a rule about several groups names them
@@ -183,6 +203,52 @@ def error_line(error: ValidationError) -> str:
     shown = reprlib.repr(value) if several else json.dumps(value, default=str)
     shown = shown if len(shown) <= 60 else shown[:57] + "..."
     return f"{key} = {shown}: {rule}"
+
+
+_EXPECTED = {
+    "bool": "true or false",
+    "dict": '{"key": value, ...}',
+    "float": "a number",
+    "int": "an integer",
+    "list": "a list",
+    "model": '{"key": value, ...}',
+    "string": "a text",
+    "tuple": "a list",
+}
+"""What is expected, by the beginning of pydantic's type of error."""
+
+
+def _bool_in(value: object) -> tuple[str, bool] | None:
+    """Return the key inside a value of its first true or false, and which; None: none."""
+    if isinstance(value, bool):
+        return "", value
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if place := _bool_in(inner):
+                return f".{key}{place[0]}", place[1]
+    elif isinstance(value, list | tuple):
+        for index, inner in enumerate(value):
+            if type(inner) is not float and (place := _bool_in(inner)):
+                return f"[{index}]{place[0]}", place[1]
+    return None
+
+
+@cache
+def _is_numeric(cls: type[Config], name: str) -> bool:
+    """Return whether the field `name` of a `cls` holds numbers and neither true nor groups."""
+    kinds = set(plain_types(cls.model_fields[name].annotation))
+    grouped = group_class(cls, name) is not None
+    return bool(kinds & {int, float}) and bool not in kinds and not grouped
+
+
+def plain_types(annotation: Any) -> Iterator[Any]:
+    """Yield the types in an annotation such as `tuple[int | None, ...]`, outer ones first."""
+    origin = get_origin(annotation)
+    if origin is not Annotated:
+        yield origin or annotation
+    inner = get_args(annotation)
+    for argument in inner[:1] if origin is Annotated else inner:
+        yield from plain_types(argument)
 
 
 @cache

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
@@ -101,6 +102,15 @@ class MotionFileError(MotionError):
     def __reduce__(self) -> tuple[type[Self], tuple[Path, int, str]]:
         """Support pickling, for errors raised in worker processes."""
         return type(self), (self.path, self.line, self.rule)
+
+
+@contextmanager
+def setting(key: str) -> Iterator[None]:
+    """Raise errors of the context as `ConfigError`s that name the setting `key`."""
+    try:
+        yield
+    except AmbuloError as error:
+        raise ConfigError(f"{key}: {error}") from error
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:

@@ -70,9 +70,14 @@ def _first(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
 
 
 def with_settings(
-    config: Settings, groups: Sequence[str], settings: Mapping[str, Any]
+    config: Settings,
+    groups: Sequence[str],
+    settings: Mapping[str, Any],
+    keywords: Sequence[str],
 ) -> Settings:
     """`config` with `settings`, each a key of one of its `groups`; the first group wins.
+
+    `keywords` are what the caller takes besides, for hints.
 
     Raises:
         ConfigError: An unknown name or a bad value, with the nearest valid name.
@@ -91,7 +96,7 @@ def with_settings(
             )
         if key not in where:
             raise UnknownSettingError(
-                f"got an unexpected keyword argument {key!r}{nearest(key, where)}"
+                f"got an unexpected keyword argument {key!r}{nearest(key, (*where, *keywords))}"
             )
         plain = value.model_dump() if isinstance(value, Config) else value
         changes.setdefault(where[key], {})[key] = plain

@@ -60,6 +60,13 @@ class Motion:
             array.setflags(write=False)
         object.__setattr__(self, field, array)
 
+    def __repr__(self) -> str:
+        """Name, frames, rate and skeleton; the arrays would fill pages."""
+        return (
+            f"<Motion {self.label!r}: {len(self)} frames at {self.fps:g} fps, "
+            f"{self.skeleton!r}>"
+        )
+
     @property
     def label(self) -> str:
         """Its name for messages; "motion" if it has none."""

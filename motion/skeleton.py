@@ -126,6 +126,10 @@ class Skeleton:
         if any(not 0 <= joint < len(self.joints) for joint in self.tip_parents):
             raise SkeletonError(f"{self.name}: a tip belongs to no joint")
 
+    def __repr__(self) -> str:
+        """Name and number of joints; the arrays would fill pages."""
+        return f"<Skeleton {self.name!r}: {len(self)} joints>"
+
     def __len__(self) -> int:
         """The number of joints."""
         return len(self.joints)

@@ -139,6 +139,8 @@ def _identified(
         if spec.owns(raw):
             return spec, raw, source
     label = raw.get("kind") or raw.get("format")
+    if label is None:
+        raise ModelFileError(f"{source}: not a model file: it names no kind of model")
     raise ModelFileError(
         f"{source}: {label!r} is no kind of model (valid: {', '.join(model_kinds())})"
     )

@@ -20,7 +20,7 @@ from ambulo.commands.data.inputs import (
     report,
     shown_progress,
 )
-from ambulo.common.files import check_parent
+from ambulo.common.files import check_parent, refuse_existing
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import (
     AmbuloError,
@@ -109,15 +109,15 @@ class Conversion:
     units: str = "auto"
     """Unit of length of what is written."""
 
-    def motion(self, path: Path) -> tuple[Motion, str]:
-        """The converted motion of the file `path`, and remarks on it."""
-        source, remarks = self.reading.source(path), ""
+    def motion(self, path: Path) -> tuple[Motion, list[str]]:
+        """The converted motion of the file `path`, and remarks on it: faults first."""
+        source, remarks = self.reading.source(path), list[str]()
         notes = source.notes
         motion = at_speed(source.motion, self.speed)
         frames = frames_of(motion, self.frames)
         if self.frames is not None:
             kept = f"{frames.start}:{frames.stop} of {len(motion)}"
-            remarks = f", frames {kept}: {movement_text(motion[frames])}"
+            remarks.append(f"frames {kept}: {movement_text(motion[frames])}")
         # The whole clip is filtered and retargeted, so that a part is the same in it.
         if self.cutoff is not None:
             from ambulo.motion.filters import smoothed
@@ -138,32 +138,30 @@ class Conversion:
             if self.reading.strict and done.missing:
                 raise MotionFileError(path, 0, done.notes[-1])
             motion, notes = done.motion.replace(name=motion.name), done.notes
-            remarks += f", {described(done)}"
+            remarks.append(described(done))
         if self.fps is not None:
             from ambulo.motion.operations import resample
 
             motion = resample(motion, self.fps)
-        notes = (str(self.reading.choices(path, source)), *other_notes(notes))
-        return motion, "".join([remarks, *(f"; {note}" for note in notes)])
+        faults = [f"note: {note}" for note in other_notes(notes)]
+        return motion, [*faults, *remarks, *self.reading.choices(path, source).lines()]
 
     def file(self, source: Path, target: Path, *, force: bool) -> str:
-        """Convert one file; a line about it.
+        """Convert one file; a line about it, and a line for each remark.
 
         Raises:
             AmbuloError: it cannot be read or written, or the target is there.
         """
         if target.exists() and target.samefile(source):
             raise MotionError(f"{target}: a file is not converted into itself")
-        if not force:
-            for path in written_files(target):
-                if path.exists():
-                    raise MotionError(f"{path}: is there already; --force replaces it")
+        refuse_existing(written_files(target), force=force)
         motion, remarks = self.motion(source)
         write_motion(target, motion, units=self.units)
-        return (
+        done = (
             f"{source} -> {target}: {len(motion)} frames, "
-            f"{len(motion.skeleton)} joints, {motion.fps:.6g} fps{remarks}"
+            f"{len(motion.skeleton)} joints, {motion.fps:.6g} fps"
         )
+        return "\n  ".join([done, *remarks])
 
 
 @dataclass(frozen=True)
@@ -183,7 +181,7 @@ class FolderJob:
 
 
 def convert_job(conversion: Conversion, job: FolderJob) -> str | AmbuloError:
-    """Convert a file of a folder; a line about it, or why it cannot be converted.
+    """Convert a file of a folder; lines about it, or why it cannot be converted.
 
     Played again after a worker died, it replaces what that may have written.
     """

@@ -9,10 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from ambulo.commands.data.inputs import (
     SOME_BAD,
@@ -28,7 +26,7 @@ from ambulo.commands.data.inputs import (
 )
 from ambulo.common.files import check_parent, write_or_print
 from ambulo.common.paths import resolve_path
-from ambulo.common.tables import widen
+from ambulo.common.tables import new_table, print_table
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import AmbuloError
 from ambulo.motion.analysis import jumps, speed
@@ -233,16 +231,12 @@ def _height(motion: Motion) -> float:
 
 
 def _print_table(found: Sequence[MotionInfo], folder: Path) -> None:
-    console = Console()
-    widen(console)
     frames = sum(info.frames for info in found)
     seconds = sum(info.duration_s for info in found)
-    table = Table(
-        title=f"{len(found)} files, {frames:,} frames, {seconds:,.1f} s; "
+    table = new_table(
+        f"{len(found)} files, {frames:,} frames, {seconds:,.1f} s; "
         "speed and slip in m/s, stands: share of left and right foot; "
-        "jumps: over 90° in a frame; limits: joints beyond them",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
+        "jumps: over 90° in a frame; limits: joints beyond them"
     )
     table.add_column("file", overflow="fold")
     for name in (
@@ -259,7 +253,7 @@ def _print_table(found: Sequence[MotionInfo], folder: Path) -> None:
             f"{info.speed_mean:.2f}", f"{info.speed_max:.2f}", stands, slip,
             str(len(info.jumps) or "-"), str(len(info.limits_exceeded) or "-"),
         )  # fmt: skip
-    console.print(table)
+    print_table(Console(), table)
 
 
 def _print_account(info: MotionInfo) -> None:

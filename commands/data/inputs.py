@@ -39,9 +39,13 @@ class Choices:
     rest_pose: str
     """The skeleton's rest pose, and whether that is a standing body."""
 
-    def __str__(self) -> str:
-        """All in one line."""
-        return f"units: {self.units}; axes: {self.axes}; rest pose: {self.rest_pose}"
+    def lines(self) -> list[str]:
+        """Each as a line."""
+        return [
+            f"units: {self.units}",
+            f"axes: {self.axes}",
+            f"rest pose: {self.rest_pose}",
+        ]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
 from ambulo.commands.data.inputs import add_reading_flags, motion_files, reading_of
 from ambulo.commands.gait.networks import (
@@ -25,7 +24,7 @@ from ambulo.commands.gait.networks import (
 from ambulo.common.files import check_parent, write_or_print
 from ambulo.common.find_model import find_model
 from ambulo.common.paths import resolve_path
-from ambulo.common.tables import widen
+from ambulo.common.tables import new_table, print_table
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.gait import GaitSpace
 from ambulo.shipped import shipped_models
@@ -224,8 +223,7 @@ def _print(
     moved: Sequence[str],
 ) -> None:
     console = Console()
-    widen(console)
-    table = Table(title=f"{path.name}: {len(observed)} strides")
+    table = new_table(f"{path.name}: {len(observed)} strides")
     table.add_column("parameter")
     table.add_column("measured", justify="right")
     for one in found:
@@ -239,7 +237,7 @@ def _print(
         for one in found:
             cells += _cells(one.estimate, k)
         table.add_row(*cells)
-    console.print(table)
+    print_table(console, table)
     first = found[0]
     if first.method == "optimisation" and first.estimate.misfit > UNUSUAL:
         console.print(

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
 from ambulo.commands.gait.networks import add_model_flag, open_network, open_ref_nn
 from ambulo.common.console import bars
 from ambulo.common.files import check_parent
 from ambulo.common.paths import resolve_path
-from ambulo.common.tables import widen
+from ambulo.common.tables import new_table, print_table
 from ambulo.configs.errors import ConfigError, GaitDataError
 from ambulo.train.shared.command_text import shareable_arguments
 
@@ -148,11 +147,9 @@ def given_names(chosen: list[str], space: GaitSpace) -> tuple[str, ...]:
 
 def print_recovery(found: dict[str, Recovery]) -> None:
     """A table of how well parameters are found again."""
-    console = Console()
-    widen(console)
     first = next(iter(found.values()))
-    table = Table(
-        title=f"parameters found again on {first.gaits} held-out gaits: mean error over "
+    table = new_table(
+        f"parameters found again on {first.gaits} held-out gaits: mean error over "
         "the range"
     )
     table.add_column("parameter")
@@ -169,7 +166,7 @@ def print_recovery(found: dict[str, Recovery]) -> None:
                 "" if row.given[k] else f"{row.inside[k]:.0%}",
             ]
         table.add_row(*cells)
-    console.print(table)
+    print_table(Console(), table)
 
 
 def _config(args: argparse.Namespace) -> VAETrainingConfig:

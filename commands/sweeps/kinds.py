@@ -11,9 +11,9 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from ambulo.common.run_folder import RunFolder
 from ambulo.configs.errors import ConfigError, RunFolderError, nearest
 from ambulo.configs.presets import preset_folders
-from ambulo.configs.reading import read_regular_text
 from ambulo.configs.search import TrainingKind, load_kind
 
 WORDS = {"locomotion": "walk"}
@@ -155,13 +155,10 @@ def training_of(run: Path) -> Training:
     Raises:
         RunFolderError: it is no run folder.
     """
-    try:
-        program = read_regular_text(run / "command.txt").split(maxsplit=1)[0]
-        return Training(_programs()[program])
-    except (OSError, IndexError, KeyError, UnicodeDecodeError):
-        raise RunFolderError(
-            f"{run}: not a run folder: no command.txt of a training"
-        ) from None
+    folder = _programs().get(RunFolder(run).made_by or "")
+    if folder is None:
+        raise RunFolderError(f"{run}: not a run folder: no command.txt of a training")
+    return Training(folder)
 
 
 def _by_preset(name: str, folders: Any, program: str) -> Training:

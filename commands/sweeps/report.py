@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 from scipy.stats import trim_mean
 
 from ambulo.commands.sweeps.difference import Group, difference_of
@@ -27,7 +25,7 @@ from ambulo.commands.sweeps.statistics import (
     optimality_gap,
     performance_profile,
 )
-from ambulo.common.tables import widen
+from ambulo.common.tables import new_table, print_table
 from ambulo.configs.arrays import Floats
 from ambulo.configs.search import Score
 
@@ -187,7 +185,7 @@ def print_report(report: Mapping[str, Any]) -> None:
     """Print the report as a table and sentences."""
     score = report["score"]
     title = f"{report['training']}: {score['label']}, {score['better']} is better"
-    table = Table(title=escape(title), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = new_table(title)
     table.add_column("settings")
     table.add_column("seeds", justify="right")
     heads = ["IQM [95 % interval]", "mean"]
@@ -214,8 +212,7 @@ def print_report(report: Mapping[str, Any]) -> None:
                 cells.append("best")
         table.add_row(escape(data["label"]), count, *map(escape, cells))
     console = Console(highlight=False)
-    widen(console)
-    console.print(table)
+    print_table(console, table)
     for row in report["comparisons"]:
         console.print(row["sentence"], soft_wrap=True, markup=False)
     for line in warnings_of(report):

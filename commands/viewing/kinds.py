@@ -2,28 +2,49 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 
 from ambulo.commands.viewing.request import PlayRequest
 from ambulo.common.find_model import find_model
-from ambulo.configs.errors import ModelFileError
+from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.evaluate.shared.models import model_kind
 from ambulo.viz.viewer.stage import Stage
 
-STAGES: dict[str, str] = {
-    "locomotion": "walkers:walker_stage",
-    "gait_policy": "walkers:walker_stage",
-    "track_policy": "walkers:tracker_stage",
-    "ambulo-cascade": "walkers:cascade_stage",
-    "ref_nn": "skeletons:gait_stage",
-    "ik_network": "skeletons:ik_stage",
-    "ik_trackers": "skeletons:ik_stage",
-    "body_tracker": "skeletons:body_tracker_stage",
-    "neural_ik": "skeletons:ik_stage",
-    "vr_navigation": "navigators:navigation_stage",
+STAGES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "locomotion": ("walkers:walker_stage", ("bodies",)),
+    "gait_policy": ("walkers:walker_stage", ("bodies",)),
+    "track_policy": ("walkers:tracker_stage", ("bodies", "clips")),
+    "ambulo-cascade": ("walkers:cascade_stage", ("bodies",)),
+    "ref_nn": ("skeletons:gait_stage", ()),
+    "ik_network": ("skeletons:ik_stage", ()),
+    "ik_trackers": ("skeletons:ik_stage", ()),
+    "body_tracker": ("skeletons:body_tracker_stage", ("recording",)),
+    "neural_ik": ("skeletons:ik_stage", ()),
+    "vr_navigation": ("navigators:navigation_stage", ("levels", "level_file")),
 }
-"""Module in this folder and function, by kind of model."""
+"""By kind of model: module in this folder and function, and settings of a `PlayRequest`
+that it uses besides the seed."""
+
+
+def check_request(file: Path, request: PlayRequest) -> None:
+    """Refuse what was asked for and models of this kind do not use.
+
+    Raises:
+        ConfigError: There is such a setting.
+    """
+    kind = model_kind(file)
+    default = PlayRequest(seed=request.seed)
+    for field in fields(request):
+        name = field.name
+        asked = vars(request)[name] != vars(default)[name]
+        if asked and name not in STAGES[kind][1]:
+            using = ", ".join(k for k, (_, names) in STAGES.items() if name in names)
+            raise ConfigError(
+                f"--{name.replace('_', '-')}: is for models of kind {using}, "
+                f"not for {file.stem}, of kind {kind}"
+            )
 
 
 def open_stage(name: str, request: PlayRequest) -> Stage:
@@ -51,7 +72,7 @@ def playable_file(name: str) -> Path:
 
 def stage_of(file: Path, request: PlayRequest) -> Stage:
     """Return the stage of a model file of one of the kinds of `STAGES`."""
-    module, _, function = STAGES[model_kind(file)].partition(":")
+    module, _, function = STAGES[model_kind(file)][0].partition(":")
     make = getattr(import_module(f"ambulo.commands.viewing.{module}"), function)
     stage: Stage = make(file, request)
     return stage

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PlayRequest:
-    """Settings of a stage; those of other kinds of models are ignored."""
+    """Settings of a stage; a stage ignores those of others."""
 
     bodies: int = 1
     """Bodies side by side."""

@@ -63,11 +63,12 @@ def serve(
 ) -> int:
     """Show a stage until Ctrl-C, SIGTERM or `--seconds`; the exit code.
 
-    Windows open while the stage is still being made.
+    The address is printed when the stage stands, so that no error comes after it; a window
+    that is open shows `title` until then.
 
     Args:
         args: Of `add_window_flags`.
-        title: Shown until then.
+        title: Shown until the stage stands.
         make: Makes the stage; what it raises ends the viewer.
         models: What can be loaded instead.
         curves: Learning curves.
@@ -77,10 +78,10 @@ def serve(
     server = open_server(args.port, "ambulo")
     viewer = Viewer(server, EmptyStage(title), models, curves, rests=rests)
     viewer.start()
-    print(f"ambulo: {server.address}", file=sys.stderr, flush=True)
     end = time.monotonic() + args.seconds if args.seconds else float("inf")
     try:
         viewer.put(make())
+        print(f"ambulo: {server.address}", file=sys.stderr, flush=True)
         if follower is not None:
             follower.start(viewer.put_newer)
         with StopRequest("the picture in hand") as request:

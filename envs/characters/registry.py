@@ -41,6 +41,11 @@ SPECS: dict[str, Callable[[], mujoco.MjSpec]] = {
 
 def load_character(name: str) -> Character:
     """The character `name`; `ConfigError` lists what there is."""
+    check_character(name)
+    return CHARACTERS[name]()
+
+
+def check_character(name: str) -> None:
+    """Raise `ConfigError`, which lists what there is, if there is no character `name`."""
     if name not in CHARACTERS:
         raise ConfigError(f"unknown character {name!r}{nearest(name, CHARACTERS)}")
-    return CHARACTERS[name]()

@@ -64,7 +64,7 @@ def locomotion_config(
     groups = (
         "environment", "observations", "rewards", "gait", "walk", "trackers", "variation",
     )  # fmt: skip
-    return with_settings(config, groups, settings)
+    return with_settings(config, groups, settings, ("config", "step_limit"))
 
 
 def observation_space(layout: ObservationLayout) -> spaces.Box:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Floats
+from ambulo.configs.arrays import Floats, short_repr
 from ambulo.configs.errors import ConfigError, MotionFileError
 from ambulo.configs.json_text import json_value
 from ambulo.envs.characters.character import Character
@@ -63,6 +63,8 @@ class Gait:
 @dataclass(frozen=True, eq=False)
 class Reference:
     """What a character follows at one control rate."""
+
+    __repr__ = short_repr
 
     name: str
     """Where it comes from, for example the clip's name."""

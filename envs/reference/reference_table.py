@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from ambulo.configs.arrays import Floats
+from ambulo.configs.arrays import Floats, short_repr
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,6 +17,8 @@ class ReferenceTable:
     A cycle repeats, each time one `stride` further on. A clip begins at the first sample,
     ends at the last, and stays there.
     """
+
+    __repr__ = short_repr
 
     period: float
     """Duration of the cycle or clip, [s]."""

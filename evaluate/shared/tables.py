@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
-from ambulo.common.tables import widen
+from ambulo.common.tables import new_table, print_table
 from ambulo.evaluate.shared.result import (
     AgentMetrics,
     Breakdown,
@@ -27,11 +25,12 @@ Cells = tuple[str, list[str], list[list[str]]]
 
 def print_tables(evaluation: ModelEvaluation, console: Console) -> None:
     """Print the scores of all agents with a legend, then every breakdown."""
-    widen(console)
     title, heads, rows = main_cells(evaluation, wide=False)
     _print(console, title, heads, rows)
     for name, meaning in legend(evaluation, rows):
-        console.print(f" {name}: {meaning}", markup=False, highlight=False)
+        console.print(
+            f" {name}: {meaning}", soft_wrap=True, markup=False, highlight=False
+        )
     console.print()
     for title, heads, rows in breakdown_cells(evaluation, wide=False):
         _print(console, title, heads, rows)
@@ -126,11 +125,11 @@ def _unit(agents: Mapping[str, AgentMetrics], name: str) -> str:
 def _print(
     console: Console, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> None:
-    table = Table(title=escape(title), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = new_table(title)
     table.add_column(escape(heads[0]), no_wrap=True)
     for head in heads[1:]:
         table.add_column(escape(head), justify="right")
     for row in rows:
         style = "bold" if is_policy(row[0]) else None
         table.add_row(*(escape(cell) for cell in row), style=style)
-    console.print(table)
+    print_table(console, table)

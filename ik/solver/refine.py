@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.configs.arrays import Bools, Floats, Ints, short_repr
 from ambulo.configs.base import Config
 from ambulo.configs.errors import IKError
 from ambulo.ik.kernels.refine import refine_batch
@@ -74,6 +74,8 @@ class RefineConfig(Config):
 @dataclass(frozen=True, eq=False)
 class Solution:
     """Solved poses with their residuals."""
+
+    __repr__ = short_repr
 
     pose: Pose
     """The poses, inside the limits."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ambulo.configs.arrays import Floats
+from ambulo.configs.arrays import Floats, short_repr
 from ambulo.configs.errors import IKError, nearest
 from ambulo.ik.kernels.targets import OK, REASONS, check_targets
 from ambulo.ik.pose import Pose, fk
@@ -24,6 +24,8 @@ class Targets:
     Values of weight 0 are ignored (they may be NaN) and become 0 or identity. Rotations are
     brought to unit length.
     """
+
+    __repr__ = short_repr
 
     positions: Floats
     """World positions, [m]. Shape (B, 6, 3)."""

@@ -121,7 +121,7 @@ def find_asf(amc: Path, asf_name: str = "") -> Path:
         amc,
         0,
         f"its ASF skeleton is not in its folder (ASF files there: {there}); "
-        "put it there, or name one with asf where that can be given",
+        "put it there, or name one with --asf FILE (asf=FILE in Python)",
     )
 
 

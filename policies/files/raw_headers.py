@@ -11,6 +11,8 @@ from ambulo.configs.errors import ModelFileError
 from ambulo.policies.files.archive import open_archive, open_model_file, parse_json
 from ambulo.policies.files.headers import HEADER, MAX_HEADER, header_bytes
 
+EXPORTED = (".onnx", ".ambulo")
+"""Endings of what `ambulo export` writes."""
 CASCADE_HEADER = "cascade.json"
 """Header of a cascade, which holds the model files of its nodes."""
 STOCK = "stable-baselines3"
@@ -37,6 +39,14 @@ def raw_header(path: Path) -> tuple[dict[str, Any], str]:
 
 def _of_zip(path: Path) -> tuple[bytes, str]:
     """Header of a zip file: ours, a cascade, or one of Stable-Baselines3."""
+    suffix = path.suffix.lower()
+    if suffix != ".zip" and _bytes(path, 2) != b"PK":
+        rule = f"not a model file, which ends in .zip, {', '.join(_READERS)}"
+        if suffix in EXPORTED:
+            rule = (
+                "is an export for other programs; name the model that it was made from"
+            )
+        raise ModelFileError(f"{path}: {rule}")
     with open_archive(path) as archive:
         for name in (CASCADE_HEADER, HEADER):
             if name in archive:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -187,6 +188,9 @@ def _target(parser: Parser, name: str, table: Mapping[str, tuple[str, str]]) -> 
     if name not in table:
         from ambulo.configs.errors import nearest
 
+        for group, (_, what) in table.items():
+            if name in re.split(r"[ ,]+", what.partition(": ")[2]):
+                parser.error(f"unknown command {name!r}: write ambulo {group} {name}")
         kind = "command" if table is COMMANDS else "kind of training"
         parser.error(f"unknown {kind} {name!r}{nearest(name, table)}")
     return table[name][0]

@@ -76,6 +76,9 @@ def test_levels_are_generated_checked_and_drawn(
     dollars = level_data(generate("pillars", 4)) | {"name": "$ [/b] $e_^$"}
     (folder / "name.json").write_text(json.dumps(dollars), encoding="utf-8")
     assert cli.main([*arguments, "--out", str(tmp_path / "one.json")]) == 0
+    assert cli.main([*arguments, "--out", str(tmp_path / "one.json")]) == 2
+    assert "one.json: is there already; --force" in capsys.readouterr().err
+    assert cli.main([*arguments, "--out", str(tmp_path / "one.json"), "--force"]) == 0
     [level] = load_levels(tmp_path / "one.json")
     assert level_data(level) == level_data(generate("pillars", 4))
     assert cli.main(["levels", "validate", str(folder)]) == 0

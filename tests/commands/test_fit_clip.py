@@ -112,7 +112,7 @@ def test_an_old_file_stays(
     out = tmp_path / "walk.npz"
     out.write_bytes(b"mine")
     assert main([str(clip), "--out", str(out)]) == 2
-    assert "exists; --force overwrites it" in capsys.readouterr().err
+    assert "is there already; --force replaces it" in capsys.readouterr().err
     assert out.read_bytes() == b"mine"
 
 

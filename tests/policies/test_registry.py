@@ -65,7 +65,8 @@ def test_loaders_exist(kind: str) -> None:
 
 def test_other_files_are_named(tmp_path: Path) -> None:
     for name, data, rule in (
-        ("a.json", b"{}", "is no kind of model"),
+        ("a.json", b"{}", "not a model file: it names no kind of model"),
+        ("a.onnx", b"no", "is an export for other programs"),
         ("b.json", b"[", "not valid JSON"),
         ("c.json", b"[]", "not the header of a model"),
         ("d.safetensors", b"no", "not a file of tensors"),

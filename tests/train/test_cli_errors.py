@@ -302,6 +302,14 @@ def test_commands_of_ambulo(capsys: pytest.CaptureFixture[str]) -> None:
         (["levels", "validate", "none"], "no such level file or folder"),
         (["levels", "draw", "none", "--out", "x.png"], "no such level file or folder"),
         (["presets", "full"], "unknown preset 'full'"),
+        (
+            ["train", "vr", "--print-config", "--set", "environment.levels=maz"],
+            "environment.levels: unknown level family or set 'maz' (did you mean 'maze'",
+        ),
+        (
+            ["train", "walk", "--print-config", "--character", "humn23"],
+            "environment.character: unknown character 'humn23'",
+        ),
         (["schema", "--set", "observations.frame=hip"], "observations.frame"),
         (["train", "--preset", "none"], "unknown preset 'none'"),
         (["eval", "none.zip"], "none.zip: no such model file"),

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 from ambulo.common.find_model import find_model
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
-from ambulo.configs.errors import ConfigError, ModelFileError, nearest
+from ambulo.configs.errors import ConfigError, ModelFileError, nearest, setting
+from ambulo.configs.gait import gait_space
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.presets.locomotion import PRESETS
 from ambulo.configs.simulation_nn import TeacherConfig
@@ -72,7 +73,8 @@ train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
         *ENGINE_FLAGS,
         Flag(
             "--reference",
-            "motion clip or prepared reference to follow",
+            "motion clip or prepared reference to follow (default: a walk that the suite "
+            "makes itself; stand needs none)",
             {"metavar": "FILE"},
             "environment.reference",
             convert=lambda path: str(resolve_path(path).absolute()),
@@ -106,6 +108,21 @@ train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
         teacher = config.training.teacher or TeacherConfig()
         config = config.override("training", teacher=teacher.replace(model=model))
         return config.override("environment", balance_law=False)
+
+    def check_names(self, config: LocomotionConfig) -> None:
+        """Refuse unknown bodies, and unknown gait parameters of the task `gait`."""
+        import_mujoco()
+        from ambulo.envs.characters.registry import check_character
+
+        env, gait = config.environment, config.gait
+        with setting("environment.character"):
+            check_character(env.character)
+        if env.task == "gait":
+            space = gait_space(env.character)
+            for key, names in (("parameters", gait.parameters), ("vary", gait.vary)):
+                with setting(f"gait.{key}"):
+                    for name in names:
+                        space.index(name)
 
     def prepare(
         self, config: LocomotionConfig, args: argparse.Namespace, *, resumed: bool

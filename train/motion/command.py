@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, get_args
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.motion_nn import Mode, MotionRunConfig
 from ambulo.configs.presets.motion import PRESETS
+from ambulo.motion.datasets.curriculum import CurriculumProgress
 from ambulo.motion.datasets.splits import PARTS, Split
 from ambulo.train.shared.flags import Flag, switch
 from ambulo.train.shared.run_command import RunCommand
@@ -93,6 +94,10 @@ train_motion --resume runs/transformer_reg_0_20260101-120000
         if args.processes < 1:
             raise ConfigError(f"--processes {args.processes}: must be at least 1")
         return config
+
+    def check_names(self, config: MotionRunConfig) -> None:
+        """Refuse unknown activities of the curriculum."""
+        CurriculumProgress(config.dataset.curriculum)
 
     def build(self, request: Request) -> SupervisedRun[WindowBatch]:
         """Read the clips and make the training."""

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+from ambulo.common.gl import import_mujoco
+from ambulo.configs.errors import setting
 from ambulo.configs.muscle import MuscleRunConfig
 from ambulo.configs.presets.muscle import PRESETS
 from ambulo.train.shared.jobs import worker_flags, workers_of
@@ -61,6 +63,14 @@ train_muscle --resume runs/myolegs_0_20260101-120000
         """Check who draws the poses."""
         workers_of(args)
         return config
+
+    def check_names(self, config: MuscleRunConfig) -> None:
+        """Refuse unknown bodies."""
+        import_mujoco()
+        from ambulo.envs.characters.registry import check_character
+
+        with setting("character"):
+            check_character(config.character)
 
     def build(self, request: Request) -> SupervisedRun[MuscleBatch]:
         """Draw the poses and make the training."""

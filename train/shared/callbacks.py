@@ -11,6 +11,7 @@ import json
 import logging
 import time
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,8 @@ _EVALUATION_TAGS = {"return_mean": "mean_reward"}
 """Tags of scores that Stable-Baselines3 calls otherwise."""
 DISPLAY_INTERVAL = 0.2
 """Seconds between updates of the progress display, [s]."""
+MIN_SHOWN = 100
+"""The display shows the mean score of as many episodes at least, or of one an environment."""
 
 
 class BoundaryCallback(BaseCallback):
@@ -81,7 +84,7 @@ class Metrics(BoundaryCallback):
         super().__init__()
         self._file, self._display = file, display
         self._episodes: list[dict[str, float]] = []
-        self._recent: float | None = None
+        self._recent: deque[float] = deque()
         self._began = self._shown = time.monotonic()
         self._rate = 0.0
 
@@ -89,6 +92,8 @@ class Metrics(BoundaryCallback):
         super()._on_training_start()
         self._began = time.monotonic()
         self._start = self.num_timesteps
+        # Those that end first are those that end quickly; no score is shown of them alone.
+        self._recent = deque(maxlen=max(MIN_SHOWN, self.training_env.num_envs))
 
     def _on_step(self) -> bool:
         terminal = self.locals["terminal"]
@@ -150,15 +155,16 @@ class Metrics(BoundaryCallback):
         ):
             values = [episode[name] for episode in self._episodes]
             row[name] = float(np.mean(values)) if values else None
-        if self._episodes:
-            self._recent = row[self.shown]
+        self._recent.extend(episode[self.shown] for episode in self._episodes)
         return row
 
     def _show(self, now: float) -> None:
         self._shown = now
         done = self.model.num_timesteps
         rate = (done - self._start) / max(now - self._began, 1e-9)
-        self._display.update(done, rate, self._recent, self.stage())
+        enough = len(self._recent) == self._recent.maxlen
+        score = float(np.mean(self._recent)) if enough else None
+        self._display.update(done, rate, score, self.stage())
 
 
 class PeriodicEvaluation(BoundaryCallback):

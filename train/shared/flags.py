@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, get_args, get_origin
+from typing import Any
 
-from ambulo.configs.base import Config
+from ambulo.configs.base import Config, plain_types
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def setting_flag(config: type[Config], name: str, keys: str) -> Flag:
     setting = settings.model_fields[key]
     meaning = " ".join((setting.description or "").split()).replace("%", "%%")
     meaning = meaning.partition(". ")[0].rstrip(".")
-    kinds = _types(setting.annotation)
+    kinds = set(plain_types(setting.annotation))
     options: dict[str, Any] = {"metavar": "VALUE"}
     if tuple in kinds:
         options["nargs"] = "+"
@@ -138,13 +138,3 @@ COMMON_FLAGS: Sequence[Flag] = (
     text("--log-level", "debug, info, warning (default) or error", "LEVEL"),
 )
 """Further flags of every training command."""
-
-
-def _types(annotation: Any) -> set[Any]:
-    """Return the plain types that a field may have."""
-    if get_origin(annotation) in (None, tuple):
-        return {get_origin(annotation) or annotation}
-    arguments = get_args(annotation)
-    if get_origin(annotation) is Annotated:
-        return _types(arguments[0])
-    return set().union(*(_types(argument) for argument in arguments))

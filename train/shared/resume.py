@@ -58,21 +58,24 @@ def find_resume_point(
             an error.
 
     Raises:
-        RunFolderError: neither a run folder nor a checkpoint.
+        RunFolderError: neither a run folder nor a checkpoint, or a run of another command.
         ModelFileError: a damaged file was named.
     """
     target = resolve_path(path)
     if not target.exists():
         raise RunFolderError(f"{target}: no such run folder or checkpoint")
-    if target.is_dir():
-        folder: Folder | None = folder_kind(target)
-        if folder is None or not folder.exists:
-            raise RunFolderError(
-                f"{target}: not a run folder: no run.json and config.json"
-            )
-        checkpoint = folder.newest_checkpoint()
-    else:
-        folder, checkpoint = folder_kind.around(target), target
+    is_run = target.is_dir()
+    folder: Folder | None = (
+        folder_kind(target) if is_run else folder_kind.around(target)
+    )
+    if is_run and (folder is None or not folder.exists):
+        raise RunFolderError(f"{target}: not a run folder: no run.json and config.json")
+    if folder is not None and folder.made_by not in (None, folder_kind.program):
+        raise RunFolderError(
+            f"{folder.path}: is a run of {folder.made_by}, not of {folder_kind.program}; "
+            f"continue it with: {folder.resume_command}"
+        )
+    checkpoint = folder.newest_checkpoint() if folder and is_run else target
     model = None if checkpoint is None else load(checkpoint)
     if model is not None and model.training is None:
         raise RunFolderError(

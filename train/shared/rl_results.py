@@ -6,12 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from ambulo.common.files import write_atomic
+from ambulo.common.tables import new_table, print_table
 from ambulo.evaluate.shared.result import MetricColumn, ModelEvaluation
 from ambulo.train.shared.rl_run import RLRun
 
@@ -55,7 +54,7 @@ def print_results(
         kinds: word for the second column of the table, by agent; None: no such column.
         notes: lines below the table.
     """
-    table = Table(title=escape(title), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = new_table(title)
     table.add_column("agent", no_wrap=True)
     if kinds is not None:
         table.add_column("kind", no_wrap=True)
@@ -71,7 +70,7 @@ def print_results(
             name, *map(escape, cells), style="bold" if name == "policy" else ""
         )
     console = Console(highlight=False)
-    console.print(table)
+    print_table(console, table)
     for note in notes:
         console.print(note, soft_wrap=True, markup=False)
     folder, done = run.folder, run.num_timesteps

@@ -110,6 +110,13 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
         """Return `config` changed by flags that no single setting stands for."""
         return config
 
+    def check_names(self, config: Settings) -> None:
+        """Refuse names in the settings that nothing has, such as of bodies and levels.
+
+        Raises:
+            ConfigError: A setting with the name of nothing; it says which.
+        """
+
     def prepare(
         self, config: Settings, args: argparse.Namespace, *, resumed: bool
     ) -> Settings:
@@ -198,7 +205,7 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
     def settings(
         self, args: argparse.Namespace, config: Settings | None = None
     ) -> Settings:
-        """Return the settings that the flags ask for.
+        """Return the settings that the flags ask for, with names that there are.
 
         Args:
             args: all flags.
@@ -217,7 +224,9 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
             if value is not None:
                 new = flag.convert(value) if flag.convert else value
                 changes += [(key, new, flag.name) for key in flag.keys.split()]
-        return self.adjust(with_changes(config, changes), args)
+        config = self.adjust(with_changes(config, changes), args)
+        self.check_names(config)
+        return config
 
     def resumed_folder(
         self, args: argparse.Namespace, point: ResumePoint[Settings, Model, Folder]

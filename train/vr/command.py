@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ambulo.common.find_model import find_model
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
-from ambulo.configs.errors import ConfigError, ModelFileError
+from ambulo.configs.errors import ConfigError, ModelFileError, setting
 from ambulo.configs.presets.vr import PRESETS
 from ambulo.configs.vr import ENGINE_PLACES, NavigationConfig
 from ambulo.configs.vr_learning import check_guide
@@ -144,6 +144,27 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
         if point.model is not None:
             old = point.model.metadata.config
             check_resumable(old, config, self.resumable, self.local_prefix)
+
+    def check_names(self, config: NavigationConfig) -> None:
+        """Refuse unknown levels of the environment and of stages, and unknown walkers."""
+        from ambulo.envs.vr.body.walker import walker_file
+        from ambulo.envs.vr.families.level_sets import resolve
+
+        env, stages = config.environment, config.training.curriculum_stages
+        named = {
+            "environment.levels": env.levels,
+            **{
+                f"training.curriculum_stages[{index}].levels": stage.levels
+                for index, stage in enumerate(stages)
+            },
+        }
+        for key, levels in named.items():
+            if levels and not config.rewards.custom:  # whose code may add families
+                with setting(key):
+                    resolve(levels, "train")
+        if env.body in ("human23", "myolegs"):
+            with setting("environment"):
+                walker_file(env.walker)
 
     def prepare(
         self, config: NavigationConfig, args: argparse.Namespace, *, resumed: bool

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ambulo.common.console import announce
 from ambulo.common.files import write_or_print
+from ambulo.common.paths import typed_command
 from ambulo.configs.errors import RenderError
 from ambulo.configs.vr import NavigationConfig, NavigationEnvironmentConfig
 from ambulo.evaluate.shared.result import MetricColumn, ModelEvaluation
@@ -118,6 +119,7 @@ def finish(request: Request, run: RLRun[NavigationTraining]) -> None:
     if config.environment.agents > 1:
         where += f" --agents {config.environment.agents}"
     moved = "" if body == "capsule" else f", body {body}"
+    program = typed_command("ambulo")
     print_results(
         run,
         evaluation,
@@ -126,7 +128,7 @@ def finish(request: Request, run: RLRun[NavigationTraining]) -> None:
         columns=COLUMNS,
         steps="environment steps",
         files=[
-            ("evaluate", f"ambulo eval {folder.best_model} --episodes 100{where}"),
+            ("evaluate", f"{program} eval {folder.best_model} --episodes 100{where}"),
             *((name, file.resolve().as_uri()) for name, file in opened),
             ("report", folder.report.resolve().as_uri()),
         ],

@@ -11,6 +11,7 @@ import os
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -103,11 +104,7 @@ def find_walker(name: str | os.PathLike[str], character: str) -> Walker:
         ConfigError: There is none, it is of another body, or it takes no commands.
         ModelFileError: The file is damaged, or no locomotion policy.
     """
-    text = os.fspath(name)
-    file = ambulo.shipped.locate(text)
-    if file is None:
-        hint = nearest(text, ambulo.shipped.shipped_models())
-        raise ConfigError(f"walker = {text}: no such model file or shipped model{hint}")
+    text, file = os.fspath(name), walker_file(name)
     try:
         policy = _loaded(str(file), file.stat().st_mtime_ns)
     except ImportError as error:
@@ -116,6 +113,20 @@ def find_walker(name: str | os.PathLike[str], character: str) -> Walker:
             "pip install 'ambulo[train]'"
         ) from None
     return walker_of(text, policy, character)
+
+
+def walker_file(name: str | os.PathLike[str]) -> Path:
+    """The file of the walker that is shipped as `name`, or in the file `name`.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    text = os.fspath(name)
+    file = ambulo.shipped.locate(text)
+    if file is None:
+        hint = nearest(text, ambulo.shipped.shipped_models())
+        raise ConfigError(f"walker = {text}: no such model file or shipped model{hint}")
+    return file
 
 
 @lru_cache(maxsize=4)

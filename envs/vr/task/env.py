@@ -75,7 +75,9 @@ def navigation_config(
     if step_limit is not None:
         settings["max_episode_steps"] = step_limit
     groups = ("environment", "observations", "actions", "rewards")
-    return with_settings(config, groups, settings)
+    return with_settings(
+        config, groups, settings, ("config", "level", "level_file", "step_limit")
+    )
 
 
 def embodied_config(config: NavigationConfig) -> NavigationConfig:

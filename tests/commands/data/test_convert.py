@@ -88,7 +88,7 @@ def test_frames_are_cut_and_told(
     write_motion(whole, walk_motion(120))
     assert convert(whole, part, "--frames", "20:80", "--fps", 60) == 0
     text = capsys.readouterr().out
-    assert "30 frames, 31 joints, 60 fps, frames 20:80 of 120: 1.20 m/s, root" in text
+    assert "30 frames, 31 joints, 60 fps\n  frames 20:80 of 120: 1.20 m/s, root" in text
     root = walk_motion(120).root_positions[20:80:2]
     np.testing.assert_allclose(read_motion(part).root_positions, root, atol=1e-12)
 

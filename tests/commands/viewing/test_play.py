@@ -7,10 +7,14 @@ import pytest
 
 from ambulo.commands.play import main as play
 from ambulo.commands.play import playable
+from ambulo.commands.viewing.kinds import check_request
+from ambulo.commands.viewing.request import PlayRequest
 from ambulo.commands.viewing.run_curves import RunCurves
 from ambulo.commands.viewing.run_follower import newest_model
 from ambulo.commands.watch import main as watch
+from ambulo.common.find_model import find_model
 from ambulo.common.run_folder import RunFolder
+from ambulo.configs.errors import ConfigError
 from ambulo.train.shared.watching import check_watch, watched
 
 
@@ -38,6 +42,18 @@ def test_bad_input(
     pytest.importorskip("viser", reason="needs ambulo[viewer]")
     assert play(arguments) == 2
     assert text in refused(capsys)
+
+
+def test_what_a_model_does_not_use_is_refused() -> None:
+    check_request(find_model("track"), PlayRequest(seed=3, clips=("a.bvh",)))
+    with pytest.raises(
+        ConfigError, match="--clips: is for models of kind track_policy"
+    ):
+        check_request(find_model("imitate_walk"), PlayRequest(clips=("a.bvh",)))
+    with pytest.raises(
+        ConfigError, match=r"--level-file: is for .* vr_navigation, not"
+    ):
+        check_request(find_model("ik_net"), PlayRequest(level_file="a"))
 
 
 def test_a_missing_viser_is_named(

@@ -324,7 +324,7 @@ def test_a_dragged_obstacle_is_put_elsewhere(navigator: NavigationStage) -> None
 def test_models_without_a_body_are_refused() -> None:
     with pytest.raises(ModelFileError, match="has nothing to show"):
         open_stage("muscle_nn_myolegs", PlayRequest())
-    assert all(target.count(":") == 1 for target in STAGES.values())
+    assert all(target.count(":") == 1 for target, _ in STAGES.values())
 
 
 @pytest.mark.slow

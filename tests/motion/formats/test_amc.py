@@ -174,7 +174,7 @@ def test_the_skeleton_of_another_subject_is_not_taken(tmp_path: Path) -> None:
     # Bones have the same names, so that only the number tells.
     path = arm(tmp_path)
     asf = (tmp_path / "arm.asf").rename(tmp_path / "12.asf")
-    with pytest.raises(MotionFileError, match=r"12\.asf.*name one with asf"):
+    with pytest.raises(MotionFileError, match=r"12\.asf.*name one with --asf FILE"):
         read_motion(path)
     assert len(read_motion(path, asf=asf)) > 0
     asf.rename(tmp_path / "7.asf")

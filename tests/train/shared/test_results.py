@@ -13,8 +13,9 @@ from rich.console import Console
 
 from ambulo.commands.sweeps.kinds import Training
 from ambulo.commands.sweeps.scores import final_scores
+from ambulo.common.console import Silent
 from ambulo.common.files import write_or_print
-from ambulo.common.tables import MIN_WIDTH, widen
+from ambulo.common.tables import new_table, print_table
 from ambulo.configs.errors import RunFolderError
 from ambulo.evaluate.shared.output_folder import made_folder
 from ambulo.evaluate.shared.result import (
@@ -23,6 +24,7 @@ from ambulo.evaluate.shared.result import (
     rate_metric,
 )
 from ambulo.train.locomotion.results import agent_metrics
+from ambulo.train.shared.callbacks import MIN_SHOWN, Metrics
 from ambulo.train.shared.rl_results import write_scores
 from ambulo.train.shared.run_folders import NavigationRunFolder
 
@@ -62,16 +64,41 @@ def test_json_goes_where_it_was_asked_for(
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize(
-    ("terminal", "width", "wanted"),
-    [(False, 80, MIN_WIDTH), (False, 200, 200), (True, 80, 80)],
-)
-def test_tables_get_room_where_no_terminal_sets_the_width(
-    terminal: bool, width: int, wanted: int
-) -> None:
-    console = Console(file=io.StringIO(), force_terminal=terminal, width=width)
-    widen(console)
-    assert console.width == wanted
+@pytest.mark.parametrize(("terminal", "width"), [(False, 20), (True, 20), (True, 200)])
+def test_tables_lose_no_text(terminal: bool, width: int) -> None:
+    text = io.StringIO()
+    table = new_table("a title")
+    cells = [f"{k:02}{'x' * 8}" for k in range(12)]
+    for cell in cells:
+        table.add_column(f"head{cell}", no_wrap=True)
+    table.add_row(*cells)
+    print_table(Console(file=text, force_terminal=terminal, width=width), table)
+    lines = text.getvalue().splitlines()
+    assert all(text.getvalue().count(cell) == 2 for cell in cells[1:])
+    assert (len(lines) > len(cells)) == (terminal and width == 20)
+
+
+class _Shown(Silent):
+    score: float | None = None
+
+    def update(self, *values: Any) -> None:
+        self.score = values[2]
+
+
+def test_no_score_is_shown_of_the_few_episodes_that_end_first(tmp_path: Path) -> None:
+    shown, env = _Shown(), SimpleNamespace(num_envs=3)
+    metrics = Metrics(tmp_path / "metrics.csv", shown)
+    model = SimpleNamespace(num_timesteps=9, get_env=lambda: env)
+    metrics.model = model  # type: ignore[assignment]
+    metrics.on_training_start({}, {})
+    won: dict[str, Any] = {"episode": {"r": 1.0, "l": 2}, "is_success": True}
+    for count, score in ((MIN_SHOWN - 1, None), (1, 1.0)):
+        metrics.locals["terminal"] = SimpleNamespace(infos=[won] * count)
+        metrics.on_step()
+        metrics._episode_means()
+        metrics._episodes = []
+        metrics._show(0.0)
+        assert shown.score == score
 
 
 def _evaluation(agents: Any, *breakdowns: Breakdown) -> ModelEvaluation:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import signal
+import sys
 from pathlib import Path
 
 import pytest
 
 from ambulo.common.signals import Interrupted
+from ambulo.configs.errors import RunFolderError
 from ambulo.configs.vr import ENGINE_PLACES, NavigationConfig
 from ambulo.train.shared.command_text import shareable_arguments
 from ambulo.train.shared.resume import ResumePoint
 from ambulo.train.shared.run_command import report_interrupt
-from ambulo.train.shared.run_folders import NavigationRunFolder
+from ambulo.train.shared.run_folders import LocomotionRunFolder, NavigationRunFolder
 from ambulo.train.vr.command import COMMAND
 
 
@@ -64,16 +66,34 @@ def test_a_resumed_run_of_another_name_leaves_its_folder(tmp_path: Path) -> None
     assert COMMAND.resumed_folder(COMMAND.parse([]), alone) is None
 
 
-def test_an_interrupted_run_says_how_it_is_continued(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_an_interrupted_run_says_how_it_is_continued_here(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    bin_folder = tmp_path / ".venv" / "bin"
+    bin_folder.mkdir(parents=True)
+    for name in ("python", "train_vr_navigation"):
+        (bin_folder / name).touch(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "executable", str(bin_folder / "python"))
     code = report_interrupt(Interrupted(signal.SIGTERM), NavigationRunFolder(tmp_path))
     assert code == 128 + 15
     error = capsys.readouterr().err
     assert error == (
         "ambulo: stopped by SIGTERM; saved. Continue with:\n"
-        f"  train_vr_navigation --resume {tmp_path}\n"
+        f"  .venv/bin/train_vr_navigation --resume {tmp_path}\n"
     )
+    monkeypatch.setenv("PATH", str(bin_folder))
+    command = NavigationRunFolder(tmp_path).resume_command
+    assert command == f"train_vr_navigation --resume {tmp_path}"
+
+
+def test_a_run_of_another_command_names_its_own(tmp_path: Path) -> None:
+    folder = LocomotionRunFolder.create(str(tmp_path), "a", "label", 0, force=False)
+    folder.describe("{}", [], 0)
+    with pytest.raises(RunFolderError, match=r"a run of train_locomotion, .*train_loc"):
+        COMMAND.find(str(folder.path), COMMAND.parse([]))
 
 
 def test_given_flags_are_handed_to_the_evaluation(tmp_path: Path) -> None:

@@ -59,11 +59,20 @@ def test_one_setting_of_a_part_of_a_group_changes_alone() -> None:
         ("environment.task.x=1", "'environment.task.x' is not a dotted key"),
         ("training.nothing.x=1", "unknown key 'training.nothing'"),
         ("task=1", "'task' is not a dotted key"),
+        ("environment=1", r"name one of environment\.\*"),
+        ("gait.vary=[a,", r"gait\.vary: \[a, is not JSON; lists are written A,B"),
+        ("gait.parameters={a:1}", r"is not JSON; .* groups '\{\"KEY\": VALUE\}'"),
     ],
 )
 def test_other_keys_are_refused_by_name(change: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         with_overrides(LocomotionConfig(), [change])
+
+
+@pytest.mark.parametrize("text", ["a,b", "a, b", "[a,b]", "[ a , b ]", '["a", "b"]'])
+def test_a_list_of_texts_is_written_with_and_without_brackets(text: str) -> None:
+    changed = with_overrides(LocomotionConfig(), [f"gait.vary={text}"])
+    assert changed.gait.vary == ("a", "b")
 
 
 def _from_file(folder: Path, name: str | None, data: Any) -> LocomotionConfig:

@@ -70,7 +70,7 @@ def test_what_moves_is_read_and_written() -> None:
     [
         ({"heights": False, "movers": [CART]}, 'movers: needs "heights": true'),
         ({"heights": False, "people": {"count": 1}}, 'people: needs "heights": true'),
-        ({"movers": [{**CART, "kind": "dor"}]}, 'movers[0].kind = "dor": input should'),
+        ({"movers": [{**CART, "kind": "dor"}]}, 'movers[0].kind = "dor": must'),
         ({"movers": [{**CART, "wings": 2}]}, "unknown key 'movers[0].wings'"),
         ({"movers": [{**CART, "path": []}]}, "movers[0].path = []: list should have"),
         (
@@ -95,14 +95,19 @@ def test_what_moves_is_read_and_written() -> None:
             {"movers": [{**CART, "kind": "lift"}]},
             "movers[0].path: a lift goes straight",
         ),
+        (
+            {"movers": [{"kind": "door", "yaw": 1.5, "width": 1.0}]},
+            "movers[0].hinge: field required",
+        ),
+        ({"people": {"walkers": [{"speed": 1}]}}, "people.walkers[0].route: field req"),
         ({"movers": [{**DOOR, "open": 0}]}, "movers[0].open: must not be 0"),
         (
             {"movers": [{**DOOR, "width": -1}]},
-            "movers[0].width = -1: input should be g",
+            "movers[0].width = -1: must be g",
         ),
         ({"movers": [{**CART, "half_size": [1, 0, 1]}]}, "movers[0].half_size[1] = 0"),
-        ({"people": {"count": 1.5}}, "people.count = 1.5: input should be a multiple"),
-        ({"people": {"count": 1e5}}, "people.count = 100000.0: input should"),
+        ({"people": {"count": 1.5}}, "people.count = 1.5: must be a multiple"),
+        ({"people": {"count": 1e5}}, "people.count = 100000.0: must"),
         ({"people": {"count": 1, "speed": [2, 1]}}, "people.speed: need 0 < min"),
         ({"people": {"count": 1, "radius": 1}}, "people.radius: must be from 0.1"),
         ({"people": {"goals": [[0, 0]]}}, "people.goals: expected 2 to"),

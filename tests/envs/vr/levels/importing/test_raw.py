@@ -46,18 +46,18 @@ def test_points_that_are_not_finite() -> None:
 @pytest.mark.parametrize(
     ("change", "rule"),
     [
-        ({"format": "glTF"}, 'format = "glTF": input should be'),
-        ({"version": 2}, "version = 2: input should be 1"),
-        ({"shapes": [{"kind": "blob"}]}, 'shapes[0].kind = "blob": input should be'),
+        ({"format": "glTF"}, 'format = "glTF": must be'),
+        ({"version": 2}, "version = 2: must be 1"),
+        ({"shapes": [{"kind": "blob"}]}, 'shapes[0].kind = "blob": must be'),
         ({"shapes": [{"kind": "box", "size": [1, 2]}]}, "shapes[0].size: expected 3"),
         ({"shapes": []}, "items[0].shape: there is no shape 0"),
-        ({"items": 7}, "items = 7: input should be a valid list"),
+        ({"items": 7}, "items = 7: expected a list"),
         (
             {"shapes": [{"kind": "mesh", "points": {"data": "%", "count": 1}}]},
             "not base64",
         ),
         ({"shapes": [{"kind": "mesh", "points": {"data": "", "count": 3}}]}, "0 bytes"),
-        ({"markers": [{"kind": "door"}]}, 'markers[0].kind = "door": input should be'),
+        ({"markers": [{"kind": "door"}]}, 'markers[0].kind = "door": must be'),
         ({"shapes": [{"kind": "heightmap", "heights": ""}]}, "must be >= 2"),
     ],
 )

@@ -38,7 +38,8 @@ def navigation(sources: Path) -> list[dict[str, Any]]:
     ]
     for reader, text in zip(parts[1::2], parts[2::2], strict=True):
         pages = _new(LINK.findall(text), listed)
-        menu.append({reader: [_entry(sources, page) for page in pages]})
+        if pages:  # a section of words has none
+            menu.append({reader: [_entry(sources, page) for page in pages]})
     generated = {"benchmarks.md", "gallery.md"}
     left = {page.name for page in sources.glob("*.md")} - listed - generated
     if left:

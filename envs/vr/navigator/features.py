@@ -21,7 +21,7 @@ from ambulo.envs.vr.navigator.columns import (
 )
 from ambulo.envs.vr.navigator.navigator import Navigator, Sensed
 from ambulo.envs.vr.navigator.planning import points_ahead
-from ambulo.envs.vr.navigator.steering import EVADE
+from ambulo.envs.vr.navigator.steering import EVADE, WALK
 from ambulo.envs.vr.navigator.tracks import carrier_under, tracks_of
 
 AHEAD = (1.0, 2.0, 4.0)
@@ -45,7 +45,7 @@ NEAR_FIELD = (
     "directions; 1: farther, or none",
 )
 ROUTE_FIELDS: tuple[tuple[str, int, str, str], ...] = (
-    ("waypoint", 2, "5 m", "furthest point of the path in clear line (forward, left)"),
+    ("waypoint", 2, "5 m", "where it goes now (forward, left), see `waypoints`"),
     (
         "route_points", 3 * len(AHEAD), "5 m, 2 m",
         f"points {AHEAD} m along the planned path (forward, left, up)",
@@ -107,8 +107,21 @@ def observe_route(
     points, left = points_on_path(navigator, envs, position)
     _write_route(
         envs, navigator.tracks, navigator.plans, navigator.steering, points, left,
-        position, sensed.position, sensed.movers, yaw, out,
+        waypoints(navigator, position), position, sensed.position, sensed.movers, yaw, out,
     )  # fmt: skip
+
+
+def waypoints(navigator: Navigator, position: Floats) -> Floats:
+    """Where envs go now, shape (N, 2), [m].
+
+    That is the furthest point of the path in clear line, the middle of a carrier that is
+    boarded, and for who waits or evades where its velocity leads in a second.
+    """
+    plans, steering = navigator.plans, navigator.steering
+    rows = navigator.tracks.rows[np.arange(len(position)), plans.boards, :2]
+    walks = np.where(steering.boarding[:, None], rows, plans.waypoint)
+    waits = position[:, :2] + steering.velocity
+    return np.where((steering.state == WALK)[:, None], walks, waits)
 
 
 def points_on_path(
@@ -158,14 +171,14 @@ def _put(row, at, frame, scale, x, y):
 
 @njit(cache=True)
 def _write_route(
-    envs, tracks, plans, steering, points, left, position, feet, movers, yaw, out
+    envs, tracks, plans, steering, points, left, ways, position, feet, movers, yaw, out
 ):
     for i in envs:
         head = (math.cos(yaw[i]), math.sin(yaw[i]))
         row = out[i]
         row[:] = 0.0
         x, y, z = position[i]
-        to = plans.waypoint[i]
+        to = ways[i]
         at = _put(row, 0, head, _METRES, to[0] - x, to[1] - y)
         for k in range(points.shape[1]):
             end = points[i, k]

@@ -29,6 +29,7 @@ from ambulo.envs.vr.navigator.features import (
     observe_near,
     observe_route,
     points_on_path,
+    waypoints,
 )
 from ambulo.envs.vr.navigator.navigator import Navigator, Sensed
 from ambulo.envs.vr.navigator.search import Prices
@@ -235,7 +236,7 @@ class Memory:
         above = navigator.above_start(sensed.position)
         ahead, left = points_on_path(navigator, envs, above, _AHEAD)
         points = np.concatenate(
-            [navigator.plans.waypoint[envs, None], ahead[envs, :, :2]], axis=1
+            [waypoints(navigator, above)[envs, None], ahead[envs, :, :2]], axis=1
         )
         way = points - sensed.position[envs, None, :2]
         rows = np.empty((len(envs), _PLAN), np.float32)

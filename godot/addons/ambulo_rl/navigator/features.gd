@@ -30,6 +30,19 @@ const _LONGEST := 3.0
 const _UNDER := 0.15
 
 
+## Where the agent goes now (x, y): the furthest point of the path in clear line, the middle of a
+## carrier that is boarded, and for who waits or evades where its velocity leads in a second.
+static func waypoint(navigator: AmbuloNavigator) -> PackedFloat64Array:
+	var steering := navigator.steering
+	var sensed := navigator.sensed
+	if steering.state != AmbuloSteering.WALK:
+		return [sensed.x + steering.velocity_x, sensed.y + steering.velocity_y]
+	if steering.boarding:
+		var row := AmbuloTracks.ROW * navigator.plan.boards
+		return [navigator.tracks.rows[row], navigator.tracks.rows[row + 1]]
+	return [navigator.plan.waypoint_x, navigator.plan.waypoint_y]
+
+
 ## Writes the distance to the nearest remembered obstacle or edge in [constant SECTORS] directions
 ## from [param yaw] on, in parts of [constant NEAR_RANGE], into [param out] from [param at] on.
 static func write_near(
@@ -68,7 +81,8 @@ static func write_route(
 	var head := Vector2(cos(yaw), sin(yaw))
 	for k: int in ROUTE.values().reduce(func(sum: int, size: int) -> int: return sum + size):
 		out[at + k] = 0.0
-	at = _put(out, at, head, _METRES, plan.waypoint_x - x, plan.waypoint_y - y)
+	var to := waypoint(navigator)
+	at = _put(out, at, head, _METRES, to[0] - x, to[1] - y)
 	var points := plan.points_ahead(x, y, AHEAD)
 	for k in AHEAD.size():
 		at = _put(out, at, head, _METRES, points[3 * k] - x, points[3 * k + 1] - y)

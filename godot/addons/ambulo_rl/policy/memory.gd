@@ -303,9 +303,8 @@ func _write_plan(yaw: float, out: PackedFloat32Array, first: int) -> void:
 	var x := _navigator.sensed.x
 	var y := _navigator.sensed.y
 	var ahead := plan.points_ahead(x, y, _AHEAD)
-	var points: PackedFloat64Array = [
-		plan.waypoint_x, plan.waypoint_y, ahead[0], ahead[1], ahead[3], ahead[4]
-	]
+	var points := AmbuloNavigatorFeatures.waypoint(_navigator)
+	points.append_array([ahead[0], ahead[1], ahead[3], ahead[4]])
 	for i in range(0, _PLAN, 2):
 		var dx := points[i] - x
 		var dy := points[i + 1] - y

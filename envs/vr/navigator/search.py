@@ -402,7 +402,7 @@ def search(columns, nodes, movers, query, prices, path):
 
 @njit(cache=True)
 def _write_path(nodes, movers, query, path):
-    """Write the points of the path to the end to `path`; how many."""
+    """Write the points of the path to the end to `path`, the goal last; how many."""
     half = SIDE // 2
     bx = cell(query.x)
     by = cell(query.y)
@@ -432,10 +432,18 @@ def _write_path(nodes, movers, query, path):
             path[at, 2] = z
             path[at, 4] = 0.0
         node = nodes.parent[node]
-    if count <= path.shape[0]:  # noqa: SIM102
-        if abs(nodes.height[last] * UNIT - query.goal_z) >= SAME_FLOOR:
-            path[count - 1, 4] = 1.0
-    return min(count, path.shape[0])
+    if count > path.shape[0]:
+        return path.shape[0]
+    if abs(nodes.height[last] * UNIT - query.goal_z) >= SAME_FLOOR:
+        path[count - 1, 4] = 1.0
+    elif count < path.shape[0]:
+        path[count, 0] = query.goal_x
+        path[count, 1] = query.goal_y
+        path[count, 2] = query.goal_z
+        path[count, 3] = -1.0
+        path[count, 4] = 0.0
+        count += 1
+    return count
 
 
 @njit(cache=True)

@@ -268,7 +268,8 @@ class Memory:
         """Middles of marked cells (n, n) of a grid in the frame of the start, (k, 3), [m]."""
         start = self._start[env]
         around = _turned(place[:2] - start[:2], -start[2])
-        cells = cell_centres(*np.nonzero(marks), len(marks), around, per_metre)
+        rows, columns = np.nonzero(marks)
+        cells = cell_centres(rows, columns, len(marks), around, per_metre)
         centres = _turned(cells, start[2])
         return np.column_stack(
             [centres + start[:2], np.full(len(centres), float(place[2]))]

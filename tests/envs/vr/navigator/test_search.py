@@ -78,9 +78,10 @@ def test_on_a_known_map_the_path_is_a_shortest_one(seed):
         assert count == 0
         return
     assert nodes.cost[END] == pytest.approx(least, abs=1e-3)
-    walked = np.hypot(*np.diff(path[:count, :2], axis=0).T)
+    walked = np.hypot(*np.diff(path[: count - 1, :2], axis=0).T)
     assert walked.sum() == pytest.approx(least, abs=1e-3)
-    at = np.floor(path[:count, :2] * 4).astype(int)
+    np.testing.assert_allclose(path[count - 1, :3], (*goal, 0.0), rtol=1e-6)
+    at = np.floor(path[: count - 1, :2] * 4).astype(int)
     assert not closed[at[:, 1], at[:, 0]].any()
 
 

@@ -43,8 +43,8 @@ const BITS := 0xFFFF
 const SHIFT := 16
 
 const _HIGHEST := 32767
-const _TIGHT_GAP := 0.27
-const _NEAR_GAP := 0.47
+const _TIGHT_GAP := 0.27 * 0.27
+const _NEAR_GAP := 0.47 * 0.47
 # Columns around a hit that may be TIGHT or NEAR, and that are WALL.
 const _BESIDE := 2
 const _WALLS := 6
@@ -84,6 +84,12 @@ static func at(x: float, y: float) -> int:
 ## VOID without one. A measured floor within a step comes first, then the nearest obstacle, then
 ## what else.
 func find(first: int, h: int) -> int:
+	var only := entries[first]
+	if (entries[first + 1] | entries[first + 2]) & BITS == 0 and only & BITS:
+		var apart := absi((only >> SHIFT) - h)
+		if only & FREE:
+			return 0 if apart <= STEP else VOID if apart < HEADROOM else UNKNOWN
+		return 0 if apart < SAME else UNKNOWN
 	var best := UNKNOWN
 	var off := SAME
 	var void_here := false
@@ -146,18 +152,19 @@ func add_hit(x: float, y: float, h: int, bit: int) -> void:
 	var alone := h << SHIFT
 	for dy in range(-far, far + 1):
 		var row := (cy + dy & WRAP) * SIDE
-		var gy := (cy + dy + 0.5) / PER_METRE - y
+		var gy := ((cy + dy + 0.5) * 0.25 - y) ** 2
+		var is_beside := absi(dy) <= _BESIDE
 		for dx in range(-far, far + 1):
 			var first := (row + (cx + dx & WRAP)) * LEVELS
+			var entry := map[first]
 			var bits := WALL
-			if absi(dx) <= _BESIDE and absi(dy) <= _BESIDE:
-				var gx := (cx + dx + 0.5) / PER_METRE - x
-				var gap := sqrt(gx * gx + gy * gy)
+			if is_beside and absi(dx) <= _BESIDE:
+				var gx := (cx + dx + 0.5) * 0.25 - x
+				var gap := gx * gx + gy
 				if gap < _TIGHT_GAP:
 					bits |= TIGHT
 				elif gap < _NEAR_GAP:
 					bits |= NEAR
-			var entry := map[first]
 			if entry >> SHIFT == h and entry & bits == bits:
 				continue
 			if (entry | map[first + 1] | map[first + 2]) & BITS == 0:

@@ -57,13 +57,14 @@ static func _map_level_ray(
 	map: AmbuloColumns, sensed: AmbuloSensed, last: float, cx: float, sy: float
 ) -> void:
 	var entries := map.entries
-	var px := sensed.x
-	var py := sensed.y
+	var px := 4.0 * sensed.x
+	var py := 4.0 * sensed.y
+	var dx := 4.0 * cx
+	var dy := 4.0 * sy
 	var h := AmbuloColumns.in_units(sensed.z)
 	var t := _SPACING
 	while t < last:
-		var row := floori((py + sy * t) * 4.0) & 255
-		var i := (row << 8 | floori((px + cx * t) * 4.0) & 255) * 3
+		var i := ((floori(py + dy * t) & 255) << 8 | floori(px + dx * t) & 255) * 3
 		var entry := entries[i]
 		if not entry & 1 or entry >> 16 != h:
 			map.add_floor(i, h, 0)
@@ -76,6 +77,9 @@ static func _map_ray(
 	var parts := AmbuloContract.FLOOR_PARTS
 	var reach := sensed.rays[r]
 	var is_level := sensed.levels[r] == 1
+	var level_h := AmbuloColumns.in_units(sensed.z)
+	var is_free := over.is_empty()
+	var entries := map.entries
 	var t := _SPACING
 	while t < reach - _BEFORE:
 		var above := 0.0
@@ -91,8 +95,12 @@ static func _map_ray(
 		var x := sensed.x + cx * t
 		var y := sensed.y + sy * t
 		var z := sensed.z + above
-		if over.is_empty() or not _is_over(sensed.things, over, x, y, z):
-			map.add_floor(AmbuloColumns.at(x, y), AmbuloColumns.in_units(z), slope)
+		if is_free or not _is_over(sensed.things, over, x, y, z):
+			var h := level_h if is_level else AmbuloColumns.in_units(z)
+			var i := ((floori(4.0 * y) & 255) << 8 | floori(4.0 * x) & 255) * 3
+			var need := slope | AmbuloColumns.FREE
+			if entries[i] >> 16 != h or entries[i] & need != need:
+				map.add_floor(i, h, slope)
 		t += _SPACING
 
 
@@ -118,6 +126,8 @@ static func _map_between(map: AmbuloColumns, sensed: AmbuloSensed, r: int) -> vo
 	var entries := map.entries
 	var both := sensed.levels[r] + sensed.levels[s] == 2
 	var z := AmbuloColumns.in_units(sensed.z)
+	px *= 4.0
+	py *= 4.0
 	var most := minf(minf(sensed.rays[r], sensed.rays[s]), _BETWEEN_TO) - 0.1
 	var t := _BETWEEN_FROM
 	while t < most:
@@ -131,8 +141,8 @@ static func _map_between(map: AmbuloColumns, sensed: AmbuloSensed, r: int) -> vo
 			z = AmbuloColumns.in_units(sensed.z + 0.5 * (low + high))
 		for j in range(1, parts):
 			var b := a + turn * j / parts
-			var row := floori((py + sin(b) * t) * 4.0) & 255
-			var i := (row << 8 | floori((px + cos(b) * t) * 4.0) & 255) * 3
+			var row := floori(py + sin(b) * 4.0 * t) & 255
+			var i := (row << 8 | floori(px + cos(b) * 4.0 * t) & 255) * 3
 			var entry := entries[i]
 			if entry >> 16 == z and entry & 0xFFFF:
 				if not entry & AmbuloColumns.SEEN:

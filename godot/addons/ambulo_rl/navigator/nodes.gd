@@ -30,6 +30,8 @@ var parents: PackedInt32Array = []
 var heights: PackedInt32Array = []
 ## Search that each node was last met in.
 var marks: PackedInt32Array = []
+## Search in which guests were last in each place for one, GUESTS of each column.
+var guests: PackedInt32Array = []
 ## Number of the search, nodes in the heap, nodes expanded.
 var mark := 0
 var size := 0
@@ -37,8 +39,6 @@ var expanded := 0
 ## The key of the node that was popped last: its cost and what was left at least, [m].
 var key := 0.0
 
-# Search in which guests were last in each place for one.
-var _guests: PackedInt32Array = []
 # Heap of the costs with what is left at least, and of their nodes.
 var _keys: PackedFloat32Array = []
 var _heap: PackedInt32Array = []
@@ -49,7 +49,7 @@ func _init() -> void:
 	parents.resize(END + 1)
 	heights.resize(END + 1)
 	marks.resize(END + 1)
-	_guests.resize(AmbuloColumns.SIDE * AmbuloColumns.SIDE * GUESTS)
+	guests.resize(AmbuloColumns.SIDE * AmbuloColumns.SIDE * GUESTS)
 	_keys.resize(_FIRST_ROOM)
 	_heap.resize(_FIRST_ROOM)
 
@@ -125,8 +125,8 @@ func pop() -> int:
 func place_for(column: int, h: int) -> int:
 	var first := column * PLACES + AmbuloColumns.LEVELS
 	for g in GUESTS:
-		if _guests[column * GUESTS + g] != mark:
-			_guests[column * GUESTS + g] = mark
+		if guests[column * GUESTS + g] != mark:
+			guests[column * GUESTS + g] = mark
 			heights[first + g] = h
 			return AmbuloColumns.LEVELS + g
 		if absi(heights[first + g] - h) < AmbuloColumns.SAME:

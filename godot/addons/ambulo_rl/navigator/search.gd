@@ -109,7 +109,9 @@ func begin(
 func advance(most: int) -> int:
 	var nodes := _nodes
 	var entries := _map.entries
+	var mark := nodes.mark
 	var marks := nodes.marks
+	var guests := nodes.guests
 	var costs := nodes.costs
 	var heights := nodes.heights
 	var bx := floori(_x * 4.0)
@@ -146,7 +148,10 @@ func advance(most: int) -> int:
 		var iy := by + (r - by + 128 & 255) - 128
 		var x := (ix + 0.5) * 0.25
 		var y := (iy + 0.5) * 0.25
-		if nodes.key > here + _rest(x, y) + 1e-3:
+		var away_x := absf(_goal_x - x)
+		var away_y := absf(_goal_y - y)
+		var at_least := maxf(away_x, away_y) + _NEARER * minf(away_x, away_y) - margin
+		if nodes.key > here + _weight * maxf(at_least, 0.0) + 1e-3:
 			continue
 		nodes.expanded += 1
 		var h := heights[node]
@@ -172,18 +177,34 @@ func advance(most: int) -> int:
 			if away >= 127:
 				continue
 			var next := (jy & 255) << 8 | jx & 255
-			if near[next] >= AmbuloSearchMovers.INSIDE and away > _OWN + 1:
-				continue
+			var cheapest := here + lengths[q] + 1e-4
 			var i := 3 * next
 			var entry := entries[i]
 			var k2 := 0
-			if not entry & 1 or absi((entry >> 16) - h) > 128:
-				k2 = -1
-				if (entry | entries[i + 1] | entries[i + 2]) & 0xFFFF:
-					k2 = _map.find(i, h)
-					if k2 == AmbuloColumns.VOID:
-						continue
+			if (entries[i + 1] | entries[i + 2]) & 0xFFFF:
+				k2 = _map.find(i, h)
+				if k2 == AmbuloColumns.VOID:
+					continue
 				entry = entries[i + k2] if k2 >= 0 else 0
+			else:  # as `find` has it, for one entry or none
+				var gap := absi((entry >> 16) - h)
+				if entry & 1:
+					if gap > 128:
+						if gap < 435:
+							continue
+						k2 = -1
+						entry = 0
+				elif gap >= 205 or entry & 0xFFFF == 0:
+					k2 = -1
+					entry = 0
+			# Most have been reached for less than any way from here; edges may be ends.
+			var to := 5 * next + k2
+			if k2 < 0:
+				to = 5 * next + 3 if guests[2 * next] == mark and heights[5 * next + 3] == h else -1
+			if to >= 0 and marks[to] == mark and costs[to] <= cheapest and not entry & 8:
+				continue
+			if near[next] >= AmbuloSearchMovers.INSIDE and away > _OWN + 1:
+				continue
 			if to_edges and entry & 524 == 8:  # of DROP | HIT | LOOKED
 				var far := sqrt((_goal_x - x) ** 2 + (_goal_y - y) ** 2)
 				var climb := _goal_z - h / 256.0
@@ -220,8 +241,8 @@ func advance(most: int) -> int:
 			if absi(h2 - body_h) < _TALL:
 				price += prices[next]
 			var cost := here + price
-			var to := 5 * next + k2
-			if marks[to] == nodes.mark and costs[to] <= cost + 1e-4:
+			to = 5 * next + k2
+			if marks[to] == mark and costs[to] <= cost + 1e-4:
 				continue
 			var dx := absf(_goal_x - x2)
 			var dy := absf(_goal_y - y2)
@@ -335,7 +356,7 @@ func _end_at_frontier(node: int, r: int, c: int, h: int, x: float, y: float) -> 
 	_nodes.reach(AmbuloNodes.END, _nodes.costs[node] + left, 0.0, node, h)
 
 
-# Writes the points of the path to the end; how many.
+# Writes the points of the path to the end, the goal last; how many.
 func _write_path() -> int:
 	var bx := floori(_x * 4.0)
 	var by := floori(_y * 4.0)
@@ -366,7 +387,16 @@ func _write_path() -> int:
 			path[p + 2] = _nodes.heights[node] / 256.0
 			path[p + 4] = 0.0
 		node = parents[node]
-	if count <= POINTS:
-		if absf(_nodes.heights[last] / 256.0 - _goal_z) >= AmbuloContract.SAME_FLOOR:
-			path[(count - 1) * POINT + 4] = 1.0
-	return mini(count, POINTS)
+	if count > POINTS:
+		return POINTS
+	if absf(_nodes.heights[last] / 256.0 - _goal_z) >= AmbuloContract.SAME_FLOOR:
+		path[(count - 1) * POINT + 4] = 1.0
+	elif count < POINTS:
+		var p := count * POINT
+		path[p] = _goal_x
+		path[p + 1] = _goal_y
+		path[p + 2] = _goal_z
+		path[p + 3] = -1.0
+		path[p + 4] = 0.0
+		count += 1
+	return count

@@ -287,6 +287,10 @@ def _print(
 ) -> None:
     """Print numbers, problems and differences."""
     widen(console)
+    for test in tests:
+        for warning in test.warnings:
+            text = f"warning: {test.level.name}: {warning}"
+            console.print(text, soft_wrap=True, markup=False)
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("level")
     heads = ("reached", "time [s]", "time / shortest", "coverage", "sealed areas",

@@ -6,8 +6,6 @@ import contextlib
 import os
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from ambulo.configs.errors import RunFolderError
 
 
@@ -24,6 +22,9 @@ class FolderLock:
         Raises:
             RunFolderError: another process has reserved it.
         """
+        # A network that is only loaded (`gait_net`) does without the package.
+        from filelock import FileLock, Timeout
+
         real = folder.resolve()
         self._lock = FileLock(real.parent / f".{real.name}.lock", timeout=0)
         try:

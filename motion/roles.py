@@ -47,8 +47,9 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "hand": ("fingerbase", "wrist", "hand"),
 }
 """Names of the limbs' joints without side, the most specific first; a joint has one role,
-so that "shoulder" is the clavicle only where another joint is the upper arm. "fingerbase"
-is the wrist of the MotionBuilder release of CMU: its "Hand" lies inside the forearm."""
+so that "shoulder" is the clavicle only where another joint is the upper arm, or none is the
+forearm. "fingerbase" is the wrist of the MotionBuilder release of CMU: its "Hand" lies inside
+the forearm."""
 
 _HIPS = ("hips", "pelvis", "hip", "root")
 
@@ -122,6 +123,9 @@ def _limb_roles(skeleton: Skeleton) -> dict[str, int]:
                 if index >= 0 and index not in match.values():
                     match[f"{side}_{limb}"] = index
                     break
+        arm = match.get(f"{side}_upper_arm", -1)
+        if f"{side}_forearm" not in match and arm == joints.get((side, "shoulder")):
+            match.setdefault(f"{side}_clavicle", match.pop(f"{side}_upper_arm"))
     return match
 
 

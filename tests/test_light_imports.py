@@ -39,7 +39,10 @@ STAGES: dict[str, tuple[str, list[str]]] = {
         LEARNING,
     ),
     "IK solver": ("import ambulo.ik.solver.solver", LEARNING),
-    "gait network": ("import ambulo.policies.agents.gait_network", LEARNING),
+    "gait network": (
+        "import ambulo; ambulo.load('gait_net')",
+        [*LEARNING, "filelock"],
+    ),
     "environments": (
         "import ambulo.envs, ambulo.envs.locomotion.env, ambulo.envs.vr.task.env",
         LEARNING,

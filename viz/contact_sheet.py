@@ -106,7 +106,7 @@ def _draw_row(
     for k, frame in enumerate(frames):
         target = actor.root[frame] * [1.0, 1.0, 0.0]
         view = camera.turned(float(facing[k]))
-        across = view.project(actor.positions[frame], target)[0][:, 0]
+        across = view.project(actor.drawn[frame], target)[0][:, 0]
         middle = 0.5 * float(across.min() + across.max())
         shift = (k * pitch - middle, 0.0)
         draw_actor(ax, actor, int(frame), view, target, theme, shift=shift)
@@ -129,7 +129,7 @@ def _spread(actor: Actor, count: int) -> Ints:
 
 def _heights(actor: Actor, frames: Ints) -> tuple[float, float]:
     """The lowest and the highest that a row must show, [m]."""
-    heights = actor.positions[frames][..., 2]
+    heights = actor.drawn[frames][..., 2]
     low = min(float(heights.min()), actor.ground) - 0.08
     return low, float(heights.max()) + actor.head_radius + 0.05
 
@@ -138,9 +138,7 @@ def _widest(actor: Actor, frames: Ints) -> float:
     """The widest that a pose is from either side, and a gap, [m]."""
     widths = [
         np.ptp(
-            camera.turned(float(heading)).project(actor.positions[frame], _ORIGIN)[0][
-                :, 0
-            ]
+            camera.turned(float(heading)).project(actor.drawn[frame], _ORIGIN)[0][:, 0]
         )
         for frame, heading in zip(frames, headings(actor)[frames], strict=True)
         for camera in (SIDE, FRONT)

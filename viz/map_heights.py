@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Floats
+from ambulo.configs.arrays import Bools, Floats
 from ambulo.envs.vr.contract import BODY_HEIGHT, CLIMB_HEIGHT
+from ambulo.envs.vr.geometry.solid_kernels import standing
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.levels.solids import are_slabs
+from ambulo.envs.vr.levels.solids import Solids, are_slabs
 from ambulo.envs.vr.levels.surfaces import HeightField, stair_boxes
 
 if TYPE_CHECKING:
@@ -93,6 +94,15 @@ def draw_heights(ax: Axes, level: Level, *, muted: bool) -> None:
     for row in (*level.ramps, *level.stairs):
         _draw_arrow(ax, row, zorder=1.4 if muted else 2.2)
     _draw_scale(ax, level, shades, scale)
+
+
+def are_covered(level: Level, positions: Floats) -> Bools:
+    """Whether something of `level` is above each of `positions` (n, 3), shape (n,)."""
+    solids = Solids.of(level)
+    highest = positions.copy()
+    highest[:, 2] = solids.floor_heights()[1]
+    tops, _ = standing(solids.arrays(), highest)
+    return np.asarray(tops > positions[:, 2] + CLIMB_HEIGHT)
 
 
 def _draw_terrain(

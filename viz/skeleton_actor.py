@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -54,6 +55,14 @@ class Actor:
         """The frames of a slice."""
         contacts = None if self.contacts is None else self.contacts[frames]
         return replace(self, positions=self.positions[frames], contacts=contacts)
+
+    @cached_property
+    def drawn(self) -> Floats:
+        """World positions of the points that bones join, [m]. Shape (T, D, 3).
+
+        A still root far from the body is not among them.
+        """
+        return self.positions[:, np.unique(self.bones)]
 
     @property
     def root(self) -> Floats:
@@ -114,8 +123,9 @@ def actor_of_positions(
     parents = [-1, *skeleton.parents[1:], *skeleton.tip_parents][: points.shape[1]]
     rest = rest_points(skeleton)[: points.shape[1]]
     height = float(np.ptp(rest[:, 2])) or 1.0
-    head, inside = _head(rest, parents, height)
     body = carrier(skeleton, points)
+    rest = rest - [0.0, rest[body, 1], 0.0]  # the body's middle is at y = 0
+    head, inside = _head(rest, parents, height)
     inside |= set(skeleton.path(0, body)[1:])  # nothing joins the body to a still root
     drawn = [
         (parent, point)
@@ -129,7 +139,8 @@ def actor_of_positions(
     sides = _sides(rest, bones[:, 1], height)
     thinnest = np.where(sides == MIDDLE, 0.024, 0.007) * height
     if ground is None:
-        ground = float(np.percentile(points[..., 2].min(axis=1), 5))
+        lowest = points[:, np.unique(bones), 2].min(axis=1)
+        ground = float(np.percentile(lowest, 5))
     return Actor(
         positions=points,
         bones=bones,
@@ -147,8 +158,8 @@ def actor_of_positions(
 
 
 def _sides(rest: Floats, points: Ints, height: float) -> Ints:
-    """LEFT, MIDDLE or RIGHT of points at rest: every skeleton's left is at +Y."""
-    across = rest[points, 1] - rest[0, 1]
+    """LEFT, MIDDLE or RIGHT of points at rest: the middle is at Y 0, the left at +Y."""
+    across = rest[points, 1]
     sides = np.where(np.abs(across) < 0.008 * height, MIDDLE, np.sign(across))
     return sides.astype(np.int64)
 

@@ -168,7 +168,7 @@ def shown_frames(count: int, fps: float, rate: float) -> NDArray[np.int64]:
 
 def camera_path(actor: Actor, fps: float) -> Floats:
     """Where the camera looks: the smoothed way of the body's middle, [m]. Shape (T, 3)."""
-    low, high = actor.positions.min(axis=1), actor.positions.max(axis=1)
+    low, high = actor.drawn.min(axis=1), actor.drawn.max(axis=1)
     middle = actor.root.copy()
     middle[:, 2] = 0.5 * (low + high)[:, 2]
     path: Floats = gaussian_filter1d(
@@ -211,7 +211,7 @@ def loop_frames(actors: Sequence[Actor], panel: int = PANEL) -> Iterator[Frame]:
     The camera goes along evenly, and the way of the film is a whole number of tiles: so
     neither jumps where the film begins again.
     """
-    tall = max(float(np.ptp(actor.positions[..., 2])) for actor in actors)
+    tall = max(float(np.ptp(actor.drawn[..., 2])) for actor in actors)
     panels = FilmPanels(actors, 0.62 * tall, panel=panel)
     for frame in range(min(len(actor) for actor in actors) - 1):
         for k, actor in enumerate(actors):
@@ -227,7 +227,7 @@ def _even_target(actor: Actor, frame: int) -> tuple[Floats, float]:
     step = way / max(round(way / TILE), 1)
     ahead = np.arange(last + 1) / last * way
     place = actor.root[:, 0] - ahead
-    middle = 0.5 * (actor.positions[..., 2].min() + actor.positions[..., 2].max())
+    middle = 0.5 * (actor.drawn[..., 2].min() + actor.drawn[..., 2].max())
     centre = [place.mean() + ahead[frame], actor.root[:, 1].mean(), middle]
     return np.array(centre), step
 
@@ -235,5 +235,5 @@ def _even_target(actor: Actor, frame: int) -> tuple[Floats, float]:
 def _reach(actor: Actor, path: Floats, camera: Camera) -> float:
     """Half the width of a view in which the body always fits, [m]."""
     axes = camera.axes()
-    seen = (actor.positions - path[:, None]) @ axes[:2].T
+    seen = (actor.drawn - path[:, None]) @ axes[:2].T
     return 1.18 * max(float(np.abs(seen).max()), 0.5)

@@ -1,7 +1,8 @@
 """References, and what else takes seconds, kept on disk: the second process reads them.
 
 The name of an entry is a hash of what was asked for, of the clip's content, of our code and
-of the packages that it uses, so that no entry is ever stale.
+of the packages that it uses, so that no entry is ever stale. What was warned of while it was
+made is kept with it, and said again.
 """
 
 from __future__ import annotations
@@ -22,12 +23,18 @@ from typing import Any, Generic, TypeVar
 from ambulo.configs.atomic import probe_folder
 from ambulo.configs.caches import user_cache
 from ambulo.configs.errors import MotionFileError
+from ambulo.configs.kept_warnings import (
+    recorded_warnings,
+    say_again,
+    warnings_file,
+    write_warnings,
+)
 from ambulo.envs.reference.reference_file import (
     Reference,
     reference_bytes,
     reference_from_bytes,
 )
-from ambulo.motion.formats.disk import read_bytes, write_bytes
+from ambulo.motion.formats.disk import file_errors, read_bytes, write_bytes
 
 log = logging.getLogger(__name__)
 
@@ -105,8 +112,12 @@ def kept(
         found = _found(entry, form)  # another process may have made it meanwhile
         if found is not None:
             return found
-        made = _made(make, form, takes, clip, where)
+        with recorded_warnings() as said:
+            made = _made(make, form, takes, clip, where)
+        lasting = [row for row in said if row[0] != log.name]  # not how long it took
         try:
+            with file_errors(entry, "written"):
+                write_warnings(entry, lasting)
             write_bytes(entry, form.to_bytes(made))
         except MotionFileError as error:
             log.warning("%s: it is not kept", error)
@@ -144,6 +155,7 @@ def _found(entry: Path, form: EntryFormat[T]) -> T | None:
     except MotionFileError as error:  # it is made anew
         log.warning("%s", error)
         return None
+    say_again(entry)
     try:
         entry.touch()
     except OSError:  # in a folder that is only read, none is forgotten either
@@ -206,6 +218,7 @@ def _forget_oldest(folder: Path) -> None:
     for entry in sorted(used, key=lambda file: used[file])[:-MOST_ENTRIES]:
         with suppress(OSError):  # of another user
             entry.unlink(missing_ok=True)
+            warnings_file(entry).unlink(missing_ok=True)
             entry.with_suffix(".lock").unlink(missing_ok=True)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from ambulo.common.files import without_nan, write_atomic
 from ambulo.evaluate.playtest.areas import Area
 from ambulo.evaluate.playtest.comparison import Comparison
+from ambulo.evaluate.playtest.floor import Floor
 from ambulo.evaluate.playtest.heatmaps import HeatMap, MapCells
 from ambulo.evaluate.playtest.problems import Problem, rounded
 from ambulo.evaluate.playtest.result import Playtest
@@ -77,7 +78,8 @@ def _level_data(test: Playtest, problems: Sequence[Problem]) -> dict[str, Any]:
         "scene": None if test.scene is None else test.scene.to_data(),
         "bounds": test.level.bounds.tolist(),
         "passed": not any(problem.fails for problem in problems),
-        "problems": [problem.to_data() for problem in problems],
+        "warnings": test.warnings,
+        "problems": [problem.to_data(floor) for problem in problems],
         "floors": [
             {
                 "z": round(storey.height, 3),
@@ -94,7 +96,7 @@ def _level_data(test: Playtest, problems: Sequence[Problem]) -> dict[str, Any]:
         "unlisted_areas": floor.unlisted,
         "tops": floor.tops,
         "areas": [_area_data(area) for area in floor.areas],
-        "stuck_spots": [_spot_data(spot) for spot in test.spots],
+        "stuck_spots": [_spot_data(spot, floor) for spot in test.spots],
         "metrics": {
             name: {"value": m.value, "low": m.low, "high": m.high, "unit": m.unit}
             for name, m in test.metrics.items()
@@ -122,11 +124,12 @@ def _area_data(area: Area) -> dict[str, Any]:
     }
 
 
-def _spot_data(spot: StuckSpot) -> dict[str, Any]:
+def _spot_data(spot: StuckSpot, floor: Floor) -> dict[str, Any]:
     """A stuck spot."""
     return {
         "mark": spot.name,
         "position": rounded(spot.position),
+        "floor": floor.name_at(spot.position),
         "radius_m": round(spot.radius, 3),
         "agents": spot.agents,
         "seconds": round(spot.seconds, 2),

@@ -85,6 +85,16 @@ class Floor:
         """Floor that people can cover, [m^2]."""
         return sum(self.area_of(storey) for storey in self.storeys)
 
+    @property
+    def rise(self) -> float:
+        """Height of the highest reachable floor above the lowest, [m]."""
+        z = np.concatenate([storey.z[storey.reachable] for storey in self.storeys])
+        return float(np.ptp(z))
+
+    def name_at(self, position: Floats) -> str:
+        """The storey of `position` (3,) as its plan is called."""
+        return self.storeys[int(self.storey_at(position[2:])[0])].title
+
     def area_of(self, storey: Storey) -> float:
         """Floor of `storey` that people can cover, [m^2]."""
         return float((storey.owner == self.main).sum()) * self.resolution**2

@@ -8,6 +8,7 @@ a level have most journeys in common, and are compared on these.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -34,6 +35,8 @@ JITTER = 0.5
 """Agents begin within this distance of a fixed start, [m]."""
 TURN = np.radians(30.0)
 """Agents look at most so far aside from a fixed heading, [rad]."""
+ROOMY = 0.8
+"""Width of a comfortable door, [m]."""
 _BLOCK = 4096
 _BLOCKS = 64
 
@@ -60,6 +63,15 @@ class Ground:
     """Cells of the ways."""
     allowed: Bools
     """Cells of `floor` that journeys may begin and end in, shape (storeys, ny, nx)."""
+
+    @cached_property
+    def roomy(self) -> LayeredGrid:
+        """The cells of the ways that pass through openings of `ROOMY`, and larger, alone.
+
+        They are all cells where these are too coarse to tell.
+        """
+        cell = self.grid.resolution
+        return self.grid.narrowed((0.5 * ROOMY - CLEARANCE) // cell * cell)
 
     def snapped(self, points: Floats, pick: Floats) -> tuple[Floats, Bools]:
         """Centres of allowed cells at `points` (n, 2), and whether there are any.

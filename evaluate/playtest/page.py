@@ -126,6 +126,7 @@ def _level(
     if several:
         name = html.escape(test.level.name)
         parts.append(f"<h1 class='level' id='level{number}'>{name}</h1>")
+    parts += [f"<p>Warning: {html.escape(text)}.</p>" for text in test.warnings]
     parts += [_verdict(problems), *_problem_parts(problems), _tiles(test)]
     storeys = range(len(test.floor.storeys))
     walked = [k for k in storeys if test.floor.storeys[k].reachable.any()]
@@ -185,13 +186,11 @@ def _problem_parts(problems: Sequence[Problem]) -> list[str]:
     if noted:
         parts.append("<h2>Also noted</h2>")
         rows = "".join(
-            f"<tr><th>{html.escape(problem.mark)}</th><td>{html.escape(problem.text)}"
-            f"{'' if problem.kind == 'stuck' else ' ' + html.escape(problem.advice)}</td></tr>"
+            f"<tr><th>{html.escape(problem.mark)}</th><td>{html.escape(problem.text)} "
+            f"{html.escape(problem.advice)}</td></tr>"
             for problem in noted
         )
         parts.append(f"<table class='text'><tbody>{rows}</tbody></table>")
-        hints = dict.fromkeys(p.advice for p in noted if p.kind == "stuck")
-        parts += [f"<p class='note'>Stuck spots: {html.escape(h)}</p>" for h in hints]
     return parts
 
 

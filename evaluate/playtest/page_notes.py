@@ -79,7 +79,8 @@ def _who(test: Playtest) -> str:
     if test.walker.name == "oracle":
         return "The agents know the whole level and take the shortest way."
     spec = test.spec
+    heights = "" if test.walker.reads_heights else ", and see no heights"
     return (
         f"The agents see what {spec.num_rays} rays of {spec.ray_length:g} m tell them, and "
-        "where their goal is. They have no plan of the level."
+        f"where their goal is. They have no plan of the level{heights}."
     )

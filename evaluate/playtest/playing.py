@@ -52,6 +52,12 @@ class Walker:
         """Speeds and times of its world."""
         return WorldSpec.from_config(self.subject.config)
 
+    @property
+    def reads_heights(self) -> bool:
+        """Whether it knows of floors above and below its own."""
+        senses = self.subject.config.observations
+        return self.name == "oracle" or senses.surroundings == "heights"
+
 
 def make_walker(name: str, seed: int, *, trust_pickle: bool = False) -> Walker:
     """The planner `name`, or the agent in the model `name`.

@@ -10,7 +10,10 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.levels.layers import CLEARANCE
 from ambulo.evaluate.playtest.areas import Area
+from ambulo.evaluate.playtest.floor import Floor
+from ambulo.evaluate.playtest.journeys import ROOMY
 from ambulo.evaluate.playtest.movers import waited_for
+from ambulo.evaluate.playtest.onward import way_on
 from ambulo.evaluate.playtest.result import Playtest
 from ambulo.evaluate.playtest.stuck import StuckSpot
 from ambulo.evaluate.shared.intervals import wilson_interval
@@ -55,15 +58,17 @@ class Problem:
     floor_node: str = ""
     """Path of the node that is the floor there."""
 
-    def to_data(self) -> dict[str, Any]:
-        """The problem as plain JSON data."""
+    def to_data(self, floor: Floor) -> dict[str, Any]:
+        """The problem, on `floor`, as plain JSON data."""
+        place = self.position
         return {
             "kind": self.kind,
             "fails": self.fails,
             "mark": self.mark,
             "text": self.text,
             "advice": self.advice,
-            "position": None if self.position is None else rounded(self.position),
+            "position": None if place is None else rounded(place),
+            "floor": None if place is None else floor.name_at(place),
             "node": self.node or None,
             "floor_node": self.floor_node or None,
         }
@@ -74,10 +79,11 @@ def rounded(position: Floats) -> list[float]:
     return [round(float(v), 3) for v in position]
 
 
-def place_text(position: Floats) -> str:
-    """A place for people."""
-    height = f", z {position[2]:.1f} m" if abs(position[2]) >= 0.05 else ""
-    return f"x {position[0]:.1f} m, y {position[1]:.1f} m{height}"
+def place_text(position: Floats, floor: Floor) -> str:
+    """A place for people, with its height where `floor` has several."""
+    x, y, z = (round(float(v), 1) + 0.0 for v in position)
+    height = f", z {z:.1f} m" if z or floor.rise >= 0.05 else ""
+    return f"x {x:.1f} m, y {y:.1f} m{height}"
 
 
 def find_problems(test: Playtest, limits: Limits) -> list[Problem]:
@@ -85,7 +91,7 @@ def find_problems(test: Playtest, limits: Limits) -> list[Problem]:
     counted = serious_spots(test)
     sealed = len(test.floor.sealed()) + test.floor.unlisted > limits.max_sealed
     found = [
-        *(_area_problem(area, sealed) for area in test.floor.areas),
+        *(_area_problem(area, test.floor, sealed) for area in test.floor.areas),
         *_unlisted_problem(test, sealed),
         *(_place_problem(key) for key in test.unreachable),
         *_success_problem(test, limits),
@@ -141,9 +147,9 @@ def serious_spots(test: Playtest) -> list[StuckSpot]:
     ]
 
 
-def _area_problem(area: Area, fails: bool) -> Problem:
+def _area_problem(area: Area, floor: Floor, fails: bool) -> Problem:
     """An unreachable part of the floor; one that is sealed may fail the level."""
-    what = f"{area.area:.1f} m² of floor around {place_text(area.position)}"
+    what = f"{area.area:.1f} m² of floor around {place_text(area.position, floor)}"
     texts = {
         "sealed": f"Sealed area {area.name}: {what} cannot be reached.",
         "tight": f"Tight passage to area {area.name}: {what} can be entered only by "
@@ -156,8 +162,8 @@ def _area_problem(area: Area, fails: bool) -> Problem:
         "outside": f"Outside area {area.name}: {what} lies beyond the walls.",
     }
     advice = {
-        "sealed": _opening_advice(area),
-        "tight": _opening_advice(area),
+        "sealed": _opening_advice(area, floor),
+        "tight": _opening_advice(area, floor),
         "gap": "Nothing to do if nobody has to get there. Nothing may be placed in it "
         "that a player needs.",
         "ride": "Agents do not ride moving platforms, so none was sent there. Ride it "
@@ -187,7 +193,7 @@ def _unlisted_problem(test: Playtest, fails: bool) -> list[Problem]:
     ]  # fmt: skip
 
 
-def _opening_advice(area: Area) -> str:
+def _opening_advice(area: Area, floor: Floor) -> str:
     """Where to make room for a body."""
     if area.opening is None or area.opening_position is None:
         return (
@@ -196,8 +202,8 @@ def _opening_advice(area: Area) -> str:
         )
     return (
         f"The widest way in is about {area.opening:.2f} m, at "
-        f"{place_text(area.opening_position)}. A body needs {2 * CLEARANCE:.2f} m, a "
-        "comfortable door has 0.8 m or more: widen it, or move what stands there."
+        f"{place_text(area.opening_position, floor)}. A body needs {2 * CLEARANCE:.2f} m, a "
+        f"comfortable door has {ROOMY:g} m or more: widen it, or move what stands there."
     )
 
 
@@ -256,7 +262,8 @@ def _fall_problem(test: Playtest) -> list[Problem]:
     return [
         Problem(
             "fall", False,
-            f"{falls} agents ({share:.0f} %) fell, most of them at {place_text(place)}.",
+            f"{falls} agents ({share:.0f} %) fell, most of them at "
+            f"{place_text(place, test.floor)}.",
             "Look at the heat map of falls. A railing at the edge, or a wider way along it, "
             "holds players back.",
             place,
@@ -273,8 +280,30 @@ def _spot_problem(spot: StuckSpot, test: Playtest, fails: bool) -> Problem:
     return Problem(
         "stuck", fails,
         f"Stuck spot {spot.name}: {spot.agents} agents ({share:.0f} %) lost "
-        f"{spot.seconds:.0f} s around {place_text(spot.position)}{never}.{waits}",
-        "Look at the plan: dead ends, U-shapes and gaps narrower than about 0.8 m hold "
-        "people up. Widen the gap, or make the way round easier to see.",
+        f"{spot.seconds:.0f} s around "
+        f"{place_text(spot.position, test.floor)}{never}.{waits}",
+        "Nothing to do if they may wait there." if waits else _spot_advice(spot, test),
         spot.position, spot.name,
     )  # fmt: skip
+
+
+def _spot_advice(spot: StuckSpot, test: Playtest) -> str:
+    """What the ways from a stuck spot to the goals of its agents say of the level."""
+    journeys = [test.journeys[episode] for episode in spot.episodes]
+    way = way_on(
+        test.ground, spot.position, journeys, reads_heights=test.walker.reads_heights
+    )
+    passes = f"A body {ROOMY:g} m wide gets on from there"
+    oracle = "Play-test again with --agent oracle."
+    return {
+        "no way": "No way leads on from there to their goals. Lead one out, or keep people "
+        "from getting there.",
+        "gap": f"The shortest way on leads through less than about {ROOMY:g} m, at "
+        f"{place_text(way.place, test.floor)}. Widen it, or make another way easier to see.",
+        "floor": f"{passes}, to a goal at z {way.place[2]:.1f} m, on a floor that these agents "
+        f"do not see: that is no fault of the level. {oracle}",
+        "detour": f"{passes}, but {way.length:.1f} m round to a goal {way.straight:.1f} m "
+        "away. Make the way round easier to see.",
+        "none": f"{passes}, {way.length:.1f} m to a goal {way.straight:.1f} m away: nothing "
+        f"has to be widened. {oracle}",
+    }[way.obstacle]

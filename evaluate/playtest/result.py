@@ -10,10 +10,12 @@ import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.levels.layer_way_kernels import SAME_FLOOR
 from ambulo.envs.vr.levels.level import Level
 from ambulo.evaluate.playtest.floor import MIN_AREA, Floor
 from ambulo.evaluate.playtest.heatmaps import HeatMap, covered_cells, heat_maps
 from ambulo.evaluate.playtest.journeys import (
+    Ground,
     Journey,
     Plan,
     draw_journeys,
@@ -51,10 +53,8 @@ class PlaytestSettings:
 class Playtest:
     """The play-test of one level."""
 
-    floor: Floor
-    """Floor, and its unreachable parts."""
-    unreachable: list[str]
-    """Keys of starts and goals of the level file that cannot be reached."""
+    ground: Ground
+    """Floor, its unreachable parts, and the ways on it."""
     walker: Walker
     """Who walked."""
     settings: PlaytestSettings
@@ -65,6 +65,27 @@ class Playtest:
     """One per journey."""
     scene: SceneSource | None = None
     """Where the level comes from, if not from a level file."""
+
+    @property
+    def floor(self) -> Floor:
+        """Floor, and its unreachable parts."""
+        return self.ground.floor
+
+    @cached_property
+    def unreachable(self) -> list[str]:
+        """Keys of starts and goals of the level file that cannot be reached."""
+        return own_places(self.ground).unreachable
+
+    @property
+    def warnings(self) -> list[str]:
+        """What limits the worth of this play-test, a sentence each."""
+        if self.walker.reads_heights or self.floor.rise <= SAME_FLOOR:
+            return []
+        return [
+            f"floors differ by {self.floor.rise:.1f} m, but agents of {self.walker.name} read "
+            "no heights: what they reach on other floors is luck; --agent oracle knows stairs, "
+            "doors and lifts"
+        ]
 
     @property
     def level(self) -> Level:
@@ -167,8 +188,7 @@ def playtest_level(
     Raises:
         LevelError: no floor, or too little of it.
     """
-    floor = survey(level, settings.min_area)
-    ground = ground_of(floor)
+    ground = ground_of(survey(level, settings.min_area))
     journeys = draw_journeys(
         ground, settings.agents, settings.seed, plan=settings.plan, box=box
     )
@@ -176,10 +196,7 @@ def playtest_level(
         walker, ground, journeys, seed=settings.seed, num_envs=settings.num_envs,
         seconds=settings.seconds, progress=progress,
     )  # fmt: skip
-    return Playtest(
-        floor, own_places(ground).unreachable, walker, settings, journeys, records,
-        scene,
-    )  # fmt: skip
+    return Playtest(ground, walker, settings, journeys, records, scene)
 
 
 def common_box(levels: Sequence[Level]) -> Floats:

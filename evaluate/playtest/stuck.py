@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
@@ -56,12 +56,17 @@ class StuckSpot:
     """Middle of the stays, weighted by their times, shape (3,), [m]."""
     radius: float
     """Three quarters of the time were lost within it; at least `STAY_RADIUS`, [m]."""
-    agents: int
-    """Agents that were stuck there."""
+    episodes: tuple[int, ...]
+    """Indices of the episodes whose agents were stuck there, ascending."""
     seconds: float
     """Time that all of them lost there, [s]."""
     failures: int
     """Agents that never got away."""
+
+    @property
+    def agents(self) -> int:
+        """Agents that were stuck there."""
+        return len(self.episodes)
 
 
 def find_stays(records: Sequence[EpisodeRecord]) -> list[Stay]:
@@ -117,7 +122,7 @@ def find_spots(stays: Sequence[Stay], agents: int, floor: Floor) -> list[StuckSp
         if len({stay.episode for stay in members}) >= least:
             spots.append(_spot(members))
     spots.sort(key=lambda spot: (-spot.failures, -spot.seconds))
-    return [_named(spot, str(k + 1)) for k, spot in enumerate(spots)]
+    return [replace(spot, name=str(k + 1)) for k, spot in enumerate(spots)]
 
 
 def _distances(points: Floats, floor: Floor) -> Floats:
@@ -149,11 +154,7 @@ def _spot(members: Sequence[Stay]) -> StuckSpot:
         name="",
         position=middle,
         radius=max(STAY_RADIUS, float(away[order[within]])),
-        agents=len({stay.episode for stay in members}),
+        episodes=tuple(sorted({stay.episode for stay in members})),
         seconds=float(seconds.sum()),
         failures=len({stay.episode for stay in members if stay.final}),
     )
-
-
-def _named(spot: StuckSpot, name: str) -> StuckSpot:
-    return StuckSpot(**{**vars(spot), "name": name})

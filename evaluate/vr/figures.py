@@ -15,6 +15,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import RunFolderError
 from ambulo.envs.vr.levels.level import Level
 from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords, EvaluationResult
+from ambulo.viz.map_heights import are_covered
 from ambulo.viz.map_moving import moving_handles
 from ambulo.viz.map_plot import (
     GOAL,
@@ -38,6 +39,8 @@ _SIDES, _GAP, _TITLE, _TICKS = 0.6, 0.15, 0.5, 0.3
 """Room between maps, to the right of the last, above and below each, [inches]."""
 _KEY, _LINE = 1.35, 0.28
 """Width and height of an entry of a legend, [inches]."""
+_COVERED: dict[str, Any] = {"ls": ":", "lw": 2.0, "alpha": 0.75}
+"""Look of the parts of a path that are under a floor."""
 _SHORT, _WIDE_KEY = 16, 2.4
 """Letters of an entry that is not longer, and the width of longer ones, [inches]."""
 
@@ -125,6 +128,8 @@ def _legend_handles(agents: Iterable[str], levels: Sequence[Level]) -> list[Any]
         "goal": {"color": GOAL, "marker": "o", "ms": 12, "alpha": 0.7},
         "not solved": {"color": "#d32f2f", "marker": "X", "ms": 9},
     }
+    if any(level.heights for level in levels):
+        marks["under a floor"] = {**_COVERED, "color": "#444444"}
     if any(len(level.holes) for level in levels):
         marks["hole"] = {"color": HOLE, "marker": "s", "ms": 10}
     if any(map(has_overhead, levels)):
@@ -225,17 +230,45 @@ def _draw_panel(
     ax.tick_params(labelsize=7, length=2)
     lines = []
     for z, (name, episode) in enumerate(played.items()):
-        x, y = episode.trace.position[:, 0], episode.trace.position[:, 1]
-        ax.plot(
-            x, y, color=agent_colour(name), ls=_style(name), lw=1.8,
-            zorder=4 + 0.1 * (len(played) - z), solid_capstyle="round",
-        )  # fmt: skip
-        if not episode.success:
-            ax.plot(x[-1], y[-1], "X", color="#d32f2f", ms=8, mec="white", zorder=6)
+        _draw_path(ax, name, episode, zorder=4 + 0.1 * (len(played) - z))
         lines.append(f"{name} {_outcome(episode)}")
     # A name is text, also with dollar signs in it.
     title = f"{level.name}\n" + ", ".join(lines[:2])
     ax.set_title(title, fontsize=8, parse_math=False)
+    if level.heights and level.start is not None and level.goal_place is not None:
+        _tell_height(ax, np.append(level.start[:2], level.start_height), START)
+        _tell_height(ax, level.goal_place, "#17692c")
+
+
+def _draw_path(ax: Axes, name: str, episode: EpisodeRecord, zorder: float) -> None:
+    """The path of one agent, other where it is under a floor; a cross where it failed."""
+    places, level = episode.trace.position, episode.level
+    look: dict[str, Any] = {"color": agent_colour(name), "zorder": zorder}
+    covered = np.zeros(len(places), np.bool_)
+    if level.heights:
+        covered = are_covered(level, places)
+        x, y = np.where(covered[:, None], places[:, :2], np.nan).T
+        ax.plot(x, y, **look, **_COVERED)
+    covered[1:-1] &= covered[2:] & covered[:-2]  # so that its parts meet
+    x, y = np.where(covered[:, None], np.nan, places[:, :2]).T
+    ax.plot(x, y, **look, ls=_style(name), lw=1.8, solid_capstyle="round")
+    if not episode.success:
+        end = places[-1]
+        ax.plot(end[0], end[1], "X", color="#d32f2f", ms=8, mec="white", zorder=6)
+        if level.heights:
+            _tell_height(ax, end, "#d32f2f", below=True)
+
+
+def _tell_height(ax: Axes, place: Floats, colour: str, *, below: bool = False) -> None:
+    """The height of a `place` (3,) to the right of it, above or `below`."""
+    from matplotlib.patheffects import withStroke
+
+    ax.annotate(
+        f"{abs(place[2]) if abs(place[2]) < 0.05 else place[2]:.1f} m",
+        (float(place[0]), float(place[1])), (5, -11 if below else 4),
+        textcoords="offset points", fontsize=7, color=colour, zorder=7,
+        path_effects=[withStroke(linewidth=2, foreground="white")],
+    )  # fmt: skip
 
 
 def _outcome(episode: EpisodeRecord) -> str:

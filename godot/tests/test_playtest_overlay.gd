@@ -15,6 +15,7 @@ func report_data() -> Dictionary:
 	var second := {"kind": "success", "fails": true, "mark": "", "text": "Few", "position": null}
 	var level := {"scene": {"path": SCENE}, "passed": false}
 	level["problems"] = [first, second]
+	level["warnings"] = ["no heights"]
 	level["heat_maps"] = [heat, nothing, sealed]
 	var other := {"scene": {"path": "res://other.tscn"}, "problems": [], "heat_maps": []}
 	var found := {"format": "ambulo-playtest", "version": 1, "levels": [other, level]}
@@ -31,6 +32,7 @@ func test_the_report_of_the_open_scene_is_taken() -> void:
 	check_equal(report.maps.size(), 3, "maps")
 	check_equal(report.problems.size(), 1, "problems with a place")
 	check_equal(report.problem_count, 2, "problems")
+	check_equal(report.warnings, PackedStringArray(["no heights"]), "warnings")
 	check_equal(report.map_named("stuck").values, PackedFloat64Array([10.0, 5.0, 1.0]), "values")
 
 

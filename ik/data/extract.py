@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ambulo.configs.errors import IKError, MotionError, MotionFileError, SkeletonError
 from ambulo.configs.jobs import Apply, here
+from ambulo.configs.kept_warnings import recorded_warnings, say_again, write_warnings
 from ambulo.ik.data.pose_data import (
     ClipRecord,
     PoseData,
@@ -121,12 +122,15 @@ def motion_on_rig(
     try:
         kept = read_motion(entry)
         if kept.skeleton.same_tree(rig.skeleton):
+            say_again(entry, clip.path.stem)
             return kept
     except MotionFileError:
         pass  # missing or damaged: computed again
-    motion = _on_rig(clip, rig, fps, axes, rest_pose)
+    with recorded_warnings() as said:
+        motion = _on_rig(clip, rig, fps, axes, rest_pose)
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        write_warnings(entry, said, clip.path.stem)
         write_motion(entry, motion)
     except (OSError, MotionFileError) as error:
         logger.warning("no cache: %s", error)

@@ -19,6 +19,12 @@ import numpy as np
 
 from ambulo.configs.caches import user_cache
 from ambulo.configs.errors import MotionError, MotionFileError
+from ambulo.configs.kept_warnings import (
+    Said,
+    recorded_warnings,
+    say_again,
+    write_warnings,
+)
 from ambulo.motion.datasets.clips import Clip, file_hash
 from ambulo.motion.datasets.states import N_STATE, States, states_of
 from ambulo.motion.filters import smoothed
@@ -71,9 +77,12 @@ def prepare_clip(
     folder = default_cache() if cache_folder is None else Path(cache_folder)
     entry = folder / f"{cache_key(file, fps, skeleton)}.npy"
     states = _read_entry(entry)
-    if states is None:
+    if states is not None:
+        say_again(entry, file.stem)
+        return states
+    with recorded_warnings() as said:
         states = _prepare(file, fps, skeleton)
-        _write_entry(entry, states)
+    _write_entry(entry, states, said, file.stem)
     return states
 
 
@@ -181,7 +190,8 @@ def _at_rate(motion: Motion, fps: float) -> Motion:
 def _fill_cache(clip: Clip, fps: float, cache_folder: str | Path | None) -> None:
     """Prepare one clip; errors are ignored here and raised again when the clip is used."""
     try:
-        prepare_clip(clip.path, fps, asf=clip.asf, cache_folder=cache_folder)
+        with recorded_warnings(silent=True):  # said when the clip is used
+            prepare_clip(clip.path, fps, asf=clip.asf, cache_folder=cache_folder)
     except MotionFileError as error:
         logger.debug("%s", error)
 
@@ -208,13 +218,14 @@ def _read_entry(entry: Path) -> States | None:
     return states if fits and states.dtype == np.float32 else None
 
 
-def _write_entry(entry: Path, states: States) -> None:
-    """Store `states`; where that fails, continue without a cache."""
+def _write_entry(entry: Path, states: States, said: Said, name: str) -> None:
+    """Store `states` and what was `said` of the clip `name`; without a cache if that fails."""
     buffer = io.BytesIO()
     np.save(buffer, states, allow_pickle=False)
     content = buffer.getvalue()
     try:
         entry.parent.mkdir(parents=True, exist_ok=True)
+        write_warnings(entry, said, name)
         write_bytes(entry, content + hashlib.sha256(content).digest())
     except (OSError, MotionFileError) as error:
         logger.warning("no cache: %s", error)

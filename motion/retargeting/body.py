@@ -23,6 +23,9 @@ from ambulo.motion.skeleton import Skeleton
 LIMBS = {"thigh": "shin", "shin": "foot", "upper_arm": "forearm", "forearm": "hand"}
 """Bones that must point as the source's do: the role at the start and at the end."""
 
+CHAINS = (("thigh", "shin", "foot", "toe"), ("upper_arm", "forearm", "hand"))
+"""Roles along each limb, from the trunk on."""
+
 SIDES = ("left_", "right_")
 """Prefixes of the roles of limbs, in the order of columns for feet."""
 NEEDED = ("hips", "left_thigh", "right_thigh")
@@ -170,3 +173,20 @@ def body_of(skeleton: Skeleton) -> RetargetBody:
     return RetargetBody(
         skeleton, roles, quat_rotate(turn, positions), quat_multiply(turn, orientations)
     )
+
+
+def broken_limbs(source: RetargetBody, target: RetargetBody) -> dict[str, list[str]]:
+    """Roles that both have, but not all of their limb nearer to the trunk: what is missing.
+
+    They would be turned as the source's on a limb that does not move.
+    """
+    broken = {}
+    for side in SIDES:
+        for chain in CHAINS:
+            lacking: list[str] = []
+            for role in (side + limb for limb in chain):
+                if role not in source.roles or role not in target.roles:
+                    lacking.append(role)
+                elif lacking:
+                    broken[role] = lacking.copy()
+    return broken

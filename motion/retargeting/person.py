@@ -58,7 +58,7 @@ class PersonFit:
         better = metres * TYPICAL_LEGS / self.legs
         return (
             f"units: no known unit fits, {metres:.3g} m gives {self.size_text()}; "
-            f"--units {better:.3g} suits an adult"
+            f"ambulo data convert --units {better:.3g} suits an adult"
         )
 
 

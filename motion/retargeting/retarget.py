@@ -7,7 +7,7 @@ refinement then finds a pose that fits all of these within the target's joint li
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,7 +17,12 @@ from ambulo.motion.contacts import foot_contacts
 from ambulo.motion.kinematics import joint_positions, motion_kinematics
 from ambulo.motion.landmarks import has_feet
 from ambulo.motion.motion import Motion
-from ambulo.motion.retargeting.body import SIDES, RetargetBody, body_of
+from ambulo.motion.retargeting.body import (
+    SIDES,
+    RetargetBody,
+    body_of,
+    broken_limbs,
+)
 from ambulo.motion.retargeting.feet import align_feet, flattened, plant_toes
 from ambulo.motion.retargeting.ground import (
     body_lift,
@@ -115,6 +120,9 @@ def retarget(
         frames: The part of the result that is returned. Rest pose, ground and all else that
             depends on the clip are found in the whole of it.
 
+    What both have of a limb does not move where one of them lacks a role of the limb nearer
+    to the trunk (`broken_limbs`), as hands on arms that are not known.
+
     Goals of joints are where the target's own bones lead in the source's directions; of
     ankles the source's ankles in scale; with `fit_lengths` of all joints the source's.
     The ground of the result is at height 0.
@@ -128,6 +136,8 @@ def retarget(
     source, body = body_of(captured.skeleton), body_of(target)
     missing = tuple(r for r in missing_roles(source.skeleton) if r in body.roles)
     given = given.noted(_missing_text(missing, source))
+    source, note = _led(source, body)
+    given = given.noted(note)
     if not isinstance(motion, Source):
         given.logged()
     motion = turned_back(source, captured, motion_kinematics(captured)[1])
@@ -196,6 +206,22 @@ def _missing_text(missing: tuple[str, ...], source: RetargetBody) -> str:
         f"roles: no joints found for {', '.join(missing)}, which stay as at rest (found: "
         f"{', '.join(source.roles)}); name them as a known skeleton does"
     )
+
+
+def _led(source: RetargetBody, body: RetargetBody) -> tuple[RetargetBody, str]:
+    """`source` without the ends of broken limbs, and what these lack; "" if there are none."""
+    broken = broken_limbs(source, body)
+    if not broken:
+        return source, ""
+    lacking = dict.fromkeys(role for roles in broken.values() for role in roles)
+    where = " and ".join(
+        f"{one.skeleton.name} has no {', '.join(missing)}"
+        for one in (source, body)
+        if (missing := [role for role in lacking if role not in one.roles])
+    )
+    led = {role: j for role, j in source.roles.items() if role not in broken}
+    note = f"roles: {', '.join(broken)} do not move either: {where}"
+    return replace(source, roles=led), note
 
 
 def _changed(source: RetargetBody, before: Motion, after: Motion) -> tuple[str, ...]:

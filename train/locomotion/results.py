@@ -143,23 +143,28 @@ def agent_metrics(scores: Mapping[str, float], episodes: int) -> AgentMetrics:
 
 
 def learning_curves(folder: RunFolder) -> bytes:
-    """Return survival, returns, lengths and divergence over time as a PNG."""
+    """Return survival, returns, lengths and divergence over time as a PNG.
+
+    What was not measured, as survival without evaluations, has no panel.
+    """
     from ambulo.common.figures import new_figure, png_of
 
     logged = read_metrics(folder.metrics)
-    evaluated = [
-        (row["timesteps"] / 1000.0, row["survival_rate"])
-        for row in read_evaluations(folder.evaluations)
-    ]
-    figure: Any = new_figure((9.0, 5.0))
-    for position, (name, title) in enumerate(CURVES.items(), start=1):
-        axes = figure.add_subplot(2, 2, position)
-        if name == "survival_rate":
-            axes.plot(*np.reshape(evaluated, (-1, 2)).T, "o-")
-        elif name in logged:
-            known = np.isfinite(logged[name])
-            axes.plot(logged["timesteps"][known] / 1000.0, logged[name][known])
-        axes.set_title(title, fontsize=10)
+    evaluated = read_evaluations(folder.evaluations)
+    curves = {
+        "survival_rate": [(r["timesteps"], r["survival_rate"]) for r in evaluated]
+    }
+    for name in logged.keys() & CURVES.keys():
+        rows = np.column_stack([logged["timesteps"], logged[name]])
+        curves[name] = rows[np.isfinite(rows[:, 1])].tolist()
+    shown = [name for name in CURVES if curves.get(name)]
+    rows_of_panels = max(1, -(-len(shown) // 2))
+    figure: Any = new_figure((9.0, 2.5 * rows_of_panels))
+    for position, name in enumerate(shown, start=1):
+        axes = figure.add_subplot(rows_of_panels, min(2, len(shown)), position)
+        steps, values = np.transpose(curves[name])
+        axes.plot(steps / 1000.0, values, "o-" if name == "survival_rate" else "-")
+        axes.set_title(CURVES[name], fontsize=10)
         axes.set_xlabel("thousand control steps")
     figure.tight_layout()
     return png_of(figure)

@@ -97,11 +97,19 @@ def _table(rows: Any, columns: int) -> Floats:
     return np.array(rows, np.float64).reshape(-1, columns)
 
 
-def _with(key: str) -> Discriminator:
-    """Return what tells objects with `key`, tagged so, from others."""
-    return Discriminator(
-        lambda v: f"({key})" if isinstance(v, dict) and key in v else "(path)"
-    )
+def _with(key: str, entry: type[Config], other: type[Config]) -> Discriminator:
+    """Return what tells an `entry`, which has `key`, from an `other`, which has a path.
+
+    Without `key` and path, the keys that an `entry` alone has tell: it lacks `key`.
+    """
+    own = entry.model_fields.keys() - other.model_fields.keys()
+
+    def tag(value: object) -> str:
+        given = value.keys() if isinstance(value, dict) else set()
+        is_entry = key in given or ("path" not in given and not own.isdisjoint(given))
+        return f"({key})" if is_entry else "(path)"
+
+    return Discriminator(tag)
 
 
 def _length(least: int, most: int, description: str | None = None) -> Any:
@@ -333,11 +341,11 @@ class RouteEntry(PathEntry):
 
 _Mover = Annotated[
     Annotated[HingedDoorEntry, Tag("(hinge)")] | Annotated[MoverEntry, Tag("(path)")],
-    _with("hinge"),
+    _with("hinge", HingedDoorEntry, MoverEntry),
 ]
 _Walker = Annotated[
     Annotated[RouteEntry, Tag("(route)")] | Annotated[WalkerEntry, Tag("(path)")],
-    _with("route"),
+    _with("route", RouteEntry, WalkerEntry),
 ]
 
 

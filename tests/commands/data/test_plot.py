@@ -143,6 +143,28 @@ def test_bones_below_still_hips_are_drawn_unless_they_change_length(
     assert len(actor.bones) == 5 - stretched
 
 
+def test_a_still_root_far_from_the_body_changes_no_picture(
+    walk_motion: Walk,
+) -> None:
+    """As programs for animation write it: the hips move below a root that never does."""
+    walk = walk_motion()
+    skeleton = walk.skeleton
+    rooted = Skeleton(
+        "rooted",
+        ("still", *skeleton.joints),
+        (-1, *(parent + 1 for parent in skeleton.parents)),
+        np.vstack([np.zeros(3), [3.0, 2.0, 1.0], skeleton.offsets[1:]]),
+    )
+    joints = joint_positions(walk) + np.array([3.0, 2.0, 0.0])
+    points = np.concatenate([np.zeros((len(joints), 1, 3)), joints], axis=1)
+    actor = actor_of_positions(rooted, points)
+    alone = actor_of_positions(walk.skeleton, joints)
+    np.testing.assert_array_equal(actor.drawn, alone.drawn)
+    assert len(actor.bones) == len(alone.bones)
+    assert sorted(actor.sides) == sorted(alone.sides)
+    assert len(actor.head) == len(alone.head) > 0
+
+
 def test_positions_without_tips_make_an_actor_too(walk_motion: Walk) -> None:
     walk = walk_motion()
     actor = actor_of_positions(walk.skeleton, joint_positions(walk), ground=0.1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import subprocess
@@ -70,6 +71,29 @@ def test_a_reference_is_made_once(
     kept_reference("another key", clip, make)
     assert len(made) == 3
     assert cache_folder() == folder
+
+
+def test_warnings_about_a_clip_are_kept_with_its_reference(
+    folder: Path, standing: Reference, caplog: pytest.LogCaptureFixture
+) -> None:
+    said = []
+    for warns in (True, True, False):
+
+        def make(warns: bool = warns) -> Reference:
+            if warns:
+                logging.getLogger("ambulo.motion").warning("clip: %d faults", 2)
+            return standing
+
+        for _ in range(2):
+            caplog.clear()
+            kept_reference(["key", warns], None, make, takes="a minute")
+            said.append(
+                [r.getMessage() for r in caplog.records if r.name != kept.log.name]
+            )
+    assert said == 4 * [["clip: 2 faults"]] + 2 * [[]]
+    for file in folder.glob("*.warnings.json"):
+        file.write_text("[1")
+    kept_reference(["key", True], None, lambda: standing)  # read without them
 
 
 def test_what_is_read_is_what_was_made(folder: Path, family: Reference) -> None:

@@ -48,6 +48,36 @@ def test_a_tower_beside_a_version_without_its_sealed_room(tmp_path):
     assert total == pytest.approx(sum(row["time_s"] for row in rows), rel=1e-3)
     sealed = next(m for m in level["heat_maps"] if m["name"] == "unreachable")
     assert {cell[2] for cell in sealed["cells"]} == {3.0}
+    assert level["warnings"] == []  # the oracle knows of heights
+    assert level["problems"][0]["floor"] == "floor at 3.0 m"
     page = (out / "report.html").read_text()
     assert page.count("<img") == 7 + 2  # and the floors of the other version
     assert "Plan: what to look at, floor at 3.0 m" in page
+
+
+@pytest.mark.integration
+def test_agents_below_a_goal_upstairs_do_not_ask_for_a_wider_gap(tmp_path, capsys):
+    level, out = tmp_path / "floors.json", tmp_path / "out"
+    level.write_text(
+        json.dumps(
+            {
+                "name": "floors", "bounds": [0, 0, 14, 8], "heights": True,
+                "boxes": [{"center": [11, 4, 2.9], "half_size": [3, 4, 0.1]}],
+                "stairs": [{"from": [3, 7, 0], "to": [8, 7, 3], "width": 1.8, "steps": 18}],
+                "start": {"position": [8, 2]}, "goal": [12, 2, 3.0],
+            }
+        )
+    )  # fmt: skip
+    command = ["playtest", str(level), "--agents", "6", "--seconds", "20"]
+    assert main([*command, "--out", str(out), "--no-report"]) == 1
+    [data] = json.loads((out / "playtest.json").read_text())["levels"]
+    said = capsys.readouterr().out
+    [warning] = data["warnings"]
+    assert said.startswith(f"warning: floors: {warning}")
+    assert "read no heights" in warning
+    [stuck] = [p for p in data["problems"] if p["kind"] == "stuck"]
+    assert "z 0.0 m" in stuck["text"]
+    assert "z 0.0 m" in said
+    assert stuck["floor"] == data["stuck_spots"][0]["floor"] == "floor at 0.0 m"
+    assert "goal at z 3.0 m" in stuck["advice"]
+    assert "iden" not in stuck["advice"]

@@ -9,7 +9,9 @@ from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.metrics import Trace
 from ambulo.evaluate.playtest.heatmaps import covered_cells, heat_maps, touch_starts
+from ambulo.evaluate.playtest.journeys import Journey, ground_of
 from ambulo.evaluate.playtest.measures import differences, journey_values
+from ambulo.evaluate.playtest.onward import way_on
 from ambulo.evaluate.playtest.stuck import find_spots, find_stays
 from ambulo.evaluate.playtest.survey import survey
 from ambulo.evaluate.vr.scores import EpisodeRecord
@@ -104,3 +106,47 @@ def test_differences_are_paired_and_signed_by_what_is_better():
     assert rows["time_s"].verdict == "worse"
     assert rows["stuck_s"].verdict == "worse"
     assert rows["success_rate"].verdict == "no clear difference"
+
+
+def opening(width: float) -> Level:
+    """Two halves of a hall, with an opening in the wall between them."""
+    half = 0.25 * (4.0 - width)
+    rows = [[5.0, y, 1.0, 0.1, half, 1.0, 0.0] for y in (half, 4.0 - half)]
+    return Level("hall", BOUNDS, boxes=np.array(rows))
+
+
+POCKET = Level(
+    "pocket", BOUNDS,
+    boxes=np.array([[6.0, 2, 1, 0.1, 1, 1, 0], [4.5, 1, 1, 1.6, 0.1, 1, 0],
+                    [4.5, 3, 1, 1.6, 0.1, 1, 0]]),
+)  # fmt: skip
+FLOORS = Level(
+    "floors", np.array([0.0, 0.0, 14.0, 8.0]), heights=True,
+    boxes=np.array([[11.0, 4, 2.9, 3, 4, 0.1, 0]]),
+    stairs=np.array([[3.0, 7, 0, 8, 7, 3, 1.8, 0, 18]]),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("level", "spot", "goal", "reads_heights", "obstacle"),
+    [
+        (opening(0.6), (4.5, 2, 0), (9, 2, 0), False, "no way"),
+        (opening(0.7), (4.5, 2, 0), (9, 2, 0), False, "gap"),
+        (opening(1.0), (4.5, 2, 0), (9, 2, 0), False, "none"),
+        (POCKET, (5.6, 2, 0), (9, 2, 0), False, "detour"),
+        (FLOORS, (11.8, 2.1, 0), (12, 2, 3), False, "floor"),
+        (FLOORS, (11.8, 2.1, 0), (12, 2, 3), True, "detour"),
+        (FLOORS, (11.8, 2.1, 0), (12, 4, 0), False, "none"),
+    ],
+)
+def test_what_stands_between_a_spot_and_its_goals(
+    level, spot, goal, reads_heights, obstacle
+):
+    journey = Journey("", np.zeros(4), np.array(goal, np.float64))
+    way = way_on(
+        ground_of(survey(level)), np.array(spot, np.float64), [journey],
+        reads_heights=reads_heights,
+    )  # fmt: skip
+    assert way.obstacle == obstacle
+    if obstacle == "gap":
+        assert way.place == pytest.approx([5, 2, 0], abs=0.3)

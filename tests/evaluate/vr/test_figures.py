@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 from ambulo.configs.vr import NavigationConfig
+from ambulo.envs.vr.levels.level import Level
 from ambulo.evaluate.vr import figures
 from ambulo.evaluate.vr.episodes import LevelSource
 from ambulo.evaluate.vr.evaluation import evaluate
 from ambulo.evaluate.vr.scores import summarise
 from ambulo.evaluate.vr.subjects import planner_subject
+from ambulo.viz.map_heights import are_covered
 
 
 @pytest.fixture
@@ -75,3 +77,38 @@ def test_bars_of_nothing_are_noughts(drawn):
     figures.draw_families({"stand": dataclasses.replace(result, per_family=half)})
     texts = [[t.get_text() for t in ax.texts] for ax in drawn[0].axes]
     assert texts == [["0", "0"], ["", ""]]
+
+
+def test_paths_under_a_floor_are_dotted_and_heights_are_told(drawn):
+    config = NavigationConfig().override("environment", max_episode_steps=5)
+    played = evaluate(
+        {"stand": planner_subject("stand", config)},
+        LevelSource(config, level_set="storeys"), 1,
+    )  # fmt: skip
+    [record] = played["stand"].episodes
+    [slab] = [[2.0, 0.0, 2.9, 2.0, 3.0, 0.1, 0.0]]
+    level = Level(
+        "slab", np.array([-6.0, -4.0, 6.0, 4.0]), boxes=np.array([slab]), heights=True,
+        start=np.array([-4.0, 0.0, 0.0]), goal=np.array([3.0, 0.0]), goal_height=3.0,
+    )  # fmt: skip
+    x = np.linspace(-4.0, 3.0, 29)
+    below, above = (np.column_stack([x, 0 * x, z + 0 * x]) for z in (0.0, 3.0))
+    assert are_covered(level, below).tolist() == (x >= 0).tolist()
+    assert not are_covered(level, above).any()
+    trace = dataclasses.replace(record.trace, position=below)
+    walked = dataclasses.replace(record, level=level, trace=trace, success=False)
+    shown = dataclasses.replace(played["stand"], episodes=[walked])
+    figures.draw_trajectories({"stand": shown}, [0], 1.0)
+    [ax] = drawn[0].axes
+    dotted, solid = (
+        next(
+            line
+            for line in ax.lines
+            if line.get_ls() == ls and len(line.get_xdata()) == 29
+        )
+        for ls in (":", "-")
+    )
+    assert np.nanmin(dotted.get_xdata()) == 0
+    assert np.nanmax(solid.get_xdata()) <= 0.25
+    told = [text.get_text() for text in ax.texts if text.get_text().endswith(" m")]
+    assert sorted(told) == ["0.0 m", "0.0 m", "3.0 m"]

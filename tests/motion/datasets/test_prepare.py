@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from ambulo.configs.errors import MotionError, MotionFileError
 from ambulo.motion.datasets import prepare
 from ambulo.motion.datasets.clips import Clip, scan_clips
 from ambulo.motion.datasets.prepare import cache_key, prepare_clip, prepare_clips
-from ambulo.motion.formats.files import write_motion
+from ambulo.motion.formats.files import read_motion, write_motion
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.source import Source
 from ambulo.motion.skeletons import SKELETONS
@@ -102,6 +103,30 @@ def test_the_cache_knows_all_that_states_come_from() -> None:
     # Roles of CMU's and Daz's joints are data.
     assert {f"{name}.json" for name in SKELETONS} <= set(names)
     assert names == sorted(names)
+
+
+def test_warnings_of_a_clip_are_said_again_with_its_name(
+    data_folder: Folder, cache: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """By an equal file of another name too, and by processes that share the cache, once."""
+    path = data_folder("02_01.bvh") / "02_01.bvh"
+    motion = read_motion(path)
+    small = replace(
+        motion,
+        skeleton=replace(motion.skeleton, offsets=0.2 * motion.skeleton.offsets),
+        root_positions=0.2 * motion.root_positions,
+    )
+    said = []
+    for name in ("small", "small", "other"):
+        file = path.with_name(f"{name}.bvh")
+        write_motion(file, small, units="m")
+        caplog.clear()
+        prepare_clip(file)
+        said.append([record.getMessage() for record in caplog.records])
+    assert said[0] == said[1] != []
+    assert said[2] == [text.replace("small:", "other:") for text in said[0]]
+    assert "ambulo data convert --units" in said[0][-1]
+    assert len(list(cache.glob("*.npy"))) == 1
 
 
 def test_without_a_cache_nothing_is_written(data_folder: Folder, cache: Path) -> None:

@@ -19,7 +19,9 @@ from ambulo.motion.kinematics import motion_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.retarget import retarget
 from ambulo.motion.retargeting.source import prepared, read_source
+from ambulo.motion.roles import roles_of
 from ambulo.motion.rotations import quat_angle, quat_multiply
+from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import load_skeleton
 
 Walk = Callable[..., Motion]
@@ -288,3 +290,33 @@ def test_a_body_that_never_stands_without_a_rest_pose_is_refused(
     with pytest.raises(MotionError, match="which axis is up"):
         read_source(tmp_path / "swim.bvh")
     assert read_source(tmp_path / "swim.bvh", axes="y-up").notes
+
+
+@pytest.mark.parametrize("renamed", ["source", "target"])
+def test_hands_of_unknown_arms_are_not_bent(walk_motion: Walk, renamed: str) -> None:
+    """Whichever skeleton lacks the arms: hands stay on them as at rest, which is noted."""
+    walk, target = walk_motion(20), load_skeleton("human23")
+
+    def without_arms(skeleton: Skeleton) -> Skeleton:
+        arms = [
+            joint
+            for role, joint in roles_of(skeleton).items()
+            if role.endswith(("upper_arm", "forearm"))
+        ]
+        names = [
+            f"odd{j}" if j in arms else name for j, name in enumerate(skeleton.joints)
+        ]
+        return skeleton.replace(joints=tuple(names))
+
+    assert not any("do not move" in note for note in retarget(walk, target).notes)
+    hands = [target.index(name) for name in target.joints if "Hand" in name]
+    if renamed == "source":
+        walk = walk.replace(skeleton=without_arms(walk.skeleton))
+    else:
+        target = without_arms(target)
+    moved = retarget(walk, target)
+    assert quat_angle(moved.motion.rotations, np.eye(4)[0])[:, hands].max() < 0.01
+    [note] = [note for note in moved.notes if "do not move" in note]
+    odd = (walk.skeleton if renamed == "source" else target).name
+    assert "left_hand, right_hand" in note
+    assert f"{odd} has no left_upper_arm, left_forearm, right_upper_arm, " in note

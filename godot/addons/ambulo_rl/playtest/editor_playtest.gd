@@ -73,6 +73,8 @@ func show_over(scene: Node) -> String:
 			break
 	scene.add_child(_overlay, false, INTERNAL_MODE_BACK)  # without an owner: never saved
 	var result := "passed" if report.passed else "failed"
+	for text in report.warnings:
+		print("%s: warning: %s" % [path, text])
 	print("%s: %s, %d problems and notes" % [path, result, report.problem_count])
 	return ""
 

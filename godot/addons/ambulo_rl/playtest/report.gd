@@ -48,6 +48,8 @@ const _LARGEST := 1e12
 var problem := ""
 ## `res://` path of the scene.
 var scene := ""
+## What limits the worth of the play-test, a sentence each.
+var warnings: PackedStringArray = []
 ## Whether nothing fails the scene.
 var passed := false
 ## Those that have a place, the ones that fail first.
@@ -107,6 +109,8 @@ func _take(data: Variant, wanted: String) -> void:
 		return
 	scene = wanted
 	passed = level.get("passed") == true
+	for text: Variant in _checks.list(level, "warnings"):
+		warnings.append(str(text))
 	var rows := _checks.list(level, "problems")
 	problem_count = rows.size()
 	for k in rows.size():

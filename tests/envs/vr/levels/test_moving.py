@@ -95,6 +95,11 @@ def test_what_moves_is_read_and_written() -> None:
             {"movers": [{**CART, "kind": "lift"}]},
             "movers[0].path: a lift goes straight",
         ),
+        (
+            {"movers": [{"kind": "door", "yaw": 1.5, "width": 1.0}]},
+            "movers[0].hinge: field required",
+        ),
+        ({"people": {"walkers": [{"speed": 1}]}}, "people.walkers[0].route: field req"),
         ({"movers": [{**DOOR, "open": 0}]}, "movers[0].open: must not be 0"),
         (
             {"movers": [{**DOOR, "width": -1}]},

@@ -11,6 +11,7 @@ import numpy as np
 from ambulo.common.find_model import find_model
 from ambulo.configs.errors import ConfigError, ModelFileError, nearest
 from ambulo.configs.vr import NavigationConfig
+from ambulo.configs.vr_learning import PLANNED
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level, with_places
 from ambulo.envs.vr.levels.scene_level import SceneLevel
@@ -55,8 +56,8 @@ class Walker:
     @property
     def reads_heights(self) -> bool:
         """Whether it knows of floors above and below its own."""
-        senses = self.subject.config.observations
-        return self.name == "oracle" or senses.surroundings == "heights"
+        memory = self.subject.config.observations.memory
+        return self.name == "oracle" or memory in PLANNED
 
 
 def make_walker(name: str, seed: int, *, trust_pickle: bool = False) -> Walker:

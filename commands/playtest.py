@@ -31,7 +31,12 @@ from ambulo.evaluate.playtest.floor import MIN_AREA
 from ambulo.evaluate.playtest.measures import MEASURES
 from ambulo.evaluate.playtest.page import write_page
 from ambulo.evaluate.playtest.playing import Walker, make_walker
-from ambulo.evaluate.playtest.problems import Limits, Problem, find_problems
+from ambulo.evaluate.playtest.problems import (
+    Limits,
+    Problem,
+    access_rows,
+    find_problems,
+)
 from ambulo.evaluate.playtest.result import (
     Playtest,
     PlaytestSettings,
@@ -99,6 +104,10 @@ def _parser() -> Parser:
         "--ignore-script-errors", action="store_true",
         help="go on when a script of a scene fails",
     )  # fmt: skip
+    add(
+        "--eye-height", type=float, metavar="M",
+        help="of the agents, [m]; their bodies scale with it (default: 1.6, or the model's)",
+    )  # fmt: skip
     add("--seed", type=int, default=0, metavar="N", help="seed of everything random")
     add(
         "--journeys", choices=("auto", "random"), default="auto",
@@ -153,7 +162,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     others: list[Level | None] = [None] * len(levels)
     if args.compare is not None:
         others = pairs(levels, _load(args.compare, args)[0])
-    walker = make_walker(args.agent, args.seed, trust_pickle=args.trust_pickle)
+    walker = make_walker(
+        args.agent,
+        args.seed,
+        eye_height=args.eye_height,
+        trust_pickle=args.trust_pickle,
+    )
     limits = Limits(
         args.min_success, args.max_sealed, args.max_stuck, args.min_coverage
     )
@@ -304,6 +318,7 @@ def _print(
             number["discomfort"],
         )  # fmt: skip
     print_table(console, table)
+    _print_access(console, tests)
     for test, found in zip(tests, problems, strict=True):
         if test.scene is not None:
             _print_scene(console, test.scene)
@@ -325,6 +340,23 @@ def _print(
                     f"{name}: not compared: the other folder has no level of this name",
                     soft_wrap=True, markup=False,
                 )  # fmt: skip
+
+
+def _print_access(console: Console, tests: Sequence[Playtest]) -> None:
+    """Print which bodies cannot reach what."""
+    table = new_table()
+    for head in ("level", "body", "cannot reach"):
+        table.add_column(head)
+    notes: dict[str, None] = {}
+    for test in tests:
+        for number, (names, missed) in enumerate(access_rows(test.floor)):
+            name = "" if number else test.level.name
+            table.add_row(escape(name), names, escape(missed))
+        bodies = (body for access in test.floor.access for body in access.bodies)
+        notes |= {body.note: None for body in bodies if body.note}
+    print_table(console, table)
+    for note in notes:
+        console.print(note, soft_wrap=True, markup=False)
 
 
 def _print_scene(console: Console, scene: SceneSource) -> None:

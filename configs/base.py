@@ -54,8 +54,7 @@ class Config(BaseModel):
             known = _keys(cls)
             if not data.keys() <= known:
                 key = next(str(key) for key in data if key not in known)[:200]
-                shown = key if key.isprintable() else ascii(key)[1:-1]
-                context = {"key": shown, "hint": nearest(key, known)}
+                context = {"key": _on_one_line(key), "hint": nearest(key, known)}
                 raise PydanticCustomError("unknown_key", "unknown key{hint}", context)
         return data
 
@@ -218,6 +217,11 @@ _EXPECTED = {
 """What is expected, by the beginning of pydantic's type of error."""
 
 
+def _on_one_line(key: str) -> str:
+    """A key as it may stand in a message."""
+    return key if key.isprintable() else ascii(key)[1:-1]
+
+
 def _bool_in(value: object) -> tuple[str, bool] | None:
     """Return the key inside a value of its first true or false, and which; None: none."""
     if isinstance(value, bool):
@@ -225,7 +229,7 @@ def _bool_in(value: object) -> tuple[str, bool] | None:
     if isinstance(value, dict):
         for key, inner in value.items():
             if place := _bool_in(inner):
-                return f".{key}{place[0]}", place[1]
+                return f".{_on_one_line(str(key)[:200])}{place[0]}", place[1]
     elif isinstance(value, list | tuple):
         for index, inner in enumerate(value):
             if type(inner) is not float and (place := _bool_in(inner)):

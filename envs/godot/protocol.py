@@ -38,11 +38,7 @@ ROW_FIELDS = (
     "fell", "falling",
 )  # fmt: skip
 """Parts of a state row in order: those of `WorldState`, and whether an env has lost
-the floor below it. What is not in sight of `movers` is zeros in a row."""
-
-
-_KIND = 8
-"""Column of `movers` that is 0 where there is nothing."""
+the floor below it."""
 
 
 class RowLayout:
@@ -71,17 +67,13 @@ class RowLayout:
         for name, columns in self.columns.items():
             array = falling if name == "falling" else getattr(state, name)
             array[envs] = rows[:, columns].reshape(len(rows), *array.shape[1:])
-        if "movers" in self.columns:
-            seen = state.movers[envs]
-            seen[seen[:, :, _KIND] == 0.0] = np.nan
-            state.movers[envs] = seen
 
     def read(self, state: WorldState, falling: Bools, envs: Ints) -> Floats:
         """Rows (k, width) of the state of `envs` (k,)."""
         rows = np.empty((len(envs), self.width))
         for name, columns in self.columns.items():
             array = falling if name == "falling" else getattr(state, name)
-            rows[:, columns] = np.nan_to_num(array[envs]).reshape(len(envs), -1)
+            rows[:, columns] = array[envs].reshape(len(envs), -1)
         return rows
 
 

@@ -7,6 +7,8 @@ from typing import Literal
 
 from ambulo.configs.arrays import Floats
 
+GAP_AREA = 2.0
+"""Larger parts are never gaps, [m^2]."""
 AreaKind = Literal["sealed", "tight", "ride", "gap", "top", "outside"]
 
 

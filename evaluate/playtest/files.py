@@ -13,6 +13,7 @@ import numpy as np
 
 from ambulo.common.files import without_nan, write_atomic
 from ambulo.evaluate.playtest.areas import Area
+from ambulo.evaluate.playtest.bodies import Access
 from ambulo.evaluate.playtest.comparison import Comparison
 from ambulo.evaluate.playtest.floor import Floor
 from ambulo.evaluate.playtest.heatmaps import HeatMap, MapCells
@@ -96,6 +97,7 @@ def _level_data(test: Playtest, problems: Sequence[Problem]) -> dict[str, Any]:
         "unlisted_areas": floor.unlisted,
         "tops": floor.tops,
         "areas": [_area_data(area) for area in floor.areas],
+        "bodies": [_access_data(access) for access in floor.access],
         "stuck_spots": [_spot_data(spot, floor) for spot in test.spots],
         "metrics": {
             name: {"value": m.value, "low": m.low, "high": m.high, "unit": m.unit}
@@ -121,6 +123,30 @@ def _area_data(area: Area) -> dict[str, Any]:
         "opening_m": area.opening,
         "opening_position": None if place is None else rounded(place),
         "carrier": area.carrier,
+    }
+
+
+def _access_data(access: Access) -> dict[str, Any]:
+    """What some bodies cannot reach."""
+    return {
+        "bodies": [
+            {
+                "name": body.name,
+                "height_m": round(body.height, 3),
+                "passage_m": round(2.0 * body.clearance, 3),
+                "note": body.note,
+            }
+            for body in access.bodies
+        ],
+        "unreachable": [
+            {
+                "mark": part.name,
+                "area_m2": round(part.area, 3),
+                "position": rounded(part.position),
+            }
+            for part in access.parts
+        ],
+        "places": list(access.places),
     }
 
 

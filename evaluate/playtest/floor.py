@@ -9,6 +9,7 @@ import numpy as np
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.vr.levels.level import Level
 from ambulo.evaluate.playtest.areas import Area
+from ambulo.evaluate.playtest.bodies import Access, Body
 
 MIN_AREA = 0.3
 """Unreachable parts with less floor are slivers: counted, not listed, [m^2]."""
@@ -45,6 +46,10 @@ class Floor:
 
     level: Level
     """Of which level."""
+    body: Body
+    """For whom."""
+    access: tuple[Access, ...]
+    """What it and other bodies cannot reach."""
     x0: float
     """Lower x of the cells, [m]."""
     y0: float

@@ -111,7 +111,7 @@ def ground_of(floor: Floor) -> Ground:
     fits = has_few_cells(
         level, 0.5 * FINE_RESOLUTION
     )  # here a cell costs four times as much
-    grid = _ways(level, FINE_RESOLUTION if fits else RESOLUTION)
+    grid = _ways(level, FINE_RESOLUTION if fits else RESOLUTION, floor.body.height)
     parts = grid.parts()
     points = np.vstack(
         [floor.points(k, storey.reachable) for k, storey in enumerate(floor.storeys)]
@@ -128,11 +128,11 @@ def ground_of(floor: Floor) -> Ground:
     return Ground(floor, grid, allowed)
 
 
-def _ways(level: Level, resolution: float) -> LayeredGrid:
-    """The cells of `level` on which ways are measured."""
+def _ways(level: Level, resolution: float, tall: float) -> LayeredGrid:
+    """The cells of `level` on which ways of bodies so `tall` are measured, [m]."""
     judged = judged_level(level)
-    grid = LayeredGrid.of(judged, resolution, CLEARANCE)
-    return never_blocked(judged, grid)
+    grid = LayeredGrid.of(judged, resolution, CLEARANCE, tall)
+    return never_blocked(judged, grid, tall)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,6 @@ from ambulo.envs.vr.contract import BODY_HEIGHT, CLIMB_HEIGHT
 from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.moving import CARRIERS, Mover, lift_stops
-from ambulo.evaluate.playtest.areas import Area
 from ambulo.evaluate.playtest.nodes import Nodes
 
 _STEP, _TURN = 0.1, 0.1
@@ -74,8 +73,10 @@ def poses(mover: Mover) -> Floats:
     return np.vstack(rows)
 
 
-def never_blocked(level: Level, grid: LayeredGrid) -> LayeredGrid:
-    """`grid` without the cells that a moving thing of `level` is always in the way of."""
+def never_blocked(
+    level: Level, grid: LayeredGrid, tall: float = BODY_HEIGHT
+) -> LayeredGrid:
+    """`grid` without the cells where a moving thing always obstructs bodies so `tall`, [m]."""
     moving = [m for m in level.movers if m.kind not in CARRIERS]
     if not moving:
         return grid
@@ -87,7 +88,7 @@ def never_blocked(level: Level, grid: LayeredGrid) -> LayeredGrid:
     for mover in moving:
         blocked = np.arange(len(points))
         for pose in poses(mover):
-            blocked = blocked[_in_the_way(mover, pose, points[blocked])]
+            blocked = blocked[_in_the_way(mover, pose, points[blocked], tall)]
             if len(blocked) == 0:
                 break
         free[layer[blocked], row[blocked], column[blocked]] = False
@@ -124,11 +125,13 @@ def waited_for(level: Level, place: Floats) -> str:
     return ""
 
 
-def _in_the_way(mover: Mover, pose: Floats, points: Floats) -> Bools:
+def _in_the_way(
+    mover: Mover, pose: Floats, points: Floats, tall: float = BODY_HEIGHT
+) -> Bools:
     """Whether `mover` at `pose` (4,) obstructs a body at each of `points` (n, 3), (n,)."""
     low, high = pose[2] - mover.half_size[2], pose[2] + mover.half_size[2]
     z = points[:, 2]
-    beside = (low < z + BODY_HEIGHT) & (high > z + CLIMB_HEIGHT)
+    beside = (low < z + tall) & (high > z + CLIMB_HEIGHT)
     return beside & (_distances(mover, pose, points) < CLEARANCE)
 
 
@@ -141,11 +144,9 @@ def _distances(mover: Mover, pose: Floats, points: Floats) -> Floats:
     return np.asarray(np.hypot(np.maximum(u, 0.0), np.maximum(v, 0.0)))
 
 
-def rides(
-    level: Level, nodes: Nodes, label: Ints, main: int, areas: Sequence[Area]
-) -> list[str]:
-    """The key of the platform that leads from the part `main` to each of `areas`, or ''."""
-    found = dict.fromkeys((area.label for area in areas), "")
+def rides(level: Level, nodes: Nodes, label: Ints, main: int) -> dict[int, str]:
+    """Parts that platforms alone lead to from the part `main`, with the keys of these."""
+    found: dict[int, str] = {}
     points = nodes.points()
     joined: list[tuple[str, set[int]]] = []
     for k, mover in enumerate(level.movers):
@@ -155,11 +156,9 @@ def rides(
     for _ in joined:  # one platform may lead to the next
         for key, parts in joined:
             if parts & reached:
-                for part in parts - reached:
-                    if part in found:
-                        found[part] = key
+                found |= dict.fromkeys(parts - reached, key)
                 reached |= parts
-    return [found[area.label] for area in areas]
+    return found
 
 
 def _stops(mover: Mover, points: Floats, label: Ints) -> set[int]:

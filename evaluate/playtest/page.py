@@ -14,7 +14,7 @@ from ambulo.common.run_folder import provenance
 from ambulo.configs.arrays import Floats
 from ambulo.evaluate.playtest.comparison import Comparison, Fact
 from ambulo.evaluate.playtest.measures import MEASURES, measures_of
-from ambulo.evaluate.playtest.page_notes import notes_html, scene_html
+from ambulo.evaluate.playtest.page_notes import access_html, notes_html, scene_html
 from ambulo.evaluate.playtest.plans import (
     draw_heat_maps,
     draw_paths,
@@ -79,7 +79,7 @@ def _intro(tests: Sequence[Playtest]) -> str:
     each = "" if len(tests) == 1 else " in each level"
     text = (
         f"<p>{count} agents ({walker}) walked{each}, each from one place to another, with "
-        "the body of a player: 0.5 m wide, 1.75 m tall.</p>"
+        f"the body of a player: 0.5 m wide, {tests[0].spec.body_height:.2f} m tall.</p>"
     )
     if any(test.own_journeys for test in tests):
         text += (
@@ -127,7 +127,8 @@ def _level(
         name = html.escape(test.level.name)
         parts.append(f"<h1 class='level' id='level{number}'>{name}</h1>")
     parts += [f"<p>Warning: {html.escape(text)}.</p>" for text in test.warnings]
-    parts += [_verdict(problems), *_problem_parts(problems), _tiles(test)]
+    parts += [_verdict(problems), *_problem_parts(problems)]
+    parts += [*access_html(test.floor), _tiles(test)]
     storeys = range(len(test.floor.storeys))
     walked = [k for k in storeys if test.floor.storeys[k].reachable.any()]
     parts += [

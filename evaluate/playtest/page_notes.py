@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ambulo.evaluate.playtest.problems import STUCK_SHARE
+from ambulo.evaluate.playtest.floor import Floor
+from ambulo.evaluate.playtest.problems import STUCK_SHARE, access_rows
 from ambulo.evaluate.playtest.result import Playtest
 from ambulo.evaluate.playtest.scenes import SceneSource
 from ambulo.evaluate.playtest.stuck import SPOT_SHARE
-from ambulo.viz.html_report import table_html
+from ambulo.viz.html_report import facts_table, table_html
 
 _MOST_ROWS = 40
 _LISTS = (
@@ -34,6 +35,16 @@ def scene_html(scene: SceneSource) -> list[str]:
         more = len(rows) - _MOST_ROWS
         parts.append(f"<p class='note'>{more} more, in playtest.json.</p>")
     return parts
+
+
+def access_html(floor: Floor) -> list[str]:
+    """Which bodies cannot reach what."""
+    notes = [body.note for access in floor.access for body in access.bodies]
+    return [
+        "<h2>What each body cannot reach</h2>",
+        facts_table(dict(access_rows(floor))),
+        *(f"<p class='note'>{note}.</p>" for note in notes if note),
+    ]
 
 
 def notes_html(tests: Sequence[Playtest]) -> str:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 SEALED, TIGHT, QUIET, STUCK = "#d32f2f", "#f39c12", "#8d99a6", "#8e24aa"
 """Colours of sealed areas, tight passages, gaps and outsides, and stuck spots."""
+SOME = "#00796b"
+"""Colour of parts that some bodies alone cannot reach."""
 REACHED, FAILED = "#2f7fc9", "#d32f2f"
 """Colours of paths."""
 UNCOVERED = "#7cc4ea"
@@ -71,6 +73,11 @@ def draw_problems(test: Playtest, storey: int = 0) -> bytes:
             handles["widest way in, too narrow"] = _line(
                 marker="D", ms=8, mfc="white", mec=SEALED, mew=2, ls=""
             )
+    known = {area.name for area in floor.areas}
+    for part in {p.name: p for access in floor.access for p in access.parts}.values():
+        if part.name not in known and _storey_of(test, part.position) == storey:
+            _mark(ax, part.position, part.name, SOME)
+            handles["out of reach of some bodies"] = _patch(SOME)
     counted = serious_spots(test)
     for spot in test.spots:
         if _storey_of(test, spot.position) != storey:

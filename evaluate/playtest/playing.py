@@ -60,17 +60,28 @@ class Walker:
         return self.name == "oracle" or memory in PLANNED
 
 
-def make_walker(name: str, seed: int, *, trust_pickle: bool = False) -> Walker:
+def make_walker(
+    name: str,
+    seed: int,
+    *,
+    eye_height: float | None = None,
+    trust_pickle: bool = False,
+) -> Walker:
     """The planner `name`, or the agent in the model `name`.
 
+    Its body is scaled to `eye_height`, [m]; None: its own.
+
     Raises:
-        ConfigError: a planner that never walks, or an agent with other tasks.
+        ConfigError: a planner that never walks, an agent with other tasks, or one that cannot
+            have this `eye_height`.
         ModelFileError: no such model, or one of another kind.
     """
     if name in PLANNERS:
         if name == "stand":
             raise ConfigError("--agent stand: never walks")
-        return Walker(name, planner_subject(name, _settings(NavigationConfig())))
+        return Walker(
+            name, planner_subject(name, _settings(NavigationConfig(), eye_height))
+        )
     try:
         file = find_model(name)
     except ModelFileError as error:
@@ -86,10 +97,12 @@ def make_walker(name: str, seed: int, *, trust_pickle: bool = False) -> Walker:
     if agent.config.environment.tasks != ("navigate",):
         tasks = ", ".join(agent.config.environment.tasks)
         raise ConfigError(f"--agent {name}: its tasks are {tasks}, not navigate")
-    return Walker(name, agent_subject(agent, _settings(agent.config), seed=seed))
+    return Walker(
+        name, agent_subject(agent, _settings(agent.config, eye_height), seed=seed)
+    )
 
 
-def _settings(config: NavigationConfig) -> NavigationConfig:
+def _settings(config: NavigationConfig, eyes: float | None) -> NavigationConfig:
     """`config` in the compiled world, without the engines that it may name."""
     return config.override(
         "environment",
@@ -101,6 +114,7 @@ def _settings(config: NavigationConfig) -> NavigationConfig:
         godot_engines=1,
         agents=1,
         goal_radius=GOAL_RADIUS,
+        eye_height=config.environment.eye_height if eyes is None else eyes,
     )
 
 

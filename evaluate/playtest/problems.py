@@ -21,6 +21,9 @@ from ambulo.evaluate.shared.intervals import wilson_interval
 STUCK_SHARE = 0.1
 """A stuck spot counts against a level from this share of its agents on."""
 
+_MOST_NAMED = 6
+"""Parts, and places, of a body that are named; the others are counted."""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -84,6 +87,29 @@ def place_text(position: Floats, floor: Floor) -> str:
     x, y, z = (round(float(v), 1) + 0.0 for v in position)
     height = f", z {z:.1f} m" if z or floor.rise >= 0.05 else ""
     return f"x {x:.1f} m, y {y:.1f} m{height}"
+
+
+def access_rows(floor: Floor) -> list[tuple[str, str]]:
+    """Which bodies cannot reach which parts and places of `floor`, for people.
+
+    Parts that are no area of the first body are described in the first row that has them.
+    """
+    described = {area.name for area in floor.areas}
+    rows = []
+    for access in floor.access:
+        words = []
+        for part in access.parts[:_MOST_NAMED]:
+            what = f"{part.area:.1f} m² around {place_text(part.position, floor)}"
+            words.append(
+                part.name if part.name in described else f"{part.name} ({what})"
+            )
+            described.add(part.name)
+        words += access.places[:_MOST_NAMED]
+        more = len(access.parts) + len(access.places) - len(words)
+        words += [f"{more} more"] if more else []
+        bodies = ", ".join(body.title for body in access.bodies)
+        rows.append((bodies, ", ".join(words) or "nothing"))
+    return rows
 
 
 def find_problems(test: Playtest, limits: Limits) -> list[Problem]:

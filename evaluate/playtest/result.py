@@ -12,6 +12,7 @@ from ambulo.configs.arrays import Bools, Floats
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.layer_way_kernels import SAME_FLOOR
 from ambulo.envs.vr.levels.level import Level
+from ambulo.evaluate.playtest.bodies import judged_bodies
 from ambulo.evaluate.playtest.floor import MIN_AREA, Floor
 from ambulo.evaluate.playtest.heatmaps import HeatMap, covered_cells, heat_maps
 from ambulo.evaluate.playtest.journeys import (
@@ -188,7 +189,8 @@ def playtest_level(
     Raises:
         LevelError: no floor, or too little of it.
     """
-    ground = ground_of(survey(level, settings.min_area))
+    bodies = judged_bodies(walker.spec.eye_height)
+    ground = ground_of(survey(level, settings.min_area, bodies))
     journeys = draw_journeys(
         ground, settings.agents, settings.seed, plan=settings.plan, box=box
     )

@@ -14,6 +14,7 @@ from ambulo.envs.vr.levels.level import Level
 from ambulo.evaluate.playtest.areas import Area
 from ambulo.evaluate.playtest.movers import never_blocked
 from ambulo.evaluate.playtest.nodes import Nodes
+from ambulo.evaluate.playtest.parts import Parts
 
 RADII = (0.27, 0.25, 0.225, 0.2, 0.175, 0.15, 0.125, 0.1, 0.075, 0.05)
 """Radii of the bodies, the thinnest last, [m]."""
@@ -29,7 +30,7 @@ _LARGE = 4e5
 
 
 def with_ways_in(
-    level: Level, nodes: Nodes, label: Ints, main: int, areas: Sequence[Area]
+    level: Level, parts: Parts, main: int, areas: Sequence[Area]
 ) -> list[Area]:
     """Return `areas`, the `sealed` ones with the widest way in; it may make them `tight`.
 
@@ -38,12 +39,12 @@ def with_ways_in(
 
     Args:
         level: with boxes for things that stand still.
-        nodes: cells of bodies with the usual clearance.
-        label: part of each, shape (n,).
+        parts: of bodies with the usual clearance.
         main: the part that people are in.
         areas: parts that are not connected with it.
     """
     found = list(areas)
+    nodes, label, tall = parts.nodes, parts.label, parts.body.height
     left = [k for k, area in enumerate(found) if area.kind == "sealed"]
     large = nodes.grid.nx * nodes.grid.ny > _LARGE
     widest, *others, thinnest = FEW_RADII if large else RADII
@@ -51,7 +52,7 @@ def with_ways_in(
     for radius in (widest, thinnest, *others):
         if not left:
             break
-        thin = Nodes.of(_grid(level, nodes.grid.resolution, radius))
+        thin = Nodes.of(_grid(level, nodes.grid.resolution, radius, tall))
         part = thin.parts()
         at = nodes.matching(thin)
         home = set(np.unique(part[at[(label == main) & (at >= 0)]]).tolist())
@@ -59,17 +60,17 @@ def with_ways_in(
             mine = at[(label == found[k].label) & (at >= 0)]
             enters = len(mine) > 0 and int(part[mine[0]]) in home
             if enters:
-                found[k] = _entered(level, label, thin, at, main, found[k])
+                found[k] = _entered(level, parts, thin, at, main, found[k])
             if enters != (radius == thinnest):
                 left.remove(k)
     return found
 
 
 def _entered(
-    level: Level, label: Ints, thin: Nodes, at: Ints, main: int, area: Area
+    level: Level, parts: Parts, thin: Nodes, at: Ints, main: int, area: Area
 ) -> Area:
     """`area`, which a body that `thin` is made for enters from the part `main`."""
-    grid = thin.grid
+    grid, label = thin.grid, parts.label
     field = grid.field(area.position)
     from_main = at[(label == main) & (at >= 0)]
     ways = field[thin.layer[from_main], thin.row[from_main], thin.column[from_main]]
@@ -91,7 +92,7 @@ def _entered(
             break
         if room.ravel()[cell] < least:
             place, least = end, float(room.ravel()[cell])
-    width = _width(level, begin, end, np.array(way))
+    width = _width(level, parts.body.height, begin, end, np.array(way))
     return replace(
         area,
         kind="tight" if width >= 2.0 * BODY_RADIUS else area.kind,
@@ -100,13 +101,15 @@ def _entered(
     )
 
 
-def _grid(level: Level, resolution: float, radius: float) -> LayeredGrid:
+def _grid(level: Level, resolution: float, radius: float, tall: float) -> LayeredGrid:
     """Cells of a body of this `radius`; one as wide as people is kept out by what moves."""
-    grid = LayeredGrid.of(level, resolution, radius)
-    return never_blocked(level, grid) if radius >= BODY_RADIUS else grid
+    grid = LayeredGrid.of(level, resolution, radius, tall)
+    return never_blocked(level, grid, tall) if radius >= BODY_RADIUS else grid
 
 
-def _width(level: Level, begin: Floats, end: Floats, path: Floats) -> float:
+def _width(
+    level: Level, tall: float, begin: Floats, end: Floats, path: Floats
+) -> float:
     """Width of the widest way from `begin` to `end` (3,) near `path` (n, 3), [m]."""
     low = np.maximum(path[:, :2].min(axis=0) - _BESIDE, level.bounds[:2])
     high = np.minimum(path[:, :2].max(axis=0) + _BESIDE, level.bounds[2:])
@@ -115,7 +118,7 @@ def _width(level: Level, begin: Floats, end: Floats, path: Floats) -> float:
     least, most = 0.0, CLEARANCE
     for _ in range(_BISECTIONS):
         radius = (least + most) / 2.0
-        grid = _grid(window, cell, radius)
+        grid = _grid(window, cell, radius, tall)
         parts = grid.parts().ravel()
         ends = [grid.nearest(place, _BESIDE / 2.0) for place in (begin, end)]
         joined = (

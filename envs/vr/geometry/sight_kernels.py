@@ -83,7 +83,7 @@ def _is_visible(shapes, row, x, y, eye, length, work):
 
 @njit(cache=True)
 def see_movers(shapes, before, x, y, eye, length, dt, out, work):
-    """Write the nearest things in sight to `out` (K, MOVER_COLUMNS), nearest first; NaN: none.
+    """Write the nearest things in sight to `out` (K, MOVER_COLUMNS); of kind 0: none.
 
     Args:
         shapes: still shapes within `length`, and what moves.
@@ -96,7 +96,7 @@ def see_movers(shapes, before, x, y, eye, length, dt, out, work):
         out: what is in sight, written.
         work: what `ray_work` made.
     """
-    out[:] = np.nan
+    out[:] = 0.0
     most = out.shape[0]
     gaps = np.full(most, np.inf)
     reach_around(shapes, x, y, work.hubs)

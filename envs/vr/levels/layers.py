@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import LevelError
-from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT
+from ambulo.envs.vr.contract import BODY_HEIGHT, BODY_RADIUS, CLIMB_HEIGHT
 from ambulo.envs.vr.levels.layer_kernels import NEIGHBOURS, join_diagonals, link, stand
 from ambulo.envs.vr.levels.layer_way_kernels import (
     SAME_FLOOR,
@@ -90,11 +90,16 @@ class LayeredGrid:
 
     @classmethod
     def of(
-        cls, level: Level, resolution: float = 0.25, clearance: float = CLEARANCE
+        cls,
+        level: Level,
+        resolution: float = 0.25,
+        clearance: float = CLEARANCE,
+        tall: float = BODY_HEIGHT,
     ) -> LayeredGrid:
         """The cells of `level` that keep `clearance` [m] from edges and obstacles.
 
-        Of what moves, lifts alone count: as floors where they wait, and as ways between.
+        Bodies are `tall`, [m], which flat levels have no use for. Of what moves, lifts alone
+        count: as floors where they wait, and as ways between.
         """
         x0, y0, x1, y1 = (float(v) for v in level.bounds)
         nx = max(1, math.ceil((x1 - x0) / resolution - 1e-9))
@@ -104,7 +109,7 @@ class LayeredGrid:
             raise LevelError(
                 f"level {level.name!r}: more than {most:g} cells of {resolution} m"
             )
-        solids = Solids.of(with_lifts(level)).arrays()
+        solids = Solids.of(with_lifts(level)).arrays(tall)
         height, free, even = stand(
             solids, x0, y0, resolution, nx, ny, MOST_LAYERS if level.heights else 1,
             clearance, clearance - BODY_RADIUS,

@@ -81,13 +81,13 @@ class Solids:
         """Lower and upper x, y of every shape, each (shapes, 2), [m]."""
         return _extents(self.prisms, self.cylinders, self.triangles)
 
-    def arrays(self) -> tuple[NDArray[np.generic], ...]:
+    def arrays(self, tall: float = BODY_HEIGHT) -> tuple[NDArray[np.generic], ...]:
         """The arrays in their order, as compiled code takes them.
 
-        The last number of the grid is the height of bodies, here the usual one, [m].
+        They are for bodies of height `tall`, [m], the last number of the grid.
         """
         return (
-            self.prisms, self.cylinders, self.triangles, np.append(self.grid, BODY_HEIGHT),
+            self.prisms, self.cylinders, self.triangles, np.append(self.grid, tall),
             self.first, self.items,
         )  # fmt: skip
 

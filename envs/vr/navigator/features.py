@@ -191,7 +191,7 @@ def _write_route(
         row[at + steering.state[i]] = 1.0
         speed = steering.velocity[i]
         at = _put(row, at + _WAITS, head, _SPEEDS, speed[0], speed[1])
-        if movers.shape[1] > 0 and not math.isnan(movers[i, 0, 0]):
+        if movers.shape[1] > 0 and movers[i, 0, 8] != 0.0:
             thing = movers[i, 0]
             dx, dy = nearest_of(x, y, thing, thing[8] != BOX)
             row[at] = 1.0

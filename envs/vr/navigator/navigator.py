@@ -54,7 +54,7 @@ class Sensed(NamedTuple):
     floors: Floats
     """Floors along them above the feet, shape (N, R, FLOOR_PARTS), [m]."""
     movers: Floats
-    """Things in sight, see `sight_kernels`, NaN: none, shape (N, K, MOVER_COLUMNS)."""
+    """Things in sight, see `sight_kernels`, kind 0: none, shape (N, K, MOVER_COLUMNS)."""
 
 
 class Navigator:
@@ -128,35 +128,50 @@ class Navigator:
         """Copies of all that is remembered; of the maps the entries that are used."""
         used = np.flatnonzero(self.columns.bits)
         return {
-            "entries": used,
-            "heights": self.columns.heights.ravel()[used],
-            "bits": self.columns.bits.ravel()[used],
+            "entries_list": used,
+            "heights_list": self.columns.heights.ravel()[used],
+            "bits_list": self.columns.bits.ravel()[used],
             "steps": self._steps.copy(),
             "base": self._base.copy(),
-            **{
-                f"{part}_{name}": array.copy()
-                for part, name, array in self._remembered()
-            },
+            **{name: _saved(array) for name, array in self._remembered()},
         }
 
     def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
-        """Continue from `state_dict`."""
+        """Continue from `state_dict`.
+
+        Raises:
+            ValueError: entries that no map has, or not a height and bits for each.
+        """
+        used = arrays["entries_list"]
+        if len(used) and not 0 <= used.min() <= used.max() < self.columns.bits.size:
+            raise ValueError("entries of a map that lie outside of it")
         self.columns.bits[...] = 0
         for name, column in zip(("heights", "bits"), self.columns, strict=True):
-            column.ravel()[arrays["entries"]] = arrays[name]
+            if arrays[f"{name}_list"].shape != used.shape:
+                raise ValueError(f"not one of {name} for each entry of the maps")
+            column.ravel()[used] = arrays[f"{name}_list"]
         self._steps[...], self._base[...] = arrays["steps"], arrays["base"]
-        for part, name, array in self._remembered():
-            array[...] = arrays[f"{part}_{name}"]
+        for name, array in self._remembered():
+            array[...] = arrays[name]
+        stops = self.tracks.stops
+        stops[np.isinf(stops)] = np.nan
 
-    def _remembered(self) -> Iterator[tuple[str, str, NDArray[np.generic]]]:
-        """Part, name and array of all but the maps."""
+    def _remembered(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
+        """Name and array of all but the maps."""
         for part, of in (
             ("tracks", self.tracks),
             ("plans", self.plans),
             ("steering", self.steering),
         ):
             for name, array in zip(of._fields, of, strict=True):
-                yield part, name, array
+                yield f"{part}_{name}", array
+
+
+def _saved(array: NDArray[np.generic]) -> NDArray[np.generic]:
+    """A copy with inf where a height is unknown: states hold no NaN."""
+    if array.dtype.kind != "f":
+        return array.copy()
+    return np.where(np.isnan(array), np.inf, array)
 
 
 def _within(goal: Floats, position: Floats) -> Floats:

@@ -105,7 +105,8 @@ def is_over(movers, x, y, z):
     """Whether a floor at (x, y, z) would be on, in or right under a thing in sight."""
     for k in range(movers.shape[0]):
         row = movers[k]
-        if row[6] < z + 1.0 and row[7] > z - 0.3 and in_base(row, x, y, 0.0):
+        over = row[8] != 0.0 and row[6] < z + 1.0 and row[7] > z - 0.3
+        if over and in_base(row, x, y, 0.0):
             return True
     return False
 
@@ -190,7 +191,7 @@ def track(tracks, things, step, dt):
     taken = np.zeros(left, np.bool_)
     used = np.zeros(TRACKS, np.bool_)
     for k in range(left):
-        taken[k] = np.isnan(things[k, 0])
+        taken[k] = things[k, 8] == 0.0
     while True:
         least = np.inf
         who = -1

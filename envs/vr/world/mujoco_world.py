@@ -326,7 +326,7 @@ class MujocoWorld(BaseWorld):
         spec, rays = self.spec, self.state.rays[env]
         rays[:] = spec.ray_length
         state = self.state
-        state.ray_ends[env], state.ray_floors[env], state.movers[env] = 0, 0.0, np.nan
+        state.ray_ends[env], state.ray_floors[env], state.movers[env] = 0, 0.0, 0.0
         if state.falling[env]:
             return
         feet = self.state.position[env]

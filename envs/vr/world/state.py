@@ -51,7 +51,7 @@ class WorldState:
     [m]; (N, 0, 4) unless `spec.surroundings`."""
     movers: Floats
     """Nearest moving things in sight, people too, nearest first, columns as in
-    `sight_kernels`, NaN where there are fewer, shape (N, 3, 13); (N, 0, 13) unless
+    `sight_kernels`, of kind 0 where there are fewer, shape (N, 3, 13); (N, 0, 13) unless
     `spec.surroundings`."""
     path: Floats
     """Horizontal distance walked in this step, summed over ticks, shape (N,), [m]."""

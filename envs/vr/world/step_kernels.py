@@ -273,7 +273,7 @@ def read_rays(envs, slot, bodies, rays, head, length, edges, pack, moving, sight
             rays[i] = length
             sight.kinds[i] = NOTHING
             sight.floors[i] = 0.0
-            sight.movers[i] = np.nan
+            sight.movers[i] = 0.0
             continue
         solids = solids_of(pack, slot[i])
         x = bodies.position[i, 0]

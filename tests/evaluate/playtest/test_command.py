@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ambulo.cli import main
+from ambulo.configs.errors import ConfigError
 from ambulo.envs.vr.levels.level_io import load_levels
 from ambulo.evaluate.playtest.playing import make_walker
 from ambulo.evaluate.playtest.problems import Limits, find_problems
@@ -80,7 +81,22 @@ def test_a_sealed_bathroom_fails_and_is_in_every_file(tmp_path, capsys):
     page = (out / "report.html").read_text()
     assert "Sealed area A" in page
     assert not any(link in page for link in LINKS)
-    assert "PROBLEM: Sealed area A" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "PROBLEM: Sealed area A" in said
+    [bodies] = level["bodies"]
+    names = ["standing", "seated", "child", "with legs"]
+    assert [body["name"] for body in bodies["bodies"]] == names
+    assert [part["mark"] for part in bodies["unreachable"]] == ["A", "B"]
+    assert bodies["unreachable"][0]["area_m2"] == sealed["area_m2"]
+    for text in ("child (1.20 m)", "with legs: no ramps, steps, lifts"):
+        assert text in said
+        assert text in page
+
+
+def test_agents_of_another_eye_height_have_a_body_of_it():
+    assert make_walker("oracle", 0, eye_height=0.8).spec.body_height == 0.875
+    with pytest.raises(ConfigError, match=r"eye_height = 9\.0"):
+        make_walker("oracle", 0, eye_height=9.0)
 
 
 def walked(file: str, agent: str, settings: PlaytestSettings) -> Playtest:

@@ -68,7 +68,16 @@ def test_agents_below_a_goal_upstairs_do_not_ask_for_a_wider_gap(tmp_path, capsy
             }
         )
     )  # fmt: skip
-    command = ["playtest", str(level), "--agents", "6", "--seconds", "20", "--agent", "dwa"]
+    command = [
+        "playtest",
+        str(level),
+        "--agents",
+        "6",
+        "--seconds",
+        "20",
+        "--agent",
+        "dwa",
+    ]
     assert main([*command, "--out", str(out), "--no-report"]) == 1
     [data] = json.loads((out / "playtest.json").read_text())["levels"]
     said = capsys.readouterr().out

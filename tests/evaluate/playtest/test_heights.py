@@ -86,9 +86,9 @@ def test_stairs_join_floors_and_without_them_the_upper_one_is_sealed(monkeypatch
     assert joined.reachable_area > 100
     radii = []
 
-    def cells(level, resolution, radius):
+    def cells(level, resolution, radius, tall):
         radii.append(radius)
-        return LayeredGrid.of(level, resolution, radius)
+        return LayeredGrid.of(level, resolution, radius, tall)
 
     monkeypatch.setattr(thin_bodies, "LayeredGrid", SimpleNamespace(of=cells))
     apart = survey(hall(UPPER, box(8, 0.1, 8.1, 7.9, 3, 4)))

@@ -25,7 +25,7 @@ def box(x, y, half=(0.5, 0.1), velocity=(0.0, 0.0, 0.0), z=1.0, kind=BOX):
 
 
 def seen(*things):
-    out = np.full((3, 13), np.nan)
+    out = np.zeros((3, 13))
     for row, thing in zip(out, things, strict=False):
         row[:] = thing
     return out

@@ -38,7 +38,7 @@ def remember(
     sensed = Sensed(
         np.array([[x, y, 0.0]]), np.array([yaw]), np.array([[*goal, 0.0]]), rays,
         np.where(rays < 5.0, WALL, NOTHING), np.zeros((1, RAYS, FLOOR_PARTS)),
-        np.full((1, 0, MOVER_COLUMNS), np.nan),
+        np.zeros((1, 0, MOVER_COLUMNS)),
     )  # fmt: skip
     memory.update(
         np.zeros(1, np.int64), sensed, np.array([yaw]), np.zeros((1, 3)), WorldSpec(),

@@ -30,7 +30,7 @@ def test_maps_plans_and_steering_are_those_of_python(
         print(name, f"{same.mean():.3f} {part:.4f}")
         assert same.mean() >= 0.98, name
         assert part >= 0.999, name
-    # Searches on another thread have the same plans, which are followed a decision later.
+    # On another thread the plans are the same, and followed a decision later.
     later = replay(godot, recordings[:2], tmp_path, spreads=True)
     for recording, (got, _, bits) in zip(recordings, later, strict=False):
         plans = np.isclose(got[:, :6], recording.told[:, :6], atol=1e-4).all(axis=1)

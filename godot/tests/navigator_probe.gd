@@ -3,12 +3,12 @@ extends SceneTree
 ##
 ## `godot --headless --path godot -s res://tests/navigator_probe.gd -- JOBS.json`: a list of
 ## {"input", "output", "map", "spec", "spreads", "repeats"}: file names, settings of the world,
-## whether searches are done between decisions, and how often all is played. The input is 64-bit
-## floats: rows of begin (0 or 1), goal x y z and a state row. The output is, per row: points of the
-## path, whether there is one, whether it ends at a frontier, waypoint x y, track to board, velocity
-## x y, point to look at x y, state, path 1, 2 and 4 m ahead (x y z each) and what is left of it,
-## [m]; shortest times that the decision took, and the search between it and the next one, [us].
-## The map: its entries at the end (32-bit integers).
+## whether maps and plans are made between decisions, and how often all is played. The input is
+## 64-bit floats: rows of begin (0 or 1), goal x y z and a state row. The output is, per row: points
+## of the path, whether there is one, whether it ends at a frontier, waypoint x y, track to board,
+## velocity x y, point to look at x y, state, path 1, 2 and 4 m ahead (x y z each) and what is left
+## of it, [m]; shortest times that the decision took, and map and plan between it and the next one,
+## [us]. The map: its entries at the end (32-bit integers).
 
 const _AHEAD: PackedFloat64Array = [1.0, 2.0, 4.0]
 
@@ -29,7 +29,7 @@ func _run(job: Dictionary) -> void:
 	var width := 4 + AmbuloWorld.RAYS + spec.sensed_size() + AmbuloWorld.TAIL
 	var numbers := FileAccess.get_file_as_bytes(str(job.input)).to_float64_array()
 	var navigator := AmbuloNavigator.new()
-	navigator.plan.spreads = job.spreads
+	navigator.spreads = job.spreads
 	for _k in int(job.repeats):
 		out.clear()
 		for at in range(0, numbers.size(), width):
@@ -41,7 +41,7 @@ func _run(job: Dictionary) -> void:
 			navigator.update(row, goal, spec)
 			var usec := Time.get_ticks_usec() - started
 			started = Time.get_ticks_usec()
-			navigator.plan.collect()
+			navigator.collect()
 			var waited := Time.get_ticks_usec() - started
 			out.append_array(_told(navigator, row))
 			var i := out.size()

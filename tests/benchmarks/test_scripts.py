@@ -22,7 +22,7 @@ BENCHMARKS = sorted((ROOT / "benchmarks").glob("[!_]*.py"))
 TOOLS = sorted((ROOT / "tools").glob("*.py"))
 
 GODOT = {"godot_parity", "godot_soak", "godot_speed", "godot_beside_mujoco",
-         "godot_character", "scene_import"}  # fmt: skip
+         "godot_character", "godot_navigator", "scene_import"}  # fmt: skip
 """Scripts that start the Godot engine."""
 MOCAP = {
     "ik_accuracy", "ik_latency", "ik_workers", "motion_files", "motion_retarget",

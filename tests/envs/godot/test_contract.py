@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -10,6 +11,18 @@ import pytest
 from ambulo.envs.godot.locate import find_project
 from ambulo.envs.vr import contract
 from ambulo.envs.vr.geometry import sight_kernels, solid_ray_kernels
+from ambulo.envs.vr.navigator import (
+    columns,
+    evading,
+    frontiers,
+    heap,
+    mapping,
+    navigator,
+    planning,
+    search,
+    steering,
+    tracks,
+)
 from ambulo.envs.vr.task import comfort
 from ambulo.envs.vr.world import state
 
@@ -40,6 +53,25 @@ def test_senses(numbers: dict[str, float]) -> None:
         assert numbers[name] == getattr(solid_ray_kernels, name)
     assert numbers["MOVERS_SEEN"] == state.MOVERS_SEEN
     assert numbers["MOVER_COLUMNS"] == sight_kernels.MOVER_COLUMNS
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (columns, "columns"), (evading, "evading"), (frontiers, "frontiers"),
+        (heap, "nodes"), (mapping, "mapping"), (navigator, "navigator"),
+        (planning, "planning"), (search, "search"), (steering, "steering"),
+        (tracks, "tracks"),
+    ],
+)  # fmt: skip
+def test_the_navigator(ours: ModuleType, theirs: str) -> None:
+    """Numbers of one name are one number."""
+    text = (find_project() / f"addons/ambulo_rl/navigator/{theirs}.gd").read_text()
+    found = re.findall(r"^const _?(\w+) := (-?[\d.]+)$", text, re.MULTILINE)
+    own = {name.removeprefix("_"): value for name, value in vars(ours).items()}
+    shared = {name: float(value) for name, value in found if name in own}
+    assert len(shared) >= 2
+    assert shared == {name: own[name] for name in shared}
 
 
 def test_the_body(numbers: dict[str, float]) -> None:

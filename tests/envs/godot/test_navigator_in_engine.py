@@ -30,3 +30,9 @@ def test_maps_plans_and_steering_are_those_of_python(
         print(name, f"{same.mean():.3f} {part:.4f}")
         assert same.mean() >= 0.98, name
         assert part >= 0.999, name
+    # On another thread the plans are the same, and followed a decision later.
+    later = replay(godot, recordings[:2], tmp_path, spreads=True)
+    for recording, (got, _, bits) in zip(recordings, later, strict=False):
+        plans = np.isclose(got[:, :6], recording.told[:, :6], atol=1e-4).all(axis=1)
+        assert plans.mean() >= 0.98
+        np.testing.assert_array_equal(bits, recording.bits)

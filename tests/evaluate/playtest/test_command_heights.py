@@ -76,7 +76,7 @@ def test_agents_below_a_goal_upstairs_do_not_ask_for_a_wider_gap(tmp_path, capsy
         "--seconds",
         "20",
         "--agent",
-        "dwa",
+        "straight",
     ]
     assert main([*command, "--out", str(out), "--no-report"]) == 1
     [data] = json.loads((out / "playtest.json").read_text())["levels"]

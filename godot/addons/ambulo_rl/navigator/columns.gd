@@ -146,36 +146,31 @@ func add_hit(x: float, y: float, h: int, bit: int) -> void:
 	var cx := floori(x * PER_METRE)
 	var cy := floori(y * PER_METRE)
 	var own := _entry(((cy & WRAP) * SIDE + (cx & WRAP)) * LEVELS, h, true)
-	# Around a known one only the exact distances are new.
-	var far := _BESIDE if map[own] & bit else _WALLS
+	var known := map[own] & bit != 0
 	map[own] |= bit
-	var alone := h << SHIFT
-	for dy in range(-far, far + 1):
+	if not known:  # around a known one only the exact distances are new
+		for dy in range(-_WALLS, _WALLS + 1):
+			var row := (cy + dy & WRAP) * SIDE
+			for dx in range(-_WALLS, _WALLS + 1):
+				var first := (row + (cx + dx & WRAP)) * LEVELS
+				var entry := map[first]
+				if not entry & WALL or entry >> SHIFT != h:
+					_add_beside(first, h, WALL)
+	for dy in range(-_BESIDE, _BESIDE + 1):
 		var row := (cy + dy & WRAP) * SIDE
 		var gy := ((cy + dy + 0.5) * 0.25 - y) ** 2
-		var is_beside := absi(dy) <= _BESIDE
-		for dx in range(-far, far + 1):
+		for dx in range(-_BESIDE, _BESIDE + 1):
 			var first := (row + (cx + dx & WRAP)) * LEVELS
 			var entry := map[first]
+			var gx := (cx + dx + 0.5) * 0.25 - x
+			var gap := gx * gx + gy
 			var bits := WALL
-			if is_beside and absi(dx) <= _BESIDE:
-				var gx := (cx + dx + 0.5) * 0.25 - x
-				var gap := gx * gx + gy
-				if gap < _TIGHT_GAP:
-					bits |= TIGHT
-				elif gap < _NEAR_GAP:
-					bits |= NEAR
-			if entry >> SHIFT == h and entry & bits == bits:
-				continue
-			if (entry | map[first + 1] | map[first + 2]) & BITS == 0:
-				map[first] = alone | bits
-				continue
-			var i := _entry(first, h, false)
-			if i < 0:
-				if _is_void(first, h):
-					continue
-				i = _entry(first, h, true)
-			map[i] |= bits
+			if gap < _TIGHT_GAP:
+				bits |= TIGHT
+			elif gap < _NEAR_GAP:
+				bits |= NEAR
+			if entry & bits != bits or entry >> SHIFT != h:
+				_add_beside(first, h, bits)
 
 
 ## Takes the bit BUMP from all entries; whether any had it.
@@ -187,6 +182,19 @@ func forget_bumps() -> bool:
 			found = true
 	_bumps.clear()
 	return found
+
+
+# Adds bits to what is known at height `h` of a column, unless no floor can be there.
+func _add_beside(first: int, h: int, bits: int) -> void:
+	if (entries[first] | entries[first + 1] | entries[first + 2]) & BITS == 0:
+		entries[first] = h << SHIFT | bits
+		return
+	var i := _entry(first, h, false)
+	if i < 0:
+		if _is_void(first, h):
+			return
+		i = _entry(first, h, true)
+	entries[i] |= bits
 
 
 # Entry to write what is at height `h` to; -1: none, and none was to be made.

@@ -2,11 +2,18 @@ class_name AmbuloNavigator
 extends RefCounted
 ## From what one agent senses to a map, a plan and a velocity, in the frame of its world: as the
 ## trainer's navigator (`envs/vr/navigator/`), with the same numbers.
+##
+## Where [member spreads] the map is written and the plan is made between two decisions, by another
+## thread: a plan is then followed from the next decision on, and one whose search is long a little
+## later. The first decisions of an episode, which have no plan yet, wait for it.
 
 # A carrier this near under the feet carries, [m].
 const _UNDER := 0.15
 # Vertical speed of one from which what is seen is of no floor, [m/s].
 const _STILL := 0.02
+# Nodes that a search expands between two decisions, and at once: all of its attempts.
+const _SLICE := 3000
+const _ALL := 5 * AmbuloNodes.MOST_EXPANDED
 
 ## What is known of floors and obstacles, what is remembered of things, the plan, and what the agent
 ## does now. Heights in them count from [member base].
@@ -18,12 +25,21 @@ var steering := AmbuloSteering.new()
 var sensed := AmbuloSensed.new()
 ## Height of the start, [m].
 var base := 0.0
+## Whether maps and plans are made between decisions.
+var spreads := false
 
 var _step := -1
+var _task := -1
+
+
+func _notification(what: int) -> void:
+	if what == NOTIFICATION_PREDELETE and _task >= 0:
+		WorkerThreadPool.wait_for_task_completion(_task)
 
 
 ## Forgets everything.
 func reset() -> void:
+	collect()
 	plan.clear()
 	columns.clear()
 	tracks.clear()
@@ -31,19 +47,36 @@ func reset() -> void:
 	_step = -1
 
 
+## Waits for what was left to do after the last decision; map and plan may be read then.
+func collect() -> void:
+	if _task >= 0:
+		WorkerThreadPool.wait_for_task_completion(_task)
+		_task = -1
+		plan.take()
+
+
 ## Maps what an agent senses, plans and steers; one decision. [param row] is its state row in an
 ## [AmbuloWorld] with settings [param spec], or the front of it up to what is sensed, [param goal]
 ## the goal (x, y, z) on its floor.
 func update(row: PackedFloat64Array, goal: PackedFloat64Array, spec: AmbuloSpec) -> void:
-	plan.collect()
+	collect()
 	if _step < 0:
 		base = row[2]
 	_step += 1
 	sensed.read(row, goal, spec, base)
 	tracks.update(sensed.things, _step, spec.decision_dt())
+	var waits := steering.state != AmbuloSteering.WALK
+	var later := spreads and plan.length > 0
+	if not later:
+		_map_and_plan(waits, _ALL)
+		plan.take()
+	steering.update(tracks, plan, sensed, _step, spec.max_speed)
+	if later:
+		_task = WorkerThreadPool.add_task(_map_and_plan.bind(waits, _SLICE))
+
+
+func _map_and_plan(waits: bool, most: int) -> void:
 	var on := tracks.carrier_under(sensed.x, sensed.y, sensed.z, _UNDER)
 	if on < 0 or absf(tracks.rates[AmbuloTracks.RATES * on + 2]) <= _STILL:
 		AmbuloMapping.map_rays(columns, sensed)
-	plan.update(columns, tracks, sensed, _step, steering.state != AmbuloSteering.WALK)
-	steering.update(tracks, plan, sensed, _step, spec.max_speed)
-	plan.set_off()
+	plan.update(columns, tracks, sensed, _step, waits, most)

@@ -3,9 +3,8 @@ extends RefCounted
 ## From map and moving things to a path and the waypoint on it. As the trainer has it
 ## (`envs/vr/navigator/planning.py`).
 ##
-## A search takes longer than all else. Where [member spreads] it is done between two decisions, by
-## another thread, and its plan is followed from the next decision on; a long one goes on after
-## that. The first plan of an episode is made at once.
+## With [method update] it goes on with a search, which may take several decisions; what that has
+## found is followed after [method take].
 
 ## Decisions between two plans.
 const REPLAN := 3
@@ -28,11 +27,10 @@ const _OWN := 0.5
 const _AT_LIFT := 0.5
 const _ABOARD := 0.12
 const _POINT := AmbuloSearch.POINT
-# Nodes that are expanded between two decisions.
-const _SLICE := 2000
 
 # Searches that no agent is about, which keep their work space.
 static var _spare: Array[AmbuloSearch] = []
+static var _lock := Mutex.new()
 
 ## The path: [constant AmbuloSearch.POINT] numbers a point, and how many there are; 0: no plan yet.
 var points: PackedFloat32Array = []
@@ -46,8 +44,6 @@ var waypoint_x := 0.0
 var waypoint_y := 0.0
 ## Track that is to be boarded now, -1: none.
 var boards := -1
-## Whether searches are done between decisions.
-var spreads := false
 ## Largest distance of the waypoint along the path, [columns].
 var reach := 40
 
@@ -70,18 +66,12 @@ var _new_points: PackedFloat32Array = []
 var _new_x := 0.0
 var _new_y := 0.0
 var _new_boards := -1
-var _task := -1
-
-
-func _notification(what: int) -> void:
-	if what == NOTIFICATION_PREDELETE and _task >= 0:
-		WorkerThreadPool.wait_for_task_completion(_task)
 
 
 ## Forgets the plan.
 func clear() -> void:
-	collect()
 	if _search != null:
+		_count = -1
 		_end_search()
 	length = 0
 	_age = 0
@@ -90,38 +80,33 @@ func clear() -> void:
 	_still = 0
 
 
-## Takes in what a search has found since the last decision; map and things may be changed until
-## [method set_off].
-func collect() -> void:
-	if _task >= 0:
-		WorkerThreadPool.wait_for_task_completion(_task)
-		_task = -1
-		if _count >= 0:
-			_end_search()
+## Follows what a search has found, if it has come to an end.
+func take() -> void:
+	if _search != null and _count >= 0:
+		_end_search()
 
 
-## Has another thread go on with the search, if there is one.
-func set_off() -> void:
-	if _search != null:
-		_task = WorkerThreadPool.add_task(_go_on.bind(_SLICE))
-
-
-## Plans if the plan is old, or something was learned of it, in decision [param step];
-## [param waits]: in the last one the agent waited.
+## Begins a search if the plan is old, or something was learned of it, in decision [param step], and
+## goes on with it for at most [param most] nodes; [param waits]: in the last decision the agent
+## waited.
 func update(
-	map: AmbuloColumns, tracks: AmbuloTracks, sensed: AmbuloSensed, step: int, waits: bool
+	map: AmbuloColumns,
+	tracks: AmbuloTracks,
+	sensed: AmbuloSensed,
+	step: int,
+	waits: bool,
+	most: int
 ) -> void:
 	var rides := tracks.carrier_under(sensed.x, sensed.y, sensed.z, _ABOARD) >= 0
 	_note_bump(map, sensed, waits or rides)
 	_note_frontier(map, sensed)
 	_age -= 1
-	if _search != null or (_age >= 0 and length > 0):
-		return
-	_age = REPLAN - 1
-	_begin(map, tracks, sensed, step)
-	if not spreads or length == 0:
-		_go_on(AmbuloNodes.MOST_EXPANDED * 5)
-		_end_search()
+	if _search == null:
+		if _age >= 0 and length > 0:
+			return
+		_age = REPLAN - 1
+		_begin(map, tracks, sensed, step)
+	_go_on(most)
 
 
 ## Points of the path at the distances [param ahead] along it (ascending), or the end of a shorter
@@ -192,7 +177,11 @@ func _note_frontier(map: AmbuloColumns, sensed: AmbuloSensed) -> void:
 
 
 func _begin(map: AmbuloColumns, tracks: AmbuloTracks, sensed: AmbuloSensed, step: int) -> void:
-	_search = AmbuloSearch.new() if _spare.is_empty() else _spare.pop_back()
+	_lock.lock()
+	_search = null if _spare.is_empty() else _spare.pop_back()
+	_lock.unlock()
+	if _search == null:
+		_search = AmbuloSearch.new()
 	_map = map
 	_tracks = tracks
 	_step = step
@@ -268,7 +257,9 @@ func _aim() -> void:
 # Follows what the search has found; its work space is free.
 func _end_search() -> void:
 	_search.movers.leave()
+	_lock.lock()
 	_spare.append(_search)
+	_lock.unlock()
 	_search = null
 	if _count < 0:
 		return

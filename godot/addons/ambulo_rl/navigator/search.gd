@@ -19,7 +19,7 @@ const POINTS := 300
 # What parts of a path cost, as factors of their length: where a wall may go on; in tight places on
 # the floor of the goal, on other floors and on slopes.
 const _WALLS := 2.0
-const _TIGHT := 5.0
+const _TIGHT_HERE := 5.0
 const _TIGHT_AWAY := 30.0
 const _TIGHT_SLOPE := 1.5
 # Of waiting for a carrier, and of leaving one at a height at which it was never seen to stop, [m].
@@ -235,7 +235,7 @@ func advance(most: int) -> int:
 				if entry & 2:
 					price *= _TIGHT_SLOPE
 				elif absi(h2 - goal_h) < _FLAT:
-					price *= _TIGHT
+					price *= _TIGHT_HERE
 				else:
 					price *= _TIGHT_AWAY
 			if absi(h2 - body_h) < _TALL:

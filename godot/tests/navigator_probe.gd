@@ -39,6 +39,7 @@ func _run(job: Dictionary) -> void:
 			var goal := numbers.slice(at + 1, at + 4)
 			var started := Time.get_ticks_usec()
 			navigator.update(row, goal, spec)
+			navigator.set_off()
 			var usec := Time.get_ticks_usec() - started
 			started = Time.get_ticks_usec()
 			navigator.collect()

@@ -26,6 +26,7 @@ var _now := Transform3D.IDENTITY
 func _ready() -> void:
 	if _policy.file == null:
 		return
+	_policy.plans_later = true
 	_world.configure(1, _policy.file.spec, _policy.file.twin)
 	_world.use_scene_space(get_world_3d().space).floor_stands_still = true
 	# The engine has put the colliders into the space by the first physics tick.

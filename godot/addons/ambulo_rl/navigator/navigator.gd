@@ -30,6 +30,8 @@ var spreads := false
 
 var _step := -1
 var _task := -1
+# What is left to do for a decision.
+var _left := Callable()
 
 
 func _notification(what: int) -> void:
@@ -49,6 +51,7 @@ func reset() -> void:
 
 ## Waits for what was left to do after the last decision; map and plan may be read then.
 func collect() -> void:
+	set_off()
 	if _task >= 0:
 		WorkerThreadPool.wait_for_task_completion(_task)
 		_task = -1
@@ -71,8 +74,15 @@ func update(row: PackedFloat64Array, goal: PackedFloat64Array, spec: AmbuloSpec)
 		_map_and_plan(waits, _ALL)
 		plan.take()
 	steering.update(tracks, plan, sensed, _step, spec.max_speed)
-	if later:
-		_task = WorkerThreadPool.add_task(_map_and_plan.bind(waits, _SLICE))
+	_left = _map_and_plan.bind(waits, _SLICE) if later else Callable()
+
+
+## Has another thread do what is left of this decision; map and plan may be read again after
+## [method collect], which the next decision calls.
+func set_off() -> void:
+	if _left.is_valid():
+		_task = WorkerThreadPool.add_task(_left)
+		_left = Callable()
 
 
 func _map_and_plan(waits: bool, most: int) -> void:

@@ -161,6 +161,7 @@ func update(
 		AmbuloNavigatorFeatures.write_route(_navigator, yaw, out, at)
 	else:
 		_write_plan(yaw, out, at)
+	_navigator.set_off()
 
 
 ## Decisions spent in each coarse cell, row by row; for tests and pictures.

@@ -15,6 +15,8 @@ Share = Annotated[float, Field(gt=0, le=1)]
 
 PLANNED = ("plan", "path", "navigator")
 """Kinds of `observations.memory` that have a planner."""
+VELOCITY_SCALE = 0.5
+"""Factor on velocities that the memory `navigator` observes, [s/m]."""
 
 
 class NavigationNetworkConfig(Config):

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from ambulo.configs.vr import NavigationConfig
-from ambulo.configs.vr_learning import check_guide
-from ambulo.envs.vr.navigator.features import VELOCITY_SCALE
+from ambulo.configs.vr_learning import VELOCITY_SCALE, check_guide
 
 _TURN_GAIN = 3.0
 """Rotation speed that the guide asks for, of the error of the heading, [1/s]."""

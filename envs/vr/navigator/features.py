@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 
 from ambulo.configs.arrays import Floats, Ints, Singles
+from ambulo.configs.vr_learning import VELOCITY_SCALE
 from ambulo.envs.vr.geometry.solid_kernels import BOX, nearest_of
 from ambulo.envs.vr.navigator.columns import (
     CLOSED,
@@ -29,8 +30,6 @@ AHEAD = (1.0, 2.0, 4.0)
 SECTORS, NEAR_RANGE = 16, 2.0
 """Directions in which the nearest remembered obstacle is told, and how far, [m]."""
 _WAITS = EVADE + 1
-VELOCITY_SCALE = 0.5
-"""Factor on velocities, [s/m]."""
 _METRES, _HEIGHTS, _SPEEDS, _LENGTH = 0.2, 0.5, VELOCITY_SCALE, 0.05
 """Factors on places [1/m], heights [1/m], velocities [s/m] and the length of the path [1/m]."""
 _LONGEST = 3.0

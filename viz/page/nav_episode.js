@@ -51,12 +51,6 @@ export class NavEpisode {
     return rotated(x - this.origin[0], y - this.origin[1], -this.origin[2]);
   }
 
-  /** A point of the frame of the start in the world. */
-  inWorld([x, y]) {
-    const [dx, dy] = rotated(x, y, this.origin[2]);
-    return [dx + this.origin[0], dy + this.origin[1]];
-  }
-
   /** The observation of this decision, 32-bit floats; the memory takes the decision in. */
   observe() {
     const { state, goal } = this;
@@ -70,10 +64,7 @@ export class NavEpisode {
     const gz = -state.z;
     const length = Math.max(Math.sqrt(gx * gx + gy * gy + gz * gz), 1e-9);
     const place = this.fromStart(state.x, state.y);
-    const remembered = this.memory.update(
-      [...place, yaw], this.fromStart(goal[0], goal[1]), state.rays, yaw,
-      this.policy.header.world.ray_length, this.distance,
-    );
+    const remembered = this.memory.update(state, goal, [...place, yaw], this.distance);
     const dial = this.policy.header.senses.comfort === undefined ? [] : [this.world.comfort];
     return Float32Array.from([
       ...place, state.z + this.eyes, 0, 0, Math.sin(half), Math.cos(half),

@@ -1,155 +1,127 @@
-// The search of the grid planner: A* on its map of cells from the goal to the body; the port
-// of envs/vr/task/grid_search_kernels.py, with its 32-bit costs and keys.
+// The search of the navigator: A* on its columns from the body to near the goal; the port of
+// envs/vr/navigator/{search,heap}.py for one floor, with their 32-bit costs and keys.
 
-import { BESIDE, BUMP, FREE, GRID, HIT, PER_METRE, WALL, cellAt, roundEven } from "./nav_grid.js";
+import {
+  BUMP, CLOSED, FREE, NEAR, PER_METRE, SIDE, TIGHT, WALL, cell, centre, columnOf,
+  unwrapped,
+} from "./nav_columns.js";
 
-const AHEAD = [2.0 * PER_METRE, 4.0 * PER_METRE];
-const MOST_CELLS = 20000;
-const GOAL_CELLS = 3;
-const OWN_CELLS = 2;
+const GOAL_RADIUS = 0.8;
+const AT_GOAL = 0.9;
+const OWN = 2;
+const WALLS_PRICE = 2;
+const TIGHT_PRICE = 5;
+const POINTS = 300;
+const END = SIDE * SIDE;
+const MOST_EXPANDED = 60000;
+const ROOM = 8 * MOST_EXPANDED - 600;
 const DX = [1, 1, 0, -1, -1, -1, 0, 1];
 const DY = [0, 1, 1, 1, 0, -1, -1, -1];
-const DIAGONAL = Math.sqrt(2);
-const COST = [1, DIAGONAL, 1, DIAGONAL, 1, DIAGONAL, 1, DIAGONAL];
-const HALF = GRID / 2;
+const STRAIGHT = 1 / PER_METRE;
+const DIAGONAL = STRAIGHT * Math.sqrt(2);
 
-function octile(dx, dy) {
-  const [a, b] = [Math.abs(dx), Math.abs(dy)];
-  return Math.max(a, b) + (DIAGONAL - 1) * Math.min(a, b);
+/** Least cost from (x, y) to the goal, [m]. */
+function restFrom(x, y, goal) {
+  const dx = Math.abs(goal[0] - x);
+  const dy = Math.abs(goal[1] - y);
+  const far = Math.max(dx, dy) + (Math.sqrt(2) - 1) * Math.min(dx, dy);
+  return Math.max(far - 1.09 * GOAL_RADIUS, 0);
 }
 
 export class Search {
   constructor() {
-    this.cost = new Float32Array(GRID * GRID);
-    this.parent = new Int8Array(GRID * GRID);
-    this.stamp = new Int32Array(GRID * GRID);
-    this.keys = new Float32Array(8 * MOST_CELLS + 16);
-    this.heap = new Int32Array(8 * MOST_CELLS + 16);
+    this.cost = new Float32Array(END + 1);
+    this.parent = new Int32Array(END + 1);
+    this.stamp = new Int32Array(END + 1);
+    this.keys = new Float32Array(ROOM);
+    this.heap = new Int32Array(ROOM);
     this.size = 0;
     this.mark = 0;
   }
 
   /**
-   * Writes the waypoint and the points ahead into `points`; the length of the path in
-   * metres, or -1 without one. Cells with bits of `mask` are closed.
+   * The points of the cheapest path from `from` to `goal`, or null without one. Columns with
+   * bits of `mask` are closed, unless they are free, or near to the body or goal.
    */
-  run(cells, position, goal, points, mask, { margin, walls, reach }) {
-    const px = Math.floor(position[0] * PER_METRE);
-    const py = Math.floor(position[1] * PER_METRE);
-    if (!this.expand(cells, px, py, goal, mask, margin, walls)) return -1;
-    return this.follow(cells, px, py, points, mask, margin, reach);
-  }
-
-  expand(cells, px, py, goal, mask, margin, walls) {
-    const { cost, parent, stamp, keys, heap } = this;
-    const mark = ++this.mark;
-    const bound = (x) => Math.min(Math.max(x, 2 - HALF), HALF - 2);
-    const gx = bound(Math.floor(goal[0] * PER_METRE) - px);
-    const gy = bound(Math.floor(goal[1] * PER_METRE) - py);
-    const first = cellAt(gx + px, gy + py);
-    cost[first] = 0;
-    stamp[first] = mark;
-    parent[first] = -1;
+  run({ bits }, from, goal, mask) {
+    const [bx, by] = from.map(cell);
+    this.mark += 1;
     this.size = 0;
-    this.push(octile(gx, gy), (gy + HALF) * GRID + gx + HALF);
-    for (let expanded = 0; this.size > 0 && expanded < MOST_CELLS;) {
-      const key = keys[0];
-      const x = (heap[0] % GRID) - HALF;
-      const y = Math.floor(heap[0] / GRID) - HALF;
-      this.pop();
-      const here = cost[cellAt(x + px, y + py)];
-      if (key > here + octile(x, y) + 1e-3) continue;
-      if (x === 0 && y === 0) return true;
+    this.reach(columnOf(bx, by), 0, 0, -1);
+    for (let expanded = 0; this.size > 0 && expanded < MOST_EXPANDED;) {
+      const key = this.keys[0];
+      const node = this.pop();
+      if (node === END) return this.path(bx, by, goal);
+      const here = this.cost[node];
+      const ix = unwrapped(node % SIDE, bx);
+      const iy = unwrapped(Math.floor(node / SIDE), by);
+      const [x, y] = [centre(ix), centre(iy)];
+      if (key > here + restFrom(x, y, goal) + 1e-3) continue;
       expanded += 1;
-      for (let m = 0; m < 8; m++) {
-        const nx = x + DX[m];
-        const ny = y + DY[m];
-        if (Math.abs(nx) >= HALF - 1 || Math.abs(ny) >= HALF - 1) continue;
-        const at = cellAt(nx + px, ny + py);
-        const bits = cells[at];
-        if (bits & (mask | BUMP)) {
-          const nearGoal = Math.max(Math.abs(nx - gx), Math.abs(ny - gy)) <= GOAL_CELLS;
-          const own = Math.max(Math.abs(nx), Math.abs(ny)) <= OWN_CELLS;
-          if (bits & (HIT | BUMP) || !(nearGoal || own)) continue;
+      if (Math.hypot(goal[0] - x, goal[1] - y) <= GOAL_RADIUS) this.reach(END, here, 0, node);
+      for (let q = 0; q < 8; q++) {
+        const [jx, jy] = [ix + DX[q], iy + DY[q]];
+        const away = Math.max(Math.abs(jx - bx), Math.abs(jy - by));
+        if (away >= SIDE / 2 - 1) continue;
+        const next = columnOf(jx, jy);
+        const flags = bits[next];
+        const [x2, y2] = [centre(jx), centre(jy)];
+        if (flags & (mask | BUMP)) {
+          const atGoal = Math.max(Math.abs(x2 - goal[0]), Math.abs(y2 - goal[1])) <= AT_GOAL;
+          if (flags & CLOSED || !(atGoal || away <= OWN || flags & FREE)) continue;
         }
-        let price = COST[m];
-        if (bits & BESIDE) price *= margin;
-        if ((bits & (WALL | FREE)) === WALL) price *= walls;
-        const next = here + price;
-        if (stamp[at] === mark && cost[at] <= next + 1e-4) continue;
-        stamp[at] = mark;
-        cost[at] = next;
-        parent[at] = (m + 4) % 8;
-        this.push(next + octile(nx, ny), (ny + HALF) * GRID + nx + HALF);
+        let price = q % 2 ? DIAGONAL : STRAIGHT;
+        if ((flags & (WALL | FREE)) === WALL) price *= WALLS_PRICE;
+        if (flags & (NEAR | TIGHT)) price *= TIGHT_PRICE;
+        this.reach(next, here + price, restFrom(x2, y2, goal), node);
       }
     }
-    return false;
+    return null;
   }
 
-  follow(cells, px, py, points, mask, margin, reach) {
-    let [x, y, walked, seen] = [0, 0, 0, true];
-    for (let step = 0; ; step++) {
-      const m = this.parent[cellAt(x + px, y + py)];
-      if (m < 0) return walked / PER_METRE;
-      x += DX[m];
-      y += DY[m];
-      walked += COST[m];
-      const place = [(px + x + 0.5) / PER_METRE, (py + y + 0.5) / PER_METRE];
-      if (seen && step > 0) seen = step < reach && isClear(cells, px, py, x, y, mask, margin);
-      if (seen) points[0] = place;
-      AHEAD.forEach((far, k) => {
-        if (walked <= far) points[1 + k] = place;
-      });
+  /** Points of the path to the end, the goal last; a longer one is cut. */
+  path(bx, by, goal) {
+    const points = [];
+    for (let node = this.parent[END]; node >= 0; node = this.parent[node]) {
+      points.push([centre(unwrapped(node % SIDE, bx)), centre(unwrapped(Math.floor(node / SIDE), by))]);
     }
+    return [...points.reverse(), goal.map(Math.fround)].slice(0, POINTS);
   }
 
-  push(key, cell) {
+  /** Puts `node` on the heap if this path is its cheapest yet; `rest` is left at least, [m]. */
+  reach(node, cost, rest, parent) {
     const { keys, heap } = this;
+    if (this.stamp[node] === this.mark && this.cost[node] <= cost + 1e-4) return;
+    if (this.size >= ROOM) return;
+    this.stamp[node] = this.mark;
+    this.cost[node] = cost;
+    this.parent[node] = parent;
+    const key = Math.fround(cost + rest);
     let at = this.size++;
-    keys[at] = key;
-    heap[at] = cell;
-    while (at > 0) {
-      const up = (at - 1) >> 1;
-      if (keys[up] <= keys[at]) return;
-      this.swap(up, at);
-      at = up;
+    for (let up; at > 0 && keys[(up = (at - 1) >> 1)] > key; at = up) {
+      keys[at] = keys[up];
+      heap[at] = heap[up];
     }
+    keys[at] = key;
+    heap[at] = node;
   }
 
-  /** Removes the root: the last entry takes its place and moves down. */
+  /** Takes the cheapest node off the heap: the last entry takes its place and moves down. */
   pop() {
     const { keys, heap } = this;
+    const node = heap[0];
     const size = --this.size;
-    keys[0] = keys[size];
-    heap[0] = heap[size];
-    for (let at = 0; ;) {
-      let low = 2 * at + 1;
-      if (low >= size) return;
+    const [key, last] = [keys[size], heap[size]];
+    let at = 0;
+    for (let low = 1; low < size; low = 2 * at + 1) {
       if (low + 1 < size && keys[low + 1] < keys[low]) low += 1;
-      if (keys[at] <= keys[low]) return;
-      this.swap(low, at);
+      if (key <= keys[low]) break;
+      keys[at] = keys[low];
+      heap[at] = heap[low];
       at = low;
     }
+    keys[at] = key;
+    heap[at] = last;
+    return node;
   }
-
-  swap(a, b) {
-    const { keys, heap } = this;
-    [keys[a], keys[b]] = [keys[b], keys[a]];
-    [heap[a], heap[b]] = [heap[b], heap[a]];
-  }
-}
-
-/** Whether the straight line from the body to the cell (x, y) from it is open. */
-function isClear(cells, px, py, x, y, mask, margin) {
-  const steps = 2 * Math.max(Math.abs(x), Math.abs(y));
-  const ends = cells[cellAt(px, py)] | cells[cellAt(px + x, py + y)];
-  let closed = mask | BUMP;
-  if (margin > 1 && !(ends & BESIDE)) closed |= BESIDE;
-  for (let k = 1; k <= steps; k++) {
-    const cx = roundEven((x * k) / steps);
-    const cy = roundEven((y * k) / steps);
-    const own = Math.max(Math.abs(cx), Math.abs(cy)) <= OWN_CELLS;
-    if (cells[cellAt(px + cx, py + cy)] & (own ? HIT | BUMP : closed)) return false;
-  }
-  return true;
 }

@@ -1,7 +1,7 @@
 // How the navigator and its level are drawn.
 
 import { COLOURS, THREE, material, polyline } from "./stage.js";
-import { GRID, HIT, PER_METRE } from "./nav_grid.js";
+import { PER_METRE } from "./nav_columns.js";
 
 const TALLEST = 1.6;
 const TRAIL = 2000;
@@ -14,7 +14,7 @@ export class NavView {
     this.body = bodyMesh();
     this.goal = goalMesh();
     this.rays = polyline(COLOURS.ray, 128, true);
-    this.plan = polyline(COLOURS.plan, 8);
+    this.plan = polyline(COLOURS.plan, 301);
     this.trail = polyline(COLOURS.trail, TRAIL);
     this.memory = new THREE.InstancedMesh(
       new THREE.PlaneGeometry(0.9 / PER_METRE, 0.9 / PER_METRE),
@@ -110,24 +110,18 @@ export class NavView {
       return [[x, y, 0.5], [x + Math.cos(angle) * length, y + Math.sin(angle) * length, 0.5]];
     }));
     const { planner } = episode.memory;
-    const points = planner.points.map((point) => episode.inWorld(point));
-    this.plan.set([[x, y], points[1], points[2]].map(([px, py]) => [px, py, 0.08]));
+    this.plan.set([[x, y], ...planner.ahead({ x, y }).slice(1)].map(([px, py]) => [px, py, 0.08]));
     if (layers.memory) this.drawMemory(episode);
   }
 
-  /** Marks the cells in which rays have ended. */
-  drawMemory(episode) {
-    const { cells } = episode.memory.planner.map;
-    const turn = new THREE.Matrix4().makeRotationZ(episode.origin[2]);
-    let count = 0;
-    for (let at = 0; at < cells.length && count < this.memory.instanceMatrix.count; at++) {
-      if (!(cells[at] & HIT)) continue;
-      const wrap = (k) => (k >= GRID / 2 ? k - GRID : k);
-      const place = [(wrap(at % GRID) + 0.5) / PER_METRE, (wrap(Math.floor(at / GRID)) + 0.5) / PER_METRE];
-      const [x, y] = episode.inWorld(place);
-      this.memory.setMatrixAt(count++, turn.clone().setPosition(x, y, TALLEST + 0.02));
+  /** Marks the cells that are remembered as closed. */
+  drawMemory({ memory, state }) {
+    const place = new THREE.Matrix4();
+    const cells = memory.planner.columns.closed(state.x, state.y);
+    this.memory.count = Math.min(cells.length, this.memory.instanceMatrix.count);
+    for (let k = 0; k < this.memory.count; k++) {
+      this.memory.setMatrixAt(k, place.setPosition(...cells[k], TALLEST + 0.02));
     }
-    this.memory.count = count;
     this.memory.instanceMatrix.needsUpdate = true;
   }
 }

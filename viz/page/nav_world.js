@@ -72,7 +72,7 @@ function limitChanges(target, spec, command, comfort) {
   target[1] = command[1] + change[1] * part;
 }
 
-/** One body; `state` has x, y, z, yaw, velocity, yawRate, command, rays, contacts. */
+/** One body; `state` has x, y, z, yaw, velocity, yawRate, command, rays, their ends, contacts. */
 export class NavWorld {
   constructor(level, spec) {
     this.spec = spec;
@@ -84,8 +84,8 @@ export class NavWorld {
   reset([x, y, yaw]) {
     this.state = {
       x, y, z: 0, yaw, velocity: [0, 0, 0], yawRate: 0, command: [0, 0, 0],
-      rays: null, path: 0, contactTicks: 0, collisions: 0, sinceContact: NEVER,
-      fell: false, falling: false,
+      rays: null, ends: null, rayAngle: yaw, path: 0, contactTicks: 0, collisions: 0,
+      sinceContact: NEVER, fell: false, falling: false,
     };
     this.look();
     return this.state;
@@ -93,10 +93,10 @@ export class NavWorld {
 
   look() {
     const { state, spec, level } = this;
-    const angle = spec.rays_in_head_frame ? state.yaw : 0;
-    state.rays = state.falling
-      ? new Float64Array(spec.num_rays).fill(spec.ray_length)
-      : castRays(state.x, state.y, angle, spec, level);
+    state.rayAngle = spec.rays_in_head_frame ? state.yaw : 0;
+    [state.rays, state.ends] = state.falling
+      ? [new Float64Array(spec.num_rays).fill(spec.ray_length), new Uint8Array(spec.num_rays)]
+      : castRays(state.x, state.y, state.rayAngle, spec, level);
   }
 
   /** Advances the body by one decision of a stick (strafe, forward, rotation). */

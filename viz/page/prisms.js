@@ -10,6 +10,10 @@ const BODY_HEIGHT = 1.75;
 const STEP_HEIGHT = 0.01;
 const MAX_SEAM = 0.05;
 const ROUNDING = 1e-6;
+const SAME_END = 0.03;
+/** What ends a ray: a wall, or an edge of the floor. */
+export const WALL = 1;
+export const DROP = 2;
 
 /** Prisms that obstruct a body in a flat level of the level file format. */
 export function prismsOf(level) {
@@ -202,10 +206,14 @@ function rayEdge(x, y, cx, sy, { bounds, holes }, reach) {
   return begin;
 }
 
-/** Readings of rays of a body on the floor, over the full circle, the first along `angle`, [m]. */
+/**
+ * Readings of rays of a body on the floor, over the full circle, the first along `angle`, [m];
+ * and what ends each: `WALL`, `DROP` or 0.
+ */
 export function castRays(x, y, angle, spec, level) {
   const { num_rays: count, ray_length: length } = spec;
   const out = new Float64Array(count).fill(length);
+  const ends = new Uint8Array(count);
   const near = nearShapes(x, y, length, level);
   for (let r = 0; r < count; r++) {
     const heading = angle + (2 * Math.PI * r) / count;
@@ -214,8 +222,10 @@ export function castRays(x, y, angle, spec, level) {
     let reach = length;
     for (const box of near.boxes) reach = Math.min(reach, rayBox(x, y, cx, sy, box));
     for (const c of near.cylinders) reach = Math.min(reach, rayCylinder(x, y, cx, sy, c));
-    if (spec.rays_see_edges) reach = Math.min(reach, rayEdge(x, y, cx, sy, level, reach));
-    out[r] = reach;
+    const edge = spec.rays_see_edges ? rayEdge(x, y, cx, sy, level, reach) : Infinity;
+    if (edge < reach - SAME_END) ends[r] = DROP;
+    else if (reach < length) ends[r] = WALL;
+    out[r] = Math.min(reach, edge);
   }
-  return out;
+  return [out, ends];
 }

@@ -84,7 +84,8 @@ class PlanGuide:
         if self.velocity_at is None:
             return torch.stack([-torch.sin(error), torch.cos(error), turn], dim=1)
         velocity = self.velocity_scale * obs[:, self.velocity_at : self.velocity_at + 2]
-        return torch.stack([-velocity[:, 1], velocity[:, 0], turn], dim=1)
+        stick = velocity.clamp(-1.0, 1.0)
+        return torch.stack([-stick[:, 1], stick[:, 0], turn], dim=1)
 
     def error(self, means: Tensor, obs: Tensor) -> Tensor:
         """Mean weighted squared distance of mean actions (B, 3) from `actions`: a scalar."""

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.vr.navigator.columns import (
     CLOSED,
     PER_METRE,
@@ -55,6 +55,8 @@ class Sensed(NamedTuple):
     """Floors along them above the feet, shape (N, R, FLOOR_PARTS), [m]."""
     movers: Floats
     """Things in sight, see `sight_kernels`, kind 0: none, shape (N, K, MOVER_COLUMNS)."""
+    falling: Bools
+    """Whether each falls, and sees nothing, shape (N,)."""
 
 
 class Navigator:
@@ -67,7 +69,7 @@ class Navigator:
         self.tracks = Tracks.empty(num_envs)
         self.plans = Plans.empty(num_envs)
         self.steering = Steering.empty(num_envs)
-        self._steps = np.zeros(num_envs, np.int64)
+        self._steps = np.full(num_envs, -1, np.int64)
         self._base = np.zeros(num_envs)
         """Height from which those of the maps count: of the start, [m]."""
         self._nodes = Nodes.empty()
@@ -188,6 +190,8 @@ def _within(goal: Floats, position: Floats) -> Floats:
 def _map(envs, sensed, columns, tracks, steps, dt):
     """Take in what `envs` (k,) see: things, and the rest but where a lift carries them."""
     for i in envs:
+        if sensed.falling[i]:
+            continue
         things = tracks_of(tracks, i)
         position = sensed.position[i]
         track(things, sensed.movers[i], steps[i], dt)

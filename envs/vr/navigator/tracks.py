@@ -38,6 +38,8 @@ _FARTHEST = 6.0
 """At most, [m]."""
 _AHEAD = 1.0
 """Time for which a velocity tells where a thing will be, [s]."""
+_STEADY = 1e-6
+"""Yaw rate below which a thing goes straight, [rad/s]."""
 _UP = 0.25
 """What a metre of height counts as, as a distance: lifts go up and down."""
 _FORGET = 30
@@ -118,7 +120,7 @@ def pose_at(row, velocity, t):
     What turns turns about the point that is at rest, as a hinged door does.
     """
     w = velocity[3]
-    if w == 0.0:
+    if abs(w) < _STEADY:
         return row[0] + velocity[0] * t, row[1] + velocity[1] * t, row[4], row[5]
     cos = math.cos(w * t)
     sin = math.sin(w * t)

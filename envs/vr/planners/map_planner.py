@@ -11,6 +11,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError
+from ambulo.envs.vr.navigator.steering import WALK
 from ambulo.envs.vr.planners.senses import (
     TURN_GAIN,
     at_rest_near_points,
@@ -64,7 +65,8 @@ class MapPlanner:
         error = np.where(distance < _HERE, 0.0, wrapped(error))
         if late > 0.0:
             pace = np.hypot(velocity[:, 0], velocity[:, 1])[:, None]
-            velocity = pace * np.column_stack([np.cos(error), np.sin(error)])
+            ahead = pace * np.column_stack([np.cos(error), np.sin(error)])
+            velocity = np.where((steering.state == WALK)[:, None], ahead, velocity)
         error = at_rest_near_points(batch, now.goal, velocity, error)
         velocity = leap_to(velocity, distance, now, spec)
         return stick(velocity, TURN_GAIN * error, spec)

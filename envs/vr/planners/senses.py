@@ -130,7 +130,8 @@ def leap_to(velocity: Floats, distance: Floats, now: Senses, spec: WorldSpec) ->
     aim -= np.where(close, towards + _AWAY, 0.0)[:, None] * inward
     aim /= np.maximum(np.hypot(aim[:, 0], aim[:, 1]), 1e-9)[:, None]
     length = np.clip(distance / spec.teleport, _SHORTEST_LEAP, 1.0)
-    return aim * (length * spec.max_speed)[:, None]
+    moves = speed > 1e-6  # who stands waits
+    return aim * (moves * length * spec.max_speed)[:, None]
 
 
 def stick(velocity: Floats, yaw_rate: Floats, spec: WorldSpec) -> Floats:

@@ -360,6 +360,7 @@ class NavigationBatch:
             kinds,
             floors,
             state.movers,
+            state.falling,
         )
 
     def _lead_hands(self) -> None:

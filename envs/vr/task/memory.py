@@ -297,8 +297,10 @@ class Memory:
             for name, array in arrays.items()
             if name.startswith(_NAVIGATOR)
         }
-        if self.navigator is not None and own:
-            self.navigator.load_state_dict(own)
+        if self.navigator is not None:
+            self.navigator.reset(np.arange(len(self.best)))
+            if own:
+                self.navigator.load_state_dict(own)
 
 
 def _turned(way: Floats, angle: Floats | float) -> Floats:

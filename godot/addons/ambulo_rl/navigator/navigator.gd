@@ -67,7 +67,8 @@ func update(row: PackedFloat64Array, goal: PackedFloat64Array, spec: AmbuloSpec)
 		base = row[2]
 	_step += 1
 	sensed.read(row, goal, spec, base)
-	tracks.update(sensed.things, _step, spec.decision_dt())
+	if not sensed.falls:
+		tracks.update(sensed.things, _step, spec.decision_dt())
 	var waits := steering.state != AmbuloSteering.WALK
 	var later := spreads and plan.length > 0
 	if not later:
@@ -87,6 +88,7 @@ func set_off() -> void:
 
 func _map_and_plan(waits: bool, most: int) -> void:
 	var on := tracks.carrier_under(sensed.x, sensed.y, sensed.z, _UNDER)
-	if on < 0 or absf(tracks.rates[AmbuloTracks.RATES * on + 2]) <= _STILL:
+	var rests := on < 0 or absf(tracks.rates[AmbuloTracks.RATES * on + 2]) <= _STILL
+	if rests and not sensed.falls:
 		AmbuloMapping.map_rays(columns, sensed)
 	plan.update(columns, tracks, sensed, _step, waits, most)

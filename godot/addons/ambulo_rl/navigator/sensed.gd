@@ -21,6 +21,8 @@ var ends: PackedInt32Array = []
 var floors: PackedFloat64Array = []
 ## Whether the floor along each ray is that of the feet.
 var levels: PackedByteArray = []
+## Whether it falls, and sees nothing.
+var falls := false
 ## Rows of the things in sight, see [constant AmbuloContract.MOVER_COLUMNS].
 var things: PackedFloat64Array = []
 
@@ -30,6 +32,8 @@ var things: PackedFloat64Array = []
 ## rays, floors are level, and all that ends rays stands still.
 func read(row: PackedFloat64Array, goal: PackedFloat64Array, spec: AmbuloSpec, base: float) -> void:
 	var count := spec.num_rays
+	var whole := row.size() > AmbuloWorld.RAYS + spec.sensed_size()
+	falls = whole and row[row.size() - AmbuloWorld.TAIL + AmbuloWorld.FALLING] != 0.0
 	x = row[0]
 	y = row[1]
 	z = row[2] - base

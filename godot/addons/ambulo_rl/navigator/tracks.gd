@@ -29,6 +29,8 @@ const _ASTRAY := 1.5
 const _FARTHEST := 6.0
 # Time for which a velocity tells where a thing will be, [s].
 const _AHEAD := 1.0
+# Yaw rate below which a thing goes straight, [rad/s].
+const _STEADY := 1e-6
 # What a metre of height counts as, as a distance: lifts go up and down.
 const _UP := 0.25
 # Decisions after which a person is forgotten.
@@ -142,7 +144,7 @@ func gap_at(m: int, t: float, x: float, y: float) -> float:
 	var c := rows[k + 4]
 	var s := rows[k + 5]
 	var w := rates[v + 3]
-	if w == 0.0:
+	if absf(w) < _STEADY:
 		px += rates[v] * t
 		py += rates[v + 1] * t
 	elif t != 0.0:
@@ -191,7 +193,7 @@ func _unlike(m: int, things: PackedFloat64Array, k: int, step: int, dt: float) -
 	var w := rates[rate + 3]
 	var px := rows[row]
 	var py := rows[row + 1]
-	if w == 0.0:
+	if absf(w) < _STEADY:
 		px += rates[rate] * ahead
 		py += rates[rate + 1] * ahead
 	else:

@@ -73,6 +73,8 @@ var _states: Dictionary[int, PackedVector4Array] = {}
 var _observation := PackedFloat32Array()
 var _memory_at := 0
 var _checked_spec: AmbuloSpec
+# Height of the floor of the goal at hand, NAN: that of the feet, [m].
+var _floor_z := NAN
 # Settings of the file's world without surroundings, for states that have none.
 var _flat: AmbuloSpec
 
@@ -161,7 +163,10 @@ func act(world: AmbuloWorld, agent: int, goal: Vector2, floor_z := 0.0) -> Packe
 		height += AmbuloContract.HAND_UP * file.spec.body_scale()
 	world.comfort[agent] = dial()
 	var row := world.state_rows(PackedInt64Array([agent]))
-	return act_on_row(agent, row, PackedFloat64Array([goal.x, goal.y, height]))
+	_floor_z = floor_z
+	var action := act_on_row(agent, row, PackedFloat64Array([goal.x, goal.y, height]))
+	_floor_z = NAN
+	return action
 
 
 ## The action of [param agent] whose state is [param row] (see [AmbuloObservation]) and
@@ -259,7 +264,7 @@ func observe(agent: int, row: PackedFloat64Array, goal: PackedFloat64Array) -> P
 	var tells := row.size() >= AmbuloWorld.RAYS + file.spec.sensed_size()
 	var floor_goal := goal.duplicate()
 	if AmbuloObservation.TASKS[task] == "reach":
-		floor_goal[2] = row[2]
+		floor_goal[2] = row[2] if is_nan(_floor_z) else _floor_z
 	var spec := file.spec if tells else _flat
 	player.memory.update(row, floor_goal, player.origin, spec, out, _memory_at)
 	return out

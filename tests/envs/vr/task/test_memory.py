@@ -31,6 +31,7 @@ def remember(
     reading: float | np.ndarray = 5.0,
     distance: float = 9.0,
     goal: tuple[float, float] = (9.0, 0.0),
+    falling: bool = False,
 ) -> dict[str, np.ndarray]:
     """One decision of the only env with equal rays all around; named features."""
     out = np.zeros((1, memory.size), np.float32)
@@ -38,7 +39,7 @@ def remember(
     sensed = Sensed(
         np.array([[x, y, 0.0]]), np.array([yaw]), np.array([[*goal, 0.0]]), rays,
         np.where(rays < 5.0, WALL, NOTHING), np.zeros((1, RAYS, FLOOR_PARTS)),
-        np.zeros((1, 0, MOVER_COLUMNS)),
+        np.zeros((1, 0, MOVER_COLUMNS)), np.array([falling]),
     )  # fmt: skip
     memory.update(
         np.zeros(1, np.int64), sensed, np.array([yaw]), np.zeros((1, 3)), WorldSpec(),
@@ -189,6 +190,17 @@ def test_reset_forgets_and_state_dict_continues(kind: str) -> None:
     again = remember(memory, 1.0, 1.0, 0.5, 2.0)
     for name in first:
         np.testing.assert_array_equal(first[name], again[name])
+
+
+def test_nothing_is_mapped_in_a_fall() -> None:
+    memory = Memory("navigator", 1)
+    remember(memory, 0.1, 0.1, 0.0, 2.0)
+    assert memory.navigator is not None
+    before = memory.navigator.columns.bits.copy()
+    remember(memory, 0.1, 0.1, 0.0, 5.0, falling=True)
+    np.testing.assert_array_equal(memory.navigator.columns.bits, before)
+    remember(memory, 0.1, 0.1, 0.0, 5.0)
+    assert (memory.navigator.columns.bits != before).any()
 
 
 def test_no_memory_adds_nothing() -> None:

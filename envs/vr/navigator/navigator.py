@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -160,12 +160,13 @@ class Navigator:
 
     def _remembered(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
         """Name and array of all but the maps."""
-        for part, of in (
-            ("tracks", self.tracks),
-            ("plans", self.plans),
-            ("steering", self.steering),
-        ):
-            for name, array in zip(of._fields, of, strict=True):
+        parts: dict[str, tuple[Any, ...]] = {
+            "tracks": self.tracks,
+            "plans": self.plans,
+            "steering": self.steering,
+        }
+        for part, arrays in parts.items():
+            for name, array in zip(arrays._fields, arrays, strict=True):  # type: ignore[attr-defined]
                 yield f"{part}_{name}", array
 
 

@@ -393,10 +393,8 @@ func _write_path() -> int:
 		path[(count - 1) * POINT + 4] = 1.0
 	elif count < POINTS:
 		var p := count * POINT
-		path[p] = _goal_x
-		path[p + 1] = _goal_y
-		path[p + 2] = _goal_z
-		path[p + 3] = -1.0
-		path[p + 4] = 0.0
+		for value: float in [_goal_x, _goal_y, _goal_z, -1.0, 0.0]:
+			path[p] = value
+			p += 1
 		count += 1
 	return count

@@ -4,8 +4,8 @@
 what the rays showed to be free or blocked: a memory, not a planner. `navigator` adds what a
 `Navigator` has found: the path ahead, why it waits, what moves and what is near. `plan` and
 `path` are what agents of earlier versions see of it: `plan` beside a map, `path` beside visits
-and what is near. None knows the level. Grids wrap around (64 m), so levels of any size work
-with bounded memory.
+and what is near. None knows the level. Grids wrap around after 64 m, so memory is bounded: in
+larger levels what stood at a place also counts as known 64 m further on.
 """
 
 from __future__ import annotations

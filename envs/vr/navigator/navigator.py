@@ -21,11 +21,12 @@ from ambulo.envs.vr.navigator.columns import (
 )
 from ambulo.envs.vr.navigator.heap import LIFTS, Nodes
 from ambulo.envs.vr.navigator.mapping import map_rays
-from ambulo.envs.vr.navigator.planning import Plans, plan
+from ambulo.envs.vr.navigator.planning import POINTS, Plans, plan
 from ambulo.envs.vr.navigator.search import Movers, Prices
-from ambulo.envs.vr.navigator.steering import Steering, steer
+from ambulo.envs.vr.navigator.steering import EVADE, WALK, Steering, steer
 from ambulo.envs.vr.navigator.tracks import (
     STOPS,
+    TRACKS,
     Tracks,
     carrier_under,
     track,
@@ -36,6 +37,12 @@ _UNDER = 0.15
 """A carrier this near under the feet carries, [m]."""
 _STILL = 0.02
 """Vertical speed of one from which what is seen is of no floor, [m/s]."""
+_RANGES = {
+    "plans_length": (0, POINTS),
+    "plans_boards": (-1, TRACKS - 1),
+    "steering_state": (WALK, EVADE),
+}
+"""Least and largest values of what compiled code takes as an index."""
 
 
 class Sensed(NamedTuple):
@@ -142,8 +149,15 @@ class Navigator:
         """Continue from `state_dict`.
 
         Raises:
-            ValueError: entries that no map has, or not a height and bits for each.
+            ValueError: entries that no map has, not a height and bits for each, or numbers that
+                compiled code would take for places outside of its arrays.
         """
+        for name, (low, high) in _RANGES.items():
+            values = np.asarray(arrays[name], np.float64)
+            if not ((values >= low) & (values <= high)).all():
+                raise ValueError(f"{name} has values outside of {low} to {high}")
+        if (np.asarray(arrays["plans_points"], np.float64)[..., 3] >= LIFTS).any():
+            raise ValueError("plans_points names carriers that do not exist")
         used = arrays["entries_list"]
         if len(used) and not 0 <= used.min() <= used.max() < self.columns.bits.size:
             raise ValueError("entries of a map that lie outside of it")

@@ -192,6 +192,22 @@ def test_reset_forgets_and_state_dict_continues(kind: str) -> None:
         np.testing.assert_array_equal(first[name], again[name])
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("plans_length", 10**6), ("plans_boards", 99), ("steering_state", -1),
+     ("plans_points", 1e6), ("entries_list", 2**40)],
+)  # fmt: skip
+def test_states_that_name_what_does_not_exist_are_refused(
+    name: str, value: float
+) -> None:
+    memory = Memory("navigator", 1)
+    remember(memory, 0.1, 0.1, 0.0, 2.0)
+    state = memory.state_dict()
+    state[f"navigator_{name}"] = np.full_like(state[f"navigator_{name}"], value)
+    with pytest.raises(ValueError, match=r"outside|do not exist"):
+        memory.load_state_dict(state)
+
+
 def test_nothing_is_mapped_in_a_fall() -> None:
     memory = Memory("navigator", 1)
     remember(memory, 0.1, 0.1, 0.0, 2.0)

@@ -1,5 +1,5 @@
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ambulo.envs.vr.geometry.solid_kernels import BOX, PERSON
@@ -13,6 +13,7 @@ from ambulo.envs.vr.navigator.tracks import (
 )
 
 DT = 0.1
+STEADY = 1e-6  # [rad/s] what turns more slowly moves straight
 
 
 def empty():
@@ -114,6 +115,7 @@ def test_no_more_things_are_remembered_than_there_is_room_for():
 
 
 @given(st.floats(-2.0, 2.0), st.floats(0.1, 1.0))
+@example(rate=6e-8, t=1.0)
 @settings(max_examples=40, deadline=None)
 def test_a_door_turns_about_its_hinge(rate, t):
     hinge, half = np.array([1.0, 2.0]), 0.45
@@ -124,7 +126,7 @@ def test_a_door_turns_about_its_hinge(rate, t):
     np.testing.assert_allclose(
         [x - hinge[0], y - hinge[1]],
         half * np.array([np.cos(angle), np.sin(angle)]),
-        atol=1e-9,
+        atol=STEADY,
     )
-    np.testing.assert_allclose([cos, sin], [np.cos(angle), np.sin(angle)], atol=1e-9)
+    np.testing.assert_allclose([cos, sin], [np.cos(angle), np.sin(angle)], atol=STEADY)
     assert gap_at(row, velocity, t, x, y) == 0.0

@@ -233,5 +233,6 @@ def _play(
             request.episodes,
             task=request.args.task,
             num_envs=request.args.num_envs or evaluation.DEFAULT_NUM_ENVS,
+            plans=request.args.video is not None,
             progress=progress,
         )

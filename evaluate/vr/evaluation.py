@@ -16,7 +16,7 @@ from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.bank import LevelBank, Start
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_world
-from ambulo.envs.vr.task.metrics import BodyTrace, Trace, optimal_length
+from ambulo.envs.vr.task.metrics import BodyTrace, PlanTrace, Trace, optimal_length
 from ambulo.envs.vr.task.tasks import PATROL, stops
 from ambulo.envs.vr.world.moving import MovingBegun
 from ambulo.evaluate.vr.episodes import CHUNK, LevelSource, episode_chunks
@@ -32,6 +32,8 @@ _COLUMNS = 13
 """Numbers in one row of a recording."""
 _BODY = ("head_height", "head_tilt", "gait_phase", "touch_force")
 """What is recorded of characters with legs, from `World.details`."""
+_BLOCKED_EVERY = 5
+"""Environment steps between two copies of what a navigator remembers."""
 _SEED_STRIDE = 1_000_003
 """More episodes than this, and two evaluation seeds could share some."""
 
@@ -46,6 +48,7 @@ def run_episodes(
     num_envs: int = DEFAULT_NUM_ENVS,
     seed: int = 0,
     first: int = 0,
+    plans: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> EpisodeRecords:
     """Play one episode from each of `starts`, `num_envs` at a time.
@@ -65,6 +68,7 @@ def run_episodes(
         num_envs: at once, at most.
         seed: of everything random.
         first: index of the first episode.
+        plans: keep what navigators plan and remember, for films.
         progress: called after each step with the number of episodes that ended in it.
     """
     agents = config.environment.agents
@@ -73,7 +77,7 @@ def run_episodes(
     batch = NavigationBatch(config, bank, world, num_envs=count)
     if task is not None:
         batch.tasks = (task,)
-    recorder = _Recorder(batch)
+    recorder = _Recorder(batch, plans=plans)
     records: list[EpisodeRecord | None] = [None] * len(starts)
     running = np.arange(count)
     waiting = count
@@ -131,9 +135,12 @@ def envs_at_once(num_envs: int, episodes: int, agents: int = 1) -> int:
 class _Recorder:
     """Record every environment step of the running episodes."""
 
-    def __init__(self, batch: NavigationBatch) -> None:
-        """Room for the longest episodes of all envs."""
+    def __init__(self, batch: NavigationBatch, *, plans: bool) -> None:
+        """Room for the longest episodes of all envs; `plans`: keep those of navigators."""
         self._batch = batch
+        self._plans = plans and batch.memory.navigator is not None
+        self._paths: list[list[Floats]] = [[] for _ in range(batch.num_envs)]
+        self._blocked: list[list[Floats]] = [[] for _ in range(batch.num_envs)]
         steps = batch.config.environment.max_episode_steps
         self._rows = np.zeros((batch.num_envs, steps + 1, _COLUMNS))
         self._bodies: NDArray[np.float32] | None = None
@@ -151,6 +158,8 @@ class _Recorder:
         for env in envs.tolist():
             here = batch.bank.levels[batch.task.slot[env]].moving
             self._moving[env] = None
+            self._paths[env], self._blocked[env] = [], []
+            self._add_plan(env)
             if here and not moving.shared:
                 self._moving[env] = MovingBegun.of(moving, env)
         if self._bodies is not None:
@@ -160,6 +169,8 @@ class _Recorder:
         """The next row of every env; those that wait overwrite their last one."""
         at = np.minimum(self._batch.episode.steps, self._rows.shape[1] - 1)
         self._rows[np.arange(len(at)), at] = self._now()
+        for env in range(len(at)):
+            self._add_plan(env)
         if self._bodies is not None:
             self._bodies[np.arange(len(at)), at] = self._bodies_now()
 
@@ -206,7 +217,28 @@ class _Recorder:
             people_ticks=rows[:, 12].astype(np.int64),
             moving=self._moving[env],
             body=self._body_trace(env, steps),
+            plans=self._plan_trace(env, steps),
         )
+
+    def _add_plan(self, env: int) -> None:
+        """Keep what the navigator of `env` plans now, and now and then what it remembers."""
+        navigator = self._batch.memory.navigator
+        if not self._plans or navigator is None:
+            return
+        paths, blocked = self._paths[env], self._blocked[env]
+        if len(paths) % _BLOCKED_EVERY == 0:
+            place = self._batch.world.state.position[env]
+            blocked.append(navigator.blocked(env, place).astype(np.float32))
+        paths.append(navigator.path(env).astype(np.float32))
+
+    def _plan_trace(self, env: int, steps: int) -> PlanTrace | None:
+        if not self._plans:
+            return None
+        paths = tuple(self._paths[env][: steps + 1])
+        blocked = tuple(
+            self._blocked[env][t // _BLOCKED_EVERY] for t in range(len(paths))
+        )
+        return PlanTrace(paths, blocked)
 
     def _body_trace(self, env: int, steps: int) -> BodyTrace | None:
         poses = self._batch.world.poses
@@ -302,9 +334,13 @@ def evaluate(
     *,
     task: Task | None = None,
     num_envs: int = DEFAULT_NUM_ENVS,
+    plans: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, EpisodeRecords]:
-    """All subjects on the same `episodes` of `source`, all with `task` if it is given."""
+    """All subjects on the same `episodes` of `source`, all with `task` if it is given.
+
+    `plans` and `num_envs` are those of `run_episodes`.
+    """
     found: dict[str, list[EpisodeRecord]] = {name: [] for name in subjects}
     speeds: dict[str, float] = {}
     for chunk in episode_chunks(source, episodes):
@@ -319,6 +355,7 @@ def evaluate(
                 num_envs=num_envs,
                 seed=source.seed,
                 first=chunk.first,
+                plans=plans,
                 progress=None if progress is None else partial(progress, name),
             )
             found[name] += records.episodes[: chunk.count]

@@ -216,7 +216,7 @@ def _mujoco_frames(
     from ambulo.envs.vr.world.render import EpisodeRenderer
 
     character = None if reel.character is None else reel.character.name
-    level = reel.level
+    level, plans = reel.level, reel.plans
     goal = level.goal_place
     with EpisodeRenderer(
         level,
@@ -238,9 +238,10 @@ def _mujoco_frames(
                     float(pose[3]),
                     goal,
                     trail,
-                    camera="top" if path is None else path[t],
+                    camera="top" if camera is None else camera[t],
                     qpos=None if reel.qpos is None else reel.qpos[t],
                     moving=None if reel.moving is None else reel.moving[t],
+                    plan=None if plans is None else (plans.paths[t], plans.blocked[t]),
                 )
-                for path in reel.cameras.values()
+                for camera in reel.cameras.values()
             ]

@@ -17,7 +17,7 @@ from ambulo.envs.characters.registry import load_character
 from ambulo.envs.simulation.tangent import Tangent
 from ambulo.envs.vr.contract import EYE_HEIGHT
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.task.metrics import Trace
+from ambulo.envs.vr.task.metrics import PlanTrace, Trace
 from ambulo.envs.vr.world.cameras import (
     CLOSE,
     EYES_FIELD_OF_VIEW,
@@ -74,6 +74,8 @@ class Reel:
     """Its positions of all joints, shape (F, nq)."""
     moving: Floats | None = None
     """What moves by itself, rows of `solid_kernels`, shape (F, M, 9)."""
+    plans: PlanTrace | None = None
+    """What a navigator planned and remembered, F entries."""
 
     def body_rows(self) -> Floats | None:
         """Poses of human23 as Godot's character takes them, shape (F, 95).
@@ -125,7 +127,14 @@ def make_reel(
     if trace.moving is not None:
         rows = trace.moving.rows(record.level, trace.position, trace.velocity)
         moving = between_rows(rows, times / trace.dt)
-    return Reel(record.level, fps, poses, cameras, character, qpos, moving)
+    plans = None
+    if trace.plans is not None:
+        steps = np.floor(times / trace.dt + 1e-9).astype(np.int64)
+        paths, blocked = trace.plans.paths, trace.plans.blocked
+        plans = PlanTrace(
+            tuple(paths[t] for t in steps), tuple(blocked[t] for t in steps)
+        )
+    return Reel(record.level, fps, poses, cameras, character, qpos, moving, plans)
 
 
 def film_rate(trace: Trace, most: float) -> float:

@@ -55,6 +55,16 @@ class BodyTrace:
 
 
 @dataclass(frozen=True, eq=False)
+class PlanTrace:
+    """What a navigator planned and remembered, an entry an environment step."""
+
+    paths: tuple[Floats, ...]
+    """The planned path, shape (k, 3) each, [m]."""
+    blocked: tuple[Floats, ...]
+    """Middles of what it took to be closed, shape (k, 3) each, [m]."""
+
+
+@dataclass(frozen=True, eq=False)
 class Trace:
     """Trace of one episode, one row an environment step; row 0 is the start, at rest."""
 
@@ -82,6 +92,8 @@ class Trace:
     """Ticks in contact with a person, shape (T + 1,)."""
     moving: MovingBegun | None = None
     """How what moves in the level began; None: nothing moves, or agents share it."""
+    plans: PlanTrace | None = None
+    """Of an agent that has a navigator, where it was asked for."""
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,12 @@ _TRAIL_RADIUS = 0.04
 _TRAIL_SEGMENTS = 600
 """More points than this are thinned."""
 _TRAIL_COLOUR = (0.98, 0.83, 0.15, 0.9)
+_PATH_RADIUS, _PATH_COLOUR = 0.05, (0.16, 0.42, 0.95, 0.9)
+_PATH_POINTS = 200
+"""Points of a planned path that are drawn."""
+_BLOCKED_HALF, _BLOCKED_COLOUR = 0.07, (0.85, 0.10, 0.20, 0.75)
+_MOST_BLOCKED = 2500
+"""More columns than this, the nearest, are not drawn."""
 MOST_MOVING = 512
 """More things and people than this are not all drawn."""
 _PERSON_COLOUR = (0.80, 0.45, 0.30, 1.0)
@@ -82,7 +88,13 @@ class EpisodeRenderer(Closing):
         self._high = max(Solids.of(level, as_drawn=True).floor_heights()[1], 0.0) + BEAM
         self._scene = mujoco.MjvScene(
             self._model,
-            self._model.ngeom + len(self._feet) + _TRAIL_SEGMENTS + MOST_MOVING + 8,
+            self._model.ngeom
+            + len(self._feet)
+            + _TRAIL_SEGMENTS
+            + MOST_MOVING
+            + _PATH_POINTS
+            + _MOST_BLOCKED
+            + 8,
         )
         self._option, self._camera = mujoco.MjvOption(), mujoco.MjvCamera()
         self._screen = Offscreen(self._model, width, height)
@@ -96,6 +108,7 @@ class EpisodeRenderer(Closing):
         camera: Camera | CameraPose = "chase",
         qpos: Floats | None = None,
         moving: Floats | None = None,
+        plan: tuple[Floats, Floats] | None = None,
     ) -> Frame:
         """One picture, shape (height, width, 3).
 
@@ -104,6 +117,8 @@ class EpisodeRenderer(Closing):
         that are not given are 0. `camera`: "chase" is behind the player, "top" above the
         whole level; what hangs over the player and hides him is glass. `qpos` (nq,) of
         the character. `moving` are others and things: rows of `solid_kernels`, shape (n, 9).
+        `plan`: the path that an agent plans (k, 3), and what it remembers as closed (m, 3),
+        [m].
         """
         if self._screen.closed:
             raise RenderError("this renderer is closed")
@@ -139,6 +154,9 @@ class EpisodeRenderer(Closing):
             add_moving(self._scene, moving, place)
         if trail is not None and len(trail) > 1:
             self._draw_trail(_with_heights(trail))
+        if plan is not None:
+            self._draw_path(plan[0], place)
+            add_cells(self._scene, plan[1], place)
         return self._screen.draw(self._scene)
 
     def close(self) -> None:
@@ -177,6 +195,15 @@ class EpisodeRenderer(Closing):
         for begin, end in pairwise(lifted):
             if not np.array_equal(begin, end):
                 add_line(self._scene, (begin, end), _TRAIL_RADIUS, _TRAIL_COLOUR)
+
+    def _draw_path(self, path: Floats, place: Floats) -> None:
+        """The planned path from the player on."""
+        if len(path) == 0:
+            return
+        nearest = int(np.linalg.norm(path[:_PATH_POINTS] - place, axis=1).argmin())
+        points = np.vstack([place, path[nearest + 1 : nearest + _PATH_POINTS]])
+        for ends in pairwise(points + np.array([0.0, 0.0, 2.0 * _PATH_RADIUS])):
+            add_line(self._scene, ends, _PATH_RADIUS, _PATH_COLOUR)
 
 
 def _with_heights(points: Sequence[Floats] | Floats) -> Floats:
@@ -276,6 +303,28 @@ def add_moving(scene: mujoco.MjvScene, rows: Floats, feet: Floats) -> None:
                 geom, mujoco.mjtGeom.mjGEOM_BOX, half, middle, turn, rgba
             )
             scene.ngeom += 1
+
+
+def add_cells(scene: mujoco.MjvScene, cells: Floats, place: Floats) -> None:
+    """Add what a map has as closed to what is drawn, the nearest to `place` (3,), [m].
+
+    Args:
+        scene: what is drawn.
+        cells: middles of the columns on their floors, shape (n, 3), [m].
+        place: of the player.
+    """
+    away = np.linalg.norm(cells - place, axis=1)
+    half = np.full(3, _BLOCKED_HALF)
+    rgba = np.array(_BLOCKED_COLOUR, np.float32)
+    for k in np.argsort(away)[:_MOST_BLOCKED]:
+        if scene.ngeom >= scene.maxgeom:
+            return
+        middle = cells[k] + np.array([0.0, 0.0, 2.0 * _BLOCKED_HALF])
+        mujoco.mjv_initGeom(
+            scene.geoms[scene.ngeom], mujoco.mjtGeom.mjGEOM_BOX, half, middle,
+            np.eye(3).ravel(), rgba,
+        )  # fmt: skip
+        scene.ngeom += 1
 
 
 def add_line(

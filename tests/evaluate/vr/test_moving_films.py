@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from ambulo.envs.vr.world.moving import between_rows
 from ambulo.envs.vr.world.render import EpisodeRenderer
 from ambulo.evaluate.vr.episodes import LevelSource
 from ambulo.evaluate.vr.evaluation import evaluate
+from ambulo.evaluate.vr.films import film_frames
 from ambulo.evaluate.vr.reel import make_reel
 from ambulo.evaluate.vr.subjects import planner_subject
 
@@ -51,6 +54,34 @@ def test_what_moved_is_computed_again(family, monkeypatch):
     np.testing.assert_array_equal(rows, np.array(seen[: len(rows)]))
     reel = make_reel(first, None, ("top",), 10.0)
     np.testing.assert_allclose(reel.moving[: len(rows)], rows, atol=1e-9)
+
+
+@pytest.mark.integration
+def test_films_show_what_the_navigator_plans_and_remembers():
+    """Its path leads from the body to the goal, over the lift; closed columns are walls."""
+    config = NavigationConfig()
+    subjects = {"planner": planner_subject("planner", config)}
+    source = LevelSource(config, level_set="lifts", seed=3, split="validation")
+    episode = evaluate(subjects, source, 1, plans=True)["planner"].episodes[0]
+    trace, goal = episode.trace, episode.level.goal_place
+    plans = trace.plans
+    assert plans is not None
+    assert len(plans.paths) == len(plans.blocked) == len(trace.yaw)
+    last = plans.paths[-1]
+    assert np.linalg.norm(last[-1] - goal) < config.environment.goal_radius
+    for path, place in zip(plans.paths[1:], trace.position[1:], strict=True):
+        assert np.linalg.norm(path[:, :2] - place[:2], axis=1).min() < 2.5
+    reel = make_reel(episode, None, ("top",), 2.0)
+    bare = dataclasses.replace(reel, plans=None)
+    try:
+        shown, plain = (
+            next(film_frames(one, config, ("mujoco",))).astype(int) for one in (reel, bare)
+        )
+    except RenderError:
+        pytest.skip("no OpenGL on this machine")
+    red, _, blue = np.moveaxis(shown - plain, -1, 0)
+    assert (blue - red > 60).sum() > 20
+    assert (red - blue > 60).sum() > 20
 
 
 def test_things_turn_between_steps():

@@ -79,8 +79,8 @@ export class Columns {
       const s = (r + 1) % rays.length;
       if (!ends[r] || ends[s] !== ends[r]) return;
       const heading = rayAngle + turn * r;
-      const [x0, y0] = at(heading, ray);
-      const [x1, y1] = at(heading + turn, rays[s]);
+      const [x0, y0] = at(heading, ray + BEHIND);
+      const [x1, y1] = at(heading + turn, rays[s] + BEHIND);
       const gap = Math.hypot(x1 - x0, y1 - y0);
       if (JOIN[0] < gap && gap < JOIN[1]) {
         this.addHit(0.5 * (x0 + x1), 0.5 * (y0 + y1), BIT_OF[ends[r]]);

@@ -96,10 +96,12 @@ def _map_between(columns, position, angle, rays, kinds, floors, r):
     a = angle + turn * r
     last = FLOOR_PARTS - 1
     if kinds[s] == kinds[r] and (kinds[r] == OBSTACLE or kinds[r] == EDGE):
-        x0 = px + math.cos(a) * rays[r]
-        y0 = py + math.sin(a) * rays[r]
-        x1 = px + math.cos(a + turn) * rays[s]
-        y1 = py + math.sin(a + turn) * rays[s]
+        near = rays[r] + _BEHIND
+        far = rays[s] + _BEHIND
+        x0 = px + math.cos(a) * near
+        y0 = py + math.sin(a) * near
+        x1 = px + math.cos(a + turn) * far
+        y1 = py + math.sin(a + turn) * far
         gap = math.hypot(x1 - x0, y1 - y0)
         level = abs(floors[s, last] - floors[r, last]) < _LEVEL
         if _JOIN[0] < gap < _JOIN[1] and level:

@@ -113,10 +113,12 @@ static func _map_between(map: AmbuloColumns, sensed: AmbuloSensed, r: int) -> vo
 	var a := sensed.angle + turn * r
 	var end := sensed.ends[r]
 	if end == sensed.ends[s] and (end == AmbuloContract.WALL or end == AmbuloContract.DROP):
-		var x0 := px + cos(a) * sensed.rays[r]
-		var y0 := py + sin(a) * sensed.rays[r]
-		var x1 := px + cos(a + turn) * sensed.rays[s]
-		var y1 := py + sin(a + turn) * sensed.rays[s]
+		var near := sensed.rays[r] + _BEHIND
+		var far := sensed.rays[s] + _BEHIND
+		var x0 := px + cos(a) * near
+		var y0 := py + sin(a) * near
+		var x1 := px + cos(a + turn) * far
+		var y1 := py + sin(a + turn) * far
 		var gap := sqrt((x1 - x0) * (x1 - x0) + (y1 - y0) * (y1 - y0))
 		var floor_z := sensed.floor_at_end(r)
 		var is_level := absf(sensed.floor_at_end(s) - floor_z) < _LEVEL

@@ -18,12 +18,11 @@ import numpy as np
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, LevelError
 from ambulo.configs.vr import NavigationConfig, NavigationEnvironmentConfig
-from ambulo.envs.vr.body.fitting import fitting_level
+from ambulo.envs.vr.body.fitting import fitting_level, own_levels
 from ambulo.envs.vr.families.level_sets import HANDMADE, SPLITS, Split, resolve
 from ambulo.envs.vr.handmade import handmade_levels
 from ambulo.envs.vr.levels.geodesic import EVALUATION_RESOLUTION
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.levels.level_io import load_levels
 from ambulo.envs.vr.task.bank import LevelBank, Start
 from ambulo.envs.vr.task.build import scene_of
 from ambulo.envs.vr.task.shared_levels import start_apart
@@ -98,7 +97,7 @@ class LevelSource:
         if env.scene is not None and level_set is None and level_file is None:
             self._files, fraction = [scene_of(config)], 1.0
         elif level_file is not None:
-            self._files = load_levels(resolve_path(level_file))
+            self._files = own_levels(resolve_path(level_file), env.body)
         elif names == (HANDMADE,):
             self._files = handmade_levels()
         self._fraction = fraction if self._files else 0.0

@@ -6,13 +6,18 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
 
 from ambulo.configs.errors import LevelError
+from ambulo.envs.vr.body.ground_floor import ground_floor
 from ambulo.envs.vr.contract import BODY_HEIGHT
 from ambulo.envs.vr.families.level_sets import SEEDS_PER_SPLIT, Split, split_level
 from ambulo.envs.vr.levels.geodesic import FINE_RESOLUTION, has_few_cells
 from ambulo.envs.vr.levels.layers import LayeredGrid
-from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.level import Level, with_places
+from ambulo.envs.vr.levels.level_io import load_levels
 
 _RESOLUTIONS = (FINE_RESOLUTION, 0.05, 0.02)
 """Cell sizes on which a way is looked for; the last tells a gap to 2 cm, [m]."""
@@ -20,6 +25,7 @@ _BISECTIONS = 6
 """Halvings of the width between nothing and what the body needs."""
 SPARE, SPARES = 100_003, 9
 """Distance of the levels that are tried one after the other, and how many."""
+_NOWHERE = np.zeros((0, 4))
 _LOWEST = 0.5
 """Boxes that begin higher hang over the floor, [m]."""
 
@@ -49,13 +55,31 @@ def check_levels(levels: Sequence[Level], size: BodySize) -> None:
 def fitting_level(family: str, split: Split, index: int, body: str) -> Level:
     """Generated level `index` of `family`, or another in place of one too narrow for `body`.
 
-    The other is the same in every run. Capsules fit everywhere.
+    The other is the same in every run. Capsules fit everywhere. Other bodies get the ground
+    floor of a level with heights, with open start and goal.
+
+    Raises:
+        LevelError: a family without ground floor for a body that cannot climb.
     """
     for turn in range(SPARES):
         level = split_level(family, split, (index + turn * SPARE) % SEEDS_PER_SPLIT)
-        if body == "capsule" or _passes(level, BodySize.width):
+        if body == "capsule":
+            break
+        if level.heights:
+            level = ground_floor(with_places(level, _NOWHERE, _NOWHERE))
+        if _passes(level, BodySize.width):
             break
     return level
+
+
+def own_levels(file: Path | str, body: str) -> list[Level]:
+    """The levels of a file or folder as `body` meets them.
+
+    Raises:
+        LevelError: bad levels, or one that a body cannot walk in.
+    """
+    levels = load_levels(file)
+    return levels if body == "capsule" else [ground_floor(level) for level in levels]
 
 
 @lru_cache(maxsize=4096)

@@ -8,12 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from ambulo.configs.vr import NavigationConfig
-from ambulo.envs.vr.body.fitting import fitting_level
+from ambulo.envs.vr.body.fitting import fitting_level, own_levels
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.families.level_sets import Split, resolve
 from ambulo.envs.vr.levels.geodesic import EVALUATION_RESOLUTION, RESOLUTION
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.levels.level_io import load_levels
 from ambulo.envs.vr.task.bank import LevelBank
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.reward import RewardTerm
@@ -88,7 +87,7 @@ def make_bank(config: NavigationConfig, split: Split, seed: int) -> LevelBank:
     if env.scene is not None:
         own = [scene_of(config)]
     elif env.level_file is not None:
-        own = load_levels(env.level_file)
+        own = own_levels(env.level_file, env.body)
     if any(level.goal is None for level in own):
         own = own * GOAL_DRAWS  # a slot holds one drawn goal
     made: list[Level] = []

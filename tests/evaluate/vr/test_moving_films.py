@@ -75,7 +75,8 @@ def test_films_show_what_the_navigator_plans_and_remembers():
     bare = dataclasses.replace(reel, plans=None)
     try:
         shown, plain = (
-            next(film_frames(one, config, ("mujoco",))).astype(int) for one in (reel, bare)
+            next(film_frames(one, config, ("mujoco",))).astype(int)
+            for one in (reel, bare)
         )
     except RenderError:
         pytest.skip("no OpenGL on this machine")

@@ -245,7 +245,7 @@ func _show(number: int) -> void:
 		_character.walk(AmbuloAxes.to_godot(frame[0], frame[1], frame[2]), frame[3], _frame_time)
 	var on_floor := frame[2] > -0.01
 	if on_floor:
-		_trail.extend_to(frame[0], frame[1])
+		_trail.extend_to(frame[0], frame[1], frame[2])
 	_rays.visible = _with_rays and on_floor
 	if _rays.visible:
 		_world.reset([0], [0], [frame[0], frame[1], frame[3]])

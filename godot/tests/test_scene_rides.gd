@@ -88,9 +88,7 @@ func test_shapes_of_csg_that_move_are_told() -> void:
 	await _move(block, Vector3(-0.1, 0, 0))
 	world.step([0, 0, 0])
 	check_near(part(world, "ray_ends")[0], AmbuloContract.MOVER, 0.0, "seen to move")
-	check_all_near(
-		part(world, "movers").slice(0, 10), [1.8, 0, 0.25, 0.5, 1, 0, 0, 2, 1, -1], 1e-3
-	)
+	check_all_near(part(world, "movers").slice(0, 10), [1.8, 0, 0.25, 0.5, 1, 0, 0, 2, 1, -1], 1e-3)
 	_scene.free()
 
 

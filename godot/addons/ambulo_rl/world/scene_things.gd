@@ -192,7 +192,9 @@ class _Track:
 		var width := AmbuloThings.ROW
 		for k in range(0, _rows.size(), width):
 			var old := _old.slice(k, k + width)
-			out.append_array(AmbuloSight.with_rates(_rows.slice(k, k + width), old, dt * _decisions))
+			out.append_array(
+				AmbuloSight.with_rates(_rows.slice(k, k + width), old, dt * _decisions)
+			)
 		return out
 
 	func _row_of(body: Node3D, box: AABB) -> PackedFloat64Array:

@@ -86,7 +86,7 @@ def score(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print a row per comparison with its target; 1 if one is missed."""
-    parser = Options(__doc__, levels=4, steps=5, episodes=2)
+    parser = Options(__doc__, levels=4, steps=5, episodes=2, sets=["lifts"])
     parser.add_argument("--model", default="vr_navigation")
     parser.add_argument("--levels", type=int, default=200)
     parser.add_argument("--steps", type=int, default=200)

@@ -282,6 +282,18 @@ func test_an_episode_counts() -> void:
 	node.free()
 
 
+func test_it_climbs_stairs_to_another_floor() -> void:
+	var node := _node()
+	var world := AmbuloWorld.new()
+	world.configure(1, node.file.spec)
+	var level := AmbuloLevel.read_files("res://scenes/demo/levels/storeys.json", [])[0]
+	var places := AmbuloPlaces.in_level(level, RandomNumberGenerator.new(), Vector2(5, 30), [])
+	var episode := AmbuloEpisode.play(world, node, level, places)
+	check(episode.success, "after %d decisions" % episode.steps)
+	check_near(world.state_rows([0])[2], 2.5, 1e-3, "on the upper floor")
+	node.free()
+
+
 func test_a_goal_is_not_reached_in_a_fall() -> void:
 	var world := AmbuloWorld.new()
 	world.configure(1, AmbuloSpec.new())

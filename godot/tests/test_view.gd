@@ -68,6 +68,30 @@ func test_shapes_stand_in_place() -> void:
 	view.free()
 
 
+func test_stairs_and_ramps_are_drawn() -> void:
+	var level := _level(
+		{
+			"heights": true,
+			"stairs": [{"from": [0, 0, 0], "to": [2, 0, 1], "width": 1, "steps": 5}],
+			"ramps": [{"from": [-3, 0, 0], "to": [-1, 0, 1], "width": 1, "thickness": 0.1}],
+		}
+	)
+	var view := AmbuloLevelView.new()
+	tree.root.add_child(view)
+	view.show_level(level)
+	var boxes: MultiMeshInstance3D = view.get_child(1)
+	check_equal(boxes.multimesh.instance_count, 5, "steps")
+	var faces: MeshInstance3D = view.get_child(4)
+	var low := AmbuloAxes.from_godot(faces.mesh.get_aabb().end)
+	var high := AmbuloAxes.from_godot(faces.mesh.get_aabb().position)
+	check_all_near([low[0], low[1], high[0], high[1]], [-3, -0.5, -1, 0.5], 1e-4, "the ramp")
+	var points := faces.mesh.get_faces()
+	var normal := (points[2] - points[0]).cross(points[1] - points[0])
+	var middle := faces.mesh.get_aabb().get_center()
+	check(normal.dot(points[0] - middle) > 0.0, "faces outwards")
+	view.free()
+
+
 func test_the_ribbon_lies_along_the_way() -> void:
 	var trail := AmbuloTrailView.new()
 	for k in 11:

@@ -1,14 +1,19 @@
 extends Node3D
-## A trained policy in a scene that knows nothing of levels: colliders, a player, a goal.
+## A trained policy in a scene that knows nothing of levels: a house of two floors, with stairs, a
+## sliding door and a lift, which an AnimationPlayer moves.
 ##
-## This is all that a game needs to let an agent walk through it. The scene's own
-## colliders are the obstacles and the floor; [AmbuloWorld] moves the player among them.
+## This is all that a game needs to let an agent walk through it. The scene's own colliders are the
+## obstacles and the floors, and carry it; [AmbuloWorld] moves the player among them, from goal to
+## goal. Its way is drawn, and so is the path that it has planned.
 
-## The player has come within [constant GOAL_RADIUS] of the goal, or has fallen.
+## The player has come within [constant GOAL_RADIUS] of the last goal, or has fallen.
 signal ended(success: bool)
 
-## Distance at which the goal is reached, [m].
-const GOAL_RADIUS := 1.0
+## Distance at which a goal is reached, [m].
+const GOAL_RADIUS := 0.6
+
+## How many of the goals were reached.
+var reached := 0
 
 var _world := AmbuloWorld.new()
 var _tick := 0
@@ -20,7 +25,9 @@ var _now := Transform3D.IDENTITY
 
 @onready var _policy: AmbuloPolicyNode = $Policy
 @onready var _player: Node3D = $Player
-@onready var _goal: Node3D = $Goal
+@onready var _goals: Array[Node] = $Goals.get_children()
+@onready var _trail: AmbuloTrailView = $Trail
+@onready var _plan: AmbuloTrailView = $Plan
 
 
 func _ready() -> void:
@@ -28,7 +35,7 @@ func _ready() -> void:
 		return
 	_policy.plans_later = true
 	_world.configure(1, _policy.file.spec, _policy.file.twin)
-	_world.use_scene_space(get_world_3d().space).floor_stands_still = true
+	_world.use_scene_space(get_world_3d().space)
 	# The engine has put the colliders into the space by the first physics tick.
 	await get_tree().physics_frame
 	var start := AmbuloAxes.from_godot(_player.global_position)
@@ -54,8 +61,7 @@ func _physics_process(delta: float) -> void:
 
 func _advance() -> void:
 	if _tick == 0:
-		var goal := AmbuloAxes.from_godot(_goal.global_position)
-		_world.begin(_policy.act(_world, 0, Vector2(goal[0], goal[1]), goal[2]))
+		_decide()
 	_world.advance(1)
 	_tick += 1
 	if _tick == _world.spec.ticks_per_decision:
@@ -64,8 +70,29 @@ func _advance() -> void:
 	var row := _world.state_rows([0])
 	_before = _now
 	_now = AmbuloAxes.pose(row[0], row[1], row[2], row[AmbuloWorld.YAW])
-	var away := _now.origin - _goal.global_position
-	var fell := row[_world.state_width - AmbuloWorld.TAIL + AmbuloWorld.FELL] != 0.0
-	if Vector2(away.x, away.z).length() <= GOAL_RADIUS or fell:
-		_running = false
-		ended.emit(not fell)
+	_trail.extend_to(row[0], row[1], row[2])
+	if row[_world.state_width - AmbuloWorld.TAIL + AmbuloWorld.FELL] != 0.0:
+		_end(false)
+	elif _now.origin.distance_to(_goal().global_position) <= GOAL_RADIUS:
+		_goal().visible = false
+		reached += 1
+		if reached == _goals.size():
+			_end(true)
+
+
+func _decide() -> void:
+	var memory := _policy.memory_of(0)
+	if memory != null and memory.navigator() != null:
+		_plan.show_way(memory.navigator().path())
+	var goal := AmbuloAxes.from_godot(_goal().global_position)
+	_world.begin(_policy.act(_world, 0, Vector2(goal[0], goal[1]), goal[2]))
+
+
+func _goal() -> Node3D:
+	return _goals[reached]
+
+
+func _end(success: bool) -> void:
+	_running = false
+	_plan.clear()
+	ended.emit(success)

@@ -202,7 +202,7 @@ func _build() -> void:
 	_rays.layers = _SENSOR_LAYER
 	_marker.visible = not _goal.is_empty()
 	if _marker.visible:
-		_marker.show_goal(_goal[0], _goal[1], _goal_radius)
+		_marker.show_goal(_goal[0], _goal[1], _goal_radius, _level.goal_height)
 	for k in _views.size():
 		var screen := SubViewport.new()
 		screen.size = _size
@@ -245,14 +245,15 @@ func _show(number: int) -> void:
 		_character.walk(AmbuloAxes.to_godot(frame[0], frame[1], frame[2]), frame[3], _frame_time)
 	var on_floor := frame[2] > -0.01
 	if on_floor:
-		_trail.extend_to(frame[0], frame[1])
+		_trail.extend_to(frame[0], frame[1], frame[2])
 	_rays.visible = _with_rays and on_floor
 	if _rays.visible:
-		_world.reset([0], [0], [frame[0], frame[1], frame[3]])
+		_world.reset([0], [0], [frame[0], frame[1], frame[3]], [frame[2]])
 		var row := _world.state_rows([0])
 		var spec := _world.spec
 		var rays := row.slice(AmbuloWorld.RAYS, AmbuloWorld.RAYS + spec.num_rays)
 		var heading := frame[3] if spec.rays_in_head_frame else 0.0
+		_rays.position.y = frame[2]
 		_rays.show_rays(frame[0], frame[1], heading, rays, spec.ray_length)
 	for k in _views.size():
 		if not _paths[k].is_empty():

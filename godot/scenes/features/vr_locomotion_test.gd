@@ -202,7 +202,7 @@ func _after_decision() -> void:
 	if row[tail + AmbuloWorld.FELL] != 0.0:
 		_message = "fell"
 		restart()
-	elif _goal_distance(row) < _goal_radius():
+	elif _goal_distance(row) < _goal_radius() and _is_on_its_floor(row):
 		_message = "reached the goal, %d collisions" % _collisions
 		_level_index += 1
 		restart()
@@ -212,17 +212,22 @@ func _goal_distance(row: PackedFloat64Array) -> float:
 	return sqrt((_goal[0] - row[0]) ** 2 + (_goal[1] - row[1]) ** 2)
 
 
+func _is_on_its_floor(row: PackedFloat64Array) -> bool:
+	return absf(_goal[2] - row[2]) < AmbuloContract.SAME_FLOOR
+
+
 func _show_state() -> void:
 	var row := _shown.state_rows([0])
 	_view.show_level(_shown.level_of(_shown.slot_of(0)))
 	_rig.place(row[0], row[1], row[2], row[AmbuloWorld.YAW])
 	_marker.visible = not _goal.is_empty()
 	if _marker.visible:
-		_marker.show_goal(_goal[0], _goal[1])
+		_marker.show_goal(_goal[0], _goal[1], 1.0, _goal[2])
 	if _rays.visible:
 		var spec := _shown.spec
 		var rays := row.slice(AmbuloWorld.RAYS, AmbuloWorld.RAYS + spec.num_rays)
 		var heading := row[AmbuloWorld.YAW] if spec.rays_in_head_frame else 0.0
+		_rays.position.y = row[2]
 		_rays.show_rays(row[0], row[1], heading, rays, spec.ray_length)
 	_show_text()
 
@@ -254,7 +259,7 @@ func _on_server_changed(server: Node) -> void:
 		return
 	var level := world.level_of(world.slot_of(0))
 	var jumped := level != _view.level
-	_goal = level.goal
+	_goal = level.goal + PackedFloat64Array([level.goal_height]) if level.goal else level.goal
 	_show_state()
 	if jumped:
 		_move_camera(1.0)

@@ -58,6 +58,16 @@ func collect() -> void:
 		plan.take()
 
 
+## Points of the path to follow, in the contract's axes; waits for it as [method collect] does.
+func path() -> PackedVector3Array:
+	collect()
+	var way := PackedVector3Array()
+	for k in range(0, AmbuloSearch.POINT * plan.length, AmbuloSearch.POINT):
+		var at := plan.points.slice(k, k + 3)
+		way.append(Vector3(at[0], at[1], base + at[2]))
+	return way
+
+
 ## Maps what an agent senses, plans and steers; one decision. [param row] is its state row in an
 ## [AmbuloWorld] with settings [param spec], or the front of it up to what is sensed, [param goal]
 ## the goal (x, y, z) on its floor.

@@ -25,9 +25,9 @@ func _init() -> void:
 		add_child(part)
 
 
-## Shows the goal (x, y) in the contract's axes; [param radius] in metres.
-func show_goal(x: float, y: float, radius := 1.0) -> void:
-	position = AmbuloAxes.to_godot(x, y, 0.0)
+## Shows the goal (x, y, z) in the contract's axes; [param radius] in metres.
+func show_goal(x: float, y: float, radius := 1.0, z := 0.0) -> void:
+	position = AmbuloAxes.to_godot(x, y, z)
 	_disc.scale = Vector3(radius, 1.0, radius)
 	visible = true
 

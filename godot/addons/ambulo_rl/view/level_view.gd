@@ -1,6 +1,7 @@
 class_name AmbuloLevelView
 extends Node3D
-## Draws a level: floor, holes, boxes, cylinders. For eyes only; it has no colliders.
+## Draws a level: floor, holes, boxes, stairs, cylinders, ramps, terrains and meshes. For eyes only;
+## it has no colliders.
 
 ## Depth of the sides of the floor, [m].
 const SIDES := 0.6
@@ -14,6 +15,7 @@ var _floor := MeshInstance3D.new()
 var _boxes := MultiMeshInstance3D.new()
 var _drums := MultiMeshInstance3D.new()
 var _depths := MeshInstance3D.new()
+var _faces := MeshInstance3D.new()
 
 
 func _init() -> void:
@@ -31,7 +33,8 @@ func _init() -> void:
 	_depths.mesh = PlaneMesh.new()
 	_depths.material_override = AmbuloPalette.matt(AmbuloPalette.DEPTHS)
 	_depths.cast_shadow = GeometryInstance3D.SHADOW_CASTING_SETTING_OFF
-	for part: Node3D in [_floor, _boxes, _drums, _depths]:
+	_faces.material_override = AmbuloPalette.matt(AmbuloPalette.BLOCK)
+	for part: Node3D in [_floor, _boxes, _drums, _depths, _faces]:
 		add_child(part)
 
 
@@ -46,8 +49,10 @@ func show_level(new_level: AmbuloLevel) -> void:
 		mesh.surface_set_material(1, AmbuloPalette.matt(AmbuloPalette.SIDE))
 	_floor.mesh = mesh
 	_show_depths()
-	_show_boxes()
+	var solids := AmbuloLevelSolids.new(level) if level.heights else null
+	_show_boxes(level.boxes if solids == null else solids.boxes())
 	_show_drums()
+	_faces.mesh = null if solids == null else _faces_mesh(solids.closed + solids.open)
 
 
 ## Where a unit cube stands as the box with the seven numbers [param b].
@@ -70,11 +75,11 @@ func _show_depths() -> void:
 	_depths.position = AmbuloAxes.to_godot((b[0] + b[2]) / 2.0, (b[1] + b[3]) / 2.0, -SIDES)
 
 
-func _show_boxes() -> void:
+func _show_boxes(boxes: PackedFloat64Array) -> void:
 	var instances := _boxes.multimesh
-	instances.instance_count = floori(level.boxes.size() / 7.0)
+	instances.instance_count = floori(boxes.size() / 7.0)
 	for k in instances.instance_count:
-		var b := level.boxes.slice(7 * k, 7 * k + 7)
+		var b := boxes.slice(7 * k, 7 * k + 7)
 		instances.set_instance_transform(k, box_pose(b))
 		instances.set_instance_color(k, _box_colour(k, b))
 
@@ -91,7 +96,7 @@ func _show_drums() -> void:
 
 
 func _box_colour(k: int, b: PackedFloat64Array) -> Color:
-	if not level.box_obstructs(7 * k):
+	if not level.heights and not level.box_obstructs(7 * k):
 		return AmbuloPalette.PAINT if b[2] < 1.0 else AmbuloPalette.OVERHEAD
 	var colour := AmbuloPalette.WALL if is_wall(b) else AmbuloPalette.BLOCK
 	# Neighbours differ a little, so that edges show.
@@ -132,6 +137,21 @@ static func floor_mesh(of_level: AmbuloLevel) -> ArrayMesh:
 		for k in range(0, of_level.holes.size(), 4):
 			_add_sides(sides, _clipped(of_level.holes.slice(k, k + 4), of_level.bounds), -1.0)
 	return sides.commit(mesh)
+
+
+# Triangles of corners, nine numbers each.
+static func _faces_mesh(corners: PackedFloat64Array) -> ArrayMesh:
+	var tool := SurfaceTool.new()
+	tool.begin(Mesh.PRIMITIVE_TRIANGLES)
+	tool.set_smooth_group(-1)
+	for t in range(0, corners.size(), 9):
+		for k: int in [0, 6, 3]:  # clockwise
+			tool.add_vertex(
+				AmbuloAxes.to_godot(corners[t + k], corners[t + k + 1], corners[t + k + 2])
+			)
+	if not corners.is_empty():
+		tool.generate_normals()
+	return tool.commit()
 
 
 static func _clipped(r: PackedFloat64Array, bounds: PackedFloat64Array) -> PackedFloat64Array:

@@ -2,7 +2,7 @@ class_name AmbuloRayView
 extends MeshInstance3D
 ## Draws the readings of the ray sensor as lines, red where something is near.
 
-## Height of the lines, [m].
+## Height of the lines above the node, [m].
 const HEIGHT := 0.5
 
 var _lines := ImmediateMesh.new()

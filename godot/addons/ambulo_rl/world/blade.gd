@@ -63,17 +63,21 @@ func sweep(state: PhysicsDirectSpaceState3D, feet: Vector3, heading: float, leng
 
 
 ## What stands right behind the end of the last [method way], which began at (x, z) of the engine
-## and got as far as [param reach].
+## and got as far as [param reach]. Of a solid of triangles that is its face.
 func behind(
 	state: PhysicsDirectSpaceState3D, x: float, z: float, heading: float, reach: float
 ) -> Array[Dictionary]:
 	if end == AmbuloContract.NOTHING:
 		return []
-	var at := reach + (NEAR if end == AmbuloContract.WALL else AmbuloContract.SAME_END)
+	# Of triangles the engine finds those that look at the middle of a shape.
+	var at := reach + (-0.5 * NEAR if end == AmbuloContract.WALL else AmbuloContract.SAME_END)
 	var turned := Basis(Vector3.UP, heading)
 	var feet := Vector3(x, _end_floor + _middle, z)
 	query.transform = Transform3D(turned, feet - at * turned.z)
-	return state.intersect_shape(query, 4)
+	_shape.size.z = 3.0 * NEAR
+	var found := state.intersect_shape(query, 4)
+	_shape.size.z = 2.0 * HALF
+	return found
 
 
 ## How far the way from (x, y) along [param heading] is free for feet at height [param z], at

@@ -81,6 +81,17 @@ func has_only_walls() -> bool:
 	return _has_ground and closed.is_empty() and open.is_empty()
 
 
+## Prisms that stand on the ground or hang: seven numbers each, as [member AmbuloLevel.boxes].
+func boxes() -> PackedFloat64Array:
+	var found := PackedFloat64Array()
+	for k in range(_behind_ground, flats.size(), FLAT):
+		var f := flats.slice(k, k + FLAT)
+		if f[3] >= 0.0:
+			var half := 0.5 * (f[7] - f[6])
+			found.append_array([f[0], f[1], f[6] + half, f[2], f[3], half, atan2(f[5], f[4])])
+	return found
+
+
 ## The ground without its holes: x0, y0, x1, y1, four numbers a rectangle, [m].
 ##
 ## A line sweeps along x over strips of y. A strip that a hole begins to cover ends its rectangle

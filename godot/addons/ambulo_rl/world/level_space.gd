@@ -116,6 +116,12 @@ func floor_at(x: float, y: float, highest: float, lowest: float) -> float:
 	return moved
 
 
+## See [AmbuloSpace].
+func board(carries := true) -> void:
+	if things != null:
+		things.carrier = things.found if carries else -1
+
+
 func has_headroom(x: float, y: float, z: float) -> bool:
 	if not _is_walled and not super(x, y, z):
 		return false

@@ -3,8 +3,11 @@ extends RefCounted
 ## What moves in a user's own scene, near an agent: bodies that are made to (AnimatableBody3D,
 ## CharacterBody3D, RigidBody3D), and any that was seen to have moved since the last decision.
 ##
-## A body is an upright box around its shapes, a person a cylinder.
+## Each shape of a body is an upright box around it, a person a cylinder.
 
+## Group of nodes that are people, as every CharacterBody3D is: touching one, or a body below one
+## in the tree, counts as a collision with a person.
+const PEOPLE := "people"
 # Bodies that one look finds at most, and looks at most.
 const _AT_ONCE := 64
 const _MOST_LOOKS := 16
@@ -20,7 +23,7 @@ var _state: PhysicsDirectSpaceState3D
 var _query := PhysicsShapeQueryParameters3D.new()
 var _around := SphereShape3D.new()
 # What was found to stand still, which is not found again until a ray ends at it and it has moved.
-var _still: Array[RID] = []
+var _still: Dictionary[int, RID] = {}
 var _tracks: Dictionary[int, _Track] = {}
 # Bodies that stand still by their kind, but have moved.
 var _moved: Dictionary[int, bool] = {}
@@ -41,7 +44,7 @@ func near(eye: Vector3, spec: AmbuloSpec, mask: int, excluded: Array[RID]) -> Pa
 	var rows := PackedFloat64Array()
 	var seen: Dictionary[int, bool] = {}
 	for _k in _MOST_LOOKS:
-		_query.exclude = excluded + _still
+		_query.exclude = excluded + _still.values()
 		var hits := _state.intersect_shape(_query, _AT_ONCE)
 		var stand := _still.size()
 		for hit in hits:
@@ -49,13 +52,13 @@ func near(eye: Vector3, spec: AmbuloSpec, mask: int, excluded: Array[RID]) -> Pa
 			if seen.has(id):
 				continue
 			seen[id] = true
-			var body := hit.collider as CollisionObject3D
-			if not is_moving(hit.collider as Node3D):
-				_still.append(hit.rid)
-			elif body != null:
-				rows.append_array(_tracks[id].row(body, clock, spec.decision_dt()))
-				if not moving.has(hit.rid):
-					moving.append(hit.rid)
+			var body := hit.collider as Node3D
+			if not is_moving(body):
+				_still[id] = hit.rid
+				continue
+			rows.append_array(_tracks[id].rows(body, clock, spec.decision_dt()))
+			if not moving.has(hit.rid):
+				moving.append(hit.rid)
 		if hits.size() < _AT_ONCE or _still.size() == stand:
 			break
 	return rows
@@ -78,23 +81,73 @@ func is_moving(body: Node3D) -> bool:
 	var pose := body.global_transform
 	if not _tracks.has(id):
 		_tracks[id] = _Track.new(body, pose)
-	if AmbuloSceneSurvey.is_moving_body(body) or AmbuloSpace.is_person(body):
+	if AmbuloSceneSurvey.is_moving_body(body) or is_person(body):
 		return true
 	if not _moved.has(id) and _tracks[id].has_left(pose):
 		_moved[id] = true
-		if body is CollisionObject3D:
-			_still.erase((body as CollisionObject3D).get_rid())
+		_still.erase(id)
 	return _moved.has(id)
+
+
+## Whether a node is a person, or part of one, see [constant PEOPLE].
+static func is_person(node: Node) -> bool:
+	while node != null:
+		if node is CharacterBody3D or node.is_in_group(PEOPLE):
+			return true
+		node = node.get_parent()
+	return false
+
+
+## What carries an agent: the collider that it stands on.
+class Ride:
+	extends RefCounted
+
+	## How far it was carried since [method begin], in the contract's axes, [m].
+	var way_x := 0.0
+	var way_y := 0.0
+
+	var _on: Node3D
+	var _pose := Transform3D.IDENTITY
+
+	## Begins a decision.
+	func begin() -> void:
+		way_x = 0.0
+		way_y = 0.0
+
+	## Has [param collider] carry, null: nothing.
+	func board(collider: Node3D) -> void:
+		_on = collider
+		if collider != null:
+			_pose = collider.global_transform
+
+	## Moves the agent whose state row begins at [param row] of [param rows] as what carries it has
+	## moved; how far along the floor, [m].
+	func carry(rows: PackedFloat64Array, row: int) -> float:
+		if not is_instance_valid(_on) or not _on.is_inside_tree():
+			_on = null
+			return 0.0
+		var pose := _on.global_transform
+		if pose == _pose:
+			return 0.0
+		var at := AmbuloAxes.to_godot(rows[row], rows[row + 1], rows[row + 2])
+		var way := AmbuloAxes.from_godot(pose * (_pose.affine_inverse() * at) - at)
+		_pose = pose
+		for k in 3:
+			rows[row + k] += way[k]
+		way_x += way[0]
+		way_y += way[1]
+		return sqrt(way[0] ** 2 + way[1] ** 2)
 
 
 ## A body, and where it was.
 class _Track:
 	extends RefCounted
 
-	# Box around the shapes, in the body's own axes.
-	var _box := AABB()
+	# Boxes around the shapes, in the body's own axes; of a person one around all.
+	var _boxes: Array[AABB] = []
 	var _first: Transform3D
-	var _row: PackedFloat64Array = []
+	# Rows of these boxes, now and when they were looked at before.
+	var _rows: PackedFloat64Array = []
 	var _old: PackedFloat64Array = []
 	var _at := 0
 	var _decisions := 1
@@ -103,15 +156,20 @@ class _Track:
 		_first = pose
 		var body := node as CollisionObject3D
 		if body == null:
+			if node is CSGShape3D:
+				_boxes.append((node as CSGShape3D).get_aabb())
 			return
-		var is_first := true
 		for owner in body.get_shape_owners():
+			if body.is_shape_owner_disabled(owner):
+				continue
 			for k in body.shape_owner_get_shape_count(owner):
 				var shape := body.shape_owner_get_shape(owner, k)
 				var local := body.shape_owner_get_transform(owner)
 				var around := local * AmbuloSceneSurvey.box_of(shape)
-				_box = around if is_first else _box.merge(around)
-				is_first = false
+				if _boxes and AmbuloSceneThings.is_person(body):
+					_boxes[0] = _boxes[0].merge(around)
+				else:
+					_boxes.append(around)
 
 	## Whether it is no longer where it was first seen.
 	func has_left(pose: Transform3D) -> bool:
@@ -120,25 +178,34 @@ class _Track:
 			apart = maxf(apart, (pose.basis[k] - _first.basis[k]).length())
 		return apart > _MOVED
 
-	## Its numbers in the decision [param clock], one of [param dt] seconds.
-	func row(body: Node3D, clock: int, dt: float) -> PackedFloat64Array:
-		if clock != _at or _row.is_empty():
-			var now := _row_of(body)
-			_old = now if _row.is_empty() else _row
+	## Rows of its boxes in the decision [param clock], one of [param dt] seconds.
+	func rows(body: Node3D, clock: int, dt: float) -> PackedFloat64Array:
+		if clock != _at or _rows.is_empty():
+			var now := PackedFloat64Array()
+			for box in _boxes:
+				now.append_array(_row_of(body, box))
+			_old = now if _rows.is_empty() else _rows
 			_decisions = maxi(clock - _at, 1)
-			_row = now
+			_rows = now
 			_at = clock
-		return AmbuloSight.with_rates(_row, _old, dt * _decisions)
+		var out := PackedFloat64Array()
+		var width := AmbuloThings.ROW
+		for k in range(0, _rows.size(), width):
+			var old := _old.slice(k, k + width)
+			out.append_array(
+				AmbuloSight.with_rates(_rows.slice(k, k + width), old, dt * _decisions)
+			)
+		return out
 
-	func _row_of(body: Node3D) -> PackedFloat64Array:
+	func _row_of(body: Node3D, box: AABB) -> PackedFloat64Array:
 		var pose := body.global_transform
 		var yaw := AmbuloAxes.yaw_of(pose.basis)
 		var turned := AmbuloAxes.basis(yaw)
-		var around := Transform3D(turned.inverse() * pose.basis) * _box
+		var around := Transform3D(turned.inverse() * pose.basis) * box
 		var middle := AmbuloAxes.from_godot(pose.origin + turned * around.get_center())
 		var half := 0.5 * around.size
 		var ends := [middle[2] - half.y, middle[2] + half.y]
-		if AmbuloSpace.is_person(body):
+		if AmbuloSceneThings.is_person(body):
 			var radius := maxf(half.x, half.z)
 			return [middle[0], middle[1], radius, radius, 1.0, 0.0] + ends + [AmbuloThings.PERSON]
 		return (

@@ -20,9 +20,6 @@ const DEPTH := 1000.0
 const ALIKE := 0.01
 ## Faces that are too steep to stand on, or too thin, that a look downwards passes at most.
 const MOST_FACES := 8
-## Group of nodes that are people, as every CharacterBody3D is: touching one, or a body below one
-## in the tree, counts as a collision with a person.
-const PEOPLE := "people"
 const _TINY := 1e-4
 # Room in which obstacles are looked for beyond what a body may reach, [m].
 const _ROOM := 0.05
@@ -73,8 +70,9 @@ var origin_y := 0.0
 ## What moves where the body is that is moved or looks now, beside the engine's own bodies; null:
 ## nothing.
 var things: AmbuloThings
-## What moves in a scene.
+## What moves in a scene, and what carries the body there that is moved now; null: nothing.
 var scene_things: AmbuloSceneThings
+var ride: AmbuloSceneThings.Ride
 var _state: PhysicsDirectSpaceState3D
 var _capsule := CapsuleShape3D.new()
 var _cylinder := CylinderShape3D.new()
@@ -87,6 +85,8 @@ var _face := PhysicsRayQueryParameters3D.new()
 var _blade := AmbuloBlade.new()
 var _level_floor: AmbuloLevelFloor
 var _sight := PhysicsRayQueryParameters3D.new()
+# Collider of the floor that was found last; null: there was none.
+var _floor: Node3D
 # Height of the feet and of the middle of the capsule, [m].
 var _feet := 0.0
 var _middle := 0.0
@@ -133,6 +133,12 @@ func floor_over_seam(x: float, y: float, z: float) -> float:
 		if not is_nan(other):
 			return minf(maxf(one, other), z)
 	return NAN
+
+
+## Has the floor that was looked for last carry the body, if [param carries].
+func board(carries := true) -> void:
+	if ride != null:
+		ride.board(_floor if carries else null)
 
 
 ## How far around (x, y) the floor is known to be as high as [param z], as far as [param most];
@@ -238,7 +244,7 @@ func find_overlaps(x: float, y: float) -> void:
 		return
 	var people: Array[RID] = []
 	for hit in _state.intersect_shape(_body, _MOST_BODIES):
-		if is_person(hit.collider as Node):
+		if AmbuloSceneThings.is_person(hit.collider as Node):
 			people.append(hit.rid)
 	if people.is_empty():
 		touched_thing = true
@@ -313,6 +319,7 @@ func _floor_below(x: float, y: float, highest: float, lowest: float) -> float:
 	var to := Vector3(from.x, lowest - _TINY, from.z)
 	var ray := _down
 	ray.to = to
+	_floor = null
 	for _k in MOST_FACES:
 		ray.from = from
 		var hit := _state.intersect_ray(ray)
@@ -321,6 +328,7 @@ func _floor_below(x: float, y: float, highest: float, lowest: float) -> float:
 		var point: Vector3 = hit.position
 		var normal: Vector3 = hit.normal
 		if normal.y >= AmbuloContract.STEEPEST_FLOOR - _TINY:
+			_floor = hit.collider as Node3D
 			return point.y
 		from.y = point.y - ALIKE
 		if from.y <= to.y:
@@ -385,12 +393,3 @@ func _probed_depth(at: Vector3, height: float, nx: float, ny: float, depth: floa
 		return depth
 	var point: Vector3 = hit.position
 	return maxf(depth, radius - _probe.from.distance_to(point))
-
-
-## Whether a node is a person, or part of one, see [constant PEOPLE].
-static func is_person(node: Node) -> bool:
-	while node != null:
-		if node is CharacterBody3D or node.is_in_group(PEOPLE):
-			return true
-		node = node.get_parent()
-	return false

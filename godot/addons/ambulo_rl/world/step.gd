@@ -69,8 +69,7 @@ func configure(
 func place(space: AmbuloSpace) -> void:
 	var floor_z := space.support(x, y, z, AmbuloSpace.DEPTH)
 	falling = is_nan(floor_z)
-	if space.things != null:
-		space.things.carrier = space.things.found
+	space.board()
 	if not falling:
 		z = floor_z
 
@@ -110,6 +109,8 @@ func run(agent: int, space: AmbuloSpace, motion: AmbuloTwin.Motion, ticks: int, 
 	var forward := rows[row + AmbuloWorld.COMMAND + 1]
 	var rotation := rows[row + AmbuloWorld.COMMAND + 2]
 	var path := rows[tail + AmbuloWorld.PATH]
+	if space.ride != null:
+		path += space.ride.carry(rows, row)
 	var add_strafe := (1.0 - decay) * _targets[3 * agent]
 	var add_forward := (1.0 - decay) * _targets[3 * agent + 1]
 	var add_rotation := (1.0 - decay) * _targets[3 * agent + 2]
@@ -280,8 +281,7 @@ func _walk(x0: float, y0: float, way_x: float, way_y: float) -> bool:
 func _step_onto(floor_z: float) -> void:
 	_takeoff = z
 	var over_seam := is_nan(floor_z)
-	if _things != null:
-		_things.carrier = -1 if over_seam else _things.found
+	_space.board(not over_seam)
 	if over_seam:
 		floor_z = _space.floor_over_seam(x, y, z)
 	if is_nan(floor_z):
@@ -301,14 +301,14 @@ func _floor_after(x0: float, y0: float, x1: float, y1: float) -> float:
 	if _space.slide(x0, y0, x1, y1):
 		return NAN
 	var floor_z := _space.support(x1, y1, z, AmbuloContract.CLIMB_HEIGHT)
-	var over_seam := is_nan(floor_z)
-	var on := -1 if _things == null else _things.found
-	if over_seam:
+	if is_nan(floor_z):
 		floor_z = _space.floor_over_seam(x1, y1, z)
+		if not is_nan(floor_z):
+			_space.board(false)
 	elif floor_z > z + _EVEN and not _space.has_headroom(x1, y1, floor_z):
 		return NAN
-	if _things != null and not is_nan(floor_z):
-		_things.carrier = -1 if over_seam else on
+	else:
+		_space.board()
 	return floor_z
 
 
@@ -332,8 +332,7 @@ func _fall(x0: float, y0: float) -> void:
 		_space.stand_at(z)
 		_vz = 0.0
 		falling = false
-		if _things != null:
-			_things.carrier = _things.found
+		_space.board()
 
 
 # Pushes the body out of what it touches; true: it touched something.

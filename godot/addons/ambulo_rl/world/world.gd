@@ -97,6 +97,10 @@ func restore(agents: PackedInt64Array, slots: PackedInt64Array, rows: PackedFloa
 			var falls := _rows[first + state_width - TAIL + FALLING] != 0.0
 			things.settle()
 			things.board(_rows[first], _rows[first + 1], NAN if falls else _rows[first + 2])
+		elif _rides[agents[k]] != null:
+			_show_things(agents[k])
+			_spaces[agents[k]].support(_rows[first], _rows[first + 1], _rows[first + 2], 0.0)
+			_spaces[agents[k]].board(_rows[first + state_width - TAIL + FALLING] == 0.0)
 
 
 ## Moves every agent by one decision. Continuous: [param actions] has three numbers an
@@ -149,6 +153,9 @@ func finish() -> void:
 		var row := agent * state_width
 		if _rows[row + state_width - TAIL + FALLING] == 0.0:
 			_rows[row + VELOCITY + 2] = (_rows[row + 2] - _begin_z[agent]) / spec.decision_dt()
+			if _rides[agent] != null and twin == null:
+				_rows[row + VELOCITY] += _rides[agent].way_x / spec.decision_dt()
+				_rows[row + VELOCITY + 1] += _rides[agent].way_y / spec.decision_dt()
 		if spec.teleport > 0.0 and _rows[row + state_width - TAIL + MOVES] > 0.0:
 			_rows[row + VELOCITY] = _leaps[2 * agent]
 			_rows[row + VELOCITY + 1] = _leaps[2 * agent + 1]
@@ -160,6 +167,8 @@ func _begin_checked(actions: PackedFloat64Array) -> void:
 	for agent in num_agents:
 		var tail := (agent + 1) * state_width - TAIL
 		_begin_z[agent] = _rows[agent * state_width + 2]
+		if _rides[agent] != null:
+			_rides[agent].begin()
 		_rows[tail + PATH] = 0.0
 		_rows[tail + CONTACT_TICKS] = 0.0
 		_rows[tail + COLLISIONS] = 0.0

@@ -48,6 +48,8 @@ var _spaces: Array[AmbuloSpace] = []
 var _scene: AmbuloSpace
 # What moves in the level of each agent; null: nothing.
 var _things: Array[AmbuloThings] = []
+# What carries each agent in a scene; null: nothing is told that may.
+var _rides: Array[AmbuloSceneThings.Ride] = []
 
 
 ## Name, first index and length of each part of a state row.
@@ -162,18 +164,24 @@ func _clear_places() -> void:
 	_spaces.resize(num_agents)
 	_things.clear()
 	_things.resize(num_agents)
+	_rides.clear()
+	_rides.resize(num_agents)
 
 
-# Has the space of an agent know what moves there.
+# Has the space of an agent know what moves there, and what carries it.
 func _show_things(agent: int) -> void:
 	_spaces[agent].things = _things[agent]
+	_spaces[agent].ride = _rides[agent]
 
 
 func _enter(agent: int, slot: int) -> void:
 	if _scene != null:
 		_slots[agent] = slot
 		_spaces[agent] = _scene
+		var moves := not _scene.floor_stands_still
+		_rides[agent] = AmbuloSceneThings.Ride.new() if moves else null
 	else:
+		_rides[agent] = null
 		assert(_levels.has(slot), "AmbuloWorld: no level in slot %d" % slot)
 		if _slots[agent] != slot:
 			_slots[agent] = slot

@@ -54,8 +54,8 @@ export class Columns {
           for (let j = 0; j < SIDE; j++) this.bits[axis ? columnOf(j, i) : columnOf(i, j)] = 0;
         }
       };
-      forget(Math.max(first, low - SIDE), Math.min(last + 1, low));
-      forget(Math.max(first, low + SIDE), Math.min(last + 1, low + 2 * SIDE));
+      forget(first, Math.min(last + 1, low));
+      forget(Math.max(first, low + SIDE), last + 1);
       this.from[axis] = Math.min(Math.max(first, low), at - far);
       this.to[axis] = Math.max(Math.min(last, low + SIDE - 1), at + far);
     });

@@ -266,9 +266,9 @@ def keep_around(columns, x, y, reach):
         low = at - half
         first = columns.known[axis]
         last = columns.known[axis + 2]
-        for i in range(max(first, low - SIDE), min(last + 1, low)):
+        for i in range(max(first, last - 2 * SIDE), min(last + 1, low)):
             _forget_line(columns, axis, i & (SIDE - 1))
-        for i in range(max(first, low + SIDE), min(last + 1, low + 2 * SIDE)):
+        for i in range(max(first, low + SIDE), min(last, first + 2 * SIDE) + 1):
             _forget_line(columns, axis, i & (SIDE - 1))
         columns.known[axis] = min(max(first, low), at - far)
         columns.known[axis + 2] = max(min(last, low + SIDE - 1), at + far)

@@ -80,9 +80,9 @@ func keep_around(x: float, y: float, reach: float) -> void:
 	var here := Vector2i(floori(x * PER_METRE), floori(y * PER_METRE))
 	for axis in 2:
 		var low := here[axis] - half
-		for i in range(maxi(_from[axis], low - SIDE), mini(_to[axis] + 1, low)):
+		for i in range(_from[axis], mini(_to[axis] + 1, low)):
 			_forget_line(axis, i & WRAP)
-		for i in range(maxi(_from[axis], low + SIDE), mini(_to[axis] + 1, low + 2 * SIDE)):
+		for i in range(maxi(_from[axis], low + SIDE), _to[axis] + 1):
 			_forget_line(axis, i & WRAP)
 		_from[axis] = mini(maxi(_from[axis], low), here[axis] - far)
 		_to[axis] = maxi(mini(_to[axis], low + SIDE - 1), here[axis] + far)

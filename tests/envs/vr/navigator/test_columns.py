@@ -27,7 +27,7 @@ from ambulo.envs.vr.navigator.navigator import Navigator
 
 places = st.floats(-40.0, 40.0)
 heights = st.floats(-100.0, 100.0)
-moves = st.one_of(st.floats(-3.0, 3.0), st.floats(-90.0, 90.0))
+moves = st.one_of(st.floats(-3.0, 3.0), st.floats(-300.0, 300.0))
 
 
 def empty():

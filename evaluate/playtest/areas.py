@@ -38,6 +38,8 @@ class Area:
     """The narrowest place of that way, shape (3,), [m]."""
     carrier: str = ""
     """Of a `ride`: the key of the platform in the level file."""
+    cause: str = ""
+    """What keeps bodies out, if that is known."""
 
 
 def letters(index: int) -> str:

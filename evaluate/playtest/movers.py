@@ -1,8 +1,8 @@
 """What moves, as the survey of a level sees it.
 
 A place counts as reachable if a body gets there at some time: a thing that moves is in the
-way only where it is in the way at every time. A thing that moves once is looked at where it
-ends. Nothing carries a body but lifts; what a moving platform leads to is told apart.
+way only where it is in the way at every time. A thing that moves once, lifts too, is looked at
+where it ends. Nothing carries a body but lifts; what a moving platform leads to is told apart.
 """
 
 from __future__ import annotations
@@ -36,12 +36,25 @@ def played_level(level: Level) -> Level:
 
 def judged_level(level: Level) -> Level:
     """`level` with a box for each thing that comes to rest, where it does."""
-    rest = [
-        m
-        for m in level.movers
-        if m.kind not in CARRIERS and (m.loop == "once" or _stands_still(m))
-    ]
-    return _boxed(level, rest)
+    return _boxed(level, [m for m in level.movers if stays(m)])
+
+
+def stays(mover: Mover) -> bool:
+    """Whether `mover` comes to rest for ever, at the end of its path."""
+    return mover.loop == "once" or _stands_still(mover)
+
+
+def is_beside(mover: Mover, points: Floats) -> Bools:
+    """Which of `points` (n, 3) are beside `mover` at the end of its path, shape (n,).
+
+    Beside what carries is also what is above and below it.
+    """
+    end = mover.path[-1, 1:]
+    near = _distances(mover, end, points) <= _BOARDING
+    if mover.kind in CARRIERS:
+        return near
+    low, high = end[2] - mover.half_size[2], end[2] + mover.half_size[2]
+    return near & (low < points[:, 2] + BODY_HEIGHT) & (high > points[:, 2])
 
 
 def _boxed(level: Level, movers: Sequence[Mover]) -> Level:
@@ -150,7 +163,7 @@ def rides(level: Level, nodes: Nodes, label: Ints, main: int) -> dict[int, str]:
     points = nodes.points()
     joined: list[tuple[str, set[int]]] = []
     for k, mover in enumerate(level.movers):
-        if mover.kind in CARRIERS:
+        if mover.kind in CARRIERS and not stays(mover):
             joined.append((f"movers[{k}]", _stops(mover, points, label)))
     reached = {main}
     for _ in joined:  # one platform may lead to the next

@@ -119,7 +119,7 @@ def find_problems(test: Playtest, limits: Limits) -> list[Problem]:
     found = [
         *(_area_problem(area, test.floor, sealed) for area in test.floor.areas),
         *_unlisted_problem(test, sealed),
-        *(_place_problem(key) for key in test.unreachable),
+        *(_place_problem(key, test) for key in test.unreachable),
         *_success_problem(test, limits),
         *_coverage_problem(test, limits),
         *_fall_problem(test),
@@ -176,15 +176,16 @@ def serious_spots(test: Playtest) -> list[StuckSpot]:
 def _area_problem(area: Area, floor: Floor, fails: bool) -> Problem:
     """An unreachable part of the floor; one that is sealed may fail the level."""
     what = f"{area.area:.1f} m² of floor around {place_text(area.position, floor)}"
+    why = f": {area.cause}" if area.cause else ""
     texts = {
-        "sealed": f"Sealed area {area.name}: {what} cannot be reached.",
+        "sealed": f"Sealed area {area.name}: {what} cannot be reached{why}.",
         "tight": f"Tight passage to area {area.name}: {what} can be entered only by "
         "somebody who walks exactly in the middle.",
         "gap": f"Gap {area.name}: {what}, at most {area.width:.1f} m wide, cannot be "
         "reached.",
         "ride": f"Area {area.name}: {what} is reached on {area.carrier} alone.",
         "top": f"Top {area.name}: {what} is the top of something, the bottom of a pit, or a "
-        "floor without a way to it.",
+        f"floor without a way to it{why}.",
         "outside": f"Outside area {area.name}: {what} lies beyond the walls.",
     }
     advice = {
@@ -221,6 +222,8 @@ def _unlisted_problem(test: Playtest, fails: bool) -> list[Problem]:
 
 def _opening_advice(area: Area, floor: Floor) -> str:
     """Where to make room for a body."""
+    if area.cause:
+        return "See to that, or lead another way there."
     if area.opening is None or area.opening_position is None:
         return (
             "There is no opening. Cut a door of at least 0.8 m into one of its walls, or, "
@@ -233,11 +236,17 @@ def _opening_advice(area: Area, floor: Floor) -> str:
     )
 
 
-def _place_problem(key: str) -> Problem:
+def _place_problem(key: str, test: Playtest) -> Problem:
     """A start or goal that the level names."""
+    floor, place = test.floor, test.level.places()
+    at = place.get(key, place.get(f"{key}.position"))
+    storey, row, column = (int(k[0]) for k in floor.cells_at(np.atleast_2d(at)))
+    owner = floor.storeys[storey].owner[row, column]
+    why = [area.cause for area in floor.areas if area.label == owner and area.cause]
     return Problem(
         "place", True,
-        f"'{key}' of the level file cannot be reached from where players are.",
+        f"'{key}' of the level file cannot be reached from where players are"
+        f"{': '.join(['', *why])}.",
         f"Move '{key}', or open the way to it: see the sealed areas.",
     )  # fmt: skip
 

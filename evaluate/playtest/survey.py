@@ -18,6 +18,7 @@ from ambulo.envs.vr.levels.solids import Solids
 from ambulo.evaluate.playtest.access import access_of
 from ambulo.evaluate.playtest.areas import GAP_AREA, Area, AreaKind, letters
 from ambulo.evaluate.playtest.bodies import STANDING, Body
+from ambulo.evaluate.playtest.causes import with_causes
 from ambulo.evaluate.playtest.floor import MAX_AREAS, MIN_AREA, Floor
 from ambulo.evaluate.playtest.movers import judged_level, rides
 from ambulo.evaluate.playtest.nodes import Nodes
@@ -84,6 +85,7 @@ def survey(
         else area
         for area in areas
     ]
+    areas = with_causes(level, parts, main, areas)
     planned = ("sealed", "tight", "ride", "top")
     shown = [main, *(area.label for area in areas if area.kind in planned)]
     limits, storeys = split(

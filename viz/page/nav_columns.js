@@ -1,5 +1,6 @@
 // The map of the navigator in a level without storeys: what rays tell of its columns, as bits;
-// the port of envs/vr/navigator/{columns,mapping}.py. It wraps around after 64 m.
+// the port of envs/vr/navigator/{columns,mapping}.py. It wraps around after 64 m: a window around
+// the body, outside of which everything is forgotten.
 
 import { DROP as EDGE, WALL as OBSTACLE } from "./prisms.js";
 
@@ -37,6 +38,27 @@ export class Columns {
   constructor() {
     /** What is known of each column, 0: nothing. */
     this.bits = new Uint8Array(SIDE * SIDE);
+    /** Cells outside of which nothing is known: from and to, x and y, not wrapped. */
+    this.from = [Infinity, Infinity];
+    this.to = [-Infinity, -Infinity];
+  }
+
+  /** Forgets what is outside of the window around (x, y); `reach` [m] away may be written then. */
+  keepAround(x, y, reach) {
+    const far = Math.min(Math.trunc(reach * PER_METRE) + WALLS + 2, SIDE / 2);
+    [cell(x), cell(y)].forEach((at, axis) => {
+      const low = at - SIDE / 2;
+      const [first, last] = [this.from[axis], this.to[axis]];
+      const forget = (begin, end) => {
+        for (let i = begin; i < end; i++) {
+          for (let j = 0; j < SIDE; j++) this.bits[axis ? columnOf(j, i) : columnOf(i, j)] = 0;
+        }
+      };
+      forget(first, Math.min(last + 1, low));
+      forget(Math.max(first, low + SIDE), last + 1);
+      this.from[axis] = Math.min(Math.max(first, low), at - far);
+      this.to[axis] = Math.max(Math.min(last, low + SIDE - 1), at + far);
+    });
   }
 
   /** Adds `bits` to what is known at (x, y). */

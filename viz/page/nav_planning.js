@@ -9,6 +9,7 @@ import { Search } from "./nav_search.js";
 const REPLAN = 3;
 const STUCK = 30;
 const MOVED = 0.15;
+const LEAP = 0.6;
 const BUMPS = [0.25, 0.6];
 const AT_GOAL = 0.3;
 const PASSED = 12;
@@ -41,6 +42,7 @@ export class Planner {
   /** Maps what a body senses, and plans its way to `goal` if the plan is old. */
   update(state, goal) {
     const here = [state.x, state.y];
+    this.columns.keepAround(...here, Math.max(...state.rays));
     this.columns.addRays(state);
     const way = goal.map((g, k) => g - here[k]);
     const far = Math.max(...way.map(Math.abs), 1e-9);
@@ -76,7 +78,9 @@ export class Planner {
 
   /** Closes the map ahead of a body that is stuck. */
   noteBump(here, goal) {
-    if (between(this.rest, here) <= MOVED) {
+    const moved = between(this.rest, here);
+    if (moved > LEAP) this.points = [];
+    if (moved <= MOVED) {
       this.still += 1;
     } else {
       this.rest = here;

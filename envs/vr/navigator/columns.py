@@ -1,7 +1,8 @@
 """Entries of a partial map: floors and obstacles by column and height, compiled.
 
-A map is a grid of columns that wraps around, each with a few entries. Heights are whole
-multiples of `UNIT`, so that they take two bytes and compare as integers.
+A map is a grid of columns that wraps around, each with a few entries: a window around the
+body, outside of which everything is forgotten. Heights are whole multiples of `UNIT`, so that
+they take two bytes and compare as integers.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ CLOSED = HIT | DROP | BUMP
 UNKNOWN, VOID = -1, -2
 """Of a place: nothing is known; it is over or under a known floor, too near to be one."""
 _HIGHEST = 32767
+_NOWHERE = np.array([1, 1, -1, -1]) << 40
+"""Of a map of which nothing is known."""
 
 
 def units(metres: float) -> int:
@@ -61,18 +64,31 @@ class Columns(NamedTuple):
     """Of the entries, shape (SIDE, SIDE, LEVELS), [UNIT]."""
     bits: NDArray[np.uint16]
     """What is known of them, 0: nothing; shape (SIDE, SIDE, LEVELS)."""
+    known: Ints
+    """Cells outside of which nothing is known: least x and y, largest x and y, not wrapped,
+    shape (4,)."""
 
     @classmethod
     def empty(cls, num_envs: int) -> Columns:
         """Maps of `num_envs` envs without entries."""
         shape = (num_envs, SIDE, SIDE, LEVELS)
-        return cls(np.zeros(shape, np.int16), np.zeros(shape, np.uint16))
+        columns = cls(
+            np.zeros(shape, np.int16), np.zeros(shape, np.uint16),
+            np.zeros((num_envs, 4), np.int64),
+        )  # fmt: skip
+        columns.forget(np.arange(num_envs))
+        return columns
+
+    def forget(self, envs: Ints) -> None:
+        """Forget the maps of `envs` (k,)."""
+        self.bits[envs] = 0
+        self.known[envs] = _NOWHERE
 
 
 @njit(cache=True)
 def map_of(columns, i):
     """The map of env `i` (views)."""
-    return Columns(columns.heights[i], columns.bits[i])
+    return Columns(columns.heights[i], columns.bits[i], columns.known[i])
 
 
 @njit(cache=True)
@@ -235,6 +251,38 @@ def add_hit(columns, x, y, h, bit):
                 elif gap < _NEAR_GAP:
                     bits |= NEAR
             columns.bits[r, c, k] |= bits
+
+
+@njit(cache=True)
+def keep_around(columns, x, y, reach):
+    """Forget what is outside of the window around (x, y), [m], where the map wraps around.
+
+    What is `reach` [m] away may be written then.
+    """
+    half = SIDE // 2
+    far = min(int(reach * PER_METRE) + _WALLS + 2, half)
+    for axis in range(2):
+        at = cell(y) if axis else cell(x)
+        low = at - half
+        first = columns.known[axis]
+        last = columns.known[axis + 2]
+        for i in range(max(first, last - 2 * SIDE), min(last + 1, low)):
+            _forget_line(columns, axis, i & (SIDE - 1))
+        for i in range(max(first, low + SIDE), min(last, first + 2 * SIDE) + 1):
+            _forget_line(columns, axis, i & (SIDE - 1))
+        columns.known[axis] = min(max(first, low), at - far)
+        columns.known[axis + 2] = max(min(last, low + SIDE - 1), at + far)
+
+
+@njit(cache=True)
+def _forget_line(columns, axis, i):
+    """Forget row (axis 1) or column (axis 0) `i` of the grid."""
+    for j in range(SIDE):
+        for k in range(LEVELS):
+            if axis:
+                columns.bits[i, j, k] = 0
+            else:
+                columns.bits[j, i, k] = 0
 
 
 @njit(cache=True)

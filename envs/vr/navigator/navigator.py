@@ -17,6 +17,7 @@ from ambulo.envs.vr.navigator.columns import (
     UNIT,
     Columns,
     cell_centres,
+    keep_around,
     map_of,
 )
 from ambulo.envs.vr.navigator.heap import LIFTS, Nodes
@@ -88,7 +89,7 @@ class Navigator:
 
     def reset(self, envs: Ints) -> None:
         """Forget everything of `envs` (k,)."""
-        self.columns.bits[envs] = 0
+        self.columns.forget(envs)
         self.tracks.forget(envs)
         self.plans.forget(envs)
         self.steering.forget(envs)
@@ -142,6 +143,7 @@ class Navigator:
             "bits_list": self.columns.bits.ravel()[used],
             "steps": self._steps.copy(),
             "base": self._base.copy(),
+            "known": self.columns.known.copy(),
             **{name: _saved(array) for name, array in self._remembered()},
         }
 
@@ -156,21 +158,31 @@ class Navigator:
             values = np.asarray(arrays[name], np.float64)
             if not ((values >= low) & (values <= high)).all():
                 raise ValueError(f"{name} has values outside of {low} to {high}")
-        if (np.asarray(arrays["plans_points"], np.float64)[..., 3] >= LIFTS).any():
-            raise ValueError("plans_points names carriers that do not exist")
+        if (np.asarray(arrays["plans_points"], np.float64)[..., 3] >= TRACKS).any():
+            raise ValueError("plans_points names tracks that do not exist")
         used = arrays["entries_list"]
         if len(used) and not 0 <= used.min() <= used.max() < self.columns.bits.size:
             raise ValueError("entries of a map that lie outside of it")
         self.columns.bits[...] = 0
-        for name, column in zip(("heights", "bits"), self.columns, strict=True):
+        for name, column in zip(("heights", "bits"), self.columns[:2], strict=True):
             if arrays[f"{name}_list"].shape != used.shape:
                 raise ValueError(f"not one of {name} for each entry of the maps")
             column.ravel()[used] = arrays[f"{name}_list"]
         self._steps[...], self._base[...] = arrays["steps"], arrays["base"]
         for name, array in self._remembered():
             array[...] = arrays[name]
+        self.columns.known[...] = arrays.get("known", self._whole_windows())
         stops = self.tracks.stops
         stops[np.isinf(stops)] = np.nan
+
+    def _whole_windows(self) -> Ints:
+        """What may be known, by states that do not tell, shape (N, 4)."""
+        whole = np.zeros_like(self.columns.known)
+        for i, rest in enumerate(self.plans.rest):
+            if np.isfinite(rest).all():
+                around = np.tile(np.floor(rest * PER_METRE).astype(np.int64), 2)
+                whole[i] = around + np.array([-1, -1, 1, 1]) * (SIDE // 2)
+        return whole
 
     def _remembered(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
         """Name and array of all but the maps."""
@@ -205,14 +217,16 @@ def _within(goal: Floats, position: Floats) -> Floats:
 def _map(envs, sensed, columns, tracks, steps, dt):
     """Take in what `envs` (k,) see: things, and the rest but where a lift carries them."""
     for i in envs:
+        position = sensed.position[i]
+        own = map_of(columns, i)
+        keep_around(own, position[0], position[1], sensed.rays[i].max())
         if sensed.falling[i]:
             continue
         things = tracks_of(tracks, i)
-        position = sensed.position[i]
         track(things, sensed.movers[i], steps[i], dt)
         on = carrier_under(things, position, _UNDER)
         if on < 0 or abs(things.velocity[on, 2]) <= _STILL:
             map_rays(
-                map_of(columns, i), position, sensed.angle[i], sensed.rays[i],
+                own, position, sensed.angle[i], sensed.rays[i],
                 sensed.kinds[i], sensed.floors[i], sensed.movers[i],
             )  # fmt: skip

@@ -70,12 +70,16 @@ _STUCK = 30
 """Decisions without motion after which the map is closed ahead."""
 _MOVED = 0.15
 """A shorter way is none, [m]."""
+_LEAP = 0.6
+"""Who is farther than this from where it was has leapt, and plans anew, [m]."""
 _AHEAD = (0.25, 0.6)
 """Where on the path it is closed, from the body, [m]."""
 _AT_GOAL = 0.3
 """Who is nearer to the goal is not stuck, [m]."""
 _AT_FRONTIER = 0.8
 """A frontier that is this near has been looked at, [m]."""
+_BESIDE_LIFT = (1.5, 0.3)
+"""And beside a lift that carries the body one that is so near, at the same height, [m]."""
 _PASSED = 12
 """Points of a path among which the body is."""
 _OWN = 0.5
@@ -88,7 +92,7 @@ class Plans(NamedTuple):
     """The plans of N envs."""
 
     points: NDArray[np.float32]
-    """The path, columns as `POINT` of `search`, shape (N, POINTS, POINT)."""
+    """The path, as `POINT` of `search` but with tracks for lifts, shape (N, POINTS, POINT)."""
     length: Ints
     """Its points, 0: no plan yet, shape (N,)."""
     found: Bools
@@ -165,6 +169,8 @@ def _enter(columns, tracks, movers, position, step, enter, of):
     """
     aboard = -1
     lifts = 0
+    on = carrier_under(tracks, position, _ABOARD)
+    room = LIFTS if on < 0 else LIFTS - 1
     for m in range(TRACKS):
         if tracks.seen[m] < 0:
             continue
@@ -173,16 +179,16 @@ def _enter(columns, tracks, movers, position, step, enter, of):
         cy = cell(row[1])
         far = int((math.hypot(row[2], row[3]) + RING[1]) * 4) + 2
         if tracks.carries[m]:
-            if lifts == LIFTS:
+            if m == on:
+                room = LIFTS
+                aboard = lifts
+            elif lifts == room:
                 continue
             ring = np.uint16(1 << lifts)
             if enter:
                 copy(row, movers.lifts[lifts], 8)
                 copy(tracks.stops[m], movers.lifts[lifts, 8:], STOPS)
                 of[lifts] = m
-                inside = in_base(row, position[0], position[1], 0.0)
-                if inside and abs(row[7] - position[2]) < _ABOARD:
-                    aboard = lifts
             lifts += 1
             for y in range(cy - far, cy + far + 1):
                 for x in range(cx - far, cx + far + 1):
@@ -222,7 +228,10 @@ def _note_bump(columns, plans, i, position, goal, waits):
     """Close the map ahead of who is stuck."""
     x = position[0]
     y = position[1]
-    if not math.hypot(x - plans.rest[i, 0], y - plans.rest[i, 1]) <= _MOVED:
+    moved = math.hypot(x - plans.rest[i, 0], y - plans.rest[i, 1])
+    if moved > _LEAP:
+        plans.length[i] = 0
+    if not moved <= _MOVED:
         plans.rest[i, 0] = x
         plans.rest[i, 1] = y
         plans.still[i] = 0
@@ -248,7 +257,11 @@ def _note_frontier(columns, plans, i, position):
     if plans.length[i] == 0 or not plans.frontier[i]:
         return
     end = plans.points[i, plans.length[i] - 1]
-    if math.hypot(end[0] - position[0], end[1] - position[1]) > _AT_FRONTIER:
+    far = _AT_FRONTIER
+    if plans.length[i] == 2 and plans.points[i, 0, 3] >= 0.0:  # noqa: SIM102
+        if abs(end[2] - position[2]) < _BESIDE_LIFT[1]:
+            far = _BESIDE_LIFT[0]
+    if math.hypot(end[0] - position[0], end[1] - position[1]) > far:
         return
     if abs(end[2] - position[2]) > _AT_FRONTIER:
         return
@@ -308,6 +321,9 @@ def _aim(columns, movers, plans, i, position, of, aboard, reach):
     points = plans.points[i]
     count = plans.length[i]
     begin = 1 if aboard >= 0 and count > 1 else 0
+    for j in range(count):
+        if points[j, 3] >= 0.0:
+            points[j, 3] = of[int(points[j, 3])]
     lift = begin
     while lift < count and points[lift, 3] < 0.0:
         lift += 1
@@ -323,7 +339,7 @@ def _aim(columns, movers, plans, i, position, of, aboard, reach):
         ring = max(lift - 1, 0)
         away = math.hypot(points[ring, 0] - position[0], points[ring, 1] - position[1])
         if away < _AT_LIFT or lift == 0:
-            plans.boards[i] = of[int(points[lift, 3])]
+            plans.boards[i] = int(points[lift, 3])
 
 
 @njit(cache=True)

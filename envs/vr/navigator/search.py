@@ -69,7 +69,7 @@ NO_JUMPS, FRONTIERS, ANYWHERE = 0, 1, 2
 """Where a path to another floor may end: at the goal only, at frontiers, in the unknown."""
 INSIDE = 1 << LIFTS
 POINT = 5
-"""Numbers of a point of a path: x, y, z [m], row of the carrier (-1: none), 1 at a frontier."""
+"""Numbers of a point of a path: x, y, z [m], lift that it is in (-1: none), 1 at a frontier."""
 _AT_GOAL = 0.9
 """Tight places this near to the goal are open, [m]."""
 _OWN = 2

@@ -24,6 +24,7 @@ from ambulo.envs.vr.navigator.tracks import (
     RECENT,
     TRACKS,
     carrier_under,
+    is_carrier,
     tracks_of,
 )
 
@@ -154,6 +155,9 @@ def _steer(tracks, plans, steering, i, position, step, pace, angle, rays, kinds)
     px, py, pz = position[0], position[1], position[2]
     on = carrier_under(tracks, position, _ABOARD)
     boards = plans.boards[i]
+    if boards >= 0 and not is_carrier(tracks, boards):  # forgotten since it was planned
+        boards = plans.boards[i] = -1
+        plans.age[i] = 0
     target = plans.waypoint[i].copy()
     look = steering.look[i]
     speed = pace
@@ -161,8 +165,8 @@ def _steer(tracks, plans, steering, i, position, step, pace, angle, rays, kinds)
     if on >= 0:
         steering.boarding[i] = False
         points = plans.points[i]
-        out = points[1, 2] if plans.length[i] > 1 and points[0, 3] >= 0.0 else pz
-        level = abs(tracks.rows[on, 7] - out) <= _LEVEL
+        out = points[1, 2] if plans.length[i] > 1 and points[0, 3] == on else pz
+        level = abs(tracks.rows[on, 7] - out) <= _LEVEL and on != boards
         if not level or abs(tracks.velocity[on, 2]) >= AT_REST:
             state = RIDE
             copy(tracks.rows[on], target, 2)

@@ -252,11 +252,17 @@ def _follow(tracks, m, thing, step):
 
 
 @njit(cache=True)
+def is_carrier(tracks, m):
+    """Whether track `m` is one of a thing that one can ride on."""
+    return tracks.seen[m] >= 0 and tracks.carries[m]
+
+
+@njit(cache=True)
 def carrier_under(tracks, position, near):
     """The track on which feet (3,) stand, within `near` of its top; -1: none."""
     for m in range(TRACKS):
         row = tracks.rows[m]
-        if tracks.seen[m] >= 0 and tracks.carries[m]:
+        if is_carrier(tracks, m):
             inside = in_base(row, position[0], position[1], 0.0)
             if inside and abs(row[7] - position[2]) < near:
                 return m

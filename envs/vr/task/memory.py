@@ -5,7 +5,8 @@ what the rays showed to be free or blocked: a memory, not a planner. `navigator`
 `Navigator` has found: the path ahead, why it waits, what moves and what is near. `plan` and
 `path` are what agents of earlier versions see of it: `plan` beside a map, `path` beside visits
 and what is near. None knows the level. Grids wrap around after 64 m, so memory is bounded: in
-larger levels what stood at a place also counts as known 64 m further on.
+larger levels what stood at a place also counts as visited (`map`: as known) 64 m further on. A
+navigator forgets what is farther than 32 m away.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@ class_name AmbuloColumns
 extends RefCounted
 ## Partial map of one agent: floors and obstacles by column and height.
 ##
-## The map is a grid of columns that wraps around, each with a few entries. What the numbers mean,
-## and what is written when, is the trainer's (`envs/vr/navigator/columns.py`), to the same result.
+## The map is a grid of columns that wraps around, each with a few entries: a window around the
+## body, outside of which everything is forgotten. What the numbers mean, and what is written when,
+## is the trainer's (`envs/vr/navigator/columns.py`), to the same result.
 
 ## Columns along a side, a power of two, and the bits of a wrapped index.
 const SIDE := 256
@@ -54,6 +55,9 @@ var entries: PackedInt32Array = []
 
 # Entries that have had the bit BUMP.
 var _bumps: PackedInt32Array = []
+# Cells outside of which nothing is known: from and to, not wrapped.
+var _from := Vector2i.MAX
+var _to := Vector2i.MIN
 
 
 func _init() -> void:
@@ -64,6 +68,24 @@ func _init() -> void:
 func clear() -> void:
 	entries.fill(0)
 	_bumps.clear()
+	_from = Vector2i.MAX
+	_to = Vector2i.MIN
+
+
+## Forgets what is outside of the window around (x, y), [m], where the map wraps around. What is
+## [param reach] [m] away may be written then.
+func keep_around(x: float, y: float, reach: float) -> void:
+	var half := SIDE / 2
+	var far := mini(int(reach * PER_METRE) + _WALLS + 2, half)
+	var here := Vector2i(floori(x * PER_METRE), floori(y * PER_METRE))
+	for axis in 2:
+		var low := here[axis] - half
+		for i in range(_from[axis], mini(_to[axis] + 1, low)):
+			_forget_line(axis, i & WRAP)
+		for i in range(maxi(_from[axis], low + SIDE), _to[axis] + 1):
+			_forget_line(axis, i & WRAP)
+		_from[axis] = mini(maxi(_from[axis], low), here[axis] - far)
+		_to[axis] = maxi(mini(_to[axis], low + SIDE - 1), here[axis] + far)
 
 
 ## A height [m] in units, as far as maps have any; halves go to even numbers.
@@ -182,6 +204,14 @@ func forget_bumps() -> bool:
 			found = true
 	_bumps.clear()
 	return found
+
+
+# Forgets row (axis 1) or column (axis 0) `i` of the grid.
+func _forget_line(axis: int, i: int) -> void:
+	for j in SIDE:
+		var first := (i * SIDE + j if axis == 1 else j * SIDE + i) * LEVELS
+		for k in LEVELS:
+			entries[first + k] = 0
 
 
 # Adds bits to what is known at height `h` of a column, unless no floor can be there.

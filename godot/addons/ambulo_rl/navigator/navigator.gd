@@ -79,6 +79,7 @@ func update(row: PackedFloat64Array, goal: PackedFloat64Array, spec: AmbuloSpec)
 	sensed.read(row, goal, spec, base)
 	if not sensed.falls:
 		tracks.update(sensed.things, _step, spec.decision_dt())
+	plan.note_leap(sensed)
 	var waits := steering.state != AmbuloSteering.WALK
 	var later := spreads and plan.length > 0
 	if not later:
@@ -98,6 +99,7 @@ func set_off() -> void:
 
 func _map_and_plan(waits: bool, most: int) -> void:
 	var on := tracks.carrier_under(sensed.x, sensed.y, sensed.z, _UNDER)
+	columns.keep_around(sensed.x, sensed.y, Array(sensed.rays).max())
 	var rests := on < 0 or absf(tracks.rates[AmbuloTracks.RATES * on + 2]) <= _STILL
 	if rests and not sensed.falls:
 		AmbuloMapping.map_rays(columns, sensed)

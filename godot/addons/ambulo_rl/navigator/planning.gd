@@ -12,6 +12,8 @@ const REPLAN := 3
 # Decisions without motion after which the map is closed ahead; a shorter way is none, [m].
 const _STUCK := 30
 const _MOVED := 0.15
+# Who is farther than this from where it was has leapt, and plans anew, [m].
+const _LEAP := 0.6
 # Where on the path it is closed, from the body, [m].
 const _AHEAD_FROM := 0.25
 const _AHEAD_TO := 0.6
@@ -19,6 +21,8 @@ const _AHEAD_TO := 0.6
 const _AT_GOAL := 0.3
 # A frontier that is this near has been looked at, [m].
 const _AT_FRONTIER := 0.8
+# And beside a lift that carries the body one that is so near, at the same height, [m].
+const _BESIDE_LIFT: PackedFloat64Array = [1.5, 0.3]
 # Points of a path among which the body is.
 const _PASSED := 12
 # Tight places this near to the body do not end a line of sight, [m].
@@ -32,7 +36,8 @@ const _POINT := AmbuloSearch.POINT
 static var _spare: Array[AmbuloSearch] = []
 static var _lock := Mutex.new()
 
-## The path: [constant AmbuloSearch.POINT] numbers a point, and how many there are; 0: no plan yet.
+## The path: [constant AmbuloSearch.POINT] numbers a point, but tracks for lifts, and how many there
+## are; 0: no plan yet.
 var points: PackedFloat32Array = []
 var length := 0
 ## Whether there is a path; without one its only point is the goal.
@@ -78,6 +83,18 @@ func clear() -> void:
 	_rest_x = INF
 	_rest_y = INF
 	_still = 0
+
+
+## Forgets the plan if the agent has leapt from where it was.
+func note_leap(sensed: AmbuloSensed) -> void:
+	if sqrt((sensed.x - _rest_x) ** 2 + (sensed.y - _rest_y) ** 2) > _LEAP:
+		clear()
+
+
+## Boards nothing for now: what was to be boarded is not remembered any more. Plans anew.
+func forget_carrier() -> void:
+	boards = -1
+	_age = 0
 
 
 ## Follows what a search has found, if it has come to an end.
@@ -164,7 +181,10 @@ func _note_frontier(map: AmbuloColumns, sensed: AmbuloSensed) -> void:
 	if length == 0 or not frontier:
 		return
 	var p := _POINT * (length - 1)
-	if _away(points, length - 1, sensed.x, sensed.y) > _AT_FRONTIER:
+	var most := _AT_FRONTIER
+	if length == 2 and points[3] >= 0.0 and absf(points[p + 2] - sensed.z) < _BESIDE_LIFT[1]:
+		most = _BESIDE_LIFT[0]
+	if _away(points, length - 1, sensed.x, sensed.y) > most:
 		return
 	if absf(points[p + 2] - sensed.z) > _AT_FRONTIER:
 		return
@@ -238,6 +258,9 @@ func _aim() -> void:
 	var path := _new_points
 	var count := path.size() / _POINT
 	var begin := 1 if _search.movers.aboard >= 0 and count > 1 else 0
+	for p in range(3, path.size(), _POINT):
+		if path[p] >= 0.0:
+			path[p] = _search.movers.tracks[int(path[p])]
 	var lift := begin
 	while lift < count and path[_POINT * lift + 3] < 0.0:
 		lift += 1
@@ -251,7 +274,7 @@ func _aim() -> void:
 	_new_boards = -1
 	if lift < count:
 		if lift == 0 or _away(path, lift - 1, _query[0], _query[1]) < _AT_LIFT:
-			_new_boards = _search.movers.tracks[int(path[_POINT * lift + 3])]
+			_new_boards = int(path[_POINT * lift + 3])
 
 
 # Follows what the search has found; its work space is free.

@@ -12,7 +12,7 @@ const GOAL_RADIUS := 0.8
 const NO_JUMPS := 0
 const FRONTIERS := 1
 const ANYWHERE := 2
-## Numbers of a point of a path: x, y, z [m], carrier (-1: none), 1 at a frontier.
+## Numbers of a point of a path: x, y, z [m], lift that it is in (-1: none), 1 at a frontier.
 const POINT := 5
 ## Points of a path; a longer one is cut.
 const POINTS := 300

@@ -53,17 +53,19 @@ func enter(map: AmbuloColumns, of: AmbuloTracks, at: PackedFloat64Array, step: i
 	var count := 0
 	if not of.some:
 		return
+	var on := of.carrier_under(at[0], at[1], at[2], _ABOARD)
+	var room := AmbuloNodes.LIFTS if on < 0 else AmbuloNodes.LIFTS - 1
 	for m in AmbuloTracks.TRACKS:
 		if of.seen[m] < 0:
 			continue
 		if of.carries[m]:
-			if count < AmbuloNodes.LIFTS:
-				_enter_lift(of, m, count)
-				var row := AmbuloTracks.ROW * m
-				if AmbuloTracks.is_in_base(of.rows, row, at[0], at[1], 0.0):
-					if absf(of.rows[row + 7] - at[2]) < _ABOARD:
-						aboard = count
-				count += 1
+			if m == on:
+				room = AmbuloNodes.LIFTS
+				aboard = count
+			elif count == room:
+				continue
+			_enter_lift(of, m, count)
+			count += 1
 		elif step - of.seen[m] <= AmbuloTracks.RECENT and AmbuloEvading.stands_in(of, m, at[2]):
 			_enter_thing(map, of, m, at[2])
 

@@ -57,6 +57,8 @@ func update(
 	tracks: AmbuloTracks, plan: AmbuloPlanning, sensed: AmbuloSensed, step: int, pace: float
 ) -> void:
 	var on := tracks.carrier_under(sensed.x, sensed.y, sensed.z, _ABOARD)
+	if plan.boards >= 0 and not tracks.is_carrier(plan.boards):
+		plan.forget_carrier()
 	var target_x := plan.waypoint_x
 	var target_y := plan.waypoint_y
 	var speed := pace
@@ -144,7 +146,9 @@ func _others(tracks: AmbuloTracks, on: int, boards: int, step: int) -> PackedInt
 # Whether the carrier that the body is on rests level with where the path leaves it.
 static func _is_at_exit(tracks: AmbuloTracks, plan: AmbuloPlanning, on: int, z: float) -> bool:
 	var out := z
-	if plan.length > 1 and plan.points[3] >= 0.0:
+	if on == plan.boards:
+		return false
+	if plan.length > 1 and plan.points[3] == on:
 		out = plan.points[AmbuloSearch.POINT + 2]
 	if absf(tracks.rows[AmbuloTracks.ROW * on + 7] - out) > _LEVEL:
 		return false

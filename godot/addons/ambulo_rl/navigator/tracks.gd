@@ -123,12 +123,17 @@ func update(things: PackedFloat64Array, step: int, dt: float) -> void:
 			rest_from[m] = -1
 
 
+## Whether track [param m] is one of a thing that one can ride on.
+func is_carrier(m: int) -> bool:
+	return seen[m] >= 0 and carries[m]
+
+
 ## The thing on which feet at (x, y, z) stand, within [param near] of its top; -1: none.
 func carrier_under(x: float, y: float, z: float, near: float) -> int:
 	if not some:
 		return -1
 	for m in TRACKS:
-		if seen[m] >= 0 and carries[m] and is_in_base(rows, ROW * m, x, y, 0.0):
+		if is_carrier(m) and is_in_base(rows, ROW * m, x, y, 0.0):
 			if absf(rows[ROW * m + 7] - z) < near:
 				return m
 	return -1

@@ -20,12 +20,14 @@ from ambulo.envs.vr.navigator.columns import (
     cell,
     find,
     in_units,
+    keep_around,
     map_of,
 )
 from ambulo.envs.vr.navigator.navigator import Navigator
 
 places = st.floats(-40.0, 40.0)
 heights = st.floats(-100.0, 100.0)
+moves = st.one_of(st.floats(-3.0, 3.0), st.floats(-300.0, 300.0))
 
 
 def empty():
@@ -71,10 +73,36 @@ def test_tight_are_columns_whose_centres_are_near(x, y, bit):
             assert bool(tight) == (gap < 0.27)
 
 
-def test_maps_wrap_around():
+@given(st.lists(st.tuples(moves, moves), min_size=1, max_size=8), places, places)
+@settings(max_examples=50, deadline=None)
+def test_a_map_knows_what_was_seen_in_its_window_and_nothing_else(walk, x, y):
+    """Also where a body is carried far away at once, and comes back."""
+    columns, half, seen = empty(), SIDE // 2, set()
+    for dx, dy in walk:
+        x, y = x + dx, y + dy
+        keep_around(columns, x, y, 5.0)
+        column, row = cell(x), cell(y)
+        seen = {
+            (r, c) for r, c in seen
+            if -half <= r - row < half and -half <= c - column < half
+        }  # fmt: skip
+        for angle in range(8):
+            px, py = x + 5.0 * np.cos(angle), y + 5.0 * np.sin(angle)
+            add_floor(columns, px, py, 0, 0)
+            seen.add((cell(py), cell(px)))
+    known = {(int(r), int(c)) for r, c, _ in np.argwhere(columns.bits)}
+    assert known == {(r & (SIDE - 1), c & (SIDE - 1)) for r, c in seen}
+    assert len(known) == len(seen)
+
+
+def test_nothing_is_cleared_in_levels_that_the_window_holds():
     columns = empty()
-    add_floor(columns, 1.1, 2.1, 0, 0)
-    assert find(columns, *at(1.1 + SIDE / 4, 2.1 - SIDE / 4), 0) >= 0
+    for x in np.linspace(0.0, 26.0, 40):  # [m] and 5 m are seen ahead
+        keep_around(columns, x, 0.0, 5.0)
+        add_floor(columns, x, 0.0, 0, 0)
+    before = columns.bits.copy()
+    keep_around(columns, 0.0, 0.0, 5.0)
+    np.testing.assert_array_equal(columns.bits, before)
 
 
 @pytest.mark.parametrize("count", [3])

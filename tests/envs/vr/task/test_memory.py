@@ -208,6 +208,21 @@ def test_states_that_name_what_does_not_exist_are_refused(
         memory.load_state_dict(state)
 
 
+def test_states_of_earlier_versions_forget_what_leaves_the_window_too() -> None:
+    memory, old = Memory("navigator", 1), Memory("navigator", 1)
+    remember(memory, 0.1, 0.1, 0.0, 2.0)
+    state = memory.state_dict()
+    del state["navigator_known"]
+    old.load_state_dict(state)
+    for each in (memory, old):
+        remember(each, 40.1, 0.1, 0.0, 2.0)
+    assert memory.navigator is not None
+    assert old.navigator is not None
+    bits = memory.navigator.columns.bits
+    assert bits.any()
+    np.testing.assert_array_equal(bits, old.navigator.columns.bits)
+
+
 def test_nothing_is_mapped_in_a_fall() -> None:
     memory = Memory("navigator", 1)
     remember(memory, 0.1, 0.1, 0.0, 2.0)

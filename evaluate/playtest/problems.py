@@ -239,7 +239,7 @@ def _opening_advice(area: Area, floor: Floor) -> str:
 def _place_problem(key: str, test: Playtest) -> Problem:
     """A start or goal that the level names."""
     floor, place = test.floor, test.level.places()
-    at = place.get(key, place.get(f"{key}.position"))
+    at = place[key] if key in place else place[f"{key}.position"]
     storey, row, column = (int(k[0]) for k in floor.cells_at(np.atleast_2d(at)))
     owner = floor.storeys[storey].owner[row, column]
     why = [area.cause for area in floor.areas if area.label == owner and area.cause]

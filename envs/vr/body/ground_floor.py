@@ -14,7 +14,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.contract import BODY_HEIGHT, STEP_HEIGHT
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.levels.surfaces import HeightField, Mesh, stair_boxes
+from ambulo.envs.vr.levels.surfaces import Mesh, stair_boxes
 
 _ON_GROUND = 0.1
 """Places at most so far from z = 0 are on the ground floor, [m]."""
@@ -70,15 +70,15 @@ def _not_flat(level: Level) -> str | None:
                 f"its {name} is {place[2]:.2f} m above the ground floor, and a simulated "
                 "body cannot climb"
             )
-    for shape in (*level.meshes, *level.heightfields):
-        if _is_in_the_way(shape):
+    terrains = (field.mesh() for field in level.heightfields)
+    for mesh in (*level.meshes, *terrains):
+        if _is_in_the_way(mesh):
             return "has meshes or terrains, which a simulated body cannot climb"
     return None
 
 
-def _is_in_the_way(shape: Mesh | HeightField) -> bool:
-    """Whether a body on the ground would meet `shape`."""
-    mesh = shape.mesh() if isinstance(shape, HeightField) else shape
+def _is_in_the_way(mesh: Mesh) -> bool:
+    """Whether a body on the ground would meet `mesh`."""
     z = mesh.corners()[..., 2]
     between = (z.max(axis=1) > STEP_HEIGHT) & (z.min(axis=1) < BODY_HEIGHT)
     return bool(between.any())

@@ -115,7 +115,8 @@ class NavigationEnvironmentConfig(Config):
     ticks_per_decision: Annotated[int, Field(ge=1, le=1000)] = 9
     """Physics ticks per action."""
     levels: tuple[str, ...] = ("train",)
-    """Level families or named level sets."""
+    """Level families or named level sets. In training one that is named n times has n times
+    as many levels."""
     scene: str | None = None
     """Scene of the Godot project ("res://...") in which all episodes are, in world = godot;
     replaces `levels` and `level_file`."""

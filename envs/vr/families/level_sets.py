@@ -37,10 +37,12 @@ HANDMADE = "handmade"
 """The set of levels that no generator made (`ambulo.envs.vr.handmade`): for tests alone."""
 
 
-def resolve(names: Sequence[str], split: Split) -> tuple[str, ...]:
+def resolve(
+    names: Sequence[str], split: Split, *, repeats: bool = False
+) -> tuple[str, ...]:
     """The families behind set and family `names`, without repeats, for `split`.
 
-    "train" is allowed in every split (an agent's own training sets, on other seeds) and
+    With `repeats` a family is there as often as it is named. "train" is allowed in every split (an agent's own training sets, on other seeds) and
     means the nine families there; other sets only in their own split.
     """
     _check_split(split)
@@ -67,7 +69,7 @@ def resolve(names: Sequence[str], split: Split) -> tuple[str, ...]:
         else:
             hint = nearest(name, (*SPLITS, *SETS, *family_names(), HANDMADE))
             raise ConfigError(f"unknown level family or set {name!r}{hint}")
-    return tuple(dict.fromkeys(families))
+    return tuple(families if repeats else dict.fromkeys(families))
 
 
 def split_level(family: str, split: Split, index: int) -> Level:

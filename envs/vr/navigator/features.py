@@ -29,6 +29,10 @@ AHEAD = (1.0, 2.0, 4.0)
 """Where on the path the observed points lie, [m]."""
 SECTORS, NEAR_RANGE = 16, 2.0
 """Directions in which the nearest remembered obstacle is told, and how far, [m]."""
+THINGS = 3
+"""Moving things that are told, at most."""
+_MOVER = 7
+"""Numbers of each."""
 _WAITS = EVADE + 1
 _METRES, _HEIGHTS, _SPEEDS, _LENGTH = 0.2, 0.5, VELOCITY_SCALE, 0.05
 """Factors on places [1/m], heights [1/m], velocities [s/m] and the length of the path [1/m]."""
@@ -61,9 +65,9 @@ ROUTE_FIELDS: tuple[tuple[str, int, str, str], ...] = (
     ),
     ("route_velocity", 2, "2 m/s", "velocity that the planner asks for (forward, left)"),
     (
-        "mover", 7, "5 m, 2 m, 2 m/s",
-        "nearest moving thing in sight: 1, its nearest point (forward, left), its top above "
-        "the feet, its velocity (forward, left, up); zeros: none",
+        "movers", _MOVER * THINGS, "5 m, 2 m, 2 m/s",
+        f"the {THINGS} nearest moving things in sight, nearest first: 1, the nearest point "
+        "(forward, left), the top above the feet, velocity (forward, left, up); zeros: none",
     ),
     (
         "carrier", 5, "5 m, 2 m, 2 m/s",
@@ -177,8 +181,8 @@ def _write_route(
         row = out[i]
         row[:] = 0.0
         x, y, z = position[i]
-        to = ways[i]
-        at = _put(row, 0, head, _METRES, to[0] - x, to[1] - y)
+        way = ways[i]
+        at = _put(row, 0, head, _METRES, way[0] - x, way[1] - y)
         for k in range(points.shape[1]):
             end = points[i, k]
             at = _put(row, at, head, _METRES, end[0] - x, end[1] - y) + 1
@@ -190,15 +194,18 @@ def _write_route(
         row[at + steering.state[i]] = 1.0
         speed = steering.velocity[i]
         at = _put(row, at + _WAITS, head, _SPEEDS, speed[0], speed[1])
-        if movers.shape[1] > 0 and movers[i, 0, 8] != 0.0:
-            thing = movers[i, 0]
+        for k in range(min(movers.shape[1], THINGS)):
+            thing = movers[i, k]
+            if thing[8] == 0.0:
+                break
+            to = at + k * _MOVER
             dx, dy = nearest_of(x, y, thing, thing[8] != BOX)
-            row[at] = 1.0
-            _put(row, at + 1, head, _METRES, -dx, -dy)
-            row[at + 3] = _HEIGHTS * (thing[7] - feet[i, 2])
-            _put(row, at + 4, head, _SPEEDS, thing[9], thing[10])
-            row[at + 6] = _SPEEDS * thing[11]
-        at += 7
+            row[to] = 1.0
+            _put(row, to + 1, head, _METRES, -dx, -dy)
+            row[to + 3] = _HEIGHTS * (thing[7] - feet[i, 2])
+            _put(row, to + 4, head, _SPEEDS, thing[9], thing[10])
+            row[to + 6] = _SPEEDS * thing[11]
+        at += THINGS * _MOVER
         things = tracks_of(tracks, i)
         m = carrier_under(things, position[i], _UNDER)
         if m < 0:

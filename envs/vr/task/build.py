@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -82,7 +82,7 @@ def make_bank(config: NavigationConfig, split: Split, seed: int) -> LevelBank:
 
     Levels of the configured file or folder, `levels_per_family` of each family, or both.
     """
-    env = config.environment
+    env, training = config.environment, split == "train"
     own: list[Level] = []
     if env.scene is not None:
         own = [scene_of(config)]
@@ -91,13 +91,13 @@ def make_bank(config: NavigationConfig, split: Split, seed: int) -> LevelBank:
     if any(level.goal is None for level in own):
         own = own * GOAL_DRAWS  # a slot holds one drawn goal
     made: list[Level] = []
-    if not own or (split == "train" and env.file_fraction < 1.0):
+    if not own or (training and env.file_fraction < 1.0):
+        families = resolve(env.levels, split, repeats=training)
         made = [
-            fitting_level(family, split, index, env.body)
+            fitting_level(family, split, index * families.count(family) + turn, env.body)
             for index in range(env.levels_per_family)
-            for family in resolve(env.levels, split)
+            for family, turn in _turns(families)
         ]
-    training = split == "train"
     return LevelBank(
         own + made,
         np.random.default_rng([seed, 1]),
@@ -108,6 +108,12 @@ def make_bank(config: NavigationConfig, split: Split, seed: int) -> LevelBank:
         own=len(own),
         own_fraction=env.file_fraction,
     )
+
+
+def _turns(families: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """Each family, and how often it was there before."""
+    for place, family in enumerate(families):
+        yield family, families[:place].count(family)
 
 
 def make_batch(

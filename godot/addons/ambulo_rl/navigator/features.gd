@@ -6,6 +6,8 @@ extends RefCounted
 ## Directions in which the nearest remembered obstacle is told, and how far, [m].
 const SECTORS := 16
 const NEAR_RANGE := 2.0
+## Moving things that are told, at most.
+const THINGS := 3
 ## Where on the path the observed points lie, [m].
 const AHEAD: PackedFloat64Array = [1.0, 2.0, 4.0]
 ## Names and sizes of the parts that [method write_route] writes.
@@ -16,7 +18,7 @@ const ROUTE: Dictionary[String, int] = {
 	"route_found": 2,
 	"route_state": 5,
 	"route_velocity": 2,
-	"mover": 7,
+	"movers": 21,
 	"carrier": 5,
 }
 
@@ -26,6 +28,8 @@ const _HEIGHTS := 0.5
 const _SPEEDS := 0.5
 const _LENGTH := 0.05
 const _LONGEST := 3.0
+# Numbers of a moving thing.
+const _MOVER := 7
 # A carrier this near under the feet carries, [m].
 const _UNDER := 0.15
 
@@ -94,9 +98,12 @@ static func write_route(
 	at += 3
 	out[at + steering.state] = 1.0
 	at = _put(out, at + 5, head, _SPEEDS, steering.velocity_x, steering.velocity_y)
-	if not sensed.things.is_empty():
-		_write_mover(sensed, head, out, at)
-	at += ROUTE["mover"]
+	var width := AmbuloContract.MOVER_COLUMNS
+	var thing := at
+	for first in range(0, mini(sensed.things.size(), THINGS * width), width):
+		_write_mover(sensed, first, head, out, thing)
+		thing += _MOVER
+	at += ROUTE["movers"]
 	var m := tracks.carrier_under(x, y, sensed.z, _UNDER)
 	if m < 0:
 		m = plan.boards
@@ -108,11 +115,11 @@ static func write_route(
 		out[at + 4] = _SPEEDS * tracks.rates[AmbuloTracks.RATES * m + 2]
 
 
-# Writes the nearest moving thing in sight.
+# Writes the moving thing in sight that begins at `first`.
 static func _write_mover(
-	sensed: AmbuloSensed, head: Vector2, out: PackedFloat32Array, at: int
+	sensed: AmbuloSensed, first: int, head: Vector2, out: PackedFloat32Array, at: int
 ) -> void:
-	var thing := sensed.things
+	var thing := sensed.things.slice(first, first + AmbuloContract.MOVER_COLUMNS)
 	var dx := sensed.x - thing[0]
 	var dy := sensed.y - thing[1]
 	if thing[8] == AmbuloThings.BOX:

@@ -11,7 +11,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from ambulo.configs.arrays import Floats, Ints
-from ambulo.envs.vr.contract import CLIMB_HEIGHT
+from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.moving import CARRIERS
 from ambulo.evaluate.playtest.areas import Area
@@ -19,6 +19,8 @@ from ambulo.evaluate.playtest.movers import is_beside, stays
 from ambulo.evaluate.playtest.nodes import Nodes
 from ambulo.evaluate.playtest.parts import Parts
 
+_BESIDE_STAIRS = 1.0
+"""What is nearer to an end of stairs is where they lead, [m]."""
 _HIGHEST = 0.8
 """Higher than this is no step, [m]."""
 
@@ -41,7 +43,9 @@ def with_causes(
     for k in shut:
         mine, home = parts.owner == areas[k].label, parts.owner == main
         cause = _what_stays(level, parts.ground.points(), mine, home)
-        cause = cause or steps.between(mine, home) or _apart(parts, mine, home)
+        cause = cause or steps.between(mine, home)
+        cause = cause or _steep_stairs(level, parts, mine, home)
+        cause = cause or _apart(parts, mine, home)
         found[k] = replace(areas[k], cause=cause)
     return found
 
@@ -58,6 +62,33 @@ def _what_stays(level: Level, points: Floats, mine: Ints, home: Ints) -> str:
             return f"{name}, stays {f'at z {top:.1f} m' if carries else 'in the way'} for ever"
         if carries:
             return f"{name}, moves between z {low:.1f} and {high:.1f} m only"
+    return ""
+
+
+def _steep_stairs(level: Level, parts: Parts, mine: Ints, home: Ints) -> str:
+    """The stairs from one part to the other that no body climbs, or ''.
+
+    The body touches the second step before it is on the first one where the first is less
+    deep than the body's radius, and both together are higher than it climbs.
+    """
+    points = parts.ground.points()
+    for k, row in enumerate(level.stairs):
+        ends = (row[:3], row[3:6])
+        if not any(
+            all(
+                (np.linalg.norm(points[part] - end, axis=1) < _BESIDE_STAIRS).any()
+                for part, end in zip((one, other), ends, strict=True)
+            )
+            for one, other in ((mine, home), (home, mine))
+        ):
+            continue
+        depth = float(np.linalg.norm(row[3:5] - row[:2])) / row[8]
+        rise = float(row[5] - row[2]) / row[8]
+        if depth < BODY_RADIUS and 2.0 * rise > CLIMB_HEIGHT:
+            return (
+                f"stairs[{k}], too steep: its steps are {depth:.2f} m deep and {rise:.2f} m "
+                f"high, and bodies need {BODY_RADIUS:g} m of depth"
+            )
     return ""
 
 

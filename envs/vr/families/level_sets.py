@@ -42,8 +42,9 @@ def resolve(
 ) -> tuple[str, ...]:
     """The families behind set and family `names`, without repeats, for `split`.
 
-    With `repeats` a family is there as often as it is named. "train" is allowed in every split (an agent's own training sets, on other seeds) and
-    means the nine families there; other sets only in their own split.
+    With `repeats` a family is there as often as it is named. "train" is allowed in every
+    split (an agent's own training sets, on other seeds) and means the nine families there;
+    other sets only in their own split.
     """
     _check_split(split)
     if not names:

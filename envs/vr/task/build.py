@@ -94,7 +94,9 @@ def make_bank(config: NavigationConfig, split: Split, seed: int) -> LevelBank:
     if not own or (training and env.file_fraction < 1.0):
         families = resolve(env.levels, split, repeats=training)
         made = [
-            fitting_level(family, split, index * families.count(family) + turn, env.body)
+            fitting_level(
+                family, split, index * families.count(family) + turn, env.body
+            )
             for index in range(env.levels_per_family)
             for family, turn in _turns(families)
         ]

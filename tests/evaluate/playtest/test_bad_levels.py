@@ -34,6 +34,7 @@ WALLS = [box(0, 0, 12, 0.1, 0, 6), box(0, 7.9, 12, 8, 0, 6), box(0, 0, 0.1, 8, 0
 STOREYS = [*WALLS, box(8, 0.1, 11.9, 7.9, 2.8, 3.0)]
 ROOMS = [*WALLS, box(5.9, 0, 6.1, 3.4, 0, 3), box(5.9, 4.6, 6.1, 8, 0, 3)]
 STAIRS = [box(4.8 + 0.4 * k, 2, 5.2 + 0.4 * k, 6, 0, 0.375 * (k + 1)) for k in range(8)]
+STEEP = {"from": [5, 4, 0], "to": [8, 4, 3.0], "width": 1.2, "steps": 18}
 UP, BESIDE = [10, 4, 3.0], [10, 4]
 
 
@@ -83,6 +84,11 @@ CASES: dict[str, tuple[list[Any], list[float], list[Any], str]] = {
         [*STOREYS, *STAIRS], UP, [],
         "the lowest way there has a step of 0.38 m, and bodies climb 0.25 m",
     ),
+    "steep stairs": (
+        [*STOREYS, STEEP], UP, [],
+        "stairs[0], too steep: its steps are 0.17 m deep and 0.17 m high, and bodies need "
+        "0.25 m of depth",
+    ),
     "a storey without a way": (STOREYS, UP, [], "no stairs, ramp or lift leads there"),
     "twenty platforms": (WALLS, BESIDE, [platform(k) for k in range(20)], ""),
     "twenty platforms to nowhere": (
@@ -90,7 +96,7 @@ CASES: dict[str, tuple[list[Any], list[float], list[Any], str]] = {
         "no stairs, ramp or lift leads there",
     ),
 }  # fmt: skip
-"""Boxes, goal, what moves, and what the play-test says of the goal, "": it is reached."""
+"""Boxes and stairs, goal, what moves, what the play-test says of the goal, "": reached."""
 
 
 @pytest.mark.integration
@@ -98,7 +104,9 @@ CASES: dict[str, tuple[list[Any], list[float], list[Any], str]] = {
 def test_who_cannot_get_on_waits_and_the_cause_is_named(case, tmp_path, capsys):
     boxes, goal, movers, cause = CASES[case]
     level = {
-        "name": "bad", "bounds": [0, 0, 12, 8], "heights": True, "boxes": boxes,
+        "name": "bad", "bounds": [0, 0, 12, 8], "heights": True,
+        "boxes": [part for part in boxes if "center" in part],
+        "stairs": [part for part in boxes if "steps" in part],
         "movers": movers, "start": {"position": [2, 4]}, "goal": goal,
     }  # fmt: skip
     file = tmp_path / "bad.json"

@@ -375,6 +375,7 @@ def step_bodies(envs, slot, bodies, commands, rules, pack, moving):
             y += uy * walked
             leap_x = x - leap_x
             leap_y = y - leap_y
+            bodies.takeoff[i] = z
         if rules.teleport:
             jump_left = 0.0
             jump_ahead = 0.0

@@ -98,6 +98,17 @@ def test_teleports_follow_the_floor() -> None:
     assert 0.3 < state.position[0, 2] < 0.7  # on the stairs
 
 
+def test_a_leap_down_a_flight_is_no_fall() -> None:
+    """It goes along the floor, farther down than a fall may be deep."""
+    spec = dataclasses.replace(PLAIN, teleport=4.5)
+    world = _world(spec, parse_level(STAIRS, "stairs"))
+    world.reset(np.array([0]), np.array([0]), np.array([[5.0, 0.0, math.pi, 1.5]]))
+    state = world.step(_act(0.0, 1.0, 0.0))
+    np.testing.assert_allclose(state.position[0], [0.5, 0.0, 0.0], atol=1e-6)
+    assert spec.fall_depth < 1.5
+    assert not state.fell[0]
+
+
 def test_nothing_steers_a_fall() -> None:
     level = Level("edge", np.array([-1.0, -1.0, 1.0, 1.0]))
     world = CompiledWorld(1, dataclasses.replace(PLAIN, teleport=3.0))

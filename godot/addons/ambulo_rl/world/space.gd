@@ -228,7 +228,7 @@ func obstacle_at(x: float, y: float, z: float) -> String:
 	for hit in _state.intersect_shape(_body, 1):
 		var node: Node = hit.collider as Node
 		if node != null and node.is_inside_tree():
-			return str(node.get_path()).trim_prefix("/root/")
+			return str(node.get_tree().root.get_path_to(node))
 	return ""
 
 

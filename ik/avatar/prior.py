@@ -7,12 +7,11 @@ from numba import njit
 
 from ambulo.configs.arrays import Array, Floats
 from ambulo.configs.errors import IKError
-from ambulo.ik.avatar.algebra import turn_by
 from ambulo.ik.pose import fk
 from ambulo.ik.rig import TARGETS
 from ambulo.ik.solver.network import IKNetwork
 from ambulo.ik.solver.targets import Targets
-from ambulo.motion.quaternion_kernels import multiply
+from ambulo.motion.quaternion_kernels import multiply, rotate
 
 HEAD_ROW = TARGETS.index("Head")
 HAND_ROWS = (TARGETS.index("LeftHand"), TARGETS.index("RightHand"))
@@ -74,7 +73,7 @@ def _fill_targets(
 ) -> None:  # fmt: skip
     """Fill the rows of head and hands of targets on the rig, whose rest frames differ."""
     at = np.empty(3)
-    turn_by(gaze, eyes, at)
+    rotate(gaze, eyes, at)
     for i in range(3):
         positions[HEAD_ROW, i] = head[i] - at[i]
     multiply(gaze, rest[HEAD_ROW], rotations[HEAD_ROW])

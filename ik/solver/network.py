@@ -24,15 +24,7 @@ from ambulo.configs.base import parse
 from ambulo.configs.errors import ConfigError, IKError, ModelFileError, nearest
 from ambulo.configs.json_text import json_value
 from ambulo.configs.reading import read_regular_text
-from ambulo.ik.kernels.network import (
-    ELU,
-    LEAKY_RELU,
-    SILU,
-    TANH,
-    add_and_activate,
-    forward,
-    poses_of,
-)
+from ambulo.ik.kernels.targets import poses_of
 from ambulo.ik.pose import Pose
 from ambulo.ik.rig import Rig, load_rig
 from ambulo.ik.solver.features import inputs_of, network_input, outputs_of
@@ -44,23 +36,17 @@ from ambulo.ik.solver.network_files import (
     read_tensors,
     write_network,
 )
-from ambulo.ik.solver.refine import rig_tables
 from ambulo.ik.solver.targets import Targets
+from ambulo.motion.dense_network import DenseNetwork
 
 HEADER = "ik_network.json"
 WEIGHTS = "ik_network.safetensors"
-
-KINDS = {"leaky_relu": LEAKY_RELU, "elu": ELU, "tanh": TANH, "silu": SILU}
-
-MANY = 2
-"""From this many characters on, BLAS is faster than compiled loops."""
 
 
 class IKNetwork:
     """An IK network: predicts poses from targets; weights are validated at construction.
 
-    Not thread-safe: buffers are kept between calls. Batches go through BLAS; set
-    OPENBLAS_NUM_THREADS=1 where latency counts, as the workers do.
+    Not thread-safe: buffers are kept between calls (see `DenseNetwork`).
     """
 
     def __init__(
@@ -75,30 +61,21 @@ class IKNetwork:
         self.rig = load_rig(header.rig) if rig is None else rig
         sizes = _sizes(header, self.rig)
         checked = checked_tensors(tensors, _shapes(sizes), source)
-        self._sizes = np.array(sizes, dtype=np.int64)
         self._mean = checked["mean"].astype(np.float64)
-        self._parameters = np.concatenate(
+        self._rest = self.rig.skeleton.rest[0]
+        self._network = DenseNetwork(
             [
-                part
+                (checked[f"layers.{layer}.weight"].T, checked[f"layers.{layer}.bias"])
                 for layer in range(len(sizes) - 1)
-                for part in (
-                    checked[f"layers.{layer}.weight"].T.ravel(),
-                    checked[f"layers.{layer}.bias"],
-                )
-            ]
+            ],
+            header.activation,
+            header.slope,
         )
-        self._kind = KINDS[header.activation]
-        self._slope = np.array([header.slope], dtype=np.float32)
-        self._work = np.empty((2, max(sizes)), dtype=np.float32)
-        self._weights = _split(self._parameters, sizes)
-        self._layers = [np.empty((1, n), dtype=np.float32) for n in sizes[1:]]
-        self._out = self._layers[-1]
-        self._table = rig_tables(self.rig).table
 
     @property
     def parameters(self) -> int:
         """Number of weights."""
-        return len(self._parameters)
+        return self._network.parameters
 
     @property
     def mean(self) -> Floats:
@@ -108,7 +85,7 @@ class IKNetwork:
     def tensors(self) -> dict[str, Singles]:
         """The weights as files have them, by name."""
         result = {"mean": self._mean.astype(np.float32)}
-        for layer, (weights, bias) in enumerate(self._weights):
+        for layer, (weights, bias) in enumerate(self._network.layers):
             result[f"layers.{layer}.weight"] = np.ascontiguousarray(weights.T)
             result[f"layers.{layer}.bias"] = bias
         return result
@@ -118,28 +95,7 @@ class IKNetwork:
 
         The array is used again by the next call with as many characters.
         """
-        if len(self._out) != len(inputs):
-            widths = self._sizes[1:].tolist()
-            self._layers = [np.empty((len(inputs), n), np.float32) for n in widths]
-            self._out = self._layers[-1]
-        if len(inputs) < MANY:
-            forward(
-                self._parameters,
-                self._sizes,
-                self._kind,
-                self._slope,
-                inputs,
-                self._work,
-                self._out,
-            )
-            return self._out
-        values = inputs
-        last = len(self._layers) - 1
-        for layer, (weights, bias) in enumerate(self._weights):
-            values = np.matmul(values, weights, out=self._layers[layer])
-            kind = -1 if layer == last else self._kind
-            add_and_activate(kind, self._slope, bias, values)
-        return values
+        return self._network.forward(inputs)
 
     def predict(self, targets: Targets, past: Sequence[Targets] = ()) -> Pose:
         """Predict poses for `targets`: inexact, and without joint limits.
@@ -156,7 +112,7 @@ class IKNetwork:
         output = self.forward(network_input(self.rig, targets, frame, past))
         root = np.empty((len(targets), 3))
         local = np.empty((len(targets), len(self.rig), 4))
-        poses_of(output, self._mean, self._table, *frame, root, local)
+        poses_of(output, self._mean, self._rest, *frame, root, local)
         if not math.isfinite(float(local.sum())):
             raise IKError("the network's answer is not finite: its weights are damaged")
         return Pose(root, local)
@@ -216,18 +172,6 @@ def _read(folder: Path, rig: Rig | None) -> IKNetwork:
 def _sizes(header: IKNetworkHeader, rig: Rig) -> tuple[int, ...]:
     """Numbers that go into each layer, and those that come out of the last."""
     return (inputs_of(len(header.past)), *header.hidden, outputs_of(rig))
-
-
-def _split(
-    parameters: Singles, sizes: tuple[int, ...]
-) -> list[tuple[Singles, Singles]]:
-    """Weights (inputs, outputs) and biases of each layer, as views."""
-    layers, at = [], 0
-    for n, m in pairwise(sizes):
-        weights = parameters[at : at + n * m].reshape(n, m)
-        layers.append((weights, parameters[at + n * m : at + n * m + m]))
-        at += n * m + m
-    return layers
 
 
 def _shapes(sizes: tuple[int, ...]) -> dict[str, tuple[int, ...]]:

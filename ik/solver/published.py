@@ -29,7 +29,6 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Floats, Singles
 from ambulo.configs.base import load_json
 from ambulo.configs.errors import ConfigError, IKError, ModelFileError
-from ambulo.ik.kernels.network import LEAKY_RELU, TANH, forward
 from ambulo.ik.kernels.targets import HIPS
 from ambulo.ik.pose import Pose
 from ambulo.ik.rig import EFFECTORS, Rig, load_rig
@@ -38,6 +37,7 @@ from ambulo.ik.solver.frames import root_frame, to_frame
 from ambulo.ik.solver.headers import PublishedHeader
 from ambulo.ik.solver.network_files import checked_tensors, read_tensors, write_network
 from ambulo.ik.solver.targets import Targets
+from ambulo.motion.dense_network import DenseNetwork
 from ambulo.motion.rotations import (
     quat_conjugate,
     quat_from_rotvec,
@@ -56,7 +56,8 @@ SIZES = {
 }
 """Layer sizes of the two networks: 120 645 and 25 605 parameters."""
 
-ACTIVATIONS = {"published": LEAKY_RELU, "published_compact": TANH}
+KINDS = {"published": "leaky_relu", "published_compact": "tanh"}
+"""Their activations."""
 SLOPE = 0.1
 """Of the leaky ReLU."""
 
@@ -191,36 +192,25 @@ class PublishedNetwork:
             )
         self.kind, self.extra = kind, dict(extra or {})
         self.rig = load_rig() if rig is None else rig
-        self._sizes = np.array(SIZES[kind], dtype=np.int64)
-        checked = checked_tensors(weights, _shapes(kind), source)
-        self._parameters = np.concatenate([part.ravel() for part in checked.values()])
-        self._slope = np.array([SLOPE], dtype=np.float32)
-        self._work = np.empty((2, int(self._sizes.max())), dtype=np.float32)
+        parts = [*checked_tensors(weights, _shapes(kind), source).values()]
+        layers = list(zip(parts[::2], parts[1::2], strict=True))
+        self._network = DenseNetwork(layers, KINDS[kind], SLOPE)
 
     @property
     def parameters(self) -> int:
         """Number of weights."""
-        return len(self._parameters)
+        return self._network.parameters
 
     def tensors(self) -> dict[str, Singles]:
         """The weights by their published names."""
         result: dict[str, Singles] = {}
-        sizes, at = SIZES[self.kind], 0
-        for layer, (n, m) in enumerate(pairwise(sizes), start=1):
-            result[f"W{layer}"] = self._parameters[at : at + n * m].reshape(n, m)
-            result[f"b{layer}"] = self._parameters[at + n * m : at + n * m + m]
-            at += n * m + m
+        for layer, (weights, bias) in enumerate(self._network.layers, start=1):
+            result[f"W{layer}"], result[f"b{layer}"] = weights, bias
         return result
 
     def forward(self, inputs: Singles) -> Singles:
         """The answers (B, 69) to `inputs` (B, 50)."""
-        out = np.empty((len(inputs), OUTPUTS), dtype=np.float32)
-        kind = ACTIVATIONS[self.kind]
-        given = np.ascontiguousarray(inputs, dtype=np.float32)
-        forward(
-            self._parameters, self._sizes, kind, self._slope, given, self._work, out
-        )
-        return out
+        return self._network.forward(np.ascontiguousarray(inputs, dtype=np.float32))
 
     def predict(self, targets: Targets, context: Context | None = None) -> Pose:
         """Poses near `targets`; on level ground, idle, if no `context` says otherwise."""

@@ -7,12 +7,11 @@ from pathlib import Path
 import numpy as np
 from torch import Tensor, nn
 
-from ambulo.ik.kernels.network import LEAKY_RELU
 from ambulo.ik.kernels.targets import HIPS
 from ambulo.ik.rig import TARGETS
 from ambulo.ik.solver.published import (
-    ACTIVATIONS,
     INPUTS,
+    KINDS,
     OUTPUTS,
     SLOPE,
     PublishedNetwork,
@@ -29,7 +28,7 @@ class PublishedModule(nn.Module):
         """Of one of the two networks."""
         super().__init__()
         tensors = network.tensors()
-        leaky = ACTIVATIONS[network.kind] == LEAKY_RELU
+        leaky = KINDS[network.kind] == "leaky_relu"
         act = nn.LeakyReLU(SLOPE) if leaky else nn.Tanh()
         count = len(tensors) // 2
         pairs = [(tensors[f"W{k}"].T, tensors[f"b{k}"]) for k in range(1, count + 1)]

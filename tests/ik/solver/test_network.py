@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import ModelFileError
-from ambulo.ik.kernels.network import silu
 from ambulo.ik.limits import clamp
 from ambulo.ik.pose import Pose, fk, start_pose
 from ambulo.ik.rig import load_rig
@@ -33,6 +32,7 @@ from ambulo.ik.solver.network import (
     save_ik_network,
 )
 from ambulo.ik.solver.targets import Targets
+from ambulo.motion.dense_network import silu
 from ambulo.motion.rotations import (
     matrix_to_sixd,
     quat_from_rotvec,

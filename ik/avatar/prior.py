@@ -28,10 +28,10 @@ class UpperBodyPrior:
         """Prepare a network.
 
         Raises:
-            IKError: It needs earlier moments, which a prior does not keep.
+            IKError: It has the published layout, which needs all targets.
         """
-        if network.header.past:
-            raise IKError("the avatar's prior needs a network of one moment, as ik_net")
+        if network.is_published:
+            raise IKError("the avatar's prior needs a network of targets, as ik_net")
         self.network = network
         rig = network.rig
         names = (("LeftArm", "LeftForeArm"), ("RightArm", "RightForeArm"))

@@ -1,9 +1,9 @@
 """Swing and twist limits of joints: excess of a pose, and clamping.
 
-The swing (see `ambulo.ik.swing_twist`) must stay inside a cone with an elliptic rim (one
-radius for each sign of x and of z, so four quarters of ellipses; a hinge is a narrow one),
-the twist inside an interval (after P. Baerlocher and R. Boulic, "Parametrization and range
-of motion of the ball-and-socket joint", DEFORM 2000).
+The swing (see `ambulo.motion.rotations.SwingTwist`) must stay inside a cone with an
+elliptic rim (one radius for each sign of x and of z, so four quarters of ellipses; a hinge
+is a narrow one), the twist inside an interval (after P. Baerlocher and R. Boulic,
+"Parametrization and range of motion of the ball-and-socket joint", DEFORM 2000).
 
 The excess is of NumPy arrays and torch tensors, with gradients; clamping is compiled, in
 `ambulo.ik.kernels.limits`, as the solver needs it.
@@ -18,8 +18,7 @@ from ambulo.configs.namespace import array_namespace
 from ambulo.ik.kernels.limits import clamp_poses
 from ambulo.ik.rig import Rig
 from ambulo.ik.solver.refine import body_of
-from ambulo.ik.swing_twist import SwingTwist, swing_twist_of
-from ambulo.motion.rotations import Array, constant
+from ambulo.motion.rotations import Array, SwingTwist, constant, swing_twist_of
 
 
 def excess(rig: Rig, parts: SwingTwist) -> tuple[Array, Array]:

@@ -21,8 +21,7 @@ from ambulo.ik.data.array_file import load_arrays, save_arrays
 from ambulo.ik.kernels.targets import HIPS, WIDTH
 from ambulo.ik.pose import Pose, fk
 from ambulo.ik.rig import TARGETS, Rig, load_rig
-from ambulo.ik.solver.features import network_input, pose_in_frame
-from ambulo.ik.solver.frames import root_frame
+from ambulo.ik.solver.features import network_input, pose_in_frame, root_frame
 from ambulo.ik.solver.targets import Targets
 from ambulo.motion.operations import mirror
 from ambulo.motion.rotations import quat_angle

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ambulo.configs.arrays import Singles
 from ambulo.ik.rig import TARGETS
-from ambulo.ik.trackers import layout
+from ambulo.ik.trackers import layout, sizes
 from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.sizes import INPUTS, JOINTS, OUTPUTS, POSE, WIDTH
 from ambulo.ik.trackers.tracker import BodyTracker
@@ -131,9 +131,9 @@ def _output_parts() -> tuple[dict[str, object], ...]:
     rows = [{**_part("Hips position", 0, 3), "unit": "m"}]
     rows += [_part(f"{j} rotation", 3 + 6 * k, 6) for k, j in enumerate(joints)]
     assert rows[-1]["stop"] == POSE
-    rows.append(_part("contact logits", layout.CONTACTS, 4))
-    rows.append(_part("proportions correction", layout.CORRECTION, 3))
-    rows.append(_part("proportions log-variance", layout.VARIANCE, 3))
+    rows.append(_part("contact logits", sizes.CONTACTS, 4))
+    rows.append(_part("proportions correction", sizes.CORRECTION, 3))
+    rows.append(_part("proportions log-variance", sizes.VARIANCE, 3))
     return tuple(rows)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Annotated
 
 import numpy as np
@@ -55,6 +55,16 @@ class RefineConfig(Config):
     """Most steps more where targets are not met: with those beyond reach projected, and
     again without the one that is missed most, if the others can then be met."""
 
+    @cached_property
+    def settings(self) -> Floats:
+        """The numbers in the order of the kernels."""
+        return np.array(
+            [
+                self.near, np.deg2rad(self.aligned_deg), self.stop, self.cap,
+                self.posture, self.damping, self.floor, self.length, self.slack,
+            ]
+        )  # fmt: skip
+
 
 @dataclass(frozen=True, eq=False)
 class Solution:
@@ -73,24 +83,6 @@ class Solution:
     """Angle to each target, [rad]; 0 where absent. Shape (B, 6)."""
     steps: Ints
     """Steps that were taken. Shape (B,)."""
-
-
-@lru_cache(maxsize=64)
-def _settings(config: RefineConfig) -> Floats:
-    """The numbers of `config` in the order of the kernels."""
-    return np.array(
-        [
-            config.near,
-            np.deg2rad(config.aligned_deg),
-            config.stop,
-            config.cap,
-            config.posture,
-            config.damping,
-            config.floor,
-            config.length,
-            config.slack,
-        ]
-    )
 
 
 @lru_cache(maxsize=16)
@@ -188,7 +180,7 @@ def refine_in_place(
     refine_batch(
         body_of(rig),
         ORDER,
-        _settings(config),
+        config.settings,
         steps,
         config.extra,
         targets.positions,

@@ -124,20 +124,19 @@ def free_runs(args: argparse.Namespace) -> list[dict[str, Any]]:
         for frame in frames * passes:
             model.add(frame)
             model.learn()
-        track = model.run(1200)
-        assert model.space is not None
-        knee, real = track.local[200:, 1], np.array([f.rotations[2] for f in frames])
+        positions, rotations = model.run(1200)
+        knee, real = rotations[200:, 2], np.array([f.rotations[2] for f in frames])
         way = np.array([f.root_position for f in frames])
         row = {
             "clip": clip,
             "passes": passes,
             "period_s": period(knee),
             "real_period_s": period(real),
-            "speed_m_s": pace(track.positions),
+            "speed_m_s": pace(positions),
             "real_speed_m_s": pace(way),
             "knee_spread": float(np.std(knee, axis=0).max()),
             "real_knee_spread": float(np.std(real, axis=0).max()),
-            "height_range_m": float(np.ptp(track.positions[:, 2])),
+            "height_range_m": float(np.ptp(positions[:, 2])),
             "real_height_range_m": float(np.ptp(way[:, 2])),
         }
         print(json.dumps(row))

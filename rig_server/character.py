@@ -182,11 +182,10 @@ class ClientCharacter:
         model = self.models.sequence
         if model is None or not model.ready or not count:
             return None
-        track = model.run(count)
+        positions, rotations = model.run(count)
         values = np.empty((count, 7 + self.layout.output_size), np.float32)
-        values[:, :3] = track.positions / self.layout.scale
-        values[:, 3:7] = track.rotations[:, [1, 2, 3, 0]]
-        values[:, 7:] = track.local[:, :, [1, 2, 3, 0]].reshape(count, -1)
+        values[:, :3] = positions / self.layout.scale
+        values[:, 3:] = rotations[:, :, [1, 2, 3, 0]].reshape(count, -1)
         return values
 
     def other_skeleton(self, frame: RigFrame) -> str:

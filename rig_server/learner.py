@@ -30,12 +30,6 @@ log = logging.getLogger(__name__)
 
 BATCH = 32
 """Frames of a learning step: the newest, and repeated ones."""
-RATE = 2e-3
-"""Adam's rate at the start."""
-SLOWEST = 2e-4
-"""Adam's rate after a long time."""
-SETTLING = 1000
-"""Steps after which the rate has fallen by the square root of 2."""
 SMOOTHING = 60.0
 """Frames over which prequential errors are averaged (time constant)."""
 SPREAD = 512
@@ -145,13 +139,9 @@ class RigLearner:
             self._read_anatomy()
         newest = (number or self.memory.seen) - 1
         rows = self.memory.batch(newest % RECENT, BATCH)
-        steps = self.model.network.steps
-        rate = max(SLOWEST, RATE / math.sqrt(1.0 + steps / SETTLING))
         self._last = None
         memory = self.memory
-        loss = self.model.learn(
-            memory.rotations, memory.scene, memory.ready, rows, rate
-        )
+        loss = self.model.learn(memory.rotations, memory.scene, memory.ready, rows)
         self.progress.learned += 1
         self.progress.training_loss = loss
         return loss

@@ -113,7 +113,6 @@ class RigModel:
         scene: Scene,
         ready: Ready,
         rows: NDArray[np.int64],
-        rate: float,
     ) -> float:
         """One step on the frames `rows` (N,); their mean loss before it.
 
@@ -122,7 +121,6 @@ class RigModel:
             scene: Their targets and ground, M frames.
             ready: What earlier steps made of them; kept up to date.
             rows: Which frames.
-            rate: Adam's rate.
         """
         assert self.anatomy is not None
         net = self.network
@@ -130,7 +128,7 @@ class RigModel:
             self.anatomy, self._readings, net.weights, rotations, scene, ready, rows,
             WEIGHTS, net.slopes,
         )  # fmt: skip
-        net.step(rate)
+        net.step()
         return float(loss)
 
     def positions(self, rotations: Floats) -> tuple[Floats, Floats]:

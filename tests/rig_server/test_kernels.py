@@ -19,7 +19,7 @@ from ambulo.rig_server.learning_kernels import (
     make_ready,
 )
 from ambulo.rig_server.model import WEIGHTS
-from ambulo.rig_server.network import OnlineMLP, slopes_of
+from ambulo.rig_server.network import RATE, OnlineMLP, slopes_of
 from ambulo.rig_server.pose_kernels import Scene
 
 Y = np.array([0.0, 1.0, 0.0])
@@ -190,9 +190,9 @@ def test_gradient_of_the_network_is_that_of_differences() -> None:
 def test_first_step_of_adam_by_hand() -> None:
     net = OnlineMLP(1, 1, 1)
     net.flat[:], net.gradient[:] = 1.0, 0.5
-    assert net.step(0.1)
+    assert net.step()
     # The first step of Adam is rate * sign of the gradient.
-    np.testing.assert_allclose(net.flat, 0.9, rtol=1e-5)
+    np.testing.assert_allclose(net.flat, 1.0 - RATE, rtol=1e-5)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e30])
@@ -201,7 +201,7 @@ def test_a_broken_gradient_changes_nothing(bad: float) -> None:
     before = net.state()
     net.gradient[:] = 0.1
     net.gradient[4] = bad
-    assert not net.step(0.1)
+    assert not net.step()
     assert net.refused == 1
     for name, value in net.state().items():
         np.testing.assert_array_equal(value, before[name])

@@ -81,7 +81,7 @@ def answered(learner: RigLearner, folder: Path, clip: str) -> dict[str, Any]:
     """Errors on a clip that is not learned from; with and without the network."""
     frames = clip_frames(folder, clip)
     row: dict[str, Any] = {"clip": clip, **errors_of(learner, frames)}
-    smooth = learner.model.network.smooth
+    smooth = learner.network.smooth
     kept = smooth.copy()
     smooth[:] = 0.0
     row |= {f"anatomy_alone_{k}": v for k, v in errors_of(learner, frames).items()}
@@ -95,8 +95,8 @@ def errors_of(learner: RigLearner, frames: Sequence[RigFrame]) -> dict[str, floa
     distance, angle, thigh = [], [], []
     for frame in frames:
         found = learner.predict(frame, learner.effectors_of(frame)).rotations
-        positions, turned = learner.model.positions(found)
-        wanted, wanted_turned = learner.model.positions(frame.rotations)
+        positions, turned = learner.positions(found)
+        wanted, wanted_turned = learner.positions(frame.rotations)
         distance.append(np.linalg.norm(positions - wanted, axis=1))
         cosine = np.abs(np.sum(turned * wanted_turned, axis=1))
         angle.append(np.degrees(2.0 * np.arccos(np.minimum(cosine, 1.0))))

@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 
 from ambulo.rig_server.frames import RigFrame
-from ambulo.rig_server.learner import RigLearner
-from ambulo.rig_server.model import Prediction
+from ambulo.rig_server.learner import Prediction, RigLearner
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class AnswerGate:
     def update(self) -> bool:
         """Compare the errors with the thresholds; whether answers are given."""
         errors, limits = self.learner.progress, self.thresholds
-        if self.learner.model.anatomy is None or errors.frames < limits.frames:
+        if self.learner.anatomy is None or errors.frames < limits.frames:
             self.started = False
             return False
         slack = limits.slack if self.started else 1.0

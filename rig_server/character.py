@@ -194,7 +194,7 @@ class ClientCharacter:
         A model is a person's: with another's it would answer poses of the first. Only the
         first frame of a client is compared: a stream may stretch its bones later.
         """
-        anatomy = self.models.learner.model.anatomy
+        anatomy = self.models.learner.anatomy
         if self.same_skeleton or anatomy is None:
             self.same_skeleton = True
             return ""

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from ambulo.configs.arrays import Array
-from ambulo.motion.quaternion_kernels import log_of, multiply, product, rotated
+from ambulo.motion.quaternion_kernels import exp_of, multiply, product, rotated
 
 TINY = 1e-12
 VECTORS = {"nsz", "arcp", "contract", "reassoc"}
@@ -37,21 +37,6 @@ def rotate(q: Array, v: Array, out: Array) -> None:
 def unrotate(q: Array, v: Array, out: Array) -> None:
     """`out` = v turned by the inverse of q. Shapes (4,), (3,), (3,)."""
     out[0], out[1], out[2] = rotated(q[0], -q[1], -q[2], -q[3], v[0], v[1], v[2])
-
-
-@njit(cache=True)
-def logarithm(q: Array, out: Array) -> None:
-    """`out` = the rotation vector of q, [rad], the short way. Shapes (4,), (3,)."""
-    out[0], out[1], out[2] = log_of(q[0], q[1], q[2], q[3])
-
-
-@njit(cache=True)
-def about_axis(axis: Array, angle: float, out: Array) -> None:
-    """`out` = the turn by `angle` [rad] about the unit vector `axis`."""
-    sine = math.sin(0.5 * angle)
-    out[0] = math.cos(0.5 * angle)
-    for i in range(3):
-        out[i + 1] = sine * axis[i]
 
 
 @njit(cache=True)
@@ -146,7 +131,8 @@ def close_chain(
             cost = abs(t) + 10.0 * outside
             if cost < best:
                 best, turn = cost, t
-        about_axis(hinge, turn, step)
+        x, y, z = turn * hinge[0], turn * hinge[1], turn * hinge[2]
+        step[0], step[1], step[2], step[3] = exp_of(x, y, z)
         multiply(step, lower, lower)
     rotate(lower, end, bent)
     for i in range(3):

@@ -290,10 +290,9 @@ class SequenceLearner:
         moved = self._coordinates[after] - self._coordinates[now] - PULL * push
         step = self._scaled(self._steps[now]) + PUSH * rng.standard_normal((count, 3))
         following = self._scaled(self._steps[after])
-        x = np.column_stack([places.reshape(count, len(LAGS) * width), step]).astype(
-            np.float32
-        )
-        goal = np.column_stack([moved / self._change, following]).astype(np.float32)
+        x = np.hstack([places.reshape(count, len(LAGS) * width), step])
+        goal = np.hstack([moved / self._change, following])
+        x, goal = x.astype(np.float32), goal.astype(np.float32)
         return [(x[i : i + BATCH], goal[i : i + BATCH]) for i in range(0, count, BATCH)]
 
     def _scaled(self, steps: NDArray[np.floating]) -> Singles:

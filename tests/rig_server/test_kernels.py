@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 from ambulo.rig_server import kernels
 from ambulo.rig_server.frames import RigFrame
 from ambulo.rig_server.layout import LEGS
-from ambulo.rig_server.learner import RigLearner
+from ambulo.rig_server.learner import WEIGHTS, RigLearner
 from ambulo.rig_server.learning_kernels import (
     empty_ready,
     loss_and_gradient,
     make_ready,
 )
-from ambulo.rig_server.model import WEIGHTS
 from ambulo.rig_server.network import RATE, OnlineMLP, slopes_of
 from ambulo.rig_server.pose_kernels import Scene
 
@@ -102,7 +101,7 @@ def test_gradient_of_the_loss_is_that_of_differences(walk: list[RigFrame]) -> No
     learner = RigLearner(LEGS)
     for frame in walk[:40]:
         learner.observe(frame)
-    rig = learner.model.anatomy
+    rig = learner.anatomy
     assert rig is not None
     frame = walk[90]
     scene = Scene(
@@ -132,7 +131,7 @@ def test_rows_are_made_ready_once_for_an_anatomy(walk: list[RigFrame]) -> None:
     learner = RigLearner(LEGS)
     for frame in walk[:40]:
         learner.observe(frame)
-    memory, rig = learner.memory, learner.model.anatomy
+    memory, rig = learner.memory, learner.anatomy
     assert rig is not None
     rows = np.arange(3)
     make_ready(rig, 7, memory.rotations, memory.scene, rows, memory.ready)

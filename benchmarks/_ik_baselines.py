@@ -29,16 +29,13 @@ CHUNK = 256
 
 
 def examples(poses: Poses, mask: Sequence[str]) -> tuple[Floats, Floats]:
-    """Inputs (N, 66) with the targets of `mask` alone, and the answers (N, 3 + 6 J).
-
-    With the past, where the poses' configuration has it.
-    """
+    """Inputs (N, 66) with the targets of `mask` alone, and the answers (N, 3 + 6 J)."""
     rig = poses.rig
     rows = np.arange(len(poses))
     pose, targets = poses.pose(rows), poses.targets(rows, mask)
     frame = root_frame(rig, targets)
     own = pose_in_frame(rig, pose, frame)
-    inputs = network_input(rig, targets, frame, poses.past(rows)).astype(np.float64)
+    inputs = network_input(rig, targets, frame).astype(np.float64)
     return inputs, output_of(own.root, own.rotations, np.zeros(3 + 6 * len(rig)))
 
 
@@ -85,10 +82,9 @@ def answer(
     rig: Rig,
     model: NearestPose | Ridge,
     targets: Targets,
-    past: Sequence[Targets] = (),
 ) -> Pose:
-    """The poses in the world that `model` answers `targets`, and the `past`, with."""
+    """The poses in the world that `model` answers `targets` with."""
     frame = root_frame(rig, targets)
-    output = model(network_input(rig, targets, frame, past).astype(np.float64))
+    output = model(network_input(rig, targets, frame).astype(np.float64))
     root, rotations = decode_pose(output, np.zeros(output.shape[1]))
     return pose_from_frame(rig, Pose(root, rotations), frame)

@@ -31,7 +31,7 @@ from ambulo.ik.data.pose_data import PoseData, load_poses
 from ambulo.ik.pose import Pose
 from ambulo.ik.rig import TARGETS, Rig
 from ambulo.ik.solver.network import IKNetwork, load_ik_network
-from ambulo.ik.solver.published import Context, PublishedNetwork, load_published
+from ambulo.ik.solver.published import Context
 from ambulo.ik.solver.refine import refine
 from ambulo.ik.solver.solver import NeuralIKSolver
 from ambulo.ik.solver.targets import Targets
@@ -64,10 +64,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--network", default="ik_net", help="folder or name")
     parser.add_argument(
-        "--trackers", metavar="FOLDER",
-        help="a network for head and hands that sees the past too (network.past)",
-    )  # fmt: skip
-    parser.add_argument(
         "--published", nargs="*", default=[], metavar="FOLDER",
         help="published networks, of train_neural_ik --network published or compact",
     )  # fmt: skip
@@ -96,10 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             "network + 4 steps": _solver(NeuralIKSolver(rig, network, steps=4)),
         }
         if mask == "trackers":
-            solvers |= _learnt(parts, names, rows)
-        if mask == "trackers" and args.trackers:
-            seeing = load_ik_network(args.trackers)
-            solvers |= _with_past(seeing, data, people, rows, results)
+            solvers |= _learnt(parts, names)
         if mask == "all":
             solvers |= _published(args.published, people, test.context(rows))
         truth, targets = test.pose(rows), test.targets(rows, names)
@@ -148,64 +141,33 @@ def _published(
     """The published networks, alone and refined."""
     found: dict[str, Solve] = {}
     for folder in folders:
-        network = load_published(folder)
-        seen = network.extra["people"]["train"]
+        network = load_ik_network(folder)
+        seen = network.header.extra["people"]["train"]
         if set(seen) & set(people["test"]):
             raise SystemExit(f"{folder}: was trained on people of the test")
 
-        def alone(targets: Targets, network: PublishedNetwork = network) -> Pose:
+        def alone(targets: Targets, network: IKNetwork = network) -> Pose:
             return network.predict(targets, context)
 
-        def refined(targets: Targets, network: PublishedNetwork = network) -> Pose:
+        def refined(targets: Targets, network: IKNetwork = network) -> Pose:
             start = network.predict(targets, context)
             return refine(network.rig, targets, start, 3).pose
 
-        found |= {f"{network.kind} alone": alone, f"{network.kind} + 3 steps": refined}
+        kind = network.header.kind
+        found |= {f"{kind} alone": alone, f"{kind} + 3 steps": refined}
     return found
 
 
-def _with_past(
-    network: IKNetwork,
-    data: PoseData,
-    people: dict[str, list[str]],
-    rows: NDArray[np.int64],
-    results: dict[str, Any],
-) -> dict[str, Solve]:
-    """A network that sees the past, and what is learnt from the same numbers."""
-    if network.header.extra["people"] != people:
-        raise SystemExit("the network with a past was trained on another split")
-    config = IKRunConfig.model_validate({"network": {"past": network.header.past}})
-    parts = _parts(data, network.rig, people, config)
-    past = parts["test"].past(rows)
-    solver = NeuralIKSolver(network.rig, network, steps=3)
-    results["past"] = network.header.past
-    results["parameters_with_past"] = network.parameters
-    found: dict[str, Solve] = {
-        "network with past alone": lambda targets: network.predict(targets, past),
-        "network with past + 3 steps": lambda targets: (
-            solver.solve(targets, past=past).pose
-        ),
-    }
-    learnt = _learnt(parts, MASKS["trackers"], rows)
-    return found | {f"{name}, with past": solve for name, solve in learnt.items()}
-
-
-def _learnt(
-    parts: dict[str, Poses], names: Sequence[str], rows: NDArray[np.int64]
-) -> dict[str, Solve]:
-    """Nearest neighbour and ridge regression on the training people, for test `rows`."""
+def _learnt(parts: dict[str, Poses], names: Sequence[str]) -> dict[str, Solve]:
+    """Nearest neighbour and ridge regression on the training people."""
     rig = parts["train"].rig
     inputs, outputs = examples(parts["train"], names)
     check = parts["validation"]
     every: NDArray[np.int64] = np.arange(len(check))
-    truth, targets, past = (
-        check.pose(every),
-        check.targets(every, names),
-        check.past(every),
-    )
+    truth, targets = check.pose(every), check.targets(every, names)
 
     def error(model: Ridge) -> float:
-        found = answer(rig, model, targets, past)
+        found = answer(rig, model, targets)
         return score(rig, targets, found, truth).mpjpe_cm
 
     ridges = [Ridge(inputs, outputs, penalty) for penalty in PENALTIES]
@@ -213,9 +175,8 @@ def _learnt(
         "nearest neighbour": NearestPose(inputs, outputs),
         "ridge regression": min(ridges, key=error),
     }
-    before = parts["test"].past(rows)
     return {
-        name: lambda targets, model=model: answer(rig, model, targets, before)
+        name: lambda targets, model=model: answer(rig, model, targets)
         for name, model in models.items()
     }
 
@@ -234,10 +195,6 @@ def _judged(rows: dict[str, dict[str, float]]) -> list[dict[str, Any]]:
         ("the same over that without a network", fine["free_cm"] / plain["free_cm"], "<=", 0.6),
         ("three trackers, MPJPE, cm", trackers["mpjpe_cm"], "<=", 5.0),
     ]  # fmt: skip
-    seeing = rows.get("trackers: network with past + 3 steps")
-    if seeing is not None:
-        value = seeing["mpjpe_cm"]
-        wanted.append(("three trackers and their past, MPJPE, cm", value, "<=", 5.0))
     return [
         {
             "what": what,

@@ -41,6 +41,7 @@ from ambulo.ik.solver.features import INPUTS, mean_output, network_input, output
 from ambulo.ik.solver.frames import root_frame
 from ambulo.ik.solver.headers import IKNetworkHeader
 from ambulo.ik.solver.network import IKNetwork, load_ik_network
+from ambulo.ik.solver.published import Context
 from ambulo.ik.solver.refine import RefineConfig, Solution, refine
 from ambulo.ik.solver.solver import FAR_SLACK, NeuralIKSolver
 from ambulo.ik.solver.targets import Targets
@@ -60,9 +61,9 @@ class StandIn(IKNetwork):
 
     answer: Pose
 
-    def predict(self, targets: Targets, past: Sequence[Targets] = ()) -> Pose:
+    def predict(self, targets: Targets, context: Context | None = None) -> Pose:
         """The prepared answer, in fresh arrays as `IKNetwork.predict` gives."""
-        super().predict(targets, past)
+        super().predict(targets, context)
         return Pose(self.answer.root.copy(), self.answer.rotations.copy())
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -11,6 +12,31 @@ from ambulo.configs.types import Count, NonNegative, Positive, Widths
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Kind = Literal["own", "published", "published_compact"]
+Activation = Literal["leaky_relu", "elu", "tanh", "silu"]
+
+PUBLISHED: dict[str, dict[str, Any]] = {
+    "published": {"hidden": (256, 256, 128), "activation": "leaky_relu", "slope": 0.1},
+    "published_compact": {"hidden": (128, 96), "activation": "tanh", "slope": 0.0},
+}
+"""Settings of the two networks with the published layout: 120 645 and 25 605 weights."""
+
+
+def settled(given: Any) -> Any:
+    """`given` settings of a network with those that its `kind` implies.
+
+    An empty `past` of older files is left out.
+
+    Raises:
+        ValueError: A `past`, which networks of poses saw once.
+    """
+    if not isinstance(given, Mapping):
+        return given
+    values = dict(given)
+    if values.pop("past", ()):
+        raise ValueError(
+            "past: networks of poses see one moment; body trackers (ik_trackers) see more"
+        )
+    return values | PUBLISHED.get(str(values.get("kind")), {})
 
 
 class IKNetConfig(Config):
@@ -25,16 +51,18 @@ class IKNetConfig(Config):
         256,
         256,
     )
-    """Widths of the hidden layers of `own`."""
-    activation: Literal["leaky_relu", "elu", "tanh", "silu"] = "leaky_relu"
-    """After each hidden layer of `own`."""
+    """Widths of the hidden layers; those of the published kinds are fixed."""
+    activation: Activation = "leaky_relu"
+    """After each hidden layer; of the published kinds fixed."""
     slope: Annotated[float, Field(ge=0, lt=1)] = 0.1
     """Of the leaky ReLU below 0."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Fraction of the hidden numbers that each step of the training leaves out."""
-    past: Annotated[tuple[Positive, ...], Field(max_length=16)] = ()
-    """Earlier moments, [s] ago, whose head and hands `own` sees too. It then serves head
-    and hands alone, and its poses are not varied."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _settled(cls, given: Any) -> Any:
+        return settled(given)
 
 
 class IKLossConfig(Config):
@@ -162,8 +190,7 @@ class IKRunConfig(Config):
     loss: IKLossConfig = IKLossConfig()
     """The loss."""
     masks: IKMaskConfig = IKMaskConfig()
-    """Present targets in training; `published` networks always see all, those with `past`
-    see head and hands."""
+    """Present targets in training; `published` networks always see all."""
     dataset: IKDataConfig = IKDataConfig()
     """The data set."""
     training: IKTrainingConfig = IKTrainingConfig()

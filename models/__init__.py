@@ -14,7 +14,7 @@ from pathlib import Path
 
 ELSEWHERE = (
     "embodied_navigation",
-    "gait_cascade", "gait_estimator", "gait_net_impaired", "ik_trackers_v1", "imitate_run",
+    "gait_cascade", "gait_estimator", "gait_net_impaired", "imitate_run",
     "imitate_walk_network", "imitate_walk_pure", "locomote", "motion_nn",
     "track", "walk_commands",
 )  # fmt: skip

@@ -1,4 +1,8 @@
-"""Forward kinematics of NumPy arrays, compiled; see `ambulo.motion.kinematics`."""
+"""Forward kinematics of any tree, compiled: one pose, a part of one, or a batch.
+
+The one compiled core: inverse kinematics, trackers, avatar, retargeting and rig server call
+`place_pose` and `place_joints` in their kernels; see `ambulo.motion.kinematics` for arrays.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Array
 from ambulo.motion.quaternion_kernels import product
 from ambulo.motion.skeleton import Skeleton
 
@@ -28,7 +33,7 @@ def fast_kinematics(
     local = _flat(rotations, lead, (joints, 4), dtype)
     positions = np.empty((len(local), joints, 3), dtype)
     orientations = np.empty((len(local), joints, 4), dtype)
-    _kinematics(
+    _place_poses(
         np.array(skeleton.parents),
         _locked(np.ascontiguousarray(offsets, dtype)),
         _locked(np.ascontiguousarray(skeleton.rest, dtype)),
@@ -62,7 +67,7 @@ def _locked(values: Floats) -> Floats:
 
 
 @njit(cache=True)
-def _kinematics(
+def _place_poses(
     parents: NDArray[np.int64],
     offsets: Floats,
     rest: Floats,
@@ -71,36 +76,72 @@ def _kinematics(
     positions: Floats,
     orientations: Floats,
 ) -> None:
-    """Fill `positions` (N, J, 3) and `orientations` (N, J, 4), parents first.
+    """Fill `positions` (N, J, 3) and `orientations` (N, J, 4).
 
     `offsets` is (N, J, 3), or (1, J, 3) for all poses.
     """
-    # Element by element: numba makes a view of each row that is unpacked.
     for t in range(len(rotations)):
-        o = t if len(offsets) > 1 else 0
-        for j in range(len(parents)):
+        place_pose(
+            parents, rest, offsets[t if len(offsets) > 1 else 0], root[t], rotations[t],
+            positions[t], orientations[t],
+        )  # fmt: skip
+
+
+@njit(cache=True, inline="always")
+def place_joints(
+    parents: Array, rest: Array | None, offsets: Array, local: Array, first: int,
+    stop: int, positions: Array, orientations: Array,
+) -> None:  # fmt: skip
+    """Place the joints from `first` until before `stop`; their parents are placed.
+
+    Arrays as of `place_pose`. A joint without a parent stays where it is.
+    """
+    # Element by element: numba makes a view of each row that is unpacked.
+    for j in range(first, stop):
+        p = parents[j]
+        if p < 0:
+            continue
+        e, f, g, h = local[j, 0], local[j, 1], local[j, 2], local[j, 3]
+        if rest is not None:
             a, b, c, d = rest[j, 0], rest[j, 1], rest[j, 2], rest[j, 3]
-            e, f = rotations[t, j, 0], rotations[t, j, 1]
-            g, h = rotations[t, j, 2], rotations[t, j, 3]
-            lw, lx, ly, lz = product(a, b, c, d, e, f, g, h)
-            p = parents[j]
-            if p < 0:
-                orientations[t, j, 0] = lw
-                orientations[t, j, 1] = lx
-                orientations[t, j, 2] = ly
-                orientations[t, j, 3] = lz
-                for i in range(3):
-                    positions[t, j, i] = root[t, i]
-                continue
-            w, x = orientations[t, p, 0], orientations[t, p, 1]
-            y, z = orientations[t, p, 2], orientations[t, p, 3]
-            u, v, k = offsets[o, j, 0], offsets[o, j, 1], offsets[o, j, 2]
-            tx = 2 * (y * k - z * v)
-            ty = 2 * (z * u - x * k)
-            tz = 2 * (x * v - y * u)
-            positions[t, j, 0] = positions[t, p, 0] + u + w * tx + y * tz - z * ty
-            positions[t, j, 1] = positions[t, p, 1] + v + w * ty + z * tx - x * tz
-            positions[t, j, 2] = positions[t, p, 2] + k + w * tz + x * ty - y * tx
-            w, x, y, z = product(w, x, y, z, lw, lx, ly, lz)
-            orientations[t, j, 0], orientations[t, j, 1] = w, x
-            orientations[t, j, 2], orientations[t, j, 3] = y, z
+            e, f, g, h = product(a, b, c, d, e, f, g, h)
+        w, x = orientations[p, 0], orientations[p, 1]
+        y, z = orientations[p, 2], orientations[p, 3]
+        u, v, k = offsets[j, 0], offsets[j, 1], offsets[j, 2]
+        tx = 2 * (y * k - z * v)
+        ty = 2 * (z * u - x * k)
+        tz = 2 * (x * v - y * u)
+        positions[j, 0] = positions[p, 0] + u + w * tx + y * tz - z * ty
+        positions[j, 1] = positions[p, 1] + v + w * ty + z * tx - x * tz
+        positions[j, 2] = positions[p, 2] + k + w * tz + x * ty - y * tx
+        w, x, y, z = product(w, x, y, z, e, f, g, h)
+        orientations[j, 0], orientations[j, 1] = w, x
+        orientations[j, 2], orientations[j, 3] = y, z
+
+
+@njit(cache=True, fastmath=False)
+def place_pose(
+    parents: Array, rest: Array | None, offsets: Array, root: Array, local: Array,
+    positions: Array, orientations: Array,
+) -> None:  # fmt: skip
+    """Fill the `positions` and `orientations` of all joints of one pose.
+
+    Args:
+        parents: Index of each joint's parent, -1 of the first. Shape (J,).
+        rest: Orientations at rest; None where all are the identity. Shape (J, 4).
+        offsets: Joint from parent, in the parent's frame, [m]. Shape (J, 3).
+        root: World position of the first joint, [m]. Shape (3,).
+        local: Local rotations, wxyz. Shape (J, 4).
+        positions: Filled, world, [m]. Shape (J, 3).
+        orientations: Filled, world, wxyz. Shape (J, 4).
+    """
+    e, f, g, h = local[0, 0], local[0, 1], local[0, 2], local[0, 3]
+    if rest is not None:
+        e, f, g, h = product(rest[0, 0], rest[0, 1], rest[0, 2], rest[0, 3], e, f, g, h)
+    orientations[0, 0], orientations[0, 1] = e, f
+    orientations[0, 2], orientations[0, 3] = g, h
+    for i in range(3):
+        positions[0, i] = root[i]
+    place_joints(
+        parents, rest, offsets, local, 1, len(parents), positions, orientations
+    )

@@ -140,10 +140,9 @@ def use_network(path: str) -> None:
                 raise ModelFileError(f"{place}: no such file")
             place = place.parent
         network = load_ik_network(place if place.is_dir() else path)
-        if network.header.past:
+        if network.is_published:
             raise ModelFileError(
-                f"{place}: this network sees earlier moments, which a pose in Blender does "
-                "not have; take one without a past (Follow Trackers has one of its own)"
+                f"{place}: a network with the published layout, which needs all targets"
             )
         SESSION.network = network
     for bound in SESSION.bound.values():

@@ -19,7 +19,6 @@ STAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "ambulo-cascade": ("walkers:cascade_stage", ("bodies",)),
     "ref_nn": ("skeletons:gait_stage", ()),
     "ik_network": ("skeletons:ik_stage", ()),
-    "ik_trackers": ("skeletons:ik_stage", ()),
     "body_tracker": ("skeletons:body_tracker_stage", ("recording",)),
     "neural_ik": ("skeletons:ik_stage", ()),
     "vr_navigation": ("navigators:navigation_stage", ("levels", "level_file")),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +30,6 @@ from ambulo.ik.data.pose_data import PoseData, load_poses
 from ambulo.ik.limits import clamp
 from ambulo.ik.pose import Pose, pose_of, start_pose
 from ambulo.ik.rig import Rig
-from ambulo.ik.solver.features import PAST
 from ambulo.ik.solver.frames import root_frame
 from ambulo.ik.solver.network import IKNetwork, load_ik_network
 from ambulo.ik.solver.solver import NeuralIKSolver
@@ -61,7 +60,7 @@ NOTE = (
     "Random poses are turned about the rig's starting pose, where no_network begins."
 )
 
-Solve = Callable[[Targets, Sequence[Targets]], Pose]
+Solve = Callable[[Targets], Pose]
 
 
 @dataclass(frozen=True)
@@ -72,8 +71,6 @@ class KnownPoses:
     """What they are."""
     pose: Pose
     """In the world."""
-    past: list[Targets]
-    """Head and hands before, at the moments that the network sees."""
 
 
 def run(request: EvalRequest) -> EvalOutcome:
@@ -83,16 +80,17 @@ def run(request: EvalRequest) -> EvalOutcome:
     if data:
         sets = [_captured(network, str(folder), request) for folder in data]
     else:
-        sets = [_walks(network, request.episodes, request.seed)]
-        if not network.header.past:
-            sets.append(_random(rig, request.episodes, request.seed))
+        sets = [
+            _walks(rig, request.episodes, request.seed),
+            _random(rig, request.episodes, request.seed),
+        ]
     solvers = {n: _solver(n, network) for n in (POLICY, *request.baselines)}
     errors: dict[str, dict[str, PoseErrors]] = {}
     for known in sets:
-        for mask in ("trackers",) if network.header.past else tuple(MASKS):
+        for mask in MASKS:
             targets = Targets.of_pose(rig, known.pose).only(*MASKS[mask])
             errors[f"{known.name}; {_TARGETS[mask]}"] = {
-                name: pose_errors(rig, targets, solve(targets, known.past), known.pose)
+                name: pose_errors(rig, targets, solve(targets), known.pose)
                 for name, solve in solvers.items()
             }
     cases = {
@@ -106,7 +104,7 @@ def run(request: EvalRequest) -> EvalOutcome:
             cases[first],
             COLUMNS,
             f"{len(sets[0].pose)} {first}{about}",
-            kind="ik_trackers" if network.header.past else "ik_network",
+            kind="ik_network",
             episodes=len(sets[0].pose),
             headline=HEADLINE,
             breakdowns=[
@@ -131,8 +129,7 @@ def _solver(name: str, network: IKNetwork) -> Solve:
     rig = network.rig
     if name == "start_pose":
 
-        def start(targets: Targets, past: Sequence[Targets]) -> Pose:
-            del past
+        def start(targets: Targets) -> Pose:
             origin, yaw = root_frame(rig, targets)
             return start_pose(rig, origin[:, :2], yaw)
 
@@ -141,16 +138,14 @@ def _solver(name: str, network: IKNetwork) -> Solve:
         return network.predict
     if name == "no_network":
         far = NeuralIKSolver(rig, far_steps=FAR_STEPS)
-        return lambda targets, past: far.solve(targets).pose
+        return lambda targets: far.solve(targets).pose
     solver = NeuralIKSolver(rig, network, steps=STEPS)
-    return lambda targets, past: solver.solve(targets, past=past).pose
+    return lambda targets: solver.solve(targets).pose
 
 
-def _walks(network: IKNetwork, count: int, seed: int) -> KnownPoses:
-    """Return frames of generated walks, with the frames before them."""
-    rig = network.rig
+def _walks(rig: Rig, count: int, seed: int) -> KnownPoses:
+    """Return frames of generated walks."""
     roots, rotations = [], []
-    before: list[list[Pose]] = [[] for _ in network.header.past]
     rng = np.random.default_rng([seed, 7])
     walks = generated_walks(WALK_FPS, WALK_SECONDS)
     for number, motion in enumerate(walks):
@@ -160,11 +155,8 @@ def _walks(network: IKNetwork, count: int, seed: int) -> KnownPoses:
         frames = rng.integers(len(motion) // 2, len(motion), share)
         roots.append(pose.root[frames])
         rotations.append(pose.rotations[frames])
-        for moments, ago in zip(before, network.header.past, strict=True):
-            moments.append(pose[np.maximum(frames - round(ago * WALK_FPS), 0)])
-    past = [Targets.of_pose(rig, _joined(moments)).only(*PAST) for moments in before]
     whole = Pose(np.concatenate(roots), np.concatenate(rotations))
-    return KnownPoses(f"poses of {SOURCE}", whole, past)
+    return KnownPoses(f"poses of {SOURCE}", whole)
 
 
 def _random(rig: Rig, count: int, seed: int) -> KnownPoses:
@@ -175,7 +167,7 @@ def _random(rig: Rig, count: int, seed: int) -> KnownPoses:
         JITTER * rng.random((count, 1, 1)) * rng.standard_normal((count, len(rig), 3))
     )
     rotations = clamp(rig, quat_multiply(pose.rotations, quat_from_rotvec(turns)))
-    return KnownPoses("random reachable poses", Pose(pose.root, rotations), [])
+    return KnownPoses("random reachable poses", Pose(pose.root, rotations))
 
 
 def _captured(network: IKNetwork, name: str, request: EvalRequest) -> KnownPoses:
@@ -191,20 +183,12 @@ def _captured(network: IKNetwork, name: str, request: EvalRequest) -> KnownPoses
         raise ModelFileError(
             f"{name}: no poses of {', '.join(tested) or 'test people'}"
         )
-    config = IKRunConfig.model_validate({"network": {"past": network.header.past}})
-    poses = Poses(part, network.rig, config, mirror=False)
+    poses = Poses(part, network.rig, IKRunConfig(), mirror=False)
     chosen = np.unique(
         np.linspace(0, len(poses) - 1, request.episodes).astype(np.int64)
     )
     about = f"poses of {', '.join(tested)}, not trained on"
-    return KnownPoses(about, poses.pose(chosen), poses.past(chosen))
-
-
-def _joined(poses: Sequence[Pose]) -> Pose:
-    return Pose(
-        np.concatenate([pose.root for pose in poses]),
-        np.concatenate([pose.rotations for pose in poses]),
-    )
+    return KnownPoses(about, poses.pose(chosen))
 
 
 def _metrics(errors: PoseErrors, seed: int) -> AgentMetrics:

@@ -22,7 +22,7 @@ from ambulo.ik.kernels.targets import HIPS
 from ambulo.ik.limits import clamp
 from ambulo.ik.pose import Pose, fk
 from ambulo.ik.rig import TARGETS, Rig
-from ambulo.ik.solver.features import PAST, network_input, output_of, pose_in_frame
+from ambulo.ik.solver.features import network_input, output_of, pose_in_frame
 from ambulo.ik.solver.frames import root_frame
 from ambulo.ik.solver.published import TASKS, Context, published_input, published_output
 from ambulo.ik.solver.targets import Targets
@@ -34,8 +34,6 @@ MASKS: dict[str, tuple[str, ...]] = {
     "trackers": ("Head", "LeftHand", "RightHand"),
 }
 """The sets of targets that networks are judged with."""
-
-TRACKERS = list(MASKS).index("trackers")
 
 PRESENT, TURNED = 0.7, 0.8
 """Chance of a position in a random set of targets, and of its rotation then."""
@@ -106,10 +104,6 @@ class Poses:
         )
         self.moving = np.tile(locomotion[data.clip], len(parts))
         self._limbs = _limbs(rig)
-        self._past = past_rows(data, config.network.past, len(parts))
-        self._seen = (
-            self.targets(np.arange(len(self)), PAST) if len(self._past) else None
-        )
 
     def __len__(self) -> int:
         """The number of poses."""
@@ -130,7 +124,7 @@ class Poses:
         moved, turned = draw_masks(rng, config, size)
         for weights in (moved, turned):
             weights[1 : 2 * pairs : 2] = weights[: 2 * pairs : 2]
-        if not varied or config.network.past:
+        if not varied:
             return self.batch(rows, self.pose(rows), moved, turned, pairs)
         single_only = np.arange(size) >= 2 * pairs
         pose, stands = self._varied(rng, rows, moved, single_only)
@@ -166,7 +160,7 @@ class Poses:
         own = pose_in_frame(rig, pose, frame)
         positions, orientations = fk(rig, own)
         if self.config.network.kind == "own":
-            inputs = network_input(rig, targets, frame, self.past(rows))
+            inputs = network_input(rig, targets, frame)
             outputs = output_of(own.root, own.rotations, np.zeros(3 + 6 * len(rig)))
         else:
             context = self._context(rows, targets, stands)
@@ -190,11 +184,6 @@ class Poses:
     def targets(self, rows: NDArray[np.int64], mask: Sequence[str]) -> Targets:
         """Targets of the poses `rows`, those of `mask` alone."""
         return Targets.of_pose(self.rig, self.pose(rows)).only(*mask)
-
-    def past(self, rows: NDArray[np.int64]) -> list[Targets]:
-        """Head and hands before the poses `rows`, at the moments that the network sees."""
-        seen = self._seen
-        return [] if seen is None else [seen[before[rows]] for before in self._past]
 
     def pose(self, rows: NDArray[np.int64]) -> Pose:
         """The poses `rows` in the world."""
@@ -287,8 +276,6 @@ def draw_masks(
     softened = rng.random(size) < masks.soft
     if config.network.kind != "own":
         return moved, turned
-    if config.network.past:
-        kinds[:] = TRACKERS
     for kind, name in enumerate(MASKS):
         rows = np.array([target in MASKS[name] for target in TARGETS])
         moved[kinds == kind] = rows
@@ -297,27 +284,6 @@ def draw_masks(
     turned[:] = moved
     turned[loose] *= facing[loose]
     return moved, turned
-
-
-def past_rows(
-    data: PoseData, moments: Sequence[float], copies: int = 1
-) -> NDArray[np.int64]:
-    """For each of `moments`, [s] ago, the pose of then: rows (moments, copies * N).
-
-    The newest pose of the clip that is as old; the clip's first where none is. Frames that
-    were left out of the file are like the one before them.
-    """
-    rows = np.arange(len(data))
-    found = np.empty((len(moments), len(data)), dtype=np.int64)
-    for clip in np.unique(data.clip):
-        own = rows[data.clip == clip]
-        own = own[np.argsort(data.frame[own], kind="stable")]
-        frames = data.frame[own]
-        for k, ago in enumerate(moments):
-            then = frames - round(ago * data.header.fps)
-            at = np.searchsorted(frames, then, side="right") - 1
-            found[k, own] = own[np.maximum(at, 0)]
-    return np.concatenate([found + i * len(data) for i in range(copies)], axis=1)
 
 
 def _between(a: Floats, b: Floats, part: Floats) -> Floats:

@@ -10,8 +10,6 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 from ambulo.ik.avatar.layout import HEAD
 from ambulo.ik.rig import load_rig
-from ambulo.ik.solver.history import TargetHistory
-from ambulo.ik.solver.network import load_ik_network
 from ambulo.ik.solver.solver import NeuralIKSolver
 from ambulo.ik.trackers.layout import HEAD_ROW
 from ambulo.ik.trackers.rig_poses import rig_targets, turns_of_rig
@@ -22,15 +20,11 @@ from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import quat_conjugate, quat_from_yaw, quat_multiply, yaw_of
 
 BASELINES = {
-    "v1": "the first version: a network of single moments and their last second (head and "
-    "hands alone), refined",
     "no_network": "refinement from a standing pose, up to 15 steps",
     "nearest": "the pose of training people whose trackers were most alike; needs --data",
     "standing": "a body at rest under the head",
 }
 """Descriptions of the baselines."""
-EARLIER = "ik_trackers_v1"
-"""The shipped model of `v1`."""
 
 Placed = tuple[Floats, Floats]
 """Position of the pelvis (3,), [m], and local rotations (23, 4)."""
@@ -52,7 +46,7 @@ def baseline(name: str, shape: BodyShape) -> Track:
     """Return the poses of the baseline `name` for a player of this `shape`."""
     if name == "standing":
         return _Standing(shape)
-    return _Solved(shape, EARLIER if name == "v1" else None)
+    return _Solved(shape)
 
 
 def as_motion(
@@ -84,22 +78,14 @@ class _Standing:
 class _Solved:
     """Poses of the solver on `ik23`, put on the player's body under the head."""
 
-    def __init__(self, shape: BodyShape, network: str | None) -> None:
+    def __init__(self, shape: BodyShape) -> None:
         self._rig, self._shape = load_rig("ik23"), shape
         self._skeleton = sized_skeleton(shape)
-        known = None if network is None else load_ik_network(network)
-        self._solver = NeuralIKSolver(self._rig, known)
-        self._history = TargetHistory(() if known is None else known.header.past)
-        self._time = 0.0
+        self._solver = NeuralIKSolver(self._rig)
 
     def __call__(self, sample: TrackerSample, dt: float) -> Placed:
         targets = rig_targets(sample, self._rig, self._shape.ratios)
-        if self._solver.network is not None:
-            targets = targets.only("Head", "LeftHand", "RightHand")
-        self._time += dt
-        past = self._history.past(self._time, targets)
-        pose = self._solver.solve(targets, past=past).pose
-        self._history.add(self._time, targets)
+        pose = self._solver.solve(targets).pose
         world = turns_of_rig(self._rig, pose)[0]
         local = world.copy()
         parents = list(self._skeleton.parents[1:])

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-import ambulo.shipped
 from ambulo.common.paths import resolve_path
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import ConfigError, MotionError, MotionFileError
@@ -25,7 +24,6 @@ from ambulo.evaluate.shared.result import (
     unit_of,
 )
 from ambulo.evaluate.trackers.baselines import (
-    EARLIER,
     Track,
     as_motion,
     baseline,
@@ -126,7 +124,7 @@ def run(request: EvalRequest) -> EvalOutcome:
     setup = _Setup(network, neighbours, bool(args.dropout), bool(args.uncalibrated))
     names = (
         POLICY,
-        *(name for name in request.baselines if _available(name, request, neighbours)),
+        *(n for n in request.baselines if n != "nearest" or neighbours is not None),
     )
     rows: dict[str, list[MotionScores]] = {name: [] for name in names}
     with episode_bars(names, len(clips)) as advance:
@@ -227,14 +225,6 @@ def read_clips(
         reason = f": {refused[0]}" if refused else ""
         raise ConfigError(f"--clips: no motion file can be used{reason}")
     return clips, refused
-
-
-def _available(name: str, request: EvalRequest, neighbours: Neighbours | None) -> bool:
-    """Whether a baseline has its data; one that was asked for by name must have it."""
-    if name == "nearest":
-        return neighbours is not None
-    named = name in (request.args.baselines or "").split(",")
-    return name != "v1" or named or EARLIER in ambulo.shipped.shipped_models()
 
 
 def _neighbours(request: EvalRequest, header: TrackerMetadata) -> Neighbours | None:

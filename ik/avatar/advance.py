@@ -8,7 +8,6 @@ import numpy as np
 from numba import njit
 
 from ambulo.configs.arrays import Array
-from ambulo.ik.avatar.algebra import nlerp, set_yaw, turn_by, yaw_of
 from ambulo.ik.avatar.clock import (
     AMOUNT,
     CYCLES,
@@ -36,7 +35,6 @@ from ambulo.ik.avatar.layout import (
     CLAVICLES,
     HEAD,
     NECK,
-    PARENTS,
     PELVIS,
     PINKY,
     SHIN,
@@ -45,12 +43,21 @@ from ambulo.ik.avatar.layout import (
     THIGHS,
     THUMB,
     TORSO,
+    TREE,
     UPPER,
 )
 from ambulo.ik.avatar.limbs import STRETCH as REACH
-from ambulo.ik.avatar.limbs import child_position, solve_arm, solve_leg
+from ambulo.ik.avatar.limbs import solve_arm, solve_leg
 from ambulo.ik.avatar.sampling import mixed, pose_at, root_at
-from ambulo.motion.quaternion_kernels import inverse_multiply, multiply
+from ambulo.motion.fk_kernel import place_joints
+from ambulo.motion.quaternion_kernels import (
+    inverse_multiply,
+    multiply,
+    nlerp,
+    rotate,
+    set_yaw,
+    yaw_of,
+)
 
 COUNTER = 0.35
 """Part of the pelvis' turn that each of the two joints of the trunk takes back."""
@@ -139,8 +146,8 @@ def advance(
         rolls,
     )  # fmt: skip
     for i in range(2):
-        child_position(PELVIS, THIGHS[i], offsets, world, positions)
         thigh = THIGHS[i]
+        place_joints(TREE, None, offsets, local, thigh, thigh + 1, positions, world)
         solve_leg(
             thigh,
             positions[thigh],
@@ -156,7 +163,7 @@ def advance(
     _set_arms(hands, poles, offsets, local, world, positions)
     state[STEPPING] = needs_step(state, gait, feet, ankles, goals)
     state[PLACED] = 1.0
-    _kinematics(offsets, local, world, positions)
+    place_joints(TREE, None, offsets, local, 1, len(local), positions, world)
 
 
 @njit(cache=True)
@@ -179,16 +186,13 @@ def _gait_leg(
     positions[PELVIS, 0] = c * root[0] - s * root[1]
     positions[PELVIS, 1] = s * root[0] + c * root[1]
     positions[PELVIS, 2] = root[2]
-    parent = PELVIS
-    for joint in (thigh, thigh + SHIN, thigh + ANKLE):
-        child_position(parent, joint, offsets, world, positions)
-        multiply(world[parent], local[joint], world[joint])
-        parent = joint
-    x, y = positions[parent, 0], positions[parent, 1]
-    ankle[0], ankle[1], ankle[2] = c * x + s * y, c * y - s * x, positions[parent, 2]
+    talus = thigh + ANKLE
+    place_joints(TREE, None, offsets, local, thigh, talus + 1, positions, world)
+    x, y = positions[talus, 0], positions[talus, 1]
+    ankle[0], ankle[1], ankle[2] = c * x + s * y, c * y - s * x, positions[talus, 2]
     for i in range(4):
-        turn[i] = world[parent, i]
-    turn_by(world[thigh], np.array([0.0, 1.0, 0.0]), hinge)
+        turn[i] = world[talus, i]
+    rotate(world[thigh], np.array([0.0, 1.0, 0.0]), hinge)
 
 
 @njit(cache=True)
@@ -204,7 +208,7 @@ def _set_trunk(
     amount = gait[AMOUNT]
     mean, wanted = np.empty(3), np.empty(3)
     mixed(heads, int(gait[ROW]), gait[PART], mean)
-    turn_by(gaze, eyes, wanted)
+    rotate(gaze, eyes, wanted)
     for i in range(3):
         mean[i] = stand_head[i] + amount * (mean[i] - stand_head[i])
         wanted[i] = head[i] - wanted[i]
@@ -228,10 +232,7 @@ def _set_trunk(
     for i in range(4):
         world[HEAD, i] = gaze[i]
     inverse_multiply(world[NECK], gaze, local[HEAD])
-    parent = PELVIS
-    for joint in (SPINE, TORSO, NECK, HEAD):
-        child_position(parent, joint, offsets, world, positions)
-        parent = joint
+    place_joints(TREE, None, offsets, local, SPINE, HEAD + 1, positions, world)
     for i in range(3):
         positions[PELVIS, i] += exact * (wanted[i] - positions[HEAD, i])
 
@@ -277,7 +278,7 @@ def _set_feet(
         )
         # The knee follows half of the foot's turn.
         set_yaw(0.5 * feet[i, TURN], about)
-        turn_by(about, hinges[i], hinges[i])
+        rotate(about, hinges[i], hinges[i])
 
 
 @njit(cache=True)
@@ -316,7 +317,7 @@ def _overreach(
     """How far the hip is too high for the ankle, [m]; below 0 if it is not."""
     hip = np.empty(3)
     length = -REACH * (offsets[thigh + SHIN, 2] + offsets[thigh + ANKLE, 2])
-    turn_by(world[PELVIS], offsets[thigh], hip)
+    rotate(world[PELVIS], offsets[thigh], hip)
     x = positions[PELVIS, 0] + hip[0] - ankle[0]
     y = positions[PELVIS, 1] + hip[1] - ankle[1]
     square = max(length * length - x * x - y * y, 0.01)
@@ -329,8 +330,8 @@ def _raise_heel(
 ) -> float:
     """Roll a foot that the body has passed over its ball, in place; the angle, [rad]."""
     arm, ahead = np.empty(3), np.empty(3)
-    turn_by(turn, sole[1], arm)
-    turn_by(turn, np.array([1.0, 0.0, 0.0]), ahead)
+    rotate(turn, sole[1], arm)
+    rotate(turn, np.array([1.0, 0.0, 0.0]), ahead)
     x, y = positions[PELVIS, 0] - ankle[0], positions[PELVIS, 1] - ankle[1]
     if ahead[0] * x + ahead[1] * y <= 0.0:
         return 0.0
@@ -339,7 +340,7 @@ def _raise_heel(
     multiply(turn, roll, turn)
     for i in range(3):
         ankle[i] += arm[i]
-    turn_by(turn, sole[1], arm)
+    rotate(turn, sole[1], arm)
     for i in range(3):
         ankle[i] -= arm[i]
     return angle
@@ -367,26 +368,14 @@ def _set_arms(
         led = led or hands[i, 0] > 0.0
     if not led:
         return
-    child_position(PELVIS, SPINE, offsets, world, positions)
-    child_position(SPINE, TORSO, offsets, world, positions)
+    place_joints(TREE, None, offsets, local, SPINE, TORSO + 1, positions, world)
     for i in range(2):
         if hands[i, 0] == 0.0:
             continue
         clavicle = CLAVICLES[i]
-        child_position(TORSO, clavicle, offsets, world, positions)
-        multiply(world[TORSO], local[clavicle], world[clavicle])
         upper = clavicle + UPPER
-        child_position(clavicle, upper, offsets, world, positions)
+        place_joints(TREE, None, offsets, local, clavicle, upper + 1, positions, world)
         solve_arm(
             clavicle, SIDE[i], positions[upper], hands[i, 1:4].copy(), poles[i],
             hands[i, 4:8], offsets, world, local,
         )  # fmt: skip
-
-
-@njit(cache=True)
-def _kinematics(offsets: Array, local: Array, world: Array, positions: Array) -> None:
-    """Fill world orientations and positions of all joints from the root's."""
-    for j in range(1, len(local)):
-        parent = PARENTS[j]
-        child_position(parent, j, offsets, world, positions)
-        multiply(world[parent], local[j], world[j])

@@ -10,8 +10,8 @@ import math
 from numba import njit
 
 from ambulo.configs.arrays import Array
-from ambulo.ik.avatar.algebra import wrapped
 from ambulo.ik.avatar.sampling import bracket
+from ambulo.motion.quaternion_kernels import wrapped
 
 # Numbers of the state.
 PHASE, YAW, RATE, VX, VY, SIGN, OFFSET, STEPPING, LATE = range(9)

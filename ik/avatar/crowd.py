@@ -10,10 +10,10 @@ from numba import njit
 
 from ambulo.configs.arrays import Array, Floats, Ints
 from ambulo.ik.avatar.advance import advance
-from ambulo.ik.avatar.algebra import set_yaw
 from ambulo.ik.avatar.clock import JUMP, STATE
 from ambulo.ik.avatar.feet import FOOT
 from ambulo.ik.avatar.pose import AvatarPose
+from ambulo.motion.quaternion_kernels import set_yaw
 
 
 class AvatarCrowd:

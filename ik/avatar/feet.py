@@ -14,7 +14,6 @@ import numpy as np
 from numba import njit
 
 from ambulo.configs.arrays import Array
-from ambulo.ik.avatar.algebra import set_yaw, turn_by, wrapped, yaw_of
 from ambulo.ik.avatar.clock import (
     CYCLES,
     PHASE,
@@ -25,7 +24,13 @@ from ambulo.ik.avatar.clock import (
     STEPPING,
     STILL,
 )
-from ambulo.motion.quaternion_kernels import multiply
+from ambulo.motion.quaternion_kernels import (
+    multiply,
+    rotate,
+    set_yaw,
+    wrapped,
+    yaw_of,
+)
 
 # Numbers of a foot's state.
 SHIFT, TURN, HEEL, BALL, YAW, DOWN, REMAINS = 0, 3, 4, 7, 10, 11, 12
@@ -138,8 +143,8 @@ def _turned(turn: Array, yaw: float) -> None:
 def _keep_contact(ankle: Array, turn: Array, sole: Array, foot: Array) -> None:
     """Choose the shift at which the lower one of heel and ball stays where it was."""
     heel, ball = np.empty(3), np.empty(3)
-    turn_by(turn, sole[0], heel)
-    turn_by(turn, sole[1], ball)
+    rotate(turn, sole[0], heel)
+    rotate(turn, sole[1], ball)
     touching, was = ball, BALL
     if heel[2] < ball[2] - HEEL_FIRST:
         touching, was = heel, HEEL
@@ -153,8 +158,8 @@ def _to_ground(
 ) -> None:
     """Shift `ankle`; on the ground exactly if the foot stands, else not below it."""
     heel, ball = np.empty(3), np.empty(3)
-    turn_by(turn, sole[0], heel)
-    turn_by(turn, sole[1], ball)
+    rotate(turn, sole[0], heel)
+    rotate(turn, sole[1], ball)
     low = ankle[2] + min(heel[2], ball[2]) - ground
     if stands:
         foot[SHIFT + 2] = -low
@@ -169,7 +174,7 @@ def record(ankle: Array, turn: Array, sole: Array, foot: Array) -> None:
     """Note where heel, ball and yaw of the foot are now; its leg may be too short."""
     at = np.empty(3)
     for k, first in ((0, HEEL), (1, BALL)):
-        turn_by(turn, sole[k], at)
+        rotate(turn, sole[k], at)
         for i in range(3):
             foot[first + i] = ankle[i] + at[i]
     foot[YAW] = yaw_of(turn)

@@ -12,6 +12,8 @@ PARENTS = (
     -1, 0, 1, 2, 3, 3, 0, 6, 7, 8, 8, 0, 11, 12, 13, 12, 15, 16, 17, 12, 19, 20, 21,
 )  # fmt: skip
 """Parent of each joint."""
+TREE = np.array(PARENTS, dtype=np.int64)
+"""The same as an array, for kernels."""
 PELVIS, SPINE, TORSO, NECK, HEAD = 0, 11, 12, 13, 14
 THIGHS = (6, 1)
 """Left and right; the shin, the ankle and the two toes of each follow it."""

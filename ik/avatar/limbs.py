@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from numba import njit
 
 from ambulo.configs.arrays import Array
-from ambulo.ik.avatar.algebra import set_frame, set_yaw, turn_by
 from ambulo.ik.avatar.layout import ANKLE, FORE, HAND, SHIN, UPPER
-from ambulo.motion.quaternion_kernels import inverse_multiply, multiply
+from ambulo.motion.quaternion_kernels import (
+    from_axes,
+    inverse_multiply,
+    multiply,
+    set_yaw,
+)
 
 STRETCH = 0.9995
 """Longest reach as a part of both bones' lengths: a straight limb has no plane."""
@@ -69,9 +72,10 @@ def solve_leg(
     bx, by, bz = yy * ez - yz * ey, yz * ex - yx * ez, yx * ey - yy * ex
     c, s = math.cos(base), math.sin(base)
     tx, ty, tz = c * ex - s * bx, c * ey - s * by, c * ez - s * bz
-    set_frame(
+    frame = world[thigh]
+    frame[0], frame[1], frame[2], frame[3] = from_axes(
         ty * yz - tz * yy, tz * yx - tx * yz, tx * yy - ty * yx,
-        yx, yy, yz, -tx, -ty, -tz, world[thigh],
+        yx, yy, yz, -tx, -ty, -tz,
     )  # fmt: skip
     # x = y x z with z = -t, written as t x y.
     inverse_multiply(world[0], world[thigh], local[thigh])
@@ -121,9 +125,10 @@ def solve_arm(
     zx, zy, zz = py * ez - pz * ey, pz * ex - px * ez, px * ey - py * ex
     zx, zy, zz = -sign * zx, -sign * zy, -sign * zz
     yx, yy, yz = sign * ux, sign * uy, sign * uz
-    set_frame(
+    frame = world[upper]
+    frame[0], frame[1], frame[2], frame[3] = from_axes(
         yy * zz - yz * zy, yz * zx - yx * zz, yx * zy - yy * zx,
-        yx, yy, yz, zx, zy, zz, world[upper],
+        yx, yy, yz, zx, zy, zz,
     )  # fmt: skip
     inverse_multiply(world[clavicle], world[upper], local[upper])
     set_yaw(-sign * bend, local[fore])
@@ -131,14 +136,3 @@ def solve_arm(
     for i in range(4):
         world[last, i] = hand[i]
     inverse_multiply(world[fore], hand, local[last])
-
-
-@njit(cache=True)
-def child_position(
-    parent: int, joint: int, offsets: Array, world: Array, positions: Array
-) -> None:
-    """Fill row `joint` of `positions` (J, 3) from its parent's position and orientation."""
-    turned = np.empty(3)
-    turn_by(world[parent], offsets[joint], turned)
-    for i in range(3):
-        positions[joint, i] = positions[parent, i] + turned[i]

@@ -7,12 +7,11 @@ from numba import njit
 
 from ambulo.configs.arrays import Array, Floats
 from ambulo.configs.errors import IKError
-from ambulo.ik.avatar.algebra import turn_by
 from ambulo.ik.pose import fk
 from ambulo.ik.rig import TARGETS
 from ambulo.ik.solver.network import IKNetwork
 from ambulo.ik.solver.targets import Targets
-from ambulo.motion.quaternion_kernels import multiply
+from ambulo.motion.quaternion_kernels import multiply, rotate
 
 HEAD_ROW = TARGETS.index("Head")
 HAND_ROWS = (TARGETS.index("LeftHand"), TARGETS.index("RightHand"))
@@ -29,10 +28,10 @@ class UpperBodyPrior:
         """Prepare a network.
 
         Raises:
-            IKError: It needs earlier moments, which a prior does not keep.
+            IKError: It has the published layout, which needs all targets.
         """
-        if network.header.past:
-            raise IKError("the avatar's prior needs a network of one moment, as ik_net")
+        if network.is_published:
+            raise IKError("the avatar's prior needs a network of targets, as ik_net")
         self.network = network
         rig = network.rig
         names = (("LeftArm", "LeftForeArm"), ("RightArm", "RightForeArm"))
@@ -74,7 +73,7 @@ def _fill_targets(
 ) -> None:  # fmt: skip
     """Fill the rows of head and hands of targets on the rig, whose rest frames differ."""
     at = np.empty(3)
-    turn_by(gaze, eyes, at)
+    rotate(gaze, eyes, at)
     for i in range(3):
         positions[HEAD_ROW, i] = head[i] - at[i]
     multiply(gaze, rest[HEAD_ROW], rotations[HEAD_ROW])

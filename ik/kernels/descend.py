@@ -28,12 +28,12 @@ from ambulo.ik.kernels.solve import (
     turns_of_wrenches,
 )
 from ambulo.ik.kernels.tree import (
-    place_joints,
     residuals,
     subtract_motion,
     tree_sums,
     turns_of_targets,
 )
+from ambulo.motion.fk_kernel import place_pose
 
 # Indices of the settings, see `ambulo.ik.solver.refine.RefineConfig.settings`.
 NEAR, ALIGNED, STOP, CAP, POSTURE, DAMPING, FLOOR, LENGTH, SLACK = range(9)
@@ -44,12 +44,12 @@ ROUNDS = 3
 
 @njit(cache=True, error_model="numpy")
 def place(
-    tree: Array, table: Array, ends: Array, rows: Array, weights: Array, reaches: Array,
-    slack: Array, wanted: Array, turn: Array, root: Array, local: Array, p: Array,
-    q: Array, goal: Array, r: Array,
+    parents: Array, rest: Array, offsets: Array, ends: Array, rows: Array, weights: Array,
+    reaches: Array, slack: Array, wanted: Array, turn: Array, root: Array, local: Array,
+    p: Array, q: Array, goal: Array, r: Array,
 ) -> float:  # fmt: skip
     """Fill positions, orientations, goals and residuals of a pose; its error."""
-    place_joints(tree, table, root, local, p, q)
+    place_pose(parents, rest, offsets, root, local, p, q)
     reachable_goals(ends, rows, reaches, slack, wanted, p, goal)
     residuals(ends, rows, goal, turn, p, q, r)
     return error_of(rows, weights, r)
@@ -71,7 +71,8 @@ def descend(  # noqa: PLR0915 - one step, written out
     """Lead `at` up to `steps` steps on; how many it took. `to` is scratch memory."""
     # Taken out of the tuples once: numba counts references to each array, atomically.
     # For the same reason a step that counts is copied; nothing is swapped.
-    tree, table, ends, reaches = body.tree, body.table, body.ends, body.reaches
+    parents, rest, offsets, tree = body.parents, body.rest, body.offsets, body.tree
+    table, ends, reaches = body.table, body.ends, body.reaches
     rows, order, weights, wanted = task.rows, task.order, task.weights, task.wanted
     turn, posture, pull = task.turn, task.posture, task.root
     root, local, p, q, goal, r = at.root, at.local, at.p, at.q, at.goal, at.r
@@ -84,8 +85,8 @@ def descend(  # noqa: PLR0915 - one step, written out
     slide = slides * body.slide[0]
     near, aligned = settings[STOP] * settings[NEAR], settings[STOP] * settings[ALIGNED]
     error = place(
-        tree, table, ends, rows, weights, reaches, slack, wanted, turn, root, local, p, q,
-        goal, r,
+        parents, rest, offsets, ends, rows, weights, reaches, slack, wanted, turn, root, local,
+        p, q, goal, r,
     )  # fmt: skip
     copy(trial, local)
     boost, part = 1.0, 0.0
@@ -128,8 +129,8 @@ def descend(  # noqa: PLR0915 - one step, written out
             for i in range(3):
                 next_root[i] = root[i] + scale * (way[i] + slide * wrench[0, 3 + i])
             after = place(
-                tree, table, ends, rows, weights, reaches, slack, wanted, turn, next_root,
-                trial, next_p, next_q, next_goal, next_r,
+                parents, rest, offsets, ends, rows, weights, reaches, slack, wanted, turn,
+                next_root, trial, next_p, next_q, next_goal, next_r,
             )  # fmt: skip
         if after < error:
             copy(root, next_root)

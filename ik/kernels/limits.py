@@ -1,4 +1,4 @@
-"""Compiled: quaternions, and swing-twist limits as in `ambulo.ik.limits`.
+"""Compiled: swing-twist limits as in `ambulo.ik.limits`.
 
 Numbers in tuples, not arrays: LLVM keeps them in registers. Not for callers.
 """
@@ -6,13 +6,11 @@ Numbers in tuples, not arrays: LLVM keeps them in registers. Not for callers.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from numba import njit
 
-Array = Any
-Quaternion = tuple[float, float, float, float]
-Vector = tuple[float, float, float]
+from ambulo.configs.arrays import Array
+from ambulo.motion.quaternion_kernels import Quaternion, Vector
 
 SWING, TWIST = 1, 2
 """Bits of the limits at which a joint stands."""
@@ -26,43 +24,8 @@ PROJECTIONS = 6
 FLAT = 1e-300
 """Added to squares that are divided by, so that 0 / 0 is 0."""
 
-# Columns of the table of joints (J, 18), see `ambulo.ik.solver.refine.RigTables`.
-OFFSET, REST, INVERSE_RADII, TWIST_ENDS, TWIST_TANGENTS, COMPLIANCE = (
-    0,
-    3,
-    7,
-    11,
-    13,
-    15,
-)
-
-
-@njit(cache=True, error_model="numpy")
-def multiply(
-    a: float, b: float, c: float, d: float, e: float, f: float, g: float, h: float
-) -> Quaternion:
-    """The product (a, b, c, d) (e, f, g, h): the second rotation, then the first."""
-    return (
-        a * e - b * f - c * g - d * h,
-        a * f + b * e + c * h - d * g,
-        a * g - b * h + c * e + d * f,
-        a * h + b * g - c * f + d * e,
-    )
-
-
-@njit(cache=True, error_model="numpy")
-def rotate(
-    w: float, x: float, y: float, z: float, a: float, b: float, c: float
-) -> Vector:
-    """The vector (a, b, c) turned by (w, x, y, z)."""
-    tx = 2.0 * (y * c - z * b)
-    ty = 2.0 * (z * a - x * c)
-    tz = 2.0 * (x * b - y * a)
-    return (
-        a + w * tx + y * tz - z * ty,
-        b + w * ty + z * tx - x * tz,
-        c + w * tz + x * ty - y * tx,
-    )
+# Columns of the table of joints (J, 9), see `ambulo.ik.solver.refine.RigTables`.
+INVERSE_RADII, TWIST_ENDS, TWIST_TANGENTS, COMPLIANCE = 0, 4, 6, 8
 
 
 @njit(cache=True, error_model="numpy", inline="always")

@@ -20,7 +20,7 @@ from ambulo.ik.kernels.descend import (
     copy,
     descend,
 )
-from ambulo.ik.kernels.limits import REST, is_outside, multiply
+from ambulo.ik.kernels.limits import is_outside
 from ambulo.ik.kernels.solve import (
     STRETCH,
     Body,
@@ -30,7 +30,9 @@ from ambulo.ik.kernels.solve import (
     clamp_joint,
     is_reached,
 )
-from ambulo.ik.kernels.tree import BASE, JOINT, PARENT, SUMS, place_joints
+from ambulo.ik.kernels.tree import BASE, JOINT, PARENT, SUMS
+from ambulo.motion.fk_kernel import place_pose
+from ambulo.motion.quaternion_kernels import inverse_multiply, nlerp, product
 
 HIPS = 5
 """Row of the hips in the targets."""
@@ -41,7 +43,7 @@ SHIFT = 0.3
 
 @njit(cache=True, error_model="numpy")
 def follow_hips(
-    table: Array, b: int, positions: Array, rotations: Array, moved: Array,
+    rest: Array, b: int, positions: Array, rotations: Array, moved: Array,
     turned: Array, root: Array, local: Array,
 ) -> None:  # fmt: skip
     """Put the hips on their target, or part of the way where its weight is below 1."""
@@ -51,26 +53,9 @@ def follow_hips(
             way = positions[b, HIPS, i] - root[b, i]
             root[b, i] = positions[b, HIPS, i] if t == 1.0 else root[b, i] + t * way
     if turned[b, HIPS] > 0.0:
-        t = min(turned[b, HIPS], 1.0)
-        k = REST
-        w, x, y, z = multiply(
-            table[0, k], -table[0, k + 1], -table[0, k + 2], -table[0, k + 3],
-            rotations[b, HIPS, 0], rotations[b, HIPS, 1],
-            rotations[b, HIPS, 2], rotations[b, HIPS, 3],
-        )  # fmt: skip
-        dot = (
-            local[b, 0, 0] * w + local[b, 0, 1] * x
-            + local[b, 0, 2] * y + local[b, 0, 3] * z
-        )  # fmt: skip
-        u = (1.0 - t) * (-1.0 if dot < 0.0 else 1.0)
-        local[b, 0, 0], local[b, 0, 1] = (
-            u * local[b, 0, 0] + t * w,
-            u * local[b, 0, 1] + t * x,
-        )
-        local[b, 0, 2], local[b, 0, 3] = (
-            u * local[b, 0, 2] + t * y,
-            u * local[b, 0, 3] + t * z,
-        )
+        wanted = np.empty(4)
+        inverse_multiply(rest[0], rotations[b, HIPS], wanted)
+        nlerp(local[b, 0], wanted, min(turned[b, HIPS], 1.0), local[b, 0])
 
 
 @njit(cache=True, error_model="numpy")
@@ -94,7 +79,7 @@ def write_pose(local: Array, b: int, poses: Array) -> None:
 
 
 @njit(cache=True, error_model="numpy")
-def ask(
+def load_targets(
     tree: Array, ends: Array, b: int, positions: Array, rotations: Array, moved: Array,
     turned: Array, root: Array, settings: Array, free: Array, weights: Array,
     wanted: Array, turn: Array, slack: Array,
@@ -220,11 +205,7 @@ def new_work(joints: int, n: int) -> Work:
 
 @njit(cache=True, error_model="numpy")
 def refine_batch(
-    tree: Array,
-    table: Array,
-    ends: Array,
-    reaches: Array,
-    compliance: float,
+    body: Body,
     in_order: Array,
     settings: Array,
     steps: int,
@@ -247,8 +228,8 @@ def refine_batch(
     """
     if len(root) == 0:
         return
+    tree, table, ends = body.tree, body.table, body.ends
     joints = len(tree)
-    body = Body(tree, table, ends, reaches, np.full(1, compliance))
     rows, weights, slack = np.empty((6, 2), np.int64), np.empty((6, 2)), np.empty(6)
     free, wanted, turn = np.empty(2), np.empty((6, 3)), np.empty((6, 4))
     pull, posture = np.zeros(3), np.empty((joints, 4))
@@ -263,9 +244,9 @@ def refine_batch(
             if n != known:
                 one, two = new_state(joints, n), new_state(joints, n)
                 work = new_work(joints, n)
-        follow_hips(table, b, positions, rotations, moved, turned, root, local)
+        follow_hips(body.rest, b, positions, rotations, moved, turned, root, local)
         clamp_pose(table, b, local, one.local)
-        ask(
+        load_targets(
             tree, ends, b, positions, rotations, moved, turned, root, settings, free,
             weights, wanted, turn, slack,
         )  # fmt: skip
@@ -280,14 +261,18 @@ def refine_batch(
         blocked = beyond_reach(body, task, close, slack, one)
         if extra > 0 and (blocked or not is_met(rows, settings, 1.0, one.r)):
             taken[b] += descend(body, task, settings, extra, slack, one, two, work)
-            judge(ends, b, positions, rotations, moved, turned, root, settings, one.p,
-                  one.q, missing, reached)  # fmt: skip
+            measure_residuals(
+                ends, b, positions, rotations, moved, turned, root, settings, one.p,
+                one.q, missing, reached,
+            )  # fmt: skip
             taken[b] += give_up_worst(
                 body, task, in_order, settings, extra, slack, b, moved, turned, one,
                 missing, reached,
             )  # fmt: skip
-        judge(ends, b, positions, rotations, moved, turned, root, settings, one.p, one.q,
-              missing, reached)  # fmt: skip
+        measure_residuals(
+            ends, b, positions, rotations, moved, turned, root, settings, one.p, one.q,
+            missing, reached,
+        )  # fmt: skip
         for i in range(3):
             root[b, i] += one.root[i]
         write_pose(one.local, b, local)
@@ -351,7 +336,7 @@ def come_near(body: Body, task: Task, at: State) -> None:
 
     The median, as one target may be out of reach.
     """
-    place_joints(body.tree, body.table, at.root, at.local, at.p, at.q)
+    place_pose(body.parents, body.rest, body.offsets, at.root, at.local, at.p, at.q)
     ways, n = np.empty((3, 6)), 0
     for e in range(len(body.ends)):
         if task.rows[e, 0] >= 0:
@@ -369,7 +354,7 @@ def come_near(body: Body, task: Task, at: State) -> None:
 
 
 @njit(cache=True, error_model="numpy")
-def judge(
+def measure_residuals(
     ends: Array, b: int, positions: Array, rotations: Array, moved: Array, turned: Array,
     origin: Array, settings: Array, p: Array, q: Array, missing: Array, reached: Array,
 ) -> None:  # fmt: skip
@@ -385,7 +370,7 @@ def judge(
                 far += (positions[b, e, i] - origin[b, i] - p[j, i]) ** 2
             far = math.sqrt(far)
         if turned[b, e] > 0.0:
-            w, x, y, z = multiply(
+            w, x, y, z = product(
                 rotations[b, e, 0], rotations[b, e, 1],
                 rotations[b, e, 2], rotations[b, e, 3],
                 q[j, 0], -q[j, 1], -q[j, 2], -q[j, 3],

@@ -28,11 +28,10 @@ from ambulo.ik.kernels.limits import (
     clamp_one,
     is_outside,
     limit_normals,
-    multiply,
-    rotate,
 )
 from ambulo.ik.kernels.matrix import build_matrix, lock_direction
 from ambulo.ik.kernels.tree import BASE, FAST, USED
+from ambulo.motion.quaternion_kernels import product, rotated
 
 STRETCH = 0.9998
 """Part of a limb's length that targets beyond its reach are projected to: a limb that is
@@ -45,8 +44,11 @@ INWARDS = 1e-9
 class Body(NamedTuple):
     """What stays the same for a rig; layouts in `ambulo.ik.kernels.tree`."""
 
+    parents: Array  # (J,)
+    rest: Array  # (J, 4)
+    offsets: Array  # (J, 3) [m]
     tree: Array  # (J, 8)
-    table: Array  # (J, 18)
+    table: Array  # (J, 9)
     ends: Array  # (6, 8)
     reaches: Array  # (6,) [m]
     slide: Array  # (1,) 1 / stiffness of the root's position
@@ -107,7 +109,7 @@ def turn_joints(
     for j in range(first, len(tree)):
         if tree[j, USED] == 0:
             continue
-        w, x, y, z = multiply(
+        w, x, y, z = product(
             local[j, 0], local[j, 1], local[j, 2], local[j, 3],
             1.0, h * d[j, 0], h * d[j, 1], h * d[j, 2],
         )  # fmt: skip
@@ -126,7 +128,7 @@ def ways_between(
 ) -> None:
     """out[j] = scale times the d with a[j] exp(d) = b[j], by Cayley's form, for joints."""
     for j in range(begin, end):
-        w, x, y, z = multiply(
+        w, x, y, z = product(
             a[j, 0], -a[j, 1], -a[j, 2], -a[j, 3], b[j, 0], b[j, 1], b[j, 2], b[j, 3]
         )
         # Beyond 2 pi / 3 the way is cut short.
@@ -250,7 +252,7 @@ def fill_system(
             continue
         for row in range(2):
             if bits[j] & (SWING if row == 0 else TWIST):
-                x, y, z = rotate(
+                x, y, z = rotated(
                     q[j, 0], q[j, 1], q[j, 2], q[j, 3],
                     normals[j, row, 0], normals[j, row, 1], normals[j, row, 2],
                 )  # fmt: skip
@@ -276,7 +278,7 @@ def turns_of_wrenches(
     """
     for j in range(len(tree)):
         c = table[j, COMPLIANCE] * tree[j, USED]
-        d[j, 0], d[j, 1], d[j, 2] = rotate(
+        d[j, 0], d[j, 1], d[j, 2] = rotated(
             q[j, 0], -q[j, 1], -q[j, 2], -q[j, 3],
             c * (f[j, 0] - (p[j, 1] * f[j, 5] - p[j, 2] * f[j, 4])),
             c * (f[j, 1] - (p[j, 2] * f[j, 3] - p[j, 0] * f[j, 5])),

@@ -1,4 +1,4 @@
-"""Compiled: targets checked, their yaw frame, and the numbers that a network is given.
+"""Compiled: targets checked, their yaw frame, a network's inputs, and its answers as poses.
 
 Not for callers: `ambulo.ik.solver.targets`, `frames` and `features` prepare the arrays.
 """
@@ -10,6 +10,7 @@ import math
 from numba import njit
 
 from ambulo.configs.arrays import Array
+from ambulo.motion.quaternion_kernels import from_rows, product, rotated
 
 OK, POSITION, ROTATION, ZERO, WEIGHT = 0, 1, 2, 3, 4
 """What `check_targets` finds."""
@@ -27,6 +28,9 @@ HIPS, HEAD = 5, 4
 FAR = 1e6
 """Positions are no farther from the origin than this along an axis, [m]: beyond it a
 millimetre is lost among the digits."""
+
+FLAT = 1e-300
+"""Added to squares that are divided by, so that 0 / 0 is 0."""
 
 WIDTH = 11
 """Network inputs of a target: position 3, rotation 6, the two weights."""
@@ -162,3 +166,46 @@ def network_inputs(
                     out[b, k + 6 + column] = c * v - s * u
             out[b, k + 9] = moved[b, e]
             out[b, k + 10] = turned[b, e]
+
+
+@njit(cache=True)
+def poses_of(
+    output: Array, mean: Array, rest: Array, origin: Array, yaw: Array,
+    root: Array, local: Array,
+) -> None:  # fmt: skip
+    """Fill `root` (B, 3) and `local` (B, J, 4) in the world from `output` (B, 3 + 6 J).
+
+    `ambulo.ik.solver.features.decode` and `pose_from_frame` in one pass: rows of each rotation
+    by Gram-Schmidt, quaternions as Shepperd takes them from matrices. `rest` (4,) is the
+    root's orientation at rest.
+    """
+    joints = local.shape[1]
+    for b in range(len(output)):
+        c, s = math.cos(0.5 * yaw[b]), math.sin(0.5 * yaw[b])
+        x, y, z = rotated(
+            c, 0.0, 0.0, s,
+            output[b, 0] + mean[0], output[b, 1] + mean[1], output[b, 2] + mean[2],
+        )  # fmt: skip
+        root[b, 0], root[b, 1], root[b, 2] = (
+            x + origin[b, 0],
+            y + origin[b, 1],
+            z + origin[b, 2],
+        )
+        for j in range(joints):
+            k = 3 + 6 * j
+            a0, a1 = output[b, k] + mean[k], output[b, k + 1] + mean[k + 1]
+            a2 = output[b, k + 2] + mean[k + 2]
+            b0, b1 = output[b, k + 3] + mean[k + 3], output[b, k + 4] + mean[k + 4]
+            b2 = output[b, k + 5] + mean[k + 5]
+            w, x, y, z = from_rows(a0, a1, a2, b0, b1, b2, FLAT)
+            local[b, j, 0], local[b, j, 1] = w, x
+            local[b, j, 2], local[b, j, 3] = y, z
+        # The hips in the world: rest^-1 yaw rest local.
+        f, g, h, i = rest[0], rest[1], rest[2], rest[3]
+        w, x, y, z = product(
+            f, g, h, i, local[b, 0, 0], local[b, 0, 1], local[b, 0, 2], local[b, 0, 3]
+        )
+        w, x, y, z = product(c, 0.0, 0.0, s, w, x, y, z)
+        local[b, 0, 0], local[b, 0, 1], local[b, 0, 2], local[b, 0, 3] = product(
+            f, -g, -h, -i, w, x, y, z
+        )

@@ -1,7 +1,7 @@
 """Compiled: what a tree of joints and its targets give a Levenberg-Marquardt step.
 
-Forward kinematics, residuals, sums for the matrix J W^-1 J^T (`kernels_matrix`), and the
-products J d and J^T y, each in one pass over the tree. J is never built.
+Residuals, sums for the matrix J W^-1 J^T (`kernels.matrix`), and the products J d and J^T y,
+each in one pass over the tree. J is never built.
 
 Layouts: `tree` (J, 2 + 6) is parent, whether any target hangs on the joint, and whether
 each target does; `ends` (6, 8) is joint, base and last common ancestor with each target;
@@ -11,12 +11,11 @@ Not for callers: `ambulo.ik.solver.refine` prepares the arrays.
 
 from __future__ import annotations
 
-import math
-
 from numba import njit
 
 from ambulo.configs.arrays import Array
-from ambulo.ik.kernels.limits import COMPLIANCE, OFFSET, REST, multiply, rotate
+from ambulo.ik.kernels.limits import COMPLIANCE
+from ambulo.motion.quaternion_kernels import log_of, product, rotated
 
 PARENT, USED, BELOW = 0, 1, 2
 """Columns of `tree`."""
@@ -32,29 +31,6 @@ FAST = {"contract", "reassoc", "nsz", "arcp"}
 
 
 @njit(cache=True, fastmath=FAST, error_model="numpy")
-def place_joints(
-    tree: Array, table: Array, root: Array, local: Array, p: Array, q: Array
-) -> None:
-    """Fill positions `p` (J, 3) and orientations `q` (J, 4) from `local` (J, 4)."""
-    for j in range(len(tree)):
-        a = tree[j, PARENT]
-        lw, lx, ly, lz = multiply(
-            table[j, REST], table[j, REST + 1], table[j, REST + 2], table[j, REST + 3],
-            local[j, 0], local[j, 1], local[j, 2], local[j, 3],
-        )  # fmt: skip
-        if a < 0:
-            p[j, 0], p[j, 1], p[j, 2] = root[0], root[1], root[2]
-            q[j, 0], q[j, 1], q[j, 2], q[j, 3] = lw, lx, ly, lz
-            continue
-        w, x, y, z = q[a, 0], q[a, 1], q[a, 2], q[a, 3]
-        u, v, k = rotate(
-            w, x, y, z, table[j, OFFSET], table[j, OFFSET + 1], table[j, OFFSET + 2]
-        )
-        p[j, 0], p[j, 1], p[j, 2] = p[a, 0] + u, p[a, 1] + v, p[a, 2] + k
-        q[j, 0], q[j, 1], q[j, 2], q[j, 3] = multiply(w, x, y, z, lw, lx, ly, lz)
-
-
-@njit(cache=True, fastmath=FAST, error_model="numpy")
 def residuals(
     ends: Array, rows: Array, goal: Array, turn: Array, p: Array, q: Array, r: Array
 ) -> None:
@@ -66,15 +42,11 @@ def residuals(
                 r[k + i] = goal[e, i] - p[j, i]
         k = rows[e, 1]
         if k >= 0:
-            w, x, y, z = multiply(
+            w, x, y, z = product(
                 turn[e, 0], turn[e, 1], turn[e, 2], turn[e, 3],
                 q[j, 0], -q[j, 1], -q[j, 2], -q[j, 3],
             )  # fmt: skip
-            if w < 0.0:
-                w, x, y, z = -w, -x, -y, -z
-            length = math.sqrt(x * x + y * y + z * z)
-            scale = 2.0 if length < 1e-9 else 2.0 * math.atan2(length, w) / length
-            r[k], r[k + 1], r[k + 2] = x * scale, y * scale, z * scale
+            r[k], r[k + 1], r[k + 2] = log_of(w, x, y, z)
 
 
 @njit(cache=True, fastmath=FAST, error_model="numpy")
@@ -162,7 +134,7 @@ def subtract_motion(
                 twists[j, i] = twists[a, i]
         if tree[j, USED] == 0:
             continue
-        x, y, z = rotate(q[j, 0], q[j, 1], q[j, 2], q[j, 3], d[j, 0], d[j, 1], d[j, 2])
+        x, y, z = rotated(q[j, 0], q[j, 1], q[j, 2], q[j, 3], d[j, 0], d[j, 1], d[j, 2])
         twists[j, 0] += x
         twists[j, 1] += y
         twists[j, 2] += z

@@ -26,6 +26,7 @@ from ambulo.ik.pool.job_values import (
 from ambulo.ik.pool.track_jobs import TRACK_BODY, track_bodies
 from ambulo.ik.pool.workers import NeuralIKPool
 from ambulo.ik.rig import EFFECTORS, TARGETS, Rig
+from ambulo.ik.solver.headers import IKNetworkHeader
 from ambulo.ik.solver.published import GROUNDED, TASKS, Context
 from ambulo.ik.solver.targets import Targets, row_of
 from ambulo.motion.rotations import quat_from_matrix, quat_multiply
@@ -83,7 +84,10 @@ def _cache(pool: NeuralIKPool, data: Mapping[str, Any]) -> dict[str, Any]:
         str(name): np.asarray(array, dtype=np.float32)
         for name, array in weights.items()
     }
-    count = pool.cache_tensors(LAYERS[len(tensors)], tensors)
+    header = IKNetworkHeader.model_validate(
+        {"kind": LAYERS[len(tensors)], "rig": pool.rig.name}
+    )
+    count = pool.cache_tensors(header, tensors)
     return {"success": True, "param_count": count}
 
 
@@ -99,12 +103,12 @@ def _solve(pool: NeuralIKPool, data: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(person, Mapping):
             raise IKError(f"NEURAL_IK_SOLVE: character {at} must be a dictionary")
     rows = [job_row(pool.rig, person, at) for at, person in enumerate(people)]
-    targets = _stacked([row for row, _ in rows])
+    targets = Targets.concatenate([row for row, _ in rows])
     whole = bool((targets.rotation_weights > 0.0).all())
     whole &= bool((targets.position_weights > 0.0).all())
     # The published network knows no absent input, and zeros in its place mislead it: then
     # the network with masks answers, or, without one, the solver alone.
-    context = _context([context for _, context in rows])
+    context = Context.of_rows(np.stack([context for _, context in rows]))
     published = whole and pool.has_published
     result = pool.solve(targets, context=context if published else None)
     answers = [answer_of(pool.rig, targets, result, b) for b in range(len(rows))]
@@ -208,27 +212,6 @@ def _context_row(data: Mapping[str, Any], targets: Targets, what: str) -> Floats
          number_of(data, "motion_phase", 0.0, what), float(number)]
     )  # fmt: skip
     return row
-
-
-def _context(rows: Sequence[Floats]) -> Context:
-    c = np.stack(rows)
-    return Context(
-        c[:, :2],
-        c[:, 2:8].reshape(-1, 2, 3),
-        c[:, 8:10],
-        c[:, 10:12],
-        c[:, 12],
-        c[:, 13],
-    )
-
-
-def _stacked(rows: Sequence[Targets]) -> Targets:
-    return Targets(
-        np.concatenate([row.positions for row in rows]),
-        np.concatenate([row.rotations for row in rows]),
-        np.concatenate([row.position_weights for row in rows]),
-        np.concatenate([row.rotation_weights for row in rows]),
-    )
 
 
 def _facing(forward: Floats, up: Floats, what: str) -> Floats:

@@ -108,7 +108,7 @@ def write_inputs(
     for place, values in zip(memory.rows(slot, 0, count, *INPUTS), given, strict=True):
         place[...] = values
     if context is not None:
-        memory.arrays["context"][slot, :count] = _flat(context)
+        memory.arrays["context"][slot, :count] = context.rows()
         return FROM_PUBLISHED
     if base is not None:
         root, rotations = memory.rows(slot, 0, count, *BASE)
@@ -145,20 +145,4 @@ def read_result(memory: SlotMemory, job: Job) -> JobResult:
         1e6 * (time.perf_counter() - job.given),
         tuple(job.workers[first] for first in sorted(job.workers)),
         job.attempts,
-    )
-
-
-def _flat(context: Context) -> Floats:
-    """The numbers of a context in the order of the shared memory. Shape (B, 14)."""
-    count = len(context.phase)
-    return np.concatenate(
-        [
-            context.ground_heights,
-            context.ground_normals.reshape(count, 6),
-            context.grounded,
-            context.contacts,
-            context.phase[:, None],
-            context.task[:, None],
-        ],
-        axis=1,
     )

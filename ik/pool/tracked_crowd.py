@@ -135,25 +135,16 @@ class TrackedCrowd:
             np.concatenate([pose.root for pose in poses]),
             np.concatenate([pose.rotations for pose in poses]),
         )
-        wanted = _stacked([player.targets() for player in players.values()])
+        wanted = Targets.concatenate([player.targets() for player in players.values()])
         reference = Targets.of_pose(self.rig, base)
         targets = EffectorGoals.at(reference, FEET).lead(wanted).targets()
         result = self._solve(targets, base)
-        told = {name: player.problem() for name, player in players.items()}
+        problems = {name: player.problem() for name, player in players.items()}
         return CrowdFrame(
             tuple(players),
             base if result.solution is None else result.solution.pose,
             base,
             targets,
             result,
-            {name: line for name, line in told.items() if line},
+            {name: line for name, line in problems.items() if line},
         )
-
-
-def _stacked(rows: list[Targets]) -> Targets:
-    return Targets(
-        np.concatenate([row.positions for row in rows]),
-        np.concatenate([row.rotations for row in rows]),
-        np.concatenate([row.position_weights for row in rows]),
-        np.concatenate([row.rotation_weights for row in rows]),
-    )

@@ -12,7 +12,6 @@ import struct
 import time
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import Any
 
 import numpy as np
 from safetensors.numpy import load, save
@@ -31,12 +30,7 @@ from ambulo.ik.pose import Pose
 from ambulo.ik.rig import Rig, load_rig
 from ambulo.ik.solver.headers import IKNetworkHeader
 from ambulo.ik.solver.network import IKNetwork
-from ambulo.ik.solver.published import (
-    Context,
-    PublishedNetwork,
-    published_input,
-    published_pose,
-)
+from ambulo.ik.solver.published import Context
 from ambulo.ik.solver.refine import Solution, refine_in_place
 from ambulo.ik.solver.solver import NeuralIKSolver
 from ambulo.ik.solver.targets import Targets
@@ -71,24 +65,18 @@ class WorkerPlan:
     """Name and size of the weights already in use."""
 
 
-def pack_network(network: IKNetworkHeader | str, tensors: dict[str, Any]) -> bytes:
-    """A network as bytes: its header, or the kind of a published one, then weights."""
-    if isinstance(network, str):
-        head = json.dumps({"published": network}).encode()
-    else:
-        head = network.to_json().encode()
-    arrays = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
-    return struct.pack("<I", len(head)) + head + save(arrays)
+def pack_network(network: IKNetwork) -> bytes:
+    """A network as bytes: its header, then weights."""
+    head = network.header.to_json().encode()
+    return struct.pack("<I", len(head)) + head + save(network.tensors())
 
 
-def unpack_network(data: bytes, rig: Rig) -> IKNetwork | PublishedNetwork:
+def unpack_network(data: bytes, rig: Rig) -> IKNetwork:
     """The network of `pack_network`, checked."""
     (length,) = struct.unpack_from("<I", data)
     head = json.loads(data[4 : 4 + length])
-    tensors = load(data[4 + length :])
-    if "published" in head:
-        return PublishedNetwork(tensors, head["published"], rig=rig)
-    return IKNetwork(IKNetworkHeader.model_validate(head), tensors, rig=rig)
+    header = IKNetworkHeader.model_validate(head)
+    return IKNetwork(header, load(data[4 + length :]), rig=rig)
 
 
 def run_worker(connection: Connection, plan: WorkerPlan) -> None:
@@ -115,7 +103,7 @@ class SlotSolver:
         self.rig = load_rig(plan.rig)
         self.memory = memory
         self.solver = NeuralIKSolver(self.rig, steps=plan.steps)
-        self.published: PublishedNetwork | None = None
+        self.published: IKNetwork | None = None
         self.solver.warm_up()
         for name, size in plan.blobs:
             self.use(read_blob(name, size))
@@ -148,7 +136,7 @@ class SlotSolver:
     def use(self, data: bytes) -> None:
         """Load a network, and compile what it needs."""
         network = unpack_network(data, self.rig)
-        if isinstance(network, PublishedNetwork):
+        if network.is_published:
             self.published = network
         else:
             self.solver = NeuralIKSolver(self.rig, network, steps=self.solver.steps)
@@ -187,15 +175,11 @@ class SlotSolver:
         c, shown_input, shown_output = self.memory.rows(
             slot, first, count, "context", *NETWORK
         )
-        context = Context(
-            c[:, :2], c[:, 2:8].reshape(-1, 2, 3), c[:, 8:10], c[:, 10:12],
-            c[:, 12], c[:, 13],
-        )  # fmt: skip
-        inputs = published_input(self.rig, targets, context)
+        inputs = self.published.inputs(targets, Context.of_rows(c))
         output = self.published.forward(inputs)
         shown_input[...] = inputs
         shown_output[...] = output
-        pose = published_pose(self.rig, output, targets)
+        pose = self.published.poses(output, targets)
         return refine_in_place(
             self.rig,
             targets,

@@ -42,7 +42,7 @@ from ambulo.ik.pose import Pose
 from ambulo.ik.rig import load_rig
 from ambulo.ik.solver.headers import IKNetworkHeader
 from ambulo.ik.solver.network import IKNetwork
-from ambulo.ik.solver.published import Context, PublishedNetwork
+from ambulo.ik.solver.published import Context
 from ambulo.ik.solver.targets import Targets
 from ambulo.ik.trackers.network import TrackerNetwork
 
@@ -120,7 +120,7 @@ class NeuralIKPool(Dispatcher, Closing):
             "workers did not get ready",
         )
 
-    def cache(self, network: IKNetwork | PublishedNetwork | TrackerNetwork) -> int:
+    def cache(self, network: IKNetwork | TrackerNetwork) -> int:
         """Give `network` to every worker, present and future; its number of parameters.
 
         One of body trackers stays in this process, where tracked players are.
@@ -131,23 +131,14 @@ class NeuralIKPool(Dispatcher, Closing):
         if isinstance(network, TrackerNetwork):
             self.tracker_network = network
             return network.parameters
-        if isinstance(network, IKNetwork) and network.header.past:
-            raise IKError(
-                "the network sees earlier moments, which the pool does not keep; give it "
-                "one without a past"
-            )
-        if isinstance(network, PublishedNetwork):
-            data, place = pack_network(network.kind, network.tensors()), "published"
-        else:
-            data, place = pack_network(network.header, network.tensors()), "network"
+        data = pack_network(network)
+        place = "published" if network.is_published else "network"
         return self._broadcast(place, data, network.parameters)
 
     def cache_tensors(
-        self, header: IKNetworkHeader | str, tensors: Mapping[str, NDArray[Any]]
+        self, header: IKNetworkHeader, tensors: Mapping[str, NDArray[Any]]
     ) -> int:
-        """`cache` of a network given as a header (or a published kind) and its tensors."""
-        if isinstance(header, str):
-            return self.cache(PublishedNetwork(tensors, header, rig=self.rig))
+        """`cache` of a network given as a header and its tensors."""
         return self.cache(IKNetwork(header, tensors, rig=self.rig))
 
     def submit(

@@ -5,14 +5,9 @@ in the root frame as six numbers, weight of the position, weight of the rotation
 absent is 0. Output, 3 + 6 J numbers: the hips' position in the root frame, then each
 joint's local rotation as six numbers (of the hips in the frame: as if the frame were the
 world), all as offsets from the mean pose.
-
-A network with history has 27 more inputs for each past frame: position and rotation of head
-and hands, in the current root frame.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,19 +32,6 @@ from ambulo.motion.rotations import (
 INPUTS = WIDTH * len(TARGETS)
 """Input size for one frame: 66."""
 
-PAST = ("Head", "LeftHand", "RightHand")
-"""Targets that past frames contain."""
-
-PAST_COLUMNS = np.array(
-    [WIDTH * TARGETS.index(name) + i for name in PAST for i in range(WIDTH - 2)]
-)
-"""Their columns in the layout of one frame."""
-
-
-def inputs_of(moments: int) -> int:
-    """Input size of a network with this many past frames."""
-    return INPUTS + len(PAST_COLUMNS) * moments
-
 
 def outputs_of(rig: Rig) -> int:
     """Output size of a network: 3 + 6 J, for `ik23` 141."""
@@ -60,17 +42,12 @@ def network_input(
     rig: Rig,
     targets: Targets,
     frame: tuple[Floats, Floats] | None = None,
-    past: Sequence[Targets] = (),
 ) -> NDArray[np.float32]:
-    """The input (B, 66), with the `past` (B, 66 + 27 n), seen from the root frames.
+    """The input (B, 66), seen from the root frames.
 
     `frame` is what `root_frame` gave of `targets`, where it is known already.
     """
     frame = root_frame(rig, targets) if frame is None else frame
-    if past:
-        moments = [network_input(rig, before, frame) for before in past]
-        seen = [moment[:, PAST_COLUMNS] for moment in moments]
-        return np.concatenate([network_input(rig, targets, frame), *seen], axis=1)
     origin, yaw = frame
     inputs = np.empty((len(targets), INPUTS), dtype=np.float32)
     network_inputs(

@@ -16,27 +16,17 @@ away from where Euler angles jump.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats, Singles
-from ambulo.configs.base import load_json
-from ambulo.configs.errors import ConfigError, IKError, ModelFileError
-from ambulo.ik.kernels.network import LEAKY_RELU, TANH, forward
+from ambulo.configs.errors import IKError
 from ambulo.ik.kernels.targets import HIPS
 from ambulo.ik.pose import Pose
-from ambulo.ik.rig import EFFECTORS, Rig, load_rig
+from ambulo.ik.rig import EFFECTORS, Rig
 from ambulo.ik.solver.features import pose_from_frame
 from ambulo.ik.solver.frames import root_frame, to_frame
-from ambulo.ik.solver.headers import PublishedHeader
-from ambulo.ik.solver.network_files import checked_tensors, read_tensors, write_network
 from ambulo.ik.solver.targets import Targets
 from ambulo.motion.rotations import (
     quat_conjugate,
@@ -50,20 +40,8 @@ from ambulo.motion.rotations import (
 INPUTS, OUTPUTS = 50, 69
 """Numbers that go in and come out."""
 
-SIZES = {
-    "published": (INPUTS, 256, 256, 128, OUTPUTS),
-    "published_compact": (INPUTS, 128, 96, OUTPUTS),
-}
-"""Layer sizes of the two networks: 120 645 and 25 605 parameters."""
-
-ACTIVATIONS = {"published": LEAKY_RELU, "published_compact": TANH}
-SLOPE = 0.1
-"""Of the leaky ReLU."""
-
 TASKS = ("idle", "locomotion", "reach", "grab", "crouch", "jump")
 """Meaning of the last input."""
-
-HEADER, WEIGHTS = "ik_published.json", "ik_published.safetensors"
 
 GROUNDED = 0.10
 """An ankle below this height over the ground counts as grounded, [m]."""
@@ -102,6 +80,25 @@ class Context:
             np.full(count, phase),
             np.full(count, float(TASKS.index(task))),
         )
+
+    @classmethod
+    def of_rows(cls, rows: Floats) -> Context:
+        """The context of `rows` (B, 14), in the order of the fields."""
+        return cls(
+            rows[:, :2], rows[:, 2:8].reshape(-1, 2, 3), rows[:, 8:10], rows[:, 10:12],
+            rows[:, 12], rows[:, 13],
+        )  # fmt: skip
+
+    def rows(self) -> Floats:
+        """The numbers in the order of the fields. Shape (B, 14)."""
+        count = len(self.phase)
+        return np.concatenate(
+            [
+                self.ground_heights, self.ground_normals.reshape(count, 6),
+                self.grounded, self.contacts, self.phase[:, None], self.task[:, None],
+            ],
+            axis=1,
+        )  # fmt: skip
 
 
 def published_input(rig: Rig, targets: Targets, context: Context) -> Singles:
@@ -164,100 +161,3 @@ def euler_xyz(rotations: Floats) -> Floats:
     )
     z = np.where(stuck, 0.0, np.arctan2(m[..., 1, 0], m[..., 0, 0]))
     return np.stack([x, np.arctan2(-m[..., 2, 0], level), z], axis=-1)
-
-
-class PublishedNetwork:
-    """One of the two published networks, weights by the published names.
-
-    `W1` .. are (inputs, outputs), `b1` .. (outputs,), float32.
-    """
-
-    def __init__(
-        self,
-        weights: Mapping[str, NDArray[Any]],
-        kind: str = "published",
-        *,
-        rig: Rig | None = None,
-        source: str = "network",
-        extra: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Check the weights; `ModelFileError` names what is wrong.
-
-        `extra` is what its file tells besides: how it was trained.
-        """
-        if kind not in SIZES:
-            raise ModelFileError(
-                f"{source}: no network {kind!r} (valid: {', '.join(SIZES)})"
-            )
-        self.kind, self.extra = kind, dict(extra or {})
-        self.rig = load_rig() if rig is None else rig
-        self._sizes = np.array(SIZES[kind], dtype=np.int64)
-        checked = checked_tensors(weights, _shapes(kind), source)
-        self._parameters = np.concatenate([part.ravel() for part in checked.values()])
-        self._slope = np.array([SLOPE], dtype=np.float32)
-        self._work = np.empty((2, int(self._sizes.max())), dtype=np.float32)
-
-    @property
-    def parameters(self) -> int:
-        """Number of weights."""
-        return len(self._parameters)
-
-    def tensors(self) -> dict[str, Singles]:
-        """The weights by their published names."""
-        result: dict[str, Singles] = {}
-        sizes, at = SIZES[self.kind], 0
-        for layer, (n, m) in enumerate(pairwise(sizes), start=1):
-            result[f"W{layer}"] = self._parameters[at : at + n * m].reshape(n, m)
-            result[f"b{layer}"] = self._parameters[at + n * m : at + n * m + m]
-            at += n * m + m
-        return result
-
-    def forward(self, inputs: Singles) -> Singles:
-        """The answers (B, 69) to `inputs` (B, 50)."""
-        out = np.empty((len(inputs), OUTPUTS), dtype=np.float32)
-        kind = ACTIVATIONS[self.kind]
-        given = np.ascontiguousarray(inputs, dtype=np.float32)
-        forward(
-            self._parameters, self._sizes, kind, self._slope, given, self._work, out
-        )
-        return out
-
-    def predict(self, targets: Targets, context: Context | None = None) -> Pose:
-        """Poses near `targets`; on level ground, idle, if no `context` says otherwise."""
-        given = Context.level(targets) if context is None else context
-        output = self.forward(published_input(self.rig, targets, given))
-        return published_pose(self.rig, output, targets)
-
-
-def save_published(
-    folder: str | Path, header: PublishedHeader, weights: Mapping[str, NDArray[Any]]
-) -> None:
-    """Write a network's two files into `folder`; the header last, as its seal."""
-    place = Path(folder)
-    checked = checked_tensors(weights, _shapes(header.kind), str(place))
-    write_network(header, place / HEADER, checked, WEIGHTS)
-
-
-def load_published(folder: str | os.PathLike[str]) -> PublishedNetwork:
-    """Return the network in `folder`, or by the path of its header."""
-    place = Path(folder)
-    place = place.parent if place.name == HEADER else place
-    try:
-        header = load_json(PublishedHeader, place / HEADER)
-    except ConfigError as error:
-        raise ModelFileError(str(error)) from None
-    return PublishedNetwork(
-        read_tensors(place / WEIGHTS),
-        header.kind,
-        rig=load_rig(header.rig),
-        source=str(place),
-        extra=header.extra,
-    )
-
-
-def _shapes(kind: str) -> dict[str, tuple[int, ...]]:
-    """Shape of each weight of one of the networks, in the order of the layers."""
-    shapes: dict[str, tuple[int, ...]] = {}
-    for layer, (n, m) in enumerate(pairwise(SIZES[kind]), start=1):
-        shapes[f"W{layer}"], shapes[f"b{layer}"] = (n, m), (m,)
-    return shapes

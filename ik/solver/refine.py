@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated
 
@@ -13,6 +13,7 @@ from ambulo.configs.arrays import Bools, Floats, Ints, short_repr
 from ambulo.configs.base import Config
 from ambulo.configs.errors import IKError
 from ambulo.ik.kernels.refine import refine_batch
+from ambulo.ik.kernels.solve import Body
 from ambulo.ik.pose import Pose
 from ambulo.ik.rig import TARGETS, Rig
 from ambulo.ik.solver.targets import Targets
@@ -54,22 +55,6 @@ class RefineConfig(Config):
     """Most steps more where targets are not met: with those beyond reach projected, and
     again without the one that is missed most, if the others can then be met."""
 
-    def settings(self) -> Floats:
-        """The numbers in the order of the kernels."""
-        return np.array(
-            [
-                self.near,
-                np.deg2rad(self.aligned_deg),
-                self.stop,
-                self.cap,
-                self.posture,
-                self.damping,
-                self.floor,
-                self.length,
-                self.slack,
-            ]
-        )
-
 
 @dataclass(frozen=True, eq=False)
 class Solution:
@@ -90,26 +75,27 @@ class Solution:
     """Steps that were taken. Shape (B,)."""
 
 
-@dataclass(frozen=True, eq=False)
-class RigTables:
-    """A rig as the kernels read it; layouts in `ambulo.ik.kernels.tree`."""
-
-    tree: Ints
-    """Parent, whether any effector hangs on the joint, whether each target does."""
-    table: Floats
-    """Offset 3, rest 4, inverse radii 4, twist 2, tangents of half twists 2,
-    compliance 1."""
-    ends: Ints
-    """Joint, base, last common ancestor with each target."""
-    reaches: Floats
-    """Length of each limb, [m]."""
-    settings: dict[RefineConfig, Floats] = field(default_factory=dict)
-    """Numbers of configs that were used."""
+@lru_cache(maxsize=64)
+def _settings(config: RefineConfig) -> Floats:
+    """The numbers of `config` in the order of the kernels."""
+    return np.array(
+        [
+            config.near,
+            np.deg2rad(config.aligned_deg),
+            config.stop,
+            config.cap,
+            config.posture,
+            config.damping,
+            config.floor,
+            config.length,
+            config.slack,
+        ]
+    )
 
 
 @lru_cache(maxsize=16)
-def rig_tables(rig: Rig) -> RigTables:
-    """The arrays of `rig` for the kernels."""
+def body_of(rig: Rig) -> Body:
+    """The arrays of `rig` for the kernels, read-only."""
     count, rows = len(rig), len(TARGETS)
     tree = np.zeros((count, 2 + rows), dtype=np.int64)
     tree[:, 0] = rig.skeleton.parents
@@ -130,8 +116,6 @@ def rig_tables(rig: Rig) -> RigTables:
     tangents = np.where(np.abs(twist) >= np.pi, np.sign(twist) * np.inf, np.tan(half))
     table = np.concatenate(
         [
-            rig.skeleton.offsets,
-            rig.skeleton.rest,
             inverse,
             twist,
             tangents,
@@ -139,9 +123,19 @@ def rig_tables(rig: Rig) -> RigTables:
         ],
         axis=1,
     )
-    for array in (tree, table, ends):
+    body = Body(
+        np.array(rig.skeleton.parents),
+        rig.skeleton.rest,
+        rig.skeleton.offsets,
+        tree,
+        np.ascontiguousarray(table),
+        ends,
+        rig.reaches,
+        np.full(1, 1.0 / rig.root_stiffness),
+    )
+    for array in body:
         array.setflags(write=False)
-    return RigTables(tree, np.ascontiguousarray(table), ends, rig.reaches)
+    return body
 
 
 def refine(
@@ -187,22 +181,14 @@ def refine_in_place(
     config: RefineConfig,
 ) -> Solution:
     """`refine`, for starting poses that may be overwritten and need no checks."""
-    tables = rig_tables(rig)
-    settings = tables.settings.get(config)
-    if settings is None:
-        settings = tables.settings.setdefault(config, config.settings())
     count, rows = len(root), len(TARGETS)
     missing = np.empty((2, count, rows))
     reached = np.empty((count, rows), dtype=np.bool_)
     taken = np.empty(count, dtype=np.int64)
     refine_batch(
-        tables.tree,
-        tables.table,
-        tables.ends,
-        tables.reaches,
-        1.0 / rig.root_stiffness,
+        body_of(rig),
         ORDER,
-        settings,
+        _settings(config),
         steps,
         config.extra,
         targets.positions,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +23,7 @@ FAR_SLACK = 0.3
 """Tolerance of shoulder positions in a pose that no network predicted, [m]."""
 
 
-def bent(rig: Rig, pose: Pose, part: float) -> Pose:
+def towards_rest(rig: Rig, pose: Pose, part: float) -> Pose:
     """Interpolate the joints of `pose`, but the root, to the rig's start by `part`.
 
     A limb that is quite straight, as in a T pose, cannot be shortened by small turns: no
@@ -62,7 +61,7 @@ class NeuralIKSolver:
             far_steps: Most steps from the rig's starting pose or a given one.
             config: Tolerances and weights of the refinement.
             bends: Characters that miss a target are tried again from their starting pose
-                bent by each of these parts (see `bent`), and keep the best answer.
+                bent by each of these parts (see `towards_rest`), and keep the best answer.
         """
         if steps < 0 or far_steps < 0:
             raise IKError(f"steps must be at least 0, got {min(steps, far_steps)}")
@@ -79,20 +78,13 @@ class NeuralIKSolver:
         self.bends = bends
         self._far = self.config.replace(slack=max(self.config.slack, FAR_SLACK))
 
-    def solve(
-        self,
-        targets: Targets,
-        base: Pose | None = None,
-        past: Sequence[Targets] = (),
-    ) -> Solution:
+    def solve(self, targets: Targets, base: Pose | None = None) -> Solution:
         """Poses that meet `targets`, inside the joint limits.
 
         Args:
             targets: Targets of B characters.
             base: B poses to start from, instead of the network's: an animation's, or the
                 last frame's. What targets leave free stays near them.
-            past: Earlier targets, for a network that sees them (see
-                `ambulo.ik.solver.history`).
         """
         if not isinstance(targets, Targets):
             raise IKError(
@@ -102,7 +94,7 @@ class NeuralIKSolver:
         if base is not None:
             start = base
         elif self.network is not None:
-            start = self.network.predict(targets, past)
+            start = self.network.predict(targets)
             steps, config = self.steps, self.config
         else:
             origin, yaw = root_frame(self.rig, targets)
@@ -123,7 +115,7 @@ class NeuralIKSolver:
         again = refine(
             self.rig,
             asked,
-            bent(self.rig, start[rows], part),
+            towards_rest(self.rig, start[rows], part),
             self.far_steps,
             self._far,
         )
@@ -147,8 +139,7 @@ class NeuralIKSolver:
     def warm_up(self) -> None:
         """Compile (or load from the cache) everything that `solve` runs."""
         here = Targets.of_pose(self.rig, start_pose(self.rig))
-        moments = () if self.network is None else self.network.header.past
-        self.solve(here, past=[here] * len(moments))
+        self.solve(here)
 
 
 def warm_solver(network: IKNetwork) -> NeuralIKSolver:

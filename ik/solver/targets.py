@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,6 +97,16 @@ class Targets:
             self.rotations[rows],
             self.position_weights[rows],
             self.rotation_weights[rows],
+        )
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Targets]) -> Targets:
+        """The targets of all characters of `parts`, in order."""
+        return cls(
+            np.concatenate([part.positions for part in parts]),
+            np.concatenate([part.rotations for part in parts]),
+            np.concatenate([part.position_weights for part in parts]),
+            np.concatenate([part.rotation_weights for part in parts]),
         )
 
     @classmethod

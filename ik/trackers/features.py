@@ -8,7 +8,6 @@ import numpy as np
 from numba import njit
 
 from ambulo.configs.arrays import Array
-from ambulo.ik.trackers.algebra import heading_of, rotation_of_sixd, sixd_of
 from ambulo.ik.trackers.layout import (
     AGE,
     FORGET,
@@ -27,7 +26,10 @@ from ambulo.ik.trackers.sizes import (
     TRACKERS,
     WIDTH,
 )
-from ambulo.motion.quaternion_kernels import product
+from ambulo.motion.quaternion_kernels import from_rows, heading_of, product, to_rows
+
+TINY = 1e-12
+"""Added to squared lengths of the network's rows, so that 0 is no NaN."""
 
 
 @njit(cache=True)
@@ -69,7 +71,7 @@ def write_inputs(
             out[at + POSITION + 2] = places[k, 2] / scale
             t = turns[k]
             q[0], q[1], q[2], q[3] = product(w, 0.0, 0.0, z, t[0], t[1], t[2], t[3])
-            sixd_of(q, six)
+            to_rows(q, six)
             for i in range(6):
                 out[at + ROTATION + i] = six[i]
         if present[k] > 0.0 and present_before[k] > 0.0:
@@ -110,11 +112,11 @@ def read_pose(
     root[0] = head[0] + c * x - s * y
     root[1] = head[1] + s * x + c * y
     root[2] = scale * output[2]
-    six = np.empty(6)
     for j in range(JOINTS):
-        for i in range(6):
-            six[i] = output[3 + 6 * j + i]
-        rotation_of_sixd(six, local[j])
+        six = output[3 + 6 * j : 9 + 6 * j]
+        local[j, 0], local[j, 1], local[j, 2], local[j, 3] = from_rows(
+            six[0], six[1], six[2], six[3], six[4], six[5], TINY
+        )
     half = 0.5 * math.atan2(s, c)
     w, z = math.cos(half), math.sin(half)
     q = local[0]

@@ -14,9 +14,15 @@ import numpy as np
 from numba import njit
 
 from ambulo.configs.arrays import Array
-from ambulo.ik.avatar.algebra import set_yaw, yaw_of
-from ambulo.ik.trackers.algebra import divide, point_at, towards
-from ambulo.motion.quaternion_kernels import multiply, rotated
+from ambulo.motion.quaternion_kernels import (
+    multiply,
+    multiply_inverse,
+    nlerp,
+    point_at,
+    rotated,
+    set_yaw,
+    yaw_of,
+)
 
 # Numbers of a foot's state.
 MODE, ANCHOR, SHIFT, SPEED, TURN, YAW, STEPPING, WAY, PIVOT, LIFTED = (
@@ -203,9 +209,9 @@ def _turn_foot(foot: Array, flat: bool, predicted: Array, dt: float) -> None:
     change[0] = 1.0
     if flat:
         set_yaw(foot[YAW], goal)
-        divide(goal, predicted, change)
+        multiply_inverse(goal, predicted, change)
     before = foot[TURN : TURN + 4].copy()
-    towards(before, change, 1.0 - math.exp(-TURN_RATE * dt), foot[TURN : TURN + 4])
+    nlerp(before, change, 1.0 - math.exp(-TURN_RATE * dt), foot[TURN : TURN + 4])
 
 
 @njit(cache=True)

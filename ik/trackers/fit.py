@@ -19,21 +19,25 @@ from ambulo.ik.avatar.layout import (
     HAND,
     HEAD,
     NECK,
-    PARENTS,
     PELVIS,
     SHIN,
     SPINE,
     THIGHS,
     TORSO,
+    TREE,
     UPPER,
 )
-from ambulo.ik.avatar.limbs import STRETCH, child_position, solve_arm, solve_leg
-from ambulo.ik.trackers.algebra import pose_tree, swing, towards
+from ambulo.ik.avatar.limbs import STRETCH, solve_arm, solve_leg
 from ambulo.ik.trackers.feet import plant
 from ambulo.ik.trackers.layout import HEAD_ROW, HIPS_ROW, LEFT_FOOT, LEFT_HAND
-from ambulo.motion.quaternion_kernels import inverse_multiply, rotated
+from ambulo.motion.fk_kernel import place_joints, place_pose
+from ambulo.motion.quaternion_kernels import (
+    inverse_multiply,
+    nlerp,
+    rotated,
+    swing,
+)
 
-TREE = np.array(PARENTS, dtype=np.int64)
 BENDS, BEND = 3, 0.7
 """Sweeps over the spine where hips and head are both given, and how much of the way each joint
 takes in one."""
@@ -81,7 +85,7 @@ def fit(
         world: Orientations of the joints, filled. Shape (23, 4).
     """
     goal, ankles = np.empty(3), np.empty((2, 3))
-    pose_tree(TREE, offsets, root, local, positions, world)
+    place_pose(TREE, None, offsets, root, local, positions, world)
     for side in range(2):
         for i in range(3):
             ankles[side, i] = positions[THIGHS[side] + ANKLE, i] - root[i]
@@ -101,7 +105,7 @@ def fit(
             root[i] += shift
             for j in range(len(positions)):
                 positions[j, i] += shift
-        towards(world[HEAD].copy(), goal_turns[HEAD_ROW], weight, world[HEAD])
+        nlerp(world[HEAD].copy(), goal_turns[HEAD_ROW], weight, world[HEAD])
         inverse_multiply(world[NECK], world[HEAD], local[HEAD])
     for side in range(2):
         _fit_leg(
@@ -115,7 +119,7 @@ def fit(
             _fit_arm(
                 side, offsets, goal, goal_turns[row], weight, local, positions, world
             )
-    pose_tree(TREE, offsets, root, local, positions, world)
+    place_pose(TREE, None, offsets, root, local, positions, world)
 
 
 @njit(cache=True)
@@ -129,10 +133,10 @@ def _put_hips(
     """
     for i in range(3):
         root[i] = goal[i]
-    towards(local[PELVIS].copy(), goal_turn, weight, local[PELVIS])
+    nlerp(local[PELVIS].copy(), goal_turn, weight, local[PELVIS])
     for thigh in THIGHS:
         inverse_multiply(local[PELVIS], world[thigh], local[thigh])
-    pose_tree(TREE, offsets, root, local, positions, world)
+    place_pose(TREE, None, offsets, root, local, positions, world)
 
 
 @njit(cache=True)
@@ -211,7 +215,9 @@ def _bend_spine(
                 BEND * weight,
             )  # fmt: skip
             inverse_multiply(world[TREE[joint]], world[joint], local[joint])
-            pose_tree(TREE, offsets, positions[PELVIS].copy(), local, positions, world)
+            place_pose(
+                TREE, None, offsets, positions[PELVIS].copy(), local, positions, world
+            )
 
 
 @njit(cache=True)
@@ -223,7 +229,7 @@ def _fit_leg(
     """Put a foot where its tracker is, else where its contacts keep it."""
     thigh = THIGHS[side]
     talus = thigh + ANKLE
-    child_position(PELVIS, thigh, offsets, world, positions)
+    place_joints(TREE, None, offsets, local, thigh, thigh + 1, positions, world)
     turn = world[talus].copy()
     plant(foot, heel, ball, ground, sole, dt, ankle, turn)
     goal = np.empty(3)
@@ -231,7 +237,7 @@ def _fit_leg(
     if weight > 0.0:
         for i in range(3):
             ankle[i] = goal[i]
-        towards(turn.copy(), goal_turn, weight, turn)
+        nlerp(turn.copy(), goal_turn, weight, turn)
     frame = world[thigh]
     x, y, z = rotated(frame[0], frame[1], frame[2], frame[3], 0.0, 1.0, 0.0)
     hinge = np.array([x, y, z])
@@ -250,7 +256,7 @@ def _fit_arm(
     clavicle, sign = CLAVICLES[side], 1.0 - 2.0 * side
     upper, hand = clavicle + UPPER, clavicle + HAND
     wrist, turn = goal.copy(), np.empty(4)
-    towards(world[hand], goal_turn, weight, turn)
+    nlerp(world[hand], goal_turn, weight, turn)
     frame = world[upper].copy()
     _reach(clavicle, wrist, offsets, local, positions, world)
     shoulder = positions[upper]
@@ -319,4 +325,4 @@ def _reach(
             part = min(missing / across, REACH / angle, 1.0)
             swing(world[clavicle], bx, by, bz, wx, wy, wz, part)
             inverse_multiply(world[TORSO], world[clavicle], local[clavicle])
-            child_position(clavicle, upper, offsets, world, positions)
+            place_joints(TREE, None, offsets, local, upper, upper + 1, positions, world)

@@ -14,8 +14,8 @@ import numpy as np
 from numba import njit
 
 from ambulo.configs.arrays import Array
-from ambulo.ik.trackers.algebra import normalise, towards
 from ambulo.ik.trackers.layout import FORGET, HEAD_ROW
+from ambulo.motion.quaternion_kernels import nlerp, normalize
 
 OK, ABSENT, LOST, NOT_FINITE, NOT_UNIT, JUMPED, FROZEN = range(7)
 """As `TrackerStatus`."""
@@ -96,7 +96,7 @@ def _fault(position: Array, rotation: Array) -> int:
         square += rotation[i] * rotation[i]
     if not SHORTEST * SHORTEST <= square <= LONGEST * LONGEST:
         return NOT_UNIT
-    normalise(rotation)
+    normalize(rotation)
     return OK
 
 
@@ -177,7 +177,7 @@ def smooth(position: Array, rotation: Array, dt: float, row: int, state: Array) 
     angle = 2.0 * math.acos(min(dot, 1.0))
     state[RATE] += (1.0 - math.exp(-20.0 * dt)) * (angle / dt - state[RATE])
     part = 1.0 - math.exp(-(TURN_SLOW + TURN_QUICK * state[RATE]) * dt)
-    towards(old, rotation, part, state[TURN : TURN + 4])
+    nlerp(old, rotation, part, state[TURN : TURN + 4])
     state[AGE] = 0.0
 
 

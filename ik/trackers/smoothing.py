@@ -12,7 +12,7 @@ import math
 from numba import njit
 
 from ambulo.configs.arrays import Array
-from ambulo.ik.trackers.algebra import normalise
+from ambulo.motion.quaternion_kernels import normalize
 
 
 @njit(cache=True)
@@ -58,4 +58,4 @@ def unit_rows(values: Array, out: Array) -> None:
     for j in range(len(values)):
         for i in range(4):
             out[j, i] = values[j, i]
-        normalise(out[j])
+        normalize(out[j])

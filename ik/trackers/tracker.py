@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import IKError
-from ambulo.ik.avatar.layout import sole
-from ambulo.ik.trackers.algebra import pose_tree
+from ambulo.ik.avatar.layout import TREE, sole
 from ambulo.ik.trackers.features import read_pose, write_inputs
 from ambulo.ik.trackers.feet import FOOT, reset_foot
-from ambulo.ik.trackers.fit import HOLD, TREE, fit
+from ambulo.ik.trackers.fit import HOLD, fit
 from ambulo.ik.trackers.guard import AGE, PLACE, SEEN, TRACKER, examine
 from ambulo.ik.trackers.guard import TURN as TURN_AT
 from ambulo.ik.trackers.layout import (
@@ -46,6 +45,7 @@ from ambulo.ik.trackers.sizes import (
     TRACKERS,
 )
 from ambulo.ik.trackers.smoothing import aim, follow, unit_rows
+from ambulo.motion.fk_kernel import place_pose
 from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import load_skeleton
 
@@ -354,8 +354,8 @@ class BodyTracker:
         frame.rotations[:, 0] = 1.0
         frame.root[:] = self._offsets[0]
         frame.root[2] += height
-        pose_tree(TREE, self._offsets, frame.root, frame.rotations, frame.positions,
-                  frame.orientations)  # fmt: skip
+        place_pose(TREE, None, self._offsets, frame.root, frame.rotations,
+                   frame.positions, frame.orientations)  # fmt: skip
         frame.contacts[:] = 1.0
 
     def _answer(self, status: FrameStatus) -> BodyFrame:

@@ -17,7 +17,8 @@ import numpy as np
 from numba import njit
 
 from ambulo.configs.arrays import Array
-from ambulo.motion.quaternion_kernels import log_between, multiply, turn
+from ambulo.motion.fk_kernel import place_pose
+from ambulo.motion.quaternion_kernels import log_between, normalize, turn
 
 FIXED, HINGE, BALL = 0, 1, 3
 """Kinds of joints: how many degrees of freedom each has."""
@@ -45,9 +46,7 @@ def _matrix(q: Array, out: Array) -> None:
 def _turn(q: Array, x: float, y: float, z: float) -> None:
     """`q` (4,) turned in place as by `turn`, and normalized."""
     turn(q, x, y, z)
-    length = math.sqrt(q[0] ** 2 + q[1] ** 2 + q[2] ** 2 + q[3] ** 2)
-    for i in range(4):
-        q[i] /= length
+    normalize(q)
 
 
 @njit(cache=True)
@@ -56,21 +55,8 @@ def _place(
     turned: Array, frames: Array, points: Array,
 ) -> None:  # fmt: skip
     """World orientations (J, 4), their matrices (J, 3, 3) and positions from the root's."""
-    work = np.empty(4)
+    place_pose(parents, rest, offsets, np.zeros(3), local, points, turned)
     for joint in range(len(parents)):
-        parent = parents[joint]
-        if parent < 0:
-            multiply(rest[joint], local[joint], turned[joint])
-            points[joint] = 0.0
-        else:
-            multiply(turned[parent], rest[joint], work)
-            multiply(work, local[joint], turned[joint])
-            for i in range(3):
-                points[joint, i] = points[parent, i] + (
-                    frames[parent, i, 0] * offsets[joint, 0]
-                    + frames[parent, i, 1] * offsets[joint, 1]
-                    + frames[parent, i, 2] * offsets[joint, 2]
-                )
         _matrix(turned[joint], frames[joint])
 
 

@@ -7,7 +7,6 @@ import os
 from ambulo.ik.rig import load_rig
 from ambulo.ik.solver.headers import IKNetworkHeader
 from ambulo.ik.solver.network import IKNetwork
-from ambulo.ik.solver.published import PublishedNetwork
 from ambulo.ik.solver.solver import NeuralIKSolver, warm_solver
 from ambulo.policies.files.model_file import ModelFile, load_model
 from ambulo.policies.kinds.neural_ik import IKMetadata
@@ -19,20 +18,12 @@ IKModelFile = ModelFile[IKMetadata]
 
 def load_checkpoint_solver(
     path: str | os.PathLike[str],
-) -> NeuralIKSolver | PublishedNetwork:
+) -> NeuralIKSolver | IKNetwork:
     """Return the network of a checkpoint as a solver; a published one as it is."""
     file = load_model(path, IKMetadata)
     config, rig = file.metadata.run.network, load_rig(file.metadata.rig)
-    network = IKNet(config, rig)
-    network.load_state_dict(file.weights)
-    tensors = network.tensors()
-    if config.kind != "own":
-        return PublishedNetwork(tensors, config.kind, rig=rig, source=str(path))
-    header = IKNetworkHeader(
-        rig=file.metadata.rig,
-        hidden=config.hidden,
-        activation=config.activation,
-        slope=config.slope,
-        past=config.past,
-    )
-    return warm_solver(IKNetwork(header, tensors, rig=rig, source=str(path)))
+    trained = IKNet(config, rig)
+    trained.load_state_dict(file.weights)
+    header = IKNetworkHeader.of(config, file.metadata.rig)
+    network = IKNetwork(header, trained.tensors(), rig=rig, source=str(path))
+    return network if network.is_published else warm_solver(network)

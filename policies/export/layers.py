@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from ambulo.configs.arrays import Floats, Singles
+from ambulo.ik.solver.network import IKNetwork
 
 
 def perceptron_of(
@@ -29,3 +30,16 @@ def single(values: Floats | Singles) -> Tensor:
 def fixed(values: Floats | Singles) -> nn.Parameter:
     """Return weights that do not learn."""
     return nn.Parameter(single(values), requires_grad=False)
+
+
+def layers_of(network: IKNetwork) -> nn.Sequential:
+    """Return the perceptron of a network, statistics folded in already."""
+    header = network.header
+    activations: dict[str, nn.Module] = {
+        "leaky_relu": nn.LeakyReLU(header.slope),
+        "elu": nn.ELU(),
+        "tanh": nn.Tanh(),
+        "silu": nn.SiLU(),
+    }
+    pairs = [(weights.T, bias) for weights, bias in network.layers]
+    return perceptron_of(pairs, activations[header.activation])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +12,9 @@ from ambulo.configs.arrays import Floats, Singles
 from ambulo.ik.kernels.targets import HEAD, HIPS
 from ambulo.ik.pose import Pose
 from ambulo.ik.rig import TARGETS, Rig
-from ambulo.ik.solver.features import PAST, decode_pose
+from ambulo.ik.solver.features import decode_pose
 from ambulo.ik.solver.frames import to_frame
-from ambulo.ik.solver.headers import IKNetworkHeader
 from ambulo.ik.solver.network import IKNetwork
-from ambulo.ik.solver.published import PublishedNetwork
 from ambulo.ik.solver.solver import NeuralIKSolver
 from ambulo.ik.solver.targets import Targets
 from ambulo.motion.rotations import (
@@ -31,12 +28,10 @@ from ambulo.motion.rotations import (
     quat_to_matrix,
 )
 from ambulo.policies.export.graph import Arrays, Graph, Port, write_graph
-from ambulo.policies.export.layers import perceptron_of, single
+from ambulo.policies.export.layers import layers_of, single
 from ambulo.policies.export.published import export_published
 from ambulo.policies.export.written import Written
 
-PAST_ROWS = [TARGETS.index(name) for name in PAST]
-"""Rows of head and hands among the targets."""
 Quad = tuple[Tensor, Tensor, Tensor, Tensor]
 """Positions, rotations and the weights of both."""
 LEFT_OUT = (
@@ -62,7 +57,7 @@ class PoseModule(nn.Module):
         self.register_buffer("rest", single(rig.target_rest))
         self.register_buffer("root_rest", single(rig.skeleton.rest[0]))
         self.register_buffer("mean", single(network.mean))
-        self.layers = _layers(network)
+        self.layers = layers_of(network)
 
     def forward(
         self,
@@ -79,16 +74,9 @@ class PoseModule(nn.Module):
             position_weights: (B, 6).
             rotation_weights: (B, 6).
         """
-        return self._poses((positions, rotations, position_weights, rotation_weights))
-
-    def _poses(self, given: Quad, past: Quad | None = None) -> tuple[Tensor, Tensor]:
-        """See `forward`; `past` are the same four of head and hands, (B, n, 3, ...)."""
-        now = _present(*given)
+        now = _present(positions, rotations, position_weights, rotation_weights)
         origin, yaw = self._frame(*now)
         inputs = torch.cat(self._seen(origin, yaw, *now), dim=-1).flatten(1)
-        if past is not None:
-            before = self._seen(origin, yaw, *_present(*past))[:2]
-            inputs = torch.cat([inputs, torch.cat(before, dim=-1).flatten(1)], dim=1)
         root, local = decode_pose(self.layers(inputs), self.mean)
         turn = quat_from_yaw(yaw)
         hips = quat_multiply(turn, quat_multiply(self.root_rest, local[:, 0]))
@@ -143,32 +131,6 @@ class PoseModule(nn.Module):
         ]
 
 
-class TrackerModule(PoseModule):
-    """A `PoseModule` that also sees head and hands at n earlier moments."""
-
-    def forward(  # type: ignore[override]
-        self,
-        positions: Tensor,
-        rotations: Tensor,
-        position_weights: Tensor,
-        rotation_weights: Tensor,
-        past_positions: Tensor,
-        past_rotations: Tensor,
-        past_position_weights: Tensor,
-        past_rotation_weights: Tensor,
-    ) -> tuple[Tensor, Tensor]:
-        """As `PoseModule.forward`; the past arrays are (B, n, 3, ...)."""
-        return self._poses(
-            (positions, rotations, position_weights, rotation_weights),
-            (
-                past_positions,
-                past_rotations,
-                past_position_weights,
-                past_rotation_weights,
-            ),
-        )
-
-
 def _present(
     positions: Tensor, rotations: Tensor, moved: Tensor, turned: Tensor
 ) -> Quad:
@@ -179,9 +141,9 @@ def _present(
     return places, quat_normalize(turns), moved, turned
 
 
-def export_solver(solver: NeuralIKSolver | PublishedNetwork, path: Path) -> Written:
+def export_solver(solver: NeuralIKSolver | IKNetwork, path: Path) -> Written:
     """Write a pose network as ONNX; see `write_graph`."""
-    if isinstance(solver, PublishedNetwork):
+    if isinstance(solver, IKNetwork):
         return export_published(solver, path)
     assert solver.network is not None
     return write_graph(pose_graph(solver.network), path)
@@ -189,26 +151,19 @@ def export_solver(solver: NeuralIKSolver | PublishedNetwork, path: Path) -> Writ
 
 def pose_graph(network: IKNetwork) -> Graph:
     """Return the graph of a pose network: targets to `root`, `local_rotations`."""
-    header, rig = network.header, network.rig
-    moments = len(header.past)
+    rig = network.rig
 
     def examples(rng: np.random.Generator, count: int) -> Arrays:
-        rows = [_targets(rig, rng, count) for _ in range(1 + moments)]
-        before = [[part[:, PAST_ROWS] for part in row] for row in rows[1:]]
-        stacked = [np.stack(parts, axis=1) for parts in zip(*before, strict=True)]
-        return tuple(part.astype(np.float32) for part in chain(rows[0], stacked))
+        return tuple(part.astype(np.float32) for part in _targets(rig, rng, count))
 
     def reference(*given: Singles) -> Arrays:
-        past = [_of_past(*(part[:, k] for part in given[4:])) for k in range(moments)]
-        pose = network.predict(
-            Targets(*(part.astype(float) for part in given[:4])), past
-        )
+        pose = network.predict(Targets(*(part.astype(float) for part in given)))
         return pose.root, pose.rotations
 
     return Graph(
-        kind="ik_trackers" if moments else "ik_network",
-        module=TrackerModule(network) if moments else PoseModule(network),
-        inputs=_target_ports(header),
+        kind="ik_network",
+        module=PoseModule(network),
+        inputs=TARGET_PORTS,
         outputs=(
             Port("root", (3,), "m", "world position of the hips"),
             Port(
@@ -220,34 +175,24 @@ def pose_graph(network: IKNetwork) -> Graph:
         examples=examples,
         reference=reference,
         header={
-            "rig": header.rig,
+            "rig": network.header.rig,
             "targets": list(TARGETS),
             "joints": list(rig.skeleton.joints),
-            "past": list(header.past),
-            "past_targets": list(PAST) if moments else [],
         },
         left_out=(LEFT_OUT,),
     )  # fmt: skip
 
 
-def _target_ports(header: IKNetworkHeader) -> tuple[Port, ...]:
-    """Return the inputs: targets now and, for trackers, before."""
-    rows = (
+TARGET_PORTS = tuple(
+    Port(name, (len(TARGETS), *tail), unit, meaning)
+    for name, tail, unit, meaning in (
         ("positions", (3,), "m", "world positions, Z up"),
         ("rotations", (4,), "1", "world orientations, quaternions wxyz"),
         ("position_weights", (), "1", "0 is absent, 1 counts fully"),
         ("rotation_weights", (), "1", "0 is absent, 1 counts fully"),
     )
-    now = [Port(name, (len(TARGETS), *tail), unit, m) for name, tail, unit, m in rows]
-    if not header.past:
-        return tuple(now)
-    lead = (len(header.past), len(PAST))
-    ages = ", ".join(f"{ago:g}" for ago in header.past)
-    before = [
-        Port(f"past_{name}", (*lead, *tail), unit, f"{m}; {ages} s ago")
-        for name, tail, unit, m in rows
-    ]
-    return (*now, *before)
+)
+"""The inputs of the graph."""
 
 
 def _targets(
@@ -264,33 +209,3 @@ def _targets(
     full = Targets.of_pose(rig, Pose(root, local))
     moved = np.where(rng.random((2, count, len(TARGETS))) < 1 / 3, 0.0, 1.0)
     return full.positions, full.rotations, moved[0], moved[1]
-
-
-def _of_past(
-    places: Singles, turns: Singles, moved: Singles, turned: Singles
-) -> Targets:
-    """Return targets (B, 6) with only head and hands (B, 3) present."""
-    count = len(places)
-    rows = [
-        np.zeros((count, len(TARGETS), *part.shape[2:]))
-        for part in (places, turns, moved, turned)
-    ]
-    for row, part in zip(rows, (places, turns, moved, turned), strict=True):
-        row[:, PAST_ROWS] = part
-    return Targets(*rows)
-
-
-def _layers(network: IKNetwork) -> nn.Sequential:
-    """Return the perceptron of a network, statistics folded in already."""
-    tensors, header = network.tensors(), network.header
-    activations: dict[str, nn.Module] = {
-        "leaky_relu": nn.LeakyReLU(header.slope),
-        "elu": nn.ELU(),
-        "tanh": nn.Tanh(),
-        "silu": nn.SiLU(),
-    }
-    pairs = [
-        (tensors[f"layers.{k}.weight"], tensors[f"layers.{k}.bias"])
-        for k in range(len(header.hidden) + 1)
-    ]
-    return perceptron_of(pairs, activations[header.activation])

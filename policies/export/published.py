@@ -7,33 +7,22 @@ from pathlib import Path
 import numpy as np
 from torch import Tensor, nn
 
-from ambulo.ik.kernels.network import LEAKY_RELU
 from ambulo.ik.kernels.targets import HIPS
 from ambulo.ik.rig import TARGETS
-from ambulo.ik.solver.published import (
-    ACTIVATIONS,
-    INPUTS,
-    OUTPUTS,
-    SLOPE,
-    PublishedNetwork,
-)
+from ambulo.ik.solver.network import IKNetwork
+from ambulo.ik.solver.published import INPUTS, OUTPUTS
 from ambulo.policies.export.graph import Arrays, Graph, Port, write_graph
-from ambulo.policies.export.layers import perceptron_of
+from ambulo.policies.export.layers import layers_of
 from ambulo.policies.export.written import Written
 
 
 class PublishedModule(nn.Module):
     """The published 50 numbers to 69."""
 
-    def __init__(self, network: PublishedNetwork) -> None:
+    def __init__(self, network: IKNetwork) -> None:
         """Of one of the two networks."""
         super().__init__()
-        tensors = network.tensors()
-        leaky = ACTIVATIONS[network.kind] == LEAKY_RELU
-        act = nn.LeakyReLU(SLOPE) if leaky else nn.Tanh()
-        count = len(tensors) // 2
-        pairs = [(tensors[f"W{k}"].T, tensors[f"b{k}"]) for k in range(1, count + 1)]
-        self.layers = perceptron_of(pairs, act)
+        self.layers = layers_of(network)
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Rotation vectors (B, 69)."""
@@ -41,12 +30,12 @@ class PublishedModule(nn.Module):
         return out
 
 
-def export_published(network: PublishedNetwork, path: Path) -> Written:
+def export_published(network: IKNetwork, path: Path) -> Written:
     """Write a network with the published interface as ONNX; see `write_graph`."""
     return write_graph(published_graph(network), path)
 
 
-def published_graph(network: PublishedNetwork) -> Graph:
+def published_graph(network: IKNetwork) -> Graph:
     """Return the graph of a published network: `inputs` (50,) to `rotation_vectors`."""
 
     def examples(rng: np.random.Generator, count: int) -> Arrays:
@@ -68,7 +57,7 @@ def published_graph(network: PublishedNetwork) -> Graph:
         ),
         examples=examples,
         reference=lambda inputs: (network.forward(inputs),),
-        header={"rig": network.rig.name, "network": network.kind},
+        header={"rig": network.rig.name, "network": network.header.kind},
         left_out=(
             "the 50 numbers of targets and ground, and the hips' position: they are in the "
             "character's yaw frame",

@@ -6,12 +6,11 @@ from ambulo.ik.solver.headers import IK_NETWORK, IKNetworkHeader
 from ambulo.policies.files.spec import ModelSpec
 
 
-def headline(header: IKNetworkHeader) -> str:
+def _headline(header: IKNetworkHeader) -> str:
     """Return one line on a pose network, from its header."""
-    past = f", {len(header.past)} earlier moments" if header.past else ""
     steps = header.extra.get("steps")
     trained = f", {steps:,} updates" if isinstance(steps, int) else ""
-    return f"rig {header.rig}, layers {header.hidden}{past}{trained}"
+    return f"rig {header.rig}, layers {header.hidden}{trained}"
 
 
 SPEC = ModelSpec(
@@ -19,8 +18,7 @@ SPEC = ModelSpec(
     summary="solves poses: targets of up to six effectors to a whole body",
     header=IKNetworkHeader,
     loader="ambulo.ik.solver.solver:load_solver",
-    headline=headline,
+    headline=_headline,
     formats=(IK_NETWORK,),
-    matches=lambda raw: not raw.get("past"),
     exports={"onnx": "ambulo.policies.export.poses:export_solver"},
 )

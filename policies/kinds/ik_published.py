@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from ambulo.ik.solver.headers import IK_PUBLISHED, PublishedHeader
+from ambulo.ik.solver.headers import IK_PUBLISHED, IKNetworkHeader
 from ambulo.policies.files.spec import ModelSpec
 
 
-def _headline(header: PublishedHeader) -> str:
+def _headline(header: IKNetworkHeader) -> str:
     return f"rig {header.rig}, {header.kind}"
 
 
 SPEC = ModelSpec(
     kind="ik_published",
     summary="predicts poses: the published 50 numbers to 69",
-    header=PublishedHeader,
-    loader="ambulo.ik.solver.published:load_published",
+    header=IKNetworkHeader,
+    loader="ambulo.ik.solver.network:load_ik_network",
     headline=_headline,
     formats=(IK_PUBLISHED,),
     exports={"onnx": "ambulo.policies.export.poses:export_solver"},

@@ -19,7 +19,9 @@ from torch.nn.functional import dropout
 from ambulo.configs.neural_ik import IKNetConfig
 from ambulo.ik.kernels.targets import WIDTH
 from ambulo.ik.rig import Rig
-from ambulo.ik.solver import features, published
+from ambulo.ik.solver import features
+from ambulo.ik.solver.headers import IKNetworkHeader
+from ambulo.ik.solver.network import layer_sizes
 
 _COLUMNS = np.arange(features.INPUTS)
 WEIGHT_COLUMNS = (
@@ -46,18 +48,18 @@ class IKNet(nn.Module):
         """Fresh weights; statistics of the data come by `set_statistics`."""
         super().__init__()
         self.config = config
-        sizes = layer_sizes(config, rig)
+        sizes = layer_sizes(IKNetworkHeader.of(config, rig.name), rig)
         linear = [nn.Linear(n, m) for n, m in pairwise(sizes)]
         self.layers = nn.ModuleList(linear)
-        kind, slope = activation_of(config)
-        self.activation = _activation(kind, slope)
+        slope = config.slope
+        self.activation = _activation(config.activation, slope)
         for layer in linear[:-1]:
             nn.init.kaiming_normal_(layer.weight, a=slope, nonlinearity="leaky_relu")
             nn.init.zeros_(layer.bias)
         nn.init.normal_(linear[-1].weight, std=0.02)
         nn.init.zeros_(linear[-1].bias)
         own = config.kind == "own"
-        gates = _gates_of(len(config.past)) if own else np.full(sizes[0], -1)
+        gates = WEIGHT_COLUMNS if own else np.full(sizes[0], -1)
         self.register_buffer("gate", torch.from_numpy(gates.copy()), persistent=False)
         self.register_buffer("center", torch.zeros(sizes[0]))
         self.register_buffer("scale", torch.ones(sizes[0]))
@@ -126,27 +128,6 @@ class IKNet(nn.Module):
         """For each input (B, in) the weight of its target; 1 where there is none."""
         taken = inputs[:, self.gate.clamp(min=0)]
         return torch.where(self.gate >= 0, taken, torch.ones_like(taken))
-
-
-def layer_sizes(config: IKNetConfig, rig: Rig) -> tuple[int, ...]:
-    """Numbers that go into each layer, and those that come out of the last."""
-    if config.kind == "own":
-        inputs = features.inputs_of(len(config.past))
-        return (inputs, *config.hidden, features.outputs_of(rig))
-    return published.SIZES[config.kind]
-
-
-def _gates_of(moments: int) -> NDArray[np.int64]:
-    """For each input of `own` that of its target's weight now; earlier moments too."""
-    past = WEIGHT_COLUMNS[features.PAST_COLUMNS]
-    return np.concatenate([WEIGHT_COLUMNS, *[past] * moments])
-
-
-def activation_of(config: IKNetConfig) -> tuple[str, float]:
-    """The activation's name, and the slope of a leaky ReLU."""
-    if config.kind == "own":
-        return config.activation, config.slope
-    return ("leaky_relu", 0.1) if config.kind == "published" else ("tanh", 0.0)
 
 
 def _activation(kind: str, slope: float) -> nn.Module:

@@ -23,7 +23,6 @@ from ambulo.motion.rotations import quat_angle
 
 ops = bpy.ops
 SHIPPED = Path(ambulo.shipped.__path__[0])
-PAST = str(SHIPPED / "ik_trackers_v1" / "ik_network.safetensors")
 BODY = str(SHIPPED / "ik_trackers" / "ik_trackers.zip")
 
 
@@ -152,7 +151,6 @@ def test_run_tests_on_starting_poses_and_on_data(
         ("load_data", {"filepath": "absent.npz"}, "absent.npz"),
         ("load_weights", {"filepath": "absent.safetensors"}, "absent"),
         ("load_weights", {"filepath": ""}, "choose a network"),
-        ("load_weights", {"filepath": PAST}, "earlier moments"),
         ("load_weights", {"filepath": BODY}, "Follow Trackers"),
         ("play_trackers", {"filepath": "absent.trackers"}, "select an armature"),
         ("follow_trackers", {}, "select an armature"),

@@ -26,7 +26,6 @@ FLAGS = {
     "ref_nn": ["--episodes", "2"],
     "gait_estimator": ["--episodes", "2"],
     "ik_network": ["--episodes", "12"],
-    "ik_trackers": ["--episodes", "12"],
     "body_tracker": ["--episodes", "1", "--baselines", "standing"],
     "muscle_nn": ["--episodes", "5"],
     "track_policy": ["--episodes", "1"],

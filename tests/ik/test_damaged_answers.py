@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import IKError
-from ambulo.ik.pool.workers import NeuralIKPool
 from ambulo.ik.rig import load_rig
 from ambulo.ik.solver.network import IKNetwork, load_ik_network
 from ambulo.ik.solver.solver import NeuralIKSolver
@@ -28,12 +27,3 @@ def test_an_answer_that_is_not_finite_is_an_error() -> None:
 def test_weights_are_from_0_to_1(weight: float) -> None:
     with pytest.raises(IKError, match="from 0 to 1"):
         Targets.of(positions=PLACES, weights={"Head": weight})
-
-
-@pytest.mark.integration
-def test_the_pool_refuses_networks_that_see_the_past() -> None:
-    with (
-        NeuralIKPool(workers=1) as pool,
-        pytest.raises(IKError, match="earlier moments, which the pool does not keep"),
-    ):
-        pool.cache(load_ik_network("ik_trackers_v1"))

@@ -16,7 +16,6 @@ from ambulo.ik.layers.stack import LayerStack
 from ambulo.ik.pool.jobs import job_row
 from ambulo.ik.pool.workers import NeuralIKPool
 from ambulo.ik.rig import load_rig
-from ambulo.ik.solver.history import TargetHistory
 from ambulo.ik.solver.solver import NeuralIKSolver
 from ambulo.ik.solver.targets import Targets
 
@@ -41,11 +40,6 @@ def job(**values: Any) -> Targets:
     return job_row(RIG, data, 0)[0]
 
 
-def remembered(now: float) -> None:
-    """Targets put into a history at a time."""
-    TargetHistory((0.2,)).add(now, Targets.of_pose(RIG, STANDING))
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -58,8 +52,6 @@ def remembered(now: float) -> None:
         (lambda: LookAt(RIG, (NAN, 0.0, 1.0)), "LookAt: point must be finite"),
         (lambda: LookAt(RIG, (1.0, 0.0, 1.0), limit=NAN), "LookAt: limit"),
         (lambda: Crouch(RIG, NAN), "Crouch: depth and back must be finite"),
-        (lambda: TargetHistory((NAN,)), "moments must be above 0"),
-        (lambda: remembered(NAN), "time must be finite"),
         (
             lambda: NeuralIKSolver(RIG).solve({"Head": (0.0, 0.0, 1.5)}),  # type: ignore[arg-type]
             "expected Targets, got dict",

@@ -30,7 +30,6 @@ SHIPPED = {
     "gait_walk": "locomotion",
     "ik_net": "ik_network",
     "ik_trackers": "body_tracker",
-    "ik_trackers_v1": "ik_trackers",
     "imitate_run": "locomotion",
     "imitate_walk": "locomotion",
     "imitate_walk_network": "locomotion",

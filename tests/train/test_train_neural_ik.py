@@ -20,7 +20,6 @@ from ambulo.ik.data.pose_data import PoseData, load_poses, save_poses
 from ambulo.ik.pose import start_pose
 from ambulo.ik.rig import load_rig
 from ambulo.ik.solver.network import load_ik_network
-from ambulo.ik.solver.published import load_published
 from ambulo.ik.solver.targets import Targets
 from ambulo.motion.formats.files import write_motion
 from ambulo.policies.files.model_file import load_model
@@ -109,7 +108,7 @@ def test_published_networks(command: list[str], tmp_path: Path, kind: str) -> No
         kind,
     ]
     assert train(options) == 0
-    network = load_published(run_of(tmp_path, "a").final_model)
+    network = load_ik_network(run_of(tmp_path, "a").final_model)
     assert network.parameters == {"published": 120_645, "compact": 25_605}[kind]
 
 
@@ -144,14 +143,6 @@ def test_a_killed_run_goes_on_as_if_nothing_was(
     assert train(options) == 0
     assert files_of(run.final_model) == files_of(run_of(tmp_path, "whole").final_model)
     assert sorted(p.name for p in (tmp_path / "runs").iterdir()) == ["killed", "whole"]
-
-
-def test_a_network_that_sees_the_past(command: list[str], tmp_path: Path) -> None:
-    assert train([*command, "--fresh", "--epochs", "1", "--run-name", "a",
-                  "--set", "network.past=[0.1,0.3]"]) == 0  # fmt: skip
-    network = load_ik_network(run_of(tmp_path, "a").final_model)
-    assert network.header.past == (0.1, 0.3)
-    assert "validation/all/mpjpe_cm" not in rows_of(run_of(tmp_path, "a"))[0]
 
 
 @pytest.mark.integration

@@ -12,9 +12,8 @@ import numpy as np
 from ambulo.evaluate.ik.data import MASKS, Poses
 from ambulo.evaluate.ik.scores import PoseScores, score
 from ambulo.ik.rig import Rig
-from ambulo.ik.solver.headers import IKNetworkHeader, PublishedHeader
+from ambulo.ik.solver.headers import IKNetworkHeader
 from ambulo.ik.solver.network import IKNetwork, save_ik_network
-from ambulo.ik.solver.published import PublishedNetwork, save_published
 from ambulo.policies.networks.ik_net import IKNet
 
 SAMPLES = 1024
@@ -41,40 +40,20 @@ def scores_of(network: IKNet, poses: Poses) -> dict[str, PoseScores]:
     rig = poses.rig
     rows = np.linspace(0, len(poses) - 1, min(SAMPLES, len(poses))).astype(np.int64)
     truth = poses.pose(rows)
-    tensors = network.tensors()
-    if network.config.kind != "own":
-        published = PublishedNetwork(tensors, network.config.kind, rig=rig)
+    header = IKNetworkHeader.of(network.config, rig.name)
+    live = IKNetwork(header, network.tensors(), rig=rig)
+    if live.is_published:
         targets = poses.targets(rows, MASKS["all"])
-        found = published.predict(targets, poses.context(rows))
+        found = live.predict(targets, poses.context(rows))
         return {"all": score(rig, targets, found, truth)}
-    own = IKNetwork(_header(network, rig, {}), tensors, rig=rig)
     scores = {}
-    past = poses.past(rows)
     for mask, names in MASKS.items():
-        if past and mask != "trackers":
-            continue
         targets = poses.targets(rows, names)
-        scores[mask] = score(rig, targets, own.predict(targets, past), truth)
+        scores[mask] = score(rig, targets, live.predict(targets), truth)
     return scores
 
 
 def export(network: IKNet, folder: Path, rig: Rig, extra: Mapping[str, Any]) -> None:
     """Write the network as a folder that `ambulo.ik` loads."""
-    kind = network.config.kind
-    if kind == "own":
-        save_ik_network(folder, _header(network, rig, extra), network.tensors())
-    else:
-        header = PublishedHeader(kind=kind, rig=rig.name, extra=dict(extra))
-        save_published(folder, header, network.tensors())
-
-
-def _header(network: IKNet, rig: Rig, extra: Mapping[str, Any]) -> IKNetworkHeader:
-    config = network.config
-    return IKNetworkHeader(
-        rig=rig.name,
-        hidden=config.hidden,
-        activation=config.activation,
-        slope=config.slope,
-        past=config.past,
-        extra=dict(extra),
-    )
+    header = IKNetworkHeader.of(network.config, rig.name, **extra)
+    save_ik_network(folder, header, network.tensors())

@@ -15,13 +15,15 @@ def ik_data(model: str) -> dict[str, bytes]:
     """Return the rig and the network of the solver `model`.
 
     Raises:
-        PageError: the solver has no network, or one that sees the past.
+        PageError: the solver has no network, or the published layout.
     """
     solver = load_solver(model)
     if solver.network is None:
         raise PageError(f"{model}: a solver without a network")
-    if solver.network.header.past:
-        raise PageError(f"{model}: the page runs networks that see one moment alone")
+    if solver.network.is_published:
+        raise PageError(
+            f"{model}: the page runs networks of targets, not published ones"
+        )
     rig = solver.network.rig
     pose = start_pose(rig)
     places, turns = fk(rig, pose)

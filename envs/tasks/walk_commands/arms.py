@@ -19,8 +19,8 @@ from ambulo.configs.arrays import Array, Bools, Floats, Ints
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.body import body_of_joint
 from ambulo.envs.tasks.walk_commands.frames import ahead_and_left
-from ambulo.ik.avatar.algebra import nlerp, turn_by
 from ambulo.ik.avatar.limbs import solve_arm
+from ambulo.motion.quaternion_kernels import nlerp, rotate
 from ambulo.motion.roles import SIDES, roles_of
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ class LedArms:
 def _palm(wrist: Array, turn: Array, sign: float, out: Array) -> None:
     """Fill `out` (3,) with the palm of a hand turned by `turn` (4,)."""
     along = np.array([0.0, sign * PALM, 0.0])
-    turn_by(turn, along, out)
+    rotate(turn, along, out)
     for i in range(3):
         out[i] += wrist[i]
 

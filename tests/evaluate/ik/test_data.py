@@ -11,19 +11,16 @@ import pytest
 from ambulo.configs.errors import IKError, MotionError
 from ambulo.configs.neural_ik import IKRunConfig
 from ambulo.evaluate.ik.data import (
-    MASKS,
     PoseBatch,
     Poses,
     draw_masks,
-    past_rows,
 )
 from ambulo.evaluate.ik.splits import parts_are_people, split_poses
 from ambulo.ik.data.pose_data import PoseData, mirrored
 from ambulo.ik.pose import Pose, fk, turned
 from ambulo.ik.rig import TARGETS, Rig
-from ambulo.ik.solver.features import PAST, network_input, pose_from_frame
+from ambulo.ik.solver.features import network_input, pose_from_frame
 from ambulo.ik.solver.frames import root_frame
-from ambulo.ik.solver.history import TargetHistory
 from ambulo.ik.solver.published import published_input
 from ambulo.ik.solver.targets import Targets
 from ambulo.train.ik.kinematics import Kinematics, matrices_of_sixd
@@ -228,34 +225,6 @@ def test_jitter_stays_inside_the_limits(make: Make, rig: Rig) -> None:
     assert (
         trackers.outputs == still.outputs
     ).all()  # legs are not told: nothing changes
-
-
-def test_training_sees_the_past_as_run_time_does(make: Make, rig: Rig) -> None:
-    data = make(people=3)
-    kept = np.ones(len(data), dtype=np.bool_)
-    kept[[20, 21]] = False  # frames that were like the one before
-    data = data[kept]
-    config = IKRunConfig.model_validate({"network": {"past": [0.1, 0.5]}})
-    rows = past_rows(data, config.network.past)
-    assert rows[:, 2].tolist() == [0, 0]  # the clip begins
-    assert rows[:, 22].tolist() == [19, 9]  # frame 24: 21 is not there, 9 is
-    assert rows[:, 58].tolist() == [58, 58]  # the first of the second clip
-    poses = Poses(data, rig, config, mirror=True)
-    twin = poses.past(np.array([22 + len(data)]))
-    mirrored_too = poses.targets(np.array([19, 9]) + len(data), PAST)
-    assert np.array_equal(twin[0].positions[0], mirrored_too.positions[0])
-    history, network = TargetHistory(config.network.past), config.network.past
-    frames = np.arange(58)
-    for row in frames:
-        targets = poses.targets(np.array([row]), MASKS["trackers"])
-        now = float(data.frame[row]) / 30.0
-        if row == 40:
-            live = network_input(rig, targets, past=history.past(now, targets))
-        history.add(now, targets)
-    ones = targets.position_weights
-    batch = poses.batch(np.array([40]), poses.pose(np.array([40])), ones, ones)
-    assert batch.inputs.shape == (1, 66 + 27 * len(network))
-    assert np.array_equal(batch.inputs.numpy(), live)
 
 
 def test_blends_lie_between_two_poses(make: Make, rig: Rig) -> None:

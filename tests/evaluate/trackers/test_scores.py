@@ -98,9 +98,7 @@ def test_one_hand_is_lost_at_a_time() -> None:
     ("baselines", "names"),
     [
         ("no_network,standing", {"no_network", "standing"}),
-        pytest.param(
-            "all", {"v1", "no_network", "standing"}, marks=pytest.mark.slow
-        ),  # v1 compiles a body of its own
+        pytest.param("all", {"no_network", "standing"}, marks=pytest.mark.slow),
     ],
 )
 def test_the_command_scores_clips_of_a_folder(

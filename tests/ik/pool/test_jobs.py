@@ -12,7 +12,9 @@ from ambulo.ik.pool.jobs import job_row, run_job
 from ambulo.ik.pool.workers import NeuralIKPool
 from ambulo.ik.pose import Pose, start_pose
 from ambulo.ik.rig import EFFECTORS, TARGETS, load_rig
-from ambulo.ik.solver.published import SIZES, Context, PublishedNetwork, published_input
+from ambulo.ik.solver.headers import IKNetworkHeader
+from ambulo.ik.solver.network import IKNetwork
+from ambulo.ik.solver.published import Context, published_input
 from ambulo.ik.solver.targets import Targets
 from ambulo.motion.rotations import (
     quat_conjugate,
@@ -35,11 +37,17 @@ def turned_pose(seed: int) -> Pose:
     return Pose(start.root, quat_multiply(start.rotations, quat_from_rotvec(turns)))
 
 
+def header_of(kind: str) -> IKNetworkHeader:
+    return IKNetworkHeader.model_validate({"kind": kind})
+
+
 def published_weights(kind: str = "published") -> dict[str, np.ndarray]:
     """Random weights of a published network that answers nearly no rotation."""
     rng = np.random.default_rng(3)
     weights = {}
-    for layer, (n, m) in enumerate(pairwise(SIZES[kind]), start=1):
+    for layer, (n, m) in enumerate(
+        pairwise((50, *header_of(kind).hidden, 69)), start=1
+    ):
         weights[f"W{layer}"] = (0.3 * rng.normal(size=(n, m)) / n).astype(np.float32)
         weights[f"b{layer}"] = np.zeros(m, dtype=np.float32)
     return weights
@@ -122,7 +130,7 @@ def test_published_jobs(pool: NeuralIKPool) -> None:
     raw[:30].reshape(5, 6)[:, 3:] /= np.pi
     raw[[36, 42]] /= 2.0
     np.testing.assert_allclose(raw, given, atol=1e-6)
-    output = PublishedNetwork(weights, rig=RIG).forward(given[None])
+    output = IKNetwork(header_of("published"), weights, rig=RIG).forward(given[None])
     assert one["output_range"] == pytest.approx((output.min(), output.max()))
     assert one["normalized_range"] == pytest.approx((given.min(), given.max()))
     np.testing.assert_allclose(one["effector_rel_pos"]["Head"], given[24:27], atol=1e-6)
@@ -200,4 +208,4 @@ def test_damaged_weights_are_refused_before_they_are_sent(pool: NeuralIKPool) ->
     weights = published_weights()
     weights["W1"] = weights["W1"] * np.float32(np.nan)
     with pytest.raises(ModelFileError, match="not finite"):
-        pool.cache_tensors("published", weights)
+        pool.cache_tensors(header_of("published"), weights)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import ModelFileError
-from ambulo.ik.kernels.network import silu
 from ambulo.ik.limits import clamp
 from ambulo.ik.pose import Pose, fk, start_pose
 from ambulo.ik.rig import load_rig
@@ -26,13 +25,13 @@ from ambulo.ik.solver.features import (
 from ambulo.ik.solver.frames import root_frame, to_frame
 from ambulo.ik.solver.headers import IKNetworkHeader
 from ambulo.ik.solver.network import (
-    HEADER,
-    WEIGHTS,
+    HEADERS,
     IKNetwork,
     load_ik_network,
     save_ik_network,
 )
 from ambulo.ik.solver.targets import Targets
+from ambulo.motion.dense_network import silu
 from ambulo.motion.rotations import (
     matrix_to_sixd,
     quat_from_rotvec,
@@ -158,17 +157,17 @@ def test_files_come_back_and_damage_is_told(tmp_path: Path) -> None:
             load_ik_network(tmp_path)
         assert "\n" not in str(error.value)
 
-    whole = (tmp_path / WEIGHTS).read_bytes()
-    (tmp_path / WEIGHTS).write_bytes(whole[:-10])
+    whole = (tmp_path / "ik_network.safetensors").read_bytes()
+    (tmp_path / "ik_network.safetensors").write_bytes(whole[:-10])
     damaged("cannot be read")
-    (tmp_path / WEIGHTS).write_bytes(whole)
-    text = json.loads((tmp_path / HEADER).read_text())
-    (tmp_path / HEADER).write_text(json.dumps({**text, "hidden": [17]}))
+    (tmp_path / "ik_network.safetensors").write_bytes(whole)
+    text = json.loads((tmp_path / HEADERS[0]).read_text())
+    (tmp_path / HEADERS[0]).write_text(json.dumps({**text, "hidden": [17]}))
     damaged("expected float32")
-    (tmp_path / HEADER).write_text(json.dumps({**text, "version": 2}))
+    (tmp_path / HEADERS[0]).write_text(json.dumps({**text, "version": 2}))
     damaged("version")
-    (tmp_path / HEADER).write_text("{")
-    damaged("cannot be read")
+    (tmp_path / HEADERS[0]).write_text("{")
+    damaged("not valid JSON")
     with pytest.raises(ModelFileError, match="no such folder or network"):
         load_ik_network("not_there")
 

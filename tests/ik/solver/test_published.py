@@ -9,23 +9,21 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import IKError, ModelFileError
+from ambulo.configs.neural_ik import PUBLISHED
 from ambulo.ik.pose import Pose, fk, start_pose
 from ambulo.ik.rig import Rig
 from ambulo.ik.solver.features import pose_from_frame, pose_in_frame
 from ambulo.ik.solver.frames import root_frame
-from ambulo.ik.solver.headers import PublishedHeader
+from ambulo.ik.solver.headers import IKNetworkHeader
+from ambulo.ik.solver.network import IKNetwork, load_ik_network, save_ik_network
 from ambulo.ik.solver.published import (
     INPUTS,
     OUTPUTS,
-    SIZES,
     Context,
-    PublishedNetwork,
     euler_xyz,
-    load_published,
     published_input,
     published_output,
     published_pose,
-    save_published,
 )
 from ambulo.ik.solver.targets import Targets
 from ambulo.motion.rotations import quat_angle, quat_from_rotvec, quat_multiply
@@ -40,9 +38,17 @@ def some_poses(rig: Rig, count: int = 8, size: float = 0.4) -> Pose:
     return Pose(base.root + rng.normal(0, 0.2, (count, 3)), turns)
 
 
+def header_of(kind: str) -> IKNetworkHeader:
+    return IKNetworkHeader.model_validate({"kind": kind})
+
+
+def network_of(weights: dict[str, np.ndarray], kind: str = "published") -> IKNetwork:
+    return IKNetwork(header_of(kind), weights)
+
+
 def weights_of(kind: str, seed: int = 0) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(seed)
-    sizes = SIZES[kind]
+    sizes = (INPUTS, *header_of(kind).hidden, OUTPUTS)
     found = {}
     for i, (n, m) in enumerate(pairwise(sizes), start=1):
         found[f"W{i}"] = rng.normal(0, n**-0.5, (n, m)).astype(np.float32)
@@ -51,19 +57,19 @@ def weights_of(kind: str, seed: int = 0) -> dict[str, np.ndarray]:
 
 
 def test_sizes_are_the_published_ones() -> None:
-    assert PublishedNetwork(weights_of("published")).parameters == 120_645
-    compact = PublishedNetwork(weights_of("published_compact"), "published_compact")
+    assert network_of(weights_of("published")).parameters == 120_645
+    compact = network_of(weights_of("published_compact"), "published_compact")
     assert compact.parameters == 25_605
     assert (INPUTS, OUTPUTS) == (50, 69)
 
 
-@pytest.mark.parametrize("kind", list(SIZES))
+@pytest.mark.parametrize("kind", list(PUBLISHED))
 def test_forward_is_the_plain_formula(kind: str) -> None:
     weights = weights_of(kind)
     values = np.random.default_rng(2).normal(size=(3, 50)).astype(np.float32)
-    found = PublishedNetwork(weights, kind).forward(values)
+    found = network_of(weights, kind).forward(values)
     wanted = values.astype(np.float64)
-    layers = len(SIZES[kind]) - 1
+    layers = len(weights) // 2
     for i in range(1, layers + 1):
         wanted = wanted @ weights[f"W{i}"] + weights[f"b{i}"]
         if i < layers:
@@ -169,17 +175,17 @@ def test_answers_lead_back_to_the_pose(rig: Rig) -> None:
 def test_all_targets_are_needed(rig: Rig) -> None:
     targets = Targets.of_pose(rig, start_pose(rig)).without("Hips")
     with pytest.raises(IKError, match="all six"):
-        PublishedNetwork(weights_of("published")).predict(targets)
+        network_of(weights_of("published")).predict(targets)
     with pytest.raises(IKError, match="no task 'fly'"):
         Context.level(targets, task="fly")
 
 
 def test_files(tmp_path: Path, rig: Rig) -> None:
     weights = weights_of("published")
-    save_published(tmp_path / "net", PublishedHeader(), weights)
-    back = load_published(tmp_path / "net")
+    save_ik_network(tmp_path / "net", header_of("published"), weights)
+    back = load_ik_network(tmp_path / "net")
     targets = Targets.of_pose(rig, some_poses(rig))
-    one = PublishedNetwork(weights).predict(targets)
+    one = network_of(weights).predict(targets)
     assert np.array_equal(back.predict(targets).rotations, one.rotations)
     for name, bad, rule in (
         ("W1", weights["W1"].T.copy(), "W1"),
@@ -188,9 +194,9 @@ def test_files(tmp_path: Path, rig: Rig) -> None:
         ("b1", weights["b1"] * np.float32(np.nan), "not finite"),
     ):
         with pytest.raises(ModelFileError, match=rule):
-            PublishedNetwork({**weights, name: bad})
+            network_of({**weights, name: bad})
     (tmp_path / "net" / "ik_published.safetensors").write_bytes(b"no")
     with pytest.raises(ModelFileError, match="cannot be read"):
-        load_published(tmp_path / "net")
-    with pytest.raises(ModelFileError, match=r"ik_published\.json"):
-        load_published(tmp_path)
+        load_ik_network(tmp_path / "net")
+    with pytest.raises(ModelFileError, match=r"ik_network\.json: no such file"):
+        load_ik_network(tmp_path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.motion_nn import MotionNNConfig
 from ambulo.configs.simulation_nn import PriorConfig
 from ambulo.envs.layout import ObservationLayout, Part
-from ambulo.ik.solver.published import SIZES, PublishedNetwork
+from ambulo.ik.solver.headers import IKNetworkHeader
+from ambulo.ik.solver.network import IKNetwork
 from ambulo.ik.trackers.features import write_inputs
 from ambulo.ik.trackers.layout import HEAD_ROW
 from ambulo.ik.trackers.sizes import INPUTS
@@ -198,12 +200,11 @@ def test_every_mode_of_motion_networks(
 def test_the_published_interface_stays_50_to_69(tmp_path: Path, kind: str) -> None:
     rng = np.random.default_rng(0)
     weights: dict[str, NDArray[Any]] = {}
-    for k, (n, m) in enumerate(
-        zip(SIZES[kind][:-1], SIZES[kind][1:], strict=True), start=1
-    ):
+    header = IKNetworkHeader.model_validate({"kind": kind})
+    for k, (n, m) in enumerate(pairwise((50, *header.hidden, 69)), start=1):
         weights[f"W{k}"] = rng.normal(size=(n, m)).astype(np.float32) / n**0.5
         weights[f"b{k}"] = rng.normal(size=m).astype(np.float32)
-    network = PublishedNetwork(weights, kind)
+    network = IKNetwork(header, weights)
     export_published(network, tmp_path / "p.onnx")
     rows = rng.normal(size=(7, 50)).astype(np.float32)
     (got,) = run(tmp_path / "p.onnx", rows)

@@ -14,7 +14,6 @@ from ambulo.ik.kernels.targets import WIDTH
 from ambulo.ik.rig import Rig, load_rig
 from ambulo.ik.solver.headers import IKNetworkHeader
 from ambulo.ik.solver.network import IKNetwork
-from ambulo.ik.solver.published import PublishedNetwork
 from ambulo.policies.files.model_file import ModelFile, load_model, save_model
 from ambulo.policies.kinds.neural_ik import IKMetadata, describe_ik
 from ambulo.policies.networks.ik_net import WEIGHT_COLUMNS, IKNet
@@ -67,7 +66,8 @@ def test_export_of_published(rig: Rig, kind: str) -> None:
     inputs = torch.randn(100, 50) * 2.0 + 1.0
     inputs[:, 40] = 1.0  # never changes
     net.set_statistics(inputs, torch.randn(100, 69))
-    live = PublishedNetwork(net.tensors(), kind, rig=rig)
+    header = IKNetworkHeader.of(net.config, rig.name)
+    live = IKNetwork(header, net.tensors(), rig=rig)
     with torch.no_grad():
         wanted = (net(inputs) + net.mean).numpy()
     assert np.abs(live.forward(inputs.numpy()) - wanted).max() < 1e-4
@@ -99,21 +99,6 @@ def test_dropout_is_for_training_alone(rig: Rig) -> None:
         assert not torch.equal(one, two)
         net.eval()
         assert torch.equal(net(inputs), net(inputs))
-
-
-def test_a_past_is_gated_as_the_present(rig: Rig) -> None:
-    """Centring of what head and hands did folds into the weights, as of all inputs."""
-    torch.manual_seed(0)
-    net = IKNet(IKNetConfig(hidden=(16,), past=(0.1, 0.4)), rig)
-    inputs = torch.cat([inputs_of(50), torch.randn(50, 54) + 2.0], dim=1)
-    inputs[:, 9:66:11] = inputs[:, 10:66:11] = 1.0  # head and hands are always there
-    net.set_statistics(inputs, torch.randn(50, 141))
-    assert float((net.center[66:] - inputs[:, 66:].mean(0)).abs().max()) < 1e-5
-    header = IKNetworkHeader(hidden=(16,), past=(0.1, 0.4))
-    live = IKNetwork(header, net.tensors(), rig=rig)
-    with torch.no_grad():
-        wanted = net(inputs).numpy()
-    assert np.abs(live.forward(inputs.numpy()) - wanted).max() < 1e-4
 
 
 def test_checkpoints(rig: Rig, tmp_path: Path) -> None:

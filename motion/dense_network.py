@@ -1,23 +1,30 @@
-"""Compiled: a small network's answer, and the pose that it stands for.
+"""Small dense networks at run time: NumPy arrays and compiled loops, no torch.
 
 Plain loops instead of BLAS for a character or two: for networks of this size they are as
-fast and never start threads. Larger batches go through BLAS (`ambulo.ik.solver.network`).
-Parameters lie in one array: of each layer first its weights (inputs, outputs), then its
-biases. Not for callers: `ambulo.ik.solver.network` prepares the arrays.
+fast and never start threads. Larger batches go through BLAS.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numba import njit
 
-from ambulo.configs.arrays import Array
-from ambulo.ik.kernels.limits import FLAT, REST, multiply, rotate
+from ambulo.configs.arrays import Array, Singles
 
 LEAKY_RELU, ELU, TANH, SILU = 0, 1, 2, 3
 """Kinds of activation."""
+
+ACTIVATIONS = {
+    "leaky_relu": LEAKY_RELU, "relu": LEAKY_RELU, "elu": ELU, "tanh": TANH, "silu": SILU
+}  # fmt: skip
+"""Kinds by name; `relu` is a leaky one of slope 0."""
+
+MANY = 2
+"""From this many rows on, BLAS is faster than compiled loops."""
 
 ONE, HALF, MOST = np.float32(1.0), np.float32(0.5), np.float32(126.0)
 PER_LN2 = np.float32(1.0 / math.log(2.0))
@@ -103,6 +110,7 @@ def forward(
 ) -> None:  # fmt: skip
     """Fill `out` (B, sizes[-1]) from `x` (B, sizes[0]); all float32.
 
+    Of each layer `parameters` has first its weights (inputs, outputs), then its biases.
     `slope` (1,) belongs to the leaky ReLU; `work` (2, max(sizes)) is scratch memory.
     """
     layers = len(sizes) - 1
@@ -121,70 +129,66 @@ def forward(
                 values = y
 
 
-@njit(cache=True)
-def poses_of(
-    output: Array, mean: Array, table: Array, origin: Array, yaw: Array,
-    root: Array, local: Array,
-) -> None:  # fmt: skip
-    """Fill `root` (B, 3) and `local` (B, J, 4) in the world from `output` (B, 3 + 6 J).
+class DenseNetwork:
+    """Layers of weights and biases with one activation between them, float32.
 
-    `ambulo.ik.solver.features.decode` and `pose_from_frame` in one pass: rows of each rotation
-    by Gram-Schmidt, quaternions as Shepperd takes them from matrices.
+    Not thread-safe: buffers are kept between calls. Batches go through BLAS; set
+    OPENBLAS_NUM_THREADS=1 where latency counts, as the workers do.
     """
-    joints = local.shape[1]
-    for b in range(len(output)):
-        c, s = math.cos(0.5 * yaw[b]), math.sin(0.5 * yaw[b])
-        x, y, z = rotate(
-            c, 0.0, 0.0, s,
-            output[b, 0] + mean[0], output[b, 1] + mean[1], output[b, 2] + mean[2],
-        )  # fmt: skip
-        root[b, 0], root[b, 1], root[b, 2] = (
-            x + origin[b, 0],
-            y + origin[b, 1],
-            z + origin[b, 2],
-        )
-        for j in range(joints):
-            k = 3 + 6 * j
-            a0, a1 = output[b, k] + mean[k], output[b, k + 1] + mean[k + 1]
-            a2 = output[b, k + 2] + mean[k + 2]
-            b0, b1 = output[b, k + 3] + mean[k + 3], output[b, k + 4] + mean[k + 4]
-            b2 = output[b, k + 5] + mean[k + 5]
-            n = 1.0 / math.sqrt(a0 * a0 + a1 * a1 + a2 * a2 + FLAT)
-            a0, a1, a2 = a0 * n, a1 * n, a2 * n
-            dot = a0 * b0 + a1 * b1 + a2 * b2
-            b0, b1, b2 = b0 - dot * a0, b1 - dot * a1, b2 - dot * a2
-            n = 1.0 / math.sqrt(b0 * b0 + b1 * b1 + b2 * b2 + FLAT)
-            b0, b1, b2 = b0 * n, b1 * n, b2 * n
-            c0, c1, c2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
-            if a0 + b1 + c2 > 0.0:
-                t = 1.0 + a0 + b1 + c2
-                w, x, y, z = t, c1 - b2, a2 - c0, b0 - a1
-            elif a0 >= b1 and a0 >= c2:
-                t = 1.0 + a0 - b1 - c2
-                w, x, y, z = c1 - b2, t, b0 + a1, c0 + a2
-            elif b1 >= c2:
-                t = 1.0 + b1 - a0 - c2
-                w, x, y, z = a2 - c0, b0 + a1, t, c1 + b2
-            else:
-                t = 1.0 + c2 - a0 - b1
-                w, x, y, z = b0 - a1, c0 + a2, c1 + b2, t
-            n = 1.0 / math.sqrt(w * w + x * x + y * y + z * z)
-            local[b, j, 0], local[b, j, 1] = w * n, x * n
-            local[b, j, 2], local[b, j, 3] = y * n, z * n
-        # The hips in the world: rest^-1 yaw rest local.
-        k = REST
-        w, x, y, z = multiply(
-            table[0, k], table[0, k + 1], table[0, k + 2], table[0, k + 3],
-            local[b, 0, 0], local[b, 0, 1], local[b, 0, 2], local[b, 0, 3],
-        )  # fmt: skip
-        w, x, y, z = multiply(c, 0.0, 0.0, s, w, x, y, z)
-        local[b, 0, 0], local[b, 0, 1], local[b, 0, 2], local[b, 0, 3] = multiply(
-            table[0, k],
-            -table[0, k + 1],
-            -table[0, k + 2],
-            -table[0, k + 3],
-            w,
-            x,
-            y,
-            z,
-        )
+
+    def __init__(
+        self,
+        layers: Sequence[tuple[Singles, Singles]],
+        activation: str,
+        slope: float = 0.0,
+    ) -> None:
+        """Copy the layers.
+
+        Args:
+            layers: Weights (inputs, outputs) and biases (outputs,) of each layer.
+            activation: After each layer but the last; one of `ACTIVATIONS`.
+            slope: Of the leaky ReLU below 0.
+        """
+        self.sizes = (len(layers[0][0]), *(len(bias) for _, bias in layers))
+        """Numbers that go into each layer, and those that come out of the last."""
+        flat = [part.ravel() for layer in layers for part in layer]
+        self._parameters: Singles = np.concatenate(flat, dtype=np.float32)
+        self.layers: list[tuple[Singles, Singles]] = []
+        """Weights and biases as views of one array."""
+        at = 0
+        for n, m in pairwise(self.sizes):
+            weights = self._parameters[at : at + n * m].reshape(n, m)
+            self.layers.append((weights, self._parameters[at + n * m :][:m]))
+            at += n * m + m
+        self._sizes = np.array(self.sizes, dtype=np.int64)
+        self._kind = ACTIVATIONS[activation]
+        self._slope = np.array([slope], dtype=np.float32)
+        self._work = np.empty((2, max(self.sizes)), dtype=np.float32)
+        self._answers = [np.empty((1, n), dtype=np.float32) for n in self.sizes[1:]]
+
+    @property
+    def parameters(self) -> int:
+        """Number of weights."""
+        return len(self._parameters)
+
+    def forward(self, inputs: Singles) -> Singles:
+        """Outputs (B, m) of `inputs` (B, n), float32 and contiguous.
+
+        The array is used again by the next call with as many rows.
+        """
+        if len(self._answers[-1]) != len(inputs):
+            count = len(inputs)
+            self._answers = [np.empty((count, n), np.float32) for n in self.sizes[1:]]
+        answer = self._answers[-1]
+        if len(inputs) < MANY:
+            forward(
+                self._parameters, self._sizes, self._kind, self._slope, inputs,
+                self._work, answer,
+            )  # fmt: skip
+            return answer
+        values, last = inputs, len(self.layers) - 1
+        for layer, (weights, bias) in enumerate(self.layers):
+            values = np.matmul(values, weights, out=self._answers[layer])
+            kind = -1 if layer == last else self._kind
+            add_and_activate(kind, self._slope, bias, values)
+        return values

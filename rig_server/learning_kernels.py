@@ -14,12 +14,11 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Array
-from ambulo.motion.quaternion_kernels import log_between, rotated
+from ambulo.motion.quaternion_kernels import log_between, multiply_at, rotated
 from ambulo.rig_server.kernels import (
     VECTORS,
     copy_into,
     forward,
-    multiply_at,
     root_space,
 )
 from ambulo.rig_server.network import Weights, slopes_of

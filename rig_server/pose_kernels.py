@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Array
 from ambulo.motion.quaternion_kernels import (
+    between,
     inverse_multiply,
     log_between,
     multiply,
+    multiply_at,
+    unrotate,
 )
 from ambulo.rig_server.kernels import (
-    between,
     close_chain,
     copy_into,
-    multiply_at,
     root_space,
-    unrotate,
 )
 
 INPUTS_OF_RIG = 3

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ambulo.motion.quaternion_kernels import between, rotate
 from ambulo.rig_server import kernels
 from ambulo.rig_server.frames import RigFrame
 from ambulo.rig_server.layout import LEGS
@@ -40,8 +41,8 @@ def close(
 
 def end_of(upper: np.ndarray, lower: np.ndarray) -> np.ndarray:
     bent, whole = np.empty(3), np.empty(3)
-    kernels.rotate(lower, np.array([0.0, 0.0, -0.3]), bent)
-    kernels.rotate(upper, bent + np.array([0.0, 0.0, -0.4]), whole)
+    rotate(lower, np.array([0.0, 0.0, -0.3]), bent)
+    rotate(upper, bent + np.array([0.0, 0.0, -0.4]), whole)
     return whole
 
 
@@ -92,8 +93,8 @@ def test_a_chain_without_length_stays_finite() -> None:
 def test_opposite_directions_are_half_a_turn_apart() -> None:
     for axis in np.eye(3):
         q, out = np.empty(4), np.empty(3)
-        kernels.between(axis, -2.0 * axis, q)
-        kernels.rotate(q, axis, out)
+        between(axis, -2.0 * axis, q)
+        rotate(q, axis, out)
         np.testing.assert_allclose(out, -axis, atol=1e-12)
 
 

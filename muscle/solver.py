@@ -19,8 +19,8 @@ import numpy as np
 from numba import njit
 
 from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.configs.errors import MuscleError
 from ambulo.configs.muscle import ActivationCost
-from ambulo.muscle.errors import MuscleError
 
 _TOLERANCE = 1e-9
 
@@ -95,14 +95,6 @@ def descend(
         by_muscle, np.ascontiguousarray(wanted), root, cost.effort, sweeps, activation
     )
     return activation
-
-
-def objective(
-    active: Floats, wanted: Floats, activation: Floats, effort: float
-) -> Floats:
-    """What `solve` minimises with weights 1, (B,), [N^2 m^2]."""
-    error = np.einsum("bim,bm->bi", active, activation) - wanted
-    return (error**2).sum(axis=1) + effort * (activation**2).sum(axis=1)
 
 
 def _roots(active: Floats, wanted: Floats, weights: Floats | None) -> Floats:

@@ -128,7 +128,7 @@ def _correct(by_muscle: Floats, wanted: Floats, steps: int, made: Floats) -> Non
     rows, values = np.empty(count * size, np.int64), np.empty(count * size)
     matrix, error, push = np.empty((size, size)), np.empty(size), np.empty(size)
     for b in range(by_muscle.shape[0]):
-        compress(by_muscle[b], np.ones(size), start, rows, values)
+        compress(by_muscle[b], start, rows, values)
         for _ in range(steps):
             matrix[:, :] = 0.0
             for j in range(size):

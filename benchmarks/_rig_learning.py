@@ -14,7 +14,7 @@ from _rig_common import RATE, clip_frames
 from numpy.typing import NDArray
 
 from ambulo.motion.rotations import quat_multiply, quat_to_rotvec
-from ambulo.rig_server.answer_gate import AnswerGate
+from ambulo.rig_server.character import AnswerGate
 from ambulo.rig_server.frames import RigFrame
 from ambulo.rig_server.layout import LEGS
 from ambulo.rig_server.learner import RigLearner

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Array, Floats
 from ambulo.motion.quaternion_kernels import rotated
 from ambulo.motion.rotations import quat_conjugate, quat_rotate
-from ambulo.rig_server.faults import Fault, PacketError
 from ambulo.rig_server.layout import RigError, RigLayout
+from ambulo.rig_server.packets import Fault, PacketError
 
 MAX_LENGTH = 1e4
 """Largest coordinate that a frame may hold, [m]: farther is a fault of the sender."""

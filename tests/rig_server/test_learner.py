@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ambulo.rig_server.anatomy import anatomy_of
-from ambulo.rig_server.answer_gate import AnswerGate, Thresholds
+from ambulo.rig_server.character import AnswerGate, Thresholds
 from ambulo.rig_server.frames import RigFrame, floats_of, frame_of
 from ambulo.rig_server.layout import LEGS, RigLayout
 from ambulo.rig_server.learner import FrameScore, PrequentialErrors, RigLearner

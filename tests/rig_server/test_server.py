@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.rig_server import messages, packets, packets_v1
-from ambulo.rig_server.faults import Fault
 from ambulo.rig_server.frames import RigFrame, floats_of
 from ambulo.rig_server.layout import LEGS
 from ambulo.rig_server.messages import ErrorCode, Kind, Option, Result
-from ambulo.rig_server.packets import Packet
+from ambulo.rig_server.packets import Fault, Packet
 
 Address = tuple[str, int]
 ENGINE, OTHER = ("127.0.0.1", 4001), ("127.0.0.1", 4002)

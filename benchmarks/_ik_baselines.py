@@ -20,8 +20,8 @@ from ambulo.ik.solver.features import (
     output_of,
     pose_from_frame,
     pose_in_frame,
+    root_frame,
 )
-from ambulo.ik.solver.frames import root_frame
 from ambulo.ik.solver.targets import Targets
 
 CHUNK = 256

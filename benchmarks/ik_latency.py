@@ -37,8 +37,13 @@ from _harness import Options, print_rows, timed, write
 from ambulo.ik.limits import clamp, violation
 from ambulo.ik.pose import Pose, fk, start_pose
 from ambulo.ik.rig import Rig, load_rig
-from ambulo.ik.solver.features import INPUTS, mean_output, network_input, outputs_of
-from ambulo.ik.solver.frames import root_frame
+from ambulo.ik.solver.features import (
+    INPUTS,
+    mean_output,
+    network_input,
+    outputs_of,
+    root_frame,
+)
 from ambulo.ik.solver.headers import IKNetworkHeader
 from ambulo.ik.solver.network import IKNetwork, load_ik_network
 from ambulo.ik.solver.published import Context

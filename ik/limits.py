@@ -1,25 +1,24 @@
 """Swing and twist limits of joints: excess of a pose, and clamping.
 
-The swing (see `ambulo.ik.swing_twist`) must stay inside a cone with an elliptic rim (one
-radius for each sign of x and of z, so four quarters of ellipses; a hinge is a narrow one),
-the twist inside an interval (after P. Baerlocher and R. Boulic, "Parametrization and range
-of motion of the ball-and-socket joint", DEFORM 2000).
+The swing (see `ambulo.motion.rotations.SwingTwist`) must stay inside a cone with an
+elliptic rim (one radius for each sign of x and of z, so four quarters of ellipses; a hinge
+is a narrow one), the twist inside an interval (after P. Baerlocher and R. Boulic,
+"Parametrization and range of motion of the ball-and-socket joint", DEFORM 2000).
 
-The same functions serve NumPy arrays and torch tensors, with gradients; the solver has
-the same formulas compiled in `ambulo.ik.kernels.limits`.
+The excess is of NumPy arrays and torch tensors, with gradients; clamping is compiled, in
+`ambulo.ik.kernels.limits`, as the solver needs it.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.namespace import array_namespace
+from ambulo.ik.kernels.limits import clamp_poses
 from ambulo.ik.rig import Rig
-from ambulo.ik.swing_twist import SwingTwist, from_swing_twist, swing_twist_of
-from ambulo.motion.rotations import Array, constant
-
-PROJECTIONS = 6
-"""Newton steps from outside to the rim of a cone; the last rest is closed radially."""
+from ambulo.ik.solver.refine import body_of
+from ambulo.motion.rotations import Array, SwingTwist, constant, swing_twist_of
 
 
 def excess(rig: Rig, parts: SwingTwist) -> tuple[Array, Array]:
@@ -55,44 +54,14 @@ def violation(rig: Rig, rotations: Array) -> Array:
     return swing + twist
 
 
-def clamp(rig: Rig, rotations: Array) -> Array:
+def clamp(rig: Rig, rotations: Floats) -> Floats:
     """Clamp `rotations` (..., J, 4) to the limits; those inside stay bit for bit.
 
     The twist is clipped; the swing moves to a nearby point of the rim.
     """
-    xp = array_namespace(rotations)
-    parts = swing_twist_of(rotations)
-    ax, az = _inverse_radii(rig, parts)
-    x, z = parts.swing_x, parts.swing_z
-    one, zero = xp.ones_like(x), xp.zeros_like(x)
-    square = (x * ax) ** 2 + (z * az) ** 2
-    outside = square > 1.0
-    for _ in range(PROJECTIONS):
-        f = xp.sqrt(xp.where(square > 1.0, square, one))
-        gx, gz = x * ax * ax / f, z * az * az / f
-        steep = gx * gx + gz * gz
-        step = (f - 1.0) / xp.where(steep > 0.0, steep, one)
-        # The quarters of the rim meet at the axes: a step that crosses an axis stops there.
-        x = xp.where(step * ax * ax > f, zero, x - step * gx)
-        z = xp.where(step * az * az > f, zero, z - step * gz)
-        square = (x * ax) ** 2 + (z * az) ** 2
-    # Slightly inside, so that conversion to a quaternion and back stays inside.
-    f = xp.sqrt(xp.where(square > 1.0, square, one)) * (1.0 + _hair(x))
-    x = xp.where(outside, x / f, x)
-    z = xp.where(outside, z / f, z)
-    low = constant(rig.twist[:, 0], parts.twist, parts.twist.dtype)
-    high = constant(rig.twist[:, 1], parts.twist, parts.twist.dtype)
-    twisted = (parts.twist < low) | (parts.twist > high)
-    ends = xp.where(parts.twist > high, high, low) * (1.0 - _hair(x))
-    twist = xp.where(twisted, ends, parts.twist)
-    inside = from_swing_twist(SwingTwist(x, twist, z))
-    return xp.where((outside | twisted)[..., None], inside, rotations)
-
-
-def _hair(like: Array) -> float:
-    """A relative margin above the rounding of the dtype of `like`."""
-    xp = array_namespace(like)
-    return 16.0 * float(xp.finfo(like.dtype).eps)
+    inside = np.array(rotations, dtype=np.float64, order="C")
+    clamp_poses(body_of(rig).table, inside.reshape(-1, *inside.shape[-2:]))
+    return inside
 
 
 def _inverse_radii(rig: Rig, parts: SwingTwist) -> tuple[Array, Array]:

@@ -147,7 +147,7 @@ class DenseNetwork:
         Args:
             layers: Weights (inputs, outputs) and biases (outputs,) of each layer.
             activation: After each layer but the last; one of `ACTIVATIONS`.
-            slope: Of the leaky ReLU below 0.
+            slope: Of the leaky ReLU below 0; others have none.
         """
         self.sizes = (len(layers[0][0]), *(len(bias) for _, bias in layers))
         """Numbers that go into each layer, and those that come out of the last."""
@@ -162,6 +162,7 @@ class DenseNetwork:
             at += n * m + m
         self._sizes = np.array(self.sizes, dtype=np.int64)
         self._kind = ACTIVATIONS[activation]
+        slope = 0.0 if activation == "relu" else slope
         self._slope = np.array([slope], dtype=np.float32)
         self._work = np.empty((2, max(self.sizes)), dtype=np.float32)
         self._answers = [np.empty((1, n), dtype=np.float32) for n in self.sizes[1:]]

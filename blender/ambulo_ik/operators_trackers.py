@@ -33,7 +33,7 @@ class AMBULO_OT_play_trackers(ArmatureOperator, ImportHelper):
     def run_on(self, context: Context, armature: Object, bound: Bound) -> str:
         """Track the recording at the scene's rate, and key each frame."""
         from ambulo.ik.trackers.recording import read_recording
-        from ambulo.ik.trackers.rig_recording import recording_on_rig
+        from ambulo.ik.trackers.rig_poses import recording_on_rig
         from ambulo.ik.trackers.session import track_recording
 
         path, scene = Path(self.filepath), context.scene

@@ -30,7 +30,7 @@ from ambulo.ik.data.pose_data import PoseData, load_poses
 from ambulo.ik.limits import clamp
 from ambulo.ik.pose import Pose, pose_of, start_pose
 from ambulo.ik.rig import Rig
-from ambulo.ik.solver.frames import root_frame
+from ambulo.ik.solver.features import root_frame
 from ambulo.ik.solver.network import IKNetwork, load_ik_network
 from ambulo.ik.solver.solver import NeuralIKSolver
 from ambulo.ik.solver.targets import Targets

@@ -22,8 +22,12 @@ from ambulo.ik.kernels.targets import HIPS
 from ambulo.ik.limits import clamp
 from ambulo.ik.pose import Pose, fk
 from ambulo.ik.rig import TARGETS, Rig
-from ambulo.ik.solver.features import network_input, output_of, pose_in_frame
-from ambulo.ik.solver.frames import root_frame
+from ambulo.ik.solver.features import (
+    network_input,
+    output_of,
+    pose_in_frame,
+    root_frame,
+)
 from ambulo.ik.solver.published import TASKS, Context, published_input, published_output
 from ambulo.ik.solver.targets import Targets
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply

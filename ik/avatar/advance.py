@@ -141,7 +141,7 @@ def advance(
         state, gait, stance, homes, stand_homes, sole, ground, middle, feet, ankles,
         turns, hinges, goals,
     )  # fmt: skip
-    _give_way(
+    _keep_legs_in_reach(
         state, exact, stance, gait, sole, feet, ankles, turns, offsets, world, positions,
         rolls,
     )  # fmt: skip
@@ -282,7 +282,7 @@ def _set_feet(
 
 
 @njit(cache=True)
-def _give_way(
+def _keep_legs_in_reach(
     state: Array, exact: float, stance: Array, gait: Array, sole: Array, feet: Array,
     ankles: Array, turns: Array, offsets: Array, world: Array, positions: Array, rolls: Array,
 ) -> None:  # fmt: skip

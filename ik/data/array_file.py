@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,24 +22,32 @@ from ambulo.motion.formats.disk import MAX_BYTES
 from ambulo.motion.formats.npz import BROKEN, packed, unpacked
 
 Header = TypeVar("Header", bound=Config)
+Shape = tuple[int, ...]
 
 
-def save_arrays(path: str | Path, header: Config, arrays: Mapping[str, Any]) -> None:
-    """Write a header and arrays atomically; equal data give equal bytes."""
-    text = np.frombuffer(header.to_json().encode(), dtype=np.uint8)
+def save_arrays(path: str | Path, data: Any) -> None:
+    """Write the header and the arrays of a dataclass atomically; equal data, equal bytes."""
+    text = np.frombuffer(data.header.to_json().encode(), dtype=np.uint8)
+    arrays = {field.name: getattr(data, field.name) for field in fields(data)[1:]}
     replace_file(Path(path), packed({"header": text, **arrays}))
 
 
 def load_arrays(
-    path: str | Path, header: type[Header], types: dict[str, str], what: str
+    path: str | Path,
+    header: type[Header],
+    what: str,
+    types: Mapping[str, str],
+    shapes: Callable[[Header, Mapping[str, NDArray[Any]]], Mapping[str, Shape]],
 ) -> tuple[Header, dict[str, NDArray[Any]]]:
     """Return the header and the arrays of the file `path`.
 
     Args:
         path: The file.
         header: Class of its header.
-        types: Type of each array by name, as NumPy writes it ("f4").
         what: What is in it, in the plural, for errors.
+        types: Type of each array by name, as NumPy writes it ("f4"); `root` and
+            `rotations` are positions and quaternions.
+        shapes: Gives the shape of each array from the header and the arrays.
 
     Raises:
         IKError: Missing, damaged, or of other contents; the message names the file.
@@ -50,7 +59,7 @@ def load_arrays(
         data = read_regular(file, MAX_BYTES)
         arrays = unpacked(file, data, {"header", *types}, what, types)
         text = json_value(arrays.pop("header").tobytes())
-        return parse(header, text, f"{file}: header"), arrays
+        parsed = parse(header, text, f"{file}: header")
     except (ConfigError, MotionFileError) as error:
         raise IKError(str(error)) from None
     except OSError as error:
@@ -58,20 +67,17 @@ def load_arrays(
     except BROKEN as error:
         reason = " ".join(str(error).split())[:160] or type(error).__name__
         raise IKError(f"{file}: damaged, or no file of {what} ({reason})") from None
-
-
-def check_arrays(
-    path: str | Path,
-    arrays: Mapping[str, NDArray[Any]],
-    expected: Mapping[str, tuple[tuple[int, ...], type]],
-) -> None:
-    """Raise `IKError` where arrays are missing, too many, or of another shape or type."""
+    expected = shapes(parsed, arrays)
     for name in sorted(expected.keys() | arrays.keys()):
         if name not in expected or name not in arrays:
             raise IKError(f"{path}: array {name!r} is missing or not expected")
-        shape, kind = expected[name]
+        shape, kind = expected[name], np.dtype(types[name])
         if arrays[name].shape != shape or arrays[name].dtype != kind:
             raise IKError(
                 f"{path}: array {name!r} is {arrays[name].dtype} {arrays[name].shape}, "
-                f"expected {np.dtype(kind)} {shape}"
+                f"expected {kind} {shape}"
             )
+    lengths = np.linalg.norm(arrays["rotations"], axis=-1)
+    if not (np.isfinite(arrays["root"]).all() and (np.abs(lengths - 1.0) < 1e-3).all()):
+        raise IKError(f"{path}: positions must be finite and quaternions of length 1")
+    return parsed, arrays

@@ -120,10 +120,10 @@ def motion_on_rig(
     )
     entry = folder / f"{key}{chosen}_{rig.skeleton.name}.npz"
     try:
-        kept = read_motion(entry)
-        if kept.skeleton.same_tree(rig.skeleton):
+        cached_motion = read_motion(entry)
+        if cached_motion.skeleton.same_tree(rig.skeleton):
             say_again(entry, clip.path.stem)
-            return kept
+            return cached_motion
     except MotionFileError:
         pass  # missing or damaged: computed again
     with recorded_warnings() as said:

@@ -6,10 +6,10 @@ in it is ever run: pickled objects are refused.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Singles
 from ambulo.configs.base import Config
 from ambulo.configs.errors import IKError
-from ambulo.ik.data.array_file import check_arrays, load_arrays, save_arrays
+from ambulo.ik.data.array_file import load_arrays, save_arrays
 from ambulo.ik.kernels.targets import HIPS, WIDTH
 from ambulo.ik.pose import Pose, fk
 from ambulo.ik.rig import TARGETS, Rig, load_rig
-from ambulo.ik.solver.features import network_input, pose_in_frame
-from ambulo.ik.solver.frames import root_frame
+from ambulo.ik.solver.features import network_input, pose_in_frame, root_frame
 from ambulo.ik.solver.targets import Targets
 from ambulo.motion.operations import mirror
 from ambulo.motion.rotations import quat_angle
@@ -207,30 +206,23 @@ def check_poses(data: PoseData, rig: Rig, least: int = MIN_UNIQUE) -> int:
 
 def save_poses(path: str | Path, data: PoseData) -> None:
     """Write `data` atomically; equal poses give equal bytes."""
-    names = [field.name for field in fields(data) if field.name != "header"]
-    save_arrays(path, data.header, {name: getattr(data, name) for name in names})
+    save_arrays(path, data)
 
 
 def load_poses(path: str | Path) -> PoseData:
     """Return the poses in the file `path`; `IKError` names the problem."""
-    header, arrays = load_arrays(path, PoseHeader, _TYPES, "poses")
-    joints = len(load_rig(header.rig))
-    count = len(arrays.get("root", ()))
-    check_arrays(
-        path,
-        arrays,
-        {
-            "root": ((count, 3), np.float32),
-            "rotations": ((count, joints, 4), np.float32),
-            "clip": ((count,), np.int32),
-            "frame": ((count,), np.int32),
-            "contacts": ((count, 2), np.uint8),
-        },
-    )
-    lengths = np.linalg.norm(arrays["rotations"], axis=-1)
-    if not (np.isfinite(arrays["root"]).all() and (np.abs(lengths - 1.0) < 1e-3).all()):
-        raise IKError(f"{path}: positions must be finite and quaternions of length 1")
+
+    def shapes(
+        header: PoseHeader, arrays: Mapping[str, NDArray[Any]]
+    ) -> dict[str, tuple[int, ...]]:
+        joints, count = len(load_rig(header.rig)), len(arrays.get("root", ()))
+        return {
+            "root": (count, 3), "rotations": (count, joints, 4), "clip": (count,),
+            "frame": (count,), "contacts": (count, 2),
+        }  # fmt: skip
+
+    header, arrays = load_arrays(path, PoseHeader, "poses", _TYPES, shapes)
     clip = arrays["clip"]
-    if count and not (clip.min() >= 0 and clip.max() < len(header.clips)):
+    if len(clip) and not (clip.min() >= 0 and clip.max() < len(header.clips)):
         raise IKError(f"{path}: a pose is of a clip that the header does not name")
     return PoseData(header, **arrays)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -25,7 +25,7 @@ from ambulo.configs.errors import (
     SkeletonError,
 )
 from ambulo.configs.jobs import Apply, here
-from ambulo.ik.data.array_file import check_arrays, load_arrays, save_arrays
+from ambulo.ik.data.array_file import load_arrays, save_arrays
 from ambulo.ik.trackers.shape import BodyShape, shape_of, sized_skeleton
 from ambulo.motion.contacts import foot_contacts
 from ambulo.motion.datasets.clips import Clip
@@ -329,24 +329,15 @@ _TYPES = {"root": "f4", "rotations": "f4", "contacts": "u1"}
 
 def save_sequences(path: str | Path, data: SequenceData) -> None:
     """Write `data` atomically."""
-    names = [field.name for field in fields(data) if field.name != "header"]
-    save_arrays(path, data.header, {name: getattr(data, name) for name in names})
+    save_arrays(path, data)
 
 
 def load_sequences(path: str | Path) -> SequenceData:
     """Return the sequences in the file `path`; `IKError` names the problem."""
-    header, arrays = load_arrays(path, SequenceHeader, _TYPES, "sequences")
-    count = sum(clip.frames for clip in header.clips)
-    check_arrays(
-        path,
-        arrays,
-        {
-            "root": ((count, 3), np.float32),
-            "rotations": ((count, 23, 4), np.float32),
-            "contacts": ((count, 2), np.uint8),
-        },
-    )
-    lengths = np.linalg.norm(arrays["rotations"], axis=-1)
-    if not (np.isfinite(arrays["root"]).all() and (np.abs(lengths - 1.0) < 1e-3).all()):
-        raise IKError(f"{path}: positions must be finite and quaternions of length 1")
+
+    def shapes(header: SequenceHeader, _: object) -> dict[str, tuple[int, ...]]:
+        count = sum(clip.frames for clip in header.clips)
+        return {"root": (count, 3), "rotations": (count, 23, 4), "contacts": (count, 2)}
+
+    header, arrays = load_arrays(path, SequenceHeader, "sequences", _TYPES, shapes)
     return SequenceData(header, **arrays)

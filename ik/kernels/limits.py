@@ -19,7 +19,8 @@ HAIR = 1e-14
 """Relative margin by which a clamped joint lies inside its limits."""
 
 PROJECTIONS = 6
-"""Newton steps to the rim of a cone, as in `ambulo.ik.limits`."""
+"""Newton steps from outside to the rim of a cone; what is left is closed radially. The
+quarters of the rim meet at the axes: a step that crosses an axis stops there."""
 
 FLAT = 1e-300
 """Added to squares that are divided by, so that 0 / 0 is 0."""
@@ -124,6 +125,17 @@ def clamp_one(
     if bits:
         w, x, y, z = of_parts(sx, twist, sz)
     return w, x, y, z, bits
+
+
+@njit(cache=True, error_model="numpy")
+def clamp_poses(table: Array, poses: Array) -> None:
+    """Put all joints of `poses` (B, J, 4) inside their limits, in place."""
+    for b in range(len(poses)):
+        for j in range(len(table)):
+            q = poses[b, j]
+            w, x, y, z, bits = clamp_one(table, j, q[0], q[1], q[2], q[3])
+            if bits:
+                q[0], q[1], q[2], q[3] = w, x, y, z
 
 
 @njit(cache=True, error_model="numpy")

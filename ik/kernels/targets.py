@@ -1,6 +1,6 @@
 """Compiled: targets checked, their yaw frame, a network's inputs, and its answers as poses.
 
-Not for callers: `ambulo.ik.solver.targets`, `frames` and `features` prepare the arrays.
+Not for callers: `ambulo.ik.solver.targets`, `features` prepare the arrays.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def root_frames(
     origin: Array,
     yaw: Array,
 ) -> None:
-    """Fill `origin` (B, 3) and `yaw` (B,); see `ambulo.ik.solver.frames.root_frame`.
+    """Fill `origin` (B, 3) and `yaw` (B,); see `ambulo.ik.solver.features.root_frame`.
 
     `rest` (6, 4) are the world orientations of the targets' joints at rest.
     """

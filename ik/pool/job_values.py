@@ -13,8 +13,7 @@ from ambulo.configs.errors import IKError
 from ambulo.ik.pool.pool_jobs import JobResult
 from ambulo.ik.pose import Pose
 from ambulo.ik.rig import EFFECTORS, TARGETS, Rig
-from ambulo.ik.solver.features import pose_in_frame
-from ambulo.ik.solver.frames import root_frame
+from ambulo.ik.solver.features import pose_in_frame, root_frame
 from ambulo.ik.solver.targets import Targets
 from ambulo.motion.euler import quat_from_euler
 from ambulo.motion.rotations import quat_to_rotvec

@@ -32,8 +32,7 @@ from ambulo.ik.kernels.targets import poses_of
 from ambulo.ik.pose import Pose
 from ambulo.ik.rig import Rig, load_rig
 from ambulo.ik.solver import published
-from ambulo.ik.solver.features import INPUTS, network_input, outputs_of
-from ambulo.ik.solver.frames import root_frame
+from ambulo.ik.solver.features import INPUTS, network_input, outputs_of, root_frame
 from ambulo.ik.solver.headers import IKNetworkHeader
 from ambulo.ik.solver.published import Context
 from ambulo.ik.solver.targets import Targets

@@ -4,7 +4,7 @@ Input: of each of the five effectors place relative to the hips (3, [m]) and tur
 rest orientation as Euler angles (3, divided by pi); forward and up of the hips (6); of the
 left and the right foot height of the ankle over the ground divided by 2 (1), ground normal
 (3), grounded (1), desired contact (1); phase (1), task (1). Everything is seen from the
-character's own yaw frame (`ambulo.ik.solver.frames.root_frame` of the hips), the same one in
+character's own yaw frame (`ambulo.ik.solver.features.root_frame` of the hips), the same one in
 extraction, training and at run time, so that nothing depends on place and heading.
 Output: the local rotations of the 23 joints as rotation vectors, of the hips in that
 frame. The hips' position is an input: it is not answered.
@@ -25,8 +25,7 @@ from ambulo.configs.errors import IKError
 from ambulo.ik.kernels.targets import HIPS
 from ambulo.ik.pose import Pose
 from ambulo.ik.rig import EFFECTORS, Rig
-from ambulo.ik.solver.features import pose_from_frame
-from ambulo.ik.solver.frames import root_frame, to_frame
+from ambulo.ik.solver.features import pose_from_frame, root_frame, to_frame
 from ambulo.ik.solver.targets import Targets
 from ambulo.motion.rotations import (
     quat_conjugate,

@@ -11,7 +11,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import IKError
 from ambulo.ik.pose import Pose, start_pose
 from ambulo.ik.rig import Rig
-from ambulo.ik.solver.frames import root_frame
+from ambulo.ik.solver.features import root_frame
 from ambulo.ik.solver.network import IKNetwork, load_ik_network
 from ambulo.ik.solver.refine import RefineConfig, Solution, refine
 from ambulo.ik.solver.targets import Targets

@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 
 from ambulo.configs.arrays import Array
+from ambulo.ik.trackers.smoothing import spring
 from ambulo.motion.quaternion_kernels import (
     multiply,
     multiply_inverse,
@@ -149,7 +150,8 @@ def _move_foot(
     elif foot[STEPPING] > 0.0:
         rate = STEP_RATE
     for i in range(3):
-        _spring(foot, SHIFT + i, SPEED + i, goal[i], rate, dt)
+        at, speed = SHIFT + i, SPEED + i
+        foot[at], foot[speed] = spring(foot[at], foot[speed], goal[i], rate, dt)
     for i in range(3):
         ankle[i] += foot[SHIFT + i]
     lift = 0.0
@@ -159,7 +161,9 @@ def _move_foot(
         left = math.hypot(foot[SHIFT], foot[SHIFT + 1])
         part = min(left / max(foot[WAY], 1e-6), 1.0)
         lift = 4.0 * part * (1.0 - part) * min(LIFT * foot[WAY], HIGHEST)
-    _spring(foot, LIFTED, LIFTED + 1, lift, LIFT_RATE, dt)
+    foot[LIFTED], foot[LIFTED + 1] = spring(
+        foot[LIFTED], foot[LIFTED + 1], lift, LIFT_RATE, dt
+    )
     ankle[2] += max(foot[LIFTED], 0.0)
     ankle[2] += max(ground - _lowest(sole, ankle, turn), 0.0)
 
@@ -212,15 +216,3 @@ def _turn_foot(foot: Array, flat: bool, predicted: Array, dt: float) -> None:
         multiply_inverse(goal, predicted, change)
     before = foot[TURN : TURN + 4].copy()
     nlerp(before, change, 1.0 - math.exp(-TURN_RATE * dt), foot[TURN : TURN + 4])
-
-
-@njit(cache=True)
-def _spring(
-    foot: Array, at: int, speed: int, goal: float, rate: float, dt: float
-) -> None:
-    """Move the number `at` towards `goal`, critically damped, solved exactly."""
-    decay = math.exp(-rate * dt)
-    error = foot[at] - goal
-    drive = (foot[speed] + rate * error) * dt
-    foot[at] = goal + (error + drive) * decay
-    foot[speed] = (foot[speed] - rate * drive) * decay

@@ -30,6 +30,7 @@ from ambulo.ik.avatar.layout import (
 from ambulo.ik.avatar.limbs import STRETCH, solve_arm, solve_leg
 from ambulo.ik.trackers.feet import plant
 from ambulo.ik.trackers.layout import HEAD_ROW, HIPS_ROW, LEFT_FOOT, LEFT_HAND
+from ambulo.ik.trackers.smoothing import spring
 from ambulo.motion.fk_kernel import place_joints, place_pose
 from ambulo.motion.quaternion_kernels import (
     inverse_multiply,
@@ -187,11 +188,7 @@ def _calm(hold: Array, axis: int, shift: float, dt: float) -> float:
         if axis == 2:
             hold[CALMED] = 1.0
         return shift
-    decay = math.exp(-CALM_RATE * dt)
-    error = hold[at] - shift
-    drive = (hold[rate] + CALM_RATE * error) * dt
-    hold[at] = shift + (error + drive) * decay
-    hold[rate] = (hold[rate] - CALM_RATE * drive) * decay
+    hold[at], hold[rate] = spring(hold[at], hold[rate], shift, CALM_RATE, dt)
     return hold[at]
 
 

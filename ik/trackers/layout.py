@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from ambulo.ik.avatar.layout import ANKLE, CLAVICLES, HAND, HEAD, PELVIS, THIGHS
 from ambulo.ik.rig import TARGETS
-from ambulo.ik.trackers.sizes import INPUTS, OUTPUTS, POSE, TRACKERS, WIDTH
+from ambulo.ik.trackers.sizes import INPUTS, TRACKERS, WIDTH
 
 assert len(TARGETS) == TRACKERS
 TRACKED = (
@@ -45,11 +45,3 @@ TICK = 1.0 / 30.0
 """Nominal time between network steps, [s]."""
 FORGET = 2.0
 """Time for which the last place of a lost tracker is an input, [s]."""
-
-CONTACTS = POSE
-"""First of the four logits of contacts."""
-CORRECTION = CONTACTS + 4
-"""First of the three corrections of proportions."""
-VARIANCE = CORRECTION + 3
-"""First of their log-variances."""
-assert VARIANCE + 3 == OUTPUTS

@@ -92,7 +92,8 @@ class RigPlayer:
 
     def pose(self) -> Pose:
         """The body on the rig, as the tracker has it: one pose."""
-        return rig_pose(self.rig, self.frame, self.tracker.shape.ratios)
+        frame, ratios = self.frame, self.tracker.shape.ratios
+        return rig_pose(self.rig, frame.root[None], frame.orientations[None], ratios)
 
     def targets(self) -> Targets:
         """The trackers of the last sample that can be used, of one character.
@@ -109,11 +110,11 @@ class RigPlayer:
     def problem(self) -> str:
         """What of the last sample could not be used, in a line; empty if all could."""
         frame = self.frame
-        told = [TELLING[frame.status]] if frame.status is not FrameStatus.OK else []
+        lines = [TELLING[frame.status]] if frame.status is not FrameStatus.OK else []
         for row, name in enumerate(TARGETS):
             status = TrackerStatus(frame.statuses[row])
             if status is not TrackerStatus.OK and (
                 status is not TrackerStatus.ABSENT or self._once[row]
             ):
-                told.append(f"{name} {status.name.lower().replace('_', ' ')}")
-        return ", ".join(told)
+                lines.append(f"{name} {status.name.lower().replace('_', ' ')}")
+        return ", ".join(lines)

@@ -13,11 +13,13 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.ik.pose import Pose, fk
-from ambulo.ik.rig import Rig
+from ambulo.ik.rig import TARGETS, Rig
 from ambulo.ik.solver.targets import Targets
+from ambulo.ik.trackers.layout import HIPS_ROW, TRACKED
+from ambulo.ik.trackers.session import TrackedRecording
 from ambulo.ik.trackers.shape import scale_of
-from ambulo.ik.trackers.tracker import BodyFrame, TrackerSample
-from ambulo.motion.kinematics import rest_kinematics
+from ambulo.ik.trackers.tracker import TrackerSample
+from ambulo.motion.kinematics import motion_kinematics, rest_kinematics
 from ambulo.motion.rotations import quat_conjugate, quat_multiply, quat_slerp
 from ambulo.motion.skeletons import load_skeleton
 
@@ -37,34 +39,61 @@ TURNS = {
 """The joint of human23 that each bone of `ik23` turns with."""
 
 
-def rig_pose(rig: Rig, frame: BodyFrame, ratios: Floats) -> Pose:
-    """The tracked body on `rig`, whose size stays: one pose, its root scaled to the rig.
+def rig_pose(rig: Rig, root: Floats, orientations: Floats, ratios: Floats) -> Pose:
+    """Tracked bodies on `rig`, whose size stays: B poses, roots scaled to the rig.
 
     Args:
         rig: A rig with the bones of `ik23`.
-        frame: The tracked body.
+        root: World positions of the pelvis, [m]. Shape (B, 3).
+        orientations: World orientations of human23's joints. Shape (B, 23, 4).
         ratios: Proportions of the player, of which the rig has the average. Shape (3,).
     """
     joints = _sources(rig.skeleton.joints)
     rest = rest_kinematics(rig.skeleton)[1]
-    world = quat_multiply(frame.orientations[list(joints)], rest)
+    world = quat_multiply(orientations[:, list(joints)], rest)
     parents = np.array(rig.skeleton.parents)
     local = world.copy()
-    inner = quat_conjugate(quat_multiply(world[parents[1:]], rig.skeleton.rest[1:]))
-    local[1:] = quat_multiply(inner, world[1:])
-    local[0] = quat_multiply(quat_conjugate(rig.skeleton.rest[0]), world[0])
-    return Pose(frame.root[None] / scale_of(ratios), local[None])
+    inner = quat_conjugate(quat_multiply(world[:, parents[1:]], rig.skeleton.rest[1:]))
+    local[:, 1:] = quat_multiply(inner, world[:, 1:])
+    local[:, 0] = quat_multiply(quat_conjugate(rig.skeleton.rest[0]), world[:, 0])
+    return Pose(root / scale_of(ratios), local)
 
 
 def rig_targets(sample: TrackerSample, rig: Rig, ratios: Floats) -> Targets:
-    """What the trackers say, as targets of one character on `rig`, scaled to its size."""
-    rest = rig.target_rest
-    weights = sample.present[None].astype(np.float64)
-    turns = quat_multiply(
-        np.where(sample.present[:, None], sample.rotations, _ONE), rest
-    )
-    places = np.where(sample.present[:, None], sample.positions, 0.0) / scale_of(ratios)
-    return Targets(places[None], turns[None], weights, weights)
+    """What the trackers say, as targets on `rig`, scaled to its size.
+
+    The sample's arrays are of one character, or of B characters (B, 6, ...).
+    """
+    present = np.atleast_2d(sample.present)
+    weights = present.astype(np.float64)
+    turns = np.where(present[..., None], sample.rotations, _ONE)
+    places = np.where(present[..., None], sample.positions, 0.0) / scale_of(ratios)
+    return Targets(places, quat_multiply(turns, rig.target_rest), weights, weights)
+
+
+def recording_on_rig(
+    rig: Rig, tracked: TrackedRecording, ground: float = 0.0
+) -> tuple[Pose, Targets]:
+    """The body of a recording on `rig`, at the rig's size and on the ground at height 0.
+
+    Args:
+        rig: A rig with the bones of `ik23`.
+        tracked: The body, T frames.
+        ground: Height of the ground in the recording, [m].
+
+    Returns:
+        T poses, and targets of T characters: where hands, feet and head of the tracked body
+        are, with full weights; the hips' weight is 0. A solver that starts from the poses
+        brings the rig's there.
+    """
+    motion, ratios = tracked.motion, tracked.shape.ratios
+    positions, orientations = motion_kinematics(motion)
+    down = np.array([0.0, 0.0, ground])
+    rows = np.ones((len(motion), len(TARGETS)), dtype=np.bool_)
+    rows[:, HIPS_ROW] = False
+    sample = TrackerSample(positions[:, TRACKED] - down, orientations[:, TRACKED], rows)
+    pose = rig_pose(rig, motion.root_positions - down, orientations, ratios)
+    return pose, rig_targets(sample, rig, ratios)
 
 
 def turns_of_rig(rig: Rig, pose: Pose) -> Floats:

@@ -10,5 +10,11 @@ JOINTS = 23
 """Joints of human23."""
 POSE = 3 + 6 * JOINTS
 """Numbers of the pose in the output: 141."""
-OUTPUTS = POSE + 10
+CONTACTS = POSE
+"""First of the four logits of contacts."""
+CORRECTION = CONTACTS + 4
+"""First of the three corrections of proportions."""
+VARIANCE = CORRECTION + 3
+"""First of their log-variances."""
+OUTPUTS = VARIANCE + 3
 """Numbers of the output: 151."""

@@ -16,6 +16,19 @@ from ambulo.motion.quaternion_kernels import normalize
 
 
 @njit(cache=True)
+def spring(
+    value: float, speed: float, goal: float, rate: float, dt: float
+) -> tuple[float, float]:
+    """The value and its speed `dt` later on the way to `goal`, critically damped.
+
+    `rate` is the spring's frequency, [rad/s]; solved exactly for a goal at rest.
+    """
+    decay, error = math.exp(-rate * dt), value - goal
+    drive = (speed + rate * error) * dt
+    return goal + (error + drive) * decay, (speed - rate * drive) * decay
+
+
+@njit(cache=True)
 def aim(old: Array, new: Array) -> None:
     """Give quaternions `new` (J, 4) the signs that are nearest to `old` (J, 4)."""
     for j in range(len(new)):
@@ -39,17 +52,14 @@ def follow(
 ) -> None:
     """Move `values` (n, k) towards the point `part` of the way from `old` to `new`.
 
-    A critically damped spring of frequency `omega`, [rad/s], solved exactly for the target at
-    rest; `speeds` (n, k) are updated.
+    By a `spring` of frequency `omega`, [rad/s]; `speeds` (n, k) are updated.
     """
-    decay = math.exp(-omega * dt)
     for j in range(values.shape[0]):
         for i in range(values.shape[1]):
             target = old[j, i] + part * (new[j, i] - old[j, i])
-            error, speed = values[j, i] - target, speeds[j, i]
-            drive = (speed + omega * error) * dt
-            values[j, i] = target + (error + drive) * decay
-            speeds[j, i] = (speed - omega * drive) * decay
+            values[j, i], speeds[j, i] = spring(
+                values[j, i], speeds[j, i], target, omega, dt
+            )
 
 
 @njit(cache=True)

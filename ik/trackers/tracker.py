@@ -21,7 +21,6 @@ from ambulo.ik.trackers.fit import HOLD, fit
 from ambulo.ik.trackers.guard import AGE, PLACE, SEEN, TRACKER, examine
 from ambulo.ik.trackers.guard import TURN as TURN_AT
 from ambulo.ik.trackers.layout import (
-    CONTACTS,
     FORGET,
     HEAD_ROW,
     LEFT_HAND,
@@ -34,12 +33,13 @@ from ambulo.ik.trackers.shape import (
     LEG,
     SMALLEST,
     BodyShape,
+    ShapeEstimate,
     scale_of,
     sized_offsets,
     sized_skeleton,
 )
-from ambulo.ik.trackers.shape_estimate import ShapeEstimate
 from ambulo.ik.trackers.sizes import (
+    CONTACTS,
     INPUTS,
     JOINTS,
     TRACKERS,

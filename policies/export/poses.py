@@ -12,8 +12,7 @@ from ambulo.configs.arrays import Floats, Singles
 from ambulo.ik.kernels.targets import HEAD, HIPS
 from ambulo.ik.pose import Pose
 from ambulo.ik.rig import TARGETS, Rig
-from ambulo.ik.solver.features import decode_pose
-from ambulo.ik.solver.frames import to_frame
+from ambulo.ik.solver.features import decode_pose, to_frame
 from ambulo.ik.solver.network import IKNetwork
 from ambulo.ik.solver.solver import NeuralIKSolver
 from ambulo.ik.solver.targets import Targets

@@ -20,8 +20,7 @@ from ambulo.ik.rig import TARGETS
 from ambulo.ik.solver.targets import Targets
 from ambulo.ik.trackers.record_motion import record_motion
 from ambulo.ik.trackers.recording import Recording, write_recording
-from ambulo.ik.trackers.rig_poses import rig_targets
-from ambulo.ik.trackers.rig_recording import recording_on_rig
+from ambulo.ik.trackers.rig_poses import recording_on_rig, rig_targets
 from ambulo.ik.trackers.session import track_recording
 from ambulo.ik.trackers.shape import BodyShape
 

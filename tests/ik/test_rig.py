@@ -13,7 +13,7 @@ import pytest
 from ambulo.configs.errors import AmbuloError, IKError
 from ambulo.ik.pose import Pose, fk, pose_of, start_pose
 from ambulo.ik.rig import TARGETS, load_rig
-from ambulo.ik.solver.frames import from_frame, root_frame, to_frame
+from ambulo.ik.solver.features import from_frame, root_frame, to_frame
 from ambulo.ik.solver.targets import Targets
 from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.rotations import quat_from_yaw, quat_multiply

@@ -12,8 +12,7 @@ from torch import Tensor
 
 from ambulo.ik.limits import excess
 from ambulo.ik.rig import Rig
-from ambulo.ik.swing_twist import SwingTwist
-from ambulo.motion.rotations import quat_to_matrix
+from ambulo.motion.rotations import SwingTwist, quat_to_matrix
 from ambulo.motion.skeleton import Skeleton
 
 SMALL = 1e-12
@@ -91,7 +90,7 @@ class Kinematics(TreeKinematics):
 
 
 def swing_twist_of_matrices(local: Tensor) -> SwingTwist:
-    """The parts (B, J), [rad], of local rotations (J, 3, 3, B); see `ambulo.ik.swing_twist`.
+    """The parts (B, J), [rad], of local rotations (J, 3, 3, B); see `ambulo.motion.rotations`.
 
     The bone's direction, column Y, tells the swing; with q = (w, x, y, z) the entries
     m02 - m20 = 4 w y and m00 + m22 = 2 (w^2 - y^2) tell the twist 2 atan2(y, w).

@@ -10,15 +10,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from ambulo.configs.body_tracker import TrackerLossConfig
 from ambulo.ik.avatar.layout import ANKLE, HEAD, THIGHS, sole
-from ambulo.ik.trackers.layout import (
-    CONTACTS,
-    CORRECTION,
-    VARIANCE,
-)
-from ambulo.ik.trackers.sizes import (
-    JOINTS,
-    POSE,
-)
+from ambulo.ik.trackers.sizes import CONTACTS, CORRECTION, JOINTS, POSE, VARIANCE
 from ambulo.motion.skeleton import Skeleton
 from ambulo.train.ik.kinematics import TreeKinematics, distances, matrices_of_sixd
 from ambulo.train.trackers.features import (

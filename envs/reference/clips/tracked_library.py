@@ -24,8 +24,7 @@ from ambulo.envs.reference.clips.raw_clip import keep_within_limits
 from ambulo.envs.reference.joint_positions import joint_positions, motion_of_positions
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.tangent import Tangent
-from ambulo.ik.trackers.network import TrackerNetwork
-from ambulo.ik.trackers.network_file import find_tracker_network
+from ambulo.ik.trackers.network import TrackerNetwork, find_tracker_network
 from ambulo.ik.trackers.shape import BodyShape
 from ambulo.ik.trackers.sizes import TRACKERS
 from ambulo.ik.trackers.tracker import BodyTracker

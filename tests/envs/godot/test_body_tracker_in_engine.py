@@ -21,7 +21,6 @@ from ambulo.ik.trackers import (
     fit,
     guard,
     shape,
-    shape_estimate,
     tracker,
 )
 from ambulo.ik.trackers.tracker import (
@@ -142,7 +141,7 @@ CONSTANTS = {
         "BENDS BEND REACH SOFT_LEG SOFT_ARM TAKE LET_GO REST_FADE CALM_RATE",
     ),
     "tracker_shape.gd": (
-        (shape, shape_estimate),
+        (shape,),
         "SMALLEST LARGEST STATURE PRIOR CORRELATED SETTLED",
     ),
     "body_tracker.gd": (

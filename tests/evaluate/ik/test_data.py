@@ -19,8 +19,7 @@ from ambulo.evaluate.ik.splits import parts_are_people, split_poses
 from ambulo.ik.data.pose_data import PoseData, mirrored
 from ambulo.ik.pose import Pose, fk, turned
 from ambulo.ik.rig import TARGETS, Rig
-from ambulo.ik.solver.features import network_input, pose_from_frame
-from ambulo.ik.solver.frames import root_frame
+from ambulo.ik.solver.features import network_input, pose_from_frame, root_frame
 from ambulo.ik.solver.published import published_input
 from ambulo.ik.solver.targets import Targets
 from ambulo.train.ik.kinematics import Kinematics, matrices_of_sixd

@@ -21,8 +21,9 @@ from ambulo.ik.solver.features import (
     outputs_of,
     pose_from_frame,
     pose_in_frame,
+    root_frame,
+    to_frame,
 )
-from ambulo.ik.solver.frames import root_frame, to_frame
 from ambulo.ik.solver.headers import IKNetworkHeader
 from ambulo.ik.solver.network import (
     HEADERS,

@@ -12,8 +12,7 @@ from ambulo.configs.errors import IKError, ModelFileError
 from ambulo.configs.neural_ik import PUBLISHED
 from ambulo.ik.pose import Pose, fk, start_pose
 from ambulo.ik.rig import Rig
-from ambulo.ik.solver.features import pose_from_frame, pose_in_frame
-from ambulo.ik.solver.frames import root_frame
+from ambulo.ik.solver.features import pose_from_frame, pose_in_frame, root_frame
 from ambulo.ik.solver.headers import IKNetworkHeader
 from ambulo.ik.solver.network import IKNetwork, load_ik_network, save_ik_network
 from ambulo.ik.solver.published import (

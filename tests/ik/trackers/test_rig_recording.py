@@ -12,7 +12,7 @@ from ambulo.ik.trackers.layout import TRACKED
 from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.record_motion import record_motion
 from ambulo.ik.trackers.recording import Recording
-from ambulo.ik.trackers.rig_recording import recording_on_rig
+from ambulo.ik.trackers.rig_poses import recording_on_rig
 from ambulo.ik.trackers.session import track_recording
 from ambulo.ik.trackers.shape import BodyShape
 from ambulo.motion.kinematics import joint_positions

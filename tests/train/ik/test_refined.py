@@ -13,8 +13,7 @@ from ambulo.evaluate.ik.data import MASKS, Poses
 from ambulo.ik.data.pose_data import PoseData
 from ambulo.ik.pose import Pose, fk
 from ambulo.ik.rig import TARGETS, Rig
-from ambulo.ik.solver.features import output_of, pose_in_frame
-from ambulo.ik.solver.frames import root_frame
+from ambulo.ik.solver.features import output_of, pose_in_frame, root_frame
 from ambulo.ik.solver.refine import refine
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
 from ambulo.train.ik.losses import PoseLoss

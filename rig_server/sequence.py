@@ -130,10 +130,10 @@ class SequenceLearner:
         self.plane: PosePlane | None = None
         self._use(np.ones(0), np.zeros(3), np.ones(3))
 
-    def _use(self, change: Floats, step_mean: Floats, step_spread: Floats) -> None:
-        """Begin with a new network for the spread of changes (K,), and of steps (3,)."""
-        scales, width = (change, step_mean, step_spread), len(change)
-        self._change, self._step_mean, self._step_spread = map(np.float32, scales)
+    def _use(self, *scales: Floats) -> None:
+        """Begin anew for the spread of changes (K,), mean and spread of steps (3,)."""
+        width, narrow = len(scales[0]), [values.astype(np.float32) for values in scales]
+        self._change, self._step_mean, self._step_spread = narrow
         self._coordinates = np.zeros((FRAMES, width), np.float32)
         self.network = OnlineMLP(
             len(LAGS) * width + 3, HIDDEN, width + 3, seed=self._seed

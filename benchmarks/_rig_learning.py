@@ -14,7 +14,7 @@ from _rig_common import RATE, clip_frames
 from numpy.typing import NDArray
 
 from ambulo.motion.rotations import quat_multiply, quat_to_rotvec
-from ambulo.rig_server.answer_gate import AnswerGate
+from ambulo.rig_server.character import AnswerGate
 from ambulo.rig_server.frames import RigFrame
 from ambulo.rig_server.layout import LEGS
 from ambulo.rig_server.learner import RigLearner
@@ -81,7 +81,7 @@ def answered(learner: RigLearner, folder: Path, clip: str) -> dict[str, Any]:
     """Errors on a clip that is not learned from; with and without the network."""
     frames = clip_frames(folder, clip)
     row: dict[str, Any] = {"clip": clip, **errors_of(learner, frames)}
-    smooth = learner.model.network.smooth
+    smooth = learner.network.smooth
     kept = smooth.copy()
     smooth[:] = 0.0
     row |= {f"anatomy_alone_{k}": v for k, v in errors_of(learner, frames).items()}
@@ -95,8 +95,8 @@ def errors_of(learner: RigLearner, frames: Sequence[RigFrame]) -> dict[str, floa
     distance, angle, thigh = [], [], []
     for frame in frames:
         found = learner.predict(frame, learner.effectors_of(frame)).rotations
-        positions, turned = learner.model.positions(found)
-        wanted, wanted_turned = learner.model.positions(frame.rotations)
+        positions, turned = learner.positions(found)
+        wanted, wanted_turned = learner.positions(frame.rotations)
         distance.append(np.linalg.norm(positions - wanted, axis=1))
         cosine = np.abs(np.sum(turned * wanted_turned, axis=1))
         angle.append(np.degrees(2.0 * np.arccos(np.minimum(cosine, 1.0))))
@@ -124,20 +124,19 @@ def free_runs(args: argparse.Namespace) -> list[dict[str, Any]]:
         for frame in frames * passes:
             model.add(frame)
             model.learn()
-        track = model.run(1200)
-        assert model.space is not None
-        knee, real = track.local[200:, 1], np.array([f.rotations[2] for f in frames])
+        positions, rotations = model.run(1200)
+        knee, real = rotations[200:, 2], np.array([f.rotations[2] for f in frames])
         way = np.array([f.root_position for f in frames])
         row = {
             "clip": clip,
             "passes": passes,
             "period_s": period(knee),
             "real_period_s": period(real),
-            "speed_m_s": pace(track.positions),
+            "speed_m_s": pace(positions),
             "real_speed_m_s": pace(way),
             "knee_spread": float(np.std(knee, axis=0).max()),
             "real_knee_spread": float(np.std(real, axis=0).max()),
-            "height_range_m": float(np.ptp(track.positions[:, 2])),
+            "height_range_m": float(np.ptp(positions[:, 2])),
             "real_height_range_m": float(np.ptp(way[:, 2])),
         }
         print(json.dumps(row))

@@ -27,12 +27,12 @@ from _rig_common import BOTH, RATE, Server, Values, clip_frames
 
 from ambulo.rig_server import messages, packets, packets_v1
 from ambulo.rig_server.client import RigClient
+from ambulo.rig_server.clients import ServerConfig
 from ambulo.rig_server.frames import floats_of
 from ambulo.rig_server.layout import LEGS, MAX_BONES, RigLayout
 from ambulo.rig_server.messages import Kind, Option
 from ambulo.rig_server.packets import Packet
 from ambulo.rig_server.server import RigServer
-from ambulo.rig_server.server_config import ServerConfig
 from ambulo.rig_server.warm_up import warm_up
 
 SMALL = ("small", 1)

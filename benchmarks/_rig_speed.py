@@ -15,11 +15,11 @@ from _rig_common import BOTH, CLIENTS, RATE, Server, clip_frames, frames_datagra
 
 from ambulo.rig_server import messages, packets
 from ambulo.rig_server.client import RigClient
+from ambulo.rig_server.clients import ServerConfig
 from ambulo.rig_server.frames import floats_of
 from ambulo.rig_server.layout import LEGS
 from ambulo.rig_server.messages import Kind
 from ambulo.rig_server.server import RigServer
-from ambulo.rig_server.server_config import ServerConfig
 from ambulo.rig_server.warm_up import warm_up
 
 NAMES = ("02_01", "02_02", "07_01", "07_03", "07_06", "07_07", "07_08", "07_10")

@@ -56,7 +56,7 @@ def styles(args: argparse.Namespace) -> list[dict[str, Any]]:
             learner.observe(frame)
             learner.learn()
         answer = errors_of(learner, clips[-1][: round(TESTED * rate)])
-        learner.model.network.smooth[:] = 0.0
+        learner.network.smooth[:] = 0.0
         alone = errors_of(learner, clips[-1][: round(TESTED * rate)])
         row = {
             "person": person,

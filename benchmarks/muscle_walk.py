@@ -27,7 +27,7 @@ from ambulo.envs.reference.reference import (
     load_reference,
     save_reference,
 )
-from ambulo.muscle.shipped import find_muscle_nn
+from ambulo.muscle.muscle_nn import find_muscle_nn
 
 
 def measure(

@@ -23,8 +23,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from ambulo_ik.binding import bind  # noqa: E402
-from ambulo_ik.fk_checks import posed_matrices, rest_matrices  # noqa: E402
-from ambulo_ik.random_poses import random_poses  # noqa: E402
+from ambulo_ik.fk_checks import posed_matrices, random_poses, rest_matrices  # noqa: E402
 from ambulo_ik.rig_builder import add_armature  # noqa: E402
 
 TARGET = HERE.parent / "tests" / "data" / "ik" / "blender_ik23.npz"

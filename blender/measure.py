@@ -21,8 +21,7 @@ import ambulo_ik
 from ambulo_ik import live
 from ambulo_ik.binding import write_pose
 from ambulo_ik.empties import read_targets
-from ambulo_ik.session import base_of, bound_to, paused
-from ambulo_ik.solving import solve
+from ambulo_ik.session import base_of, bound_to, paused, solve
 
 TICKS = 300
 REACH = 0.15

@@ -101,7 +101,7 @@ def _session(
 
 
 def _free_run(client: RigClient, count: int) -> NDArray[np.float32] | None:
-    client.ask_next(count)
+    client.request_next(count)
     end = time.monotonic() + 10.0
     while (left := end - time.monotonic()) > 0.0:
         for reply in client.replies(left):

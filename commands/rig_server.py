@@ -52,8 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             args.bind,
         )
     from ambulo.commands.rig.view import CompileView, View, report_of
-    from ambulo.rig_server.answer_gate import Thresholds
-    from ambulo.rig_server.server_config import ServerConfig
+    from ambulo.rig_server.character import Thresholds
+    from ambulo.rig_server.clients import ServerConfig
     from ambulo.rig_server.udp import UdpServer
     from ambulo.rig_server.warm_up import warm_up
 

@@ -73,6 +73,10 @@ class MotionError(AmbuloError):
     """A motion, or a use of one, that breaks a rule (shapes, rates, empty ranges)."""
 
 
+class MuscleError(AmbuloError):
+    """A model, gain, target or network that the muscle layer cannot use."""
+
+
 class GaitParameterError(AmbuloError):
     """A gait or body parameter that is unknown, out of its range or not finite."""
 

@@ -161,3 +161,25 @@ class MuscleUpdatesConfig(Config):
     warm_up_steps: Annotated[int, Field(ge=0)] = 1000
     """Gradient steps before the first update of the policy, on tuples of a walk that the
     exact solver resolves."""
+
+
+MUSCLE_NN_FORMAT = "ambulo-muscle-nn"
+
+
+class MuscleNNHeader(Config):
+    """JSON in the metadata of a muscle network's file of tensors."""
+
+    format: Literal["ambulo-muscle-nn"] = "ambulo-muscle-nn"
+    """Names this format."""
+    version: Literal[1] = 1
+    """Of the format."""
+    config: MuscleNNConfig
+    """How the network was made."""
+    muscles: tuple[str, ...]
+    """Names of the muscles, in the order of the activations."""
+    groups: tuple[str, ...]
+    """Names of the muscle groups."""
+    shape: tuple[int, int]
+    """Joint axes and muscles of JtA."""
+    conditioned: bool
+    """Whether the factors of the muscle groups are inputs."""

@@ -204,14 +204,14 @@ def quat_mean(q: Array) -> Array:
 
 
 def mean_rotation(q: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The rotation (4,) nearest to all of `q` (n, 4), however far apart they are.
+    """The rotations (..., 4) nearest to all of `q` (n, ..., 4), however far apart they are.
 
     The nearest rotation to the mean of their matrices, by singular values (Moakher,
     "Means and Averaging in the Group of Rotations", 2002).
     """
     u, _, v = np.linalg.svd(quat_to_matrix(q).mean(axis=0))
-    fix = np.diag([1.0, 1.0, np.linalg.det(u @ v)])
-    mean: NDArray[np.float64] = quat_from_matrix(u @ fix @ v)
+    u[..., 2] *= np.linalg.det(u @ v)[..., None]
+    mean: NDArray[np.float64] = quat_from_matrix(u @ v)
     return mean
 
 

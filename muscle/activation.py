@@ -16,7 +16,7 @@ import mujoco
 import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
-from ambulo.muscle.errors import MuscleError
+from ambulo.configs.errors import MuscleError
 
 
 def next_activation(

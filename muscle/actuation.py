@@ -25,12 +25,12 @@ from mujoco.batch import Batch
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.errors import MuscleError
 from ambulo.configs.muscle import ActivationCost
 from ambulo.muscle.activation import control_for, next_activation, time_constants
 from ambulo.muscle.conditions import Condition
 from ambulo.muscle.coupling import joint_coupling
 from ambulo.muscle.dynamics import transmission_of_batch
-from ambulo.muscle.errors import MuscleError
 from ambulo.muscle.muscle_nn import MuscleNN
 from ambulo.muscle.muscles import MuscleLayer, MuscleTorque
 from ambulo.muscle.sampling import group_factors
@@ -137,18 +137,18 @@ class MuscleActuation:
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
         """Copies of all that the next steps depend on; activations are the simulation's."""
-        return {name: array.copy() for name, array in self._kept().items()}
+        return {name: array.copy() for name, array in self._arrays().items()}
 
     def load_state_dict(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Continue from `state_dict`; `KeyError` or `ValueError` where it does not fit."""
-        for name, array in self._kept().items():
+        for name, array in self._arrays().items():
             if arrays[name].shape != array.shape:
                 raise ValueError(
                     f"muscles: {name} has shape {arrays[name].shape}, not {array.shape}"
                 )
             array[...] = arrays[name]
 
-    def _kept(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> dict[str, NDArray[Any]]:
         return {
             "age": self._age, "fresh": self._fresh, "dual": self._dual,
             "activation": self.activation, "residual": self.residual,

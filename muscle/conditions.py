@@ -18,8 +18,7 @@ import mujoco
 import numpy as np
 
 from ambulo.configs.arrays import Floats
-from ambulo.configs.errors import nearest
-from ambulo.muscle.errors import MuscleError
+from ambulo.configs.errors import MuscleError, nearest
 from ambulo.muscle.muscles import MuscleTable, muscle_table
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from ambulo.configs.arrays import Floats, Ints
-from ambulo.muscle.errors import MuscleError
+from ambulo.configs.errors import MuscleError
 
 FREE = int(mujoco.mjtJoint.mjJNT_FREE)
 BALL = int(mujoco.mjtJoint.mjJNT_BALL)
@@ -97,14 +97,6 @@ class JointCoupling:
         out = np.zeros((*factor.shape, self.size))
         rows = np.flatnonzero(self.column >= 0)
         out[:, rows, self.column[rows]] = factor[:, rows]
-        return out
-
-    def reduced(self, force: Floats, factor: Floats) -> Floats:
-        """G^T force: generalised force on the independent coordinates, (B, nr)."""
-        out = np.zeros((len(force), self.size))
-        weighted = force * factor
-        for dof in np.flatnonzero(self.column >= 0):
-            out[:, self.column[dof]] += weighted[:, dof]
         return out
 
     def spread(self, reduced: Floats) -> Floats:

@@ -14,6 +14,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +22,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+import ambulo.shipped
 from ambulo.configs.arrays import Floats, Singles
 from ambulo.configs.base import parse
-from ambulo.configs.errors import ConfigError
+from ambulo.configs.errors import ConfigError, MuscleError, nearest
 from ambulo.configs.json_text import json_value
-from ambulo.configs.muscle import MuscleNNConfig
+from ambulo.configs.muscle import MUSCLE_NN_FORMAT, MuscleNNConfig, MuscleNNHeader
 from ambulo.configs.reading import read_regular
+from ambulo.motion.dense_network import DenseNetwork
 from ambulo.motion.formats.disk import write_bytes
-from ambulo.muscle.errors import MuscleError
-from ambulo.muscle.header import FORMAT, VERSION, MuscleNNHeader
 from ambulo.muscle.sampling import ReducedPattern
 from ambulo.muscle.solver import cholesky_solve, compress
 
@@ -77,6 +78,11 @@ class MuscleNN:
     biases: tuple[Singles, ...]
     """Of each layer, (out,)."""
 
+    @cached_property
+    def _dense(self) -> DenseNetwork:
+        pairs = zip(self.weights, self.biases, strict=True)
+        return DenseNetwork([(w.T, bias) for w, bias in pairs], "leaky_relu", LEAK)
+
     def activations(
         self, active: Floats, wanted: Floats, factors: Floats | None = None
     ) -> Floats:
@@ -101,11 +107,7 @@ class MuscleNN:
             healthy = np.zeros((len(wanted), 2 * len(self.groups)))
             parts.append(healthy if factors is None else factors - 1.0)
         x = np.concatenate(parts, axis=1, dtype=np.float32)
-        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
-            x = x @ weight.T + bias
-            np.maximum(x, LEAK * x, out=x)
-        raw = x @ self.weights[-1].T + self.biases[-1]
-        raw = raw.astype(np.float64)
+        raw = self._dense.forward(x).astype(np.float64)
         if self.config.output == "relu_tanh":
             return np.maximum(np.tanh(raw), 0.0)
         made = 1.0 / (1.0 + np.exp(OFFSET - raw))
@@ -126,7 +128,7 @@ def _correct(by_muscle: Floats, wanted: Floats, steps: int, made: Floats) -> Non
     rows, values = np.empty(count * size, np.int64), np.empty(count * size)
     matrix, error, push = np.empty((size, size)), np.empty(size), np.empty(size)
     for b in range(by_muscle.shape[0]):
-        compress(by_muscle[b], np.ones(size), start, rows, values)
+        compress(by_muscle[b], start, rows, values)
         for _ in range(steps):
             matrix[:, :] = 0.0
             for j in range(size):
@@ -196,6 +198,25 @@ def load_muscle_nn(path: str | os.PathLike[str]) -> MuscleNN:
     return muscle_nn_from_bytes(data, file)
 
 
+def find_muscle_nn(name: str | os.PathLike[str]) -> MuscleNN:
+    """Return the network that is shipped as `name`, or in the file `name`.
+
+    Raises:
+        MuscleError: Neither, or no muscle network.
+    """
+    file = ambulo.shipped.locate(name)
+    if file is None:
+        hint = nearest(os.fspath(name), ambulo.shipped.shipped_models())
+        raise MuscleError(f"{name}: no such file or shipped muscle network{hint}")
+    return _loaded(str(file), file.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=4)
+def _loaded(path: str, stamp: int) -> MuscleNN:
+    del stamp  # part of the key: a changed file is read again
+    return load_muscle_nn(path)
+
+
 def muscle_nn_from_bytes(data: bytes, source: str | os.PathLike[str]) -> MuscleNN:
     """The network in the bytes of a safetensors file; errors name `source`."""
     import safetensors.numpy
@@ -221,11 +242,13 @@ def _header(metadata: Mapping[str, str] | None, file: Path) -> MuscleNNHeader:
         header = json_value((metadata or {}).get("ambulo", "null"))
     except ValueError:
         header = None
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise MuscleError(f"{file}: not a muscle network (format is not {FORMAT!r})")
-    if header.get("version") != VERSION:
+    if not isinstance(header, dict) or header.get("format") != MUSCLE_NN_FORMAT:
         raise MuscleError(
-            f"{file}: version {header.get('version')}, this program reads {VERSION}"
+            f"{file}: not a muscle network (format is not {MUSCLE_NN_FORMAT!r})"
+        )
+    if header.get("version") != 1:
+        raise MuscleError(
+            f"{file}: version {header.get('version')}, this program reads 1"
         )
     try:
         return parse(MuscleNNHeader, header, str(file))

@@ -20,9 +20,9 @@ import numpy as np
 from numba import njit
 
 from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.errors import MuscleError
 from ambulo.muscle.coupling import JointCoupling, joint_coupling
 from ambulo.muscle.dynamics import Transmission, make_current, transmission_of_data
-from ambulo.muscle.errors import MuscleError
 
 _MINVAL = 1e-15
 """MuJoCo's `mjMINVAL`: the least divisor."""

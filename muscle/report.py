@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ambulo.configs.arrays import Floats
-from ambulo.muscle.errors import MuscleError
+from ambulo.configs.errors import MuscleError
 from ambulo.muscle.muscles import MuscleTable, fibre_state, gain_and_bias
 
 SPECIFIC_TENSION = 0.25e6

@@ -13,11 +13,11 @@ import mujoco
 import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.errors import MuscleError
 from ambulo.configs.jobs import Apply, here
 from ambulo.muscle.conditions import Condition, table_with
 from ambulo.muscle.coupling import FREE
 from ambulo.muscle.dynamics import transmission_of_data
-from ambulo.muscle.errors import MuscleError
 from ambulo.muscle.muscles import MuscleLayer
 
 _STILL = 1e-9
@@ -92,19 +92,6 @@ def group_factors(names: tuple[str, ...], state: Condition) -> Floats:
         np.bincount(member, x) / sizes for x in (state.force, state.length)
     )
     return np.concatenate([force, length])
-
-
-def random_pose(
-    layer: MuscleLayer, rng: np.random.Generator, speed: float = 2.0
-) -> tuple[Floats, Floats]:
-    """Positions (nq,) and velocities (nv,) within the joint limits, ties kept.
-
-    Args:
-        layer: of the model.
-        rng: where chance comes from.
-        speed: standard deviation of the joint velocities, [rad/s].
-    """
-    return _closed(layer, *_drawn_pose(layer, rng, speed))
 
 
 def _drawn_pose(

@@ -1,12 +1,12 @@
 """The exact least-effort activations for a wanted torque.
 
-    minimise  sum_i w_i (A a + passive - wanted)_i^2 + effort |a|^2   over 0 <= a <= 1
+    minimise  |A a + passive - wanted|^2 + effort |a|^2   over 0 <= a <= 1
 
-Two methods, both compiled, batched and warm-started. `solve` works in the dual: with
-B = sqrt(w) A, the optimum is a = clip(B^T y, 0, 1), where y (one value a joint) solves
-effort y + B clip(B^T y, 0, 1) = b, the stationary point of a convex function with
-piecewise linear gradient. Newton's method with a line search ends there after a few steps
-(Li and Swetits, "A new algorithm for solving strictly convex quadratic programs", SIAM J.
+Two methods, both compiled, batched and warm-started. `solve` works in the dual: the optimum
+is a = clip(A^T y, 0, 1), where y (one value a joint) solves
+effort y + A clip(A^T y, 0, 1) = wanted - passive, the stationary point of a convex function
+with piecewise linear gradient. Newton's method with a line search ends there after a few
+steps (Li and Swetits, "A new algorithm for solving strictly convex quadratic programs", SIAM J.
 Optim. 7(3), 1997, for programs of this form). `descend` changes one activation at a time;
 it is simple, and it checks the other.
 """
@@ -19,8 +19,8 @@ import numpy as np
 from numba import njit
 
 from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.configs.errors import MuscleError
 from ambulo.configs.muscle import ActivationCost
-from ambulo.muscle.errors import MuscleError
 
 _TOLERANCE = 1e-9
 
@@ -44,7 +44,6 @@ def solve(
     wanted: Floats,
     cost: ActivationCost | None = None,
     *,
-    weights: Floats | None = None,
     start: Floats | None = None,
 ) -> Activations:
     """The optimal activations, by Newton's method on the dual.
@@ -55,18 +54,16 @@ def solve(
         active: torque of a full activation, JtA, (B, na, m), [N m].
         wanted: torque minus passive torque, (B, na), [N m].
         cost: effort, and most steps.
-        weights: of the joints, (na,); default 1.
         start: `dual` of an earlier solution, (B, na).
     """
     cost = cost or ActivationCost()
-    root = _roots(active, wanted, weights)
-    by_muscle = np.ascontiguousarray(active.swapaxes(1, 2))
+    by_muscle = _by_muscle(active, wanted)
     dual = np.zeros_like(wanted) if start is None else np.array(start)
     activation = np.empty(by_muscle.shape[:2])
     residual = np.empty_like(wanted)
     converged = np.empty(len(wanted), dtype=np.bool_)
     _newton(
-        by_muscle, np.ascontiguousarray(wanted), root, cost.effort, cost.iterations,
+        by_muscle, np.ascontiguousarray(wanted), cost.effort, cost.iterations,
         dual, activation, residual, converged,
     )  # fmt: skip
     return Activations(activation, residual, dual, converged)
@@ -77,7 +74,6 @@ def descend(
     wanted: Floats,
     cost: ActivationCost | None = None,
     *,
-    weights: Floats | None = None,
     start: Floats | None = None,
     sweeps: int = 6,
 ) -> Floats:
@@ -86,50 +82,33 @@ def descend(
     The other arguments are those of `solve`.
     """
     cost = cost or ActivationCost()
-    root = _roots(active, wanted, weights)
-    by_muscle = np.ascontiguousarray(active.swapaxes(1, 2))
+    by_muscle = _by_muscle(active, wanted)
     activation = np.zeros(by_muscle.shape[:2])
     if start is not None:
         activation[:] = np.clip(start, 0.0, 1.0)
-    _descent(
-        by_muscle, np.ascontiguousarray(wanted), root, cost.effort, sweeps, activation
-    )
+    _descent(by_muscle, np.ascontiguousarray(wanted), cost.effort, sweeps, activation)
     return activation
 
 
-def objective(
-    active: Floats, wanted: Floats, activation: Floats, effort: float
-) -> Floats:
-    """What `solve` minimises with weights 1, (B,), [N^2 m^2]."""
-    error = np.einsum("bim,bm->bi", active, activation) - wanted
-    return (error**2).sum(axis=1) + effort * (activation**2).sum(axis=1)
-
-
-def _roots(active: Floats, wanted: Floats, weights: Floats | None) -> Floats:
-    """Square roots of the weights, (na,), after a check of the shapes."""
+def _by_muscle(active: Floats, wanted: Floats) -> Floats:
+    """JtA as (B, m, na), after a check of the shapes."""
     if wanted.shape != active.shape[:2]:
         raise MuscleError(
             f"wanted torque: expected shape {active.shape[:2]}, got {wanted.shape}"
         )
-    if weights is None:
-        return np.ones(active.shape[1])
-    if weights.shape != (active.shape[1],) or not (weights > 0.0).all():
-        raise MuscleError(f"weights: expected {active.shape[1]} positive numbers")
-    return np.sqrt(weights)
+    return np.ascontiguousarray(active.swapaxes(1, 2))
 
 
 @njit(cache=True)
-def compress(
-    by_muscle: Floats, root: Floats, start: Ints, rows: Ints, values: Floats
-) -> None:
-    """Non-zero entries of by_muscle (m, na) times root: muscle i has start[i]:start[i+1]."""
+def compress(by_muscle: Floats, start: Ints, rows: Ints, values: Floats) -> None:
+    """Non-zero entries of by_muscle (m, na): muscle i has start[i]:start[i+1]."""
     used = 0
     for i in range(by_muscle.shape[0]):
         start[i] = used
         for j in range(by_muscle.shape[1]):
             if by_muscle[i, j] != 0.0:
                 rows[used] = j
-                values[used] = by_muscle[i, j] * root[j]
+                values[used] = by_muscle[i, j]
                 used += 1
     start[by_muscle.shape[0]] = used
 
@@ -138,7 +117,6 @@ def compress(
 def _newton(
     by_muscle: Floats,
     wanted: Floats,
-    root: Floats,
     effort: float,
     iterations: int,
     dual: Floats,
@@ -154,9 +132,9 @@ def _newton(
     goal, gradient, step = np.empty(size), np.empty(size), np.empty(size)
     pull, slope = np.empty(count), np.empty(count)
     for b in range(by_muscle.shape[0]):
-        compress(by_muscle[b], root, start, rows, values)
+        compress(by_muscle[b], start, rows, values)
         for c in range(size):
-            goal[c] = wanted[b, c] * root[c]
+            goal[c] = wanted[b, c]
         y = dual[b]
         if not np.isfinite(values[: start[count]].sum() + goal.sum() + y.sum()):
             y[:], activation[b], residual[b], converged[b] = 0.0, 0.0, 0.0, False
@@ -178,7 +156,7 @@ def _newton(
         for i in range(count):
             activation[b, i] = min(1.0, max(0.0, pull[i]))
         for j in range(size):
-            residual[b, j] = (gradient[j] - effort * y[j]) / root[j]
+            residual[b, j] = gradient[j] - effort * y[j]
 
 
 @njit(cache=True)
@@ -255,7 +233,7 @@ def _gradient(
     pull: Floats,
     gradient: Floats,
 ) -> None:
-    """Fill pull = B^T y and gradient = effort y + B clip(pull, 0, 1) - goal."""
+    """Fill pull = A^T y and gradient = effort y + A clip(pull, 0, 1) - goal."""
     for j in range(y.shape[0]):
         gradient[j] = effort * y[j] - goal[j]
     for i in range(pull.shape[0]):
@@ -310,7 +288,6 @@ def cholesky_solve(matrix: Floats, rhs: Floats, x: Floats) -> None:
 def _descent(
     by_muscle: Floats,
     wanted: Floats,
-    root: Floats,
     effort: float,
     sweeps: int,
     activation: Floats,
@@ -321,9 +298,9 @@ def _descent(
     rows, values = np.empty(count * size, np.int64), np.empty(count * size)
     error, norm = np.empty(size), np.empty(count)
     for b in range(by_muscle.shape[0]):
-        compress(by_muscle[b], root, start, rows, values)
+        compress(by_muscle[b], start, rows, values)
         for c in range(size):
-            error[c] = -wanted[b, c] * root[c]
+            error[c] = -wanted[b, c]
         for i in range(count):
             norm[i] = effort
             for k in range(start[i], start[i + 1]):

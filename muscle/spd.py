@@ -20,10 +20,10 @@ import mujoco
 import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats
+from ambulo.configs.errors import MuscleError
 from ambulo.configs.muscle import SpdGains
 from ambulo.muscle.coupling import FREE, JointCoupling, joint_coupling
 from ambulo.muscle.dynamics import Dynamics, dynamics_of_data, make_current
-from ambulo.muscle.errors import MuscleError
 from ambulo.muscle.spd_kernels import packed_width, spd_tables, stable_pd
 
 

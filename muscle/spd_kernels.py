@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from ambulo.configs.arrays import Bools, Floats, Ints
-from ambulo.motion.quaternion_kernels import inverse_multiply, turn
+from ambulo.motion.quaternion_kernels import log_between, turn
 from ambulo.muscle.coupling import BALL, FREE, JointCoupling
 
 _TINY = 1e-12
@@ -209,7 +209,7 @@ def _pose_error(
     error: Floats,
 ) -> None:
     """Fill target - (q + dt qd) of each coordinate (nr,), a rotation vector for balls."""
-    after, rest = np.empty(4), np.empty(4)
+    after, rest = np.empty(4), np.empty(3)
     for k in range(joints.shape[0]):
         c, at = joints[k, 0], joints[k, 1]
         dof = independent[c]
@@ -219,14 +219,9 @@ def _pose_error(
         for i in range(4):
             after[i] = qpos[at + i]
         turn(after, dt * qvel[dof], dt * qvel[dof + 1], dt * qvel[dof + 2])
-        inverse_multiply(after, target[at : at + 4], rest)
-        sine = np.sqrt(rest[1] ** 2 + rest[2] ** 2 + rest[3] ** 2)
-        angle = 2.0 * np.arctan2(sine, rest[0])
-        if angle > np.pi:
-            angle -= 2.0 * np.pi
-        scale = angle / sine if sine > _TINY else 2.0
+        log_between(after, target[at : at + 4], rest)
         for i in range(3):
-            error[c + i] = scale * rest[1 + i]
+            error[c + i] = rest[i]
 
 
 @njit(cache=True)

@@ -9,7 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from ambulo.configs.arrays import Floats
-from ambulo.motion.rotations import quat_conjugate, quat_multiply, quat_to_rotvec
+from ambulo.motion.rotations import (
+    mean_rotation,
+    quat_conjugate,
+    quat_multiply,
+    quat_rotate,
+    quat_to_rotvec,
+)
 from ambulo.rig_server.layout import RigLayout
 from ambulo.rig_server.pose_kernels import Anatomy
 
@@ -29,7 +35,7 @@ def anatomy_of(layout: RigLayout, offsets: Floats, rotations: Floats) -> Anatomy
     """
     bones, chains = len(layout.bones), layout.chains
     lengths = np.median(offsets, axis=0).astype(np.float64)
-    mean = mean_rotations(rotations)
+    mean = mean_rotation(rotations)
     axes, limits = np.zeros((bones, 3)), np.zeros((bones, 2))
     axes[:, 1] = 1.0
     reach = np.empty(len(chains))
@@ -57,17 +63,6 @@ def anatomy_of(layout: RigLayout, offsets: Floats, rotations: Floats) -> Anatomy
     )
 
 
-def mean_rotations(rotations: Floats) -> Floats:
-    """The mean of each bone's N rotations, (N, B, 4) -> (B, 4), wxyz.
-
-    The eigenvector of the largest eigenvalue of the sum of q q^T (Markley et al., 2007),
-    which does not mind that q and -q are one rotation.
-    """
-    _, vectors = np.linalg.eigh(np.einsum("nbi,nbj->bij", rotations, rotations))
-    mean: Floats = np.ascontiguousarray(vectors[:, :, -1])
-    return mean * np.where(mean[:, :1] < 0.0, -1.0, 1.0)
-
-
 def _hinge_axis(turns: Floats, mean: Floats, knee: Floats, end: Floats) -> Floats:
     """The axis about which `turns` (N, 3) [rad] vary most, in the lower bone's frame.
 
@@ -77,10 +72,7 @@ def _hinge_axis(turns: Floats, mean: Floats, knee: Floats, end: Floats) -> Float
     if values[-1] > STILL:
         axis: Floats = vectors[:, -1]
         return axis
-    w, x, y, z = mean
-    back = np.array([w, -x, -y, -z])
-    t = 2.0 * np.cross(back[1:], knee)
-    upper = knee + back[0] * t + np.cross(back[1:], t)
+    upper = quat_rotate(quat_conjugate(mean), knee)
     axis = np.cross(upper, end)
     if (
         np.linalg.norm(axis)

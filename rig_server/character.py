@@ -12,10 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.rig_server.answer_gate import AnswerGate, Thresholds
 from ambulo.rig_server.frames import RigFrame, answer_floats
 from ambulo.rig_server.layout import RigLayout
-from ambulo.rig_server.learner import RigLearner
+from ambulo.rig_server.learner import Prediction, RigLearner
 from ambulo.rig_server.messages import Option, Status
 from ambulo.rig_server.packets import Packet, ReplayWindow
 from ambulo.rig_server.sequence import SequenceLearner
@@ -34,6 +33,60 @@ RUNS = 4
 """Most free runs that a client may wait for."""
 TIMED = 512
 """Newest frames over which times and fractions are reported."""
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Smoothed prequential errors below which answers start."""
+
+    loss: float = 1e-3
+    """Of the reference loss (`FrameScore.loss`), [cm^2]."""
+    position: float = 0.02
+    """Of the mean distance of a bone from where it was, in lengths of the limbs."""
+    frames: int = 60
+    """Frames that must have been scored."""
+    slack: float = 3.0
+    """Answers stop when an error is above this many times its threshold."""
+
+
+class AnswerGate:
+    """Answers for a learner, from when its prequential errors pass the thresholds.
+
+    It starts by itself, and stops (a new rig, another character) when errors rise well
+    above the thresholds again.
+    """
+
+    def __init__(
+        self, learner: RigLearner, thresholds: Thresholds | None = None
+    ) -> None:
+        """Not started, unless `learner` comes with errors that are low enough."""
+        self.learner = learner
+        self.thresholds = thresholds or Thresholds()
+        self.started = False
+        self.started_at = 0
+        """Frames that had been scored when it last started; 0 before."""
+        self.update()
+
+    def update(self) -> bool:
+        """Compare the errors with the thresholds; whether answers are given."""
+        errors, limits = self.learner.progress, self.thresholds
+        if self.learner.anatomy is None or errors.frames < limits.frames:
+            self.started = False
+            return False
+        slack = limits.slack if self.started else 1.0
+        loss = errors.mean("loss")
+        # Without any ground hit there is no loss; the positions decide then.
+        good = not math.isfinite(loss) or loss < slack * limits.loss
+        size = self.learner.size
+        good &= errors.mean("position_error") < slack * limits.position * size
+        if good and not self.started:
+            self.started_at = errors.frames
+        self.started = good
+        return good
+
+    def solve(self, frame: RigFrame) -> Prediction | None:
+        """The pose for the targets that `frame` asks for; None before it has started."""
+        return self.learner.predict(frame) if self.started else None
 
 
 @dataclass(eq=False)
@@ -182,11 +235,10 @@ class ClientCharacter:
         model = self.models.sequence
         if model is None or not model.ready or not count:
             return None
-        track = model.run(count)
+        positions, rotations = model.run(count)
         values = np.empty((count, 7 + self.layout.output_size), np.float32)
-        values[:, :3] = track.positions / self.layout.scale
-        values[:, 3:7] = track.rotations[:, [1, 2, 3, 0]]
-        values[:, 7:] = track.local[:, :, [1, 2, 3, 0]].reshape(count, -1)
+        values[:, :3] = positions / self.layout.scale
+        values[:, 3:] = rotations[:, :, [1, 2, 3, 0]].reshape(count, -1)
         return values
 
     def other_skeleton(self, frame: RigFrame) -> str:
@@ -195,7 +247,7 @@ class ClientCharacter:
         A model is a person's: with another's it would answer poses of the first. Only the
         first frame of a client is compared: a stream may stretch its bones later.
         """
-        anatomy = self.models.learner.model.anatomy
+        anatomy = self.models.learner.anatomy
         if self.same_skeleton or anatomy is None:
             self.same_skeleton = True
             return ""

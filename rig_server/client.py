@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from ambulo.configs.errors import AmbuloError
 from ambulo.rig_server import messages, packets, packets_v1
-from ambulo.rig_server.faults import PacketError
 from ambulo.rig_server.layout import RigLayout
 from ambulo.rig_server.messages import ErrorCode, Kind, Option
-from ambulo.rig_server.packets import Packet
+from ambulo.rig_server.packets import Packet, PacketError
 
 Float32 = NDArray[np.float32]
 
@@ -101,11 +100,11 @@ class RigClient:
         self._send(Kind.FRAMES, payload)
         return self._sequence
 
-    def ask_status(self) -> None:
+    def request_status(self) -> None:
         """Ask for a STATUS."""
         self._send(Kind.STATUS_REQUEST, b"")
 
-    def ask_next(self, count: int) -> None:
+    def request_next(self, count: int) -> None:
         """Ask for a free run of `count` frames."""
         self._send(Kind.NEXT_REQUEST, messages.encode_next_request(count))
 

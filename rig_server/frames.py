@@ -10,8 +10,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Array, Floats
-from ambulo.rig_server.faults import Fault, PacketError
+from ambulo.motion.quaternion_kernels import rotated
+from ambulo.motion.rotations import quat_conjugate, quat_rotate
 from ambulo.rig_server.layout import RigError, RigLayout
+from ambulo.rig_server.packets import Fault, PacketError
 
 MAX_LENGTH = 1e4
 """Largest coordinate that a frame may hold, [m]: farther is a fault of the sender."""
@@ -81,27 +83,6 @@ _RULES = (
 
 
 @njit(cache=True)
-def _separate_root(
-    offsets: Array,
-    rotations: Array,
-    root_position: Array,
-    root_rotation: Array,
-    up: Array,
-) -> None:
-    """Move the root's pose out of the first rows of `offsets` and `rotations`."""
-    for i in range(3):
-        root_position[i] = offsets[0, i]
-        offsets[0, i] = 0.0
-    for i in range(4):
-        root_rotation[i] = rotations[0, i]
-        rotations[0, i] = 1.0 if i == 0 else 0.0
-    w, x, y, z = root_rotation[0], root_rotation[1], root_rotation[2], root_rotation[3]
-    up[0] = 2.0 * (x * z - w * y)
-    up[1] = 2.0 * (y * z + w * x)
-    up[2] = 1.0 - 2.0 * (x * x + y * y)
-
-
-@njit(cache=True)
 def _unpack(
     values: Array,
     scale: float,
@@ -134,7 +115,11 @@ def _unpack(
             return 3
         for i in range(4):
             rotations[bone, i] /= length
-    _separate_root(offsets, rotations, root_position, root_rotation, up)
+    root_position[:], root_rotation[:] = offsets[0], rotations[0]
+    offsets[0], rotations[0] = 0.0, 0.0
+    rotations[0, 0] = 1.0
+    w, x, y, z = root_rotation
+    up[0], up[1], up[2] = rotated(w, -x, -y, -z, 0.0, 0.0, 1.0)
     for e in range(effectors):
         at, length = 7 * bones + 4 * e, 0.0
         hits[e] = 1.0 if values[at + 3] > 0.5 else 0.0
@@ -154,8 +139,7 @@ def _unpack(
 
 def up_of(root_rotation: Floats) -> Floats:
     """The world's up direction (Z) in the root's frame. (4,) -> (3,)."""
-    w, x, y, z = root_rotation
-    return np.array([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)])
+    return quat_rotate(quat_conjugate(root_rotation), np.array([0.0, 0.0, 1.0]))
 
 
 def floats_of(layout: RigLayout, frame: RigFrame) -> NDArray[np.float32]:

@@ -1,4 +1,4 @@
-"""Compiled arithmetic of the rig server: quaternions, two-bone chains, MLP, Adam.
+"""Compiled arithmetic of the rig server: two-bone chains, MLP, Adam.
 
 Everything here works in the frame of the rig's root bone; lengths are in metres and
 quaternions are wxyz. No allocation of anything that outlives a call; no Python objects.
@@ -12,7 +12,8 @@ import numpy as np
 from numba import njit
 
 from ambulo.configs.arrays import Array
-from ambulo.motion.quaternion_kernels import log_of, multiply, product, rotated
+from ambulo.motion.fk_kernel import place_joints
+from ambulo.motion.quaternion_kernels import about_axis, between, multiply, rotate
 
 TINY = 1e-12
 VECTORS = {"nsz", "arcp", "contract", "reassoc"}
@@ -25,61 +26,6 @@ def copy_into(values: Array, out: Array) -> None:
     for row in range(values.shape[0]):
         for i in range(values.shape[1]):
             out[row, i] = values[row, i]
-
-
-@njit(cache=True)
-def rotate(q: Array, v: Array, out: Array) -> None:
-    """`out` = v turned by q. Shapes (4,), (3,), (3,); `out` may be `v`."""
-    out[0], out[1], out[2] = rotated(q[0], q[1], q[2], q[3], v[0], v[1], v[2])
-
-
-@njit(cache=True)
-def unrotate(q: Array, v: Array, out: Array) -> None:
-    """`out` = v turned by the inverse of q. Shapes (4,), (3,), (3,)."""
-    out[0], out[1], out[2] = rotated(q[0], -q[1], -q[2], -q[3], v[0], v[1], v[2])
-
-
-@njit(cache=True)
-def logarithm(q: Array, out: Array) -> None:
-    """`out` = the rotation vector of q, [rad], the short way. Shapes (4,), (3,)."""
-    out[0], out[1], out[2] = log_of(q[0], q[1], q[2], q[3])
-
-
-@njit(cache=True)
-def about_axis(axis: Array, angle: float, out: Array) -> None:
-    """`out` = the turn by `angle` [rad] about the unit vector `axis`."""
-    sine = math.sin(0.5 * angle)
-    out[0] = math.cos(0.5 * angle)
-    for i in range(3):
-        out[i + 1] = sine * axis[i]
-
-
-@njit(cache=True)
-def between(u: Array, v: Array, out: Array) -> None:
-    """`out` = the smallest rotation from direction u to direction v, (3,) each."""
-    x = u[1] * v[2] - u[2] * v[1]
-    y = u[2] * v[0] - u[0] * v[2]
-    z = u[0] * v[1] - u[1] * v[0]
-    lengths = math.sqrt(
-        (u[0] * u[0] + u[1] * u[1] + u[2] * u[2])
-        * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
-    )
-    w = lengths + u[0] * v[0] + u[1] * v[1] + u[2] * v[2]
-    norm = math.sqrt(w * w + x * x + y * y + z * z)
-    if lengths < TINY:
-        out[0], out[1], out[2], out[3] = 1.0, 0.0, 0.0, 0.0
-        return
-    if norm < 1e-6 * lengths:
-        # Opposite: half a turn about any axis that is square to u.
-        k = 0 if abs(u[0]) <= abs(u[1]) and abs(u[0]) <= abs(u[2]) else 1
-        k = 2 if abs(u[2]) < abs(u[k]) else k
-        ex = 1.0 if k == 0 else 0.0
-        ey = 1.0 if k == 1 else 0.0
-        ez = 1.0 if k == 2 else 0.0
-        w, x = 0.0, u[1] * ez - u[2] * ey
-        y, z = u[2] * ex - u[0] * ez, u[0] * ey - u[1] * ex
-        norm = math.sqrt(x * x + y * y + z * z)
-    out[0], out[1], out[2], out[3] = w / norm, x / norm, y / norm, z / norm
 
 
 @njit(cache=True)
@@ -158,26 +104,6 @@ def close_chain(
 
 
 @njit(cache=True)
-def multiply_at(a: Array, i: int, b: Array, j: int, out: Array, k: int) -> None:
-    """`multiply` of row i of `a` and row j of `b`, into row k of `out`.
-
-    The functions that end in `_at` take rows by number: a slice of an array costs more
-    than the arithmetic, as its owner is counted for each.
-    """
-    out[k, 0], out[k, 1], out[k, 2], out[k, 3] = product(
-        a[i, 0], a[i, 1], a[i, 2], a[i, 3], b[j, 0], b[j, 1], b[j, 2], b[j, 3]
-    )
-
-
-@njit(cache=True)
-def rotate_at(q: Array, i: int, v: Array, j: int, out: Array, k: int) -> None:
-    """`rotate` of row j of `v` by row i of `q`, into row k of `out`."""
-    out[k, 0], out[k, 1], out[k, 2] = rotated(
-        q[i, 0], q[i, 1], q[i, 2], q[i, 3], v[j, 0], v[j, 1], v[j, 2]
-    )
-
-
-@njit(cache=True)
 def root_space(
     parents: Array, offsets: Array, local: Array, positions: Array, turned: Array
 ) -> None:
@@ -186,12 +112,7 @@ def root_space(
         positions[0, i] = 0.0
         turned[0, i + 1] = 0.0
     turned[0, 0] = 1.0
-    for bone in range(1, len(parents)):
-        parent = parents[bone]
-        rotate_at(turned, parent, offsets, bone, positions, bone)
-        for i in range(3):
-            positions[bone, i] += positions[parent, i]
-        multiply_at(turned, parent, local, bone, turned, bone)
+    place_joints(parents, None, offsets, local, 1, len(parents), positions, turned)
 
 
 @njit(cache=True, error_model="numpy", fastmath=VECTORS)

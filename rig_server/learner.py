@@ -14,28 +14,30 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Array
-from ambulo.motion.quaternion_kernels import inverse_multiply
+from ambulo.configs.arrays import Array, Floats, Ints
+from ambulo.motion.quaternion_kernels import log_between
 from ambulo.rig_server.anatomy import anatomy_of
 from ambulo.rig_server.frames import RigFrame
-from ambulo.rig_server.kernels import logarithm, root_space
+from ambulo.rig_server.kernels import root_space
 from ambulo.rig_server.layout import RigLayout
-from ambulo.rig_server.learning_kernels import Ready
+from ambulo.rig_server.learning_kernels import (
+    Ready,
+    batch_gradient,
+    make_ready,
+    predict_pose,
+)
 from ambulo.rig_server.memory import RECENT, FrameMemory
-from ambulo.rig_server.model import Prediction, RigModel, predict_pose
-from ambulo.rig_server.network import Weights
+from ambulo.rig_server.network import OnlineMLP, Weights
 from ambulo.rig_server.pose_kernels import Anatomy, Scene
 
 log = logging.getLogger(__name__)
 
+HIDDEN = 64
+"""Width of both hidden layers, as published."""
+WEIGHTS = np.array([1.0, 0.5, 0.3])
+"""Of the loss (`loss_and_gradient`): bone positions, rotations, contact."""
 BATCH = 32
 """Frames of a learning step: the newest, and repeated ones."""
-RATE = 2e-3
-"""Adam's rate at the start."""
-SLOWEST = 2e-4
-"""Adam's rate after a long time."""
-SETTLING = 1000
-"""Steps after which the rate has fallen by the square root of 2."""
 SMOOTHING = 60.0
 """Frames over which prequential errors are averaged (time constant)."""
 SPREAD = 512
@@ -44,6 +46,16 @@ SAME = 1e-5
 """Targets nearer than this to where the effectors are ask for the frame's own pose, [m]."""
 REFRESHED = (2, 4, 8, 16, 32, 64, 128, 256)
 """Frames after which the anatomy is read again; later every `SPREAD`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """A predicted pose of one frame."""
+
+    rotations: Floats
+    """Local rotations wxyz, unit length. Shape (B, 4); the root's is the identity."""
+    reached: NDArray[np.bool_]
+    """Whether each target lies within reach. Shape (E,)."""
 
 
 @dataclass(frozen=True)
@@ -95,13 +107,23 @@ class PrequentialErrors:
 
 
 class RigLearner:
-    """The online learner of one character: memory, anatomy, network, errors."""
+    """The online learner of one character: memory, anatomy, network, errors.
+
+    An answer is made in three steps: the mean pose with each two-bone chain closed on
+    its target (`base`), turned by what the MLP has learned, and closed again. So a foot
+    stands on its target as soon as the bones' lengths are known, and learning decides
+    what the target leaves open: the way a knee points, the feet's turn, other bones.
+    """
 
     def __init__(self, layout: RigLayout, *, seed: int = 0) -> None:
         """A learner without any frames."""
         self.layout = layout
-        self.model = RigModel(layout, seed=seed)
         self.memory = FrameMemory(layout, seed=seed)
+        inputs = self.memory.ready.inputs.shape[1]
+        self.network = OnlineMLP(inputs, HIDDEN, layout.output_size, seed=seed)
+        self.anatomy: Anatomy | None = None
+        """Lengths, mean pose and hinges of the bones; None before the first frame."""
+        self._readings = 0  # of the anatomy
         self.progress = PrequentialErrors()
         self.size = 1.0
         """Mean length of the limbs, [m]."""
@@ -116,7 +138,7 @@ class RigLearner:
         The prediction is made from the true positions of the frame's effectors, which
         may differ from its targets.
         """
-        first = self.model.anatomy is None
+        first = self.anatomy is None
         if first:
             self.memory.add(frame, self.effectors_of(frame))
             self._read_anatomy()
@@ -129,10 +151,8 @@ class RigLearner:
 
     def effectors_of(self, frame: RigFrame) -> NDArray[np.float64]:
         """Effector positions of a frame's own pose, in the root's frame, [m]. (E, 3)."""
-        positions = np.empty((len(self._parents), 3))
-        turned = np.empty((len(self._parents), 4))
-        root_space(self._parents, frame.offsets, frame.rotations, positions, turned)
-        return positions[self._ends]
+        places, _ = _kinematics(self._parents, frame.offsets, frame.rotations)
+        return places[self._ends]
 
     def learn(self, number: int | None = None) -> float:
         """One gradient step on one frame and replayed ones; the loss before the step.
@@ -145,13 +165,17 @@ class RigLearner:
             self._read_anatomy()
         newest = (number or self.memory.seen) - 1
         rows = self.memory.batch(newest % RECENT, BATCH)
-        steps = self.model.network.steps
-        rate = max(SLOWEST, RATE / math.sqrt(1.0 + steps / SETTLING))
         self._last = None
         memory = self.memory
-        loss = self.model.learn(
-            memory.rotations, memory.scene, memory.ready, rows, rate
-        )
+        net = self.network
+        assert self.anatomy is not None
+        loss = float(
+            batch_gradient(
+                self.anatomy, self._readings, net.weights, memory.rotations,
+                memory.scene, memory.ready, rows, WEIGHTS, net.slopes,
+            )
+        )  # fmt: skip
+        net.step()
         self.progress.learned += 1
         self.progress.training_loss = loss
         return loss
@@ -162,48 +186,70 @@ class RigLearner:
         """The pose for the targets of `frame`, or for `targets` (E, 3) [m] instead."""
         if targets is None and self._last is not None and self._last[0] is frame:
             return self._last[1]  # asked for what was just scored
-        goals = frame.targets if targets is None else targets
-        return self.model.predict(_scene_of(frame, goals), self.memory.ready)
+        assert self.anatomy is not None
+        scene = _scene_of(frame, frame.targets if targets is None else targets)
+        local, opened = np.empty((2, len(self._parents), 4))
+        reached = np.empty(len(self._ends), np.bool_)
+        predict_pose(
+            self.anatomy, self.network.running, self.memory.ready, scene, local,
+            opened, reached,
+        )  # fmt: skip
+        return Prediction(local, reached)
+
+    def positions(self, rotations: Floats) -> tuple[Floats, Floats]:
+        """Positions (B, 3) [m] and orientations (B, 4) of a pose in the root's frame."""
+        assert self.anatomy is not None
+        return _kinematics(self._parents, self.anatomy.offsets, rotations)
 
     def resume(self) -> None:
         """Rebuild the anatomy after memory and network were restored."""
         if self.memory.seen:
-            self._read_anatomy()
-            memory = self.memory
-            self.model.prepare(
-                memory.rotations, memory.scene, memory.ready, memory.filled
-            )
+            anatomy, memory = self._read_anatomy(), self.memory
+            make_ready(
+                anatomy, self._readings, memory.rotations, memory.scene, memory.filled,
+                memory.ready,
+            )  # fmt: skip
 
-    def _read_anatomy(self) -> None:
+    def _read_anatomy(self) -> Anatomy:
         rows = self.memory.spread(SPREAD)
-        self.model.anatomy = anatomy_of(
+        anatomy = self.anatomy = anatomy_of(
             self.layout,
             self.memory.offsets[rows].astype(np.float64),
             self.memory.rotations[rows],
         )
-        self.size = float(self.model.anatomy.reach.mean())
+        self._readings += 1
+        self.size = float(anatomy.reach.mean())
         seen = self.memory.seen
         later = SPREAD * (seen // SPREAD + 1)
         self._due = next((count for count in REFRESHED if count > seen), later)
+        return anatomy
 
     def _scored(
         self, frame: RigFrame
     ) -> tuple[FrameScore, Prediction, NDArray[np.float64]]:
         """Score, prediction, and the frame's own effector positions, [m]. (E, 3)."""
-        anatomy = self.model.anatomy
-        assert anatomy is not None
+        assert self.anatomy is not None
         bones, effectors = len(self._parents), len(self._ends)
         values, reached = np.empty(6), np.empty((effectors, 3))
         local, opened = np.empty((bones, 4)), np.empty((bones, 4))
         within = np.empty(effectors, np.bool_)
         scene = _scene_of(frame, reached)
         _predict_and_score(
-            anatomy, self.model.network.running, self.memory.ready, scene,
+            self.anatomy, self.network.running, self.memory.ready, scene,
             frame.offsets, frame.rotations, local, opened, within, values,
         )  # fmt: skip
         score = FrameScore(*values.tolist())
         self.progress.add(score)
-        return score, Prediction(local, opened, within), reached
+        return score, Prediction(local, within), reached
+
+
+def _kinematics(
+    parents: Ints, offsets: Floats, rotations: Floats
+) -> tuple[Floats, Floats]:
+    """Positions (B, 3) [m] and orientations (B, 4) of all bones in the root's frame."""
+    positions, turned = np.empty((len(parents), 3)), np.empty((len(parents), 4))
+    root_space(parents, offsets, rotations, positions, turned)
+    return positions, turned
 
 
 def _scene_of(frame: RigFrame, targets: NDArray[np.float64]) -> Scene:
@@ -259,7 +305,7 @@ def _score(
     """Fill `out` with the fields of `FrameScore`."""
     bones = len(parents)
     positions, turned = np.empty((bones, 3)), np.empty((bones, 4))
-    q, v = np.empty(4), np.empty(3)
+    v = np.empty(3)
     for which in range(2):
         pose = opened if which == 0 else local
         root_space(parents, offsets, pose, positions, turned)
@@ -285,8 +331,7 @@ def _score(
         for i in range(3):
             distance += (positions[bone, i] - true_positions[bone, i]) ** 2
         distance = math.sqrt(distance)
-        inverse_multiply(turned[bone], true_turned[bone], q)
-        logarithm(q, v)
+        log_between(turned[bone], true_turned[bone], v)
         angle = math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
         out[2] += distance / (bones - 1)
         out[4] += angle / (bones - 1)

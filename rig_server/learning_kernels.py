@@ -14,20 +14,27 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Array
+from ambulo.motion.quaternion_kernels import log_between, multiply_at, rotated
 from ambulo.rig_server.kernels import (
     VECTORS,
     copy_into,
     forward,
-    multiply_at,
     root_space,
 )
 from ambulo.rig_server.network import Weights, slopes_of
 from ambulo.rig_server.pose_kernels import (
     Anatomy,
     Scene,
+    apply_residuals,
+    close_all,
     inputs_and_base,
+    residual,
     tilt_effectors,
 )
+
+FAMILIAR = 0.14
+"""Distance from learned inputs, each effector's in units of its reach, at which the
+network's fraction of an answer has fallen to exp(-1)."""
 
 
 class Ready(NamedTuple):
@@ -176,7 +183,7 @@ def loss_and_gradient(
         row = rows[n]
         local[0, 0], local[0, 1], local[0, 2], local[0, 3] = 1.0, 0.0, 0.0, 0.0
         for bone in range(1, bones):
-            norms[bone] = _residual_at(y, n, bone, r)
+            norms[bone] = residual(y, n, bone, r)
             for i in range(4):
                 base[bone, i] = ready.base[row, bone, i]
             multiply_at(base, bone, r, bone, local, bone)
@@ -190,18 +197,11 @@ def loss_and_gradient(
             b = moment[bone, 1] - (p2 * f0 - p0 * f2)
             c = moment[bone, 2] - (p0 * f1 - p1 * f0)
             # The torque in the bone's own frame.
-            w, qx, qy, qz = (
+            a, b, c = rotated(
                 turned[bone, 0], -turned[bone, 1], -turned[bone, 2], -turned[bone, 3],
+                a, b, c,
             )  # fmt: skip
-            tx, ty, tz = (
-                2.0 * (qy * c - qz * b), 2.0 * (qz * a - qx * c), 2.0 * (qx * b - qy * a),
-            )  # fmt: skip
-            a, b, c = (
-                a + w * tx + qy * tz - qz * ty,
-                b + w * ty + qz * tx - qx * tz,
-                c + w * tz + qx * ty - qy * tx,
-            )
-            _missing_turn(local, ready.label, row, bone, missing)
+            log_between(local[bone], ready.label[row, bone], missing)
             for i in range(3):
                 loss += weights[1] * missing[i] * missing[i]
             g[0, 0] = 0.0
@@ -266,33 +266,32 @@ def _sums_below(
         moment[parent, 2] += moment[bone, 2] + p0 * f1 - p1 * f0
 
 
-@njit(cache=True, error_model="numpy", fastmath=VECTORS)
-def _missing_turn(local: Array, label: Array, row: int, bone: int, out: Array) -> None:
-    """`out` (3,) = the logarithm of conjugate(local) label, [rad], the short way."""
-    w, x, y, z = local[bone, 0], -local[bone, 1], -local[bone, 2], -local[bone, 3]
-    lw, lx, ly, lz = (
-        label[row, bone, 0], label[row, bone, 1], label[row, bone, 2], label[row, bone, 3],
-    )  # fmt: skip
-    ew = w * lw - x * lx - y * ly - z * lz
-    ex = w * lx + x * lw + y * lz - z * ly
-    ey = w * ly - x * lz + y * lw + z * lx
-    ez = w * lz + x * ly - y * lx + z * lw
-    sine = math.sqrt(ex * ex + ey * ey + ez * ez)
-    scale = 2.0 if sine < 1e-9 else 2.0 * math.atan2(sine, abs(ew)) / sine
-    if ew < 0.0:
-        scale = -scale
-    out[0], out[1], out[2] = scale * ex, scale * ey, scale * ez
+@njit(cache=True)
+def predict_pose(
+    rig: Anatomy,
+    net: Weights,
+    ready: Ready,
+    scene: Scene,
+    local: Array,
+    opened: Array,
+    reached: Array,
+) -> None:
+    """The pose for the first row of `scene`: fills `local`, `opened` and `reached`.
 
-
-@njit(cache=True, error_model="numpy")
-def _residual_at(y: Array, n: int, bone: int, out: Array) -> float:
-    """`pose_kernels.residual` of one bone of row n of `y`, into row `bone` of `out`."""
-    at = 4 * (bone - 1)
-    a, b, c, d = 1.0 + y[n, at], y[n, at + 1], y[n, at + 2], y[n, at + 3]
-    norm = math.sqrt(a * a + b * b + c * c + d * d)
-    if not 1e-6 < norm < 1e12:
-        out[bone, 0], out[bone, 1], out[bone, 2], out[bone, 3] = 1.0, 0.0, 0.0, 0.0
-        return 0.0
-    out[bone, 0], out[bone, 1] = a / norm, b / norm
-    out[bone, 2], out[bone, 3] = c / norm, d / norm
-    return norm
+    The network's outputs are scaled by exp(-(d / `FAMILIAR`)^2), with d the distance of
+    the inputs from the nearest frame learned from (`familiarity`): far from all of them
+    a network extrapolates, and the anatomy alone is nearer to the truth.
+    """
+    row = np.int64(0)  # a plain 0 would compile the functions below once more
+    x = np.empty((1, net.w1.shape[0]), np.float32)
+    base = np.empty((len(rig.parents), 4))
+    inputs_and_base(rig, scene, row, x[0], base)
+    y = forward(x, net.w1, net.b1, net.w2, net.b2, net.w3, net.b3)[2]
+    share = familiarity(ready, x[0], len(rig.effectors), FAMILIAR)
+    for i in range(y.shape[1]):
+        y[0, i] *= share
+    apply_residuals(base, y, opened)
+    copy_into(opened, local)
+    close_all(rig, scene, row, local, reached)
+    tilt_effectors(rig, scene, row, local, 1.0)
+    tilt_effectors(rig, scene, row, opened, 1.0)

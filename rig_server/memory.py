@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ambulo.rig_server.frames import RigFrame
 from ambulo.rig_server.layout import RigLayout
 from ambulo.rig_server.learning_kernels import empty_ready
-from ambulo.rig_server.network import count_of
+from ambulo.rig_server.network import checked_arrays, count_of
 from ambulo.rig_server.pose_kernels import INPUTS_OF_EFFECTOR, INPUTS_OF_RIG, Scene
 
 RECENT = 512
@@ -114,12 +114,8 @@ class FrameMemory:
         seen = count_of(state["seen"], "seen")
         rows = min(seen, self.sample)
         arrays = self._arrays()
-        for name, array in arrays.items():
-            given = state[name]
-            if given.shape != (rows, *array.shape[1:]):
-                raise ValueError(f"{name}: expected {rows} rows")
-            if not np.isfinite(given).all() or np.abs(given).max(initial=0.0) > 1e5:
-                raise ValueError(f"{name}: not finite")
+        shapes = {name: (rows, *array.shape[1:]) for name, array in arrays.items()}
+        checked_arrays(state, shapes, 1e5)
         if (np.linalg.norm(state["rotations"], axis=-1) < 0.5).any():
             raise ValueError("rotations: expected quaternions of length 1")
         for name, array in arrays.items():

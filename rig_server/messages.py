@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.rig_server.faults import Fault, PacketError
 from ambulo.rig_server.layout import MAX_NAME, RigError, RigLayout
-from ambulo.rig_server.packets import MAX_PAYLOAD
+from ambulo.rig_server.packets import MAX_PAYLOAD, Fault, PacketError
 
 MAX_NEXT = 600
 """Most frames of one free run, if they fit into a packet: see `most_next`."""
@@ -161,10 +160,10 @@ class Failure:
 
 
 _HELLO = struct.Struct("<QfHH")
-_WELCOME = struct.Struct("<QQHHB3x")
+_WELCOME = struct.Struct("<QQHH?3x")
 _FRAMES = struct.Struct("<HH")
 _ACK = struct.Struct("<IB3x")
-_STATUS = struct.Struct("<QQIfffffBBH")
+_STATUS = struct.Struct("<QQIfffff?BH")
 _ANSWER = struct.Struct("<IHH")
 _ERROR = struct.Struct("<HHI")
 _SHORT = struct.Struct("<H")
@@ -211,8 +210,7 @@ def encode_welcome(message: Welcome) -> bytes:
 
 def decode_welcome(payload: bytes) -> Welcome:
     """What `encode_welcome` wrote."""
-    nonce, frames, size, outputs, converged = _only(_WELCOME, payload)
-    return Welcome(nonce, frames, size, outputs, bool(converged))
+    return Welcome(*_only(_WELCOME, payload))
 
 
 def encode_frames(message: FramesMessage) -> bytes:
@@ -249,8 +247,7 @@ def encode_status(message: Status) -> bytes:
 
 def decode_status(payload: bytes) -> Status:
     """What `encode_status` wrote."""
-    status = Status(*_only(_STATUS, payload))
-    return replace(status, converged=bool(status.converged))
+    return Status(*_only(_STATUS, payload))
 
 
 def encode_answer(message: Answer) -> bytes:

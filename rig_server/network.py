@@ -5,18 +5,26 @@ No torch: one training step of 32 frames costs about a tenth of a millisecond.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.rig_server.kernels import adam, column_sums, forward
 
 Float32 = NDArray[np.float32]
 
+RATE, SLOWEST, SETTLING = 2e-3, 2e-4, 1000
+"""Adam's rate at the start, after a long time, and the steps after which it has fallen by
+the square root of 2."""
 CLIP = 1.0
 """Longest gradient of a step."""
+GAIN = 10.0
+"""Of the gradient of a mean squared error, before it is cut to `CLIP`."""
 LARGEST = 1e4
 """Largest weight that is read from a file; learned ones are below 100."""
 MOST = 2**53
@@ -73,8 +81,9 @@ class OnlineMLP:
         result: Float32 = outputs_of(self.running, x)
         return result
 
-    def step(self, rate: float) -> bool:
+    def step(self) -> bool:
         """Move by the gradient in `slopes`; False (and counted) if it is not finite."""
+        rate = max(SLOWEST, RATE / math.sqrt(1.0 + self.steps / SETTLING))
         keep = min(MEMORY, (1.0 + self.steps) / (10.0 + self.steps))
         taken = bool(
             adam(
@@ -85,6 +94,16 @@ class OnlineMLP:
         self.steps += taken
         self.refused += not taken
         return taken
+
+    def fit(self, x: Float32, goal: Float32) -> float:
+        """One step towards outputs `goal` (N, O) of inputs `x` (N, I).
+
+        Returns:
+            The mean squared error before it; where it is not finite, no step is taken.
+        """
+        error = float(square_error(self.weights, x, goal, self.slopes))
+        self.step()
+        return error
 
     def state(self) -> dict[str, NDArray[np.generic]]:
         """Copies of everything that later steps depend on."""
@@ -102,18 +121,32 @@ class OnlineMLP:
             (self.flat, "weights"), (self.smooth, "smooth"),
             (self.mean, "adam_mean"), (self.square, "adam_square"),
         )  # fmt: skip
-        for mine, key in pairs:
-            given = state[key]
-            if given.shape != mine.shape or given.dtype != mine.dtype:
-                raise ValueError(f"{key}: expected {mine.size} float32")
-            if not (np.abs(given) <= LARGEST).all():
-                raise ValueError(f"{key}: not finite, or beyond {LARGEST:g}")
-        if state["adam_square"].min() < 0.0:
+        arrays = checked_arrays(state, {key: mine.shape for mine, key in pairs})
+        if arrays["adam_square"].min() < 0.0:
             raise ValueError("adam_square: below 0")
         steps = count_of(state["steps"], "steps")
         for mine, key in pairs:
-            mine[:] = state[key]
+            mine[:] = arrays[key]
         self.steps = steps
+
+
+def checked_arrays(
+    state: Mapping[str, NDArray[Any]],
+    shapes: Mapping[str, tuple[int, ...]],
+    largest: float = LARGEST,
+) -> dict[str, Floats]:
+    """Return the arrays that `shapes` names, in its order.
+
+    Raises:
+        ValueError: One has another shape, or a number that is not finite or beyond `largest`.
+        KeyError: One is missing.
+    """
+    for name, shape in shapes.items():
+        if state[name].shape != shape:
+            raise ValueError(f"{name}: expected shape {shape}, got {state[name].shape}")
+        if not (np.abs(state[name]) <= largest).all():
+            raise ValueError(f"{name}: not finite, or beyond {largest:g}")
+    return {name: state[name].astype(np.float64) for name in shapes}
 
 
 def count_of(value: object, name: str) -> int:
@@ -128,6 +161,19 @@ def count_of(value: object, name: str) -> int:
 def outputs_of(net: Weights, x: Float32) -> Float32:
     """Outputs (N, O) of inputs (N, I)."""
     return forward(x, net.w1, net.b1, net.w2, net.b2, net.w3, net.b3)[2]
+
+
+@njit(cache=True)
+def square_error(net: Weights, x: Float32, goal: Float32, out: Weights) -> float:
+    """Mean squared error; `out` is filled with `GAIN` times its gradient."""
+    first, second, y = forward(x, net.w1, net.b1, net.w2, net.b2, net.w3, net.b3)
+    dy, total = y - goal, 0.0
+    for row in range(dy.shape[0]):
+        for i in range(dy.shape[1]):
+            total += dy[row, i] * dy[row, i]
+    dy *= np.float32(2.0 * GAIN / dy.size)
+    slopes_of(net, x, first, second, dy, out)
+    return total / dy.size
 
 
 @njit(cache=True)

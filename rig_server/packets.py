@@ -11,8 +11,9 @@ import hmac
 import struct
 import zlib
 from dataclasses import dataclass
+from enum import StrEnum
 
-from ambulo.rig_server.faults import Fault, PacketError
+from ambulo.rig_server.layout import RigError
 
 MAGIC = b"RIG2"
 """First bytes of a datagram of version 2; no version 1 type begins with 0x52."""
@@ -28,6 +29,40 @@ _HEADER = struct.Struct("<4sBBHQIII")
 _BEFORE_CHECKSUM = _HEADER.size - 4
 HEADER = _HEADER.size
 """Bytes of a header: 28."""
+
+
+class Fault(StrEnum):
+    """Reasons to drop a datagram."""
+
+    LENGTH = "length"
+    """Its length is not one that its type has, or it is larger than any may be."""
+    TYPE = "type"
+    """No such type of message, or none that a server takes."""
+    VERSION = "version"
+    """A version of the protocol that is not spoken here."""
+    CHECKSUM = "checksum"
+    """Its CRC32 is wrong: damaged on the way."""
+    SECRET = "secret"
+    """Its tag is missing or wrong, or it came without one where a secret is set."""
+    SESSION = "session"
+    """Not a session of the address it came from."""
+    REPLAYED = "replayed"
+    """Its sequence number was seen before, or is too old to tell."""
+    CONTENT = "content"
+    """Values that cannot be: not finite, no unit quaternion, a broken rig."""
+    FULL = "full"
+    """No room for another client."""
+    BUSY = "busy"
+    """Older frames of a client that sends faster than the server can work."""
+
+
+class PacketError(RigError):
+    """A datagram that breaks a rule."""
+
+    def __init__(self, fault: Fault, rule: str) -> None:
+        """Dropped for `fault`; `rule` says what was broken."""
+        super().__init__(rule)
+        self.fault = fault
 
 
 @dataclass(frozen=True)

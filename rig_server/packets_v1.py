@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.rig_server.faults import Fault, PacketError
 from ambulo.rig_server.layout import LEGS, MAX_BONES, MAX_NAME
+from ambulo.rig_server.packets import Fault, PacketError
 
 SETUP, FRAMES, PREDICTION = 1, 2, 3
 """First byte of each kind of packet."""

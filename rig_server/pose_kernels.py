@@ -10,14 +10,18 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Array
-from ambulo.motion.quaternion_kernels import inverse_multiply, multiply
-from ambulo.rig_server.kernels import (
+from ambulo.motion.quaternion_kernels import (
     between,
+    inverse_multiply,
+    log_between,
+    multiply,
+    multiply_at,
+    unrotate,
+)
+from ambulo.rig_server.kernels import (
     close_chain,
     copy_into,
-    logarithm,
     root_space,
-    unrotate,
 )
 
 INPUTS_OF_RIG = 3
@@ -128,35 +132,33 @@ def inputs_and_base(
         x[at + 4] = scene.hits[row, e]
 
 
-@njit(cache=True)
-def residual(y: Array, at: int, out: Array) -> float:
-    """Write (1 + y0, y1, y2, y3), normalised, to `out` (4,); return its length before.
+@njit(cache=True, error_model="numpy")
+def residual(y: Array, n: int, bone: int, out: Array) -> float:
+    """Row `bone` of `out` = (1 + y0, y1, y2, y3), normalised; return its length before.
 
-    The result is a unit quaternion for every y, and the identity for y = 0. A length of 0
-    means that the quaternion has no direction.
+    The four numbers are those of the bone in row n of `y` (N, 4 (B - 1)). The result is a
+    unit quaternion for every y, and the identity for y = 0. A length of 0 means that the
+    quaternion has no direction.
     """
-    norm = 0.0
-    for i in range(4):
-        out[i] = y[at + i] + (1.0 if i == 0 else 0.0)
-        norm += out[i] * out[i]
-    norm = math.sqrt(norm)
+    at = 4 * (bone - 1)
+    a, b, c, d = 1.0 + y[n, at], y[n, at + 1], y[n, at + 2], y[n, at + 3]
+    norm = math.sqrt(a * a + b * b + c * c + d * d)
     if not 1e-6 < norm < 1e12:
-        out[0], out[1], out[2], out[3] = 1.0, 0.0, 0.0, 0.0
+        out[bone, 0], out[bone, 1], out[bone, 2], out[bone, 3] = 1.0, 0.0, 0.0, 0.0
         return 0.0
-    for i in range(4):
-        out[i] /= norm
+    out[bone, 0], out[bone, 1] = a / norm, b / norm
+    out[bone, 2], out[bone, 3] = c / norm, d / norm
     return norm
 
 
 @njit(cache=True)
 def apply_residuals(base: Array, y: Array, local: Array) -> None:
-    """`local` (B, 4) = `base` (B, 4) turned by the outputs `y` (4 (B - 1),)."""
-    r = np.empty(4)
+    """`local` (B, 4) = `base` (B, 4) turned by the outputs `y` (1, 4 (B - 1))."""
     for i in range(4):
         local[0, i] = base[0, i]
     for bone in range(1, len(base)):
-        residual(y, 4 * (bone - 1), r)
-        multiply(base[bone], r, local[bone])
+        residual(y, 0, bone, local)
+        multiply_at(base, bone, local, bone, local, bone)
 
 
 @njit(cache=True)
@@ -170,7 +172,7 @@ def close_all(
     """
     bones = len(rig.parents)
     positions, turned = np.empty((bones, 3)), np.empty((bones, 4))
-    goal, delta, vector = np.empty(3), np.empty(4), np.empty(3)
+    goal, vector = np.empty(3), np.empty(3)
     for e in range(len(rig.effectors)):
         reached[e] = True
         upper, lower, end = rig.chains[e, 0], rig.chains[e, 1], rig.chains[e, 2]
@@ -180,8 +182,7 @@ def close_all(
         for i in range(3):
             goal[i] = scene.targets[row, e, i] - positions[upper, i]
         unrotate(turned[rig.parents[upper]], goal, goal)
-        inverse_multiply(rig.mean[lower], local[lower], delta)
-        logarithm(delta, vector)
+        log_between(rig.mean[lower], local[lower], vector)
         angle = 0.0
         for i in range(3):
             angle += vector[i] * rig.axes[lower, i]

@@ -1,56 +1,114 @@
-"""The next frame from the last few: learned from the stream, and run without it.
+"""Predict the next frame of a stream from the last few, and continue the stream without it.
 
-An MLP takes the pose coordinates of four earlier frames and the root's last step to the
-change of the coordinates and the next step. In training the inputs are pushed off the
-path and the answer leads a tenth of the way back, which makes the walk attract: without
-it a free run drifts away within seconds, with the whole way back it swings around it.
+Poses of one activity lie near a plane of few dimensions (principal components); a free run
+that stays in it cannot drift into poses that were never shown. An MLP maps the coordinates
+of four earlier frames and the root's last step to the change of the coordinates and the
+next step. In training the inputs are pushed off the path and the answer leads a tenth of
+the way back, which makes the walk attract: without it a free run drifts away within
+seconds, with the whole way back it swings around it.
 """
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Array
-from ambulo.rig_server.frames import RigFrame
-from ambulo.rig_server.kernels import forward
-from ambulo.rig_server.layout import RigLayout
-from ambulo.rig_server.network import LARGEST, OnlineMLP, Weights, slopes_of
-from ambulo.rig_server.pose_pca import (
-    COMPONENTS,
-    PosePCA,
-    Track,
-    place_frames,
-    pose_pca_of,
+from ambulo.configs.arrays import Floats, Singles
+from ambulo.motion.rotations import (
+    mean_rotation,
+    quat_conjugate,
+    quat_from_rotvec,
+    quat_from_yaw,
+    quat_multiply,
+    quat_rotate,
+    quat_to_rotvec,
+    yaw_of,
 )
+from ambulo.rig_server.frames import RigFrame
+from ambulo.rig_server.layout import RigLayout
+from ambulo.rig_server.network import OnlineMLP, checked_arrays
 
-KEPT = 2048
-"""Newest frames that are kept, 17 s at 120 Hz."""
-LAGS = (0, 2, 4, 8)
-"""How many frames back the inputs reach."""
-_LAGS = np.array(LAGS)
-FIRST = 240
-"""Frames after which learning begins."""
-BATCH, HIDDEN, RATE, SLOWEST = 32, 64, 2e-3, 2e-4
-PUSH = 0.3
-"""Largest perturbation of the coordinates, in standard deviations (scaled uniformly)."""
-PULL = 0.1
-"""Fraction of the perturbation that the target removes."""
-EXPLAINED = 0.95
-"""Least fraction of the variance that the PCA must explain."""
-JUMP_TURN = 0.5
-"""A bone that turns farther in one frame has jumped: a cut in the stream, [rad]."""
-JUMP = 0.5
-"""A root that moves farther in one frame has jumped, [m]."""
-BLOCK = 16
-"""Frames that are projected at once, and learned from together."""
-MIN_STEPS = 150
-"""Gradient steps before free runs are allowed."""
-EVERY = 2
-"""Calls of `learn` for each gradient step."""
+FRAMES, LAGS = 2048, (0, 2, 4, 8)
+"""Newest frames in memory, 17 s at 120 Hz, and how many frames back the inputs reach."""
+_WINDOW = np.arange(1, max(LAGS) + 2)
+FIRST, EVERY, MIN_STEPS = 240, 2, 150
+"""Frames after which learning begins, calls of `learn` for each gradient step, and steps
+before free runs are allowed."""
+BATCH, HIDDEN = 32, 64
+PUSH, PULL = 0.3, 0.1
+"""Largest perturbation of the coordinates, in standard deviations (scaled uniformly), and
+the fraction of it that the target removes."""
+COMPONENTS, EXPLAINED, FLOOR = 6, 0.95, 0.1
+"""Dimensions of the plane (a walk's first six hold 98.6 % of the variance, CMU 02_01), the
+least fraction that it must explain, and the least spread of one over the first one's."""
+HEIGHT_WEIGHT = 3.0
+"""Radians that one metre of the root's height counts for."""
+JUMP, JUMP_TURN = 0.5, 0.5
+"""Farther from frame to frame the root, [m], or a bone, [rad], jumps: a cut in the stream."""
+BLOCK, DRAWN = 64, 8
+"""Frames that are projected, and batches that are drawn, at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class PosePlane:
+    """The plane of a stream's poses; rotations are (..., B, 4), the root's in the world."""
+
+    rest: Floats
+    """Mean rotations wxyz; the root's is what counts as upright with yaw 0. Shape (B, 4)."""
+    mean: Floats
+    """Mean of the features. Shape (F,), F = 3 B + 1."""
+    axes: Floats
+    """Principal axes over their spreads, so that coordinates have spread 1. (F, K)."""
+    back: Floats
+    """From coordinates to features. Shape (K, F)."""
+
+    def yaw(self, rotations: Floats) -> Floats:
+        """Heading of the root from the reference, (..., B, 4) -> (...), [rad]."""
+        turn = quat_multiply(rotations[..., 0, :], quat_conjugate(self.rest[0]))
+        return yaw_of(turn)
+
+    def features(self, positions: Floats, rotations: Floats) -> Floats:
+        """Joint rotation vectors, tilt, weighted height of N frames. Shape (N, F)."""
+        upright = rotations.copy()
+        back = quat_from_yaw(-self.yaw(rotations))
+        upright[:, 0] = quat_multiply(back, rotations[:, 0])
+        turns = quat_to_rotvec(quat_multiply(quat_conjugate(self.rest), upright))
+        turns = np.roll(turns, -1, axis=1).reshape(len(turns), -1)  # the root's last
+        return np.concatenate([turns, HEIGHT_WEIGHT * positions[:, 2:]], axis=1)
+
+    def place(self, positions: Floats, rotations: Floats) -> tuple[Floats, Floats]:
+        """Coordinates (N, K), and the root's motion into each frame but the first.
+
+        Forward and sideways, [m], and turn, [rad], in the yaw frame before it. (N - 1, 3).
+        """
+        yaw = self.yaw(rotations)
+        moved = quat_rotate(quat_from_yaw(-yaw[:-1]), np.diff(positions, axis=0))
+        moved[:, 2] = np.angle(np.exp(1j * np.diff(yaw)))
+        return (self.features(positions, rotations) - self.mean) @ self.axes, moved
+
+    def poses(self, features: Floats, yaw: Floats) -> tuple[Floats, Floats]:
+        """Heights (N,) [m] and rotations (N, B, 4) of features and headings (N,)."""
+        turns = features[:, :-1].reshape(len(features), -1, 3)
+        turned = quat_from_rotvec(np.roll(turns, 1, axis=1))
+        rotations = quat_multiply(self.rest, turned)
+        rotations[:, 0] = quat_multiply(quat_from_yaw(yaw), rotations[:, 0])
+        return features[:, -1] / HEIGHT_WEIGHT, rotations
+
+
+def pose_plane_of(positions: Floats, rotations: Floats) -> PosePlane:
+    """Fit principal components to N >= 2 frames; the first one's root is the reference."""
+    rest = mean_rotation(rotations)
+    rest[0] = rotations[0, 0]
+    blank = np.zeros(0)
+    features = PosePlane(rest, blank, blank, blank).features(positions, rotations)
+    values, vectors = np.linalg.eigh(np.cov(features.T, bias=True))
+    values, vectors = values[::-1][:COMPONENTS], vectors[:, ::-1][:, :COMPONENTS]
+    spread = np.sqrt(np.maximum(values, 0.0))
+    spread = np.maximum(spread, max(FLOOR * spread[0], 1e-4))
+    axes, back = vectors / spread, (vectors * spread).T
+    return PosePlane(rest, features.mean(axis=0), axes, back)
 
 
 class SequenceLearner:
@@ -59,307 +117,184 @@ class SequenceLearner:
     def __init__(self, layout: RigLayout, *, seed: int = 0) -> None:
         """A learner without any frames."""
         self.layout = layout
-        bones = len(layout.bones)
-        self._positions = np.zeros((KEPT, 3))
-        self._rotations = np.zeros((KEPT, 4))
-        self._local = np.zeros((KEPT, bones - 1, 4))
-        self._run = np.zeros(KEPT, np.int64)  # frames since the last cut, itself too
-        self._coordinates = np.zeros((KEPT, 0), np.float32)
-        self._steps = np.zeros((KEPT, 3), np.float32)
+        self._positions = np.zeros((FRAMES, 3))
+        self._rotations = np.zeros((FRAMES, len(layout.bones), 4))
+        self._joined = np.zeros(FRAMES, np.bool_)  # no cut between it and the last one
+        self._steps = np.zeros((FRAMES, 3), np.float32)
         self._rng = np.random.default_rng(seed)
         self._seed = seed
         self.seen = 0
-        self._projected = 0  # frames whose coordinates are known
+        self._projected = 0  # frames whose runs and coordinates are known
         self._due = FIRST  # when the plane is looked at again
-        self._asked = 0  # calls of `learn`
-        self.space: PosePCA | None = None
-        self.network: OnlineMLP | None = None
-        self._change = np.ones(0, np.float32)
-        self._step_mean, self._step_spread = (
-            np.zeros(3, np.float32),
-            np.ones(3, np.float32),
+        self._calls = 0  # of `learn`
+        self.plane: PosePlane | None = None
+        self._use(np.ones(0), np.zeros(3), np.ones(3))
+
+    def _use(self, *scales: Floats) -> None:
+        """Begin anew for the spread of changes (K,), mean and spread of steps (3,)."""
+        width, narrow = len(scales[0]), [values.astype(np.float32) for values in scales]
+        self._change, self._step_mean, self._step_spread = narrow
+        self._coordinates = np.zeros((FRAMES, width), np.float32)
+        self.network = OnlineMLP(
+            len(LAGS) * width + 3, HIDDEN, width + 3, seed=self._seed
         )
-        self.error = float("nan")
-        """Mean squared error of the last training batch, 1 for guessing the mean."""
+        self._batches: list[tuple[Singles, Singles]] = []
 
     def add(self, frame: RigFrame, *, follows: bool = True) -> None:
         """Take the next frame of the stream; not `follows` after a gap."""
-        row, before = self.seen % KEPT, (self.seen - 1) % KEPT
+        row = self.seen % FRAMES
         self._positions[row] = frame.root_position
-        self._rotations[row] = frame.root_rotation
-        self._local[row] = frame.rotations[1:]
-        joined = follows and self.seen > 0 and self._joined(before, row)
-        self._run[row] = self._run[before] + 1 if joined else 1
+        self._rotations[row] = frame.rotations
+        self._rotations[row, 0] = frame.root_rotation
+        self._joined[row] = follows
         self.seen += 1
-        if self.space is not None and self.seen - self._projected >= BLOCK:
-            space, count = self.space, self.seen - self._projected
-            place_frames(
-                space.reference, space.mean_local, space.mean, space.axes,
-                self._positions, self._rotations, self._local,
-                self._projected, count, self._coordinates, self._steps,
-            )  # fmt: skip
-            self._projected = self.seen
 
     def learn(self) -> None:
-        """One gradient step every `EVERY` calls; the pose PCA is refitted at times."""
+        """One gradient step every `EVERY` calls; the plane is fitted again at times."""
+        if self.seen - self._projected >= BLOCK:
+            self._project()
         if self.seen >= self._due:
             self._due = max(2 * self._due, self.seen + 1)
             self._fit()
-        self._asked += 1
-        if self._asked % EVERY:
+        self._calls += 1
+        if self._calls % EVERY or self.plane is None:
             return
-        oldest = max(0, self.seen - KEPT + max(LAGS))
-        net, choices = self.network, self._projected - 1 - oldest
-        if net is None or choices <= 0:
-            return
-        width, rng = self._coordinates.shape[1], self._rng
-        error = _batch_gradient(
-            self._coordinates, self._steps, self._run, _LAGS, oldest, choices,
-            self._change, self._step_mean, self._step_spread, net.weights, net.slopes,
-            rng.random(2 * BATCH),
-            rng.standard_normal((BATCH, (1 + len(LAGS)) * width + 3), np.float32),
-        )  # fmt: skip
-        if math.isfinite(error):
-            self.error = error
-            net.step(max(SLOWEST, RATE / math.sqrt(1.0 + net.steps / 1000.0)))
+        self._batches = self._batches or self._drawn()
+        if self._batches:
+            self.network.fit(*self._batches.pop())
 
     @property
     def ready(self) -> bool:
         """Whether enough frames were seen, and enough since the last cut, for `run`."""
-        newest = self._run[(self.seen - 1) % KEPT]
-        learned = self.network is not None and self.network.steps >= MIN_STEPS
-        return bool(learned and newest > max(LAGS))
+        if self.plane is None or self.network.steps < MIN_STEPS or not self.seen:
+            return False
+        self._project()
+        return bool(self._joined[(self.seen - _WINDOW[:-1]) % FRAMES].all())
 
-    def run(self, count: int) -> Track:
-        """The next `count` frames, as they would come; needs `ready`."""
-        space, net = self.space, self.network
-        assert space is not None
-        assert net is not None
-        newest = self.seen - 1
-        back = np.arange(newest - max(LAGS), newest + 1) % KEPT
-        track = self._track(back)
-        history = [row.astype(np.float32) for row in space.coordinates(track)]
-        step = self._normal(space.steps(track)[-1:].astype(np.float32))[0]
+    def run(self, count: int) -> tuple[Floats, Floats]:
+        """The next `count` frames; needs `ready`.
+
+        Positions of the root (count, 3), [m], and rotations as of `PosePlane`.
+        """
+        plane = self.plane
+        assert plane is not None
+        rows = np.arange(self.seen - 1 - max(LAGS), self.seen) % FRAMES
+        positions, rotations = self._positions[rows], self._rotations[rows]
+        places, steps = plane.place(positions, rotations)
+        history, step = list(places.astype(np.float32)), self._scaled(steps[-1])
         # What the plane cannot hold of the newest pose fades out, so that nothing jumps.
-        extra = space.features(track)[-1] - (space.mean + history[-1] @ space.back)
-        features = np.empty((count, len(space.mean)))
-        position, yaw = (
-            track.positions[-1].copy(),
-            float(space.yaw(track.rotations[-1])),
-        )
+        extra = plane.features(positions, rotations)[-1]
+        extra -= plane.mean + history[-1] @ plane.back
+        features = np.empty((count, len(plane.mean)))
+        position, yaw = positions[-1].copy(), float(plane.yaw(rotations[-1]))
         path, yaws = np.empty((count, 3)), np.empty(count)
         for i in range(count):
             x = np.concatenate([*(history[-1 - lag] for lag in LAGS), step])[None]
-            y = net.predict(x)[0]
-            width = len(self._change)
-            new = np.clip(history[-1] + y[:width] * self._change, -4.0, 4.0)
-            step = np.clip(y[width:], -4.0, 4.0)
-            history = [*history[1:], new.astype(np.float32)]
+            y = self.network.predict(x)[0]
+            new = np.clip(history[-1] + y[:-3] * self._change, -4.0, 4.0)
+            step = np.clip(y[-3:], -4.0, 4.0)
+            history = [*history[1:], new]
             extra *= 0.95
-            features[i] = space.mean + new @ space.back + extra
-            moved = step * self._step_spread + self._step_mean
-            cosine, sine = np.cos(yaw), np.sin(yaw)
-            position[0] += cosine * moved[0] - sine * moved[1]
-            position[1] += sine * moved[0] + cosine * moved[1]
-            yaw += float(moved[2])
+            features[i] = plane.mean + new @ plane.back + extra
+            ahead, aside, turn = step * self._step_spread + self._step_mean
+            position[0] += np.cos(yaw) * ahead - np.sin(yaw) * aside
+            position[1] += np.sin(yaw) * ahead + np.cos(yaw) * aside
+            yaw += float(turn)
             path[i], yaws[i] = position, yaw
-        heights, root, local = space.poses(features, yaws)
-        path[:, 2] = heights
-        return Track(path, root, local)
+        path[:, 2], rotations = plane.poses(features, yaws)
+        return path, rotations
 
     def state(self) -> dict[str, NDArray[np.generic]]:
-        """Copies of what was learned; the frames themselves are not kept."""
-        if self.space is None or self.network is None:
+        """Copies of what was learned; the frames themselves are not stored."""
+        if self.plane is None:
             return {}
-        space = {
-            name: np.asarray(value, np.float64)
-            for name, value in vars(self.space).items()
-        }
-        scales: dict[str, NDArray[np.generic]] = {
-            "change": self._change.copy(),
-            "step_mean": self._step_mean.copy(),
-            "step_spread": self._step_spread.copy(),
-        }
-        return space | scales | self.network.state()
+        plane = self.plane
+        return self.network.state() | {
+            "reference": plane.rest[0], "mean_local": plane.rest[1:], "mean": plane.mean,
+            "axes": plane.axes, "back": plane.back, "change": self._change,
+            "step_mean": self._step_mean, "step_spread": self._step_spread,
+        }  # fmt: skip
 
     def restore(self, state: dict[str, NDArray[np.generic]]) -> None:
         """Take over `state`; ValueError or KeyError when it does not fit."""
         if not state:
             return
-        bones = len(self.layout.bones)
-        width = len(state["change"])
+        bones, width = len(self.layout.bones), len(state["change"])
         if not 1 <= width <= COMPONENTS:
             raise ValueError(f"change: expected 1 to {COMPONENTS} numbers")
-        features = 3 * (bones - 1) + 4
+        size = 3 * bones + 1
         shapes = {
-            "reference": (4,), "mean_local": (bones - 1, 4), "mean": (features,),
-            "axes": (features, width), "back": (width, features), "explained": (),
+            "reference": (4,), "mean_local": (bones - 1, 4), "mean": (size,),
+            "axes": (size, width), "back": (width, size),
             "change": (width,), "step_mean": (3,), "step_spread": (3,),
         }  # fmt: skip
-        for name, shape in shapes.items():
-            good = state[name].shape == shape and (np.abs(state[name]) <= LARGEST).all()
-            if not good:
-                raise ValueError(f"{name}: expected finite numbers of shape {shape}")
-        for name in ("reference", "mean_local"):
-            if not (np.abs(np.linalg.norm(state[name], axis=-1) - 1.0) < 0.5).all():
-                raise ValueError(f"{name}: expected quaternions of length 1")
-        network = OnlineMLP(len(LAGS) * width + 3, HIDDEN, width + 3, seed=self._seed)
-        network.restore(state)
-        arrays = {name: state[name].astype(np.float64) for name in shapes}
-        self.space = PosePCA(
-            arrays["reference"],
-            arrays["mean_local"],
-            arrays["mean"],
-            arrays["axes"],
-            arrays["back"],
-            float(arrays["explained"]),
-        )
-        self.network = network
-        self._change = state["change"].astype(np.float32)
-        self._step_mean = state["step_mean"].astype(np.float32)
-        self._step_spread = np.maximum(state["step_spread"], 1e-4).astype(np.float32)
-        self._coordinates = np.zeros((KEPT, width), np.float32)
+        arrays = checked_arrays(state, shapes).values()
+        first, others, mean, axes, back, change, step_mean, spread = arrays
+        rest = np.concatenate([first[None], others])
+        if not (np.abs(np.linalg.norm(rest, axis=-1) - 1.0) < 0.5).all():
+            raise ValueError("reference, mean_local: expected quaternions of length 1")
+        self._use(change, step_mean, np.maximum(spread, 1e-4))
+        self.network.restore(state)
+        self.plane = PosePlane(rest, mean, axes, back)
 
-    def _joined(self, before: int, row: int) -> bool:
-        return bool(
-            _near(
-                self._positions, self._rotations, self._local, before, row,
-                JUMP, float(np.cos(0.5 * JUMP_TURN)),
-            )
-        )  # fmt: skip
-
-    def _track(self, rows: NDArray[np.int64]) -> Track:
-        return Track(self._positions[rows], self._rotations[rows], self._local[rows])
-
-    def _normal(self, steps: NDArray[np.float32]) -> NDArray[np.float32]:
-        return (steps - self._step_mean) / self._step_spread
+    def _project(self) -> None:
+        """Find runs, and coordinates if there is a plane, up to the newest frame."""
+        first = max(self._projected, self.seen - FRAMES + 1)
+        if first == self.seen:
+            return
+        rows = np.arange(first - 1, self.seen) % FRAMES
+        positions, rotations = self._positions[rows], self._rotations[rows]
+        near = np.linalg.norm(np.diff(positions, axis=0), axis=1) <= JUMP
+        turned = np.abs(np.einsum("nbi,nbi->nb", rotations[1:], rotations[:-1]))
+        near &= (turned >= np.cos(0.5 * JUMP_TURN)).all(axis=1)
+        near[0] &= 0 < first == self._projected
+        self._joined[rows[1:]] &= near
+        if self.plane is not None:
+            places, self._steps[rows[1:]] = self.plane.place(positions, rotations)
+            self._coordinates[rows[1:]] = places[1:]
+        self._projected = self.seen
 
     def _fit(self) -> None:
-        """Fit the pose PCA to the stored frames, unless the present one still fits."""
-        rows = np.arange(max(0, self.seen - KEPT), self.seen) % KEPT
-        track = self._track(rows)
-        if self.space is not None:
-            flat = self.space.features(track) - self.space.mean
-            lost = flat - flat @ self.space.axes @ self.space.back
-            whole = flat - flat.mean(axis=0)
-            if np.square(lost).sum() <= (1.0 - EXPLAINED) * np.square(whole).sum():
+        """Fit the plane to the stored frames, unless the present one still fits."""
+        self._project()
+        rows = np.arange(max(0, self.seen - FRAMES), self.seen) % FRAMES
+        positions, rotations = self._positions[rows], self._rotations[rows]
+        if self.plane is not None:
+            flat = self.plane.features(positions, rotations) - self.plane.mean
+            lost = flat - flat @ self.plane.axes @ self.plane.back
+            whole = len(flat) * flat.var(axis=0).sum()
+            if np.square(lost).sum() <= (1.0 - EXPLAINED) * whole:
                 return
-        self.space, self._projected = pose_pca_of(track), self.seen
-        coordinates = self.space.coordinates(track).astype(np.float32)
-        joined = self._run[rows[1:]] > 1
+        joined = self._joined[rows[1:]]
         if not joined.any():
-            self.space = None
             return
-        steps = np.zeros((len(rows), 3), np.float32)
-        steps[1:] = self.space.steps(track)
-        self._coordinates = np.zeros((KEPT, coordinates.shape[1]), np.float32)
-        self._coordinates[rows], self._steps[rows] = coordinates, steps
-        changes = np.diff(coordinates, axis=0)[joined]
-        self._change = changes.std(axis=0) + np.float32(0.005)
-        self._step_mean = steps[1:][joined].mean(axis=0)
-        self._step_spread = steps[1:][joined].std(axis=0) + np.float32(1e-4)
-        width = coordinates.shape[1]
-        self.network = OnlineMLP(
-            len(LAGS) * width + 3, HIDDEN, width + 3, seed=self._seed
-        )
+        self.plane = pose_plane_of(positions, rotations)
+        places, steps = self.plane.place(positions, rotations)
+        changes, near = np.diff(places, axis=0)[joined], steps[joined]
+        self._use(changes.std(0) + 0.005, near.mean(0), near.std(0) + 1e-4)
+        self._coordinates[rows], self._steps[rows[1:]] = places, steps
 
+    def _drawn(self) -> list[tuple[Singles, Singles]]:
+        """Inputs and targets of the next batches, from frames with neighbours in memory."""
+        oldest = max(0, self.seen - FRAMES + max(LAGS))
+        if self._projected - 1 <= oldest:
+            return []
+        rng, width = self._rng, len(self._change)
+        at = rng.integers(oldest, self._projected - 1, DRAWN * BATCH)
+        at = at[self._joined[(at[:, None] + 2 - _WINDOW) % FRAMES].all(axis=1)]
+        count, now, after = len(at), at % FRAMES, (at + 1) % FRAMES
+        push = PUSH * rng.random((count, 1)) * rng.standard_normal((count, width))
+        shake = rng.standard_normal((count, len(LAGS), width))
+        places = self._coordinates[(at[:, None] - np.array(LAGS)) % FRAMES]
+        places = places + push[:, None] + 0.1 * PUSH * shake
+        moved = self._coordinates[after] - self._coordinates[now] - PULL * push
+        step = self._scaled(self._steps[now]) + PUSH * rng.standard_normal((count, 3))
+        following = self._scaled(self._steps[after])
+        x = np.hstack([places.reshape(count, len(LAGS) * width), step])
+        goal = np.hstack([moved / self._change, following])
+        x, goal = x.astype(np.float32), goal.astype(np.float32)
+        return [(x[i : i + BATCH], goal[i : i + BATCH]) for i in range(0, count, BATCH)]
 
-@njit(cache=True)
-def _near(
-    positions: Array,
-    rotations: Array,
-    local: Array,
-    before: int,
-    row: int,
-    way: float,
-    cosine: float,
-) -> bool:
-    """Whether no bone has jumped between two rows of the track."""
-    square, dot = 0.0, 0.0
-    for i in range(3):
-        square += (positions[row, i] - positions[before, i]) ** 2
-    for i in range(4):
-        dot += rotations[row, i] * rotations[before, i]
-    if square > way * way or abs(dot) < cosine:
-        return False
-    for bone in range(local.shape[1]):
-        dot = 0.0
-        for i in range(4):
-            dot += local[row, bone, i] * local[before, bone, i]
-        if abs(dot) < cosine:
-            return False
-    return True
-
-
-@njit(cache=True)
-def _batch_gradient(
-    coordinates: Array,
-    steps: Array,
-    run: Array,
-    lags: Array,
-    oldest: int,
-    choices: int,
-    change: Array,
-    step_mean: Array,
-    step_spread: Array,
-    net: Weights,
-    slopes: Weights,
-    shares: Array,
-    noise: Array,
-) -> float:
-    """Mean squared error of a batch; `slopes` is filled with its gradient times 10.
-
-    Rows whose earlier frames or next one are missing are left out; NaN where none is
-    left.
-
-    Args:
-        coordinates: Of the poses kept, a ring. Shape (K, C).
-        steps: The root's steps into them. Shape (K, 3).
-        run: How many frames there are since the last cut. Shape (K,).
-        lags: How many frames back the inputs reach, (L,).
-        oldest: The first frame that may be chosen.
-        choices: How many frames may be chosen.
-        change: Spread of the coordinates' change in a frame, (C,).
-        step_mean: Mean of the steps, (3,).
-        step_spread: Spread of the steps, (3,).
-        net: The network.
-        slopes: Its gradient, filled.
-        shares: Random numbers of 0 to 1, (2 N,): which frames, and the size of pushes.
-        noise: Normal random numbers, (N, C + L C + 3).
-    """
-    kept, width = coordinates.shape
-    count, size, lagged = 0, len(noise), len(lags) * width
-    x = np.empty((size, lagged + 3), np.float32)
-    goal = np.empty((size, width + 3), np.float32)
-    for n in range(size):
-        row = (oldest + int(shares[n] * choices)) % kept
-        after = (row + 1) % kept
-        if run[after] <= lags[-1] + 1:
-            continue
-        far = np.float32(PUSH * shares[size + n])
-        for j in range(width):
-            now, push = coordinates[row, j], far * noise[n, j]
-            for k in range(len(lags)):
-                at = k * width + j
-                shake = np.float32(0.1 * PUSH) * noise[n, width + at]
-                x[count, at] = coordinates[(row - lags[k]) % kept, j] + push + shake
-            moved = coordinates[after, j] - now - np.float32(PULL) * push
-            goal[count, j] = moved / change[j]
-        for j in range(3):
-            step = (steps[row, j] - step_mean[j]) / step_spread[j]
-            x[count, lagged + j] = (
-                step + np.float32(PUSH) * noise[n, width + lagged + j]
-            )
-            goal[count, width + j] = (steps[after, j] - step_mean[j]) / step_spread[j]
-        count += 1
-    if count == 0:
-        return np.nan
-    x, goal = x[:count], goal[:count]
-    first, second, y = forward(x, net.w1, net.b1, net.w2, net.b2, net.w3, net.b3)
-    dy, total = y - goal, 0.0
-    for n in range(count):
-        for j in range(width + 3):
-            total += dy[n, j] * dy[n, j]
-    dy *= np.float32(20.0 / dy.size)
-    slopes_of(net, x, first, second, dy, slopes)
-    return total / dy.size
+    def _scaled(self, steps: NDArray[np.floating]) -> Singles:
+        """Steps (..., 3) in standard deviations."""
+        return np.asarray((steps - self._step_mean) / self._step_spread, np.float32)

@@ -32,14 +32,12 @@ from ambulo.rig_server.character import (
     Timer,
     Waiting,
 )
-from ambulo.rig_server.clients import Clients
-from ambulo.rig_server.faults import Fault, PacketError
+from ambulo.rig_server.clients import Clients, ServerConfig
 from ambulo.rig_server.frames import RigFrame, checked_frames
 from ambulo.rig_server.inbox import Inbox
 from ambulo.rig_server.layout import LEGS, RigLayout, legs_named, legs_of
 from ambulo.rig_server.messages import ErrorCode, Kind, Option, Result
-from ambulo.rig_server.packets import Packet
-from ambulo.rig_server.server_config import ServerConfig
+from ambulo.rig_server.packets import Fault, Packet, PacketError
 from ambulo.rig_server.shares import LessonPace
 
 log = logging.getLogger(__name__)

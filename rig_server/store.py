@@ -50,7 +50,7 @@ def file_name(layout: RigLayout) -> str:
 
 def to_bytes(learner: RigLearner, sequence: SequenceLearner | None = None) -> bytes:
     """The file of a learner, and of its sequence model if there is one."""
-    tensors: Arrays = _prefixed("network", learner.model.network.state())
+    tensors: Arrays = _prefixed("network", learner.network.state())
     tensors |= _prefixed("memory", learner.memory.state())
     if sequence is not None:
         tensors |= _prefixed("sequence", sequence.state())
@@ -85,7 +85,7 @@ def restore(
         if not layout.same_rig(learner.layout):
             raise RigError(f"{path}: made for another rig")
         learner.memory.restore(_without("memory", tensors))
-        learner.model.network.restore(_without("network", tensors))
+        learner.network.restore(_without("network", tensors))
         if sequence is not None:
             sequence.restore(_without("sequence", tensors))
         learner.progress.frames = count_of(about["frames"], "frames")

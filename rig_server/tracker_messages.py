@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.rig_server.faults import Fault, PacketError
+from ambulo.rig_server.packets import Fault, PacketError
 
 MOST_HEADER = 8192
 """Longest text of a header, [bytes]."""

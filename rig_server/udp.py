@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 
 from ambulo.configs.errors import AmbuloError
+from ambulo.rig_server.clients import ServerConfig
 from ambulo.rig_server.server import PORT, RigServer
-from ambulo.rig_server.server_config import ServerConfig
 
 DRAINED = 1024
 """Most datagrams that are taken off the socket before frames are worked on again."""

@@ -13,13 +13,13 @@ from numba.core.dispatcher import Dispatcher
 
 import ambulo.rig_server
 from ambulo.rig_server import messages, packets
+from ambulo.rig_server.clients import ServerConfig
 from ambulo.rig_server.frames import RigFrame, floats_of, up_of
 from ambulo.rig_server.layout import LEGS
 from ambulo.rig_server.messages import Kind, Option
 from ambulo.rig_server.packets import Packet
 from ambulo.rig_server.sequence import BLOCK, EVERY, FIRST, MIN_STEPS
 from ambulo.rig_server.server import RigServer
-from ambulo.rig_server.server_config import ServerConfig
 
 Report = Callable[[str, int, int], None]
 """Receives a kernel's name, how many are compiled by now, and how many there are."""

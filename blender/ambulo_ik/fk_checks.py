@@ -17,19 +17,22 @@ from ambulo.configs.arrays import Floats
 from ambulo.ik.pose import Pose, fk
 from ambulo.motion.rotations import (
     quat_conjugate,
+    quat_from_rotvec,
     quat_multiply,
     quat_rotate,
     quat_to_matrix,
 )
 
 from .binding import Binding, pose_of_matrices, write_pose
-from .random_poses import random_poses
+from .channels import put_back, read_channels
 
 POSITION_LIMIT = 1e-4
 """Largest difference of a bone's head, [m]."""
 MATRIX_LIMIT = 1e-4
 """Largest difference of an element of a rotation matrix."""
 RANDOM_POSES = 200
+LARGEST = np.deg2rad(120.0)
+"""No joint of a random pose is turned further, [rad]."""
 
 
 @dataclass(frozen=True)
@@ -105,25 +108,25 @@ def expected_matrices(binding: Binding, poses: Pose) -> Floats:
 @contextmanager
 def kept_pose(context: Context, armature: Object) -> Iterator[None]:
     """Give every bone of `armature` its channels back at the end."""
-    kept = [
-        (
-            bone,
-            bone.location.copy(),
-            bone.rotation_quaternion.copy(),
-            bone.rotation_euler.copy(),
-            tuple(bone.rotation_axis_angle),
-        )
-        for bone in armature.pose.bones
-    ]
+    bones = list(armature.pose.bones)
+    before = read_channels(bones)
     try:
         yield
     finally:
-        for bone, location, quaternion, euler, axis_angle in kept:
-            bone.location = location
-            bone.rotation_quaternion = quaternion
-            bone.rotation_euler = euler
-            bone.rotation_axis_angle = axis_angle
+        put_back(bones, read_channels(bones), before)
         context.view_layer.update()
+
+
+def random_poses(count: int, joints: int, seed: int = 0) -> Pose:
+    """`count` poses of `joints` joints: random axes, angles up to `LARGEST`, roots 1 m off."""
+    rng = np.random.default_rng(seed)
+    axes = rng.normal(size=(count, joints, 3))
+    axes /= np.linalg.norm(axes, axis=-1, keepdims=True)
+    angles = rng.uniform(0.0, LARGEST, (count, joints, 1))
+    return Pose(
+        root=rng.uniform(-1.0, 1.0, (count, 3)),
+        rotations=quat_from_rotvec(angles * axes),
+    )
 
 
 def _compared(name: str, binding: Binding, poses: Pose, blender: Floats) -> Check:

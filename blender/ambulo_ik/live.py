@@ -24,8 +24,16 @@ from .binding import write_pose
 from .channels import is_animated, put_back, read_channels
 from .empties import read_targets
 from .properties import targets_of
-from .session import SESSION, Bound, base_of, bound_to, paused, take_base, use_network
-from .solving import solve
+from .session import (
+    SESSION,
+    Bound,
+    base_of,
+    bound_to,
+    paused,
+    solve,
+    take_base,
+    use_network,
+)
 from .tracking import follow_trackers
 
 _LOG = logging.getLogger(__name__)

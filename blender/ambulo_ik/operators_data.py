@@ -10,9 +10,8 @@ from bpy_extras.io_utils import ExportHelper, ImportHelper
 from ambulo.configs.errors import MotionError
 
 from .binding import BindingError, pose_of_matrices
-from .keying import key_poses
 from .operators_common import UNDO, AmbuloOperator, ArmatureOperator, chosen_armature
-from .pose_data import PoseClip, extract, load, posed_frames, save
+from .pose_data import PoseClip, extract, key_poses, load, posed_frames, save
 from .session import SESSION, Bound, bound_to, paused, rig
 
 

@@ -1,17 +1,21 @@
 """Operators that choose the network, and those that test it and the kinematics."""
 
+from collections.abc import Sequence
+
+import bpy
 from bpy.props import BoolProperty, StringProperty
-from bpy.types import Context, Event, Object
+from bpy.types import Context, Event, Object, Scene
 from bpy_extras.io_utils import ImportHelper
 
 from ambulo.configs.errors import ModelFileError
 
 from .fk_checks import Check, validate_fk
 from .operators_common import AmbuloOperator, ArmatureOperator
-from .reports import show_report
 from .session import SESSION, Bound, use_network
 from .solver_checks import check_solver
 
+REPORT = "Ambulo IK report"
+"""Name of the text that holds the last report."""
 SHIPPED = "ik_net"
 """The network that comes with the extension, if one was there when it was built."""
 
@@ -97,6 +101,27 @@ class AMBULO_OT_validate_fk(CheckOperator):
     def checks(self, context: Context, armature: Object, bound: Bound) -> list[Check]:
         """Return the checks of kinematics."""
         return validate_fk(context, armature, bound.binding)
+
+
+def show_report(scene: Scene, title: str, checks: Sequence[Check]) -> bool:
+    """Put `checks` into the panel and into a text; whether all of them passed."""
+    lines = scene.ambulo_ik.report
+    lines.clear()
+    for check in checks:
+        line = lines.add()
+        line.name = f"{check.name}: {check.text}"
+        line.state = "INFO" if check.passed is None else _word(check.passed)
+    passed = all(check.passed is not False for check in checks)
+    text = bpy.data.texts.get(REPORT) or bpy.data.texts.new(REPORT)
+    text.clear()
+    text.write(f"{title}: {_word(passed)}\n")
+    for line in lines:
+        text.write(f"{line.state}  {line.name}\n")
+    return passed
+
+
+def _word(passed: bool) -> str:
+    return "PASS" if passed else "FAIL"
 
 
 CLASSES = (

@@ -11,11 +11,10 @@ from ambulo.ik.pose import Pose
 
 from .binding import BindingError
 from .empties import add_empties, adopt_empties, has_empty
-from .keying import key_poses
 from .operators_common import UNDO, ArmatureOperator
+from .pose_data import key_poses
 from .properties import targets_of
-from .session import Bound, keep_base
-from .solving import solver_of
+from .session import Bound, keep_base, solver_of
 from .tracking import resized, tracker_network
 
 NEEDED = ("Head", "LeftHand", "RightHand")

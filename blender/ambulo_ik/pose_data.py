@@ -1,4 +1,4 @@
-"""Poses in memory: taken from an armature or read from a file, and saved as a motion.
+"""Poses in memory: taken from an armature or a file, saved as a motion, keyed as an action.
 
 The files are the suite's own motions (`.npz`), which everything else reads too:
 `ambulo ik extract` makes training data of a folder of them, as of any clips.
@@ -6,11 +6,13 @@ The files are the suite's own motions (`.npz`), which everything else reads too:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import bpy
 import numpy as np
-from bpy.types import Context, Object, PoseBone, Scene
+from bpy.types import Action, Context, Object, PoseBone, Scene
 from numpy.typing import NDArray
 
 from ambulo.configs.errors import MotionError
@@ -19,7 +21,8 @@ from ambulo.ik.rig import Rig
 from ambulo.motion.formats.files import read_motion, write_motion
 from ambulo.motion.motion import Motion
 
-from .binding import Binding, pose_of_matrices
+from .binding import Binding, pose_of_matrices, write_pose
+from .channels import rotation_channel
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,32 @@ def posed_frames(
         scene.frame_set(frame)
         matrices.append([np.array(bone.matrix) for bone in bones])
     return np.array(matrices, dtype=np.float64)
+
+
+def key_poses(
+    armature: Object, binding: Binding, poses: Pose, frames: Sequence[float], name: str
+) -> Action:
+    """A new action of `armature` with one key for each of `poses`; others are kept unused.
+
+    Args:
+        armature: Whose bones are keyed.
+        binding: Its constants.
+        poses: As many as frames.
+        frames: The frame of each pose.
+        name: Of the action.
+    """
+    animated = armature.animation_data or armature.animation_data_create()
+    if animated.action is not None:
+        animated.action.use_fake_user = True  # it is not thrown away when we replace it
+    action = bpy.data.actions.new(name)
+    animated.action = action
+    bones = binding.bones(armature)
+    for row, frame in enumerate(frames):
+        write_pose(armature, binding, poses[row : row + 1])
+        bones[0].keyframe_insert("location", frame=frame)
+        for bone in bones:
+            bone.keyframe_insert(rotation_channel(bone), frame=frame)
+    return action
 
 
 def save(path: Path, data: PoseClip) -> None:

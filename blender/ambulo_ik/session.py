@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,9 @@ from .channels import Channels, read_channels
 
 if TYPE_CHECKING:
     from ambulo.ik.solver.network import IKNetwork
+    from ambulo.ik.solver.refine import Solution
     from ambulo.ik.solver.solver import NeuralIKSolver
+    from ambulo.ik.solver.targets import Targets
     from ambulo.ik.trackers.network import TrackerNetwork
 
     from .pose_data import PoseClip
@@ -147,6 +149,38 @@ def use_network(path: str) -> None:
         SESSION.network = network
     for bound in SESSION.bound.values():
         bound.seen = ()
+
+
+def solver_of(bound: Bound) -> NeuralIKSolver:
+    """The solver for an armature, without a network: see `solve`."""
+    from ambulo.ik.solver.solver import NeuralIKSolver
+
+    if bound.solver is None:
+        bound.solver = NeuralIKSolver(bound.binding.rig)
+    return bound.solver
+
+
+def solve(bound: Bound, targets: Targets, base: Pose | None = None) -> Solution:
+    """Poses that meet `targets` on the armature's own proportions.
+
+    Args:
+        bound: The armature.
+        targets: In our frame.
+        base: What targets leave free stays near it; None leaves that to the network, or
+            to the rig's starting pose where there is none.
+    """
+    if base is None and SESSION.network is not None:
+        base = predict(bound, targets)
+    return solver_of(bound).solve(targets, base)
+
+
+def predict(bound: Bound, targets: Targets) -> Pose:
+    """Predict a pose with the network, scaled to its size and back to the armature's."""
+    assert SESSION.network is not None
+    size = bound.binding.size
+    smaller = replace(targets, positions=targets.positions / size)
+    guess = SESSION.network.predict(smaller)
+    return Pose(guess.root * size, guess.rotations)
 
 
 def keep_base(armature: Object, bound: Bound) -> None:

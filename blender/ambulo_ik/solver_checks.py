@@ -11,8 +11,7 @@ from ambulo.ik.solver.targets import Targets
 from ambulo.motion.rotations import quat_angle, quat_from_rotvec, quat_multiply
 
 from .fk_checks import Check
-from .session import SESSION, Bound
-from .solving import predict, solve
+from .session import SESSION, Bound, predict, solve
 
 MOST = 500
 """No more poses are tested; of more, every n-th is taken."""

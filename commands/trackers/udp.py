@@ -30,10 +30,9 @@ from ambulo.ik.trackers.recording_lines import POSE, DeviceRow, parse_header
 from ambulo.ik.trackers.sizes import TRACKERS
 from ambulo.rig_server import messages, packets, tracker_messages
 from ambulo.rig_server.character import Address
-from ambulo.rig_server.faults import Fault, PacketError
 from ambulo.rig_server.inbox import Inbox
 from ambulo.rig_server.messages import ErrorCode, Kind
-from ambulo.rig_server.packets import Packet, ReplayWindow
+from ambulo.rig_server.packets import Fault, Packet, PacketError, ReplayWindow
 from ambulo.rig_server.shares import FairShares
 from ambulo.rig_server.tracker_messages import TrackersMessage
 

@@ -16,8 +16,7 @@ from ambulo.envs.locomotion.joined import JoinedBatch
 from ambulo.envs.reference.configured import body_of, check_reference, reference_of
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.simulation.variants import NOMINAL, Variant, drawn_variants
-from ambulo.muscle.muscle_nn import MuscleNN
-from ambulo.muscle.shipped import find_muscle_nn
+from ambulo.muscle.muscle_nn import MuscleNN, find_muscle_nn
 
 AnyBatch = LocomotionBatch | JoinedBatch[Any]
 

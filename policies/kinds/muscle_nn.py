@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ambulo.muscle.header import FORMAT, MuscleNNHeader
+from ambulo.configs.muscle import MUSCLE_NN_FORMAT, MuscleNNHeader
 from ambulo.policies.files.spec import ModelSpec
 
 
@@ -17,6 +17,6 @@ SPEC = ModelSpec(
     header=MuscleNNHeader,
     loader="ambulo.muscle.muscle_nn:load_muscle_nn",
     headline=_headline,
-    formats=(FORMAT,),
+    formats=(MUSCLE_NN_FORMAT,),
     exports={"onnx": "ambulo.policies.export.muscles:export_muscles"},
 )

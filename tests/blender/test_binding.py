@@ -12,7 +12,7 @@ bpy = pytest.importorskip(
 )
 mathutils = pytest.importorskip("mathutils")
 
-from ambulo_ik import binding, fk_checks, random_poses
+from ambulo_ik import binding, fk_checks
 
 from ambulo.ik.pose import Pose, fk, start_pose
 from ambulo.ik.rig import load_rig
@@ -67,7 +67,7 @@ def test_hand_computed_pose(context, armature):
 
 def test_random_poses_come_back(context, armature):
     bound = binding.bind(armature, load_rig("ik23"))
-    poses = random_poses.random_poses(20, 23, seed=1)
+    poses = fk_checks.random_poses(20, 23, seed=1)
     matrices = fk_checks.posed_matrices(context, armature, bound, poses)
     back = binding.pose_of_matrices(bound, matrices)
     assert largest(back.root, poses.root) < 1e-5
@@ -79,7 +79,7 @@ def test_pose_is_written_where_the_mode_reads(context, armature, mode):
     bound = binding.bind(armature, load_rig("ik23"))
     for bone in armature.pose.bones:
         bone.rotation_mode = mode
-    pose = random_poses.random_poses(1, 23, seed=2)
+    pose = fk_checks.random_poses(1, 23, seed=2)
     binding.write_pose(armature, bound, pose)
     context.view_layer.update()
     back = binding.read_pose(armature, bound)

@@ -324,8 +324,7 @@ def test_loaded_weights_are_used(context, follower, random_network):
 
 
 def test_a_network_answers_in_the_armatures_size(context, armature, random_network):
-    from ambulo_ik.session import bound_to, use_network
-    from ambulo_ik.solving import predict
+    from ambulo_ik.session import bound_to, predict, use_network
 
     from ambulo.ik.pose import fk, start_pose
     from ambulo.ik.solver.targets import Targets

@@ -13,8 +13,7 @@ bpy = pytest.importorskip(
 
 import ambulo_ik
 from ambulo_ik import solver_checks
-from ambulo_ik.session import SESSION
-from ambulo_ik.solving import solve
+from ambulo_ik.session import SESSION, solve
 
 import ambulo.shipped
 from ambulo.motion.formats.files import read_motion, write_motion

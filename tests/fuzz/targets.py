@@ -24,6 +24,7 @@ from ambulo.envs.godot.protocol import RowLayout, check_spec, parse_rows, parse_
 from ambulo.envs.godot.transport import BINARY, HttpConnection
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.rig_server import messages, packets, packets_v1, store
+from ambulo.rig_server.clients import ServerConfig
 from ambulo.rig_server.layout import LEGS
 from ambulo.rig_server.learner import RigLearner
 from ambulo.rig_server.messages import Kind as MessageKind
@@ -31,7 +32,6 @@ from ambulo.rig_server.messages import Option
 from ambulo.rig_server.packets import Packet
 from ambulo.rig_server.sequence import SequenceLearner
 from ambulo.rig_server.server import RigServer
-from ambulo.rig_server.server_config import ServerConfig
 
 
 class Target(Protocol):

@@ -12,7 +12,7 @@ import pytest
 
 from ambulo.configs.arrays import Floats
 from ambulo.muscle.muscles import MuscleLayer
-from ambulo.muscle.sampling import random_pose
+from ambulo.muscle.sampling import _closed, _drawn_pose
 
 TIED_LEG = """
 <mujoco>
@@ -87,7 +87,7 @@ def _posed(layer: MuscleLayer, seed: int) -> mujoco.MjData:
     rng = np.random.default_rng(seed)
     model = layer.model
     data = mujoco.MjData(model)
-    data.qpos[:], data.qvel[:] = random_pose(layer, rng)
+    data.qpos[:], data.qvel[:] = _closed(layer, *_drawn_pose(layer, rng))
     data.act[:] = rng.random(model.na)
     mujoco.mj_forward(model, data)
     return data

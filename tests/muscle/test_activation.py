@@ -6,8 +6,8 @@ import mujoco
 import numpy as np
 import pytest
 
+from ambulo.configs.errors import MuscleError
 from ambulo.muscle.activation import control_for, next_activation, time_constants
-from ambulo.muscle.errors import MuscleError
 
 MODEL = """
 <mujoco><worldbody><body><joint name="j" axis="0 1 0" range="-1 1" limited="true"/>

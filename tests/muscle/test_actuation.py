@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ambulo.configs.arrays import Floats
+from ambulo.configs.errors import MuscleError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.muscle import MuscleNNConfig
 from ambulo.envs.characters.character import Character
@@ -17,7 +18,6 @@ from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.simulation import CharacterSimulation
 from ambulo.muscle.actuation import MuscleActuation
 from ambulo.muscle.coupling import joint_coupling
-from ambulo.muscle.errors import MuscleError
 from ambulo.muscle.muscle_nn import MuscleNN
 from ambulo.train.muscle.training import train_muscle_nn
 

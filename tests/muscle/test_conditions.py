@@ -8,8 +8,8 @@ import mujoco
 import numpy as np
 import pytest
 
+from ambulo.configs.errors import MuscleError
 from ambulo.muscle.conditions import condition, model_with, table_with
-from ambulo.muscle.errors import MuscleError
 from ambulo.muscle.muscles import MuscleLayer, gain_and_bias, muscle_table
 
 Load = Callable[[str], mujoco.MjModel]

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from ambulo.configs.arrays import Floats
+from ambulo.configs.errors import MuscleError
 from ambulo.configs.muscle import ActivationCost, MuscleNNConfig, SpdGains
 from ambulo.muscle.actuation import MuscleActuation
 from ambulo.muscle.dynamics import dynamics_of_batch
-from ambulo.muscle.errors import MuscleError
 from ambulo.muscle.muscles import MuscleLayer
 from ambulo.muscle.spd import SpdController
 from ambulo.train.muscle.training import train_muscle_nn

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import torch
 
+from ambulo.configs.errors import MuscleError
 from ambulo.configs.muscle import MuscleNNConfig
-from ambulo.muscle.errors import MuscleError
 from ambulo.muscle.muscle_nn import MuscleNN, load_muscle_nn, save_muscle_nn
 from ambulo.muscle.muscles import MuscleLayer
 from ambulo.muscle.sampling import MuscleSamples, feasible_targets, sample_muscles

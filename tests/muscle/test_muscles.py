@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ambulo.configs.errors import MuscleError
 from ambulo.muscle.coupling import joint_coupling
-from ambulo.muscle.errors import MuscleError
 from ambulo.muscle.muscles import MuscleLayer, fibre_state, gain_and_bias, muscle_table
 
 Load = Callable[[str], mujoco.MjModel]
@@ -52,9 +52,8 @@ def test_affine_torque_equals_mujoco(name: str, packaged: Load, posed: Pose) -> 
         muscles = layer.at(data)
         force = muscles.gain[0] * data.act + muscles.bias[0]
         np.testing.assert_allclose(force, data.actuator_force, rtol=0, atol=1e-9)
-        factor = layer.coupling.factors(data.qpos[None])
-        made = layer.coupling.reduced(data.qfrc_actuator[None], factor)
-        expected = made[:, layer.coupling.actuated]
+        made = data.qfrc_actuator @ layer.coupling.matrix(data.qpos[None])[0]
+        expected = made[None, layer.coupling.actuated]
         assert np.abs(expected).max() > 0.1
         torque = muscles.torque(data.act[None])
         np.testing.assert_allclose(torque, expected, rtol=0, atol=1e-9)

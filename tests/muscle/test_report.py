@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from ambulo.muscle.errors import MuscleError
+from ambulo.configs.errors import MuscleError
 from ambulo.muscle.muscles import MuscleLayer, MuscleTable
 from ambulo.muscle.report import metabolic_rate, muscle_mass, muscle_report
 

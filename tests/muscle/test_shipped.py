@@ -8,10 +8,10 @@ import mujoco
 import numpy as np
 import pytest
 
-from ambulo.muscle.errors import MuscleError
+from ambulo.configs.errors import MuscleError
+from ambulo.muscle.muscle_nn import find_muscle_nn
 from ambulo.muscle.muscles import MuscleLayer
 from ambulo.muscle.sampling import feasible_targets, sample_muscles
-from ambulo.muscle.shipped import find_muscle_nn
 from ambulo.muscle.solver import solve
 from ambulo.shipped import shipped_models
 

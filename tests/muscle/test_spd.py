@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from ambulo.configs.arrays import Floats
-from ambulo.configs.errors import ConfigError
+from ambulo.configs.errors import ConfigError, MuscleError
 from ambulo.configs.muscle import JointGain, SpdGains
 from ambulo.muscle.dynamics import Dynamics, dynamics_of_data
-from ambulo.muscle.errors import MuscleError
 from ambulo.muscle.spd import SpdController, implicit_damping
 
 Load = Callable[[str], mujoco.MjModel]

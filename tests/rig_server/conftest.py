@@ -10,12 +10,12 @@ import pytest
 from numpy.typing import NDArray
 
 from ambulo.rig_server import messages, packets
+from ambulo.rig_server.clients import ServerConfig
 from ambulo.rig_server.frames import RigFrame, floats_of, frame_of
 from ambulo.rig_server.layout import LEGS, RigLayout
 from ambulo.rig_server.messages import Kind, Option
 from ambulo.rig_server.packets import Packet
 from ambulo.rig_server.server import RigServer
-from ambulo.rig_server.server_config import ServerConfig
 
 MakeWalk = Callable[..., list[RigFrame]]
 FPS, PERIOD = 120.0, 132

@@ -129,4 +129,4 @@ def test_no_array_breaks_the_server(
         )
         server = served(make, tmp_path, stream)
         [client] = server.characters.values()
-        assert np.isfinite(client.models.learner.model.network.flat).all()
+        assert np.isfinite(client.models.learner.network.flat).all()

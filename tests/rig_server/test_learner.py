@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ambulo.rig_server.anatomy import anatomy_of
-from ambulo.rig_server.answer_gate import AnswerGate, Thresholds
+from ambulo.rig_server.character import AnswerGate, Thresholds
 from ambulo.rig_server.frames import RigFrame, floats_of, frame_of
 from ambulo.rig_server.layout import LEGS, RigLayout
 from ambulo.rig_server.learner import FrameScore, PrequentialErrors, RigLearner
@@ -73,7 +73,7 @@ def test_a_stream_is_learned_within_800_frames(walk: list[RigFrame]) -> None:
     assert np.mean([score.middle_error for score in last]) < 0.5 * np.mean(
         [score.middle_error for score in scores[1:66]]
     )
-    assert learner.model.network.refused == 0
+    assert learner.network.refused == 0
 
 
 def test_unseen_frames_of_the_same_character(
@@ -83,8 +83,8 @@ def test_unseen_frames_of_the_same_character(
     for frame in make_walk(132, swing=0.35):
         local = taught.predict(frame).rotations
         np.testing.assert_allclose(np.linalg.norm(local, axis=1), 1.0, atol=1e-9)
-        positions, turned = taught.model.positions(local)
-        wanted, wanted_turned = taught.model.positions(frame.rotations)
+        positions, turned = taught.positions(local)
+        wanted, wanted_turned = taught.positions(frame.rotations)
         errors.append(np.linalg.norm(positions - wanted, axis=1)[[2, 5]].mean())
         np.testing.assert_allclose(positions[[3, 6]], wanted[[3, 6]], atol=1e-4)
         angles.append(abs((turned * wanted_turned).sum(axis=1)[[2, 5]]).mean())
@@ -104,8 +104,8 @@ def test_a_slope_tilts_the_foot_with_the_ground(
     turn = np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]])
     floats[49:52] = floats[53:56] = turn @ frame.up
     tilted = taught.predict(frame_of(LEGS, floats))
-    _, flat = taught.model.positions(level.rotations)
-    _, steep = taught.model.positions(tilted.rotations)
+    _, flat = taught.positions(level.rotations)
+    _, steep = taught.positions(tilted.rotations)
     for foot in (3, 6):
         angle = 2 * math.acos(min(1.0, abs(float(flat[foot] @ steep[foot]))))
         assert angle == pytest.approx(slope, abs=0.1)
@@ -124,7 +124,7 @@ def test_targets_that_differ_from_the_pose_are_answered_not_learned(
         answer = learner.predict(asked)
         learner.learn()
     assert score.loss < 1e-3
-    positions, _ = learner.model.positions(answer.rotations)
+    positions, _ = learner.positions(answer.rotations)
     np.testing.assert_allclose(positions[[3, 6]], asked.targets, atol=1e-3)
 
 
@@ -154,7 +154,7 @@ def test_degenerate_streams_stay_finite() -> None:
         floats[57:63] = 1e5 * math.sin(i)
         learner.observe(frame_of(LEGS, floats))
         learner.learn()
-    assert np.isfinite(learner.model.network.flat).all()
+    assert np.isfinite(learner.network.flat).all()
     assert np.isfinite(learner.predict(frame_of(LEGS, floats)).rotations).all()
 
 
@@ -181,7 +181,7 @@ def test_solver_starts_by_itself_and_stops_for_another_character(
 def test_thresholds_are_of_smoothed_errors() -> None:
     learner = RigLearner(LEGS)
     solver = AnswerGate(learner, Thresholds(frames=1))
-    learner.model.anatomy = anatomy_of(
+    learner.anatomy = anatomy_of(
         LEGS, np.ones((1, 7, 3)), np.tile([1.0, 0, 0, 0], (1, 7, 1))
     )
     learner.progress.add(FrameScore(1e-4, 1.0, 1e-3, 1e-3, 0.1, 0.1))
@@ -230,7 +230,7 @@ def test_far_from_what_it_learned_the_anatomy_answers(
     frame = walk[-1]
     near = taught.effectors_of(frame)
     far = near + np.array([0.3, 0.0, 0.2])  # a high step forward; the walk has none
-    smooth = taught.model.network.smooth
+    smooth = taught.network.smooth
     kept = smooth.copy()
     answers = [taught.predict(frame, goal).rotations for goal in (near, far)]
     smooth[:] = 0.0

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from ambulo.rig_server import messages
-from ambulo.rig_server.faults import Fault, PacketError
 from ambulo.rig_server.layout import LEGS, RigLayout
 from ambulo.rig_server.messages import Option
+from ambulo.rig_server.packets import Fault, PacketError
 
 FLOAT = st.floats(width=32, allow_nan=False)
 NAMES = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=40)

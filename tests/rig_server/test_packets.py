@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ambulo.rig_server import packets
-from ambulo.rig_server.faults import Fault, PacketError
-from ambulo.rig_server.packets import Packet, ReplayWindow
+from ambulo.rig_server.packets import Fault, Packet, PacketError, ReplayWindow
 
 PACKETS = st.builds(
     Packet,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ambulo.rig_server import packets_v1
-from ambulo.rig_server.faults import Fault, PacketError
+from ambulo.rig_server.packets import Fault, PacketError
 
 
 def test_a_frame_is_253_bytes_and_little_endian() -> None:

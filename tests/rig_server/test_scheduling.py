@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from ambulo.rig_server import messages
 from ambulo.rig_server.character import MAX_PENDING, QUEUE, RUNS, LearningTask
-from ambulo.rig_server.faults import Fault
 from ambulo.rig_server.messages import ErrorCode, Kind, Option
-from ambulo.rig_server.packets import Packet
+from ambulo.rig_server.packets import Fault, Packet
 from ambulo.rig_server.shares import PATIENCE
 
 Address = tuple[str, int]

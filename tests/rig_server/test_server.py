@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.rig_server import messages, packets, packets_v1
-from ambulo.rig_server.faults import Fault
 from ambulo.rig_server.frames import RigFrame, floats_of
 from ambulo.rig_server.layout import LEGS
 from ambulo.rig_server.messages import ErrorCode, Kind, Option, Result
-from ambulo.rig_server.packets import Packet
+from ambulo.rig_server.packets import Fault, Packet
 
 Address = tuple[str, int]
 ENGINE, OTHER = ("127.0.0.1", 4001), ("127.0.0.1", 4002)
@@ -104,8 +103,8 @@ def test_clients_are_isolated(
             bench.frames(first, ENGINE, mine)
             if company:
                 bench.frames(second, OTHER, theirs)
-        model = bench.server.characters[ENGINE, first].models.learner.model
-        weights.append(model.network.flat.copy())
+        learner = bench.server.characters[ENGINE, first].models.learner
+        weights.append(learner.network.flat.copy())
     np.testing.assert_array_equal(weights[0], weights[1])
 
 
@@ -115,7 +114,7 @@ def test_faults_are_counted_and_change_nothing(
     bench = make()
     session = bench.streamed(ENGINE, stream[:30])
     character = bench.server.characters[ENGINE, session]
-    before = character.models.learner.model.network.flat.copy()
+    before = character.models.learner.network.flat.copy()
     good = packets.encode(
         Packet(
             Kind.FRAMES, session, 40,
@@ -143,7 +142,7 @@ def test_faults_are_counted_and_change_nothing(
     ):
         bench.server.receive(data, address)
         assert not bench.server.work()
-    np.testing.assert_array_equal(character.models.learner.model.network.flat, before)
+    np.testing.assert_array_equal(character.models.learner.network.flat, before)
     assert bench.server.faults == {
         Fault.CHECKSUM: 1,
         Fault.LENGTH: 4,
@@ -181,8 +180,8 @@ def test_fuzzed_datagrams(make: MakeBench, stream: list[NDArray[np.float32]]) ->
     assert bench.server.broken == 0
     assert sum(bench.server.faults.values()) > 1000
     for character in bench.server.characters.values():
-        assert np.isfinite(character.models.learner.model.network.flat).all()
-        assert np.isfinite(character.models.learner.model.network.smooth).all()
+        assert np.isfinite(character.models.learner.network.flat).all()
+        assert np.isfinite(character.models.learner.network.smooth).all()
     ours = bench.server.characters[ENGINE, session]
     assert ours.models.learner.progress.frames == 150
 

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.rig_server import inbox, messages, packets
-from ambulo.rig_server.faults import Fault
 from ambulo.rig_server.inbox import FIRST, MOST, Inbox
 from ambulo.rig_server.layout import LEGS
 from ambulo.rig_server.messages import Kind
-from ambulo.rig_server.packets import Packet
+from ambulo.rig_server.packets import Fault, Packet
 from ambulo.rig_server.server import STRANGERS
 from ambulo.rig_server.shares import LESSONS, PATIENCE, FairShares, Shares
 

@@ -15,11 +15,11 @@ from fixtures.udp import running
 from ambulo.commands import rig_client
 from ambulo.motion.formats.files import write_motion
 from ambulo.rig_server import messages, packets_v1
-from ambulo.rig_server.faults import Fault
+from ambulo.rig_server.clients import ServerConfig
 from ambulo.rig_server.frames import RigFrame, floats_of
 from ambulo.rig_server.layout import LEGS, legs_of
 from ambulo.rig_server.messages import ErrorCode, Kind
-from ambulo.rig_server.server_config import ServerConfig
+from ambulo.rig_server.packets import Fault
 
 ONE, TWO = ("127.0.0.1", 4001), ("127.0.0.1", 4002)
 MakeBench = Callable[..., Any]

@@ -39,7 +39,7 @@ def test_a_restored_trainee_predicts_the_same(
     store.restore(path, other, SequenceLearner(LEGS))
     assert other.progress.frames == 150
     assert other.progress.mean("loss") == learner.progress.mean("loss")
-    np.testing.assert_array_equal(other.model.network.flat, learner.model.network.flat)
+    np.testing.assert_array_equal(other.network.flat, learner.network.flat)
     np.testing.assert_allclose(
         other.predict(walk[170]).rotations,
         learner.predict(walk[170]).rotations,
@@ -71,7 +71,7 @@ def test_weights_that_are_not_finite_are_refused(
     learner: RigLearner, tmp_path: Path
 ) -> None:
     other = RigLearner(LEGS)
-    other.model.network.flat[7] = np.nan
+    other.network.flat[7] = np.nan
     path = tmp_path / "rig.safetensors"
     path.write_bytes(store.to_bytes(other))
     with pytest.raises(RigError, match="not finite"):

@@ -22,12 +22,12 @@ from ambulo.motion.motion import Motion
 from ambulo.motion.operations import resample
 from ambulo.motion.skeleton import Skeleton
 from ambulo.rig_server.client import PublishedClient, RigClient, ServerSilentError
+from ambulo.rig_server.clients import ServerConfig
 from ambulo.rig_server.frames import RigFrame, floats_of, frame_of
 from ambulo.rig_server.layout import LEGS
 from ambulo.rig_server.messages import Option, most_next
 from ambulo.rig_server.replay import leg_frames
 from ambulo.rig_server.server import RigServer
-from ambulo.rig_server.server_config import ServerConfig
 from ambulo.rig_server.udp import UdpServer
 
 BOTH = Option.LEARN | Option.PREDICT

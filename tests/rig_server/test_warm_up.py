@@ -23,7 +23,7 @@ from numba.core import event
 from ambulo.rig_server.client import PublishedClient, RigClient
 from ambulo.rig_server.layout import LEGS, layout_from_json
 from ambulo.rig_server.messages import Option
-from ambulo.rig_server.server_config import ServerConfig
+from ambulo.rig_server.clients import ServerConfig
 from ambulo.rig_server.udp import UdpServer
 from ambulo.rig_server.warm_up import kernels, warm_up
 
@@ -39,9 +39,9 @@ def stream(port, layout, values, count, seconds):
             client.send(values[sent % len(values)], Option.LEARN | Option.PREDICT)
             sent += 1
             if sent == 50:
-                client.ask_status()
+                client.request_status()
             if sent >= count and sent % 20 == 0:  # frames were lost: stream on, ask again
-                client.ask_next(10)
+                client.request_next(10)
             for reply in client.replies(5.0 if sent < count else 0.05):
                 answers += reply.answer is not None
                 runs += reply.next is not None

@@ -17,9 +17,8 @@ from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.recording_lines import parse_header, parse_row
 from ambulo.ik.trackers.session import BodySession
 from ambulo.rig_server import messages, packets
-from ambulo.rig_server.faults import Fault
 from ambulo.rig_server.messages import ErrorCode, Kind
-from ambulo.rig_server.packets import Packet
+from ambulo.rig_server.packets import Fault, Packet
 from ambulo.rig_server.tracker_messages import (
     BodyMessage,
     SkeletonMessage,

@@ -16,8 +16,7 @@ from ambulo.envs.json_spec import json_spec
 from ambulo.envs.locomotion.env import locomotion_config
 from ambulo.envs.offscreen import gl_backend
 from ambulo.envs.reference.reference import Reference, reference_bytes, save_reference
-from ambulo.muscle.muscle_nn import muscle_nn_bytes
-from ambulo.muscle.shipped import find_muscle_nn
+from ambulo.muscle.muscle_nn import find_muscle_nn, muscle_nn_bytes
 
 IDS = ("ambulo/Imitate-v0", "ambulo/Locomote-v0", "ambulo/Stand-v0")
 

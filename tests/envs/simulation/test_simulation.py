@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ambulo.configs.errors import MuscleError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.registry import load_character
 from ambulo.envs.simulation.power import JointPower
@@ -14,7 +15,6 @@ from ambulo.envs.simulation.simulation import (
     CharacterSimulation,
     TorqueMotors,
 )
-from ambulo.muscle.errors import MuscleError
 
 
 def at_rest(character: Character, count: int) -> CharacterSimulation:

@@ -14,11 +14,11 @@ from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import TRACK, LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.registry import CHARACTERS, load_character
+from ambulo.envs.reference.cached import cached_reference
 from ambulo.envs.reference.captured import cycle_text
 from ambulo.envs.reference.clips.read_clips import read_clips
 from ambulo.envs.reference.gait_reference import healthy_gait
 from ambulo.envs.reference.joint_positions import motion_of_positions
-from ambulo.envs.reference.kept import kept_reference
 from ambulo.envs.reference.muscle_reference import legs_reference
 from ambulo.envs.reference.reference import build_reference, standing_reference
 from ambulo.envs.reference.reference_file import (
@@ -97,7 +97,7 @@ def body_of(config: LocomotionEnvironmentConfig) -> Character:
 def reference_of(
     config: LocomotionEnvironmentConfig, character: Character
 ) -> Reference:
-    """The configured reference; what is made for it is kept (`kept_reference`)."""
+    """The configured reference; what is made for it is kept (`cached_reference`)."""
     if config.clips:
         found = read_clips(
             config.clips,
@@ -153,7 +153,7 @@ def _walker(
     if path is None and file is not None:
         with zipfile.ZipFile(file) as model:
             return reference_from_bytes(model.read("reference_0.npz"), file)
-    return kept_reference(
+    return cached_reference(
         config.model_dump(mode="json"),
         path,
         lambda: walk_reference(
@@ -225,7 +225,7 @@ def _built(
     if config.task == "walk_commands":
         return _walker(path, config, character)
     if _stands(config):
-        return kept_reference(
+        return cached_reference(
             key,
             None,
             lambda: standing_reference(
@@ -235,7 +235,7 @@ def _built(
                 balance=config.task == "stand",
             ),
         )
-    return kept_reference(
+    return cached_reference(
         key,
         path,
         lambda: build_reference(

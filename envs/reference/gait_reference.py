@@ -18,7 +18,7 @@ from ambulo.configs.gait import SIDES, GaitSpace, gait_space
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.gait_body import gait_body
-from ambulo.envs.reference.kept import kept_reference
+from ambulo.envs.reference.cached import cached_reference
 from ambulo.envs.reference.prepare import physical_cycle
 from ambulo.envs.reference.reference import (
     Gait,
@@ -52,7 +52,7 @@ def healthy_gait(config: LocomotionEnvironmentConfig) -> Reference:
     if usual and shipped is not None and config.balance_law:
         return load_reference(shipped)
     key = config.model_dump(mode="json")
-    return kept_reference(key, None, lambda: made_gait(config), takes="a minute")
+    return cached_reference(key, None, lambda: made_gait(config), takes="a minute")
 
 
 def shipped_gait() -> Path | None:

@@ -15,7 +15,7 @@ from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.myo import lowest_point, myolegs, sole_balls
 from ambulo.envs.reference.balance import balance_controller
-from ambulo.envs.reference.kept import kept_reference
+from ambulo.envs.reference.cached import cached_reference
 from ambulo.envs.reference.muscle_walk import CONTROL_DT, build_muscle_walk
 from ambulo.envs.reference.reference import matching_dofs
 from ambulo.envs.reference.reference_file import (
@@ -90,7 +90,7 @@ def kept_walk(
         muscles: For the body with muscles; otherwise for the one with motors.
         frames: Part of the clip in which the walk is, "A:B"; all if None.
     """
-    return kept_reference(
+    return cached_reference(
         ["myolegs", muscles, frames],
         clip,
         lambda: build_muscle_walk(clip, muscles=muscles, frames=frames),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,6 @@ from ambulo.envs.reference.captured import cycle_text
 from ambulo.envs.reference.clips.read_clips import read_clips
 from ambulo.envs.reference.gait_reference import healthy_gait
 from ambulo.envs.reference.joint_positions import motion_of_positions
-from ambulo.envs.reference.muscle_reference import legs_reference
 from ambulo.envs.reference.reference import build_reference, standing_reference
 from ambulo.envs.reference.reference_file import (
     Reference,
@@ -109,14 +109,14 @@ def reference_of(
         check_reference(found, character, config)
         return found
     check_reference_frames(config)
-    if _stands(config) or config.reference is None:
-        return _built(None, 0, _key(config))
-    path = Path(config.reference)
-    if is_reference(path):
+    path = None if _stands(config) else config.reference
+    if path is None:
+        found = _built(None, 0, _key(config))
+    elif is_reference(Path(path)):
         found = load_reference_for(path, character)
     else:
-        stamp = path.stat().st_mtime_ns if path.is_file() else 0
-        found = _built(str(path), stamp, _key(config))
+        stamp = Path(path).stat().st_mtime_ns if Path(path).is_file() else 0
+        found = _built(path, stamp, _key(config))
     check_reference(found, character, config)
     return found
 
@@ -151,8 +151,7 @@ def _walker(
     """The gaits of `walk_commands`: out of a clip, or those of the shipped policy."""
     file = ambulo.shipped.shipped_models().get("walk_commands")
     if path is None and file is not None:
-        with zipfile.ZipFile(file) as model:
-            return reference_from_bytes(model.read("reference_0.npz"), file)
+        return _stored(file)
     return cached_reference(
         config.model_dump(mode="json"),
         path,
@@ -165,6 +164,38 @@ def _walker(
         ),
         takes="some minutes",
     )
+
+
+def _legs(path: str | None, config: LocomotionEnvironmentConfig) -> Reference:
+    """What myolegs follows: standing, or the walk that the shipped `muscle_walk` follows."""
+    name = "myolegs" if config.actuation == "muscle" else "myolegs_motors"
+    if config.task == "stand":
+        # Muscles that saturate have no useful derivative: motors are linearised.
+        motors = body_of(config.replace(actuation="torque"))
+        found = standing_reference(
+            motors, joints=config.joints, control_dt=config.control_dt
+        )
+        return replace(found, character=name)
+    if config.task not in ("imitate", "gait"):
+        raise ConfigError(
+            f"task = {config.task} has no gaits for myolegs yet: set task = imitate or"
+            " stand, or character = human23"
+        )
+    if path is not None:
+        raise ConfigError(
+            f"reference = {path}: myolegs follows prepared references (.npz of ours); null is "
+            "the walk of the shipped muscle_walk"
+        )
+    file = ambulo.shipped.shipped_models().get("muscle_walk")
+    if file is None:
+        raise ConfigError("reference: the walk of myolegs is not installed; name one")
+    return replace(_stored(file), character=name)
+
+
+def _stored(file: Path) -> Reference:
+    """The reference in the file of a shipped policy."""
+    with zipfile.ZipFile(file) as model:
+        return reference_from_bytes(model.read("reference_0.npz"), file)
 
 
 def chosen_cycle(reference: Reference, character: Character) -> list[str]:
@@ -217,7 +248,7 @@ def _built(
 ) -> Reference:
     del stamp  # part of the key: a changed file is read again
     if config.character == "myolegs":
-        return legs_reference(config.replace(reference=path))
+        return _legs(path, config)
     if config.task == "gait":
         return healthy_gait(config)
     key = config.model_dump(mode="json")

@@ -9,6 +9,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.body import walk_frames
 from ambulo.envs.reference.foot_steering import (
+    STANCE,
     FootSteering,
     ankle_places,
     legs_of,
@@ -17,7 +18,6 @@ from ambulo.envs.reference.foot_steering import (
 )
 from ambulo.envs.reference.gaits import Blend
 from ambulo.envs.reference.reference import Reference
-from ambulo.envs.reference.steering import STANCE
 from ambulo.envs.reference.walk_gaits import WalkGaits
 from ambulo.envs.simulation.tangent import Tangent
 

@@ -55,7 +55,8 @@ def check_reference(
                 f"has {(model.nq, model.nv)}"
             )
         if gait.controller is None:
-            if config.balance_law and config.task not in ("stand", "track_body"):
+            traits = config.traits
+            if config.balance_law and not (traits.still or traits.trackers):
                 raise ConfigError(
                     f"reference {name} has no balance controller: build it with one, or set "
                     "balance_law = false"
@@ -104,12 +105,12 @@ def reference_of(
             character,
             config.control_dt,
             fit=config.fit_clips,
-            plain=config.task == "track_body",
+            plain=config.traits.trackers,
         )
         check_reference(found, character, config)
         return found
     check_reference_frames(config)
-    path = None if _stands(config) else config.reference
+    path = None if config.traits.still else config.reference
     if path is None:
         found = _built(None, 0, _key(config))
     elif is_reference(Path(path)):
@@ -123,7 +124,7 @@ def reference_of(
 
 def check_reference_frames(config: LocomotionEnvironmentConfig) -> None:
     """`ConfigError` if `reference_frames` are given but no clip that they cut."""
-    clip = None if _stands(config) else config.reference
+    clip = None if config.traits.still else config.reference
     cut = config.reference_frames
     if cut is not None and (clip is None or is_reference(Path(clip))):
         raise ConfigError(
@@ -169,14 +170,14 @@ def _walker(
 def _legs(path: str | None, config: LocomotionEnvironmentConfig) -> Reference:
     """What myolegs follows: standing, or the walk that the shipped `muscle_walk` follows."""
     name = "myolegs" if config.actuation == "muscle" else "myolegs_motors"
-    if config.task == "stand":
+    if config.traits.still:
         # Muscles that saturate have no useful derivative: motors are linearised.
         motors = body_of(config.replace(actuation="torque"))
         found = standing_reference(
             motors, joints=config.joints, control_dt=config.control_dt
         )
         return replace(found, character=name)
-    if config.task not in ("imitate", "gait"):
+    if config.traits.commands or not config.traits.clock:
         raise ConfigError(
             f"task = {config.task} has no gaits for myolegs yet: set task = imitate or"
             " stand, or character = human23"
@@ -216,28 +217,21 @@ def chosen_cycle(reference: Reference, character: Character) -> list[str]:
 
 def family_speeds(config: LocomotionEnvironmentConfig) -> tuple[float, ...]:
     """Speeds of the gaits that the configured task blends, [m/s]; none: the clip's own."""
-    if config.task != "locomote":
+    if config.traits.commands != 2:
         return ()
     slow, fast = max(config.speed[0], SLOWEST), max(config.speed[1], SLOWEST)
     count = 1 + int(np.ceil((fast - slow) / SPEED_STEP - 1e-9))
     return tuple(float(speed) for speed in np.linspace(slow, fast, count))
 
 
-def _stands(config: LocomotionEnvironmentConfig) -> bool:
-    """Whether the standing pose is followed, not a gait."""
-    return config.task in ("stand", "get_up") or (
-        (config.task, config.base) == ("locomote", "pose")
-    )
-
-
 def _key(config: LocomotionEnvironmentConfig) -> LocomotionEnvironmentConfig:
     """The settings that a reference depends on; all others at their defaults."""
     names = ["task", "base", "character", "joints", "control_rate", "substeps"]
     names += ["actuation", "standing_reference", "reference_frames"]
-    if config.task == "locomote":
+    if config.traits.commands == 2:
         names.append("speed")
     values: dict[str, Any] = {name: getattr(config, name) for name in names}
-    if config.task == "track_body":  # it follows the references of `track`
+    if config.traits.trackers:  # they follow the references of `track`
         values |= {"task": "track", "joints": TRACK["joints"]}
     return LocomotionEnvironmentConfig(**values)
 
@@ -249,13 +243,13 @@ def _built(
     del stamp  # part of the key: a changed file is read again
     if config.character == "myolegs":
         return _legs(path, config)
-    if config.task == "gait":
+    if config.traits.parameters:
         return healthy_gait(config)
     key = config.model_dump(mode="json")
     character = body_of(config)
-    if config.task == "walk_commands":
+    if config.traits.commands == 3:
         return _walker(path, config, character)
-    if _stands(config):
+    if config.traits.still:
         return cached_reference(
             key,
             None,
@@ -263,7 +257,7 @@ def _built(
                 character,
                 joints=config.joints,
                 control_dt=config.control_dt,
-                balance=config.task == "stand",
+                balance=config.traits.controller,
             ),
         )
     return cached_reference(

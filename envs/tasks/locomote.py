@@ -32,7 +32,7 @@ class LocomoteBatch(CommandedBatch):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """As `LocomotionBatch`."""
-        self._follows_gait = args[0].environment.has_controller
+        self._follows_gait = args[0].environment.traits.controller
         super().__init__(*args, **kwargs)
         if self._follows_gait:
             gaits = self.gaits

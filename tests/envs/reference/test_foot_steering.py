@@ -54,7 +54,7 @@ def test_standing_is_behind_the_walks_and_never_blended(gaits: WalkGaits) -> Non
     )
     np.testing.assert_allclose(blend.speed, [-0.2, -0.1, 0.2, 0.4, 0.0], atol=1e-9)
     np.testing.assert_allclose(blend.period, [1.0, 1.0, 1.1, 1.2, 1.0])
-    assert blend.lower[4] == 3
+    assert blend.slower[4] == 3
     assert blend.share[4] == 0.0
 
 

@@ -279,11 +279,3 @@ def sole_balls(model: mujoco.MjModel) -> list[tuple[int, Floats, float]]:
             place = model.geom_pos[geom] + end * model.geom_size[geom, 1] * along
             found.append((body, place, float(model.geom_size[geom, 0])))
     return found
-
-
-def lowest_point(data: mujoco.MjData, balls: list[tuple[int, Floats, float]]) -> float:
-    """Height of the lowest point of `balls` (see `sole_balls`) at the state of `data`, [m]."""
-    return min(
-        float((data.xpos[body] + data.xmat[body].reshape(3, 3) @ place)[2] - radius)
-        for body, place, radius in balls
-    )

@@ -15,7 +15,7 @@ from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.configs.presets.locomotion import preset
 from ambulo.envs.characters.gait_body import gait_body
 from ambulo.envs.reference.balance import BalanceController, balance_controller
-from ambulo.envs.reference.closed_loop import roll_out
+from ambulo.envs.reference.clips.survival import Disturbance, survival
 from ambulo.envs.reference.gait_reference import gait_reference, healthy_gait
 from ambulo.envs.reference.reference import load_reference, matching_dofs
 
@@ -40,30 +40,24 @@ def main() -> None:
     space = gait_space("human23")
     if args.own:
         controllers["healthy"] = _own(env)
-    rows: dict[str, list[tuple[float, float, float]]] = {
-        name: [] for name in controllers
-    }
+    rows: dict[str, list[float]] = {name: [] for name in controllers}
     for values in space.sample(np.random.default_rng(args.seed), args.bodies):
         body = gait_body(space, values)
         body.model.opt.timestep = env.control_dt / env.substeps
         table = gait_reference(space, values, body, healthy).table
         for name, controller in controllers.items():
-            rolled = roll_out(
-                body, table, controller, args.players, args.seconds,
-                control_dt=env.control_dt, push=args.push,
+            share = survival(
+                body, table, controller, Disturbance("push", impulse=args.push),
+                control_dt=env.control_dt, bodies=args.players, seconds=args.seconds,
             )  # fmt: skip
-            speed = abs(rolled.speed / table.speed - 1.0) if rolled.speed else np.nan
-            share = rolled.share(args.seconds)
-            rows[name].append((share, np.rad2deg(rolled.joint_error), speed))
+            rows[name].append(share)
     found = {
         name: {
             "bodies": args.bodies,
             "players": args.players,
             "seconds": args.seconds,
             "push": args.push,
-            "survival_rate": float(np.mean([row[0] for row in each])),
-            "joint_error_deg": float(np.mean([row[1] for row in each])),
-            "speed_error": float(np.nanmean([row[2] for row in each])),
+            "survival_rate": float(np.mean(each)),
         }
         for name, each in rows.items()
     }

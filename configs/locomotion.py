@@ -16,7 +16,7 @@ from ambulo.configs.simulation_nn import (
     LocomotionTrainingConfig,
     SimulationNetworkConfig,
 )
-from ambulo.configs.tasks import Task
+from ambulo.configs.tasks import TRAITS, Task, TaskTraits
 from ambulo.configs.track_body import TrackBodyConfig
 from ambulo.configs.types import Count, NonNegative, Positive
 from ambulo.configs.variation import VariationConfig
@@ -42,9 +42,8 @@ TRACK: dict[str, Any] = {
     "balance_law": False,
     "start_on_feet": True,
 }
-"""Those that differ for `TRACKING` without a walker, whose actions alone move all joints."""
-TRACKING = ("track", "track_body")
-"""Tasks that follow clips."""
+"""Those that differ for tasks that follow clips without a walker: actions alone move all
+joints."""
 WALK: dict[str, Any] = {"speed": SPEED, "turn": TURN}
 """Those that differ for the task `walk_commands`: its commands."""
 WALKING_BODY: dict[str, Any] = WALK | {"start_on_feet": True}
@@ -236,12 +235,18 @@ class LocomotionEnvironmentConfig(Config):
             raise ValueError("resolver = nn needs actuation = muscle")
         if self.conditions and self.actuation != "muscle":
             raise ValueError("conditions of muscles need actuation = muscle")
-        if self.terrain != "flat" and self.task in ("gait", *TRACKING, "get_up"):
+        traits = self.traits
+        if self.terrain != "flat" and not traits.terrain:
             raise ValueError(f"terrain = {self.terrain}: not for task = {self.task}")
-        if self.more_references and self.task != "imitate":
+        if traits.bodies and self.character not in traits.bodies:
+            raise ValueError(
+                f"task = {self.task} needs character = {' or '.join(traits.bodies)}, not "
+                f"{self.character}"
+            )
+        if self.more_references and not traits.modes:
             raise ValueError("more_references needs task = imitate")
         for name in ("push_impulse", "speed"):
-            backwards = name == "speed" and self.task in ("walk_commands", "track_body")
+            backwards = name == "speed" and traits.commands == 3
             if getattr(self, name)[0] < 0.0 and not backwards:
                 end = self._set_otherwise() if name == "speed" else ""
                 raise ValueError(f"{name} must not be negative{end}")
@@ -252,17 +257,18 @@ class LocomotionEnvironmentConfig(Config):
 
     @model_validator(mode="after")
     def _check_track(self) -> Self:
-        tracks = self.task in TRACKING
-        walks = self.task == "track_body" and self.legs == "walker"
-        if walks and self.whole_body_control:
+        traits = self.traits
+        if self.whole_body_control and traits.clips and traits.clock:
             raise ValueError("whole_body_control needs legs = poses")
-        if self.clips and not tracks:
+        if self.clips and not traits.clips:
             raise ValueError("clips needs task = track")
-        if self.whole_body_control and not (tracks and self.actuation == "torque"):
+        if self.whole_body_control and not (
+            traits.clips and self.actuation == "torque"
+        ):
             raise ValueError(
                 "whole_body_control needs task = track and actuation = torque"
             )
-        if self.balance_law and not self.has_controller and self.task != "locomote":
+        if self.balance_law and not traits.controller and not traits.commands:
             raise ValueError(
                 f"task = {self.task} has no balance controller: balance_law"
                 f"{self._set_otherwise()}"
@@ -270,35 +276,22 @@ class LocomotionEnvironmentConfig(Config):
         return self
 
     @model_validator(mode="after")
-    def _check_get_up(self) -> Self:
-        if self.task == "get_up" and self.character != "human23":
-            raise ValueError(
-                f"task = get_up needs character = human23, not {self.character}"
-            )
+    def _check_walk(self) -> Self:
+        traits = self.traits
         if self.assist and self.task != "get_up":
             raise ValueError("assist needs task = get_up")
-        return self
-
-    @model_validator(mode="after")
-    def _check_walk(self) -> Self:
-        if self.task != "walk_commands":
-            return self
-        if self.character != "human23" or self.terrain != "flat":
-            raise ValueError(
-                "task = walk_commands needs character = human23 and terrain = flat"
-            )
-        check_range("speed", self.speed, SPEED)
-        check_range("turn", self.turn, TURN)
+        if traits.commands == 3 and not traits.clips:
+            check_range("speed", self.speed, SPEED)
+            check_range("turn", self.turn, TURN)
         return self
 
     @property
-    def has_controller(self) -> bool:
-        """Whether the task has a gait or pose that a balance controller can stabilise."""
-        if self.task == "locomote":
-            return self.base == "gait"
-        if self.task == "track_body":
-            return self.legs == "walker"
-        return self.task not in ("track", "get_up")
+    def traits(self) -> TaskTraits:
+        """What sets the task apart, with its variant (`base`, `legs`)."""
+        for variant in (self.base, self.legs):
+            if f"{self.task}/{variant}" in TRAITS:
+                return TRAITS[f"{self.task}/{variant}"]
+        return TRAITS.get(self.task, TaskTraits())
 
     @property
     def control_dt(self) -> float:
@@ -400,7 +393,7 @@ class LocomotionConfig(Config):
         updates = self.training.muscle_updates
         if updates is not None and self.environment.resolver != "nn":
             raise ValueError("training.muscle_updates needs environment.resolver = nn")
-        if self.variation.varies and self.environment.task == "gait":
+        if self.variation.varies and self.environment.traits.parameters:
             raise ValueError(
                 "variation: not for task = gait, whose bodies have parameters"
             )

@@ -152,7 +152,7 @@ def make_plan(args: argparse.Namespace) -> RolloutPlan:
         cascaded = isinstance(policy, Cascade)
         agent = last_agent(policy)
         config, reference = agent.config, agent.references[0]
-        if config.environment.task != "gait":
+        if not config.environment.traits.parameters:
             raise ConfigError(f"{model}: is no policy of the task gait")
         if config.environment.character != args.space:
             raise ConfigError(

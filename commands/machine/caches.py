@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ambulo.configs.caches import user_cache
 from ambulo.envs.godot.locate import installed_engine
-from ambulo.envs.reference.kept import cache_folder as references
+from ambulo.envs.reference.cached import cache_folder as references
 from ambulo.motion.datasets.prepare import default_cache as motions
 
 COMPILED = ("envs", "ik", "motion", "muscle", "rig_server")

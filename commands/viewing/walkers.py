@@ -48,9 +48,8 @@ def walker_stage(file: Path, request: PlayRequest) -> WalkerStage:
     check_alone(agent, file)
     references = stored_references(model, str(file)) or (None,)
     config = undisturbed(agent.config, EPISODE_SECONDS)
-    task = config.environment.task
     seeds = [request.seed + k for k in range(request.bodies)]
-    if task == "gait":
+    if config.environment.traits.parameters:
         batch = make_batch(
             config, request.bodies, seed=request.seed, reference=references[0],
             muscles=agent.muscles,
@@ -58,7 +57,8 @@ def walker_stage(file: Path, request: PlayRequest) -> WalkerStage:
     else:
         subject = LocomotionSubject(config, references, agent, True, agent.muscles)
         batch = bodies(subject, config, seeds, 0)
-    return WalkerStage(batch, agent.act, f"{_name(file)}: {task.replace('_', ' ')}")
+    task = config.environment.task.replace("_", " ")
+    return WalkerStage(batch, agent.act, f"{_name(file)}: {task}")
 
 
 def cascade_stage(file: Path, request: PlayRequest) -> WalkerStage:

@@ -91,31 +91,20 @@ def myolegs_spec(*, muscles: bool = True, timestep: float = TIMESTEP) -> mujoco.
     return spec
 
 
-def myolegs(
-    *,
-    muscles: bool = True,
-    timestep: float = TIMESTEP,
-    stiffness: float = 1.0,
-    lag: float = 1.0,
-) -> Character:
+def myolegs(*, muscles: bool = True, timestep: float = TIMESTEP) -> Character:
     """The character myolegs.
 
     Args:
         muscles: With muscles; otherwise with motors.
         timestep: One physics step, [s].
-        stiffness: Factor on `STIFFNESS`.
-        lag: Factor on the time constants of the muscles' activation dynamics; with 0
-            activations are written as they are.
     """
     with quiet():
         model = myolegs_spec(muscles=muscles, timestep=timestep).compile()
-    if muscles and lag > 0.0:
-        model.actuator_dynprm[:, :2] *= lag
     skeleton = hinge_skeleton(model)
     gains = SpdGains(
         joints=tuple(
             JointGain(joints=name, stiffness=k, damping=DAMPING_RATIO * k)
-            for name, k in ((n, stiffness * k) for n, k in STIFFNESS.items())
+            for name, k in STIFFNESS.items()
         )
     )
     return Character(
@@ -124,11 +113,7 @@ def myolegs(
         skeleton,
         _soles(model, skeleton),
         gains,
-        actuation=(
-            partial(MuscleActuation, model, mode="dynamics" if lag > 0.0 else "direct")
-            if muscles
-            else None
-        ),
+        actuation=partial(MuscleActuation, model) if muscles else None,
     )
 
 
@@ -294,11 +279,3 @@ def sole_balls(model: mujoco.MjModel) -> list[tuple[int, Floats, float]]:
             place = model.geom_pos[geom] + end * model.geom_size[geom, 1] * along
             found.append((body, place, float(model.geom_size[geom, 0])))
     return found
-
-
-def lowest_point(data: mujoco.MjData, balls: list[tuple[int, Floats, float]]) -> float:
-    """Height of the lowest point of `balls` (see `sole_balls`) at the state of `data`, [m]."""
-    return min(
-        float((data.xpos[body] + data.xmat[body].reshape(3, 3) @ place)[2] - radius)
-        for body, place, radius in balls
-    )

@@ -96,7 +96,7 @@ class LocomotionBatch(TaskHooks):
         self._info = InfoMaker(self.simulation, self.dofs)
         self._followed = reference_body(self.gaits, character)
         controlled = len(self.gaits.controller_dofs)
-        acting = None if env.balance_law and env.has_controller else 0
+        acting = None if env.balance_law and env.traits.controller else 0
         self._acting_dofs: Ints = self.gaits.controller_dofs[:acting]
         self.layout = observation_layout(
             config,

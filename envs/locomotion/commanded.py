@@ -8,7 +8,14 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.envs.locomotion.reward import Terms, command_terms, imitation_terms
 from ambulo.envs.locomotion.task_hooks import in_phase
+from ambulo.envs.reference.foot_steering import (
+    COM_HEIGHT,
+    FootSteering,
+    ankle_places,
+    leaning,
+)
 
 
 class CommandedBatch(LocomotionBatch):
@@ -34,6 +41,8 @@ class CommandedBatch(LocomotionBatch):
         """Time of the next command, [s]. Shape (N,)."""
         self.reference_weight = config.rewards.reference_weight
         """Factor on the imitation terms."""
+        self._steering: FootSteering | None = None
+        """Bends the gaits into turns; None where no gait is followed."""
         super().__init__(*args, **kwargs)
 
     _kept = (*LocomotionBatch._kept, "goal", "change", "next_command")
@@ -49,6 +58,49 @@ class CommandedBatch(LocomotionBatch):
             ConfigError: A command that the task does not take.
         """
         raise NotImplementedError
+
+    def _followed_command(self) -> Floats:
+        """Speed ahead, turning rate, speed to the left of the moving frames. Shape (N, 3)."""
+        raise NotImplementedError
+
+    def _lean(self) -> Floats:
+        """Lean of the bodies to the left, [rad]. Shape (N,)."""
+        command = self._followed_command()
+        return leaning(command[:, 0], command[:, 1])
+
+    def _reference(self, phase: Floats) -> tuple[Floats, Floats, Floats]:
+        if self._steering is None:
+            return super()._reference(phase)
+        return self._steering.bend(
+            self.gaits, phase, self.blend, self._followed_command(), self._lean()
+        )
+
+    def _followed_now(self) -> tuple[Floats, Floats]:
+        effectors, com = super()._followed_now()
+        if self._steering is not None:
+            bent = self._reference(self.phase)[0]
+            ankles = ankle_places(self._steering.legs, bent)
+            # The feet are the first two end effectors.
+            effectors[:, :2] = ankles - bent[:, None, :3]
+            com[:, 1] += COM_HEIGHT * self._lean()
+        return effectors, com
+
+    def _terms_of(
+        self, wanted: Floats, power: Floats, actions: Floats, more: Terms
+    ) -> Terms:
+        """Nearness to commands (N, 2 or 3), `more`, costs, and likeness of the reference."""
+        weights = self.config.rewards
+        terms = {
+            **command_terms(self.state, wanted, weights),
+            "alive": np.full(self.num_envs, weights.alive),
+            **more,
+            **self._cost_terms(power, actions),
+        }
+        if self._steering is not None:
+            effectors, com = self._followed_now()
+            likeness = imitation_terms(self.state, effectors, com, weights)
+            terms |= {n: self.reference_weight * term for n, term in likeness.items()}
+        return terms
 
     def set_progress(self, share: float) -> None:
         """Lower the weight of the imitation terms, as `training.reference_weights` says."""

@@ -11,7 +11,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionFileError
 from ambulo.envs.characters.registry import load_character
 from ambulo.envs.locomotion.body import into_frame
-from ambulo.envs.reference.kept import EntryFormat, kept
+from ambulo.envs.reference.cached import EntryFormat, cached
 from ambulo.envs.simulation.dropping import dropped_states
 from ambulo.motion.formats.npz import packed, unpacked
 from ambulo.motion.rotations import yaw_of
@@ -39,7 +39,7 @@ def fallen_states(name: str, timestep: float, count: int, seed: int) -> Falls:
         character.model.opt.timestep = timestep
         return dropped_states(character, count, seed)
 
-    found = kept(["falls", name, timestep, count, seed], None, drop, _FALLS)
+    found = cached(["falls", name, timestep, count, seed], None, drop, _FALLS)
     qpos, qvel = (part.copy() for part in found)
     turned = np.zeros((len(qpos), 4))
     turned[:, :2], turned[:, 2] = qpos[:, :2], yaw_of(qpos[:, 3:7])

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats
-from ambulo.configs.locomotion import TRACKING, LocomotionConfig
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.tasks import TaskTraits
 from ambulo.envs.layout import ObservationLayout, Part
 from ambulo.envs.locomotion.body import BodyState
 
@@ -62,6 +63,7 @@ def observation_layout(
         actions: Size of an action.
     """
     seen, env = config.observations, config.environment
+    traits = env.traits
     parts = [
         Part("height", 1, "m", "root over the ground"),
         Part("up", 3, "1", "the vertical in the root's frame"),
@@ -73,7 +75,7 @@ def observation_layout(
         Part("velocity_deviation", 6, "m/s, rad/s", "root from its reference"),
         Part("rate_deviation", joints, "rad/s", "joints from their reference", 0.2),
     ]
-    if has_clock(config):
+    if traits.clock:
         parts.insert(0, Part("phase", 4, "1", "sin, cos of 1 and 2 turns a cycle"))
     if seen.joint_state:
         parts += [
@@ -87,7 +89,7 @@ def observation_layout(
         ]
     if seen.law and controller:
         parts.append(Part("law", controller, "rad", "offsets of the balance law", 4.0))
-    if env.task == "locomote":
+    if traits.commands == 2:
         parts += [
             Part("command", 2, "m/s, rad/s", "wanted speed and turning rate"),
             Part("heading_error", 1, "rad", "heading from the wanted one", 2.0),
@@ -95,7 +97,7 @@ def observation_layout(
         if env.terrain != "flat":
             text = "ground 0 to 0.8 m ahead, over that under the root"
             parts.append(Part("ground", len(GROUND_AHEAD), "m", text, 5.0))
-    if env.task == "walk_commands" or walks_on_path(config):
+    if traits.commands == 3:
         rates = "m/s, rad/s, m/s"
         parts += [
             Part("command", 3, rates, "speed, turning rate and speed to the left now"),
@@ -104,27 +106,27 @@ def observation_layout(
             Part("standing", 1, "1", "1 while standing is followed, not steps"),
             Part("touch", 3, "100 N, 1", "force ahead and to the left; 1 when touched"),
         ]
-    parts += _clip_parts(config, joints)
+    parts += _clip_parts(traits, joints)
     if seen.last_action:
         parts.append(Part("last_action", actions, "1", "the action before"))
     return ObservationLayout(tuple(parts))
 
 
-def _clip_parts(config: LocomotionConfig, joints: int) -> list[Part]:
+def _clip_parts(traits: TaskTraits, joints: int) -> list[Part]:
     """What tasks that follow clips show of them."""
-    task, parts = config.environment.task, list[Part]()
-    if task not in TRACKING:
+    parts, walks = list[Part](), traits.clock
+    if not traits.clips:
         return parts
-    for steps in AHEAD[:1] if walks_on_path(config) else AHEAD:
+    for steps in AHEAD[:1] if walks else AHEAD:
         text = f"reference in {steps} control steps minus the body's"
         parts += [
             Part(f"place_{steps}", 3, "m", f"root, heading frame: {text}", 2.0),
             Part(f"turn_{steps}", 3, "rad", f"root, own frame: {text}", 2.0),
             Part(f"joints_{steps}", joints, "rad", f"joints: {text}", 2.0),
         ]
-    if task != "track_body":
+    if not traits.trackers:
         return parts
-    if walks_on_path(config):
+    if walks:
         text = "path from the body: place, heading; its velocity, turning rate"
         parts.append(Part("path", 6, "m, rad, m/s, rad/s", text, 2.0))
     parts.append(Part("tracked", 6, "1", "which trackers there are"))
@@ -143,19 +145,6 @@ def places_ahead(root: Floats, yaw: Floats) -> Floats:
     steps = np.array(GROUND_AHEAD)[None, :, None]
     places: Floats = root[:, None] + steps * ahead[:, None]
     return places
-
-
-def walks_on_path(config: LocomotionConfig) -> bool:
-    """Whether trackers are followed with the steps of a walker."""
-    env = config.environment
-    return env.task == "track_body" and env.legs == "walker"
-
-
-def has_clock(config: LocomotionConfig) -> bool:
-    """Whether a gait with a phase is followed."""
-    env = config.environment
-    cyclic = env.task in ("imitate", "gait", "walk_commands") or walks_on_path(config)
-    return cyclic or (env.task == "locomote" and env.base == "gait")
 
 
 def observe(

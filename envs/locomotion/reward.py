@@ -61,16 +61,18 @@ def imitation_terms(
 
 
 def command_terms(
-    state: BodyState,
-    speed: Floats,
-    turn: Floats,
-    weights: LocomotionRewardsConfig,
-    side: Floats | float = 0.0,
+    state: BodyState, wanted: Floats, weights: LocomotionRewardsConfig
 ) -> Terms:
-    """Likeness of commanded `speed` ahead, [m/s], and turning rate, [rad/s], each (N,).
+    """Likeness of commands, each term (N,).
 
-    `side` is the speed to the left, [m/s].
+    Args:
+        state: The bodies.
+        wanted: Speed ahead, [m/s], turning rate, [rad/s], and speed to the left, [m/s],
+            where that is commanded. Shape (N, 2) or (N, 3).
+        weights: Weights of the terms.
     """
+    speed, turn, *sides = wanted.T
+    side = sides[0] if sides else 0.0
     error = np.square(state.heading[:, 0] - speed)
     error += np.square(state.heading[:, 1] - side)
     rate = turn_rate(state)

@@ -1,30 +1,64 @@
-"""A balance controller: time-varying linear feedback that keeps a body on a reference gait.
+"""A balance controller: time-varying linear feedback that keeps a body on a reference.
 
 The reference with its feed-forward torque is a trajectory that falls within a second or
-two. Linearised around it by finite differences of the simulation itself, contacts
-included, it is a periodic linear system; the linear-quadratic regulator of that system
-(B. Anderson and J. Moore, Optimal Control: Linear Quadratic Methods, 1990) moves the
-joint targets so that the deviation dies out. Nothing is learned.
+two. Linearised around it (`linearization`), it is a linear system; the linear-quadratic
+regulator of that system (B. Anderson and J. Moore, Optimal Control: Linear Quadratic
+Methods, 1990) moves the joint targets so that the deviation dies out. Nothing is learned.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.errors import MotionError
 from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.linearization import LinearSteps, linear_steps
+from ambulo.envs.reference.linearization import Knot, Slopes, Step
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.muscle.coupling import joint_coupling
 
-EFFORT = 100.0
-"""Cost of a moved target, [1/rad^2], beside 1/rad^2 of a joint's deviation: lower is
-stiffer and trusts the linear model further than it holds."""
+
+@dataclass(frozen=True)
+class Weights:
+    """Costs of deviations from a reference and of moved joint targets."""
+
+    effort: float = 1.0
+    """Of a moved target, [1/rad^2]. A dear effort lets a standing body drift away; a cheap
+    one trusts the linear model further than it holds."""
+    place: float = 10.0
+    """Of the root's place on the ground, [1/m^2]."""
+    height_and_turn: float = 20.0
+    """Of the root's height, [1/m^2], and orientation, [1/rad^2]."""
+    joint: float = 1.0
+    """Of joints, [1/rad^2]."""
+    root_rate: float = 0.1
+    """Of the root's velocities, [s^2/m^2], [s^2/rad^2]."""
+    joint_rate: float = 0.01
+    """Of the joints' velocities, [s^2/rad^2]."""
+
+    def of_state(self, size: int) -> Floats:
+        """Diagonal of the cost of deviations of `size` coordinates. Shape (2 size,)."""
+        weight = np.full(2 * size, self.joint)
+        weight[:2], weight[2:6] = self.place, self.height_and_turn
+        weight[size:] = self.joint_rate
+        weight[size : size + 6] = self.root_rate
+        return weight
+
+
+FITTING = Weights()
+"""Costs of a fit: near the clip, in the world."""
+WALKING = Weights(effort=100.0, place=1.0, root_rate=1.0)
+"""Costs of feedback along gaits and postures."""
+END = 5.0
+"""Factor on the costs of a clip's last state."""
 ROUNDS, LEAST_STEPS = 12, 600
-"""Times that the Riccati recursion runs round the cycle (it converges in about five),
-and the fewest steps that it takes: a cycle may be a single step long."""
+"""Times that the recursion runs round a cycle (it converges in about five), and the fewest
+steps that it takes: a cycle may be a single step long."""
+STEP_SCALE = 0.5
+"""Factor on the differences by which control steps along gaits are linearised."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,13 +90,7 @@ class BalanceController:
 
 
 def balance_controller(
-    character: Character,
-    reference: ReferenceTable,
-    dofs: Ints,
-    *,
-    control_dt: float,
-    effort: float = EFFORT,
-    along: float = 1.0,
+    character: Character, reference: ReferenceTable, dofs: Ints, *, control_dt: float
 ) -> BalanceController:
     """The controller for one cycle of `reference`, one gain matrix a control step.
 
@@ -71,47 +99,125 @@ def balance_controller(
         reference: What it follows.
         dofs: Degrees of freedom whose targets may move; legs and trunk.
         control_dt: Duration of a control step, [s].
-        effort: Cost of a moved target, [1/rad^2].
-        along: Cost of being behind or ahead, [1/m^2]; small lets the body find its own
-            speed.
-
-    Joints that are tied to others (`muscle.coupling`) have gains of zero.
 
     Raises:
         MotionError: The simulation explodes beside the reference.
     """
-    steps = linear_steps(character, reference, dofs, control_dt=control_dt)
-    return regulator(character, steps, dofs, effort=effort, along=along)
+    substeps = round(control_dt / character.model.opt.timestep)
+    slopes = Slopes(character, reference, dofs, substeps, STEP_SCALE)
+    count = max(1, round(reference.period / control_dt))
+    steps = [
+        slopes.at(Knot.on(reference, k / count * reference.period, len(dofs)))
+        for k in range(count)
+    ]
+    if not all(a.any() for a, _ in steps):
+        raise MotionError(
+            "the simulation explodes beside the reference; prepare the clip for this "
+            "character"
+        )
+    return controller_of(character, steps, dofs, WALKING, periodic=True)
 
 
-def regulator(
+def controller_of(
     character: Character,
-    steps: LinearSteps,
+    steps: Sequence[Step],
     dofs: Ints,
+    weights: Weights,
     *,
-    effort: float = EFFORT,
-    along: float = 1.0,
+    periodic: bool,
 ) -> BalanceController:
-    """The controller for `steps`, by offsets of `dofs`; see `balance_controller`."""
-    free = joint_coupling(character.model).independent
-    size = len(free)
-    a, b, count = steps.a, steps.b, len(steps.a)
-    weight = np.ones(2 * size)
-    weight[0], weight[2:6] = along, 20.0
-    weight[size + 6 :] = 0.01
-    state_cost, input_cost = np.diag(weight), effort * np.eye(len(dofs))
-    gains = np.zeros((count, len(dofs), 2 * size))
-    ahead = state_cost.copy()
-    for _ in range(max(ROUNDS, LEAST_STEPS // count)):
-        for k in range(count - 1, -1, -1):
-            right = b[k].T @ ahead
-            gains[k] = np.linalg.solve(input_cost + right @ b[k], right @ a[k])
-            ahead = state_cost + a[k].T @ ahead @ (a[k] - b[k] @ gains[k])
-            ahead = 0.5 * (ahead + ahead.T)
-    nv = int(character.model.nv)
-    whole = np.zeros((count, len(dofs), 2 * nv))
+    """The regulator for `steps` by offsets of `dofs`; tied joints have gains of 0."""
+    free, nv = joint_coupling(character.model).independent, int(character.model.nv)
+    gains = np.array(regulate(steps, weights, periodic=periodic)[1])
+    whole = np.zeros((len(steps), len(dofs), 2 * nv))
     whole[:, :, np.r_[free, nv + free]] = gains
-    return BalanceController(whole, dofs)
+    return BalanceController(whole, dofs, periodic=periodic)
+
+
+def regulate(
+    steps: Sequence[Step], weights: Weights = FITTING, *, periodic: bool = False
+) -> tuple[list[Floats], list[Floats]]:
+    """Cost to go (K + 1) and gains (K) of the regulator along a reference.
+
+    A deviation d costs 0.5 d' s d; offsets are -gain d. That a control step from the
+    reference does not end on it is left out: contacts that settle within a step would count
+    as pushes in every step.
+
+    Args:
+        steps: Slopes of the K control steps.
+        weights: Costs.
+        periodic: Whether the first step follows the last.
+    """
+    cost = weights.of_state(len(steps[0][0]) // 2)
+    s: Floats = np.diag(cost if periodic else END * cost)
+    values: list[Floats] = []
+    gains: list[Floats] = []
+    for _ in range(max(ROUNDS, LEAST_STEPS // len(steps)) if periodic else 1):
+        values, gains = [s], []
+        for a, b in reversed(steps):
+            right = b.T @ s
+            inner = right @ b + weights.effort * np.eye(b.shape[1])
+            gain: Floats = np.asarray(np.linalg.solve(inner, right @ a), np.float64)
+            s = np.diag(cost) + a.T @ s @ (a - b @ gain)
+            s = 0.5 * (s + s.T)
+            values.append(s)
+            gains.append(gain)
+    return values[::-1], gains[::-1]
+
+
+def improve(
+    steps: Sequence[Step],
+    deviation: Floats,
+    offsets: Floats,
+    end: Floats,
+    weights: Weights = FITTING,
+) -> tuple[Floats, Floats]:
+    """A Gauss-Newton step of offsets in a window of H control steps.
+
+    That of iterative LQR (W. Li and E. Todorov, Iterative linear quadratic regulator design
+    for nonlinear biological movement systems, ICINCO 2004).
+
+    Args:
+        steps: Slopes along the present states.
+        deviation: Deviations of the present states from the clip. Shape (H + 1, 2n).
+        offsets: Present offsets. Shape (H, U).
+        end: Cost to go behind the window. Shape (2n, 2n).
+        weights: Costs.
+
+    Returns:
+        Changes (H, U), and gains (H, U, 2n) of feedback on what differs from the present
+        states.
+    """
+    horizon, inputs = offsets.shape
+    size = deviation.shape[1]
+    cost = weights.of_state(size // 2)
+    change = np.zeros((horizon, inputs))
+    feedback = np.zeros((horizon, inputs, size))
+    s, g = end, end @ deviation[-1]
+    for k in range(horizon - 1, -1, -1):
+        a, b = steps[k]
+        right = b.T @ s
+        inner = right @ b + weights.effort * np.eye(inputs)
+        slope = weights.effort * offsets[k] + b.T @ g
+        cross = right @ a
+        solved = np.linalg.solve(inner, np.column_stack([cross, slope]))
+        feedback[k], change[k] = -solved[:, :-1], -solved[:, -1]
+        g = cost * deviation[k] + a.T @ g + cross.T @ change[k]
+        s = np.diag(cost) + a.T @ s @ a + cross.T @ feedback[k]
+        s = 0.5 * (s + s.T)
+    return change, feedback
+
+
+def window_cost(
+    deviation: Floats, offsets: Floats, end: Floats, weights: Weights = FITTING
+) -> Floats:
+    """Cost of windows; deviations (H + 1, N, 2n), offsets (H, N, U). Shape (N,)."""
+    cost = weights.of_state(deviation.shape[2] // 2)
+    last = deviation[-1]
+    total = 0.5 * (deviation[:-1] ** 2 @ cost).sum(axis=0)
+    total += 0.5 * weights.effort * np.square(offsets).sum(axis=(0, 2))
+    total += 0.5 * np.einsum("ni,ij,nj->n", last, end, last)
+    return np.asarray(total)
 
 
 def resampled(gains: Floats, rows: int) -> Floats:

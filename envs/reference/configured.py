@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,11 @@ from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import TRACK, LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.registry import CHARACTERS, load_character
+from ambulo.envs.reference.cached import cached_reference
 from ambulo.envs.reference.captured import cycle_text
 from ambulo.envs.reference.clips.read_clips import read_clips
 from ambulo.envs.reference.gait_reference import healthy_gait
 from ambulo.envs.reference.joint_positions import motion_of_positions
-from ambulo.envs.reference.kept import kept_reference
-from ambulo.envs.reference.muscle_reference import legs_reference
 from ambulo.envs.reference.reference import build_reference, standing_reference
 from ambulo.envs.reference.reference_file import (
     Reference,
@@ -55,7 +55,8 @@ def check_reference(
                 f"has {(model.nq, model.nv)}"
             )
         if gait.controller is None:
-            if config.balance_law and config.task not in ("stand", "track_body"):
+            traits = config.traits
+            if config.balance_law and not (traits.still or traits.trackers):
                 raise ConfigError(
                     f"reference {name} has no balance controller: build it with one, or set "
                     "balance_law = false"
@@ -97,33 +98,33 @@ def body_of(config: LocomotionEnvironmentConfig) -> Character:
 def reference_of(
     config: LocomotionEnvironmentConfig, character: Character
 ) -> Reference:
-    """The configured reference; what is made for it is kept (`kept_reference`)."""
+    """The configured reference; what is made for it is kept (`cached_reference`)."""
     if config.clips:
         found = read_clips(
             config.clips,
             character,
             config.control_dt,
             fit=config.fit_clips,
-            plain=config.task == "track_body",
+            plain=config.traits.trackers,
         )
         check_reference(found, character, config)
         return found
     check_reference_frames(config)
-    if _stands(config) or config.reference is None:
-        return _built(None, 0, _key(config))
-    path = Path(config.reference)
-    if is_reference(path):
+    path = None if config.traits.still else config.reference
+    if path is None:
+        found = _built(None, 0, _key(config))
+    elif is_reference(Path(path)):
         found = load_reference_for(path, character)
     else:
-        stamp = path.stat().st_mtime_ns if path.is_file() else 0
-        found = _built(str(path), stamp, _key(config))
+        stamp = Path(path).stat().st_mtime_ns if Path(path).is_file() else 0
+        found = _built(path, stamp, _key(config))
     check_reference(found, character, config)
     return found
 
 
 def check_reference_frames(config: LocomotionEnvironmentConfig) -> None:
     """`ConfigError` if `reference_frames` are given but no clip that they cut."""
-    clip = None if _stands(config) else config.reference
+    clip = None if config.traits.still else config.reference
     cut = config.reference_frames
     if cut is not None and (clip is None or is_reference(Path(clip))):
         raise ConfigError(
@@ -151,9 +152,8 @@ def _walker(
     """The gaits of `walk_commands`: out of a clip, or those of the shipped policy."""
     file = ambulo.shipped.shipped_models().get("walk_commands")
     if path is None and file is not None:
-        with zipfile.ZipFile(file) as model:
-            return reference_from_bytes(model.read("reference_0.npz"), file)
-    return kept_reference(
+        return _stored(file)
+    return cached_reference(
         config.model_dump(mode="json"),
         path,
         lambda: walk_reference(
@@ -165,6 +165,38 @@ def _walker(
         ),
         takes="some minutes",
     )
+
+
+def _legs(path: str | None, config: LocomotionEnvironmentConfig) -> Reference:
+    """What myolegs follows: standing, or the walk that the shipped `muscle_walk` follows."""
+    name = "myolegs" if config.actuation == "muscle" else "myolegs_motors"
+    if config.traits.still:
+        # Muscles that saturate have no useful derivative: motors are linearised.
+        motors = body_of(config.replace(actuation="torque"))
+        found = standing_reference(
+            motors, joints=config.joints, control_dt=config.control_dt
+        )
+        return replace(found, character=name)
+    if config.traits.commands or not config.traits.clock:
+        raise ConfigError(
+            f"task = {config.task} has no gaits for myolegs yet: set task = imitate or"
+            " stand, or character = human23"
+        )
+    if path is not None:
+        raise ConfigError(
+            f"reference = {path}: myolegs follows prepared references (.npz of ours); null is "
+            "the walk of the shipped muscle_walk"
+        )
+    file = ambulo.shipped.shipped_models().get("muscle_walk")
+    if file is None:
+        raise ConfigError("reference: the walk of myolegs is not installed; name one")
+    return replace(_stored(file), character=name)
+
+
+def _stored(file: Path) -> Reference:
+    """The reference in the file of a shipped policy."""
+    with zipfile.ZipFile(file) as model:
+        return reference_from_bytes(model.read("reference_0.npz"), file)
 
 
 def chosen_cycle(reference: Reference, character: Character) -> list[str]:
@@ -185,28 +217,21 @@ def chosen_cycle(reference: Reference, character: Character) -> list[str]:
 
 def family_speeds(config: LocomotionEnvironmentConfig) -> tuple[float, ...]:
     """Speeds of the gaits that the configured task blends, [m/s]; none: the clip's own."""
-    if config.task != "locomote":
+    if config.traits.commands != 2:
         return ()
     slow, fast = max(config.speed[0], SLOWEST), max(config.speed[1], SLOWEST)
     count = 1 + int(np.ceil((fast - slow) / SPEED_STEP - 1e-9))
     return tuple(float(speed) for speed in np.linspace(slow, fast, count))
 
 
-def _stands(config: LocomotionEnvironmentConfig) -> bool:
-    """Whether the standing pose is followed, not a gait."""
-    return config.task in ("stand", "get_up") or (
-        (config.task, config.base) == ("locomote", "pose")
-    )
-
-
 def _key(config: LocomotionEnvironmentConfig) -> LocomotionEnvironmentConfig:
     """The settings that a reference depends on; all others at their defaults."""
     names = ["task", "base", "character", "joints", "control_rate", "substeps"]
     names += ["actuation", "standing_reference", "reference_frames"]
-    if config.task == "locomote":
+    if config.traits.commands == 2:
         names.append("speed")
     values: dict[str, Any] = {name: getattr(config, name) for name in names}
-    if config.task == "track_body":  # it follows the references of `track`
+    if config.traits.trackers:  # they follow the references of `track`
         values |= {"task": "track", "joints": TRACK["joints"]}
     return LocomotionEnvironmentConfig(**values)
 
@@ -217,25 +242,25 @@ def _built(
 ) -> Reference:
     del stamp  # part of the key: a changed file is read again
     if config.character == "myolegs":
-        return legs_reference(config.replace(reference=path))
-    if config.task == "gait":
+        return _legs(path, config)
+    if config.traits.parameters:
         return healthy_gait(config)
     key = config.model_dump(mode="json")
     character = body_of(config)
-    if config.task == "walk_commands":
+    if config.traits.commands == 3:
         return _walker(path, config, character)
-    if _stands(config):
-        return kept_reference(
+    if config.traits.still:
+        return cached_reference(
             key,
             None,
             lambda: standing_reference(
                 character,
                 joints=config.joints,
                 control_dt=config.control_dt,
-                balance=config.task == "stand",
+                balance=config.traits.controller,
             ),
         )
-    return kept_reference(
+    return cached_reference(
         key,
         path,
         lambda: build_reference(

@@ -15,8 +15,8 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
+from ambulo.envs.reference.cached import cached_reference
 from ambulo.envs.reference.joint_positions import motion_of_positions
-from ambulo.envs.reference.kept import kept_reference
 from ambulo.envs.reference.reference_file import Gait, Reference
 from ambulo.envs.reference.step_gaits import standing_steps
 from ambulo.envs.reference.walk_gaits import standing_gait
@@ -58,7 +58,7 @@ def crouch_reference(
         "control_rate": environment.control_rate,
         "controller": stand.controller is not None,
     }
-    return kept_reference(key, None, lambda: _made(stand, character, environment))
+    return cached_reference(key, None, lambda: _made(stand, character, environment))
 
 
 def _made(

@@ -1,9 +1,12 @@
 """How a straight gait is bent sideways and into turns: each foot stands still on the ground.
 
-`steering` turns the hips alone, which is enough for turns of 30 deg/s. Here legs are solved
-for the place and heading that a foot has, seen from a frame that also goes sideways and
-turns, so that turns on the spot and side-steps are exact: in stance a foot keeps its place
-on the ground, in swing it comes back by the cubic of `steering.turning_wave`.
+Geometry alone, nothing learned. Legs are solved for the place and heading that a foot has,
+seen from a frame that also goes sideways and turns: in stance a foot keeps its place on the
+ground, in swing it comes back by the cubic of `turning_wave`. A body in a turn leans inwards:
+it is in balance when the line from its feet to its centre of mass leans by sideways
+acceleration over gravity, so that the zero moment point stays under the foot (M. Vukobratovic
+and B. Borovac, Zero-moment point: thirty five years of its life, International Journal of
+Humanoid Robotics 1(1), 2004).
 """
 
 from __future__ import annotations
@@ -18,10 +21,14 @@ from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.gaits import Blend, Gaits
-from ambulo.envs.reference.steering import turning_wave
+from ambulo.motion.gaits.soles import GRAVITY
 from ambulo.motion.quaternion_kernels import Quaternion, log_of, product, rotated
 from ambulo.motion.roles import SIDES, roles_of
 
+STANCE = 0.62
+"""Share of a cycle in which a foot stands."""
+STEEPEST = 0.2
+"""Largest lean, [rad]."""
 STRAIGHT = 0.9995
 """Longest leg over the length of its bones: a straight knee has no direction to bend in."""
 HALF_STEP = 0.004
@@ -179,6 +186,33 @@ def mid_stance(ahead: Floats) -> Floats:
     mid = (0.25 - np.angle(first) / (2.0 * np.pi)) % 1.0
     gap = (mid[1] - mid[0]) % 1.0
     return np.asarray((mid[0] + 0.5 * (gap - 0.5) + np.array([0.0, 0.5])) % 1.0)
+
+
+def leaning(speed: Floats, turning: Floats) -> Floats:
+    """Lean to the left, [rad], at speeds, [m/s], and turning rates, [rad/s], each (N,)."""
+    return np.clip(speed * turning / GRAVITY, -STEEPEST, STEEPEST)
+
+
+@njit(cache=True)
+def turning_wave(phase: float) -> tuple[float, float]:
+    """Turn of a hip in cycles of the turning rate, and its slope, by phase from mid-stance.
+
+    In stance, -phase: the thigh turns against the pelvis as fast as that turns. In swing a
+    cubic leads back, without a kink.
+    """
+    place = (phase + 0.5) % 1.0 - 0.5
+    half, span = 0.5 * STANCE, 1.0 - STANCE
+    if abs(place) <= half:
+        return -place, -1.0
+    u = (place - half if place >= 0.0 else place + 1.0 - half) / span
+    u = min(max(u, 0.0), 1.0)
+    v = 1.0 - u
+    # Hermite cubic from -half to half with a slope of -1 (in phase) at both ends.
+    wave = -half + 2.0 * half * u * u * (3.0 - 2.0 * u)
+    wave -= span * (u * (v * v) - u * u * v)
+    slope = 12.0 * half * u * v / span
+    slope -= v * v - 4.0 * u * v + u * u
+    return wave, slope
 
 
 @njit(cache=True)

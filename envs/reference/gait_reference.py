@@ -1,8 +1,8 @@
 """References of bodies with gait parameters, and the balance controller of all of them.
 
-All bodies share one balance controller (`robust_controller`). A body follows its own gait
-with its own feed-forward torque under that controller. Nothing is linearised for it, so that
-a new body costs a fraction of a second.
+All bodies share the balance controller of the shipped healthy gait. A body follows its own
+gait with its own feed-forward torque under that controller. Nothing is linearised for it, so
+that a new body costs a fraction of a second.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import ambulo.shipped
-from ambulo.configs.gait import SIDES, GaitSpace, gait_space
+from ambulo.configs.gait import GaitSpace, gait_space
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.gait_body import gait_body
-from ambulo.envs.reference.kept import kept_reference
+from ambulo.envs.reference.cached import cached_reference
 from ambulo.envs.reference.prepare import physical_cycle
 from ambulo.envs.reference.reference import (
     Gait,
@@ -27,32 +27,23 @@ from ambulo.envs.reference.reference import (
     load_reference,
 )
 from ambulo.envs.reference.reference_table import ReferenceTable
-from ambulo.envs.reference.robust_controller import robust_controller
 from ambulo.motion.gaits.scaled_walk import gait_cycle
-
-MODELS: tuple[dict[str, float], ...] = (
-    {},
-    {"stride": 0.75},
-    {"stride": 1.25},
-    {"global": 0.85},
-    {f"{limb}_length_{side}": 0.9 for limb in ("femur", "tibia") for side in SIDES},
-)
-"""Parameters of the symmetric bodies whose balance controllers make the common one."""
 
 
 def healthy_gait(config: LocomotionEnvironmentConfig) -> Reference:
     """The healthy body's gait with the balance controller of all bodies.
 
-    The shipped one, or for other rates and joints one that is made; that takes a minute.
+    For rates or joints other than the shipped one's it is made, with a controller of the
+    healthy body alone, which holds fewer bodies; that takes some seconds.
     """
     default = LocomotionEnvironmentConfig()
     names = ("joints", "control_rate", "substeps", "character")
     usual = all(getattr(config, name) == getattr(default, name) for name in names)
     shipped = shipped_gait()
-    if usual and shipped is not None and config.balance_law:
+    if usual and shipped is not None:
         return load_reference(shipped)
     key = config.model_dump(mode="json")
-    return kept_reference(key, None, lambda: made_gait(config), takes="a minute")
+    return cached_reference(key, None, lambda: _made(config))
 
 
 def shipped_gait() -> Path | None:
@@ -60,31 +51,16 @@ def shipped_gait() -> Path | None:
     return ambulo.shipped.shipped_models().get("gait_law")
 
 
-def made_gait(config: LocomotionEnvironmentConfig) -> Reference:
-    """The healthy gait and the common controller, made anew."""
+def _made(config: LocomotionEnvironmentConfig) -> Reference:
+    """The healthy gait for other rates or joints."""
     space = gait_space(config.character)
-    gaits = []
-    for named in MODELS if config.balance_law else MODELS[:1]:
-        values = space.vector(**named)
-        body = gait_body(space, values)
-        body.model.opt.timestep = config.control_dt / config.substeps
-        cycle = gait_cycle(space, values, body.soles)
-        prepared = physical_cycle(cycle, body.model, body.soles, warn=False)
-        dt = config.control_dt if config.balance_law else None
-        gaits.append(gait_of(prepared, body, config.joints, dt))
-    controllers = [gait.controller for gait in gaits if gait.controller is not None]
-    controller = (
-        robust_controller(controllers, gait_body(space, space.default))
-        if controllers
-        else None
-    )
-    healthy = Gait(gaits[0].table, controller, gaits[0].report)
+    body = gait_body(space, space.default)
+    body.model.opt.timestep = config.control_dt / config.substeps
+    cycle = gait_cycle(space, space.default, body.soles)
+    prepared = physical_cycle(cycle, body.model, body.soles, warn=False)
+    gait = gait_of(prepared, body, config.joints, config.control_dt)
     return Reference(
-        "healthy gait",
-        config.character,
-        config.control_dt,
-        (healthy,),
-        body.joint_names,
+        "healthy gait", config.character, config.control_dt, (gait,), body.joint_names
     )
 
 

@@ -31,7 +31,7 @@ DEVIATION_LIMIT = 1.0
 class Blend:
     """Which gaits are followed; arrays over bodies."""
 
-    lower: Ints
+    slower: Ints
     """The slower of the two gaits. Shape (B,)."""
     share: Floats
     """Share of the faster one, in [0, 1]. Shape (B,)."""
@@ -79,12 +79,27 @@ class Gaits:
             )
 
     def blend(self, speed: Floats) -> Blend:
-        """The gaits for wanted speeds (B,), [m/s]."""
-        count = len(speed)
-        blend = Blend(np.empty(count, np.int64), *np.empty((4, count)))
-        wanted = np.ascontiguousarray(speed)
-        _fill_blend(wanted, self.speed, self.period, *vars(blend).values())
-        return blend
+        """The gaits for speeds (B,), [m/s]; beyond the slowest and fastest clocks change."""
+        slower, share = self._between(speed, len(self.speed))
+        own = self._blend_of(slower, share)
+        rate = np.clip(speed / np.maximum(own.speed, 1e-9), *RATES)
+        return Blend(slower, share, rate, own.period / rate, own.speed * rate)
+
+    def _between(self, speed: Floats, count: int) -> tuple[Ints, Floats]:
+        """The slower of two gaits among the first `count`, and the share of the other."""
+        speeds = self.speed[:count]
+        slower = np.clip(np.searchsorted(speeds, speed) - 1, 0, max(count - 2, 0))
+        faster = np.minimum(slower + 1, count - 1)
+        gap = np.maximum(speeds[faster] - speeds[slower], 1e-9)
+        share = np.clip((speed - speeds[slower]) / gap, 0.0, 1.0)
+        return slower, np.where(faster > slower, share, 0.0)
+
+    def _blend_of(self, slower: Ints, share: Floats) -> Blend:
+        """Gaits (B,) with shares of the next faster one (B,), their clocks as made."""
+        faster = np.minimum(slower + 1, len(self.speed) - 1)
+        own = (1.0 - share) * self.speed[slower] + share * self.speed[faster]
+        time = (1.0 - share) * self.period[slower] + share * self.period[faster]
+        return Blend(slower, share, np.ones(len(slower)), time, own)
 
     def natural(self, count: int) -> Blend:
         """The first gait as it is, for `count` bodies."""
@@ -102,7 +117,7 @@ class Gaits:
         qvel = np.empty((len(phase), self.qvel.shape[2]))
         torque = np.empty_like(qvel)
         _look_up(
-            phase, blend.lower, blend.share, blend.rate, self.qpos, self.qvel,
+            phase, blend.slower, blend.share, blend.rate, self.qpos, self.qvel,
             self.torque, qpos, qvel, torque,
         )  # fmt: skip
         return qpos, qvel, torque
@@ -110,7 +125,7 @@ class Gaits:
     def sample(self, values: Floats, phase: Floats, blend: Blend) -> Floats:
         """Values (G, P, n) at phases (B,), blended. Shape (B, n)."""
         out = np.empty((len(phase), values.shape[2]))
-        _interpolate(values, phase, blend.lower, blend.share, out)
+        _interpolate(values, phase, blend.slower, blend.share, out)
         return out
 
     def controller_offsets(
@@ -126,7 +141,7 @@ class Gaits:
         """
         out = np.zeros((len(phase), len(self.controller_dofs)))
         _controller_offsets(
-            self.gains, phase, blend.lower, blend.share, deviation, velocity,
+            self.gains, phase, blend.slower, blend.share, deviation, velocity,
             DEVIATION_LIMIT, out,
         )  # fmt: skip
         return out
@@ -156,34 +171,9 @@ class NoGaits(Gaits):
 
 
 @njit(cache=True)
-def _fill_blend(
-    wanted: Floats,
-    speeds: Floats,
-    periods: Floats,
-    lower: Ints,
-    share: Floats,
-    rate: Floats,
-    period: Floats,
-    speed: Floats,
-) -> None:
-    """Fill the arrays of a `Blend`, the last five arguments, for `wanted` speeds."""
-    last = len(speeds) - 1
-    for b in range(len(wanted)):
-        low = min(max(np.searchsorted(speeds, wanted[b]) - 1, 0), max(last - 1, 0))
-        high = min(low + 1, last)
-        gap = max(speeds[high] - speeds[low], 1e-9)
-        part = min(max((wanted[b] - speeds[low]) / gap, 0.0), 1.0) if last else 0.0
-        own = (1.0 - part) * speeds[low] + part * speeds[high]
-        clock = min(max(wanted[b] / max(own, 1e-9), RATES[0]), RATES[1])
-        duration = (1.0 - part) * periods[low] + part * periods[high]
-        lower[b], share[b], rate[b] = low, part, clock
-        period[b], speed[b] = duration / clock, own * clock
-
-
-@njit(cache=True)
 def _look_up(
     phase: Floats,
-    lower: Ints,
+    slower: Ints,
     share: Floats,
     rate: Floats,
     qpos: Floats,
@@ -194,9 +184,9 @@ def _look_up(
     out_torque: Floats,
 ) -> None:
     """Fill what `Gaits.at` returns."""
-    _interpolate(qpos, phase, lower, share, out_qpos)
-    _interpolate(qvel, phase, lower, share, out_qvel)
-    _interpolate(torque, phase, lower, share, out_torque)
+    _interpolate(qpos, phase, slower, share, out_qpos)
+    _interpolate(qvel, phase, slower, share, out_qvel)
+    _interpolate(torque, phase, slower, share, out_torque)
     for b in range(len(phase)):
         for k in range(out_qvel.shape[1]):
             out_qvel[b, k] *= rate[b]
@@ -204,7 +194,7 @@ def _look_up(
 
 @njit(cache=True)
 def _interpolate(
-    values: Floats, phase: Floats, lower: Ints, share: Floats, out: Floats
+    values: Floats, phase: Floats, slower: Ints, share: Floats, out: Floats
 ) -> None:
     gaits, count, size = values.shape
     for b in range(len(phase)):
@@ -212,7 +202,7 @@ def _interpolate(
         i = int(place) % count
         j = (i + 1) % count
         a = place - np.floor(place)
-        g, s = lower[b], share[b]
+        g, s = slower[b], share[b]
         h = min(g + 1, gaits - 1)
         for k in range(size):
             value = (1.0 - a) * values[g, i, k] + a * values[g, j, k]
@@ -226,7 +216,7 @@ def _interpolate(
 def _controller_offsets(
     gains: Floats,
     phase: Floats,
-    lower: Ints,
+    slower: Ints,
     share: Floats,
     deviation: Floats,
     velocity: Floats,
@@ -241,7 +231,7 @@ def _controller_offsets(
         j = (i + 1) % count
         a = place - np.floor(place)
         for step in range(2):
-            g = min(lower[b] + step, gaits - 1)
+            g = min(slower[b] + step, gaits - 1)
             s = share[b] if step else 1.0 - share[b]
             if s == 0.0:
                 continue

@@ -1,8 +1,10 @@
-"""One control step of a simulation beside its reference, as a linear map.
+"""Control steps of a simulation beside a reference: taken, and as linear maps.
 
-By central differences of the simulation itself, contacts included, at equal phases of the
-cycle. The state is position (tangent space) and velocity of the n independent degrees of
-freedom, minus the reference's.
+By central differences of the simulation over whole control steps, contacts included. The
+differences are large on purpose: the slope of a contact within a thousandth of a radian says
+nothing about the next hundredth. A state is position (tangent space) and velocity of the n
+independent degrees of freedom, minus the reference's; joints that are tied to others
+(`muscle.coupling`) follow them.
 """
 
 from __future__ import annotations
@@ -11,82 +13,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ambulo.configs.arrays import Floats, Ints
-from ambulo.configs.errors import MotionError
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.simulation import CharacterSimulation, TorqueMotors
 from ambulo.muscle.coupling import joint_coupling
 
-POSITION_STEP = 0.01
-"""Finite difference of a position, [m] or [rad]."""
-VELOCITY_STEP = 0.05
-"""Finite difference of a velocity, [m/s] or [rad/s]."""
-TARGET_STEP = 0.02
-"""Finite difference of a joint target, [rad]."""
+HEAVY = 0.12
+"""Share of the body's mass from which what a joint carries moves the rest."""
+POSITION_STEP, VELOCITY_STEP, TARGET_STEP = 0.02, 0.12, 0.03
+"""Differences of positions, [m], [rad], of velocities per second, and of joint targets."""
 
-
-@dataclass(frozen=True, eq=False)
-class LinearSteps:
-    """deviation(k + 1) = a[k] deviation(k) + b[k] offsets(k) + defect[k]; P phases."""
-
-    a: Floats
-    """By the deviation before. Shape (P, 2 n, 2 n)."""
-    b: Floats
-    """By the offsets of U joint targets. Shape (P, 2 n, U)."""
-    defect: Floats
-    """Deviation after a control step that begins on the reference. Shape (P, 2 n)."""
-
-    def only(self, columns: Ints) -> LinearSteps:
-        """The same steps with the offsets in `columns` alone."""
-        return LinearSteps(self.a, self.b[:, :, columns], self.defect)
-
-
-def linear_steps(
-    character: Character,
-    reference: ReferenceTable,
-    dofs: Ints,
-    *,
-    control_dt: float,
-) -> LinearSteps:
-    """The control steps of one cycle of `reference`, offsets of the targets of `dofs`.
-
-    Raises:
-        MotionError: The simulation explodes beside the reference.
-    """
-    coupling = joint_coupling(character.model)
-    free = coupling.independent
-    n, nv, inputs = len(free), int(character.model.nv), len(dofs)
-    count = max(1, round(reference.period / control_dt))
-    half = 2 * n + inputs
-    substeps = round(control_dt / character.model.opt.timestep)
-    size = 2 * half + 1
-    simulation = CharacterSimulation(character, size, substeps=substeps, threads=0)
-    moves = np.zeros((half, 3 * nv))
-    moves[np.arange(n), free] = POSITION_STEP
-    moves[n + np.arange(n), nv + free] = VELOCITY_STEP
-    moves[2 * n + np.arange(inputs), 2 * nv + dofs] = TARGET_STEP
-    steps = moves.max(axis=1)
-    moves = np.concatenate([moves, -moves, np.zeros((1, 3 * nv))])
-    a, b = np.zeros((count, 2 * n, 2 * n)), np.zeros((count, 2 * n, inputs))
-    defect = np.zeros((count, 2 * n))
-    for k in range(count):
-        time = np.full(size, k / count * reference.period)
-        qpos, qvel, torque = reference.at(time)
-        qpos = coupling.closed(simulation.tangent.moved(qpos, moves[:, :nv]))
-        qvel = coupling.closed_velocity(qpos, qvel + moves[:, nv : 2 * nv])
-        start(simulation, time, qpos, qvel, torque)
-        follow(simulation, reference, moves[:, 2 * nv :])
-        if simulation.fault.any():
-            raise MotionError(
-                f"phase {k / count:.2f} of the reference: the simulation explodes beside "
-                "it; prepare the clip for this character"
-            )
-        deviation, velocity = deviations(simulation, reference)
-        after = np.concatenate([deviation[:, free], velocity[:, free]], axis=1)
-        slope = (after[:half] - after[half:-1]) / (2.0 * steps[:, None])
-        a[k], b[k], defect[k] = slope[: 2 * n].T, slope[2 * n :].T, after[-1]
-    return LinearSteps(a, b, defect)
+Step = tuple[Floats, Floats]
+"""a and b of one control step, see `Slopes.at`."""
 
 
 def start(
@@ -126,3 +65,115 @@ def deviations(
     """Positions (tangent) and velocities minus the reference's, each (N, nv)."""
     qpos, qvel, _ = reference.at(simulation.time)
     return simulation.tangent.difference(simulation.qpos, qpos), simulation.qvel - qvel
+
+
+@dataclass(frozen=True, eq=False)
+class Knot:
+    """A state at the beginning of a control step, and what is done in it."""
+
+    time: float
+    """Of the reference, [s]."""
+    qpos: Floats
+    """Shape (nq,)."""
+    qvel: Floats
+    """Shape (nv,)."""
+    torque: Floats
+    """What acts, [N m]. Shape (nv,)."""
+    offsets: Floats
+    """By how much the joint targets are moved, [rad]. Shape (U,)."""
+
+    @staticmethod
+    def on(table: ReferenceTable, time: float, inputs: int) -> Knot:
+        """The reference's own state at `time`, [s]; `inputs` targets are not moved."""
+        qpos, qvel, torque = table.at(np.array([time]))
+        return Knot(time, qpos[0], qvel[0], torque[0], np.zeros(inputs))
+
+
+class Slopes:
+    """Linear control steps of one body along one reference."""
+
+    def __init__(
+        self,
+        character: Character,
+        table: ReferenceTable,
+        dofs: Ints,
+        substeps: int,
+        step_scale: float = 1.0,
+    ) -> None:
+        """Of `character` beside `table`; offsets move the targets of `dofs` (U,)."""
+        self._coupling = joint_coupling(character.model)
+        free = self._coupling.independent
+        nv, n, inputs = int(character.model.nv), len(free), len(dofs)
+        self._table, self._nv, self._free = table, nv, free
+        moves = np.zeros((2 * n + inputs, 3 * nv))
+        moves[np.arange(n), free] = POSITION_STEP
+        moves[n + np.arange(n), nv + free] = VELOCITY_STEP
+        moves[2 * n + np.arange(inputs), 2 * nv + dofs] = TARGET_STEP
+        self._moves, self._dofs = step_scale * moves, dofs
+        heavy = carries(character)
+        self._all: Ints = np.arange(len(moves))
+        self._heavy: Ints = np.flatnonzero(np.r_[heavy[free], heavy[free], heavy[dofs]])
+        self._simulations = {
+            len(some): CharacterSimulation(
+                character, 2 * len(some), substeps=substeps, threads=0
+            )
+            for some in (self._all, self._heavy)
+        }
+
+    def at(self, knot: Knot) -> Step:
+        """Changes after a control step, a d + b du: a (2n, 2n) and b (2n, U).
+
+        `d` and `du` are changes of the knot's state and offsets.
+        """
+        return self._columns(self._measured(knot, self._all).T.copy())
+
+    def near(self, step: Step, knot: Knot) -> Step:
+        """As `at`, where `step` is that of a state nearby: light limbs keep its slopes."""
+        columns = np.concatenate(step, axis=1)
+        columns[:, self._heavy] = self._measured(knot, self._heavy).T
+        return self._columns(columns)
+
+    def _columns(self, columns: Floats) -> Step:
+        """Columns (2n, 2n + U) of a and b."""
+        size = 2 * len(self._free)
+        return columns[:, :size].copy(), columns[:, size:].copy()
+
+    def _measured(self, knot: Knot, some: Ints) -> Floats:
+        """Changes after a control step over those of `some` of state and offsets."""
+        simulation, nv = self._simulations[len(some)], self._nv
+        size, half = simulation.count, len(some)
+        moves = np.concatenate([self._moves[some], -self._moves[some]])
+        steps = self._moves[some].max(axis=1)
+        qpos = np.broadcast_to(knot.qpos, (size, len(knot.qpos)))
+        qpos = self._coupling.closed(simulation.tangent.moved(qpos, moves[:, :nv]))
+        qvel = self._coupling.closed_velocity(qpos, knot.qvel + moves[:, nv : 2 * nv])
+        time = np.full(size, knot.time)
+        ctrl = np.empty((1, int(simulation.model.nu)))
+        simulation.actuation.apply(knot.torque[None, simulation.driven], ctrl)
+        simulation.reset(np.arange(size), time, qpos, qvel, ctrl)
+        offsets = moves[:, 2 * nv :].copy()
+        offsets[:, self._dofs] += knot.offsets
+        follow(simulation, self._table, offsets)
+        after = np.concatenate(
+            [part[:, self._free] for part in deviations(simulation, self._table)],
+            axis=1,
+        )
+        slope = (after[:half] - after[half:]) / (2.0 * steps[:, None])
+        bad = ~np.isfinite(slope).all(axis=1) | (simulation.fault[:half] > 0)
+        slope[bad | (simulation.fault[half:] > 0)] = 0.0
+        return np.asarray(slope)
+
+
+def carries(character: Character) -> Bools:
+    """Degrees of freedom that move the rest of the body: those of root, legs and trunk. (nv,).
+
+    Those of the root, those above a sole, and those that carry at least `HEAVY` of the mass.
+    """
+    model, skeleton = character.model, character.skeleton
+    heavy = model.body_subtreemass / model.body_mass.sum() >= HEAVY
+    for joint in set(character.soles.joints):
+        body = int(model.jnt_bodyid[model.joint(skeleton.joints[joint]).id])
+        while body > 0:
+            heavy[body] = True
+            body = int(model.body_parentid[body])
+    return np.asarray(heavy[model.dof_bodyid])

@@ -10,13 +10,17 @@ from pathlib import Path
 
 import numpy as np
 
-from ambulo.configs.arrays import Ints
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.balance import balance_controller
 from ambulo.envs.reference.captured import captured_cycle
-from ambulo.envs.reference.inverse_dynamics import inverse_dynamics
+from ambulo.envs.reference.clips.fit import fit
+from ambulo.envs.reference.clips.raw_clip import lowest_points
+from ambulo.envs.reference.clips.survival import CYCLIC_SECONDS, Disturbance, survival
+from ambulo.envs.reference.inverse_dynamics import ground_reaction
+from ambulo.envs.reference.joint_positions import joint_positions
 from ambulo.envs.reference.prepare import PreparedCycle, physical_cycle
 from ambulo.envs.reference.reference_file import (
     Gait,
@@ -28,11 +32,11 @@ from ambulo.envs.reference.reference_file import (
     save_reference,
 )
 from ambulo.envs.reference.reference_table import ReferenceTable
-from ambulo.envs.reference.stabilize import stabilized_gait
 from ambulo.motion.gaits.plain_walk import plain_walk
 from ambulo.motion.gaits.variants import at_speed, standing_cycle
 from ambulo.motion.motion import Motion
 from ambulo.motion.roles import roles_of
+from ambulo.muscle.coupling import joint_coupling
 
 __all__ = [
     "Gait",
@@ -55,6 +59,9 @@ log = logging.getLogger(__name__)
 
 PHASES = 128
 """Samples of a cycle in a reference; enough for ten harmonics, linearly interpolated."""
+BENT_LEGS = {"hip_flexion": 0.05, "knee_angle": 0.15, "ankle_angle": 0.1}
+"""Joint angles of the standing pose of legs alone, [rad]: knees a little bent, weight over the
+feet."""
 GOOD_SHARE = 0.5
 """Share of the bodies that a balance controller should hold, or else a warning is given."""
 
@@ -104,9 +111,9 @@ def build_reference(
             B, from 0; all if None.
         speeds: Make one gait for each of these speeds, ascending, [m/s], out of the
             clip's cycle; the clip's own alone if empty.
-        refine: Lead a clip's own gait to a cycle that the simulation repeats (`hold`);
-            needs the balance controller, and takes up to about a minute. Gaits for `speeds` and
-            the suite's own walk are taken as they are.
+        refine: Make a clip's own gait feasible (`stabilized`); needs the balance
+            controller, and takes about a minute. Gaits for `speeds` and the suite's own walk
+            are taken as they are.
         standing: Take a cycle that hardly moves in a clip that does.
 
     Raises:
@@ -152,20 +159,21 @@ def standing_reference(
     control_dt: float = LocomotionEnvironmentConfig().control_dt,
     balance: bool = True,
 ) -> Reference:
-    """Standing still, as a gait that goes nowhere; arguments as `build_reference`."""
-    if "left_thigh" not in roles_of(character.skeleton):
-        raise ConfigError(f"{character.name} has no standing pose yet: task = imitate")
-    soles = character.soles
-    cycle = standing_cycle(character.skeleton, soles)
-    dynamics = inverse_dynamics(cycle, character.model, soles)
-    still = slice(0, 1)
-    table = ReferenceTable(
-        control_dt,
-        np.zeros(3),
-        dynamics.qpos[still],
-        dynamics.qvel[still],
-        dynamics.torques[still],
-    )
+    """Standing still, as a gait that goes nowhere; arguments as `build_reference`.
+
+    Its torques are those of static inverse dynamics.
+    """
+    model, soles = character.model, character.soles
+    qpos, still = standing_positions(character)[None], np.zeros((1, int(model.nv)))
+    bodies = [
+        int(model.jnt_bodyid[model.joint(character.skeleton.joints[j]).id])
+        for j in soles.joints
+    ]
+    left, _ = ground_reaction(model, soles, bodies, (qpos, still, still))
+    coupling = joint_coupling(model)
+    torque = coupling.expanded(coupling.reduced(left, coupling.factors(qpos)))
+    torque[:, :6] = 0.0
+    table = ReferenceTable(control_dt, np.zeros(3), qpos, still, torque)
     controller = None
     if balance:
         dofs = matching_dofs(character, joints)
@@ -174,6 +182,30 @@ def standing_reference(
         "standing", character.name, control_dt, (Gait(table, controller, {}),),
         character.joint_names,
     )  # fmt: skip
+
+
+def standing_positions(character: Character) -> Floats:
+    """MuJoCo's positions of the standing pose, (nq,).
+
+    Raises:
+        ConfigError: A body without a standing pose.
+    """
+    model = character.model
+    if "left_thigh" in roles_of(character.skeleton):
+        cycle = standing_cycle(character.skeleton, character.soles)
+        return np.asarray(joint_positions(cycle, model)[0])
+    qpos = np.array(model.qpos0)
+    names = {model.joint(joint).name for joint in range(model.njnt)}
+    for joint, angle in BENT_LEGS.items():
+        for side in "rl":
+            if f"{joint}_{side}" not in names:
+                raise ConfigError(
+                    f"{character.name} has no standing pose yet: task = imitate"
+                )
+            qpos[model.joint(f"{joint}_{side}").qposadr[0]] = angle
+    qpos = joint_coupling(model).closed(qpos)
+    qpos[2] -= lowest_points(qpos[None], character)[0]
+    return np.asarray(qpos)
 
 
 def gait_of(
@@ -206,20 +238,33 @@ def stabilized(
     control_dt: float,
     name: str,
 ) -> Gait:
-    """A prepared cycle refined until its balance controller holds it."""
+    """A prepared cycle as the body really makes it (`fit`), with its balance controller.
+
+    The report also says what share of bodies it holds undisturbed (`held`), and by how much
+    a cycle of it missed its own beginning (`gap`, [m], [rad]).
+    """
     rough = gait_of(prepared, character, joints, None)
     dofs = matching_dofs(character, joints)
-    stable = stabilized_gait(character, rough.table, dofs, control_dt=control_dt)
-    before = rough.report["residual_force"]
+    fitted = fit(character, rough.table, control_dt=control_dt, dofs=dofs)
+    table = fitted.table
+    held = survival(
+        character, table, fitted.controller, Disturbance("none"), control_dt=control_dt
+    )
     log.info(
-        "%s: root residual %.0f N, %.1f N when refined; %.0f %% of the bodies hold it",
-        name, before, stable.report["residual_force"], 100.0 * stable.report["held"],
+        "%s: gap %.4f; %.0f %% of the bodies stand %.0f s",
+        name, fitted.gap, 100.0 * held, CYCLIC_SECONDS,
     )  # fmt: skip
-    if stable.report["held"] < GOOD_SHARE:
+    if held < GOOD_SHARE:
         log.warning(
             "%s: the balance controller holds only %.0f %% of the bodies; learning must do the "
             "rest",
-            name, 100.0 * stable.report["held"],
+            name, 100.0 * held,
         )  # fmt: skip
-    report = rough.report | {"residual_force_before": before} | stable.report
-    return Gait(stable.table, stable.controller, report)
+    report = rough.report | {
+        "period": table.period,
+        "speed": table.speed,
+        "gap": fitted.gap,
+        "held": held,
+        "peak_torque": float(np.abs(table.torque).max()),
+    }
+    return Gait(table, fitted.controller, report)

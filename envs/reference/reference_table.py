@@ -62,14 +62,9 @@ class ReferenceTable:
         qpos = np.empty((batch, self.qpos.shape[1]))
         qvel = np.empty((batch, self.qvel.shape[1]))
         torque = np.empty_like(qvel)
-        if not self.periodic:
-            last = len(self.qpos) - 1
-            place = np.clip(time / self.period, 0.0, 1.0) * last
-            _look_up_clip(place, self.qpos, self.qvel, self.torque, qpos, qvel, torque)
-            return qpos, qvel, torque
         _look_up(
-            time, self.period, self.stride, self.qpos, self.qvel, self.torque,
-            qpos, qvel, torque,
+            time, self.period, self.periodic, self.stride, self.qpos, self.qvel,
+            self.torque, qpos, qvel, torque,
         )  # fmt: skip
         return qpos, qvel, torque
 
@@ -78,6 +73,7 @@ class ReferenceTable:
 def _look_up(
     time: Floats,
     period: float,
+    periodic: bool,
     stride: Floats,
     qpos: Floats,
     qvel: Floats,
@@ -88,39 +84,22 @@ def _look_up(
 ) -> None:
     count = len(qpos)
     for b in range(len(time)):
-        turns = np.floor(time[b] / period)
-        place = (time[b] / period - turns) * count
-        i = int(place) % count
+        turns = np.floor(time[b] / period) if periodic else 0.0
+        if periodic:
+            place = (time[b] / period - turns) * count
+            i = int(place) % count
+            j = (i + 1) % count
+        else:
+            place = min(max(time[b] / period, 0.0), 1.0) * (count - 1)
+            i = min(int(place), count - 1)
+            j = min(i + 1, count - 1)
         a = place - np.floor(place)
-        j = (i + 1) % count
         for k in range(qpos.shape[1]):
             out_qpos[b, k] = (1.0 - a) * qpos[i, k] + a * qpos[j, k]
         for k in range(3):
-            if j == 0:
+            if periodic and j == 0:
                 out_qpos[b, k] += a * stride[k]
             out_qpos[b, k] += turns * stride[k]
-        for k in range(qvel.shape[1]):
-            out_qvel[b, k] = (1.0 - a) * qvel[i, k] + a * qvel[j, k]
-            out_torque[b, k] = (1.0 - a) * torque[i, k] + a * torque[j, k]
-
-
-@njit(cache=True)
-def _look_up_clip(
-    place: Floats,
-    qpos: Floats,
-    qvel: Floats,
-    torque: Floats,
-    out_qpos: Floats,
-    out_qvel: Floats,
-    out_torque: Floats,
-) -> None:
-    last = len(qpos) - 1
-    for b in range(len(place)):
-        i = min(int(place[b]), last)
-        j = min(i + 1, last)
-        a = place[b] - i
-        for k in range(qpos.shape[1]):
-            out_qpos[b, k] = (1.0 - a) * qpos[i, k] + a * qpos[j, k]
         for k in range(qvel.shape[1]):
             out_qvel[b, k] = (1.0 - a) * qvel[i, k] + a * qvel[j, k]
             out_torque[b, k] = (1.0 - a) * torque[i, k] + a * torque[j, k]

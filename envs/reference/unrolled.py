@@ -31,8 +31,8 @@ def unrolled(
     control_dt = dt * substeps
     knots: Floats = np.arange(round(seconds / control_dt)) * np.float64(control_dt)
     times: Floats = np.arange(len(knots) * substeps + 1) * np.float64(dt)
-    aim = None if cycle.aim is None else _clip(cycle.aim, times, model)
-    table = replace(_clip(cycle, times, model), aim=aim)
+    aim = None if cycle.aim is None else clip_of(cycle.aim, times, model)
+    table = replace(clip_of(cycle, times, model), aim=aim)
     controller = gait.controller
     if controller is not None:
         rows = np.rint(cycle.phase(knots) * len(controller.gains)).astype(np.int64)
@@ -41,10 +41,10 @@ def unrolled(
     return replace(gait, table=table, controller=controller)
 
 
-def _clip(
+def clip_of(
     cycle: ReferenceTable, times: Floats, model: mujoco.MjModel
 ) -> ReferenceTable:
-    """The states of a cycle at `times` (T,), [s]."""
+    """The states of a cycle at `times` (T,), [s], as a clip."""
     qpos, qvel, torque = cycle.at(times)
     for row in qpos:  # what lies between two samples is not quite of unit length
         mujoco.mj_normalizeQuat(model, row)

@@ -93,15 +93,9 @@ class WalkGaits(Gaits):
         Their clocks always run as they were made: beyond the slowest and fastest speed,
         those are followed.
         """
-        speeds, period = self.speed[: self.walks], self.period
-        low = np.clip(np.searchsorted(speeds, speed) - 1, 0, self.walks - 2)
-        gap = speeds[low + 1] - speeds[low]
-        share = np.clip((speed - speeds[low]) / gap, 0.0, 1.0)
-        low, share = np.where(standing, self.walks, low), np.where(standing, 0.0, share)
-        high = np.minimum(low + 1, self.walks)
-        own = (1.0 - share) * self.speed[low] + share * self.speed[high]
-        time = (1.0 - share) * period[low] + share * period[high]
-        return Blend(low, share, np.ones(len(low)), time, own)
+        slower, share = self._between(speed, self.walks)
+        slower = np.where(standing, self.walks, slower)
+        return self._blend_of(slower, np.where(standing, 0.0, share))
 
 
 def walk_reference(

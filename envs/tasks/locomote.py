@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.locomotion.body import walk_frames
 from ambulo.envs.locomotion.commanded import CommandedBatch
-from ambulo.envs.locomotion.reward import (
-    Terms,
-    command_terms,
-    imitation_terms,
-)
+from ambulo.envs.locomotion.reward import Terms
+from ambulo.envs.reference.foot_steering import FootSteering
 from ambulo.envs.reference.gaits import Blend
-from ambulo.envs.reference.steering import Steering, leaning
+from ambulo.envs.tasks.walk_commands.commands import Settling, settle
+from ambulo.envs.tasks.walk_commands.frames import hold_near
 
 LEASH = 0.2
 """How far the moving frame runs ahead of a body that does not follow, [m]."""
-CHANGE = (0.4, 0.5)
-"""Fastest change of the speed, [m/s^2], and of the turning rate, [rad/s^2], towards what is
-wanted: 30 deg/s of turning come in about a second, 1 m/s of speed in two and a half."""
-EASE = 0.15
-"""Time in which such a change begins and ends, [s]."""
+SETTLING = Settling((0.4, 0.5, 0.0), (0.4, 0.5, 0.0), 0.15)
+"""30 deg/s of turning come in about a second, 1 m/s of speed in two and a half."""
 
 
 class LocomoteBatch(CommandedBatch):
@@ -39,12 +32,11 @@ class LocomoteBatch(CommandedBatch):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """As `LocomotionBatch`."""
-        self._follows_gait = args[0].environment.has_controller
+        self._follows_gait = args[0].environment.traits.controller
         super().__init__(*args, **kwargs)
         if self._follows_gait:
-            # The feet are the first two end effectors.
-            ahead = self._followed.effectors[..., [0, 3]].mean(axis=0)
-            self._steering = Steering(self.character, ahead)
+            gaits = self.gaits
+            self._steering = FootSteering(self.character, gaits, len(gaits.speed))
 
     def order(
         self, envs: Ints, speed: Floats, turning: Floats, side: Floats | float = 0.0
@@ -60,18 +52,8 @@ class LocomoteBatch(CommandedBatch):
             return self.gaits.natural(self.num_envs)
         return self.gaits.blend(self.command[:, 0])
 
-    def _reference(self, phase: Floats) -> tuple[Floats, Floats, Floats]:
-        if not self._follows_gait:
-            return super()._reference(phase)
-        qpos, qvel, torque = self.gaits.at(phase, self.blend)
-        turning = self.command[:, 1]
-        if not np.count_nonzero(turning):
-            return qpos, qvel, torque
-        lean = leaning(self.command[:, 0], turning)
-        bent = self._steering.bend(
-            (qpos, qvel), phase, self.blend.period, turning, lean
-        )
-        return *bent, torque
+    def _followed_command(self) -> Floats:
+        return np.insert(self.command, 2, 0.0, axis=1)
 
     def _begin(self, envs: Ints) -> None:
         for env in envs:
@@ -91,28 +73,13 @@ class LocomoteBatch(CommandedBatch):
             self._draw(int(env), float(time[env]))
         speed = self.blend.speed if self._follows_gait else self.command[:, 0]
         walk_frames(self.anchor, speed, self.command[:, 1], dt)
-        settle(self.goal, dt, self.command, self.change)
+        settle(self.goal, dt, self.command, self.change, SETTLING)
         self.blend = self._blend()
         leash = LEASH if self._follows_gait else 0.0
-        _wait(self.simulation.qpos[:, :2].copy(), leash, self.anchor)
+        hold_near(self.anchor, self.simulation.qpos[:, :2], leash)
 
     def _terms(self, power: Floats, actions: Floats) -> Terms:
-        weights = self.config.rewards
-        terms = {
-            **command_terms(
-                self.state, self.command[:, 0], self.command[:, 1], weights
-            ),
-            "alive": np.full(self.num_envs, weights.alive),
-            **self._cost_terms(power, actions),
-        }
-        if self._follows_gait:
-            effectors, com = self._followed_now()
-            self._steering.shift_seen(
-                effectors, com, leaning(self.command[:, 0], self.command[:, 1])
-            )
-            likeness = imitation_terms(self.state, effectors, com, weights)
-            terms |= {n: self.reference_weight * term for n, term in likeness.items()}
-        return terms
+        return self._terms_of(self.command, power, actions, {})
 
     def _draw(self, index: int, now: float) -> None:
         """Give a body a new command."""
@@ -125,28 +92,6 @@ class LocomoteBatch(CommandedBatch):
         low, high = np.deg2rad(env.turn[0]), np.deg2rad(env.turn[1])
         turning = 0.0 if straight < env.straight else low + way * (high - low)
         self.goal[index, 1] = turning
-
-
-@njit(cache=True)
-def settle(goal: Floats, dt: float, command: Floats, change: Floats) -> None:
-    """Let commands (N, 2) come nearer to the goal in `dt`, [s], without a jerk."""
-    ease = min(1.0, dt / EASE)
-    for b in range(len(goal)):
-        for i in range(2):
-            # Four times as long as the change eases: then it does not overshoot.
-            pull = (goal[b, i] - command[b, i]) / (4.0 * EASE)
-            pull = min(max(pull, -CHANGE[i]), CHANGE[i])
-            change[b, i] += (pull - change[b, i]) * ease
-            command[b, i] += change[b, i] * dt
-
-
-@njit(cache=True)
-def _wait(root: Floats, leash: float, anchor: Floats) -> None:
-    """Let the moving frames (N, 4) be at most `leash`, [m], from the roots (N, 2)."""
-    for b in range(len(anchor)):
-        x, y = anchor[b, 0] - root[b, 0], anchor[b, 1] - root[b, 1]
-        share = min(1.0, leash / max(math.sqrt(x * x + y * y), 1e-9))
-        anchor[b, 0], anchor[b, 1] = root[b, 0] + x * share, root[b, 1] + y * share
 
 
 BATCH = LocomoteBatch

@@ -35,7 +35,91 @@ LEAST_LEFT = 1.0
 """Least time from a random start to the clip's end, [s]."""
 
 
-class TrackBatch(LocomotionBatch):
+class ClipFollower(LocomotionBatch):
+    """N bodies that each follow a clip of `library`: which, from where, and how it ends."""
+
+    library: ClipLibrary
+    """What is followed."""
+    sampler: ClipSampler
+    """Draws clips."""
+
+    def __init__(
+        self,
+        config: LocomotionConfig,
+        reference: Reference,
+        character: Character,
+        **kwargs: Any,
+    ) -> None:
+        """As `LocomotionBatch`; `library` and `sampler` are set before."""
+        count = int(kwargs["num_envs"])
+        self.clip: Ints = np.zeros(count, np.int64)
+        """The clip of each body, a number in `library`. Shape (N,)."""
+        self.frame: Ints = np.zeros(count, np.int64)
+        """Physics steps of it that are over. Shape (N,)."""
+        self.joint_distance: Floats = np.zeros(count)
+        """Mean distance of the bodies from the clip's, in the world, [m]. Shape (N,)."""
+        self._fixed: Ints = np.full((count, 2), -1)
+        super().__init__(config, reference, character, **kwargs)
+        self._bodies = self.simulation.bind("xpos")
+        self._parts = slice(1, int(character.model.nbody))
+
+    @property
+    def clip_names(self) -> tuple[str, ...]:
+        """Names of the clips in `library`."""
+        return self.library.names
+
+    def choose(self, envs: Ints, clip: Ints, step: Ints) -> None:
+        """Begin all further episodes of `envs` with these clips and control steps, (k,)."""
+        self._fixed[envs] = np.stack([clip, step], axis=1)
+
+    def state_dict(self) -> Arrays:
+        """See `LocomotionBatch.state_dict`; also how often clips failed."""
+        failures = {"sampler.failures": self.sampler.failures.copy()}
+        return super().state_dict() | failures
+
+    def load_state_dict(self, arrays: Arrays) -> None:
+        """Continue from `state_dict`."""
+        super().load_state_dict(arrays)
+        self.sampler.failures[:] = arrays["sampler.failures"]
+
+    def episode_info(self) -> Arrays:
+        """Return the clip of each body, and how much of it is over as `phase`."""
+        share = self.frame / np.maximum(self.library.steps[self.clip], 1)
+        return {"phase": share, "clip": self.clip.copy()}
+
+    def _draw_clips(self, envs: Ints) -> None:
+        """Set the clips of `envs` (k,) and where they begin."""
+        env = self.config.environment
+        least = round(LEAST_LEFT / env.control_dt)
+        for body in envs:
+            clip, step = self._fixed[body]
+            if clip < 0:
+                draws = self.rngs[body].random(4)
+                clip = self.sampler.draw(draws[:3])
+                latest = max(int(self.library.knots[clip]) - least, 0)
+                first = env.start == "first" or draws[3] < FIRST
+                step = 0 if first else int(self.phase[body] * (latest + 1))
+            self.clip[body], self.frame[body] = clip, step * env.substeps
+
+    def _next_frame(self) -> None:
+        """Move the clips on by one physics step."""
+        self.frame[:] = np.minimum(self.frame + 1, self.library.steps[self.clip])
+
+    def _rows(self) -> Ints:
+        return self.library.rows(self.clip, self.frame)
+
+    def _noted(self, fell: Bools) -> Bools:
+        """Tell the sampler which of the clips that end now failed; returns `fell` (N,)."""
+        over = fell | (self.frame >= self.library.steps[self.clip])
+        self.sampler.note(self.clip[over], fell[over])
+        return fell
+
+    def _timed_out(self) -> Bools:
+        ended = self.frame >= self.library.steps[self.clip]
+        return np.asarray(super()._timed_out() | ended)
+
+
+class TrackBatch(ClipFollower):
     """N bodies that each follow a clip in the clip's own place; see `LocomotionBatch`.
 
     The moving frame is the heading frame of the clip's root. An action of 1 moves the target
@@ -66,7 +150,7 @@ class TrackBatch(LocomotionBatch):
         Raises:
             ConfigError: A clip of another rate.
         """
-        env, count = config.environment, int(kwargs["num_envs"])
+        env = config.environment
         self._clips = named_clips(reference, character, env.substeps)
         shown, fitted = _shown(self._clips, captured=env.captured_share > 0.0)
         if library is not None:
@@ -85,29 +169,11 @@ class TrackBatch(LocomotionBatch):
             [(clips[:whole], 1.0 - share), (clips[whole:], share)],
             env.hard_clips_share,
         )
-        self.clip: Ints = np.zeros(count, np.int64)
-        """The clip of each body, a number in `library`. Shape (N,)."""
-        self.frame: Ints = np.zeros(count, np.int64)
-        """Physics steps of it that are over. Shape (N,)."""
-        self.joint_distance: Floats = np.zeros(count)
-        """Mean distance of the bodies from the clip's, in the world, [m]. Shape (N,)."""
         self._teaching: ClipTeaching | None = None
-        self._fixed: Ints = np.full((count, 2), -1)
         super().__init__(config, reference, character, **kwargs)
         self._effectors = np.array(effector_bodies(character)) - 1
-        self._bodies = self.simulation.bind("xpos")
-        self._parts = slice(1, int(character.model.nbody))
 
     _kept = (*LocomotionBatch._kept, "clip", "frame", "joint_distance")
-
-    @property
-    def clip_names(self) -> tuple[str, ...]:
-        """Names of the clips in `library`."""
-        return self.library.names
-
-    def choose(self, envs: Ints, clip: Ints, step: Ints) -> None:
-        """Begin all further episodes of `envs` with these clips and control steps, (k,)."""
-        self._fixed[envs] = np.stack([clip, step], axis=1)
 
     def teacher_actions(self) -> Floats:
         """What moved targets, torques and feedback of the fitted clips would do. (N, A).
@@ -128,20 +194,6 @@ class TrackBatch(LocomotionBatch):
         targets -= self._supporting()
         return np.asarray(targets[:, self.dofs] / self.config.environment.action_scale)
 
-    def load_state_dict(self, arrays: Arrays) -> None:
-        """Continue from `state_dict`."""
-        super().load_state_dict(arrays)
-        self.sampler.failures[:] = arrays["sampler.failures"]
-
-    def state_dict(self) -> Arrays:
-        """See `LocomotionBatch.state_dict`; also how often clips failed."""
-        kept = {"sampler.failures": self.sampler.failures.copy()}
-        return super().state_dict() | kept
-
-    def episode_info(self) -> Arrays:
-        """Return the clip of each body, and how much of it is over as `phase`."""
-        return super().episode_info() | {"clip": self.clip.copy()}
-
     def _offsets(self, wanted: Floats) -> Floats:
         return super()._offsets(wanted) + self._supporting()
 
@@ -158,22 +210,11 @@ class TrackBatch(LocomotionBatch):
         return NoGaits(self.character.model)
 
     def _begin(self, envs: Ints) -> None:
-        env = self.config.environment
-        least = round(LEAST_LEFT / env.control_dt)
-        for body in envs:
-            clip, step = self._fixed[body]
-            if clip < 0:
-                draws = self.rngs[body].random(4)
-                clip = self.sampler.draw(draws[:3])
-                knots = int(self.library.knots[clip])
-                latest = max(knots - least, 0)
-                first = env.start == "first" or draws[3] < FIRST
-                step = 0 if first else int(self.phase[body] * (latest + 1))
-            self.clip[body], self.frame[body] = clip, step * env.substeps
+        self._draw_clips(envs)
         self._follow_frames()
 
     def _tick(self, advance: Floats) -> None:
-        self.frame[:] = np.minimum(self.frame + 1, self.library.steps[self.clip])
+        self._next_frame()
 
     def _advance(self) -> None:
         self._follow_frames()
@@ -182,9 +223,6 @@ class TrackBatch(LocomotionBatch):
         """Put the moving frames under the clips' roots."""
         self.anchor[:] = self.library.frames[self._rows()]
         self.phase[:] = self.frame / np.maximum(self.library.steps[self.clip], 1)
-
-    def _rows(self) -> Ints:
-        return self.library.rows(self.clip, self.frame)
 
     def _reference(self, phase: Floats) -> tuple[Floats, Floats, Floats]:
         rows = self._rows()
@@ -222,14 +260,7 @@ class TrackBatch(LocomotionBatch):
         leaning = np.einsum("ni,ni->n", self.state.up, upright)
         tilted = leaning < np.cos(env.max_rotation_error)
         far = self.joint_distance > env.max_joint_distance
-        fell = np.asarray(off | tilted | far)
-        over = fell | (self.frame >= self.library.steps[self.clip])
-        self.sampler.note(self.clip[over], fell[over])
-        return fell
-
-    def _timed_out(self) -> Bools:
-        ended = self.frame >= self.library.steps[self.clip]
-        return np.asarray(super()._timed_out() | ended)
+        return self._noted(np.asarray(off | tilted | far))
 
     def _followed_now(self) -> tuple[Floats, Floats]:
         knots = self.library.knot_rows(self.clip, self.frame)

@@ -93,7 +93,7 @@ def check_base(
     env, theirs = config.environment, agent.config.environment
     base_actions = last_agent(base, 0).metadata.actions
     wanted = (*base_actions, WEIGHT_ACTION)
-    if theirs.task != "gait" or theirs.character != env.character:
+    if not theirs.traits.parameters or theirs.character != env.character:
         raise ConfigError(
             f"gait.base: a policy of {theirs.task} for {theirs.character} cannot be the base "
             f"of one of {env.task} for {env.character}"

@@ -100,7 +100,7 @@ def baseline(
     uncontrolled = any(
         known is not None and known.controller is None for known in references
     )
-    if not env.has_controller or (name == "law" and uncontrolled):
+    if not env.traits.controller or (name == "law" and uncontrolled):
         return None
     controller = name == "law"
     own = config.override("environment", balance_law=controller, feed_forward=True)

@@ -229,12 +229,10 @@ class Recorder:
     def _wanted(self) -> Floats:
         """What the task asks for: speed and turning rate. Shape (N, 2)."""
         batch = self._batch
-        task = batch.config.environment.task
-        if task == "locomote":
-            return batch.command
-        if task == "walk_commands":
+        traits = batch.config.environment.traits
+        if traits.commands and not traits.clips:
             return batch.command[:, :2]
-        speed = batch.blend.speed if task == "imitate" else np.zeros(batch.num_envs)
+        speed = batch.blend.speed if traits.modes else np.zeros(batch.num_envs)
         return np.stack([speed, np.zeros(batch.num_envs)], axis=1)
 
 

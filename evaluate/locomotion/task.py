@@ -14,7 +14,6 @@ from rich.console import Console
 from ambulo.common.find_model import find_model
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import (
-    TRACKING,
     LocomotionConfig,
     LocomotionEnvironmentConfig,
 )
@@ -68,9 +67,9 @@ def references_for(config: LocomotionConfig) -> References:
     env, teacher = config.environment, config.training.teacher
     if teacher is not None and teacher.model is not None:
         return _references_of_teacher(teacher.model, env.reference)
-    if teacher is not None and env.has_controller:
+    if teacher is not None and env.traits.controller:
         env = config.override("environment", balance_law=True).environment
-    if env.task in TRACKING and env.clips:
+    if env.clips:
         return (reference_of(env, body_of(env)),)
     others = [
         env.replace(reference=name, reference_frames=None)
@@ -88,9 +87,9 @@ def _prepared(env: LocomotionEnvironmentConfig) -> Reference:
     if ready or env.character == "myolegs":  # whose walks tell it themselves
         return reference_of(env, body)
     console = Console(stderr=True)
-    plain = "the healthy gait" if env.task == "gait" else "the plain walk"
+    plain = "the healthy gait" if env.traits.parameters else "the plain walk"
     name = plain if path is None else path.name
-    what = "the standing pose" if env.task == "stand" else f"{name} ({env.task})"
+    what = "the standing pose" if env.traits.still else f"{name} ({env.task})"
     controller = ", with its balance controller" if env.balance_law else ""
     text = f"preparing {what} for {body.name}{controller}: this takes up to a minute"
     console.print(text, soft_wrap=True, markup=False, highlight=False)

@@ -55,7 +55,7 @@ class PolicyTeacher:
             raise ConfigError("a teacher that observes its last action cannot teach")
         dofs = matching_dofs(batch.character, theirs.joints)
         controlled: Ints = np.zeros(0, dtype=np.int64)
-        if theirs.balance_law and ours.has_controller:
+        if theirs.balance_law and ours.traits.controller:
             controlled = batch.gaits.controller_dofs
         self._agent = agent
         self._layout = observation_layout(

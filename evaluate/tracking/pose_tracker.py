@@ -61,7 +61,7 @@ class PoseTracker:
         if not isinstance(agent, LocomotionAgent):
             agent = load_locomotion_agent(find_model(str(agent)))
         env = agent.config.environment
-        if env.task != "track":
+        if not env.traits.clips or env.traits.trackers:
             raise ConfigError(f"a policy of the task {env.task} tracks no poses")
         if delay < 1:
             raise ConfigError(f"delay = {delay}: at least 1 control step")

@@ -26,7 +26,7 @@ GODOT = {"godot_parity", "godot_soak", "godot_speed", "godot_beside_mujoco",
 """Scripts that start the Godot engine."""
 MOCAP = {
     "ik_accuracy", "ik_latency", "ik_workers", "motion_files", "motion_retarget",
-    "motion_streaming", "rig_server", "muscle_walk", "cmu_activities",
+    "motion_streaming", "rig_server", "cmu_activities",
     "make_healthy_walk", "track_body",
 }  # fmt: skip
 """Scripts that need captured motion."""
@@ -73,9 +73,6 @@ ARGUMENTS: dict[str, Arguments] = {
     "muscle_solver": lambda data, out: [
         "--steps", 2, "--heldout", 4, "--control-steps", 2, "--repetitions", 1,
     ],
-    "muscle_walk": lambda data, out: [
-        walk_clip(data), "--episodes", 2, "--seconds", 0.5, "--pushes",
-    ],
     "track_body": lambda data, out: [
         walk_clip(data), "--quick", "--agent", "walk_commands",
     ],
@@ -83,7 +80,6 @@ ARGUMENTS: dict[str, Arguments] = {
     "cmu_activities": lambda data, out: [
         data / "CMU-INDEX.md", "--out", out / "activities.json",
     ],
-    "make_gait_law": lambda data, out: [out / "gait.npz"],
     "make_films": lambda data, out: ["Stand", "--seconds", 0.4, "--out", out],
     "make_healthy_walk": lambda data, out: [walk_clip(data), out / "walk.json"],
     "make_overview": lambda data, out: [

@@ -117,7 +117,7 @@ train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
         env, gait = config.environment, config.gait
         with setting("environment.character"):
             check_character(env.character)
-        if env.task == "gait":
+        if env.traits.parameters:
             space = gait_space(env.character)
             for key, names in (("parameters", gait.parameters), ("vary", gait.vary)):
                 with setting(f"gait.{key}"):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.locomotion import TRACKING, LocomotionConfig
+from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.train.locomotion.command import LocomotionCommand
 from ambulo.train.shared.flags import Flag
 
@@ -53,7 +53,7 @@ train_track --resume runs/track_0_20260101-120000
             ConfigError: Another task, or clips for a run that has its own.
         """
         config = super().adjust(config, args)
-        if config.environment.task not in TRACKING:
+        if not config.environment.traits.clips:
             raise ConfigError(
                 f"task = {config.environment.task}: ambulo train walk trains it"
             )

@@ -129,7 +129,7 @@ def standing_batch(agent: LocomotionAgent) -> Any:
     config = agent.config.override(
         "environment", push_impulse=(0.0, 0.0), max_episode_steps=100_000, start="first"
     )
-    if config.environment.task == "walk_commands":
+    if config.environment.traits.commands == 3:
         config = config.override("walk", stand_start=1.0, obstacles=0.0)
     reference = reference_from_bytes(agent.references[0], "the walker's reference")
     return make_batch(

@@ -72,7 +72,8 @@ class WalkerStage(PlainStage):
             opacity=0.25,
             drawn="bodies",
         )
-        follows = batch.config.environment.task in ("imitate", "track")
+        traits = batch.config.environment.traits
+        follows = traits.modes or (traits.clips and not traits.trackers)
         self.hidden = frozenset() if follows and bare else frozenset({"ghost"})
         self._feet = FootParts(batch.character, self._count)
         self._spread = _spread(self._count)

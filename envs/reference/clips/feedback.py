@@ -1,17 +1,20 @@
-"""Feedback along a fitted clip: of several regulators, the one that holds most bodies."""
+"""Feedback along a fitted clip or cycle: of several regulators, what holds most bodies."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import numpy as np
+from dataclasses import replace
 
 from ambulo.configs.arrays import Ints
 from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.balance import BalanceController
-from ambulo.envs.reference.clips.regulator import Weights, regulate
-from ambulo.envs.reference.clips.slopes import Step
+from ambulo.envs.reference.balance import (
+    WALKING,
+    BalanceController,
+    Weights,
+    controller_of,
+)
 from ambulo.envs.reference.clips.survival import Disturbance, survival
+from ambulo.envs.reference.linearization import Step
 from ambulo.envs.reference.reference_table import ReferenceTable
 
 CHOICES = (
@@ -23,6 +26,8 @@ CHOICES = (
 )
 """Costs that are tried. A jump wants its place held, a slow walk wants to step away: no
 choice is best for all clips."""
+CYCLIC_CHOICES = (WALKING, replace(WALKING, effort=30.0), *CHOICES[:2])
+"""Those for cycles: a cheaper effort holds faster gaits."""
 TRIAL = Disturbance("trial", position=0.05, velocity=0.5, impulse=20.0)
 """What is done to the bodies of a trial: the two standard disturbances at once."""
 BODIES = 40
@@ -38,7 +43,7 @@ def best_feedback(
     dofs: Ints,
     control_dt: float,
 ) -> BalanceController:
-    """The feedback along a clip that holds most bodies under `TRIAL`.
+    """The feedback along a clip or cycle that holds most bodies under `TRIAL`.
 
     Args:
         character: The body.
@@ -47,9 +52,10 @@ def best_feedback(
         dofs: Degrees of freedom whose targets move.
         control_dt: Duration of a control step, [s].
     """
+    choices = CYCLIC_CHOICES if table.periodic else CHOICES
     controllers = [
-        BalanceController(np.array(regulate(steps, weights)[1]), dofs, periodic=False)
-        for weights in CHOICES
+        controller_of(character, steps, dofs, weights, periodic=table.periodic)
+        for weights in choices
     ]
     held = [
         survival(
@@ -58,4 +64,4 @@ def best_feedback(
         )
         for controller in controllers
     ]  # fmt: skip
-    return controllers[int(np.argmax(held))]
+    return controllers[held.index(max(held))]

@@ -1,10 +1,13 @@
-"""A clip as a movement that the simulated body really makes: windowed iterative LQR.
+"""A clip or cycle as a movement that the simulated body really makes: windowed iterative LQR.
 
 The body is simulated from the clip's first state. Every few control steps the offsets of the
 next twenty joint targets are improved (`regulator.improve`), with the cost to go of a
 regulator along the whole clip behind the window, and some are taken. What comes out is
 a reference like any other: states at the rate of the physics, the torques that were wanted,
 and gains of the regulator along it. No force holds the root.
+
+A cycle is a clip that closes: it is repeated, and of what the body makes of it the middle
+cycle is taken. After one cycle the next differ by 2 mrad; this gap is closed along the cycle.
 """
 
 from __future__ import annotations
@@ -16,19 +19,27 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.balance import BalanceController
-from ambulo.envs.reference.clips.feedback import best_feedback
-from ambulo.envs.reference.clips.regulator import (
+from ambulo.envs.reference.balance import (
+    BalanceController,
     improve,
     regulate,
     window_cost,
 )
-from ambulo.envs.reference.clips.slopes import Knot, Slopes, Step
+from ambulo.envs.reference.clips.feedback import best_feedback
 from ambulo.envs.reference.clips.survival import fallen
-from ambulo.envs.reference.linearization import deviations, follow, start
+from ambulo.envs.reference.linearization import (
+    Knot,
+    Slopes,
+    Step,
+    deviations,
+    follow,
+    start,
+)
 from ambulo.envs.reference.reference_table import ReferenceTable
+from ambulo.envs.reference.unrolled import clip_of
 from ambulo.envs.simulation.simulation import CharacterSimulation
 from ambulo.envs.state_arrays import Arrays
+from ambulo.muscle.coupling import joint_coupling
 
 WINDOW, ITERATIONS = 20, 3
 """Control steps that are looked ahead, and most improvements before steps are taken. With one
@@ -46,6 +57,9 @@ ATTEMPTS, NEAR = ((0.5, 8), (0.5, 4), (1.0, 4)), 0.1
 """Factors on the differences that slopes are measured by, and control steps that are taken at
 a time, tried in turn until the body stays this near the clip, [m]."""
 
+CYCLES = 3
+"""Times that a cycle is repeated."""
+
 Progress = Callable[[int, int], None]
 """Called with control steps done and all."""
 
@@ -55,11 +69,13 @@ class Fitted:
     """The movement that a body makes of a clip."""
 
     table: ReferenceTable
-    """What it does, at the rate of the physics; not periodic."""
+    """What it does, at the rate of the physics."""
     controller: BalanceController
     """Feedback along it, one gain matrix a control step."""
     offsets: Floats
     """Offsets of the clip's joint targets, [rad]. Shape (K, U)."""
+    gap: float = 0.0
+    """Root mean square of what a cycle missed its own beginning by, [m], [rad]."""
 
 
 def fit(
@@ -67,14 +83,17 @@ def fit(
     table: ReferenceTable,
     *,
     control_dt: float,
+    dofs: Ints | None = None,
     progress: Progress | None = None,
 ) -> Fitted:
-    """Make a clip feasible for a body.
+    """Make a clip or cycle feasible for a body.
 
     Args:
         character: The body, driven by motors.
-        table: The clip (`raw_clip`).
+        table: The clip (`raw_clip`), or a cycle, whose period becomes a multiple of
+            `control_dt` at the same stride.
         control_dt: Duration of a control step, [s].
+        dofs: Degrees of freedom whose targets feedback moves; all joints' if None.
         progress: Told after each window.
     """
     tell = progress or (lambda done, of: None)
@@ -85,7 +104,7 @@ def fit(
         tried[-1].run(tell, commit, known[0] if known else None)
         if tried[-1].farthest < NEAR:
             break
-    return min(tried, key=lambda one: one.farthest).result()
+    return min(tried, key=lambda one: one.farthest).result(dofs)
 
 
 class _Fit:
@@ -98,12 +117,19 @@ class _Fit:
         control_dt: float,
         step_scale: float,
     ) -> None:
-        self._character, self._table = character, table
-        self._dt = control_dt
+        self._character, self._dt = character, control_dt
         self._substeps = round(control_dt / character.model.opt.timestep)
+        self._coupling = joint_coupling(character.model)
+        self._free: Ints = self._coupling.independent
+        self._cycle = 0
+        """Control steps of a cycle; 0 of a clip."""
+        self._stride = table.stride
+        if table.periodic:
+            self._cycle = max(1, round(table.period / control_dt))
+            table = self._repeated(table)
+        self._table = table
         self._count = int(table.period / control_dt + 1e-6)
-        nv = int(character.model.nv)
-        self._dofs: Ints = np.arange(6, nv)
+        self._dofs: Ints = self._free[6:]
         self._slopes = Slopes(character, table, self._dofs, self._substeps, step_scale)
         self._body = self._simulation(1)
         self._tries = self._simulation(len(SHARES))
@@ -121,9 +147,11 @@ class _Fit:
         `steps` are the slopes along the clip, if they are known.
         """
         self.steps = [] if steps is None else steps
-        for k in range(len(self.steps), self._count):
+        for k in range(len(self.steps), self._cycle or self._count):
             self.steps.append(self._slopes.at(self._on_clip(k)))
             progress(k // 4, self._count)
+        if self._cycle:
+            self.steps = (CYCLES * self.steps)[: self._count]
         values, self._gains = regulate(self.steps)
         first = self._on_clip(0)
         start(
@@ -165,12 +193,17 @@ class _Fit:
             self._character, count, substeps=self._substeps, threads=0
         )
 
+    def _repeated(self, cycle: ReferenceTable) -> ReferenceTable:
+        """A cycle of a whole number of control steps, `CYCLES` times, as a clip."""
+        period, dt = self._cycle * self._dt, float(self._character.model.opt.timestep)
+        rate = cycle.period / period
+        cycle = replace(cycle, period=period, qvel=rate * cycle.qvel)
+        steps = CYCLES * self._cycle * self._substeps
+        return clip_of(cycle, dt * np.arange(steps + 1), self._character.model)
+
     def _on_clip(self, k: int) -> Knot:
         """The clip's own state at the beginning of control step `k`."""
-        time = k * self._dt
-        qpos, qvel, torque = self._table.at(np.array([time]))
-        none = np.zeros(len(self._dofs))
-        return Knot(time, qpos[0], qvel[0], torque[0], none)
+        return Knot.on(self._table, k * self._dt, len(self._dofs))
 
     def _window(self, begin: int, length: int, offsets: Floats, end: Floats) -> Floats:
         """Improved offsets of `length` control steps; `offsets` are known of the first."""
@@ -266,7 +299,9 @@ class _Fit:
             apart = tries.tangent.difference(
                 tries.qpos, np.repeat(knot.qpos[None], count, axis=0)
             )
-            apart = np.concatenate([apart, tries.qvel - knot.qvel], axis=1)
+            apart = np.concatenate(
+                [apart[:, self._free], (tries.qvel - knot.qvel)[:, self._free]], axis=1
+            )
             now = knot.offsets + np.outer(SHARES, change[k]) + apart @ feedback[k].T
             used.append(_bounded(now))
             self._follow(tries, used[-1])
@@ -307,20 +342,51 @@ class _Fit:
         return out
 
     def _deviation(self, simulation: CharacterSimulation) -> Floats:
-        """Deviations from the clip (N, 2nv)."""
-        return np.concatenate(deviations(simulation, self._table), axis=1)
+        """Deviations of independent coordinates from the clip (N, 2n)."""
+        parts = deviations(simulation, self._table)
+        return np.concatenate([part[:, self._free] for part in parts], axis=1)
 
-    def result(self) -> Fitted:
-        """The movement that was made, with gains along it."""
-        period = self._count * self._dt
-        aim = _table(period, self._aims)
-        table = replace(_table(period, self._rows), aim=aim)
+    def result(self, dofs: Ints | None) -> Fitted:
+        """The movement that was made, with gains for the targets of `dofs` along it."""
         steps = [
             self._known[k][1] if k in self._known else self.steps[k]
             for k in range(self._count)
         ]
-        controller = best_feedback(self._character, table, steps, self._dofs, self._dt)
-        return Fitted(table, controller, self._offsets)
+        gap = 0.0
+        if self._cycle:
+            first = CYCLES // 2 * self._cycle
+            steps = steps[first : first + self._cycle]
+            table, gap = self._closed(first * self._substeps)
+        else:
+            period = self._count * self._dt
+            table = _table(period, self._rows)
+            table = replace(table, aim=_table(period, self._aims))
+        if dofs is None:
+            dofs = self._dofs
+        columns = np.searchsorted(self._dofs, dofs)
+        steps = [(a, b[:, columns]) for a, b in steps]
+        controller = best_feedback(self._character, table, steps, dofs, self._dt)
+        return Fitted(table, controller, self._offsets, gap)
+
+    def _closed(self, first: int) -> tuple[ReferenceTable, float]:
+        """The cycle that begins at row `first`, its gap closed evenly along it, and the gap."""
+        count = self._cycle * self._substeps
+        whole = _table(1.0, self._rows[first : first + count + 1])
+        tangent, qpos, qvel = self._body.tangent, whole.qpos, whole.qvel
+        qpos[:, :3] -= CYCLES // 2 * self._stride
+        qpos[-1, :3] -= self._stride
+        gap = tangent.difference(qpos[-1:].copy(), qpos[:1].copy())
+        share = (np.arange(count) / count - 0.5)[:, None]
+        closed = self._coupling.closed(tangent.moved(qpos[:-1], -share * gap))
+        rate = qvel[:-1] - share * (qvel[-1] - qvel[0])
+        table = ReferenceTable(
+            self._cycle * self._dt,
+            self._stride,
+            closed,
+            self._coupling.closed_velocity(closed, rate),
+            whole.torque[:-1],
+        )
+        return table, float(np.sqrt(np.square(gap).mean()))
 
 
 def _table(period: float, rows: list[tuple[Floats, Floats, Floats]]) -> ReferenceTable:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from ambulo.configs.errors import ConfigError, MotionError, MotionFileError
 from ambulo.envs.characters.character import Character
+from ambulo.envs.reference.cached import cached_reference
 from ambulo.envs.reference.clips.clip_reference import clip_reference
 from ambulo.envs.reference.clips.plain_clip import plain_clip
 from ambulo.envs.reference.clips.raw_clip import raw_clip
-from ambulo.envs.reference.kept import kept_reference
 from ambulo.envs.reference.reference_file import (
     Gait,
     Reference,
@@ -63,7 +63,7 @@ def read_clips(
         paths: Motion files, references of clips or gaits, or folders of them.
         character: The body.
         control_dt: Duration of a control step, [s].
-        fit: Make motion files feasible too; they are kept (`kept_reference`).
+        fit: Make motion files feasible too; they are kept (`cached_reference`).
         plain: Leave motion files as they are (`plain_clip`), instead of planting and
             balancing them.
         frames: Part "A:B" of the one motion file, which is then shown as captured; None: all.
@@ -127,4 +127,6 @@ def _fitted(path: Path, character: Character, control_dt: float) -> Reference:
         found = clip_reference(motion, character, control_dt=control_dt, bodies=0)
         return found.reference
 
-    return kept_reference(key, str(path), make, takes="half a minute a second of clip")
+    return cached_reference(
+        key, str(path), make, takes="half a minute a second of clip"
+    )

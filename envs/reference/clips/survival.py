@@ -22,6 +22,8 @@ PUSH_TIME = 0.2
 """Duration of a push, [s]."""
 LEAST_LEFT = 1.0
 """Least time from a random start to the clip's end, [s]."""
+CYCLIC_SECONDS = 6.0
+"""For how long bodies follow a cycle, [s]."""
 
 
 @dataclass(frozen=True)
@@ -50,26 +52,28 @@ STANDARD = (
 def survival(
     character: Character,
     table: ReferenceTable,
-    controller: BalanceController,
+    controller: BalanceController | None,
     disturbance: Disturbance,
     *,
     control_dt: float,
     bodies: int = 40,
     seed: int = 0,
+    seconds: float = CYCLIC_SECONDS,
 ) -> float:
-    """Share of bodies that do not fall until the clip's end.
+    """Share of bodies that do not fall until the clip's end, or for `seconds` of a cycle.
 
-    Each begins at a random control step at least `LEAST_LEFT` before the end, its lowest
-    point as high as the clip's.
+    Each begins at a random control step, of a clip at least `LEAST_LEFT` before the end, its
+    lowest point as high as the reference's.
 
     Args:
         character: The body.
-        table: A fitted clip.
-        controller: Its feedback.
+        table: A fitted clip or cycle.
+        controller: Its feedback; None: the reference's torque alone.
         disturbance: What is done to the bodies.
         control_dt: Duration of a control step, [s].
         bodies: How many.
         seed: Of starts and disturbances.
+        seconds: How long a cycle, which has no end, is followed, [s].
     """
     random = np.random.default_rng(seed)
     simulation = CharacterSimulation(
@@ -79,7 +83,8 @@ def survival(
         threads=0,
     )
     count = round(table.period / control_dt)
-    latest = max(1, count - round(LEAST_LEFT / control_dt))
+    latest = count if table.periodic else count - round(LEAST_LEFT / control_dt)
+    latest = max(1, latest)
     time: Floats = random.integers(0, latest, bodies) * np.float64(control_dt)
     _put(simulation, character, table, disturbance, time, random)
     heading = random.uniform(0.0, 2.0 * np.pi, bodies)
@@ -87,10 +92,8 @@ def survival(
     force = disturbance.impulse / PUSH_TIME * directions
     root = int(character.model.jnt_bodyid[0])
     fell = np.zeros(bodies, dtype=bool)
-    for _ in range(count):
-        live = simulation.time < table.period - 0.5 * control_dt
-        if not live.any():
-            break
+    end = time + seconds if table.periodic else table.period
+    while (live := simulation.time < end - 0.5 * control_dt).any():
         pushed = simulation.time - time < PUSH_TIME
         simulation.push[:, root, :2] = np.where(pushed[:, None], force, 0.0)
         step_with_feedback(simulation, table, controller)
@@ -101,9 +104,12 @@ def survival(
 def step_with_feedback(
     simulation: CharacterSimulation,
     table: ReferenceTable,
-    controller: BalanceController,
+    controller: BalanceController | None,
 ) -> None:
-    """One control step along a clip with its feedback."""
+    """One control step along a reference with its feedback."""
+    if controller is None:
+        follow(simulation, table, np.zeros_like(simulation.qvel))
+        return
     deviation, velocity = deviations(simulation, table)
     bound = LARGEST_DEVIATION
     offsets = controller.offsets(

@@ -10,17 +10,14 @@ from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.reward import Terms
-from ambulo.envs.reference.clips.clip_library import named_clips
 from ambulo.envs.reference.clips.clip_sampler import ClipSampler
-from ambulo.envs.reference.clips.tracked_library import tracked_library
 from ambulo.envs.reference.configured import walker_gaits
 from ambulo.envs.reference.crouches import DEEPEST
 from ambulo.envs.reference.foot_steering import ankle_places
 from ambulo.envs.reference.reference import Reference
-from ambulo.envs.simulation.support_force import SupportForce
 from ambulo.envs.state_arrays import Arrays, flattened, part_of
-from ambulo.envs.tasks.track import FIRST, LEAST_LEFT
 from ambulo.envs.tasks.track_body.arms import TrackedArms
+from ambulo.envs.tasks.track_body.follower import TrackerFollower, tracked_clips
 from ambulo.envs.tasks.track_body.path import (
     advance_path,
     leading_commands,
@@ -38,7 +35,7 @@ from ambulo.envs.tasks.track_body.samples import seen_trackers
 from ambulo.envs.tasks.walk_commands.batch import WalkCommandsBatch
 from ambulo.envs.tasks.walk_commands.commands import Settling
 from ambulo.envs.tasks.walk_commands.walking import WalkingBatch
-from ambulo.ik.trackers.layout import HEAD_ROW, LEFT_HAND, RIGHT_HAND, TRACKED
+from ambulo.ik.trackers.layout import HEAD_ROW, LEFT_HAND, RIGHT_HAND
 
 QUICK = Settling((3.0, 6.0, 2.5), (4.0, 6.0, 2.5), 0.09)
 """How fast commands settle: a player starts and turns faster than a navigator asks for."""
@@ -55,7 +52,7 @@ PHASES = 32
 """Phases among which the first step is chosen."""
 
 
-class WalkingBodyBatch(WalkCommandsBatch):
+class WalkingBodyBatch(TrackerFollower, WalkCommandsBatch):
     """N bodies with a walker's steps that each follow the poses made of a clip's trackers.
 
     The walker is commanded along the path of the tracked pelvis (`path`), and its arms and
@@ -83,96 +80,37 @@ class WalkingBodyBatch(WalkCommandsBatch):
             IKError: There is no such body tracker.
         """
         env, count = config.environment, int(kwargs["num_envs"])
-        clips = named_clips(reference, character, env.substeps)
-        tables = {name: gait.captured or gait.table for name, gait in clips.items()}
-        self.tracked = tracked_library(tables, character, env.substeps, config.trackers)
-        """What is followed, and what was captured."""
+        self.tracked = tracked_clips(config, reference, character)
         self.library = self.tracked.library
         everything = np.arange(len(self.library.names))
         self.sampler = ClipSampler([(everything, 1.0)], env.hard_clips_share)
-        self._late = config.trackers.pose_delay
-        self.clip: Ints = np.zeros(count, np.int64)
-        """The clip of each body, a number in `library`. Shape (N,)."""
-        self.frame: Ints = np.zeros(count, np.int64)
-        """Physics steps of it that are over. Shape (N,)."""
         self.path: Floats = np.zeros((count, 3))
         """Smooth place, x, y, [m], and heading, [rad], of the tracked pelvis. (N, 3)."""
         self.pace: Floats = np.zeros((count, 3))
         """How fast these change. Shape (N, 3)."""
         self.stepping: Bools = np.zeros(count, np.bool_)
         """Which bodies shall step. Shape (N,)."""
-        self.joint_distance: Floats = np.zeros(count)
-        """Mean distance of the bodies from the tracked ones, in the world, [m]. (N,)."""
-        self.captured_distance: Floats = np.zeros(count)
-        """Mean distance of the bodies from the captured ones at the time of the newest
-        sample, in the world, [m]. Shape (N,)."""
-        self.tracker_distance: Floats = np.zeros(count)
-        """The same of the tracked joints alone, [m]. Shape (N,)."""
-        self._fixed: Ints = np.full((count, 2), -1)
         super().__init__(config, walker_gaits(env, character), character, **kwargs)
         self.reference = reference
         self._led_columns, self._led_dofs = upper_body(character)
-        self._support_force: SupportForce | None = None
-        if config.trackers.support > 0.0:
-            mass = float(character.model.body_mass.sum())
-            self._support_force = SupportForce(
-                character.model, mass, config.trackers.support
-            )
-        self._pushed: Floats | None = None
         self.solved = TrackedArms(character, self.simulation)
         """Arms and heads that reach for where the trackers are."""
-        self._bodies = self.simulation.bind("xpos")
-        self._parts = slice(1, 1 + self.tracked.captured.shape[1])
-        self._tracked_joints = np.array(TRACKED)[self.tracked.present]
 
     _kept = (
         *WalkCommandsBatch._kept, "clip", "frame", "path", "pace", "stepping",
         "joint_distance", "captured_distance", "tracker_distance",
     )  # fmt: skip
 
-    @property
-    def clip_names(self) -> tuple[str, ...]:
-        """Names of the clips in `library`."""
-        return self.library.names
-
-    def choose(self, envs: Ints, clip: Ints, step: Ints) -> None:
-        """Begin all further episodes of `envs` with these clips and control steps, (k,)."""
-        self._fixed[envs] = np.stack([clip, step], axis=1)
-
-    def episode_info(self) -> Arrays:
-        """Return how much of the clip is over as `phase`, and distances, [m]."""
-        share = self.frame / np.maximum(self.library.steps[self.clip], 1)
-        return {
-            "phase": share,
-            "clip": self.clip.copy(),
-            "captured_distance": self.captured_distance.copy(),
-            "tracker_distance": self.tracker_distance.copy(),
-        }
-
     def state_dict(self) -> Arrays:
-        """See `LocomotionBatch.state_dict`; also how often clips failed."""
-        kept = {"sampler.failures": self.sampler.failures.copy()}
+        """See `LocomotionBatch.state_dict`."""
         solved = {name: getattr(self.solved, name).copy() for name in TrackedArms.kept}
-        return super().state_dict() | kept | flattened({"solved": solved})
+        return super().state_dict() | flattened({"solved": solved})
 
     def load_state_dict(self, arrays: Arrays) -> None:
         """Continue from `state_dict`."""
-        self.sampler.failures[:] = arrays["sampler.failures"]
         for name, array in part_of(arrays, "solved").items():
             getattr(self.solved, name)[...] = array
         super().load_state_dict(arrays)
-
-    def newest(self) -> Ints:
-        """Rows of the knot arrays of the newest samples after a step. Shape (N,)."""
-        library = self.library
-        return library.knot_rows(self.clip, self.frame + self._late * library.substeps)
-
-    def captured_distances(self) -> Floats:
-        """Distance of each body from the captured one at the newest sample, [m]. (N, B)."""
-        captured = self.tracked.captured[self.newest()]
-        return np.asarray(
-            np.linalg.norm(self._bodies[:, self._parts] - captured, axis=2)
-        )
 
     def _newest_rows(self) -> Ints:
         """Rows of the newest poses that have arrived for the next step. Shape (N,)."""
@@ -180,17 +118,8 @@ class WalkingBodyBatch(WalkCommandsBatch):
         return self.library.rows(self.clip, self.frame + ahead)
 
     def _begin(self, envs: Ints) -> None:
-        env, library = self.config.environment, self.library
-        least = round(LEAST_LEFT / env.control_dt)
-        for body in envs:
-            clip, step = self._fixed[body]
-            if clip < 0:
-                draws = self.rngs[body].random(4)
-                clip = self.sampler.draw(draws[:3])
-                latest = max(int(library.knots[clip]) - least, 0)
-                first = env.start == "first" or draws[3] < FIRST
-                step = 0 if first else int(self.phase[body] * (latest + 1))
-            self.clip[body], self.frame[body] = clip, step * env.substeps
+        library = self.library
+        self._draw_clips(envs)
         rows = library.rows(self.clip[envs], self.frame[envs])
         self.solved.follow(envs, library.qpos[rows])
         self.anchor[envs, :3] = library.frames[rows, :3]
@@ -233,30 +162,17 @@ class WalkingBodyBatch(WalkCommandsBatch):
         if self._support_force is not None:
             self._drag()
         super()._tick(advance)
-        self.frame[:] = np.minimum(self.frame + 1, self.library.steps[self.clip])
-
-    def _move(self, offsets: Floats) -> Floats:
-        self._pushed = None  # pushes are set anew
-        return super()._move(offsets)
+        self._next_frame()
 
     def _drag(self) -> None:
         """Apply the outside force, level and about the vertical, towards the path."""
-        simulation, force = self.simulation, self._support_force
-        assert force is not None
-        if self._pushed is None:
-            self._pushed = simulation.push[:, self._pelvis, :2].copy()
+        simulation = self.simulation
         apart, slower = np.zeros((self.num_envs, 6)), np.zeros((self.num_envs, 6))
         apart[:, :2] = self.path[:, :2] - simulation.qpos[:, :2]
         apart[:, 5] = wrapped(self.path[:, 2] - self._yaw)
         slower[:, :2] = self.pace[:, :2] - simulation.qvel[:, :2]
         slower[:, 5] = self.pace[:, 2] - simulation.qvel[:, 5]
-        turn = self._turns[:, self._pelvis].reshape(-1, 3, 3)
-        wrench = force.wrench(apart, slower, turn)
-        wrench[:, 3:5] = 0.0
-        wrench[simulation.fault > 0] = 0.0
-        if self.pushes.on:
-            wrench[:, :2] += self._pushed
-        simulation.push[:, self._pelvis] = wrench
+        self._pull(apart, slower, level=True)
 
     def _advance(self) -> None:
         measured = self.library.frames[self._newest_rows(), :3]
@@ -315,9 +231,6 @@ class WalkingBodyBatch(WalkCommandsBatch):
 
     def _look(self) -> None:
         super()._look()
-        apart = self.captured_distances()
-        self.captured_distance[:] = apart.mean(axis=1)
-        self.tracker_distance[:] = apart[:, self._tracked_joints].mean(axis=1)
         frames = self.library.frames[self.library.rows(self.clip, self.frame)]
         tracked = from_frames(self.library.joints[self._knots(0)], frames)
         off = np.linalg.norm(self._bodies[:, self._parts] - tracked, axis=2)
@@ -325,14 +238,7 @@ class WalkingBodyBatch(WalkCommandsBatch):
 
     def _fell(self) -> Bools:
         far = self.joint_distance > self.config.environment.max_joint_distance
-        fell = np.asarray(super()._fell() | far)
-        over = fell | (self.frame >= self.library.steps[self.clip])
-        self.sampler.note(self.clip[over], fell[over])
-        return fell
-
-    def _timed_out(self) -> Bools:
-        ended = self.frame >= self.library.steps[self.clip]
-        return np.asarray(super()._timed_out() | ended)
+        return self._noted(np.asarray(super()._fell() | far))
 
     def _terms(self, power: Floats, actions: Floats) -> Terms:
         weights = self.config.rewards

@@ -195,13 +195,13 @@ def corrected(correction: Floats, error: Floats, dt: Floats) -> Floats:
 def settle(
     goal: Floats, dt: float, command: Floats, change: Floats, settling: Settling
 ) -> None:
-    """Let commands (N, 3) come nearer to the goal in `dt`, [s], without a jerk, in place.
+    """Let commands (N, 2 or 3) come nearer to the goal in `dt`, [s], without a jerk, in place.
 
-    `change` (N, 3) is how fast they change now.
+    `change` is how fast they change now.
     """
     ease = min(1.0, dt / settling.ease)
     for b in range(len(goal)):
-        for i in range(3):
+        for i in range(goal.shape[1]):
             left = goal[b, i] - command[b, i]
             braking = left * command[b, i] < 0.0
             most = settling.braking[i] if braking else settling.speeding[i]

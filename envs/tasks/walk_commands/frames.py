@@ -31,6 +31,13 @@ def go_on(
     anchor[:, 1] += dt * side * np.cos(yaw)
 
 
+def hold_near(anchor: Floats, root: Floats, leash: Floats | float) -> None:
+    """Keep frames (N, 4) within `leash` (N,), [m], of roots (N, 2), in place."""
+    away = anchor[:, :2] - root
+    far = np.maximum(np.linalg.norm(away, axis=1), 1e-9)
+    anchor[:, :2] = root + away * np.minimum(1.0, leash / far)[:, None]
+
+
 def stay_near(anchor: Floats, root: Floats, yaw: Floats, touched: Bools) -> None:
     """Lead frames (N, 4) back to bodies that are too far, in place.
 
@@ -40,10 +47,7 @@ def stay_near(anchor: Floats, root: Floats, yaw: Floats, touched: Bools) -> None
         yaw: Headings of the roots from the frames, [rad]. Shape (N,).
         touched: Which bodies touch something. Shape (N,).
     """
-    away = anchor[:, :2] - root
-    far = np.maximum(np.linalg.norm(away, axis=1), 1e-9)
-    leash = np.where(touched, TOUCHED_LEASH, LEASH)
-    anchor[:, :2] = root + away * np.minimum(1.0, leash / far)[:, None]
+    hold_near(anchor, root, np.where(touched, TOUCHED_LEASH, LEASH))
     anchor[:, 2] += yaw - np.clip(yaw, -YAW_LEASH, YAW_LEASH)
 
 

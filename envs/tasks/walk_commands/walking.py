@@ -13,16 +13,10 @@ from ambulo.configs.errors import ConfigError
 from ambulo.configs.walk_commands import CENTRIPETAL, SPEED
 from ambulo.envs.locomotion.body import body_of_joint
 from ambulo.envs.locomotion.commanded import CommandedBatch
-from ambulo.envs.locomotion.reward import (
-    Terms,
-    command_terms,
-    imitation_terms,
-    turn_rate,
-)
+from ambulo.envs.locomotion.reward import Terms, turn_rate
 from ambulo.envs.locomotion.world import World
-from ambulo.envs.reference.foot_steering import COM_HEIGHT, FootSteering, ankle_places
+from ambulo.envs.reference.foot_steering import FootSteering
 from ambulo.envs.reference.gaits import Blend, Gaits
-from ambulo.envs.reference.steering import LEAN, leaning
 from ambulo.envs.reference.walk_gaits import WalkGaits
 from ambulo.envs.simulation.touch import PlacedBoxes, TouchForces
 from ambulo.envs.state_arrays import Arrays
@@ -59,8 +53,6 @@ from ambulo.motion.roles import SIDES, roles_of
 
 PUSHED_FORCE = 100.0
 """Force that is observed as 1, [N]."""
-FULL_LEAN = 1.0 / LEAN
-"""Lean over that of `steering.leaning`: feet that stand exactly need all of the formula."""
 _BEGUN = (
     "command", "change", "correction", "given", "mean", "force", "held_until", "stood",
 )  # fmt: skip
@@ -76,6 +68,7 @@ class WalkingBatch(CommandedBatch):
     """
 
     gaits: WalkGaits
+    _steering: FootSteering
     takes_side, lateral = True, CENTRIPETAL
     settling, start_hold = SETTLING, START_HOLD
     """How fast commands settle; time on the spot after a start, [s]."""
@@ -210,11 +203,6 @@ class WalkingBatch(CommandedBatch):
         followed[self.standing] = 0.0
         return followed
 
-    def _reference(self, phase: Floats) -> tuple[Floats, Floats, Floats]:
-        command = self._followed_command()
-        lean = FULL_LEAN * leaning(command[:, 0], command[:, 1])
-        return self._steering.bend(self.gaits, phase, self.blend, command, lean)
-
     def _begin(self, envs: Ints) -> None:
         for name in _BEGUN:
             getattr(self, name)[envs] = 0.0
@@ -334,31 +322,10 @@ class WalkingBatch(CommandedBatch):
             self.anchor[on] = frames
 
     def _terms(self, power: Floats, actions: Floats) -> Terms:
-        weights, walk = self.config.rewards, self.config.walk
-        wanted = self.command + self.given
-        speed, turning, side = np.where(self.standing[:, None], 0.0, wanted).T
+        wanted = np.where(self.standing[:, None], 0.0, self.command + self.given)
         size = np.linalg.norm(self.felt(), axis=1)
-        terms = {
-            **command_terms(self.state, speed, turning, weights, side),
-            "alive": np.full(self.num_envs, weights.alive),
-            "touch": -walk.touch_cost * np.minimum(size, 500.0),
-            **self._cost_terms(power, actions),
-        }
-        effectors, com = self._followed_now()
-        likeness = imitation_terms(self.state, effectors, com, weights)
-        terms |= {n: self.reference_weight * term for n, term in likeness.items()}
-        return terms
-
-    def _followed_now(self) -> tuple[Floats, Floats]:
-        effectors, com = super()._followed_now()
-        command = self._followed_command()
-        bent = self._reference(self.phase)[0]
-        ankles = ankle_places(self._steering.legs, bent)
-        # The feet are the first two end effectors.
-        effectors[:, :2] = ankles - bent[:, None, :3]
-        lean = FULL_LEAN * leaning(command[:, 0], command[:, 1])
-        com[:, 1] += COM_HEIGHT * lean
-        return effectors, com
+        touch = -self.config.walk.touch_cost * np.minimum(size, 500.0)
+        return self._terms_of(wanted, power, actions, {"touch": touch})
 
     def _shown(self) -> dict[str, Floats]:
         touched = self.touched[:, None]

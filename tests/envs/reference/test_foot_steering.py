@@ -9,6 +9,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.body import walk_frames
 from ambulo.envs.reference.foot_steering import (
+    STANCE,
     FootSteering,
     ankle_places,
     legs_of,
@@ -17,7 +18,6 @@ from ambulo.envs.reference.foot_steering import (
 )
 from ambulo.envs.reference.gaits import Blend
 from ambulo.envs.reference.reference import Reference
-from ambulo.envs.reference.steering import STANCE
 from ambulo.envs.reference.walk_gaits import WalkGaits
 from ambulo.envs.simulation.tangent import Tangent
 
@@ -54,7 +54,7 @@ def test_standing_is_behind_the_walks_and_never_blended(gaits: WalkGaits) -> Non
     )
     np.testing.assert_allclose(blend.speed, [-0.2, -0.1, 0.2, 0.4, 0.0], atol=1e-9)
     np.testing.assert_allclose(blend.period, [1.0, 1.0, 1.1, 1.2, 1.0])
-    assert blend.lower[4] == 3
+    assert blend.slower[4] == 3
     assert blend.share[4] == 0.0
 
 

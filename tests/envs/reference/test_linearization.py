@@ -1,6 +1,8 @@
-"""Linear maps of a control step beside standing."""
+"""Linear maps of a control step: of all coordinates, and anew for legs and trunk alone."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import mujoco
 import numpy as np
@@ -8,26 +10,20 @@ import pytest
 
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.linearization import (
-    LinearSteps,
+    Knot,
+    Slopes,
+    carries,
     deviations,
     follow,
-    linear_steps,
     start,
 )
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.simulation.simulation import CharacterSimulation
 
-DT = 1.0 / 30.0
-
 
 @pytest.fixture(scope="module")
 def dofs(character: Character) -> np.ndarray:
     return character.dofs("FemurL", "FemurR")
-
-
-@pytest.fixture(scope="module")
-def steps(character: Character, standing: Reference, dofs: np.ndarray) -> LinearSteps:
-    return linear_steps(character, standing.table, dofs, control_dt=DT)
 
 
 def simulated(
@@ -42,39 +38,22 @@ def simulated(
     return np.concatenate(deviations(simulation, standing.table), axis=1)[0]
 
 
-def test_one_phase_with_all_states_and_the_given_targets(
-    steps: LinearSteps, character: Character, dofs: np.ndarray
-) -> None:
-    nv = character.model.nv
-    assert steps.a.shape == (1, 2 * nv, 2 * nv)
-    assert steps.b.shape == (1, 2 * nv, len(dofs))
-    kept = steps.only(np.array([4, 1]))
-    np.testing.assert_array_equal(kept.b, steps.b[:, :, [4, 1]])
-    assert kept.a is steps.a
-
-
-def test_the_defect_is_what_one_body_does(
-    steps: LinearSteps, character: Character, standing: Reference
-) -> None:
-    nv = character.model.nv
-    found = simulated(character, standing, np.zeros(2 * nv), np.zeros(nv))
-    np.testing.assert_allclose(steps.defect[0], found, atol=1e-6)
-
-
 def test_a_deviation_and_a_target_end_where_the_map_says(
-    steps: LinearSteps, character: Character, standing: Reference, dofs: np.ndarray
+    character: Character, standing: Reference, dofs: np.ndarray
 ) -> None:
-    nv = character.model.nv
+    nv = int(character.model.nv)
+    slopes = Slopes(character, standing.table, dofs, 5, 0.5)
+    a, b = slopes.at(Knot.on(standing.table, 0.0, len(dofs)))
+    assert a.shape == (2 * nv, 2 * nv)
+    assert b.shape == (2 * nv, len(dofs))
     state, targets = np.zeros(2 * nv), np.zeros(nv)
+    still = simulated(character, standing, state, targets)
     shoulder = character.dofs("ArmL")[0]
     state[shoulder], targets[dofs[1]] = 0.005, 0.01
-    expected = steps.defect[0] + steps.a[0] @ state + steps.b[0] @ targets[dofs]
-    found = simulated(character, standing, state, targets)
+    expected = a @ state + b @ targets[dofs]
+    change = simulated(character, standing, state, targets) - still
     for watched in (shoulder, dofs[1], 0, 4):
-        change = found[watched] - steps.defect[0][watched]
-        assert change == pytest.approx(
-            expected[watched] - steps.defect[0][watched], rel=0.3, abs=2e-5
-        )
+        assert change[watched] == pytest.approx(expected[watched], rel=0.3, abs=2e-5)
 
 
 def test_contact_forces_are_those_under_the_torque(
@@ -91,3 +70,38 @@ def test_contact_forces_are_those_under_the_torque(
     np.testing.assert_allclose(simulation.constraint[0], expected, rtol=0.02, atol=2.0)
     simulation.reset(np.arange(1), np.zeros(1), qpos, qvel)
     assert np.abs(simulation.constraint[0] - expected).max() > 20.0
+
+
+def test_legs_and_trunk_move_the_rest(character: Character) -> None:
+    heavy = carries(character)
+    names = {
+        character.model.joint(int(character.model.dof_jntid[dof])).name
+        for dof in np.flatnonzero(heavy)
+    }
+    assert {"FemurL", "TibiaR", "TalusL", "FootPinkyR", "Spine", "Torso"} <= names
+    assert not {"HandL", "ForeArmR", "ArmL", "Head"} & names
+    assert heavy[:6].all()
+
+
+@pytest.mark.integration
+def test_slopes_nearby(character: Character, standing: Reference) -> None:
+    table, model = standing.table, character.model
+    dofs = np.arange(6, model.nv)
+    slopes = Slopes(character, table, dofs, 5, 0.5)
+    here = Knot.on(table, 0.0, len(dofs))
+    moved = replace(here, offsets=np.full(len(dofs), 0.05))
+    one, other = slopes.at(here), slopes.at(moved)
+    for a, b in zip(slopes.near(one, here), one, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-9)
+    near, heavy = slopes.near(one, moved), carries(character)
+    both = np.r_[heavy, heavy]
+    np.testing.assert_allclose(near[0][:, both], other[0][:, both], atol=1e-9)
+    np.testing.assert_allclose(
+        near[1][:, heavy[dofs]], other[1][:, heavy[dofs]], atol=1e-9
+    )
+    np.testing.assert_array_equal(near[0][:, ~both], one[0][:, ~both])
+    # A target of the elbow moves the elbow, and hardly the root.
+    elbow = int(model.joint("ForeArmL").dofadr[0])
+    effect = one[1][:, elbow - 6]
+    assert effect[elbow] > 0.15
+    assert np.abs(effect[:6]).max() < 0.1

@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.body import out_of_frame
-from ambulo.envs.reference.steering import STANCE, leaning, turning_wave
+from ambulo.envs.reference.foot_steering import (
+    COM_HEIGHT,
+    STANCE,
+    leaning,
+    turning_wave,
+)
 from ambulo.envs.tasks.locomote import LocomoteBatch
 
 Make = Callable[..., LocomotionBatch]
@@ -44,9 +49,9 @@ def test_the_wave_has_no_kink_and_its_slope_is_its_own() -> None:
 
 
 def test_lean_is_that_of_a_pendulum_in_a_turn() -> None:
-    # Three quarters of 1.2 m/s * 0.5 rad/s / 9.81 m/s^2.
+    # 1.2 m/s * 0.5 rad/s / 9.81 m/s^2.
     found = leaning(np.array([1.2, 1.2, 9.0]), np.array([0.5, -0.5, 9.0]))
-    np.testing.assert_allclose(found, [0.045872, -0.045872, 0.15], atol=1e-6)
+    np.testing.assert_allclose(found, [0.061162, -0.061162, 0.2], atol=1e-6)
 
 
 def left_foot(
@@ -58,7 +63,9 @@ def left_foot(
     """
     model = batch.simulation.model
     data = mujoco.MjData(model)
-    foot = int(model.jnt_bodyid[model.dof_jntid[batch._steering.feet[0, 0]]])
+    assert batch._steering is not None
+    ankle = int(batch._steering.legs[3][0, 2])
+    foot = int(model.jnt_bodyid[model.dof_jntid[ankle]])
     batch.command[:] = speed, turning
     batch.blend = batch._blend()
     places, headings = [], []
@@ -91,6 +98,7 @@ def test_a_standing_foot_stays_where_it_is_while_the_body_turns(make: Make) -> N
 def test_a_body_leans_to_the_inside_over_feet_that_stay(make: Make) -> None:
     batch = make("locomote", 1)
     assert isinstance(batch, LocomoteBatch)
+    assert batch._steering is not None
     middle = batch._steering.mid_stance[:1]
     batch.command[:] = 1.2, 1e-12
     root, _, _ = batch._reference(middle)
@@ -99,7 +107,7 @@ def test_a_body_leans_to_the_inside_over_feet_that_stay(make: Make) -> None:
     leaned, _, _ = batch._reference(middle)
     planted, _ = left_foot(batch, 1.2, 0.5, np.zeros(1))
     moved = leaned[0, 1] - root[0, 1]
-    assert moved == pytest.approx(0.045872 * (root[0, 2] - 0.09), abs=0.003)
+    assert moved == pytest.approx(0.061162 * COM_HEIGHT, abs=0.003)
     assert abs(planted[0, 1] - feet[0, 1]) < 0.1 * moved
 
 

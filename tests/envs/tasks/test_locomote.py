@@ -12,7 +12,8 @@ from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.body import out_of_frame, walk_frames
 from ambulo.envs.simulation.terrain import EDGE, SIZE, Terrain, terrain_model
-from ambulo.envs.tasks.locomote import CHANGE, EASE, LEASH, LocomoteBatch, settle
+from ambulo.envs.tasks.locomote import LEASH, SETTLING, LocomoteBatch
+from ambulo.envs.tasks.walk_commands.commands import settle
 
 Make = Callable[..., LocomotionBatch]
 
@@ -42,11 +43,11 @@ def test_commands_settle_smoothly_however_narrow_their_ranges_are(make: Make) ->
     batch.command[0], batch.change[0] = (0.8, 0.5), 0.0
     dt, seen = batch.simulation.dt, [batch.command[0].copy()]
     for _ in range(round(4.0 / dt)):
-        settle(batch.goal, dt, batch.command, batch.change)
+        settle(batch.goal, dt, batch.command, batch.change, SETTLING)
         seen.append(batch.command[0].copy())
     rates = np.diff(seen, axis=0) / dt
-    assert (np.abs(rates).max(axis=0) <= np.array(CHANGE) + 1e-12).all()
-    assert np.abs(np.diff(rates, axis=0)).max() <= 0.5 * dt / EASE + 1e-12
+    assert (np.abs(rates).max(axis=0) <= np.array(SETTLING.speeding[:2]) + 1e-12).all()
+    assert np.abs(np.diff(rates, axis=0)).max() <= 0.5 * dt / SETTLING.ease + 1e-12
     # At 0.5 rad/s^2 a change of 1 rad/s takes 2 s, and its two ends a little more.
     assert seen[round(1.8 / dt)][1] > -0.45
     np.testing.assert_allclose(seen[-1], [1.2, -0.5], atol=0.02)

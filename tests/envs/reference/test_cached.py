@@ -1,4 +1,4 @@
-"""References kept on disk: made once, by one process, and never stale."""
+"""References cached on disk: made once, by one process."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ import pytest
 from ambulo.configs.errors import MotionFileError
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.registry import load_character
-from ambulo.envs.reference import configured, kept
+from ambulo.envs.reference import cached, configured
+from ambulo.envs.reference.cached import cache_folder, cache_key, cached_reference
 from ambulo.envs.reference.configured import body_of, reference_of
-from ambulo.envs.reference.kept import cache_folder, cache_key, kept_reference
 from ambulo.envs.reference.reference import Reference, standing_reference
 
 MAKER = """
 import sys, time
 from pathlib import Path
 from ambulo.envs.characters.registry import load_character
-from ambulo.envs.reference.kept import kept_reference
+from ambulo.envs.reference.cached import cached_reference
 from ambulo.envs.reference.reference import standing_reference
 
 def make():
@@ -36,7 +36,7 @@ def make():
     time.sleep(float(sys.argv[2]))
     return standing_reference(load_character("human23"), balance=False)
 
-kept_reference("key", None, make)
+cached_reference("key", None, make)
 """
 
 
@@ -62,13 +62,13 @@ def test_a_reference_is_made_once(
 
     clip = str(tmp_path / "walk.bvh")
     Path(clip).write_text("what stands here is not read", encoding="utf-8")
-    first, second = (kept_reference("key", clip, make) for _ in range(2))
+    first, second = (cached_reference("key", clip, make) for _ in range(2))
     assert len(made) == 1
     np.testing.assert_array_equal(first.table.qpos, second.table.qpos)
     (entry,) = folder.glob("*.npz")
     entry.write_bytes(b"not a reference")
-    kept_reference("key", clip, make)
-    kept_reference("another key", clip, make)
+    cached_reference("key", clip, make)
+    cached_reference("another key", clip, make)
     assert len(made) == 3
     assert cache_folder() == folder
 
@@ -86,14 +86,14 @@ def test_warnings_about_a_clip_are_kept_with_its_reference(
 
         for _ in range(2):
             caplog.clear()
-            kept_reference(["key", warns], None, make, takes="a minute")
+            cached_reference(["key", warns], None, make, takes="a minute")
             said.append(
-                [r.getMessage() for r in caplog.records if r.name != kept.log.name]
+                [r.getMessage() for r in caplog.records if r.name != cached.log.name]
             )
     assert said == 4 * [["clip: 2 faults"]] + 2 * [[]]
     for file in folder.glob("*.warnings.json"):
         file.write_text("[1")
-    kept_reference(["key", True], None, lambda: standing)  # read without them
+    cached_reference(["key", True], None, lambda: standing)  # read without them
 
 
 def test_what_is_read_is_what_was_made(folder: Path, family: Reference) -> None:
@@ -107,9 +107,9 @@ def test_what_is_read_is_what_was_made(folder: Path, family: Reference) -> None:
     several = replace(family, gaits=held)
     for one, other in (
         (made, read),
-        (family, kept_reference("family", None, lambda: family)),
-        (several, kept_reference("held", None, lambda: several)),
-        (several, kept_reference("held", None, lambda: made)),
+        (family, cached_reference("family", None, lambda: family)),
+        (several, cached_reference("held", None, lambda: several)),
+        (several, cached_reference("held", None, lambda: made)),
     ):
         for gait, kept_gait in zip(one.gaits, other.gaits, strict=True):
             np.testing.assert_array_equal(gait.table.qpos, kept_gait.table.qpos)
@@ -159,27 +159,15 @@ def test_what_cannot_be_kept_is_told_before_and_used_all_the_same(
 
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("AMBULO_REFERENCE_CACHE", str(tmp_path / "file" / "kept"))
-    found = kept_reference("key", None, make, takes="a minute")
+    found = cached_reference("key", None, make, takes="a minute")
     np.testing.assert_array_equal(found.table.qpos, standing.table.qpos)
     assert "is not kept" in told[0]
     assert "AMBULO_REFERENCE_CACHE names another folder" in told[0]
 
 
-def test_the_entry_unused_for_longest_goes_first(
-    folder: Path, standing: Reference, monkeypatch: pytest.MonkeyPatch
+def test_an_entry_changes_with_the_clip_its_skeleton_and_the_recipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept, "MOST_ENTRIES", 2)
-    for age, key in enumerate("abc"):
-        kept_reference(key, None, lambda: standing)
-        entry = folder / f"{cache_key(key, None)}.npz"
-        os.utime(entry, (age, age))
-        if key == "b":
-            kept_reference("a", None, lambda: standing)  # used again
-    left = {file.stem for file in folder.glob("*.npz")}
-    assert left == {cache_key("a", None), cache_key("c", None)}
-
-
-def test_an_entry_changes_with_the_clip_and_its_skeleton(tmp_path: Path) -> None:
     clip = tmp_path / "02_01.amc"
     with pytest.raises(MotionFileError, match="no such file"):
         cache_key("key", str(clip))
@@ -189,44 +177,27 @@ def test_an_entry_changes_with_the_clip_and_its_skeleton(tmp_path: Path) -> None
         keys.append(cache_key("key", str(clip)))
     (tmp_path / "02.asf").write_text("c", encoding="utf-8")
     keys.append(cache_key("key", str(clip)))
-    assert len({*keys, cache_key("other", str(clip))}) == 4
-
-
-@pytest.mark.integration
-def test_all_code_that_makes_a_reference_is_part_of_its_key() -> None:
-    code = (
-        "import sys, ambulo.envs.reference.configured, ambulo.envs.reference.muscle_walk;"
-        "print(*(n for n in sys.modules if n.startswith('ambulo.')))"
-    )
-    found = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True
-    )
-    rooms = {f"ambulo.{name}" for name in kept._SOURCES}
-    for module in found.stdout.split():
-        if module == "ambulo.shipped":
-            continue  # finds files, which are no part of what is made here
-        room = module if module in rooms else module.rpartition(".")[0]
-        assert room in rooms
+    keys.append(cache_key("other", str(clip)))
+    monkeypatch.setattr(cached, "RECIPE", cached.RECIPE + 1)
+    assert len({*keys, cache_key("key", str(clip))}) == 5
 
 
 OTHER_USER = """
 import os, sys
 from ambulo.envs.characters.registry import load_character
-from ambulo.envs.reference import kept
+from ambulo.envs.reference import cached
 from ambulo.envs.reference.reference import standing_reference
 
 made = standing_reference(load_character("human23"), balance=False)
-kept._code_version()
-kept.MOST_ENTRIES = 1
 os.umask(0o077)
-kept.kept_reference("key", None, lambda: made)
+cached.cached_reference("key", None, lambda: made)
 os.setgroups([])
 os.setresgid(12345, 12345, 12345)
 os.setresuid(12345, 12345, 12345)
 for key in ("key", "another"):
-    assert kept.kept_reference(key, None, lambda: made).name == made.name
+    assert cached.cached_reference(key, None, lambda: made).name == made.name
 os.environ["AMBULO_REFERENCE_CACHE"] = sys.argv[1]
-assert kept.kept_reference("key", None, lambda: made).name == made.name
+assert cached.cached_reference("key", None, lambda: made).name == made.name
 """
 
 
@@ -257,6 +228,6 @@ def test_without_a_home_folder_a_reference_is_made(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setenv("AMBULO_REFERENCE_CACHE", "~no-such-user/kept")
-    found = kept_reference("key", None, lambda: standing, takes="a minute")
+    found = cached_reference("key", None, lambda: standing, takes="a minute")
     np.testing.assert_array_equal(found.table.qpos, standing.table.qpos)
     assert "is not kept" in caplog.text

@@ -1,0 +1,118 @@
+"""What all bodies that follow a player's trackers have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.envs.characters.character import Character
+from ambulo.envs.reference.clips.clip_library import named_clips
+from ambulo.envs.reference.clips.tracked_library import TrackedLibrary, tracked_library
+from ambulo.envs.reference.reference import Reference
+from ambulo.envs.simulation.support_force import SupportForce
+from ambulo.envs.state_arrays import Arrays
+from ambulo.envs.tasks.track import ClipFollower
+from ambulo.ik.trackers.layout import TRACKED
+
+
+def tracked_clips(
+    config: LocomotionConfig, reference: Reference, character: Character
+) -> TrackedLibrary:
+    """The poses made of the trackers of the clips of `reference`, as captured.
+
+    Raises:
+        ConfigError: A clip of another rate.
+        IKError: There is no such body tracker.
+    """
+    substeps = config.environment.substeps
+    clips = named_clips(reference, character, substeps)
+    tables = {name: gait.captured or gait.table for name, gait in clips.items()}
+    return tracked_library(tables, character, substeps, config.trackers)
+
+
+class TrackerFollower(ClipFollower):
+    """N bodies that follow the poses made of a clip's trackers.
+
+    No pose is shown before its samples have arrived: after a step, a body is `pose_delay`
+    control steps behind the newest sample.
+    """
+
+    tracked: TrackedLibrary
+    """What is followed, and what was captured; set before `__init__`."""
+
+    def __init__(
+        self,
+        config: LocomotionConfig,
+        reference: Reference,
+        character: Character,
+        **kwargs: Any,
+    ) -> None:
+        """As `LocomotionBatch`."""
+        count = int(kwargs["num_envs"])
+        self._late = config.trackers.pose_delay
+        self.captured_distance: Floats = np.zeros(count)
+        """Mean distance of the bodies from the captured ones at the time of the newest
+        sample, in the world, [m]. Shape (N,)."""
+        self.tracker_distance: Floats = np.zeros(count)
+        """The same of the tracked joints alone, [m]. Shape (N,)."""
+        super().__init__(config, reference, character, **kwargs)
+        most, mass = config.trackers.support, float(character.model.body_mass.sum())
+        self._support_force: SupportForce | None = None
+        if most > 0.0:
+            self._support_force = SupportForce(character.model, mass, most)
+        self._pushed: Floats | None = None
+        self._orientations = self.simulation.bind("xmat")
+        self._tracked_joints = np.array(TRACKED)[self.tracked.present]
+
+    def episode_info(self) -> Arrays:
+        """Return also how far the bodies are from what was captured, [m]."""
+        return super().episode_info() | {
+            "captured_distance": self.captured_distance.copy(),
+            "tracker_distance": self.tracker_distance.copy(),
+        }
+
+    def newest(self) -> Ints:
+        """Rows of the knot arrays of the newest samples after a step. Shape (N,)."""
+        library = self.library
+        return library.knot_rows(self.clip, self.frame + self._late * library.substeps)
+
+    def captured_distances(self) -> Floats:
+        """Distance of each body from the captured one at the newest sample, [m]. (N, B)."""
+        captured = self.tracked.captured[self.newest()]
+        return np.asarray(
+            np.linalg.norm(self._bodies[:, self._parts] - captured, axis=2)
+        )
+
+    def _look(self) -> None:
+        super()._look()
+        apart = self.captured_distances()
+        self.captured_distance[:] = apart.mean(axis=1)
+        self.tracker_distance[:] = apart[:, self._tracked_joints].mean(axis=1)
+
+    def _move(self, offsets: Floats) -> Floats:
+        self._pushed = None  # pushes are set anew
+        return super()._move(offsets)
+
+    def _pull(self, apart: Floats, slower: Floats, *, level: bool) -> None:
+        """Apply the outside force that leads to what is followed, beside the pushes.
+
+        Args:
+            apart: Root of what is followed minus the body's, tangent space. Shape (N, 6).
+            slower: The same of their velocities. Shape (N, 6).
+            level: Without moments that would tilt the body.
+        """
+        simulation, force = self.simulation, self._support_force
+        assert force is not None
+        if self._pushed is None:
+            self._pushed = simulation.push[:, self._pelvis, :2].copy()
+        turn = self._orientations[:, self._pelvis].reshape(-1, 3, 3)
+        wrench = force.wrench(apart, slower, turn)
+        if level:
+            wrench[:, 3:5] = 0.0
+        wrench[simulation.fault > 0] = 0.0
+        if self.pushes.on:
+            wrench[:, :2] += self._pushed
+        simulation.push[:, self._pelvis] = wrench

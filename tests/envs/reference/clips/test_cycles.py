@@ -1,0 +1,45 @@
+"""A cycle is a clip that closes: what a body makes of it repeats, and is held."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.envs.characters.character import Character
+from ambulo.envs.reference.clips.fit import fit
+from ambulo.envs.reference.clips.survival import Disturbance, survival
+from ambulo.envs.reference.reference import Reference, matching_dofs
+
+DT = 1.0 / 30.0
+JOINTS = LocomotionEnvironmentConfig().joints
+
+
+@pytest.mark.integration
+def test_standing_is_a_cycle_of_one_step(
+    character: Character, standing: Reference
+) -> None:
+    dofs = matching_dofs(character, JOINTS)
+    found = fit(character, standing.table, control_dt=DT, dofs=dofs)
+    assert found.table.periodic
+    assert found.table.period == pytest.approx(DT)
+    assert found.gap < 1e-3
+    assert found.controller.gains.shape == (1, len(dofs), 2 * character.model.nv)
+    np.testing.assert_array_equal(found.controller.dofs, dofs)
+    assert np.abs(found.table.qpos[0, 2] - standing.table.qpos[0, 2]) < 0.01
+
+
+@pytest.mark.slow
+def test_the_plain_walk_closes(character: Character, plain: Reference) -> None:
+    dofs = matching_dofs(character, JOINTS)
+    found = fit(character, plain.table, control_dt=DT, dofs=dofs)
+    steps = found.table.period / DT
+    assert steps == pytest.approx(round(steps))
+    assert found.table.speed == pytest.approx(plain.table.speed, rel=0.05)
+    assert found.gap < 0.01
+    held, alone = (
+        survival(character, found.table, controller, Disturbance("none"), control_dt=DT)
+        for controller in (found.controller, None)
+    )
+    assert held > 0.9
+    assert alone < 0.1

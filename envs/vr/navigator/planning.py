@@ -42,6 +42,7 @@ from ambulo.envs.vr.navigator.search import (
     RING,
     SAME_FLOOR,
     Query,
+    cells_around,
     is_line_clear,
     search,
 )
@@ -175,9 +176,7 @@ def _enter(columns, tracks, movers, position, step, enter, of):
         if tracks.seen[m] < 0:
             continue
         row = tracks.rows[m]
-        cx = cell(row[0])
-        cy = cell(row[1])
-        far = int((math.hypot(row[2], row[3]) + RING[1]) * 4) + 2
+        x0, x1, y0, y1 = cells_around(row, position[0], position[1])
         if tracks.carries[m]:
             if m == on:
                 room = LIFTS
@@ -190,8 +189,8 @@ def _enter(columns, tracks, movers, position, step, enter, of):
                 copy(tracks.stops[m], movers.lifts[lifts, 8:], STOPS)
                 of[lifts] = m
             lifts += 1
-            for y in range(cy - far, cy + far + 1):
-                for x in range(cx - far, cx + far + 1):
+            for y in range(y0, y1):
+                for x in range(x0, x1):
                     r = y & (SIDE - 1)
                     c = x & (SIDE - 1)
                     if not enter:
@@ -209,8 +208,8 @@ def _enter(columns, tracks, movers, position, step, enter, of):
             if enter:
                 shut = _is_shut(columns, row, position[2])
                 price = np.float32(_SHUT if shut else _IN_THE_WAY)
-            for y in range(cy - far, cy + far + 1):
-                for x in range(cx - far, cx + far + 1):
+            for y in range(y0, y1):
+                for x in range(x0, x1):
                     r = y & (SIDE - 1)
                     c = x & (SIDE - 1)
                     if not enter:

@@ -25,6 +25,7 @@ from ambulo.envs.vr.navigator.columns import (
     LEVELS,
     LOOKED,
     NEAR,
+    PER_METRE,
     SAME,
     SEEN,
     SIDE,
@@ -147,6 +148,24 @@ class Movers(NamedTuple):
 
 
 @njit(cache=True)
+def cells_around(row, x, y):
+    """First and last x, and y, of the cells around a thing, in a map around (x, y), [m].
+
+    The last ones are the first that are outside.
+    """
+    far = int((math.hypot(row[2], row[3]) + RING[1]) * PER_METRE) + 2
+    half = SIDE // 2
+    cx = cell(row[0])
+    cy = cell(row[1])
+    bx = cell(x)
+    by = cell(y)
+    return (
+        max(cx - far, bx - half), min(cx + far + 1, bx + half),
+        max(cy - far, by - half), min(cy + far + 1, by + half),
+    )  # fmt: skip
+
+
+@njit(cache=True)
 def _stops_at(lift, z):
     """Whether a lift is known to stop at height `z`; and whether it may, for all one knows."""
     known = False
@@ -198,9 +217,7 @@ def _leave(columns, nodes, movers, query, prices, weight, lift):
     """Reach the columns around a lift at the heights that it may stop at."""
     row = movers.lifts[lift]
     node = FIRST_LIFT + lift
-    far = int((max(row[2], row[3]) * 1.5 + 0.8) * 4) + 1
-    cx = cell(row[0])
-    cy = cell(row[1])
+    x0, x1, y0, y1 = cells_around(row, query.x, query.y)
     known, may = _stops_at(row, query.goal_z)
     for stop in range(STOPS + 1):
         extra = 0.0
@@ -214,8 +231,8 @@ def _leave(columns, nodes, movers, query, prices, weight, lift):
             if np.isnan(z):
                 continue
         h = in_units(z)
-        for y in range(cy - far, cy + far + 1):
-            for x in range(cx - far, cx + far + 1):
+        for y in range(y0, y1):
+            for x in range(x0, x1):
                 px = centre(x)
                 py = centre(y)
                 if in_base(row, px, py, RING[0]) or not in_base(row, px, py, RING[1]):

@@ -254,7 +254,7 @@ def _leave(columns, nodes, movers, query, prices, weight, lift):
                         continue
                 if not _is_open_between(columns, px, py, floor, row):
                     continue
-                walk = math.hypot(px - row[0], py - row[1])
+                walk = math.hypot(px - row[0], py - row[1]) + movers.price[r, c]
                 reach(
                     nodes, (r * SIDE + c) * PLACES + k, nodes.cost[node] + walk + extra,
                     _rest(weight, px, py, query), node, floor,

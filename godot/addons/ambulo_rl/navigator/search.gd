@@ -311,6 +311,7 @@ func _leave_for(row: int, node: int, here: float, ix: int, iy: int, h: int) -> v
 	var py := (iy + 0.5) * 0.25
 	if movers.is_open_between(_map, px, py, floor_h, row):
 		var walk := sqrt((px - lifts[row]) ** 2 + (py - lifts[row + 1]) ** 2)
+		walk += movers.prices[column]
 		_nodes.reach(column * AmbuloNodes.PLACES + k, here + walk, _rest(px, py), node, floor_h)
 
 

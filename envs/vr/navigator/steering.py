@@ -97,7 +97,7 @@ def _may_board(tracks, m, z, step, was):
 
 @njit(cache=True)
 def _make_way(tracks, m, x, y, target):
-    """Write to `target` (2,) where who waits at (x, y) does not stand before carrier `m`, [m]."""
+    """Write to `target` (2,) where who waits at (x, y) leaves room before carrier `m`, [m]."""
     dx = x - tracks.rows[m, 0]
     dy = y - tracks.rows[m, 1]
     far = max(math.hypot(dx, dy), 1e-6)

@@ -73,7 +73,9 @@ def test_the_plan_of_a_rider_begins_on_what_carries_it():
 @pytest.mark.parametrize("ridden", [False, True])
 def test_who_waits_lets_leave_first(ridden):
     """A lift that has just come is boarded at once, but not while somebody is on it."""
-    rider = np.array([2.0, 0.0, 0.25, 0.25, 1.0, 0.0, 0.1, 1.8, PERSON, 0.0, 0.0, 0.0, 0.0])
+    rider = np.array(
+        [2.0, 0.0, 0.25, 0.25, 1.0, 0.0, 0.1, 1.8, PERSON, 0.0, 0.0, 0.0, 0.0]
+    )
     here = sensed(0.9, (LIFT, rider) if ridden else (LIFT,))
     tracks, plans, steering = planned(
         here, (0.9, 0, 0, -1), (2, 0, 0, 0), (2, 1, 3, -1)

@@ -40,7 +40,7 @@ class Body:
             return ""
         return (
             f"{self.name}: no ramps, steps, lifts or beams below {self.height:.2f} m; ways of "
-            f"{2 * self.clearance:.2f} m; simulated in flat levels only"
+            f"{2 * self.clearance:.2f} m; simulated on ground floors only"
         )
 
 

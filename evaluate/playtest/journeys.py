@@ -15,10 +15,12 @@ import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import LevelError
+from ambulo.envs.vr.body.ground_floor import open_ground_floor
 from ambulo.envs.vr.levels.geodesic import FINE_RESOLUTION, RESOLUTION, has_few_cells
 from ambulo.envs.vr.levels.layer_way_kernels import SAME_FLOOR
 from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid
 from ambulo.envs.vr.levels.level import Level
+from ambulo.evaluate.playtest.bodies import LEGS
 from ambulo.evaluate.playtest.floor import Floor
 from ambulo.evaluate.playtest.movers import (
     clear_of_doors,
@@ -59,6 +61,8 @@ class Ground:
 
     floor: Floor
     """Fine cells."""
+    level: Level
+    """The level as the agents meet it: of bodies with legs its ground floor."""
     grid: LayeredGrid
     """Cells of the ways."""
     allowed: Bools
@@ -105,13 +109,20 @@ class Ground:
         return centres[beside & (np.hypot(*away[:, :2].T) <= radius)]
 
 
-def ground_of(floor: Floor) -> Ground:
-    """The ground of journeys: reachable on the fine cells and on those of the ways."""
-    level = floor.level
+def ground_of(floor: Floor, *, legs: bool = False) -> Ground:
+    """The ground of journeys: reachable on the fine cells and on those of the ways.
+
+    Raises:
+        LevelError: no floor, or none that a body with `legs` can walk on.
+    """
+    level = open_ground_floor(floor.level) if legs else floor.level
     fits = has_few_cells(
         level, 0.5 * FINE_RESOLUTION
     )  # here a cell costs four times as much
-    grid = _ways(level, FINE_RESOLUTION if fits else RESOLUTION, floor.body.height)
+    resolution = FINE_RESOLUTION if fits else RESOLUTION
+    judged, body = judged_level(level), LEGS if legs else floor.body
+    grid = LayeredGrid.of(judged, resolution, body.clearance, body.height)
+    grid = never_blocked(judged, grid, body.height)
     parts = grid.parts()
     points = np.vstack(
         [floor.points(k, storey.reachable) for k, storey in enumerate(floor.storeys)]
@@ -125,14 +136,7 @@ def ground_of(floor: Floor) -> Ground:
     fits = at == main
     clear = fits & clear_of_doors(level, points)
     allowed[allowed] = clear if clear.any() else fits
-    return Ground(floor, grid, allowed)
-
-
-def _ways(level: Level, resolution: float, tall: float) -> LayeredGrid:
-    """The cells of `level` on which ways of bodies so `tall` are measured, [m]."""
-    judged = judged_level(level)
-    grid = LayeredGrid.of(judged, resolution, CLEARANCE, tall)
-    return never_blocked(judged, grid, tall)
+    return Ground(floor, level, grid, allowed)
 
 
 @dataclass(frozen=True, eq=False)

@@ -54,6 +54,11 @@ class Walker:
         return WorldSpec.from_config(self.subject.config)
 
     @property
+    def legs(self) -> bool:
+        """Whether its body has legs, and keeps to the ground floor."""
+        return self.subject.config.environment.body != "capsule"
+
+    @property
     def reads_heights(self) -> bool:
         """Whether it knows of floors above and below its own."""
         memory = self.subject.config.observations.memory
@@ -169,7 +174,7 @@ def _level_of(ground: Ground, journeys: Sequence[Journey]) -> Level:
 
     One level for all of them is packed once, with its cells.
     """
-    level = played_level(ground.floor.level)
+    level = played_level(ground.level)
     first = journeys[0]
     level = with_places(
         level,

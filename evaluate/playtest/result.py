@@ -80,6 +80,11 @@ class Playtest:
     @property
     def warnings(self) -> list[str]:
         """What limits the worth of this play-test, a sentence each."""
+        if self.walker.legs and self.level.heights:
+            return [
+                f"agents of {self.walker.name} have legs: they walk on the ground floor alone, "
+                "around stairs, ramps and curbs"
+            ]
         if self.walker.reads_heights or self.floor.rise <= SAME_FLOOR:
             return []
         return [
@@ -187,10 +192,12 @@ def playtest_level(
         progress: called with the number of journeys that have just ended.
 
     Raises:
-        LevelError: no floor, or too little of it.
+        LevelError: no floor, too little of it, or a ground floor on which the walker cannot
+            be simulated.
     """
     bodies = judged_bodies(walker.spec.eye_height)
-    ground = ground_of(survey(level, settings.min_area, bodies))
+    floor = survey(level, settings.min_area, bodies)
+    ground = ground_of(floor, legs=walker.legs)
     journeys = draw_journeys(
         ground, settings.agents, settings.seed, plan=settings.plan, box=box
     )

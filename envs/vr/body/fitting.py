@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
-
 from ambulo.configs.errors import LevelError
-from ambulo.envs.vr.body.ground_floor import ground_floor
+from ambulo.envs.vr.body.ground_floor import ground_floor, open_ground_floor
 from ambulo.envs.vr.contract import BODY_HEIGHT
 from ambulo.envs.vr.families.level_sets import SEEDS_PER_SPLIT, Split, split_level
 from ambulo.envs.vr.levels.geodesic import FINE_RESOLUTION, has_few_cells
 from ambulo.envs.vr.levels.layers import LayeredGrid
-from ambulo.envs.vr.levels.level import Level, with_places
+from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import load_levels
 
 _RESOLUTIONS = (FINE_RESOLUTION, 0.05, 0.02)
@@ -25,7 +23,6 @@ _BISECTIONS = 6
 """Halvings of the width between nothing and what the body needs."""
 SPARE, SPARES = 100_003, 9
 """Distance of the levels that are tried one after the other, and how many."""
-_NOWHERE = np.zeros((0, 4))
 _LOWEST = 0.5
 """Boxes that begin higher hang over the floor, [m]."""
 
@@ -65,8 +62,7 @@ def fitting_level(family: str, split: Split, index: int, body: str) -> Level:
         level = split_level(family, split, (index + turn * SPARE) % SEEDS_PER_SPLIT)
         if body == "capsule":
             break
-        if level.heights:
-            level = ground_floor(with_places(level, _NOWHERE, _NOWHERE))
+        level = open_ground_floor(level)
         if _passes(level, BodySize.width):
             break
     return level

@@ -13,11 +13,25 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.contract import BODY_HEIGHT, STEP_HEIGHT
-from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.level import Level, with_places
 from ambulo.envs.vr.levels.surfaces import Mesh, stair_boxes
 
 _ON_GROUND = 0.1
 """Places at most so far from z = 0 are on the ground floor, [m]."""
+
+
+_NOWHERE = np.zeros((0, 4))
+
+
+def open_ground_floor(level: Level) -> Level:
+    """The ground floor of a level with heights, without its places; others as they are.
+
+    Raises:
+        LevelError: terrains, meshes, people, moving things or a missing ground.
+    """
+    if not level.heights:
+        return level
+    return ground_floor(with_places(level, _NOWHERE, _NOWHERE[:, :3], _NOWHERE[:, :3]))
 
 
 def ground_floor(level: Level) -> Level:

@@ -34,7 +34,8 @@ SEEN, LOOKED = 256, 512
 CLOSED = HIT | DROP | BUMP
 UNKNOWN, VOID = -1, -2
 """Of a place: nothing is known; it is over or under a known floor, too near to be one."""
-_HIGHEST = 32767
+HIGHEST = 32767
+"""Largest height, [UNIT]."""
 _NOWHERE = np.array([1, 1, -1, -1]) << 40
 """Of a map of which nothing is known."""
 
@@ -106,7 +107,7 @@ def centre(i: Any) -> Any:
 @njit(cache=True)
 def in_units(z: Any) -> Any:
     """A height [m] in steps of `UNIT`, as far as maps have any."""
-    return int(min(max(round(z / UNIT), -_HIGHEST), _HIGHEST))
+    return int(min(max(round(z / UNIT), -HIGHEST), HIGHEST))
 
 
 def cell_centres(

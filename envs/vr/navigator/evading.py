@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 
 from ambulo.envs.vr.contract import BODY_HEIGHT, CLIMB_HEIGHT
+from ambulo.envs.vr.geometry.solid_kernels import PERSON
 from ambulo.envs.vr.navigator.tracks import TRACKS, gap_at
 
 HORIZON = 1.0
@@ -16,6 +17,8 @@ ROOM = 0.26
 """Distance that is kept from things at rest, [m]; the radius of the body and a little."""
 MOVING_ROOM = 0.32
 """And from those that move, [m]."""
+_SWAY = 0.08
+"""People who walk may come nearer by this than their velocity tells, [m]."""
 _SAMPLE = 0.1
 _FARTHEST = 6.5
 """Things whose centres are farther away are left out, [m]."""
@@ -93,12 +96,15 @@ def least_gap(tracks, use, x, y, z, vx, vy, lasts):
         row = tracks.rows[m]
         if not use[m] or math.hypot(row[0] - x, row[1] - y) > _FARTHEST:
             continue
+        rate = tracks.velocity[m]
+        sways = row[8] == PERSON and abs(rate[0]) + abs(rate[1]) > _STILL
+        sway = _SWAY if sways else 0.0
         t = 0.0
         while t <= HORIZON:
-            up = tracks.velocity[m, 2] * t
+            up = rate[2] * t
             if row[6] + up < z + BODY_HEIGHT and row[7] + up > z + CLIMB_HEIGHT:
                 q = min(t, lasts)
-                gap = gap_at(row, tracks.velocity[m], t, x + vx * q, y + vy * q)
+                gap = gap_at(row, rate, t, x + vx * q, y + vy * q) - sway
                 least = min(least, gap)
                 if gap < ROOM:
                     first = min(first, t)

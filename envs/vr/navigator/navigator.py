@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.vr.navigator.columns import (
     CLOSED,
+    HIGHEST,
+    LOOKED,
     PER_METRE,
     SIDE,
     UNIT,
@@ -22,8 +24,9 @@ from ambulo.envs.vr.navigator.columns import (
 )
 from ambulo.envs.vr.navigator.heap import LIFTS, Nodes
 from ambulo.envs.vr.navigator.mapping import map_rays
-from ambulo.envs.vr.navigator.planning import POINTS, Plans, plan
-from ambulo.envs.vr.navigator.search import Movers, Prices
+from ambulo.envs.vr.navigator.planning import POINTS, REPLAN, Plans, plan
+from ambulo.envs.vr.navigator.search import Prices
+from ambulo.envs.vr.navigator.search_movers import Movers
 from ambulo.envs.vr.navigator.steering import EVADE, WALK, Steering, steer
 from ambulo.envs.vr.navigator.tracks import (
     STOPS,
@@ -38,12 +41,19 @@ _UNDER = 0.15
 """A carrier this near under the feet carries, [m]."""
 _STILL = 0.02
 """Vertical speed of one from which what is seen is of no floor, [m/s]."""
+_MOST = 2.0**40
+"""Largest number that a state may hold otherwise: of metres, columns and decisions."""
 _RANGES = {
+    "heights_list": (-HIGHEST, HIGHEST),
+    "bits_list": (0, 2 * LOOKED - 1),
     "plans_length": (0, POINTS),
     "plans_boards": (-1, TRACKS - 1),
+    "plans_age": (0, REPLAN - 1),
     "steering_state": (WALK, EVADE),
 }
-"""Least and largest values of what compiled code takes as an index."""
+"""Least and largest values of those that lie closer together."""
+_UNKNOWN = ("tracks_stops", "plans_rest")
+"""Places that may be unknown, which is inf in a state."""
 
 
 class Sensed(NamedTuple):
@@ -152,17 +162,20 @@ class Navigator:
 
         Raises:
             ValueError: entries that no map has, not a height and bits for each, or numbers that
-                compiled code would take for places outside of its arrays.
+                are none, or beyond all that is ever remembered.
         """
-        for name, (low, high) in _RANGES.items():
-            values = np.asarray(arrays[name], np.float64)
-            if not ((values >= low) & (values <= high)).all():
-                raise ValueError(f"{name} has values outside of {low} to {high}")
-        if (np.asarray(arrays["plans_points"], np.float64)[..., 3] >= TRACKS).any():
+        ranges = {**_RANGES, "entries_list": (0, self.columns.bits.size - 1)}
+        for name, array in arrays.items():
+            values = np.asarray(array, np.float64)
+            low, high = ranges.get(name, (-_MOST, _MOST))
+            within = (values >= low) & (values <= high)
+            if name in _UNKNOWN:
+                within |= values == np.inf
+            if not within.all():
+                raise ValueError(f"{name} has values outside of {low:g} to {high:g}")
+        if (np.asarray(arrays["plans_points"])[..., 3] >= TRACKS).any():
             raise ValueError("plans_points names tracks that do not exist")
-        used = arrays["entries_list"]
-        if len(used) and not 0 <= used.min() <= used.max() < self.columns.bits.size:
-            raise ValueError("entries of a map that lie outside of it")
+        used = arrays["entries_list"].astype(np.int64)
         self.columns.bits[...] = 0
         for name, column in zip(("heights", "bits"), self.columns[:2], strict=True):
             if arrays[f"{name}_list"].shape != used.shape:

@@ -24,7 +24,9 @@ from ambulo.envs.vr.navigator.tracks import (
     RECENT,
     TRACKS,
     carrier_under,
+    gap_at,
     is_carrier,
+    is_ridden,
     tracks_of,
 )
 
@@ -38,7 +40,9 @@ _MIDDLE = 0.3
 _FRESH = 5
 """A carrier that came this many decisions ago is boarded."""
 _LEFT = 8
-"""So is one that rests for this many decisions more."""
+"""So is one that rests for this many decisions more, if nobody is on it."""
+_CLEAR = 0.75
+"""Who waits stays this far from a carrier that somebody is on, [m]."""
 _ABOARD = 0.12
 _SLOW = 0.7
 _NEARLY = 4.0
@@ -87,7 +91,20 @@ def _may_board(tracks, m, z, step, was):
     if was or tracks.rest_from[m] < 0:
         return was
     since = step - tracks.rest_from[m]
-    return since <= _FRESH or (tracks.rest[m] > 0 and since + _LEFT <= tracks.rest[m])
+    stays = since <= _FRESH or (tracks.rest[m] > 0 and since + _LEFT <= tracks.rest[m])
+    return stays and not is_ridden(tracks, m, step)
+
+
+@njit(cache=True)
+def _make_way(tracks, m, x, y, target):
+    """Write to `target` (2,) where who waits at (x, y) leaves room before carrier `m`, [m]."""
+    dx = x - tracks.rows[m, 0]
+    dy = y - tracks.rows[m, 1]
+    far = max(math.hypot(dx, dy), 1e-6)
+    gap = gap_at(tracks.rows[m], tracks.velocity[m], 0.0, x, y)
+    back = max(_CLEAR - gap, 0.0)
+    target[0] = x + dx / far * back
+    target[1] = y + dy / far * back
 
 
 @njit(cache=True)
@@ -179,6 +196,8 @@ def _steer(tracks, plans, steering, i, position, step, pace, angle, rays, kinds)
             copy(tracks.rows[boards], target, 2)
         else:
             state = BOARD
+            if is_ridden(tracks, boards, step):
+                _make_way(tracks, boards, px, py, target)
             away = math.hypot(target[0] - px, target[1] - py)
             speed = 0.0 if away < 0.1 else min(pace, 3.0 * away)
     else:

@@ -46,6 +46,8 @@ _FORGET = 30
 """Decisions after which a person is forgotten."""
 _WIDE, _THIN = 0.4, 0.6
 """Least half size and largest thickness of what one can ride on, [m]."""
+_ON = 0.3
+"""Who stands this near to the top of a carrier is on it, [m]."""
 _SAME_STOP = 0.3
 """Stops that differ by less are one, [m]."""
 
@@ -267,3 +269,16 @@ def carrier_under(tracks, position, near):
             if inside and abs(row[7] - position[2]) < near:
                 return m
     return -1
+
+
+@njit(cache=True)
+def is_ridden(tracks, m, step):
+    """Whether somebody is seen to stand on carrier `m`."""
+    row = tracks.rows[m]
+    for k in range(TRACKS):
+        other = tracks.rows[k]
+        if tracks.seen[k] < 0 or step - tracks.seen[k] > RECENT or other[8] != PERSON:
+            continue
+        if in_base(row, other[0], other[1], 0.0) and abs(row[7] - other[6]) < _ON:
+            return True
+    return False

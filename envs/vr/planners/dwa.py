@@ -127,7 +127,7 @@ class DynamicWindow:
             ),
         )  # fmt: skip
         self._last[:] = target
-        return stick(target[:, :2], target[:, 2], spec)
+        return stick(target[:, :2], target[:, 2], spec, batch.world.state.cooldown)
 
     def _target(self, now: Senses, dt: float) -> Floats:
         """Goal, or the place of a recovery, in the head frame, shape (N, 2), [m]."""

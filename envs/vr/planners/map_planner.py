@@ -69,7 +69,7 @@ class MapPlanner:
             velocity = np.where((steering.state == WALK)[:, None], ahead, velocity)
         error = at_rest_near_points(batch, now.goal, velocity, error)
         velocity = leap_to(velocity, distance, now, spec)
-        return stick(velocity, TURN_GAIN * error, spec)
+        return stick(velocity, TURN_GAIN * error, spec, state.cooldown)
 
 
 class DenseMapPlanner(MapPlanner):

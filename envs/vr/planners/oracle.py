@@ -148,9 +148,9 @@ class Oracle:
         if spec.teleport > 0.0:
             velocity = leap_to(velocity, gap, senses(batch), spec)
         if spec.snap_turn > 0.0:
-            return stick(velocity, TURN_GAIN * error, spec)
+            return stick(velocity, TURN_GAIN * error, spec, state.cooldown)
         rate = np.clip(_TURN_GAIN * error, -0.98 * FAST_TURN, 0.98 * FAST_TURN)
-        return stick(velocity, rate, spec)
+        return stick(velocity, rate, spec, state.cooldown)
 
     def _speed(self, batch: NavigationBatch) -> Floats:
         """Comfortable, or as fast as the time that is left asks for, shape (N,), [m/s]."""

@@ -96,7 +96,9 @@ class StraightLine:
         error = np.arctan2(goal[:, 1], goal[:, 0])
         speed = batch.spec.max_speed * np.clip(1.0 - np.abs(error) / _WIDE, 0.0, 1.0)
         velocity = np.column_stack([speed, np.zeros_like(speed)])
-        return stick(velocity, TURN_GAIN * error, batch.spec)
+        return stick(
+            velocity, TURN_GAIN * error, batch.spec, batch.world.state.cooldown
+        )
 
 
 class PotentialField:
@@ -127,7 +129,8 @@ class PotentialField:
         size = np.maximum(np.hypot(force[:, 0], force[:, 1]), 1e-6)
         velocity = force / size[:, None] * np.minimum(size, 1.0)[:, None]
         error = np.arctan2(force[:, 1], force[:, 0])
-        return stick(velocity * spec.max_speed, TURN_GAIN * error, spec)
+        velocity *= spec.max_speed
+        return stick(velocity, TURN_GAIN * error, spec, batch.world.state.cooldown)
 
 
 PLANNERS: dict[str, type[Planner]] = {

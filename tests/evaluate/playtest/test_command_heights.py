@@ -12,6 +12,15 @@ from ambulo.cli import main
 TOWER = str(Path(__file__).parents[2] / "data" / "playtest" / "tower.json")
 
 
+FLOORS = {
+    "name": "floors", "bounds": [0, 0, 14, 8], "heights": True,
+    "boxes": [{"center": [11, 4, 2.9], "half_size": [3, 4, 0.1]}],
+    "stairs": [{"from": [3, 7, 0], "to": [8, 7, 3], "width": 1.8, "steps": 18}],
+    "start": {"position": [8, 2]}, "goal": [12, 2, 3.0],
+}  # fmt: skip
+"""A start below a goal that stairs lead to."""
+
+
 @pytest.mark.integration
 def test_a_tower_beside_a_version_without_its_sealed_room(tmp_path):
     opened, out = tmp_path / "opened.json", tmp_path / "out"
@@ -58,16 +67,7 @@ def test_a_tower_beside_a_version_without_its_sealed_room(tmp_path):
 @pytest.mark.integration
 def test_agents_below_a_goal_upstairs_do_not_ask_for_a_wider_gap(tmp_path, capsys):
     level, out = tmp_path / "floors.json", tmp_path / "out"
-    level.write_text(
-        json.dumps(
-            {
-                "name": "floors", "bounds": [0, 0, 14, 8], "heights": True,
-                "boxes": [{"center": [11, 4, 2.9], "half_size": [3, 4, 0.1]}],
-                "stairs": [{"from": [3, 7, 0], "to": [8, 7, 3], "width": 1.8, "steps": 18}],
-                "start": {"position": [8, 2]}, "goal": [12, 2, 3.0],
-            }
-        )
-    )  # fmt: skip
+    level.write_text(json.dumps(FLOORS))
     command = [
         "playtest",
         str(level),
@@ -90,3 +90,20 @@ def test_agents_below_a_goal_upstairs_do_not_ask_for_a_wider_gap(tmp_path, capsy
     assert stuck["floor"] == data["stuck_spots"][0]["floor"] == "floor at 0.0 m"
     assert "goal at z 3.0 m" in stuck["advice"]
     assert "iden" not in stuck["advice"]
+
+
+@pytest.mark.slow
+def test_bodies_with_legs_walk_below_a_goal_upstairs(tmp_path, capsys):
+    level, out = tmp_path / "floors.json", tmp_path / "out"
+    level.write_text(json.dumps(FLOORS))
+    command = ["playtest", str(level), "--agents", "3", "--seconds", "20"]
+    assert main([*command, "--agent", "embodied_navigation", "--out", str(out)]) == 1
+    [data] = json.loads((out / "playtest.json").read_text())["levels"]
+    rows = json.loads((out / "journeys.json").read_text())
+    assert {(row["start_z"], row["goal_z"]) for row in rows} == {(0, 0)}
+    assert "ground floor alone" in data["warnings"][0]
+    [problem] = [p for p in data["problems"] if p["fails"]]
+    assert problem["text"].startswith("'goal' of the level file cannot be reached")
+    said = capsys.readouterr().out
+    [legs] = [line for line in said.splitlines() if "with legs (1.75 m)" in line]
+    assert "z 3.0 m), goal" in legs

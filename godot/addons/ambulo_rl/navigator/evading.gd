@@ -9,6 +9,8 @@ const HORIZON := 1.0
 # Distance that is kept from things at rest and from those that move, [m].
 const _ROOM := 0.26
 const _MOVING_ROOM := 0.32
+# People who walk may come nearer by this than their velocity tells, [m].
+const _SWAY := 0.08
 const _SAMPLE := 0.1
 # Things whose centres are farther away are left out, [m].
 const _FARTHEST := 6.5
@@ -95,14 +97,18 @@ func least_gap(x: float, y: float, vx: float, vy: float, lasts: float) -> float:
 	var least := 9.0
 	for m in _use:
 		var row := AmbuloTracks.ROW * m
-		var rise := _tracks.rates[AmbuloTracks.RATES * m + 2]
+		var rate := AmbuloTracks.RATES * m
+		var rise := _tracks.rates[rate + 2]
+		var walks := absf(_tracks.rates[rate]) + absf(_tracks.rates[rate + 1]) > _STILL
+		var sways := walks and _tracks.rows[row + 8] == AmbuloThings.PERSON
+		var sway := _SWAY if sways else 0.0
 		var t := 0.0
 		while t <= HORIZON:
 			var bottom := _tracks.rows[row + 6] + rise * t
 			var top := _tracks.rows[row + 7] + rise * t
 			if bottom < _z + AmbuloContract.BODY_HEIGHT and top > _z + AmbuloContract.CLIMB_HEIGHT:
 				var q := minf(t, lasts)
-				var gap := _tracks.gap_at(m, t, x + vx * q, y + vy * q)
+				var gap := _tracks.gap_at(m, t, x + vx * q, y + vy * q) - sway
 				least = minf(least, gap)
 				if gap < _ROOM:
 					first = minf(first, t)

@@ -266,9 +266,7 @@ func _leave(lift: int) -> void:
 	var row := AmbuloSearchMovers.LIFT * lift
 	var node := AmbuloNodes.FIRST_LIFT + lift
 	var here := _nodes.costs[node]
-	var far := int((maxf(lifts[row + 2], lifts[row + 3]) * 1.5 + 0.8) * 4) + 1
-	var cx := floori(lifts[row] * 4.0)
-	var cy := floori(lifts[row + 1] * 4.0)
+	var around := movers.cells_around(lifts, row)
 	for stop in AmbuloTracks.STOPS + 1:
 		var extra := 0.0
 		var z := 0.0
@@ -282,8 +280,8 @@ func _leave(lift: int) -> void:
 			if is_nan(z):
 				continue
 		var h := AmbuloColumns.in_units(z)
-		for iy in range(cy - far, cy + far + 1):
-			for ix in range(cx - far, cx + far + 1):
+		for iy in range(around.position.y, around.end.y):
+			for ix in range(around.position.x, around.end.x):
 				var px := (ix + 0.5) * 0.25
 				var py := (iy + 0.5) * 0.25
 				if AmbuloTracks.is_in_base(lifts, row, px, py, AmbuloSearchMovers.RING_FROM):
@@ -313,6 +311,7 @@ func _leave_for(row: int, node: int, here: float, ix: int, iy: int, h: int) -> v
 	var py := (iy + 0.5) * 0.25
 	if movers.is_open_between(_map, px, py, floor_h, row):
 		var walk := sqrt((px - lifts[row]) ** 2 + (py - lifts[row + 1]) ** 2)
+		walk += movers.prices[column]
 		_nodes.reach(column * AmbuloNodes.PLACES + k, here + walk, _rest(px, py), node, floor_h)
 
 

@@ -36,7 +36,8 @@ var near: PackedInt32Array = []
 ## Lift that the body is on, -1: none.
 var aboard := -1
 
-# Columns that are written to.
+# Columns of the map around the body, not wrapped, and those that are written to.
+var _window := Rect2i()
 var _columns: PackedInt32Array = []
 
 
@@ -54,6 +55,8 @@ func enter(map: AmbuloColumns, of: AmbuloTracks, at: PackedFloat64Array, step: i
 	if not of.some:
 		return
 	var on := of.carrier_under(at[0], at[1], at[2], _ABOARD)
+	var half := Vector2i.ONE * (AmbuloColumns.SIDE / 2)
+	_window = Rect2i(Vector2i(floori(at[0] * 4.0), floori(at[1] * 4.0)) - half, 2 * half)
 	var room := AmbuloNodes.LIFTS if on < 0 else AmbuloNodes.LIFTS - 1
 	for m in AmbuloTracks.TRACKS:
 		if of.seen[m] < 0:
@@ -116,6 +119,15 @@ func is_open_between(map: AmbuloColumns, x: float, y: float, h: int, row: int) -
 	return true
 
 
+## Cells around a thing whose numbers begin at [param row], in the map around the body.
+func cells_around(rows: PackedFloat64Array, row: int) -> Rect2i:
+	var a := rows[row + 2]
+	var b := rows[row + 3]
+	var far := int((sqrt(a * a + b * b) + RING_TO) * 4) + 2
+	var first := Vector2i(floori(rows[row] * 4.0) - far, floori(rows[row + 1] * 4.0) - far)
+	return Rect2i(first, Vector2i.ONE * (2 * far + 1)).intersection(_window)
+
+
 func _enter_lift(of: AmbuloTracks, m: int, lift: int) -> void:
 	var row := AmbuloTracks.ROW * m
 	for k in 8:
@@ -123,7 +135,7 @@ func _enter_lift(of: AmbuloTracks, m: int, lift: int) -> void:
 	for s in AmbuloTracks.STOPS:
 		lifts[LIFT * lift + 8 + s] = of.stops[AmbuloTracks.STOPS * m + s]
 	tracks[lift] = m
-	var around := _around(of.rows, row)
+	var around := cells_around(of.rows, row)
 	for iy in range(around.position.y, around.end.y):
 		for ix in range(around.position.x, around.end.x):
 			var px := (ix + 0.5) * 0.25
@@ -141,22 +153,13 @@ func _enter_lift(of: AmbuloTracks, m: int, lift: int) -> void:
 func _enter_thing(map: AmbuloColumns, of: AmbuloTracks, m: int, z: float) -> void:
 	var row := AmbuloTracks.ROW * m
 	var price := _SHUT if _is_shut(map, of.rows, row, z) else _IN_THE_WAY
-	var around := _around(of.rows, row)
+	var around := cells_around(of.rows, row)
 	for iy in range(around.position.y, around.end.y):
 		for ix in range(around.position.x, around.end.x):
 			if of.gap_at(m, 0.0, (ix + 0.5) * 0.25, (iy + 0.5) * 0.25) < _THING_ROOM:
 				var column := (iy & 255) << 8 | ix & 255
 				prices[column] = maxf(prices[column], price)
 				_columns.append(column)
-
-
-# Columns around a thing.
-static func _around(rows: PackedFloat64Array, row: int) -> Rect2i:
-	var a := rows[row + 2]
-	var b := rows[row + 3]
-	var far := int((sqrt(a * a + b * b) + RING_TO) * 4) + 2
-	var first := Vector2i(floori(rows[row] * 4.0) - far, floori(rows[row + 1] * 4.0) - far)
-	return Rect2i(first, Vector2i.ONE * (2 * far + 1))
 
 
 # Whether both ends of a thing are at walls, as those of a shut door are.

@@ -15,9 +15,11 @@ const EVADE := 4
 const _LEVEL := 0.24
 # On a carrier it stands within this of the middle, [m].
 const _MIDDLE := 0.3
-# A carrier that came this many decisions ago is boarded; so is one that rests for this many more.
+# A carrier that came this many decisions ago is boarded; so is one that rests for this many more,
+# if nobody is on it. Who waits stays this far from one that somebody is on, [m].
 const _FRESH := 5
 const _LEFT := 8
+const _CLEAR := 0.75
 const _ABOARD := 0.12
 const _SLOW := 0.7
 # Who waits goes to the place at this speed per metre, [1/s].
@@ -80,6 +82,13 @@ func update(
 			target_y = tracks.rows[row + 1]
 		else:
 			state = BOARD
+			if tracks.is_ridden(plan.boards, step):
+				var gap := tracks.gap_at(plan.boards, 0.0, sensed.x, sensed.y)
+				var away_x := sensed.x - tracks.rows[row]
+				var away_y := sensed.y - tracks.rows[row + 1]
+				var away := maxf(sqrt(away_x * away_x + away_y * away_y), _TINY)
+				target_x = sensed.x + away_x / away * maxf(_CLEAR - gap, 0.0)
+				target_y = sensed.y + away_y / away * maxf(_CLEAR - gap, 0.0)
 			var off := sqrt((target_x - sensed.x) ** 2 + (target_y - sensed.y) ** 2)
 			speed = 0.0 if off < 0.1 else minf(pace, 3.0 * off)
 	else:
@@ -166,7 +175,8 @@ func _may_board(tracks: AmbuloTracks, m: int, z: float, step: int) -> bool:
 	if boarding or tracks.rest_from[m] < 0:
 		return boarding
 	var since := step - tracks.rest_from[m]
-	return since <= _FRESH or (tracks.rest[m] > 0 and since + _LEFT <= tracks.rest[m])
+	var stays := tracks.rest[m] > 0 and since + _LEFT <= tracks.rest[m]
+	return (stays or since <= _FRESH) and not tracks.is_ridden(m, step)
 
 
 # The waypoint and the path behind it: x and y of each point.

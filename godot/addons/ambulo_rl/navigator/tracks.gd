@@ -40,6 +40,8 @@ const _WIDE := 0.4
 const _THIN := 0.6
 # Stops that differ by less are one, [m].
 const _SAME_STOP := 0.3
+# Who stands this near to the top of a carrier is on it, [m].
+const _ON := 0.3
 
 ## As last seen: ROW numbers of each thing.
 var rows: PackedFloat64Array = []
@@ -137,6 +139,17 @@ func carrier_under(x: float, y: float, z: float, near: float) -> int:
 			if absf(rows[ROW * m + 7] - z) < near:
 				return m
 	return -1
+
+
+## Whether somebody is seen in decision [param step] to stand on carrier [param m].
+func is_ridden(m: int, step: int) -> bool:
+	for k in TRACKS:
+		if seen[k] < 0 or step - seen[k] > RECENT or rows[ROW * k + 8] != AmbuloThings.PERSON:
+			continue
+		if is_in_base(rows, ROW * m, rows[ROW * k], rows[ROW * k + 1], 0.0):
+			if absf(rows[ROW * m + 7] - rows[ROW * k + 6]) < _ON:
+				return true
+	return false
 
 
 ## Distance from (x, y) to the base of thing [param m] in [param t] seconds, at constant rates, [m].

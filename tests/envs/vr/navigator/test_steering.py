@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ambulo.envs.vr.geometry.solid_kernels import BOX
+from ambulo.envs.vr.geometry.solid_kernels import BOX, PERSON
 from ambulo.envs.vr.geometry.solid_ray_kernels import FLOOR_PARTS, NOTHING
 from ambulo.envs.vr.navigator.navigator import Navigator, Sensed
 from ambulo.envs.vr.navigator.planning import REPLAN, Plans
@@ -68,3 +68,20 @@ def test_the_plan_of_a_rider_begins_on_what_carries_it():
         navigator.update(ENV, sensed(x), 1.4, 0.1)
     assert navigator.plans.points[0, 0, 3] == 0.0
     assert navigator.steering.state[0] == RIDE
+
+
+@pytest.mark.parametrize("ridden", [False, True])
+def test_who_waits_lets_leave_first(ridden):
+    """A lift that has just come is boarded at once, but not while somebody is on it."""
+    rider = np.array(
+        [2.0, 0.0, 0.25, 0.25, 1.0, 0.0, 0.1, 1.8, PERSON, 0.0, 0.0, 0.0, 0.0]
+    )
+    here = sensed(0.9, (LIFT, rider) if ridden else (LIFT,))
+    tracks, plans, steering = planned(
+        here, (0.9, 0, 0, -1), (2, 0, 0, 0), (2, 1, 3, -1)
+    )
+    plans.boards[0], tracks.rest_from[0, 0] = 0, 1
+    steer(ENV, tracks, plans, steering, here, np.array([2]), 1.4)
+    assert steering.boarding[0] == (not ridden)
+    assert steering.state[0] == (BOARD if ridden else WALK)
+    assert np.sign(steering.velocity[0, 0]) == (-1 if ridden else 1)

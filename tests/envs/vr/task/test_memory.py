@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.geometry.sight_kernels import MOVER_COLUMNS
+from ambulo.envs.vr.geometry.solid_kernels import BOX
 from ambulo.envs.vr.geometry.solid_ray_kernels import FLOOR_PARTS, NOTHING, WALL
 from ambulo.envs.vr.navigator.navigator import Sensed
 from ambulo.envs.vr.task.memory import Memory, memory_fields
 
 RAYS = 16
+PLATFORM = np.array([2.0, 0.0, 0.7, 0.7, 1.0, 0.0, -0.1, 0.1, BOX, 0.0, 0.0, 0.0, 0.0])
 
 
 def slices(kind: str) -> dict[str, slice]:
@@ -32,6 +36,7 @@ def remember(
     distance: float = 9.0,
     goal: tuple[float, float] = (9.0, 0.0),
     falling: bool = False,
+    things: tuple[np.ndarray, ...] = (),
 ) -> dict[str, np.ndarray]:
     """One decision of the only env with equal rays all around; named features."""
     out = np.zeros((1, memory.size), np.float32)
@@ -39,7 +44,7 @@ def remember(
     sensed = Sensed(
         np.array([[x, y, 0.0]]), np.array([yaw]), np.array([[*goal, 0.0]]), rays,
         np.where(rays < 5.0, WALL, NOTHING), np.zeros((1, RAYS, FLOOR_PARTS)),
-        np.zeros((1, 0, MOVER_COLUMNS)), np.array([falling]),
+        np.array(things).reshape(1, -1, MOVER_COLUMNS), np.array([falling]),
     )  # fmt: skip
     memory.update(
         np.zeros(1, np.int64), sensed, np.array([yaw]), np.zeros((1, 3)), WorldSpec(),
@@ -192,20 +197,35 @@ def test_reset_forgets_and_state_dict_continues(kind: str) -> None:
         np.testing.assert_array_equal(first[name], again[name])
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("plans_length", 10**6), ("plans_boards", 99), ("steering_state", -1),
-     ("plans_points", 1e6), ("entries_list", 2**40)],
-)  # fmt: skip
-def test_states_that_name_what_does_not_exist_are_refused(
-    name: str, value: float
-) -> None:
+EXTREMES = (-(2**62), -2, -1, 300, 2**40, 2**62, -1e300, 1e300, -np.inf, np.inf, np.nan)
+
+
+@settings(max_examples=150, deadline=2000, derandomize=True)
+@given(st.data())
+def test_damaged_states_are_refused_or_cost_nothing(data: st.DataObject) -> None:
+    """Numbers beyond what is ever remembered are refused; with the others it goes on."""
     memory = Memory("navigator", 1)
-    remember(memory, 0.1, 0.1, 0.0, 2.0)
+    remember(memory, 0.1, 0.1, 0.0, 2.0, things=(PLATFORM,))
     state = memory.state_dict()
-    state[f"navigator_{name}"] = np.full_like(state[f"navigator_{name}"], value)
-    with pytest.raises(ValueError, match=r"outside|do not exist"):
-        memory.load_state_dict(state)
+    names = sorted(name for name in state if name.startswith("navigator_"))
+    name = data.draw(st.sampled_from(names))
+    value = data.draw(st.sampled_from(EXTREMES))
+    damaged = state[name].astype(np.float64)
+    at = (
+        data.draw(st.integers(0, damaged.size - 1)) if data.draw(st.booleans()) else ...
+    )
+    damaged.reshape(-1)[at] = value
+    refused = ""
+    try:
+        memory.load_state_dict({**state, name: damaged})
+    except ValueError as error:
+        refused = str(error)
+    assert "\n" not in refused
+    usual = state[name].dtype == bool or abs(value) <= 2**40 or value == np.inf
+    assert refused or usual
+    for _ in range(4):
+        seen = remember(memory, 0.2, 0.1, 0.0, 2.0, things=(PLATFORM,))
+        assert all(np.isfinite(numbers).all() for numbers in seen.values())
 
 
 def test_states_of_earlier_versions_forget_what_leaves_the_window_too() -> None:

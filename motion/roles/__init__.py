@@ -23,6 +23,7 @@ __all__ = [
     "OPTIONAL",
     "ROLES",
     "SIDES",
+    "known_roles",
     "mirror_indices",
     "missing_roles",
     "role_map",
@@ -58,7 +59,7 @@ def mirror_indices(skeleton: Skeleton) -> Ints:
 
 @lru_cache(maxsize=64)
 def role_map(skeleton: Skeleton) -> RoleMap:
-    """Roles of the joints of a skeleton at rest, by shape if it shows a person, else by names."""
+    """Roles of a skeleton's joints: by shape if its rest pose shows a person, else by names."""
     tree = skeleton_tree(skeleton)
     shape = find_roles(tree)
     named = roles_by_names(tree)
@@ -77,7 +78,7 @@ def role_map(skeleton: Skeleton) -> RoleMap:
 def _roles(skeleton: Skeleton) -> dict[str, int]:
     if skeleton.roles:
         match = dict(skeleton.roles)
-    elif known := _known_roles(skeleton):
+    elif known := known_roles(skeleton):
         match = known
     else:
         match = role_map(skeleton).joints
@@ -85,7 +86,7 @@ def _roles(skeleton: Skeleton) -> dict[str, int]:
     return {role: match[role] for role in ROLES if role in match}
 
 
-def _known_roles(skeleton: Skeleton) -> dict[str, int]:
+def known_roles(skeleton: Skeleton) -> dict[str, int]:
     """Roles of a skeleton with the joints of a canonical one; {} if it is none."""
     names = frozenset(skeleton.joints)
     for known in SKELETONS:
@@ -107,7 +108,7 @@ def _mirrored(skeleton: Skeleton) -> Ints:
         elif name[:1] in ("l", "r"):
             # Names such as "lhipjoint", where only a twin tells that l means left.
             result[i] = index.get(("r" if name[0] == "l" else "l") + name[1:], i)
-    if np.array_equal(result, np.arange(len(skeleton))) and not _known_roles(skeleton):
+    if np.array_equal(result, np.arange(len(skeleton))) and not known_roles(skeleton):
         mirror = role_map(skeleton).mirror
         if mirror is not None:
             inside = mirror[: len(skeleton)]

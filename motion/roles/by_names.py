@@ -16,7 +16,11 @@ def roles_by_names(tree: RoleTree) -> dict[str, int]:
     for side in SIDES:
         for limb in (LEG, ARM):
             row = _limb(tree, names, side, limb)
-            if "upper_arm" in row and names[row["upper_arm"]].key == "shoulder" and "forearm" not in row:
+            if (
+                "upper_arm" in row
+                and names[row["upper_arm"]].key == "shoulder"
+                and "forearm" not in row
+            ):
                 row.setdefault("clavicle", row.pop("upper_arm"))
             match.update({f"{side}_{role}": node for role, node in row.items()})
     return {**_trunk(tree, names, match), **match}
@@ -49,7 +53,10 @@ def _limb(
             above = list(rows)
             for count, role in enumerate(roles, start=1):
                 vote = names[node].for_role(role)
-                option = (above[count - 1][0] + vote, {**above[count - 1][1], role: node})
+                option = (
+                    above[count - 1][0] + vote,
+                    {**above[count - 1][1], role: node},
+                )
                 if vote and option[0] > rows[count][0]:
                     rows[count] = option
                 rows[count] = max(rows[count], rows[count - 1], key=lambda row: row[0])

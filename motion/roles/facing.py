@@ -1,4 +1,4 @@
-"""Which way a body faces, and so which side is left: signed votes of shape, limits and names."""
+"""Which way a body faces, and so which side is left: votes of shape, limits and names."""
 
 from __future__ import annotations
 
@@ -90,7 +90,9 @@ def _foot_votes(build: Build, ahead: Floats) -> list[tuple[float, str]]:
             part = min(1.0, (reach / (0.15 * length)) ** 2)
             votes.append((TOES * np.sign(reach) * part, "toes"))
     for ankle in ankles:
-        outlines = [tree.outlines[n] for n in tree.branches[ankle] if n in tree.outlines]
+        outlines = [
+            tree.outlines[n] for n in tree.branches[ankle] if n in tree.outlines
+        ]
         if outlines:
             points = (np.concatenate(outlines) - tree.positions[ankle]) @ ahead
             past = float(points.max() + points.min())
@@ -139,7 +141,11 @@ def _range_votes(build: Build, ahead: Floats) -> list[tuple[float, str]]:
         gaps = np.linalg.norm(limb.pair.points - limb.point(limb.lower), axis=1)
         for side in limb.pair.sides:
             end = len(side) - 1 if limb.end is None else limb.end
-            near = [n for n, gap in zip(side, gaps, strict=True) if gap < AT_JOINT * limb.length]
+            near = [
+                n
+                for n, gap in zip(side, gaps, strict=True)
+                if gap < AT_JOINT * limb.length
+            ]
             for hinge in tree.hinges:
                 low, high = hinge.limits
                 if hinge.node not in near or abs(low + high) < ONE_SIDED * (high - low):

@@ -59,10 +59,15 @@ class RolesFile(Config):
             ConfigError: A joint of the map is none of them.
         """
         index = {name: i for i, name in enumerate(names)}
-        named = {**self.roles, **{f"chains.{r}": j for r, c in self.chains.items() for j in c}}
+        named = {
+            **self.roles,
+            **{f"chains.{r}": j for r, c in self.chains.items() for j in c},
+        }
         for role, joint in named.items():
             if joint not in index:
-                raise ConfigError(f"{source}: {role}: no joint {joint!r}{nearest(joint, index)}")
+                raise ConfigError(
+                    f"{source}: {role}: no joint {joint!r}{nearest(joint, index)}"
+                )
         return in_order({role: index[joint] for role, joint in self.roles.items()})
 
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
-from ambulo.motion.roles.facing import Facing, find_facing
+from ambulo.motion.roles.facing import find_facing
 from ambulo.motion.roles.limbs import Limb, LimbScores
 from ambulo.motion.roles.names import votes_of
 from ambulo.motion.roles.symmetry import LimbPair, Symmetry, find_symmetry
@@ -88,7 +88,9 @@ def find_roles(tree: RoleTree) -> RoleMap:
         return RoleMap(refusal="all joints are at one place", notes=tuple(notes))
     symmetry = find_symmetry(tree)
     if symmetry is None:
-        return RoleMap(refusal="no mirrored pair of limbs: one limb alone?", notes=tuple(notes))
+        return RoleMap(
+            refusal="no mirrored pair of limbs: one limb alone?", notes=tuple(notes)
+        )
     names = votes_of(tree)
     scores = LimbScores(tree, names)
     stance = _best_stance(scores, symmetry)
@@ -107,7 +109,9 @@ def find_roles(tree: RoleTree) -> RoleMap:
     joints = {role: chain[0] for role, chain in chains.items()}
     facing = find_facing(build, joints.get("head"))
     limbs, limb_chains = _limb_roles(tree, (build.leg, build.arm), facing.left)
-    notes += [text for text in (facing.note, "" if "head" in joints else "no head") if text]
+    notes += [
+        text for text in (facing.note, "" if "head" in joints else "no head") if text
+    ]
     return RoleMap(
         in_order(joints | limbs),
         in_order(chains | limb_chains),
@@ -186,9 +190,7 @@ def _stance(
     return _Stance(score, legs, arms, up, hips)
 
 
-def _build(
-    scores: LimbScores, symmetry: Symmetry, stance: _Stance, arm: Limb
-) -> Build:
+def _build(scores: LimbScores, symmetry: Symmetry, stance: _Stance, arm: Limb) -> Build:
     tree, up, plane = scores.tree, stance.up, symmetry.plane
     if tree.up is None:
         # From ankles to shoulders is longer and straighter than the trunk.
@@ -205,12 +207,16 @@ def _what_it_is(scores: LimbScores, stance: _Stance, symmetry: Symmetry) -> str:
         pair
         for pair in symmetry.pairs
         if not pair.nodes & leg.pair.nodes
-        and 0.6 < np.linalg.norm(np.diff(pair.points, axis=0), axis=1).sum() / length < 1.6
+        and 0.6
+        < np.linalg.norm(np.diff(pair.points, axis=0), axis=1).sum() / length
+        < 1.6
         and abs((pair.points[-1] - leg.pair.points[-1]) @ stance.up) < 0.3 * length
     ]
     if alike:
         gaps = [np.linalg.norm(pair.holder(plane) - stance.hips) for pair in alike]
-        return "four legs" if max(gaps) > 0.3 * length else "limbs side by side: a hand?"
+        return (
+            "four legs" if max(gaps) > 0.3 * length else "limbs side by side: a hand?"
+        )
     top = tree.parents[leg.pair.sides[0][0]]
     reaches = [
         max(tree.distance(child, node) for node in tree.branches[child])
@@ -239,7 +245,8 @@ def _refusal(
         if (
             other is not None
             and abs(other.length - leg.length) < 0.4 * leg.length
-            and np.linalg.norm(other.point(other.upper) - leg.point(leg.upper)) > 0.35 * leg.length
+            and np.linalg.norm(other.point(other.upper) - leg.point(leg.upper))
+            > 0.35 * leg.length
             and abs((pair.points[-1] - leg.pair.points[-1]) @ up) < 0.15 * leg.length
         ):
             return "more than two legs"
@@ -261,7 +268,11 @@ def _limb_roles(
     for roles, limb in zip((LEG, ARM), limbs, strict=False):
         marks = [limb.upper, limb.lower, limb.end]
         marks = [limb.beyond, *marks] if roles is ARM else [*marks, limb.beyond]
-        rows = [(role, row) for role, row in zip(roles, marks, strict=True) if row is not None]
+        rows = [
+            (role, row)
+            for role, row in zip(roles, marks, strict=True)
+            if row is not None
+        ]
         starts = [limb.first_of_cluster(row) for _, row in rows]
         for side, which in zip(SIDES, (left, 1 - left), strict=True):
             path = limb.pair.sides[which]

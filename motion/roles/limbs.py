@@ -106,7 +106,8 @@ class LimbScores:
             - 4.0 * np.maximum(0.0, 1.0 - pair.width[i] / (0.05 * length))
             + _bell(np.maximum(0.0, reach / length - 0.45), 0.0, 0.1)
             - 5.0 * falls * (reach > 0.12 * length)
-            + NAME_WEIGHT * (path.vote("thigh")[i] + path.vote("shin")[j] + path.vote("foot")[k])
+            + NAME_WEIGHT * (path.vote("thigh")[i] + path.vote("shin")[j])
+            + NAME_WEIGHT * path.vote("foot")[k]
             - path.still[i] - path.still[j] - path.still[k]
         )  # fmt: skip
         best = int(np.where(usable, score, -np.inf).argmax())
@@ -119,7 +120,7 @@ class LimbScores:
         return Limb(pair, float(score[best]), hip, knee, ankle, toe, total)
 
     def arm(self, pair: LimbPair, leg: float, hips: float) -> Limb | None:
-        """Return the best arm, for legs of length `leg` whose hips are `hips` from the plane."""
+        """Return the best arm, for legs of length `leg` with hips `hips` from the plane."""
         path = self._path(pair)
         count = len(path.points)
         if not 2 <= count <= MAX_PATH:
@@ -149,12 +150,18 @@ class LimbScores:
             return None
         total = float(length[best])
         end = None if k[best] == count else int(k[best])
-        shoulder = path.last_of_cluster(int(i[best]), int(j[best]), CLUSTER * total, "upper_arm")
-        elbow = path.last_of_cluster(int(j[best]), int(k[best]), SMALL_CLUSTER * total, "forearm")
+        shoulder = path.last_of_cluster(
+            int(i[best]), int(j[best]), CLUSTER * total, "upper_arm"
+        )
+        elbow = path.last_of_cluster(
+            int(j[best]), int(k[best]), SMALL_CLUSTER * total, "forearm"
+        )
         if end is not None:
             end = path.last_of_cluster(end, count, SMALL_CLUSTER * total, "hand")
         before = [
-            row for row in range(shoulder) if path.gap(row, shoulder) > 0.12 * total and path.joint[row]
+            row
+            for row in range(shoulder)
+            if path.gap(row, shoulder) > 0.12 * total and path.joint[row]
         ]
         vote = path.vote("clavicle")
         clav = max(before, key=lambda row: (vote[row], row), default=None)
@@ -177,7 +184,9 @@ class LimbScores:
             + NAME_WEIGHT * path.vote("hand")[k]
             - path.still[k]
         )
-        usable = (path.joint[k] | (k == last)) & (np.minimum(upper, fore) >= 0.2 * length)
+        usable = (path.joint[k] | (k == last)) & (
+            np.minimum(upper, fore) >= 0.2 * length
+        )
         return (i, j, k), np.where(usable, score, -np.inf), length
 
     def _arm_without_hand(
@@ -188,13 +197,13 @@ class LimbScores:
         i = np.arange(last)
         j = np.full(last, last)
         length = 2.0 * path.gap(i, j)
-        score = NO_HAND + _bell(np.log(np.maximum(length, 1e-9) / leg), np.log(0.68), 0.2)
+        score = NO_HAND + _bell(
+            np.log(np.maximum(length, 1e-9) / leg), np.log(0.68), 0.2
+        )
         score = np.where(length >= 0.2 * leg, score, -np.inf)
         return (i, j, j + 1), score, np.maximum(length, 1e-9)
 
-    def _toe(
-        self, path: _Path, ankle: int, down: Floats, length: float
-    ) -> int | None:
+    def _toe(self, path: _Path, ankle: int, down: Floats, length: float) -> int | None:
         """The first joint ahead of the ankle, or the one whose name says that it is the toe."""
         gaps = path.points - path.points[ankle]
         flat = np.linalg.norm(gaps - (gaps @ down)[:, None] * down, axis=1)
@@ -222,9 +231,7 @@ class _Path:
 
     def gap(self, first: Ints | int, second: Ints | int) -> Floats:
         """Distances between rows."""
-        gap: Floats = np.linalg.norm(
-            self.points[second] - self.points[first], axis=-1
-        )
+        gap: Floats = np.linalg.norm(self.points[second] - self.points[first], axis=-1)
         return gap
 
     def vote(self, limb: str) -> Floats:
@@ -241,7 +248,9 @@ class _Path:
         """How many branches leave what lies within `near` at or beyond each row. Shape (n,)."""
         nodes, count = self.pair.sides[0], len(self.points)
         step = np.r_[np.linalg.norm(np.diff(self.points, axis=0), axis=1), np.inf]
-        own = np.array([len(self.tree.children[node]) for node in nodes]) - (step < near)
+        own = np.array([len(self.tree.children[node]) for node in nodes]) - (
+            step < near
+        )
         close = np.linalg.norm(self.points[:, None] - self.points, axis=-1) < near
         forks: Ints = (np.triu(close) * own).sum(axis=1).reshape(count)
         return forks
@@ -249,7 +258,10 @@ class _Path:
     def last_of_cluster(self, row: int, stop: int, near: float, limb: str) -> int:
         """The last of the hinges that make up the joint at `row`, before row `stop`."""
         nodes, vote = self.pair.sides[0], self.vote(limb)
-        if limb in ("hand", "foot") and len(self.tree.joints(self.tree.children[nodes[row]])) > 1:
+        if (
+            limb in ("hand", "foot")
+            and len(self.tree.joints(self.tree.children[nodes[row]])) > 1
+        ):
             return row
         for later in range(row + 1, min(stop, len(nodes))):
             if (

@@ -45,7 +45,10 @@ def skeleton_tree(skeleton: Skeleton, points: Floats | None = None) -> RoleTree:
     return RoleTree(
         (*skeleton.parents, *skeleton.tip_parents),
         points,
-        (*skeleton.joints, *(f"{skeleton.joints[j]}_end" for j in skeleton.tip_parents)),
+        (
+            *skeleton.joints,
+            *(f"{skeleton.joints[j]}_end" for j in skeleton.tip_parents),
+        ),
         ends=frozenset(tips),
         up=up,
         front=np.array([1.0, 0.0, 0.0]),
@@ -150,7 +153,9 @@ def bone_tree(bones: Sequence[Bone], up: Floats = UP) -> RoleTree:
     last = [i for i in range(len(bones)) if i not in parents]
     return RoleTree(
         (*parents, *last),
-        np.array([*(b.head for b in bones), *(bones[i].tail for i in last)], dtype=float),
+        np.array(
+            [*(b.head for b in bones), *(bones[i].tail for i in last)], dtype=float
+        ),
         (*(b.name for b in bones), *(f"{bones[i].name}_end" for i in last)),
         ends=frozenset(range(len(bones), len(bones) + len(last))),
         up=up,
@@ -200,7 +205,9 @@ def _gltf_joints(path: Path, data: dict[str, Any]) -> RoleTree:
         offset, turn, scale = _gltf_transform(nodes[node])
         parent = parents[node]
         if parent >= 0:
-            offset = quat_rotate(turns[parent], scales[parent] * offset) + places[parent]
+            offset = (
+                quat_rotate(turns[parent], scales[parent] * offset) + places[parent]
+            )
             turn = quat_multiply(turns[parent], turn)
             scale = scales[parent] * scale
         places[node], turns[node], scales[node] = offset, turn, scale

@@ -171,7 +171,9 @@ def _where_they_part(tree: RoleTree, a: int, b: int) -> tuple[int, int]:
     while (
         tree.distance(a, b) < 0.02 * tree.size and tree.children[a] and tree.children[b]
     ):
-        a, b = (max(tree.children[n], key=lambda c: len(tree.branches[c])) for n in (a, b))
+        a, b = (
+            max(tree.children[n], key=lambda c: len(tree.branches[c])) for n in (a, b)
+        )
     return a, b
 
 
@@ -232,9 +234,7 @@ def _fitted(tree: RoleTree, paths: list[list[tuple[int, int]]]) -> MirrorPlane:
     return MirrorPlane(normal, float(np.median((first + second) @ normal)) / 2.0)
 
 
-def _pair(
-    tree: RoleTree, path: list[tuple[int, int]], plane: MirrorPlane
-) -> LimbPair:
+def _pair(tree: RoleTree, path: list[tuple[int, int]], plane: MirrorPlane) -> LimbPair:
     first, second = zip(*path, strict=True)
     points = tree.positions[list(first)] + plane.reflect(tree.positions[list(second)])
     points = 0.5 * points

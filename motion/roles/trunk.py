@@ -16,12 +16,12 @@ HIPS_NEAR, HIPS_BESIDE = 0.45, 0.12
 """The hips lie within these fractions of the legs' length of the middle of the hip joints, and
 of the mirror plane; roots on the floor do not."""
 EXTRA = 0.15
-"""A joint above the hips within this of them, at which the tree turns downwards, is a helper."""
+"""A joint above the hips within this of them, where the tree turns downwards, is a helper."""
 ON_PLANE, LEVEL = 0.06, 0.02
-"""Head and neck lie within the first fraction of the legs' length of the mirror plane and rise by
-more than minus the second at each joint."""
+"""Head and neck lie within the first fraction of the legs' length of the mirror plane, and
+no joint of them lies lower than the one before by more than the second."""
 HEAD_HEIGHT, HEAD_SPREAD, HEAD_MAX = 0.35, 0.15, 0.65
-"""Height of the head over the shoulders, its spread and its maximum, over the trunk's height."""
+"""Height of the head over the shoulders, its spread and maximum, over the trunk's height."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +82,19 @@ def _hips_to_chest(build: Build, shoulder: float) -> tuple[list[int], int]:
     tree, leg, arm = build.tree, build.leg, build.arm
     tops = [_meeting(tree, limb, limb.upper) for limb in (leg, arm)]
     thighs = leg.pair.nodes
-    way = [node for node in tree.path(*tops) if node not in thighs and node not in tree.ends]
+    way = [
+        node
+        for node in tree.path(*tops)
+        if node not in thighs and node not in tree.ends
+    ]
     way = way or tops[:1]
 
     def near(node: int) -> bool:
         gap = float(np.linalg.norm(tree.positions[node] - build.hips))
-        return gap < HIPS_NEAR * leg.length and abs(build.aside(node)) < HIPS_BESIDE * leg.length
+        return (
+            gap < HIPS_NEAR * leg.length
+            and abs(build.aside(node)) < HIPS_BESIDE * leg.length
+        )
 
     close = [node for node in way if near(node)] or way[:1]
     named = [node for node in close if build.vote(node, "hips") >= 1.0]
@@ -101,7 +108,10 @@ def _hips_to_chest(build: Build, shoulder: float) -> tuple[list[int], int]:
     if build.vote(hips, "hips") < 1.0:
         # A root beside the hips that is called so, although the legs hang on another.
         for node in tree.ancestors(hips)[1:]:
-            if build.vote(node, "hips") >= 1.0 and tree.distance(node, hips) < 0.25 * leg.length:
+            if (
+                build.vote(node, "hips") >= 1.0
+                and tree.distance(node, hips) < 0.25 * leg.length
+            ):
                 way.insert(0, node)
                 break
     crest = len(way) - 1
@@ -156,7 +166,8 @@ def _walk(
     for node, before in reached:
         for child in tree.children[node]:
             falls = bool(before) and (
-                build.height(child) < build.height(before[-1]) - LEVEL * build.leg.length
+                build.height(child)
+                < build.height(before[-1]) - LEVEL * build.leg.length
             )
             if child not in limbs and not falls and not _is_paired(build, child):
                 reached.append((child, [*before, child]))

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ambulo.configs.arrays import Floats
+from ambulo.motion.kinematics import motion_kinematics
 from ambulo.motion.landmarks import body_points
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.body import NEEDED, SIDES
@@ -15,9 +16,16 @@ from ambulo.motion.roles.by_names import total_vote
 from ambulo.motion.roles.finder import RoleMap, find_roles
 from ambulo.motion.roles.names import name_vote
 from ambulo.motion.roles.sources import skeleton_tree
+from ambulo.motion.rotations import quat_conjugate, quat_rotate
 
-POSES = 12
-"""Frames in which roles are looked for where the rest pose shows no person."""
+POSES, FRAMES = 12, 200
+"""Frames in which roles are looked for where the rest pose shows no person, and those of the
+mean pose and of the bend of knees."""
+STILL = 1e-4
+"""A joint whose path keeps within this along every axis stands still, [m]."""
+NAMED, COMPLETE = 0.4, 15
+"""Names that vote for a smaller part of all roles say little; a body with at least this many
+roles is complete."""
 BENT = 0.15
 """Knees with a smaller mean sine of their bend show no direction."""
 BENDS = 0.5
@@ -34,14 +42,15 @@ def with_roles(motion: Motion) -> tuple[Motion, tuple[str, ...]]:
     if skeleton.roles or known_roles(skeleton):
         return motion, ()
     found, where = role_map(skeleton), "at rest"
-    if found.refusal:
-        posed = _in_motion(motion)
-        if posed is not None and len(posed.joints) > len(found.joints):
-            found, where = posed, "in motion"
+    said = total_vote(skeleton_tree(skeleton), found.joints) / len(ROLES)
+    if found.refusal or (said < NAMED and len(found.joints) < COMPLETE):
+        found, where = max(
+            (found, where), (_in_motion(motion), "in motion"), key=lambda one: fitness(one[0])
+        )
     if any(role not in found.joints for role in NEEDED):
         return motion, ()
     notes: list[str] = []
-    if total_vote(skeleton_tree(skeleton), found.joints) < 0.5 * len(found.joints):
+    if said < NAMED:
         notes.append(f"roles: by shape {where}, names say little")
     named = any(name_vote(skeleton.joints[j]).side for j in found.joints.values())
     if not (named or found.is_facing_sure or found.refusal):
@@ -49,6 +58,11 @@ def with_roles(motion: Motion) -> tuple[Motion, tuple[str, ...]]:
         notes.append(f"roles: {note}")
     given = {role: found.joints[role] for role in ROLES if role in found.joints}
     return motion.replace(skeleton=skeleton.replace(roles=given)), tuple(notes)
+
+
+def fitness(found: RoleMap) -> tuple[bool, float]:
+    """Order of maps: those of a humanoid, then by the number of roles and confidence."""
+    return not found.refusal, found.confidence * len(found.joints)
 
 
 def knee_bends(points: Floats, roles: dict[str, int], left: Floats) -> list[float]:
@@ -75,22 +89,25 @@ def knee_bends(points: Floats, roles: dict[str, int], left: Floats) -> list[floa
     return parts
 
 
-def _in_motion(motion: Motion) -> RoleMap | None:
-    """The best roles by shape in frames of the motion; None if none shows a person."""
-    frames = np.unique(np.linspace(0, len(motion) - 1, POSES).round().astype(int))
-    found = [
-        find_roles(skeleton_tree(motion.skeleton, body_points(motion[f : f + 1])[0]))
-        for f in frames
-    ]
-    usable = [one for one in found if not one.refusal]
-    return max(
-        usable, key=lambda one: (one.is_facing_sure, one.confidence), default=None
-    )
+def _in_motion(motion: Motion) -> RoleMap:
+    """Roles by shape in the mean pose and in frames of the motion, the best of them.
+
+    Seen from the hips the mean of a walk is a standing body.
+    """
+    step = max(1, len(motion) // FRAMES)
+    points = body_points(motion[::step])
+    still = int(np.argmax(np.ptp(points, axis=0).max(axis=1) > STILL))
+    turns = motion_kinematics(motion[::step])[1][:, still]
+    local = quat_rotate(quat_conjugate(turns)[:, None], points - points[:, still, None])
+    frames = np.linspace(0, len(points) - 1, POSES).round().astype(int)
+    poses = [local.mean(axis=0), *points[np.unique(frames)]]
+    found = (find_roles(skeleton_tree(motion.skeleton, pose)) for pose in poses)
+    return max(found, key=fitness)
 
 
 def _faced(motion: Motion, found: RoleMap) -> tuple[RoleMap, str]:
     """The map with the sides that the bend of the knees over the motion shows, and a note."""
-    points = body_points(motion[:: max(1, len(motion) // 200)])
+    points = body_points(motion[:: max(1, len(motion) // FRAMES)])
     left = (
         points[:, found.joints["left_thigh"]] - points[:, found.joints["right_thigh"]]
     )

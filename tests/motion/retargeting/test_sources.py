@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fixtures.rig_accuracy import accuracy, samples
-from fixtures.rigs import MAKERS, REFUSED, Maker, write_as
+from fixtures.rigs import MAKERS, REFUSED, UNNAMED, Maker, write_as
 
 import ambulo
 from ambulo.cli import main
@@ -60,6 +60,14 @@ def test_the_walk_of_another_maker_is_the_walk(
     name: str, gaits: dict[str, Motion], tmp_path: Path
 ) -> None:
     check(tmp_path / "walk.bvh", gaits["walk"], BY_NAME[name], "human23")
+
+
+@pytest.mark.parametrize("maker", UNNAMED, ids=lambda maker: maker.name)
+def test_a_walk_without_names_is_the_walk(
+    maker: Maker, gaits: dict[str, Motion], tmp_path: Path
+) -> None:
+    check(tmp_path / "walk.bvh", gaits["walk"], maker, "human23")
+    assert "roles: by shape" in read_source(tmp_path / "walk.bvh").note
 
 
 @pytest.mark.parametrize("name", FEW)

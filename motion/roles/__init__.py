@@ -24,6 +24,7 @@ __all__ = [
     "ROLES",
     "SIDES",
     "known_roles",
+    "map_of",
     "mirror_indices",
     "missing_roles",
     "role_map",
@@ -44,6 +45,14 @@ def roles_of(skeleton: Skeleton) -> dict[str, int]:
     The hips are the root where nothing shows others.
     """
     return dict(_roles(skeleton))
+
+
+def map_of(skeleton: Skeleton) -> RoleMap:
+    """The roles of `roles_of`, with what the finder knows besides if it finds the same."""
+    joints, found = roles_of(skeleton), role_map(skeleton)
+    if found.joints == joints:
+        return found
+    return RoleMap(joints, {role: (joint,) for role, joint in joints.items()})
 
 
 def missing_roles(skeleton: Skeleton) -> tuple[str, ...]:

@@ -25,8 +25,8 @@ MAX_PATH = 60
 """Most nodes on the path of a limb: longer ones are ropes."""
 TOE_AHEAD = 0.085
 """Smallest horizontal distance of a toe from the ankle, over the leg's length."""
-NO_HAND = -2.5
-"""Score of an arm whose last joint is the elbow."""
+NO_HAND, END_HAND = -2.5, 2.0
+"""Score of an arm whose last joint is the elbow, and cost of a wrist that is no joint."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +180,7 @@ class LimbScores:
             + _bell(np.log(length / leg), np.log(0.68), 0.2)
             + _bell((path.along[-1] - path.along[k]) / length, 0.22, 0.2)
             + np.array([0.0, 0.0, 1.0, 2.0])[np.minimum(path.forks(0.02 * leg), 3)][k]
-            - 1.0 * ~path.joint[k]
+            - END_HAND * ~path.joint[k]
             + NAME_WEIGHT * path.vote("hand")[k]
             - path.still[k]
         )

@@ -12,8 +12,8 @@ from ambulo.motion.roles.trunk import Build
 
 NAMES = 8.0
 """Weight of the sides in names."""
-TOES, KNEES, ELBOWS, EYES, MASS, THUMBS = 3.0, 2.0, 1.5, 1.0, 0.7, 0.3
-"""Largest weights of what shape shows."""
+TOES, KNEES, ELBOWS, EYES, MASS, THUMBS = 3.0, 0.9, 0.9, 1.0, 0.7, 0.3
+"""Largest weights of what shape shows; a bend alone, which rest poses hardly have, is not sure."""
 KNEE_RANGE, ELBOW_RANGE, SOLE = 1.5, 0.7, 1.2
 """Weights of each side's hinge limits and of the reach of its foot."""
 AT_JOINT, ONE_SIDED, SWING = 0.1, 0.3, 0.2

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ambulo.configs.arrays import Floats
-from ambulo.motion.roles.limbs import Limb
+from ambulo.motion.roles.limbs import Limb, is_beyond_hinges
 from ambulo.motion.roles.trunk import Build
 
 NAMES = 8.0
@@ -81,6 +81,13 @@ def _foot_votes(build: Build, ahead: Floats) -> list[tuple[float, str]]:
             for ankle in ankles
             for node in tree.branches[ankle]
             if node not in ends
+            and (
+                node == ankle
+                or build.vote(node, "toe") > 0.0
+                or is_beyond_hinges(
+                    tree.positions[node] - tree.positions[ankle], -build.up, length
+                )
+            )
         ),
         key=abs,
     )

@@ -210,7 +210,7 @@ def _what_it_is(scores: LimbScores, stance: _Stance, symmetry: Symmetry) -> str:
         and 0.6
         < np.linalg.norm(np.diff(pair.points, axis=0), axis=1).sum() / length
         < 1.6
-        and abs((pair.points[-1] - leg.pair.points[-1]) @ stance.up) < 0.3 * length
+        and _direction(pair) @ _direction(leg.pair) > 0.8
     ]
     if alike:
         gaps = [np.linalg.norm(pair.holder(plane) - stance.hips) for pair in alike]
@@ -232,6 +232,11 @@ def _what_it_is(scores: LimbScores, stance: _Stance, symmetry: Symmetry) -> str:
     depth = (stance.hips - tree.positions) @ stance.up
     hangs = bool((beside & (depth > 0.25 * length)).any())
     return ARMS_ONLY if arms > legs or (arms == legs and hangs) else LEGS_ONLY
+
+
+def _direction(pair: LimbPair) -> Floats:
+    """From the first to the last node of a limb, a unit vector. Shape (3,)."""
+    return _unit(pair.points[-1] - pair.points[0])
 
 
 def _refusal(

@@ -25,6 +25,8 @@ MAX_PATH = 60
 """Most nodes on the path of a limb: longer ones are ropes."""
 TOE_AHEAD = 0.085
 """Smallest horizontal distance of a toe from the ankle, over the leg's length."""
+TOE_DROP, TOE_FAR = 0.015, 0.2
+"""What lies this much lower than the ankle, or this far from it, is no hinge of it."""
 NO_HAND, END_HAND = -2.5, 2.0
 """Score of an arm whose last joint is the elbow, and cost of a wrist that is no joint."""
 
@@ -207,12 +209,14 @@ class LimbScores:
         """The first joint ahead of the ankle, or the one whose name says that it is the toe."""
         gaps = path.points - path.points[ankle]
         flat = np.linalg.norm(gaps - (gaps @ down)[:, None] * down, axis=1)
+        vote = path.vote("toe")
         ahead = [
             row
             for row in range(ankle + 1, len(path.points))
-            if path.joint[row] and flat[row] > TOE_AHEAD * length
+            if path.joint[row]
+            and flat[row] > TOE_AHEAD * length
+            and (vote[row] or is_beyond_hinges(gaps[row], down, length))
         ]
-        vote = path.vote("toe")
         return max(ahead, key=lambda row: (vote[row], -row), default=None)
 
 
@@ -273,6 +277,16 @@ class _Path:
                 break
             row = later
         return row
+
+
+def is_beyond_hinges(gap: Floats, down: Floats, length: float) -> bool:
+    """Whether a point so far from the ankle (3,) is one of the foot, not a hinge of the ankle.
+
+    Toes and soles lie lower than the ankle, or far ahead of it.
+    """
+    drop = float(gap @ down)
+    flat = float(np.linalg.norm(gap - drop * down))
+    return drop > TOE_DROP * length or flat > TOE_FAR * length
 
 
 def _triples(count: int) -> tuple[Ints, Ints, Ints]:

@@ -45,7 +45,9 @@ def with_roles(motion: Motion) -> tuple[Motion, tuple[str, ...]]:
     said = total_vote(skeleton_tree(skeleton), found.joints) / len(ROLES)
     if found.refusal or (said < NAMED and len(found.joints) < COMPLETE):
         found, where = max(
-            (found, where), (_in_motion(motion), "in motion"), key=lambda one: fitness(one[0])
+            (found, where),
+            (_in_motion(motion), "in motion"),
+            key=lambda one: fitness(one[0]),
         )
     if any(role not in found.joints for role in NEEDED):
         return motion, ()

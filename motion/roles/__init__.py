@@ -75,12 +75,10 @@ def role_map(skeleton: Skeleton) -> RoleMap:
     by_names = total_vote(tree, named)
     if not shape.refusal and total_vote(tree, shape.joints) >= BY_SHAPE * by_names:
         return shape
-    if len(named) > 1 or not shape.joints:
-        joints = in_order(named)
-        chains = {role: (joint,) for role, joint in joints.items()}
-        notes = ("roles by names alone", *shape.notes)
-        return RoleMap(joints, chains, shape.refusal, notes, is_facing_sure=True)
-    return shape
+    joints = in_order(named)
+    chains = {role: (joint,) for role, joint in joints.items()}
+    notes = ("roles by names alone", *shape.notes)
+    return RoleMap(joints, chains, shape.refusal, notes, is_facing_sure=True)
 
 
 @lru_cache(maxsize=64)

@@ -8,12 +8,13 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.motion.roles.limbs import Limb, is_beyond_hinges
+from ambulo.motion.roles.names import NameVote
 from ambulo.motion.roles.trunk import Build
 
 NAMES = 8.0
 """Weight of the sides in names."""
 TOES, KNEES, ELBOWS, EYES, MASS, THUMBS = 3.0, 0.9, 0.9, 1.0, 0.7, 0.3
-"""Largest weights of what shape shows; a bend alone, which rest poses hardly have, is not sure."""
+"""Largest weights of what shape shows; a bend alone, which few rest poses have, is not sure."""
 KNEE_RANGE, ELBOW_RANGE, SOLE = 1.5, 0.7, 1.2
 """Weights of each side's hinge limits and of the reach of its foot."""
 AT_JOINT, ONE_SIDED, SWING = 0.1, 0.3, 0.2
@@ -213,11 +214,17 @@ def _thumb_votes(build: Build, ahead: Floats) -> list[tuple[float, str]]:
 
 def _name_votes(build: Build) -> list[tuple[float, str]]:
     """Sides in the names of legs and arms."""
+    side = named_side(build.names, (build.leg, build.arm))
+    return [(NAMES * side, "names of sides")] if side else []
+
+
+def named_side(names: tuple[NameVote, ...], limbs: tuple[Limb, ...]) -> float:
+    """Return 1 if names call the first sides of limbs left, -1 if right, 0 if neither."""
     worth = {"left": 1, "right": -1, "": 0}
     total = sum(
-        sign * worth[build.names[node].side]
-        for limb in (build.leg, build.arm)
+        sign * worth[names[node].side]
+        for limb in limbs
         for side, sign in zip(limb.pair.sides, (1, -1), strict=True)
         for node in side
     )
-    return [(NAMES * float(np.sign(total)), "names of sides")] if total else []
+    return float(np.sign(total))

@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
-from ambulo.motion.roles.facing import find_facing
+from ambulo.motion.roles.facing import find_facing, named_side
 from ambulo.motion.roles.limbs import Limb, LimbScores
 from ambulo.motion.roles.names import votes_of
 from ambulo.motion.roles.symmetry import LimbPair, Symmetry, find_symmetry
@@ -26,6 +26,8 @@ SNAP_UP, SNAP_TRUNK = 0.966, 0.9
 up along a trunk, which is shorter."""
 LEGS_ONLY, ARMS_ONLY = "legs only: no arms found", "arms only: no legs found"
 """Refusals of half a body."""
+SIDE_BY_SIDE = "several limbs side by side: many legs, or a hand"
+"""Refusal of limbs that leave one place."""
 MIN_SCORE, LEGS_DOWN, TRUNK_UP = -4.0, 0.75, 0.7
 """A humanoid has at least this score and these cosines of legs to down and of trunk to up."""
 
@@ -97,10 +99,13 @@ def find_roles(tree: RoleTree) -> RoleMap:
     if stance is None:
         return RoleMap(refusal="no pair of limbs is a pair of legs", notes=tuple(notes))
     if stance.arm is None:
-        joints, chains = _limb_roles(tree, (stance.leg,), 0)
         what = _what_it_is(scores, stance, symmetry)
-        if what != LEGS_ONLY:
+        side = named_side(names, (stance.leg,))
+        if (
+            what != LEGS_ONLY or not side
+        ):  # only names tell left from right without arms
             return RoleMap(refusal=what, notes=tuple(notes))
+        joints, chains = _limb_roles(tree, (stance.leg,), 0 if side > 0 else 1)
         return RoleMap(
             in_order(joints), in_order(chains), what, tuple(notes), up=stance.up
         )
@@ -213,7 +218,8 @@ def _what_it_is(scores: LimbScores, stance: _Stance, symmetry: Symmetry) -> str:
         and _direction(pair) @ _direction(leg.pair) > 0.8
     ]
     if alike:
-        gaps = [np.linalg.norm(pair.holder(plane) - stance.hips) for pair in alike]
+        middle = leg.pair.points.mean(axis=0)
+        gaps = [np.linalg.norm(pair.points.mean(axis=0) - middle) for pair in alike]
         return (
             "four legs" if max(gaps) > 0.3 * length else "limbs side by side: a hand?"
         )
@@ -223,7 +229,7 @@ def _what_it_is(scores: LimbScores, stance: _Stance, symmetry: Symmetry) -> str:
         for child in (tree.children[top] if top >= 0 else ())
     ]
     if sum(reach > 0.5 * length for reach in reaches) > 3:
-        return "limbs side by side: a hand?"
+        return SIDE_BY_SIDE
     legs, arms = (
         sum(scores.names[n].for_role(role) for n in leg.pair.nodes for role in roles)
         for roles in (LEG, ARM)

@@ -79,10 +79,14 @@ def name_vote(name: str) -> NameVote:
 
 
 def votes_of(tree: RoleTree) -> tuple[NameVote, ...]:
-    """Return what the names of all nodes say; nothing where there are none."""
+    """Return what the names of all nodes say; nothing where there are none, nor of ends."""
+    blank = NameVote("", "", ())
     if not tree.names:
-        return (NameVote("", "", ()),) * len(tree.parents)
-    return tuple(name_vote(name) for name in tree.names)
+        return (blank,) * len(tree.parents)
+    return tuple(
+        blank if node in tree.ends else name_vote(name)
+        for node, name in enumerate(tree.names)
+    )
 
 
 def _split(name: str, known: JointNames) -> tuple[str, str]:

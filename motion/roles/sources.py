@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ambulo.configs.arrays import Floats
-from ambulo.configs.errors import MotionFileError
+from ambulo.configs.errors import MotionFileError, SkeletonError
 from ambulo.configs.reading import open_regular
 from ambulo.motion.kinematics import rest_kinematics, tip_positions
 from ambulo.motion.roles.tree import Hinge, RoleTree
@@ -174,6 +174,8 @@ def gltf_tree(path: Path) -> RoleTree:
     data = _gltf_json(path)
     try:
         return _gltf_joints(path, data)
+    except SkeletonError as error:
+        raise MotionFileError(path, 0, str(error)) from None
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise MotionFileError(path, 0, f"is no glTF file: {error!r}") from None
 

@@ -184,7 +184,7 @@ def _mirrored(
     places = tree.positions
     images = plane.reflect(places)
     tolerance = TOLERANCE * tree.size
-    matched, before, lengths = [(a, b)], [-1], [0.0]
+    matched, before, lengths, depths = [(a, b)], [-1], [0.0], [0]
     for row, (first, second) in enumerate(matched):
         others = list(tree.children[second])
         if not others:
@@ -200,8 +200,12 @@ def _mirrored(
             if close:
                 matched.append((child, min(close)[2]))
                 before.append(row)
+                depths.append(depths[row] + 1)
                 lengths.append(lengths[row] + tree.distance(first, child))
-    row = int(np.argmax(lengths))
+    # Hinges of one joint lie at one place: the last of them ends the path.
+    row = max(
+        range(len(matched)), key=lambda r: lengths[r] + 1e-9 * tree.size * depths[r]
+    )
     longest, path = lengths[row], []
     while row >= 0:
         path.append(matched[row])

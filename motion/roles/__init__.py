@@ -52,7 +52,7 @@ def map_of(skeleton: Skeleton) -> RoleMap:
     joints, found = roles_of(skeleton), role_map(skeleton)
     if found.joints == joints:
         return found
-    return RoleMap(joints, {role: (joint,) for role, joint in joints.items()})
+    return RoleMap(joints, _single(joints))
 
 
 def missing_roles(skeleton: Skeleton) -> tuple[str, ...]:
@@ -76,9 +76,13 @@ def role_map(skeleton: Skeleton) -> RoleMap:
     if not shape.refusal and total_vote(tree, shape.joints) >= BY_SHAPE * by_names:
         return shape
     joints = in_order(named)
-    chains = {role: (joint,) for role, joint in joints.items()}
     notes = ("roles by names alone", *shape.notes)
-    return RoleMap(joints, chains, shape.refusal, notes, is_facing_sure=True)
+    return RoleMap(joints, _single(joints), shape.refusal, notes, is_facing_sure=True)
+
+
+def _single(joints: dict[str, int]) -> dict[str, tuple[int, ...]]:
+    """Chains of one joint."""
+    return {role: (joint,) for role, joint in joints.items()}
 
 
 @lru_cache(maxsize=64)

@@ -9,6 +9,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.atomic import replace_file
 from ambulo.configs.base import Config, load_json
 from ambulo.configs.errors import ConfigError, nearest
@@ -83,7 +84,7 @@ def read_roles(path: str | os.PathLike[str]) -> RolesFile:
 def roles_file(found: RoleMap, joints: Sequence[str]) -> RolesFile:
     """Return a role map as the contents of a file, by the names of its joints."""
 
-    def direction(vector: Sequence[float] | None) -> Direction | None:
+    def direction(vector: Floats | None) -> Direction | None:
         if vector is None:
             return None
         x, y, z = (round(float(v), 6) for v in vector)

@@ -1,4 +1,4 @@
-"""Roles by shape: written rigs with names given and hidden, and bodies that are no humanoids."""
+"""Roles by shape: written rigs with names given and hidden, and what is no humanoid."""
 
 from __future__ import annotations
 

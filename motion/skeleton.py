@@ -67,6 +67,8 @@ class Skeleton:
     """Joints that carry a tip (a finger's or toe's end)."""
     tips: Floats = field(default_factory=lambda: np.zeros((0, 3)))
     """Tips in the frames of their joints, [m]. Shape (len(tip_parents), 3)."""
+    roles: dict[str, int] = field(default_factory=dict)
+    """Joint of each role, where they are given; {}: found (`ambulo.motion.roles`)."""
 
     def __post_init__(self) -> None:
         """Fill in defaults and validate; raise `SkeletonError` naming the broken rule."""
@@ -125,6 +127,9 @@ class Skeleton:
                 )
         if any(not 0 <= joint < len(self.joints) for joint in self.tip_parents):
             raise SkeletonError(f"{self.name}: a tip belongs to no joint")
+        for role, joint in self.roles.items():
+            if not 0 <= joint < len(self.joints):
+                raise SkeletonError(f"{self.name}: {role} belongs to no joint")
 
     def __repr__(self) -> str:
         """Name and number of joints; the arrays would fill pages."""

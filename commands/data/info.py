@@ -28,7 +28,7 @@ from ambulo.common.files import check_parent, write_or_print
 from ambulo.common.paths import resolve_path
 from ambulo.common.tables import new_table, print_table
 from ambulo.configs.arrays import Floats
-from ambulo.configs.errors import AmbuloError
+from ambulo.configs.errors import AmbuloError, ConfigError
 from ambulo.motion.analysis import jumps, speed
 from ambulo.motion.contacts import foot_contacts, foot_skate
 from ambulo.motion.euler import quat_to_euler
@@ -36,7 +36,8 @@ from ambulo.motion.formats.tpose import tpose_frames
 from ambulo.motion.kinematics import joint_positions
 from ambulo.motion.landmarks import has_feet
 from ambulo.motion.motion import Motion
-from ambulo.motion.roles import missing_roles
+from ambulo.motion.roles import map_of, missing_roles
+from ambulo.motion.roles.files import roles_file, write_roles
 from ambulo.motion.rotations import quat_conjugate, quat_multiply
 
 LIMIT_TOLERANCE = np.radians(0.5)
@@ -88,7 +89,7 @@ class MotionInfo:
     notes: list[str]
     """What was mended, or is doubtful."""
     roles_missing: list[str]
-    """Roles of a person that no joint has by its name: such limbs are not retargeted."""
+    """Roles of a person that no joint has: such limbs are not retargeted."""
     height_m: float
     """Highest less lowest point of the body, the middle of all frames, [m]."""
     speed_mean: float
@@ -121,6 +122,10 @@ def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "--json", nargs="?", const="-", metavar="FILE",
         help="as JSON, to FILE or to standard output",
     )  # fmt: skip
+    parser.add_argument(
+        "--save-map", metavar="FILE",
+        help="write the roles of the joints of one file to a .roles.json file, for --map",
+    )  # fmt: skip
     add_reading_flags(parser)
 
 
@@ -128,6 +133,9 @@ def run(args: argparse.Namespace) -> int:
     """Describe; 0, or 1 when files of a folder are bad."""
     reading, path = reading_of(args), resolve_path(args.path)
     check_parent(args.json)
+    check_parent(args.save_map)
+    if args.save_map is not None and path.is_dir():
+        raise ConfigError("--save-map takes one file, not a folder")
     strict = args.strict or not path.is_dir()
     found, bad = [], []
     for file in shown_progress(motion_files(path)):
@@ -138,6 +146,9 @@ def run(args: argparse.Namespace) -> int:
                 raise
             bad.append(str(error))
             report(error)
+    if args.save_map is not None:
+        skeleton = reading.source(path).motion.skeleton
+        write_roles(args.save_map, roles_file(map_of(skeleton), skeleton.joints))
     if args.json is not None:
         data = {"files": [asdict(info) for info in found], "errors": bad}
         text = json.dumps(data, indent=1, allow_nan=False) + "\n"

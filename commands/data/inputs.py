@@ -22,6 +22,7 @@ from ambulo.motion.retargeting.rest_pose import CHOICES, check_rest_pose
 from ambulo.motion.retargeting.source import Source, read_source
 from ambulo.motion.retargeting.standing import standing_fault
 from ambulo.motion.roles import roles_of
+from ambulo.motion.roles.files import read_roles
 from ambulo.motion.skeleton import Skeleton
 
 SOME_BAD = 1
@@ -64,6 +65,8 @@ class Reading:
     """The skeleton's rest pose, as for `ambulo.motion.retargeting.rest_pose`."""
     strict: bool = False
     """Whether files that must be mended, or are doubtful, are refused."""
+    roles: Path | None = None
+    """Role map of their joints; None: found."""
 
     def motion(self, path: Path) -> Motion:
         """Return the motion in `path`, after a warning of what was chosen or mended.
@@ -87,6 +90,7 @@ class Reading:
             axes=self.axes,
             rest_pose=self.rest_pose,
             strict=self.strict,
+            roles=self.roles,
         )
 
     def unit_of(self, path: Path) -> str:
@@ -138,6 +142,7 @@ def add_reading_flags(parser: argparse.ArgumentParser) -> None:
         help="leave out the made-up T-pose with which BVH conversions start",
     )  # fmt: skip
     add_source_flags(parser)
+    add_map_flag(parser)
     parser.add_argument(
         "--strict", action="store_true",
         help="refuse what else is mended or doubted in a note; stop at the first bad file "
@@ -189,6 +194,27 @@ def add_source_flags(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def add_map_flag(parser: argparse.ArgumentParser) -> None:
+    """Add `--map`, the roles of a file's joints."""
+    parser.add_argument(
+        "--map", metavar="FILE",
+        help="roles of the joints, a .roles.json file (default: found by shape and names)",
+    )  # fmt: skip
+
+
+def map_of(args: argparse.Namespace) -> Path | None:
+    """Return the role map that is given, which can be read; None without one.
+
+    Raises:
+        ConfigError: It cannot be read.
+    """
+    if args.map is None:
+        return None
+    path = resolve_path(args.map)
+    read_roles(path)
+    return path
+
+
 def check_source_flags(args: argparse.Namespace) -> None:
     """Refuse unknown axes and rest poses once, not for every file.
 
@@ -216,6 +242,7 @@ def reading_of(args: argparse.Namespace, rest_pose: str = "file") -> Reading:
         axes=args.axes,
         rest_pose=args.rest_pose or rest_pose,
         strict=args.strict,
+        roles=map_of(args),
     )
 
 

@@ -8,7 +8,12 @@ from collections import Counter
 
 import numpy as np
 
-from ambulo.commands.data.inputs import add_source_flags, check_source_flags
+from ambulo.commands.data.inputs import (
+    add_map_flag,
+    add_source_flags,
+    check_source_flags,
+    map_of,
+)
 from ambulo.common.console import bars
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import (
@@ -47,6 +52,7 @@ def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "--strict", action="store_true", help="a file that cannot be used is an error"
     )
     add_source_flags(parser)
+    add_map_flag(parser)
     parser.add_argument("--verbose", action="store_true", help="tracebacks of errors")
 
 
@@ -56,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
         if name not in ACTIVITIES:
             raise ConfigError(f"--activities: {name!r}{nearest(name, ACTIVITIES)}")
     check_source_flags(args)
+    roles = map_of(args)
     folders = [resolve_path(folder) for folder in args.motions]
     listed, broken = scan_clips(folders, args.strict, check=False)
     errors: list[Exception] = list(broken)
@@ -69,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
             try:
                 captured = read_source(
                     clip.path, asf=clip.asf, drop_tpose=True,
-                    axes=args.axes, rest_pose=args.rest_pose or "auto",
+                    axes=args.axes, rest_pose=args.rest_pose or "auto", roles=roles,
                 )  # fmt: skip
                 cycles = cycles_of_clip(captured.logged())
             except (MotionError, SkeletonError) as error:

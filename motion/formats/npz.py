@@ -72,6 +72,7 @@ def write_npz(path: Path, motion: Motion) -> None:
         "parents": skeleton.parents,
         "orders": skeleton.orders,
         "tip_parents": skeleton.tip_parents,
+        **({"roles": skeleton.roles} if skeleton.roles else {}),
     }
     arrays: dict[str, NDArray[Any]] = {
         "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
@@ -102,6 +103,7 @@ def read_npz(path: Path) -> Motion:
             parents=tuple(header["parents"]),
             orders=tuple(header["orders"]),
             tip_parents=tuple(header["tip_parents"]),
+            roles=header.get("roles", {}),
             **{name: arrays[name] for name in _SKELETON},
         )
         return Motion(
@@ -239,6 +241,9 @@ def _header(path: Path, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
         )
         if not good:
             raise fail(f"header: {key!r} is missing or of the wrong kind")
+    roles = header.get("roles", {})
+    if not isinstance(roles, dict) or any(type(v) is not int for v in roles.values()):
+        raise fail("header: 'roles' is of the wrong kind")
     fps = header.get("fps")
     if not isinstance(fps, int | float) or not 0.0 < fps < 1e9 or fps is True:
         raise fail("header: 'fps' is missing or no rate")

@@ -11,7 +11,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
 from ambulo.motion.kinematics import rest_kinematics, tip_positions
 from ambulo.motion.landmarks import carried, foot_ends
-from ambulo.motion.roles import roles_of
+from ambulo.motion.roles import role_map, roles_of
 from ambulo.motion.rotations import (
     quat_conjugate,
     quat_from_yaw,
@@ -161,9 +161,10 @@ def body_of(skeleton: Skeleton) -> RetargetBody:
     roles = roles_of(skeleton)
     missing = [role for role in NEEDED if role not in roles]
     if missing:
+        shape = role_map(skeleton).refusal
         raise MotionError(
-            f"{skeleton.name}: retargeting needs joints for hips and both thighs, but "
-            f"found none for {', '.join(missing)}; name them as a known skeleton does"
+            f"{skeleton.name}: retargeting needs joints for hips and both thighs, but found "
+            f"none for {', '.join(missing)}{f' ({shape})' if shape else ''}; give a role map"
         )
     positions, orientations = rest_kinematics(skeleton)
     left = positions[roles["left_thigh"]] - positions[roles["right_thigh"]]

@@ -206,7 +206,7 @@ def _missing_text(missing: tuple[str, ...], source: RetargetBody) -> str:
         return ""
     return (
         f"roles: no joints found for {', '.join(missing)}, which stay as at rest (found: "
-        f"{', '.join(source.roles)}); name them as a known skeleton does"
+        f"{', '.join(source.roles)}); give a role map"
     )
 
 

@@ -29,8 +29,10 @@ from ambulo.motion.retargeting.gravity import (
 )
 from ambulo.motion.retargeting.person import person_fit
 from ambulo.motion.retargeting.rest_pose import check_rest_pose, with_rest_pose
+from ambulo.motion.retargeting.source_roles import knee_bends, with_roles
 from ambulo.motion.retargeting.standing import standing_fault
 from ambulo.motion.roles import roles_of
+from ambulo.motion.roles.files import with_map
 from ambulo.motion.rotations import quat_from_matrix, quat_multiply, quat_rotate
 
 logger = logging.getLogger(__name__)
@@ -39,8 +41,6 @@ OUR_AXES = Axes("Z", "X")
 """Axes of files that are always in ours (NPZ)."""
 BACKWARDS = -0.3
 """Feet and knees whose part along the body's front is below this point backwards."""
-BENT = 0.15
-"""Knees with a smaller mean sine of their bend show no direction."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,10 +87,11 @@ def prepared(
             (neither with "file", which takes the file as it is); an unknown choice.
     """
     check_rest_pose(rest_pose)
+    motion, found = with_roles(motion)
     roles = roles_of(motion.skeleton)
     if any(role not in roles for role in NEEDED):
         return Source(motion, ())  # retargeting names what is missing
-    notes = []
+    notes = list(found)
     if axes == "auto":
         up = DIRECTIONS[0]
         try:
@@ -124,6 +125,7 @@ def read_source(
     axes: str = "auto",
     rest_pose: str = "auto",
     strict: bool = False,
+    roles: str | os.PathLike[str] | None = None,
 ) -> Source:
     """Read the motion in the file `path`, ready to be retargeted.
 
@@ -136,14 +138,18 @@ def read_source(
         rest_pose: As for `with_rest_pose`; "frame:N" counts the file's frames.
         strict: Refuse a file that must be mended, or whose unit fits no adult, instead of a
             note on it.
+        roles: Role map (`*.roles.json`) of its joints; found where it is left out.
 
     Raises:
         MotionFileError: The file cannot be used; the axes or the rest pose cannot be told.
+        ConfigError: The role map cannot be read, or names joints that the file lacks.
     """
     file = Path(path)
     named = file.suffix.lower() in {".bvh", ".amc"}
     try:
         motion = read_unlogged(file, asf=asf, units=units, strict=strict)
+        if roles is not None:
+            motion = motion.replace(skeleton=with_map(motion.skeleton, roles))
         source = prepared(
             motion,
             axes,
@@ -225,7 +231,7 @@ def _check_sides(motion: Motion, roles: dict[str, int]) -> None:
     front = np.cross(left, DIRECTIONS[0])
     parts = [
         _feet_front(motion, roles, points, front),
-        _knees_left(roles, points, left),
+        knee_bends(points, roles, left),
     ]
     known = [part for part in parts if part]
     if known and all(max(part) < BACKWARDS for part in known):
@@ -248,24 +254,6 @@ def _feet_front(
             length = np.maximum(np.linalg.norm(toes, axis=-1), 1e-9)
             parts.append(float(np.median((toes * front).sum(axis=-1) / length)))
     return parts if len(parts) == 2 else []
-
-
-def _knees_left(roles: dict[str, int], points: Floats, left: Floats) -> list[float]:
-    """Part of each knee's mean bend that is about the left (T, 3); [] where it hardly bends."""
-    parts = []
-    for side in SIDES:
-        joints = [roles.get(side + limb, -1) for limb in ("thigh", "shin", "foot")]
-        if min(joints) < 0:
-            return []
-        bones = np.diff(points[:, joints], axis=1)
-        lengths = np.linalg.norm(bones, axis=-1, keepdims=True)
-        bones = bones / np.maximum(lengths, 1e-9)
-        bends = np.cross(bones[:, 0], bones[:, 1])
-        size = float(np.linalg.norm(bends, axis=-1).mean())
-        if size < BENT:
-            return []
-        parts.append(float((bends * left).sum(axis=-1).mean()) / size)
-    return parts
 
 
 def _letter(direction: Floats) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fixtures.rig_accuracy import accuracy, samples
-from fixtures.rigs import MAKERS, REFUSED, Maker, write_as
+from fixtures.rigs import MAKERS, REFUSED, UNNAMED, Maker, write_as
 
 import ambulo
 from ambulo.cli import main
@@ -60,6 +60,14 @@ def test_the_walk_of_another_maker_is_the_walk(
     name: str, gaits: dict[str, Motion], tmp_path: Path
 ) -> None:
     check(tmp_path / "walk.bvh", gaits["walk"], BY_NAME[name], "human23")
+
+
+@pytest.mark.parametrize("maker", UNNAMED, ids=lambda maker: maker.name)
+def test_a_walk_without_names_is_the_walk(
+    maker: Maker, gaits: dict[str, Motion], tmp_path: Path
+) -> None:
+    check(tmp_path / "walk.bvh", gaits["walk"], maker, "human23")
+    assert "roles: by shape" in read_source(tmp_path / "walk.bvh").note
 
 
 @pytest.mark.parametrize("name", FEW)
@@ -130,18 +138,32 @@ def test_the_command_says_what_it_chose(
     assert accuracy(gaits["walk"], read_motion(out)).position < POSITION_CM
 
 
-def test_limbs_with_unknown_names_are_never_silent(
-    walk_motion: Walk,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def without(skeleton: Skeleton, *limbs: str) -> Skeleton:
+    """The skeleton with given roles, those of `limbs` not among them."""
+    return skeleton.replace(
+        roles={r: j for r, j in roles_of(skeleton).items() if not r.endswith(limbs)}
+    )
+
+
+def test_limbs_with_unknown_names_are_found_by_shape(walk_motion: Walk) -> None:
     walk = walk_motion(20)
     names = [
         name if name[1:] not in ("humerus", "radius", "wrist", "hand") else f"{name}xyz"
         for name in walk.skeleton.joints
     ]
     odd = walk.replace(skeleton=walk.skeleton.replace(joints=tuple(names)))
+    assert roles_of(odd.skeleton) == roles_of(walk.skeleton)
+    assert not ambulo.retarget(odd, "human23").missing
+
+
+def test_limbs_without_roles_are_never_silent(
+    walk_motion: Walk,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    walk = walk_motion(20)
+    odd = walk.replace(skeleton=without(walk.skeleton, "arm", "hand"))
     arms = [f"{s}_{limb}" for s in ("left", "right") for limb in ("upper_arm", "hand")]
     done = ambulo.retarget(odd, "human23")
     assert set(done.missing) >= set(arms)
@@ -296,24 +318,12 @@ def test_a_body_that_never_stands_without_a_rest_pose_is_refused(
 def test_hands_of_unknown_arms_are_not_bent(walk_motion: Walk, renamed: str) -> None:
     """Whichever skeleton lacks the arms: hands stay on them as at rest, which is noted."""
     walk, target = walk_motion(20), load_skeleton("human23")
-
-    def without_arms(skeleton: Skeleton) -> Skeleton:
-        arms = [
-            joint
-            for role, joint in roles_of(skeleton).items()
-            if role.endswith(("upper_arm", "forearm"))
-        ]
-        names = [
-            f"odd{j}" if j in arms else name for j, name in enumerate(skeleton.joints)
-        ]
-        return skeleton.replace(joints=tuple(names))
-
     assert not any("do not move" in note for note in retarget(walk, target).notes)
     hands = [target.index(name) for name in target.joints if "Hand" in name]
     if renamed == "source":
-        walk = walk.replace(skeleton=without_arms(walk.skeleton))
+        walk = walk.replace(skeleton=without(walk.skeleton, "arm"))
     else:
-        target = without_arms(target)
+        target = without(target, "arm")
     moved = retarget(walk, target)
     assert quat_angle(moved.motion.rotations, np.eye(4)[0])[:, hands].max() < 0.01
     [note] = [note for note in moved.notes if "do not move" in note]

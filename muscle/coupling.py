@@ -99,6 +99,14 @@ class JointCoupling:
         out[:, rows, self.column[rows]] = factor[:, rows]
         return out
 
+    def reduced(self, force: Floats, factor: Floats) -> Floats:
+        """G^T force: generalised force on the independent coordinates, (B, nr)."""
+        out = np.zeros((len(force), self.size))
+        weighted = force * factor
+        for dof in np.flatnonzero(self.column >= 0):
+            out[:, self.column[dof]] += weighted[:, dof]
+        return out
+
     def spread(self, reduced: Floats) -> Floats:
         """Reduced values (B, nr) at each degree of freedom that moves with them."""
         return np.where(self.column >= 0, reduced[:, self.column], 0.0)

@@ -11,7 +11,7 @@ from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.clips.clip_library import ClipLibrary
 from ambulo.envs.reference.clips.clip_teaching import clip_offsets, gains_of
 from ambulo.envs.reference.clips.whole_body_control import WholeBodyControl
-from ambulo.envs.reference.reference import Gait
+from ambulo.envs.reference.reference_file import Gait
 
 
 class TrackSupport:

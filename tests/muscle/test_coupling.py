@@ -69,12 +69,18 @@ def test_closed_poses_satisfy_mujoco(name: str, packaged: Load, moved: Move) -> 
     np.testing.assert_allclose(data.efc_vel[equality], 0.0, atol=1e-10)
 
 
-def test_matrix_moves_tied_joints(leg: mujoco.MjModel, moved: Move) -> None:
+def test_matrix_reduces_forces_by_virtual_work(
+    leg: mujoco.MjModel, moved: Move
+) -> None:
     coupling = joint_coupling(leg)
     qpos, qvel = moved(leg, 1)
     g = coupling.matrix(qpos[None])[0]
     moving = coupling.closed_velocity(qpos[None], qvel[None])[0]
     np.testing.assert_allclose(moving, g @ qvel[coupling.independent])
+    force = np.random.default_rng(2).normal(size=leg.nv)
+    reduced = coupling.reduced(force[None], coupling.factors(qpos[None]))[0]
+    np.testing.assert_allclose(reduced, g.T @ force)
+    assert reduced @ qvel[coupling.independent] == pytest.approx(force @ moving)
 
 
 def test_locked_joint_moves_with_none(moved: Move, tied_leg: str) -> None:

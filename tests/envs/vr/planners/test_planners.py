@@ -9,12 +9,12 @@ from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.families import FAMILIES
 from ambulo.envs.vr.families.level_sets import split_level
 from ambulo.envs.vr.planners.planners import PLANNERS, make_planner
-from ambulo.envs.vr.planners.senses import senses, stick, uniform
+from ambulo.envs.vr.planners.senses import senses, uniform
 from ambulo.envs.vr.task.bank import LevelBank, Start
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_world
 from ambulo.envs.vr.task.env import embodied_config
-from ambulo.envs.vr.world.actions import motion_of
+from ambulo.envs.vr.world.actions import motion_of, stick
 
 CONFIG = NavigationConfig().override("environment", max_episode_steps=500)
 WALKER = embodied_config(NavigationConfig()).override("environment", body="twin")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.envs.vr.contract import BODY_HEIGHT, CLIMB_HEIGHT
-from ambulo.envs.vr.geometry.solid_kernels import standing
+from ambulo.envs.vr.geometry.contact_kernels import standing
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.solids import Solids, are_slabs
 from ambulo.envs.vr.levels.surfaces import HeightField, stair_boxes

@@ -19,7 +19,7 @@ from ambulo.envs.vr.body.hands import at_rest, from_origin, in_reach
 from ambulo.envs.vr.body.level_window import TOUCH, LevelGround, LevelWindows
 from ambulo.envs.vr.body.walker import Walker
 from ambulo.envs.vr.contract import WorldSpec
-from ambulo.envs.vr.geometry.solid_kernels import moved_out
+from ambulo.envs.vr.geometry.contact_kernels import moved_out
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world.actions import motion_of
 from ambulo.envs.vr.world.base import refuse_heights

@@ -14,13 +14,15 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.locomotion.command_limits import side_left
 from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT
+from ambulo.envs.vr.geometry.contact_kernels import (
+    no_contacts,
+    slide,
+    support,
+)
 from ambulo.envs.vr.geometry.solid_kernels import (
     local_shapes,
-    no_contacts,
     shapes_within,
-    slide,
     sort_shapes,
-    support,
 )
 from ambulo.envs.vr.world.packed_solids import solids_of
 from ambulo.envs.vr.world.step_kernels import counted, most_shapes

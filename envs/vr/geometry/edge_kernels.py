@@ -11,14 +11,8 @@ import numpy as np
 from numba import njit
 
 from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT, MAX_SEAM
-from ambulo.envs.vr.geometry.solid_kernels import (
-    local_shapes,
-    nearby,
-    no_contacts,
-    overlaps,
-    room_for_shapes,
-    support,
-)
+from ambulo.envs.vr.geometry.contact_kernels import no_contacts, overlaps, support
+from ambulo.envs.vr.geometry.solid_kernels import local_shapes, nearby, room_for_shapes
 
 _CLIMB = CLIMB_HEIGHT
 _THIN = 0.06 - BODY_RADIUS

@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numba import njit
 
+from ambulo.envs.vr.geometry.cut_kernels import Ray, collect_cuts, reach_around
 from ambulo.envs.vr.geometry.solid_kernels import BOX, nearest_of
-from ambulo.envs.vr.geometry.solid_ray_kernels import Ray, collect_cuts, reach_around
 
 MOVER_COLUMNS = 13
 """Numbers of a moving thing in sight: x, y, half sizes a, b, cos(yaw), sin(yaw), bottom, top,

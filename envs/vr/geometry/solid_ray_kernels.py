@@ -18,20 +18,23 @@ from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.vr.contract import (
     CLIMB_HEIGHT,
     MAX_SEAM,
-    STEEPEST_FLOOR,
 )
-from ambulo.envs.vr.geometry.solid_kernels import BOX, LocalShapes
-from ambulo.envs.vr.geometry.triangle_kernels import cut_by_ray
+from ambulo.envs.vr.geometry.cut_kernels import (
+    BEYOND,
+    STRIDE,
+    Ray,
+    RayWork,
+    collect_cuts,
+    cut_item,
+    reach_around,
+    span_of,
+)
+from ambulo.envs.vr.geometry.solid_kernels import LocalShapes
 
 _CLIMB = CLIMB_HEIGHT
-_FLOOR = STEEPEST_FLOOR
 _SEAM = MAX_SEAM
 _EVEN = 1e-9
 """Floors that differ by less are one, [m]."""
-_BEYOND = 1e-6
-"""A cut is looked at this far behind its beginning, and lasts at least twice as long, [m]."""
-_STRIDE = 0.25
-"""Longest part of a sloping floor on which obstacles are looked for once, [m]."""
 NOTHING, WALL, DROP, MOVER = 0, 1, 2, 3
 """What ends a ray: its length, a still shape, an edge of the floor, or what moves."""
 FLOOR_PARTS = 4
@@ -40,19 +43,6 @@ _SAME_END = 0.03
 """What stands this near behind an edge of the floor ends a ray as well, [m]."""
 _TRAIL = 128
 """Parts of a ray between which its floor bends, at most."""
-
-
-class Ray(NamedTuple):
-    """One ray, seen from above."""
-
-    x: float
-    """Where it begins, [m]."""
-    y: float
-    cos: float
-    """Of its direction."""
-    sin: float
-    length: float
-    """[m]."""
 
 
 class RayFan(NamedTuple):
@@ -79,241 +69,6 @@ class RayEnds(NamedTuple):
     """What ends each way, shape (rays,); (0,): not asked for."""
     floors: Floats
     """The floor along it above the feet, (rays, FLOOR_PARTS) or (0, FLOOR_PARTS), [m]."""
-
-
-class RayWork(NamedTuple):
-    """Work space of `cast_free_ways`."""
-
-    cuts: Floats
-    """What a ray passes over or through, see `_keep`, shape (K, 7)."""
-    ends: Floats
-    """Of a cut through a triangle, shape (4,)."""
-    hubs: Floats
-    """Where shapes are, see `reach_around`, shape (S, 3)."""
-    walls: Ints
-    """Numbers of shapes, shape (S,)."""
-    floors: Ints
-    """Numbers of shapes, shape (S,)."""
-    directions: Floats
-    """Unit vectors of the rays, shape (rays, 2)."""
-    trail: Floats
-    """Parts of the floor along a ray, see `free_way`, shape (T, 3)."""
-
-
-@njit(cache=True, inline="always", error_model="numpy")
-def _cut_rectangle(dx, dy, a, b, cos, sin, cx, sy):
-    """Where a ray from (dx, dy) enters and leaves a rectangle about the origin, [m]."""
-    u = cos * dx + sin * dy
-    v = -sin * dx + cos * dy
-    du = cos * cx + sin * sy
-    dv = -sin * cx + cos * sy
-    enter = -np.inf
-    leave = np.inf
-    if abs(du) < 1e-12:
-        if abs(u) > a:
-            leave = -np.inf
-    else:
-        t0 = (-a - u) / du
-        t1 = (a - u) / du
-        enter = max(enter, min(t0, t1))
-        leave = min(leave, max(t0, t1))
-    if abs(dv) < 1e-12:
-        if abs(v) > b:
-            leave = -np.inf
-    else:
-        t0 = (-b - v) / dv
-        t1 = (b - v) / dv
-        enter = max(enter, min(t0, t1))
-        leave = min(leave, max(t0, t1))
-    return enter, leave
-
-
-@njit(cache=True, error_model="numpy")
-def cut_box(ray, row):
-    """Where a ray enters and leaves the base of a prism, [m]; enter > leave: it misses."""
-    return _cut_rectangle(
-        ray.x - row[0], ray.y - row[1], row[2], row[3], row[4], row[5], ray.cos, ray.sin
-    )
-
-
-@njit(cache=True, error_model="numpy")
-def cut_disc(ray, px, py, radius):
-    """Where a ray enters and leaves a disc, [m]; enter > leave: it misses."""
-    dx = ray.x - px
-    dy = ray.y - py
-    b = dx * ray.cos + dy * ray.sin
-    root = b * b - (dx * dx + dy * dy - radius * radius)
-    if root < 0.0:
-        return 1.0, 0.0
-    root = math.sqrt(root)
-    return -b - root, -b + root
-
-
-@njit(cache=True, error_model="numpy")
-def _keep(cuts, n, enter, leave, length, begin, end, floor):
-    """Add a cut: begin, end, bottom and top at both, and whether its top is a floor.
-
-    `begin` and `end` are the bottom and top there; `cuts` gets their slopes for the latter.
-    `floor` is 0 for none, 1 for one of a still shape, and 2 for one that moves.
-    """
-    low0, top0 = begin
-    low1, top1 = end
-    if enter > leave or leave < 0.0 or enter >= length:
-        return n
-    leave = max(leave, enter + 2.0 * _BEYOND)
-    cuts[n, 0] = enter
-    cuts[n, 1] = leave
-    cuts[n, 2] = low0
-    cuts[n, 3] = top0
-    slope = 1.0 / (leave - enter)
-    cuts[n, 4] = (low1 - low0) * slope
-    cuts[n, 5] = (top1 - top0) * slope
-    cuts[n, 6] = floor
-    return n + 1
-
-
-@njit(cache=True, error_model="numpy")
-def reach_around(shapes, x, y, hubs):
-    """Write where shapes lie from (x, y), and how far they reach, to `hubs`.
-
-    Numbers after those of all shapes are movers; `hubs` (n, 3) are x, y and a radius, so
-    that rays can leave most shapes out.
-    """
-    prisms, cylinders, triangles, _, items, n, movers = shapes
-    n_prisms = prisms.shape[0]
-    n_still = n_prisms + cylinders.shape[0]
-    n_shapes = n_still + triangles.shape[0]
-    for k in range(n):
-        item = items[k]
-        if n_still <= item < n_shapes:
-            row = triangles[item - n_still]
-            px = (row[0] + row[3] + row[6]) / 3.0
-            py = (row[1] + row[4] + row[7]) / 3.0
-            far = max(
-                (row[0] - px) ** 2 + (row[1] - py) ** 2,
-                (row[3] - px) ** 2 + (row[4] - py) ** 2,
-            )
-            far = max(far, (row[6] - px) ** 2 + (row[7] - py) ** 2)
-            hubs[k, 0] = px - x
-            hubs[k, 1] = py - y
-            hubs[k, 2] = math.sqrt(far) + _BEYOND
-            continue
-        if n_prisms <= item < n_still:
-            c = item - n_prisms
-            hubs[k, 0] = cylinders[c, 0] - x
-            hubs[k, 1] = cylinders[c, 1] - y
-            hubs[k, 2] = cylinders[c, 2]
-        elif item < n_prisms:
-            hubs[k, 0] = prisms[item, 0] - x
-            hubs[k, 1] = prisms[item, 1] - y
-            hubs[k, 2] = math.sqrt(prisms[item, 2] ** 2 + prisms[item, 3] ** 2)
-        else:
-            m = item - n_shapes
-            hubs[k, 0] = movers[m, 0] - x
-            hubs[k, 1] = movers[m, 1] - y
-            hubs[k, 2] = movers[m, 2]
-            if movers[m, 8] == BOX:
-                hubs[k, 2] = math.sqrt(movers[m, 2] ** 2 + movers[m, 3] ** 2)
-        hubs[k, 2] += _BEYOND
-
-
-@njit(cache=True, inline="always")
-def _misses(dx, dy, radius, ray):
-    """Whether a ray passes by all within `radius` of (dx, dy), or does not get there."""
-    along = dx * ray.cos + dy * ray.sin
-    aside = abs(dx * ray.sin - dy * ray.cos)
-    return aside > radius or along < -radius or along > ray.length + radius
-
-
-@njit(cache=True, inline="always")
-def _span(prisms, cylinders, triangles, movers, item):
-    """Bottom and top of a shape or mover, [m]."""
-    n_prisms = prisms.shape[0]
-    n_still = n_prisms + cylinders.shape[0]
-    n_shapes = n_still + triangles.shape[0]
-    if item < n_prisms:
-        bottom = prisms[item, 6]
-        top = prisms[item, 7]
-    elif item < n_still:
-        bottom = cylinders[item - n_prisms, 3]
-        top = cylinders[item - n_prisms, 4]
-    elif item < n_shapes:
-        bottom = triangles[item - n_still, 12]
-        top = triangles[item - n_still, 13]
-    else:
-        bottom = movers[item - n_shapes, 6]
-        top = movers[item - n_shapes, 7]
-    return bottom, top
-
-
-@njit(cache=True, inline="always", error_model="numpy")
-def _cut_item(prisms, cylinders, triangles, movers, item, ray):
-    """Where a ray enters and leaves the base of a prism, cylinder or mover, [m].
-
-    Rows are read number by number: a view of one costs more than the ray.
-    """
-    n_prisms = prisms.shape[0]
-    n_still = n_prisms + cylinders.shape[0]
-    if item < n_prisms:
-        p = prisms
-        k = item
-        enter, leave = _cut_rectangle(
-            ray.x - p[k, 0], ray.y - p[k, 1], p[k, 2], p[k, 3], p[k, 4], p[k, 5],
-            ray.cos, ray.sin,
-        )  # fmt: skip
-    elif item < n_still:
-        k = item - n_prisms
-        enter, leave = cut_disc(ray, cylinders[k, 0], cylinders[k, 1], cylinders[k, 2])
-    else:
-        k = item - n_still - triangles.shape[0]
-        if movers[k, 8] == BOX:
-            p = movers
-            enter, leave = _cut_rectangle(
-                ray.x - p[k, 0],
-                ray.y - p[k, 1],
-                p[k, 2],
-                p[k, 3],
-                p[k, 4],
-                p[k, 5],
-                ray.cos,
-                ray.sin,
-            )
-        else:
-            enter, leave = cut_disc(ray, movers[k, 0], movers[k, 1], movers[k, 2])
-    return enter, leave
-
-
-@njit(cache=True, error_model="numpy")
-def collect_cuts(shapes, ray, work):
-    """Write what a ray passes over or through to the cuts of `work`; how many.
-
-    The hubs of `work` are what `reach_around` has written.
-    """
-    prisms, cylinders, triangles, _, items, n, movers = shapes
-    cuts, ends, hubs, _, _, _, _ = work
-    n_still = prisms.shape[0] + cylinders.shape[0]
-    n_shapes = n_still + triangles.shape[0]
-    count = 0
-    for k in range(n):
-        if _misses(hubs[k, 0], hubs[k, 1], hubs[k, 2], ray):
-            continue
-        item = items[k]
-        if item < n_still or item >= n_shapes:
-            enter, leave = _cut_item(prisms, cylinders, triangles, movers, item, ray)
-            span = _span(prisms, cylinders, triangles, movers, item)
-            floor = 2.0 if item >= n_shapes else 1.0
-            count = _keep(cuts, count, enter, leave, ray.length, span, span, floor)
-            continue
-        row = triangles[item - n_still]
-        if cut_by_ray(ray.x, ray.y, ray.cos, ray.sin, row, ends):
-            a, za, b, zb = ends[0], ends[1], ends[2], ends[3]
-            begin = (za, za)
-            end = (zb, zb)
-            is_floor = 1.0 if row[11] >= _FLOOR else 0.0
-            if is_floor == 0.0 and b - a < _STRIDE:
-                begin = end = (min(za, zb), max(za, zb))
-            count = _keep(cuts, count, a, b, ray.length, begin, end, is_floor)
-    return count
 
 
 @njit(cache=True, error_model="numpy")
@@ -378,7 +133,7 @@ def _first_wall(cuts, count, here, floor, slope, tall, most):
         if c[0] <= here < c[1]:
             low = c[2] + (here - c[0]) * c[4] - floor - tall
             top = c[3] + (here - c[0]) * c[5] - floor - _CLIMB
-            first = _first_below(low, c[4] - slope, _BEYOND - top, slope - c[5], most)
+            first = _first_below(low, c[4] - slope, BEYOND - top, slope - c[5], most)
             if first < most:
                 most = first
                 kind = MOVER if c[6] == 2.0 else WALL
@@ -403,7 +158,7 @@ def free_way(cuts, count, z, tall, length, edges, trail):
     gap_floor = z
     parts = 0
     while at < length:
-        here = at + _BEYOND
+        here = at + BEYOND
         best, slope, slopes, next_at = _floor_at(cuts, count, here, floor, length)
         if best < floor - _CLIMB:
             if edges and gap < 0.0:
@@ -420,7 +175,7 @@ def free_way(cuts, count, z, tall, length, edges, trail):
             gap = -1.0
         # Where something slopes the highest floor may change on the way.
         if slopes:
-            next_at = min(next_at, at + _STRIDE)
+            next_at = min(next_at, at + STRIDE)
         floor = best
         if parts < trail.shape[0]:
             trail[parts, 0] = at
@@ -432,7 +187,7 @@ def free_way(cuts, count, z, tall, length, edges, trail):
             end = at if free <= 0.0 else min(here + free, length)
             if gap >= 0.0:
                 end = gap
-            elif rim >= 0.0 and end <= back + _BEYOND:
+            elif rim >= 0.0 and end <= back + BEYOND:
                 end = rim
             return end, kind, parts
         floor += slope * (next_at - here)
@@ -476,7 +231,7 @@ def sort_level_shapes(shapes, z, walls, floors):
     n_floors = 0
     for k in range(n):
         item = items[k]
-        bottom, top = _span(prisms, cylinders, triangles, movers, item)
+        bottom, top = span_of(prisms, cylinders, triangles, movers, item)
         if bottom >= high or top < z - _CLIMB:
             continue
         if n_still <= item < n_shapes or _EVEN < abs(top - z) <= _CLIMB:
@@ -495,7 +250,7 @@ def _level_edge(floors, count, length):
     """How far a ray is carried by `count` floors, which it enters and leaves as `floors`."""
     at = 0.0
     while at < length:
-        here = at + _BEYOND
+        here = at + BEYOND
         end = at
         begin = length
         for k in range(count):
@@ -505,7 +260,7 @@ def _level_edge(floors, count, length):
                 end = max(end, floors[k, 1])
         if end > here:
             at = end
-        elif begin - at > _SEAM or begin >= length - _BEYOND:
+        elif begin - at > _SEAM or begin >= length - BEYOND:
             return at
         else:
             at = begin
@@ -538,8 +293,8 @@ def _cast_level_ways(shapes, n_walls, n_floors, fan, out, work):
             if abs(dx * sy - dy * cx) > radius or dx * cx + dy * sy < -radius:
                 continue
             ray = Ray(fan.x, fan.y, cx, sy, fan.length)
-            enter, leave = _cut_item(prisms, cylinders, triangles, movers, item, ray)
-            if enter > leave or max(leave, enter + 2.0 * _BEYOND) <= _BEYOND:
+            enter, leave = cut_item(prisms, cylinders, triangles, movers, item, ray)
+            if enter > leave or max(leave, enter + 2.0 * BEYOND) <= BEYOND:
                 continue
             if max(enter, 0.0) < ways[r]:
                 ways[r] = max(enter, 0.0)
@@ -551,7 +306,7 @@ def _cast_level_ways(shapes, n_walls, n_floors, fan, out, work):
         ray = Ray(fan.x, fan.y, directions[r, 0], directions[r, 1], fan.length)
         for k in range(n_floors):
             item = floors[k]
-            enter, leave = _cut_item(prisms, cylinders, triangles, movers, item, ray)
+            enter, leave = cut_item(prisms, cylinders, triangles, movers, item, ray)
             cuts[k, 0] = enter if enter <= leave else -1.0
             cuts[k, 1] = leave if enter <= leave else -1.0
         edge = _level_edge(cuts, n_floors, ways[r])

@@ -13,20 +13,22 @@ import numpy as np
 from numba import njit
 
 from ambulo.envs.vr.contract import CLIMB_HEIGHT, MAX_SEAM, STEEPEST_FLOOR
+from ambulo.envs.vr.geometry.contact_kernels import (
+    has_headroom,
+    no_contacts,
+    overlaps,
+    support,
+)
 from ambulo.envs.vr.geometry.edge_kernels import floor_beside_seam
 from ambulo.envs.vr.geometry.solid_kernels import (
     even_floor,
-    has_headroom,
     in_box,
     in_disc,
     local_shapes,
     nearby,
-    no_contacts,
-    overlaps,
     room_around,
     room_for_shapes,
     sort_shapes,
-    support,
 )
 from ambulo.envs.vr.geometry.triangle_kernels import is_inside, plane_height
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT, STEEPEST_FLOOR
-from ambulo.envs.vr.geometry.solid_kernels import standing
+from ambulo.envs.vr.geometry.contact_kernels import standing
 from ambulo.envs.vr.levels.level import MAX_OBSTACLES, Level
 from ambulo.envs.vr.levels.moving import Mover, Walker, fastest, lift_stops
 from ambulo.envs.vr.levels.solids import Solids

@@ -25,7 +25,8 @@ from ambulo.envs.vr.navigator.columns import (
 from ambulo.envs.vr.navigator.heap import LIFTS, Nodes
 from ambulo.envs.vr.navigator.mapping import map_rays
 from ambulo.envs.vr.navigator.planning import POINTS, REPLAN, Plans, plan
-from ambulo.envs.vr.navigator.search import Movers, Prices
+from ambulo.envs.vr.navigator.search import Prices
+from ambulo.envs.vr.navigator.search_movers import Movers
 from ambulo.envs.vr.navigator.steering import EVADE, WALK, Steering, steer
 from ambulo.envs.vr.navigator.tracks import (
     STOPS,

@@ -1,7 +1,5 @@
 """From map and moving things to a path and the waypoint on it. Compiled."""
 
-# ruff: noqa: PLR0912 - compiled loops take their arrays one by one
-
 from __future__ import annotations
 
 import math
@@ -15,44 +13,32 @@ from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.vr.navigator.columns import (
     BUMP,
     CLOSED,
-    HIT,
-    LEVELS,
     LOOKED,
     PER_METRE,
-    SAME,
     SIDE,
     TIGHT,
+    VOID,
     add_bits,
     cell,
-    centre,
     copy,
+    find,
     forget_bits,
     in_units,
     map_of,
 )
-from ambulo.envs.vr.navigator.evading import stands_in
 from ambulo.envs.vr.navigator.heap import LIFTS
 from ambulo.envs.vr.navigator.search import (
     ANYWHERE,
-    BESIDE,
     FRONTIERS,
-    INSIDE,
     NO_JUMPS,
     POINT,
-    RING,
     SAME_FLOOR,
     Query,
-    cells_around,
-    is_line_clear,
     search,
 )
+from ambulo.envs.vr.navigator.search_movers import ABOARD, enter_movers
 from ambulo.envs.vr.navigator.tracks import (
-    RECENT,
-    STOPS,
-    TRACKS,
     carrier_under,
-    gap_at,
-    in_base,
     tracks_of,
 )
 
@@ -60,13 +46,6 @@ REPLAN = 3
 """Decisions between two plans."""
 POINTS = 300
 """Points of a path."""
-_IN_THE_WAY = 3.0
-"""Price of a column that a thing is in, [m]."""
-_SHUT = 0.4
-"""And where that is a door that is shut, and will open, [m]."""
-_THING_ROOM = 0.3
-"""Columns this near to a thing are in it, [m]."""
-_ABOARD = 0.12
 _STUCK = 30
 """Decisions without motion after which the map is closed ahead."""
 _MOVED = 0.15
@@ -130,96 +109,6 @@ class Plans(NamedTuple):
         self.age[envs] = 0
         self.rest[envs] = np.inf
         self.still[envs] = 0
-
-
-@njit(cache=True)
-def _is_shut(columns, row, z):
-    """Whether both ends of a thing are at walls, as those of a shut door are."""
-    far = max(row[2], row[3]) + 0.12
-    ux = row[4]
-    uy = row[5]
-    if row[3] > row[2]:
-        ux = -row[5]
-        uy = row[4]
-    h = in_units(z)
-    for side in (-1.0, 1.0):
-        cx = cell(row[0] + side * ux * far)
-        cy = cell(row[1] + side * uy * far)
-        at_wall = False
-        for dy in range(-1, 2):
-            for dx in range(-1, 2):
-                r = (cy + dy) & (SIDE - 1)
-                c = (cx + dx) & (SIDE - 1)
-                for k in range(LEVELS):
-                    if columns.bits[r, c, k] & HIT:  # noqa: SIM102
-                        if abs(int(columns.heights[r, c, k]) - h) < SAME:
-                            at_wall = True
-        if not at_wall:
-            return False
-    return True
-
-
-@njit(cache=True)
-def _enter(columns, tracks, movers, position, step, enter, of):
-    """Write (or, where `enter` is 0, take back) what moves into what the search reads.
-
-    `of` (LIFTS,) takes the track of each lift.
-
-    Returns:
-        The lift that the body is on, -1: none.
-    """
-    aboard = -1
-    lifts = 0
-    on = carrier_under(tracks, position, _ABOARD)
-    room = LIFTS if on < 0 else LIFTS - 1
-    for m in range(TRACKS):
-        if tracks.seen[m] < 0:
-            continue
-        row = tracks.rows[m]
-        x0, x1, y0, y1 = cells_around(row, position[0], position[1])
-        if tracks.carries[m]:
-            if m == on:
-                room = LIFTS
-                aboard = lifts
-            elif lifts == room:
-                continue
-            ring = np.uint16(1 << lifts)
-            if enter:
-                copy(row, movers.lifts[lifts], 8)
-                copy(tracks.stops[m], movers.lifts[lifts, 8:], STOPS)
-                of[lifts] = m
-            lifts += 1
-            for y in range(y0, y1):
-                for x in range(x0, x1):
-                    r = y & (SIDE - 1)
-                    c = x & (SIDE - 1)
-                    if not enter:
-                        movers.near[r, c] = 0
-                        continue
-                    px = centre(x)
-                    py = centre(y)
-                    if in_base(row, px, py, BESIDE):
-                        movers.near[r, c] |= INSIDE
-                    elif in_base(row, px, py, RING[1]):  # noqa: SIM102
-                        if not in_base(row, px, py, RING[0]):
-                            movers.near[r, c] |= ring
-        elif step - tracks.seen[m] <= RECENT and stands_in(row, position[2]):
-            price = np.float32(0.0)
-            if enter:
-                shut = _is_shut(columns, row, position[2])
-                price = np.float32(_SHUT if shut else _IN_THE_WAY)
-            for y in range(y0, y1):
-                for x in range(x0, x1):
-                    r = y & (SIDE - 1)
-                    c = x & (SIDE - 1)
-                    if not enter:
-                        movers.price[r, c] = 0.0
-                    elif (
-                        gap_at(row, tracks.velocity[m], 0.0, centre(x), centre(y))
-                        < _THING_ROOM
-                    ):
-                        movers.price[r, c] = max(movers.price[r, c], price)
-    return aboard
 
 
 @njit(cache=True)
@@ -315,6 +204,28 @@ def _find(columns, nodes, movers, prices, plans, i, position, goal, aboard):
 
 
 @njit(cache=True)
+def _is_line_clear(columns, movers, begin, end, mask, own):
+    """Whether a straight walk between two points (3,) crosses nothing closed, [m].
+
+    Within `own` of its beginning, bits of `mask` do not count.
+    """
+    far = math.hypot(end[0] - begin[0], end[1] - begin[1])
+    n = int(far / 0.1) + 1
+    for s in range(1, n + 1):
+        g = s / n
+        r = cell(begin[1] + (end[1] - begin[1]) * g) & (SIDE - 1)
+        c = cell(begin[0] + (end[0] - begin[0]) * g) & (SIDE - 1)
+        k = find(columns, r, c, in_units(begin[2] + (end[2] - begin[2]) * g))
+        if k == VOID or movers.price[r, c] > 0.0:
+            return False
+        if k >= 0:
+            bits = int(columns.bits[r, c, k])
+            if bits & CLOSED or (bits & mask and g * far > own):
+                return False
+    return True
+
+
+@njit(cache=True)
 def _aim(columns, movers, plans, i, position, of, aboard, reach):
     """Write the waypoint, and the carrier that is to be boarded now."""
     points = plans.points[i]
@@ -328,7 +239,7 @@ def _aim(columns, movers, plans, i, position, of, aboard, reach):
         lift += 1
     copy(points[min(begin, count - 1)], plans.waypoint[i], 2)
     for j in range(begin, min(lift, int(reach * PER_METRE))):
-        if j > begin + 1 and not is_line_clear(
+        if j > begin + 1 and not _is_line_clear(
             columns, movers, position, points[j], plans.mask[i], _OWN
         ):
             break
@@ -362,7 +273,7 @@ def plan(envs, columns, tracks, nodes, movers, prices, plans, sensed, steps, wai
         things = tracks_of(tracks, i)
         position = sensed.position[i]
         goal = sensed.goal[i]
-        riding = carrier_under(things, position, _ABOARD) >= 0
+        riding = carrier_under(things, position, ABOARD) >= 0
         _note_bump(own, plans, i, position, goal, waits[i] != 0 or riding)
         _note_frontier(own, plans, i, position)
         plans.age[i] -= 1
@@ -372,7 +283,7 @@ def plan(envs, columns, tracks, nodes, movers, prices, plans, sensed, steps, wai
         of = np.full(LIFTS, -1, np.int64)
         aboard = -1
         for enter in range(1, -1, -1):
-            lift = _enter(own, things, movers, position, steps[i], enter, of)
+            lift = enter_movers(own, things, movers, position, steps[i], enter, of)
             if enter:
                 aboard = lift
                 _find(own, nodes, movers, prices, plans, i, position, goal, aboard)

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from ambulo.envs.vr.navigator.columns import (
     BUMP,
@@ -25,7 +24,6 @@ from ambulo.envs.vr.navigator.columns import (
     LEVELS,
     LOOKED,
     NEAR,
-    PER_METRE,
     SAME,
     SEEN,
     SIDE,
@@ -60,6 +58,13 @@ from ambulo.envs.vr.navigator.heap import (
     pop,
     reach,
 )
+from ambulo.envs.vr.navigator.search_movers import (
+    INSIDE,
+    RING,
+    cells_around,
+    is_open_between,
+    stops_at,
+)
 from ambulo.envs.vr.navigator.tracks import STOPS, in_base
 
 GOAL_RADIUS = 0.8
@@ -68,7 +73,6 @@ SAME_FLOOR = 0.6
 """Heights that differ by less are of one floor, [m]."""
 NO_JUMPS, FRONTIERS, ANYWHERE = 0, 1, 2
 """Where a path to another floor may end: at the goal only, at frontiers, in the unknown."""
-INSIDE = 1 << LIFTS
 POINT = 5
 """Numbers of a point of a path: x, y, z [m], lift that it is in (-1: none), 1 at a frontier."""
 _AT_GOAL = 0.9
@@ -77,13 +81,6 @@ _OWN = 2
 """Tight columns this near to the body are open, and carriers within one more."""
 _ALONG = units(0.03)
 """Off a slope into the unknown it goes only where the floor rises by this much, [UNIT]."""
-RING = (0.3, 0.62)
-"""Carriers are boarded from, and left for, columns this far around them, [m]."""
-BESIDE = 0.15
-"""Columns so near to a carrier are no floor, [m]."""
-_STEP_IN = 0.3
-"""The point of a carrier that is stepped to is this far from its edges, [m]."""
-_SAME_STOP = 0.3
 _BLIND = 3
 """Unknown columns farther than this are not passed on the way to another floor."""
 _FLAT = units(SAME_FLOOR)
@@ -135,73 +132,6 @@ class Query(NamedTuple):
     """End of the plan before, [m]."""
 
 
-class Movers(NamedTuple):
-    """What moves, as a search takes it."""
-
-    lifts: NDArray[np.float64]
-    """Rows of carriers and their stops (NaN: none), shape (LIFTS, 8 + STOPS)."""
-    price: NDArray[np.float32]
-    """Added in each column on the floor of the body, shape (SIDE, SIDE), [m]."""
-    near: NDArray[np.uint16]
-    """Bit k: the column is in the ring around lift k from which it is boarded; `INSIDE`: it
-    is in or right beside any; shape (SIDE, SIDE)."""
-
-
-@njit(cache=True)
-def cells_around(row, x, y):
-    """First and last x, and y, of the cells around a thing, in a map around (x, y), [m].
-
-    The last ones are the first that are outside.
-    """
-    far = int((math.hypot(row[2], row[3]) + RING[1]) * PER_METRE) + 2
-    half = SIDE // 2
-    cx = cell(row[0])
-    cy = cell(row[1])
-    bx = cell(x)
-    by = cell(y)
-    return (
-        max(cx - far, bx - half), min(cx + far + 1, bx + half),
-        max(cy - far, by - half), min(cy + far + 1, by + half),
-    )  # fmt: skip
-
-
-@njit(cache=True)
-def _stops_at(lift, z):
-    """Whether a lift is known to stop at height `z`; and whether it may, for all one knows."""
-    known = False
-    count = 0
-    for s in range(8, 8 + STOPS):
-        if not np.isnan(lift[s]):
-            count += 1
-            if abs(lift[s] - z) < _SAME_STOP:
-                known = True
-    return known, known or count < STOPS
-
-
-@njit(cache=True)
-def _is_open_between(columns, x, y, h, lift):
-    """Whether no wall is known between (x, y) at height `h` and the inside of a lift."""
-    dx = x - lift[0]
-    dy = y - lift[1]
-    u = lift[4] * dx + lift[5] * dy
-    v = -lift[5] * dx + lift[4] * dy
-    a = max(lift[2] - _STEP_IN, 0.0)
-    b = max(lift[3] - _STEP_IN, 0.0)
-    u = min(max(u, -a), a)
-    v = min(max(v, -b), b)
-    dx = lift[0] + lift[4] * u - lift[5] * v - x
-    dy = lift[1] + lift[5] * u + lift[4] * v - y
-    n = int(math.hypot(dx, dy) / 0.08) + 1
-    for s in range(1, n + 1):
-        r = cell(y + dy * s / n) & (SIDE - 1)
-        c = cell(x + dx * s / n) & (SIDE - 1)
-        for k in range(LEVELS):
-            if columns.bits[r, c, k] & (HIT | BUMP):  # noqa: SIM102
-                if abs(int(columns.heights[r, c, k]) - h) < SAME:
-                    return False
-    return True
-
-
 @njit(cache=True)
 def _rest(weight, x, y, query):
     """Least cost from (x, y) to the goal, [m]."""
@@ -218,7 +148,7 @@ def _leave(columns, nodes, movers, query, prices, weight, lift):
     row = movers.lifts[lift]
     node = FIRST_LIFT + lift
     x0, x1, y0, y1 = cells_around(row, query.x, query.y)
-    known, may = _stops_at(row, query.goal_z)
+    known, may = stops_at(row, query.goal_z)
     for stop in range(STOPS + 1):
         extra = 0.0
         if stop == STOPS:
@@ -252,7 +182,7 @@ def _leave(columns, nodes, movers, query, prices, weight, lift):
                     k = place_for(nodes, r, c, h, SAME)
                     if k < 0:
                         continue
-                if not _is_open_between(columns, px, py, floor, row):
+                if not is_open_between(columns, px, py, floor, row):
                     continue
                 walk = math.hypot(px - row[0], py - row[1]) + movers.price[r, c]
                 reach(
@@ -269,8 +199,8 @@ def _board(columns, nodes, movers, query, prices, weight, node, x, y, rings):
         if not rings & (1 << lift):
             continue
         row = movers.lifts[lift]
-        _, may = _stops_at(row, h * UNIT)
-        if may and _is_open_between(columns, x, y, h, row):
+        _, may = stops_at(row, h * UNIT)
+        if may and is_open_between(columns, x, y, h, row):
             walk = math.hypot(x - row[0], y - row[1])
             reach(
                 nodes, FIRST_LIFT + lift, nodes.cost[node] + walk + prices.board,
@@ -461,25 +391,3 @@ def _write_path(nodes, movers, query, path):
         path[count, 4] = 0.0
         count += 1
     return count
-
-
-@njit(cache=True)
-def is_line_clear(columns, movers, begin, end, mask, own):
-    """Whether a straight walk between two points (3,) crosses nothing closed, [m].
-
-    Within `own` of its beginning, bits of `mask` do not count.
-    """
-    far = math.hypot(end[0] - begin[0], end[1] - begin[1])
-    n = int(far / 0.1) + 1
-    for s in range(1, n + 1):
-        g = s / n
-        r = cell(begin[1] + (end[1] - begin[1]) * g) & (SIDE - 1)
-        c = cell(begin[0] + (end[0] - begin[0]) * g) & (SIDE - 1)
-        k = find(columns, r, c, in_units(begin[2] + (end[2] - begin[2]) * g))
-        if k == VOID or movers.price[r, c] > 0.0:
-            return False
-        if k >= 0:
-            bits = int(columns.bits[r, c, k])
-            if bits & CLOSED or (bits & mask and g * far > own):
-                return False
-    return True

@@ -17,15 +17,14 @@ from numba import njit
 
 from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.contract import BODY_HEIGHT, BODY_RADIUS, CLIMB_HEIGHT
-from ambulo.envs.vr.geometry.solid_kernels import (
+from ambulo.envs.vr.geometry.contact_kernels import (
     Contacts,
     has_headroom,
-    local_shapes,
-    nearest_of,
     no_contacts,
     slide,
     support,
 )
+from ambulo.envs.vr.geometry.solid_kernels import local_shapes, nearest_of
 from ambulo.envs.vr.world.mover_kernels import person_row, uniform
 
 X, Y, Z, VX, VY, SPEED, GOAL, SLOW = range(8)

@@ -19,19 +19,21 @@ from ambulo.envs.vr.contract import (
     TELEPORT_EXACT,
     TELEPORT_PART,
 )
+from ambulo.envs.vr.geometry.contact_kernels import (
+    Contacts,
+    has_headroom,
+    no_contacts,
+    slide,
+    support,
+)
 from ambulo.envs.vr.geometry.sight_kernels import see_movers
 from ambulo.envs.vr.geometry.solid_kernels import (
-    Contacts,
     LocalShapes,
     even_floor,
-    has_headroom,
     local_shapes,
-    no_contacts,
     room_around,
     shapes_within,
-    slide,
     sort_shapes,
-    support,
 )
 from ambulo.envs.vr.geometry.solid_ray_kernels import (
     NOTHING,

@@ -17,7 +17,8 @@ from fixtures.godot_projects import game_with_add_on, mark_imported
 
 from ambulo.cli import main
 from ambulo.configs.vr import NavigationConfig
-from ambulo.envs.vr.geometry.solid_kernels import local_shapes, nearby, support
+from ambulo.envs.vr.geometry.contact_kernels import support
+from ambulo.envs.vr.geometry.solid_kernels import local_shapes, nearby
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import load_levels
 from ambulo.envs.vr.levels.solids import Solids

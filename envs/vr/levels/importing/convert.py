@@ -12,7 +12,7 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT, STEEPEST_FLOOR
-from ambulo.envs.vr.geometry.solid_kernels import standing
+from ambulo.envs.vr.geometry.contact_kernels import standing
 from ambulo.envs.vr.levels.importing.parts import Key, SceneParts
 from ambulo.envs.vr.levels.importing.raw import RawMarker, RawScene
 from ambulo.envs.vr.levels.importing.solids import normals

@@ -18,11 +18,11 @@ from ambulo.envs.vr.navigator.search import (
     GOAL_RADIUS,
     NO_JUMPS,
     POINT,
-    Movers,
     Prices,
     Query,
     search,
 )
+from ambulo.envs.vr.navigator.search_movers import Movers
 from ambulo.envs.vr.navigator.tracks import STOPS
 
 SIZE = 40

@@ -342,6 +342,10 @@ class NavigationConfig(Config):
                 f"environment.body = {self.environment.body}: needs actions.mode = "
                 "continuous"
             )
+        if self.actions.follow_plan and self.observations.memory != "navigator":
+            raise ValueError(
+                "actions.follow_plan: needs observations.memory = navigator"
+            )
         check_comfort(self.observations.comfort, self.actions)
         check_recurrent(self.network, self.ppo)
         env = self.environment

@@ -58,9 +58,16 @@ class NavigationActionsConfig(Config):
     """Fraction by which the field of view is narrowed while the body moves or turns; 0: not
     at all. It changes the comfort index alone, and pictures in Godot."""
 
+    follow_plan: bool = False
+    """Move as the plan asks wherever it is not to walk on: it rides a lift, waits for one, lets
+    something pass or gets out of its way. The stick still turns. Continuous walking with
+    `observations.memory` = navigator only."""
+
     @model_validator(mode="after")
     def _check(self) -> Self:
         for name in ("snap_turn", "teleport"):
             if self.mode == "discrete" and getattr(self, name) is not None:
                 raise ValueError(f"{name}: needs mode = continuous")
+        if self.follow_plan and (self.mode == "discrete" or self.teleport is not None):
+            raise ValueError("follow_plan: needs mode = continuous and no teleport")
         return self

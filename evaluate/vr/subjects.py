@@ -84,7 +84,7 @@ def agent_subject(
 def planner_subject(name: str, config: NavigationConfig) -> NavigationSubject:
     """A planner with the limits and rays of `config`, with continuous actions."""
     planner = make_planner(name, 1)
-    own = config.override("actions", mode="continuous")
+    own = config.override("actions", mode="continuous", follow_plan=False)
     own = own.override("observations", memory="none", motion="none")
     if isinstance(planner, MapPlanner):
         own = own.override("observations", memory="navigator", plan_reach=10.0)

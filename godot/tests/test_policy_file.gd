@@ -8,17 +8,17 @@ func test_the_shipped_file() -> void:
 	var file := AmbuloPolicyFile.new()
 	check(file.load_from(SHIPPED), file.error)
 	check_equal(file.error, "")
-	check_equal(file.observation_size, 107)
+	check_equal(file.observation_size, 114)
 	check_equal(file.observation["ray_sensors"], 16)
 	check_equal(file.frame, "head")
-	check_equal(file.memory, "path")
+	check_equal(file.memory, "navigator")
 	check_equal(file.spec.ticks_per_decision, 9)
 	check_near(file.spec.dt, 1.0 / 90.0)
 	check_equal(file.tasks, PackedStringArray(["navigate"]))
 	check_near(file.goal_radius, 1.0)
 	check_equal(file.max_steps, 1000)
 	check_equal(file.layers.size(), 3)
-	var actor := 107 * 192 + 192 + 192 * 192 + 192 + 192 * 3 + 3
+	var actor := 114 * 192 + 192 + 192 * 192 + 192 + 192 * 3 + 3
 	check_equal(file.weights.size(), actor)
 
 

@@ -132,6 +132,8 @@ def _header(agent: Agent, file: Path, world: Mapping[str, float]) -> dict[str, A
     }
     if obs.memory in PLANNED:
         senses["plan_reach"] = obs.plan_reach
+    if agent.config.actions.follow_plan:
+        senses["follow_plan"] = True
     if agent.comfort is not None:
         senses["comfort"] = agent.comfort
     return {

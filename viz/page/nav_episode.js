@@ -25,7 +25,7 @@ export class NavEpisode {
     this.hands = HANDS.map((hand) => hand.map((x) => (x * this.eyes) / EYE_HEIGHT));
     this.goal = goal;
     this.origin = start;
-    this.memory = new Memory(senses);
+    this.memory = new Memory(senses, policy.header.world);
     this.world = new NavWorld(level, policy.header.world);
     this.world.comfort = comfort;
     this.state = this.world.reset(start);

@@ -1,23 +1,24 @@
-// What the navigator remembers, memory "path": visits of 1 m cells, obstacles near by, and the
-// planned path; the port of envs/vr/task/memory.py.
+// What the navigator remembers, memory "navigator": how long it has been here, obstacles near by,
+// and the planned path; the port of envs/vr/task/memory.py and envs/vr/navigator/features.py in
+// levels where nothing moves.
 
 import { Planner } from "./nav_planning.js";
 
 const EXTENT = 64;
-const DIRECTIONS = 8;
-const RINGS = 4;
-const VISITS = DIRECTIONS * RINGS + 2;
-const AHEAD = [2.0, 4.0];
+const AHEAD = [1.0, 2.0, 4.0];
+const WALKS = [1, 0, 0, 0, 0];
+const MOVER = new Array(21).fill(0);
+const CARRIER = new Array(5).fill(0);
 
 export class Memory {
-  constructor(senses) {
-    if (senses.memory !== "path") {
-      throw new Error(`memory "${senses.memory}": the page has the memory "path" alone`);
+  constructor(senses, { max_speed: pace }) {
+    if (senses.memory !== "navigator") {
+      throw new Error(`memory "${senses.memory}": the page has the memory "navigator" alone`);
     }
     this.visits = new Uint16Array(EXTENT * EXTENT);
     this.best = Infinity;
     this.stale = 0;
-    this.planner = new Planner(senses.plan_reach ?? 2.5);
+    this.planner = new Planner(senses.plan_reach ?? 2.5, pace);
   }
 
   /**
@@ -32,13 +33,12 @@ export class Memory {
     const [ahead, left] = planner.pointsAhead(state, AHEAD);
     const cos = Math.cos(state.yaw);
     const sin = Math.sin(state.yaw);
-    const points = [planner.waypoint, ...ahead].flatMap(([px, py]) => {
-      const [dx, dy] = [px - state.x, py - state.y];
-      return [0.2 * (cos * dx + sin * dy), 0.2 * (cos * dy - sin * dx)];
-    });
+    const turned = (scale, dx, dy) => [scale * (cos * dx + sin * dy), scale * (cos * dy - sin * dx)];
+    const towards = ([px, py]) => turned(0.2, px - state.x, py - state.y);
     return [
-      ...this.visitFeatures(pose), ...planner.near(state),
-      ...points, 0.05 * left, planner.found ? 1 : 0,
+      ...this.stay(pose), ...planner.near(state), ...towards(planner.waypoint),
+      ...ahead.flatMap((point) => [...towards(point), 0]), Math.min(0.05 * left, 3),
+      planner.found ? 1 : 0, 0, ...WALKS, ...turned(0.5, ...planner.velocity), ...MOVER, ...CARRIER,
     ];
   }
 
@@ -53,19 +53,10 @@ export class Memory {
     }
   }
 
-  visitFeatures([x, y, yaw]) {
-    const out = new Array(VISITS);
-    const felt = (px, py) => 0.2 * Math.log1p(this.visits[visitCell(px, py)]);
-    let at = 0;
-    for (let d = 0; d < DIRECTIONS; d++) {
-      const angle = yaw + (2 * Math.PI * d) / DIRECTIONS;
-      for (let ring = 1; ring <= RINGS; ring++) {
-        out[at++] = felt(x + Math.cos(angle) * ring, y + Math.sin(angle) * ring);
-      }
-    }
-    out[at] = felt(x, y);
-    out[at + 1] = Math.min(0.01 * this.stale, 3);
-    return out;
+  /** How long it has been in this cell, and how long it has not come nearer to the goal. */
+  stay([x, y]) {
+    const felt = 0.2 * Math.log1p(this.visits[visitCell(x, y)]);
+    return [felt, Math.min(0.01 * this.stale, 3)];
   }
 }
 

@@ -1,5 +1,5 @@
-// From the map of the navigator to a path and the waypoint on it, in the frame of the level; the
-// port of envs/vr/navigator/{navigator,planning,features}.py where nothing moves.
+// From the map of the navigator to a path, the waypoint on it and a velocity, in the frame of the
+// level; the port of envs/vr/navigator/{navigator,planning,steering,features}.py where nothing moves.
 
 import {
   BUMP, CLOSED, Columns, PER_METRE, SIDE, TIGHT, cell, columnOf,
@@ -17,13 +17,16 @@ const OWN = 0.5;
 const FARTHEST = (SIDE / 2 - 4) / PER_METRE;
 const SECTORS = 16;
 const NEAR_RANGE = 2.0;
+const BRAKE = [0.45, 0.27, 5.0];
 
 const modulo = (a, b) => a - Math.floor(a / b) * b;
 const between = (a, b) => Math.hypot(b[0] - a[0], b[1] - a[1]);
 
 export class Planner {
-  /** Waypoints lie at most `reach` [m] along the path. */
-  constructor(reach) {
+  /** Waypoints lie at most `reach` [m] along the path; it is walked at `pace` [m/s]. */
+  constructor(reach, pace) {
+    this.pace = pace;
+    this.velocity = [0, 0];
     this.reach = Math.trunc(reach * PER_METRE);
     this.columns = new Columns();
     this.search = new Search();
@@ -46,10 +49,31 @@ export class Planner {
     const end = way.map((w, k) => here[k] + Math.min(1, FARTHEST / far) * w);
     this.noteBump(here, end);
     this.age -= 1;
-    if (this.age >= 0 && this.points.length > 0) return;
-    this.age = REPLAN - 1;
-    this.find(here, end);
-    this.aim(here);
+    if (this.age < 0 || this.points.length === 0) {
+      this.age = REPLAN - 1;
+      this.find(here, end);
+      this.aim(here);
+    }
+    this.steer(state, here);
+  }
+
+  /** Finds the velocity: to the waypoint, but not into what is near. */
+  steer({ rays, rayAngle }, here) {
+    const far = between(here, this.waypoint);
+    const speed = far > 1e-6 ? this.pace / far : 0;
+    const velocity = here.map((h, k) => speed * (this.waypoint[k] - h));
+    const [near, stop, gain] = BRAKE;
+    rays.forEach((ray, r) => {
+      if (ray >= near) return;
+      const heading = rayAngle + (2 * Math.PI * r) / rays.length;
+      const [cx, sy] = [Math.cos(heading), Math.sin(heading)];
+      const over = velocity[0] * cx + velocity[1] * sy - Math.max(ray - stop, 0) * gain;
+      if (over > 0) {
+        velocity[0] -= over * cx;
+        velocity[1] -= over * sy;
+      }
+    });
+    this.velocity = velocity;
   }
 
   /** Closes the map ahead of a body that is stuck. */

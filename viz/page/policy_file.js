@@ -65,7 +65,7 @@ export class Policy {
     if (observation.length !== header.observation_size) {
       throw new Error(`expected ${header.observation_size} numbers, got ${observation.length}`);
     }
-    const end = header.observation.find((part) => part.name === "visits").stop;
+    const end = header.observation.find((part) => part.name === "stay").stop;
     const [here, since] = observation.subarray(end - 2, end).map((x) => Math.max(x, 0));
     const logit = LOST[0] + LOST[1] * Math.log1p(100 * since) + LOST[2] * 5 * here;
     this.lost = 1 / (1 + Math.exp(-logit));

@@ -16,9 +16,10 @@ from numba import njit
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.vr.contract import BODY_RADIUS
-from ambulo.envs.vr.planners.senses import Senses, senses, stick, uniform
+from ambulo.envs.vr.planners.senses import Senses, senses, uniform
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.observation import rotated
+from ambulo.envs.vr.world.actions import stick
 
 _SCANS = 30
 """Scans remembered."""

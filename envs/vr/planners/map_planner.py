@@ -13,15 +13,14 @@ from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.vr.navigator.steering import WALK
 from ambulo.envs.vr.planners.senses import (
-    TURN_GAIN,
     at_rest_near_points,
     leap_to,
     response_time,
     senses,
-    stick,
     wrapped,
 )
 from ambulo.envs.vr.task.observation import rotated
+from ambulo.envs.vr.world.actions import TURN_GAIN, stick
 
 if TYPE_CHECKING:
     from ambulo.envs.vr.task.batch import NavigationBatch

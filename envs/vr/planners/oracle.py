@@ -19,18 +19,17 @@ from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.scene_level import grid_of
 from ambulo.envs.vr.planners.senses import (
-    TURN_GAIN,
     at_rest_near_points,
     leap_to,
     response_time,
     senses,
-    stick,
 )
 from ambulo.envs.vr.planners.waiting import DOOR, around_doors, blocked_by_movers
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.comfort import FAST_SHARE, FAST_TURN
 from ambulo.envs.vr.task.observation import rotated
 from ambulo.envs.vr.task.tasks import REACH, goal_places
+from ambulo.envs.vr.world.actions import TURN_GAIN, stick
 
 
 @dataclass(frozen=True)

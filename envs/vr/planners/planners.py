@@ -16,8 +16,9 @@ from ambulo.envs.vr.contract import BODY_RADIUS
 from ambulo.envs.vr.planners.dwa import DynamicWindow
 from ambulo.envs.vr.planners.map_planner import DenseMapPlanner, MapPlanner
 from ambulo.envs.vr.planners.oracle import Oracle
-from ambulo.envs.vr.planners.senses import TURN_GAIN, senses, stick, uniform
+from ambulo.envs.vr.planners.senses import senses, uniform
 from ambulo.envs.vr.task.batch import NavigationBatch
+from ambulo.envs.vr.world.actions import TURN_GAIN, stick
 
 _WIDE = 0.5 * np.pi
 """Heading error at which a walker stops to turn on the spot, [rad]."""

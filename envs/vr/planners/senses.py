@@ -11,16 +11,12 @@ from ambulo.envs.vr.contract import BODY_RADIUS, WorldSpec
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.observation import rotated
 from ambulo.envs.vr.task.tasks import REACH
-from ambulo.envs.vr.world.actions import SNAP, TELEPORT_STICK
+from ambulo.envs.vr.world.actions import TELEPORT_STICK
 
 _WALKER_RESPONSE = 0.5
 """Of bodies with legs and their twins, [s]: between what a walker's delay (0.27 s of speed,
 0.07 s of turning) and its delay and lag in all (0.68 s and 0.41 s) would say."""
 
-TURN_GAIN = 3.0
-"""Yaw rate that planners ask for per radian of heading error, [1/s]."""
-_SNAPS = 0.6
-"""Heading errors above this fraction of a snap turn are turned away."""
 _SHORTEST_LEAP = 1.02 * TELEPORT_STICK
 """Stick of the shortest teleport."""
 _CLOSE, _AWAY = BODY_RADIUS + 0.1, 0.3
@@ -132,32 +128,6 @@ def leap_to(velocity: Floats, distance: Floats, now: Senses, spec: WorldSpec) ->
     length = np.clip(distance / spec.teleport, _SHORTEST_LEAP, 1.0)
     moves = speed > 1e-6  # who stands waits
     return aim * (moves * length * spec.max_speed)[:, None]
-
-
-def stick(
-    velocity: Floats, yaw_rate: Floats, spec: WorldSpec, cooldown: Ints | None = None
-) -> Floats:
-    """Actions (N, 3) that ask for a head-frame velocity (N, 2) and a yaw rate (N,).
-
-    Beyond the limits the velocity is shortened and the yaw rate clipped; the dead zone
-    is undone. Where the stick turns in snaps, it does so once the heading error that the
-    yaw rate is made of (`TURN_GAIN`) is over half of one and none is made yet
-    (`cooldown`, steps until the next one, shape (N, 2); None: 0), and the velocity is told in
-    the head frame after the turn, in which the world takes it.
-    """
-    if spec.snap_turn > 0.0:
-        far = np.abs(yaw_rate) > _SNAPS * TURN_GAIN * spec.snap_turn
-        ready = True if cooldown is None else cooldown[:, SNAP] == 0
-        turn = np.where(far & ready, np.sign(yaw_rate), 0.0)
-        ahead, left = velocity.T
-        velocity = np.column_stack(rotated(ahead, left, -turn * spec.snap_turn))
-    else:
-        turn = np.clip(yaw_rate / spec.max_yaw_rate, -1.0, 1.0)
-    speed = np.hypot(velocity[:, 0], velocity[:, 1])
-    fraction = velocity / np.maximum(speed, spec.max_speed)[:, None]
-    target = np.column_stack([-fraction[:, 1], fraction[:, 0], -turn])
-    full = np.abs(target) * (1.0 - spec.dead_zone) + spec.dead_zone
-    return np.sign(target) * np.where(target == 0.0, 0.0, full)
 
 
 def wrapped(angle: Floats) -> Floats:

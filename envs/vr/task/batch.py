@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.vr import NavigationConfig
+from ambulo.configs.vr_learning import VELOCITY_SCALE
 from ambulo.envs.state_arrays import flattened, part_of
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.geometry.solid_ray_kernels import FLOOR_PARTS, NOTHING, WALL
 from ambulo.envs.vr.navigator.navigator import Sensed
+from ambulo.envs.vr.navigator.steering import WALK
 from ambulo.envs.vr.task.bank import LevelBank, Start
 from ambulo.envs.vr.task.comfort import comfort_score, smoothness
 from ambulo.envs.vr.task.episode import NavigationEpisode, seen_velocity
@@ -44,6 +46,7 @@ from ambulo.envs.vr.task.tasks import (
     rest_of_tour,
     task_distance,
 )
+from ambulo.envs.vr.world.actions import follow_plan
 from ambulo.envs.vr.world.state import World
 
 if TYPE_CHECKING:
@@ -179,6 +182,12 @@ class NavigationBatch:
         self.episode.distance[same] = self.episode.best[same] = distance[same]
         return True
 
+    def _following_plan(self, actions: NDArray[np.generic]) -> NDArray[np.generic]:
+        """`actions` that move as the navigator asks where it does not walk on."""
+        walks = self.obs[:, self._slices["route_state"]][:, WALK] > 0.0
+        asked = self.obs[:, self._slices["route_velocity"]].astype(np.float64)
+        return follow_plan(actions, walks, asked / VELOCITY_SCALE, self.spec)
+
     def episode_info(self) -> dict[str, NDArray[np.object_]]:
         """Return the name of each environment's level as `level`."""
         return {"level": self.bank.names[self.task.slot]}
@@ -221,6 +230,8 @@ class NavigationBatch:
         old_velocity = seen_velocity(now, self.spec).copy()
         old_yaw, old_rate = now.yaw.copy(), now.yaw_rate.copy()
         self._lead_hands()
+        if self.config.actions.follow_plan:
+            actions = self._following_plan(actions)
         state = self.world.step(actions)
         if (priors := self._priors) is not None:
             priors.advance()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import ActionError
 from ambulo.envs.vr.contract import WorldSpec
 
@@ -29,6 +29,10 @@ TELEPORT_STICK = 0.3
 """Sticks longer than this teleport."""
 SNAP, TELEPORT = 0, 1
 """Columns of cooldowns."""
+TURN_GAIN = 3.0
+"""Yaw rate that planners ask for per radian of heading error, [1/s]."""
+_SNAPS = 0.6
+"""Heading errors above this fraction of a snap turn are turned away."""
 
 
 @dataclass(frozen=True)
@@ -223,3 +227,52 @@ def count_down(cooldown: Ints, jump: Floats, snap: Floats, spec: WorldSpec) -> N
     if spec.teleport > 0.0:
         made = jump.any(axis=1)
         cooldown[made, TELEPORT] = spec.steps_of(spec.teleport_delay) - 1
+
+
+def stick(
+    velocity: Floats, yaw_rate: Floats, spec: WorldSpec, cooldown: Ints | None = None
+) -> Floats:
+    """Actions (N, 3) that ask for a head-frame velocity (N, 2) and a yaw rate (N,).
+
+    Beyond the limits the velocity is shortened and the yaw rate clipped; the dead zone
+    is undone. Where the stick turns in snaps, it does so once the heading error that the
+    yaw rate is made of (`TURN_GAIN`) is over half of one and none is made yet
+    (`cooldown`, steps until the next one, shape (N, 2); None: 0), and the velocity is told in
+    the head frame after the turn, in which the world takes it.
+    """
+    if spec.snap_turn > 0.0:
+        far = np.abs(yaw_rate) > _SNAPS * TURN_GAIN * spec.snap_turn
+        ready = True if cooldown is None else cooldown[:, SNAP] == 0
+        turn = np.where(far & ready, np.sign(yaw_rate), 0.0)
+        ahead, left = velocity.T
+        cos, sin = np.cos(turn * spec.snap_turn), np.sin(turn * spec.snap_turn)
+        velocity = np.column_stack([cos * ahead + sin * left, cos * left - sin * ahead])
+    else:
+        turn = np.clip(yaw_rate / spec.max_yaw_rate, -1.0, 1.0)
+    speed = np.hypot(velocity[:, 0], velocity[:, 1])
+    fraction = velocity / np.maximum(speed, spec.max_speed)[:, None]
+    target = np.column_stack([-fraction[:, 1], fraction[:, 0], -turn])
+    full = np.abs(target) * (1.0 - spec.dead_zone) + spec.dead_zone
+    return np.sign(target) * np.where(target == 0.0, 0.0, full)
+
+
+def follow_plan(
+    actions: NDArray[np.generic], walks: Bools, velocity: Floats, spec: WorldSpec
+) -> NDArray[np.generic]:
+    """Actions that move as the plan asks where the plan is not to walk on.
+
+    Args:
+        actions: of N envs (strafe, forward, rotation), shape (N, 3); others are returned as
+            they are.
+        walks: whether the plan walks along its path, shape (N,); else it rides, waits, lets
+            something pass or gets out of its way.
+        velocity: that the plan asks for (forward, left), shape (N, 2), [m/s].
+        spec: settings of the world.
+    """
+    sticks = np.asarray(actions)
+    if sticks.shape != (len(walks), 3):
+        return actions
+    moves = stick(velocity, np.zeros(len(walks)), spec)[:, :2]
+    return np.column_stack(
+        [np.where(walks[:, None], sticks[:, :2], moves), sticks[:, 2]]
+    )

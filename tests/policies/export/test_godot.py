@@ -45,7 +45,7 @@ def test_the_file_says_all_that_the_engine_needs(tmp_path: Path, agent: Agent) -
     header, weights = unpack(data)
     assert header["world"] == {k: v for k, v in SPEC.items() if k not in limits}
     assert header["senses"] == {
-        "frame": "head", "memory": "path", "num_rays": 16, "ray_length": 5.0,
+        "frame": "head", "memory": "navigator", "num_rays": 16, "ray_length": 5.0,
         "plan_reach": 10.0, "comfort": 0.0,
     }  # fmt: skip
     assert header["episode"]["goal_radius"] == agent.config.environment.goal_radius
@@ -103,7 +103,7 @@ def test_agents_that_godot_cannot_run_are_refused(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(module, "MEMORIES", ("none", "visits"))
-        with pytest.raises(ModelFileError, match="memory 'path' does not run in Godot"):
+        with pytest.raises(ModelFileError, match="memory 'navigator' does not run"):
             export_godot(agent, tmp_path / "a.ambulo", SPEC)
     agent.config = agent.config.override(
         "observations", memory="map", motion="motion_nn"

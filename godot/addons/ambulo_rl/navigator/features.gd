@@ -22,10 +22,12 @@ const ROUTE: Dictionary[String, int] = {
 	"carrier": 5,
 }
 
-# Factors on places [1/m], heights [1/m], velocities [s/m] and the length of the path [1/m].
+## Factor on velocities, [s/m].
+const SPEEDS := 0.5
+
+# Factors on places [1/m], heights [1/m] and the length of the path [1/m].
 const _METRES := 0.2
 const _HEIGHTS := 0.5
-const _SPEEDS := 0.5
 const _LENGTH := 0.05
 const _LONGEST := 3.0
 # Numbers of a moving thing.
@@ -97,7 +99,7 @@ static func write_route(
 	out[at + 2] = 1.0 if plan.frontier else 0.0
 	at += 3
 	out[at + steering.state] = 1.0
-	at = _put(out, at + 5, head, _SPEEDS, steering.velocity_x, steering.velocity_y)
+	at = _put(out, at + 5, head, SPEEDS, steering.velocity_x, steering.velocity_y)
 	var width := AmbuloContract.MOVER_COLUMNS
 	var thing := at
 	for first in range(0, mini(sensed.things.size(), THINGS * width), width):
@@ -112,7 +114,7 @@ static func write_route(
 		out[at] = 1.0
 		_put(out, at + 1, head, _METRES, tracks.rows[row] - x, tracks.rows[row + 1] - y)
 		out[at + 3] = _HEIGHTS * (tracks.rows[row + 7] - sensed.z)
-		out[at + 4] = _SPEEDS * tracks.rates[AmbuloTracks.RATES * m + 2]
+		out[at + 4] = SPEEDS * tracks.rates[AmbuloTracks.RATES * m + 2]
 
 
 # Writes the moving thing in sight that begins at `first`.
@@ -137,8 +139,8 @@ static func _write_mover(
 	out[at] = 1.0
 	_put(out, at + 1, head, _METRES, -dx, -dy)
 	out[at + 3] = _HEIGHTS * (thing[7] - sensed.z)
-	_put(out, at + 4, head, _SPEEDS, thing[9], thing[10])
-	out[at + 6] = _SPEEDS * thing[11]
+	_put(out, at + 4, head, SPEEDS, thing[9], thing[10])
+	out[at + 6] = SPEEDS * thing[11]
 
 
 # Writes a vector of the world in the frame of the head; the next index.

@@ -54,6 +54,8 @@ var frame := "head"
 var memory := "none"
 ## Largest distance of the waypoint along a planned path, [m].
 var plan_reach := 2.5
+## Whether the plan moves the agent wherever it is not to walk on, see [AmbuloPolicyNode].
+var follow_plan := false
 ## Where the comfort dial is when nothing is said, for a policy that has one.
 var comfort := 0.5
 ## Rays over the full circle.
@@ -103,6 +105,16 @@ func load_from(file_path: String) -> bool:
 	var problem := _read(data) if data.open(file_path, MAGIC, "policy") else data.problem
 	error = "" if problem == "" else "%s: %s" % [path, problem]
 	return problem == ""
+
+
+## Place of the part [param part] in the observation.
+func start_of(part: String) -> int:
+	var start := 0
+	for name: String in observation:
+		if name == part:
+			break
+		start += observation[name]
+	return start
 
 
 ## What is wrong with the file; empty if all was read.
@@ -167,7 +179,8 @@ func _read_observation(checks: AmbuloChecks, rows: Array) -> void:
 
 func _read_senses(checks: AmbuloChecks, data: Variant) -> void:
 	var keys := PackedStringArray(["frame", "memory", "num_rays", "ray_length"])
-	var optional := PackedStringArray(["plan_margin", "plan_walls", "plan_reach", "comfort"])
+	var optional := PackedStringArray(["plan_reach", "follow_plan", "comfort"])
+	optional.append_array(["plan_margin", "plan_walls"])
 	var senses := checks.table(data, "senses", "senses.", keys + optional, keys)
 	frame = _choice(checks, senses.get("frame"), "senses.frame", ["head", "world"])
 	memory = _choice(checks, senses.get("memory"), "senses.memory", AmbuloMemory.KINDS)
@@ -175,6 +188,9 @@ func _read_senses(checks: AmbuloChecks, data: Variant) -> void:
 	ray_length = checks.number(senses.get("ray_length"), "senses.ray_length", 1e-6, 1e6)
 	var reach: Variant = senses.get("plan_reach", 2.5)
 	plan_reach = checks.number(reach, "senses.plan_reach", 0.5, 100.0)
+	follow_plan = checks.flag(senses.get("follow_plan", false), "senses.follow_plan")
+	if follow_plan and memory != "navigator":
+		checks.fail("senses.follow_plan", "needs the memory navigator")
 	var usual: Variant = senses.get("comfort", 0.5)
 	comfort = checks.number(usual, "senses.comfort", 0.0, 1.0)
 

@@ -196,6 +196,8 @@ func act_on_observation(observation: PackedFloat32Array, agent := 0) -> PackedFl
 	if file.state_size > 0 and not _states.has(agent):
 		_states[agent] = _mlp.new_state()
 	var action := _mlp.act(observation, _states.get(agent, PackedVector4Array()))
+	if file.follow_plan:
+		_follow_plan(action, observation)
 	if file.memory != "none":
 		_note_lost(agent, observation)
 	return action
@@ -273,6 +275,18 @@ func observe(agent: int, row: PackedFloat64Array, goal: PackedFloat64Array) -> P
 ## The memory of [param agent], for tests and pictures; null before its first decision.
 func memory_of(agent: int) -> AmbuloMemory:
 	return _players[agent].memory if _players.has(agent) else null
+
+
+## Where the plan of [param observation] is not to walk on, move as it asks; [param action] turns.
+func _follow_plan(action: PackedFloat64Array, observation: PackedFloat32Array) -> void:
+	var state := file.start_of("route_state")
+	if observation[state + AmbuloSteering.WALK] > 0.0:
+		return
+	var velocity := file.start_of("route_velocity")
+	var ahead := observation[velocity] / AmbuloNavigatorFeatures.SPEEDS
+	AmbuloActions.write_move(
+		ahead, observation[velocity + 1] / AmbuloNavigatorFeatures.SPEEDS, file.spec, action
+	)
 
 
 ## Take in how probable it is that [param agent], which sees [param observation], is lost.

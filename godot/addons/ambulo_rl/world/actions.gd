@@ -55,6 +55,18 @@ static func write_targets(
 		commands[k + 2] = shaped(actions[k + 2], zone)
 
 
+## Writes the sticks that ask for a velocity ([param ahead], [param left]) [m/s] to strafe and
+## forward of [param action]; beyond the largest speed it is shortened, the dead zone is undone.
+static func write_move(
+	ahead: float, left: float, spec: AmbuloSpec, action: PackedFloat64Array
+) -> void:
+	var longest := maxf(sqrt(ahead * ahead + left * left), spec.max_speed)
+	var stick: PackedFloat64Array = [-left / longest, ahead / longest]
+	for k in 2:
+		var full := absf(stick[k]) * (1.0 - spec.dead_zone) + spec.dead_zone
+		action[k] = signf(stick[k]) * full
+
+
 ## Shortens and turns a stick from place [param at] of [param commands] on that is too long or
 ## points too far aside, and keeps it so near to the command (strafe, forward, rotation) at
 ## [param now_at] of [param now] that accelerations stay within the limits of [param spec]

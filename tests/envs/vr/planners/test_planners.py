@@ -8,20 +8,24 @@ from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.families import FAMILIES
 from ambulo.envs.vr.families.level_sets import split_level
+from ambulo.envs.vr.navigator.steering import WALK
 from ambulo.envs.vr.planners.planners import PLANNERS, make_planner
-from ambulo.envs.vr.planners.senses import senses, stick, uniform
+from ambulo.envs.vr.planners.senses import senses, uniform
 from ambulo.envs.vr.task.bank import LevelBank, Start
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_world
 from ambulo.envs.vr.task.env import embodied_config
-from ambulo.envs.vr.world.actions import motion_of
+from ambulo.envs.vr.world.actions import follow_plan, motion_of, stick
 
 CONFIG = NavigationConfig().override("environment", max_episode_steps=500)
 WALKER = embodied_config(NavigationConfig()).override("environment", body="twin")
 
 
-def play(name, levels, config=CONFIG):
-    """Success, path, collisions of each level's designed episode."""
+def play(name, levels, config=CONFIG, moves=None):
+    """Success, path, collisions of each level's designed episode.
+
+    `moves` makes other actions of (batch, actions).
+    """
     n = len(levels)
     if name.startswith("planner"):
         config = config.override("observations", memory="navigator", plan_reach=10.0)
@@ -35,6 +39,8 @@ def play(name, levels, config=CONFIG):
     path, collisions = np.zeros(n), np.zeros(n)
     while not done.all():
         actions = planner.act(batch)
+        if moves is not None:
+            actions = moves(batch, actions)
         assert actions.shape == (n, 3)
         assert np.isfinite(actions).all()
         assert np.abs(actions).max() <= 1.0
@@ -188,3 +194,50 @@ def test_uniform_streams_are_independent_of_the_batch():
     assert np.abs(many).max() <= 1.0
     np.testing.assert_allclose(many.mean(axis=0), 0.0, atol=0.04)
     np.testing.assert_allclose(many.var(axis=0), 1 / 3, atol=0.02)
+
+
+@pytest.mark.integration
+def test_who_follows_the_plan_waits_and_rides_whatever_the_stick_says():
+    levels = levels_of("lifts", count=6)
+    waits = []
+
+    def leave(batch, actions):
+        walks = batch.memory.navigator.steering.state == WALK
+        waits.append((~walks).mean())
+        back = np.array([0.0, -1.0, 0.0])
+        return np.where(walks[:, None], actions, back)
+
+    follows = CONFIG.override("observations", memory="navigator", plan_reach=10.0)
+    follows = follows.override("actions", follow_plan=True)
+    success, _, _ = play("planner", levels, follows, leave)
+    assert success.all()
+    assert np.mean(waits) > 0.05
+    success, _, _ = play("planner", levels, CONFIG, leave)
+    assert not success.all()
+
+
+def test_follow_plan_moves_where_the_plan_does_not_walk_and_leaves_turns():
+    spec = WorldSpec(dead_zone=0.2)
+    actions = np.array([[0.5, -0.5, 0.9], [0.5, -0.5, 0.9]])
+    velocity = np.array([[1.0, 0.5], [1.0, 0.5]])
+    out = follow_plan(actions, np.array([True, False]), velocity, spec)
+    np.testing.assert_array_equal(out[0], actions[0])
+    assert out[1, 2] == 0.9
+    target = motion_of(out, spec, np.zeros((2, 3))).target
+    np.testing.assert_allclose(spec.max_speed * target[1, :2], [-0.5, 1.0])
+    assert follow_plan(actions[:, :2], np.ones(2, bool), velocity, spec).shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("group", "changes", "named"),
+    [
+        ("observations", {"memory": "path"}, "needs observations.memory = navigator"),
+        ("actions", {"teleport": 3.0}, "no teleport"),
+        ("actions", {"mode": "discrete"}, "mode = continuous"),
+    ],
+)
+def test_settings_that_follow_no_plan(group, changes, named):
+    config = NavigationConfig().override("observations", memory="navigator")
+    config = config.override("actions", follow_plan=True)
+    with pytest.raises(ConfigError, match=named):
+        config.override(group, **changes)

@@ -197,6 +197,22 @@ def test_reset_forgets_and_state_dict_continues(kind: str) -> None:
         np.testing.assert_array_equal(first[name], again[name])
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("plans_length", 10**6), ("plans_boards", 99), ("plans_age", 9), ("steering_state", -1),
+     ("plans_points", 1e6), ("entries_list", 2**40), ("known", 2**62), ("bits_list", 2**10)],
+)  # fmt: skip
+def test_states_that_name_what_does_not_exist_are_refused(
+    name: str, value: float
+) -> None:
+    memory = Memory("navigator", 1)
+    remember(memory, 0.1, 0.1, 0.0, 2.0)
+    state = memory.state_dict()
+    state[f"navigator_{name}"] = np.full(state[f"navigator_{name}"].shape, value)
+    with pytest.raises(ValueError, match=r"outside|do not exist"):
+        memory.load_state_dict(state)
+
+
 EXTREMES = (-(2**62), -2, -1, 300, 2**40, 2**62, -1e300, 1e300, -np.inf, np.inf, np.nan)
 
 

@@ -11,7 +11,7 @@ from ambulo.motion.kinematics import motion_kinematics
 from ambulo.motion.landmarks import body_points
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.body import NEEDED, SIDES
-from ambulo.motion.roles import ROLES, known_roles, role_map
+from ambulo.motion.roles import OPTIONAL, ROLES, known_roles, role_map
 from ambulo.motion.roles.by_names import total_vote
 from ambulo.motion.roles.finder import RoleMap, find_roles
 from ambulo.motion.roles.names import name_vote
@@ -43,7 +43,8 @@ def with_roles(motion: Motion) -> tuple[Motion, tuple[str, ...]]:
         return motion, ()
     found, where = role_map(skeleton), "at rest"
     said = total_vote(skeleton_tree(skeleton), found.joints) / len(ROLES)
-    if found.refusal or (said < NAMED and len(found.joints) < COMPLETE):
+    lacks = any(r not in found.joints and not r.endswith(OPTIONAL) for r in ROLES)
+    if (found.refusal and lacks) or (said < NAMED and len(found.joints) < COMPLETE):
         found, where = max(
             (found, where),
             (_in_motion(motion), "in motion"),

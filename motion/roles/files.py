@@ -28,9 +28,9 @@ class RolesFile(Config):
     chains: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """All joints that turn the part of a role, its own among them; only itself if left out."""
     up: Direction | None = None
-    """Direction up in the file's axes."""
+    """Direction up in the axes in which positions are read."""
     forward: Direction | None = None
-    """Front in the file's axes."""
+    """Front in the same axes."""
     notes: tuple[str, ...] = ()
     """What was doubtful when the map was made; for people."""
 

@@ -14,8 +14,9 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionFileError, SkeletonError
 from ambulo.configs.reading import open_regular
 from ambulo.motion.kinematics import rest_kinematics, tip_positions
+from ambulo.motion.roles.names import name_vote
 from ambulo.motion.roles.tree import Hinge, RoleTree
-from ambulo.motion.rotations import quat_multiply, quat_rotate
+from ambulo.motion.rotations import quat_from_matrix, quat_multiply, quat_rotate
 from ambulo.motion.skeleton import MAX_JOINTS, Skeleton
 
 if TYPE_CHECKING:
@@ -106,8 +107,7 @@ def model_tree(model: mujoco.MjModel) -> RoleTree:
 
 
 def _body_name(model: mujoco.MjModel, body: int) -> str:
-    from ambulo.motion.roles.names import name_vote
-
+    """The first name of a body and its joints that says something, else the body's."""
     first = int(model.body_jntadr[body])
     joints = range(first, first + int(model.body_jntnum[body]))
     names = [model.body(body).name, *(model.joint(j).name for j in joints)]
@@ -118,7 +118,6 @@ def _outlines(model: mujoco.MjModel, data: mujoco.MjData) -> dict[int, Floats]:
     """Corners of the boxes around each body's geoms, by node."""
     import mujoco
 
-    mujoco.mj_kinematics(model, data)
     signs = np.array(np.meshgrid(*[[-1.0, 1.0]] * 3)).reshape(3, -1).T
     points: dict[int, list[Floats]] = {}
     for geom in range(model.ngeom):
@@ -246,8 +245,6 @@ def _gltf_transform(node: dict[str, Any]) -> tuple[Floats, Floats, float]:
     if "matrix" in node:
         matrix = np.array(node["matrix"], dtype=float).reshape(4, 4).T
         scale = float(np.cbrt(abs(np.linalg.det(matrix[:3, :3])))) or 1.0
-        from ambulo.motion.rotations import quat_from_matrix
-
         return matrix[:3, 3], quat_from_matrix(matrix[:3, :3] / scale), scale
     x, y, z, w = node.get("rotation", (0.0, 0.0, 0.0, 1.0))
     scale = float(np.mean(node.get("scale", (1.0, 1.0, 1.0))))

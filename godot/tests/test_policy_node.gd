@@ -87,6 +87,30 @@ func test_being_lost_is_said_with_hysteresis() -> void:
 	node.free()
 
 
+func test_plans_that_do_not_walk_move_the_agent() -> void:
+	var node := _node()
+	check(node.file.follow_plan, "the shipped one follows its plan")
+	var seen := PackedFloat32Array()
+	seen.resize(node.file.observation_size)
+	var state := node.file.start_of("route_state")
+	var velocity := node.file.start_of("route_velocity")
+	seen[velocity] = 0.25 * AmbuloNavigatorFeatures.SPEEDS
+	seen[velocity + 1] = -1.0 * AmbuloNavigatorFeatures.SPEEDS
+	seen[state + AmbuloSteering.WALK] = 1.0
+	var walks := node.act_on_observation(seen)
+	seen[state + AmbuloSteering.WALK] = 0.0
+	seen[state + AmbuloSteering.EVADE] = 1.0
+	var evades := node.act_on_observation(seen)
+	var target := AmbuloActions.target(evades[0], evades[1], 0.0, node.file.spec.dead_zone)
+	check_all_near(target, [1.0 / node.file.spec.max_speed, 0.25 / node.file.spec.max_speed, 0.0])
+	node.file.follow_plan = false
+	check_near(node.act_on_observation(seen)[2], evades[2], 1e-12, "the stick turns")
+	seen[state + AmbuloSteering.WALK] = 1.0
+	seen[state + AmbuloSteering.EVADE] = 0.0
+	check_all_near(node.act_on_observation(seen), walks, 1e-12)
+	node.free()
+
+
 func test_worlds_that_do_not_fit_are_refused() -> void:
 	var wrong: Dictionary[String, Variant] = {
 		"num_rays": 8,
@@ -342,8 +366,9 @@ func _node() -> AmbuloPolicyNode:
 func _stayed(node: AmbuloPolicyNode, since: int, here: int) -> PackedFloat32Array:
 	var out := PackedFloat32Array()
 	out.resize(node.file.observation_size)
-	out[81] = 0.2 * log(1.0 + here)
-	out[82] = 0.01 * since
+	var at := node.file.start_of("stay")
+	out[at] = 0.2 * log(1.0 + here)
+	out[at + 1] = 0.01 * since
 	return out
 
 

@@ -31,7 +31,7 @@ SNAP, TELEPORT = 0, 1
 """Columns of cooldowns."""
 TURN_GAIN = 3.0
 """Yaw rate that planners ask for per radian of heading error, [1/s]."""
-_SNAPS = 0.6
+_SNAP_FROM = 0.6
 """Heading errors above this fraction of a snap turn are turned away."""
 
 
@@ -241,7 +241,7 @@ def stick(
     the head frame after the turn, in which the world takes it.
     """
     if spec.snap_turn > 0.0:
-        far = np.abs(yaw_rate) > _SNAPS * TURN_GAIN * spec.snap_turn
+        far = np.abs(yaw_rate) > _SNAP_FROM * TURN_GAIN * spec.snap_turn
         ready = True if cooldown is None else cooldown[:, SNAP] == 0
         turn = np.where(far & ready, np.sign(yaw_rate), 0.0)
         ahead, left = velocity.T

@@ -237,7 +237,9 @@ class LocomotionEnvironmentConfig(Config):
             raise ValueError("conditions of muscles need actuation = muscle")
         traits = self.traits
         if self.terrain != "flat" and not traits.terrain:
-            raise ValueError(f"terrain = {self.terrain}: not for task = {self.task}")
+            raise ValueError(
+                f"terrain = {self.terrain}: task = {self.task} needs terrain = flat"
+            )
         if traits.bodies and self.character not in traits.bodies:
             raise ValueError(
                 f"task = {self.task} needs character = {' or '.join(traits.bodies)}, not "

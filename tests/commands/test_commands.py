@@ -24,7 +24,7 @@ def test_presets_are_listed_and_printed(capsys: pytest.CaptureFixture[str]) -> N
     assert [name for name in listed if name.startswith("vr/")] == [
         f"vr/{name}" for name in PRESETS
     ]
-    assert {"motion/shipped", "ik/trackers", "gait/fast"} < set(listed)
+    assert {"motion/shipped", "ik/published", "gait/fast"} < set(listed)
     assert cli.main(["presets", "quick_test"]) == 0
     assert capsys.readouterr().out == preset("quick_test").to_json()
     assert cli.main(["presets", "motion/quick_test"]) == 0

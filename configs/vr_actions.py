@@ -59,9 +59,9 @@ class NavigationActionsConfig(Config):
     at all. It changes the comfort index alone, and pictures in Godot."""
 
     follow_plan: bool = False
-    """Move as the plan asks wherever it is not to walk on: it rides a lift, waits for one, lets
-    something pass or gets out of its way. The stick still turns. Continuous walking with
-    `observations.memory` = navigator only."""
+    """Move as the plan asks wherever it is not to walk on (it rides a lift, waits for one, lets
+    something pass or gets out of its way) and where the stick rests. The stick still turns.
+    Continuous walking with `observations.memory` = navigator only."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

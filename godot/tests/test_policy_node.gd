@@ -97,6 +97,7 @@ func test_plans_that_do_not_walk_move_the_agent() -> void:
 	seen[velocity] = 0.25 * AmbuloNavigatorFeatures.SPEEDS
 	seen[velocity + 1] = -1.0 * AmbuloNavigatorFeatures.SPEEDS
 	seen[state + AmbuloSteering.WALK] = 1.0
+	seen[node.file.start_of("goal_position")] = 6.0
 	var walks := node.act_on_observation(seen)
 	seen[state + AmbuloSteering.WALK] = 0.0
 	seen[state + AmbuloSteering.EVADE] = 1.0

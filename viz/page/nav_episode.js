@@ -5,6 +5,7 @@ import { Memory } from "./nav_memory.js";
 import { NavWorld } from "./nav_world.js";
 
 const EYE_HEIGHT = 1.6;
+const SPEEDS = 0.5;
 const HANDS = [[0.35, 0.22, 1.1], [0.35, -0.22, 1.1]];
 
 const modulo = (a, b) => a - Math.floor(a / b) * b;
@@ -74,9 +75,23 @@ export class NavEpisode {
     ]);
   }
 
+  /** The action of a decision: where its stick rests, an agent that follows its plan goes on as that asks. */
+  followingPlan(action) {
+    const { senses, world, observation: parts } = this.policy.header;
+    const stick = Math.max(Math.abs(action[0]), Math.abs(action[1]));
+    if (!senses.follow_plan || stick > world.dead_zone) return action;
+    const { start } = parts.find((part) => part.name === "route_velocity");
+    const ahead = this.observation[start] / SPEEDS;
+    const left = this.observation[start + 1] / SPEEDS;
+    const longest = Math.max(Math.hypot(ahead, left), world.max_speed);
+    const zone = world.dead_zone;
+    const undone = (x) => Math.sign(x) * (Math.abs(x) * (1 - zone) + zone);
+    return [undone(-left / longest), undone(ahead / longest), action[2]];
+  }
+
   /** One decision; `outcome` becomes "reached", "fell" or "timeout" when the episode ends. */
   step() {
-    this.action = this.policy.act(this.observation);
+    this.action = this.followingPlan(this.policy.act(this.observation));
     this.world.step(this.action);
     this.steps += 1;
     this.path += this.state.path;

@@ -259,7 +259,7 @@ def stick(
 def follow_plan(
     actions: NDArray[np.generic], walks: Bools, velocity: Floats, spec: WorldSpec
 ) -> NDArray[np.generic]:
-    """Actions that move as the plan asks where the plan is not to walk on.
+    """Actions that move as the plan asks where it is not to walk on, or the stick rests.
 
     Args:
         actions: of N envs (strafe, forward, rotation), shape (N, 3); others are returned as
@@ -272,7 +272,7 @@ def follow_plan(
     sticks = np.asarray(actions)
     if sticks.shape != (len(walks), 3):
         return actions
-    moves = stick(velocity, np.zeros(len(walks)), spec)[:, :2]
-    return np.column_stack(
-        [np.where(walks[:, None], sticks[:, :2], moves), sticks[:, 2]]
-    )
+    asked = stick(velocity, np.zeros(len(walks)), spec)[:, :2]
+    moves = (np.abs(sticks[:, :2]) > spec.dead_zone).any(axis=1)
+    own = (walks & moves)[:, None]
+    return np.column_stack([np.where(own, sticks[:, :2], asked), sticks[:, 2]])

@@ -54,7 +54,7 @@ var frame := "head"
 var memory := "none"
 ## Largest distance of the waypoint along a planned path, [m].
 var plan_reach := 2.5
-## Whether the plan moves the agent wherever it is not to walk on, see [AmbuloPolicyNode].
+## Whether the plan moves the agent wherever it is not to walk on, or the stick rests.
 var follow_plan := false
 ## Where the comfort dial is when nothing is said, for a policy that has one.
 var comfort := 0.5

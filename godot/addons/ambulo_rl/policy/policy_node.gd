@@ -277,10 +277,12 @@ func memory_of(agent: int) -> AmbuloMemory:
 	return _players[agent].memory if _players.has(agent) else null
 
 
-## Where the plan of [param observation] is not to walk on, move as it asks; [param action] turns.
+## Where the plan of [param observation] is not to walk on, or the stick of [param action] rests, move
+## as the plan asks.
 func _follow_plan(action: PackedFloat64Array, observation: PackedFloat32Array) -> void:
 	var state := file.start_of("route_state")
-	if observation[state + AmbuloSteering.WALK] > 0.0:
+	var stick := maxf(absf(action[0]), absf(action[1]))
+	if observation[state + AmbuloSteering.WALK] > 0.0 and stick > file.spec.dead_zone:
 		return
 	var velocity := file.start_of("route_velocity")
 	var ahead := observation[velocity] / AmbuloNavigatorFeatures.SPEEDS

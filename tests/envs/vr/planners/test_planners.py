@@ -216,16 +216,16 @@ def test_who_follows_the_plan_waits_and_rides_whatever_the_stick_says():
     assert not success.all()
 
 
-def test_follow_plan_moves_where_the_plan_does_not_walk_and_leaves_turns():
+def test_follow_plan_moves_where_the_plan_does_not_walk_or_the_stick_rests():
     spec = WorldSpec(dead_zone=0.2)
-    actions = np.array([[0.5, -0.5, 0.9], [0.5, -0.5, 0.9]])
-    velocity = np.array([[1.0, 0.5], [1.0, 0.5]])
-    out = follow_plan(actions, np.array([True, False]), velocity, spec)
+    actions = np.array([[0.5, -0.1, 0.9], [0.5, -0.5, 0.9], [0.1, -0.2, 0.9]])
+    velocity = np.array([[1.0, 0.5]] * 3)
+    out = follow_plan(actions, np.array([True, False, True]), velocity, spec)
     np.testing.assert_array_equal(out[0], actions[0])
-    assert out[1, 2] == 0.9
-    target = motion_of(out, spec, np.zeros((2, 3))).target
-    np.testing.assert_allclose(spec.max_speed * target[1, :2], [-0.5, 1.0])
-    assert follow_plan(actions[:, :2], np.ones(2, bool), velocity, spec).shape == (2, 2)
+    assert (out[:, 2] == 0.9).all()
+    target = motion_of(out, spec, np.zeros((3, 3))).target
+    np.testing.assert_allclose(spec.max_speed * target[1:, :2], [[-0.5, 1.0]] * 2)
+    assert follow_plan(actions[:, :2], np.ones(3, bool), velocity, spec).shape == (3, 2)
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,7 @@ def test_a_fault_of_a_varied_body_is_played_again_by_one_like_it(
         ({"variation": {"mass": (0.8, 1.2)}}, "variation: not for task = gait"),
         (
             {"environment": {"terrain": "uphill"}},
-            "terrain = uphill: not for task = gait",
+            "terrain = uphill: task = gait needs terrain = flat",
         ),
     ],
 )

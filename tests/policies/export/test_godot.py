@@ -105,6 +105,7 @@ def test_agents_that_godot_cannot_run_are_refused(
         patch.setattr(module, "MEMORIES", ("none", "visits"))
         with pytest.raises(ModelFileError, match="memory 'navigator' does not run"):
             export_godot(agent, tmp_path / "a.ambulo", SPEC)
+    agent.config = agent.config.override("actions", follow_plan=False)
     agent.config = agent.config.override(
         "observations", memory="map", motion="motion_nn"
     )
@@ -117,6 +118,7 @@ def test_agents_that_godot_cannot_run_are_refused(
 
 def test_the_margin_of_plans_is_exported(tmp_path: Path, agent: Agent) -> None:
     path = tmp_path / "a.ambulo"
+    agent.config = agent.config.override("actions", follow_plan=False)
     agent.config = agent.config.override("observations", memory="map")
     export_godot(agent, path, SPEC)
     assert "plan_reach" not in unpack(path.read_bytes())[0]["senses"]

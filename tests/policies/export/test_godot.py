@@ -46,7 +46,7 @@ def test_the_file_says_all_that_the_engine_needs(tmp_path: Path, agent: Agent) -
     assert header["world"] == {k: v for k, v in SPEC.items() if k not in limits}
     assert header["senses"] == {
         "frame": "head", "memory": "navigator", "num_rays": 16, "ray_length": 5.0,
-        "plan_reach": 10.0, "comfort": 0.0,
+        "plan_reach": 10.0, "follow_plan": True, "comfort": 0.0,
     }  # fmt: skip
     assert header["episode"]["goal_radius"] == agent.config.environment.goal_radius
     assert [part["name"] for part in header["observation"]] == list(

@@ -277,8 +277,8 @@ func memory_of(agent: int) -> AmbuloMemory:
 	return _players[agent].memory if _players.has(agent) else null
 
 
-## Where the plan of [param observation] is not to walk on, or the stick of [param action] rests, move
-## as the plan asks.
+## Where the plan of [param observation] is not to walk on, or the stick of [param action] rests,
+## move as the plan asks.
 func _follow_plan(action: PackedFloat64Array, observation: PackedFloat32Array) -> void:
 	var state := file.start_of("route_state")
 	var stick := maxf(absf(action[0]), absf(action[1]))

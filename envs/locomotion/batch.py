@@ -1,14 +1,17 @@
-"""What imitating, following commands and standing have in common: N bodies at once."""
+"""What all locomotion tasks have in common: N bodies at once, and what a task may change."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
+from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.batch import BatchStep
+from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.layout import ObservationLayout
@@ -26,13 +29,24 @@ from ambulo.envs.locomotion.body import (
     reference_body,
     walk_frames,
 )
-from ambulo.envs.locomotion.episode import EpisodeState, drawn_starts
-from ambulo.envs.locomotion.extra_parts import ExtraParts, MakePart
+from ambulo.envs.locomotion.episode import EpisodeState, drawn_starts, step_info
+from ambulo.envs.locomotion.extra_parts import ExtraPart, MakePart
 from ambulo.envs.locomotion.faults import StepBegin, check_fault_folder, report_faults
-from ambulo.envs.locomotion.info import InfoMaker
-from ambulo.envs.locomotion.observation import Seen, observation_layout, observe
-from ambulo.envs.locomotion.reward import Terms, cost_terms
-from ambulo.envs.locomotion.task_hooks import TaskHooks
+from ambulo.envs.locomotion.observation import (
+    Parts,
+    observation_layout,
+    observe,
+    phase_part,
+    state_parts,
+)
+from ambulo.envs.locomotion.reward import (
+    Terms,
+    alive_term,
+    cost_terms,
+    imitation_terms,
+    standing_terms,
+)
+from ambulo.envs.locomotion.world import World
 from ambulo.envs.reference.clips.raw_clip import lowest_points
 from ambulo.envs.reference.gaits import Blend, Gaits
 from ambulo.envs.reference.reference import Reference, matching_dofs
@@ -40,21 +54,27 @@ from ambulo.envs.simulation.delay import DelayLine
 from ambulo.envs.simulation.disturbance import Pushes
 from ambulo.envs.simulation.power import JointPower
 from ambulo.envs.simulation.simulation import CharacterSimulation
+from ambulo.envs.simulation.touch import PlacedBoxes
 from ambulo.envs.simulation.variants import NOMINAL, Variant
 from ambulo.envs.state_arrays import Arrays, flattened, part_of
 
-_PARTS = ("simulation", "episode", "pushes", "delay")
-"""Attributes of a batch that have a state of their own."""
 
-
-class LocomotionBatch(TaskHooks):
+class LocomotionBatch:
     """N bodies that follow a reference in a moving frame, without autoreset.
+
+    A task is a subclass: `rewards` names its reward terms, and it may change `_begin`, `_tick`,
+    `_advance`, `_fell` and the other methods that say what happens in an episode.
 
     An action of 1 moves the target of one joint axis by `action_scale`, on top of the
     reference and the balance controller's offsets; stable PD with the reference's torque makes
     the joints follow. `step` leaves finished bodies as they are; the caller resets them.
     All arrays returned are owned by the batch and overwritten by the next call.
     """
+
+    rewards: ClassVar[tuple[str, ...]] = ("imitation", "changes")
+    """Groups of reward terms, see `_reward_groups`, in the order in which they are added."""
+    extra_actions: tuple[str, ...] = ()
+    """Names of actions after those that move joints."""
 
     def __init__(
         self,
@@ -92,8 +112,8 @@ class LocomotionBatch(TaskHooks):
         late = variant.late(env.control_dt / env.substeps)
         width = self.simulation.model.nv
         self.delay = DelayLine(late, env.substeps, (num_envs, width))
+        self._boxes = PlacedBoxes(self.simulation) if self.world.boxes else None
         self._view = BodyView(self.simulation)
-        self._info = InfoMaker(self.simulation, self.dofs)
         self._followed = reference_body(self.gaits, character)
         controlled = len(self.gaits.controller_dofs)
         acting = None if env.balance_law and env.traits.controller else 0
@@ -104,7 +124,7 @@ class LocomotionBatch(TaskHooks):
             controller=len(self._acting_dofs),
             actions=self.action_size,
         )
-        self._own_layout, self._extra = self.layout, ExtraParts()
+        self._own_layout, self._extra = self.layout, list[ExtraPart]()
         self._pelvis = body_of_joint(character, 0)
         self._power = JointPower(self.simulation)
         self.weight = self.world.weight
@@ -140,6 +160,10 @@ class LocomotionBatch(TaskHooks):
         self.layout = ObservationLayout((*self.layout.parts, extra.part))
         self.obs = np.zeros((self.num_envs, self.layout.size), np.float32)
 
+    def _world(self) -> World:
+        """The model of the body, and its ground."""
+        return World(self.config.environment, self.character, self.variant)
+
     def _gaits(self) -> Gaits:
         """The gaits of the reference."""
         return Gaits(self.reference, self.character)
@@ -152,6 +176,13 @@ class LocomotionBatch(TaskHooks):
     def _fastest(self) -> float:
         """Largest speed that the task asks for, [m/s]."""
         return float(np.max(self.blend.speed))
+
+    def _begin(self, envs: Ints) -> None:
+        """Begin the task of new episodes (commands, moving frames)."""
+
+    def _start_controls(self, envs: Ints) -> Floats | None:
+        """What motors of `envs` (k,) do at the start, (k, nu); None: nothing."""
+        return None
 
     def _start_states(
         self, envs: Ints, turns: Floats, rates: Floats
@@ -175,10 +206,70 @@ class LocomotionBatch(TaskHooks):
             self.anchor, self.blend.speed, np.zeros(self.num_envs), self.simulation.dt
         )
 
-    def _cost_terms(self, power: Floats, actions: Floats) -> Terms:
-        """The weighted costs of power, [W], (N,), and of actions (N, A)."""
+    def _tick(self, advance: Floats) -> None:
+        """Move the reference on by one physics step, `advance` cycles (N,)."""
+        self.phase += advance
+
+    def _fell(self) -> Bools:
+        """Which bodies lie low or are turned beside their reference. Shape (N,)."""
+        env = self.config.environment
+        return self.state.fallen(env.max_height_error, env.max_rotation_error)
+
+    def _timed_out(self) -> Bools:
+        """Whose episode is over without a fall. Shape (N,)."""
+        return self.episode.steps >= self.config.environment.max_episode_steps
+
+    def _succeeded(self, timeout: Bools) -> Bools:
+        """Which of the bodies whose time is over have done their task. Shape (N,)."""
+        return timeout
+
+    def _reward_groups(
+        self, power: Floats, actions: Floats
+    ) -> dict[str, Callable[[], Terms]]:
+        """Weighted reward terms of a step by group, each (N,).
+
+        Args:
+            power: Mean absolute power of all joints, [W]. Shape (N,).
+            actions: Shape (N, A).
+        """
+        state, weights = self.state, self.config.rewards
+        return {
+            "imitation": lambda: imitation_terms(state, *self._followed_now(), weights),
+            "standing": lambda: standing_terms(state, self._stands_at, weights),
+            "alive": lambda: alive_term(state, weights),
+            "costs": lambda: self._cost_terms(power, actions),
+            "changes": lambda: self._cost_terms(power, actions, energy=False),
+        }
+
+    def _terms(self, power: Floats, actions: Floats) -> Terms:
+        """The reward terms of a step; see `_reward_groups`."""
+        groups, terms = self._reward_groups(power, actions), Terms()
+        for name in self.rewards:
+            terms |= groups[name]()
+        return terms
+
+    def _cost_terms(
+        self, power: Floats, actions: Floats, *, energy: bool = True
+    ) -> Terms:
+        """The weighted costs of power, [W], (N,), if of `energy`, and of actions (N, A)."""
         speed, weights = np.hypot(*self.state.heading[:, :2].T), self.config.rewards
-        return cost_terms(power, self.weight, speed, actions, self.action, weights)
+        terms = cost_terms(power, self.weight, speed, actions, self.action, weights)
+        return terms if energy else {n: t for n, t in terms.items() if n != "energy"}
+
+    def _named_terms(self) -> tuple[str, ...]:
+        """Names of the reward terms."""
+        return tuple(self._terms(np.zeros(self.num_envs), np.zeros_like(self.action)))
+
+    @property
+    def _stands_at(self) -> float:
+        """Height of the root in the first gait's first state, [m]."""
+        return float(self.gaits.qpos[0, 0, 2])
+
+    def set_progress(self, share: float) -> None:
+        """Tell how much of the training is over, in [0, 1]; schedules follow it."""
+
+    def close(self) -> None:
+        """Nothing is open."""
 
     def seed(self, seeds: Sequence[int | None]) -> None:
         """Seed the generator of each body whose seed is not None."""
@@ -212,7 +303,8 @@ class LocomotionBatch(TaskHooks):
         self.pushes.begin(envs, self.rngs)
         self.delay.begin(envs)
         self._look()
-        self._extra.begin(envs)
+        for extra in self._extra:
+            extra.begin(envs)
         self._observe(envs)
         return self.obs
 
@@ -223,7 +315,15 @@ class LocomotionBatch(TaskHooks):
     def start_info(self) -> Arrays:
         """Return the info of a reset: `episode_info` and the keys of a step."""
         self._terms_now = self._terms_now or self._named_terms()
-        return self._info.of_reset(self.state, self._terms_now) | self.episode_info()
+        no, zero = np.zeros(self.num_envs, np.bool_), np.zeros(self.num_envs)
+        return self._info(no, no, zero, dict.fromkeys(self._terms_now, zero)) | (
+            self.episode_info()
+        )
+
+    def _info(self, success: Bools, fell: Bools, power: Floats, terms: Terms) -> Arrays:
+        """What `step` tells besides observations and rewards; see `step_info`."""
+        fault, error = self.simulation.fault, self.state.joint_error(self.dofs)
+        return step_info(self.state, fault, error, success, fell, power, terms)
 
     def step(self, actions: NDArray[np.generic]) -> BatchStep:
         """One control step: observations, rewards, terminated, truncated, info.
@@ -237,7 +337,9 @@ class LocomotionBatch(TaskHooks):
             ActionError: Actions of the wrong shape, or not finite.
             ResetNeeded: A body that was never reset.
         """
-        self._check_begun()
+        if np.count_nonzero(self._begun) < self.num_envs:
+            body = int(np.argmin(self._begun))
+            raise ResetNeeded(f"body {body} has no episode yet: reset before step")
         simulation, folder = self.simulation, self.config.environment.fault_folder
         wanted = checked_actions(actions, (self.num_envs, self.action_size))
         before, running = simulation.qpos[:, :2].copy(), simulation.fault == 0
@@ -262,10 +364,11 @@ class LocomotionBatch(TaskHooks):
             power * simulation.dt,
         )  # fmt: skip
         self.action[:] = wanted
-        self._extra.advance()
+        for extra in self._extra:
+            extra.advance()
         self._observe(np.arange(self.num_envs))
-        self._terms_now, won = tuple(terms), self._succeeded(timeout)
-        info = self._info.of_step(self.state, won, fell, power, terms)
+        self._terms_now = tuple(terms)
+        info = self._info(self._succeeded(timeout), fell, power, terms)
         return self.obs, reward, ended, timeout, info
 
     def teacher_actions(self) -> Floats:
@@ -286,22 +389,47 @@ class LocomotionBatch(TaskHooks):
         out_of_frame(qpos, qvel, self.anchor)
         return qpos
 
+    @property
+    def boxes(self) -> PlacedBoxes:
+        """The boxes that may be placed.
+
+        Raises:
+            ConfigError: There are none: `walk.obstacles` is 0.
+        """
+        if self._boxes is None:
+            raise ConfigError("walk.obstacles = 0: there are no boxes to place")
+        return self._boxes
+
+    @property
+    def _parts_with_state(self) -> dict[str, Any]:
+        """What has a state of its own."""
+        parts = {
+            "simulation": self.simulation, "episode": self.episode,
+            "pushes": self.pushes, "delay": self.delay,
+        }  # fmt: skip
+        return parts if self._boxes is None else {**parts, "boxes": self._boxes}
+
+    @property
+    def _extra_arrays(self) -> dict[str, Floats]:
+        """What parts of the observation need for a bit-exact continuation."""
+        return {k: v for extra in self._extra for k, v in extra.kept.items()}
+
     def state_dict(self) -> Arrays:
         """Copies of all arrays that a bit-exact continuation needs (generators excluded)."""
-        parts = {name: getattr(self, name).state_dict() for name in _PARTS} | {
+        parts = {n: part.state_dict() for n, part in self._parts_with_state.items()} | {
             "batch": {name: getattr(self, name).copy() for name in self._kept},
             "begun": {"episodes": self._begun.copy()},
         }
-        extra = {name: array.copy() for name, array in self._extra.kept().items()}
+        extra = {name: array.copy() for name, array in self._extra_arrays.items()}
         return flattened(parts) | extra
 
     def load_state_dict(self, arrays: Arrays) -> None:
         """Continue from `state_dict`."""
-        for name in _PARTS:
-            getattr(self, name).load_state_dict(part_of(arrays, name))
+        for name, part in self._parts_with_state.items():
+            part.load_state_dict(part_of(arrays, name))
         for name in self._kept:
             getattr(self, name)[...] = arrays[f"batch.{name}"]
-        for name, array in self._extra.kept().items():
+        for name, array in self._extra_arrays.items():
             array[...] = arrays[name]
         self._begun[:] = arrays.get("begun.episodes", True)
         self.blend = self._blend()
@@ -333,6 +461,8 @@ class LocomotionBatch(TaskHooks):
         self.delay.send(offsets)
         for substep in range(simulation.substeps):
             self._tick(advance)
+            if self._boxes is not None:
+                self._boxes.advance(simulation.dt / simulation.substeps)
             qpos, qvel, torque = self._reference(self.phase)
             target = simulation.tangent.moved(qpos, self.delay.arrived(substep))
             simulation.step(target, qvel, torque if env.feed_forward else None)
@@ -381,15 +511,25 @@ class LocomotionBatch(TaskHooks):
             self._fill(self._own_layout, self.obs[:, :size])
         else:
             self.obs[envs, :size] = self.observation(self._own_layout)[envs]
-        self._extra.write(self.obs[:, size:])
+        for extra in self._extra:
+            self.obs[:, size : size + extra.part.size] = extra.values
+            size += extra.part.size
 
     def _fill(self, layout: ObservationLayout, out: NDArray[np.float32]) -> None:
-        tangent, qpos = self.simulation.tangent, self.state.qpos
-        joints = tangent.difference(qpos, self._rest)[:, 6:]
-        yaw = self.anchor[:, 2] + self.state.yaw
-        ahead = self.world.heights_ahead(self.simulation.qpos[:, :2], yaw)
-        seen = Seen(
-            self.phase, joints, self.balance_offsets, self.command, ahead, self.action,
-            self._future(), self._shown(),
-        )  # fmt: skip
-        observe(layout, self.state, seen, out)
+        qpos, yaw = self.state.qpos, self.anchor[:, 2] + self.state.yaw
+        joints = self.simulation.tangent.difference(qpos, self._rest)[:, 6:]
+        values = {
+            **state_parts(self.state),
+            "phase": phase_part(self.phase),
+            "joint_positions": joints,
+            "law": self.balance_offsets,
+            "command": self.command,
+            "ground": self.world.heights_ahead(self.simulation.qpos[:, :2], yaw),
+            "last_action": self.action,
+            **self._shown(),
+        }
+        observe(layout, values, out)
+
+    def _shown(self) -> Parts:
+        """Further parts of the observation; none here."""
+        return {}

@@ -204,6 +204,17 @@ def sole_groups(character: Character) -> list[list[int]]:
     return groups
 
 
+def along_heading(vectors: Floats, yaw: Floats) -> Floats:
+    """World vectors (N, ..., 2 or more) along headings (N,), [rad], and to their left.
+
+    Shape (N, ..., 2).
+    """
+    yaw = yaw.reshape(-1, *(1,) * (vectors.ndim - 2))
+    c, s = np.cos(yaw), np.sin(yaw)
+    x, y = vectors[..., 0], vectors[..., 1]
+    return np.stack([c * x + s * y, c * y - s * x], axis=-1)
+
+
 def out_of_frame(qpos: Floats, qvel: Floats, anchor: Floats) -> None:
     """Take root states (k, nq), (k, nv) from moving frames (k, 4) to the world, in place."""
     c, s = np.cos(anchor[:, 2]), np.sin(anchor[:, 2])

@@ -1,4 +1,4 @@
-"""Totals of running locomotion episodes: arrays over bodies."""
+"""Running locomotion episodes: how they begin, their totals, the `info` of their steps."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from ambulo.configs.arrays import Floats, Ints
-from ambulo.envs.state_arrays import StateArrays
+from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.envs.locomotion.body import BodyState
+from ambulo.envs.locomotion.reward import Terms
+from ambulo.envs.state_arrays import Arrays, StateArrays
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,38 @@ def drawn_starts(
         rates[row, :6] = rng.normal(0.0, 1.0, 6)
         rates[row, driven] = rng.normal(0.0, 1.0, len(driven))
     return phase, turns, rates
+
+
+def step_info(
+    state: BodyState,
+    fault: Ints,
+    error: Floats,
+    success: Bools,
+    fell: Bools,
+    power: Floats,
+    terms: Terms,
+) -> Arrays:
+    """What `LocomotionBatch.step` tells besides observations and rewards.
+
+    Args:
+        state: After the step.
+        fault: Codes of `simulation.FAULTS`. Shape (N,).
+        error: Mean deviation of the moved joints, [rad]. Shape (N,).
+        success: On its feet at the time limit. Shape (N,).
+        fell: Shape (N,).
+        power: Mean absolute power of all joints, [W]. Shape (N,).
+        terms: The weighted reward terms, each (N,).
+    """
+    return {
+        "is_success": success,
+        "fell": fell,
+        "is_fault": fault > 0,
+        "fault": fault.copy(),
+        "speed": state.heading[:, 0].copy(),
+        "joint_error": error,
+        "power": power,
+        **{f"reward/{name}": value for name, value in terms.items()},
+    }
 
 
 @njit(cache=True)

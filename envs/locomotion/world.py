@@ -14,6 +14,7 @@ from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.observation import GROUND_AHEAD, places_ahead
 from ambulo.envs.simulation.course import make_ground
 from ambulo.envs.simulation.terrain import Ground, terrain_model
+from ambulo.envs.simulation.touch import add_boxes, add_touch_sensors
 from ambulo.envs.simulation.variants import Variant
 
 FOLLOW = 0.2
@@ -28,8 +29,23 @@ class World:
         config: LocomotionEnvironmentConfig,
         character: Character,
         variant: Variant,
+        *,
+        touch: bool = False,
+        boxes: bool = False,
     ) -> None:
-        """`ConfigError` where the body cannot stand on the ground."""
+        """The world of a body.
+
+        Args:
+            config: The ground.
+            character: The body.
+            variant: How the body and its world differ from the settings.
+            touch: Add sensors of everything that it touches but the floor.
+            boxes: Add `BOXES`, to be placed; they are felt too.
+
+        Raises:
+            ConfigError: The body cannot stand on the ground, or feel.
+        """
+        self.touch, self.boxes = touch or boxes, boxes
         self._config = config
         self._ground: Ground | None = variant.ground
         if self._ground is None and config.terrain != "flat":
@@ -39,9 +55,15 @@ class World:
 
     def _body_model(self, character: Character) -> mujoco.MjModel:
         """The nominal body on the ground."""
-        if self._ground is None:
+        if self._ground is None and not self.touch:
             return character.model
-        return terrain_model(character, self._ground)
+        return terrain_model(character, self._ground, self._add_touch)
+
+    def _add_touch(self, spec: mujoco.MjSpec) -> None:
+        if self.touch:
+            add_touch_sensors(spec)
+        if self.boxes:
+            add_boxes(spec)
 
     @property
     def weight(self) -> float:

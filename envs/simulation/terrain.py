@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import mujoco
@@ -25,7 +26,7 @@ BUMP = 0.25
 EDGE = 34.0
 """Least distance of episode starts from the edge, [m]; 20 s at 1.6 m/s fit in."""
 GROUNDED = ("human23",)
-"""Characters that can stand on a ground that is not level."""
+"""Characters whose world can be edited."""
 
 
 class Ground(Protocol):
@@ -93,15 +94,27 @@ class Terrain:
         floor.hfieldname = "ground"
 
 
-def terrain_model(character: Character, ground: Ground) -> mujoco.MjModel:
-    """The character on a ground instead of the level one."""
+def terrain_model(
+    character: Character,
+    ground: Ground | None,
+    edit: Callable[[mujoco.MjSpec], None] | None = None,
+) -> mujoco.MjModel:
+    """The character on a ground, the level one if None, after `edit` of its model.
+
+    Raises:
+        ConfigError: A character whose model cannot be edited.
+    """
     if character.name not in GROUNDED:
         raise ConfigError(
-            f"{character.name} walks on level ground only: terrain = flat"
+            f"{character.name} walks on level ground only, where nothing is touched: "
+            f"terrain = flat, or character = {GROUNDED[0]}"
         )
     mass = float(character.model.body_mass.sum())
     spec = human23_spec(character.skeleton, mass)
-    ground.put_into(spec)
+    if ground is not None:
+        ground.put_into(spec)
+    if edit is not None:
+        edit(spec)
     model = spec.compile()
     model.opt.timestep = character.model.opt.timestep
     return model

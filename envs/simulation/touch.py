@@ -135,15 +135,11 @@ class PlacedBoxes:
 
     def state_dict(self) -> Arrays:
         """Copies of what a bit-exact continuation needs."""
-        return {
-            "boxes.place": self.place.copy(),
-            "boxes.velocity": self.velocity.copy(),
-        }
+        return {"place": self.place.copy(), "velocity": self.velocity.copy()}
 
     def load_state_dict(self, arrays: Arrays) -> None:
         """Continue from `state_dict`."""
-        self.place[...] = arrays["boxes.place"]
-        self.velocity[...] = arrays["boxes.velocity"]
+        self.place[...], self.velocity[...] = arrays["place"], arrays["velocity"]
         self.show()
 
     def advance(self, dt: float) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,6 +34,8 @@ class GetUpBatch(LocomotionBatch):
     an episode but its time limit; it is a success if the body stands then.
     """
 
+    rewards = ("rising", "costs")
+
     def __init__(
         self,
         config: LocomotionConfig,
@@ -55,10 +59,6 @@ class GetUpBatch(LocomotionBatch):
         """Which bodies stand. Shape (N,)."""
         low = self.state.height < self._stands_at - HEIGHT
         return np.asarray(~low & (self.state.up[:, 2] > np.cos(TILT)))
-
-    @property
-    def _stands_at(self) -> float:
-        return float(self.gaits.qpos[0, 0, 2])
 
     def _start_states(
         self, envs: Ints, turns: Floats, rates: Floats
@@ -91,11 +91,12 @@ class GetUpBatch(LocomotionBatch):
     def _succeeded(self, timeout: Bools) -> Bools:
         return np.asarray(timeout & self.standing)
 
-    def _terms(self, power: Floats, actions: Floats) -> Terms:
-        return {
-            **rising_terms(self.state, self._stands_at, self.config.rewards),
-            **self._cost_terms(power, actions),
-        }
+    def _reward_groups(
+        self, power: Floats, actions: Floats
+    ) -> dict[str, Callable[[], Terms]]:
+        state, weights = self.state, self.config.rewards
+        rising = partial(rising_terms, state, self._stands_at, weights)
+        return super()._reward_groups(power, actions) | {"rising": rising}
 
 
 BATCH = GetUpBatch

@@ -10,7 +10,6 @@ from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.locomotion.body import walk_frames
 from ambulo.envs.locomotion.commanded import CommandedBatch
-from ambulo.envs.locomotion.reward import Terms
 from ambulo.envs.reference.foot_steering import FootSteering
 from ambulo.envs.reference.gaits import Blend
 from ambulo.envs.tasks.walk_commands.commands import Settling, settle
@@ -77,9 +76,6 @@ class LocomoteBatch(CommandedBatch):
         self.blend = self._blend()
         leash = LEASH if self._follows_gait else 0.0
         hold_near(self.anchor, self.simulation.qpos[:, :2], leash)
-
-    def _terms(self, power: Floats, actions: Floats) -> Terms:
-        return self._terms_of(self.command, power, actions, {})
 
     def _draw(self, index: int, now: float) -> None:
         """Give a body a new command."""

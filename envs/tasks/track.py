@@ -12,8 +12,7 @@ from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.body import effector_bodies, into_frame
-from ambulo.envs.locomotion.observation import AHEAD
-from ambulo.envs.locomotion.reward import Terms, imitation_terms
+from ambulo.envs.locomotion.observation import AHEAD, Parts, pose_parts
 from ambulo.envs.reference.clips.clip_library import (
     ClipLibrary,
     clip_library,
@@ -152,7 +151,7 @@ class TrackBatch(ClipFollower):
         """
         env = config.environment
         self._clips = named_clips(reference, character, env.substeps)
-        shown, fitted = _shown(self._clips, captured=env.captured_share > 0.0)
+        shown, fitted = _shown_tables(self._clips, captured=env.captured_share > 0.0)
         if library is not None:
             shown, fitted = {}, np.zeros(len(library.names), np.int64)
         self.library = library or clip_library(shown, character, env.substeps)
@@ -173,6 +172,7 @@ class TrackBatch(ClipFollower):
         super().__init__(config, reference, character, **kwargs)
         self._effectors = np.array(effector_bodies(character)) - 1
 
+    rewards = ("imitation", "alive", "changes")
     _kept = (*LocomotionBatch._kept, "clip", "frame", "joint_distance")
 
     def teacher_actions(self) -> Floats:
@@ -267,37 +267,21 @@ class TrackBatch(ClipFollower):
         joints = self.library.joints[knots]
         return joints[:, self._effectors] - joints[:, :1], self.library.com[knots]
 
-    def _terms(self, power: Floats, actions: Floats) -> Terms:
-        effectors, com = self._followed_now()
-        weights = self.config.rewards
-        costs = self._cost_terms(power, actions)
-        del costs["energy"]
-        return {
-            **imitation_terms(self.state, effectors, com, weights),
-            "alive": np.full(self.num_envs, weights.alive),
-            **costs,
-        }
-
     def _poses_ahead(self) -> Floats:
         """The poses shown: those of each body, `AHEAD` control steps on. (N len(AHEAD), nq)."""
         steps = np.array(AHEAD) * self.simulation.substeps
         rows = self.library.rows(self.clip[:, None], self.frame[:, None] + steps)
         return self.library.qpos[rows.ravel()]
 
-    def _future(self) -> Floats:
-        count, nv = self.num_envs, int(self.simulation.model.nv)
+    def _shown(self) -> Parts:
+        """The poses ahead, seen from the bodies."""
         own = np.repeat(self.simulation.qpos, len(AHEAD), axis=0)
-        apart = self.simulation.tangent.difference(self._poses_ahead(), own).reshape(
-            count, len(AHEAD), nv
-        )
-        heading = self.anchor[:, 2] + self.state.yaw
-        c, s = np.cos(heading)[:, None], np.sin(heading)[:, None]
-        x, y = apart[..., 0].copy(), apart[..., 1].copy()
-        apart[..., 0], apart[..., 1] = c * x + s * y, c * y - s * x
-        return apart.reshape(count, -1)
+        apart = self.simulation.tangent.difference(self._poses_ahead(), own)
+        apart = apart.reshape(self.num_envs, len(AHEAD), -1)
+        return pose_parts(apart, self.anchor[:, 2] + self.state.yaw)
 
 
-def _shown(
+def _shown_tables(
     clips: Mapping[str, Gait], *, captured: bool
 ) -> tuple[dict[str, ReferenceTable], Ints]:
     """What is shown by name: clips as fitted, then as captured; and each one's number."""

@@ -161,8 +161,8 @@ class GaitGroup(LocomotionBatch):
     def _terms(self, power: Floats, actions: Floats) -> Terms:
         weights, config = self.config.rewards, self.config.gait
         factors = gait_factors(self._errors(), config)
-        costs = self._cost_terms(power, actions)
-        del costs["energy"]  # the metabolic term is in its place
+        # The metabolic term is in the place of energy.
+        costs = self._cost_terms(power, actions, energy=False)
         gait = 2.0 * factors["head"] * factors["average"] * factors["step"]
         terms = {"gait": gait, "metabolic": factors["metabolic"], **costs}
         self.factors = factors

@@ -9,16 +9,13 @@ import numpy as np
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
-from ambulo.envs.locomotion.observation import AHEAD
+from ambulo.envs.locomotion.observation import AHEAD, Parts
 from ambulo.envs.locomotion.world import World
 from ambulo.envs.reference.reference import Reference
-from ambulo.envs.simulation.touch import PlacedBoxes
-from ambulo.envs.state_arrays import Arrays
 from ambulo.envs.tasks.track import TrackBatch
 from ambulo.envs.tasks.track_body.follower import TrackerFollower, tracked_clips
 from ambulo.envs.tasks.track_body.samples import seen_trackers
 from ambulo.envs.tasks.walk_commands.obstacles import place_around
-from ambulo.envs.tasks.walk_commands.world import TouchWorld
 
 
 class TrackBodyBatch(TrackerFollower, TrackBatch):
@@ -45,26 +42,13 @@ class TrackBodyBatch(TrackerFollower, TrackBatch):
         super().__init__(
             config, reference, character, library=self.tracked.library, **kwargs
         )
-        self._boxes = PlacedBoxes(self.simulation) if config.walk.obstacles else None
 
     _kept = (*TrackBatch._kept, "captured_distance", "tracker_distance")
 
-    def state_dict(self) -> Arrays:
-        """See `LocomotionBatch.state_dict`."""
-        boxes = {} if self._boxes is None else self._boxes.state_dict()
-        return super().state_dict() | boxes
-
-    def load_state_dict(self, arrays: Arrays) -> None:
-        """Continue from `state_dict`."""
-        super().load_state_dict(arrays)
-        if self._boxes is not None:
-            self._boxes.load_state_dict(arrays)
-
     def _world(self) -> World:
-        env, obstacles = self.config.environment, self.config.walk.obstacles
-        if not obstacles:
-            return super()._world()
-        return TouchWorld(env, self.character, self.variant, boxes=True)
+        boxes = self.config.walk.obstacles > 0.0
+        env = self.config.environment
+        return World(env, self.character, self.variant, boxes=boxes)
 
     def _begin(self, envs: Ints) -> None:
         super()._begin(envs)
@@ -79,8 +63,6 @@ class TrackBodyBatch(TrackerFollower, TrackBatch):
         if self._support_force is not None:
             self._hold()
         super()._tick(advance)
-        if self._boxes is not None:
-            self._boxes.advance(self.simulation.dt / self.simulation.substeps)
 
     def _hold(self) -> None:
         """Apply the outside force on what is followed now."""
@@ -104,12 +86,13 @@ class TrackBodyBatch(TrackerFollower, TrackBatch):
         moved = self.tracked.slope[knots][:, None] * time[:, None]
         return self.simulation.tangent.moved(poses, moved.reshape(len(poses), -1))
 
-    def _shown(self) -> dict[str, Floats]:
-        """The trackers' last samples from the body, in its heading frame."""
-        return seen_trackers(
+    def _shown(self) -> Parts:
+        """The poses ahead, and the trackers' last samples in the heading frame of the body."""
+        seen = seen_trackers(
             self.tracked,
             self.clip,
             self.frame + (self._late + 1) * self.library.substeps,
             self.simulation.qpos[:, :3],
             self.anchor[:, 2] + self.state.yaw,
         )
+        return {**super()._shown(), **seen}

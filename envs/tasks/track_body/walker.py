@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ import numpy as np
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
+from ambulo.envs.locomotion.body import along_heading
+from ambulo.envs.locomotion.observation import Parts, pose_parts
 from ambulo.envs.locomotion.reward import Terms
 from ambulo.envs.reference.clips.clip_sampler import ClipSampler
 from ambulo.envs.reference.configured import walker_gaits
@@ -62,6 +65,7 @@ class WalkingBodyBatch(TrackerFollower, WalkCommandsBatch):
     `max_joint_distance` from the tracked ones on average.
     """
 
+    rewards = ("following", "alive", "touch", "costs")
     start_hold = START_HOLD
     settling = QUICK
     sinking_rate = SINKING_RATE
@@ -240,43 +244,32 @@ class WalkingBodyBatch(TrackerFollower, WalkCommandsBatch):
         far = self.joint_distance > self.config.environment.max_joint_distance
         return self._noted(np.asarray(super()._fell() | far))
 
-    def _terms(self, power: Floats, actions: Floats) -> Terms:
-        weights = self.config.rewards
-        size = np.linalg.norm(self.felt(), axis=1)
-        yaw = wrapped(self._yaw - self.path[:, 2])
-        return {
-            **following_terms(
-                self.simulation.qpos[:, :2] - self.path[:, :2],
-                self.simulation.qvel[:, :2] - self.pace[:, :2],
-                yaw, self.joint_distance, weights,
-            ),
-            "alive": np.full(self.num_envs, weights.alive),
-            "touch": -self.config.walk.touch_cost * np.minimum(size, 500.0),
-            **self._cost_terms(power, actions),
-        }  # fmt: skip
+    def _reward_groups(
+        self, power: Floats, actions: Floats
+    ) -> dict[str, Callable[[], Terms]]:
+        def following() -> Terms:
+            simulation = self.simulation
+            return following_terms(
+                simulation.qpos[:, :2] - self.path[:, :2],
+                simulation.qvel[:, :2] - self.pace[:, :2],
+                wrapped(self._yaw - self.path[:, 2]),
+                self.joint_distance,
+                self.config.rewards,
+            )
 
-    def _future(self) -> Floats:
-        """The newest pose minus the body's, in its heading frame. Shape (N, nv)."""
+        return super()._reward_groups(power, actions) | {"following": following}
+
+    def _shown(self) -> Parts:
+        yaw, root = self._yaw, self.simulation.qpos[:, :3]
+        away = along_heading(self.path[:, :2] - root[:, :2], yaw)
+        turned = wrapped(self.path[:, 2] - yaw)[:, None]
+        pace = along_heading(self.pace, yaw), self.pace[:, 2:]
+        newest = self.frame + (self._late + 1) * self.library.substeps
         pose = self.library.qpos[self._newest_rows()]
         apart = self.simulation.tangent.difference(pose, self.simulation.qpos)
-        c, s = np.cos(self._yaw), np.sin(self._yaw)
-        x, y = apart[:, 0].copy(), apart[:, 1].copy()
-        apart[:, 0], apart[:, 1] = c * x + s * y, c * y - s * x
-        return np.asarray(apart)
-
-    def _shown(self) -> dict[str, Floats]:
-        yaw, root = self._yaw, self.simulation.qpos[:, :3]
-        c, s = np.cos(yaw), np.sin(yaw)
-        away, pace = self.path[:, :2] - root[:, :2], self.pace
-        columns = [
-            c * away[:, 0] + s * away[:, 1], c * away[:, 1] - s * away[:, 0],
-            wrapped(self.path[:, 2] - yaw),
-            c * pace[:, 0] + s * pace[:, 1], c * pace[:, 1] - s * pace[:, 0],
-            pace[:, 2],
-        ]  # fmt: skip
-        newest = self.frame + (self._late + 1) * self.library.substeps
         return {
             **super()._shown(),
-            "path": np.stack(columns, axis=1),
+            **pose_parts(apart[:, None], yaw),
+            "path": np.concatenate([away, turned, *pace], axis=1),
             **seen_trackers(self.tracked, self.clip, newest, root, yaw),
         }

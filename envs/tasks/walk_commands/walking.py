@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,16 +10,16 @@ from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.batch import BatchStep
-from ambulo.configs.errors import ConfigError
 from ambulo.configs.walk_commands import CENTRIPETAL, SPEED
 from ambulo.envs.locomotion.body import body_of_joint
 from ambulo.envs.locomotion.commanded import CommandedBatch
+from ambulo.envs.locomotion.observation import Parts
 from ambulo.envs.locomotion.reward import Terms, turn_rate
 from ambulo.envs.locomotion.world import World
 from ambulo.envs.reference.foot_steering import FootSteering
 from ambulo.envs.reference.gaits import Blend, Gaits
 from ambulo.envs.reference.walk_gaits import WalkGaits
-from ambulo.envs.simulation.touch import PlacedBoxes, TouchForces
+from ambulo.envs.simulation.touch import TouchForces
 from ambulo.envs.state_arrays import Arrays
 from ambulo.envs.tasks.walk_commands.commands import (
     BEYOND,
@@ -48,7 +49,6 @@ from ambulo.envs.tasks.walk_commands.stepping import (
     share_of_policy,
     stops,
 )
-from ambulo.envs.tasks.walk_commands.world import TouchWorld
 from ambulo.motion.roles import SIDES, roles_of
 
 PUSHED_FORCE = 100.0
@@ -69,13 +69,14 @@ class WalkingBatch(CommandedBatch):
 
     gaits: WalkGaits
     _steering: FootSteering
+    rewards = ("command", "alive", "touch", "costs", "likeness")
     takes_side, lateral = True, CENTRIPETAL
     settling, start_hold = SETTLING, START_HOLD
     """How fast commands settle; time on the spot after a start, [s]."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """As `LocomotionBatch`."""
-        config, count = args[0], kwargs["num_envs"]
+        count = kwargs["num_envs"]
         self.correction: Floats = np.zeros((count, 3))
         """What is added to the commands so that the body's mean is as they say. (N, 3)."""
         self.given: Floats = np.zeros((count, 3))
@@ -102,7 +103,6 @@ class WalkingBatch(CommandedBatch):
         # Only where the balance controller goes on.
         self._fades = len(self._acting_dofs) > 0
         self._touching = TouchForces(self.simulation)
-        self._boxes = PlacedBoxes(self.simulation) if config.walk.obstacles else None
         self._places = self.simulation.bind("xpos")
         self._turns = self.simulation.bind("xmat")
         roles = roles_of(self.character.skeleton)
@@ -145,28 +145,6 @@ class WalkingBatch(CommandedBatch):
         *outcome, info = super().step(actions)
         return (*outcome, info | self._command_info())  # type: ignore[return-value]
 
-    def load_state_dict(self, arrays: Arrays) -> None:
-        """Continue from `state_dict`."""
-        if self._boxes is not None:
-            self._boxes.load_state_dict(arrays)
-        super().load_state_dict(arrays)
-
-    def state_dict(self) -> Arrays:
-        """Copies of all arrays that a bit-exact continuation needs (generators excluded)."""
-        boxes = {} if self._boxes is None else self._boxes.state_dict()
-        return super().state_dict() | boxes
-
-    @property
-    def boxes(self) -> PlacedBoxes:
-        """The boxes that may be placed.
-
-        Raises:
-            ConfigError: There are none: `walk.obstacles` is 0.
-        """
-        if self._boxes is None:
-            raise ConfigError("walk.obstacles = 0: there are no boxes to place")
-        return self._boxes
-
     def felt(self) -> Floats:
         """Force of touches, along the world's X and Y, [N]. Shape (N, 2)."""
         return self._touching.now()
@@ -181,12 +159,8 @@ class WalkingBatch(CommandedBatch):
         return {name: getattr(self, name).copy() for name in names}
 
     def _world(self) -> World:
-        return TouchWorld(
-            self.config.environment,
-            self.character,
-            self.variant,
-            boxes=self.config.walk.obstacles > 0.0,
-        )
+        env, boxes = self.config.environment, self.config.walk.obstacles > 0.0
+        return World(env, self.character, self.variant, touch=True, boxes=boxes)
 
     def _gaits(self) -> Gaits:
         return WalkGaits(self.reference, self.character)
@@ -220,8 +194,6 @@ class WalkingBatch(CommandedBatch):
 
     def _tick(self, advance: Floats) -> None:
         self.phase += np.where(self.standing, 0.0, advance)
-        if self._boxes is not None:
-            self._boxes.advance(self.simulation.dt / self.simulation.substeps)
 
     @property
     def _fastest(self) -> float:
@@ -321,13 +293,19 @@ class WalkingBatch(CommandedBatch):
             tie(frames, self._places[feet], self._turns[feet], behind)
             self.anchor[on] = frames
 
-    def _terms(self, power: Floats, actions: Floats) -> Terms:
-        wanted = np.where(self.standing[:, None], 0.0, self.command + self.given)
-        size = np.linalg.norm(self.felt(), axis=1)
-        touch = -self.config.walk.touch_cost * np.minimum(size, 500.0)
-        return self._terms_of(wanted, power, actions, {"touch": touch})
+    def _rewarded_command(self) -> Floats:
+        return np.where(self.standing[:, None], 0.0, self.command + self.given)
 
-    def _shown(self) -> dict[str, Floats]:
+    def _reward_groups(
+        self, power: Floats, actions: Floats
+    ) -> dict[str, Callable[[], Terms]]:
+        def touch() -> Terms:
+            size = np.linalg.norm(self.felt(), axis=1)
+            return {"touch": -self.config.walk.touch_cost * np.minimum(size, 500.0)}
+
+        return super()._reward_groups(power, actions) | {"touch": touch}
+
+    def _shown(self) -> Parts:
         touched = self.touched[:, None]
         return {
             "goal": self.goal,

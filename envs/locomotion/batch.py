@@ -25,9 +25,7 @@ from ambulo.envs.locomotion.body import (
     BodyState,
     BodyView,
     body_of_joint,
-    out_of_frame,
     reference_body,
-    walk_frames,
 )
 from ambulo.envs.locomotion.episode import EpisodeState, drawn_starts, step_info
 from ambulo.envs.locomotion.extra_parts import ExtraPart, MakePart
@@ -52,6 +50,7 @@ from ambulo.envs.reference.gaits import Blend, Gaits
 from ambulo.envs.reference.reference import Reference, matching_dofs
 from ambulo.envs.simulation.delay import DelayLine
 from ambulo.envs.simulation.disturbance import Pushes
+from ambulo.envs.simulation.frames import out_of_frame, walk_frames
 from ambulo.envs.simulation.power import JointPower
 from ambulo.envs.simulation.simulation import CharacterSimulation
 from ambulo.envs.simulation.touch import PlacedBoxes

@@ -14,7 +14,6 @@ from ambulo.envs.locomotion.body_kernels import (
     fallen,
     mean_sizes,
     sole_points,
-    walk_on,
 )
 from ambulo.envs.reference.gaits import Blend, Gaits
 from ambulo.envs.simulation.simulation import CharacterSimulation
@@ -202,46 +201,3 @@ def sole_groups(character: Character) -> list[list[int]]:
         ranked = own[np.argsort(ahead[own], kind="stable")]
         groups += [part.tolist() for part in np.array_split(ranked, 3)]
     return groups
-
-
-def along_heading(vectors: Floats, yaw: Floats) -> Floats:
-    """World vectors (N, ..., 2 or more) along headings (N,), [rad], and to their left.
-
-    Shape (N, ..., 2).
-    """
-    yaw = yaw.reshape(-1, *(1,) * (vectors.ndim - 2))
-    c, s = np.cos(yaw), np.sin(yaw)
-    x, y = vectors[..., 0], vectors[..., 1]
-    return np.stack([c * x + s * y, c * y - s * x], axis=-1)
-
-
-def out_of_frame(qpos: Floats, qvel: Floats, anchor: Floats) -> None:
-    """Take root states (k, nq), (k, nv) from moving frames (k, 4) to the world, in place."""
-    c, s = np.cos(anchor[:, 2]), np.sin(anchor[:, 2])
-    x, y = qpos[:, 0].copy(), qpos[:, 1].copy()
-    qpos[:, 0] = anchor[:, 0] + c * x - s * y
-    qpos[:, 1] = anchor[:, 1] + s * x + c * y
-    qpos[:, 2] += anchor[:, 3]
-    u, v = qvel[:, 0].copy(), qvel[:, 1].copy()
-    qvel[:, 0], qvel[:, 1] = c * u - s * v, s * u + c * v
-    ch, sh = np.cos(0.5 * anchor[:, 2]), np.sin(0.5 * anchor[:, 2])
-    w, i, j, k = (qpos[:, n].copy() for n in range(3, 7))
-    qpos[:, 3], qpos[:, 4] = ch * w - sh * k, ch * i - sh * j
-    qpos[:, 5], qpos[:, 6] = ch * j + sh * i, ch * k + sh * w
-
-
-def into_frame(qpos: Floats, qvel: Floats, frames: Floats) -> None:
-    """Express root states (N, nq), (N, nv) in heading frames (N, 4), in place."""
-    back = np.zeros_like(frames)
-    c, s = np.cos(frames[:, 2]), np.sin(frames[:, 2])
-    back[:, 0] = -(c * frames[:, 0] + s * frames[:, 1])
-    back[:, 1] = -(c * frames[:, 1] - s * frames[:, 0])
-    back[:, 2], back[:, 3] = -frames[:, 2], -frames[:, 3]
-    out_of_frame(qpos, qvel, back)
-
-
-def walk_frames(anchor: Floats, speed: Floats, turn: Floats, dt: float) -> None:
-    """Move frames (N, 4) by `dt`, [s], at `speed`, [m/s], and `turn`, [rad/s], in place."""
-    yaw = anchor[:, 2] + 0.5 * dt * turn
-    ahead, about = np.ascontiguousarray(speed), np.ascontiguousarray(turn)
-    walk_on(anchor, ahead, about, dt, np.cos(yaw), np.sin(yaw))

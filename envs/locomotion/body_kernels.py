@@ -107,20 +107,6 @@ def body_state(
 
 
 @njit(cache=True)
-def walk_on(
-    anchor: Floats, speed: Floats, turn: Floats, dt: float, c: Floats, s: Floats
-) -> None:
-    """Move moving frames (N, 4) on by `dt`, [s], at `speed`, [m/s], and `turn`, [rad/s].
-
-    `c` and `s` are cosine and sine of their yaw halfway. Shapes (N,).
-    """
-    for b in range(len(anchor)):
-        anchor[b, 0] += dt * speed[b] * c[b]
-        anchor[b, 1] += dt * speed[b] * s[b]
-        anchor[b, 2] += dt * turn[b]
-
-
-@njit(cache=True)
 def fallen(deviation: Floats, max_height: float, max_rotation: float) -> Bools:
     """Whose root is too far from its reference in height or rotation, shape (N,).
 

@@ -11,7 +11,8 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.tasks import TaskTraits
 from ambulo.envs.layout import ObservationLayout, Part
-from ambulo.envs.locomotion.body import BodyState, along_heading
+from ambulo.envs.locomotion.body import BodyState
+from ambulo.envs.simulation.frames import along_heading
 
 LIMIT = 50.0
 """No observed number is larger."""

@@ -8,12 +8,11 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError
-from ambulo.envs.locomotion.body import walk_frames
 from ambulo.envs.locomotion.commanded import CommandedBatch
 from ambulo.envs.reference.foot_steering import FootSteering
 from ambulo.envs.reference.gaits import Blend
+from ambulo.envs.simulation.frames import hold_near, walk_frames
 from ambulo.envs.tasks.walk_commands.commands import Settling, settle
-from ambulo.envs.tasks.walk_commands.frames import hold_near
 
 LEASH = 0.2
 """How far the moving frame runs ahead of a body that does not follow, [m]."""

@@ -11,12 +11,11 @@ from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.batch import LocomotionBatch
-from ambulo.envs.locomotion.body import effector_bodies, into_frame
+from ambulo.envs.locomotion.body import effector_bodies
 from ambulo.envs.locomotion.observation import AHEAD, Parts, pose_parts
 from ambulo.envs.reference.clips.clip_library import (
     ClipLibrary,
     clip_library,
-    into_frames,
     named_clips,
 )
 from ambulo.envs.reference.clips.clip_sampler import ClipSampler
@@ -25,6 +24,7 @@ from ambulo.envs.reference.clips.track_support import TrackSupport
 from ambulo.envs.reference.gaits import Gaits, NoGaits
 from ambulo.envs.reference.reference import Gait, Reference
 from ambulo.envs.reference.reference_table import ReferenceTable
+from ambulo.envs.simulation.frames import into_frame, into_frames
 from ambulo.envs.simulation.simulation import TorqueMotors
 from ambulo.envs.state_arrays import Arrays
 

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.envs.locomotion.reward import turn_rate
-from ambulo.envs.simulation.touch import BOXES
+from ambulo.envs.simulation.touch import BOXES, WALLS
 from ambulo.envs.tasks.walk_commands.batch import WalkCommandsBatch
 from ambulo.envs.tasks.walk_commands.commands import within_envelope
-from ambulo.envs.tasks.walk_commands.obstacles import WALLS
 from ambulo.evaluate.locomotion.evaluation import (
     LocomotionSubject,
     bodies,

@@ -19,6 +19,7 @@ from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.reference_file import Gait, Reference
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.reference.unrolled import unrolled
+from ambulo.envs.simulation.frames import heading_frames, into_frames
 
 SLOPE_TIME = 0.06
 """Time on each side of a state over which velocities are derived, [s]: feet strike in less."""
@@ -141,22 +142,6 @@ def named_clips(
             name = f"{stem} ({number})"
         found[name] = gait
     return found
-
-
-def heading_frames(qpos: Floats) -> Floats:
-    """Heading frames of roots: x, y, [m], yaw, [rad], 0. (R, nq) to (R, 4)."""
-    w, x, y, z = qpos[:, 3:7].T
-    yaw = np.arctan2(2.0 * (x * y + w * z), 1.0 - 2.0 * (y * y + z * z))
-    return np.stack([qpos[:, 0], qpos[:, 1], yaw, np.zeros(len(qpos))], axis=1)
-
-
-def into_frames(places: Floats, frames: Floats) -> Floats:
-    """World places (N, B, 3), [m], in heading frames (N, 4). Shape (N, B, 3)."""
-    moved = places - frames[:, None, [0, 1, 3]]
-    c, s = np.cos(frames[:, 2, None]), np.sin(frames[:, 2, None])
-    x, y = moved[..., 0].copy(), moved[..., 1].copy()
-    moved[..., 0], moved[..., 1] = c * x + s * y, c * y - s * x
-    return np.asarray(moved)
 
 
 def _places(

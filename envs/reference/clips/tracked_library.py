@@ -15,14 +15,11 @@ import numpy as np
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.track_body import TrackBodyConfig
 from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.clips.clip_library import (
-    ClipLibrary,
-    heading_frames,
-    into_frames,
-)
+from ambulo.envs.reference.clips.clip_library import ClipLibrary
 from ambulo.envs.reference.clips.raw_clip import keep_within_limits
 from ambulo.envs.reference.joint_positions import joint_positions, motion_of_positions
 from ambulo.envs.reference.reference_table import ReferenceTable
+from ambulo.envs.simulation.frames import heading_frames, into_frames
 from ambulo.envs.simulation.tangent import Tangent
 from ambulo.ik.trackers.network import TrackerNetwork, find_tracker_network
 from ambulo.ik.trackers.shape import BodyShape

@@ -12,7 +12,7 @@ from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.body import body_of_joint
 from ambulo.ik.avatar.limbs import solve_arm
 from ambulo.motion.roles import SIDES, roles_of
-from ambulo.motion.rotations import quat_multiply
+from ambulo.motion.rotations import quat_from_matrix, quat_multiply
 
 if TYPE_CHECKING:
     from ambulo.envs.simulation.simulation import CharacterSimulation
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 FARTHEST = 0.3
 """How far hands are led away from where the pose has them beside the body, [m], at most."""
 PARTS = ("upper_arm", "forearm", "hand")
+UPPER = ("clavicle", "upper_arm", "forearm", "hand")
+"""Parts of each arm that follow the tracked pose, as neck and head do."""
 
 
 class TrackedArms:
@@ -109,6 +111,33 @@ class TrackedArms:
             qpos[:, fore] = 2.0 * np.arctan2(turn[:, 1, 3], turn[:, 1, 0])
             qpos[:, hand : hand + 4] = turn[:, 2]
         qpos[:, self._head : self._head + 4] = self.head
+
+
+def quaternions_of(axes: Floats) -> Floats:
+    """Rotations of first two axes (N, k, 2, 3) in the world, wxyz. Shape (N, k, 4)."""
+    first, second = axes[..., 0, :], axes[..., 1, :]
+    matrix = np.stack([first, second, np.cross(first, second)], axis=-1)
+    return np.asarray(quat_from_matrix(matrix))
+
+
+def upper_body(character: Character) -> tuple[Ints, Ints]:
+    """Columns of qpos and of qvel of arms, neck and head."""
+    roles, model = roles_of(character.skeleton), character.model
+    names = [f"{side}_{part}" for side in SIDES for part in UPPER]
+    joints = [
+        model.joint(character.skeleton.joints[roles[name]])
+        for name in ("neck", "head", *names)
+    ]
+    balls = [int(joint.type[0]) == 1 for joint in joints]
+    columns = [
+        int(joint.qposadr[0]) + np.arange(4 if ball else 1)
+        for joint, ball in zip(joints, balls, strict=True)
+    ]
+    dofs = [
+        int(joint.dofadr[0]) + np.arange(3 if ball else 1)
+        for joint, ball in zip(joints, balls, strict=True)
+    ]
+    return np.concatenate(columns), np.concatenate(dofs)
 
 
 @njit(cache=True)

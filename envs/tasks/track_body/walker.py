@@ -10,7 +10,6 @@ import numpy as np
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
-from ambulo.envs.locomotion.body import along_heading
 from ambulo.envs.locomotion.observation import Parts, pose_parts
 from ambulo.envs.locomotion.reward import Terms
 from ambulo.envs.reference.clips.clip_sampler import ClipSampler
@@ -18,23 +17,21 @@ from ambulo.envs.reference.configured import walker_gaits
 from ambulo.envs.reference.crouches import DEEPEST
 from ambulo.envs.reference.foot_steering import ankle_places
 from ambulo.envs.reference.reference import Reference
+from ambulo.envs.simulation.frames import along_heading, from_frames
 from ambulo.envs.state_arrays import Arrays, flattened, part_of
-from ambulo.envs.tasks.track_body.arms import TrackedArms
-from ambulo.envs.tasks.track_body.follower import TrackerFollower, tracked_clips
+from ambulo.envs.tasks.track_body.arms import TrackedArms, quaternions_of, upper_body
+from ambulo.envs.tasks.track_body.follower import (
+    TrackerFollower,
+    seen_trackers,
+    tracked_clips,
+)
 from ambulo.envs.tasks.track_body.path import (
     advance_path,
+    following_terms,
     leading_commands,
     steps_on,
     wrapped,
 )
-from ambulo.envs.tasks.track_body.places import (
-    between_ankles,
-    from_frames,
-    quaternions_of,
-    upper_body,
-)
-from ambulo.envs.tasks.track_body.rewards import following_terms
-from ambulo.envs.tasks.track_body.samples import seen_trackers
 from ambulo.envs.tasks.walk_commands.batch import WalkCommandsBatch
 from ambulo.envs.tasks.walk_commands.commands import Settling
 from ambulo.envs.tasks.walk_commands.walking import WalkingBatch
@@ -149,11 +146,11 @@ class WalkingBodyBatch(TrackerFollower, WalkCommandsBatch):
         self.blend = self._blend()
         legs, qpos = self._steering.legs, self.library.qpos[rows].copy()
         yaw = self.library.frames[rows, 2]
-        seen = between_ankles(ankle_places(legs, qpos), yaw)
+        seen = _between_ankles(ankle_places(legs, qpos), yaw)
         best, at = np.full(self.num_envs, np.inf), np.zeros(self.num_envs)
         for phase in np.arange(PHASES) / PHASES:
             gait = WalkingBatch._reference(self, np.full(self.num_envs, phase))[0]
-            own = between_ankles(ankle_places(legs, gait), np.zeros(self.num_envs))
+            own = _between_ankles(ankle_places(legs, gait), np.zeros(self.num_envs))
             apart = np.square(own - seen).sum(axis=1)
             at, best = np.where(apart < best, phase, at), np.minimum(apart, best)
         return at
@@ -273,3 +270,9 @@ class WalkingBodyBatch(TrackerFollower, WalkCommandsBatch):
             "path": np.concatenate([away, turned, *pace], axis=1),
             **seen_trackers(self.tracked, self.clip, newest, root, yaw),
         }
+
+
+def _between_ankles(ankles: Floats, yaw: Floats) -> Floats:
+    """From the right ankle to the left one, (N, 2, 3), seen along headings (N,). (N, 3)."""
+    away = ankles[:, 0] - ankles[:, 1]
+    return np.concatenate([along_heading(away, yaw), away[:, 2:]], axis=1)

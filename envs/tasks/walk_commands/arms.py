@@ -18,7 +18,7 @@ from numba import njit
 from ambulo.configs.arrays import Array, Bools, Floats, Ints
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.body import body_of_joint
-from ambulo.envs.tasks.walk_commands.frames import ahead_and_left
+from ambulo.envs.simulation.frames import along_heading
 from ambulo.ik.avatar.limbs import solve_arm
 from ambulo.motion.quaternion_kernels import nlerp, rotate
 from ambulo.motion.roles import SIDES, roles_of
@@ -36,6 +36,8 @@ BACK = 0.02
 """An arm this near to its gait's, [rad], follows that again."""
 POLE = (-0.4, 0.4, -1.0)
 """Where the left elbow points without a prior: ahead, to the left, up."""
+ARM = 0.75
+"""A standing body crouches for a point nearer than this to its shoulder, level, [m]."""
 TURNED = 3
 """Joints of an arm that turn: upper arm, forearm and hand."""
 
@@ -174,7 +176,7 @@ class LedArms:
         arms = self._bodies[:, 1:].ravel()
         shoulders = np.repeat(self._bodies[:, 1], TURNED)
         away = centres[:, arms] - places[:, shoulders]
-        return ahead_and_left(np.einsum("b,kbi->ki", self._weights, away), yaw)
+        return along_heading(np.einsum("b,kbi->ki", self._weights, away), yaw)
 
     def hanging(self, qpos: Floats) -> Floats:
         """Leverage of both arms in postures (k, nq) that head along X. Shape (k, 2), [m]."""
@@ -197,6 +199,12 @@ class LedArms:
                 qpos[envs, fore] = 2.0 * np.arctan2(turn[:, 1, 3], turn[:, 1, 0])
                 qpos[envs[:, None], np.arange(hand, hand + 4)] = turn[:, 2]
                 qvel[envs[:, None], self.dofs[side]] = 0.0
+
+
+def nearer_hand(shoulders: Floats, points: Floats) -> Ints:
+    """The side (0 left, 1 right) whose shoulder (k, 2, 3) is nearer to points (k, 3). (k,)."""
+    away = np.linalg.norm(shoulders - points[:, None], axis=2)
+    return np.asarray(np.argmin(away, axis=1))
 
 
 @njit(cache=True)

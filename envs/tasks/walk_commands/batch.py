@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.layout import ObservationLayout
+from ambulo.envs.reference.crouches import RATE, Crouches, depth_for
 from ambulo.envs.reference.foot_steering import ankle_places, stand_over
+from ambulo.envs.simulation.frames import along_heading
 from ambulo.envs.state_arrays import Arrays, flattened, part_of
-from ambulo.envs.tasks.walk_commands.arms import Elbows, LedArms
+from ambulo.envs.tasks.walk_commands.arms import ARM, Elbows, LedArms, nearer_hand
 from ambulo.envs.tasks.walk_commands.commands import stands_still
-from ambulo.envs.tasks.walk_commands.crouch import RATE, Crouches
 from ambulo.envs.tasks.walk_commands.gaze import Gaze
-from ambulo.envs.tasks.walk_commands.reach_rules import ARM, depth_for, nearer_hand
 from ambulo.envs.tasks.walk_commands.walking import WalkingBatch
 
 STILL = 0.3
@@ -177,11 +177,7 @@ class WalkCommandsBatch(WalkingBatch):
             np.arctan2(turns[..., 1, 0], turns[..., 0, 0]) - self.anchor[envs, None, 2]
         )
         away = self._places[feet] - self.anchor[envs, None, :3] * [1.0, 1.0, 0.0]
-        c, s = np.cos(self.anchor[envs, None, 2]), np.sin(self.anchor[envs, None, 2])
-        ahead, left = (
-            c * away[..., 0] + s * away[..., 1],
-            c * away[..., 1] - s * away[..., 0],
-        )
+        ahead, left = np.moveaxis(along_heading(away, self.anchor[envs, 2]), -1, 0)
         own = ankle_places(self._steering.legs, super()._reference(self.phase)[0][envs])
         self.planted[envs] = np.stack(
             [

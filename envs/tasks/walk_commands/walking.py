@@ -19,7 +19,8 @@ from ambulo.envs.locomotion.world import World
 from ambulo.envs.reference.foot_steering import FootSteering
 from ambulo.envs.reference.gaits import Blend, Gaits
 from ambulo.envs.reference.walk_gaits import WalkGaits
-from ambulo.envs.simulation.touch import TouchForces
+from ambulo.envs.simulation.frames import along_heading, walk_frames
+from ambulo.envs.simulation.touch import TouchForces, place_around
 from ambulo.envs.state_arrays import Arrays
 from ambulo.envs.tasks.walk_commands.commands import (
     BEYOND,
@@ -32,22 +33,20 @@ from ambulo.envs.tasks.walk_commands.commands import (
     stands_still,
     within_envelope,
 )
-from ambulo.envs.tasks.walk_commands.frames import (
-    ahead_and_left,
-    go_on,
-    stay_near,
-    tie,
-)
-from ambulo.envs.tasks.walk_commands.obstacles import place_around
-from ambulo.envs.tasks.walk_commands.reflex import HOLD, away, giving, low_passed
 from ambulo.envs.tasks.walk_commands.stepping import (
+    HOLD,
     START_HOLD,
     TRIP_FORCE,
     TRIP_HOLD,
     TRIP_SPEED,
+    away,
     first_phase,
+    giving,
+    low_passed,
     share_of_policy,
+    stay_near,
     stops,
+    tie,
 )
 from ambulo.motion.roles import SIDES, roles_of
 
@@ -216,7 +215,7 @@ class WalkingBatch(CommandedBatch):
         if self.config.walk.trip:
             gives = self.touched & stands_still(wanted)
             # In the moving frame, which is what it moves.
-            force = ahead_and_left(self.force, self.anchor[:, 2])
+            force = along_heading(self.force, self.anchor[:, 2])
             self.given = gives[:, None] * giving(force)
         if self.config.walk.reflex:
             wanted = away(wanted, self._force_seen(), self.touched)
@@ -235,7 +234,7 @@ class WalkingBatch(CommandedBatch):
 
     def _force_seen(self) -> Floats:
         """The low-passed force ahead of the body and to its left, [N]. Shape (N, 2)."""
-        return ahead_and_left(self.force, self._yaw)
+        return along_heading(self.force, self._yaw)
 
     @property
     def _yaw(self) -> Floats:
@@ -254,7 +253,7 @@ class WalkingBatch(CommandedBatch):
         shoved &= (speed > TRIP_SPEED) & ~busy | pressed
         begins = self.standing & (~still | shoved)
         between = self._places[:, self._ankles[0]] - self._places[:, self._ankles[1]]
-        apart = ahead_and_left(between, self._yaw)
+        apart = along_heading(between, self._yaw)
         ends = ~self.standing & still & ~self.touched & (time >= self.held_until)
         ends &= stops(self.phase, mid, self.command, apart, speed)
         self.standing = (self.standing & ~begins) | ends
@@ -282,7 +281,7 @@ class WalkingBatch(CommandedBatch):
     def _move_frames(self, dt: float) -> None:
         """Move the frames as commanded, not far from the bodies; standing ones to the feet."""
         _, turning, side = self._followed_command().T
-        go_on(self.anchor, self.blend.speed, turning, side, dt)
+        walk_frames(self.anchor, self.blend.speed, turning, dt, side)
         touched = self.touched
         root = self.simulation.qpos[:, :2]
         stay_near(self.anchor, root, self.state.yaw, touched)

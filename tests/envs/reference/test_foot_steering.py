@@ -7,7 +7,6 @@ import pytest
 
 from ambulo.configs.arrays import Floats
 from ambulo.envs.characters.character import Character
-from ambulo.envs.locomotion.body import walk_frames
 from ambulo.envs.reference.foot_steering import (
     STANCE,
     FootSteering,
@@ -19,6 +18,7 @@ from ambulo.envs.reference.foot_steering import (
 from ambulo.envs.reference.gaits import Blend
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.reference.walk_gaits import WalkGaits
+from ambulo.envs.simulation.frames import walk_frames
 from ambulo.envs.simulation.tangent import Tangent
 
 MID = 0.3

@@ -10,13 +10,13 @@ import pytest
 from numpy.typing import NDArray
 
 from ambulo.envs.locomotion.batch import LocomotionBatch
-from ambulo.envs.locomotion.body import out_of_frame
 from ambulo.envs.reference.foot_steering import (
     COM_HEIGHT,
     STANCE,
     leaning,
     turning_wave,
 )
+from ambulo.envs.simulation.frames import out_of_frame
 from ambulo.envs.tasks.locomote import LocomoteBatch
 
 Make = Callable[..., LocomotionBatch]

@@ -10,7 +10,7 @@ import pytest
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.batch import LocomotionBatch
-from ambulo.envs.locomotion.body import out_of_frame, walk_frames
+from ambulo.envs.simulation.frames import out_of_frame, walk_frames
 from ambulo.envs.simulation.terrain import EDGE, SIZE, Terrain, terrain_model
 from ambulo.envs.tasks.locomote import LEASH, SETTLING, LocomoteBatch
 from ambulo.envs.tasks.walk_commands.commands import settle

@@ -10,10 +10,10 @@ import pytest
 
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.character import human23
+from ambulo.envs.reference.crouches import Crouches, depth_for
 from ambulo.envs.simulation.variants import NOMINAL
+from ambulo.envs.tasks.walk_commands.arms import nearer_hand
 from ambulo.envs.tasks.walk_commands.batch import WalkCommandsBatch
-from ambulo.envs.tasks.walk_commands.crouch import Crouches
-from ambulo.envs.tasks.walk_commands.reach_rules import depth_for, nearer_hand
 from ambulo.envs.vr.body.walker import Walker, find_walker
 
 COUNT = 3

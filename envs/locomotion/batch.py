@@ -57,9 +57,12 @@ from ambulo.envs.simulation.touch import PlacedBoxes
 from ambulo.envs.simulation.variants import NOMINAL, Variant
 from ambulo.envs.state_arrays import Arrays, flattened, part_of
 
+_SAVED_AS = {"reference_frame": "anchor"}
+"""Names in files of faults, as ever, of arrays that are called otherwise here."""
+
 
 class LocomotionBatch:
-    """N bodies that follow a reference in a moving frame, without autoreset.
+    """N bodies that follow a reference in a reference frame, without autoreset.
 
     A task is a subclass: `rewards` names its reward terms, and it may change `_begin`, `_tick`,
     `_advance`, `_fell` and the other methods that say what happens in an episode.
@@ -133,8 +136,8 @@ class LocomotionBatch:
         self.obs = np.zeros((num_envs, self.layout.size), np.float32)
         self.phase: Floats = np.zeros(num_envs)
         """Place in the gait cycle, [0, 1). Shape (N,)."""
-        self.anchor: Floats = np.zeros((num_envs, 4))
-        """The moving frame: x, y, [m], yaw, [rad], ground height, [m]. Shape (N, 4)."""
+        self.reference_frame: Floats = np.zeros((num_envs, 4))
+        """The reference frame: x, y, [m], yaw, [rad], ground height, [m]. Shape (N, 4)."""
         self.command: Floats = np.zeros((num_envs, 2))
         """Wanted speed, [m/s], and turning rate, [rad/s]. Shape (N, 2)."""
         self.balance_offsets: Floats = np.zeros((num_envs, controlled))
@@ -177,7 +180,7 @@ class LocomotionBatch:
         return float(np.max(self.blend.speed))
 
     def _begin(self, envs: Ints) -> None:
-        """Begin the task of new episodes (commands, moving frames)."""
+        """Begin the task of new episodes (commands, reference frames)."""
 
     def _start_controls(self, envs: Ints) -> Floats | None:
         """What motors of `envs` (k,) do at the start, (k, nu); None: nothing."""
@@ -196,13 +199,16 @@ class LocomotionBatch:
         """Correct the heights of start states (k, nq) of `envs` (k,), in place."""
         if self.config.environment.start_on_feet:
             wanted = lowest_points(self._reference(self.phase)[0][envs], self.character)
-            wanted += self.anchor[envs, 3]
+            wanted += self.reference_frame[envs, 3]
             qpos[:, 2] += wanted - lowest_points(qpos, self.character)
 
     def _advance(self) -> None:
         """Move the frame on by one control step."""
         walk_frames(
-            self.anchor, self.blend.speed, np.zeros(self.num_envs), self.simulation.dt
+            self.reference_frame,
+            self.blend.speed,
+            np.zeros(self.num_envs),
+            self.simulation.dt,
         )
 
     def _tick(self, advance: Floats) -> None:
@@ -288,14 +294,14 @@ class LocomotionBatch:
             place[:] = 0.0
         self._begun[envs] = True
         self.phase[envs] = place if phases is None else phases % 1.0
-        for array in (self.anchor, self.command, self.action):
+        for array in (self.reference_frame, self.command, self.action):
             array[envs] = 0.0
         self.episode.clear(envs)
         self._begin(envs)
-        self.world.place(self.anchor, envs, self.rngs)
+        self.world.place(self.reference_frame, envs, self.rngs)
         self.blend = self._blend()
         qpos, qvel = self._start_states(envs, turns, rates)
-        out_of_frame(qpos, qvel, self.anchor[envs])
+        out_of_frame(qpos, qvel, self.reference_frame[envs])
         self._grounded(envs, qpos)
         controls = self._start_controls(envs)
         self.simulation.reset(envs, np.zeros(count), qpos, qvel, controls)
@@ -345,7 +351,7 @@ class LocomotionBatch:
         begin = None if folder is None else StepBegin.of(self)
         power = self._move(self._offsets(wanted))
         self._advance()
-        self.world.raise_frames(self.anchor, simulation.qpos[:, :2])
+        self.world.raise_frames(self.reference_frame, simulation.qpos[:, :2])
         self._look()
         fault = simulation.fault > 0
         faulty = np.count_nonzero(fault) > 0
@@ -385,7 +391,7 @@ class LocomotionBatch:
     def followed_positions(self) -> Floats:
         """Positions of the reference that is followed now, in the world. Shape (N, nq)."""
         qpos, qvel = (array.copy() for array in self._reference(self.phase)[:2])
-        out_of_frame(qpos, qvel, self.anchor)
+        out_of_frame(qpos, qvel, self.reference_frame)
         return qpos
 
     @property
@@ -416,7 +422,7 @@ class LocomotionBatch:
     def state_dict(self) -> Arrays:
         """Copies of all arrays that a bit-exact continuation needs (generators excluded)."""
         parts = {n: part.state_dict() for n, part in self._parts_with_state.items()} | {
-            "batch": {name: getattr(self, name).copy() for name in self._kept},
+            "batch": {_SAVED_AS.get(n, n): getattr(self, n).copy() for n in self._kept},
             "begun": {"episodes": self._begun.copy()},
         }
         extra = {name: array.copy() for name, array in self._extra_arrays.items()}
@@ -427,21 +433,21 @@ class LocomotionBatch:
         for name, part in self._parts_with_state.items():
             part.load_state_dict(part_of(arrays, name))
         for name in self._kept:
-            getattr(self, name)[...] = arrays[f"batch.{name}"]
+            getattr(self, name)[...] = arrays[f"batch.{_SAVED_AS.get(name, name)}"]
         for name, array in self._extra_arrays.items():
             array[...] = arrays[name]
         self._begun[:] = arrays.get("begun.episodes", True)
         self.blend = self._blend()
         self._look()
 
-    _kept: tuple[str, ...] = ("obs", "phase", "anchor", "command", "action")
+    _kept: tuple[str, ...] = ("obs", "phase", "reference_frame", "command", "action")
     """Arrays of the batch itself that `state_dict` keeps."""
 
     def _offsets(self, wanted: Floats) -> Floats:
         """How far all joint targets are moved, [rad]. Shape (N, nv)."""
         env = self.config.environment
         offsets: Floats = target_offsets(
-            np.ascontiguousarray(wanted), env.action_scale, self.dofs,
+            wanted, env.action_scale, self.dofs,
             self.balance_offsets, env.balance_limit, self._acting_dofs,
             self.simulation.tangent.nv,
         )  # fmt: skip
@@ -470,11 +476,11 @@ class LocomotionBatch:
         return power / simulation.substeps
 
     def _reference(self, phase: Floats) -> tuple[Floats, Floats, Floats]:
-        """Positions and velocities in the moving frame, and torques, at phases (N,)."""
+        """Positions and velocities in the reference frame, and torques, at phases (N,)."""
         qpos, qvel, torque = self.gaits.at(phase, self.blend)
         turning = self.command[:, 1]
         if np.count_nonzero(turning):
-            # The moving frame's turning, seen from the root, which is nearly upright.
+            # The reference frame's turning, seen from the root, which is nearly upright.
             qvel[:, 5] += turning
         return qpos, qvel, torque
 
@@ -483,7 +489,7 @@ class LocomotionBatch:
         qpos, qvel, _ = self._reference(self.phase)
         points = self._view.sole_points()
         self.state = self._view.state(
-            self.anchor,
+            self.reference_frame,
             (qpos, qvel),
             self.world.heights(self.simulation.qpos[:, :2]),
             points[..., 2] - self.world.heights(points[..., :2]),
@@ -515,7 +521,7 @@ class LocomotionBatch:
             size += extra.part.size
 
     def _fill(self, layout: ObservationLayout, out: NDArray[np.float32]) -> None:
-        qpos, yaw = self.state.qpos, self.anchor[:, 2] + self.state.yaw
+        qpos, yaw = self.state.qpos, self.reference_frame[:, 2] + self.state.yaw
         joints = self.simulation.tangent.difference(qpos, self._rest)[:, 6:]
         values = {
             **state_parts(self.state),

@@ -53,7 +53,7 @@ class CommandedBatch(LocomotionBatch):
 
     _kept = (*LocomotionBatch._kept, "goal", "change", "next_command")
 
-    def order(
+    def set_command(
         self, envs: Ints, speed: Floats, turning: Floats, side: Floats | float = 0.0
     ) -> None:
         """Command a speed, [m/s], a turning rate, [rad/s], and a speed to the left, [m/s].
@@ -66,7 +66,7 @@ class CommandedBatch(LocomotionBatch):
         raise NotImplementedError
 
     def _followed_command(self) -> Floats:
-        """Speed ahead, turning rate, speed to the left of the moving frames. Shape (N, 3)."""
+        """Speed ahead, turning rate, speed to the left of the frames. Shape (N, 3)."""
         raise NotImplementedError
 
     def _lean(self) -> Floats:

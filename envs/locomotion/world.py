@@ -18,7 +18,7 @@ from ambulo.envs.simulation.touch import add_boxes, add_touch_sensors
 from ambulo.envs.simulation.variants import Variant
 
 FOLLOW = 0.2
-"""Fraction of a moving frame's height error that a control step corrects."""
+"""Fraction of a reference frame's height error that a control step corrects."""
 
 
 class World:
@@ -99,16 +99,18 @@ class World:
         return np.asarray(ahead - self.heights(roots)[:, None])
 
     def place(
-        self, anchor: Floats, envs: Ints, rngs: Sequence[np.random.Generator]
+        self, reference_frame: Floats, envs: Ints, rngs: Sequence[np.random.Generator]
     ) -> None:
-        """Put the moving frames of `envs` (k,) where their episodes begin."""
+        """Put the reference frames of `envs` (k,) where their episodes begin."""
         if self._ground is None:
             return
         for env in envs:
-            anchor[env, :3] = self._ground.place(rngs[env])
-        anchor[envs, 3] = self._ground.height(anchor[envs, :2])
+            reference_frame[env, :3] = self._ground.place(rngs[env])
+        reference_frame[envs, 3] = self._ground.height(reference_frame[envs, :2])
 
-    def raise_frames(self, anchor: Floats, roots: Floats) -> None:
-        """Let moving frames follow the ground under the roots, world places (N, 2)."""
+    def raise_frames(self, reference_frame: Floats, roots: Floats) -> None:
+        """Let reference frames follow the ground under the roots, world places (N, 2)."""
         if self._ground is not None:
-            anchor[:, 3] += FOLLOW * (self._ground.height(roots) - anchor[:, 3])
+            reference_frame[:, 3] += FOLLOW * (
+                self._ground.height(roots) - reference_frame[:, 3]
+            )

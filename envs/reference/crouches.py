@@ -19,9 +19,10 @@ from ambulo.envs.reference.cached import cached_reference
 from ambulo.envs.reference.foot_steering import ankle_places, legs_of
 from ambulo.envs.reference.gaits import Blend, Gaits
 from ambulo.envs.reference.joint_positions import motion_of_positions
-from ambulo.envs.reference.reference_file import Gait, Reference
+from ambulo.envs.reference.prepare import made_cycle
+from ambulo.envs.reference.reference import Gait, Reference, gait_of
 from ambulo.envs.reference.step_gaits import standing_steps
-from ambulo.envs.reference.walk_gaits import STAND, standing_gait
+from ambulo.envs.reference.walk_gaits import STAND
 from ambulo.envs.simulation.tangent import Tangent
 from ambulo.motion.roles import roles_of
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
@@ -82,8 +83,8 @@ def _made(
         cycle = standing_steps(
             character, leaning_posture(character, still, depth), drop=depth * DEEPEST
         )
-        gait = standing_gait(cycle, character, environment.joints, dt)
-        gaits.append(replace(gait, name=f"crouch {depth:.2f}"))
+        prepared, name = made_cycle(cycle, character), f"crouch {depth:.2f}"
+        gaits.append(gait_of(prepared, character, environment.joints, dt, name))
     return Reference("crouches", character.name, environment.control_dt, tuple(gaits))
 
 

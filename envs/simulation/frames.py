@@ -47,16 +47,16 @@ def along_heading(vectors: Floats, yaw: Floats) -> Floats:
     return np.stack([c * x + s * y, c * y - s * x], axis=-1)
 
 
-def out_of_frame(qpos: Floats, qvel: Floats, anchor: Floats) -> None:
-    """Take root states (k, nq), (k, nv) from moving frames (k, 4) to the world, in place."""
-    c, s = np.cos(anchor[:, 2]), np.sin(anchor[:, 2])
+def out_of_frame(qpos: Floats, qvel: Floats, reference_frame: Floats) -> None:
+    """Take root states (k, nq), (k, nv) from reference frames (k, 4) to the world, in place."""
+    c, s = np.cos(reference_frame[:, 2]), np.sin(reference_frame[:, 2])
     x, y = qpos[:, 0].copy(), qpos[:, 1].copy()
-    qpos[:, 0] = anchor[:, 0] + c * x - s * y
-    qpos[:, 1] = anchor[:, 1] + s * x + c * y
-    qpos[:, 2] += anchor[:, 3]
+    qpos[:, 0] = reference_frame[:, 0] + c * x - s * y
+    qpos[:, 1] = reference_frame[:, 1] + s * x + c * y
+    qpos[:, 2] += reference_frame[:, 3]
     u, v = qvel[:, 0].copy(), qvel[:, 1].copy()
     qvel[:, 0], qvel[:, 1] = c * u - s * v, s * u + c * v
-    ch, sh = np.cos(0.5 * anchor[:, 2]), np.sin(0.5 * anchor[:, 2])
+    ch, sh = np.cos(0.5 * reference_frame[:, 2]), np.sin(0.5 * reference_frame[:, 2])
     w, i, j, k = (qpos[:, n].copy() for n in range(3, 7))
     qpos[:, 3], qpos[:, 4] = ch * w - sh * k, ch * i - sh * j
     qpos[:, 5], qpos[:, 6] = ch * j + sh * i, ch * k + sh * w
@@ -94,8 +94,8 @@ def walk_frames(
         frames[:, 1] += dt * side * c
 
 
-def hold_near(anchor: Floats, root: Floats, leash: Floats | float) -> None:
+def hold_near(reference_frame: Floats, root: Floats, leash: Floats | float) -> None:
     """Keep frames (N, 4) within `leash` (N,), [m], of roots (N, 2), in place."""
-    away = anchor[:, :2] - root
+    away = reference_frame[:, :2] - root
     far = np.maximum(np.linalg.norm(away, axis=1), 1e-9)
-    anchor[:, :2] = root + away * np.minimum(1.0, leash / far)[:, None]
+    reference_frame[:, :2] = root + away * np.minimum(1.0, leash / far)[:, None]

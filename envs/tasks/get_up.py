@@ -42,7 +42,7 @@ DROP_SECONDS = 2.0
 class GetUpBatch(LocomotionBatch):
     """N bodies that rise from the ground; see `LocomotionBatch`.
 
-    The moving frame stays under the root and turns with it about the vertical. Nothing ends
+    The reference frame stays under the root and turns with it about the vertical. Nothing ends
     an episode but its time limit; it is a success if the body stands then.
     """
 
@@ -82,16 +82,19 @@ class GetUpBatch(LocomotionBatch):
             if chance >= STANDING:
                 fall = int(which * len(lying))
                 qpos[row], qvel[row] = lying[fall], still[fall]
-        self.anchor[envs] = 0.0
+        self.reference_frame[envs] = 0.0
         return qpos, qvel
 
     def _advance(self) -> None:
         self._follow_root()
 
     def _follow_root(self) -> None:
-        """Put the moving frames under the roots, and lift these."""
+        """Put the reference frames under the roots, and lift these."""
         qpos = self.simulation.qpos
-        self.anchor[:, :2], self.anchor[:, 2] = qpos[:, :2], yaw_of(qpos[:, 3:7])
+        self.reference_frame[:, :2], self.reference_frame[:, 2] = (
+            qpos[:, :2],
+            yaw_of(qpos[:, 3:7]),
+        )
         low = np.clip(1.0 - qpos[:, 2] / self._stands_at, 0.0, 1.0)
         lifted = self._assist * self.weight * np.minimum(1.0, 2.0 * low)
         lifted[self.simulation.fault > 0] = 0.0

@@ -15,12 +15,12 @@ from ambulo.envs.locomotion.body import effector_bodies
 from ambulo.envs.locomotion.observation import AHEAD, Parts, pose_parts
 from ambulo.envs.reference.clips.clip_library import (
     ClipLibrary,
+    ClipSampler,
     clip_library,
     named_clips,
 )
-from ambulo.envs.reference.clips.clip_sampler import ClipSampler
 from ambulo.envs.reference.clips.clip_teaching import ClipTeaching, clip_teaching
-from ambulo.envs.reference.clips.track_support import TrackSupport
+from ambulo.envs.reference.clips.whole_body_control import TrackSupport
 from ambulo.envs.reference.gaits import Gaits, NoGaits
 from ambulo.envs.reference.reference import Gait, Reference
 from ambulo.envs.reference.reference_table import ReferenceTable
@@ -121,7 +121,7 @@ class ClipFollower(LocomotionBatch):
 class TrackBatch(ClipFollower):
     """N bodies that each follow a clip in the clip's own place; see `LocomotionBatch`.
 
-    The moving frame is the heading frame of the clip's root. An action of 1 moves the target
+    The reference frame is the heading frame of the clip's root. An action of 1 moves the target
     of one joint axis by `action_scale` from the shown pose, beside what whole-body control
     adds if the settings want it; no feedback of the clip acts. An episode is truncated at the
     end of its clip, and terminates on a fall or when joints are `max_joint_distance` from the
@@ -220,8 +220,8 @@ class TrackBatch(ClipFollower):
         self._follow_frames()
 
     def _follow_frames(self) -> None:
-        """Put the moving frames under the clips' roots."""
-        self.anchor[:] = self.library.frames[self._rows()]
+        """Put the reference frames under the clips' roots."""
+        self.reference_frame[:] = self.library.frames[self._rows()]
         self.phase[:] = self.frame / np.maximum(self.library.steps[self.clip], 1)
 
     def _reference(self, phase: Floats) -> tuple[Floats, Floats, Floats]:
@@ -248,8 +248,8 @@ class TrackBatch(ClipFollower):
         self.joint_distance[:] = apart.mean(axis=1)
 
     def joint_distances(self, joints: Floats) -> Floats:
-        """Distance of each body from places (N, B, 3) in the moving frame, [m]. (N, B)."""
-        places = into_frames(self._bodies[:, self._parts], self.anchor)
+        """Distance of each body from places (N, B, 3) in the reference frame, [m]. (N, B)."""
+        places = into_frames(self._bodies[:, self._parts], self.reference_frame)
         return np.asarray(np.linalg.norm(places - joints, axis=2))
 
     def _fell(self) -> Bools:
@@ -278,7 +278,7 @@ class TrackBatch(ClipFollower):
         own = np.repeat(self.simulation.qpos, len(AHEAD), axis=0)
         apart = self.simulation.tangent.difference(self._poses_ahead(), own)
         apart = apart.reshape(self.num_envs, len(AHEAD), -1)
-        return pose_parts(apart, self.anchor[:, 2] + self.state.yaw)
+        return pose_parts(apart, self.reference_frame[:, 2] + self.state.yaw)
 
 
 def _shown_tables(

@@ -37,7 +37,7 @@ PHASE_ACTION = "phase"
 HISTORY = 64
 """Control steps that the average velocity looks back at most."""
 LEASH = 0.1
-"""How far the moving frame gets from the body along the way, [m]: speed is asked for by
+"""How far the reference frame gets from the body along the way, [m]: speed is asked for by
 the average velocity, not by the place."""
 LEAST_HISTORY = 6
 """Steps from which on an average velocity counts."""
@@ -150,8 +150,8 @@ class GaitGroup(LocomotionBatch):
         super()._advance()
         # The frame waits for a body that falls behind, and catches up with a faster one.
         root = self.simulation.qpos[:, 0]
-        apart = np.clip(self.anchor[:, 0] - root, -LEASH, LEASH)
-        self.anchor[:, 0] = root + apart
+        apart = np.clip(self.reference_frame[:, 0] - root, -LEASH, LEASH)
+        self.reference_frame[:, 0] = root + apart
 
     def _offsets(self, wanted: Floats) -> Floats:
         self._warp[:] = wanted[:, -1]
@@ -191,7 +191,7 @@ class GaitGroup(LocomotionBatch):
 
     def _head_turn(self) -> Floats:
         """Angle of the head from where it looks on average, [rad]. (N,)."""
-        half = 0.5 * self.anchor[:, 2]
+        half = 0.5 * self.reference_frame[:, 2]
         apart = np.empty((2, self.num_envs))
         _apart(np.cos(half), np.sin(half), self._turns, self._head, self._looks, apart)
         return np.asarray(2.0 * np.arctan2(*apart))
@@ -235,11 +235,11 @@ def _apart(
     """Fill `out` (2, N) with sine and cosine of half the angle of `GaitGroup._head_turn`.
 
     Args:
-        c: Cosine of half the moving frame's yaw. Shape (N,).
+        c: Cosine of half the reference frame's yaw. Shape (N,).
         s: Sine of it. Shape (N,).
         turns: Orientations of all bodies, wxyz. Shape (N, nbody, 4).
         head: Id of the head's body.
-        looks: Mean orientation of the head in the moving frame. Shape (4,).
+        looks: Mean orientation of the head in the reference frame. Shape (4,).
         out: Result.
     """
     for b in range(len(c)):

@@ -25,7 +25,7 @@ class GaitErrors:
     head_turn: Floats
     """Angle of the head from where it looks on average, [rad]. Shape (N,)."""
     velocity: Floats
-    """Mean velocity over the last cycle minus the wanted one, along the moving frame, [m/s].
+    """Mean velocity over the last cycle minus the wanted one, along the reference frame, [m/s].
     Shape (N, 2)."""
     step: Floats
     """Place of the standing foot minus the planned one, [m]. Shape (N, 3)."""

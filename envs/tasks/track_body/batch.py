@@ -62,7 +62,11 @@ class TrackBodyBatch(TrackerFollower, TrackBatch):
             return
         for env in envs.tolist():
             place_around(
-                self._boxes, env, self.anchor[env, :3], self.config.walk, self.rngs[env]
+                self._boxes,
+                env,
+                self.reference_frame[env, :3],
+                self.config.walk,
+                self.rngs[env],
             )
 
     def _tick(self, advance: Floats) -> None:
@@ -99,7 +103,7 @@ class TrackBodyBatch(TrackerFollower, TrackBatch):
             self.clip,
             self.frame + (self._late + 1) * self.library.substeps,
             self.simulation.qpos[:, :3],
-            self.anchor[:, 2] + self.state.yaw,
+            self.reference_frame[:, 2] + self.state.yaw,
         )
         return {**super()._shown(), **seen}
 

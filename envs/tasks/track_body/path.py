@@ -56,7 +56,7 @@ def leading_commands(path: Floats, pace: Floats, root: Floats, frame: Floats) ->
         path: x, y, [m], yaw, [rad]. Shape (N, 3).
         pace: Its rates. Shape (N, 3).
         root: Places of the bodies, [m]. Shape (N, 2).
-        frame: Headings of their moving frames, [rad]. Shape (N,).
+        frame: Headings of their reference frames, [rad]. Shape (N,).
     """
     away = path[:, :2] - root
     far = np.linalg.norm(away, axis=1, keepdims=True)

@@ -12,7 +12,7 @@ from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.observation import Parts, pose_parts
 from ambulo.envs.locomotion.reward import Terms
-from ambulo.envs.reference.clips.clip_sampler import ClipSampler
+from ambulo.envs.reference.clips.clip_library import ClipSampler
 from ambulo.envs.reference.configured import walker_gaits
 from ambulo.envs.reference.crouches import DEEPEST
 from ambulo.envs.reference.foot_steering import ankle_places
@@ -123,7 +123,7 @@ class WalkingBodyBatch(TrackerFollower, WalkCommandsBatch):
         self._draw_clips(envs)
         rows = library.rows(self.clip[envs], self.frame[envs])
         self.solved.follow(envs, library.qpos[rows])
-        self.anchor[envs, :3] = library.frames[rows, :3]
+        self.reference_frame[envs, :3] = library.frames[rows, :3]
         self.path[envs] = library.frames[rows, :3]
         slope = self.tracked.slope[library.knot_rows(self.clip[envs], self.frame[envs])]
         self.pace[envs, :2], self.pace[envs, 2] = slope[:, :2], 0.0
@@ -182,7 +182,7 @@ class WalkingBodyBatch(TrackerFollower, WalkCommandsBatch):
         self.stepping = steps_on(
             self.stepping, self.path, self.pace, root, self._yaw, self._lowered() > LOW
         )
-        goal = leading_commands(self.path, self.pace, root, self.anchor[:, 2])
+        goal = leading_commands(self.path, self.pace, root, self.reference_frame[:, 2])
         self.goal[:] = np.where(self.stepping[:, None], goal, 0.0)
         WalkingBatch._advance(self)
         self._sink(self._ready(), self.simulation.dt)

@@ -174,10 +174,17 @@ class WalkCommandsBatch(WalkingBatch):
         feet = np.ix_(envs, np.array(self._ankles))
         turns = self._turns[feet].reshape(-1, 2, 3, 3)
         yaw = (
-            np.arctan2(turns[..., 1, 0], turns[..., 0, 0]) - self.anchor[envs, None, 2]
+            np.arctan2(turns[..., 1, 0], turns[..., 0, 0])
+            - self.reference_frame[envs, None, 2]
         )
-        away = self._places[feet] - self.anchor[envs, None, :3] * [1.0, 1.0, 0.0]
-        ahead, left = np.moveaxis(along_heading(away, self.anchor[envs, 2]), -1, 0)
+        away = self._places[feet] - self.reference_frame[envs, None, :3] * [
+            1.0,
+            1.0,
+            0.0,
+        ]
+        ahead, left = np.moveaxis(
+            along_heading(away, self.reference_frame[envs, 2]), -1, 0
+        )
         own = ankle_places(self._steering.legs, super()._reference(self.phase)[0][envs])
         self.planted[envs] = np.stack(
             [

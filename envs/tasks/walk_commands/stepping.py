@@ -1,4 +1,4 @@
-"""When a walker stands and steps, where its moving frame goes, how it gives way to touches."""
+"""When a walker stands and steps, where its frame goes, how it gives way to touches."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TRIP_SPEED, TRIP_FORCE = 0.15, 16.0
 """Speed of a standing root, [m/s], or force on the body, [N], from which it steps."""
 
 LEASH, TOUCHED_LEASH, YAW_LEASH = 0.2, 0.03, 0.4
-"""How far the moving frame is from a body, [m], when that touches something, and how far it
+"""How far the reference frame is from a body, [m], when that touches something, and how far it
 turns from it, [rad], at most."""
 TIED = 0.3
 """Part of the way to between the feet that the frame of a standing body goes in a step."""
@@ -82,24 +82,24 @@ def first_phase(mid_stance: float, sideways: Floats) -> Floats:
     return begin
 
 
-def stay_near(anchor: Floats, root: Floats, yaw: Floats, touched: Bools) -> None:
+def stay_near(frames: Floats, root: Floats, yaw: Floats, touched: Bools) -> None:
     """Lead frames (N, 4) back to bodies that are too far, in place.
 
     Args:
-        anchor: Moving frames.
+        frames: Reference frames.
         root: Places of the roots, [m]. Shape (N, 2).
         yaw: Headings of the roots from the frames, [rad]. Shape (N,).
         touched: Which bodies touch something. Shape (N,).
     """
-    hold_near(anchor, root, np.where(touched, TOUCHED_LEASH, LEASH))
-    anchor[:, 2] += yaw - np.clip(yaw, -YAW_LEASH, YAW_LEASH)
+    hold_near(frames, root, np.where(touched, TOUCHED_LEASH, LEASH))
+    frames[:, 2] += yaw - np.clip(yaw, -YAW_LEASH, YAW_LEASH)
 
 
-def tie(anchor: Floats, feet: Floats, turns: Floats, behind: float) -> None:
+def tie(frames: Floats, feet: Floats, turns: Floats, behind: float) -> None:
     """Lead frames (k, 4) of standing bodies to between their feet, in place.
 
     Args:
-        anchor: Moving frames.
+        frames: Reference frames.
         feet: Places of the ankles, [m]. Shape (k, 2, 3).
         turns: Matrices of the feet. Shape (k, 2, 9).
         behind: Place of the ankles ahead of the frame in standing, [m].
@@ -108,8 +108,8 @@ def tie(anchor: Floats, feet: Floats, turns: Floats, behind: float) -> None:
     yaw = np.arctan2(ahead[:, 1], ahead[:, 0])
     facing = np.stack([np.cos(yaw), np.sin(yaw)], axis=1)
     place = feet[..., :2].mean(axis=1) - behind * facing
-    anchor[:, :2] += TIED * (place - anchor[:, :2])
-    anchor[:, 2] += TIED * ((yaw - anchor[:, 2] + np.pi) % (2.0 * np.pi) - np.pi)
+    frames[:, :2] += TIED * (place - frames[:, :2])
+    frames[:, 2] += TIED * ((yaw - frames[:, 2] + np.pi) % (2.0 * np.pi) - np.pi)
 
 
 def low_passed(force: Floats, now: Floats, dt: float) -> Floats:

@@ -61,7 +61,7 @@ _BEGUN = (
 class WalkingBatch(CommandedBatch):
     """N bodies that follow commands, stop and stand; see `CommandedBatch`.
 
-    The moving frame goes as commanded, and the gaits at that speed are followed in it,
+    The reference frame goes as commanded, and the gaits at that speed are followed in it,
     their feet led by `FootSteering`. A command of zeros is to stand: the steps end at
     double support, and begin there again.
     """
@@ -95,7 +95,7 @@ class WalkingBatch(CommandedBatch):
         self.touched_until: Floats = np.full(count, -np.inf)
         """Time until which a touch counts, [s]. Shape (N,)."""
         self.clamped: Bools = np.zeros(count, np.bool_)
-        """Whether the last order was outside the envelope. Shape (N,)."""
+        """Whether the last command was outside the envelope. Shape (N,)."""
         super().__init__(*args, **kwargs)
         self.command = np.zeros((count, 3))
         self._steering = FootSteering(self.character, self.gaits, self.gaits.walks)
@@ -113,7 +113,7 @@ class WalkingBatch(CommandedBatch):
         "stood", "held_until", "force", "touched_until", "clamped",
     )  # fmt: skip
 
-    def order(
+    def set_command(
         self, envs: Ints, speed: Floats, turning: Floats, side: Floats | float = 0.0
     ) -> None:
         """As `CommandedBatch`; no obstacles are drawn until the next reset, either.
@@ -139,7 +139,7 @@ class WalkingBatch(CommandedBatch):
         """As `LocomotionBatch`.
 
         `info` also tells `standing` (standing is followed, not steps), `touched` and
-        `clamped` (the last order was outside the envelope).
+        `clamped` (the last command was outside the envelope).
         """
         *outcome, info = super().step(actions)
         return (*outcome, info | self._command_info())  # type: ignore[return-value]
@@ -214,8 +214,8 @@ class WalkingBatch(CommandedBatch):
         wanted = self.goal
         if self.config.walk.trip:
             gives = self.touched & stands_still(wanted)
-            # In the moving frame, which is what it moves.
-            force = along_heading(self.force, self.anchor[:, 2])
+            # In the reference frame, which is what it moves.
+            force = along_heading(self.force, self.reference_frame[:, 2])
             self.given = gives[:, None] * giving(force)
         if self.config.walk.reflex:
             wanted = away(wanted, self._force_seen(), self.touched)
@@ -239,7 +239,7 @@ class WalkingBatch(CommandedBatch):
     @property
     def _yaw(self) -> Floats:
         """Headings of the bodies in the world, [rad]. Shape (N,)."""
-        return np.asarray(self.anchor[:, 2] + self.state.yaw)
+        return np.asarray(self.reference_frame[:, 2] + self.state.yaw)
 
     def _switch(self) -> None:
         """Let bodies begin to step, or stand."""
@@ -281,16 +281,16 @@ class WalkingBatch(CommandedBatch):
     def _move_frames(self, dt: float) -> None:
         """Move the frames as commanded, not far from the bodies; standing ones to the feet."""
         _, turning, side = self._followed_command().T
-        walk_frames(self.anchor, self.blend.speed, turning, dt, side)
+        walk_frames(self.reference_frame, self.blend.speed, turning, dt, side)
         touched = self.touched
         root = self.simulation.qpos[:, :2]
-        stay_near(self.anchor, root, self.state.yaw, touched)
+        stay_near(self.reference_frame, root, self.state.yaw, touched)
         on = np.flatnonzero(self.standing)
         if len(on):
-            frames, feet = self.anchor[on], np.ix_(on, np.array(self._ankles))
+            frames, feet = self.reference_frame[on], np.ix_(on, np.array(self._ankles))
             behind = float(self._steering.centres[-1, :, 0].mean())
             tie(frames, self._places[feet], self._turns[feet], behind)
-            self.anchor[on] = frames
+            self.reference_frame[on] = frames
 
     def _rewarded_command(self) -> Floats:
         return np.where(self.standing[:, None], 0.0, self.command + self.given)
@@ -324,4 +324,4 @@ class WalkingBatch(CommandedBatch):
             return
         walk, rng = self.config.walk, self.rngs[index]
         self.next_scene[index] = now + drawn_wait(rng.random(), walk.scene_interval)
-        place_around(self._boxes, index, self.anchor[index, :3], walk, rng)
+        place_around(self._boxes, index, self.reference_frame[index, :3], walk, rng)

@@ -78,7 +78,7 @@ def test_mid_stance_is_found_in_the_ankles(steering: FootSteering) -> None:
 def test_a_standing_foot_stays_on_its_place(
     steering: FootSteering, gaits: WalkGaits, command: tuple[float, float, float]
 ) -> None:
-    """Seen from the world, through which the moving frame goes as commanded."""
+    """Seen from the world, through which the reference frame goes as commanded."""
     wanted, count = np.array(command), 400
     period = float(gaits.blend_for(wanted[:1], np.zeros(1, np.bool_)).period[0])
     half = 0.45 * STANCE

@@ -59,7 +59,7 @@ def left_foot(
 ) -> tuple[Floats, Floats]:
     """Place (K, 2), [m], and heading (K,), [rad], of the reference's left foot.
 
-    In the world, on the arc that the moving frame goes along, from mid-stance.
+    In the world, on the arc that the reference frame goes along, from mid-stance.
     """
     model = batch.simulation.model
     data = mujoco.MjData(model)

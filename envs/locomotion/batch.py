@@ -417,12 +417,12 @@ class LocomotionBatch:
     @property
     def _extra_arrays(self) -> dict[str, Floats]:
         """What parts of the observation need for a bit-exact continuation."""
-        return {k: v for extra in self._extra for k, v in extra.kept.items()}
+        return {k: v for extra in self._extra for k, v in extra.saved.items()}
 
     def state_dict(self) -> Arrays:
         """Copies of all arrays that a bit-exact continuation needs (generators excluded)."""
         parts = {n: part.state_dict() for n, part in self._parts_with_state.items()} | {
-            "batch": {_SAVED_AS.get(n, n): getattr(self, n).copy() for n in self._kept},
+            "batch": {_SAVED_AS.get(n, n): getattr(self, n).copy() for n in self._saved},
             "begun": {"episodes": self._begun.copy()},
         }
         extra = {name: array.copy() for name, array in self._extra_arrays.items()}
@@ -432,7 +432,7 @@ class LocomotionBatch:
         """Continue from `state_dict`."""
         for name, part in self._parts_with_state.items():
             part.load_state_dict(part_of(arrays, name))
-        for name in self._kept:
+        for name in self._saved:
             getattr(self, name)[...] = arrays[f"batch.{_SAVED_AS.get(name, name)}"]
         for name, array in self._extra_arrays.items():
             array[...] = arrays[name]
@@ -440,7 +440,7 @@ class LocomotionBatch:
         self.blend = self._blend()
         self._look()
 
-    _kept: tuple[str, ...] = ("obs", "phase", "reference_frame", "command", "action")
+    _saved: tuple[str, ...] = ("obs", "phase", "reference_frame", "command", "action")
     """Arrays of the batch itself that `state_dict` keeps."""
 
     def _offsets(self, wanted: Floats) -> Floats:

@@ -51,7 +51,7 @@ class CommandedBatch(LocomotionBatch):
         """Bends the gaits into turns; None where no gait is followed."""
         super().__init__(*args, **kwargs)
 
-    _kept = (*LocomotionBatch._kept, "goal", "change", "next_command")
+    _saved = (*LocomotionBatch._saved, "goal", "change", "next_command")
 
     def set_command(
         self, envs: Ints, speed: Floats, turning: Floats, side: Floats | float = 0.0

@@ -32,7 +32,7 @@ class ExtraPart:
         """Show `values`, (S,) for all bodies or (N, S), under `name`."""
         self.part = Part(name, values.shape[-1], "1", meaning)
         self.values = values
-        self.kept: dict[str, Floats] = {}
+        self.saved: dict[str, Floats] = {}
         """Arrays that a bit-exact continuation needs, by name."""
 
     def begin(self, envs: Ints) -> None:
@@ -74,7 +74,7 @@ class HistoryPart(ExtraPart):
             f"{frames} states of 112 numbers, oldest first",
             self._history.reshape(len(self._history), -1),
         )
-        self.kept["history"] = self._history
+        self.saved["history"] = self._history
 
     def begin(self, envs: Ints) -> None:
         """Fill the history of `envs` with their first state."""

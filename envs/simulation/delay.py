@@ -45,12 +45,12 @@ class DelayLine:
 
     def state_dict(self) -> Arrays:
         """Return a copy of what is on its way; nothing without a delay."""
-        return {name: array.copy() for name, array in self._kept().items()}
+        return {name: array.copy() for name, array in self._saved().items()}
 
     def load_state_dict(self, arrays: Arrays) -> None:
         """Continue from `state_dict`."""
-        for name, array in self._kept().items():
+        for name, array in self._saved().items():
             array[...] = arrays[name]
 
-    def _kept(self) -> dict[str, Floats]:
+    def _saved(self) -> dict[str, Floats]:
         return {"sent": self._sent} if self._sent.shape[1] > 1 else {}

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.envs.state_arrays import NamedState
 
 CLOSE = 1e-6
 """Times nearer than this are the same, [s]; the clock is a sum of steps."""
 
 
-class Pushes:
+class Pushes(NamedState):
     """The push that acts on each body; arrays over N bodies."""
+
+    saved = ("start", "force")
 
     def __init__(self, config: LocomotionEnvironmentConfig, count: int) -> None:
         """No push yet."""
@@ -44,14 +46,6 @@ class Pushes:
             self._draw(int(env), float(time[env]), rngs[int(env)])
         forces: Floats = np.where((now >= self.start)[:, None], self.force, 0.0)
         return forces
-
-    def state_dict(self) -> dict[str, NDArray[np.generic]]:
-        """Copies of all arrays."""
-        return {"start": self.start.copy(), "force": self.force.copy()}
-
-    def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
-        """Continue from `state_dict`."""
-        self.start[...], self.force[...] = arrays["start"], arrays["force"]
 
     def _draw(self, env: int, now: float, rng: np.random.Generator) -> None:
         wait, impulse, angle = rng.random(3)

@@ -11,7 +11,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.walk_commands import WalkCommandsConfig
 from ambulo.envs.simulation.simulation import CharacterSimulation
-from ambulo.envs.state_arrays import Arrays
+from ambulo.envs.state_arrays import Arrays, NamedState
 
 FLOOR = "floor"
 """What the names of geoms that a body stands on begin with."""
@@ -117,8 +117,10 @@ class TouchForces:
         return np.nan_to_num(force)
 
 
-class PlacedBoxes:
+class PlacedBoxes(NamedState):
     """Places and velocities of each body's own `BOXES`; they go on by themselves."""
+
+    saved = ("place", "velocity")
 
     def __init__(self, simulation: CharacterSimulation) -> None:
         """All parked."""
@@ -140,13 +142,9 @@ class PlacedBoxes:
         self.place[envs, :, 1] = PARKED
         self.show()
 
-    def state_dict(self) -> Arrays:
-        """Copies of what a bit-exact continuation needs."""
-        return {"place": self.place.copy(), "velocity": self.velocity.copy()}
-
     def load_state_dict(self, arrays: Arrays) -> None:
         """Continue from `state_dict`."""
-        self.place[...], self.velocity[...] = arrays["place"], arrays["velocity"]
+        super().load_state_dict(arrays)
         self.show()
 
     def advance(self, dt: float) -> None:

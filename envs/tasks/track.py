@@ -71,15 +71,9 @@ class ClipFollower(LocomotionBatch):
         """Begin all further episodes of `envs` with these clips and control steps, (k,)."""
         self._fixed[envs] = np.stack([clip, step], axis=1)
 
-    def state_dict(self) -> Arrays:
-        """See `LocomotionBatch.state_dict`; also how often clips failed."""
-        failures = {"sampler.failures": self.sampler.failures.copy()}
-        return super().state_dict() | failures
-
-    def load_state_dict(self, arrays: Arrays) -> None:
-        """Continue from `state_dict`."""
-        super().load_state_dict(arrays)
-        self.sampler.failures[:] = arrays["sampler.failures"]
+    @property
+    def _parts_with_state(self) -> dict[str, Any]:
+        return super()._parts_with_state | {"sampler": self.sampler}
 
     def episode_info(self) -> Arrays:
         """Return the clip of each body, and how much of it is over as `phase`."""
@@ -173,7 +167,7 @@ class TrackBatch(ClipFollower):
         self._effectors = np.array(effector_bodies(character)) - 1
 
     rewards = ("imitation", "alive", "changes")
-    _kept = (*LocomotionBatch._kept, "clip", "frame", "joint_distance")
+    _saved = (*LocomotionBatch._saved, "clip", "frame", "joint_distance")
 
     def teacher_actions(self) -> Floats:
         """What moved targets, torques and feedback of the fitted clips would do. (N, A).

@@ -21,6 +21,7 @@ from ambulo.envs.reference.joint_positions import body_places
 from ambulo.envs.reference.reference_file import Gait, Reference
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.frames import heading_frames, into_frames
+from ambulo.envs.state_arrays import NamedState
 
 SLOPE_TIME = 0.06
 """Time on each side of a state over which velocities are derived, [s]: feet strike in less."""
@@ -76,8 +77,10 @@ class ClipLibrary:
         return np.asarray(begin + within)
 
 
-class ClipSampler:
+class ClipSampler(NamedState):
     """Draws clips; those that fail more often are drawn more often."""
+
+    saved = ("failures",)
 
     def __init__(self, groups: Sequence[tuple[Ints, float]], hard_share: float) -> None:
         """Draw among the clips of `groups`.

@@ -43,8 +43,7 @@ class TrackedArms(Arms):
         self.head: Floats = np.tile(rest, (count, 1))
         """Local rotations of the heads. Shape (N, 4)."""
 
-    kept = ("arms", "head")
-    """Arrays that a bit-exact continuation needs."""
+    saved = ("arms", "head")
 
     def follow(self, envs: Ints, pose: Floats) -> None:
         """Take arms and heads of `envs` (k,) from poses (k, nq)."""

@@ -49,7 +49,7 @@ class TrackBodyBatch(TrackerFollower, TrackBatch):
             config, reference, character, library=self.tracked.library, **kwargs
         )
 
-    _kept = (*TrackBatch._kept, "captured_distance", "tracker_distance")
+    _saved = (*TrackBatch._saved, "captured_distance", "tracker_distance")
 
     def _world(self) -> World:
         boxes = self.config.walk.obstacles > 0.0

@@ -18,7 +18,6 @@ from ambulo.envs.reference.crouches import DEEPEST
 from ambulo.envs.reference.foot_steering import ankle_places
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.simulation.frames import along_heading, from_frames
-from ambulo.envs.state_arrays import Arrays, flattened, part_of
 from ambulo.envs.tasks.track_body.arms import TrackedArms, quaternions_of, upper_body
 from ambulo.envs.tasks.track_body.follower import (
     TrackerFollower,
@@ -97,21 +96,14 @@ class WalkingBodyBatch(TrackerFollower, WalkCommandsBatch):
         self.solved = TrackedArms(character, self.simulation)
         """Arms and heads that reach for where the trackers are."""
 
-    _kept = (
-        *WalkCommandsBatch._kept, "clip", "frame", "path", "pace", "stepping",
+    _saved = (
+        *WalkCommandsBatch._saved, "clip", "frame", "path", "pace", "stepping",
         "joint_distance", "captured_distance", "tracker_distance",
     )  # fmt: skip
 
-    def state_dict(self) -> Arrays:
-        """See `LocomotionBatch.state_dict`."""
-        solved = {name: getattr(self.solved, name).copy() for name in TrackedArms.kept}
-        return super().state_dict() | flattened({"solved": solved})
-
-    def load_state_dict(self, arrays: Arrays) -> None:
-        """Continue from `state_dict`."""
-        for name, array in part_of(arrays, "solved").items():
-            getattr(self.solved, name)[...] = array
-        super().load_state_dict(arrays)
+    @property
+    def _parts_with_state(self) -> dict[str, Any]:
+        return super()._parts_with_state | {"solved": self.solved}
 
     def _newest_rows(self) -> Ints:
         """Rows of the newest poses that have arrived for the next step. Shape (N,)."""

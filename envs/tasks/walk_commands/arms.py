@@ -19,6 +19,7 @@ from ambulo.configs.arrays import Array, Bools, Floats, Ints
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.body import body_of_joint
 from ambulo.envs.simulation.frames import along_heading
+from ambulo.envs.state_arrays import NamedState
 from ambulo.ik.avatar.limbs import solve_arm
 from ambulo.motion.quaternion_kernels import nlerp, rotate
 from ambulo.motion.roles import SIDES, roles_of
@@ -46,7 +47,7 @@ Elbows = Callable[[Ints, Floats], Floats]
 """World directions of both elbows, (k, 2, 3), of bodies (k,) whose hands are at (k, 2, 3)."""
 
 
-class Arms:
+class Arms(NamedState):
     """Joints and bodies of both arms of N bodies."""
 
     def __init__(self, character: Character, simulation: CharacterSimulation) -> None:
@@ -110,8 +111,7 @@ class LedArms(Arms):
         """How far arms that are away from their gait move the body's centre of mass ahead and
         to the left, [m]. Shape (N, 2)."""
 
-    kept = ("goal", "led", "away", "moving", "turn", "sag", "missed", "overhang")
-    """Arrays that a bit-exact continuation needs."""
+    saved = ("goal", "led", "away", "moving", "turn", "sag", "missed", "overhang")
 
     @property
     def columns(self) -> list[Ints]:
@@ -120,7 +120,7 @@ class LedArms(Arms):
 
     def clear(self, envs: Ints) -> None:
         """Let both arms of `envs` (k,) follow the gait."""
-        for name in self.kept:
+        for name in self.saved:
             getattr(self, name)[envs] = 0
 
     def shoulders(self) -> Floats:

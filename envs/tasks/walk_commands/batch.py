@@ -14,7 +14,6 @@ from ambulo.envs.layout import ObservationLayout
 from ambulo.envs.reference.crouches import RATE, Crouches, depth_for
 from ambulo.envs.reference.foot_steering import ankle_places, stand_over
 from ambulo.envs.simulation.frames import along_heading
-from ambulo.envs.state_arrays import Arrays, flattened, part_of
 from ambulo.envs.tasks.walk_commands.arms import ARM, Elbows, LedArms, nearer_hand
 from ambulo.envs.tasks.walk_commands.commands import stands_still
 from ambulo.envs.tasks.walk_commands.gaze import Gaze
@@ -66,7 +65,7 @@ class WalkCommandsBatch(WalkingBatch):
 
     sinking_rate = RATE
     """Fastest change of the depth, [1/s]."""
-    _kept = (*WalkingBatch._kept, "depth", "sinking", "planted")
+    _saved = (*WalkingBatch._saved, "depth", "sinking", "planted")
 
     def reach(self, envs: Ints, points: Floats) -> None:
         """Lead the nearer hand of `envs` (k,) to `points` (k, 3) in the world, [m].
@@ -95,19 +94,9 @@ class WalkCommandsBatch(WalkingBatch):
         gaze.on[envs] = wanted
         gaze.point[envs] = np.where(wanted[:, None], points, 0.0)
 
-    def state_dict(self) -> Arrays:
-        """Copies of all arrays that a bit-exact continuation needs (generators excluded)."""
-        led = {name: getattr(self.arms, name).copy() for name in LedArms.kept}
-        look = {name: getattr(self.gaze, name).copy() for name in Gaze.kept}
-        return super().state_dict() | flattened({"arms": led, "gaze": look})
-
-    def load_state_dict(self, arrays: Arrays) -> None:
-        """Continue from `state_dict`."""
-        for part, kept in ((self.arms, LedArms.kept), (self.gaze, Gaze.kept)):
-            saved = part_of(arrays, "arms" if part is self.arms else "gaze")
-            for name in kept:
-                getattr(part, name)[...] = saved[name]
-        super().load_state_dict(arrays)
+    @property
+    def _parts_with_state(self) -> dict[str, Any]:
+        return super()._parts_with_state | {"arms": self.arms, "gaze": self.gaze}
 
     def _begin(self, envs: Ints) -> None:
         self.depth[envs] = self.sinking[envs] = 0.0

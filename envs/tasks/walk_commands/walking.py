@@ -108,8 +108,8 @@ class WalkingBatch(CommandedBatch):
         feet = [roles[f"{side}_foot"] for side in SIDES]
         self._ankles = [body_of_joint(self.character, joint) for joint in feet]
 
-    _kept = (
-        *CommandedBatch._kept, "correction", "given", "mean", "next_scene", "standing",
+    _saved = (
+        *CommandedBatch._saved, "correction", "given", "mean", "next_scene", "standing",
         "stood", "held_until", "force", "touched_until", "clamped",
     )  # fmt: skip
 

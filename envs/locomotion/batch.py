@@ -1,9 +1,9 @@
-"""What all locomotion tasks have in common: N bodies at once, and what a task may change."""
+"""What all locomotion tasks have in common: N bodies at once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from gymnasium.error import ResetNeeded
@@ -22,7 +22,6 @@ from ambulo.envs.locomotion.actions import (
     target_offsets,
 )
 from ambulo.envs.locomotion.body import (
-    BodyState,
     BodyView,
     body_of_joint,
     reference_body,
@@ -31,20 +30,13 @@ from ambulo.envs.locomotion.episode import EpisodeState, drawn_starts, step_info
 from ambulo.envs.locomotion.extra_parts import ExtraPart, MakePart
 from ambulo.envs.locomotion.faults import StepBegin, check_fault_folder, report_faults
 from ambulo.envs.locomotion.observation import (
-    Parts,
     observation_layout,
     observe,
     phase_part,
     state_parts,
 )
-from ambulo.envs.locomotion.reward import (
-    Terms,
-    alive_term,
-    cost_terms,
-    imitation_terms,
-    standing_terms,
-)
-from ambulo.envs.locomotion.world import World
+from ambulo.envs.locomotion.reward import Terms
+from ambulo.envs.locomotion.task import LocomotionTask
 from ambulo.envs.reference.clips.raw_clip import lowest_points
 from ambulo.envs.reference.gaits import Blend, Gaits
 from ambulo.envs.reference.reference import Reference, matching_dofs
@@ -61,22 +53,16 @@ _SAVED_AS = {"reference_frame": "anchor"}
 """Names in files of faults, as ever, of arrays that are called otherwise here."""
 
 
-class LocomotionBatch:
+class LocomotionBatch(LocomotionTask):
     """N bodies that follow a reference in a reference frame, without autoreset.
 
-    A task is a subclass: `rewards` names its reward terms, and it may change `_begin`, `_tick`,
-    `_advance`, `_fell` and the other methods that say what happens in an episode.
+    A task is a subclass, see `LocomotionTask`.
 
     An action of 1 moves the target of one joint axis by `action_scale`, on top of the
     reference and the balance controller's offsets; stable PD with the reference's torque makes
     the joints follow. `step` leaves finished bodies as they are; the caller resets them.
     All arrays returned are owned by the batch and overwritten by the next call.
     """
-
-    rewards: ClassVar[tuple[str, ...]] = ("imitation", "changes")
-    """Groups of reward terms, see `_reward_groups`, in the order in which they are added."""
-    extra_actions: tuple[str, ...] = ()
-    """Names of actions after those that move joints."""
 
     def __init__(
         self,
@@ -152,8 +138,6 @@ class LocomotionBatch:
         self.world.check_room(self._fastest)
         self.simulations: list[CharacterSimulation] = [self.simulation]
         """The one simulation of all bodies."""
-        self.state: BodyState
-        """The bodies after the last step."""
 
     def show(self, make: MakePart) -> None:
         """Append a part to the observation; before the first reset."""
@@ -161,10 +145,6 @@ class LocomotionBatch:
         self._extra.append(extra)
         self.layout = ObservationLayout((*self.layout.parts, extra.part))
         self.obs = np.zeros((self.num_envs, self.layout.size), np.float32)
-
-    def _world(self) -> World:
-        """The model of the body, and its ground."""
-        return World(self.config.environment, self.character, self.variant)
 
     def _gaits(self) -> Gaits:
         """The gaits of the reference."""
@@ -178,13 +158,6 @@ class LocomotionBatch:
     def _fastest(self) -> float:
         """Largest speed that the task asks for, [m/s]."""
         return float(np.max(self.blend.speed))
-
-    def _begin(self, envs: Ints) -> None:
-        """Begin the task of new episodes (commands, reference frames)."""
-
-    def _start_controls(self, envs: Ints) -> Floats | None:
-        """What motors of `envs` (k,) do at the start, (k, nu); None: nothing."""
-        return None
 
     def _start_states(
         self, envs: Ints, turns: Floats, rates: Floats
@@ -210,71 +183,6 @@ class LocomotionBatch:
             np.zeros(self.num_envs),
             self.simulation.dt,
         )
-
-    def _tick(self, advance: Floats) -> None:
-        """Move the reference on by one physics step, `advance` cycles (N,)."""
-        self.phase += advance
-
-    def _fell(self) -> Bools:
-        """Which bodies lie low or are turned beside their reference. Shape (N,)."""
-        env = self.config.environment
-        return self.state.fallen(env.max_height_error, env.max_rotation_error)
-
-    def _timed_out(self) -> Bools:
-        """Whose episode is over without a fall. Shape (N,)."""
-        return self.episode.steps >= self.config.environment.max_episode_steps
-
-    def _succeeded(self, timeout: Bools) -> Bools:
-        """Which of the bodies whose time is over have done their task. Shape (N,)."""
-        return timeout
-
-    def _reward_groups(
-        self, power: Floats, actions: Floats
-    ) -> dict[str, Callable[[], Terms]]:
-        """Weighted reward terms of a step by group, each (N,).
-
-        Args:
-            power: Mean absolute power of all joints, [W]. Shape (N,).
-            actions: Shape (N, A).
-        """
-        state, weights = self.state, self.config.rewards
-        return {
-            "imitation": lambda: imitation_terms(state, *self._followed_now(), weights),
-            "standing": lambda: standing_terms(state, self._stands_at, weights),
-            "alive": lambda: alive_term(state, weights),
-            "costs": lambda: self._cost_terms(power, actions),
-            "changes": lambda: self._cost_terms(power, actions, energy=False),
-        }
-
-    def _terms(self, power: Floats, actions: Floats) -> Terms:
-        """The reward terms of a step; see `_reward_groups`."""
-        groups, terms = self._reward_groups(power, actions), Terms()
-        for name in self.rewards:
-            terms |= groups[name]()
-        return terms
-
-    def _cost_terms(
-        self, power: Floats, actions: Floats, *, energy: bool = True
-    ) -> Terms:
-        """The weighted costs of power, [W], (N,), if of `energy`, and of actions (N, A)."""
-        speed, weights = np.hypot(*self.state.heading[:, :2].T), self.config.rewards
-        terms = cost_terms(power, self.weight, speed, actions, self.action, weights)
-        return terms if energy else {n: t for n, t in terms.items() if n != "energy"}
-
-    def _named_terms(self) -> tuple[str, ...]:
-        """Names of the reward terms."""
-        return tuple(self._terms(np.zeros(self.num_envs), np.zeros_like(self.action)))
-
-    @property
-    def _stands_at(self) -> float:
-        """Height of the root in the first gait's first state, [m]."""
-        return float(self.gaits.qpos[0, 0, 2])
-
-    def set_progress(self, share: float) -> None:
-        """Tell how much of the training is over, in [0, 1]; schedules follow it."""
-
-    def close(self) -> None:
-        """Nothing is open."""
 
     def seed(self, seeds: Sequence[int | None]) -> None:
         """Seed the generator of each body whose seed is not None."""
@@ -422,7 +330,9 @@ class LocomotionBatch:
     def state_dict(self) -> Arrays:
         """Copies of all arrays that a bit-exact continuation needs (generators excluded)."""
         parts = {n: part.state_dict() for n, part in self._parts_with_state.items()} | {
-            "batch": {_SAVED_AS.get(n, n): getattr(self, n).copy() for n in self._saved},
+            "batch": {
+                _SAVED_AS.get(n, n): getattr(self, n).copy() for n in self._saved
+            },
             "begun": {"episodes": self._begun.copy()},
         }
         extra = {name: array.copy() for name, array in self._extra_arrays.items()}
@@ -534,7 +444,3 @@ class LocomotionBatch:
             **self._shown(),
         }
         observe(layout, values, out)
-
-    def _shown(self) -> Parts:
-        """Further parts of the observation; none here."""
-        return {}

@@ -40,8 +40,7 @@ from ambulo.envs.locomotion.task import LocomotionTask
 from ambulo.envs.reference.clips.raw_clip import lowest_points
 from ambulo.envs.reference.gaits import Blend, Gaits
 from ambulo.envs.reference.reference import Reference, matching_dofs
-from ambulo.envs.simulation.delay import DelayLine
-from ambulo.envs.simulation.disturbance import Pushes
+from ambulo.envs.simulation.disturbance import DelayLine, Pushes
 from ambulo.envs.simulation.frames import out_of_frame, walk_frames
 from ambulo.envs.simulation.power import JointPower
 from ambulo.envs.simulation.simulation import CharacterSimulation

@@ -69,6 +69,10 @@ class CommandedBatch(LocomotionBatch):
         """Speed ahead, turning rate, speed to the left of the frames. Shape (N, 3)."""
         raise NotImplementedError
 
+    @property
+    def _fastest(self) -> float:
+        return self.config.environment.speed[1]
+
     def _lean(self) -> Floats:
         """Lean of the bodies to the left, [rad]. Shape (N,)."""
         command = self._followed_command()

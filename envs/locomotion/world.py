@@ -12,8 +12,7 @@ from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.observation import GROUND_AHEAD, places_ahead
-from ambulo.envs.simulation.course import make_ground
-from ambulo.envs.simulation.terrain import Ground, terrain_model
+from ambulo.envs.simulation.terrain import Ground, make_ground, terrain_model
 from ambulo.envs.simulation.touch import add_boxes, add_touch_sensors
 from ambulo.envs.simulation.variants import Variant
 

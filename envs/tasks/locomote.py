@@ -60,10 +60,6 @@ class LocomoteBatch(CommandedBatch):
         self.command[envs, 1] = 0.0
         self.change[envs] = 0.0
 
-    @property
-    def _fastest(self) -> float:
-        return self.config.environment.speed[1]
-
     def _advance(self) -> None:
         dt = self.simulation.dt
         time = self.simulation.time

@@ -194,10 +194,6 @@ class WalkingBatch(CommandedBatch):
     def _tick(self, advance: Floats) -> None:
         self.phase += np.where(self.standing, 0.0, advance)
 
-    @property
-    def _fastest(self) -> float:
-        return self.config.environment.speed[1]
-
     def _offsets(self, wanted: Floats) -> Floats:
         if self._fades:
             wanted = wanted * share_of_policy(self.stood)[:, None]

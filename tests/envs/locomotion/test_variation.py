@@ -17,7 +17,7 @@ from ambulo.envs.locomotion.build import make_batch, shared_out
 from ambulo.envs.locomotion.faults import load_fault
 from ambulo.envs.locomotion.joined import JoinedBatch, several_references
 from ambulo.envs.reference.reference import Reference
-from ambulo.envs.simulation.course import LEVEL, Course
+from ambulo.envs.simulation.terrain import LEVEL, Course
 from ambulo.envs.simulation.variants import Variant
 
 Make = Callable[..., LocomotionBatch]

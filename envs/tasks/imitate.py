@@ -1,7 +1,14 @@
-"""Imitate: follow a reference gait along +X."""
+"""Imitate: follow a reference gait."""
 
 from __future__ import annotations
 
 from ambulo.envs.locomotion.batch import LocomotionBatch
 
-BATCH = LocomotionBatch
+
+class ImitateBatch(LocomotionBatch):
+    """N bodies that follow one gait along +X; see `LocomotionBatch`."""
+
+    rewards = ("imitation", "changes")
+
+
+BATCH = ImitateBatch

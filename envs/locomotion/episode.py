@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.locomotion.body import BodyState
@@ -45,11 +43,14 @@ class EpisodeState(StateArrays):
             fault: Not 0 where a simulation has stopped, whose path ends. Shape (N,).
             work: Of the joints in the step, [J]. Shape (N,).
         """
-        before, after = (np.ascontiguousarray(places[:, :2]) for places in moved)
-        reward: Floats = _add(
-            np.array(terms), before, after, fault, work,
-            self.reward, self.path, self.work,
-        )  # fmt: skip
+        before, after = moved
+        reward = np.zeros(len(work))
+        for term in terms:
+            reward += term
+        self.reward[:] += reward
+        self.work[:] += work
+        x, y = (after[:, :2] - before[:, :2]).T
+        self.path[:] += np.where(fault == 0, np.hypot(x, y), 0.0)
         return reward
 
 
@@ -102,28 +103,3 @@ def step_info(
         "power": power,
         **{f"reward/{name}": value for name, value in terms.items()},
     }
-
-
-@njit(cache=True)
-def _add(
-    terms: Floats,
-    before: Floats,
-    after: Floats,
-    fault: Ints,
-    work: Floats,
-    total: Floats,
-    path: Floats,
-    total_work: Floats,
-) -> Floats:
-    """See `EpisodeState.add`; `terms` (T, N)."""
-    reward = np.zeros(len(total))
-    for b in range(len(total)):
-        for t in range(len(terms)):
-            reward[b] += terms[t, b]
-        total[b] += reward[b]
-        total_work[b] += work[b]
-        if fault[b] == 0:
-            path[b] += math.hypot(
-                after[b, 0] - before[b, 0], after[b, 1] - before[b, 1]
-            )
-    return reward

@@ -114,41 +114,6 @@ def widest_turn(speed: Floats) -> Floats:
     return np.asarray(np.minimum(np.deg2rad(TURN[1]), fast))
 
 
-def check_command(speed: float, turn: float, side: float = 0.0) -> None:
-    """Refuse a command from a flag or a file that lies outside the envelope.
-
-    Args:
-        speed: Ahead, [m/s].
-        turn: [deg/s], left positive.
-        side: To the left, [m/s].
-
-    Raises:
-        ConfigError: It names the number and the range.
-    """
-    for name, value, (low, high), unit in (
-        ("speed", speed, SPEED, "m/s"),
-        ("turn", turn, TURN, "deg/s"),
-        ("side", side, SIDE, "m/s"),
-    ):
-        if not low <= value <= high:
-            raise ConfigError(
-                f"{name} = {value:g}: the walker takes on {low:g} to {high:g} {unit}"
-            )
-    widest = float(widest_turn(np.array([speed]))[0])
-    if abs(np.deg2rad(turn)) > widest + 1e-9:
-        raise ConfigError(
-            f"turn = {turn:g}: at {speed:g} m/s the walker turns by up to "
-            f"{np.rad2deg(widest):.0f} deg/s"
-        )
-    most = SIDE[1] * float(side_part(np.array([speed]))[0])
-    most *= float(side_left(speed, np.deg2rad(turn), widest))
-    if abs(side) > most + 1e-9:
-        raise ConfigError(
-            f"side = {side:g}: at {speed:g} m/s and {turn:g} deg/s the walker goes aside by "
-            f"up to {most:.2g} m/s"
-        )
-
-
 def drawn_goal(
     chances: Floats,
     speed: tuple[float, float],

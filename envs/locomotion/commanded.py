@@ -30,7 +30,7 @@ class CommandedBatch(LocomotionBatch):
     the left, [m/s].
     """
 
-    rewards = ("command", "alive", "costs", "likeness")
+    rewards: ClassVar[tuple[str, ...]] = ("command", "alive", "costs", "likeness")
     takes_side: ClassVar[bool] = False
     """Whether commands have a part to the side."""
     lateral: ClassVar[float | None] = None

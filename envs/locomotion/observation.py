@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ AHEAD = (1, 2, 5, 10)
 TRACKER_AGES = (0, 2, 4)
 """Control steps before the newest sample at which `track_body` shows the trackers."""
 
-Parts = Mapping[str, Floats]
+Parts = Mapping[str, NDArray[Any]]
 """Parts of an observation by name. Shapes (N, n)."""
 
 

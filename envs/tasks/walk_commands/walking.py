@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +68,13 @@ class WalkingBatch(CommandedBatch):
 
     gaits: WalkGaits
     _steering: FootSteering
-    rewards = ("command", "alive", "touch", "costs", "likeness")
+    rewards: ClassVar[tuple[str, ...]] = (
+        "command",
+        "alive",
+        "touch",
+        "costs",
+        "likeness",
+    )
     takes_side, lateral = True, CENTRIPETAL
     settling, start_hold = SETTLING, START_HOLD
     """How fast commands settle; time on the spot after a start, [s]."""

@@ -88,7 +88,8 @@ def tracked_library(
     slope, captured, places, axes, present = zip(*parts, strict=True)
     return TrackedLibrary(
         joined_clips(tuple(tables), clips, character, substeps),
-        *map(np.concatenate, (slope, captured, places, axes)), present[0],
+        np.concatenate(slope), np.concatenate(captured), np.concatenate(places),
+        np.concatenate(axes), present[0],
     )  # fmt: skip
 
 

@@ -98,7 +98,7 @@ def commanded(
 
     def order(batch: LocomotionBatch) -> None:
         assert isinstance(batch, LocomoteBatch)
-        batch.order(np.arange(len(speed)), speed, np.deg2rad(turn))
+        batch.set_command(np.arange(len(speed)), speed, np.deg2rad(turn))
 
     record = play(envs, subject, calm.environment.max_episode_steps, prepare=order)
     envs.close()

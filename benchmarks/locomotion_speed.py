@@ -5,7 +5,7 @@ all bodies) per second of processor time (so that other programs disturb less):
 
 - `bare`: `mj_step` of human23 alone, through `mujoco.batch`, the bodies walking with the
   controls that our environment gave in the step before;
-- `ours`: `ImitateBatch` of human23: reference, balance controller, stable PD, rewards,
+- `ours`: the batch of `imitate` with human23: reference, balance controller, stable PD, reward,
   observations;
 - `humanoid_bare`: `mj_step` of Humanoid-v5's model (RK4, as it comes) through
   `mujoco.batch`, random controls;

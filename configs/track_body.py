@@ -27,4 +27,4 @@ class TrackBodyConfig(Config):
     are not known yet, [s]; 0: the newest pose stands in for them."""
     support: Annotated[float, Field(ge=0, le=1)] = 0.0
     """Largest outside force at the root that holds it on what is followed, over body weight
-    (`ambulo.envs.simulation.support_force`); 0: gravity and the ground alone."""
+    (`ambulo.envs.tasks.track_body.follower`); 0: gravity and the ground alone."""

@@ -54,6 +54,22 @@ class StateArrays:
             array[...] = arrays[name]
 
 
+class NamedState:
+    """Base of classes some of whose arrays are saved and restored."""
+
+    saved: ClassVar[tuple[str, ...]]
+    """Attributes that a bit-exact continuation needs."""
+
+    def state_dict(self) -> Arrays:
+        """Copies of the arrays."""
+        return {name: getattr(self, name).copy() for name in self.saved}
+
+    def load_state_dict(self, arrays: Arrays) -> None:
+        """Continue from `state_dict`."""
+        for name in self.saved:
+            getattr(self, name)[...] = arrays[name]
+
+
 def flattened(parts: Mapping[str, Arrays]) -> Arrays:
     """The arrays of all parts, `<part>.<name>`."""
     return {f"{p}.{k}": v for p, arrays in parts.items() for k, v in arrays.items()}

@@ -1,13 +1,9 @@
 """Muscle actuation of N simulations: activations that produce a requested torque.
 
 The exact solver (`muscle.solver`) or a muscle network distributes the torque over the
-muscles every second physics step. Activations reach MuJoCo in one of two modes, which make
-different tasks (`muscle.activation`):
-
-* `dynamics`: the control goes through MuJoCo's activation dynamics (10 ms up, 40 ms down).
-  The bounds are the activations that each muscle can reach by the next refresh, so that
-  antagonists compensate for muscles that cannot relax in time.
-* `direct`: activations are written to `data.act`, without lag (as Lee et al. 2019).
+muscles every second physics step. The control goes through MuJoCo's activation dynamics (10 ms
+up, 40 ms down; `muscle.activation`). The bounds are the activations that each muscle can reach
+by the next refresh, so that antagonists compensate for muscles that cannot relax in time.
 
 Solver and network have the same inputs and output: the fractions u in [0, 1] of each muscle's
 reachable range for which `active` u is the torque `wanted`, the requested torque minus the
@@ -17,7 +13,7 @@ passive torque and the torque of the lower bounds.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -48,7 +44,6 @@ class MuscleActuation:
         model: mujoco.MjModel,
         batch: Batch,
         *,
-        mode: Literal["dynamics", "direct"] = "dynamics",
         refresh: int = 2,
         cost: ActivationCost | None = None,
         network: MuscleNN | None = None,
@@ -59,7 +54,6 @@ class MuscleActuation:
         Args:
             model: Of the bodies.
             batch: Their simulations.
-            mode: How activations reach MuJoCo.
             refresh: Physics steps for which activations are held.
             cost: Of the solver.
             network: Used instead of the solver.
@@ -75,7 +69,7 @@ class MuscleActuation:
         self._transmission = transmission_of_batch(batch)
         self._qpos: Floats = batch.bind("qpos")
         self._act: Floats = batch.bind("act")
-        self._mode, self._refresh = mode, refresh
+        self._refresh = refresh
         self._cost = cost or ActivationCost()
         self._constants = time_constants(model, self.layer.table.actuator)
         self._dt = float(model.opt.timestep)
@@ -116,11 +110,7 @@ class MuscleActuation:
         # Right after a reset muscles are taken to be active already.
         self._act[self._fresh] = self.activation[self._fresh]
         self._fresh[:] = False
-        if self._mode == "direct":
-            self._act[:] = self.activation
-            out[:] = self.activation
-        else:
-            out[:] = control_for(self._act, self.activation, self._constants, self._dt)
+        out[:] = control_for(self._act, self.activation, self._constants, self._dt)
 
     def torques_with(self, numbers: Floats) -> MuscleTorque:
         """Torque of muscles with other constants in the present state.
@@ -182,8 +172,6 @@ class MuscleActuation:
 
     def _reach(self) -> tuple[Floats, Floats]:
         """Least and largest activations until the next refresh, (N, m) each."""
-        if self._mode == "direct":
-            return np.zeros_like(self._act), np.ones_like(self._act)
         low, high = self._act.copy(), self._act.copy()
         for _ in range(self._refresh):
             low = next_activation(low, np.zeros_like(low), self._constants, self._dt)

@@ -7,12 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from ambulo.envs.characters.character import human23
-from ambulo.envs.reference.prepare import raw_cycle
-from ambulo.motion.formats.files import read_motion
+from ambulo.envs.reference.captured import captured_cycle
 from ambulo.motion.gaits.cycle import Cycle
 from ambulo.motion.gaits.healthy_walk import walk_data
 from ambulo.motion.gaits.soles import flat_soles, grounded, no_slip
-from ambulo.motion.retargeting.retarget import retarget
 from ambulo.motion.rotations import quat_normalize
 
 SOURCE = (
@@ -25,7 +23,7 @@ TARGET = Path(__file__).parent.parent / "configs" / "gaits" / "healthy_walk.json
 def main(clip: str, out: str | Path = TARGET) -> None:
     """Write `out` from a captured walk."""
     body = human23()
-    raw = raw_cycle(retarget(read_motion(clip), body.skeleton).motion)
+    raw = captured_cycle(clip, body.skeleton).cycle
     cycle, _ = flat_soles(symmetric(raw), body.soles)
     cycle, _ = no_slip(cycle, body.soles)
     text = walk_data(grounded(cycle, body.soles), SOURCE)

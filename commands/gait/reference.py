@@ -122,8 +122,7 @@ def _write(
 ) -> None:
     from ambulo.configs.locomotion import LocomotionEnvironmentConfig
     from ambulo.envs.reference.configured import body_of
-    from ambulo.envs.reference.generated import generated_reference
-    from ambulo.envs.reference.reference import save_reference
+    from ambulo.envs.reference.reference import generated_reference, save_reference
 
     config = LocomotionEnvironmentConfig().replace(
         control_rate=args.control_rate,

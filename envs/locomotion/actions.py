@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats, Ints
@@ -22,11 +20,10 @@ def checked_actions(actions: NDArray[np.generic], shape: tuple[int, int]) -> Flo
     values = np.ascontiguousarray(actions, dtype=np.float64)
     if values.shape != shape:
         raise ActionError(f"actions: expected shape {shape}, got {values.shape}")
-    out = np.empty(shape)
-    bad = _clip(values, out)
-    if bad >= 0:
-        raise ActionError(f"actions of body {bad} are not finite")
-    return out
+    finite = np.isfinite(values).all(axis=1)
+    if not finite.all():
+        raise ActionError(f"actions of body {int(np.argmin(finite))} are not finite")
+    return np.clip(values, -1.0, 1.0)
 
 
 def in_actions(offsets: Floats, dofs: Ints, columns: Ints, size: int) -> Floats:
@@ -45,7 +42,6 @@ def in_actions(offsets: Floats, dofs: Ints, columns: Ints, size: int) -> Floats:
     return out
 
 
-@njit(cache=True)
 def target_offsets(
     actions: Floats,
     scale: float,
@@ -58,7 +54,7 @@ def target_offsets(
     """Return how far all joint targets are moved, [rad], shape (N, nv).
 
     Args:
-        actions: In [-1, 1]. Shape (N, A).
+        actions: In [-1, 1]; the first move joints. Shape (N, A or more).
         scale: Offset of an action of 1, [rad].
         dofs: Degrees of freedom that actions move. Shape (A,).
         controller_offsets: Of the balance controller, [rad]. Shape (N, U).
@@ -67,35 +63,10 @@ def target_offsets(
         nv: Degrees of freedom of the body.
     """
     out = np.zeros((len(actions), nv))
-    for b in range(len(out)):
-        for i in range(len(dofs)):
-            out[b, dofs[i]] = scale * actions[b, i]
-        for i in range(len(controller_dofs)):
-            offset = _clipped(controller_offsets[b, i], limit)
-            out[b, controller_dofs[i]] += offset
+    out[:, dofs] = scale * actions[:, : len(dofs)]
+    if len(controller_dofs):
+        out[:, controller_dofs] += np.clip(controller_offsets, -limit, limit)
     return out
-
-
-@njit(cache=True)
-def _clip(actions: Floats, out: Floats) -> int:
-    """Fill `out` (N, A) with `actions` within [-1, 1]; the first row that is not finite.
-
-    -1 if all are finite.
-    """
-    for b in range(actions.shape[0]):
-        for i in range(actions.shape[1]):
-            if not math.isfinite(actions[b, i]):
-                return b
-            out[b, i] = _clipped(actions[b, i], 1.0)
-    return -1
-
-
-@njit(cache=True)
-def _clipped(value: float, limit: float) -> float:
-    """`value` within [-limit, limit]; NaN stays NaN."""
-    if value > limit:
-        return limit
-    return -limit if value < -limit else value
 
 
 def add_noise(

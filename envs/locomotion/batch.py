@@ -1,14 +1,17 @@
-"""What imitating, following commands and standing have in common: N bodies at once."""
+"""What all locomotion tasks have in common: N bodies at once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.batch import BatchStep
+from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.layout import ObservationLayout
@@ -19,36 +22,40 @@ from ambulo.envs.locomotion.actions import (
     target_offsets,
 )
 from ambulo.envs.locomotion.body import (
-    BodyState,
     BodyView,
     body_of_joint,
-    out_of_frame,
     reference_body,
-    walk_frames,
 )
-from ambulo.envs.locomotion.episode import EpisodeState, drawn_starts
-from ambulo.envs.locomotion.extra_parts import ExtraParts, MakePart
+from ambulo.envs.locomotion.episode import EpisodeState, drawn_starts, step_info
+from ambulo.envs.locomotion.extra_parts import ExtraPart, MakePart
 from ambulo.envs.locomotion.faults import StepBegin, check_fault_folder, report_faults
-from ambulo.envs.locomotion.info import InfoMaker
-from ambulo.envs.locomotion.observation import Seen, observation_layout, observe
-from ambulo.envs.locomotion.reward import Terms, cost_terms
-from ambulo.envs.locomotion.task_hooks import TaskHooks
+from ambulo.envs.locomotion.observation import (
+    observation_layout,
+    observe,
+    phase_part,
+    state_parts,
+)
+from ambulo.envs.locomotion.reward import Terms
+from ambulo.envs.locomotion.task import LocomotionTask
 from ambulo.envs.reference.clips.raw_clip import lowest_points
 from ambulo.envs.reference.gaits import Blend, Gaits
 from ambulo.envs.reference.reference import Reference, matching_dofs
-from ambulo.envs.simulation.delay import DelayLine
-from ambulo.envs.simulation.disturbance import Pushes
+from ambulo.envs.simulation.disturbance import DelayLine, Pushes
+from ambulo.envs.simulation.frames import out_of_frame, walk_frames
 from ambulo.envs.simulation.power import JointPower
 from ambulo.envs.simulation.simulation import CharacterSimulation
+from ambulo.envs.simulation.touch import PlacedBoxes
 from ambulo.envs.simulation.variants import NOMINAL, Variant
 from ambulo.envs.state_arrays import Arrays, flattened, part_of
 
-_PARTS = ("simulation", "episode", "pushes", "delay")
-"""Attributes of a batch that have a state of their own."""
+_SAVED_AS = {"reference_frame": "anchor"}
+"""Names in files of faults, as ever, of arrays that are called otherwise here."""
 
 
-class LocomotionBatch(TaskHooks):
-    """N bodies that follow a reference in a moving frame, without autoreset.
+class LocomotionBatch(LocomotionTask):
+    """N bodies that follow a reference in a reference frame, without autoreset.
+
+    A task is a subclass, see `LocomotionTask`.
 
     An action of 1 moves the target of one joint axis by `action_scale`, on top of the
     reference and the balance controller's offsets; stable PD with the reference's torque makes
@@ -92,8 +99,8 @@ class LocomotionBatch(TaskHooks):
         late = variant.late(env.control_dt / env.substeps)
         width = self.simulation.model.nv
         self.delay = DelayLine(late, env.substeps, (num_envs, width))
+        self._boxes = PlacedBoxes(self.simulation) if self.world.boxes else None
         self._view = BodyView(self.simulation)
-        self._info = InfoMaker(self.simulation, self.dofs)
         self._followed = reference_body(self.gaits, character)
         controlled = len(self.gaits.controller_dofs)
         acting = None if env.balance_law and env.traits.controller else 0
@@ -104,7 +111,7 @@ class LocomotionBatch(TaskHooks):
             controller=len(self._acting_dofs),
             actions=self.action_size,
         )
-        self._own_layout, self._extra = self.layout, ExtraParts()
+        self._own_layout, self._extra = self.layout, list[ExtraPart]()
         self._pelvis = body_of_joint(character, 0)
         self._power = JointPower(self.simulation)
         self.weight = self.world.weight
@@ -114,8 +121,8 @@ class LocomotionBatch(TaskHooks):
         self.obs = np.zeros((num_envs, self.layout.size), np.float32)
         self.phase: Floats = np.zeros(num_envs)
         """Place in the gait cycle, [0, 1). Shape (N,)."""
-        self.anchor: Floats = np.zeros((num_envs, 4))
-        """The moving frame: x, y, [m], yaw, [rad], ground height, [m]. Shape (N, 4)."""
+        self.reference_frame: Floats = np.zeros((num_envs, 4))
+        """The reference frame: x, y, [m], yaw, [rad], ground height, [m]. Shape (N, 4)."""
         self.command: Floats = np.zeros((num_envs, 2))
         """Wanted speed, [m/s], and turning rate, [rad/s]. Shape (N, 2)."""
         self.balance_offsets: Floats = np.zeros((num_envs, controlled))
@@ -130,8 +137,6 @@ class LocomotionBatch(TaskHooks):
         self.world.check_room(self._fastest)
         self.simulations: list[CharacterSimulation] = [self.simulation]
         """The one simulation of all bodies."""
-        self.state: BodyState
-        """The bodies after the last step."""
 
     def show(self, make: MakePart) -> None:
         """Append a part to the observation; before the first reset."""
@@ -166,19 +171,17 @@ class LocomotionBatch(TaskHooks):
         """Correct the heights of start states (k, nq) of `envs` (k,), in place."""
         if self.config.environment.start_on_feet:
             wanted = lowest_points(self._reference(self.phase)[0][envs], self.character)
-            wanted += self.anchor[envs, 3]
+            wanted += self.reference_frame[envs, 3]
             qpos[:, 2] += wanted - lowest_points(qpos, self.character)
 
     def _advance(self) -> None:
         """Move the frame on by one control step."""
         walk_frames(
-            self.anchor, self.blend.speed, np.zeros(self.num_envs), self.simulation.dt
+            self.reference_frame,
+            self.blend.speed,
+            np.zeros(self.num_envs),
+            self.simulation.dt,
         )
-
-    def _cost_terms(self, power: Floats, actions: Floats) -> Terms:
-        """The weighted costs of power, [W], (N,), and of actions (N, A)."""
-        speed, weights = np.hypot(*self.state.heading[:, :2].T), self.config.rewards
-        return cost_terms(power, self.weight, speed, actions, self.action, weights)
 
     def seed(self, seeds: Sequence[int | None]) -> None:
         """Seed the generator of each body whose seed is not None."""
@@ -198,21 +201,22 @@ class LocomotionBatch(TaskHooks):
             place[:] = 0.0
         self._begun[envs] = True
         self.phase[envs] = place if phases is None else phases % 1.0
-        for array in (self.anchor, self.command, self.action):
+        for array in (self.reference_frame, self.command, self.action):
             array[envs] = 0.0
         self.episode.clear(envs)
         self._begin(envs)
-        self.world.place(self.anchor, envs, self.rngs)
+        self.world.place(self.reference_frame, envs, self.rngs)
         self.blend = self._blend()
         qpos, qvel = self._start_states(envs, turns, rates)
-        out_of_frame(qpos, qvel, self.anchor[envs])
+        out_of_frame(qpos, qvel, self.reference_frame[envs])
         self._grounded(envs, qpos)
         controls = self._start_controls(envs)
         self.simulation.reset(envs, np.zeros(count), qpos, qvel, controls)
         self.pushes.begin(envs, self.rngs)
         self.delay.begin(envs)
         self._look()
-        self._extra.begin(envs)
+        for extra in self._extra:
+            extra.begin(envs)
         self._observe(envs)
         return self.obs
 
@@ -223,7 +227,15 @@ class LocomotionBatch(TaskHooks):
     def start_info(self) -> Arrays:
         """Return the info of a reset: `episode_info` and the keys of a step."""
         self._terms_now = self._terms_now or self._named_terms()
-        return self._info.of_reset(self.state, self._terms_now) | self.episode_info()
+        no, zero = np.zeros(self.num_envs, np.bool_), np.zeros(self.num_envs)
+        return self._info(no, no, zero, dict.fromkeys(self._terms_now, zero)) | (
+            self.episode_info()
+        )
+
+    def _info(self, success: Bools, fell: Bools, power: Floats, terms: Terms) -> Arrays:
+        """What `step` tells besides observations and rewards; see `step_info`."""
+        fault, error = self.simulation.fault, self.state.joint_error(self.dofs)
+        return step_info(self.state, fault, error, success, fell, power, terms)
 
     def step(self, actions: NDArray[np.generic]) -> BatchStep:
         """One control step: observations, rewards, terminated, truncated, info.
@@ -237,14 +249,16 @@ class LocomotionBatch(TaskHooks):
             ActionError: Actions of the wrong shape, or not finite.
             ResetNeeded: A body that was never reset.
         """
-        self._check_begun()
+        if np.count_nonzero(self._begun) < self.num_envs:
+            body = int(np.argmin(self._begun))
+            raise ResetNeeded(f"body {body} has no episode yet: reset before step")
         simulation, folder = self.simulation, self.config.environment.fault_folder
         wanted = checked_actions(actions, (self.num_envs, self.action_size))
         before, running = simulation.qpos[:, :2].copy(), simulation.fault == 0
         begin = None if folder is None else StepBegin.of(self)
         power = self._move(self._offsets(wanted))
         self._advance()
-        self.world.raise_frames(self.anchor, simulation.qpos[:, :2])
+        self.world.raise_frames(self.reference_frame, simulation.qpos[:, :2])
         self._look()
         fault = simulation.fault > 0
         faulty = np.count_nonzero(fault) > 0
@@ -262,10 +276,11 @@ class LocomotionBatch(TaskHooks):
             power * simulation.dt,
         )  # fmt: skip
         self.action[:] = wanted
-        self._extra.advance()
+        for extra in self._extra:
+            extra.advance()
         self._observe(np.arange(self.num_envs))
-        self._terms_now, won = tuple(terms), self._succeeded(timeout)
-        info = self._info.of_step(self.state, won, fell, power, terms)
+        self._terms_now = tuple(terms)
+        info = self._info(self._succeeded(timeout), fell, power, terms)
         return self.obs, reward, ended, timeout, info
 
     def teacher_actions(self) -> Floats:
@@ -283,38 +298,65 @@ class LocomotionBatch(TaskHooks):
     def followed_positions(self) -> Floats:
         """Positions of the reference that is followed now, in the world. Shape (N, nq)."""
         qpos, qvel = (array.copy() for array in self._reference(self.phase)[:2])
-        out_of_frame(qpos, qvel, self.anchor)
+        out_of_frame(qpos, qvel, self.reference_frame)
         return qpos
+
+    @property
+    def boxes(self) -> PlacedBoxes:
+        """The boxes that may be placed.
+
+        Raises:
+            ConfigError: There are none: `walk.obstacles` is 0.
+        """
+        if self._boxes is None:
+            raise ConfigError("walk.obstacles = 0: there are no boxes to place")
+        return self._boxes
+
+    @property
+    def _parts_with_state(self) -> dict[str, Any]:
+        """What has a state of its own."""
+        parts = {
+            "simulation": self.simulation, "episode": self.episode,
+            "pushes": self.pushes, "delay": self.delay,
+        }  # fmt: skip
+        return parts if self._boxes is None else {**parts, "boxes": self._boxes}
+
+    @property
+    def _extra_arrays(self) -> dict[str, Floats]:
+        """What parts of the observation need for a bit-exact continuation."""
+        return {k: v for extra in self._extra for k, v in extra.saved.items()}
 
     def state_dict(self) -> Arrays:
         """Copies of all arrays that a bit-exact continuation needs (generators excluded)."""
-        parts = {name: getattr(self, name).state_dict() for name in _PARTS} | {
-            "batch": {name: getattr(self, name).copy() for name in self._kept},
+        parts = {n: part.state_dict() for n, part in self._parts_with_state.items()} | {
+            "batch": {
+                _SAVED_AS.get(n, n): getattr(self, n).copy() for n in self._saved
+            },
             "begun": {"episodes": self._begun.copy()},
         }
-        extra = {name: array.copy() for name, array in self._extra.kept().items()}
+        extra = {name: array.copy() for name, array in self._extra_arrays.items()}
         return flattened(parts) | extra
 
     def load_state_dict(self, arrays: Arrays) -> None:
         """Continue from `state_dict`."""
-        for name in _PARTS:
-            getattr(self, name).load_state_dict(part_of(arrays, name))
-        for name in self._kept:
-            getattr(self, name)[...] = arrays[f"batch.{name}"]
-        for name, array in self._extra.kept().items():
+        for name, part in self._parts_with_state.items():
+            part.load_state_dict(part_of(arrays, name))
+        for name in self._saved:
+            getattr(self, name)[...] = arrays[f"batch.{_SAVED_AS.get(name, name)}"]
+        for name, array in self._extra_arrays.items():
             array[...] = arrays[name]
         self._begun[:] = arrays.get("begun.episodes", True)
         self.blend = self._blend()
         self._look()
 
-    _kept: tuple[str, ...] = ("obs", "phase", "anchor", "command", "action")
+    _saved: tuple[str, ...] = ("obs", "phase", "reference_frame", "command", "action")
     """Arrays of the batch itself that `state_dict` keeps."""
 
     def _offsets(self, wanted: Floats) -> Floats:
         """How far all joint targets are moved, [rad]. Shape (N, nv)."""
         env = self.config.environment
         offsets: Floats = target_offsets(
-            np.ascontiguousarray(wanted), env.action_scale, self.dofs,
+            wanted, env.action_scale, self.dofs,
             self.balance_offsets, env.balance_limit, self._acting_dofs,
             self.simulation.tangent.nv,
         )  # fmt: skip
@@ -333,6 +375,8 @@ class LocomotionBatch(TaskHooks):
         self.delay.send(offsets)
         for substep in range(simulation.substeps):
             self._tick(advance)
+            if self._boxes is not None:
+                self._boxes.advance(simulation.dt / simulation.substeps)
             qpos, qvel, torque = self._reference(self.phase)
             target = simulation.tangent.moved(qpos, self.delay.arrived(substep))
             simulation.step(target, qvel, torque if env.feed_forward else None)
@@ -341,11 +385,11 @@ class LocomotionBatch(TaskHooks):
         return power / simulation.substeps
 
     def _reference(self, phase: Floats) -> tuple[Floats, Floats, Floats]:
-        """Positions and velocities in the moving frame, and torques, at phases (N,)."""
+        """Positions and velocities in the reference frame, and torques, at phases (N,)."""
         qpos, qvel, torque = self.gaits.at(phase, self.blend)
         turning = self.command[:, 1]
         if np.count_nonzero(turning):
-            # The moving frame's turning, seen from the root, which is nearly upright.
+            # The reference frame's turning, seen from the root, which is nearly upright.
             qvel[:, 5] += turning
         return qpos, qvel, torque
 
@@ -354,7 +398,7 @@ class LocomotionBatch(TaskHooks):
         qpos, qvel, _ = self._reference(self.phase)
         points = self._view.sole_points()
         self.state = self._view.state(
-            self.anchor,
+            self.reference_frame,
             (qpos, qvel),
             self.world.heights(self.simulation.qpos[:, :2]),
             points[..., 2] - self.world.heights(points[..., :2]),
@@ -381,15 +425,21 @@ class LocomotionBatch(TaskHooks):
             self._fill(self._own_layout, self.obs[:, :size])
         else:
             self.obs[envs, :size] = self.observation(self._own_layout)[envs]
-        self._extra.write(self.obs[:, size:])
+        for extra in self._extra:
+            self.obs[:, size : size + extra.part.size] = extra.values
+            size += extra.part.size
 
     def _fill(self, layout: ObservationLayout, out: NDArray[np.float32]) -> None:
-        tangent, qpos = self.simulation.tangent, self.state.qpos
-        joints = tangent.difference(qpos, self._rest)[:, 6:]
-        yaw = self.anchor[:, 2] + self.state.yaw
-        ahead = self.world.heights_ahead(self.simulation.qpos[:, :2], yaw)
-        seen = Seen(
-            self.phase, joints, self.balance_offsets, self.command, ahead, self.action,
-            self._future(), self._shown(),
-        )  # fmt: skip
-        observe(layout, self.state, seen, out)
+        qpos, yaw = self.state.qpos, self.reference_frame[:, 2] + self.state.yaw
+        joints = self.simulation.tangent.difference(qpos, self._rest)[:, 6:]
+        values = {
+            **state_parts(self.state),
+            "phase": phase_part(self.phase),
+            "joint_positions": joints,
+            "law": self.balance_offsets,
+            "command": self.command,
+            "ground": self.world.heights_ahead(self.simulation.qpos[:, :2], yaw),
+            "last_action": self.action,
+            **self._shown(),
+        }
+        observe(layout, values, out)

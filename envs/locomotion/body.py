@@ -1,4 +1,4 @@
-"""What a body looks like from its moving reference frame: the state that tasks read."""
+"""What a body looks like from its reference frame: the state that tasks read."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.body_kernels import (
     body_state,
-    fallen,
-    mean_sizes,
     sole_points,
-    walk_on,
 )
 from ambulo.envs.reference.gaits import Blend, Gaits
+from ambulo.envs.reference.joint_positions import body_places
 from ambulo.envs.simulation.simulation import CharacterSimulation
 from ambulo.motion.roles import roles_of
 
@@ -28,12 +26,12 @@ CONTACT_HEIGHT = 0.005
 
 @dataclass(frozen=True)
 class BodyState:
-    """Arrays over N bodies; "moving frame" is the one that the reference walks in."""
+    """Arrays over N bodies; "reference frame" is the one that the reference walks in."""
 
     qpos: Floats
-    """Positions, the root's in the moving frame. Shape (N, nq)."""
+    """Positions, the root's in the reference frame. Shape (N, nq)."""
     qvel: Floats
-    """Velocities, the root's linear one along the moving frame's axes. Shape (N, nv)."""
+    """Velocities, the root's linear one along the reference frame's axes. Shape (N, nv)."""
     deviation: Floats
     """Positions minus the reference's, tangent space. Shape (N, nv)."""
     rate: Floats
@@ -43,13 +41,13 @@ class BodyState:
     heading: Floats
     """Root velocity along its own heading, its left and up, [m/s]. Shape (N, 3)."""
     yaw: Floats
-    """Heading of the root from that of the moving frame, [rad]. Shape (N,)."""
+    """Heading of the root from that of the reference frame, [rad]. Shape (N,)."""
     height: Floats
     """Root over the ground, [m]. Shape (N,)."""
     effectors: Floats
-    """End effectors from the root along the moving frame's axes, [m]. Shape (N, E, 3)."""
+    """End effectors from the root along the reference frame's axes, [m]. Shape (N, E, 3)."""
     com: Floats
-    """Centre of mass in the moving frame, [m]. Shape (N, 3)."""
+    """Centre of mass in the reference frame, [m]. Shape (N, 3)."""
     soles: Floats
     """Height of each foot's heel, ball and toes over the ground, [m]. Shape (N, 6)."""
     contacts: Bools
@@ -57,13 +55,18 @@ class BodyState:
 
     def joint_error(self, dofs: Ints) -> Floats:
         """Return the mean deviation of the degrees of freedom `dofs`, shape (N,), [rad]."""
-        error: Floats = mean_sizes(self.deviation, dofs)
-        return error
+        sizes = np.ascontiguousarray(np.abs(self.deviation[:, dofs]))
+        return np.asarray(sizes.mean(axis=1))
 
     def fallen(self, height: float, rotation: float) -> Bools:
         """Whose root is off by more than `height`, [m], or `rotation`, [rad]. Shape (N,)."""
-        fell: Bools = fallen(self.deviation, height, rotation)
-        return fell
+        return fallen(self.deviation, height, rotation)
+
+
+def fallen(deviation: Floats, height: float, rotation: float) -> Bools:
+    """Which deviations (N, nv) are larger than `height`, [m], or `rotation`, [rad]. (N,)."""
+    turned = np.linalg.norm(deviation[:, 3:6], axis=1) > rotation
+    return np.asarray((np.abs(deviation[:, 2]) > height) | turned)
 
 
 class BodyView:
@@ -98,7 +101,7 @@ class BodyView:
 
     def state(
         self,
-        anchor: Floats,
+        reference_frame: Floats,
         reference: tuple[Floats, Floats],
         ground: Floats,
         heights: Floats,
@@ -106,8 +109,8 @@ class BodyView:
         """The state now.
 
         Args:
-            anchor: The moving frame, x, y, [m], yaw, [rad], z, [m]. Shape (N, 4).
-            reference: Positions and velocities in the moving frame.
+            reference_frame: The reference frame, x, y, [m], yaw, [rad], z, [m]. Shape (N, 4).
+            reference: Positions and velocities in the reference frame.
             ground: Ground height under the root, [m]. Shape (N,).
             heights: Of `sole_points` over the ground, [m]. Shape (N, P).
         """
@@ -128,7 +131,7 @@ class BodyView:
             contacts=np.empty((n, 2), dtype=np.bool_),
         )
         body_state(
-            anchor, *reference, ground, heights, self._places, self._com, self._root,
+            reference_frame, *reference, ground, heights, self._places, self._com, self._root,
             self._effectors, self._parts, simulation.tangent.joints, CONTACT_HEIGHT,
             *vars(state).values(),
         )  # fmt: skip
@@ -153,19 +156,14 @@ class ReferenceBody:
 
 def reference_body(gaits: Gaits, character: Character) -> ReferenceBody:
     """The places that a gait's positions mean for a body."""
-    model, data = character.model, mujoco.MjData(character.model)
     bodies, root = effector_bodies(character), body_of_joint(character, 0)
-    count, phases, _ = gaits.qpos.shape
-    effectors = np.empty((count, phases, 3 * len(bodies)))
-    com = np.empty((count, phases, 3))
-    for g in range(count):
-        for p in range(phases):
-            data.qpos[:] = gaits.qpos[g, p]
-            mujoco.mj_kinematics(model, data)
-            mujoco.mj_comPos(model, data)
-            effectors[g, p] = (data.xpos[bodies] - data.xpos[root]).ravel()
-            com[g, p] = data.subtree_com[root]
-    return ReferenceBody(effectors, com)
+    count, phases, width = gaits.qpos.shape
+    places, com = body_places(gaits.qpos.reshape(-1, width), character.model)
+    effectors = places[:, np.array(bodies) - 1] - places[:, root - 1, None]
+    return ReferenceBody(
+        effectors.reshape(count, phases, 3 * len(bodies)),
+        com.reshape(count, phases, 3),
+    )
 
 
 def effector_bodies(character: Character) -> list[int]:
@@ -202,35 +200,3 @@ def sole_groups(character: Character) -> list[list[int]]:
         ranked = own[np.argsort(ahead[own], kind="stable")]
         groups += [part.tolist() for part in np.array_split(ranked, 3)]
     return groups
-
-
-def out_of_frame(qpos: Floats, qvel: Floats, anchor: Floats) -> None:
-    """Take root states (k, nq), (k, nv) from moving frames (k, 4) to the world, in place."""
-    c, s = np.cos(anchor[:, 2]), np.sin(anchor[:, 2])
-    x, y = qpos[:, 0].copy(), qpos[:, 1].copy()
-    qpos[:, 0] = anchor[:, 0] + c * x - s * y
-    qpos[:, 1] = anchor[:, 1] + s * x + c * y
-    qpos[:, 2] += anchor[:, 3]
-    u, v = qvel[:, 0].copy(), qvel[:, 1].copy()
-    qvel[:, 0], qvel[:, 1] = c * u - s * v, s * u + c * v
-    ch, sh = np.cos(0.5 * anchor[:, 2]), np.sin(0.5 * anchor[:, 2])
-    w, i, j, k = (qpos[:, n].copy() for n in range(3, 7))
-    qpos[:, 3], qpos[:, 4] = ch * w - sh * k, ch * i - sh * j
-    qpos[:, 5], qpos[:, 6] = ch * j + sh * i, ch * k + sh * w
-
-
-def into_frame(qpos: Floats, qvel: Floats, frames: Floats) -> None:
-    """Express root states (N, nq), (N, nv) in heading frames (N, 4), in place."""
-    back = np.zeros_like(frames)
-    c, s = np.cos(frames[:, 2]), np.sin(frames[:, 2])
-    back[:, 0] = -(c * frames[:, 0] + s * frames[:, 1])
-    back[:, 1] = -(c * frames[:, 1] - s * frames[:, 0])
-    back[:, 2], back[:, 3] = -frames[:, 2], -frames[:, 3]
-    out_of_frame(qpos, qvel, back)
-
-
-def walk_frames(anchor: Floats, speed: Floats, turn: Floats, dt: float) -> None:
-    """Move frames (N, 4) by `dt`, [s], at `speed`, [m/s], and `turn`, [rad/s], in place."""
-    yaw = anchor[:, 2] + 0.5 * dt * turn
-    ahead, about = np.ascontiguousarray(speed), np.ascontiguousarray(turn)
-    walk_on(anchor, ahead, about, dt, np.cos(yaw), np.sin(yaw))

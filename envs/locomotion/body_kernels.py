@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numba import njit
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.simulation.tangent import differences
-from ambulo.envs.sums import pairwise_sum
 
 
 @njit(cache=True)
@@ -40,7 +37,7 @@ def sole_points(
 
 @njit(cache=True)
 def body_state(
-    anchor: Floats,
+    reference_frame: Floats,
     reference_qpos: Floats,
     reference_qvel: Floats,
     ground: Floats,
@@ -68,8 +65,8 @@ def body_state(
     """Fill the arrays of a `BodyState`, the last twelve arguments.
 
     Args:
-        anchor: The moving frames, x, y, [m], yaw, [rad], z, [m]. Shape (N, 4).
-        reference_qpos: Positions of the reference in the moving frame. Shape (N, nq).
+        reference_frame: The reference frames, x, y, [m], yaw, [rad], z, [m]. Shape (N, 4).
+        reference_qpos: Positions of the reference in the reference frame. Shape (N, nq).
         reference_qvel: Its velocities. Shape (N, nv).
         ground: Height of the ground under the roots, [m]. Shape (N,).
         heights: Of the sole balls over the ground, [m]. Shape (N, P).
@@ -80,7 +77,7 @@ def body_state(
         parts: The part of a foot, 0 to 5, of each ball. Shape (P,).
         joints: `Tangent.joints`.
         touching: Height below which a foot touches the ground, [m].
-        qpos: Positions in the world, which are put into the moving frames. Shape (N, nq).
+        qpos: Positions in the world, which are put into the reference frames. Shape (N, nq).
         qvel: Velocities, as `qpos`. Shape (N, nv).
         deviation: Result, as the following ones.
         rate: See `deviation`.
@@ -95,10 +92,16 @@ def body_state(
     """
     for b in range(len(qpos)):
         height[b] = qpos[b, 2] - ground[b]
-        _into_frame(qpos[b], qvel[b], anchor[b], up[b], heading[b])
+        _into_frame(qpos[b], qvel[b], reference_frame[b], up[b], heading[b])
         yaw[b] = _turn_to_heading(qpos[b], heading[b])
         _seen_places(
-            places[b], centres[b], anchor[b], root, bodies, effectors[b], com[b]
+            places[b],
+            centres[b],
+            reference_frame[b],
+            root,
+            bodies,
+            effectors[b],
+            com[b],
         )
         _sole_heights(heights[b], parts, touching, soles[b], contacts[b])
         for i in range(qvel.shape[1]):
@@ -107,56 +110,17 @@ def body_state(
 
 
 @njit(cache=True)
-def walk_on(
-    anchor: Floats, speed: Floats, turn: Floats, dt: float, c: Floats, s: Floats
-) -> None:
-    """Move moving frames (N, 4) on by `dt`, [s], at `speed`, [m/s], and `turn`, [rad/s].
-
-    `c` and `s` are cosine and sine of their yaw halfway. Shapes (N,).
-    """
-    for b in range(len(anchor)):
-        anchor[b, 0] += dt * speed[b] * c[b]
-        anchor[b, 1] += dt * speed[b] * s[b]
-        anchor[b, 2] += dt * turn[b]
-
-
-@njit(cache=True)
-def fallen(deviation: Floats, max_height: float, max_rotation: float) -> Bools:
-    """Whose root is too far from its reference in height or rotation, shape (N,).
-
-    `deviation` (N, nv) as in `BodyState`, limits in [m] and [rad].
-    """
-    out = np.empty(len(deviation), np.bool_)
-    for b in range(len(out)):
-        x, y, z = deviation[b, 3], deviation[b, 4], deviation[b, 5]
-        off = abs(deviation[b, 2]) > max_height
-        out[b] = off or math.sqrt(x * x + y * y + z * z) > max_rotation
-    return out
-
-
-@njit(cache=True)
-def mean_sizes(values: Floats, columns: Ints) -> Floats:
-    """Mean size of `columns` (n,) of `values`, shape (N,)."""
-    out, row = np.empty(len(values)), np.empty(len(columns))
-    for b in range(len(out)):
-        for i in range(len(columns)):
-            row[i] = abs(values[b, columns[i]])
-        out[b] = pairwise_sum(row) / len(columns)
-    return out
-
-
-@njit(cache=True)
 def _into_frame(
-    qpos: Floats, qvel: Floats, anchor: Floats, up: Floats, along: Floats
+    qpos: Floats, qvel: Floats, reference_frame: Floats, up: Floats, along: Floats
 ) -> None:
-    """Express a root's state in the moving frame, in place; its velocity is `along` too."""
-    c, s = np.cos(anchor[2]), np.sin(anchor[2])
-    x, y = qpos[0] - anchor[0], qpos[1] - anchor[1]
+    """Express a root's state in the reference frame, in place; its velocity is `along` too."""
+    c, s = np.cos(reference_frame[2]), np.sin(reference_frame[2])
+    x, y = qpos[0] - reference_frame[0], qpos[1] - reference_frame[1]
     qpos[0], qpos[1] = c * x + s * y, -s * x + c * y
-    qpos[2] -= anchor[3]
+    qpos[2] -= reference_frame[3]
     u, v = qvel[0], qvel[1]
     qvel[0], qvel[1] = c * u + s * v, -s * u + c * v
-    ch, sh = np.cos(0.5 * anchor[2]), np.sin(0.5 * anchor[2])
+    ch, sh = np.cos(0.5 * reference_frame[2]), np.sin(0.5 * reference_frame[2])
     w, i, j, k = qpos[3], qpos[4], qpos[5], qpos[6]
     w, i, j, k = ch * w + sh * k, ch * i + sh * j, ch * j - sh * i, ch * k - sh * w
     qpos[3], qpos[4], qpos[5], qpos[6] = w, i, j, k
@@ -181,22 +145,22 @@ def _turn_to_heading(qpos: Floats, velocity: Floats) -> float:
 def _seen_places(
     places: Floats,
     centres: Floats,
-    anchor: Floats,
+    reference_frame: Floats,
     root: int,
     bodies: Ints,
     effectors: Floats,
     com: Floats,
 ) -> None:
     """Fill `effectors` (E, 3) and `com` (3,) of one body."""
-    c, s = np.cos(anchor[2]), np.sin(anchor[2])
+    c, s = np.cos(reference_frame[2]), np.sin(reference_frame[2])
     for e in range(len(bodies)):
         x = places[bodies[e], 0] - places[root, 0]
         y = places[bodies[e], 1] - places[root, 1]
         effectors[e, 0], effectors[e, 1] = c * x + s * y, -s * x + c * y
         effectors[e, 2] = places[bodies[e], 2] - places[root, 2]
-    x, y = centres[root, 0] - anchor[0], centres[root, 1] - anchor[1]
+    x, y = centres[root, 0] - reference_frame[0], centres[root, 1] - reference_frame[1]
     com[0], com[1] = c * x + s * y, -s * x + c * y
-    com[2] = centres[root, 2] - anchor[3]
+    com[2] = centres[root, 2] - reference_frame[3]
 
 
 @njit(cache=True)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.locomotion.batch import LocomotionBatch
-from ambulo.envs.locomotion.reward import Terms, command_terms, imitation_terms
-from ambulo.envs.locomotion.task_hooks import in_phase
+from ambulo.envs.locomotion.reward import Terms, command_terms
 from ambulo.envs.reference.foot_steering import (
     COM_HEIGHT,
     FootSteering,
     ankle_places,
     leaning,
 )
+
+
+def in_phase(values: Sequence[float], share: float) -> float | None:
+    """The one of `values` for phases of equal length that holds at `share`; None of none."""
+    return values[min(int(share * len(values)), len(values) - 1)] if values else None
 
 
 class CommandedBatch(LocomotionBatch):
@@ -25,6 +30,7 @@ class CommandedBatch(LocomotionBatch):
     the left, [m/s].
     """
 
+    rewards: ClassVar[tuple[str, ...]] = ("command", "alive", "costs", "likeness")
     takes_side: ClassVar[bool] = False
     """Whether commands have a part to the side."""
     lateral: ClassVar[float | None] = None
@@ -45,9 +51,9 @@ class CommandedBatch(LocomotionBatch):
         """Bends the gaits into turns; None where no gait is followed."""
         super().__init__(*args, **kwargs)
 
-    _kept = (*LocomotionBatch._kept, "goal", "change", "next_command")
+    _saved = (*LocomotionBatch._saved, "goal", "change", "next_command")
 
-    def order(
+    def set_command(
         self, envs: Ints, speed: Floats, turning: Floats, side: Floats | float = 0.0
     ) -> None:
         """Command a speed, [m/s], a turning rate, [rad/s], and a speed to the left, [m/s].
@@ -60,8 +66,12 @@ class CommandedBatch(LocomotionBatch):
         raise NotImplementedError
 
     def _followed_command(self) -> Floats:
-        """Speed ahead, turning rate, speed to the left of the moving frames. Shape (N, 3)."""
+        """Speed ahead, turning rate, speed to the left of the frames. Shape (N, 3)."""
         raise NotImplementedError
+
+    @property
+    def _fastest(self) -> float:
+        return self.config.environment.speed[1]
 
     def _lean(self) -> Floats:
         """Lean of the bodies to the left, [rad]. Shape (N,)."""
@@ -85,22 +95,25 @@ class CommandedBatch(LocomotionBatch):
             com[:, 1] += COM_HEIGHT * self._lean()
         return effectors, com
 
-    def _terms_of(
-        self, wanted: Floats, power: Floats, actions: Floats, more: Terms
-    ) -> Terms:
-        """Nearness to commands (N, 2 or 3), `more`, costs, and likeness of the reference."""
-        weights = self.config.rewards
-        terms = {
-            **command_terms(self.state, wanted, weights),
-            "alive": np.full(self.num_envs, weights.alive),
-            **more,
-            **self._cost_terms(power, actions),
-        }
-        if self._steering is not None:
-            effectors, com = self._followed_now()
-            likeness = imitation_terms(self.state, effectors, com, weights)
-            terms |= {n: self.reference_weight * term for n, term in likeness.items()}
-        return terms
+    def _rewarded_command(self) -> Floats:
+        """Commands that are rewarded. Shape (N, 2 or 3)."""
+        return self.command
+
+    def _reward_groups(
+        self, power: Floats, actions: Floats
+    ) -> dict[str, Callable[[], Terms]]:
+        groups, weights = super()._reward_groups(power, actions), self.config.rewards
+
+        def likeness() -> Terms:
+            if self._steering is None:
+                return {}
+            terms = groups["imitation"]()
+            return {n: self.reference_weight * term for n, term in terms.items()}
+
+        def nearness() -> Terms:
+            return command_terms(self.state, self._rewarded_command(), weights)
+
+        return groups | {"command": nearness, "likeness": likeness}
 
     def set_progress(self, share: float) -> None:
         """Lower the weight of the imitation terms, as `training.reference_weights` says."""

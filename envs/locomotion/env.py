@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import mujoco
 import numpy as np
@@ -77,22 +77,16 @@ def action_space(size: int) -> spaces.Box:
     return spaces.Box(-1.0, 1.0, (size,), np.float32)
 
 
-def _reference(follow: Reference | bytes | str | None) -> Reference | None:
-    """Return a reference, also from the content of its file."""
-    if isinstance(follow, str):
-        follow = file_content("follow", follow)
-    if isinstance(follow, bytes):
-        return reference_from_bytes(follow, "the agent's reference")
-    return follow
+Part = TypeVar("Part", Reference, MuscleNN)
 
 
-def _muscle_nn(muscles: MuscleNN | bytes | str | None) -> MuscleNN | None:
-    """Return a muscle network, also from the content of its file."""
-    if isinstance(muscles, str):
-        muscles = file_content("muscles", muscles)
-    if isinstance(muscles, bytes):
-        return muscle_nn_from_bytes(muscles, "the agent's muscle network")
-    return muscles
+def _part_of(
+    name: str, given: Part | bytes | str | None, read: Callable[[bytes, str], Part]
+) -> Part | None:
+    """A part of an agent, also from the content of its file; `name` is the setting's."""
+    if isinstance(given, str):
+        given = file_content(name, given)
+    return read(given, f"the agent's {name}") if isinstance(given, bytes) else given
 
 
 class _CopiedBatch:
@@ -106,9 +100,20 @@ class _CopiedBatch:
     batch: Any
     _made_with: dict[str, Any]
 
-    def _make(self, num_envs: int, **parts: Any) -> AnyBatch:
+    def _make(
+        self,
+        num_envs: int,
+        follow: Reference | bytes | str | None,
+        muscles: MuscleNN | bytes | str | None,
+        threads: int = 1,
+    ) -> AnyBatch:
         """Make the batch, and remember from what."""
-        self._made_with = {"num_bodies": num_envs, **parts}
+        self._made_with = {
+            "num_bodies": num_envs,
+            "threads": threads,
+            "reference": _part_of("follow", follow, reference_from_bytes),
+            "muscles": _part_of("muscles", muscles, muscle_nn_from_bytes),
+        }
         return make_batch(self.config, **self._made_with)
 
     def _make_varied(self, seed: int) -> None:
@@ -178,9 +183,7 @@ class LocomotionEnv(_CopiedBatch, SingleEnv):
         """
         self._check_render_mode(render_mode)
         self.config = locomotion_config(task, config, **settings)
-        self.batch = self._make(
-            1, reference=_reference(follow), muscles=_muscle_nn(muscles)
-        )
+        self.batch = self._make(1, follow, muscles)
         self.observation_space = observation_space(self.batch.layout)
         self.action_space = action_space(self.batch.action_size)
         self._picture: ModelRenderer | None = None
@@ -265,12 +268,7 @@ class LocomotionVectorEnv(_CopiedBatch, GymBatchEnv):
         """
         check_many(num_envs, render_mode)
         self.config = locomotion_config(task, config, **settings)
-        batch = self._make(
-            num_envs,
-            threads=threads,
-            reference=_reference(follow),
-            muscles=_muscle_nn(muscles),
-        )
+        batch = self._make(num_envs, follow, muscles, threads)
         super().__init__(
             batch,
             observation_space(batch.layout),

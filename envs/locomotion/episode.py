@@ -1,16 +1,16 @@
-"""Totals of running locomotion episodes: arrays over bodies."""
+"""Running locomotion episodes: how they begin, their totals, the `info` of their steps."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
-from ambulo.configs.arrays import Floats, Ints
-from ambulo.envs.state_arrays import StateArrays
+from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.envs.locomotion.body import BodyState
+from ambulo.envs.locomotion.reward import Terms
+from ambulo.envs.state_arrays import Arrays, StateArrays
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,14 @@ class EpisodeState(StateArrays):
             fault: Not 0 where a simulation has stopped, whose path ends. Shape (N,).
             work: Of the joints in the step, [J]. Shape (N,).
         """
-        before, after = (np.ascontiguousarray(places[:, :2]) for places in moved)
-        reward: Floats = _add(
-            np.array(terms), before, after, fault, work,
-            self.reward, self.path, self.work,
-        )  # fmt: skip
+        before, after = moved
+        reward = np.zeros(len(work))
+        for term in terms:
+            reward += term
+        self.reward[:] += reward
+        self.work[:] += work
+        x, y = (after[:, :2] - before[:, :2]).T
+        self.path[:] += np.where(fault == 0, np.hypot(x, y), 0.0)
         return reward
 
 
@@ -70,26 +73,33 @@ def drawn_starts(
     return phase, turns, rates
 
 
-@njit(cache=True)
-def _add(
-    terms: Floats,
-    before: Floats,
-    after: Floats,
+def step_info(
+    state: BodyState,
     fault: Ints,
-    work: Floats,
-    total: Floats,
-    path: Floats,
-    total_work: Floats,
-) -> Floats:
-    """See `EpisodeState.add`; `terms` (T, N)."""
-    reward = np.zeros(len(total))
-    for b in range(len(total)):
-        for t in range(len(terms)):
-            reward[b] += terms[t, b]
-        total[b] += reward[b]
-        total_work[b] += work[b]
-        if fault[b] == 0:
-            path[b] += math.hypot(
-                after[b, 0] - before[b, 0], after[b, 1] - before[b, 1]
-            )
-    return reward
+    error: Floats,
+    success: Bools,
+    fell: Bools,
+    power: Floats,
+    terms: Terms,
+) -> Arrays:
+    """What `LocomotionBatch.step` tells besides observations and rewards.
+
+    Args:
+        state: After the step.
+        fault: Codes of `simulation.FAULTS`. Shape (N,).
+        error: Mean deviation of the moved joints, [rad]. Shape (N,).
+        success: On its feet at the time limit. Shape (N,).
+        fell: Shape (N,).
+        power: Mean absolute power of all joints, [W]. Shape (N,).
+        terms: The weighted reward terms, each (N,).
+    """
+    return {
+        "is_success": success,
+        "fell": fell,
+        "is_fault": fault > 0,
+        "fault": fault.copy(),
+        "speed": state.heading[:, 0].copy(),
+        "joint_error": error,
+        "power": power,
+        **{f"reward/{name}": value for name, value in terms.items()},
+    }

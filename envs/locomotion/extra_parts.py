@@ -32,7 +32,7 @@ class ExtraPart:
         """Show `values`, (S,) for all bodies or (N, S), under `name`."""
         self.part = Part(name, values.shape[-1], "1", meaning)
         self.values = values
-        self.kept: dict[str, Floats] = {}
+        self.saved: dict[str, Floats] = {}
         """Arrays that a bit-exact continuation needs, by name."""
 
     def begin(self, envs: Ints) -> None:
@@ -74,7 +74,7 @@ class HistoryPart(ExtraPart):
             f"{frames} states of 112 numbers, oldest first",
             self._history.reshape(len(self._history), -1),
         )
-        self.kept["history"] = self._history
+        self.saved["history"] = self._history
 
     def begin(self, envs: Ints) -> None:
         """Fill the history of `envs` with their first state."""
@@ -92,36 +92,3 @@ class HistoryPart(ExtraPart):
         return np.concatenate(
             [columns.positions(qpos), columns.velocities(qvel)], axis=1
         )
-
-
-class ExtraParts:
-    """The extra parts of a batch, in the order of the observation."""
-
-    def __init__(self) -> None:
-        """None yet."""
-        self._parts: list[ExtraPart] = []
-
-    def append(self, extra: ExtraPart) -> None:
-        """Add a part behind the others."""
-        self._parts.append(extra)
-
-    def begin(self, envs: Ints) -> None:
-        """Note that episodes of `envs` (k,) begin."""
-        for extra in self._parts:
-            extra.begin(envs)
-
-    def advance(self) -> None:
-        """Note that a control step was made."""
-        for extra in self._parts:
-            extra.advance()
-
-    def write(self, out: NDArray[np.float32]) -> None:
-        """Write all numbers into `out`, shape (N, numbers of all parts)."""
-        at = 0
-        for extra in self._parts:
-            out[:, at : at + extra.part.size] = extra.values
-            at += extra.part.size
-
-    def kept(self) -> dict[str, Floats]:
-        """The arrays that a bit-exact continuation needs, by name."""
-        return {k: v for extra in self._parts for k, v in extra.kept.items()}

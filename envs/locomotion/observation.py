@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.tasks import TaskTraits
 from ambulo.envs.layout import ObservationLayout, Part
 from ambulo.envs.locomotion.body import BodyState
+from ambulo.envs.simulation.frames import along_heading
 
 LIMIT = 50.0
 """No observed number is larger."""
@@ -27,28 +28,8 @@ AHEAD = (1, 2, 5, 10)
 TRACKER_AGES = (0, 2, 4)
 """Control steps before the newest sample at which `track_body` shows the trackers."""
 
-
-@dataclass(frozen=True)
-class Seen:
-    """What an observation is made of besides the body's state; arrays over N bodies."""
-
-    phase: Floats
-    """Place in the cycle, [0, 1). Shape (N,)."""
-    joints: Floats
-    """Joint positions from rest, tangent space. Shape (N, nv - 6)."""
-    balance_offsets: Floats
-    """Offsets of the balance controller, [rad]. Shape (N, U)."""
-    command: Floats
-    """Commanded speed, [m/s], turning rate, [rad/s]. Shape (N, 2)."""
-    ground: Floats
-    """Ground ahead over that under the root, [m]. Shape (N, 5)."""
-    action: Floats
-    """The action before. Shape (N, A)."""
-    future: Floats
-    """The reference at `AHEAD`, seen from the body, one after the other.
-    Shape (N, len(AHEAD) (6 + nv - 6))."""
-    task: Mapping[str, Floats]
-    """Further parts of one task, by name. Shapes (N, n)."""
+Parts = Mapping[str, NDArray[Any]]
+"""Parts of an observation by name. Shapes (N, n)."""
 
 
 def observation_layout(
@@ -147,14 +128,9 @@ def places_ahead(root: Floats, yaw: Floats) -> Floats:
     return places
 
 
-def observe(
-    layout: ObservationLayout,
-    state: BodyState,
-    seen: Seen,
-    out: NDArray[np.float32],
-) -> None:
-    """Fill the observations `out` (N, size)."""
-    values = {
+def state_parts(state: BodyState) -> Parts:
+    """The parts of an observation that show the bodies' state."""
+    return {
         "height": state.height[:, None],
         "up": state.up,
         "velocity": state.heading,
@@ -164,26 +140,40 @@ def observe(
         "joint_deviation": state.deviation[:, 6:],
         "velocity_deviation": state.rate[:, :6],
         "rate_deviation": state.rate[:, 6:],
-        "joint_positions": seen.joints,
         "joint_velocities": state.qvel[:, 6:],
         "soles": state.soles,
         "contacts": state.contacts,
-        "law": seen.balance_offsets,
-        "command": seen.command,
         "heading_error": state.yaw[:, None],
-        "ground": seen.ground,
-        "last_action": seen.action,
-        **seen.task,
     }
-    at = 0
-    for steps in AHEAD if seen.future.shape[1] else ():
-        for name, size in (("place", 3), ("turn", 3), ("joints", seen.joints.shape[1])):
-            values[f"{name}_{steps}"] = seen.future[:, at : at + size]
-            at += size
-    if "phase" in layout.names:
-        turns = (2.0 * np.pi * seen.phase)[:, None] * _WAVES
-        values["phase"] = waves = np.empty((len(turns), 4))
-        waves[:, ::2], waves[:, 1::2] = np.sin(turns), np.cos(turns)
+
+
+def phase_part(phase: Floats) -> Floats:
+    """Sine and cosine of one and two turns a cycle, of phases (N,). Shape (N, 4)."""
+    turns = (2.0 * np.pi * phase)[:, None] * _WAVES
+    waves = np.empty((len(turns), 4))
+    waves[:, ::2], waves[:, 1::2] = np.sin(turns), np.cos(turns)
+    return waves
+
+
+def pose_parts(apart: Floats, yaw: Floats) -> Parts:
+    """Poses ahead as parts, seen from bodies with headings `yaw` (N,), [rad].
+
+    Args:
+        apart: Poses at the first times of `AHEAD` minus the bodies', tangent space.
+            Shape (N, A, nv).
+        yaw: Headings of the bodies in the world, [rad]. Shape (N,).
+    """
+    parts, ahead = dict[str, Floats](), apart.copy()
+    ahead[..., :2] = along_heading(apart, yaw)
+    for k, steps in enumerate(AHEAD[: apart.shape[1]]):
+        for name, columns in (("place", slice(3)), ("turn", slice(3, 6))):
+            parts[f"{name}_{steps}"] = ahead[:, k, columns]
+        parts[f"joints_{steps}"] = ahead[:, k, 6:]
+    return parts
+
+
+def observe(layout: ObservationLayout, values: Parts, out: NDArray[np.float32]) -> None:
+    """Fill the observations `out` (N, size) with the parts of a layout."""
     shown = [values[name] for name in layout.names]
     np.concatenate(shown, axis=1, out=out, casting="same_kind")
     np.minimum(np.maximum(out, -LIMIT, out=out), LIMIT, out=out)

@@ -122,6 +122,11 @@ def standing_terms(
     }
 
 
+def alive_term(state: BodyState, weights: LocomotionRewardsConfig) -> Terms:
+    """What each step without a fall gives."""
+    return {"alive": np.full(len(state.yaw), weights.alive)}
+
+
 def rising_terms(
     state: BodyState, height: float, weights: LocomotionRewardsConfig
 ) -> Terms:

@@ -12,12 +12,12 @@ from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.observation import GROUND_AHEAD, places_ahead
-from ambulo.envs.simulation.course import make_ground
-from ambulo.envs.simulation.terrain import Ground, terrain_model
+from ambulo.envs.simulation.terrain import Ground, make_ground, terrain_model
+from ambulo.envs.simulation.touch import add_boxes, add_touch_sensors
 from ambulo.envs.simulation.variants import Variant
 
 FOLLOW = 0.2
-"""Fraction of a moving frame's height error that a control step corrects."""
+"""Fraction of a reference frame's height error that a control step corrects."""
 
 
 class World:
@@ -28,8 +28,23 @@ class World:
         config: LocomotionEnvironmentConfig,
         character: Character,
         variant: Variant,
+        *,
+        touch: bool = False,
+        boxes: bool = False,
     ) -> None:
-        """`ConfigError` where the body cannot stand on the ground."""
+        """The world of a body.
+
+        Args:
+            config: The ground.
+            character: The body.
+            variant: How the body and its world differ from the settings.
+            touch: Add sensors of everything that it touches but the floor.
+            boxes: Add `BOXES`, to be placed; they are felt too.
+
+        Raises:
+            ConfigError: The body cannot stand on the ground, or feel.
+        """
+        self.touch, self.boxes = touch or boxes, boxes
         self._config = config
         self._ground: Ground | None = variant.ground
         if self._ground is None and config.terrain != "flat":
@@ -39,9 +54,15 @@ class World:
 
     def _body_model(self, character: Character) -> mujoco.MjModel:
         """The nominal body on the ground."""
-        if self._ground is None:
+        if self._ground is None and not self.touch:
             return character.model
-        return terrain_model(character, self._ground)
+        return terrain_model(character, self._ground, self._add_touch)
+
+    def _add_touch(self, spec: mujoco.MjSpec) -> None:
+        if self.touch:
+            add_touch_sensors(spec)
+        if self.boxes:
+            add_boxes(spec)
 
     @property
     def weight(self) -> float:
@@ -77,16 +98,18 @@ class World:
         return np.asarray(ahead - self.heights(roots)[:, None])
 
     def place(
-        self, anchor: Floats, envs: Ints, rngs: Sequence[np.random.Generator]
+        self, reference_frame: Floats, envs: Ints, rngs: Sequence[np.random.Generator]
     ) -> None:
-        """Put the moving frames of `envs` (k,) where their episodes begin."""
+        """Put the reference frames of `envs` (k,) where their episodes begin."""
         if self._ground is None:
             return
         for env in envs:
-            anchor[env, :3] = self._ground.place(rngs[env])
-        anchor[envs, 3] = self._ground.height(anchor[envs, :2])
+            reference_frame[env, :3] = self._ground.place(rngs[env])
+        reference_frame[envs, 3] = self._ground.height(reference_frame[envs, :2])
 
-    def raise_frames(self, anchor: Floats, roots: Floats) -> None:
-        """Let moving frames follow the ground under the roots, world places (N, 2)."""
+    def raise_frames(self, reference_frame: Floats, roots: Floats) -> None:
+        """Let reference frames follow the ground under the roots, world places (N, 2)."""
         if self._ground is not None:
-            anchor[:, 3] += FOLLOW * (self._ground.height(roots) - anchor[:, 3])
+            reference_frame[:, 3] += FOLLOW * (
+                self._ground.height(roots) - reference_frame[:, 3]
+            )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +20,7 @@ from ambulo.motion.gaits.cycle import (
     periodic,
     straightened,
 )
+from ambulo.motion.gaits.plain_walk import plain_walk
 from ambulo.motion.gaits.soles import STANCE_SHARE
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import resample
@@ -25,6 +28,8 @@ from ambulo.motion.retargeting.retarget import retarget
 from ambulo.motion.retargeting.source import read_source
 from ambulo.motion.roles import SIDES, roles_of
 from ambulo.motion.skeleton import Skeleton
+
+log = logging.getLogger(__name__)
 
 FINE = 60.0
 """Clips of a lower rate are interpolated to a multiple above it, [Hz]: a cycle may then begin
@@ -74,6 +79,23 @@ def cycle_text(first: int, last: int, motion: Motion) -> str:
     """The frames `first` to `last` of a file, of which `motion` was made, in words."""
     seconds = motion.duration + 1.0 / motion.fps
     return f"frames {first}:{last}, a cycle of {seconds:.2f} s; {movement_text(motion)}"
+
+
+def source_cycle(
+    clip: str | Path | Motion | None, skeleton: Skeleton, **options: Any
+) -> tuple[Cycle, str, CapturedCycle | None]:
+    """The cycle of a clip, or the suite's own plain walk if None; its name; where it is from.
+
+    Args:
+        clip: As of `captured_cycle`.
+        skeleton: The body's.
+        **options: As of `captured_cycle`.
+    """
+    if clip is None:
+        return plain_walk(skeleton), "plain walk", None
+    found = captured_cycle(clip, skeleton, **options)
+    log.info("%s", found.text())
+    return found.cycle, found.name, found
 
 
 def captured_cycle(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -141,30 +141,9 @@ def walker_gaits(
         ConfigError: They are for another body or rate.
     """
     walks = config.replace(task="walk_commands", clips=(), reference=None)
-    found = _walker(None, walks, character)
+    found = _built(None, 0, _key(walks))
     check_reference(found, character, walks)
     return found
-
-
-def _walker(
-    path: str | None, config: LocomotionEnvironmentConfig, character: Character
-) -> Reference:
-    """The gaits of `walk_commands`: out of a clip, or those of the shipped policy."""
-    file = ambulo.shipped.shipped_models().get("walk_commands")
-    if path is None and file is not None:
-        return _stored(file)
-    return cached_reference(
-        config.model_dump(mode="json"),
-        path,
-        lambda: walk_reference(
-            path,
-            character,
-            joints=config.joints,
-            control_dt=config.control_dt,
-            frames=config.reference_frames,
-        ),
-        takes="some minutes",
-    )
 
 
 def _legs(path: str | None, config: LocomotionEnvironmentConfig) -> Reference:
@@ -245,32 +224,25 @@ def _built(
         return _legs(path, config)
     if config.traits.parameters:
         return healthy_gait(config)
-    key = config.model_dump(mode="json")
-    character = body_of(config)
-    if config.traits.commands == 3:
-        return _walker(path, config, character)
-    if config.traits.still:
-        return cached_reference(
-            key,
-            None,
-            lambda: standing_reference(
-                character,
-                joints=config.joints,
-                control_dt=config.control_dt,
-                balance=config.traits.controller,
-            ),
-        )
-    return cached_reference(
-        key,
-        path,
-        lambda: build_reference(
-            path,
-            character,
-            joints=config.joints,
-            control_dt=config.control_dt,
-            frames=config.reference_frames,
-            speeds=family_speeds(config),
-            standing=config.standing_reference,
-        ),
-        takes="up to a minute",
-    )
+    character, traits = body_of(config), config.traits
+    options: dict[str, Any] = {
+        "joints": config.joints, "control_dt": config.control_dt,
+    }  # fmt: skip
+    if traits.still:
+        takes, options["balance"] = "", traits.controller
+        make = partial(standing_reference, character, **options)
+        path = None
+    elif traits.commands == 3:
+        file = ambulo.shipped.shipped_models().get("walk_commands")
+        if path is None and file is not None:
+            return _stored(file)
+        takes, options["frames"] = "some minutes", config.reference_frames
+        make = partial(walk_reference, path, character, **options)
+    else:
+        takes, options["frames"] = "up to a minute", config.reference_frames
+        options |= {
+            "speeds": family_speeds(config),
+            "standing": config.standing_reference,
+        }
+        make = partial(build_reference, path, character, **options)
+    return cached_reference(config.model_dump(mode="json"), path, make, takes=takes)

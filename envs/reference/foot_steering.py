@@ -63,7 +63,7 @@ class FootSteering:
         count = len(gaits.qpos[0])
         rows = np.rint(self.mid_stance * count).astype(np.int64) % count
         self.centres: Floats = np.zeros((len(gaits.qpos), 2, 2))
-        """Ankles in mid-stance, from the moving frame, [m]. Shape (G, 2, 2)."""
+        """Ankles in mid-stance, from the reference frame, [m]. Shape (G, 2, 2)."""
         for leg, row in enumerate(rows):
             ankles = ankle_places(self.legs, np.ascontiguousarray(gaits.qpos[:, row]))
             self.centres[:, leg] = ankles[:, leg, :2]
@@ -83,7 +83,7 @@ class FootSteering:
             phase: Phase of the cycle, [0, 1). Shape (N,).
             blend: The gaits that are followed.
             command: Speed, [m/s], turning rate, [rad/s], speed to the left, [m/s], of the
-                moving frame. Shape (N, 3).
+                reference frame. Shape (N, 3).
             lean: To the left, [rad]. Shape (N,).
         """
         qpos, qvel, torque = gaits.at(phase, blend)
@@ -366,7 +366,7 @@ def _bend(
                 legs, centres[b], mid_stance, phase[b] + shift, period[b], speed[b],
                 command[b], lean[b], q,
             )  # fmt: skip
-        # The moving frame's own motion, seen from the root, which is nearly upright.
+        # The reference frame's own motion, seen from the root, which is nearly upright.
         qvel[b, 1] += command[b, 2]
         qvel[b, 5] += command[b, 1]
         pace = 0.5 / HALF_STEP

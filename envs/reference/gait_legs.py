@@ -71,7 +71,7 @@ def muscles_of(space: GaitSpace, values: ArrayLike) -> MuscleTable:
 
 def fixed_values(space: GaitSpace, table: ReferenceTable) -> dict[str, float]:
     """Fixed values of gait and lengths: the stride and cadence of the walk, by name."""
-    scale = HEALTHY.leg_length / _healthy_legs().length  # as `LegPoses` has it
+    scale = HEALTHY.leg_length / _leg_length()  # as `LegPoses` has it
     stride, cadence = HEALTHY.ratios(
         scale * table.stride[0], 1.0 / table.period, HEALTHY.leg_length
     )
@@ -105,7 +105,7 @@ class LegPoses:
         self._thighs = [model.body(f"femur_{side}").id for side in "lr"]
         hips = [skeleton.offsets[skeleton.index(f"Femur{side}")] for side in "LR"]
         self._middle = np.mean(hips, axis=0)
-        self._scale = HEALTHY.leg_length / _healthy_legs().length
+        self._scale = HEALTHY.leg_length / _leg_length()
         self._plain = np.tile([1.0, 0.0, 0.0, 0.0], (len(skeleton), 1))
         for side, sign in (("L", 1.0), ("R", -1.0)):
             hang = quat_from_rotvec(np.array([-sign * ARMS, 0.0, 0.0]))
@@ -158,20 +158,12 @@ def _healthy() -> Character:
     return myolegs()
 
 
-class _GaitLegs:
-    """Lengths of myolegs' legs."""
-
-    def __init__(self, model: mujoco.MjModel) -> None:
-        data = mujoco.MjData(model)
-        mujoco.mj_kinematics(model, data)
-        at = [
-            data.xpos[model.body(f"{part}_r").id]
-            for part in ("femur", "tibia", "talus")
-        ]
-        self.length = float(np.linalg.norm(np.diff(at, axis=0), axis=1).sum())
-        """Hip to knee plus knee to ankle, [m]."""
-
-
 @lru_cache(maxsize=1)
-def _healthy_legs() -> _GaitLegs:
-    return _GaitLegs(_healthy().model)
+def _leg_length() -> float:
+    """Hip to knee plus knee to ankle of myolegs, [m]."""
+    model = _healthy().model
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    parts = [model.body(f"{part}_r").id for part in ("femur", "tibia", "talus")]
+    bones = np.diff(data.xpos[parts], axis=0)
+    return float(np.linalg.norm(bones, axis=1).sum())

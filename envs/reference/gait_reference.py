@@ -59,9 +59,7 @@ def _made(config: LocomotionEnvironmentConfig) -> Reference:
     cycle = gait_cycle(space, space.default, body.soles)
     prepared = physical_cycle(cycle, body.model, body.soles, warn=False)
     gait = gait_of(prepared, body, config.joints, config.control_dt)
-    return Reference(
-        "healthy gait", config.character, config.control_dt, (gait,), body.joint_names
-    )
+    return Reference.of("healthy gait", body, config.control_dt, [gait])
 
 
 def gait_reference(
@@ -82,9 +80,7 @@ def gait_reference(
         space, np.asarray(values, np.float64).tobytes(), character
     )
     gait = Gait(table, healthy.controller, report)
-    return Reference(
-        "gait", character.name, healthy.control_dt, (gait,), character.joint_names
-    )
+    return Reference.of("gait", character, healthy.control_dt, [gait])
 
 
 @lru_cache(maxsize=8)

@@ -1,6 +1,6 @@
 """The gaits of a reference stacked into arrays, looked up by phase and speed.
 
-Positions are in the moving frame: its origin walks over the ground under the body at the
+Positions are in the reference frame: its origin walks over the ground under the body at the
 gait's speed and faces where the gait goes. Gaits are blended linearly between neighbours
 of the wanted speed; beyond the slowest and fastest the clock runs slower or faster.
 """

@@ -78,3 +78,18 @@ def velocities(model: mujoco.MjModel, qpos: Floats, dt: float) -> Floats:
             model, out[t], (after - before) * dt, qpos[before], qpos[after]
         )
     return out
+
+
+def body_places(qpos: Floats, model: mujoco.MjModel) -> tuple[Floats, Floats]:
+    """World places of the moving bodies (T, B, 3) and centre of mass (T, 3), [m].
+
+    `qpos` are MuJoCo's positions (T, nq).
+    """
+    data, root = mujoco.MjData(model), int(model.jnt_bodyid[0])
+    places, com = np.empty((len(qpos), model.nbody - 1, 3)), np.empty((len(qpos), 3))
+    for t, row in enumerate(qpos):
+        data.qpos[:] = row
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        places[t], com[t] = data.xpos[1:], data.subtree_com[root]
+    return places, com

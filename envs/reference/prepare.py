@@ -10,17 +10,10 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
+from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.captured import CapturedCycle
 from ambulo.envs.reference.inverse_dynamics import InverseDynamics, inverse_dynamics
-from ambulo.motion.gaits.cycle import (
-    HARMONICS,
-    Cycle,
-    along_x,
-    check_cycle,
-    find_cycle,
-    periodic,
-    straightened,
-)
+from ambulo.motion.gaits.cycle import Cycle
 from ambulo.motion.gaits.planting import planted_cycle
 from ambulo.motion.gaits.soles import (
     Soles,
@@ -31,7 +24,6 @@ from ambulo.motion.gaits.soles import (
     sole_velocities,
     stance,
 )
-from ambulo.motion.motion import Motion
 
 log = logging.getLogger(__name__)
 
@@ -102,50 +94,6 @@ class PreparedCycle:
     """How physical it is."""
 
 
-def prepare_cycle(
-    motion: Motion,
-    model: mujoco.MjModel,
-    soles: Soles,
-    *,
-    frames: slice | None = None,
-    harmonics: int = HARMONICS,
-) -> PreparedCycle:
-    """The best cycle of a clip, made physical for the body `model`.
-
-    The clip is on the body's skeleton already (`ambulo.motion.retargeting.retarget`). In order:
-    turned along +X; the cycle that closes best (or `frames`), low-passed and made
-    seamless, the root too; flat soles in stance; a stride without slip; the root on the
-    ground; inverse dynamics with ground forces.
-
-    Raises:
-        MotionError: No cycle, feet that slide, or a root that flies: the clip is no
-            reference for this body.
-    """
-    raw = raw_cycle(motion, frames=frames, harmonics=harmonics)
-    return physical_cycle(raw, model, soles, name=motion.label)
-
-
-def raw_cycle(
-    motion: Motion,
-    *,
-    frames: slice | None = None,
-    harmonics: int = HARMONICS,
-    standing: bool = False,
-) -> Cycle:
-    """The cycle of a clip that closes best (or `frames`), along +X, seamless, smooth.
-
-    Raises:
-        MotionError: No cycle, or one that hardly moves in a clip that does, unless
-            `standing` allows it or `frames` name it.
-    """
-    turned = along_x(motion)
-    if frames is None:
-        frames = find_cycle(turned)
-        if not standing:
-            check_cycle(turned, frames)
-    return periodic(straightened(turned, frames), frames, harmonics)
-
-
 def physical_cycle(
     raw: Cycle,
     model: mujoco.MjModel,
@@ -183,6 +131,14 @@ def physical_cycle(
         )
     for line in report.warnings() if warn else ():
         log.warning("%s: %s", name, line)
+    return PreparedCycle(cycle, dynamics, report)
+
+
+def made_cycle(cycle: Cycle, character: Character) -> PreparedCycle:
+    """A cycle that was made for a body, as it is, with what moves it."""
+    model, soles = character.model, character.soles
+    dynamics = inverse_dynamics(cycle, model, soles)
+    report = report_of(cycle, cycle, dynamics, model, soles)
     return PreparedCycle(cycle, dynamics, report)
 
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.balance import balance_controller
-from ambulo.envs.reference.captured import captured_cycle
+from ambulo.envs.reference.captured import source_cycle
 from ambulo.envs.reference.clips.fit import fit
 from ambulo.envs.reference.clips.raw_clip import lowest_points
 from ambulo.envs.reference.clips.survival import CYCLIC_SECONDS, Disturbance, survival
@@ -32,7 +33,7 @@ from ambulo.envs.reference.reference_file import (
     save_reference,
 )
 from ambulo.envs.reference.reference_table import ReferenceTable
-from ambulo.motion.gaits.plain_walk import plain_walk
+from ambulo.motion.gaits.generated import generated_cycle
 from ambulo.motion.gaits.variants import at_speed, standing_cycle
 from ambulo.motion.motion import Motion
 from ambulo.motion.roles import roles_of
@@ -43,6 +44,7 @@ __all__ = [
     "Reference",
     "build_reference",
     "gait_of",
+    "generated_reference",
     "is_reference",
     "load_reference",
     "matching_dofs",
@@ -62,6 +64,8 @@ PHASES = 128
 BENT_LEGS = {"hip_flexion": 0.05, "knee_angle": 0.15, "ankle_angle": 0.1}
 """Joint angles of the standing pose of legs alone, [rad]: knees a little bent, weight over the
 feet."""
+APART = 0.02
+"""Least difference in speed of two generated gaits that are blended, [m/s]."""
 GOOD_SHARE = 0.5
 """Share of the bodies that a balance controller should hold, or else a warning is given."""
 
@@ -121,15 +125,9 @@ def build_reference(
             `MotionFileError`).
         ConfigError: A pattern that matches no joint.
     """
-    captured = None
-    if clip is None:
-        raw, name = plain_walk(character.skeleton), "plain walk"
-    else:
-        captured = captured_cycle(
-            clip, character.skeleton, frames=frames, standing=standing
-        )
-        raw, name = captured.cycle, captured.name
-        log.info("%s", captured.text())
+    raw, name, captured = source_cycle(
+        clip, character.skeleton, frames=frames, standing=standing
+    )
     soles = character.soles
     cycles = [at_speed(raw, soles, speed) for speed in speeds] or [raw]
     prepared = [
@@ -147,9 +145,58 @@ def build_reference(
     if captured is not None:
         cut = {"first_frame": float(captured.first), "last_frame": float(captured.last)}
         gaits = [replace(gait, report=gait.report | cut) for gait in gaits]
-    return Reference(
-        name, character.name, control_dt, tuple(gaits), character.joint_names
-    )
+    return Reference.of(name, character, control_dt, gaits)
+
+
+def generated_reference(
+    motions: Sequence[Motion],
+    character: Character,
+    *,
+    frames: int,
+    name: str,
+    joints: Sequence[str] = LocomotionEnvironmentConfig().joints,
+    control_dt: float = LocomotionEnvironmentConfig().control_dt,
+    balance: bool = True,
+) -> Reference:
+    """The reference that generated gaits make for a character, by ascending speed.
+
+    One gait is what `Imitate` follows. Several, which begin at the same moment of the
+    cycle, are the motion prior of `Locomote`: it blends those next to the commanded
+    speed, and its imitation terms (`rewards.reference_weight`) reward what is like them.
+
+    Args:
+        motions: Of five cycles and a frame or more each.
+        character: As of `build_reference`.
+        frames: Of a cycle of the motions.
+        name: What the reference is called.
+        joints: As of `build_reference`.
+        control_dt: As of `build_reference`.
+        balance: As of `build_reference`.
+
+    Raises:
+        ConfigError: Two gaits of one speed, or none at all.
+        MotionError: A gait that is no reference for this body.
+    """
+    prepared = [
+        physical_cycle(
+            generated_cycle(motion, frames, character.skeleton),
+            character.model,
+            character.soles,
+            name=motion.name or name,
+        )
+        for motion in motions
+    ]
+    prepared.sort(key=lambda cycle: cycle.report.speed)
+    speeds = [cycle.report.speed for cycle in prepared]
+    steps = [after - before for before, after in pairwise(speeds)]
+    if not speeds or min(steps, default=1.0) < APART:
+        shown = ", ".join(f"{speed:.2f}" for speed in speeds) or "none"
+        raise ConfigError(
+            f"reference {name}: gaits must differ by {APART} m/s or more in speed, got {shown}"
+        )
+    dt = control_dt if balance else None
+    gaits = [gait_of(cycle, character, joints, dt) for cycle in prepared]
+    return Reference.of(name, character, control_dt, gaits)
 
 
 def standing_reference(
@@ -178,10 +225,8 @@ def standing_reference(
     if balance:
         dofs = matching_dofs(character, joints)
         controller = balance_controller(character, table, dofs, control_dt=control_dt)
-    return Reference(
-        "standing", character.name, control_dt, (Gait(table, controller, {}),),
-        character.joint_names,
-    )  # fmt: skip
+    gaits = [Gait(table, controller, {})]
+    return Reference.of("standing", character, control_dt, gaits)
 
 
 def standing_positions(character: Character) -> Floats:
@@ -213,8 +258,12 @@ def gait_of(
     character: Character,
     joints: Sequence[str],
     control_dt: float | None,
+    name: str = "",
 ) -> Gait:
-    """A prepared cycle as a gait, with a balance controller if `control_dt` is given, [s]."""
+    """A prepared cycle as a gait, with a balance controller if `control_dt` is given, [s].
+
+    That of a single posture is the one that holds it for good.
+    """
     cycle, dynamics = prepared.cycle, prepared.dynamics
     every = max(1, len(cycle) // PHASES)
     table = ReferenceTable(
@@ -226,9 +275,13 @@ def gait_of(
     )
     controller = None
     if control_dt is not None:
+        held = table
+        if not np.ptp(cycle.rotations, axis=0).any():
+            rows = table.qpos[:1], table.qvel[:1], table.torque[:1]
+            held = ReferenceTable(control_dt, np.zeros(3), *rows)
         dofs = matching_dofs(character, joints)
-        controller = balance_controller(character, table, dofs, control_dt=control_dt)
-    return Gait(table, controller, prepared.report.as_dict())
+        controller = balance_controller(character, held, dofs, control_dt=control_dt)
+    return Gait(table, controller, prepared.report.as_dict(), name)
 
 
 def stabilized(

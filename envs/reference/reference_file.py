@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -77,6 +77,15 @@ class Reference:
     joints: tuple[str, ...] = ()
     """The body's joints in the order of the columns (`Character.joint_names`); () in files
     without names, whose columns are taken to be in that order."""
+
+    @classmethod
+    def of(
+        cls, name: str, character: Character, control_dt: float, gaits: Iterable[Gait]
+    ) -> Reference:
+        """The reference of `gaits` for a body, with the names of its joints."""
+        return cls(
+            name, character.name, control_dt, tuple(gaits), character.joint_names
+        )
 
     @property
     def table(self) -> ReferenceTable:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import mujoco
 import numpy as np
 from numba import njit
 
@@ -67,6 +68,15 @@ class ReferenceTable:
             self.torque, qpos, qvel, torque,
         )  # fmt: skip
         return qpos, qvel, torque
+
+    def as_clip(self, times: Floats, model: mujoco.MjModel) -> ReferenceTable:
+        """The states at equally spaced `times` (T,), [s], as a clip for the body `model`."""
+        qpos, qvel, torque = self.at(times)
+        for row in qpos:  # what lies between two samples is not quite of unit length
+            mujoco.mj_normalizeQuat(model, row)
+        return ReferenceTable(
+            float(times[-1]), np.zeros(3), qpos, qvel, torque, periodic=False
+        )
 
 
 @njit(cache=True)

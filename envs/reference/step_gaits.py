@@ -154,7 +154,7 @@ def _over_feet(
     steps: tuple[float, float, float] | None,
     drop: float = 0.0,
 ) -> Cycle:
-    """The cycle of feet (P, 2, 3), ankles over standing ones, in the moving frame, [m].
+    """The cycle of feet (P, 2, 3), ankles over standing ones, in the reference frame, [m].
 
     `steps` are speed, period and the left mid-stance; None: it stands. `drop`: how much
     lower the pelvis is, [m].

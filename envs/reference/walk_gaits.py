@@ -16,19 +16,11 @@ from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.balance import balance_controller
-from ambulo.envs.reference.captured import captured_cycle
+from ambulo.envs.reference.captured import source_cycle
 from ambulo.envs.reference.foot_steering import ankle_places, legs_of, mid_stance
 from ambulo.envs.reference.gaits import Blend, Gaits
-from ambulo.envs.reference.inverse_dynamics import inverse_dynamics
-from ambulo.envs.reference.prepare import PreparedCycle, physical_cycle, report_of
-from ambulo.envs.reference.reference import (
-    Gait,
-    Reference,
-    gait_of,
-    matching_dofs,
-    stabilized,
-)
+from ambulo.envs.reference.prepare import made_cycle, physical_cycle
+from ambulo.envs.reference.reference import Reference, gait_of, stabilized
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.reference.step_gaits import (
     SAMPLES,
@@ -37,8 +29,6 @@ from ambulo.envs.reference.step_gaits import (
     standing_steps,
     stepping_cycle,
 )
-from ambulo.motion.gaits.cycle import Cycle
-from ambulo.motion.gaits.plain_walk import plain_walk
 from ambulo.motion.gaits.variants import at_speed
 
 STAND = "stand"
@@ -124,12 +114,7 @@ def walk_reference(
         ConfigError: A body with other legs.
     """
     legs = legs_of(character)
-    captured = None
-    if clip is None:
-        raw, name = plain_walk(character.skeleton), "plain walk"
-    else:
-        captured = captured_cycle(clip, character.skeleton, frames=frames)
-        raw, name = captured.cycle, captured.name
+    raw, name, captured = source_cycle(clip, character.skeleton, frames=frames)
     calm, *fast = (
         physical_cycle(
             at_speed(raw, character.soles, speed), character.model, character.soles,
@@ -153,65 +138,16 @@ def walk_reference(
         )
         for speed, period, width in SLOW
     ]
-    made = [
-        (label, _prepared(cycle, character)) for label, cycle in (*slow, (STAND, still))
+    gaits = [
+        gait_of(made_cycle(cycle, character), character, joints, control_dt, label)
+        for label, cycle in (*slow, (STAND, still))
     ]
-    gaits = [_balanced(*one, character, joints, control_dt) for one in made]
     for one in fast:
         gait = stabilized(one, character, joints, control_dt, name)
         label = f"{one.report.speed:.2f}"
         gaits.append(replace(gait, table=_at_phases(gait.table), name=label))
     gaits.sort(key=lambda gait: round(gait.table.speed, 3))
-    return Reference(
-        name, character.name, control_dt, tuple(gaits), character.joint_names
-    )
-
-
-def standing_gait(
-    cycle: Cycle,
-    character: Character,
-    joints: tuple[str, ...],
-    control_dt: float | None,
-) -> Gait:
-    """A still cycle as the gait `STAND`, with its balance controller.
-
-    Args:
-        cycle: One posture at all phases.
-        character: The body.
-        joints: Patterns of the joints that the balance controller may move.
-        control_dt: Duration of a control step, [s]; None: it gets no controller.
-    """
-    prepared = _prepared(cycle, character)
-    if control_dt is None:
-        return replace(gait_of(prepared, character, joints, None), name=STAND)
-    return _balanced(STAND, prepared, character, joints, control_dt)
-
-
-def _prepared(cycle: Cycle, character: Character) -> PreparedCycle:
-    """A generated cycle with its dynamics, as it is."""
-    dynamics = inverse_dynamics(cycle, character.model, character.soles)
-    report = report_of(cycle, cycle, dynamics, character.model, character.soles)
-    return PreparedCycle(cycle, dynamics, report)
-
-
-def _balanced(
-    label: str,
-    prepared: PreparedCycle,
-    character: Character,
-    joints: tuple[str, ...],
-    control_dt: float,
-) -> Gait:
-    """A generated cycle as a gait called `label`, with its balance controller."""
-    gait = gait_of(prepared, character, joints, None)
-    table = gait.table
-    if label == STAND:  # it repeats after every control step
-        table = ReferenceTable(
-            control_dt, np.zeros(3), table.qpos[:1], table.qvel[:1], table.torque[:1]
-        )
-    controller = balance_controller(
-        character, table, matching_dofs(character, joints), control_dt=control_dt
-    )
-    return replace(gait, controller=controller, name=label)
+    return Reference.of(name, character, control_dt, gaits)
 
 
 def _at_phases(table: ReferenceTable) -> ReferenceTable:

@@ -1,21 +1,23 @@
-"""Pushes at random times, drawn from each body's own generator."""
+"""Pushes at random times, from each body's own generator, and delays of joint targets."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.envs.state_arrays import Arrays, NamedState
 
 CLOSE = 1e-6
 """Times nearer than this are the same, [s]; the clock is a sum of steps."""
 
 
-class Pushes:
+class Pushes(NamedState):
     """The push that acts on each body; arrays over N bodies."""
+
+    saved = ("start", "force")
 
     def __init__(self, config: LocomotionEnvironmentConfig, count: int) -> None:
         """No push yet."""
@@ -45,14 +47,6 @@ class Pushes:
         forces: Floats = np.where((now >= self.start)[:, None], self.force, 0.0)
         return forces
 
-    def state_dict(self) -> dict[str, NDArray[np.generic]]:
-        """Copies of all arrays."""
-        return {"start": self.start.copy(), "force": self.force.copy()}
-
-    def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
-        """Continue from `state_dict`."""
-        self.start[...], self.force[...] = arrays["start"], arrays["force"]
-
     def _draw(self, env: int, now: float, rng: np.random.Generator) -> None:
         wait, impulse, angle = rng.random(3)
         low, high = self._interval
@@ -61,3 +55,51 @@ class Pushes:
         size = (low + impulse * (high - low)) / self._duration
         angle *= 2.0 * np.pi
         self.force[env] = size * np.cos(angle), size * np.sin(angle)
+
+
+class DelayLine:
+    """The offsets of N bodies on their way from the controller to the joints.
+
+    The offsets chosen at the start of a control step act from its substep `delay` on, and
+    until the later ones arrive. None is on its way when an episode begins: they are 0.
+    """
+
+    def __init__(self, delay: int, substeps: int, shape: tuple[int, int]) -> None:
+        """Nothing on its way.
+
+        Args:
+            delay: Substeps from a choice to its effect.
+            substeps: Substeps of a control step.
+            shape: Bodies and degrees of freedom, (N, nv).
+        """
+        late = np.maximum(0, -((np.arange(substeps) - delay) // substeps))
+        self._late: list[int] = late.tolist()
+        """How many control steps old the offsets are that act in each substep."""
+        count, width = shape
+        self._sent: Floats = np.zeros((count, 1 + max(self._late), width))
+        """The offsets of the last control steps, newest first. Shape (N, L, nv)."""
+
+    def begin(self, envs: Ints) -> None:
+        """Forget what was on its way to `envs` (k,)."""
+        self._sent[envs] = 0.0
+
+    def send(self, offsets: Floats) -> None:
+        """Send the offsets of a control step, (N, nv), [rad]."""
+        self._sent[:, 1:] = self._sent[:, :-1]
+        self._sent[:, 0] = offsets
+
+    def arrived(self, substep: int) -> Floats:
+        """Return the offsets that act in a substep, (N, nv), [rad]."""
+        return np.ascontiguousarray(self._sent[:, self._late[substep]])
+
+    def state_dict(self) -> Arrays:
+        """Return a copy of what is on its way; nothing without a delay."""
+        return {name: array.copy() for name, array in self._saved().items()}
+
+    def load_state_dict(self, arrays: Arrays) -> None:
+        """Continue from `state_dict`."""
+        for name, array in self._saved().items():
+            array[...] = arrays[name]
+
+    def _saved(self) -> dict[str, Floats]:
+        return {"sent": self._sent} if self._sent.shape[1] > 1 else {}

@@ -1,8 +1,9 @@
-"""Uneven ground: one that all bodies share, each at places of its own."""
+"""Uneven ground that all bodies share, each at places of its own: terrain, slopes and steps."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, get_args
 
 import mujoco
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.ndimage import gaussian_filter
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ConfigError
+from ambulo.configs.locomotion import Course as CourseKind
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.human23 import human23_spec
 
@@ -24,8 +26,16 @@ BUMP = 0.25
 """Width of the bumps (standard deviation of the smoothing), [m]."""
 EDGE = 34.0
 """Least distance of episode starts from the edge, [m]; 20 s at 1.6 m/s fit in."""
+COURSES: tuple[str, ...] = get_args(CourseKind)
+"""Kinds of courses."""
+LEVEL = 2.0
+"""Where the level part ends, x, [m]."""
+STEP_LENGTH = 2.0
+"""Length of a step, [m]: between strides, so that each step comes as a surprise."""
+_DEEP = 0.5
+"""Half the thickness of the ground, [m]."""
 GROUNDED = ("human23",)
-"""Characters that can stand on a ground that is not level."""
+"""Characters whose world can be edited."""
 
 
 class Ground(Protocol):
@@ -93,15 +103,90 @@ class Terrain:
         floor.hfieldname = "ground"
 
 
-def terrain_model(character: Character, ground: Ground) -> mujoco.MjModel:
-    """The character on a ground instead of the level one."""
+class Course:
+    """A slope or steps, made of boxes with true edges; all bodies start towards +X."""
+
+    room = EDGE
+
+    def __init__(self, kind: CourseKind, height: float) -> None:
+        """A course whose steps have `height`, [m], or whose slope has it over `RAMP`."""
+        sign = -1.0 if kind in ("downhill", "steps_down") else 1.0
+        self.kind: str = kind
+        self.steps = kind.startswith("steps")
+        self.rise = sign * height
+        """Height of a step, or of 4 m of the slope, upwards, [m]."""
+
+    def height(self, places: Floats) -> Floats:
+        """Height at world places (..., 2), [m]. Shape (...)."""
+        x = places[..., 0] - LEVEL
+        if self.steps:
+            return np.asarray(
+                self.rise * np.maximum(np.floor(x / STEP_LENGTH) + 1.0, 0.0)
+            )
+        return np.asarray(self.rise / RAMP * np.maximum(x, 0.0))
+
+    def place(self, rng: np.random.Generator) -> Floats:
+        """A place of the level part, x, y, [m], and heading, [rad]. Shape (3,)."""
+        x, y, _ = rng.random(3)
+        return np.array([STEP_LENGTH * (x - 0.5), y - 0.5, 0.0])
+
+    def put_into(self, spec: mujoco.MjSpec) -> None:
+        """Replace the geom `floor` of `spec` by boxes above a floor that none reaches."""
+        end = 0.5 * SIZE
+        lowest = float(self.height(np.array([end, 0.0])))
+        spec.geom("floor").pos = [0.0, 0.0, min(lowest, 0.0) - 2.0 * _DEEP]
+        _add_box(spec, -end, LEVEL, 0.0, 0.0)
+        if not self.steps:
+            _add_box(spec, LEVEL, end, 0.0, float(np.arctan(self.rise / RAMP)))
+            return
+        for number, x in enumerate(np.arange(LEVEL, end, STEP_LENGTH), start=1):
+            _add_box(spec, x, x + STEP_LENGTH, number * self.rise, 0.0)
+
+
+def make_ground(kind: str, height: float) -> Ground:
+    """The ground of a kind of terrain that is not flat; see `terrain_height`."""
+    if kind in COURSES:
+        return Course(kind, height)  # type: ignore[arg-type]
+    return Terrain(kind, height)
+
+
+def _add_box(
+    spec: mujoco.MjSpec, start: float, end: float, top: float, angle: float
+) -> None:
+    """Add ground from x = `start`, where its top is at `top`, [m], to `end`, at an angle."""
+    half = 0.5 * (end - start) / np.cos(angle)
+    ahead = np.array([np.cos(angle), 0.0, np.sin(angle)])
+    up = np.array([-np.sin(angle), 0.0, np.cos(angle)])
+    floor = spec.geom("floor")
+    pieces = sum(g.name.startswith("floor") for g in spec.worldbody.geoms)
+    box = spec.worldbody.add_geom(name=f"floor{pieces}", type=mujoco.mjtGeom.mjGEOM_BOX)
+    box.size = [half, 0.5 * SIZE, _DEEP]
+    box.pos = np.array([start, 0.0, top]) + half * ahead - _DEEP * up
+    box.quat = [np.cos(0.5 * angle), 0.0, -np.sin(0.5 * angle), 0.0]
+    box.contype, box.conaffinity = floor.contype, floor.conaffinity
+
+
+def terrain_model(
+    character: Character,
+    ground: Ground | None,
+    edit: Callable[[mujoco.MjSpec], None] | None = None,
+) -> mujoco.MjModel:
+    """The character on a ground, the level one if None, after `edit` of its model.
+
+    Raises:
+        ConfigError: A character whose model cannot be edited.
+    """
     if character.name not in GROUNDED:
         raise ConfigError(
-            f"{character.name} walks on level ground only: terrain = flat"
+            f"{character.name} walks on level ground only, where nothing is touched: "
+            f"terrain = flat, or character = {GROUNDED[0]}"
         )
     mass = float(character.model.body_mass.sum())
     spec = human23_spec(character.skeleton, mass)
-    ground.put_into(spec)
+    if ground is not None:
+        ground.put_into(spec)
+    if edit is not None:
+        edit(spec)
     model = spec.compile()
     model.opt.timestep = character.model.opt.timestep
     return model

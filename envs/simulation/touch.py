@@ -9,8 +9,9 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ConfigError
+from ambulo.configs.walk_commands import WalkCommandsConfig
 from ambulo.envs.simulation.simulation import CharacterSimulation
-from ambulo.envs.state_arrays import Arrays
+from ambulo.envs.state_arrays import Arrays, NamedState
 
 FLOOR = "floor"
 """What the names of geoms that a body stands on begin with."""
@@ -44,6 +45,12 @@ BOXES = (
     Box((0.3, 0.6, 0.4), 0.6),
 )
 """Walls, pillars and a chest, of the frictions that walls may have."""
+WALLS = 3
+"""The first boxes are walls."""
+WALL_GAP, GAP = (0.7, 2.5), (1.3, 3.0)
+"""Distances from a body to a wall's middle plane, and to the middle of other boxes, [m]."""
+WALL_ANGLE, ANGLE = np.deg2rad(80.0), np.deg2rad(35.0)
+"""Largest angle between heading and a wall's normal, and to the middle of other boxes."""
 
 
 def add_touch_sensors(spec: mujoco.MjSpec) -> None:
@@ -110,8 +117,10 @@ class TouchForces:
         return np.nan_to_num(force)
 
 
-class PlacedBoxes:
+class PlacedBoxes(NamedState):
     """Places and velocities of each body's own `BOXES`; they go on by themselves."""
+
+    saved = ("place", "velocity")
 
     def __init__(self, simulation: CharacterSimulation) -> None:
         """All parked."""
@@ -133,17 +142,9 @@ class PlacedBoxes:
         self.place[envs, :, 1] = PARKED
         self.show()
 
-    def state_dict(self) -> Arrays:
-        """Copies of what a bit-exact continuation needs."""
-        return {
-            "boxes.place": self.place.copy(),
-            "boxes.velocity": self.velocity.copy(),
-        }
-
     def load_state_dict(self, arrays: Arrays) -> None:
         """Continue from `state_dict`."""
-        self.place[...] = arrays["boxes.place"]
-        self.velocity[...] = arrays["boxes.velocity"]
+        super().load_state_dict(arrays)
         self.show()
 
     def advance(self, dt: float) -> None:
@@ -159,3 +160,45 @@ class PlacedBoxes:
         half = 0.5 * self.place[..., 2]
         self._turns[...] = 0.0
         self._turns[..., 0], self._turns[..., 3] = np.cos(half), np.sin(half)
+
+
+def place_around(
+    boxes: PlacedBoxes,
+    env: int,
+    frame: Floats,
+    walk: WalkCommandsConfig,
+    rng: np.random.Generator,
+) -> None:
+    """Park the boxes of body `env`, or put one or two of them in its way.
+
+    Args:
+        boxes: All boxes.
+        env: The body.
+        frame: Its place, x, y, [m], and heading, [rad]. Shape (3,).
+        walk: How often, and how they move.
+        rng: Its generator.
+    """
+    boxes.park(np.array([env]))
+    used, several, moves = rng.random(3)
+    if used >= walk.obstacles:
+        return
+    count = 1 + int(several < 0.4)
+    moving = moves < walk.moving_share
+    chosen = rng.permutation(len(BOXES))[:count]
+    if moving:
+        chosen[0] = rng.integers(WALLS, len(BOXES))
+    for k, box in enumerate(chosen.tolist()):
+        gap, turn, along, angle, pace = rng.random(5)
+        low, high = WALL_GAP if box < WALLS else GAP
+        far = low + gap * (high - low)
+        widest = np.pi if moving and k == 0 else WALL_ANGLE if box < WALLS else ANGLE
+        heading = frame[2] + (2.0 * turn - 1.0) * widest
+        ahead = np.array([np.cos(heading), np.sin(heading)])
+        left = np.array([-ahead[1], ahead[0]])
+        offset = (2.0 * along - 1.0) * (1.5 if box < WALLS else 0.0)
+        boxes.place[env, box, :2] = frame[:2] + far * ahead + offset * left
+        boxes.place[env, box, 2] = heading if box < WALLS else angle * np.pi
+        if moving and k == 0:
+            slow, fast = walk.moving_speed
+            boxes.velocity[env, box] = -(slow + pace * (fast - slow)) * ahead
+    boxes.show()

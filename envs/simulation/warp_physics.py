@@ -28,7 +28,6 @@ _STATE = ("qpos", "qvel", "act", "ctrl", "xfrc_applied", "qacc_warmstart")
 """Fields that callers may write."""
 _INTEGRATED = ("qpos", "qvel", "act", "qacc_warmstart")
 """Fields of `_STATE` that a step changes."""
-_POSITION = int(mujoco.mjtStage.mjSTAGE_POS)
 _VELOCITY = int(mujoco.mjtStage.mjSTAGE_VEL)
 
 

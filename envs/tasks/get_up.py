@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.configs.errors import MotionFileError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
+from ambulo.envs.characters.registry import load_character
 from ambulo.envs.locomotion.batch import LocomotionBatch
-from ambulo.envs.locomotion.fallen_states import fallen_states
 from ambulo.envs.locomotion.reward import Terms, rising_terms
+from ambulo.envs.reference.cached import EntryFormat, cached
 from ambulo.envs.reference.reference import Reference
-from ambulo.motion.rotations import yaw_of
+from ambulo.envs.simulation.frames import into_frame
+from ambulo.envs.simulation.simulation import CharacterSimulation
+from ambulo.motion.formats.npz import packed, unpacked
+from ambulo.motion.rotations import quat_normalize, yaw_of
 
 FALLS, SEED = 256, 1
 """Falls whose ends are starts, and their seed."""
@@ -23,14 +31,22 @@ UNASSISTED = 0.5
 """Share of the training from which nothing lifts the body."""
 HEIGHT, TILT = 0.15, 0.5
 """A root at most so much lower than in the standing pose, [m], and turned, [rad], stands."""
+DROP_HEIGHT = 0.9
+"""Height of the root above the ground from which bodies fall, [m]."""
+DROP_BEND = 0.5
+"""Standard deviation of joint angles at the drop, [rad]."""
+DROP_SECONDS = 2.0
+"""Time in which they come to rest, [s]."""
 
 
 class GetUpBatch(LocomotionBatch):
     """N bodies that rise from the ground; see `LocomotionBatch`.
 
-    The moving frame stays under the root and turns with it about the vertical. Nothing ends
+    The reference frame stays under the root and turns with it about the vertical. Nothing ends
     an episode but its time limit; it is a success if the body stands then.
     """
+
+    rewards = ("rising", "costs")
 
     def __init__(
         self,
@@ -56,10 +72,6 @@ class GetUpBatch(LocomotionBatch):
         low = self.state.height < self._stands_at - HEIGHT
         return np.asarray(~low & (self.state.up[:, 2] > np.cos(TILT)))
 
-    @property
-    def _stands_at(self) -> float:
-        return float(self.gaits.qpos[0, 0, 2])
-
     def _start_states(
         self, envs: Ints, turns: Floats, rates: Floats
     ) -> tuple[Floats, Floats]:
@@ -70,16 +82,19 @@ class GetUpBatch(LocomotionBatch):
             if chance >= STANDING:
                 fall = int(which * len(lying))
                 qpos[row], qvel[row] = lying[fall], still[fall]
-        self.anchor[envs] = 0.0
+        self.reference_frame[envs] = 0.0
         return qpos, qvel
 
     def _advance(self) -> None:
         self._follow_root()
 
     def _follow_root(self) -> None:
-        """Put the moving frames under the roots, and lift these."""
+        """Put the reference frames under the roots, and lift these."""
         qpos = self.simulation.qpos
-        self.anchor[:, :2], self.anchor[:, 2] = qpos[:, :2], yaw_of(qpos[:, 3:7])
+        self.reference_frame[:, :2], self.reference_frame[:, 2] = (
+            qpos[:, :2],
+            yaw_of(qpos[:, 3:7]),
+        )
         low = np.clip(1.0 - qpos[:, 2] / self._stands_at, 0.0, 1.0)
         lifted = self._assist * self.weight * np.minimum(1.0, 2.0 * low)
         lifted[self.simulation.fault > 0] = 0.0
@@ -91,11 +106,84 @@ class GetUpBatch(LocomotionBatch):
     def _succeeded(self, timeout: Bools) -> Bools:
         return np.asarray(timeout & self.standing)
 
-    def _terms(self, power: Floats, actions: Floats) -> Terms:
-        return {
-            **rising_terms(self.state, self._stands_at, self.config.rewards),
-            **self._cost_terms(power, actions),
-        }
+    def _reward_groups(
+        self, power: Floats, actions: Floats
+    ) -> dict[str, Callable[[], Terms]]:
+        state, weights = self.state, self.config.rewards
+        rising = partial(rising_terms, state, self._stands_at, weights)
+        return super()._reward_groups(power, actions) | {"rising": rising}
 
 
 BATCH = GetUpBatch
+
+Falls = tuple[Floats, Floats]
+"""Positions (n, nq) and velocities (n, nv)."""
+
+
+@lru_cache(maxsize=4)
+def fallen_states(name: str, timestep: float, count: int, seed: int) -> Falls:
+    """Positions (n, nq) and velocities (n, nv) of bodies that have fallen.
+
+    Made once for all processes (6 s for 256 bodies). Their turn about the vertical is taken
+    out.
+
+    Args:
+        name: The character, driven by motors.
+        timestep: Of its physics, [s].
+        count: How many are dropped; n of them, nearly all, did not explode.
+        seed: Of the falls.
+    """
+
+    def drop() -> Falls:
+        character = load_character(name)
+        character.model.opt.timestep = timestep
+        return dropped_states(character, count, seed)
+
+    found = cached(["falls", name, timestep, count, seed], None, drop, _FALLS)
+    qpos, qvel = (part.copy() for part in found)
+    turned = np.zeros((len(qpos), 4))
+    turned[:, :2], turned[:, 2] = qpos[:, :2], yaw_of(qpos[:, 3:7])
+    into_frame(qpos, qvel, turned)
+    return qpos, qvel
+
+
+def _from_bytes(data: bytes, source: Path) -> Falls:
+    arrays = unpacked(source, data, {"qpos", "qvel"}, "falls")
+    if len(arrays) < 2:
+        raise MotionFileError(source, 0, "is damaged: lacks positions or velocities")
+    return arrays["qpos"], arrays["qvel"]
+
+
+_FALLS = EntryFormat[Falls](
+    lambda falls: packed({"qpos": falls[0], "qvel": falls[1]}), _from_bytes
+)
+
+
+def dropped_states(
+    character: Character, count: int, seed: int
+) -> tuple[Floats, Floats]:
+    """Positions (n, nq) and velocities (n, nv) of bodies at rest after a fall.
+
+    Roots are turned at random and come down at the origin, joints are bent at random.
+
+    Args:
+        character: The body, driven by motors.
+        count: How many are dropped; n of them, nearly all, did not explode.
+        seed: Of the falls.
+    """
+    random = np.random.default_rng([seed, 11])
+    model = character.model
+    steps = round(DROP_SECONDS / float(model.opt.timestep))
+    simulation = CharacterSimulation(character, count, substeps=1, threads=0)
+    qpos = np.tile(model.qpos0, (count, 1))
+    bend = DROP_BEND * random.normal(size=(count, model.nv))
+    bend[:, :6] = 0.0
+    qpos = simulation.tangent.moved(qpos, bend)
+    qpos[:, :2], qpos[:, 2] = 0.0, DROP_HEIGHT
+    qpos[:, 3:7] = quat_normalize(random.normal(size=(count, 4)))
+    every = np.arange(count)
+    simulation.reset(every, np.zeros(count), qpos, np.zeros((count, model.nv)))
+    for _ in range(steps):  # targets where the joints are: only their damping acts
+        simulation.step(simulation.qpos.copy(), np.zeros((count, model.nv)))
+    good = simulation.fault == 0
+    return simulation.qpos[good].copy(), simulation.qvel[good].copy()

@@ -8,16 +8,14 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError
-from ambulo.envs.locomotion.body import walk_frames
 from ambulo.envs.locomotion.commanded import CommandedBatch
-from ambulo.envs.locomotion.reward import Terms
 from ambulo.envs.reference.foot_steering import FootSteering
 from ambulo.envs.reference.gaits import Blend
+from ambulo.envs.simulation.frames import hold_near, walk_frames
 from ambulo.envs.tasks.walk_commands.commands import Settling, settle
-from ambulo.envs.tasks.walk_commands.frames import hold_near
 
 LEASH = 0.2
-"""How far the moving frame runs ahead of a body that does not follow, [m]."""
+"""How far the reference frame runs ahead of a body that does not follow, [m]."""
 SETTLING = Settling((0.4, 0.5, 0.0), (0.4, 0.5, 0.0), 0.15)
 """30 deg/s of turning come in about a second, 1 m/s of speed in two and a half."""
 
@@ -25,7 +23,7 @@ SETTLING = Settling((0.4, 0.5, 0.0), (0.4, 0.5, 0.0), 0.15)
 class LocomoteBatch(CommandedBatch):
     """N bodies that follow commands; see `CommandedBatch`.
 
-    The moving frame goes as commanded. With the base `gait`, the reference's gaits at the
+    The reference frame goes as commanded. With the base `gait`, the reference's gaits at the
     commanded speed are followed in it; with the base `pose`, joint targets are the standing
     pose's, and the frame keeps the commanded heading under the body.
     """
@@ -38,7 +36,7 @@ class LocomoteBatch(CommandedBatch):
             gaits = self.gaits
             self._steering = FootSteering(self.character, gaits, len(gaits.speed))
 
-    def order(
+    def set_command(
         self, envs: Ints, speed: Floats, turning: Floats, side: Floats | float = 0.0
     ) -> None:
         """As `CommandedBatch`; there are no commands to the side."""
@@ -62,24 +60,17 @@ class LocomoteBatch(CommandedBatch):
         self.command[envs, 1] = 0.0
         self.change[envs] = 0.0
 
-    @property
-    def _fastest(self) -> float:
-        return self.config.environment.speed[1]
-
     def _advance(self) -> None:
         dt = self.simulation.dt
         time = self.simulation.time
         for env in np.flatnonzero(time >= self.next_command):
             self._draw(int(env), float(time[env]))
         speed = self.blend.speed if self._follows_gait else self.command[:, 0]
-        walk_frames(self.anchor, speed, self.command[:, 1], dt)
+        walk_frames(self.reference_frame, speed, self.command[:, 1], dt)
         settle(self.goal, dt, self.command, self.change, SETTLING)
         self.blend = self._blend()
         leash = LEASH if self._follows_gait else 0.0
-        hold_near(self.anchor, self.simulation.qpos[:, :2], leash)
-
-    def _terms(self, power: Floats, actions: Floats) -> Terms:
-        return self._terms_of(self.command, power, actions, {})
+        hold_near(self.reference_frame, self.simulation.qpos[:, :2], leash)
 
     def _draw(self, index: int, now: float) -> None:
         """Give a body a new command."""

@@ -11,21 +11,20 @@ from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.batch import LocomotionBatch
-from ambulo.envs.locomotion.body import effector_bodies, into_frame
-from ambulo.envs.locomotion.observation import AHEAD
-from ambulo.envs.locomotion.reward import Terms, imitation_terms
+from ambulo.envs.locomotion.body import effector_bodies
+from ambulo.envs.locomotion.observation import AHEAD, Parts, pose_parts
 from ambulo.envs.reference.clips.clip_library import (
     ClipLibrary,
+    ClipSampler,
     clip_library,
-    into_frames,
     named_clips,
 )
-from ambulo.envs.reference.clips.clip_sampler import ClipSampler
 from ambulo.envs.reference.clips.clip_teaching import ClipTeaching, clip_teaching
-from ambulo.envs.reference.clips.track_support import TrackSupport
+from ambulo.envs.reference.clips.whole_body_control import TrackSupport
 from ambulo.envs.reference.gaits import Gaits, NoGaits
 from ambulo.envs.reference.reference import Gait, Reference
 from ambulo.envs.reference.reference_table import ReferenceTable
+from ambulo.envs.simulation.frames import into_frame, into_frames
 from ambulo.envs.simulation.simulation import TorqueMotors
 from ambulo.envs.state_arrays import Arrays
 
@@ -72,15 +71,9 @@ class ClipFollower(LocomotionBatch):
         """Begin all further episodes of `envs` with these clips and control steps, (k,)."""
         self._fixed[envs] = np.stack([clip, step], axis=1)
 
-    def state_dict(self) -> Arrays:
-        """See `LocomotionBatch.state_dict`; also how often clips failed."""
-        failures = {"sampler.failures": self.sampler.failures.copy()}
-        return super().state_dict() | failures
-
-    def load_state_dict(self, arrays: Arrays) -> None:
-        """Continue from `state_dict`."""
-        super().load_state_dict(arrays)
-        self.sampler.failures[:] = arrays["sampler.failures"]
+    @property
+    def _parts_with_state(self) -> dict[str, Any]:
+        return super()._parts_with_state | {"sampler": self.sampler}
 
     def episode_info(self) -> Arrays:
         """Return the clip of each body, and how much of it is over as `phase`."""
@@ -122,7 +115,7 @@ class ClipFollower(LocomotionBatch):
 class TrackBatch(ClipFollower):
     """N bodies that each follow a clip in the clip's own place; see `LocomotionBatch`.
 
-    The moving frame is the heading frame of the clip's root. An action of 1 moves the target
+    The reference frame is the heading frame of the clip's root. An action of 1 moves the target
     of one joint axis by `action_scale` from the shown pose, beside what whole-body control
     adds if the settings want it; no feedback of the clip acts. An episode is truncated at the
     end of its clip, and terminates on a fall or when joints are `max_joint_distance` from the
@@ -152,7 +145,7 @@ class TrackBatch(ClipFollower):
         """
         env = config.environment
         self._clips = named_clips(reference, character, env.substeps)
-        shown, fitted = _shown(self._clips, captured=env.captured_share > 0.0)
+        shown, fitted = _shown_tables(self._clips, captured=env.captured_share > 0.0)
         if library is not None:
             shown, fitted = {}, np.zeros(len(library.names), np.int64)
         self.library = library or clip_library(shown, character, env.substeps)
@@ -173,7 +166,8 @@ class TrackBatch(ClipFollower):
         super().__init__(config, reference, character, **kwargs)
         self._effectors = np.array(effector_bodies(character)) - 1
 
-    _kept = (*LocomotionBatch._kept, "clip", "frame", "joint_distance")
+    rewards = ("imitation", "alive", "changes")
+    _saved = (*LocomotionBatch._saved, "clip", "frame", "joint_distance")
 
     def teacher_actions(self) -> Floats:
         """What moved targets, torques and feedback of the fitted clips would do. (N, A).
@@ -220,8 +214,8 @@ class TrackBatch(ClipFollower):
         self._follow_frames()
 
     def _follow_frames(self) -> None:
-        """Put the moving frames under the clips' roots."""
-        self.anchor[:] = self.library.frames[self._rows()]
+        """Put the reference frames under the clips' roots."""
+        self.reference_frame[:] = self.library.frames[self._rows()]
         self.phase[:] = self.frame / np.maximum(self.library.steps[self.clip], 1)
 
     def _reference(self, phase: Floats) -> tuple[Floats, Floats, Floats]:
@@ -248,8 +242,8 @@ class TrackBatch(ClipFollower):
         self.joint_distance[:] = apart.mean(axis=1)
 
     def joint_distances(self, joints: Floats) -> Floats:
-        """Distance of each body from places (N, B, 3) in the moving frame, [m]. (N, B)."""
-        places = into_frames(self._bodies[:, self._parts], self.anchor)
+        """Distance of each body from places (N, B, 3) in the reference frame, [m]. (N, B)."""
+        places = into_frames(self._bodies[:, self._parts], self.reference_frame)
         return np.asarray(np.linalg.norm(places - joints, axis=2))
 
     def _fell(self) -> Bools:
@@ -267,37 +261,21 @@ class TrackBatch(ClipFollower):
         joints = self.library.joints[knots]
         return joints[:, self._effectors] - joints[:, :1], self.library.com[knots]
 
-    def _terms(self, power: Floats, actions: Floats) -> Terms:
-        effectors, com = self._followed_now()
-        weights = self.config.rewards
-        costs = self._cost_terms(power, actions)
-        del costs["energy"]
-        return {
-            **imitation_terms(self.state, effectors, com, weights),
-            "alive": np.full(self.num_envs, weights.alive),
-            **costs,
-        }
-
     def _poses_ahead(self) -> Floats:
         """The poses shown: those of each body, `AHEAD` control steps on. (N len(AHEAD), nq)."""
         steps = np.array(AHEAD) * self.simulation.substeps
         rows = self.library.rows(self.clip[:, None], self.frame[:, None] + steps)
         return self.library.qpos[rows.ravel()]
 
-    def _future(self) -> Floats:
-        count, nv = self.num_envs, int(self.simulation.model.nv)
+    def _shown(self) -> Parts:
+        """The poses ahead, seen from the bodies."""
         own = np.repeat(self.simulation.qpos, len(AHEAD), axis=0)
-        apart = self.simulation.tangent.difference(self._poses_ahead(), own).reshape(
-            count, len(AHEAD), nv
-        )
-        heading = self.anchor[:, 2] + self.state.yaw
-        c, s = np.cos(heading)[:, None], np.sin(heading)[:, None]
-        x, y = apart[..., 0].copy(), apart[..., 1].copy()
-        apart[..., 0], apart[..., 1] = c * x + s * y, c * y - s * x
-        return apart.reshape(count, -1)
+        apart = self.simulation.tangent.difference(self._poses_ahead(), own)
+        apart = apart.reshape(self.num_envs, len(AHEAD), -1)
+        return pose_parts(apart, self.reference_frame[:, 2] + self.state.yaw)
 
 
-def _shown(
+def _shown_tables(
     clips: Mapping[str, Gait], *, captured: bool
 ) -> tuple[dict[str, ReferenceTable], Ints]:
     """What is shown by name: clips as fitted, then as captured; and each one's number."""

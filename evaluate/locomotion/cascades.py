@@ -75,7 +75,7 @@ def correct_base(batch: GaitBatch, base: GaitPolicy) -> None:
         given.actions = actions
         return act(batch.obs)
 
-    batch.act_through(corrected, WEIGHT_ACTION)
+    batch.set_action_transform(corrected, WEIGHT_ACTION)
 
 
 def check_base(

@@ -16,8 +16,7 @@ from ambulo.configs.locomotion import Course as Kind
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.variation import VariationConfig
 from ambulo.envs.characters.character import Character
-from ambulo.envs.simulation.course import Course
-from ambulo.envs.simulation.terrain import GROUNDED, RAMP
+from ambulo.envs.simulation.terrain import GROUNDED, RAMP, Course
 from ambulo.envs.simulation.variants import NOMINAL, Variant, drawn_variants
 from ambulo.evaluate.locomotion.evaluation import (
     LocomotionSubject,

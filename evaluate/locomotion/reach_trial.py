@@ -71,7 +71,7 @@ class _Points:
         every, at = np.arange(batch.num_envs), step * batch.simulation.dt
         if step == round(FIRST / batch.simulation.dt):
             self._place(batch)
-            batch.order(every, *np.zeros((3, len(every))))
+            batch.set_command(every, *np.zeros((3, len(every))))
             batch.reach(every, self._points)
             batch.look_at(every, self._points)
         elif step == round(LAST / batch.simulation.dt):
@@ -91,7 +91,7 @@ class _Points:
 
     def _place(self, batch: WalkCommandsBatch) -> None:
         """Points ahead of the shoulders; of walking bodies, of where they will stand."""
-        yaw = batch.anchor[:, 2] + batch.state.yaw
+        yaw = batch.reference_frame[:, 2] + batch.state.yaw
         c, s = np.cos(yaw), np.sin(yaw)
         middle = batch.arms.shoulders().mean(axis=1)
         ahead = self._ahead + np.maximum(batch.state.heading[:, 0], 0.0) * STOP_TIME

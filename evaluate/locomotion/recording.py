@@ -13,6 +13,7 @@ from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.body import body_of_joint
 from ambulo.envs.locomotion.reward import turn_rate
+from ambulo.envs.simulation.frames import along_heading
 from ambulo.evaluate.locomotion.gait_probe import (
     AngleProbe,
     ForceProbe,
@@ -266,8 +267,7 @@ class _JointProbe:
         angle = np.sqrt(np.add.reduceat(squares, self._starts, axis=1))
         wanted = batch.gaits.sample(self._table, batch.phase, batch.blend)
         seen = self._places[:, self._bodies] - self._places[:, self._root, None]
-        c, s = np.cos(batch.anchor[:, 2, None]), np.sin(batch.anchor[:, 2, None])
-        x, y = c * seen[..., 0] + s * seen[..., 1], c * seen[..., 1] - s * seen[..., 0]
-        back = np.stack([x, y, seen[..., 2]], axis=-1)
+        level = along_heading(seen, batch.reference_frame[:, 2])
+        back = np.concatenate([level, seen[..., 2:]], axis=-1)
         off = back - wanted.reshape(back.shape)
         return angle, np.linalg.norm(off, axis=-1)

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.envs.locomotion.reward import turn_rate
-from ambulo.envs.simulation.touch import BOXES
+from ambulo.envs.simulation.touch import BOXES, WALLS
 from ambulo.envs.tasks.walk_commands.batch import WalkCommandsBatch
 from ambulo.envs.tasks.walk_commands.commands import within_envelope
-from ambulo.envs.tasks.walk_commands.obstacles import WALLS
 from ambulo.evaluate.locomotion.evaluation import (
     LocomotionSubject,
     bodies,
@@ -113,7 +112,7 @@ def run_course(
     every = np.arange(count)
     wanted = commands * [1.0, np.pi / 180.0, 1.0]
     obs = batch.reset(every)
-    batch.order(every, *wanted.T)
+    batch.set_command(every, *wanted.T)
     if boxes:
         batch.boxes.park(every)
     still = np.zeros((count, batch.action_size), np.float32)
@@ -137,7 +136,7 @@ def run_course(
         fallen = np.flatnonzero(ended)
         if len(fallen):  # begins anew, not counted: a body on its feet costs least
             obs = batch.reset(fallen)
-            batch.order(fallen, *np.zeros((3, len(fallen))))
+            batch.set_command(fallen, *np.zeros((3, len(fallen))))
             if boxes:
                 batch.boxes.park(fallen)
         progress((k + 1) / steps)
@@ -197,7 +196,7 @@ def stops(
         if step == round(STOP_AFTER / batch.simulation.dt):
             first = step
             n = batch.num_envs
-            batch.order(np.arange(n), *np.zeros((3, n)))
+            batch.set_command(np.arange(n), *np.zeros((3, n)))
 
     course = run_course(
         subject,
@@ -245,7 +244,7 @@ def walls(
         if step != round(3.0 / batch.simulation.dt):
             return
         root = batch.simulation.qpos[:, :2]
-        yaw = batch.anchor[:, 2] + batch.state.yaw
+        yaw = batch.reference_frame[:, 2] + batch.state.yaw
         for i in range(batch.num_envs):
             # The body meets the wall, whose normal is `angle` short of aside, in `WALL_GAP`.
             normal = yaw[i] + np.sign(angle[i]) * (np.pi / 2.0 - abs(angle[i]))

@@ -18,8 +18,7 @@ from ambulo.envs.characters.character import Character
 from ambulo.envs.layout import ObservationLayout
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.reference.clips.clip_library import clip_library
-from ambulo.envs.reference.clips.plain_clip import plain_clip
-from ambulo.envs.reference.clips.raw_clip import raw_clip
+from ambulo.envs.reference.clips.raw_clip import plain_clip, raw_clip
 from ambulo.envs.reference.clips.read_clips import clip_files
 from ambulo.envs.reference.configured import body_of
 from ambulo.envs.reference.reference import Gait, Reference
@@ -64,10 +63,10 @@ class FutureBatch(TrackBatch):
         """Distance of each body from the captured one, [m]. Shape (N, B)."""
         truth = self._truth
         knots = truth.knot_rows(self.clip, self.frame)
-        own = self.anchor.copy()
-        self.anchor[:] = truth.frames[truth.rows(self.clip, self.frame)]
+        own = self.reference_frame.copy()
+        self.reference_frame[:] = truth.frames[truth.rows(self.clip, self.frame)]
         apart = self.joint_distances(truth.joints[knots])
-        self.anchor[:] = own
+        self.reference_frame[:] = own
         return apart
 
 

@@ -158,7 +158,9 @@ def record(
         now = frame * sim.dt
         while orders and orders[0][0] <= now:
             _, speed, turn, side = orders.pop(0)
-            batch.order(_ENV, np.array([speed]), np.deg2rad([turn]), np.array([side]))
+            batch.set_command(
+                _ENV, np.array([speed]), np.deg2rad([turn]), np.array([side])
+            )
         _push(batch, scene, now)
         action = agent.act(obs)
         poses = np.concatenate([places[0, bodies], turns[0, bodies]], axis=1)

@@ -135,12 +135,12 @@ class _Order:
     def give(self) -> None:
         """Order it of all bodies."""
         count = self._batch.num_envs
-        self._batch.order(self._envs, *(np.full(count, v) for v in self.values))
+        self._batch.set_command(self._envs, *(np.full(count, v) for v in self.values))
 
     def stand(self) -> None:
         """Command zeros."""
         count = self._batch.num_envs
-        self._batch.order(self._envs, *(np.zeros(count) for _ in self.values))
+        self._batch.set_command(self._envs, *(np.zeros(count) for _ in self.values))
 
 
 class _Reach:

@@ -7,21 +7,30 @@ the root faces.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
 
-from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.character import Character
+from ambulo.envs.reference.balance import BalanceController
+from ambulo.envs.reference.joint_positions import body_places
 from ambulo.envs.reference.reference_file import Gait, Reference
 from ambulo.envs.reference.reference_table import ReferenceTable
-from ambulo.envs.reference.unrolled import unrolled
+from ambulo.envs.simulation.frames import heading_frames, into_frames
+from ambulo.envs.state_arrays import NamedState
 
 SLOPE_TIME = 0.06
 """Time on each side of a state over which velocities are derived, [s]: feet strike in less."""
+UNROLLED = 6.0
+"""Duration of a cycle as a clip, [s]."""
+MEMORY = 0.05
+"""Weight of an episode in the failure rate of its clip."""
+LEAST = 0.02
+"""Failure rate that a clip never falls below, so that none is forgotten."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +77,43 @@ class ClipLibrary:
         return np.asarray(begin + within)
 
 
+class ClipSampler(NamedState):
+    """Draws clips; those that fail more often are drawn more often."""
+
+    saved = ("failures",)
+
+    def __init__(self, groups: Sequence[tuple[Ints, float]], hard_share: float) -> None:
+        """Draw among the clips of `groups`.
+
+        Args:
+            groups: Clips, numbered from 0 over all groups, with the fraction of episodes that
+                follows one of them.
+            hard_share: Fraction of episodes whose clip is drawn by failure rate.
+        """
+        self._groups = [(clips, share) for clips, share in groups if len(clips)]
+        self._hard = hard_share
+        count = sum(len(clips) for clips, _ in groups)
+        self.failures: Floats = np.full(count, 0.5)
+        """Running failure rate of each clip. Shape (C,)."""
+
+    def draw(self, uniform: Floats) -> int:
+        """Return a clip for three random numbers in [0, 1)."""
+        shares = np.cumsum([share for _, share in self._groups])
+        group = int(np.searchsorted(shares, uniform[0] * shares[-1], side="right"))
+        clips = self._groups[min(group, len(self._groups) - 1)][0]
+        weights = np.full(len(clips), 1.0 / len(clips))
+        if uniform[1] < self._hard:
+            rates = np.maximum(self.failures[clips], LEAST)
+            weights = rates / rates.sum()
+        index = int(np.searchsorted(np.cumsum(weights), uniform[2], side="right"))
+        return int(clips[min(index, len(clips) - 1)])
+
+    def note(self, clips: Ints, failed: Bools) -> None:
+        """Take in finished episodes of `clips` (k,), and whether they `failed`."""
+        for clip, value in zip(clips, failed, strict=True):
+            self.failures[clip] += MEMORY * (float(value) - self.failures[clip])
+
+
 def clip_library(
     tables: Mapping[str, ReferenceTable], character: Character, substeps: int
 ) -> ClipLibrary:
@@ -93,23 +139,44 @@ def clip_library(
         counts.append((len(table.qpos) - 1) // substeps * substeps)
         if not counts[-1]:
             raise ConfigError(f"clip {name}: shorter than a control step")
-    rows = np.array(counts) + 1
-    whole = list(zip(tables.values(), rows, strict=True))
-    qpos = np.concatenate([table.qpos[:n] for table, n in whole])
-    qvel = np.concatenate([table.qvel[:n] for table, n in whole])
-    torque = np.concatenate([table.torque[:n] for table, n in whole])
-    acceleration = np.concatenate(
-        [_acceleration(table.qvel[:n], dt) for table, n in whole]
-    )
+    clips = [
+        (
+            table.qpos[:n],
+            table.qvel[:n],
+            table.torque[:n],
+            _acceleration(table.qvel[:n], dt),
+        )
+        for table, n in zip(tables.values(), np.array(counts) + 1, strict=True)
+    ]
+    return joined_clips(tuple(tables), clips, character, substeps)
+
+
+def joined_clips(
+    names: tuple[str, ...],
+    clips: Sequence[tuple[Floats, Floats, Floats, Floats]],
+    character: Character,
+    substeps: int,
+) -> ClipLibrary:
+    """A library of clips, one row for each physics step of whole control steps.
+
+    Args:
+        names: Of the clips.
+        clips: Positions (n, nq), velocities, torques and accelerations (n, nv) of each.
+        character: The body.
+        substeps: Physics steps of a control step.
+    """
+    rows = [len(clip[0]) for clip in clips]
     first = np.cumsum([0, *rows[:-1]])
+    qpos, qvel, torque, acceleration = map(np.concatenate, zip(*clips, strict=True))
     frames = heading_frames(qpos)
-    at_knots = np.concatenate(
+    knots = np.concatenate(
         [np.arange(a, a + n, substeps) for a, n in zip(first, rows, strict=True)]
     )
-    joints, com = _places(qpos[at_knots], frames[at_knots], character)
+    joints, com = body_places(qpos[knots], character.model)
     return ClipLibrary(
-        tuple(tables), first, np.array(counts), substeps, qpos, qvel, torque,
-        acceleration, frames, joints, com,
+        names, first, np.array(rows) - 1, substeps, qpos, qvel, torque, acceleration,
+        frames, into_frames(joints, frames[knots]),
+        into_frames(com[:, None], frames[knots])[:, 0],
     )  # fmt: skip
 
 
@@ -143,34 +210,26 @@ def named_clips(
     return found
 
 
-def heading_frames(qpos: Floats) -> Floats:
-    """Heading frames of roots: x, y, [m], yaw, [rad], 0. (R, nq) to (R, 4)."""
-    w, x, y, z = qpos[:, 3:7].T
-    yaw = np.arctan2(2.0 * (x * y + w * z), 1.0 - 2.0 * (y * y + z * z))
-    return np.stack([qpos[:, 0], qpos[:, 1], yaw, np.zeros(len(qpos))], axis=1)
+def unrolled(
+    gait: Gait, model: mujoco.MjModel, substeps: int, seconds: float = UNROLLED
+) -> Gait:
+    """`gait`, a cycle, as a clip of `seconds` with a state for each physics step of `model`.
 
-
-def into_frames(places: Floats, frames: Floats) -> Floats:
-    """World places (N, B, 3), [m], in heading frames (N, 4). Shape (N, B, 3)."""
-    moved = places - frames[:, None, [0, 1, 3]]
-    c, s = np.cos(frames[:, 2, None]), np.sin(frames[:, 2, None])
-    x, y = moved[..., 0].copy(), moved[..., 1].copy()
-    moved[..., 0], moved[..., 1] = c * x + s * y, c * y - s * x
-    return np.asarray(moved)
-
-
-def _places(
-    qpos: Floats, frames: Floats, character: Character
-) -> tuple[Floats, Floats]:
-    """Places of bodies (Q, B, 3) and centre of mass (Q, 3) in heading frames."""
-    model = character.model
-    data = mujoco.MjData(model)
-    root = int(model.jnt_bodyid[0])
-    places = np.empty((len(qpos), model.nbody - 1, 3))
-    com = np.empty((len(qpos), 1, 3))
-    for k, row in enumerate(qpos):
-        data.qpos[:] = row
-        mujoco.mj_kinematics(model, data)
-        mujoco.mj_comPos(model, data)
-        places[k], com[k, 0] = data.xpos[1:], data.subtree_com[root]
-    return into_frames(places, frames), into_frames(com, frames)[:, 0]
+    Args:
+        gait: A cycle of whatever period.
+        model: The body; its time step is that of the physics.
+        substeps: Physics steps of a control step, each of which has feedback gains.
+        seconds: Duration of the clip, [s].
+    """
+    cycle, dt = gait.table, float(model.opt.timestep)
+    control_dt = dt * substeps
+    knots: Floats = np.arange(round(seconds / control_dt)) * np.float64(control_dt)
+    times: Floats = np.arange(len(knots) * substeps + 1) * np.float64(dt)
+    aim = None if cycle.aim is None else cycle.aim.as_clip(times, model)
+    table = replace(cycle.as_clip(times, model), aim=aim)
+    controller = gait.controller
+    if controller is not None:
+        rows = np.rint(cycle.phase(knots) * len(controller.gains)).astype(np.int64)
+        gains = controller.gains[rows % len(controller.gains)]
+        controller = BalanceController(gains, controller.dofs, periodic=False)
+    return replace(gait, table=table, controller=controller)

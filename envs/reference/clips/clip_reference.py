@@ -15,6 +15,7 @@ from ambulo.envs.reference.clips.raw_clip import RawClip, raw_clip
 from ambulo.envs.reference.clips.support import (
     MissingSupport,
     missing_support,
+    too_fast,
 )
 from ambulo.envs.reference.clips.survival import (
     FALLEN_HEIGHT,
@@ -22,7 +23,6 @@ from ambulo.envs.reference.clips.survival import (
     STANDARD,
     survival,
 )
-from ambulo.envs.reference.clips.too_fast import too_fast
 from ambulo.envs.reference.joint_positions import (
     joint_positions,
     motion_of_positions,
@@ -61,11 +61,6 @@ class ClipReference:
     def frame(self, seconds: float) -> int:
         """The frame of the file at `seconds` of the clip."""
         return self.first + round(seconds * self.fps)
-
-    @property
-    def unsupported(self) -> tuple[tuple[float, float], ...]:
-        """Times from and to which it does, [s]."""
-        return tuple((need.begin, need.end) for need in self.needs)
 
     @property
     def report(self) -> dict[str, float]:
@@ -128,9 +123,7 @@ def clip_reference(
     name = motion.label
     captured = _until(raw.table, count)
     gait = Gait(fitted.table, fitted.controller, report, name, captured)
-    reference = Reference(
-        name, character.name, control_dt, (gait,), character.joint_names
-    )
+    reference = Reference.of(name, character, control_dt, [gait])
     needs = missing_support(raw, motion.fps, part.first)
     return ClipReference(reference, clip, body, falls_at, needs, part.first, motion.fps)
 

@@ -25,8 +25,7 @@ from ambulo.envs.reference.balance import (
     regulate,
     window_cost,
 )
-from ambulo.envs.reference.clips.feedback import best_feedback
-from ambulo.envs.reference.clips.survival import fallen
+from ambulo.envs.reference.clips.survival import best_feedback, fallen
 from ambulo.envs.reference.linearization import (
     Knot,
     Slopes,
@@ -36,7 +35,6 @@ from ambulo.envs.reference.linearization import (
     start,
 )
 from ambulo.envs.reference.reference_table import ReferenceTable
-from ambulo.envs.reference.unrolled import clip_of
 from ambulo.envs.simulation.simulation import CharacterSimulation
 from ambulo.envs.state_arrays import Arrays
 from ambulo.muscle.coupling import joint_coupling
@@ -199,7 +197,7 @@ class _Fit:
         rate = cycle.period / period
         cycle = replace(cycle, period=period, qvel=rate * cycle.qvel)
         steps = CYCLES * self._cycle * self._substeps
-        return clip_of(cycle, dt * np.arange(steps + 1), self._character.model)
+        return cycle.as_clip(dt * np.arange(steps + 1), self._character.model)
 
     def _on_clip(self, k: int) -> Knot:
         """The clip's own state at the beginning of control step `k`."""

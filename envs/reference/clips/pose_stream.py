@@ -8,11 +8,8 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
 from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.clips.clip_library import (
-    ClipLibrary,
-    heading_frames,
-    into_frames,
-)
+from ambulo.envs.reference.clips.clip_library import ClipLibrary
+from ambulo.envs.simulation.frames import heading_frames, into_frames
 from ambulo.envs.simulation.tangent import Tangent
 
 JUMP_PLACE, JUMP_TURN = 0.25, 1.0

@@ -22,6 +22,7 @@ from ambulo.envs.reference.joint_positions import (
     joint_positions,
     motion_of_positions,
     motion_states,
+    velocities,
 )
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.motion.clip_checks import MIN_SECONDS
@@ -51,6 +52,10 @@ TOLD = np.deg2rad(5.0)
 """Angle beyond a limit from which it is logged, [rad]."""
 MAX_SECONDS = 60.0
 """Longest clip, [s]."""
+PLAIN_CUTOFF = 12.0
+"""Low-pass of the noise of markers in a plain clip, [Hz]."""
+FLOOR = 5.0
+"""Percentile of the heights of its lowest point that stands on the ground."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +87,34 @@ class RawClip:
     """Height of the lowest point before it is balanced, [m]. Shape (T,)."""
 
 
+def plain_clip(motion: Motion, character: Character) -> ReferenceTable:
+    """A motion on the skeleton of `character`, a state for each physics step.
+
+    It is only low-passed, and lifted or lowered as a whole onto the ground; torques are 0.
+
+    Raises:
+        MotionError: It is too short or too long.
+    """
+    _check_duration(motion)
+    model = character.model
+    dt = float(model.opt.timestep)
+    smooth = smoothed(motion, min(PLAIN_CUTOFF, 0.4 * motion.fps))
+    qpos = joint_positions(resample(smooth, 1.0 / dt), model)
+    qpos[:, 2] -= DEPTH + np.percentile(lowest_points(qpos, character), FLOOR)
+    qvel = velocities(model, qpos, dt)
+    period, still = (len(qpos) - 1) * dt, np.zeros_like(qvel)
+    return ReferenceTable(period, np.zeros(3), qpos, qvel, still, periodic=False)
+
+
+def _check_duration(motion: Motion) -> None:
+    """`MotionError` for a clip that is too short or too long."""
+    if not MIN_SECONDS <= motion.duration <= MAX_SECONDS:
+        raise MotionError(
+            f"{motion.label}: lasts {motion.duration:.2f} s; a clip to follow lasts "
+            f"{MIN_SECONDS:g} to {MAX_SECONDS:g} s: choose a part with --frames"
+        )
+
+
 def raw_clip(motion: Motion, character: Character) -> RawClip:
     """A movement of the character's skeleton as a reference of its physics.
 
@@ -98,11 +131,7 @@ def raw_clip(motion: Motion, character: Character) -> RawClip:
     Raises:
         MotionError: A clip that is too short or too long.
     """
-    if not MIN_SECONDS <= motion.duration <= MAX_SECONDS:
-        raise MotionError(
-            f"{motion.label}: lasts {motion.duration:.2f} s; a clip to follow lasts "
-            f"{MIN_SECONDS:g} to {MAX_SECONDS:g} s: choose a part with --frames"
-        )
+    _check_duration(motion)
     model, soles = character.model, character.soles
     dt = float(model.opt.timestep)
     lifted, lowest, lift, beyond = lifted_clip(motion, character)

@@ -11,17 +11,14 @@ from ambulo.configs.errors import ConfigError, MotionError, MotionFileError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.cached import cached_reference
 from ambulo.envs.reference.clips.clip_reference import clip_reference
-from ambulo.envs.reference.clips.plain_clip import plain_clip
-from ambulo.envs.reference.clips.raw_clip import raw_clip
+from ambulo.envs.reference.clips.raw_clip import plain_clip, raw_clip
 from ambulo.envs.reference.reference_file import (
     Gait,
     Reference,
     is_reference,
     load_reference_for,
 )
-from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.motion.formats.files import find_motions
-from ambulo.motion.motion import Motion
 from ambulo.motion.operations import frames_of
 from ambulo.motion.retargeting.retarget import retarget
 from ambulo.motion.retargeting.source import read_source
@@ -92,19 +89,15 @@ def read_clips(
             source = read_source(path, drop_tpose=plain).logged()
             part = frames_of(source, frames)
             motion = retarget(source, character.skeleton, frames=part).motion
-            make = plain_clip if plain else _planted
-            table = make(motion, character)
+            if plain:
+                table = plain_clip(motion, character)
+            else:
+                table = raw_clip(motion, character).table
             gaits.append(Gait(table, None, {}, path.stem, table))
     usable = [gait for gait in gaits if not _falls(gait)]
     if not usable:
         raise MotionError("clips: there is none that the body can do")
-    return Reference(
-        "clips", character.name, control_dt, tuple(usable), character.joint_names
-    )
-
-
-def _planted(motion: Motion, character: Character) -> ReferenceTable:
-    return raw_clip(motion, character).table
+    return Reference.of("clips", character, control_dt, usable)
 
 
 def _falls(gait: Gait) -> bool:

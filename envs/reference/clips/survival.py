@@ -1,16 +1,22 @@
-"""How well the feedback of a fitted clip holds the body: it is disturbed, and counted."""
+"""How well feedback holds the body on a fitted clip or cycle: it is disturbed, and counted."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ambulo.configs.arrays import Bools, Floats
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.balance import BalanceController
+from ambulo.envs.reference.balance import (
+    WALKING,
+    BalanceController,
+    Weights,
+    controller_of,
+)
 from ambulo.envs.reference.clips.raw_clip import lowest_points
-from ambulo.envs.reference.linearization import deviations, follow, start
+from ambulo.envs.reference.linearization import Step, deviations, follow, start
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.simulation import CharacterSimulation
 
@@ -24,6 +30,19 @@ LEAST_LEFT = 1.0
 """Least time from a random start to the clip's end, [s]."""
 CYCLIC_SECONDS = 6.0
 """For how long bodies follow a cycle, [s]."""
+
+
+CHOICES = (
+    Weights(effort=30.0),
+    Weights(effort=10.0),
+    Weights(effort=10.0, place=0.1, joint_rate=0.1),
+    Weights(effort=30.0, place=0.1, joint_rate=0.1),
+    Weights(effort=3.0, place=0.1, root_rate=1.0, joint_rate=0.1),
+)
+"""Costs that are tried. A jump wants its place held, a slow walk wants to step away: no
+choice is best for all clips."""
+CYCLIC_CHOICES = (WALKING, replace(WALKING, effort=30.0), *CHOICES[:2])
+"""Those for cycles: a cheaper effort holds faster gaits."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +66,12 @@ STANDARD = (
     Disturbance("40 N s", impulse=40.0),
 )
 """The disturbances of a report."""
+TRIAL = Disturbance("trial", position=0.05, velocity=0.5, impulse=20.0)
+"""What is done to the bodies of a trial: the two standard disturbances at once."""
+TRIAL_BODIES = 40
+"""Bodies in each trial."""
+TRIAL_SEED = 1000
+"""Of the trials; reports use other seeds."""
 
 
 def survival(
@@ -99,6 +124,37 @@ def survival(
         step_with_feedback(simulation, table, controller)
         fell |= fallen(simulation, table) & live
     return float(1.0 - fell.mean())
+
+
+def best_feedback(
+    character: Character,
+    table: ReferenceTable,
+    steps: Sequence[Step],
+    dofs: Ints,
+    control_dt: float,
+) -> BalanceController:
+    """The feedback along a clip or cycle that holds most bodies under `TRIAL`.
+
+    Args:
+        character: The body.
+        table: What it does.
+        steps: Slopes of its K control steps along it.
+        dofs: Degrees of freedom whose targets move.
+        control_dt: Duration of a control step, [s].
+    """
+    choices = CYCLIC_CHOICES if table.periodic else CHOICES
+    controllers = [
+        controller_of(character, steps, dofs, weights, periodic=table.periodic)
+        for weights in choices
+    ]
+    held = [
+        survival(
+            character, table, controller, TRIAL,
+            control_dt=control_dt, bodies=TRIAL_BODIES, seed=TRIAL_SEED,
+        )
+        for controller in controllers
+    ]  # fmt: skip
+    return controllers[held.index(max(held))]
 
 
 def step_with_feedback(

@@ -9,19 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import mujoco
 import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.track_body import TrackBodyConfig
 from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.clips.clip_library import (
-    ClipLibrary,
-    heading_frames,
-    into_frames,
-)
+from ambulo.envs.reference.clips.clip_library import ClipLibrary, joined_clips
 from ambulo.envs.reference.clips.raw_clip import keep_within_limits
-from ambulo.envs.reference.joint_positions import joint_positions, motion_of_positions
+from ambulo.envs.reference.joint_positions import (
+    body_places,
+    joint_positions,
+    motion_of_positions,
+)
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.tangent import Tangent
 from ambulo.ik.trackers.network import TrackerNetwork, find_tracker_network
@@ -79,27 +78,18 @@ def tracked_library(
         IKError: There is no such network.
     """
     network = find_tracker_network(settings.tracker_network)
-    parts = [
-        _tracked(table, character, substeps, settings, network, seed)
-        for seed, table in enumerate(tables.values())
-    ]
-    libraries = [part.library for part in parts]
-    counts = np.array([int(one.steps[0]) for one in libraries])
-
-    def joined(name: str) -> Floats:
-        return np.concatenate([getattr(one, name) for one in libraries])
-
-    whole = ClipLibrary(
-        tuple(tables), np.cumsum([0, *(counts[:-1] + 1)]), counts, substeps,
-        *map(joined, ("qpos", "qvel", "torque", "acceleration", "frames", "joints", "com")),
-    )  # fmt: skip
-
-    def stacked(name: str) -> Floats:
-        return np.concatenate([getattr(part, name) for part in parts])
-
+    clips, parts = zip(
+        *(
+            _tracked(table, character, substeps, settings, network, seed)
+            for seed, table in enumerate(tables.values())
+        ),
+        strict=True,
+    )
+    slope, captured, places, axes, present = zip(*parts, strict=True)
     return TrackedLibrary(
-        whole, stacked("slope"), stacked("captured"), stacked("places"),
-        stacked("axes"), parts[0].present,
+        joined_clips(tuple(tables), clips, character, substeps),
+        np.concatenate(slope), np.concatenate(captured), np.concatenate(places),
+        np.concatenate(axes), present[0],
     )  # fmt: skip
 
 
@@ -123,8 +113,8 @@ def _tracked(
     settings: TrackBodyConfig,
     network: TrackerNetwork,
     seed: int,
-) -> TrackedLibrary:
-    """One clip."""
+) -> tuple[tuple[Floats, Floats, Floats, Floats], tuple[Floats, ...]]:
+    """One clip of `joined_clips`; slope, captured places, places, axes, which trackers."""
     model, skeleton = character.model, character.skeleton
     dt = float(model.opt.timestep)
     rate = 1.0 / (substeps * dt)
@@ -137,17 +127,16 @@ def _tracked(
     keep_within_limits(poses, model)
     knots = len(poses)
     warm = min(round(WARM_UP * rate), knots // 4)
-    bend, slope = _slopes(poses, Tangent(model), 1.0 / rate)
+    tangent = Tangent(model)
+    bend, slope = _slopes(poses, tangent, 1.0 / rate)
     newest = np.minimum(np.arange(knots) + 1 + settings.pose_delay, knots - 1)
-    library = _library(poses[warm:], bend[newest][warm:], character, substeps)
+    clip = _rows(poses[warm:], bend[newest][warm:], tangent, dt, substeps)
     axes = quat_to_matrix(track.rotations[::SAMPLES])[..., :2].swapaxes(-1, -2)
     there = track.present[0]
     places, axes = track.positions[::SAMPLES].copy(), axes.copy()
     places[:, ~there], axes[:, ~there] = 0.0, 0.0
-    truth = _places(table.qpos[: knots * substeps : substeps], character)[0]
-    return TrackedLibrary(
-        library, slope[warm:], truth[warm:], places[warm:], axes[warm:], there
-    )
+    truth = body_places(table.qpos[: knots * substeps : substeps], model)[0]
+    return clip, (slope[warm:], truth[warm:], places[warm:], axes[warm:], there)
 
 
 def _slopes(poses: Floats, tangent: Tangent, dt: float) -> tuple[Floats, Floats]:
@@ -169,12 +158,10 @@ def _slopes(poses: Floats, tangent: Tangent, dt: float) -> tuple[Floats, Floats]
     return bend, slope / (dt * np.maximum(earlier - before, 1))[:, None]
 
 
-def _library(
-    poses: Floats, acceleration: Floats, character: Character, substeps: int
-) -> ClipLibrary:
-    """A library of one clip of poses (K, nq); accelerations (K, nv) of control steps."""
-    model = character.model
-    tangent, dt = Tangent(model), float(model.opt.timestep)
+def _rows(
+    poses: Floats, acceleration: Floats, tangent: Tangent, dt: float, substeps: int
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """One clip of `joined_clips` of poses (K, nq); accelerations (K, nv) of control steps."""
     apart = tangent.difference(poses[1:], poses[:-1])
     shares = np.arange(substeps) / substeps
     steps = (shares[:, None] * apart[:, None]).reshape(-1, tangent.nv)
@@ -185,26 +172,7 @@ def _library(
     bend = np.concatenate(
         [np.repeat(acceleration[:-1], substeps, axis=0), acceleration[-1:]]
     )
-    frames, at_knots = heading_frames(qpos), heading_frames(poses)
-    joints, com = _places(poses, character)
-    return ClipLibrary(
-        ("",), np.zeros(1, np.int64), np.array([len(qpos) - 1]), substeps, qpos, qvel,
-        np.zeros_like(qvel), bend, frames, into_frames(joints, at_knots),
-        into_frames(com[:, None], at_knots)[:, 0],
-    )  # fmt: skip
-
-
-def _places(qpos: Floats, character: Character) -> tuple[Floats, Floats]:
-    """World places of the moving bodies (K, B, 3) and of the centre of mass (K, 3)."""
-    model = character.model
-    data, root = mujoco.MjData(model), int(model.jnt_bodyid[0])
-    places, com = np.empty((len(qpos), model.nbody - 1, 3)), np.empty((len(qpos), 3))
-    for k, row in enumerate(qpos):
-        data.qpos[:] = row
-        mujoco.mj_kinematics(model, data)
-        mujoco.mj_comPos(model, data)
-        places[k], com[k] = data.xpos[1:], data.subtree_com[root]
-    return places, com
+    return qpos, qvel, np.zeros_like(qvel), bend
 
 
 assert len(POINTS[6]) == TRACKERS

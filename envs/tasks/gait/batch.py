@@ -91,7 +91,9 @@ class GaitBatch(JoinedBatch[GaitGroup]):
         self._shown_parts.append(make)
         super().show(make)
 
-    def act_through(self, transform: Callable[[Singles], Singles], extra: str) -> None:
+    def set_action_transform(
+        self, transform: Callable[[Singles], Singles], extra: str
+    ) -> None:
         """Let `transform` turn given actions into those of the bodies.
 
         Args:

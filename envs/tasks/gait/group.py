@@ -1,8 +1,12 @@
-"""Envs that share one body: its gait is followed, and rewarded as published."""
+"""Envs that share one body: its gait is followed, and rewarded as published.
+
+The reward is that of Park et al., "Generative GaitNet: Predictive Simulation", SIGGRAPH 2022,
+with the constants of the published environment: r = 2 r_head r_average r_step + r_metabolic.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
@@ -12,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.batch import BatchStep
 from ambulo.configs.gait import GaitSpace
+from ambulo.configs.gait_env import GaitConfig
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.gait_body import gait_body
@@ -24,7 +29,6 @@ from ambulo.envs.reference.gait_reference import gait_reference
 from ambulo.envs.reference.gaits import Blend
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.state_arrays import Arrays
-from ambulo.envs.tasks.gait.reward import GaitErrors, gait_factors
 from ambulo.motion.quaternion_kernels import product
 from ambulo.motion.roles import roles_of
 from ambulo.motion.rotations import quat_mean
@@ -37,10 +41,44 @@ PHASE_ACTION = "phase"
 HISTORY = 64
 """Control steps that the average velocity looks back at most."""
 LEASH = 0.1
-"""How far the moving frame gets from the body along the way, [m]: speed is asked for by
+"""How far the reference frame gets from the body along the way, [m]: speed is asked for by
 the average velocity, not by the place."""
 LEAST_HISTORY = 6
 """Steps from which on an average velocity counts."""
+
+
+@dataclass(frozen=True)
+class GaitErrors:
+    """What the reward is made of; arrays over N bodies."""
+
+    head_change: Floats
+    """Change of the head's velocity since the last step, [m/s]. Shape (N, 3)."""
+    head_turn: Floats
+    """Angle of the head from where it looks on average, [rad]. Shape (N,)."""
+    velocity: Floats
+    """Mean velocity over the last cycle minus the wanted one, along the reference frame, [m/s].
+    Shape (N, 2)."""
+    step: Floats
+    """Place of the standing foot minus the planned one, [m]. Shape (N, 3)."""
+    effort: Floats
+    """Mean squared torque over its limit, or activation. Shape (N,)."""
+
+
+def gait_factors(errors: GaitErrors, weights: GaitConfig) -> Terms:
+    """The published factors, each in (0, 1], (N,)."""
+    beyond = np.maximum(np.abs(errors.step) - weights.step_tolerance, 0.0)
+    return {
+        "head": np.exp(-weights.head_velocity * _square(errors.head_change) / 3.0)
+        * np.exp(-weights.head_rotation * np.square(errors.head_turn)),
+        "average": np.exp(-weights.average_velocity * _square(errors.velocity)),
+        "step": np.exp(-weights.step * _square(weights.step_scale * beyond) / 3.0),
+        "metabolic": np.exp(-weights.metabolic * errors.effort),
+    }
+
+
+def _square(vectors: Floats) -> Floats:
+    squares: Floats = np.einsum("ni,ni->n", vectors, vectors)
+    return squares
 
 
 class GaitGroup(LocomotionBatch):
@@ -103,8 +141,8 @@ class GaitGroup(LocomotionBatch):
         period = self.reference.table.period
         self._cycle = int(np.clip(round(period / self.simulation.dt), 2, HISTORY - 1))
 
-    _kept = (
-        *LocomotionBatch._kept, "_warp", "_places", "_head_place", "_head_rate",
+    _saved = (
+        *LocomotionBatch._saved, "_warp", "_places", "_head_place", "_head_rate",
     )  # fmt: skip
 
     def reset(self, envs: Ints, *, phases: Floats | None = None) -> NDArray[np.float32]:
@@ -129,7 +167,7 @@ class GaitGroup(LocomotionBatch):
 
     def _named_terms(self) -> tuple[str, ...]:
         # The terms remember the last steps, which only a step may move on.
-        memory = {name: getattr(self, name).copy() for name in self._kept}
+        memory = {name: getattr(self, name).copy() for name in self._saved}
         names = super()._named_terms()
         for name, array in memory.items():
             getattr(self, name)[...] = array
@@ -150,8 +188,8 @@ class GaitGroup(LocomotionBatch):
         super()._advance()
         # The frame waits for a body that falls behind, and catches up with a faster one.
         root = self.simulation.qpos[:, 0]
-        apart = np.clip(self.anchor[:, 0] - root, -LEASH, LEASH)
-        self.anchor[:, 0] = root + apart
+        apart = np.clip(self.reference_frame[:, 0] - root, -LEASH, LEASH)
+        self.reference_frame[:, 0] = root + apart
 
     def _offsets(self, wanted: Floats) -> Floats:
         self._warp[:] = wanted[:, -1]
@@ -161,8 +199,8 @@ class GaitGroup(LocomotionBatch):
     def _terms(self, power: Floats, actions: Floats) -> Terms:
         weights, config = self.config.rewards, self.config.gait
         factors = gait_factors(self._errors(), config)
-        costs = self._cost_terms(power, actions)
-        del costs["energy"]  # the metabolic term is in its place
+        # The metabolic term is in the place of energy.
+        costs = self._cost_terms(power, actions, energy=False)
         gait = 2.0 * factors["head"] * factors["average"] * factors["step"]
         terms = {"gait": gait, "metabolic": factors["metabolic"], **costs}
         self.factors = factors
@@ -191,7 +229,7 @@ class GaitGroup(LocomotionBatch):
 
     def _head_turn(self) -> Floats:
         """Angle of the head from where it looks on average, [rad]. (N,)."""
-        half = 0.5 * self.anchor[:, 2]
+        half = 0.5 * self.reference_frame[:, 2]
         apart = np.empty((2, self.num_envs))
         _apart(np.cos(half), np.sin(half), self._turns, self._head, self._looks, apart)
         return np.asarray(2.0 * np.arctan2(*apart))
@@ -235,11 +273,11 @@ def _apart(
     """Fill `out` (2, N) with sine and cosine of half the angle of `GaitGroup._head_turn`.
 
     Args:
-        c: Cosine of half the moving frame's yaw. Shape (N,).
+        c: Cosine of half the reference frame's yaw. Shape (N,).
         s: Sine of it. Shape (N,).
         turns: Orientations of all bodies, wxyz. Shape (N, nbody, 4).
         head: Id of the head's body.
-        looks: Mean orientation of the head in the moving frame. Shape (4,).
+        looks: Mean orientation of the head in the reference frame. Shape (4,).
         out: Result.
     """
     for b in range(len(c)):

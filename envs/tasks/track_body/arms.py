@@ -10,45 +10,32 @@ from numba import njit
 from ambulo.configs.arrays import Array, Floats, Ints
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.body import body_of_joint
+from ambulo.envs.tasks.walk_commands.arms import PARTS, Arms, gait_arm
 from ambulo.ik.avatar.limbs import solve_arm
 from ambulo.motion.roles import SIDES, roles_of
-from ambulo.motion.rotations import quat_multiply
+from ambulo.motion.rotations import quat_from_matrix, quat_multiply
 
 if TYPE_CHECKING:
     from ambulo.envs.simulation.simulation import CharacterSimulation
 
 FARTHEST = 0.3
 """How far hands are led away from where the pose has them beside the body, [m], at most."""
-PARTS = ("upper_arm", "forearm", "hand")
+UPPER = ("clavicle", *PARTS)
+"""Parts of each arm that follow the tracked pose, as neck and head do."""
 
 
-class TrackedArms:
+class TrackedArms(Arms):
     """Local rotations of both arms and the head of N bodies, from where their trunks are."""
 
     def __init__(self, character: Character, simulation: CharacterSimulation) -> None:
         """Look up joints and bodies."""
+        super().__init__(character, simulation)
         roles, model = roles_of(character.skeleton), character.model
         names = character.skeleton.joints
-
-        def columns(role: str) -> int:
-            return int(model.joint(names[roles[role]]).qposadr[0])
-
-        self._clavicles: Ints = np.array([roles[f"{s}_clavicle"] for s in SIDES])
-        self._columns: Ints = np.array(
-            [[columns(f"{side}_{part}") for part in PARTS] for side in SIDES]
-        )
-        self._bodies: Ints = np.array(
-            [
-                [body_of_joint(character, roles[f"{side}_{part}"])
-                 for part in ("clavicle", *PARTS)]
-                for side in SIDES
-            ]
-        )  # fmt: skip
         self._chest = body_of_joint(character, roles["chest"])
-        self._neck, self._head = columns("neck"), columns("head")
-        self._offsets = character.skeleton.offsets.copy()
-        self._places: Floats = simulation.bind("xpos")
-        self._turns: Floats = simulation.bind("xquat")
+        self._neck, self._head = (
+            int(model.joint(names[roles[role]]).qposadr[0]) for role in ("neck", "head")
+        )
         count = len(self._places)
         rest = np.array([1.0, 0.0, 0.0, 0.0])
         self.arms: Floats = np.tile(rest, (count, 2, 3, 1))
@@ -56,19 +43,13 @@ class TrackedArms:
         self.head: Floats = np.tile(rest, (count, 1))
         """Local rotations of the heads. Shape (N, 4)."""
 
-    kept = ("arms", "head")
-    """Arrays that a bit-exact continuation needs."""
+    saved = ("arms", "head")
 
     def follow(self, envs: Ints, pose: Floats) -> None:
         """Take arms and heads of `envs` (k,) from poses (k, nq)."""
-        for side in range(2):
-            upper, fore, hand = self._columns[side]
-            half = 0.5 * pose[:, fore]
-            self.arms[envs, side, 0] = pose[:, upper : upper + 4]
-            self.arms[envs, side, 1] = 0.0
-            self.arms[envs, side, 1, 0] = np.cos(half)
-            self.arms[envs, side, 1, 3] = np.sin(half)
-            self.arms[envs, side, 2] = pose[:, hand : hand + 4]
+        for env, own in zip(envs, pose, strict=True):
+            for side in range(2):
+                gait_arm(own, self._columns[side], self.arms[env, side])
         self.head[envs] = pose[:, self._head : self._head + 4]
 
     def solve(
@@ -102,13 +83,37 @@ class TrackedArms:
 
     def bend(self, qpos: Floats) -> None:
         """Put arms and heads into positions (N, nq), in place."""
+        every = np.arange(len(qpos))
         for side in range(2):
-            upper, fore, hand = self._columns[side]
-            turn = self.arms[:, side]
-            qpos[:, upper : upper + 4] = turn[:, 0]
-            qpos[:, fore] = 2.0 * np.arctan2(turn[:, 1, 3], turn[:, 1, 0])
-            qpos[:, hand : hand + 4] = turn[:, 2]
+            self.put(side, every, self.arms[:, side], qpos)
         qpos[:, self._head : self._head + 4] = self.head
+
+
+def quaternions_of(axes: Floats) -> Floats:
+    """Rotations of first two axes (N, k, 2, 3) in the world, wxyz. Shape (N, k, 4)."""
+    first, second = axes[..., 0, :], axes[..., 1, :]
+    matrix = np.stack([first, second, np.cross(first, second)], axis=-1)
+    return np.asarray(quat_from_matrix(matrix))
+
+
+def upper_body(character: Character) -> tuple[Ints, Ints]:
+    """Columns of qpos and of qvel of arms, neck and head."""
+    roles, model = roles_of(character.skeleton), character.model
+    names = [f"{side}_{part}" for side in SIDES for part in UPPER]
+    joints = [
+        model.joint(character.skeleton.joints[roles[name]])
+        for name in ("neck", "head", *names)
+    ]
+    balls = [int(joint.type[0]) == 1 for joint in joints]
+    columns = [
+        int(joint.qposadr[0]) + np.arange(4 if ball else 1)
+        for joint, ball in zip(joints, balls, strict=True)
+    ]
+    dofs = [
+        int(joint.dofadr[0]) + np.arange(3 if ball else 1)
+        for joint, ball in zip(joints, balls, strict=True)
+    ]
+    return np.concatenate(columns), np.concatenate(dofs)
 
 
 @njit(cache=True)

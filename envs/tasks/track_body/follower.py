@@ -4,18 +4,65 @@ from __future__ import annotations
 
 from typing import Any
 
+import mujoco
 import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
+from ambulo.envs.locomotion.observation import TRACKER_AGES
 from ambulo.envs.reference.clips.clip_library import named_clips
 from ambulo.envs.reference.clips.tracked_library import TrackedLibrary, tracked_library
 from ambulo.envs.reference.reference import Reference
-from ambulo.envs.simulation.support_force import SupportForce
+from ambulo.envs.simulation.frames import along_heading
 from ambulo.envs.state_arrays import Arrays
 from ambulo.envs.tasks.track import ClipFollower
 from ambulo.ik.trackers.layout import TRACKED
+
+STIFFNESS, DAMPING = 60.0, 15.0
+"""Acceleration by distance, [1/s^2], and by velocity, [1/s]."""
+TURN_STIFFNESS, TURN_DAMPING = 100.0, 4.0
+"""The same of rotations. More damping than that shakes the light pelvis from one physics step
+to the next."""
+INERTIA = 0.12
+"""Moment of inertia about the root over the mass, [m^2]: a trunk with arms."""
+ARM = 0.3
+"""Largest moment over the largest force, [m]."""
+
+
+class SupportForce:
+    """Limited outside wrenches that hold the roots of N bodies on what they follow.
+
+    Nothing in the world gives them; the limit says how far a motion is from one that the ground
+    alone could carry (residual forces: Y. Yuan and K. Kitani, NeurIPS 2020).
+    """
+
+    def __init__(self, model: mujoco.MjModel, mass: float, most: float) -> None:
+        """For bodies of `mass`, [kg], held with at most `most` of their weight."""
+        weight = mass * float(np.linalg.norm(model.opt.gravity))
+        self._mass, self._most = mass, most * weight
+
+    def wrench(self, apart: Floats, slower: Floats, turn: Floats) -> Floats:
+        """Force, [N], and moment, [N m], in the world. Shape (N, 6).
+
+        Args:
+            apart: From the root to where it should be: place in the world, [m], and rotation
+                in its own frame, [rad]. Shape (N, 6).
+            slower: The same of velocities, [m/s], [rad/s]. Shape (N, 6).
+            turn: Rotations of the roots. Shape (N, 3, 3).
+        """
+        force = self._mass * (STIFFNESS * apart[:, :3] + DAMPING * slower[:, :3])
+        own = TURN_STIFFNESS * apart[:, 3:] + TURN_DAMPING * slower[:, 3:]
+        moment = INERTIA * self._mass * np.einsum("nij,nj->ni", turn, own)
+        return np.concatenate(
+            [_within(force, self._most), _within(moment, ARM * self._most)], axis=1
+        )
+
+
+def _within(vectors: Floats, longest: float) -> Floats:
+    """Vectors (N, 3), shortened to `longest`."""
+    size = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors * np.minimum(1.0, longest / np.maximum(size, longest)))
 
 
 def tracked_clips(
@@ -116,3 +163,36 @@ class TrackerFollower(ClipFollower):
         if self.pushes.on:
             wrench[:, :2] += self._pushed
         simulation.push[:, self._pelvis] = wrench
+
+
+def seen_trackers(
+    tracked: TrackedLibrary, clip: Ints, newest: Ints, root: Floats, yaw: Floats
+) -> dict[str, Floats]:
+    """Parts of the observation by name: the last samples, from the roots of N bodies.
+
+    Args:
+        tracked: The clips.
+        clip: The clip of each body. Shape (N,).
+        newest: Physics step of it with the newest sample. Shape (N,).
+        root: World places of the roots, [m]. Shape (N, 3).
+        yaw: Headings of the roots, [rad]. Shape (N,).
+
+    Returns:
+        `tracked`, which trackers there are, (N, 6); for each age in `TRACKER_AGES` the places
+        from the root, `trackers_<age>`, (N, 18), [m], and the first two axes,
+        `tracker_axes_<age>`, (N, 36), in the heading frame of the root.
+    """
+    library, count, there = tracked.library, len(clip), tracked.present[:, None]
+    found: dict[str, Floats] = {
+        "tracked": np.tile(tracked.present.astype(np.float64), (count, 1))
+    }
+    for age in TRACKER_AGES:
+        rows = library.knot_rows(clip, newest - age * library.substeps)
+        places = np.where(there, tracked.places[rows] - root[:, None], 0.0)
+        axes = tracked.axes[rows].reshape(count, -1, 3)
+        for name, vectors in (("trackers", places), ("tracker_axes", axes)):
+            turned = np.concatenate(
+                [along_heading(vectors, yaw), vectors[..., 2:]], axis=-1
+            )
+            found[f"{name}_{age}"] = turned.reshape(count, -1)
+    return found

@@ -1,10 +1,13 @@
-"""The path that a walker is led along, and the commands that lead it there."""
+"""The path that a walker is led along, commands that lead it there, rewards for nearness."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats
+from ambulo.configs.locomotion import LocomotionRewardsConfig
+from ambulo.envs.locomotion.reward import Terms
+from ambulo.envs.simulation.frames import along_heading
 from ambulo.envs.tasks.walk_commands.commands import within_envelope
 
 PLACE_TIME, TURN_TIME = 0.2, 0.8
@@ -22,6 +25,8 @@ one of which a standing body steps, and within all of which a stepping one stand
 
 CROUCHED = 2.5
 """Over `BEGIN` and `END` in a crouch."""
+PLACE_WIDTH, SPEED_WIDTH, HEADING_WIDTH, JOINTS_WIDTH = 0.15, 0.5, 0.3, 0.15
+"""Widths of the reward terms: [m], [m/s], [rad], [m]."""
 
 
 def advance_path(path: Floats, pace: Floats, measured: Floats, dt: float) -> None:
@@ -51,26 +56,19 @@ def leading_commands(path: Floats, pace: Floats, root: Floats, frame: Floats) ->
         path: x, y, [m], yaw, [rad]. Shape (N, 3).
         pace: Its rates. Shape (N, 3).
         root: Places of the bodies, [m]. Shape (N, 2).
-        frame: Headings of their moving frames, [rad]. Shape (N,).
+        frame: Headings of their reference frames, [rad]. Shape (N,).
     """
-    c, s = np.cos(frame), np.sin(frame)
     away = path[:, :2] - root
     far = np.linalg.norm(away, axis=1, keepdims=True)
     away = away * np.minimum(1.0, FARTHEST / np.maximum(far, 1e-9))
     wanted = pace[:, :2] + PULL * away
     speed = np.hypot(pace[:, 0], pace[:, 1])
-    beside = c * away[:, 1] - s * away[:, 0]
+    beside = along_heading(away, frame)[:, 1]
     part = np.clip((speed - PACES[0]) / (PACES[1] - PACES[0]), 0.0, 1.0)
     steering = np.clip(STEERING * beside / np.maximum(speed, 0.5), -WIDEST, WIDEST)
     turn = wrapped(path[:, 2] - frame) + part * steering
-    commands = np.stack(
-        [
-            c * wanted[:, 0] + s * wanted[:, 1],
-            pace[:, 2] + TURN_PULL * turn,
-            c * wanted[:, 1] - s * wanted[:, 0],
-        ],
-        axis=1,
-    )
+    ahead, left = along_heading(wanted, frame).T
+    commands = np.stack([ahead, pace[:, 2] + TURN_PULL * turn, left], axis=1)
     return within_envelope(commands, turns_take_side=False)[0]
 
 
@@ -99,3 +97,29 @@ def steps_on(
 def wrapped(angle: Floats) -> Floats:
     """`angle` within half a turn of 0, [rad]."""
     return np.asarray((angle + np.pi) % (2.0 * np.pi) - np.pi)
+
+
+def following_terms(
+    place: Floats,
+    velocity: Floats,
+    yaw: Floats,
+    joints: Floats,
+    weights: LocomotionRewardsConfig,
+) -> Terms:
+    """Nearness to the path and to the tracked pose, each term (N,).
+
+    Args:
+        place: Root from the path. Shape (N, 2), [m].
+        velocity: Root's velocity minus that of the path. Shape (N, 2), [m/s].
+        yaw: Heading from that of the path. Shape (N,), [rad].
+        joints: Mean distance of joints from the tracked ones. Shape (N,), [m].
+        weights: Weights of the terms.
+    """
+    far = np.square(place).sum(axis=1) / PLACE_WIDTH**2
+    slips = np.square(velocity).sum(axis=1) / SPEED_WIDTH**2
+    return {
+        "root": weights.root * np.exp(-far),
+        "speed": weights.speed * np.exp(-slips),
+        "heading": weights.heading * np.exp(-np.square(yaw / HEADING_WIDTH)),
+        "end_effector": weights.end_effector * np.exp(-joints / JOINTS_WIDTH),
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,29 +10,27 @@ import numpy as np
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
+from ambulo.envs.locomotion.observation import Parts, pose_parts
 from ambulo.envs.locomotion.reward import Terms
-from ambulo.envs.reference.clips.clip_sampler import ClipSampler
+from ambulo.envs.reference.clips.clip_library import ClipSampler
 from ambulo.envs.reference.configured import walker_gaits
 from ambulo.envs.reference.crouches import DEEPEST
 from ambulo.envs.reference.foot_steering import ankle_places
 from ambulo.envs.reference.reference import Reference
-from ambulo.envs.state_arrays import Arrays, flattened, part_of
-from ambulo.envs.tasks.track_body.arms import TrackedArms
-from ambulo.envs.tasks.track_body.follower import TrackerFollower, tracked_clips
+from ambulo.envs.simulation.frames import along_heading, from_frames
+from ambulo.envs.tasks.track_body.arms import TrackedArms, quaternions_of, upper_body
+from ambulo.envs.tasks.track_body.follower import (
+    TrackerFollower,
+    seen_trackers,
+    tracked_clips,
+)
 from ambulo.envs.tasks.track_body.path import (
     advance_path,
+    following_terms,
     leading_commands,
     steps_on,
     wrapped,
 )
-from ambulo.envs.tasks.track_body.places import (
-    between_ankles,
-    from_frames,
-    quaternions_of,
-    upper_body,
-)
-from ambulo.envs.tasks.track_body.rewards import following_terms
-from ambulo.envs.tasks.track_body.samples import seen_trackers
 from ambulo.envs.tasks.walk_commands.batch import WalkCommandsBatch
 from ambulo.envs.tasks.walk_commands.commands import Settling
 from ambulo.envs.tasks.walk_commands.walking import WalkingBatch
@@ -62,6 +61,7 @@ class WalkingBodyBatch(TrackerFollower, WalkCommandsBatch):
     `max_joint_distance` from the tracked ones on average.
     """
 
+    rewards = ("following", "alive", "touch", "costs")
     start_hold = START_HOLD
     settling = QUICK
     sinking_rate = SINKING_RATE
@@ -96,21 +96,14 @@ class WalkingBodyBatch(TrackerFollower, WalkCommandsBatch):
         self.solved = TrackedArms(character, self.simulation)
         """Arms and heads that reach for where the trackers are."""
 
-    _kept = (
-        *WalkCommandsBatch._kept, "clip", "frame", "path", "pace", "stepping",
+    _saved = (
+        *WalkCommandsBatch._saved, "clip", "frame", "path", "pace", "stepping",
         "joint_distance", "captured_distance", "tracker_distance",
     )  # fmt: skip
 
-    def state_dict(self) -> Arrays:
-        """See `LocomotionBatch.state_dict`."""
-        solved = {name: getattr(self.solved, name).copy() for name in TrackedArms.kept}
-        return super().state_dict() | flattened({"solved": solved})
-
-    def load_state_dict(self, arrays: Arrays) -> None:
-        """Continue from `state_dict`."""
-        for name, array in part_of(arrays, "solved").items():
-            getattr(self.solved, name)[...] = array
-        super().load_state_dict(arrays)
+    @property
+    def _parts_with_state(self) -> dict[str, Any]:
+        return super()._parts_with_state | {"solved": self.solved}
 
     def _newest_rows(self) -> Ints:
         """Rows of the newest poses that have arrived for the next step. Shape (N,)."""
@@ -122,7 +115,7 @@ class WalkingBodyBatch(TrackerFollower, WalkCommandsBatch):
         self._draw_clips(envs)
         rows = library.rows(self.clip[envs], self.frame[envs])
         self.solved.follow(envs, library.qpos[rows])
-        self.anchor[envs, :3] = library.frames[rows, :3]
+        self.reference_frame[envs, :3] = library.frames[rows, :3]
         self.path[envs] = library.frames[rows, :3]
         slope = self.tracked.slope[library.knot_rows(self.clip[envs], self.frame[envs])]
         self.pace[envs, :2], self.pace[envs, 2] = slope[:, :2], 0.0
@@ -145,11 +138,11 @@ class WalkingBodyBatch(TrackerFollower, WalkCommandsBatch):
         self.blend = self._blend()
         legs, qpos = self._steering.legs, self.library.qpos[rows].copy()
         yaw = self.library.frames[rows, 2]
-        seen = between_ankles(ankle_places(legs, qpos), yaw)
+        seen = _between_ankles(ankle_places(legs, qpos), yaw)
         best, at = np.full(self.num_envs, np.inf), np.zeros(self.num_envs)
         for phase in np.arange(PHASES) / PHASES:
             gait = WalkingBatch._reference(self, np.full(self.num_envs, phase))[0]
-            own = between_ankles(ankle_places(legs, gait), np.zeros(self.num_envs))
+            own = _between_ankles(ankle_places(legs, gait), np.zeros(self.num_envs))
             apart = np.square(own - seen).sum(axis=1)
             at, best = np.where(apart < best, phase, at), np.minimum(apart, best)
         return at
@@ -181,7 +174,7 @@ class WalkingBodyBatch(TrackerFollower, WalkCommandsBatch):
         self.stepping = steps_on(
             self.stepping, self.path, self.pace, root, self._yaw, self._lowered() > LOW
         )
-        goal = leading_commands(self.path, self.pace, root, self.anchor[:, 2])
+        goal = leading_commands(self.path, self.pace, root, self.reference_frame[:, 2])
         self.goal[:] = np.where(self.stepping[:, None], goal, 0.0)
         WalkingBatch._advance(self)
         self._sink(self._ready(), self.simulation.dt)
@@ -240,43 +233,38 @@ class WalkingBodyBatch(TrackerFollower, WalkCommandsBatch):
         far = self.joint_distance > self.config.environment.max_joint_distance
         return self._noted(np.asarray(super()._fell() | far))
 
-    def _terms(self, power: Floats, actions: Floats) -> Terms:
-        weights = self.config.rewards
-        size = np.linalg.norm(self.felt(), axis=1)
-        yaw = wrapped(self._yaw - self.path[:, 2])
-        return {
-            **following_terms(
-                self.simulation.qpos[:, :2] - self.path[:, :2],
-                self.simulation.qvel[:, :2] - self.pace[:, :2],
-                yaw, self.joint_distance, weights,
-            ),
-            "alive": np.full(self.num_envs, weights.alive),
-            "touch": -self.config.walk.touch_cost * np.minimum(size, 500.0),
-            **self._cost_terms(power, actions),
-        }  # fmt: skip
+    def _reward_groups(
+        self, power: Floats, actions: Floats
+    ) -> dict[str, Callable[[], Terms]]:
+        def following() -> Terms:
+            simulation = self.simulation
+            return following_terms(
+                simulation.qpos[:, :2] - self.path[:, :2],
+                simulation.qvel[:, :2] - self.pace[:, :2],
+                wrapped(self._yaw - self.path[:, 2]),
+                self.joint_distance,
+                self.config.rewards,
+            )
 
-    def _future(self) -> Floats:
-        """The newest pose minus the body's, in its heading frame. Shape (N, nv)."""
+        return super()._reward_groups(power, actions) | {"following": following}
+
+    def _shown(self) -> Parts:
+        yaw, root = self._yaw, self.simulation.qpos[:, :3]
+        away = along_heading(self.path[:, :2] - root[:, :2], yaw)
+        turned = wrapped(self.path[:, 2] - yaw)[:, None]
+        pace = along_heading(self.pace, yaw), self.pace[:, 2:]
+        newest = self.frame + (self._late + 1) * self.library.substeps
         pose = self.library.qpos[self._newest_rows()]
         apart = self.simulation.tangent.difference(pose, self.simulation.qpos)
-        c, s = np.cos(self._yaw), np.sin(self._yaw)
-        x, y = apart[:, 0].copy(), apart[:, 1].copy()
-        apart[:, 0], apart[:, 1] = c * x + s * y, c * y - s * x
-        return np.asarray(apart)
-
-    def _shown(self) -> dict[str, Floats]:
-        yaw, root = self._yaw, self.simulation.qpos[:, :3]
-        c, s = np.cos(yaw), np.sin(yaw)
-        away, pace = self.path[:, :2] - root[:, :2], self.pace
-        columns = [
-            c * away[:, 0] + s * away[:, 1], c * away[:, 1] - s * away[:, 0],
-            wrapped(self.path[:, 2] - yaw),
-            c * pace[:, 0] + s * pace[:, 1], c * pace[:, 1] - s * pace[:, 0],
-            pace[:, 2],
-        ]  # fmt: skip
-        newest = self.frame + (self._late + 1) * self.library.substeps
         return {
             **super()._shown(),
-            "path": np.stack(columns, axis=1),
+            **pose_parts(apart[:, None], yaw),
+            "path": np.concatenate([away, turned, *pace], axis=1),
             **seen_trackers(self.tracked, self.clip, newest, root, yaw),
         }
+
+
+def _between_ankles(ankles: Floats, yaw: Floats) -> Floats:
+    """From the right ankle to the left one, (N, 2, 3), seen along headings (N,). (N, 3)."""
+    away = ankles[:, 0] - ankles[:, 1]
+    return np.concatenate([along_heading(away, yaw), away[:, 2:]], axis=1)

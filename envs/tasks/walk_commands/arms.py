@@ -18,7 +18,8 @@ from numba import njit
 from ambulo.configs.arrays import Array, Bools, Floats, Ints
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.body import body_of_joint
-from ambulo.envs.tasks.walk_commands.frames import ahead_and_left
+from ambulo.envs.simulation.frames import along_heading
+from ambulo.envs.state_arrays import NamedState
 from ambulo.ik.avatar.limbs import solve_arm
 from ambulo.motion.quaternion_kernels import nlerp, rotate
 from ambulo.motion.roles import SIDES, roles_of
@@ -36,23 +37,25 @@ BACK = 0.02
 """An arm this near to its gait's, [rad], follows that again."""
 POLE = (-0.4, 0.4, -1.0)
 """Where the left elbow points without a prior: ahead, to the left, up."""
-TURNED = 3
-"""Joints of an arm that turn: upper arm, forearm and hand."""
+ARM = 0.75
+"""A standing body crouches for a point nearer than this to its shoulder, level, [m]."""
+PARTS = ("upper_arm", "forearm", "hand")
+"""Joints of an arm that turn."""
+TURNED = len(PARTS)
 
 Elbows = Callable[[Ints, Floats], Floats]
 """World directions of both elbows, (k, 2, 3), of bodies (k,) whose hands are at (k, 2, 3)."""
 
 
-class LedArms:
-    """Both arms of N bodies: which are led, whereto, and how their joints are turned."""
+class Arms(NamedState):
+    """Joints and bodies of both arms of N bodies."""
 
     def __init__(self, character: Character, simulation: CharacterSimulation) -> None:
-        """No arm is led."""
+        """Look joints and bodies up."""
         roles, model = roles_of(character.skeleton), character.model
         self._model = model
         names = character.skeleton.joints
-        parts = ("upper_arm", "forearm", "hand")
-        joints = [[roles[f"{side}_{part}"] for part in parts] for side in SIDES]
+        joints = [[roles[f"{side}_{part}"] for part in PARTS] for side in SIDES]
         self._clavicles = np.array([roles[f"{side}_clavicle"] for side in SIDES])
         self._offsets = character.skeleton.offsets.copy()
         named = [[model.joint(names[j]) for j in arm] for arm in joints]
@@ -68,8 +71,26 @@ class LedArms:
         )
         self._places: Floats = simulation.bind("xpos")
         self._turns: Floats = simulation.bind("xquat")
+        bones = [joints[0][1], joints[0][2]]
+        self.reach = float(np.abs(self._offsets[bones, 1]).sum())
+        """Length of an arm without its hand, [m]."""
+
+    def put(self, side: int, envs: Ints, turn: Floats, qpos: Floats) -> None:
+        """Put local rotations (k, 3, 4) of an arm into rows `envs` (k,) of positions."""
+        upper, fore, hand = self._columns[side]
+        qpos[envs[:, None], np.arange(upper, upper + 4)] = turn[:, 0]
+        qpos[envs, fore] = 2.0 * np.arctan2(turn[:, 1, 3], turn[:, 1, 0])
+        qpos[envs[:, None], np.arange(hand, hand + 4)] = turn[:, 2]
+
+
+class LedArms(Arms):
+    """Both arms of N bodies: which are led, whereto, and how their joints are turned."""
+
+    def __init__(self, character: Character, simulation: CharacterSimulation) -> None:
+        """No arm is led."""
+        super().__init__(character, simulation)
         self._centres: Floats = simulation.bind("xipos")
-        mass = model.body_mass
+        mass = character.model.body_mass
         self._weights = mass[self._bodies[:, 1:].ravel()] / mass[1:].sum()
         count = len(self._places)
         self.goal: Floats = np.zeros((count, 2, 3))
@@ -89,11 +110,8 @@ class LedArms:
         self.overhang: Floats = np.zeros((count, 2))
         """How far arms that are away from their gait move the body's centre of mass ahead and
         to the left, [m]. Shape (N, 2)."""
-        self.reach = float(np.abs(self._offsets[[joints[0][1], joints[0][2]], 1]).sum())
-        """Length of an arm without its hand, [m]."""
 
-    kept = ("goal", "led", "away", "moving", "turn", "sag", "missed", "overhang")
-    """Arrays that a bit-exact continuation needs."""
+    saved = ("goal", "led", "away", "moving", "turn", "sag", "missed", "overhang")
 
     @property
     def columns(self) -> list[Ints]:
@@ -102,7 +120,7 @@ class LedArms:
 
     def clear(self, envs: Ints) -> None:
         """Let both arms of `envs` (k,) follow the gait."""
-        for name in self.kept:
+        for name in self.saved:
             getattr(self, name)[envs] = 0
 
     def shoulders(self) -> Floats:
@@ -174,7 +192,7 @@ class LedArms:
         arms = self._bodies[:, 1:].ravel()
         shoulders = np.repeat(self._bodies[:, 1], TURNED)
         away = centres[:, arms] - places[:, shoulders]
-        return ahead_and_left(np.einsum("b,kbi->ki", self._weights, away), yaw)
+        return along_heading(np.einsum("b,kbi->ki", self._weights, away), yaw)
 
     def hanging(self, qpos: Floats) -> Floats:
         """Leverage of both arms in postures (k, nq) that head along X. Shape (k, 2), [m]."""
@@ -191,12 +209,14 @@ class LedArms:
         for side in range(2):
             envs = np.flatnonzero(self.away[:, side])
             if len(envs):
-                upper, fore, hand = self._columns[side]
-                turn = self.turn[envs, side]
-                qpos[envs[:, None], np.arange(upper, upper + 4)] = turn[:, 0]
-                qpos[envs, fore] = 2.0 * np.arctan2(turn[:, 1, 3], turn[:, 1, 0])
-                qpos[envs[:, None], np.arange(hand, hand + 4)] = turn[:, 2]
+                self.put(side, envs, self.turn[envs, side], qpos)
                 qvel[envs[:, None], self.dofs[side]] = 0.0
+
+
+def nearer_hand(shoulders: Floats, points: Floats) -> Ints:
+    """The side (0 left, 1 right) whose shoulder (k, 2, 3) is nearer to points (k, 3). (k,)."""
+    away = np.linalg.norm(shoulders - points[:, None], axis=2)
+    return np.asarray(np.argmin(away, axis=1))
 
 
 @njit(cache=True)
@@ -235,7 +255,7 @@ def _advance(
             clavicle, own_bodies = clavicles[side], bodies[side]
             if not away[b, side]:
                 away[b, side] = True
-                _gait_arm(own[b], columns[side], turn[b, side])
+                gait_arm(own[b], columns[side], turn[b, side])
             if led[b, side]:
                 hand = turns[b, own_bodies[3]]
                 _palm(places[b, own_bodies[3]], hand, sign, palm)
@@ -262,7 +282,7 @@ def _advance(
                 aim[2, 0], aim[2, 1], aim[2, 2], aim[2, 3] = 1.0, 0.0, 0.0, 0.0
             else:
                 sag[b, side], missed[b, side] = 0.0, 0.0
-                _gait_arm(own[b], columns[side], aim)
+                gait_arm(own[b], columns[side], aim)
             near = _turn_towards(turn[b, side], aim, RATE * dt)
             moving[b, side] = not near
             if near and not led[b, side]:
@@ -304,7 +324,7 @@ def _turn_towards(turn: Array, aim: Array, most: float) -> bool:
 
 
 @njit(cache=True)
-def _gait_arm(q: Array, columns: Array, out: Array) -> None:
+def gait_arm(q: Array, columns: Array, out: Array) -> None:
     """Fill local rotations (3, 4) of an arm from positions (nq,)."""
     upper, fore, hand = columns
     for i in range(4):

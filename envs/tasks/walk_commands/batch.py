@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.layout import ObservationLayout
+from ambulo.envs.reference.crouches import RATE, Crouches, depth_for
 from ambulo.envs.reference.foot_steering import ankle_places, stand_over
-from ambulo.envs.state_arrays import Arrays, flattened, part_of
-from ambulo.envs.tasks.walk_commands.arms import Elbows, LedArms
+from ambulo.envs.simulation.frames import along_heading
+from ambulo.envs.tasks.walk_commands.arms import ARM, Elbows, LedArms, nearer_hand
 from ambulo.envs.tasks.walk_commands.commands import stands_still
-from ambulo.envs.tasks.walk_commands.crouch import RATE, Crouches
 from ambulo.envs.tasks.walk_commands.gaze import Gaze
-from ambulo.envs.tasks.walk_commands.reach_rules import ARM, depth_for, nearer_hand
 from ambulo.envs.tasks.walk_commands.walking import WalkingBatch
 
 STILL = 0.3
@@ -66,7 +65,7 @@ class WalkCommandsBatch(WalkingBatch):
 
     sinking_rate = RATE
     """Fastest change of the depth, [1/s]."""
-    _kept = (*WalkingBatch._kept, "depth", "sinking", "planted")
+    _saved = (*WalkingBatch._saved, "depth", "sinking", "planted")
 
     def reach(self, envs: Ints, points: Floats) -> None:
         """Lead the nearer hand of `envs` (k,) to `points` (k, 3) in the world, [m].
@@ -95,19 +94,9 @@ class WalkCommandsBatch(WalkingBatch):
         gaze.on[envs] = wanted
         gaze.point[envs] = np.where(wanted[:, None], points, 0.0)
 
-    def state_dict(self) -> Arrays:
-        """Copies of all arrays that a bit-exact continuation needs (generators excluded)."""
-        led = {name: getattr(self.arms, name).copy() for name in LedArms.kept}
-        look = {name: getattr(self.gaze, name).copy() for name in Gaze.kept}
-        return super().state_dict() | flattened({"arms": led, "gaze": look})
-
-    def load_state_dict(self, arrays: Arrays) -> None:
-        """Continue from `state_dict`."""
-        for part, kept in ((self.arms, LedArms.kept), (self.gaze, Gaze.kept)):
-            saved = part_of(arrays, "arms" if part is self.arms else "gaze")
-            for name in kept:
-                getattr(part, name)[...] = saved[name]
-        super().load_state_dict(arrays)
+    @property
+    def _parts_with_state(self) -> dict[str, Any]:
+        return super()._parts_with_state | {"arms": self.arms, "gaze": self.gaze}
 
     def _begin(self, envs: Ints) -> None:
         self.depth[envs] = self.sinking[envs] = 0.0
@@ -174,13 +163,16 @@ class WalkCommandsBatch(WalkingBatch):
         feet = np.ix_(envs, np.array(self._ankles))
         turns = self._turns[feet].reshape(-1, 2, 3, 3)
         yaw = (
-            np.arctan2(turns[..., 1, 0], turns[..., 0, 0]) - self.anchor[envs, None, 2]
+            np.arctan2(turns[..., 1, 0], turns[..., 0, 0])
+            - self.reference_frame[envs, None, 2]
         )
-        away = self._places[feet] - self.anchor[envs, None, :3] * [1.0, 1.0, 0.0]
-        c, s = np.cos(self.anchor[envs, None, 2]), np.sin(self.anchor[envs, None, 2])
-        ahead, left = (
-            c * away[..., 0] + s * away[..., 1],
-            c * away[..., 1] - s * away[..., 0],
+        away = self._places[feet] - self.reference_frame[envs, None, :3] * [
+            1.0,
+            1.0,
+            0.0,
+        ]
+        ahead, left = np.moveaxis(
+            along_heading(away, self.reference_frame[envs, 2]), -1, 0
         )
         own = ankle_places(self._steering.legs, super()._reference(self.phase)[0][envs])
         self.planted[envs] = np.stack(

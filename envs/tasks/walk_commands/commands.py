@@ -18,7 +18,6 @@ from ambulo.configs.walk_commands import (
     TURN,
     WalkCommandsConfig,
 )
-from ambulo.envs.locomotion.command_limits import side_left
 
 
 class Settling(NamedTuple):
@@ -47,6 +46,8 @@ MEAN = 0.8
 BEYOND = 1.2
 """Turning rates and speeds to the side that are followed over those of the envelope, so that
 a body that lags behind its command at the border can be made up for."""
+SPOT_SPEED = 0.4
+"""Speed from which on the widest turn takes all of the range to the side, [m/s]."""
 
 
 def within_envelope(
@@ -85,6 +86,22 @@ def within_envelope(
     return inside, outside
 
 
+@njit(cache=True)
+def side_left(speed, turn, widest):  # type: ignore[no-untyped-def]
+    """The part of the range to the side that turns leave, at speeds ahead, [m/s].
+
+    In the widest turn from `SPOT_SPEED` on none: bodies that walk, turn and go aside all at
+    once fall (41 % of an agent's episodes); on the spot all. Numbers or arrays.
+
+    Args:
+        speed: Ahead, [m/s].
+        turn: Turning rate, [rad/s].
+        widest: The largest turning rate at that speed, [rad/s].
+    """
+    walking = np.minimum(1.0, np.abs(speed) / SPOT_SPEED)
+    return 1.0 - walking * np.minimum(1.0, np.abs(turn) / widest)
+
+
 def side_part(speed: Floats) -> Floats:
     """The part of `SIDE` that is taken on at speeds ahead (k,), [m/s]. Shape (k,)."""
     part: Floats = np.interp(np.abs(speed), SIDE_SPEEDS, SIDE_PARTS)
@@ -95,41 +112,6 @@ def widest_turn(speed: Floats) -> Floats:
     """The largest turning rate at speeds ahead (k,), [m/s]. Shape (k,), [rad/s]."""
     fast = CENTRIPETAL / np.maximum(np.abs(speed), 1e-9)
     return np.asarray(np.minimum(np.deg2rad(TURN[1]), fast))
-
-
-def check_command(speed: float, turn: float, side: float = 0.0) -> None:
-    """Refuse a command from a flag or a file that lies outside the envelope.
-
-    Args:
-        speed: Ahead, [m/s].
-        turn: [deg/s], left positive.
-        side: To the left, [m/s].
-
-    Raises:
-        ConfigError: It names the number and the range.
-    """
-    for name, value, (low, high), unit in (
-        ("speed", speed, SPEED, "m/s"),
-        ("turn", turn, TURN, "deg/s"),
-        ("side", side, SIDE, "m/s"),
-    ):
-        if not low <= value <= high:
-            raise ConfigError(
-                f"{name} = {value:g}: the walker takes on {low:g} to {high:g} {unit}"
-            )
-    widest = float(widest_turn(np.array([speed]))[0])
-    if abs(np.deg2rad(turn)) > widest + 1e-9:
-        raise ConfigError(
-            f"turn = {turn:g}: at {speed:g} m/s the walker turns by up to "
-            f"{np.rad2deg(widest):.0f} deg/s"
-        )
-    most = SIDE[1] * float(side_part(np.array([speed]))[0])
-    most *= float(side_left(speed, np.deg2rad(turn), widest))
-    if abs(side) > most + 1e-9:
-        raise ConfigError(
-            f"side = {side:g}: at {speed:g} m/s and {turn:g} deg/s the walker goes aside by "
-            f"up to {most:.2g} m/s"
-        )
 
 
 def drawn_goal(

@@ -9,6 +9,7 @@ import numpy as np
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.body import body_of_joint
+from ambulo.envs.tasks.walk_commands.arms import PARTS
 from ambulo.ik.pose import fk
 from ambulo.ik.rig import TARGETS
 from ambulo.ik.solver.network import load_ik_network
@@ -23,7 +24,6 @@ NETWORK = "ik_net"
 """The shipped network."""
 _HEAD = TARGETS.index("Head")
 _HANDS = [TARGETS.index("LeftHand"), TARGETS.index("RightHand")]
-_PARTS = ("upper_arm", "forearm", "hand")
 
 
 class ElbowPrior:
@@ -40,7 +40,7 @@ class ElbowPrior:
         theirs = roles_of(rig.skeleton)
         self._rest = rig.target_rest[_HEAD]
         self._arms = np.array(
-            [[theirs[f"{side}_{part}"] for part in _PARTS] for side in SIDES]
+            [[theirs[f"{side}_{part}"] for part in PARTS] for side in SIDES]
         )
         self._head = body_of_joint(character, roles["head"])
         self._places: Floats = simulation.bind("xpos")
@@ -60,7 +60,7 @@ class ElbowPrior:
         turns[:, _HEAD] = quat_multiply(self._turns[envs, self._head], self._rest)
         places[:, _HANDS] = goals
         placed[:, [_HEAD, *_HANDS]], turned[:, _HEAD] = 1.0, 1.0
-        joints = np.empty((count, 2, len(_PARTS), 3))
+        joints = np.empty((count, 2, len(PARTS), 3))
         for i in range(count):  # one by one: the same bits for any number of bodies
             rows = (part[i : i + 1] for part in (places, turns, placed, turned))
             pose = self._network.predict(Targets(*rows))

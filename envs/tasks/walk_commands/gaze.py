@@ -9,6 +9,7 @@ import numpy as np
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.body import body_of_joint
+from ambulo.envs.state_arrays import NamedState
 from ambulo.motion.roles import roles_of
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
 
@@ -21,7 +22,7 @@ RATE = 2.0
 """Fastest turn, [rad/s]."""
 
 
-class Gaze:
+class Gaze(NamedState):
     """What N bodies look at."""
 
     def __init__(self, character: Character, simulation: CharacterSimulation) -> None:
@@ -49,8 +50,7 @@ class Gaze:
         self.angles: Floats = np.zeros((count, 2))
         """Turn of the head to the left and down now, [rad]. Shape (N, 2)."""
 
-    kept = ("point", "on", "angles")
-    """Arrays that a bit-exact continuation needs."""
+    saved = ("point", "on", "angles")
 
     def clear(self, envs: Ints) -> None:
         """Let `envs` (k,) look ahead at once."""

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.batch import BatchStep
-from ambulo.configs.errors import ConfigError
 from ambulo.configs.walk_commands import CENTRIPETAL, SPEED
 from ambulo.envs.locomotion.body import body_of_joint
 from ambulo.envs.locomotion.commanded import CommandedBatch
+from ambulo.envs.locomotion.observation import Parts
 from ambulo.envs.locomotion.reward import Terms, turn_rate
 from ambulo.envs.locomotion.world import World
 from ambulo.envs.reference.foot_steering import FootSteering
 from ambulo.envs.reference.gaits import Blend, Gaits
 from ambulo.envs.reference.walk_gaits import WalkGaits
-from ambulo.envs.simulation.touch import PlacedBoxes, TouchForces
+from ambulo.envs.simulation.frames import along_heading, walk_frames
+from ambulo.envs.simulation.touch import TouchForces, place_around
 from ambulo.envs.state_arrays import Arrays
 from ambulo.envs.tasks.walk_commands.commands import (
     BEYOND,
@@ -31,24 +33,21 @@ from ambulo.envs.tasks.walk_commands.commands import (
     stands_still,
     within_envelope,
 )
-from ambulo.envs.tasks.walk_commands.frames import (
-    ahead_and_left,
-    go_on,
-    stay_near,
-    tie,
-)
-from ambulo.envs.tasks.walk_commands.obstacles import place_around
-from ambulo.envs.tasks.walk_commands.reflex import HOLD, away, giving, low_passed
 from ambulo.envs.tasks.walk_commands.stepping import (
+    HOLD,
     START_HOLD,
     TRIP_FORCE,
     TRIP_HOLD,
     TRIP_SPEED,
+    away,
     first_phase,
+    giving,
+    low_passed,
     share_of_policy,
+    stay_near,
     stops,
+    tie,
 )
-from ambulo.envs.tasks.walk_commands.world import TouchWorld
 from ambulo.motion.roles import SIDES, roles_of
 
 PUSHED_FORCE = 100.0
@@ -62,20 +61,27 @@ _BEGUN = (
 class WalkingBatch(CommandedBatch):
     """N bodies that follow commands, stop and stand; see `CommandedBatch`.
 
-    The moving frame goes as commanded, and the gaits at that speed are followed in it,
+    The reference frame goes as commanded, and the gaits at that speed are followed in it,
     their feet led by `FootSteering`. A command of zeros is to stand: the steps end at
     double support, and begin there again.
     """
 
     gaits: WalkGaits
     _steering: FootSteering
+    rewards: ClassVar[tuple[str, ...]] = (
+        "command",
+        "alive",
+        "touch",
+        "costs",
+        "likeness",
+    )
     takes_side, lateral = True, CENTRIPETAL
     settling, start_hold = SETTLING, START_HOLD
     """How fast commands settle; time on the spot after a start, [s]."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """As `LocomotionBatch`."""
-        config, count = args[0], kwargs["num_envs"]
+        count = kwargs["num_envs"]
         self.correction: Floats = np.zeros((count, 3))
         """What is added to the commands so that the body's mean is as they say. (N, 3)."""
         self.given: Floats = np.zeros((count, 3))
@@ -95,26 +101,25 @@ class WalkingBatch(CommandedBatch):
         self.touched_until: Floats = np.full(count, -np.inf)
         """Time until which a touch counts, [s]. Shape (N,)."""
         self.clamped: Bools = np.zeros(count, np.bool_)
-        """Whether the last order was outside the envelope. Shape (N,)."""
+        """Whether the last command was outside the envelope. Shape (N,)."""
         super().__init__(*args, **kwargs)
         self.command = np.zeros((count, 3))
         self._steering = FootSteering(self.character, self.gaits, self.gaits.walks)
         # Only where the balance controller goes on.
         self._fades = len(self._acting_dofs) > 0
         self._touching = TouchForces(self.simulation)
-        self._boxes = PlacedBoxes(self.simulation) if config.walk.obstacles else None
         self._places = self.simulation.bind("xpos")
         self._turns = self.simulation.bind("xmat")
         roles = roles_of(self.character.skeleton)
         feet = [roles[f"{side}_foot"] for side in SIDES]
         self._ankles = [body_of_joint(self.character, joint) for joint in feet]
 
-    _kept = (
-        *CommandedBatch._kept, "correction", "given", "mean", "next_scene", "standing",
+    _saved = (
+        *CommandedBatch._saved, "correction", "given", "mean", "next_scene", "standing",
         "stood", "held_until", "force", "touched_until", "clamped",
     )  # fmt: skip
 
-    def order(
+    def set_command(
         self, envs: Ints, speed: Floats, turning: Floats, side: Floats | float = 0.0
     ) -> None:
         """As `CommandedBatch`; no obstacles are drawn until the next reset, either.
@@ -140,32 +145,10 @@ class WalkingBatch(CommandedBatch):
         """As `LocomotionBatch`.
 
         `info` also tells `standing` (standing is followed, not steps), `touched` and
-        `clamped` (the last order was outside the envelope).
+        `clamped` (the last command was outside the envelope).
         """
         *outcome, info = super().step(actions)
         return (*outcome, info | self._command_info())  # type: ignore[return-value]
-
-    def load_state_dict(self, arrays: Arrays) -> None:
-        """Continue from `state_dict`."""
-        if self._boxes is not None:
-            self._boxes.load_state_dict(arrays)
-        super().load_state_dict(arrays)
-
-    def state_dict(self) -> Arrays:
-        """Copies of all arrays that a bit-exact continuation needs (generators excluded)."""
-        boxes = {} if self._boxes is None else self._boxes.state_dict()
-        return super().state_dict() | boxes
-
-    @property
-    def boxes(self) -> PlacedBoxes:
-        """The boxes that may be placed.
-
-        Raises:
-            ConfigError: There are none: `walk.obstacles` is 0.
-        """
-        if self._boxes is None:
-            raise ConfigError("walk.obstacles = 0: there are no boxes to place")
-        return self._boxes
 
     def felt(self) -> Floats:
         """Force of touches, along the world's X and Y, [N]. Shape (N, 2)."""
@@ -181,12 +164,8 @@ class WalkingBatch(CommandedBatch):
         return {name: getattr(self, name).copy() for name in names}
 
     def _world(self) -> World:
-        return TouchWorld(
-            self.config.environment,
-            self.character,
-            self.variant,
-            boxes=self.config.walk.obstacles > 0.0,
-        )
+        env, boxes = self.config.environment, self.config.walk.obstacles > 0.0
+        return World(env, self.character, self.variant, touch=True, boxes=boxes)
 
     def _gaits(self) -> Gaits:
         return WalkGaits(self.reference, self.character)
@@ -220,12 +199,6 @@ class WalkingBatch(CommandedBatch):
 
     def _tick(self, advance: Floats) -> None:
         self.phase += np.where(self.standing, 0.0, advance)
-        if self._boxes is not None:
-            self._boxes.advance(self.simulation.dt / self.simulation.substeps)
-
-    @property
-    def _fastest(self) -> float:
-        return self.config.environment.speed[1]
 
     def _offsets(self, wanted: Floats) -> Floats:
         if self._fades:
@@ -243,8 +216,8 @@ class WalkingBatch(CommandedBatch):
         wanted = self.goal
         if self.config.walk.trip:
             gives = self.touched & stands_still(wanted)
-            # In the moving frame, which is what it moves.
-            force = ahead_and_left(self.force, self.anchor[:, 2])
+            # In the reference frame, which is what it moves.
+            force = along_heading(self.force, self.reference_frame[:, 2])
             self.given = gives[:, None] * giving(force)
         if self.config.walk.reflex:
             wanted = away(wanted, self._force_seen(), self.touched)
@@ -263,12 +236,12 @@ class WalkingBatch(CommandedBatch):
 
     def _force_seen(self) -> Floats:
         """The low-passed force ahead of the body and to its left, [N]. Shape (N, 2)."""
-        return ahead_and_left(self.force, self._yaw)
+        return along_heading(self.force, self._yaw)
 
     @property
     def _yaw(self) -> Floats:
         """Headings of the bodies in the world, [rad]. Shape (N,)."""
-        return np.asarray(self.anchor[:, 2] + self.state.yaw)
+        return np.asarray(self.reference_frame[:, 2] + self.state.yaw)
 
     def _switch(self) -> None:
         """Let bodies begin to step, or stand."""
@@ -282,7 +255,7 @@ class WalkingBatch(CommandedBatch):
         shoved &= (speed > TRIP_SPEED) & ~busy | pressed
         begins = self.standing & (~still | shoved)
         between = self._places[:, self._ankles[0]] - self._places[:, self._ankles[1]]
-        apart = ahead_and_left(between, self._yaw)
+        apart = along_heading(between, self._yaw)
         ends = ~self.standing & still & ~self.touched & (time >= self.held_until)
         ends &= stops(self.phase, mid, self.command, apart, speed)
         self.standing = (self.standing & ~begins) | ends
@@ -310,24 +283,30 @@ class WalkingBatch(CommandedBatch):
     def _move_frames(self, dt: float) -> None:
         """Move the frames as commanded, not far from the bodies; standing ones to the feet."""
         _, turning, side = self._followed_command().T
-        go_on(self.anchor, self.blend.speed, turning, side, dt)
+        walk_frames(self.reference_frame, self.blend.speed, turning, dt, side)
         touched = self.touched
         root = self.simulation.qpos[:, :2]
-        stay_near(self.anchor, root, self.state.yaw, touched)
+        stay_near(self.reference_frame, root, self.state.yaw, touched)
         on = np.flatnonzero(self.standing)
         if len(on):
-            frames, feet = self.anchor[on], np.ix_(on, np.array(self._ankles))
+            frames, feet = self.reference_frame[on], np.ix_(on, np.array(self._ankles))
             behind = float(self._steering.centres[-1, :, 0].mean())
             tie(frames, self._places[feet], self._turns[feet], behind)
-            self.anchor[on] = frames
+            self.reference_frame[on] = frames
 
-    def _terms(self, power: Floats, actions: Floats) -> Terms:
-        wanted = np.where(self.standing[:, None], 0.0, self.command + self.given)
-        size = np.linalg.norm(self.felt(), axis=1)
-        touch = -self.config.walk.touch_cost * np.minimum(size, 500.0)
-        return self._terms_of(wanted, power, actions, {"touch": touch})
+    def _rewarded_command(self) -> Floats:
+        return np.where(self.standing[:, None], 0.0, self.command + self.given)
 
-    def _shown(self) -> dict[str, Floats]:
+    def _reward_groups(
+        self, power: Floats, actions: Floats
+    ) -> dict[str, Callable[[], Terms]]:
+        def touch() -> Terms:
+            size = np.linalg.norm(self.felt(), axis=1)
+            return {"touch": -self.config.walk.touch_cost * np.minimum(size, 500.0)}
+
+        return super()._reward_groups(power, actions) | {"touch": touch}
+
+    def _shown(self) -> Parts:
         touched = self.touched[:, None]
         return {
             "goal": self.goal,
@@ -347,4 +326,4 @@ class WalkingBatch(CommandedBatch):
             return
         walk, rng = self.config.walk, self.rngs[index]
         self.next_scene[index] = now + drawn_wait(rng.random(), walk.scene_interval)
-        place_around(self._boxes, index, self.anchor[index, :3], walk, rng)
+        place_around(self._boxes, index, self.reference_frame[index, :3], walk, rng)

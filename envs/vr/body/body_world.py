@@ -268,7 +268,7 @@ class BodyWorld(CompiledWorld):
             hands.reach(envs, led[envs])
             hands.look_at(envs, self._points[envs])
         speed, side, turn = commands[envs].T
-        self.batch.order(envs, speed, turn, side)
+        self.batch.set_command(envs, speed, turn, side)
 
     def _see_hands(self, envs: Ints) -> None:
         """Take in the hands of `envs` (k,), once there is something to reach for."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ambulo.configs.arrays import Array, Bools, Floats, Ints
-from ambulo.envs.tasks.walk_commands.crouch import RATE as CROUCH_RATE
-from ambulo.envs.tasks.walk_commands.reach_rules import depth_for
+from ambulo.envs.reference.crouches import RATE as CROUCH_RATE
+from ambulo.envs.reference.crouches import depth_for
 from ambulo.envs.vr.world.state import WorldState
 
 NEAR, ASIDE = 0.6, np.radians(75.0)

@@ -12,7 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats, Ints
-from ambulo.envs.locomotion.command_limits import side_left
+from ambulo.envs.tasks.walk_commands.commands import side_left
 from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT
 from ambulo.envs.vr.geometry.contact_kernels import (
     no_contacts,

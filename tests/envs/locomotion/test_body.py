@@ -15,9 +15,9 @@ from ambulo.envs.locomotion.body import (
     CONTACT_HEIGHT,
     body_of_joint,
     effector_bodies,
+    fallen,
     sole_groups,
 )
-from ambulo.envs.locomotion.body_kernels import fallen
 
 Make = Callable[..., LocomotionBatch]
 Floats = NDArray[np.float64]
@@ -32,7 +32,7 @@ def moved(make: Make) -> LocomotionBatch:
         batch.step(rng.uniform(-0.5, 0.5, (3, batch.action_size)))
     batch.simulation.qpos[1, 2] += 0.3
     batch.simulation.forward(np.arange(3))
-    batch.anchor[:] = rng.uniform(-2.0, 2.0, (3, 4))
+    batch.reference_frame[:] = rng.uniform(-2.0, 2.0, (3, 4))
     batch._look()
     return batch
 
@@ -40,7 +40,7 @@ def moved(make: Make) -> LocomotionBatch:
 def test_the_root_is_seen_from_its_moving_frame(moved: LocomotionBatch) -> None:
     simulation, state = moved.simulation, moved.state
     for b in range(3):
-        x, y, yaw, z = moved.anchor[b]
+        x, y, yaw, z = moved.reference_frame[b]
         frame = Rotation.from_rotvec([0.0, 0.0, yaw]).inv()
         root = Rotation.from_quat(simulation.qpos[b, 3:7], scalar_first=True)
         place = frame.apply(simulation.qpos[b, :3] - [x, y, z])
@@ -65,7 +65,7 @@ def test_effectors_and_centre_of_mass_are_turned_into_the_frame(
     bodies = effector_bodies(moved.character)
     places, centres = simulation.bind("xpos"), simulation.bind("subtree_com")
     for b in range(3):
-        x, y, yaw, z = moved.anchor[b]
+        x, y, yaw, z = moved.reference_frame[b]
         frame = Rotation.from_rotvec([0.0, 0.0, yaw]).inv()
         off = frame.apply(places[b, bodies] - places[b, root])
         np.testing.assert_allclose(state.effectors[b], off, atol=1e-12)

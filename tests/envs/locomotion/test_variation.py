@@ -17,7 +17,7 @@ from ambulo.envs.locomotion.build import make_batch, shared_out
 from ambulo.envs.locomotion.faults import load_fault
 from ambulo.envs.locomotion.joined import JoinedBatch, several_references
 from ambulo.envs.reference.reference import Reference
-from ambulo.envs.simulation.course import LEVEL, Course
+from ambulo.envs.simulation.terrain import LEVEL, Course
 from ambulo.envs.simulation.variants import Variant
 
 Make = Callable[..., LocomotionBatch]
@@ -127,8 +127,8 @@ def test_several_references_of_varied_bodies(make: Make) -> None:
 @pytest.mark.parametrize("terrain", ["uphill", "steps_down"])
 def test_any_walk_is_raised_with_the_ground(make: Make, terrain: str) -> None:
     batch = make("imitate", 4, terrain=terrain, terrain_height=0.5)
-    assert (batch.anchor[:, 3] == 0.0).all()
-    assert (batch.anchor[:, 0] < LEVEL).all()
+    assert (batch.reference_frame[:, 3] == 0.0).all()
+    assert (batch.reference_frame[:, 0] < LEVEL).all()
     flat = make("imitate", 4)
     assert batch.layout.size == flat.layout.size
     where = np.arange(4)
@@ -136,8 +136,10 @@ def test_any_walk_is_raised_with_the_ground(make: Make, terrain: str) -> None:
     ground = batch.world.heights(batch.simulation.qpos[:, :2])
     assert set(ground) == {0.125 if terrain == "uphill" else -0.5}
     for _ in range(40):
-        batch.world.raise_frames(batch.anchor, batch.simulation.qpos[where, :2])
-    np.testing.assert_allclose(batch.anchor[:, 3], ground, atol=1e-3)
+        batch.world.raise_frames(
+            batch.reference_frame, batch.simulation.qpos[where, :2]
+        )
+    np.testing.assert_allclose(batch.reference_frame[:, 3], ground, atol=1e-3)
     batch._look()
     np.testing.assert_allclose(batch.state.height, batch.simulation.qpos[:, 2] - ground)
 

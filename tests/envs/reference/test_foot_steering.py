@@ -7,7 +7,6 @@ import pytest
 
 from ambulo.configs.arrays import Floats
 from ambulo.envs.characters.character import Character
-from ambulo.envs.locomotion.body import walk_frames
 from ambulo.envs.reference.foot_steering import (
     STANCE,
     FootSteering,
@@ -19,6 +18,7 @@ from ambulo.envs.reference.foot_steering import (
 from ambulo.envs.reference.gaits import Blend
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.reference.walk_gaits import WalkGaits
+from ambulo.envs.simulation.frames import walk_frames
 from ambulo.envs.simulation.tangent import Tangent
 
 MID = 0.3
@@ -78,7 +78,7 @@ def test_mid_stance_is_found_in_the_ankles(steering: FootSteering) -> None:
 def test_a_standing_foot_stays_on_its_place(
     steering: FootSteering, gaits: WalkGaits, command: tuple[float, float, float]
 ) -> None:
-    """Seen from the world, through which the moving frame goes as commanded."""
+    """Seen from the world, through which the reference frame goes as commanded."""
     wanted, count = np.array(command), 400
     period = float(gaits.blend_for(wanted[:1], np.zeros(1, np.bool_)).period[0])
     half = 0.45 * STANCE

@@ -10,13 +10,13 @@ import pytest
 from numpy.typing import NDArray
 
 from ambulo.envs.locomotion.batch import LocomotionBatch
-from ambulo.envs.locomotion.body import out_of_frame
 from ambulo.envs.reference.foot_steering import (
     COM_HEIGHT,
     STANCE,
     leaning,
     turning_wave,
 )
+from ambulo.envs.simulation.frames import out_of_frame
 from ambulo.envs.tasks.locomote import LocomoteBatch
 
 Make = Callable[..., LocomotionBatch]
@@ -59,7 +59,7 @@ def left_foot(
 ) -> tuple[Floats, Floats]:
     """Place (K, 2), [m], and heading (K,), [rad], of the reference's left foot.
 
-    In the world, on the arc that the moving frame goes along, from mid-stance.
+    In the world, on the arc that the reference frame goes along, from mid-stance.
     """
     model = batch.simulation.model
     data = mujoco.MjData(model)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ambulo.envs.simulation.delay import DelayLine
+from ambulo.envs.simulation.disturbance import DelayLine
 
 
 def sent(step: int) -> np.ndarray:

@@ -8,8 +8,8 @@ import pytest
 
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.human23 import human23_spec
-from ambulo.envs.simulation.course import make_ground
 from ambulo.envs.simulation.simulation import CharacterSimulation
+from ambulo.envs.simulation.terrain import make_ground
 from ambulo.envs.simulation.touch import (
     BOXES,
     PARKED,

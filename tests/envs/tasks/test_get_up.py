@@ -10,10 +10,9 @@ import pytest
 from pydantic import ValidationError
 
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
-from ambulo.envs.locomotion import fallen_states as module
 from ambulo.envs.locomotion.batch import LocomotionBatch
-from ambulo.envs.locomotion.fallen_states import fallen_states
-from ambulo.envs.tasks.get_up import STANDING, GetUpBatch
+from ambulo.envs.tasks import get_up as module
+from ambulo.envs.tasks.get_up import STANDING, GetUpBatch, fallen_states
 
 Make = Callable[..., LocomotionBatch]
 

@@ -1,4 +1,4 @@
-"""Commands, moving frames and terrain."""
+"""Commands, reference frames and terrain."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.batch import LocomotionBatch
-from ambulo.envs.locomotion.body import out_of_frame, walk_frames
+from ambulo.envs.simulation.frames import out_of_frame, walk_frames
 from ambulo.envs.simulation.terrain import EDGE, SIZE, Terrain, terrain_model
 from ambulo.envs.tasks.locomote import LEASH, SETTLING, LocomoteBatch
 from ambulo.envs.tasks.walk_commands.commands import settle
@@ -39,7 +39,7 @@ def test_commands_lie_in_their_ranges_and_come_anew(make: Make) -> None:
 def test_commands_settle_smoothly_however_narrow_their_ranges_are(make: Make) -> None:
     batch = make("locomote", 1, speed=(0.8, 1.2), turn=(30.0, 30.0), straight=0.0)
     assert isinstance(batch, LocomoteBatch)
-    batch.order(np.array([0]), np.array([1.2]), np.array([-0.5]))
+    batch.set_command(np.array([0]), np.array([1.2]), np.array([-0.5]))
     batch.command[0], batch.change[0] = (0.8, 0.5), 0.0
     dt, seen = batch.simulation.dt, [batch.command[0].copy()]
     for _ in range(round(4.0 / dt)):
@@ -56,29 +56,33 @@ def test_commands_settle_smoothly_however_narrow_their_ranges_are(make: Make) ->
 
 def test_the_frame_goes_as_commanded(make: Make) -> None:
     batch = make("locomote", 1, speed=(1.0, 1.0), turn=(30.0, 30.0), straight=0.0)
-    start = batch.anchor[0].copy()
+    start = batch.reference_frame[0].copy()
     batch.command[0] = batch.goal[0] = 1.0, 0.5
-    walk_frames(batch.anchor, np.array([1.0]), np.array([0.5]), batch.simulation.dt)
+    walk_frames(
+        batch.reference_frame, np.array([1.0]), np.array([0.5]), batch.simulation.dt
+    )
     dt = batch.simulation.dt
-    assert batch.anchor[0, 2] - start[2] == pytest.approx(0.5 * dt)
-    assert np.hypot(*(batch.anchor[0, :2] - start[:2])) == pytest.approx(dt)
+    assert batch.reference_frame[0, 2] - start[2] == pytest.approx(0.5 * dt)
+    assert np.hypot(*(batch.reference_frame[0, :2] - start[:2])) == pytest.approx(dt)
 
 
 def test_the_frame_is_on_a_leash(make: Make) -> None:
     batch = make("locomote", 2)
-    batch.anchor[:, 0] += 5.0
+    batch.reference_frame[:, 0] += 5.0
     batch._advance()
-    gap = np.linalg.norm(batch.anchor[:, :2] - batch.simulation.qpos[:, :2], axis=1)
+    gap = np.linalg.norm(
+        batch.reference_frame[:, :2] - batch.simulation.qpos[:, :2], axis=1
+    )
     np.testing.assert_allclose(gap, LEASH)
 
 
 def test_what_is_seen_does_not_depend_on_place_and_heading(make: Make) -> None:
     batch = make("locomote", 1, start_position_noise=0.0, start_velocity_noise=0.0)
-    batch.anchor[0] = 3.0, -2.0, 1.1, 0.0
+    batch.reference_frame[0] = 3.0, -2.0, 1.1, 0.0
     before = batch.state
-    batch.simulation.qpos[0, :2] = batch.anchor[0, :2]
+    batch.simulation.qpos[0, :2] = batch.reference_frame[0, :2]
     qpos, qvel, _ = batch._reference(batch.phase)
-    out_of_frame(qpos, qvel, batch.anchor)
+    out_of_frame(qpos, qvel, batch.reference_frame)
     batch.simulation.reset(np.array([0]), np.zeros(1), qpos, qvel)
     batch._look()
     after = batch.state
@@ -149,7 +153,7 @@ def test_ground_heights_are_those_of_the_physics(
 
 def test_bodies_start_on_the_ground_of_a_terrain(make: Make) -> None:
     batch = make("locomote", 8, terrain="rough", terrain_height=0.08)
-    assert np.ptp(batch.anchor[:, 3]) > 0.005
+    assert np.ptp(batch.reference_frame[:, 3]) > 0.005
     lowest = batch.state.soles.min(axis=1)
     assert np.abs(lowest).max() < 0.04
     obs, *_ = batch.step(np.zeros((8, batch.action_size)))

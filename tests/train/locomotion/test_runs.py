@@ -27,7 +27,7 @@ from fixtures.locomotion_runs import (
 from ambulo.common.console import Words, make_display
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.envs.tasks.imitate import ImitateBatch
+from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.evaluate.locomotion.task import make_bodies, references_for, vector_env
 from ambulo.policies.agents.locomotion import load_locomotion, load_locomotion_agent
 from ambulo.policies.agents.motion import load_encoder
@@ -169,16 +169,16 @@ def test_a_run_that_a_reward_ends_resumes_from_its_last_checkpoint(
     tiny: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The task is a user's, whose term is no number in the second roll-out."""
-    terms, steps = ImitateBatch._terms, []
+    terms, steps = LocomotionBatch._terms, []
 
-    def mistaken(batch: ImitateBatch, power: Any, actions: Any) -> Any:
+    def mistaken(batch: LocomotionBatch, power: Any, actions: Any) -> Any:
         steps.append(batch.num_envs)
         found = terms(batch, power, actions)
         if sum(steps) > ROLLOUT + BODIES * TINY["network"]["warm_up_steps"]:
             found["pose"] = np.where(np.arange(batch.num_envs) == 2, np.nan, 0.0)
         return found
 
-    monkeypatch.setattr(ImitateBatch, "_terms", mistaken)
+    monkeypatch.setattr(LocomotionBatch, "_terms", mistaken)
     output = ["--output", str(tiny.parent / "runs"), "--episodes", "2"]
     more = [*output, "--no-progress", "--eval-freq", "0", "--save-freq", str(ROLLOUT)]
     total = ["--timesteps", str(2 * ROLLOUT)]

@@ -9,8 +9,11 @@ from fixtures.swaying import swaying_reference
 
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.clips.clip_library import clip_library, named_clips
-from ambulo.envs.reference.clips.clip_sampler import ClipSampler
+from ambulo.envs.reference.clips.clip_library import (
+    ClipSampler,
+    clip_library,
+    named_clips,
+)
 from ambulo.envs.reference.reference_file import (
     load_reference,
     reference_bytes,

@@ -46,7 +46,7 @@ def test_the_body_does_it_near_the_clip(found: ClipReference) -> None:
     assert (
         len(found.clip) == len(found.body) == 1 + round(found.report["duration"] / DT)
     )
-    assert found.unsupported == ()
+    assert found.needs == ()
 
 
 def test_without_feedback_and_disturbance_it_is_repeated_exactly(

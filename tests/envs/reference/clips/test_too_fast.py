@@ -7,7 +7,7 @@ import pytest
 
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.clips.raw_clip import MAX_SECONDS
-from ambulo.envs.reference.clips.too_fast import too_fast
+from ambulo.envs.reference.clips.support import too_fast
 from ambulo.motion.gaits.plain_walk import plain_walk
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import at_speed, resample

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ambulo.configs.gait_env import GaitConfig
-from ambulo.envs.tasks.gait.reward import GaitErrors, gait_factors
+from ambulo.envs.tasks.gait.group import GaitErrors, gait_factors
 
 
 def factors(**changes):

@@ -15,7 +15,7 @@ from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.mirroring import mirror_of_observations
 from ambulo.envs.locomotion.observation import AHEAD, TRACKER_AGES
 from ambulo.envs.reference.reference import Reference
-from ambulo.envs.tasks.track_body.poses import TrackBodyBatch
+from ambulo.envs.tasks.track_body.batch import TrackBodyBatch
 
 QUIET = {
     "legs": "poses",

@@ -35,12 +35,12 @@ def still(batch: WalkCommandsBatch) -> np.ndarray:
 
 def everybody(batch: WalkCommandsBatch, *command: float) -> None:
     n = batch.num_envs
-    batch.order(np.arange(n), *(np.full(n, part) for part in command))
+    batch.set_command(np.arange(n), *(np.full(n, part) for part in command))
 
 
 def test_orders_outside_the_envelope_are_clamped_and_told(make: Make) -> None:
     batch = made(make, 3)
-    batch.order(
+    batch.set_command(
         np.arange(3), np.array([0.3, 5.0, 0.0]), np.zeros(3), np.array([0.0, 0.0, -1.0])
     )
     np.testing.assert_allclose(batch.goal, [[0.3, 0, 0], [1.6, 0, 0], [0, 0, -0.3]])
@@ -50,7 +50,7 @@ def test_orders_outside_the_envelope_are_clamped_and_told(make: Make) -> None:
     batch.reset(np.array([1]))
     assert not batch.clamped[1]
     with pytest.raises(ConfigError, match="not finite"):
-        batch.order(np.array([0]), np.array([np.inf]), np.zeros(1))
+        batch.set_command(np.array([0]), np.array([np.inf]), np.zeros(1))
 
 
 def test_the_info_of_a_reset_has_the_keys_of_a_step(make: Make) -> None:
@@ -229,7 +229,7 @@ def test_a_pressed_body_steps_away_along_its_own_frame_until_a_reset(
 ) -> None:
     batch = made(make, 2)
     everybody(batch, 0.0, 0.0, 0.0)
-    batch.anchor[:, 2] = 0.5 * np.pi  # the frame looks along the world's Y
+    batch.reference_frame[:, 2] = 0.5 * np.pi  # the frame looks along the world's Y
     batch.state.yaw[:] = -0.4  # a body that is turned from it changes nothing
     batch.force[0], batch.touched_until[0] = [0.0, -60.0], np.inf
     batch.felt = batch.force.copy  # what presses goes on to press

@@ -8,7 +8,6 @@ import pytest
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.tasks.walk_commands.commands import (
     SETTLING,
-    check_command,
     drawn_wait,
     settle,
     stands_still,
@@ -45,28 +44,6 @@ def test_commands_outside_the_envelope_are_moved_into_it() -> None:
 def test_a_command_that_is_no_number_is_refused() -> None:
     with pytest.raises(ConfigError, match="not finite"):
         within_envelope(np.array([[np.nan, 0.0, 0.0]]))
-
-
-@pytest.mark.parametrize(
-    ("command", "text"),
-    [
-        ((2.0, 0.0, 0.0), "speed = 2: the walker takes on -0.2 to 1.6 m/s"),
-        ((0.0, 150.0, 0.0), "turn = 150: the walker takes on -120 to 120 deg/s"),
-        ((0.0, 0.0, 0.5), "side = 0.5: the walker takes on -0.3 to 0.3 m/s"),
-        (
-            (1.6, 0.0, 0.3),
-            "side = 0.3: at 1.6 m/s and 0 deg/s the walker goes aside by up to 0.1 m/s",
-        ),
-        ((1.2, 60.0, 0.0), "turn = 60: at 1.2 m/s the walker turns by up to 40 deg/s"),
-    ],
-)
-def test_flags_outside_the_envelope_are_refused(
-    command: tuple[float, float, float], text: str
-) -> None:
-    with pytest.raises(ConfigError, match=text):
-        check_command(*command)
-    check_command(1.6, 0.0, -0.1)
-    check_command(0.8, 30.0, -0.15)
 
 
 def test_commands_settle_without_overshoot_and_brake_faster() -> None:

@@ -10,10 +10,10 @@ import pytest
 
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.character import human23
+from ambulo.envs.reference.crouches import Crouches, depth_for
 from ambulo.envs.simulation.variants import NOMINAL
+from ambulo.envs.tasks.walk_commands.arms import nearer_hand
 from ambulo.envs.tasks.walk_commands.batch import WalkCommandsBatch
-from ambulo.envs.tasks.walk_commands.crouch import Crouches
-from ambulo.envs.tasks.walk_commands.reach_rules import depth_for, nearer_hand
 from ambulo.envs.vr.body.walker import Walker, find_walker
 
 COUNT = 3
@@ -39,13 +39,13 @@ def walk(walker: Walker, batch: WalkCommandsBatch, speed: float, steps: int) -> 
     """Follow a speed, [m/s], for control steps."""
     every, zero = np.arange(COUNT), np.zeros(COUNT)
     for _ in range(steps):
-        batch.order(every, np.full(COUNT, speed), zero, zero)
+        batch.set_command(every, np.full(COUNT, speed), zero, zero)
         batch.step(walker.act(batch.obs))
 
 
 def points(batch: WalkCommandsBatch, height: float) -> np.ndarray:
     """Points 0.35 m ahead of the shoulders, more and more to the left."""
-    yaw = batch.anchor[:, 2] + batch.state.yaw
+    yaw = batch.reference_frame[:, 2] + batch.state.yaw
     place = batch.arms.shoulders().mean(axis=1)
     left = np.array([-0.15, 0.05, 0.2])
     place[:, 0] += 0.35 * np.cos(yaw) - left * np.sin(yaw)
@@ -126,7 +126,7 @@ def test_a_saved_state_reaches_on_bit_for_bit(walker: Walker) -> None:
 
 def test_the_head_turns_to_a_point_and_back(walker: Walker) -> None:
     batch = standing(walker)
-    yaw = batch.anchor[:, 2] + batch.state.yaw
+    yaw = batch.reference_frame[:, 2] + batch.state.yaw
     head = batch.arms.shoulders().mean(axis=1) + np.array([0.0, 0.0, 0.1])
     aside = np.stack([np.cos(yaw + 0.8), np.sin(yaw + 0.8), 0.0 * yaw], axis=1)
     batch.look_at(np.arange(COUNT), head + 2.0 * aside)

@@ -12,8 +12,16 @@ from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import Course as Kind
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.registry import load_character
-from ambulo.envs.simulation.course import LEVEL, STEP_LENGTH, Course, make_ground
-from ambulo.envs.simulation.terrain import EDGE, SIZE, Terrain, terrain_model
+from ambulo.envs.simulation.terrain import (
+    EDGE,
+    LEVEL,
+    SIZE,
+    STEP_LENGTH,
+    Course,
+    Terrain,
+    make_ground,
+    terrain_model,
+)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import numpy as np
 
 from ambulo.configs.errors import IKError, nearest
 from ambulo.ik.layers.goals import EffectorGoals
-from ambulo.ik.pool.pool_jobs import JobResult
+from ambulo.ik.pool.slots import JobResult
 from ambulo.ik.pose import Pose
 from ambulo.ik.rig import Rig
 from ambulo.ik.solver.targets import Targets

@@ -13,7 +13,7 @@ from ambulo.configs.errors import IKError
 from ambulo.evaluate.generated_walks import generated_walks
 from ambulo.evaluate.trackers.recordings import TrackerTrack, track_of
 from ambulo.ik.pool.jobs import run_job
-from ambulo.ik.pool.pool_jobs import JobResult
+from ambulo.ik.pool.slots import JobResult
 from ambulo.ik.pool.tracked_crowd import TrackedCrowd
 from ambulo.ik.pool.workers import NeuralIKPool
 from ambulo.ik.pose import fk

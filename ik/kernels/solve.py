@@ -11,9 +11,10 @@ counts only if the error falls. Limits are an active set: a joint that would lea
 limits is put on the rim (its d0), keeps the directions along the rim, and the step is
 solved again; it is let go when the step pulls it inside.
 
-This is the dual form, of at most 36 rows. The primal one of `ambulo.motion.retargeting.kernels`,
-of 72 unknowns on this rig, took 5.3 times as long for a step (measured on five effectors and
-hips, without limits) and more steps; with goals on all joints, as there, the rows would be 138.
+This is the dual form, of at most 36 rows. A step of the primal one
+(`ambulo.motion.retargeting.kernels`), of 72 unknowns on this rig, took 5.3 times as long
+(measured on five effectors and hips, without limits), and more steps are needed; with goals on
+all joints, as there, the rows would be 138.
 Not for callers: `ambulo.ik.solver.refine` prepares the arrays.
 """
 

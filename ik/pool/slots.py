@@ -11,6 +11,7 @@ from multiprocessing.shared_memory import SharedMemory
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats
 from ambulo.ik.pose import Pose
@@ -89,7 +90,9 @@ class SlotMemory:
         self.name = self._memory.name
         self._slots = np.ndarray(slots, kind, self._memory.buf)
 
-    def rows(self, slot: int, first: int, count: int, *names: str) -> list[Floats]:
+    def rows(
+        self, slot: int, first: int, count: int, *names: str
+    ) -> list[NDArray[Any]]:
         """The named fields of `count` characters of a slot, from `first` on, as views."""
         return [self._slots[name][slot, first : first + count] for name in names]
 
@@ -117,7 +120,8 @@ class SlotMemory:
 
     def read(self, job: Job) -> JobResult:
         """The answer to a job, copied out of its slot; a reason in it means failure."""
-        solution, shown = None, (None, None)
+        solution: Solution | None = None
+        shown: tuple[Floats | None, Floats | None] = None, None
         if not job.reason:
             root, turns, *rest = (
                 view.copy() for view in self.rows(job.slot, 0, job.count, *OUTPUTS)

@@ -20,11 +20,12 @@ from _harness import Options, machine, write
 import ambulo.shipped
 from ambulo.evaluate.generated_walks import generated_walks
 from ambulo.evaluate.trackers.baselines import baseline
-from ambulo.evaluate.trackers.recordings import track_of
 from ambulo.evaluate.trackers.scores import jerk
+from ambulo.ik.trackers.conventions import TrackerSample
 from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.shape import BodyShape
-from ambulo.ik.trackers.tracker import BodyTracker, TrackerSample
+from ambulo.ik.trackers.tracker import BodyTracker
+from ambulo.ik.trackers.tracks import track_of
 from ambulo.motion.kinematics import motion_kinematics
 from ambulo.policies.agents.body_tracker import load_tracker_network
 

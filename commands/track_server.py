@@ -28,8 +28,9 @@ from ambulo.common.errors import Parser, front_door, set_up_logging
 from ambulo.common.find_model import find_model
 from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import AmbuloError, ConfigError
+from ambulo.ik.trackers.conventions import TrackerSample
 from ambulo.ik.trackers.network import TrackerNetwork
-from ambulo.ik.trackers.tracker import BodyTracker, TrackerSample
+from ambulo.ik.trackers.tracker import BodyTracker
 from ambulo.policies.agents.body_tracker import load_tracker_network
 
 PORT, UDP_PORT = 6005, 6004

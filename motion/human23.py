@@ -208,24 +208,6 @@ def integrate(positions: Array, velocities: Array, dt: float) -> Array:
     )
 
 
-def continuous(positions: Floats) -> Floats:
-    """`positions` (T, 56) with every rotation vector nearest to that of the frame before.
-
-    The same poses; vectors may become longer than pi (NumPy only).
-    """
-    out = np.array(positions, dtype=np.float64)
-    vectors = out[:, _layout().ball_positions].reshape(len(out), -1, 3)
-    angles = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    axes = vectors / np.where(angles > 0.0, angles, 1.0)
-    for t in range(1, len(out)):
-        # A vector and itself plus whole turns about its axis are one rotation.
-        along = np.sum(axes[t] * vectors[t - 1], axis=-1, keepdims=True)
-        turns = np.round((along - angles[t]) / (2.0 * np.pi))
-        vectors[t] += 2.0 * np.pi * turns * axes[t]
-    out[:, _layout().ball_positions] = vectors.reshape(len(out), -1)
-    return out
-
-
 def to_sixdof(positions: Array) -> Array:
     """The published pose (..., 101) of `positions` (..., 56).
 

@@ -78,10 +78,16 @@ def kinematics_by_depth(
     )
 
 
-def motion_kinematics(motion: Motion) -> tuple[Floats, Floats]:
-    """World positions (T, J, 3), [m], and orientations (T, J, 4) of all joints."""
+def motion_kinematics(
+    motion: Motion, frames: NDArray[np.int64] | slice = slice(None)
+) -> tuple[Floats, Floats]:
+    """World positions (T, J, 3), [m], and orientations (T, J, 4) of joints in `frames`."""
+    offsets = motion.joint_offsets
     return forward_kinematics(
-        motion.skeleton, motion.root_positions, motion.rotations, motion.joint_offsets
+        motion.skeleton,
+        motion.root_positions[frames],
+        motion.rotations[frames],
+        None if offsets is None else offsets[frames],
     )
 
 

@@ -133,14 +133,6 @@ def unrotate(q: Array, v: Array, out: Array) -> None:
 
 
 @_strict
-def rotate_at(q: Array, i: int, v: Array, j: int, out: Array, k: int) -> None:
-    """`rotate` of row j of `v` by row i of `q`, into row k of `out`."""
-    out[k, 0], out[k, 1], out[k, 2] = rotated(
-        q[i, 0], q[i, 1], q[i, 2], q[i, 3], v[j, 0], v[j, 1], v[j, 2]
-    )
-
-
-@_strict
 def point_at(place: Array, q: Array, x: float, y: float, z: float) -> Vector:
     """The point (x, y, z) of a frame at `place` (3,) turned by `q` (4,), in the world."""
     a, b, c = rotated(q[0], q[1], q[2], q[3], x, y, z)

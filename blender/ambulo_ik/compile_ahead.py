@@ -19,7 +19,7 @@ from ambulo.ik.solver.solver import NeuralIKSolver
 NeuralIKSolver(load_rig("ik23")).warm_up()
 from ambulo.policies.agents.body_tracker import load_tracker
 from ambulo.shipped import locate
-from ambulo.ik.trackers.tracker import TrackerSample
+from ambulo.ik.trackers.conventions import TrackerSample
 model = locate("ik_trackers")
 if model is not None:
     tracker, sample = load_tracker(model), TrackerSample.nothing()

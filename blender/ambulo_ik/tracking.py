@@ -27,10 +27,10 @@ from .binding import BindingError
 from .session import SESSION, Bound
 
 if TYPE_CHECKING:
+    from ambulo.ik.trackers.conventions import TrackerSample
     from ambulo.ik.trackers.network import TrackerNetwork
     from ambulo.ik.trackers.rig_player import RigPlayer
     from ambulo.ik.trackers.shape import BodyShape
-    from ambulo.ik.trackers.tracker import TrackerSample
 
 SHIPPED = "ik_trackers"
 """The model that comes with the extension, if one was there when it was built."""
@@ -142,7 +142,7 @@ def shape_on(bound: Bound) -> BodyShape:
 
 def _sample(bound: Bound, targets: Targets) -> TrackerSample:
     """What the trackers of a player of human23's axes would say."""
-    from ambulo.ik.trackers.tracker import TrackerSample
+    from ambulo.ik.trackers.conventions import TrackerSample
 
     rest = quat_conjugate(bound.binding.rig.target_rest)
     return TrackerSample(

@@ -13,12 +13,13 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import AmbuloError
 from ambulo.ik.trackers.conventions import (
+    TrackerSample,
     convention,
     points_from_project,
     turns_from_project,
 )
 from ambulo.ik.trackers.network import TrackerNetwork
-from ambulo.ik.trackers.recording_lines import DeviceRow, RecordingHeader
+from ambulo.ik.trackers.recording_lines import RecordingHeader
 from ambulo.ik.trackers.session import BodySession
 from ambulo.ik.trackers.tracker import BodyTracker, FrameStatus, TrackerStatus
 
@@ -108,7 +109,7 @@ class Stream:
         self._reported_body: BodyTracker | None = None
         self._reported_at = 0.0
 
-    def answer(self, row: DeviceRow) -> BodyAnswer:
+    def answer(self, row: TrackerSample) -> BodyAnswer:
         """Return the body of a row."""
         frame = self._session.step(row)
         return BodyAnswer(

@@ -24,9 +24,9 @@ from ambulo.commands.trackers.stream import (
     StreamsFullError,
 )
 from ambulo.configs.errors import IKError
-from ambulo.ik.trackers.conventions import poses_to_project
+from ambulo.ik.trackers.conventions import TrackerSample, poses_to_project
 from ambulo.ik.trackers.network import TrackerNetwork
-from ambulo.ik.trackers.recording_lines import POSE, DeviceRow, parse_header
+from ambulo.ik.trackers.recording_lines import POSE, parse_header
 from ambulo.ik.trackers.sizes import TRACKERS
 from ambulo.rig_server import messages, packets, tracker_messages
 from ambulo.rig_server.character import Address
@@ -282,7 +282,7 @@ class UdpBodies:
             self.forget(client)
 
 
-def device_row(message: TrackersMessage, stream: Stream) -> DeviceRow:
+def device_row(message: TrackersMessage, stream: Stream) -> TrackerSample:
     """The devices of a message, in this project's axes."""
     rows = list(stream.header.rows)
     poses = np.zeros((TRACKERS, POSE))
@@ -292,8 +292,8 @@ def device_row(message: TrackersMessage, stream: Stream) -> DeviceRow:
     present[rows] = message.present
     # One number that is not finite spoils its pose alone, and none other's.
     poses[~np.isfinite(poses).all(axis=1)] = np.nan
-    return DeviceRow(
-        message.time, *poses_to_project(poses, stream.header.axes), present
+    return TrackerSample(
+        *poses_to_project(poses, stream.header.axes), present, message.time
     )
 
 

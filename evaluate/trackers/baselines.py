@@ -11,10 +11,11 @@ from ambulo.configs.arrays import Floats
 from ambulo.ik.avatar.layout import HEAD
 from ambulo.ik.rig import load_rig
 from ambulo.ik.solver.solver import NeuralIKSolver
+from ambulo.ik.trackers.conventions import TrackerSample
 from ambulo.ik.trackers.layout import HEAD_ROW
 from ambulo.ik.trackers.rig_poses import rig_targets, turns_of_rig
 from ambulo.ik.trackers.shape import BodyShape, sized_skeleton
-from ambulo.ik.trackers.tracker import BodyTracker, TrackerSample
+from ambulo.ik.trackers.tracker import BodyTracker
 from ambulo.motion.kinematics import forward_kinematics, rest_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import quat_conjugate, quat_from_yaw, quat_multiply, yaw_of

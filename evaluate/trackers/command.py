@@ -30,13 +30,14 @@ from ambulo.evaluate.trackers.baselines import (
     tracked_by,
 )
 from ambulo.evaluate.trackers.nearest import NearestTrack, Neighbours
-from ambulo.evaluate.trackers.recordings import TrackerTrack, track_of
 from ambulo.evaluate.trackers.scores import MotionScores, errors_of, motion_scores
 from ambulo.ik.data.sequences import load_sequences, sized_motion
+from ambulo.ik.trackers.conventions import TrackerSample
 from ambulo.ik.trackers.layout import LEFT_HAND, RIGHT_HAND
 from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.shape import BodyShape
-from ambulo.ik.trackers.tracker import BodyTracker, TrackerSample
+from ambulo.ik.trackers.tracker import BodyTracker
+from ambulo.ik.trackers.tracks import TrackerTrack, track_of
 from ambulo.motion.datasets.clips import scan_clips
 from ambulo.motion.motion import Motion
 from ambulo.policies.agents.body_tracker import load_tracker_network

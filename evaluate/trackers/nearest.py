@@ -6,13 +6,13 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats, Singles
 from ambulo.configs.errors import ConfigError
-from ambulo.evaluate.trackers.recordings import POINTS, track_of
 from ambulo.ik.data.sequences import SequenceData
+from ambulo.ik.trackers.conventions import TrackerSample
 from ambulo.ik.trackers.features import read_pose, write_inputs
 from ambulo.ik.trackers.layout import FORGET, HEAD_ROW, TICK
 from ambulo.ik.trackers.shape import BodyShape, scale_of
 from ambulo.ik.trackers.sizes import INPUTS, OUTPUTS, POSE, TRACKERS, WIDTH
-from ambulo.ik.trackers.tracker import TrackerSample
+from ambulo.ik.trackers.tracks import POINTS, track_of
 from ambulo.motion.rotations import (
     matrix_to_sixd,
     quat_from_yaw,

@@ -15,9 +15,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.errors import IKError, MotionError, MotionFileError, SkeletonError
+from ambulo.configs.errors import IKError, MotionFileError
 from ambulo.configs.jobs import Apply, here
-from ambulo.configs.kept_warnings import recorded_warnings, say_again, write_warnings
 from ambulo.ik.data.pose_data import (
     ClipRecord,
     PoseData,
@@ -30,14 +29,7 @@ from ambulo.ik.pose import Pose, fk
 from ambulo.ik.rig import Rig
 from ambulo.motion.contacts import foot_contacts
 from ambulo.motion.datasets.clips import Clip
-from ambulo.motion.datasets.prepare import CUTOFF_RATIO, cache_key, default_cache
-from ambulo.motion.filters import smoothed
-from ambulo.motion.formats.files import read_motion, write_motion
-from ambulo.motion.motion import Motion
-from ambulo.motion.operations import resample
-from ambulo.motion.retargeting.retarget import retarget
-from ambulo.motion.retargeting.source import read_source
-from ambulo.motion.retargeting.twists import untwisted
+from ambulo.motion.datasets.prepare import motion_on
 
 logger = logging.getLogger(__name__)
 
@@ -85,80 +77,6 @@ class Extraction:
     """Files that could not be used."""
 
 
-def motion_on_rig(
-    clip: Clip,
-    rig: Rig,
-    fps: float = FPS,
-    *,
-    cached: bool = True,
-    cache_folder: str | Path | None = None,
-    axes: str = "auto",
-    rest_pose: str = "auto",
-) -> Motion:
-    """The clip at `fps` on the rig's skeleton; limits of the rig are not applied.
-
-    Args:
-        clip: The clip.
-        rig: The rig.
-        fps: Wanted rate, [Hz]; faster clips are low-pass filtered first.
-        cached: Keep the result, and take it from there the next time.
-        cache_folder: Where; None is `default_cache()`.
-        axes: Of the file, as for `ambulo.motion.retargeting.source.read_source`.
-        rest_pose: Of its skeleton, as for the same.
-
-    Raises:
-        MotionFileError: the file cannot be used.
-    """
-    if not cached:
-        return _on_rig(clip, rig, fps, axes, rest_pose)
-    folder = default_cache() if cache_folder is None else Path(cache_folder)
-    key = cache_key(clip.path, fps, clip.asf)
-    chosen = "".join(
-        f"_{''.join(c if c.isalnum() else '-' for c in choice)}"
-        for choice in (axes, rest_pose)
-        if choice != "auto"
-    )
-    entry = folder / f"{key}{chosen}_{rig.skeleton.name}.npz"
-    try:
-        cached_motion = read_motion(entry)
-        if cached_motion.skeleton.same_tree(rig.skeleton):
-            say_again(entry, clip.path.stem)
-            return cached_motion
-    except MotionFileError:
-        pass  # missing or damaged: computed again
-    with recorded_warnings() as said:
-        motion = _on_rig(clip, rig, fps, axes, rest_pose)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        write_warnings(entry, said, clip.path.stem)
-        write_motion(entry, motion)
-    except (OSError, MotionFileError) as error:
-        logger.warning("no cache: %s", error)
-    return motion
-
-
-def _on_rig(clip: Clip, rig: Rig, fps: float, axes: str, rest_pose: str) -> Motion:
-    source = read_source(
-        clip.path, asf=clip.asf, drop_tpose=True, axes=axes, rest_pose=rest_pose
-    )
-    motion = source.logged()
-    try:
-        # Before the filter, which would draw a jump by half a turn over many frames.
-        motion = untwisted(motion)
-        if motion.fps > fps * 1.001:
-            motion = smoothed(motion, CUTOFF_RATIO * fps)
-        moved = retarget(resample(motion, fps), rig.skeleton).motion
-    except MotionFileError:
-        raise
-    except (MotionError, SkeletonError) as error:
-        raise MotionFileError(clip.path, 0, str(error)) from None
-    if not (
-        np.isfinite(moved.root_positions).all() and np.isfinite(moved.rotations).all()
-    ):
-        raise MotionFileError(clip.path, 0, "its poses are not finite")
-    return moved
-
-
 def extract(
     clips: Sequence[Clip],
     rig: Rig,
@@ -183,10 +101,10 @@ def extract(
             of the clip, [m]; 0 keeps all. Equal poses of all clips are kept once.
         progress: Wraps the clips to show progress (such as `tqdm`).
         strict: A file that cannot be used is an error.
-        cached: As in `motion_on_rig`.
-        cache_folder: As in `motion_on_rig`.
-        axes: As in `motion_on_rig`.
-        rest_pose: As in `motion_on_rig`.
+        cached: As for `ambulo.motion.datasets.prepare.motion_on`.
+        cache_folder: As for `ambulo.motion.datasets.prepare.motion_on`.
+        axes: As for `ambulo.motion.datasets.prepare.motion_on`.
+        rest_pose: As for `ambulo.motion.datasets.prepare.motion_on`.
         apply: Who works on the clips; the poses do not depend on it.
     """
     errors: list[MotionFileError] = []
@@ -271,9 +189,9 @@ def _kept(how: _Reading, clip: Clip) -> _Kept | MotionFileError:
     """The poses of `clip` inside the limits, thinned; or why it cannot be used."""
     rig = how.rig
     try:
-        motion = motion_on_rig(
-            clip, rig, how.fps, cached=how.cached, cache_folder=how.cache_folder,
-            axes=how.axes, rest_pose=how.rest_pose,
+        motion = motion_on(
+            clip.path, rig.skeleton, how.fps, asf=clip.asf, cached=how.cached,
+            cache_folder=how.cache_folder, axes=how.axes, rest_pose=how.rest_pose,
         )  # fmt: skip
     except MotionFileError as error:
         return error

@@ -18,18 +18,15 @@ from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Singles
 from ambulo.configs.base import Config
-from ambulo.configs.errors import (
-    IKError,
-    MotionError,
-    MotionFileError,
-    SkeletonError,
-)
+from ambulo.configs.errors import IKError, MotionFileError
 from ambulo.configs.jobs import Apply, here
 from ambulo.ik.data.array_file import load_arrays, save_arrays
 from ambulo.ik.trackers.shape import BodyShape, shape_of, sized_skeleton
 from ambulo.motion.contacts import foot_contacts
 from ambulo.motion.datasets.clips import Clip
+from ambulo.motion.datasets.prepare import CUTOFF_RATIO, at_most, finite
 from ambulo.motion.filters import smoothed
+from ambulo.motion.formats.disk import rules_of
 from ambulo.motion.kinematics import motion_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import resample
@@ -44,8 +41,7 @@ FPS = 60.0
 """Rate of the sequences, [Hz]."""
 CUTOFF = 12.0
 """Low-pass of all motions, [Hz]: marker noise is above, foot strikes are below. At most
-`SLOW_CUTOFF` of a slower file's own rate."""
-SLOW_CUTOFF = 0.4
+`CUTOFF_RATIO` of a slower file's own rate."""
 MAX_SPEED = 12.0
 """A joint that moves faster than this relative to the hips is an error of the capture,
 [m/s]: pitchers' hands reach 10."""
@@ -195,26 +191,16 @@ def sized_motion(
     """
     source = read_source(path, asf=asf, drop_tpose=True, axes=axes, rest_pose=rest_pose)
     motion = source.logged()
-    try:
+    with rules_of(path):
         shape = shape_of(motion.skeleton)
-        motion = untwisted(motion)
-        if motion.fps > fps * 1.001:
-            motion = resample(smoothed(motion, SLOW_CUTOFF * fps), fps)
+        motion = at_most(untwisted(motion), fps)
         motion = retarget(motion, sized_skeleton(shape)).motion
-        cutoff = min(CUTOFF, SLOW_CUTOFF * motion.fps)
+        cutoff = min(CUTOFF, CUTOFF_RATIO * motion.fps)
         if motion.fps < fps * 0.999:
             motion = resample(motion, fps)
         if len(motion) > 1:
-            motion = smoothed(motion, min(cutoff, SLOW_CUTOFF * fps))
-    except MotionFileError:
-        raise
-    except (MotionError, SkeletonError) as error:
-        raise MotionFileError(path, 0, str(error)) from None
-    if not (
-        np.isfinite(motion.root_positions).all() and np.isfinite(motion.rotations).all()
-    ):
-        raise MotionFileError(path, 0, "its poses are not finite")
-    return motion, shape
+            motion = smoothed(motion, min(cutoff, CUTOFF_RATIO * fps))
+    return finite(motion, path), shape
 
 
 def faulty_frames(motion: Motion) -> Bools:

@@ -149,7 +149,7 @@ class LayerState:
         self._expire(now)
         return self._released is not None and now - self._released >= self._fade_out
 
-    def asked(
+    def checked_answer(
         self,
         tick: Tick,
         wanted: type | tuple[type, ...],
@@ -157,7 +157,7 @@ class LayerState:
         joints: int,
     ) -> Pose | Targets | EffectorGoals | None:
         """Return the provider's checked answer, or None; changes of the reason are logged."""
-        value, reason = ask(self.layer.provider, tick, self.layer.max_age)
+        value, reason = provider_answer(self.layer.provider, tick, self.layer.max_age)
         if value is not None:
             problem = ""
             if not isinstance(value, wanted):
@@ -185,7 +185,7 @@ class LayerState:
             self.release(end)
 
 
-def ask(
+def provider_answer(
     provider: Provider, tick: Tick, max_age: float
 ) -> tuple[Pose | Targets | EffectorGoals | None, str]:
     """Return a provider's answer and its note, or None and why it cannot be used."""

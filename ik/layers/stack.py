@@ -24,7 +24,7 @@ from ambulo.ik.layers.layer import (
     PoseLayer,
     Provider,
     Tick,
-    ask,
+    provider_answer,
 )
 from ambulo.ik.layers.trace import LayerTrace, TickTrace, change, left_out
 from ambulo.ik.layers.transitions import PoseTransition, transition
@@ -204,7 +204,7 @@ class LayerStack:
     def _pair(self, tick: Tick, step: float) -> tuple[Pose, Pose]:
         """Return the base, transition included, at a tick and `step` earlier."""
         earlier = Tick(tick.time - step, step, tick.number)
-        now, before = self._asked_base(tick)[0], self._asked_base(earlier)[0]
+        now, before = self._base_answer(tick)[0], self._base_answer(earlier)[0]
         if self._transition is None:
             return now, before
         return (
@@ -212,12 +212,12 @@ class LayerStack:
             self._transition.apply(before, earlier.time),
         )
 
-    def _asked_base(self, tick: Tick) -> tuple[Pose, str, bool]:
+    def _base_answer(self, tick: Tick) -> tuple[Pose, str, bool]:
         """Return the base pose, its note, and True.
 
         If it is invalid: the last valid one, the reason, and False.
         """
-        value, reason = ask(self._base, tick, np.inf)
+        value, reason = provider_answer(self._base, tick, np.inf)
         if isinstance(value, Pose):
             if value.rotations.shape[1] != len(self.rig):
                 reason = f"a pose of {value.rotations.shape[1]} joints"
@@ -232,7 +232,7 @@ class LayerStack:
 
     def _base_pose(self, tick: Tick, traces: list[LayerTrace]) -> Pose:
         """Return the base pose with the remaining transition of the last change."""
-        pose, reason, valid = self._asked_base(tick)
+        pose, reason, valid = self._base_answer(tick)
         if reason != self._base_reason:
             logger.warning("base: %s", reason or "works again")
             self._base_reason = reason
@@ -256,7 +256,7 @@ class LayerStack:
             if layer.kind is LayerKind.IK:
                 continue
             level = state.level(tick.time)
-            value = state.asked(tick, Pose, len(pose), len(self.rig))
+            value = state.checked_answer(tick, Pose, len(pose), len(self.rig))
             if not isinstance(value, Pose):
                 traces.append(left_out(layer.name, layer.kind.label, state.reason))
                 continue
@@ -272,7 +272,7 @@ class LayerStack:
             pose = above
         return pose
 
-    def _tell(self, reason: str) -> None:
+    def _log_once(self, reason: str) -> None:
         """Log once why the solver's answer is left out."""
         if reason != self._ik_reason:
             logger.warning("IK: %s", reason)
@@ -293,7 +293,7 @@ class LayerStack:
         for state in states:
             level = state.level(tick.time)
             looked = Tick(tick.time, tick.dt, tick.number, pose, goals)
-            target = state.asked(
+            target = state.checked_answer(
                 looked, (Targets, EffectorGoals), len(pose), len(self.rig)
             )
             if level == 0.0 and target is not None:
@@ -327,7 +327,7 @@ class LayerStack:
                 )
         except Exception as error:  # a solver that fails must not stop the character
             reason = f"{type(error).__name__}: {error}"
-            self._tell(reason)
+            self._log_once(reason)
             self._continuity.forget()
             traces += [left_out(s.layer.name, "ik", reason) for s, _ in led]
             return pose, None

@@ -9,14 +9,9 @@ from ambulo.configs.errors import IKError
 from ambulo.ik.layers.layer import Tick, TimedAnswer
 from ambulo.ik.pose import Pose
 from ambulo.ik.rig import Rig
+from ambulo.ik.trackers.conventions import TrackerSample
 from ambulo.ik.trackers.rig_player import RigPlayer
-from ambulo.ik.trackers.tracker import (
-    LONGEST_GAP,
-    BodyFrame,
-    BodyTracker,
-    FrameStatus,
-    TrackerSample,
-)
+from ambulo.ik.trackers.tracker import LONGEST_GAP, BodyFrame, BodyTracker, FrameStatus
 
 Samples = Callable[[float], TrackerSample | None]
 """What the trackers say at a time of the ticks, [s]; None: nothing. Live: the newest sample."""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import IKError
-from ambulo.ik.pool.pool_jobs import JobResult
+from ambulo.ik.pool.slots import JobResult
 from ambulo.ik.pose import Pose
 from ambulo.ik.rig import EFFECTORS, TARGETS, Rig
 from ambulo.ik.solver.features import pose_in_frame, root_frame

@@ -14,15 +14,11 @@ from ambulo.ik.pool.tracked_crowd import CrowdFrame
 from ambulo.ik.pool.workers import NeuralIKPool
 from ambulo.ik.rig import TARGETS
 from ambulo.ik.solver.targets import row_of
+from ambulo.ik.trackers.conventions import TrackerSample
 from ambulo.ik.trackers.layout import FORGET
 from ambulo.ik.trackers.rig_player import RigPlayer
 from ambulo.ik.trackers.shape import PARTS, BodyShape
-from ambulo.ik.trackers.tracker import (
-    BodyTracker,
-    FrameStatus,
-    TrackerSample,
-    TrackerStatus,
-)
+from ambulo.ik.trackers.tracker import BodyTracker, FrameStatus, TrackerStatus
 
 TRACK_BODY = "TRACK_BODY"
 KEYS = ("name", "trackers", "ground_height", "shape")

@@ -13,12 +13,13 @@ import numpy as np
 
 from ambulo.configs.errors import IKError, nearest
 from ambulo.ik.layers.goals import EffectorGoals
-from ambulo.ik.pool.pool_jobs import JobResult
+from ambulo.ik.pool.slots import JobResult
 from ambulo.ik.pose import Pose
 from ambulo.ik.rig import Rig
 from ambulo.ik.solver.targets import Targets
+from ambulo.ik.trackers.conventions import TrackerSample
 from ambulo.ik.trackers.rig_player import RigPlayer
-from ambulo.ik.trackers.tracker import BodyTracker, TrackerSample
+from ambulo.ik.trackers.tracker import BodyTracker
 
 Solve = Callable[[Targets, Pose], JobResult]
 

@@ -1,56 +1,56 @@
 """One worker of the pool: reads a job from shared memory, solves it, writes the answer.
 
-Messages are shorter than a pipe's buffer and of fixed size, so that neither side can be
-stopped in the middle of one: everything large goes through shared memory.
+Messages are shorter than a pipe's buffer, and one at most is under way to each side, so
+that neither can be stopped in the middle of one: everything large goes through shared memory.
 """
 
 from __future__ import annotations
 
-import json
+import os
+import pickle
+import select
 import signal
-import struct
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from typing import Any
 
 import numpy as np
-from safetensors.numpy import load, save
 
-from ambulo.ik.pool.pipes import SIZE, Ear, send
-from ambulo.ik.pool.worker_memory import (
+from ambulo.ik.pool.slots import (
     BASE,
+    FROM_BASE,
+    FROM_PUBLISHED,
     INPUTS,
     NETWORK,
     OUTPUTS,
-    Layout,
     SlotMemory,
-    read_blob,
+    shared_network,
 )
 from ambulo.ik.pose import Pose
-from ambulo.ik.rig import Rig, load_rig
-from ambulo.ik.solver.headers import IKNetworkHeader
+from ambulo.ik.rig import load_rig
 from ambulo.ik.solver.network import IKNetwork
 from ambulo.ik.solver.published import Context
 from ambulo.ik.solver.refine import Solution, refine_in_place
 from ambulo.ik.solver.solver import NeuralIKSolver
 from ambulo.ik.solver.targets import Targets
 
-TO_WORKER = struct.Struct("<BBHHHIQ")
-"""Kind, mode, slot, first character, characters, attempt, job; then, of CACHE, the size
-and the name of a block."""
-FROM_WORKER = struct.Struct("<BBHIQQ")
-"""Kind, whether it went well, first character, attempt, job, time of the solve [ns]; then
-a reason."""
+POSIX = os.name == "posix"
+"""Whether pipes are files: one system call then sends or receives a message."""
+SIZE = 1024
+"""Longest message, [byte]."""
+AWAKE = 5e-4
+"""How long to poll for a message, [s]."""
+REASON = 200
+"""Longest reason of a failure, [characters]."""
+Part = tuple[str, int, int, int]
+"""Mode, slot, first character and number of characters."""
+Message = Part | str
+"""What a worker is sent: a part to solve, or the name of a network's block.
 
-STOP, SOLVE, CACHE = 0, 1, 2
-"""Kinds of messages to a worker."""
-READY, SOLVED, CACHED = 10, 11, 12
-"""Kinds of messages from a worker."""
-FROM_BASE, FROM_NETWORK, FROM_PUBLISHED = 0, 1, 2
-"""Modes of SOLVE: where the refinement starts."""
-
-REASON = SIZE - FROM_WORKER.size
-"""Longest reason in a message, [byte]."""
+It answers with a reason, empty if all went well, and the time that it took, [ns].
+"""
 
 
 @dataclass(frozen=True)
@@ -58,42 +58,62 @@ class WorkerPlan:
     """Start-up arguments of a worker."""
 
     rig: str
-    layout: Layout
-    memory: str
     steps: int
-    blobs: tuple[tuple[str, int], ...] = ()
-    """Name and size of the weights already in use."""
+    memory: tuple[int, int, int, str]
+    """Slots, capacity, joints and name of the `SlotMemory`."""
+    networks: tuple[str, ...] = ()
+    """Names of the blocks of the networks already in use."""
 
 
-def pack_network(network: IKNetwork) -> bytes:
-    """A network as bytes: its header, then weights."""
-    head = network.header.to_json().encode()
-    return struct.pack("<I", len(head)) + head + save(network.tensors())
+def send(pipe: Connection, message: Message | tuple[str, int]) -> None:
+    """Send a message; `OSError` if the other side is closed."""
+    data = pickle.dumps(message)
+    if POSIX:
+        os.write(pipe.fileno(), data)
+    else:
+        pipe.send_bytes(data)
 
 
-def unpack_network(data: bytes, rig: Rig) -> IKNetwork:
-    """The network of `pack_network`, checked."""
-    (length,) = struct.unpack_from("<I", data)
-    head = json.loads(data[4 : 4 + length])
-    header = IKNetworkHeader.model_validate(head)
-    return IKNetwork(header, load(data[4 + length :]), rig=rig)
+def receive(pipe: Connection) -> Any:
+    """Return the next message; `EOFError` or `OSError` if the other side is closed."""
+    data = os.read(pipe.fileno(), SIZE) if POSIX else pipe.recv_bytes()
+    return pickle.loads(data)
 
 
 def run_worker(connection: Connection, plan: WorkerPlan) -> None:
-    """Serve jobs until a stop message, or until the pool is gone."""
+    """Serve jobs until the pool is gone."""
     # Control-C goes to the whole group of processes; the pool decides what ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    memory = SlotMemory(plan.layout, plan.memory)
+    memory = SlotMemory(*plan.memory)
     try:
-        worker = SlotSolver(plan, memory)
-        send(connection, FROM_WORKER.pack(READY, 1, 0, 0, 0, 0))
-        ear = Ear(connection)
-        while worker.serve(connection, ear.receive()):
-            pass
-    except (EOFError, BrokenPipeError, ConnectionResetError):
+        solver = SlotSolver(plan, memory)
+        send(connection, ("", 0))
+        for message in _messages(connection):
+            send(connection, solver.answer(message))
+    except (EOFError, ConnectionError):
         pass
     finally:
         memory.close()
+
+
+def _messages(connection: Connection) -> Iterator[Message]:
+    """Yield each message; poll for a moment first where the one before came soon.
+
+    Being woken takes longer than a small solve. Between polls the processor is yielded, so
+    that a loaded machine loses nothing.
+    """
+    poller = select.poll() if POSIX else None
+    if poller is not None:
+        poller.register(connection.fileno(), select.POLLIN)
+    quick = False
+    while True:
+        begin = time.perf_counter()
+        while quick and poller is not None and not poller.poll(0):
+            quick = time.perf_counter() < begin + AWAKE
+            os.sched_yield()
+        message = receive(connection)
+        quick = time.perf_counter() - begin < AWAKE
+        yield message
 
 
 class SlotSolver:
@@ -105,62 +125,48 @@ class SlotSolver:
         self.solver = NeuralIKSolver(self.rig, steps=plan.steps)
         self.published: IKNetwork | None = None
         self.solver.warm_up()
-        for name, size in plan.blobs:
-            self.use(read_blob(name, size))
+        for name in plan.networks:
+            self.use(shared_network(name, self.rig))
 
-    def serve(self, connection: Connection, message: bytes) -> bool:
-        """Answer one message; False if it asks to stop."""
-        kind, mode, slot, first, count, attempt, job = TO_WORKER.unpack_from(message)
-        if kind == STOP:
-            return False
-        begin = time.perf_counter_ns()
-        good, reason = 1, b""
+    def answer(self, message: Message) -> tuple[str, int]:
+        """Do what a message asks for; return why that failed, "" if not, and the time, [ns]."""
+        begin, reason = time.perf_counter_ns(), ""
         try:
-            if kind == CACHE:
-                (size,) = struct.unpack_from("<Q", message, TO_WORKER.size)
-                name = message[TO_WORKER.size + 8 :].rstrip(b"\0").decode()
-                self.use(read_blob(name, size))
+            if isinstance(message, str):
+                self.use(shared_network(message, self.rig))
             else:
-                self.solve(mode, slot, first, count)
+                self.solve(*message)
         except Exception as error:  # the pool reports it to the caller
-            text = f"{type(error).__name__}: {error}".splitlines()[0]
-            good, reason = 0, (text.encode()[:REASON] or b"failed")
-        taken = time.perf_counter_ns() - begin
-        answer = CACHED if kind == CACHE else SOLVED
-        send(
-            connection,
-            FROM_WORKER.pack(answer, good, first, attempt, job, taken) + reason,
-        )
-        return True
+            reason = f"{type(error).__name__}: {error}".splitlines()[0][:REASON]
+        return reason, time.perf_counter_ns() - begin
 
-    def use(self, data: bytes) -> None:
-        """Load a network, and compile what it needs."""
-        network = unpack_network(data, self.rig)
+    def use(self, network: IKNetwork) -> None:
+        """Take a network, and compile what it needs."""
         if network.is_published:
             self.published = network
         else:
             self.solver = NeuralIKSolver(self.rig, network, steps=self.solver.steps)
             self.solver.warm_up()
 
-    def solve(self, mode: int, slot: int, first: int, count: int) -> None:
+    def solve(self, mode: str, slot: int, first: int, count: int) -> None:
         """Solve characters of a slot, from `first` on."""
         rows = self.memory.rows
         # The pool has written arrays that `Targets` had checked.
         targets = Targets.of_checked(*rows(slot, first, count, *INPUTS))
-        if mode == FROM_BASE:
+        if mode == FROM_PUBLISHED:
+            solution = self._solve_published(targets, slot, first, count)
+        elif mode == FROM_BASE:
             base = Pose(*rows(slot, first, count, *BASE))
             solution = self.solver.solve(targets, base)
-        elif mode == FROM_PUBLISHED:
-            solution = self._solve_published(targets, slot, first, count)
         else:
             solution = self.solver.solve(targets)
         result = (
             solution.pose.root,
             solution.pose.rotations,
+            solution.reached,
             solution.position_residual,
             solution.rotation_residual,
-            solution.reached,
-            solution.steps[:, None],
+            solution.steps,
         )
         for place, values in zip(
             rows(slot, first, count, *OUTPUTS), result, strict=True
@@ -172,10 +178,10 @@ class SlotSolver:
     ) -> Solution:
         if self.published is None:
             raise LookupError("no published network is cached")
-        c, shown_input, shown_output = self.memory.rows(
+        context, shown_input, shown_output = self.memory.rows(
             slot, first, count, "context", *NETWORK
         )
-        inputs = self.published.inputs(targets, Context.of_rows(c))
+        inputs = self.published.inputs(targets, Context.of_rows(context))
         output = self.published.forward(inputs)
         shown_input[...] = inputs
         shown_output[...] = output

@@ -1,22 +1,28 @@
-"""The pool's side of one worker: its process, current part and statistics."""
+"""The pool's side of one worker: its process, what it does, and statistics."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnContext, SpawnProcess
+from multiprocessing.context import SpawnProcess
 
 import numpy as np
 
-from ambulo.ik.pool.pipes import send
-from ambulo.ik.pool.pool_jobs import JobPart
-from ambulo.ik.pool.worker import STOP, TO_WORKER, WorkerPlan, run_worker
+from ambulo.ik.pool.slots import JobPart
+from ambulo.ik.pool.worker import Message, WorkerPlan, receive, run_worker, send
 
+START_DEADLINE = 600.0
+"""Time limit for a new worker to become ready, [s]; it may have to compile."""
+KEPT = 1024
+"""Number of solve times kept for the statistics."""
+STARTING, CACHING = "starting", "caching"
+"""What a worker does besides solving parts of jobs."""
 THREADS = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -27,18 +33,13 @@ THREADS = (
 """Environment variables with the number of threads of libraries, read when these are
 loaded."""
 
-STOP_SECONDS = 2.0
-"""Time limit for a worker to stop by itself, [s]."""
-KEPT = 1024
-"""Number of solve times kept for the statistics."""
-
 
 @dataclass(frozen=True)
 class WorkerStats:
-    """Statistics of a worker and its predecessors in the same slot."""
+    """Statistics of a worker and its predecessors in the same place of the pool."""
 
     index: int
-    """Index of its slot in the pool."""
+    """Index of its place in the pool."""
     pid: int
     """Of the process; 0 if there is none."""
     ready: bool
@@ -48,7 +49,7 @@ class WorkerStats:
     characters: int
     """Characters in them."""
     restarts: int
-    """Number of replacements in this slot."""
+    """Number of replacements in this place."""
     load: float
     """Fraction of the time since the first start spent on solving, 0..1."""
     median_us: float
@@ -58,35 +59,38 @@ class WorkerStats:
 
 
 class Worker:
-    """One worker slot of the pool."""
+    """The pool's side of one worker: its process, what it does now, and statistics."""
 
     def __init__(self, index: int) -> None:
         self.index = index
         self.process: SpawnProcess | None = None
-        self.connection: Connection | None = None
-        self.ready = False
-        self.caching = False
+        self.pipe: Connection | None = None
+        self.task: JobPart | str | None = None
+        """The part that it solves, `STARTING` or `CACHING`; None: it is idle."""
+        self.until = np.inf
+        """Deadline of its answer."""
         self.given_up = False
         self.barren = 0
         """Workers in a row that ended before they were ready."""
-        self.part: JobPart | None = None
-        """The part being solved."""
-        self.busy_until = 0.0
-        """Deadline of its answer; 0: none is expected."""
         self._begin = time.perf_counter()
-        self._jobs = self._characters = 0
-        self._starts = 0
+        self._jobs = self._characters = self._starts = 0
         self._busy = 0.0
         self._times: deque[float] = deque(maxlen=KEPT)
 
     @property
     def idle(self) -> bool:
         """Whether it can accept a job."""
-        return self.ready and self.part is None and not self.caching
+        return self.pipe is not None and self.task is None
 
-    def start(self, context: SpawnContext, plan: WorkerPlan, deadline: float) -> None:
-        """Start a process in this slot."""
-        ours, theirs = context.Pipe(duplex=True)
+    @property
+    def ready(self) -> bool:
+        """Whether it has started."""
+        return self.pipe is not None and self.task is not STARTING
+
+    def start(self, plan: WorkerPlan) -> None:
+        """Start a process in this place."""
+        context = get_context("spawn")
+        self.pipe, theirs = context.Pipe()
         self.process = context.Process(
             target=run_worker,
             args=(theirs, plan),
@@ -96,40 +100,42 @@ class Worker:
         with _one_thread():
             self.process.start()
         theirs.close()
-        self.connection = ours
-        self.busy_until = time.perf_counter() + deadline
+        self.task, self.until = STARTING, time.perf_counter() + START_DEADLINE
         self._starts += 1
 
-    def send(self, message: bytes) -> bool:
+    def give(self, task: JobPart | str, message: Message, seconds: float) -> bool:
         """Send a message; return whether that succeeded."""
-        assert self.connection is not None
+        assert self.pipe is not None
+        self.task, self.until = task, time.perf_counter() + seconds
         try:
-            send(self.connection, message)
+            send(self.pipe, message)
         except OSError:
             return False
         return True
 
-    def finished(self, characters: int, nanoseconds: int) -> None:
-        """Note a job that was answered."""
-        self.part = None
-        self._jobs += 1
-        self._characters += characters
-        self._busy += nanoseconds / 1e9
-        self._times.append(nanoseconds / 1e3)
+    def receive(self) -> tuple[JobPart | str | None, str, float]:
+        """What it has done, why that failed, and the time that it took, [us]."""
+        assert self.pipe is not None
+        reason, nanoseconds = receive(self.pipe)
+        task, taken = self.task, nanoseconds / 1e3
+        if isinstance(task, JobPart):
+            self._jobs += 1
+            self._characters += task.count
+            self._busy += taken / 1e6
+            self._times.append(taken)
+        self.task, self.until, self.barren = None, np.inf, 0
+        return task, reason, taken
 
     def kill(self) -> None:
         """End the process at once, stopped or not, and wait until it is gone."""
-        self.barren = 0 if self.ready else self.barren + 1
-        self.ready = self.caching = False
-        self.part, self.busy_until = None, 0.0
-        if self.process is not None:
+        self.barren += self.task is STARTING
+        self.task, self.until = None, np.inf
+        if self.process is not None and self.pipe is not None:
             self.process.kill()
             self.process.join()
             self.process.close()
-            self.process = None
-        if self.connection is not None:
-            self.connection.close()
-            self.connection = None
+            self.pipe.close()
+        self.process = self.pipe = None
 
     def stats(self) -> WorkerStats:
         """Return the statistics so far."""
@@ -146,20 +152,6 @@ class Worker:
             float(np.median(times)),
             float(np.percentile(times, 99)),
         )
-
-
-def end(workers: Sequence[Worker]) -> None:
-    """Ask all workers to stop; kill those that do not."""
-    message = TO_WORKER.pack(STOP, 0, 0, 0, 0, 0, 0)
-    for worker in workers:
-        # One that is still starting would stop only after its compilation.
-        if worker.connection is not None and worker.ready:
-            worker.send(message)
-    limit = time.perf_counter() + STOP_SECONDS
-    for worker in workers:
-        if worker.process is not None and worker.ready:
-            worker.process.join(max(0.0, limit - time.perf_counter()))
-        worker.kill()
 
 
 @contextmanager

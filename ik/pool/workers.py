@@ -11,33 +11,37 @@ As every use of `multiprocessing` with fresh interpreters, scripts that make a p
 
 from __future__ import annotations
 
-import struct
+import logging
+import selectors
 import time
 import weakref
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
+from multiprocessing import connection
+from multiprocessing.shared_memory import SharedMemory
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from ambulo.configs.closing import Closing
+from ambulo.configs.cores import usable_cores
 from ambulo.configs.errors import IKError
-from ambulo.ik.pool.dispatch import ATTEMPTS, START_DEADLINE, Dispatcher, release_all
-from ambulo.ik.pool.pool_jobs import (
+from ambulo.ik.pool.slots import (
+    FROM_BASE,
+    FROM_NETWORK,
+    FROM_PUBLISHED,
     Job,
     JobPart,
     JobResult,
-    write_inputs,
+    SlotMemory,
+    divided,
+    share_network,
 )
-from ambulo.ik.pool.worker import (
-    CACHE,
-    TO_WORKER,
-    WorkerPlan,
-    pack_network,
-)
-from ambulo.ik.pool.worker_memory import Blob, Layout, SlotMemory
-from ambulo.ik.pool.worker_process import WorkerStats
+from ambulo.ik.pool.worker import POSIX, Message, Part, SlotSolver, WorkerPlan
+from ambulo.ik.pool.worker_process import CACHING, START_DEADLINE, Worker, WorkerStats
 from ambulo.ik.pose import Pose
 from ambulo.ik.rig import load_rig
 from ambulo.ik.solver.headers import IKNetworkHeader
@@ -49,11 +53,19 @@ from ambulo.ik.trackers.network import TrackerNetwork
 if TYPE_CHECKING:
     from ambulo.ik.pool.tracked_crowd import TrackedCrowd
 
+logger = logging.getLogger(__name__)
+
 CACHE_DEADLINE = 120.0
 """Time limit for loading a network, [s]."""
+ATTEMPTS = 3
+"""A part fails after it has ended this many workers."""
+BARREN = 3
+"""A slot is given up after this many consecutive workers that never became ready."""
+HERE = -2
+"""Index of the caller's own process among the workers of an answer."""
 
 
-class NeuralIKPool(Dispatcher, Closing):
+class NeuralIKPool(Closing):
     """Worker processes that solve poses of one rig. Use it as a context manager.
 
     All characters of a frame go into one job (`solve`); several jobs can be under way
@@ -92,16 +104,27 @@ class NeuralIKPool(Dispatcher, Closing):
         if not deadline > 0.0:
             raise IKError(f"deadline must be above 0 s, got {deadline:g}")
         self.rig = load_rig(rig)
-        memory = SlotMemory(Layout(slots, capacity, len(self.rig)))
-        plan = WorkerPlan(rig, memory.layout, memory.name, steps)
-        super().__init__(plan, memory, workers, deadline, helps)
+        self.deadline = deadline
         self.tracker_network: TrackerNetwork | None = None
         """What new players of the job TRACK_BODY are tracked with."""
+        self._memory = SlotMemory(slots, capacity, len(self.rig))
+        size = (slots, capacity, len(self.rig), self._memory.name)
+        self._plan = WorkerPlan(rig, steps, size)
+        self._workers = [Worker(index) for index in range(workers)]
+        self._networks: dict[str, SharedMemory] = {}
+        self._faults: list[str] = []
+        self._free = deque(range(slots))
+        self._waiting: deque[JobPart] = deque()
+        self._done: dict[int, JobResult] = {}
         self._open: set[int] = set()
         self._numbers = 0
+        self._closed = False
+        self._cores = usable_cores()
+        self._selector = selectors.DefaultSelector()
         self._finalizer = weakref.finalize(
-            self, release_all, self._workers, self._memory, self._blobs, self._selector
+            self, _release, self._workers, self._memory, self._networks, self._selector
         )
+        self._own = SlotSolver(self._plan, self._memory) if helps else None
         for worker in self._workers:
             self._start(worker)
         if wait:
@@ -131,9 +154,35 @@ class NeuralIKPool(Dispatcher, Closing):
         if isinstance(network, TrackerNetwork):
             self.tracker_network = network
             return network.parameters
-        data = pack_network(network)
-        place = "published" if network.is_published else "network"
-        return self._broadcast(place, data, network.parameters)
+        self.wait_ready()
+        self._until(
+            lambda: not self._waiting and self._all_idle(),
+            START_DEADLINE,
+            "jobs under way did not end",
+        )
+        place = FROM_PUBLISHED if network.is_published else FROM_NETWORK
+        old, block = self._networks.get(place), share_network(network)
+        # Workers that start from now on read it by themselves.
+        self._networks[place] = block
+        self._faults.clear()
+        for worker in self._workers:
+            if worker.idle:
+                self._give(worker, CACHING, block.name, CACHE_DEADLINE)
+        self._until(
+            self._all_idle, START_DEADLINE, "workers did not confirm the network"
+        )
+        if self._faults:
+            del self._networks[place]
+            if old is not None:
+                self._networks[place] = old
+            old = block
+        if old is not None:
+            _remove(old)
+        if self._faults:
+            raise IKError(f"a worker could not take the network: {self._faults[0]}")
+        if self._own is not None:
+            self._own.use(network)
+        return network.parameters
 
     def cache_tensors(
         self, header: IKNetworkHeader, tensors: Mapping[str, NDArray[Any]]
@@ -159,31 +208,6 @@ class NeuralIKPool(Dispatcher, Closing):
         self._hand_out()
         return part.job.number
 
-    def _taken_in(
-        self, targets: Targets, base: Pose | None, context: Context | None
-    ) -> JobPart:
-        """Check a job and write it to a slot; return it as one part."""
-        count = len(targets)
-        if self._closed:
-            raise IKError("the pool is closed")
-        if not 1 <= count <= self._memory.layout.capacity:
-            raise IKError(
-                f"a job has 1 to {self._memory.layout.capacity} characters, got {count}"
-            )
-        if base is not None and base.rotations.shape[:2] != (count, len(self.rig)):
-            raise IKError(
-                f"base: expected {count} poses of {len(self.rig)} joints, "
-                f"got {base.rotations.shape[:2]}"
-            )
-        while not self._free:
-            self._turn(self.deadline)
-        slot = self._free.popleft()
-        mode = write_inputs(self._memory, slot, targets, base, context)
-        self._numbers += 1
-        job = Job(self._numbers, slot, count, mode, time.perf_counter())
-        self._open.add(job.number)
-        return JobPart(job, 0, count)
-
     def result(self, job: int, timeout: float | None = None) -> JobResult:
         """Wait for the answer to `job` and return it, once.
 
@@ -207,7 +231,13 @@ class NeuralIKPool(Dispatcher, Closing):
         if self._own is None or self._waiting:
             return self.result(self.submit(targets, base, context))
         part = self._taken_in(targets, base, context)
-        self._share_out(part)
+        idle = [worker for worker in self._workers if worker.idle]
+        here, *others = divided(part, 1 + min(len(idle), self._cores - 1))
+        for worker, other in zip(idle, others, strict=False):
+            self._give(worker, other, _message(other), self.deadline)
+        here.attempts += 1
+        reason, nanoseconds = self._own.answer(_message(here))
+        self._finish(here, HERE, reason, nanoseconds / 1e3)
         return self.result(part.job.number)
 
     @cached_property
@@ -220,7 +250,7 @@ class NeuralIKPool(Dispatcher, Closing):
     @property
     def capacity(self) -> int:
         """Characters of a job, at most."""
-        return self._memory.layout.capacity
+        return self._memory.capacity
 
     @property
     def memory_name(self) -> str:
@@ -230,48 +260,163 @@ class NeuralIKPool(Dispatcher, Closing):
     @property
     def has_published(self) -> bool:
         """Whether the workers have one of the published networks."""
-        return "published" in self._blobs
+        return FROM_PUBLISHED in self._networks
 
     def stats(self) -> tuple[WorkerStats, ...]:
         """What each worker has done so far."""
         return tuple(worker.stats() for worker in self._workers)
 
-    def _broadcast(self, place: str, data: bytes, parameters: int) -> int:
-        """Give weights to all workers and wait until each has confirmed."""
-        self.wait_ready()
-        self._until(
-            lambda: not self._waiting and all(not w.part for w in self._workers),
-            START_DEADLINE,
-            "jobs under way did not end",
-        )
-        blob, old = Blob(data), self._blobs.get(place)
-        # Workers that start from now on read it by themselves.
-        self._blobs[place] = blob
-        self._confirmed.clear()
-        message = TO_WORKER.pack(CACHE, 0, 0, 0, 0, 0, 0)
-        message += struct.pack("<Q", blob.size) + blob.name.encode()
+    def _taken_in(
+        self, targets: Targets, base: Pose | None, context: Context | None
+    ) -> JobPart:
+        """Check a job and write it to a slot; return it as one part."""
+        count = len(targets)
+        if self._closed:
+            raise IKError("the pool is closed")
+        if not 1 <= count <= self.capacity:
+            raise IKError(f"a job has 1 to {self.capacity} characters, got {count}")
+        if base is not None and base.rotations.shape[:2] != (count, len(self.rig)):
+            raise IKError(
+                f"base: expected {count} poses of {len(self.rig)} joints, "
+                f"got {base.rotations.shape[:2]}"
+            )
+        while not self._free:
+            self._turn(self.deadline)
+        self._numbers += 1
+        mode = FROM_NETWORK if base is None else FROM_BASE
+        mode = mode if context is None else FROM_PUBLISHED
+        now = time.perf_counter()
+        job = Job(self._numbers, self._free.popleft(), count, mode, now)
+        self._memory.write(job, targets, base, context)
+        self._open.add(job.number)
+        return JobPart(job, 0, count)
+
+    def _all_idle(self) -> bool:
+        return all(worker.idle or worker.given_up for worker in self._workers)
+
+    def _until(self, done: Callable[[], bool], timeout: float, what: str) -> None:
+        """Serve the workers until `done()`."""
+        end_at = time.perf_counter() + timeout
+        while not done():
+            if self._closed:
+                raise IKError("the pool is closed")
+            if all(worker.given_up for worker in self._workers):
+                raise IKError("no worker can be started; see the log")
+            left = end_at - time.perf_counter()
+            if left <= 0.0:
+                raise IKError(f"{what} within {timeout:g} s")
+            self._turn(left)
+
+    def _turn(self, timeout: float) -> None:
+        """Wait for events at most `timeout` seconds; receive answers, replace dead workers."""
+        first = min(worker.until for worker in self._workers) - time.perf_counter()
+        for worker in self._readable(max(0.0, min(timeout, first))):
+            try:
+                task, reason, taken = worker.receive()
+            except (EOFError, OSError):
+                self._replace(worker, "ended")
+                continue
+            if isinstance(task, JobPart):
+                self._finish(task, worker.index, reason, taken)
+            elif reason:
+                self._faults.append(reason)
+        now = time.perf_counter()
         for worker in self._workers:
-            if worker.ready:
-                worker.busy_until = time.perf_counter() + CACHE_DEADLINE
-                worker.caching = True
-                if not worker.send(message):
-                    self._replace(worker, "ended")
-        self._until(
-            lambda: all(
-                w.given_up or (w.ready and not w.caching) for w in self._workers
-            ),
-            START_DEADLINE,
-            "workers did not confirm the network",
-        )
-        bad = [text for good, text in self._confirmed.values() if not good]
-        if bad:
-            blob.close()
-            del self._blobs[place]
-            if old is not None:
-                self._blobs[place] = old
-            raise IKError(f"a worker could not take the network: {bad[0]}")
-        if old is not None:
-            old.close()
-        if self._own is not None:
-            self._own.use(data)
-        return parameters
+            if now > worker.until:
+                self._replace(worker, "gave no answer in time")
+        self._hand_out()
+
+    def _readable(self, timeout: float) -> list[Worker]:
+        """Workers that have said something, or have ended, within `timeout`, [s]."""
+        if POSIX:
+            return [key.data for key, _ in self._selector.select(timeout)]
+        pipes = {id(w.pipe): w for w in self._workers if w.pipe is not None}
+        ready = connection.wait([w.pipe for w in pipes.values() if w.pipe], timeout)
+        return [pipes[id(pipe)] for pipe in ready]
+
+    def _start(self, worker: Worker) -> None:
+        """Start a process that knows all networks in use."""
+        networks = tuple(block.name for block in self._networks.values())
+        worker.start(replace(self._plan, networks=networks))
+        if POSIX and worker.pipe is not None:
+            self._selector.register(worker.pipe, selectors.EVENT_READ, worker)
+
+    def _finish(self, part: JobPart, worker: int, reason: str, taken: float) -> None:
+        """Record that a part is finished; after the last one the job is answered.
+
+        Only then its slot is free: workers write there until they have answered.
+        """
+        job = part.job
+        job.left -= 1
+        job.workers[part.first] = worker
+        job.attempts = max(job.attempts, part.attempts)
+        job.reason = job.reason or reason
+        job.taken_us = max(job.taken_us, taken)
+        if not job.left:
+            self._done[job.number] = self._memory.read(job)
+            self._free.append(job.slot)
+
+    def _hand_out(self) -> None:
+        """Give waiting parts to idle workers, in order; a single job is divided among them."""
+        while self._waiting:
+            idle = [worker for worker in self._workers if worker.idle]
+            if not idle:
+                return
+            ways = min(len(idle), self._cores) // len(self._waiting)
+            for worker, part in zip(
+                idle, divided(self._waiting.popleft(), ways), strict=False
+            ):
+                self._give(worker, part, _message(part), self.deadline)
+
+    def _give(
+        self, worker: Worker, task: JobPart | str, message: Message, seconds: float
+    ) -> None:
+        """Send a message to a worker."""
+        if isinstance(task, JobPart):
+            task.attempts += 1
+        if not worker.give(task, message, seconds):
+            self._replace(worker, "ended")
+
+    def _replace(self, worker: Worker, why: str) -> None:
+        """Kill `worker` if it lives, take back its part, start another in its place."""
+        part = worker.task if isinstance(worker.task, JobPart) else None
+        if POSIX and worker.pipe is not None:
+            self._selector.unregister(worker.pipe)
+        worker.kill()
+        about = f" (job {part.job.number})" if part else ""
+        logger.warning("worker %d %s%s", worker.index, why, about)
+        if part is not None and part.attempts < ATTEMPTS:
+            self._waiting.appendleft(part)
+        elif part is not None:
+            reason = f"{part.attempts} workers {why} at this job"
+            self._finish(part, -1, reason, 0.0)
+        if worker.barren >= BARREN:
+            worker.given_up = True
+            logger.error("worker %d never got ready; not started again", worker.index)
+        else:
+            self._start(worker)
+
+
+def _message(part: JobPart) -> Part:
+    return part.job.mode, part.job.slot, part.first, part.count
+
+
+def _release(
+    workers: Sequence[Worker],
+    memory: SlotMemory,
+    networks: dict[str, SharedMemory],
+    selector: selectors.BaseSelector,
+) -> None:
+    """Release everything that a pool holds; also called at the end of the interpreter."""
+    selector.close()
+    for worker in workers:
+        worker.kill()
+    memory.close()
+    for block in networks.values():
+        _remove(block)
+    networks.clear()
+
+
+def _remove(block: SharedMemory) -> None:
+    block.close()
+    block.unlink()

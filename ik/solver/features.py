@@ -72,17 +72,6 @@ def to_frame(
     )
 
 
-def from_frame(
-    origin: Array, yaw: Array, positions: Array, rotations: Array
-) -> tuple[Array, Array]:
-    """The inverse of `to_frame`: back to the world."""
-    turn = quat_from_yaw(yaw)
-    return (
-        quat_rotate(_spread(turn, positions), positions) + _spread(origin, positions),
-        quat_multiply(_spread(turn, rotations), rotations),
-    )
-
-
 def _spread(values: Array, like: Array) -> Array:
     """`values` (B, k) with axes of one, to go with `like` (B, ..., n)."""
     xp = array_namespace(values)

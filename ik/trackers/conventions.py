@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 
@@ -43,9 +43,7 @@ from ambulo.ik.trackers.layout import (
     TRACKED,
 )
 from ambulo.ik.trackers.shape import BodyShape, sized_skeleton
-from ambulo.ik.trackers.sizes import (
-    TRACKERS,
-)
+from ambulo.ik.trackers.sizes import TRACKERS
 from ambulo.motion.kinematics import rest_positions
 from ambulo.motion.rotations import (
     quat_conjugate,
@@ -227,27 +225,29 @@ def default_mounts(kind: Convention, shape: BodyShape | None = None) -> Mounts:
     return mounts
 
 
-class Devices(Protocol):
-    """Poses of devices at one moment, in this project's axes; rows as in `TARGETS`."""
+@dataclass(frozen=True, eq=False)
+class TrackerSample:
+    """Poses of tracked joints, or of their devices, at one moment; rows as in `TARGETS`."""
 
-    @property
-    def positions(self) -> Floats:
-        """[m]. Shape (6, 3)."""
-        ...
+    positions: Floats
+    """World positions, [m]. Shape (6, 3)."""
+    rotations: Floats
+    """World orientations, wxyz; of joints those of human23. Shape (6, 4)."""
+    present: Bools
+    """Whether each tracker is there. Shape (6,)."""
+    time: float = 0.0
+    """When it was taken, [s]; for streams of devices."""
 
-    @property
-    def rotations(self) -> Floats:
-        """Quaternions wxyz. Shape (6, 4)."""
-        ...
-
-    @property
-    def present(self) -> Bools:
-        """Whether each is there. Shape (6,)."""
-        ...
+    @classmethod
+    def nothing(cls) -> TrackerSample:
+        """Return a sample without trackers."""
+        turns = np.zeros((TRACKERS, 4))
+        turns[:, 0] = 1.0
+        return cls(np.zeros((TRACKERS, 3)), turns, np.zeros(TRACKERS, dtype=np.bool_))
 
 
 def calibrated_mounts(
-    sample: Devices,
+    sample: TrackerSample,
     shape: BodyShape,
     kind: Convention = CONVENTIONS["openxr"],
     ground: float = 0.0,
@@ -286,7 +286,7 @@ def calibrated_mounts(
 
 
 def shape_in_t_pose(
-    sample: Devices,
+    sample: TrackerSample,
     kind: Convention = CONVENTIONS["openxr"],
     ground: float = 0.0,
 ) -> BodyShape:

@@ -21,21 +21,17 @@ from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.atomic import replace_file
 from ambulo.configs.errors import IKError, MotionFileError
 from ambulo.configs.reading import read_regular
-from ambulo.ik.trackers.conventions import Mounts, poses_to_project
+from ambulo.ik.trackers.conventions import Mounts, TrackerSample, poses_to_project
 from ambulo.ik.trackers.recording_lines import (
     FORMAT,
     POSE,
-    DeviceRow,
     RecordingHeader,
     fill_row,
     header_line,
     parse_header,
     row_line,
 )
-from ambulo.ik.trackers.sizes import (
-    TRACKERS,
-)
-from ambulo.ik.trackers.tracker import TrackerSample
+from ambulo.ik.trackers.sizes import TRACKERS
 
 MOST_BYTES = 128 * 2**20
 """Largest file that is read, [bytes]."""
@@ -76,13 +72,13 @@ class Recording:
         whole = round(rate)
         return float(whole) if whole and abs(rate - whole) < 0.01 * whole else rate
 
-    def row(self, index: int) -> DeviceRow:
+    def row(self, index: int) -> TrackerSample:
         """The devices of one row."""
-        return DeviceRow(
-            float(self.times[index]),
+        return TrackerSample(
             self.positions[index],
             self.rotations[index],
             self.present[index],
+            float(self.times[index]),
         )
 
     def joints(self, mounts: Mounts | None = None) -> Iterator[TrackerSample]:

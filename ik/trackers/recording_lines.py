@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import logging
 import math
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NoReturn
 
 import numpy as np
@@ -25,15 +24,14 @@ from ambulo.ik.rig import TARGETS
 from ambulo.ik.trackers.conventions import (
     Convention,
     Mounts,
+    TrackerSample,
     convention,
     default_mounts,
     poses_from_project,
     poses_to_project,
 )
 from ambulo.ik.trackers.shape import LARGEST, SMALLEST, STATURE, BodyShape
-from ambulo.ik.trackers.sizes import (
-    TRACKERS,
-)
+from ambulo.ik.trackers.sizes import TRACKERS
 from ambulo.motion.formats.mending import MOST_OFF
 
 logger = logging.getLogger(__name__)
@@ -162,20 +160,6 @@ class RecordingHeader(Config):
         return mounts
 
 
-@dataclass(frozen=True, eq=False)
-class DeviceRow:
-    """Poses of devices at one moment, in this project's axes; rows as in `TARGETS`."""
-
-    time: float
-    """[s]"""
-    positions: Floats
-    """[m]. Shape (6, 3)."""
-    rotations: Floats
-    """Quaternions wxyz as they were sent, of any length. Shape (6, 4)."""
-    present: Bools
-    """Shape (6,)."""
-
-
 def parse_header(text: str | bytes) -> RecordingHeader:
     """Return the header in a line.
 
@@ -198,7 +182,7 @@ def parse_header(text: str | bytes) -> RecordingHeader:
         raise IKError(_one_line(error)) from None
 
 
-def parse_row(text: str | bytes, header: RecordingHeader) -> DeviceRow:
+def parse_row(text: str | bytes, header: RecordingHeader) -> TrackerSample:
     """Return the devices of one row.
 
     Raises:
@@ -209,7 +193,7 @@ def parse_row(text: str | bytes, header: RecordingHeader) -> DeviceRow:
     present = np.zeros(TRACKERS, dtype=np.bool_)
     time = fill_row(text, header.rows, poses, present)
     positions, rotations = poses_to_project(poses, header.axes)
-    return DeviceRow(time, positions, rotations, present)
+    return TrackerSample(positions, rotations, present, time)
 
 
 def fill_row(
@@ -254,7 +238,7 @@ def header_line(header: RecordingHeader) -> str:
     return json.dumps(data, allow_nan=False)
 
 
-def row_line(row: DeviceRow, header: RecordingHeader, *, digits: int = 6) -> str:
+def row_line(row: TrackerSample, header: RecordingHeader, *, digits: int = 6) -> str:
     """Return the line of a row, without its end.
 
     Args:

@@ -15,6 +15,7 @@ from ambulo.configs.errors import IKError
 from ambulo.ik.pose import Pose
 from ambulo.ik.rig import TARGETS, Rig
 from ambulo.ik.solver.targets import Targets
+from ambulo.ik.trackers.conventions import TrackerSample
 from ambulo.ik.trackers.fit import TAKE
 from ambulo.ik.trackers.rig_poses import rig_pose, rig_targets
 from ambulo.ik.trackers.sizes import TRACKERS
@@ -22,7 +23,6 @@ from ambulo.ik.trackers.tracker import (
     BodyFrame,
     BodyTracker,
     FrameStatus,
-    TrackerSample,
     TrackerStatus,
 )
 

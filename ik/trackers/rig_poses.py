@@ -15,10 +15,10 @@ from ambulo.configs.arrays import Floats
 from ambulo.ik.pose import Pose, fk
 from ambulo.ik.rig import TARGETS, Rig
 from ambulo.ik.solver.targets import Targets
+from ambulo.ik.trackers.conventions import TrackerSample
 from ambulo.ik.trackers.layout import HIPS_ROW, TRACKED
 from ambulo.ik.trackers.session import TrackedRecording
 from ambulo.ik.trackers.shape import scale_of
-from ambulo.ik.trackers.tracker import TrackerSample
 from ambulo.motion.kinematics import motion_kinematics, rest_kinematics
 from ambulo.motion.rotations import quat_conjugate, quat_multiply, quat_slerp
 from ambulo.motion.skeletons import load_skeleton

@@ -9,17 +9,21 @@ import numpy as np
 
 from ambulo.configs.errors import IKError
 from ambulo.ik.rig import TARGETS
-from ambulo.ik.trackers.conventions import Mounts, calibrated_mounts, shape_in_t_pose
+from ambulo.ik.trackers.conventions import (
+    Mounts,
+    TrackerSample,
+    calibrated_mounts,
+    shape_in_t_pose,
+)
 from ambulo.ik.trackers.layout import HEAD_ROW, LEFT_HAND, RIGHT_HAND
 from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.recording import Recording
-from ambulo.ik.trackers.recording_lines import DeviceRow, RecordingHeader
+from ambulo.ik.trackers.recording_lines import RecordingHeader
 from ambulo.ik.trackers.shape import BodyShape
 from ambulo.ik.trackers.tracker import (
     BodyFrame,
     BodyTracker,
     FrameStatus,
-    TrackerSample,
     TrackerStatus,
 )
 from ambulo.motion.motion import Motion
@@ -72,7 +76,7 @@ class BodySession:
         self.body = BodyTracker(network, self._shape)
         self.mounts = header.joint_mounts(self._shape)
 
-    def step(self, row: DeviceRow) -> BodyFrame:
+    def step(self, row: TrackerSample) -> BodyFrame:
         """Return the body of a row; its arrays are overwritten by the next call."""
         if self.waiting is not None:
             self._calibrate(row)
@@ -92,7 +96,7 @@ class BodySession:
             self._time = before
         return time - before
 
-    def _calibrate(self, row: DeviceRow) -> None:
+    def _calibrate(self, row: TrackerSample) -> None:
         """Take proportions and mounts of a row in a T-pose, if it is one."""
         needed = {HEAD_ROW, LEFT_HAND, RIGHT_HAND} & set(self.header.rows)
         missing = [TARGETS[at] for at in sorted(needed) if not row.present[at]]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import IKError
 from ambulo.ik.avatar.layout import TREE, sole
+from ambulo.ik.trackers.conventions import TrackerSample
 from ambulo.ik.trackers.features import read_pose, write_inputs
 from ambulo.ik.trackers.feet import FOOT, reset_foot
 from ambulo.ik.trackers.fit import HOLD, fit
@@ -95,25 +96,6 @@ class FrameStatus(IntEnum):
     """There has never been a head: the body stands at rest."""
     LOST = 5
     """The head has not been there for `FORGET` seconds: the pose stays as it is until it is."""
-
-
-@dataclass(frozen=True, eq=False)
-class TrackerSample:
-    """What the trackers say at one moment; rows as in `ambulo.ik.rig.TARGETS`."""
-
-    positions: Floats
-    """World positions of the tracked joints, [m]. Shape (6, 3)."""
-    rotations: Floats
-    """World orientations of the tracked joints on human23, wxyz. Shape (6, 4)."""
-    present: Bools
-    """Whether each tracker is there. Shape (6,)."""
-
-    @classmethod
-    def nothing(cls) -> TrackerSample:
-        """Return a sample without trackers."""
-        turns = np.zeros((TRACKERS, 4))
-        turns[:, 0] = 1.0
-        return cls(np.zeros((TRACKERS, 3)), turns, np.zeros(TRACKERS, dtype=np.bool_))
 
 
 @dataclass(frozen=True, eq=False)

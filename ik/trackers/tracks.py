@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats
+from ambulo.ik.trackers.conventions import TrackerSample
 from ambulo.ik.trackers.layout import (
     HEAD_ROW,
     HIPS_ROW,
@@ -19,7 +20,6 @@ from ambulo.ik.trackers.layout import (
 from ambulo.ik.trackers.sizes import (
     TRACKERS,
 )
-from ambulo.ik.trackers.tracker import TrackerSample
 from ambulo.motion.kinematics import motion_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply

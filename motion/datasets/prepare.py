@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import logging
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from functools import cache, partial
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from contextlib import suppress
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TypedDict, Unpack
@@ -19,21 +17,18 @@ import numpy as np
 
 from ambulo.configs.caches import user_cache
 from ambulo.configs.errors import MotionError, MotionFileError
-from ambulo.configs.kept_warnings import (
-    Said,
-    recorded_warnings,
-    say_again,
-    write_warnings,
-)
+from ambulo.configs.kept_warnings import recorded_warnings, say_again, write_warnings
 from ambulo.motion.datasets.clips import Clip, file_hash
-from ambulo.motion.datasets.states import N_STATE, States, states_of
+from ambulo.motion.datasets.states import States, states_of
 from ambulo.motion.filters import smoothed
-from ambulo.motion.formats.disk import rules_of, write_bytes
+from ambulo.motion.formats.disk import rules_of
+from ambulo.motion.formats.npz import read_npz, write_npz
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import resample
 from ambulo.motion.retargeting.retarget import retarget
 from ambulo.motion.retargeting.source import read_source
 from ambulo.motion.retargeting.twists import untwisted
+from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import load_skeleton
 
 logger = logging.getLogger(__name__)
@@ -43,7 +38,8 @@ FPS = 25.0
 CUTOFF_RATIO = 0.4
 """Cut-off of the low-pass filter over the new rate: 10 Hz for 25 frames per second, below
 half the new rate, so that faster shaking does not come back as slow movement."""
-_DIGEST = hashlib.sha256().digest_size
+RECIPE = 1
+"""To be raised with a change of the code that makes other motions out of the same inputs."""
 
 
 def prepare_clip(
@@ -56,34 +52,67 @@ def prepare_clip(
 ) -> States:
     """The states of a motion file on the canonical `human23`. Shape (T, 112), T >= 2.
 
+    Of `motion_on`, whose arguments and errors these are.
+    """
+    human = load_skeleton("human23")
+    motion = motion_on(
+        path, human, fps, asf=asf, cached=cached, cache_folder=cache_folder
+    )
+    with rules_of(Path(path)):
+        return states_of(motion)
+
+
+def motion_on(
+    path: str | Path,
+    skeleton: Skeleton,
+    fps: float = FPS,
+    *,
+    asf: str | Path | None = None,
+    axes: str = "auto",
+    rest_pose: str = "auto",
+    cached: bool = True,
+    cache_folder: str | Path | None = None,
+) -> Motion:
+    """The motion in a file on `skeleton`.
+
     A synthetic T-pose at the beginning is dropped. Where the file's rate is higher than
     `fps`, the motion is low-pass filtered (zero phase) at `CUTOFF_RATIO * fps` first.
     Then it is resampled to `fps` and retargeted.
 
     Args:
         path: Any file that `read_motion` reads.
-        fps: Rate of the states, [Hz].
+        skeleton: The skeleton that gets the motion.
+        fps: Rate of the result, [Hz].
         asf: The skeleton of an AMC file, if it is not beside it.
+        axes: Of the file, as for `ambulo.motion.retargeting.source.read_source`.
+        rest_pose: Of its skeleton, as for the same.
         cached: Store the result in the cache and reuse it.
         cache_folder: Where; None is `default_cache()`.
 
     Raises:
         MotionFileError: the file cannot be used.
     """
-    file = Path(path)
-    skeleton = None if asf is None else Path(asf)
+    if not (np.isfinite(fps) and fps > 0.0):
+        raise MotionError(f"fps must be above 0, got {fps}")
+    file, asf = Path(path), None if asf is None else Path(asf)
     if not cached:
-        return _prepare(file, fps, skeleton)
+        return _motion_on(file, skeleton, fps, asf, axes, rest_pose)
     folder = default_cache() if cache_folder is None else Path(cache_folder)
-    entry = folder / f"{cache_key(file, fps, skeleton)}.npy"
-    states = _read_entry(entry)
-    if states is not None:
+    key = cache_key(file, fps, asf, skeleton, axes, rest_pose)
+    entry = folder / f"{key}.npz"
+    with suppress(MotionFileError):  # missing or damaged: made again
+        motion = read_npz(entry)
         say_again(entry, file.stem)
-        return states
+        return motion
     with recorded_warnings() as said:
-        states = _prepare(file, fps, skeleton)
-    _write_entry(entry, states, said, file.stem)
-    return states
+        motion = _motion_on(file, skeleton, fps, asf, axes, rest_pose)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_warnings(entry, said, file.stem)
+        write_npz(entry, motion)
+    except (OSError, MotionFileError) as error:
+        logger.warning("no cache: %s", error)
+    return motion
 
 
 class PrepareOptions(TypedDict, total=False):
@@ -130,10 +159,21 @@ def default_cache() -> Path:
     return user_cache("motion", variable="AMBULO_MOTION_CACHE")
 
 
-def cache_key(path: Path, fps: float, asf: Path | None = None) -> str:
-    """Name of a cache entry: it changes with the file's content and with our code."""
-    digest = hashlib.sha256()
-    digest.update(json.dumps([_code_version(), float(fps)]).encode())
+def cache_key(
+    path: Path,
+    fps: float,
+    asf: Path | None = None,
+    skeleton: Skeleton | None = None,
+    axes: str = "auto",
+    rest_pose: str = "auto",
+) -> str:
+    """Name of a cache entry: it changes with the contents of files and with all options."""
+    body = load_skeleton("human23") if skeleton is None else skeleton
+    options = [RECIPE, float(fps), axes, rest_pose]
+    tree = [body.name, body.joints, body.parents, body.orders, body.tip_parents]
+    digest = hashlib.sha256(json.dumps([*options, *tree]).encode())
+    for array in (body.offsets, body.rest, body.axes, body.limits, body.tips):
+        digest.update(array.tobytes())
     skeletons = [asf] if asf is not None else _skeletons_beside(path)
     for file in (path, *skeletons):
         digest.update(file_hash(file).encode())
@@ -141,50 +181,36 @@ def cache_key(path: Path, fps: float, asf: Path | None = None) -> str:
     return digest.hexdigest()
 
 
-@cache
-def _code_version() -> str:
-    """Hash of all code and data that states depend on, instead of a version number."""
-    digest = hashlib.sha256()
-    for source in _sources():
-        digest.update(source.name.encode() + b"\0" + source.read_bytes())
-    return digest.hexdigest()
-
-
-def _sources() -> list[Traversable]:
-    """All files that determine states besides the motion file, sorted by name."""
-    package = files("ambulo.motion")
-    folders = (package, package / "formats", package / "retargeting")
-    sources = [
-        part
-        for folder in folders
-        for part in folder.iterdir()
-        if part.name.endswith(".py")
-    ]
-    sources += [package / "datasets" / name for name in ("prepare.py", "states.py")]
-    # The others too: the roles of a clip's joints may come from them.
-    skeletons = (files("ambulo.configs") / "skeletons").iterdir()
-    sources += [part for part in skeletons if part.name.endswith(".json")]
-    return sorted(sources, key=lambda part: part.name)
-
-
-def _prepare(path: Path, fps: float, asf: Path | None) -> States:
-    if not (np.isfinite(fps) and fps > 0.0):
-        raise MotionError(f"fps must be above 0, got {fps}")
-    motion = read_source(path, asf=asf, drop_tpose=True).logged()
+def _motion_on(
+    path: Path,
+    skeleton: Skeleton,
+    fps: float,
+    asf: Path | None,
+    axes: str,
+    rest_pose: str,
+) -> Motion:
+    source = read_source(path, asf=asf, drop_tpose=True, axes=axes, rest_pose=rest_pose)
+    motion = source.logged()
     with rules_of(path):
         # Before the filter, which would draw a jump by half a turn over many frames.
-        motion = _at_rate(untwisted(motion), fps)
-        states = states_of(retarget(motion, load_skeleton("human23")).motion)
-    if not np.isfinite(states).all():
-        raise MotionFileError(path, 0, "its states are not finite")
-    return states
+        motion = at_most(untwisted(motion), fps)
+        moved = retarget(resample(motion, fps), skeleton).motion
+    return finite(moved, path)
 
 
-def _at_rate(motion: Motion, fps: float) -> Motion:
-    """Return the motion low-pass filtered and resampled to `fps`."""
-    if motion.fps > fps * 1.001:
-        motion = smoothed(motion, CUTOFF_RATIO * fps)
-    return resample(motion, fps)
+def at_most(motion: Motion, fps: float) -> Motion:
+    """The motion, low-pass filtered and resampled to `fps` if its rate is higher."""
+    if motion.fps <= fps * 1.001:
+        return motion
+    return resample(smoothed(motion, CUTOFF_RATIO * fps), fps)
+
+
+def finite(motion: Motion, path: Path) -> Motion:
+    """`motion`, made of the file `path`; `MotionFileError` if a number is not finite."""
+    for numbers in (motion.root_positions, motion.rotations):
+        if not np.isfinite(numbers).all():
+            raise MotionFileError(path, 0, "its poses are not finite")
+    return motion
 
 
 def _fill_cache(clip: Clip, fps: float, cache_folder: str | Path | None) -> None:
@@ -201,31 +227,3 @@ def _skeletons_beside(path: Path) -> list[Path]:
     if path.suffix.lower() != ".amc":
         return []
     return sorted(path.parent.glob("*.[aA][sS][fF]"))
-
-
-def _read_entry(entry: Path) -> States | None:
-    """The states in the cache; None if there are none or the entry is damaged."""
-    try:
-        data = entry.read_bytes()
-    except OSError:
-        return None
-    content, digest = data[:-_DIGEST], data[-_DIGEST:]
-    if hashlib.sha256(content).digest() != digest:
-        logger.warning("%s: damaged, made again", entry)
-        return None
-    states = np.load(io.BytesIO(content), allow_pickle=False)
-    fits = states.ndim == 2 and states.shape[1] == N_STATE
-    return states if fits and states.dtype == np.float32 else None
-
-
-def _write_entry(entry: Path, states: States, said: Said, name: str) -> None:
-    """Store `states` and what was `said` of the clip `name`; without a cache if that fails."""
-    buffer = io.BytesIO()
-    np.save(buffer, states, allow_pickle=False)
-    content = buffer.getvalue()
-    try:
-        entry.parent.mkdir(parents=True, exist_ok=True)
-        write_warnings(entry, said, name)
-        write_bytes(entry, content + hashlib.sha256(content).digest())
-    except (OSError, MotionFileError) as error:
-        logger.warning("no cache: %s", error)

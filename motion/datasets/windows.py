@@ -297,25 +297,6 @@ class MotionWindows(WindowedDataset):
         self._frames: States = np.ascontiguousarray(frames)
         self._sum: str | None = None
 
-    @property
-    def window_clips(self) -> Ints:
-        """Index of the clip of each window, in the order without shuffling. Shape (n,)."""
-        return np.repeat(np.arange(len(self._pieces.windows)), self._pieces.windows)
-
-    @property
-    def window_starts(self) -> Ints:
-        """First frame of each window in its clip, in the same order. Shape (n,)."""
-        counts = self._pieces.windows
-        before = np.repeat(np.cumsum(counts) - counts, counts)
-        return self.stride * (np.arange(counts.sum()) - before)
-
-    def take(self, windows: Ints) -> WindowBatch:
-        """The windows with these numbers, in the order without shuffling."""
-        clips = self.window_clips[windows]
-        starts = self._pieces.offset[clips] + self.window_starts[windows]
-        rows = starts[:, None] + np.arange(self.window)
-        return WindowBatch(self._frames[rows], self._pieces.activity[clips])
-
     def _content(self) -> str:
         if self._sum is None:
             table = self._pieces.offset.tobytes() + self._pieces.activity.tobytes()

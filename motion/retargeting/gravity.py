@@ -10,7 +10,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import MotionError
-from ambulo.motion.kinematics import forward_kinematics, tip_positions
+from ambulo.motion.kinematics import motion_kinematics, tip_positions
 from ambulo.motion.landmarks import rest_points
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.standing import standing_fault
@@ -122,13 +122,7 @@ def _axis_at_rest(
 def sampled_points(motion: Motion, frames: int = FRAMES) -> Floats:
     """World positions of joints, then tips, in at most `frames` frames, [m]. (n, J+K, 3)."""
     rows = np.unique(np.linspace(0, len(motion) - 1, frames).round().astype(int))
-    offsets = motion.joint_offsets
-    positions, orientations = forward_kinematics(
-        motion.skeleton,
-        motion.root_positions[rows],
-        motion.rotations[rows],
-        None if offsets is None else offsets[rows],
-    )
+    positions, orientations = motion_kinematics(motion, rows)
     tips: Floats = tip_positions(motion.skeleton, positions, orientations)
     return np.concatenate([positions, tips], axis=1)
 

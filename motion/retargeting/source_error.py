@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ambulo.configs.arrays import Floats
-from ambulo.motion.kinematics import forward_kinematics
+from ambulo.motion.kinematics import forward_kinematics, motion_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.body import LIMBS, SHORT, SIDES, RetargetBody
 from ambulo.motion.retargeting.lengths import comparable, leg_length
@@ -22,7 +22,6 @@ from ambulo.motion.rotations import (
     quat_conjugate,
     quat_multiply,
 )
-from ambulo.motion.skeleton import Skeleton
 
 FRAMES = 300
 """Number of frames in which errors are measured, evenly over the clip."""
@@ -82,17 +81,16 @@ def source_error(
         floor: Height of the source's floor in that scale, [m]. Shape (T,).
     """
     rows = np.unique(np.linspace(0, len(source[1]) - 1, FRAMES).round().astype(int))
-    places, turns = _posed(source[1], rows)
+    places, turns = motion_kinematics(source[1], rows)
     places = scale * places
     places[..., 2] -= floor[rows, None]
-    own, own_turns = _posed(target[1], rows)
+    own, own_turns = motion_kinematics(target[1], rows)
     here, there = source[0].roles, target[0].roles
     roles = [role for role in there if role in here]
-    on_same = _on_lengths(
-        target[1],
-        same.skeleton.scaled(scale * leg_length(source[0]) / leg_length(same)),
-        rows,
-    )
+    sized = same.skeleton.scaled(scale * leg_length(source[0]) / leg_length(same))
+    on_same = forward_kinematics(
+        sized, target[1].root_positions[rows], target[1].rotations[rows]
+    )[0]
     thighs = [side + "thigh" for side in SIDES]
     # The body of the source's lengths is hung where the middle of its hips is the target's.
     shift = own[:, [there[r] for r in thighs]] - on_same[:, [there[r] for r in thighs]]
@@ -140,26 +138,6 @@ def _is_shared(target: RetargetBody, role: str) -> bool:
         and target.is_ball(role)
         and target.hinge(role) is not None
     )
-
-
-def _posed(motion: Motion, rows: np.ndarray) -> tuple[Floats, Floats]:
-    """World positions (n, J, 3) and orientations (n, J, 4) in the frames `rows` (n,)."""
-    offsets = motion.joint_offsets
-    placed: tuple[Floats, Floats] = forward_kinematics(
-        motion.skeleton,
-        motion.root_positions[rows],
-        motion.rotations[rows],
-        None if offsets is None else offsets[rows],
-    )
-    return placed
-
-
-def _on_lengths(motion: Motion, same: Skeleton, rows: np.ndarray) -> Floats:
-    """World positions (n, J, 3) of the skeleton `same` with the rotations of `motion`."""
-    placed: Floats = forward_kinematics(
-        same, motion.root_positions[rows], motion.rotations[rows]
-    )[0]
-    return placed
 
 
 def _angles(a: Floats, b: Floats) -> Floats:

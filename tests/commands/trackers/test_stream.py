@@ -7,9 +7,10 @@ import json
 import numpy as np
 
 from ambulo.commands.trackers.stream import Stream
+from ambulo.ik.trackers.conventions import TrackerSample
 from ambulo.ik.trackers.layout import TRACKED
 from ambulo.ik.trackers.network import TrackerNetwork
-from ambulo.ik.trackers.recording_lines import DeviceRow, parse_header
+from ambulo.ik.trackers.recording_lines import parse_header
 from ambulo.ik.trackers.shape import BodyShape, sized_skeleton
 from ambulo.motion.kinematics import rest_positions
 
@@ -25,13 +26,13 @@ HEADER = json.dumps(
 LARGE = BodyShape(1.15, 1.15, 1.15)
 
 
-def t_pose(time: float) -> DeviceRow:
+def t_pose(time: float) -> TrackerSample:
     """A row of a large player in a T-pose."""
     turns = np.zeros((6, 4))
     turns[:, 0] = 1.0
     present = np.array([True, True, False, False, True, False])
     places = rest_positions(sized_skeleton(LARGE))[list(TRACKED)]
-    return DeviceRow(time, places, turns, present)
+    return TrackerSample(places, turns, present, time)
 
 
 def test_the_body_of_a_t_pose_is_told_before_its_first_pose(

@@ -14,7 +14,6 @@ import ambulo
 from ambulo.configs.arrays import Floats
 from ambulo.envs.godot.locate import find_project
 from ambulo.evaluate.generated_walks import generated_walks
-from ambulo.evaluate.trackers.recordings import track_of
 from ambulo.ik.trackers import (
     conventions,
     feet,
@@ -23,12 +22,9 @@ from ambulo.ik.trackers import (
     shape,
     tracker,
 )
-from ambulo.ik.trackers.tracker import (
-    BodyTracker,
-    FrameStatus,
-    TrackerSample,
-    TrackerStatus,
-)
+from ambulo.ik.trackers.conventions import TrackerSample
+from ambulo.ik.trackers.tracker import BodyTracker, FrameStatus, TrackerStatus
+from ambulo.ik.trackers.tracks import track_of
 from ambulo.policies.export.trackers import export_tracker
 
 TOLERANCE = 1e-4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,11 +12,12 @@ from fixtures.rigs import MAKERS, write_as
 import ambulo
 from ambulo.commands.ik.extract import described
 from ambulo.configs.errors import IKError, MotionFileError
-from ambulo.ik.data.extract import FAR, extract, motion_on_rig
+from ambulo.ik.data.extract import FAR, FPS, extract
 from ambulo.ik.limits import violation
 from ambulo.ik.pose import Pose, fk, start_pose
 from ambulo.ik.rig import Rig, load_rig
 from ambulo.motion.datasets.clips import Clip, scan_clips
+from ambulo.motion.datasets.prepare import motion_on
 from ambulo.motion.formats.files import write_motion
 from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
@@ -49,6 +51,10 @@ def folder(rig: Rig, tmp_path: Path) -> Path:
 
 def clips_of(folder: Path) -> list[Clip]:
     return scan_clips(folder, check=False)[0]
+
+
+def motion_on_rig(clip: Clip, rig: Rig, fps: float = FPS, **options: Any) -> Motion:
+    return motion_on(clip.path, rig.skeleton, fps, asf=clip.asf, **options)
 
 
 def test_rate_people_and_thinning(rig: Rig, folder: Path) -> None:

@@ -9,16 +9,17 @@ from fixtures.layers import RIG, STANDING, still
 import ambulo.shipped
 from ambulo.configs.arrays import Floats
 from ambulo.evaluate.generated_walks import generated_walks
-from ambulo.evaluate.trackers.recordings import TrackerTrack, track_of
 from ambulo.ik.layers.blending import override
 from ambulo.ik.layers.layer import LayerKind, PoseLayer, Tick
 from ambulo.ik.layers.stack import LayerStack
 from ambulo.ik.layers.tracked import Samples, TrackedBody
 from ambulo.ik.pose import Pose, fk
 from ambulo.ik.rig import TARGETS
+from ambulo.ik.trackers.conventions import TrackerSample
 from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.shape import BodyShape
-from ambulo.ik.trackers.tracker import BodyTracker, TrackerSample
+from ambulo.ik.trackers.tracker import BodyTracker
+from ambulo.ik.trackers.tracks import TrackerTrack, track_of
 from ambulo.motion.rotations import quat_angle, quat_multiply
 from ambulo.policies.agents.body_tracker import load_tracker_network
 

@@ -11,18 +11,19 @@ import pytest
 import ambulo.shipped
 from ambulo.configs.errors import IKError
 from ambulo.evaluate.generated_walks import generated_walks
-from ambulo.evaluate.trackers.recordings import TrackerTrack, track_of
 from ambulo.ik.pool.jobs import run_job
-from ambulo.ik.pool.pool_jobs import JobResult
+from ambulo.ik.pool.slots import JobResult
 from ambulo.ik.pool.tracked_crowd import TrackedCrowd
 from ambulo.ik.pool.workers import NeuralIKPool
 from ambulo.ik.pose import fk
 from ambulo.ik.rig import TARGETS
 from ambulo.ik.solver.solver import NeuralIKSolver
 from ambulo.ik.solver.targets import Targets
+from ambulo.ik.trackers.conventions import TrackerSample
 from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.shape import BodyShape
-from ambulo.ik.trackers.tracker import BodyTracker, TrackerSample
+from ambulo.ik.trackers.tracker import BodyTracker
+from ambulo.ik.trackers.tracks import TrackerTrack, track_of
 from ambulo.policies.agents.body_tracker import load_tracker_network
 
 pytestmark = pytest.mark.integration

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import IKError
-from ambulo.ik.pool import dispatch
-from ambulo.ik.pool.pool_jobs import Job, JobPart, divided
+from ambulo.ik.pool import workers
+from ambulo.ik.pool.slots import Job, JobPart, divided
 from ambulo.ik.pool.workers import NeuralIKPool
 from ambulo.ik.pose import Pose, start_pose
 from ambulo.ik.rig import load_rig
@@ -199,13 +199,13 @@ def test_the_callers_process_can_help() -> None:
     with NeuralIKPool(workers=1, capacity=8, slots=2, helps=True) as pool:
         pool.cache(given)
         result = pool.solve(targets)
-        assert result.workers == (dispatch.HERE, 0)
+        assert result.workers == (workers.HERE, 0)
         assert result.solution is not None
         np.testing.assert_allclose(
             result.solution.pose.rotations, wanted.pose.rotations, atol=1e-5
         )
         few = pool.solve(targets[:2])
-        assert few.workers == (dispatch.HERE,)
+        assert few.workers == (workers.HERE,)
         failed = pool.solve(targets, context=Context.level(targets))
         assert "no published network is cached" in failed.reason
         assert pool.result(pool.submit(targets)).workers == (0,)
@@ -244,7 +244,7 @@ def test_slot_of_a_failed_part_waits_for_the_others(
     pool: NeuralIKPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While one worker still writes to it, nobody else may be given the slot."""
-    monkeypatch.setattr(dispatch, "ATTEMPTS", 1)
+    monkeypatch.setattr(workers, "ATTEMPTS", 1)
     pool.wait_ready()
     slow, lost = (stats.pid for stats in pool.stats())
     stop(slow)
@@ -305,7 +305,7 @@ def test_job_of_a_worker_that_hangs_is_done_by_another(pool: NeuralIKPool) -> No
 def test_job_that_ends_every_worker_is_answered_as_failed(
     pool: NeuralIKPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dispatch, "ATTEMPTS", 1)
+    monkeypatch.setattr(workers, "ATTEMPTS", 1)
     pool.wait_ready()
     pid = pool.stats()[0].pid
     stop(pid)

@@ -17,6 +17,7 @@ from ambulo.ik.trackers.conventions import (
     PALM,
     THICKNESS,
     Mounts,
+    TrackerSample,
     calibrated_mounts,
     convention,
     default_mounts,
@@ -37,7 +38,6 @@ from ambulo.ik.trackers.layout import (
     TRACKERS,
 )
 from ambulo.ik.trackers.shape import BodyShape, sized_skeleton
-from ambulo.ik.trackers.tracker import TrackerSample
 from ambulo.motion.kinematics import rest_positions
 from ambulo.motion.rotations import (
     quat_from_rotvec,

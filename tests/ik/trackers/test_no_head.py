@@ -5,17 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ambulo.evaluate.trackers.recordings import TrackerTrack, track_of
 from ambulo.ik.avatar.layout import HEAD
+from ambulo.ik.trackers.conventions import TrackerSample
 from ambulo.ik.trackers.layout import HEAD_ROW
 from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.shape import BodyShape
-from ambulo.ik.trackers.tracker import (
-    BodyTracker,
-    FrameStatus,
-    TrackerSample,
-    TrackerStatus,
-)
+from ambulo.ik.trackers.tracker import BodyTracker, FrameStatus, TrackerStatus
+from ambulo.ik.trackers.tracks import TrackerTrack, track_of
 from ambulo.motion.motion import Motion
 
 DT = 1.0 / 60.0

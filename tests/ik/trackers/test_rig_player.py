@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import IKError
-from ambulo.evaluate.trackers.recordings import track_of
 from ambulo.ik.rig import Rig
 from ambulo.ik.trackers.layout import HEAD_ROW, HIPS_ROW, LEFT_HAND
 from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.rig_player import RigPlayer
 from ambulo.ik.trackers.shape import BodyShape
 from ambulo.ik.trackers.tracker import BodyTracker, FrameStatus
+from ambulo.ik.trackers.tracks import track_of
 from ambulo.motion.motion import Motion
 
 DT = 1.0 / 60.0

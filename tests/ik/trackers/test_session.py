@@ -8,12 +8,16 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import IKError
-from ambulo.ik.trackers.conventions import Mounts, convention, default_mounts
+from ambulo.ik.trackers.conventions import (
+    Mounts,
+    TrackerSample,
+    convention,
+    default_mounts,
+)
 from ambulo.ik.trackers.layout import HEAD_ROW, LEFT_HAND, TRACKED, TRACKERS
 from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.record_motion import record_motion
 from ambulo.ik.trackers.recording import Recording, recording_bytes, recording_of
-from ambulo.ik.trackers.recording_lines import DeviceRow
 from ambulo.ik.trackers.session import BodySession, track_recording
 from ambulo.ik.trackers.shape import BodyShape, sized_skeleton
 from ambulo.ik.trackers.tracker import FrameStatus, TrackerStatus
@@ -23,13 +27,13 @@ from ambulo.motion.motion import Motion
 HAND_L = TRACKED[LEFT_HAND]
 
 
-def t_pose(shape: BodyShape, time: float = 0.0, height: float = 0.0) -> DeviceRow:
+def t_pose(shape: BodyShape, time: float = 0.0, height: float = 0.0) -> TrackerSample:
     """Devices of OpenXR on a body in a T-pose."""
     rest = rest_positions(sized_skeleton(shape))[list(TRACKED)]
     rest[:, 2] += height
     kind = convention("openxr")
     devices = default_mounts(kind, shape).devices(rest, Mounts.none().rotations)
-    return DeviceRow(time, *devices, np.ones(TRACKERS, dtype=bool))
+    return TrackerSample(*devices, np.ones(TRACKERS, dtype=bool), time)
 
 
 def test_openxr_and_unreal_recordings_give_the_same_poses(

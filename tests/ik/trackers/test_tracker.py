@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import IKError
-from ambulo.evaluate.trackers.recordings import TrackerTrack, track_of
 from ambulo.evaluate.trackers.scores import foot_points, ground_speed
 from ambulo.ik.avatar.layout import ANKLE, HEAD, THIGHS
+from ambulo.ik.trackers.conventions import TrackerSample
 from ambulo.ik.trackers.layout import HEAD_ROW, HIPS_ROW, LEFT_HAND, RIGHT_HAND, TRACKED
 from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.shape import BodyShape
@@ -19,9 +19,9 @@ from ambulo.ik.trackers.tracker import (
     BodyFrame,
     BodyTracker,
     FrameStatus,
-    TrackerSample,
     TrackerStatus,
 )
+from ambulo.ik.trackers.tracks import TrackerTrack, track_of
 from ambulo.motion.kinematics import motion_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply

@@ -17,7 +17,7 @@ from ambulo.motion.datasets.prepare import cache_key, prepare_clip, prepare_clip
 from ambulo.motion.formats.files import read_motion, write_motion
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.source import Source
-from ambulo.motion.skeletons import SKELETONS
+from ambulo.motion.skeletons import load_skeleton
 
 Folder = Callable[..., Path]
 
@@ -54,20 +54,23 @@ def test_the_second_time_comes_from_the_cache(
     second = prepare_clip(str(path))
     np.testing.assert_array_equal(first, second)
     assert len(work) == 1
-    assert [entry.suffix for entry in cache.iterdir()] == [".npy"]
-    np.testing.assert_array_equal(np.load(next(cache.iterdir())), first)
+    assert [entry.suffix for entry in cache.iterdir()] == [".npz"]
 
 
-def test_other_content_rate_or_code_is_another_entry(
+def test_other_content_rate_skeleton_or_recipe_is_another_entry(
     data_folder: Folder, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = data_folder("02_01.bvh") / "02_01.bvh"
     keys = [cache_key(path, 25.0), cache_key(path, 30.0)]
     path.write_bytes(path.read_bytes() + b"\n")
     keys.append(cache_key(path, 25.0))
-    monkeypatch.setattr(prepare, "_code_version", lambda: "other code")
+    human = load_skeleton("human23")
+    assert cache_key(path, 25.0, None, human) == keys[-1]
+    keys.append(cache_key(path, 25.0, None, human.scaled(1.1)))
+    keys.append(cache_key(path, 25.0, None, human, "z-up"))
+    monkeypatch.setattr(prepare, "RECIPE", prepare.RECIPE + 1)
     keys.append(cache_key(path, 25.0))
-    assert len(set(keys)) == 4
+    assert len(set(keys)) == 6
 
 
 def test_the_skeleton_of_an_amc_is_part_of_the_key(tmp_path: Path) -> None:
@@ -97,14 +100,6 @@ def test_a_damaged_entry_is_made_again(
     assert len(work) == 2
 
 
-def test_the_cache_knows_all_that_states_come_from() -> None:
-    names = [source.name for source in prepare._sources()]
-    assert {"bvh.py", "retarget.py", "states.py", "prepare.py"} <= set(names)
-    # Roles of CMU's and Daz's joints are data.
-    assert {f"{name}.json" for name in SKELETONS} <= set(names)
-    assert names == sorted(names)
-
-
 def test_warnings_of_a_clip_are_said_again_with_its_name(
     data_folder: Folder, cache: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -126,7 +121,7 @@ def test_warnings_of_a_clip_are_said_again_with_its_name(
     assert said[0] == said[1] != []
     assert said[2] == [text.replace("small:", "other:") for text in said[0]]
     assert "ambulo data convert --units" in said[0][-1]
-    assert len(list(cache.glob("*.npy"))) == 1
+    assert len(list(cache.glob("*.npz"))) == 1
 
 
 def test_without_a_cache_nothing_is_written(data_folder: Folder, cache: Path) -> None:

@@ -218,17 +218,6 @@ def test_shapes_and_types(make: Make) -> None:
     assert (activities.shape, activities.dtype) == ((10,), np.int64)
 
 
-def test_windows_by_their_numbers() -> None:
-    data = memory(stride=5)
-    every = np.arange(len(data))
-    found = [
-        1000 * c + s for c, s in zip(data.window_clips, data.window_starts, strict=True)
-    ]
-    assert found == expected([50, 40, 30, 7], 8, 5)
-    assert starts([data.take(every)]) == found
-    assert starts([data.take(every[[3, 1]])]) == [found[3], found[1]]
-
-
 @pytest.mark.parametrize(
     ("options", "rule"),
     [

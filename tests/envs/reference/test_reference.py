@@ -31,26 +31,6 @@ from ambulo.motion.formats.npz import packed
 from ambulo.motion.motion import Motion
 
 
-def test_a_file_gives_back_what_was_saved(standing: Reference, tmp_path: Path) -> None:
-    path = tmp_path / "standing.npz"
-    save_reference(path, standing)
-    loaded = load_reference(path)
-    assert is_reference(path)
-    assert reference_bytes(loaded) == reference_bytes(standing) == path.read_bytes()
-    assert loaded.controller is not None
-    assert standing.controller is not None
-    np.testing.assert_array_equal(loaded.controller.gains, standing.controller.gains)
-    np.testing.assert_array_equal(loaded.controller.dofs, standing.controller.dofs)
-
-
-@pytest.mark.parametrize("cut", [0, 10, 0.3, 0.9])
-def test_damaged_files_are_refused(plain: Reference, cut: float) -> None:
-    data = reference_bytes(plain)
-    end = int(cut if cut > 1 else cut * len(data))
-    with pytest.raises(MotionFileError, match=r"x\.npz"):
-        reference_from_bytes(data[:end], "x.npz")
-
-
 def test_bad_contents_are_refused(plain: Reference) -> None:
     table = plain.table
     arrays = {"header": np.frombuffer(b'{"format": "other"}', np.uint8)}
@@ -124,6 +104,7 @@ def test_columns_of_other_joints_are_refused(
         with pytest.raises(ConfigError, match=words):
             read_clips([path], character, standing.control_dt)
     save_reference(path, replace(standing, joints=()))  # as before files had names
+    assert is_reference(path)
     assert not load_reference(path).joints
     assert reference_of(config.replace(reference=str(path)), character).gaits
     assert "walk.npz: names no joints; its columns are taken in the" in caplog.text

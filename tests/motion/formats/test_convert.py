@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ambulo.motion.formats.bvh import read_bvh
 from ambulo.motion.formats.files import (
     find_motions,
     read_motion,
@@ -164,9 +163,3 @@ def test_every_real_file_is_read(cmu: Path) -> None:
         assert 0.5 < np.median(motion.root_positions[:, 2]) < 2.5
         jump = quat_angle(motion.rotations[0], motion.rotations[1])
         assert np.degrees(np.median(jump)) < 3.0
-
-
-def test_real_rows_are_not_shifted(cmu: Path) -> None:
-    motion = read_motion(cmu / "bvh_mb/02/02_01.bvh", drop_tpose=True)
-    raw = read_bvh(cmu / "bvh_mb/02/02_01.bvh")
-    assert len(motion) == len(raw.values) - 1

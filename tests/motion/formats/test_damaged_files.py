@@ -313,7 +313,9 @@ def test_no_text(tmp_path: Path, ending: str, kind: str) -> None:
         assert error.line == {".bvh": 2, ".amc": 6, ".txt": 1}[ending]
 
 
-@pytest.mark.parametrize("depth", [100, 1500])
+@pytest.mark.parametrize(
+    "depth", [100, pytest.param(1500, marks=pytest.mark.integration)]
+)
 def test_deep_nesting_is_read(tmp_path: Path, depth: int) -> None:
     path = folder(tmp_path, ".bvh", nested(depth)(BVH).encode())
     motion = read_motion(path)

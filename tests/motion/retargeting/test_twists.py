@@ -11,12 +11,11 @@ from ambulo.motion.euler import axis_quat
 from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.retarget import retarget
-from ambulo.motion.retargeting.twists import _outside, untwisted
+from ambulo.motion.retargeting.twists import untwisted
 from ambulo.motion.rotations import (
     quat_angle,
     quat_conjugate,
     quat_multiply,
-    quat_rotate,
 )
 from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import load_skeleton
@@ -64,21 +63,6 @@ def half_turned(motion: Motion, frames: slice, *names: str) -> Motion:
 def test_a_sane_motion_is_handed_back_as_it_is(walk_motion: Walk) -> None:
     walk = walk_motion(60)
     assert untwisted(walk) is walk
-
-
-def test_the_two_answers_of_an_amc_foot_are_half_a_turn_apart() -> None:
-    # Rz(c + 180) Rx(180 - a) = Rz(c) Rx(a) Ry(180), the formula in the module.
-    a, c = np.deg2rad(35.0), np.deg2rad(-20.0)
-    one = quat_multiply(axis_quat("Z", np.array(c)), axis_quat("X", np.array(a)))
-    other = quat_multiply(
-        axis_quat("Z", np.array(c + np.pi)), axis_quat("X", np.array(np.pi - a))
-    )
-    turned = quat_multiply(one, axis_quat("Y", np.array(np.pi)))
-    assert quat_angle(turned, other) == pytest.approx(0.0, abs=1e-7)
-    bone = np.array([0.0, -1.0, 0.0])
-    np.testing.assert_allclose(
-        quat_rotate(one, bone), quat_rotate(other, bone), atol=1e-12
-    )
 
 
 @pytest.mark.parametrize(
@@ -143,12 +127,3 @@ def test_retargeting_turns_back_too(walk_motion: Walk) -> None:
     bad = half_turned(walk, slice(20, 40), "rfoot", "rtoes")
     one, other = retarget(walk, rig).motion, retarget(bad, rig).motion
     assert quat_angle(one.rotations, other.rotations).max() < 1e-6
-
-
-def test_how_far_outside_counts_round_the_circle_and_in_the_mirror() -> None:
-    angles = np.deg2rad([0.0, 100.0, 179.0, -179.0, -100.0])
-    span = (np.deg2rad(-40.0), np.deg2rad(60.0))
-    left = np.rad2deg(_outside(angles, span, mirrored=False))
-    np.testing.assert_allclose(left, [0.0, 40.0, 119.0, 121.0, 60.0], atol=1e-9)
-    right = np.rad2deg(_outside(-angles, span, mirrored=True))
-    np.testing.assert_allclose(right, left, atol=1e-9)

@@ -172,18 +172,6 @@ def test_published_jobs(pool: NeuralIKPool) -> None:
         ),
         ("NEURAL_IK_SOLVE", {"characters": []}, "not empty"),
         ("NEURAL_IK_SOLVE", {"characters": [3]}, "NEURAL_IK_SOLVE"),
-        ("NEURAL_IK_SOLVE", {"effector_positions": [1.0]}, "NEURAL_IK_SOLVE"),
-        ("NEURAL_IK_SOLVE", {"effector_positions": {"Head": "far"}}, "NEURAL_IK_SOLVE"),
-        (
-            "NEURAL_IK_SOLVE",
-            {"effector_positions": {"Head": (0, 0, np.nan)}},
-            "3 finite",
-        ),
-        (
-            "NEURAL_IK_SOLVE",
-            {"effector_positions": {}, "motion_phase": None},
-            "NEURAL_IK_SOLVE",
-        ),
         (
             "CACHE_NEURAL_IK",
             {"weights": {f"W{k}": "text" for k in range(8)}},

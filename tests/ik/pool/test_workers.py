@@ -318,31 +318,6 @@ def test_job_that_ends_every_worker_is_answered_as_failed(
 
 
 @pytest.mark.slow
-def test_jobs_survive_workers_that_are_killed_again_and_again() -> None:
-    """Every job is answered once, rightly, while workers are killed at random."""
-    rng = np.random.default_rng(0)
-    given = [Targets.of_pose(RIG, poses(2, seed)) for seed in range(120)]
-    with NeuralIKPool(workers=2, capacity=2, slots=8, deadline=60.0) as pool:
-        expected = [NeuralIKSolver(RIG, steps=4).solve(t).pose.rotations for t in given]
-        jobs = []
-        for k, targets in enumerate(given):
-            jobs.append(pool.submit(targets))
-            if k % 40 == 20:
-                ready = [s.pid for s in pool.stats() if s.ready]
-                if ready:
-                    os.kill(int(rng.choice(ready)), signal.SIGKILL)
-        for job, rotations in zip(jobs, expected, strict=True):
-            result = pool.result(job)
-            assert result.success
-            assert result.solution is not None
-            np.testing.assert_allclose(
-                result.solution.pose.rotations, rotations, atol=1e-9
-            )
-        assert sum(s.jobs for s in pool.stats()) == len(given)
-        assert sum(s.restarts for s in pool.stats()) >= 1
-
-
-@pytest.mark.slow
 def test_closed_pool_leaves_nothing() -> None:
     pool = NeuralIKPool(workers=1, capacity=2, slots=2)
     pids = [stats.pid for stats in pool.stats()]

@@ -252,12 +252,6 @@ def test_damage_at_any_byte(
         assert found is None
 
 
-def test_every_flipped_bit_is_found(short: Recording) -> None:
-    whole = recording_bytes(short)
-    for at in range(0, len(whole) - 1, 7):
-        assert whole_or_refused(flipped(whole, at, at % 8)) is None, at
-
-
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(MotionFileError, match="cannot be read: No such file"):
         read_recording(tmp_path / "none")

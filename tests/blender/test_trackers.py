@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from fixtures.armatures import NEAR, gap, target
 
 bpy = pytest.importorskip(
     "bpy", reason="no Blender here (the bpy wheel): run `make test-blender`"
@@ -25,7 +26,6 @@ from ambulo.ik.trackers.session import track_recording
 from ambulo.ik.trackers.shape import BodyShape
 
 ops = bpy.ops
-NEAR = 1e-3  # [m]
 THREE = ("Head", "LeftHand", "RightHand")
 
 
@@ -40,16 +40,6 @@ def file(recording, tmp_path):
     path = tmp_path / "walk.trackers"
     write_recording(path, recording)
     return path
-
-
-def target(armature, name):
-    return next(row for row in armature.ambulo_ik.targets if row.name == name)
-
-
-def gap(armature, name):
-    """From the bone to its target, as Blender has them, [m]."""
-    place = armature.matrix_world @ armature.pose.bones[name].matrix.translation
-    return (place - target(armature, name).empty.matrix_world.translation).length
 
 
 def poses_shown(context, armature, frames):

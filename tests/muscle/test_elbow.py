@@ -56,6 +56,7 @@ class Elbows:
             self.batch.step(stage=VELOCITY)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("mode", ["direct", "dynamics"])
 def test_elbow_reaches_its_target(
     packaged: Load, mode: Literal["direct", "dynamics"]
@@ -110,6 +111,7 @@ def test_batch_equals_single_and_bad_rows_stay_alone(packaged: Load) -> None:
         )
 
 
+@pytest.mark.integration
 def test_a_network_can_replace_the_solver(packaged: Load) -> None:
     model = packaged("myoelbow")
     config = MuscleNNConfig(

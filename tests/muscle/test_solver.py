@@ -84,6 +84,7 @@ def test_warm_start_changes_nothing_but_time() -> None:
     assert solve(active, wanted, few, start=cold.dual).converged.all()
 
 
+@pytest.mark.integration
 def test_descent_comes_to_the_same_place() -> None:
     active, wanted = case(3, 4, 12, batch=4)
     exact = solve(active, wanted)

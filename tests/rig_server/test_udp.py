@@ -171,6 +171,7 @@ def test_the_client_command_draws_real_beside_predicted(
     assert "calves" in capsys.readouterr().out
 
 
+@pytest.mark.integration
 def test_the_published_protocol_from_the_command(clip: Path, tmp_path: Path) -> None:
     with running() as udp:
         arguments = [
@@ -223,6 +224,7 @@ def test_no_server_is_one_line(clip: Path, capsys: pytest.CaptureFixture[str]) -
     assert error.count("\n") == 1
 
 
+@pytest.mark.integration
 def test_the_server_command_stops_by_itself_and_reports(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -236,6 +238,7 @@ def test_the_server_command_stops_by_itself_and_reports(
     assert json.loads(report.read_text())["datagrams"] == 0
 
 
+@pytest.mark.integration
 def test_the_report_counts_what_closing_saves(
     stream: list[NDArray[np.float32]],
     tmp_path: Path,
@@ -266,6 +269,7 @@ def test_the_report_counts_what_closing_saves(
     assert len(list((tmp_path / "rigs").iterdir())) == 1
 
 
+@pytest.mark.integration
 def test_an_open_server_without_a_secret_is_warned_about(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -79,6 +79,7 @@ def test_a_larger_body_walks_in_its_own_scale(walk_motion: Walk) -> None:
     assert quat_angle(again.motion.rotations, small.motion.rotations).max() < 1e-7
 
 
+@pytest.mark.integration
 @given(yaw=st.floats(-3.0, 3.0), x=st.floats(-20.0, 20.0), y=st.floats(-20.0, 20.0))
 @settings(max_examples=8, deadline=None)
 def test_the_result_moves_with_the_source(

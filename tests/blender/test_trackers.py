@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from fixtures.armatures import NEAR, gap, target
@@ -90,12 +92,10 @@ def test_a_recording_on_high_ground_in_other_axes_stands_on_the_ground(
 ):
     motion = generated_walks(60.0, 2.0)[5]
     plain = record_motion(motion, axes="unreal")
-    raised = Recording(
-        plain.header.replace(ground=300.0),
-        plain.times,
-        plain.positions + np.array([0.0, 0.0, 3.0]),
-        plain.rotations,
-        plain.present,
+    raised = dataclasses.replace(
+        plain,
+        header=plain.header.replace(ground=300.0),
+        positions=plain.positions + np.array([0.0, 0.0, 3.0]),
     )
     write_recording(tmp_path / "high.trackers", raised)
     ops.ambulo_ik.play_trackers(filepath=str(tmp_path / "high.trackers"))

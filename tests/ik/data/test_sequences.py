@@ -60,19 +60,8 @@ def test_the_command_writes_sequences_of_people(
     part = data.of_subjects(["p1"])
     assert len(part) == 1
     np.testing.assert_allclose(part.motion(0).root_positions, part.root, atol=1e-6)
-    code = tools(
-        [
-            "sequences",
-            "--motions",
-            str(folder),
-            "--out",
-            str(out),
-            "--without",
-            "p0",
-            "p1",
-        ]
-    )
-    assert code == 0
+    words = ["sequences", "--motions", str(folder), "--out", str(out), "--without"]
+    assert tools([*words, "p0", "p1"]) == 0
     assert load_sequences(out).subjects == ("p2",)
 
 

@@ -160,20 +160,8 @@ def test_bad_samples_are_told_in_the_trace_and_break_nothing(
     body = body_of(shipped_network, faulty)
     stack, number, told, turns = tracked_stack(body), 0, {}, []
     before = stack.tick(0.0).pose
-    for what in (
-        "",
-        "nan",
-        "",
-        "unit",
-        "",
-        "jump",
-        "",
-        "none",
-        "",
-        "raise",
-        "shape",
-        "",
-    ):
+    faults = ("", "nan", "", "unit", "", "jump", "", "none", "", "raise", "shape", "")
+    for what in faults:
         fault[0] = what
         for _ in range(6):
             number += 1

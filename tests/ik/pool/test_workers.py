@@ -8,52 +8,34 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from itertools import pairwise
 from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures.ik_networks import RIG, ik_tensors
+from fixtures.ik_networks import random_poses as poses
 
 from ambulo.configs.errors import IKError
 from ambulo.ik.pool import dispatch
 from ambulo.ik.pool.pool_jobs import Job, JobPart, divided
 from ambulo.ik.pool.workers import NeuralIKPool
-from ambulo.ik.pose import Pose, start_pose
-from ambulo.ik.rig import load_rig
-from ambulo.ik.solver.features import INPUTS, mean_output, outputs_of
 from ambulo.ik.solver.headers import IKNetworkHeader
 from ambulo.ik.solver.network import IKNetwork
 from ambulo.ik.solver.published import Context
 from ambulo.ik.solver.solver import NeuralIKSolver
 from ambulo.ik.solver.targets import Targets
-from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
 
 pytestmark = pytest.mark.integration
 
-RIG = load_rig()
 posix_only = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
-
-
-def poses(count: int, seed: int = 0) -> Pose:
-    """Starting poses, joints turned a little."""
-    rng = np.random.default_rng(seed)
-    start = start_pose(RIG, rng.normal(size=(count, 2)), rng.uniform(-3, 3, count))
-    turns = rng.normal(0.0, 0.1, (count, len(RIG), 3))
-    turns[:, 0] = 0.0
-    return Pose(start.root, quat_multiply(start.rotations, quat_from_rotvec(turns)))
 
 
 def network(seed: int) -> IKNetwork:
     """Random weights that answer near the mean pose."""
-    rng = np.random.default_rng(seed)
-    sizes = (INPUTS, 16, outputs_of(RIG))
-    tensors = {"mean": mean_output(RIG).astype(np.float32)}
-    for layer, (n, m) in enumerate(pairwise(sizes)):
-        weights = 0.02 * rng.normal(size=(m, n)) / np.sqrt(n)
-        tensors[f"layers.{layer}.weight"] = weights.astype(np.float32)
-        tensors[f"layers.{layer}.bias"] = np.zeros(m, dtype=np.float32)
-    return IKNetwork(IKNetworkHeader(hidden=(16,)), tensors, rig=RIG)
+    return IKNetwork(
+        IKNetworkHeader(hidden=(16,)), ik_tensors((16,), seed, 0.02), rig=RIG
+    )
 
 
 def stop(pid: int) -> None:

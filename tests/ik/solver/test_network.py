@@ -7,18 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures.ik_networks import RIG, ik_tensors
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.ik.limits import clamp
 from ambulo.ik.pose import Pose, fk, start_pose
-from ambulo.ik.rig import load_rig
 from ambulo.ik.solver.features import (
     INPUTS,
     decode_pose,
     mean_output,
     network_input,
     output_of,
-    outputs_of,
     pose_from_frame,
     pose_in_frame,
     root_frame,
@@ -40,7 +39,6 @@ from ambulo.motion.rotations import (
     quat_to_matrix,
 )
 
-RIG = load_rig()
 RNG = np.random.default_rng(7)
 
 
@@ -48,18 +46,6 @@ def poses(count: int) -> Pose:
     start = start_pose(RIG, RNG.normal(size=(count, 2)), RNG.uniform(-3, 3, count))
     turns = quat_from_rotvec(RNG.normal(0.0, 0.3, (count, len(RIG), 3)))
     return Pose(start.root, clamp(RIG, quat_multiply(start.rotations, turns)))
-
-
-def tensors(hidden: tuple[int, ...]) -> dict[str, np.ndarray]:
-    sizes = (INPUTS, *hidden, outputs_of(RIG))
-    made = {"mean": mean_output(RIG).astype(np.float32)}
-    for layer in range(len(sizes) - 1):
-        n, m = sizes[layer : layer + 2]
-        scale = 0.3 if layer == len(sizes) - 2 else 1.0
-        weights = scale * RNG.normal(size=(m, n)) / np.sqrt(n)
-        made[f"layers.{layer}.weight"] = weights.astype(np.float32)
-        made[f"layers.{layer}.bias"] = (0.1 * RNG.normal(size=m)).astype(np.float32)
-    return made
 
 
 def test_input_is_the_frame_seen_row_by_row() -> None:
@@ -95,7 +81,7 @@ def _start() -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_forward_goes_through_the_named_layers() -> None:
-    made = tensors((33, 20))
+    made = ik_tensors((33, 20))
     network = IKNetwork(IKNetworkHeader(hidden=(33, 20), activation="tanh"), made)
     x = RNG.normal(size=(5, INPUTS))
     y = x
@@ -107,7 +93,7 @@ def test_forward_goes_through_the_named_layers() -> None:
 
 
 def test_predict_is_forward_decoded_in_the_world() -> None:
-    network = IKNetwork(IKNetworkHeader(hidden=(64, 32)), tensors((64, 32)))
+    network = IKNetwork(IKNetworkHeader(hidden=(64, 32)), ik_tensors((64, 32)))
     targets = Targets.of_pose(RIG, poses(20))
     frame = root_frame(RIG, targets)
     output = network.forward(network_input(RIG, targets)).astype(np.float64)
@@ -119,7 +105,7 @@ def test_predict_is_forward_decoded_in_the_world() -> None:
 
 
 def test_files_come_back_and_damage_is_told(tmp_path: Path) -> None:
-    header, made = IKNetworkHeader(hidden=(16,), extra={"steps": 3}), tensors((16,))
+    header, made = IKNetworkHeader(hidden=(16,), extra={"steps": 3}), ik_tensors((16,))
     save_ik_network(tmp_path, header, made)
     network = load_ik_network(tmp_path)
     x = RNG.normal(size=(2, INPUTS)).astype(np.float32)
@@ -149,7 +135,7 @@ def test_files_come_back_and_damage_is_told(tmp_path: Path) -> None:
 
 
 def test_weights_must_be_finite() -> None:
-    made = tensors((16,))
+    made = ik_tensors((16,))
     made["layers.0.bias"][3] = np.nan
     with pytest.raises(ModelFileError, match=r"'layers.0.bias' has values not finite"):
         IKNetwork(IKNetworkHeader(hidden=(16,)), made)

@@ -29,6 +29,8 @@ from ambulo.rig_server.replay import leg_frames
 from ambulo.rig_server.server import RigServer
 from ambulo.rig_server.udp import UdpServer
 
+Stream = list[NDArray[np.float32]]
+
 BOTH = Option.LEARN | Option.PREDICT
 
 
@@ -39,7 +41,7 @@ def forget_all(server: RigServer) -> None:
 
 
 @pytest.mark.integration
-def test_both_versions_over_the_loopback(stream: list[NDArray[np.float32]]) -> None:
+def test_both_versions_over_the_loopback(stream: Stream) -> None:
     with running() as udp:
         with RigClient("127.0.0.1", udp.port, LEGS, secret=b"") as client:
             assert client.connect().frame_size == 63
@@ -65,9 +67,7 @@ def test_both_versions_over_the_loopback(stream: list[NDArray[np.float32]]) -> N
         json.dumps(report.to_json())
 
 
-def test_hello_again_after_a_silence_goes_on(
-    stream: list[NDArray[np.float32]],
-) -> None:
+def test_hello_again_after_a_silence_goes_on(stream: Stream) -> None:
     with running() as udp, RigClient("127.0.0.1", udp.port, LEGS) as client:
         client.connect()
         client.send(stream[0], BOTH)
@@ -240,7 +240,7 @@ def test_the_server_command_stops_by_itself_and_reports(
 
 @pytest.mark.integration
 def test_the_report_counts_what_closing_saves(
-    stream: list[NDArray[np.float32]],
+    stream: Stream,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,

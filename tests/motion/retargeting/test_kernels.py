@@ -13,6 +13,7 @@ from ambulo.motion.retargeting.kernels import (
     _axes,
     _gather,
     _place,
+    _solve,
     hinge_angle,
 )
 from ambulo.motion.retargeting.refine import RefinementGoals, _freedoms, refined
@@ -121,6 +122,23 @@ def test_normal_equations_are_those_of_a_finite_difference_jacobian() -> None:
         np.abs(np.tril(dense)[~branch & np.tril(np.ones_like(dense, bool))]).max()
         < 1e-7
     )
+
+
+def test_solve_is_a_linear_solve() -> None:
+    rng = np.random.default_rng(1)
+    joints, above = _freedoms(TREE.parents, np.array([3, 3, 1, 1, 3, 0]))
+    count = len(joints)
+    lower = np.zeros((count, count))
+    for dof in range(count):
+        up = dof
+        while up >= 0:
+            lower[dof, up] = rng.normal()
+            up = above[up]
+    matrix = lower.T @ lower + 0.1 * np.eye(count)
+    x = rng.normal(size=count)
+    expected = np.linalg.solve(matrix, x)
+    _solve(above, np.tril(matrix), x)
+    np.testing.assert_allclose(x, expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("angle", [-3.0, -0.2, 0.0, 1.0, 3.1])

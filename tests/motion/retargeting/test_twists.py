@@ -11,7 +11,7 @@ from ambulo.motion.euler import axis_quat
 from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.retarget import retarget
-from ambulo.motion.retargeting.twists import untwisted
+from ambulo.motion.retargeting.twists import _outside, untwisted
 from ambulo.motion.rotations import (
     quat_angle,
     quat_conjugate,
@@ -127,3 +127,12 @@ def test_retargeting_turns_back_too(walk_motion: Walk) -> None:
     bad = half_turned(walk, slice(20, 40), "rfoot", "rtoes")
     one, other = retarget(walk, rig).motion, retarget(bad, rig).motion
     assert quat_angle(one.rotations, other.rotations).max() < 1e-6
+
+
+def test_how_far_outside_counts_round_the_circle_and_in_the_mirror() -> None:
+    angles = np.deg2rad([0.0, 100.0, 179.0, -179.0, -100.0])
+    span = (np.deg2rad(-40.0), np.deg2rad(60.0))
+    left = np.rad2deg(_outside(angles, span, mirrored=False))
+    np.testing.assert_allclose(left, [0.0, 40.0, 119.0, 121.0, 60.0], atol=1e-9)
+    right = np.rad2deg(_outside(-angles, span, mirrored=True))
+    np.testing.assert_allclose(right, left, atol=1e-9)

@@ -116,11 +116,6 @@ def test_a_number_of_bodies_is_whole() -> None:
         gymnasium.make_vec("ambulo/Stand-v0", num_envs=2.5)  # type: ignore[arg-type]
 
 
-def test_muscles_cannot_follow_commands_yet() -> None:
-    with pytest.raises(ConfigError, match="no gaits for myolegs yet"):
-        gymnasium.make("ambulo/Locomote-v0", character="myolegs")
-
-
 def test_an_environment_does_not_pass_over_further_references() -> None:
     with pytest.raises(ConfigError, match="more_references is for train_locomotion"):
         gymnasium.make("ambulo/Imitate-v0", more_references=("run.amc",))
@@ -136,4 +131,5 @@ def test_settings_find_their_group() -> None:
     assert not config.observations.feet
     assert config.rewards.pose == 0.5
     assert config.environment.max_episode_steps == 7
+    assert locomotion_config("gait", time_warp=0.2).gait.time_warp == 0.2
     assert locomotion_config("stand", config.model_dump(mode="json")) == config

@@ -198,20 +198,6 @@ def test_bodies_with_parameters_are_not_varied(
         config.override(group, **settings)
 
 
-def test_a_gymnasium_environment_has_a_varied_body(standing: Reference) -> None:
-    import gymnasium
-
-    env = gymnasium.make(
-        "ambulo/Stand-v0", follow=standing, mass=(1.2, 1.2), delay=(0.02, 0.02)
-    )
-    batch: Any = env.unwrapped
-    assert batch.model.body_mass.sum() == pytest.approx(90.0)
-    env.reset(seed=0)
-    env.step(env.action_space.sample())
-    assert batch.batch.variant.delay == pytest.approx(0.02)
-    env.close()
-
-
 def test_one_body_for_all_of_a_batch(standing: Reference) -> None:
     config = LocomotionConfig().override("environment", task="stand")
     config = config.override("variation", mass=(0.5, 0.6))

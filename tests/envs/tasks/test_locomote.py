@@ -9,7 +9,7 @@ import pytest
 
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.locomotion.batch import LocomotionBatch
-from ambulo.envs.locomotion.body import out_of_frame, walk_frames
+from ambulo.envs.locomotion.body import out_of_frame
 from ambulo.envs.simulation.terrain import EDGE, SIZE, Terrain
 from ambulo.envs.tasks.locomote import LEASH, LocomoteBatch
 
@@ -32,16 +32,6 @@ def test_commands_lie_in_their_ranges_and_come_anew(make: Make) -> None:
     for _ in range(7):  # 0.23 s
         batch.step(np.zeros((32, batch.action_size)))
     assert (batch.goal != first).any(axis=1).all()
-
-
-def test_the_frame_goes_as_commanded(make: Make) -> None:
-    batch = make("locomote", 1, speed=(1.0, 1.0), turn=(30.0, 30.0), straight=0.0)
-    start = batch.anchor[0].copy()
-    batch.command[0] = batch.goal[0] = 1.0, 0.5
-    walk_frames(batch.anchor, np.array([1.0]), np.array([0.5]), batch.simulation.dt)
-    dt = batch.simulation.dt
-    assert batch.anchor[0, 2] - start[2] == pytest.approx(0.5 * dt)
-    assert np.hypot(*(batch.anchor[0, :2] - start[:2])) == pytest.approx(dt)
 
 
 def test_the_frame_is_on_a_leash(make: Make) -> None:

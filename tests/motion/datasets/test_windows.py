@@ -213,12 +213,6 @@ def test_other_windows_are_mirrored_in_the_next_epoch(make: Make) -> None:
     assert 20 < np.sum(signs[0] != signs[1]) < 80
 
 
-def test_shapes_and_types(make: Make) -> None:
-    states, activities = next(iter(make()))
-    assert (states.shape, states.dtype) == ((10, 8, N_STATE), np.float32)
-    assert (activities.shape, activities.dtype) == ((10,), np.int64)
-
-
 def test_windows_by_their_numbers() -> None:
     data = memory(stride=5)
     every = np.arange(len(data))

@@ -5,7 +5,6 @@ import ambulo.envs  # noqa: F401
 from ambulo.configs.errors import GaitParameterError
 from ambulo.configs.gait import gait_space
 from ambulo.envs.locomotion.build import make_batch
-from ambulo.envs.locomotion.env import locomotion_config
 from ambulo.envs.reference.configured import body_of
 from ambulo.envs.tasks.gait.batch import GaitBatch
 from ambulo.envs.tasks.gait.group import PARAMETERS
@@ -97,9 +96,3 @@ def test_fixed_parameters_do_not_vary(config, reference):
     wrong = config.override("gait", parameters={"strde": 1.1})
     with pytest.raises(GaitParameterError, match="stride"):
         make_batch(wrong, 2, reference=reference)
-
-
-def test_settings_reach_their_group():
-    config = locomotion_config("gait", time_warp=0.2)
-    assert config.gait.time_warp == 0.2
-    assert config.environment.task == "gait"

@@ -40,6 +40,16 @@ def floats(*shape: int) -> st.SearchStrategy[np.ndarray]:
     return hnp.arrays(np.float32, shape, elements=FLOAT)
 
 
+def trackers_row(
+    time: float, present: np.ndarray, poses: np.ndarray
+) -> trackers.TrackersMessage:
+    """A row as it is sent: in the range of time, zeros for a tracker not present."""
+    time = min(max(time, -1e9), 1e9)
+    return trackers.TrackersMessage(
+        time, present, np.where(present[:, None], poses, np.float32(0.0))
+    )
+
+
 Message = tuple[st.SearchStrategy[Any], Callable[[Any], bytes], Callable[[bytes], Any]]
 MESSAGES: dict[str, Message] = {
     "hello": (
@@ -82,9 +92,7 @@ MESSAGES: dict[str, Message] = {
         trackers.encode_track, trackers.decode_track,
     ),
     "trackers": (
-        st.builds(
-            trackers.TrackersMessage, FLOAT, hnp.arrays(bool, 3), floats(3, 7)
-        ),
+        st.builds(trackers_row, FLOAT, hnp.arrays(bool, 3), floats(3, 7)),
         trackers.encode_trackers, lambda data: trackers.decode_trackers(data, 3),
     ),
     "skeleton": (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from fixtures.armatures import NEAR, gap, target
 
 bpy = pytest.importorskip(
     "bpy", reason="no Blender here (the bpy wheel): run `make test-blender`"
@@ -13,23 +14,14 @@ from mathutils import Vector
 from ambulo.motion.formats.files import write_motion
 
 ops = bpy.ops
-NEAR = 1e-3  # [m]
 FORTH_AND_BACK = (2, 3, 4, 5, 9, 8, 7, 20, 1, 13, 13, 12.5, 13)
-
-
-def row_of(armature, name):
-    return next(row for row in armature.ambulo_ik.targets if row.name == name)
 
 
 def gaps(armature):
     """From each bone to its target, [m]."""
+    rows = armature.ambulo_ik.targets
     return {
-        row.name: (
-            armature.matrix_world @ armature.pose.bones[row.name].matrix.translation
-            - row.empty.matrix_world.translation
-        ).length
-        for row in armature.ambulo_ik.targets
-        if row.position_weight > 0.0
+        row.name: gap(armature, row.name) for row in rows if row.position_weight > 0.0
     }
 
 
@@ -58,7 +50,7 @@ def make_walker(context, armature, tmp_path, walk, how="no network"):
     if how.endswith("base pose"):
         armature.ambulo_ik.free_joints = "BASE"
     ops.ambulo_ik.apply()
-    row_of(armature, "LeftHand").empty.location += Vector((-0.1, 0.0, 0.15))
+    target(armature, "LeftHand").empty.location += Vector((-0.1, 0.0, 0.15))
     context.view_layer.update()
     return armature
 
@@ -86,7 +78,7 @@ def test_targets_are_met_in_every_frame_in_any_order(context, walker):
 
 def test_a_target_moved_between_frames_is_met_in_the_next(context, walker):
     context.scene.frame_set(6)
-    row_of(walker, "LeftHand").empty.location.z -= 0.2
+    target(walker, "LeftHand").empty.location.z -= 0.2
     context.scene.frame_set(7)
     assert worst(walker) < NEAR
 
@@ -157,7 +149,7 @@ def test_a_real_clip_is_met_with_the_shipped_network(context, armature, cmu):
     ops.ambulo_ik.key_data()
     context.scene.frame_set(60)
     ops.ambulo_ik.apply()
-    row_of(armature, "LeftHand").empty.location.z += 0.15
+    target(armature, "LeftHand").empty.location.z += 0.15
     for frame in (61, 62, 63, 61, 61, 60, 75, 58):
         context.scene.frame_set(frame)
         assert worst(armature) < NEAR, (frame, gaps(armature))
@@ -247,16 +239,16 @@ def test_armatures_that_share_bones_and_action(
         context.view_layer.objects.active = walker
         ops.ambulo_ik.apply()
     assert len({walker.data.name for walker in walkers}) == 1
-    row_of(walkers[1], "RightHand").empty.location.z += 0.2
-    led = row_of(walkers[0], "LeftHand").empty
+    target(walkers[1], "RightHand").empty.location.z += 0.2
+    led = target(walkers[0], "LeftHand").empty
     led.location = (0.05, 0.0, 0.0)
     led.parent, led.parent_type, led.parent_bone = walkers[2], "BONE", "Hips"
     led.matrix_parent_inverse.identity()
-    row_of(walkers[0], "LeftHand").rotation_weight = 0.0
-    row_of(walkers[2], "Hips").empty.location.y = 0.55
+    target(walkers[0], "LeftHand").rotation_weight = 0.0
+    target(walkers[2], "Hips").empty.location.y = 0.55
     for name in ("LeftHand", "RightHand", "LeftFoot", "RightFoot", "Head"):
-        row_of(walkers[2], name).position_weight = 0.0
-        row_of(walkers[2], name).rotation_weight = 0.0
+        target(walkers[2], name).position_weight = 0.0
+        target(walkers[2], name).rotation_weight = 0.0
     for frame in FORTH_AND_BACK:
         set_frame(context.scene, frame)
         for walker in walkers:

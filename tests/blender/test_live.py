@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from fixtures.armatures import NEAR, gap, place_of, target
 
 bpy = pytest.importorskip(
     "bpy", reason="no Blender here (the bpy wheel): run `make test-blender`"
@@ -14,25 +15,7 @@ from ambulo_ik import live
 from ambulo_ik.session import SESSION
 from mathutils import Matrix, Vector
 
-from ambulo.motion.formats.files import write_motion
-
 ops = bpy.ops
-NEAR = 1e-3  # [m]
-
-
-def target(armature, name):
-    return next(row for row in armature.ambulo_ik.targets if row.name == name)
-
-
-def place_of(armature, name):
-    return armature.matrix_world @ armature.pose.bones[name].matrix.translation
-
-
-def gap(armature, name):
-    """From the bone to its target, as Blender has them, [m]."""
-    return (
-        place_of(armature, name) - target(armature, name).empty.matrix_world.translation
-    ).length
 
 
 @pytest.fixture
@@ -163,44 +146,6 @@ def test_unreachable_targets_say_so(context, follower):
         assert gap(follower, name) < NEAR, name
 
 
-def keyed_walk(context, armature, tmp_path, walk):
-    file = tmp_path / "walk.npz"
-    write_motion(file, walk)
-    ops.ambulo_ik.load_data(filepath=str(file))
-    context.scene.render.fps = 30
-    context.scene.frame_end = 20
-    ops.ambulo_ik.key_data()
-    context.scene.frame_set(1)
-
-
-def test_an_action_does_not_take_the_pose_back(
-    context, armature, tmp_path, walk_on_rig
-):
-    keyed_walk(context, armature, tmp_path, walk_on_rig)
-    # What an action does to a pose that is only written:
-    bone = armature.pose.bones["LeftArm"]
-    bone.rotation_quaternion = (0.0, 1.0, 0.0, 0.0)
-    context.scene.frame_set(2)
-    assert abs(bone.rotation_quaternion.x) < 0.99
-    # With the solver on, it stays at the targets in every frame.
-    ops.ambulo_ik.apply()
-    hand = target(armature, "LeftHand").empty
-    hand.location.z += 0.1
-    for row in armature.ambulo_ik.targets:
-        if row.name not in {"LeftHand", "Hips"}:
-            row.position_weight = row.rotation_weight = 0.0
-    target(armature, "Hips").position_weight = 0.0
-    target(armature, "Hips").rotation_weight = 0.0
-    context.view_layer.update()
-    feet = []
-    for frame in (3, 8, 13):
-        context.scene.frame_set(frame)
-        assert gap(armature, "LeftHand") < NEAR, frame
-        feet.append(tuple(place_of(armature, "LeftFoot")))
-    # And the action still walks beneath it.
-    assert np.ptp(np.array(feet), axis=0).max() > 0.05
-
-
 def test_bake_keys_what_is_seen(context, follower):
     scene = context.scene
     scene.frame_start, scene.frame_end = 1, 8
@@ -236,21 +181,6 @@ def test_targets_to_bones(context, follower):
     assert gap(follower, "LeftHand") > 0.05
     ops.ambulo_ik.targets_to_bones()
     assert gap(follower, "LeftHand") < 1e-5
-
-
-def test_saved_files_go_on_following(context, follower, tmp_path):
-    file = tmp_path / "scene.blend"
-    hand = target(follower, "LeftHand").empty
-    hand.location += Vector((0.0, -0.1, 0.1))
-    context.view_layer.update()
-    ops.wm.save_as_mainfile(filepath=str(file))
-    ops.wm.read_factory_settings(use_empty=True)
-    assert not SESSION.bound
-    ops.wm.open_mainfile(filepath=str(file))
-    armature = next(o for o in bpy.data.objects if o.type == "ARMATURE")
-    target(armature, "LeftHand").empty.location.z += 0.1
-    bpy.context.view_layer.update()
-    assert gap(armature, "LeftHand") < NEAR
 
 
 def test_a_deleted_target_is_absent(context, follower):

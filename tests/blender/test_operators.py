@@ -21,6 +21,12 @@ from ambulo.motion.kinematics import joint_positions
 from ambulo.motion.rotations import quat_angle
 
 ops = bpy.ops
+MODULES = (
+    ambulo_ik.operators_rig,
+    ambulo_ik.operators_data,
+    ambulo_ik.operators_network,
+    ambulo_ik.operators_trackers,
+)
 SHIPPED = Path(ambulo.shipped.__path__[0])
 BODY = str(SHIPPED / "ik_trackers" / "ik_trackers.zip")
 
@@ -36,13 +42,7 @@ def loaded_walk(tmp_path, walk):
 
 
 def test_register_and_unregister_leave_nothing(context):
-    classes = [
-        *ambulo_ik.operators_rig.CLASSES,
-        *ambulo_ik.operators_data.CLASSES,
-        *ambulo_ik.operators_network.CLASSES,
-        *ambulo_ik.operators_trackers.CLASSES,
-        *ambulo_ik.panel.CLASSES,
-    ]
+    classes = [cls for module in (*MODULES, ambulo_ik.panel) for cls in module.CLASSES]
     counts = {
         name: len(getattr(bpy.app.handlers, name))
         for name in ("depsgraph_update_post", "frame_change_post", "load_post")
@@ -62,16 +62,8 @@ def test_register_and_unregister_leave_nothing(context):
 
 
 def test_panel_names_every_operator():
-    from pathlib import Path
-
     text = Path(ambulo_ik.panel.__file__).read_text(encoding="utf-8")
-    modules = (
-        ambulo_ik.operators_rig,
-        ambulo_ik.operators_data,
-        ambulo_ik.operators_network,
-        ambulo_ik.operators_trackers,
-    )
-    for module in modules:
+    for module in MODULES:
         for cls in module.CLASSES:
             assert f'"{cls.bl_idname}"' in text, cls.bl_idname
     assert ambulo_ik.panel.AMBULO_PT_ik.bl_space_type == "VIEW_3D"

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from fixtures.armatures import target
 
 bpy = pytest.importorskip(
     "bpy", reason="no Blender here (the bpy wheel): run `make test-blender`"
@@ -60,7 +61,7 @@ def test_a_rendered_animation_shows_the_targets(context, armature, tmp_path, cmu
     scene = context.scene
     scene.frame_set(60)
     ops.ambulo_ik.apply()
-    hand = next(r for r in armature.ambulo_ik.targets if r.name == "LeftHand").empty
+    hand = target(armature, "LeftHand").empty
     hand.location.z += 0.2
     context.view_layer.update()
     place = hand.matrix_world.translation.copy()

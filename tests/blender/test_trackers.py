@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
+from fixtures.armatures import NEAR, gap, target
 
 bpy = pytest.importorskip(
     "bpy", reason="no Blender here (the bpy wheel): run `make test-blender`"
@@ -25,7 +28,6 @@ from ambulo.ik.trackers.session import track_recording
 from ambulo.ik.trackers.shape import BodyShape
 
 ops = bpy.ops
-NEAR = 1e-3  # [m]
 THREE = ("Head", "LeftHand", "RightHand")
 
 
@@ -40,16 +42,6 @@ def file(recording, tmp_path):
     path = tmp_path / "walk.trackers"
     write_recording(path, recording)
     return path
-
-
-def target(armature, name):
-    return next(row for row in armature.ambulo_ik.targets if row.name == name)
-
-
-def gap(armature, name):
-    """From the bone to its target, as Blender has them, [m]."""
-    place = armature.matrix_world @ armature.pose.bones[name].matrix.translation
-    return (place - target(armature, name).empty.matrix_world.translation).length
 
 
 def poses_shown(context, armature, frames):
@@ -100,12 +92,10 @@ def test_a_recording_on_high_ground_in_other_axes_stands_on_the_ground(
 ):
     motion = generated_walks(60.0, 2.0)[5]
     plain = record_motion(motion, axes="unreal")
-    raised = Recording(
-        plain.header.replace(ground=300.0),
-        plain.times,
-        plain.positions + np.array([0.0, 0.0, 3.0]),
-        plain.rotations,
-        plain.present,
+    raised = dataclasses.replace(
+        plain,
+        header=plain.header.replace(ground=300.0),
+        positions=plain.positions + np.array([0.0, 0.0, 3.0]),
     )
     write_recording(tmp_path / "high.trackers", raised)
     ops.ambulo_ik.play_trackers(filepath=str(tmp_path / "high.trackers"))

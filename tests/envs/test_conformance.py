@@ -12,6 +12,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium import wrappers as w
+from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
 import ambulo.envs
@@ -19,7 +20,9 @@ from ambulo.configs.batch import TaskBatch
 from ambulo.configs.errors import ActionError, ConfigError
 from ambulo.envs.gym_batch_env import GymBatchEnv
 
-_PUSHES: dict[str, Any] = {"push_impulse": (5, 30), "push_interval": (0.05, 0.2)}
+_PUSHES: dict[str, Any] = {
+    "push_impulse": (5, 30), "push_interval": (0.05, 0.2), "target_noise": 0.01,
+}  # fmt: skip
 _LEVELS: dict[str, Any] = {"level": "clutter", "levels_per_family": 2}
 SETTINGS: dict[str, dict[str, Any]] = {
     "ambulo/VRNavigation-v0": _LEVELS,
@@ -103,6 +106,11 @@ def test_all_environments_are_compared() -> None:
     assert ids == set(SETTINGS)
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_gymnasiums_checker_passes(sync: Any) -> None:
+    check_env(sync.envs[0].unwrapped, skip_render_check=True)
+
+
 def test_next_step_autoreset_equals_gymnasiums(sync: Any, ours: Any) -> None:
     """Bit for bit, with NaN for an environment that waits for its reset."""
     assert ours.metadata["autoreset_mode"] == AutoresetMode.NEXT_STEP
@@ -134,6 +142,23 @@ def test_infos_of_resets_have_the_keys_of_steps(sync: Any, ours: Any) -> None:
         if ended or out:
             break
     assert ended or out
+
+
+def test_reset_in_the_same_step_equals_gymnasiums(name: str, sync: Any) -> None:
+    settings = {"step_limit": LIMIT, "autoreset_mode": "SameStep", **SETTINGS[name]}
+    env = gymnasium.make_vec(name, 3, "vector_entry_point", **settings)
+    obs, _ = env.reset(seed=5)
+    np.testing.assert_array_equal(obs, sync.reset(seed=5)[0])
+    for _ in range(LIMIT):
+        obs, _, terminated, truncated, infos = env.step(
+            np.zeros(env.action_space.shape)
+        )
+        if (terminated | truncated).any():
+            assert set(np.flatnonzero(terminated | truncated)) == {
+                k for k, last in enumerate(infos["final_obs"]) if last is not None
+            }
+    assert (terminated | truncated).any()
+    env.close()
 
 
 def test_the_time_limit_stands_in_the_specification(sync: Any, ours: Any) -> None:
@@ -200,6 +225,11 @@ def test_the_batch_keeps_the_interface(ours: Any) -> None:
     assert obs.shape == first.shape
     assert rewards.shape == terminated.shape == truncated.shape == (3,)
     assert info["is_success"].shape == (3,)
+    terms = [value for key, value in info.items() if key.startswith("reward/")]
+    np.testing.assert_allclose(np.sum(terms, axis=0), rewards, atol=1e-9)
+    for bad in (actions[:2], actions[:, 1:], np.full_like(actions, np.nan)):
+        with pytest.raises(ActionError):
+            batch.step(bad)
     episode = batch.episode
     np.testing.assert_array_equal(episode.steps, [1, 1, 1])
     np.testing.assert_array_equal(episode.reward, rewards)

@@ -6,8 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
+import ambulo.shipped
 from ambulo.ik.pool.workers import NeuralIKPool
 from ambulo.ik.rig import Rig, load_rig
+from ambulo.ik.trackers.network import TrackerNetwork
+from ambulo.policies.agents.body_tracker import load_tracker_network
 
 
 @pytest.fixture(scope="module")
@@ -21,3 +24,9 @@ def pool() -> Iterator[NeuralIKPool]:
 def rig() -> Rig:
     """The shipped rig."""
     return load_rig()
+
+
+@pytest.fixture(scope="session")
+def shipped_network() -> TrackerNetwork:
+    """The network of the shipped body tracker."""
+    return load_tracker_network(ambulo.shipped.shipped_models()["ik_trackers"])[0]

@@ -38,12 +38,6 @@ def test_joint_velocities_of_a_circle():
     np.testing.assert_allclose(rates[5, 2], across + np.array([0, 0.5, 0]), atol=1e-12)
 
 
-def test_angular_velocities_are_exact_for_even_turns():
-    rates = analysis.angular_velocities(spinning())
-    np.testing.assert_allclose(rates[:, 1], np.tile([0, 0, 3.0], (20, 1)), atol=1e-12)
-    np.testing.assert_allclose(rates[:, [0, 2]], 0.0, atol=1e-12)
-
-
 def test_world_and_local_angular_velocities_differ_by_frame_and_parent():
     motion = spinning()
     rotations = motion.rotations.copy()

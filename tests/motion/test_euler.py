@@ -9,7 +9,6 @@ from scipy.spatial.transform import Rotation
 from ambulo.configs.errors import MotionError
 from ambulo.motion.euler import (
     ORDERS,
-    axis_quat,
     quat_from_euler,
     quat_to_euler,
     unwrap_euler,
@@ -20,12 +19,6 @@ angle = st.floats(-1.5, 1.5)
 
 def same_rotation(a: np.ndarray, b: np.ndarray) -> None:
     np.testing.assert_allclose(np.abs(np.sum(a * b, axis=-1)), 1.0, atol=1e-12)
-
-
-def test_there_are_21_orders_with_and_12_without_twins():
-    assert len(ORDERS) == 3 + 6 + 12
-    assert "XYZ" in ORDERS
-    assert "XYX" not in ORDERS or "XXY" not in ORDERS
 
 
 @pytest.mark.parametrize("order", sorted(o for o in ORDERS if len(set(o)) == len(o)))
@@ -43,17 +36,6 @@ def test_a_fixed_joint_has_no_angles():
         quat_from_euler(np.zeros((2, 0)), ""), [[1, 0, 0, 0]] * 2
     )
     assert quat_to_euler(np.tile([1.0, 0, 0, 0], (2, 3, 1)), "").shape == (2, 3, 0)
-
-
-def test_intrinsic_order_by_hand():
-    # First about Z by 90 degrees, then about the new X (the old Y) by 90 degrees.
-    q = quat_from_euler(np.deg2rad([90.0, 90.0]), "ZX")
-    turned = Rotation.from_quat(q, scalar_first=True).apply([0.0, 0.0, 1.0])
-    np.testing.assert_allclose(turned, [1.0, 0.0, 0.0], atol=1e-15)
-
-
-def test_axis_quat_keeps_shape():
-    assert axis_quat("Y", np.zeros((2, 3))).shape == (2, 3, 4)
 
 
 def test_gimbal_lock_still_gives_the_rotation():

@@ -9,12 +9,10 @@ from ambulo.motion.kinematics import (
     forward_kinematics,
     joint_positions,
     kinematics_by_depth,
-    rest_positions,
     tip_positions,
 )
 from ambulo.motion.motion import Motion
 from ambulo.motion.skeleton import Skeleton
-from ambulo.motion.skeletons import SKELETONS, load_skeleton
 
 
 def unit(values: np.ndarray) -> np.ndarray:
@@ -61,50 +59,17 @@ def matrices(orientations: np.ndarray) -> np.ndarray:
     return Rotation.from_quat(orientations, scalar_first=True).as_matrix()
 
 
-def test_a_bent_arm_by_hand():
-    arm = Skeleton(
-        "arm",
-        ("shoulder", "elbow", "wrist"),
-        (-1, 0, 1),
-        np.array([[0, 0, 0], [2.0, 0, 0], [1.0, 0, 0]]),
-    )
-    quarter = [np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)]  # about Z, +X to +Y
-    places, _ = forward_kinematics(
-        arm, np.array([0.0, 0.0, 1.0]), np.array([quarter, quarter, [1.0, 0, 0, 0]])
-    )
-    np.testing.assert_allclose(places, [[0, 0, 1], [0, 2, 1], [-1, 2, 1]], atol=1e-15)
-
-
 @pytest.mark.parametrize("run", [forward_kinematics, kinematics_by_depth])
-def test_both_ways_are_the_plain_loops(run):
+@pytest.mark.parametrize("moving", [False, True])
+def test_both_ways_are_the_plain_loop(run, moving):
     skeleton = odd_skeleton()
     root, rotations = poses(skeleton, 5)
-    places, turns = run(skeleton, root, rotations)
+    offsets = np.random.default_rng(2).normal(size=(5, 9, 3)) if moving else [None] * 5
+    places, turns = run(skeleton, root, rotations, *([offsets] if moving else []))
     for t in range(5):
-        expected = by_loop(skeleton, root[t], rotations[t])
+        expected = by_loop(skeleton, root[t], rotations[t], offsets[t])
         np.testing.assert_allclose(places[t], expected[0], atol=1e-12)
         np.testing.assert_allclose(matrices(turns[t]), expected[1], atol=1e-12)
-
-
-@pytest.mark.parametrize("run", [forward_kinematics, kinematics_by_depth])
-def test_moving_offsets_are_the_plain_loops(run):
-    skeleton = odd_skeleton()
-    root, rotations = poses(skeleton, 4)
-    offsets = np.random.default_rng(2).normal(size=(4, len(skeleton), 3))
-    places, _ = run(skeleton, root, rotations, offsets)
-    for t in range(4):
-        expected = by_loop(skeleton, root[t], rotations[t], offsets[t])[0]
-        np.testing.assert_allclose(places[t], expected, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", SKELETONS)
-def test_canonical_skeletons_are_the_plain_loops(name):
-    skeleton = load_skeleton(name)
-    root, rotations = poses(skeleton)
-    places, turns = forward_kinematics(skeleton, root, rotations)
-    expected = by_loop(skeleton, root, rotations)
-    np.testing.assert_allclose(places, expected[0], atol=1e-12)
-    np.testing.assert_allclose(matrices(turns), expected[1], atol=1e-12)
 
 
 def test_any_leading_shape_and_broadcasting():
@@ -180,13 +145,3 @@ def test_no_tips_are_an_empty_array():
         0,
         3,
     )
-
-
-def test_rest_positions_add_up_offsets_where_rest_frames_are_the_worlds():
-    skeleton = load_skeleton("human23")
-    places = rest_positions(skeleton)
-    for joint, parent in enumerate(skeleton.parents):
-        start = places[parent] if parent >= 0 else 0.0
-        np.testing.assert_allclose(
-            places[joint], start + skeleton.offsets[joint], atol=1e-15
-        )

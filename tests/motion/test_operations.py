@@ -163,19 +163,6 @@ def test_tips_on_one_side_only_change_sides():
     np.testing.assert_allclose(mirrored.tips, [[0.0, -0.2, 0.1]])
 
 
-def test_a_step_of_the_left_foot_becomes_one_of_the_right_by_hand():
-    skeleton = load_skeleton("human23")
-    motion = turning(1, 30.0)
-    rotations = motion.rotations.copy()
-    rotations[0, skeleton.index("FemurL")] = [np.cos(0.2), np.sin(0.2), 0.0, 0.0]
-    mirrored = ops.mirror(motion.replace(rotations=rotations))
-    right = mirrored.rotations[0, skeleton.index("FemurR")]
-    np.testing.assert_allclose(right, [np.cos(0.2), -np.sin(0.2), 0.0, 0.0], atol=1e-15)
-    np.testing.assert_allclose(
-        mirrored.rotations[0, skeleton.index("FemurL")], [1.0, 0, 0, 0], atol=1e-15
-    )
-
-
 def test_a_tree_that_is_not_symmetric_is_refused():
     skeleton = Skeleton(
         "odd", ("Hips", "LeftArm", "RightArm"), (-1, 0, 1), np.zeros((3, 3))

@@ -88,6 +88,8 @@ def test_directions_that_are_none_or_opposite(u: tuple[float, float, float]) -> 
     out = np.empty(4)
     kernels.between(np.array(u), -np.array(u), out)
     assert math.isclose(np.linalg.norm(out), 1.0)
+    if any(u):
+        np.testing.assert_allclose(rot.quat_rotate(out, np.array(u)), -np.array(u))
     kernels.normalize(zero := np.zeros(4))
     assert zero.tolist() == [1.0, 0.0, 0.0, 0.0]
 

@@ -55,14 +55,6 @@ BIPED = tree(
         "Bip01 Spine>Bip01 @ Thigh>Bip01 @ Calf>Bip01 @ Foot>Bip01 @ Toe0", "L", "R"
     )
 )  # fmt: skip
-LAFAN = tree(
-    "Hips>Spine>Spine1>Spine2>Neck>Head|"
-    + sided(
-        "Spine2>@Shoulder>@Arm>@ForeArm>@Hand|Hips>@UpLeg>@Leg>@Foot>@Toe",
-        "Left",
-        "Right",
-    )
-)
 STYLE = tree(
     "Hips>Chest>Chest2>Chest3>Chest4>Neck>Head|"
     + sided(
@@ -89,54 +81,44 @@ SUFFIXED = tree(
 LIMBS = ("thigh", "shin", "foot", "toe", "clavicle", "upper_arm", "forearm", "hand")
 
 
-def limb_names(skeleton: Skeleton, side: str) -> list[str]:
+NAMED = {
+    "mixamorig:{}": (
+        MIXAMO, "Hips Spine Spine2 Neck Head",
+        "LeftUpLeg LeftLeg LeftFoot LeftToeBase LeftShoulder LeftArm LeftForeArm LeftHand",
+    ),
+    "{}": (
+        MOTION_BUILDER, "Hips LowerBack Spine1 Neck Head",
+        "LeftUpLeg LeftLeg LeftFoot LeftToeBase LeftShoulder LeftArm LeftForeArm "
+        "LeftFingerBase",
+    ),
+    "Bip01 {}": (
+        BIPED, "Pelvis Spine Spine1 Neck Head",
+        "L-Thigh L-Calf L-Foot L-Toe0 L-Clavicle L-UpperArm L-Forearm L-Hand",
+    ),
+    "{} ": (
+        STYLE, "Hips Chest Chest4 Neck Head",
+        "LeftHip LeftKnee LeftAnkle LeftToe LeftCollar LeftShoulder LeftElbow LeftWrist",
+    ),
+    " {}": (
+        BODY_MODEL, "Pelvis Spine1 Spine3 Neck Head",
+        "L_Hip L_Knee L_Ankle L_Foot L_Collar L_Shoulder L_Elbow L_Wrist",
+    ),
+    " {} ": (
+        SUFFIXED, "pelvis spine_01 spine_02 neck_01 head",
+        "thigh_l calf_l foot_l ball_l clavicle_l upperarm_l lowerarm_l hand_l",
+    ),
+}  # fmt: skip
+"""Trees with the joints of trunk and left limbs; the key is what stands around a name."""
+
+
+@pytest.mark.parametrize("around", NAMED)
+def test_roles_are_found_by_names_and_where_limbs_hang(around):
+    skeleton, trunk, limbs = NAMED[around]
     roles = roles_of(skeleton)
-    return [skeleton.joints[roles[f"{side}_{limb}"]] for limb in LIMBS]
-
-
-@pytest.mark.parametrize(
-    ("skeleton", "left"),
-    [
-        (MIXAMO, [f"mixamorig:Left{n}" for n in
-                  ("UpLeg", "Leg", "Foot", "ToeBase", "Shoulder", "Arm", "ForeArm", "Hand")]),
-        (MOTION_BUILDER, [f"Left{n}" for n in ("UpLeg", "Leg", "Foot", "ToeBase", "Shoulder",
-                          "Arm", "ForeArm", "FingerBase")]),
-        (BIPED, [f"Bip01 L {n}" for n in
-                 ("Thigh", "Calf", "Foot", "Toe0", "Clavicle", "UpperArm", "Forearm", "Hand")]),
-        (LAFAN, [f"Left{n}" for n in
-                 ("UpLeg", "Leg", "Foot", "Toe", "Shoulder", "Arm", "ForeArm", "Hand")]),
-        (STYLE, [f"Left{n}" for n in
-                 ("Hip", "Knee", "Ankle", "Toe", "Collar", "Shoulder", "Elbow", "Wrist")]),
-        (BODY_MODEL, [f"L_{n}" for n in
-                 ("Hip", "Knee", "Ankle", "Foot", "Collar", "Shoulder", "Elbow", "Wrist")]),
-        (SUFFIXED, [f"{n}_l" for n in
-                    ("thigh", "calf", "foot", "ball", "clavicle", "upperarm", "lowerarm",
-                     "hand")]),
-    ],
-)  # fmt: skip
-def test_limbs_are_found_by_their_names(skeleton, left):
-    assert limb_names(skeleton, "left") == left
-
-
-@pytest.mark.parametrize(
-    ("skeleton", "trunk"),
-    [
-        (
-            MIXAMO,
-            [f"mixamorig:{n}" for n in ("Hips", "Spine", "Spine2", "Neck", "Head")],
-        ),
-        (MOTION_BUILDER, ["Hips", "LowerBack", "Spine1", "Neck", "Head"]),
-        (BIPED, [f"Bip01 {n}" for n in ("Pelvis", "Spine", "Spine1", "Neck", "Head")]),
-        (STYLE, ["Hips", "Chest", "Chest4", "Neck", "Head"]),
-        (BODY_MODEL, ["Pelvis", "Spine1", "Spine3", "Neck", "Head"]),
-        (SUFFIXED, ["pelvis", "spine_01", "spine_02", "neck_01", "head"]),
-    ],
-)
-def test_the_trunk_is_found_by_where_the_limbs_hang(skeleton, trunk):
-    roles = roles_of(skeleton)
-    assert [
-        skeleton.joints[roles[r]] for r in ("hips", "spine", "chest", "neck", "head")
-    ] == trunk
+    wanted = ["hips", "spine", "chest", "neck", "head", *(f"left_{n}" for n in LIMBS)]
+    found = [skeleton.joints[roles[role]] for role in wanted]
+    names = [*trunk.split(), *limbs.split()]
+    assert found == [around.strip().format(n.replace("L-", "L ")) for n in names]
 
 
 @pytest.mark.parametrize("name", SKELETONS)
@@ -160,16 +142,7 @@ def test_no_human_no_roles_but_hips():
 
 
 @pytest.mark.parametrize(
-    "skeleton",
-    [
-        MIXAMO,
-        MOTION_BUILDER,
-        BIPED,
-        STYLE,
-        BODY_MODEL,
-        SUFFIXED,
-        *map(load_skeleton, SKELETONS),
-    ],
+    "skeleton", [*(tree for tree, *_ in NAMED.values()), *map(load_skeleton, SKELETONS)]
 )
 def test_twins_are_each_others_twin_and_trunks_their_own(skeleton):
     twins = mirror_indices(skeleton)
@@ -184,20 +157,9 @@ def test_twins_are_each_others_twin_and_trunks_their_own(skeleton):
 
 def test_every_sided_joint_of_cmu_has_its_twin():
     skeleton = load_skeleton("cmu31")
-    alone = [
-        skeleton.joints[j]
-        for j, twin in enumerate(mirror_indices(skeleton))
-        if j == twin
-    ]
-    assert alone == [
-        "root",
-        "lowerback",
-        "upperback",
-        "thorax",
-        "lowerneck",
-        "upperneck",
-        "head",
-    ]
+    alone = mirror_indices(skeleton) == np.arange(len(skeleton))
+    trunk = "root lowerback upperback thorax lowerneck upperneck head"
+    assert [skeleton.joints[j] for j in np.flatnonzero(alone)] == trunk.split()
 
 
 def test_a_joint_without_a_twin_is_its_own():

@@ -43,17 +43,6 @@ def test_conjugate_is_the_inverse(q, v):
     np.testing.assert_allclose(back, v, atol=1e-12)
 
 
-def test_a_quarter_turn_about_z_by_hand():
-    q = np.array([np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)])
-    np.testing.assert_allclose(
-        rot.quat_rotate(q, np.array([1.0, 0, 0])), [0, 1, 0], atol=1e-15
-    )
-    np.testing.assert_allclose(rot.quat_to_rotvec(q), [0, 0, np.pi / 2], atol=1e-15)
-    np.testing.assert_allclose(
-        rot.quat_to_matrix(q), [[0, -1, 0], [1, 0, 0], [0, 0, 1]], atol=1e-15
-    )
-
-
 @given(quats)
 def test_matrices_are_scipys_and_come_back(q):
     matrix = rot.quat_to_matrix(q)

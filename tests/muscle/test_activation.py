@@ -31,12 +31,6 @@ def test_step_equals_mujoco(activation: float, control: float) -> None:
     assert after[0] == pytest.approx(activation + 0.002 * rate, abs=1e-12)
 
 
-def test_rise_by_hand() -> None:
-    """From rest the time to rise is half of .01 s: .002 s close 40 % of the gap."""
-    after = next_activation(np.zeros(1), np.array([0.5]), CONSTANTS, 0.002)
-    assert after[0] == pytest.approx(0.5 * 0.002 / 0.005)
-
-
 def test_inverse_reaches_what_is_in_reach() -> None:
     rng = np.random.default_rng(0)
     now = rng.random((200, 1))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -141,18 +143,24 @@ def test_a_state_without_muscles_is_refused(legs: Character) -> None:
         simulation.load_state_dict(arrays)
 
 
-@pytest.mark.integration
-def test_power_is_that_of_the_torque_on_the_independent_axes(legs: Character) -> None:
-    qpos = np.tile(legs.model.qpos0, (8, 1))
+def still_legs(**settings: Any) -> LocomotionBatch:
+    """Two bodies of muscles that follow a reference that stands still."""
+    model = load_character("myolegs").model
+    qpos = joint_coupling(model).closed(np.tile(model.qpos0, (8, 1)))
     qpos[:, 2] = 0.945
-    qpos = joint_coupling(legs.model).closed(qpos)
-    still = np.zeros((8, legs.model.nv))
+    still = np.zeros((8, model.nv))
     table = ReferenceTable(1.0, np.zeros(3), qpos, still, still)
     reference = Reference("still", "myolegs", 1.0 / 30.0, (Gait(table, None, {}),))
-    settings = {"character": "myolegs", "actuation": "muscle", "balance_law": False}
-    config = LocomotionConfig().override("environment", **settings, substeps=8)
+    legs = {"character": "myolegs", "actuation": "muscle", "balance_law": False}
+    config = LocomotionConfig().override("environment", **legs, **settings)
     batch = make_batch(config, 2, seed=0, reference=reference)
     batch.reset(np.arange(2))
+    return batch
+
+
+@pytest.mark.integration
+def test_power_is_that_of_the_torque_on_the_independent_axes(legs: Character) -> None:
+    batch = still_legs(substeps=8)
     action = np.tile([1.0, -1.0], (2, batch.action_size // 2))
     powers, sums = [], []
     coupling, simulation = joint_coupling(legs.model), batch.simulation
@@ -173,26 +181,14 @@ def test_power_is_that_of_the_torque_on_the_independent_axes(legs: Character) ->
     assert np.min(powers) > 1.0
 
 
-def weak(rules: list[dict[str, object]]) -> LocomotionBatch:
-    """Two standing bodies whose muscles are in the condition of `rules`."""
-    settings = {"character": "myolegs", "actuation": "muscle", "balance_law": False}
-    config = LocomotionConfig().override("environment", **settings, conditions=rules)
-    model = load_character("myolegs").model
-    qpos = joint_coupling(model).closed(np.tile(model.qpos0, (8, 1)))
-    qpos[:, 2] = 0.945
-    still = np.zeros((8, model.nv))
-    table = ReferenceTable(1.0, np.zeros(3), qpos, still, still)
-    reference = Reference("still", "myolegs", 1.0 / 30.0, (Gait(table, None, {}),))
-    batch = make_batch(config, 2, seed=0, reference=reference)
-    batch.reset(np.arange(2))
-    return batch
-
-
 @pytest.mark.integration
 def test_weak_muscles_are_a_setting() -> None:
-    healthy = weak([])
-    ill = weak(
-        [{"muscles": "*_r", "force": 0.1}, {"muscles": "psoas_l", "length": 0.9}]
+    healthy = still_legs(conditions=[])
+    ill = still_legs(
+        conditions=[
+            {"muscles": "*_r", "force": 0.1},
+            {"muscles": "psoas_l", "length": 0.9},
+        ]
     )
     one, two = (muscles_of(batch.simulation).layer.table for batch in (healthy, ill))
     right = np.array([name.endswith("_r") for name in one.names])
@@ -208,14 +204,14 @@ def test_weak_muscles_are_a_setting() -> None:
     assert used[1][right].sum() > 2.0 * used[0][right].sum()
     assert (healthy.simulation.qpos != ill.simulation.qpos).any()
     with pytest.raises(MuscleError, match="did you mean 'soleus_r'"):
-        weak([{"muscles": "solus_r", "force": 0.3}])
+        still_legs(conditions=[{"muscles": "solus_r", "force": 0.3}])
 
 
 @pytest.mark.integration
 def test_a_conditioned_network_is_told_of_weak_muscles(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    batch = weak([{"muscles": "soleus_r", "force": 0.3}])
+    batch = still_legs(conditions=[{"muscles": "soleus_r", "force": 0.3}])
     muscles = muscles_of(batch.simulation)
     config = MuscleNNConfig(steps=1, poses=8, hidden=(4,), weakness=(0.3, 1.0))
     network = train_muscle_nn(muscles.layer, config, 0)

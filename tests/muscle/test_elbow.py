@@ -56,6 +56,7 @@ class Elbows:
             self.batch.step(stage=VELOCITY)
 
 
+@pytest.mark.integration
 def test_elbow_reaches_its_target(packaged: Load) -> None:
     elbow = Elbows(packaged("myoelbow"), [0.0], cost=CHEAP)
     elbow.step([1.2], 400)
@@ -105,6 +106,7 @@ def test_batch_equals_single_and_bad_rows_stay_alone(packaged: Load) -> None:
         )
 
 
+@pytest.mark.integration
 def test_a_network_can_replace_the_solver(packaged: Load) -> None:
     model = packaged("myoelbow")
     config = MuscleNNConfig(

@@ -37,6 +37,7 @@ def elbow(packaged: Load) -> tuple[MuscleNN, Floats, Floats]:
     return network, samples.active, feasible_targets(samples, np.random.default_rng(2))
 
 
+@pytest.mark.integration
 def test_the_loss_falls_over_the_updates(
     elbow: tuple[MuscleNN, Floats, Floats],
 ) -> None:

@@ -136,26 +136,6 @@ def test_tied_joints_pass_their_torque_on(packaged: Load, posed: Pose) -> None:
     )
 
 
-def test_batch_equals_single(packaged: Load) -> None:
-    model = packaged("myofinger")
-    layer = MuscleLayer(model)
-    batch = mujoco.batch.Batch(model, 3, 1, persistent=True)
-    batch.reset()
-    qpos = batch.bind("qpos")
-    qpos += np.linspace(0.0, 0.5, 3)[:, None]
-    batch.forward(stage=mujoco.mjtStage.mjSTAGE_VEL)
-    from ambulo.muscle.dynamics import transmission_of_batch
-
-    many = layer.evaluate(transmission_of_batch(batch), qpos)
-    data = mujoco.MjData(model)
-    for i in range(3):
-        data.qpos[:] = qpos[i]
-        mujoco.mj_forward(model, data)
-        one = layer.at(data)
-        np.testing.assert_allclose(many.active[i], one.active[0], atol=1e-12)
-        np.testing.assert_allclose(many.passive[i], one.passive[0], atol=1e-12)
-
-
 def test_models_without_usable_muscles_are_refused(leg: mujoco.MjModel) -> None:
     with pytest.raises(MuscleError, match="no muscle actuators"):
         MuscleLayer(leg)

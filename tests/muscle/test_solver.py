@@ -42,23 +42,6 @@ def scipy_optimum(active: Floats, wanted: Floats, effort: float) -> Floats:
     return lsq_linear(left, right, (0.0, 1.0), method="bvls", tol=1e-14).x
 
 
-def test_one_muscle_by_hand() -> None:
-    """The optimum is A b / (A^2 + effort), clipped."""
-    active = np.full((3, 1, 1), 10.0)
-    wanted = np.array([[6.0], [-6.0], [60.0]])
-    found = solve(active, wanted, ActivationCost(effort=20.0))
-    np.testing.assert_allclose(found.activation[:, 0], [60.0 / 120.0, 0.0, 1.0])
-    np.testing.assert_allclose(found.residual[:, 0], [-1.0, 6.0, -50.0])
-    assert found.converged.all()
-
-
-def test_twins_share_the_work() -> None:
-    found = solve(
-        np.full((1, 1, 2), 10.0), np.array([[10.0]]), ActivationCost(effort=1e-6)
-    )
-    np.testing.assert_allclose(found.activation[0], [0.5, 0.5], atol=1e-6)
-
-
 @given(
     st.integers(0, 10_000), st.integers(1, 6), st.integers(1, 15),
     st.sampled_from([0.01, 1.0, 17.5]), st.sampled_from([0.0, 100.0]),
@@ -101,6 +84,7 @@ def test_warm_start_changes_nothing_but_time() -> None:
     assert solve(active, wanted, few, start=cold.dual).converged.all()
 
 
+@pytest.mark.integration
 def test_descent_comes_to_the_same_place() -> None:
     active, wanted = case(3, 4, 12, batch=4)
     exact = solve(active, wanted)

@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from ambulo.motion.euler import axis_quat
+from ambulo.motion.rotations import quat_multiply as product
+from ambulo.motion.rotations import quat_rotate as turned
 from ambulo.rig_server import messages, packets
 from ambulo.rig_server.clients import ServerConfig
 from ambulo.rig_server.frames import RigFrame, floats_of, frame_of
@@ -23,15 +26,8 @@ Address = tuple[str, int]
 BOTH = Option.LEARN | Option.PREDICT
 
 
-def about(axis: int, angle: float) -> NDArray[np.float64]:
-    q = np.zeros(4)
-    q[0], q[axis + 1] = math.cos(angle / 2), math.sin(angle / 2)
-    return q
-
-
-def product(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    w = a[0] * b[0] - a[1:] @ b[1:]
-    return np.array([w, *(a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:]))])
+def about(axis: str, angle: float) -> NDArray[np.float64]:
+    return axis_quat(axis, np.array(angle))
 
 
 def one_frame(
@@ -45,11 +41,13 @@ def one_frame(
         offsets[first] = (0.02, 0.1 * side, -0.05)
         offsets[first + 1] = (0.0, 0.0, -thigh)
         offsets[first + 2] = (0.0, 0.0, -0.4)
-        twist = product(about(2, 0.08 * side * math.cos(at)), about(0, 0.04 * side))
-        local[first] = product(about(1, -swing * math.sin(at)), twist)
-        local[first + 1] = about(1, 0.35 + 0.3 * math.sin(at + 1.0))
-        local[first + 2] = about(1, 0.15 * math.sin(at + 2.0))
-    root = product(about(2, 0.05 * math.sin(phase)), about(0, 0.03 * math.cos(phase)))
+        twist = product(about("Z", 0.08 * side * math.cos(at)), about("X", 0.04 * side))
+        local[first] = product(about("Y", -swing * math.sin(at)), twist)
+        local[first + 1] = about("Y", 0.35 + 0.3 * math.sin(at + 1.0))
+        local[first + 2] = about("Y", 0.15 * math.sin(at + 2.0))
+    root = product(
+        about("Z", 0.05 * math.sin(phase)), about("X", 0.03 * math.cos(phase))
+    )
     frame = RigFrame(
         np.array([x, 0.1, 0.9 + 0.02 * math.cos(2.0 * phase)]), root, offsets, local,
         np.tile([0.0, 0.0, 1.0], (2, 1)), np.zeros(2), np.zeros((2, 3)), np.zeros(3),
@@ -70,11 +68,6 @@ def feet_of(frame: RigFrame) -> NDArray[np.float64]:
         knee = frame.offsets[thigh] + turned(a, frame.offsets[thigh + 1])
         feet.append(knee + turned(product(a, b), frame.offsets[thigh + 2]))
     return np.array(feet)
-
-
-def turned(q: NDArray[np.float64], v: NDArray[np.float64]) -> NDArray[np.float64]:
-    back = q * np.array([1.0, -1.0, -1.0, -1.0])
-    return product(product(q, np.array([0.0, *v])), back)[1:]
 
 
 @pytest.fixture(scope="session")

@@ -80,24 +80,6 @@ def test_another_version_is_told_apart() -> None:
     assert caught.value.fault == Fault.VERSION
 
 
-def test_window_takes_each_number_once_and_forgets_after_64() -> None:
-    window = ReplayWindow()
-    taken = [window.take(n) for n in (1, 3, 2, 3, 2, 1, 70, 7, 6, 70, 0)]
-    assert taken == [
-        True,
-        True,
-        True,
-        False,
-        False,
-        False,
-        True,
-        True,
-        False,
-        False,
-        False,
-    ]
-
-
 @given(st.lists(st.integers(1, 200), max_size=300))
 def test_window_never_takes_twice(numbers: list[int]) -> None:
     window, taken = ReplayWindow(), set[int]()

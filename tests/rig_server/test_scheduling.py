@@ -14,13 +14,15 @@ from ambulo.rig_server.messages import ErrorCode, Kind, Option
 from ambulo.rig_server.packets import Fault, Packet
 from ambulo.rig_server.shares import PATIENCE
 
+Stream = list[NDArray[np.float32]]
+
 Address = tuple[str, int]
 ENGINE, OTHER = ("127.0.0.1", 4001), ("127.0.0.1", 4002)
 MakeBench = Callable[..., Any]
 BOTH = Option.LEARN | Option.PREDICT
 
 
-def test_no_client_starves(make: MakeBench, stream: list[NDArray[np.float32]]) -> None:
+def test_no_client_starves(make: MakeBench, stream: Stream) -> None:
     bench = make()
     greedy, modest = bench.hello(ENGINE), bench.hello(OTHER, nonce=2)
     for values in stream[:200]:
@@ -44,9 +46,7 @@ def test_no_client_starves(make: MakeBench, stream: list[NDArray[np.float32]]) -
     assert greedy_client.models.learner.progress.frames == 200
 
 
-def test_answers_come_before_learning(
-    make: MakeBench, stream: list[NDArray[np.float32]]
-) -> None:
+def test_answers_come_before_learning(make: MakeBench, stream: Stream) -> None:
     """Frames of two clients are all answered before any of them is learned from."""
     bench = make()
     sessions = [bench.hello(ENGINE), bench.hello(OTHER, nonce=2)]
@@ -68,7 +68,7 @@ def test_answers_come_before_learning(
 
 
 def test_lessons_that_wait_are_bounded_and_the_oldest_are_left_out(
-    make: MakeBench, stream: list[NDArray[np.float32]]
+    make: MakeBench, stream: Stream
 ) -> None:
     bench = make()
     session = bench.hello(ENGINE)
@@ -87,9 +87,7 @@ def test_lessons_that_wait_are_bounded_and_the_oldest_are_left_out(
     assert (status.learned, status.share, status.waiting) == (10, 50, 0)
 
 
-def test_a_late_lesson_is_of_its_own_frame(
-    make: MakeBench, stream: list[NDArray[np.float32]]
-) -> None:
+def test_a_late_lesson_is_of_its_own_frame(make: MakeBench, stream: Stream) -> None:
     """Lessons that had to wait name the rows of memory that hold their frames."""
     bench = make()
     session = bench.streamed(ENGINE, stream[:5], work=False)
@@ -127,9 +125,7 @@ def test_free_runs_that_wait_are_bounded(make: MakeBench) -> None:
     assert failure.code == ErrorCode.NOT_READY
 
 
-def test_queues_are_bounded_and_the_oldest_go(
-    make: MakeBench, stream: list[NDArray[np.float32]]
-) -> None:
+def test_queues_are_bounded_and_the_oldest_go(make: MakeBench, stream: Stream) -> None:
     bench = make()
     session = bench.hello(ENGINE)
     for i in range(QUEUE + 50):

@@ -16,6 +16,8 @@ from ambulo.rig_server.layout import LEGS
 from ambulo.rig_server.messages import ErrorCode, Kind, Option, Result
 from ambulo.rig_server.packets import Fault, Packet
 
+Stream = list[NDArray[np.float32]]
+
 Address = tuple[str, int]
 ENGINE, OTHER = ("127.0.0.1", 4001), ("127.0.0.1", 4002)
 MakeBench = Callable[..., Any]
@@ -23,7 +25,7 @@ BOTH = Option.LEARN | Option.PREDICT
 
 
 def test_version_1_answers_97_bytes_once_it_is_good_enough(
-    make: MakeBench, stream: list[NDArray[np.float32]]
+    make: MakeBench, stream: Stream
 ) -> None:
     bench = make()
     bench.server.receive(b"\x00", ENGINE)
@@ -43,9 +45,7 @@ def test_version_1_answers_97_bytes_once_it_is_good_enough(
     assert bench.server.pings == 1
 
 
-def test_version_2_acknowledges_every_datagram(
-    make: MakeBench, stream: list[NDArray[np.float32]]
-) -> None:
+def test_version_2_acknowledges_every_datagram(make: MakeBench, stream: Stream) -> None:
     bench = make()
     session = bench.hello(ENGINE)
     welcome = messages.decode_welcome(bench.last(Kind.WELCOME).payload)
@@ -67,7 +67,7 @@ def test_version_2_acknowledges_every_datagram(
 
 
 def test_frames_for_prediction_alone_teach_nothing(
-    make: MakeBench, stream: list[NDArray[np.float32]]
+    make: MakeBench, stream: Stream
 ) -> None:
     bench = make()
     session = bench.hello(ENGINE)
@@ -76,9 +76,7 @@ def test_frames_for_prediction_alone_teach_nothing(
     assert bench.server.characters[ENGINE, session].models.learner.progress.frames == 0
 
 
-def test_a_batch_is_answered_at_once(
-    make: MakeBench, stream: list[NDArray[np.float32]]
-) -> None:
+def test_a_batch_is_answered_at_once(make: MakeBench, stream: Stream) -> None:
     bench = make()
     session = bench.hello(ENGINE)
     for start in range(0, 100, 10):
@@ -88,9 +86,7 @@ def test_a_batch_is_answered_at_once(
 
 
 def test_clients_are_isolated(
-    make: MakeBench,
-    stream: list[NDArray[np.float32]],
-    make_walk: Callable[..., list[RigFrame]],
+    make: MakeBench, stream: Stream, make_walk: Callable[..., list[RigFrame]]
 ) -> None:
     """A second character beside the first changes no number of the first's model."""
     weights = []
@@ -108,9 +104,7 @@ def test_clients_are_isolated(
     np.testing.assert_array_equal(weights[0], weights[1])
 
 
-def test_faults_are_counted_and_change_nothing(
-    make: MakeBench, stream: list[NDArray[np.float32]]
-) -> None:
+def test_faults_are_counted_and_change_nothing(make: MakeBench, stream: Stream) -> None:
     bench = make()
     session = bench.streamed(ENGINE, stream[:30])
     character = bench.server.characters[ENGINE, session]
@@ -156,7 +150,7 @@ def test_faults_are_counted_and_change_nothing(
     assert failure.code == ErrorCode.UNKNOWN_SESSION
 
 
-def test_fuzzed_datagrams(make: MakeBench, stream: list[NDArray[np.float32]]) -> None:
+def test_fuzzed_datagrams(make: MakeBench, stream: Stream) -> None:
     """Random, cut and damaged bytes between good frames: nothing but counts."""
     bench, rng = make(max_clients=4), random.Random(3)
     session = bench.hello(ENGINE)
@@ -186,9 +180,7 @@ def test_fuzzed_datagrams(make: MakeBench, stream: list[NDArray[np.float32]]) ->
     assert ours.models.learner.progress.frames == 150
 
 
-def test_a_secret_shuts_everybody_else_out(
-    make: MakeBench, stream: list[NDArray[np.float32]]
-) -> None:
+def test_a_secret_shuts_everybody_else_out(make: MakeBench, stream: Stream) -> None:
     bench = make(secret=b"our shared secret")
     session = bench.hello(ENGINE)
     bench.frames(session, ENGINE, stream[0])
@@ -231,7 +223,7 @@ def test_a_full_server_says_so(make: MakeBench) -> None:
 
 
 def test_a_client_that_comes_back_finds_its_model(
-    make: MakeBench, stream: list[NDArray[np.float32]]
+    make: MakeBench, stream: Stream
 ) -> None:
     """Even without a disk: a silent session's model goes to the same rig's next one."""
     bench = make()
@@ -246,7 +238,7 @@ def test_a_client_that_comes_back_finds_its_model(
 
 
 def test_learned_rigs_survive_the_server(
-    make: MakeBench, stream: list[NDArray[np.float32]], tmp_path: Path
+    make: MakeBench, stream: Stream, tmp_path: Path
 ) -> None:
     bench = make(models=tmp_path)
     session = bench.streamed(ENGINE, stream[:100])
@@ -265,7 +257,7 @@ def test_learned_rigs_survive_the_server(
 
 
 def test_idle_clients_are_forgotten_and_kept_on_disk(
-    make: MakeBench, stream: list[NDArray[np.float32]], tmp_path: Path
+    make: MakeBench, stream: Stream, tmp_path: Path
 ) -> None:
     bench = make(models=tmp_path, idle_seconds=10.0)
     session = bench.hello(ENGINE)
@@ -289,9 +281,7 @@ def test_bye_and_ping(make: MakeBench) -> None:
     assert not bench.server.characters
 
 
-def test_a_free_run_over_the_wire(
-    make: MakeBench, stream: list[NDArray[np.float32]]
-) -> None:
+def test_a_free_run_over_the_wire(make: MakeBench, stream: Stream) -> None:
     bench = make()
     session = bench.hello(ENGINE)
     ask = messages.encode_next_request(50)
@@ -313,7 +303,7 @@ def test_a_free_run_over_the_wire(
 
 
 def test_lost_and_reordered_frames_are_learned_all_the_same(
-    make: MakeBench, stream: list[NDArray[np.float32]]
+    make: MakeBench, stream: Stream
 ) -> None:
     bench, rng = make(), random.Random(1)
     session = bench.hello(ENGINE)

@@ -17,6 +17,8 @@ from ambulo.rig_server.packets import Fault, Packet
 from ambulo.rig_server.server import STRANGERS
 from ambulo.rig_server.shares import LESSONS, PATIENCE, FairShares, Shares
 
+Stream = list[NDArray[np.float32]]
+
 HOST = "10.0.0.1"
 MakeBench = Callable[..., Any]
 
@@ -129,7 +131,7 @@ class Costly:
 
 
 def test_a_small_client_is_answered_at_its_rate_beside_large_ones(
-    make: MakeBench, stream: list[NDArray[np.float32]]
+    make: MakeBench, stream: Stream
 ) -> None:
     """8 hosts stream without end and cost 20 ms a frame; the small one 0.1 ms, 120 Hz."""
     bench = make(sequences=False)
@@ -152,15 +154,13 @@ def test_a_small_client_is_answered_at_its_rate_beside_large_ones(
     assert client.dropped == 0
 
 
-def frame(session: int, number: int, stream: list[NDArray[np.float32]]) -> bytes:
+def frame(session: int, number: int, stream: Stream) -> bytes:
     values = stream[number % len(stream)][None]
     payload = messages.encode_frames(messages.FramesMessage(messages.Option(3), values))
     return packets.encode(Packet(Kind.FRAMES, session, number, payload))
 
 
-def test_strangers_share_what_one_source_gets(
-    make: MakeBench, stream: list[NDArray[np.float32]]
-) -> None:
+def test_strangers_share_what_one_source_gets(make: MakeBench, stream: Stream) -> None:
     bench = make(max_clients=1)
     session = bench.hello((HOST, 5))
     hello = packets.encode(
@@ -182,7 +182,7 @@ def test_strangers_share_what_one_source_gets(
 
 
 def test_learning_waits_until_answers_had_their_time(
-    make: MakeBench, stream: list[NDArray[np.float32]]
+    make: MakeBench, stream: Stream
 ) -> None:
     """A lesson of 30 ms is followed by 270 ms of answers of 1 ms."""
     bench = make(sequences=False)

@@ -97,6 +97,7 @@ def test_names_are_those_of_skeletons(make_walk: MakeWalk) -> None:
     assert all(name.startswith("legs-") for name in names)
 
 
+@pytest.mark.integration
 def test_a_second_person_of_the_command_inherits_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +29,8 @@ from ambulo.rig_server.replay import leg_frames
 from ambulo.rig_server.server import RigServer
 from ambulo.rig_server.udp import UdpServer
 
+Stream = list[NDArray[np.float32]]
+
 BOTH = Option.LEARN | Option.PREDICT
 
 
@@ -40,7 +41,7 @@ def forget_all(server: RigServer) -> None:
 
 
 @pytest.mark.integration
-def test_both_versions_over_the_loopback(stream: list[NDArray[np.float32]]) -> None:
+def test_both_versions_over_the_loopback(stream: Stream) -> None:
     with running() as udp:
         with RigClient("127.0.0.1", udp.port, LEGS, secret=b"") as client:
             assert client.connect().frame_size == 63
@@ -66,9 +67,7 @@ def test_both_versions_over_the_loopback(stream: list[NDArray[np.float32]]) -> N
         json.dumps(report.to_json())
 
 
-def test_hello_again_after_a_silence_goes_on(
-    stream: list[NDArray[np.float32]],
-) -> None:
+def test_hello_again_after_a_silence_goes_on(stream: Stream) -> None:
     with running() as udp, RigClient("127.0.0.1", udp.port, LEGS) as client:
         client.connect()
         client.send(stream[0], BOTH)
@@ -113,20 +112,22 @@ def test_a_replay_survives_a_server_that_forgets(walk: list[RigFrame]) -> None:
     assert scores.foot_cm < 0.01
 
 
+NAMES = (
+    "Hips", "RightUpLeg", "RightLeg", "RightFoot", "LeftUpLeg", "LeftLeg", "LeftFoot",
+)  # fmt: skip
+OFFSETS = np.array(
+    [
+        [0, 0, 0.9],
+        *([0, -0.1, -0.05], [0, 0, -0.42], [0, 0, -0.42]),
+        *([0, 0.1, -0.05], [0, 0, -0.42], [0, 0, -0.42]),
+    ]
+)
+LEGGED = Skeleton("legs", NAMES, (-1, 0, 1, 2, 0, 4, 5), OFFSETS)
+
+
 @pytest.fixture(scope="module")
 def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A BVH of 2 s of a walk on two legs, 120 frames a second."""
-    names = (
-        "Hips", "RightUpLeg", "RightLeg", "RightFoot", "LeftUpLeg", "LeftLeg", "LeftFoot",
-    )  # fmt: skip
-    offsets = np.array(
-        [
-            [0, 0, 0.95],
-            *([0, -0.1, -0.05], [0, 0, -0.42], [0, 0, -0.42]),
-            *([0, 0.1, -0.05], [0, 0, -0.42], [0, 0, -0.42]),
-        ]
-    )
-    skeleton = Skeleton("legs", names, (-1, 0, 1, 2, 0, 4, 5), offsets)
     time = np.arange(80) / 40.0
     rotations = np.zeros((80, 7, 4))
     rotations[..., 0] = 1.0
@@ -143,7 +144,7 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = np.column_stack(
         [1.2 * time, 0.0 * time, 0.93 + 0.02 * np.cos(4 * np.pi * time)]
     )
-    motion = resample(Motion(skeleton, 40.0, root, rotations), 120.0)
+    motion = resample(Motion(LEGGED, 40.0, root, rotations), 120.0)
     path = tmp_path_factory.mktemp("clip") / "walk.bvh"
     write_motion(path, motion)
     return path
@@ -170,6 +171,7 @@ def test_the_client_command_draws_real_beside_predicted(
     assert "calves" in capsys.readouterr().out
 
 
+@pytest.mark.integration
 def test_the_published_protocol_from_the_command(clip: Path, tmp_path: Path) -> None:
     with running() as udp:
         arguments = [
@@ -222,6 +224,7 @@ def test_no_server_is_one_line(clip: Path, capsys: pytest.CaptureFixture[str]) -
     assert error.count("\n") == 1
 
 
+@pytest.mark.integration
 def test_the_server_command_stops_by_itself_and_reports(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -235,8 +238,9 @@ def test_the_server_command_stops_by_itself_and_reports(
     assert json.loads(report.read_text())["datagrams"] == 0
 
 
+@pytest.mark.integration
 def test_the_report_counts_what_closing_saves(
-    stream: list[NDArray[np.float32]],
+    stream: Stream,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -265,6 +269,7 @@ def test_the_report_counts_what_closing_saves(
     assert len(list((tmp_path / "rigs").iterdir())) == 1
 
 
+@pytest.mark.integration
 def test_an_open_server_without_a_secret_is_warned_about(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -290,10 +295,11 @@ def test_a_short_secret_is_refused(
     assert "at least 8 bytes" in capsys.readouterr().err
 
 
-def test_a_clip_is_mirrored_to_the_left_handed_wire(
-    make_clip: Callable[[], Motion],
-) -> None:
-    frames = leg_frames(make_clip())
+def test_a_clip_is_mirrored_to_the_left_handed_wire() -> None:
+    rotations = np.tile([1.0, 0, 0, 0], (1, 7, 1))
+    rotations[0, 0] = (np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5))
+    motion = Motion(LEGGED, 30.0, np.array([[0.0, 0.0, 0.9]]), rotations)
+    frames = leg_frames(motion)
     # Ours: left = +Y. The wire's: right = +Y, so the right thigh is at +0.1.
     np.testing.assert_allclose(frames[0].offsets[1], [0.0, 0.1, -0.05], atol=1e-9)
     np.testing.assert_allclose(frames[0].offsets[4], [0.0, -0.1, -0.05], atol=1e-9)
@@ -302,27 +308,3 @@ def test_a_clip_is_mirrored_to_the_left_handed_wire(
         frames[0].root_rotation, [np.sqrt(0.5), 0.0, 0.0, -np.sqrt(0.5)], atol=1e-9
     )
     np.testing.assert_allclose(frames[0].targets[0], [0.0, 0.1, -0.89], atol=1e-9)
-
-
-@pytest.fixture
-def make_clip() -> Callable[[], Motion]:
-    names = (
-        "Hips",
-        "RightUpLeg",
-        "RightLeg",
-        "RightFoot",
-        "LeftUpLeg",
-        "LeftLeg",
-        "LeftFoot",
-    )
-    offsets = np.array(
-        [
-            [0, 0, 0.9],
-            *([0, -0.1, -0.05], [0, 0, -0.42], [0, 0, -0.42]),
-            *([0, 0.1, -0.05], [0, 0, -0.42], [0, 0, -0.42]),
-        ]
-    )
-    skeleton = Skeleton("legs", names, (-1, 0, 1, 2, 0, 4, 5), offsets)
-    rotations = np.tile([1.0, 0, 0, 0], (1, 7, 1))
-    rotations[0, 0] = (np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5))
-    return lambda: Motion(skeleton, 30.0, np.array([[0.0, 0.0, 0.9]]), rotations)

@@ -65,11 +65,6 @@ def test_motors_are_the_joints() -> None:
     np.testing.assert_allclose(data.qfrc_actuator[:6], 0.0)
 
 
-def test_unknown_character() -> None:
-    with pytest.raises(ConfigError, match="unknown character 'human24'"):
-        load_character("human24")
-
-
 def test_published_numbers_of_a_pose() -> None:
     character = load_character("human23")
     qpos = np.tile(character.model.qpos0, (2, 1))

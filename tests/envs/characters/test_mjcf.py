@@ -53,10 +53,6 @@ def _rollout(model: mujoco.MjModel) -> np.ndarray:
     return data.qpos.copy()
 
 
-def test_every_character_has_a_spec() -> None:
-    assert set(SPECS) == set(CHARACTERS)
-
-
 def test_a_folder_with_something_in_it_stays(tmp_path: Path) -> None:
     (tmp_path / "note.txt").write_text("mine")
     with pytest.raises(CharacterError, match="exists already"):

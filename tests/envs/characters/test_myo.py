@@ -58,12 +58,6 @@ def test_soles_are_level_at_rest(legs: Character) -> None:
     assert np.ptp(lowest) < 0.003
 
 
-def test_dofs_by_name(legs: Character) -> None:
-    found = legs.dofs("hip_flexion_r", "knee_angle_l")
-    names = [legs.model.joint(int(legs.model.dof_jntid[d])).name for d in found]
-    assert names == ["hip_flexion_r", "knee_angle_l"]
-
-
 def test_skeleton_moves_the_thigh_as_the_model(legs: Character) -> None:
     angles = {"hip_flexion_r": 0.5, "hip_adduction_r": -0.2, "hip_rotation_r": 0.3}
     data = mujoco.MjData(legs.model)

@@ -186,36 +186,18 @@ def test_a_fault_of_a_varied_body_is_played_again_by_one_like_it(
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("group", "settings", "words"),
     [
-        ({"variation": {"mass": (0.8, 1.2)}}, "variation: not for task = gait"),
-        (
-            {"environment": {"terrain": "uphill"}},
-            "terrain = uphill: task = gait needs terrain = flat",
-        ),
+        ("variation", {"mass": (0.8, 1.2)}, "variation"),
+        ("environment", {"terrain": "uphill"}, "terrain = uphill"),
     ],
 )
 def test_bodies_with_parameters_are_not_varied(
-    changes: dict[str, dict[str, object]], words: str
+    group: str, settings: dict[str, Any], words: str
 ) -> None:
     config = LocomotionConfig().override("environment", task="gait")
-    ((group, settings),) = changes.items()
-    with pytest.raises(ConfigError, match=words):
+    with pytest.raises(ConfigError, match=f"{words}: not for task = gait"):
         config.override(group, **settings)
-
-
-def test_a_gymnasium_environment_has_a_varied_body(standing: Reference) -> None:
-    import gymnasium
-
-    env = gymnasium.make(
-        "ambulo/Stand-v0", follow=standing, mass=(1.2, 1.2), delay=(0.02, 0.02)
-    )
-    batch: Any = env.unwrapped
-    assert batch.model.body_mass.sum() == pytest.approx(90.0)
-    env.reset(seed=0)
-    env.step(env.action_space.sample())
-    assert batch.batch.variant.delay == pytest.approx(0.02)
-    env.close()
 
 
 def test_one_body_for_all_of_a_batch(standing: Reference) -> None:

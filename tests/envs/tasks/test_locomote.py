@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import ConfigError
-from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.batch import LocomotionBatch
-from ambulo.envs.simulation.frames import out_of_frame, walk_frames
-from ambulo.envs.simulation.terrain import EDGE, SIZE, Terrain, terrain_model
-from ambulo.envs.tasks.locomote import LEASH, SETTLING, LocomoteBatch
-from ambulo.envs.tasks.walk_commands.commands import settle
+from ambulo.envs.simulation.frames import out_of_frame
+from ambulo.envs.simulation.terrain import EDGE, SIZE, Terrain
+from ambulo.envs.tasks.locomote import LEASH, LocomoteBatch
 
 Make = Callable[..., LocomotionBatch]
 
@@ -34,36 +32,6 @@ def test_commands_lie_in_their_ranges_and_come_anew(make: Make) -> None:
     for _ in range(7):  # 0.23 s
         batch.step(np.zeros((32, batch.action_size)))
     assert (batch.goal != first).any(axis=1).all()
-
-
-def test_commands_settle_smoothly_however_narrow_their_ranges_are(make: Make) -> None:
-    batch = make("locomote", 1, speed=(0.8, 1.2), turn=(30.0, 30.0), straight=0.0)
-    assert isinstance(batch, LocomoteBatch)
-    batch.set_command(np.array([0]), np.array([1.2]), np.array([-0.5]))
-    batch.command[0], batch.change[0] = (0.8, 0.5), 0.0
-    dt, seen = batch.simulation.dt, [batch.command[0].copy()]
-    for _ in range(round(4.0 / dt)):
-        settle(batch.goal, dt, batch.command, batch.change, SETTLING)
-        seen.append(batch.command[0].copy())
-    rates = np.diff(seen, axis=0) / dt
-    assert (np.abs(rates).max(axis=0) <= np.array(SETTLING.speeding[:2]) + 1e-12).all()
-    assert np.abs(np.diff(rates, axis=0)).max() <= 0.5 * dt / SETTLING.ease + 1e-12
-    # At 0.5 rad/s^2 a change of 1 rad/s takes 2 s, and its two ends a little more.
-    assert seen[round(1.8 / dt)][1] > -0.45
-    np.testing.assert_allclose(seen[-1], [1.2, -0.5], atol=0.02)
-    assert np.isinf(batch.next_command[0])
-
-
-def test_the_frame_goes_as_commanded(make: Make) -> None:
-    batch = make("locomote", 1, speed=(1.0, 1.0), turn=(30.0, 30.0), straight=0.0)
-    start = batch.reference_frame[0].copy()
-    batch.command[0] = batch.goal[0] = 1.0, 0.5
-    walk_frames(
-        batch.reference_frame, np.array([1.0]), np.array([0.5]), batch.simulation.dt
-    )
-    dt = batch.simulation.dt
-    assert batch.reference_frame[0, 2] - start[2] == pytest.approx(0.5 * dt)
-    assert np.hypot(*(batch.reference_frame[0, :2] - start[:2])) == pytest.approx(dt)
 
 
 def test_the_frame_is_on_a_leash(make: Make) -> None:
@@ -131,26 +99,6 @@ def test_gaits_are_blended_and_slowed(make: Make) -> None:
     np.testing.assert_allclose(blend.speed, [0.4, 0.9, 1.2, 1.44])
 
 
-@pytest.mark.parametrize("kind", ["rough", "slope"])
-def test_ground_heights_are_those_of_the_physics(
-    make: Make, character: Character, kind: str
-) -> None:
-    import mujoco
-
-    terrain = Terrain(kind, 0.1)
-    assert np.ptp(terrain.heights) > 0.08
-    model = terrain_model(character, terrain)
-    data = mujoco.MjData(model)
-    mujoco.mj_forward(model, data)
-    rng = np.random.default_rng(0)
-    for place in rng.uniform(-25.0, 25.0, (20, 2)):
-        hit = np.zeros(1, np.int32)
-        start = np.array([*place, 5.0])
-        down = np.array([0.0, 0.0, -1.0])
-        depth = mujoco.mj_ray(model, data, start, down, None, 1, -1, hit)
-        assert terrain.height(place[None])[0] == pytest.approx(5.0 - depth, abs=0.004)
-
-
 def test_bodies_start_on_the_ground_of_a_terrain(make: Make) -> None:
     batch = make("locomote", 8, terrain="rough", terrain_height=0.08)
     assert np.ptp(batch.reference_frame[:, 3]) > 0.005
@@ -167,8 +115,3 @@ def test_no_episode_leads_over_the_edge_of_the_ground(make: Make) -> None:
     assert np.ptp(places[:, :2], axis=0).min() > 5.0
     with pytest.raises(ConfigError, match=r"ground ends after 34 m.* 48 m"):
         make("locomote", 1, terrain="rough", max_episode_steps=900)
-
-
-def test_unknown_terrain() -> None:
-    with pytest.raises(ConfigError, match="unknown terrain 'lava'"):
-        Terrain("lava", 0.1)

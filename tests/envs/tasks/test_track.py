@@ -164,19 +164,3 @@ def test_clips_without_feedback_teach_nothing(character: Character) -> None:
     batch.reset(np.arange(1))
     with pytest.raises(ConfigError, match="clip short: has no feedback"):
         batch.teacher_actions()
-
-
-def test_it_continues_bit_for_bit(character: Character) -> None:
-    settings = {"push_impulse": (5.0, 10.0), "push_interval": (0.1, 0.3)}
-    one, two = (make(character, 3, **settings) for _ in range(2))
-    rng = np.random.default_rng(0)
-    one.reset(np.arange(3))
-    actions = [rng.normal(0.0, 0.1, (3, one.action_size)) for _ in range(8)]
-    for action in actions[:4]:
-        one.step(action)
-    two.reset(np.arange(3))
-    two.load_state_dict(one.state_dict())
-    two.rngs[:] = one.rngs
-    for action in actions[4:]:
-        first = one.step(action)
-        np.testing.assert_array_equal(first[0], two.step(action)[0])

@@ -158,6 +158,7 @@ def test_workers_extract_what_one_process_does(rig: Rig, folder: Path) -> None:
     assert list(map(str, many.errors)) == list(map(str, alone.errors))
 
 
+@pytest.mark.integration
 def test_axes_and_rest_pose_are_part_of_what_is_kept(tmp_path: Path) -> None:
     """A cache entry of a guess is not taken for what was asked for later."""
     folder = tmp_path / "clips" / "01"

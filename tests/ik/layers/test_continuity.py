@@ -61,6 +61,7 @@ def test_what_is_out_of_reach_makes_small_jumps_only() -> None:
     assert speeds(frames).max() < 20.0
 
 
+@pytest.mark.integration
 def test_nothing_is_left_when_the_layer_has_gone() -> None:
     frames = play(Reach("RightHand", (0.5, -0.2, 0.05)), 1.7, release=1.2)
     assert speeds(frames).max() < 12.0

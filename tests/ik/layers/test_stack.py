@@ -62,24 +62,6 @@ def test_within_one_tick_of_a_solve_the_character_has_moved_to_the_target() -> N
     assert violation(RIG, character.pose.rotations).max() == 0.0
 
 
-def test_a_straight_leg_is_lifted() -> None:
-    """At rest limbs are quite straight, where derivatives say that none can shorten."""
-    rest = np.zeros((1, len(RIG), 4))
-    rest[..., 0] = 1.0
-    stack = LayerStack(RIG, still(Pose([[0.0, 0.0, 0.95]], rest)), held=("RightFoot",))
-
-    def lifted(tick: Tick) -> Targets:
-        assert tick.goals is not None
-        foot = tick.goals.position("LeftFoot")[0] + np.array([0.0, 0.0, 0.2])
-        hips, turn = tick.goals.position("Hips")[0], tick.goals.rotation("Hips")[0]
-        return Targets.of({"LeftFoot": foot, "Hips": hips}, {"Hips": turn})
-
-    stack.add(ik_layer("lift", lifted), 0.0)
-    frame = stack.tick(0.0)
-    assert frame.solution is not None
-    assert frame.solution.reached.all()
-
-
 def test_half_weight_is_half_way_and_stays_so_for_100_ticks() -> None:
     """Defect 2: a base read back from the character converges to the override."""
     character = ShownCharacter()

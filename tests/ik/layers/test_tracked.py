@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from fixtures.layers import RIG, STANDING, still
 
-import ambulo.shipped
 from ambulo.configs.arrays import Floats
 from ambulo.evaluate.generated_walks import generated_walks
 from ambulo.ik.layers.blending import override
@@ -21,16 +20,9 @@ from ambulo.ik.trackers.shape import BodyShape
 from ambulo.ik.trackers.tracker import BodyTracker
 from ambulo.ik.trackers.tracks import TrackerTrack, track_of
 from ambulo.motion.rotations import quat_angle, quat_multiply
-from ambulo.policies.agents.body_tracker import load_tracker_network
 
 HEAD_AND_HANDS = [TARGETS.index(name) for name in ("LeftHand", "RightHand", "Head")]
 LEFT_HAND = TARGETS.index("LeftHand")
-
-
-@pytest.fixture(scope="module")
-def network() -> TrackerNetwork:
-    """The network of the shipped body tracker."""
-    return load_tracker_network(ambulo.shipped.shipped_models()["ik_trackers"])[0]
 
 
 @pytest.fixture(scope="module")
@@ -74,10 +66,10 @@ def gaps(pose: Pose, sample: TrackerSample) -> tuple[Floats, Floats]:
 @pytest.mark.integration
 @pytest.mark.parametrize("rate", [12.0, 30.0, 60.0, 144.0])
 def test_head_and_hands_are_met_on_the_rig_at_any_tick_rate(
-    rate: float, network: TrackerNetwork, track: TrackerTrack
+    rate: float, shipped_network: TrackerNetwork, track: TrackerTrack
 ) -> None:
     samples = along(track)
-    stack = tracked_stack(body_of(network, samples))
+    stack = tracked_stack(body_of(shipped_network, samples))
     worst = 0.0
     for k in range(1, int(2.5 * rate)):
         frame = stack.tick(k / rate)
@@ -89,10 +81,10 @@ def test_head_and_hands_are_met_on_the_rig_at_any_tick_rate(
 
 
 def test_however_many_ask_the_body_steps_once_a_tick(
-    network: TrackerNetwork, track: TrackerTrack
+    shipped_network: TrackerNetwork, track: TrackerTrack
 ) -> None:
     steps, samples = [], along(track)
-    body = body_of(network, lambda time: steps.append(time) or samples(time))  # type: ignore[func-returns-value]
+    body = body_of(shipped_network, lambda time: steps.append(time) or samples(time))  # type: ignore[func-returns-value]
     for number in (1, 2, 3):
         tick = Tick(number / 60.0, 1.0 / 60.0, number)
         pose = body(tick).value
@@ -102,12 +94,12 @@ def test_however_many_ask_the_body_steps_once_a_tick(
 
 
 def test_a_sample_that_comes_late_is_one_sample(
-    network: TrackerNetwork, track: TrackerTrack
+    shipped_network: TrackerNetwork, track: TrackerTrack
 ) -> None:
     """Live samples: slow ticks ask several times, and get the newest each time."""
     newest = [track.sample(0)]
-    body = body_of(network, lambda time: newest[0])
-    alone = BodyTracker(network, BodyShape(), adapt=False)
+    body = body_of(shipped_network, lambda time: newest[0])
+    alone = BodyTracker(shipped_network, BodyShape(), adapt=False)
     body(Tick(0.0, 0.0, 1))
     alone.step(newest[0], 1.0 / 60.0)
     for number in range(1, 15):
@@ -118,9 +110,9 @@ def test_a_sample_that_comes_late_is_one_sample(
 
 
 def test_half_the_weight_is_half_way_and_released_it_is_the_base(
-    network: TrackerNetwork, track: TrackerTrack
+    shipped_network: TrackerNetwork, track: TrackerTrack
 ) -> None:
-    body, alone = (body_of(network, along(track)) for _ in range(2))
+    body, alone = (body_of(shipped_network, along(track)) for _ in range(2))
     stack = LayerStack(RIG, still(STANDING), limits=False)
     layer = PoseLayer("body", LayerKind.OVERRIDE, body, weight=0.5, fade_in=0.2)
     handle = stack.add(layer, 0.0)
@@ -145,7 +137,7 @@ def test_half_the_weight_is_half_way_and_released_it_is_the_base(
 
 
 def test_bad_samples_are_told_in_the_trace_and_break_nothing(
-    network: TrackerNetwork, track: TrackerTrack
+    shipped_network: TrackerNetwork, track: TrackerTrack
 ) -> None:
     samples, fault = along(track), [""]
 
@@ -166,23 +158,11 @@ def test_bad_samples_are_told_in_the_trace_and_break_nothing(
             places[LEFT_HAND] += 5.0
         return TrackerSample(places, turns, sample.present)
 
-    body = body_of(network, faulty)
+    body = body_of(shipped_network, faulty)
     stack, number, told, turns = tracked_stack(body), 0, {}, []
     before = stack.tick(0.0).pose
-    for what in (
-        "",
-        "nan",
-        "",
-        "unit",
-        "",
-        "jump",
-        "",
-        "none",
-        "",
-        "raise",
-        "shape",
-        "",
-    ):
+    faults = ("", "nan", "", "unit", "", "jump", "", "none", "", "raise", "shape", "")
+    for what in faults:
         fault[0] = what
         for _ in range(6):
             number += 1
@@ -202,27 +182,8 @@ def test_bad_samples_are_told_in_the_trace_and_break_nothing(
     assert max(turns) < np.deg2rad(40.0)
 
 
-def test_a_hand_that_comes_back_is_met_again_without_a_jump(
-    network: TrackerNetwork, track: TrackerTrack
-) -> None:
-    samples = along(track)
-
-    def blinking(time: float) -> TrackerSample:
-        sample, there = samples(time), track.present[0].copy()
-        there[LEFT_HAND] = not 0.5 < time < 1.2
-        return TrackerSample(sample.positions, sample.rotations, there)
-
-    stack, hands = tracked_stack(body_of(network, blinking)), []
-    for number in range(1, 121):
-        frame = stack.tick(number / 60.0)
-        hands.append(fk(RIG, frame.pose)[0][0, RIG.effectors[LEFT_HAND]])
-    speeds = 60.0 * np.linalg.norm(np.diff(hands, axis=0), axis=1)
-    assert speeds.max() < 9.0  # half a metre in a frame would be 30 m/s
-    assert gaps(frame.pose, samples(2.0))[0].max() < 1e-3
-
-
 def test_without_a_head_there_is_no_pose(
-    network: TrackerNetwork, track: TrackerTrack
+    shipped_network: TrackerNetwork, track: TrackerTrack
 ) -> None:
     samples = along(track)
 
@@ -231,7 +192,10 @@ def test_without_a_head_there_is_no_pose(
 
     stack = LayerStack(RIG, still(STANDING))
     handle = stack.add(
-        PoseLayer("body", LayerKind.OVERRIDE, body_of(network, late), fade_in=0.0), 0.0
+        PoseLayer(
+            "body", LayerKind.OVERRIDE, body_of(shipped_network, late), fade_in=0.0
+        ),
+        0.0,
     )
     frame = stack.tick(0.1)
     assert "never been a head" in handle.reason
@@ -241,10 +205,10 @@ def test_without_a_head_there_is_no_pose(
 
 
 def test_a_base_changes_to_and_from_a_tracked_body_without_a_jump(
-    network: TrackerNetwork, track: TrackerTrack
+    shipped_network: TrackerNetwork, track: TrackerTrack
 ) -> None:
     stack = LayerStack(RIG, still(STANDING))
-    body, roots = body_of(network, along(track)), []
+    body, roots = body_of(shipped_network, along(track)), []
     for number in range(1, 121):
         if number == 20:
             stack.set_base(body, 0.4)
@@ -257,9 +221,9 @@ def test_a_base_changes_to_and_from_a_tracked_body_without_a_jump(
 
 
 def test_a_body_that_is_reset_is_as_new(
-    network: TrackerNetwork, track: TrackerTrack
+    shipped_network: TrackerNetwork, track: TrackerTrack
 ) -> None:
-    body, poses = body_of(network, along(track)), []
+    body, poses = body_of(shipped_network, along(track)), []
     for _ in range(2):
         for number in range(1, 20):
             pose = body(Tick(number / 60.0, 1.0 / 60.0, number)).value
@@ -271,7 +235,7 @@ def test_a_body_that_is_reset_is_as_new(
 
 
 def test_the_ground_may_change_with_the_time(
-    network: TrackerNetwork, track: TrackerTrack
+    shipped_network: TrackerNetwork, track: TrackerTrack
 ) -> None:
     up, samples = np.array([0.0, 0.0, 3.0]), along(track)
 
@@ -279,9 +243,9 @@ def test_the_ground_may_change_with_the_time(
         sample = samples(time)
         return TrackerSample(sample.positions + up, sample.rotations, sample.present)
 
-    tracker = BodyTracker(network, BodyShape(), adapt=False)
+    tracker = BodyTracker(shipped_network, BodyShape(), adapt=False)
     high = TrackedBody(tracker, RIG, raised, ground=lambda time: 3.0)
-    low = body_of(network, samples)
+    low = body_of(shipped_network, samples)
     for number in range(1, 30):
         tick = Tick(number / 60.0, 1.0 / 60.0, number)
         a, b = high(tick), low(tick)

@@ -2,55 +2,25 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
+from fixtures.ik_networks import RIG, published_header, published_tensors, random_poses
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.ik.pool.jobs import job_row, run_job
 from ambulo.ik.pool.workers import NeuralIKPool
-from ambulo.ik.pose import Pose, start_pose
-from ambulo.ik.rig import EFFECTORS, TARGETS, load_rig
-from ambulo.ik.solver.headers import IKNetworkHeader
+from ambulo.ik.pose import Pose
+from ambulo.ik.rig import EFFECTORS, TARGETS
 from ambulo.ik.solver.network import IKNetwork
 from ambulo.ik.solver.published import Context, published_input
 from ambulo.ik.solver.targets import Targets
 from ambulo.motion.rotations import (
     quat_conjugate,
-    quat_from_rotvec,
     quat_multiply,
     quat_rotate,
 )
 
 pytestmark = pytest.mark.integration
-
-RIG = load_rig()
-
-
-def turned_pose(seed: int) -> Pose:
-    """The starting pose, all joints but the hips turned a little."""
-    rng = np.random.default_rng(seed)
-    turns = rng.normal(0.0, 0.1, (1, len(RIG), 3))
-    turns[:, 0] = 0.0
-    start = start_pose(RIG, rng.normal(size=(1, 2)), rng.uniform(-3, 3, 1))
-    return Pose(start.root, quat_multiply(start.rotations, quat_from_rotvec(turns)))
-
-
-def header_of(kind: str) -> IKNetworkHeader:
-    return IKNetworkHeader.model_validate({"kind": kind})
-
-
-def published_weights(kind: str = "published") -> dict[str, np.ndarray]:
-    """Random weights of a published network that answers nearly no rotation."""
-    rng = np.random.default_rng(3)
-    weights = {}
-    for layer, (n, m) in enumerate(
-        pairwise((50, *header_of(kind).hidden, 69)), start=1
-    ):
-        weights[f"W{layer}"] = (0.3 * rng.normal(size=(n, m)) / n).astype(np.float32)
-        weights[f"b{layer}"] = np.zeros(m, dtype=np.float32)
-    return weights
 
 
 def job_of(pose: Pose) -> dict[str, object]:
@@ -75,7 +45,7 @@ def job_of(pose: Pose) -> dict[str, object]:
 
 def test_published_job_means_the_pose_that_it_was_made_of() -> None:
     """Defect 1: hips axes of the wrong pose, rotations as zeros."""
-    pose = turned_pose(4)
+    pose = random_poses(1, 4)
     given, wanted = job_row(RIG, job_of(pose), 0)[0], Targets.of_pose(RIG, pose)
     np.testing.assert_allclose(given.positions, wanted.positions, atol=1e-12)
     dots = np.abs(np.sum(given.rotations * wanted.rotations, axis=-1))
@@ -84,7 +54,7 @@ def test_published_job_means_the_pose_that_it_was_made_of() -> None:
 
 
 def test_the_keys_of_the_reference_mean_the_same() -> None:
-    data = job_of(turned_pose(4))
+    data = job_of(random_poses(1, 4))
     places = data.pop("effector_positions")
     plain = data | {"effector_positions": places, "contact_left": 1, "contact_right": 0}
     rows = [places[name] for name in TARGETS[:5]]
@@ -113,10 +83,10 @@ def test_published_euler_angles_are_x_then_y_then_z() -> None:
 
 
 def test_published_jobs(pool: NeuralIKPool) -> None:
-    weights = published_weights()
+    weights = published_tensors(scale=0.1)
     answer = run_job(pool, "CACHE_NEURAL_IK", {"weights": weights})
     assert answer == {"success": True, "param_count": 120_645}
-    pose = turned_pose(5)
+    pose = random_poses(1, 5)
     data = job_of(pose)
     one = run_job(pool, "NEURAL_IK_SOLVE", data)
     assert one["success"]
@@ -130,7 +100,7 @@ def test_published_jobs(pool: NeuralIKPool) -> None:
     raw[:30].reshape(5, 6)[:, 3:] /= np.pi
     raw[[36, 42]] /= 2.0
     np.testing.assert_allclose(raw, given, atol=1e-6)
-    output = IKNetwork(header_of("published"), weights, rig=RIG).forward(given[None])
+    output = IKNetwork(published_header(), weights, rig=RIG).forward(given[None])
     assert one["output_range"] == pytest.approx((output.min(), output.max()))
     assert one["normalized_range"] == pytest.approx((given.min(), given.max()))
     np.testing.assert_allclose(one["effector_rel_pos"]["Head"], given[24:27], atol=1e-6)
@@ -145,54 +115,32 @@ def test_published_jobs(pool: NeuralIKPool) -> None:
     assert "input_raw" not in many["characters"][1]
 
 
+BAD_WEIGHTS = ([1, 2], {f"W{k}": [0.0] for k in range(8)}, dict.fromkeys("abc", "text"))
+NO_PLACES: dict[str, object] = {"effector_positions": {}}
+NO_TARGETS: dict[str, object] = {"effector_targets": {}}
+
+
 @pytest.mark.parametrize(
     ("kind", "data", "rule"),
     [
         ("NEURAL_IK", {}, "did you mean"),
-        ("CACHE_NEURAL_IK", {"weights": [1, 2]}, "must map"),
-        ("CACHE_NEURAL_IK", {"weights": {f"W{k}": [0.0] for k in range(8)}}, "W0"),
-        ("NEURAL_IK_SOLVE", {"effector_position": {}}, "did you mean"),
-        ("NEURAL_IK_SOLVE", {"effector_positions": {"Tail": (0, 0, 0)}}, "Tail"),
-        ("NEURAL_IK_SOLVE", {"effector_positions": {"Head": (0, 0)}}, "3 finite"),
-        ("NEURAL_IK_SOLVE", {"effector_targets": [[0, 0, 1]]}, "shape (5, 3)"),
-        (
-            "NEURAL_IK_SOLVE",
-            {"effector_targets": {}, "effector_positions": {}},
-            "give one",
-        ),
-        (
-            "NEURAL_IK_SOLVE",
-            {"effector_targets": {}, "contact_flags": [1]},
-            "contact_flags: expected 2",
-        ),
-        (
-            "NEURAL_IK_SOLVE",
-            {"effector_targets": {}, "contact_flags": [1, 0], "contact_left": 1},
-            "give one",
-        ),
-        ("NEURAL_IK_SOLVE", {"characters": []}, "not empty"),
-        ("NEURAL_IK_SOLVE", {"characters": [3]}, "NEURAL_IK_SOLVE"),
-        ("NEURAL_IK_SOLVE", {"effector_positions": [1.0]}, "NEURAL_IK_SOLVE"),
-        ("NEURAL_IK_SOLVE", {"effector_positions": {"Head": "far"}}, "NEURAL_IK_SOLVE"),
-        (
-            "NEURAL_IK_SOLVE",
-            {"effector_positions": {"Head": (0, 0, np.nan)}},
-            "3 finite",
-        ),
-        (
-            "NEURAL_IK_SOLVE",
-            {"effector_positions": {}, "motion_phase": None},
-            "NEURAL_IK_SOLVE",
-        ),
-        (
-            "CACHE_NEURAL_IK",
-            {"weights": {f"W{k}": "text" for k in range(8)}},
-            "CACHE_NEURAL_IK",
-        ),
-        (
-            "NEURAL_IK_SOLVE",
-            {"effector_positions": {}, "root_forward": (0, 0, 1)},
-            "parallel",
+        ("CACHE_NEURAL_IK", {"weights": BAD_WEIGHTS[0]}, "must map"),
+        ("CACHE_NEURAL_IK", {"weights": BAD_WEIGHTS[1]}, "W0"),
+        ("CACHE_NEURAL_IK", {"weights": BAD_WEIGHTS[2]}, "CACHE_NEURAL_IK"),
+        *(
+            ("NEURAL_IK_SOLVE", data, rule)
+            for data, rule in (
+                ({"effector_position": {}}, "did you mean"),
+                ({"effector_positions": {"Tail": (0, 0, 0)}}, "Tail"),
+                ({"effector_positions": {"Head": (0, 0)}}, "3 finite"),
+                ({"effector_targets": [[0, 0, 1]]}, "shape (5, 3)"),
+                (NO_TARGETS | NO_PLACES, "give one"),
+                (NO_TARGETS | {"contact_flags": [1]}, "contact_flags: expected 2"),
+                (NO_TARGETS | {"contact_flags": [1, 0], "contact_left": 1}, "give one"),
+                ({"characters": []}, "not empty"),
+                ({"characters": [3]}, "NEURAL_IK_SOLVE"),
+                (NO_PLACES | {"root_forward": (0, 0, 1)}, "parallel"),
+            )
         ),
     ],
 )
@@ -205,7 +153,7 @@ def test_published_jobs_answer_wrong_input(
 
 
 def test_damaged_weights_are_refused_before_they_are_sent(pool: NeuralIKPool) -> None:
-    weights = published_weights()
+    weights = published_tensors(scale=0.1)
     weights["W1"] = weights["W1"] * np.float32(np.nan)
     with pytest.raises(ModelFileError, match="not finite"):
-        pool.cache_tensors(header_of("published"), weights)
+        pool.cache_tensors(published_header(), weights)

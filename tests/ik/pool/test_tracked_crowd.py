@@ -8,7 +8,6 @@ import signal
 import numpy as np
 import pytest
 
-import ambulo.shipped
 from ambulo.configs.errors import IKError
 from ambulo.evaluate.generated_walks import generated_walks
 from ambulo.ik.pool.jobs import run_job
@@ -24,7 +23,6 @@ from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.shape import BodyShape
 from ambulo.ik.trackers.tracker import BodyTracker
 from ambulo.ik.trackers.tracks import TrackerTrack, track_of
-from ambulo.policies.agents.body_tracker import load_tracker_network
 
 pytestmark = pytest.mark.integration
 
@@ -32,12 +30,6 @@ DT = 1.0 / 60.0
 SAME = BodyShape()
 TRACKERS = ("LeftHand", "RightHand", "Head")
 posix_only = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
-
-
-@pytest.fixture(scope="module")
-def network() -> TrackerNetwork:
-    """The network of the shipped body tracker."""
-    return load_tracker_network(ambulo.shipped.shipped_models()["ik_trackers"])[0]
 
 
 @pytest.fixture(scope="module")
@@ -66,9 +58,9 @@ def samples_of(tracks: list[TrackerTrack], frame: int) -> dict[str, TrackerSampl
 
 
 def test_all_trackers_are_met_by_one_job(
-    pool: NeuralIKPool, network: TrackerNetwork, tracks: list[TrackerTrack]
+    pool: NeuralIKPool, shipped_network: TrackerNetwork, tracks: list[TrackerTrack]
 ) -> None:
-    crowd, jobs = crowd_of(pool, network, tracks), []
+    crowd, jobs = crowd_of(pool, shipped_network, tracks), []
     rows = [TARGETS.index(name) for name in TRACKERS]
     joints = [pool.rig.effectors[row] for row in rows]
     for k in range(60):
@@ -86,7 +78,7 @@ def test_all_trackers_are_met_by_one_job(
 
 @posix_only
 def test_a_worker_that_is_killed_loses_nothing(
-    pool: NeuralIKPool, network: TrackerNetwork, tracks: list[TrackerTrack]
+    pool: NeuralIKPool, shipped_network: TrackerNetwork, tracks: list[TrackerTrack]
 ) -> None:
     """Frame by frame the poses are those of a crowd whose workers live."""
     solver = NeuralIKSolver(pool.rig, steps=4)
@@ -95,8 +87,8 @@ def test_a_worker_that_is_killed_loses_nothing(
         solution = solver.solve(targets, base)  # type: ignore[arg-type]
         return JobResult(0, True, "", solution, None, None, 0.0, 0.0, (0,), 1)
 
-    crowd = crowd_of(pool, network, tracks)
-    calm = crowd_of(pool, network, tracks)
+    crowd = crowd_of(pool, shipped_network, tracks)
+    calm = crowd_of(pool, shipped_network, tracks)
     calm._solve = alone
     pool.wait_ready()
     for k in range(45):
@@ -114,12 +106,12 @@ def test_a_worker_that_is_killed_loses_nothing(
 
 
 def test_without_an_answer_the_tracked_bodies_are_shown(
-    pool: NeuralIKPool, network: TrackerNetwork, tracks: list[TrackerTrack]
+    pool: NeuralIKPool, shipped_network: TrackerNetwork, tracks: list[TrackerTrack]
 ) -> None:
     def failing(targets: Targets, base: object) -> JobResult:
         return JobResult(1, False, "3 workers ended", None, None, None, 0, 0, (-1,), 3)
 
-    crowd = crowd_of(pool, network, tracks)
+    crowd = crowd_of(pool, shipped_network, tracks)
     crowd._solve = failing
     frame = crowd.step(samples_of(tracks, 0), DT)
     assert frame.pose is frame.base
@@ -127,10 +119,10 @@ def test_without_an_answer_the_tracked_bodies_are_shown(
 
 
 def test_players_come_wait_and_go(
-    pool: NeuralIKPool, network: TrackerNetwork, tracks: list[TrackerTrack]
+    pool: NeuralIKPool, shipped_network: TrackerNetwork, tracks: list[TrackerTrack]
 ) -> None:
-    crowd = crowd_of(pool, network, tracks[:2])
-    alone = BodyTracker(network, SAME, adapt=False)
+    crowd = crowd_of(pool, shipped_network, tracks[:2])
+    alone = BodyTracker(shipped_network, SAME, adapt=False)
     crowd.step(samples_of(tracks[:2], 0), DT)
     alone.step(tracks[1].sample(0), DT)
     for k in range(1, 5):
@@ -171,13 +163,13 @@ def character(name: str, sample: TrackerSample) -> dict[str, object]:
 
 
 def test_the_published_job_tracks_bodies(
-    pool: NeuralIKPool, network: TrackerNetwork, tracks: list[TrackerTrack]
+    pool: NeuralIKPool, shipped_network: TrackerNetwork, tracks: list[TrackerTrack]
 ) -> None:
     first = {"dt": DT, "characters": [character("a", tracks[0].sample(0))]}
     pool.tracker_network = None
     assert "no body tracker" in run_job(pool, "TRACK_BODY", first)["error"]
-    assert pool.cache(network) == network.parameters
-    crowd = crowd_of(pool, network, tracks[:2])
+    assert pool.cache(shipped_network) == shipped_network.parameters
+    crowd = crowd_of(pool, shipped_network, tracks[:2])
     for k in range(30):
         samples = samples_of(tracks[:2], k)
         people = [character(name, sample) for name, sample in samples.items()]
@@ -233,9 +225,12 @@ def test_the_published_job_tracks_bodies(
     ],
 )
 def test_wrong_jobs_are_one_line_and_move_nobody(
-    change: dict[str, object], error: str, pool: NeuralIKPool, network: TrackerNetwork
+    change: dict[str, object],
+    error: str,
+    pool: NeuralIKPool,
+    shipped_network: TrackerNetwork,
 ) -> None:
-    pool.cache(network)
+    pool.cache(shipped_network)
     before = pool.crowd.names
     data = {"dt": DT, "characters": [{"name": "a", "trackers": {}}]} | change
     answer = run_job(pool, "TRACK_BODY", data)

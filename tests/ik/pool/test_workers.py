@@ -8,52 +8,34 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from itertools import pairwise
 from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures.ik_networks import RIG, ik_tensors
+from fixtures.ik_networks import random_poses as poses
 
 from ambulo.configs.errors import IKError
 from ambulo.ik.pool import workers
 from ambulo.ik.pool.slots import Job, JobPart, divided
 from ambulo.ik.pool.workers import NeuralIKPool
-from ambulo.ik.pose import Pose, start_pose
-from ambulo.ik.rig import load_rig
-from ambulo.ik.solver.features import INPUTS, mean_output, outputs_of
 from ambulo.ik.solver.headers import IKNetworkHeader
 from ambulo.ik.solver.network import IKNetwork
 from ambulo.ik.solver.published import Context
 from ambulo.ik.solver.solver import NeuralIKSolver
 from ambulo.ik.solver.targets import Targets
-from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
 
 pytestmark = pytest.mark.integration
 
-RIG = load_rig()
 posix_only = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
-
-
-def poses(count: int, seed: int = 0) -> Pose:
-    """Starting poses, joints turned a little."""
-    rng = np.random.default_rng(seed)
-    start = start_pose(RIG, rng.normal(size=(count, 2)), rng.uniform(-3, 3, count))
-    turns = rng.normal(0.0, 0.1, (count, len(RIG), 3))
-    turns[:, 0] = 0.0
-    return Pose(start.root, quat_multiply(start.rotations, quat_from_rotvec(turns)))
 
 
 def network(seed: int) -> IKNetwork:
     """Random weights that answer near the mean pose."""
-    rng = np.random.default_rng(seed)
-    sizes = (INPUTS, 16, outputs_of(RIG))
-    tensors = {"mean": mean_output(RIG).astype(np.float32)}
-    for layer, (n, m) in enumerate(pairwise(sizes)):
-        weights = 0.02 * rng.normal(size=(m, n)) / np.sqrt(n)
-        tensors[f"layers.{layer}.weight"] = weights.astype(np.float32)
-        tensors[f"layers.{layer}.bias"] = np.zeros(m, dtype=np.float32)
-    return IKNetwork(IKNetworkHeader(hidden=(16,)), tensors, rig=RIG)
+    return IKNetwork(
+        IKNetworkHeader(hidden=(16,)), ik_tensors((16,), seed, 0.02), rig=RIG
+    )
 
 
 def stop(pid: int) -> None:
@@ -315,31 +297,6 @@ def test_job_that_ends_every_worker_is_answered_as_failed(
     assert not result.success
     assert "1 workers ended at this job" in result.reason
     assert pool.solve(Targets.of_pose(RIG, poses(1))).success
-
-
-@pytest.mark.slow
-def test_jobs_survive_workers_that_are_killed_again_and_again() -> None:
-    """Every job is answered once, rightly, while workers are killed at random."""
-    rng = np.random.default_rng(0)
-    given = [Targets.of_pose(RIG, poses(2, seed)) for seed in range(120)]
-    with NeuralIKPool(workers=2, capacity=2, slots=8, deadline=60.0) as pool:
-        expected = [NeuralIKSolver(RIG, steps=4).solve(t).pose.rotations for t in given]
-        jobs = []
-        for k, targets in enumerate(given):
-            jobs.append(pool.submit(targets))
-            if k % 40 == 20:
-                ready = [s.pid for s in pool.stats() if s.ready]
-                if ready:
-                    os.kill(int(rng.choice(ready)), signal.SIGKILL)
-        for job, rotations in zip(jobs, expected, strict=True):
-            result = pool.result(job)
-            assert result.success
-            assert result.solution is not None
-            np.testing.assert_allclose(
-                result.solution.pose.rotations, rotations, atol=1e-9
-            )
-        assert sum(s.jobs for s in pool.stats()) == len(given)
-        assert sum(s.restarts for s in pool.stats()) >= 1
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 from fixtures.trackers import sequences, small_tensors
 
@@ -62,6 +63,7 @@ def test_the_shipped_network_is_the_one_of_torch(
     assert shipped_network.parameters > 100_000
 
 
+@pytest.mark.integration
 def test_inputs_of_run_time_and_training_agree() -> None:
 
     config = TrackerDataConfig(dropout=2.0, three=0.3, noise=0.002)

@@ -9,8 +9,7 @@ from ambulo.ik.avatar.layout import HEAD
 from ambulo.ik.trackers.conventions import TrackerSample
 from ambulo.ik.trackers.layout import HEAD_ROW
 from ambulo.ik.trackers.network import TrackerNetwork
-from ambulo.ik.trackers.shape import BodyShape
-from ambulo.ik.trackers.tracker import BodyTracker, FrameStatus, TrackerStatus
+from ambulo.ik.trackers.tracker import BodyTracker, FrameStatus
 from ambulo.ik.trackers.tracks import TrackerTrack, track_of
 from ambulo.motion.motion import Motion
 
@@ -69,18 +68,3 @@ def test_a_pause_that_ends_without_a_head_moves_nobody(
     frame = body.step(track.sample(122), DT)
     assert frame.status is FrameStatus.OK
     assert np.abs(frame.positions - before).max() < 0.5
-
-
-def test_a_body_that_begins_anew_stands_at_rest(
-    walked: tuple[BodyTracker, TrackerTrack],
-) -> None:
-    body, track = walked
-    body.reset()
-    fresh = BodyTracker(body.network, BodyShape())
-    for one in (body, fresh):
-        frame = one.step(track.sample(0), 0.0)
-        assert frame.status is FrameStatus.TIME
-        assert (frame.statuses == TrackerStatus.ABSENT).all()
-        np.testing.assert_allclose(np.linalg.norm(frame.rotations, axis=1), 1.0)
-        np.testing.assert_allclose(frame.root[:2], 0.0)
-        assert frame.positions[HEAD, 2] > 1.4

@@ -57,13 +57,3 @@ def test_a_step_back_in_time_changes_nothing(player: RigPlayer, walk: Motion) ->
     assert frame.status is FrameStatus.TIME
     np.testing.assert_array_equal(player.pose().rotations, before.rotations)
     np.testing.assert_array_equal(player.targets().positions, targets.positions)
-
-
-def test_after_a_reset_it_is_a_new_player(player: RigPlayer, walk: Motion) -> None:
-    track, poses = track_of(walk), []
-    for _ in range(2):
-        for k in range(10):
-            player.step(track.sample(k), DT)
-        poses.append(player.pose())
-        player.reset()
-    np.testing.assert_array_equal(poses[0].rotations, poses[1].rotations)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -11,23 +13,11 @@ from ambulo.ik.solver.solver import NeuralIKSolver
 from ambulo.ik.trackers.layout import TRACKED
 from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.record_motion import record_motion
-from ambulo.ik.trackers.recording import Recording
 from ambulo.ik.trackers.rig_poses import recording_on_rig
 from ambulo.ik.trackers.session import track_recording
 from ambulo.ik.trackers.shape import BodyShape
 from ambulo.motion.kinematics import joint_positions
 from ambulo.motion.motion import Motion
-
-
-def raised(recording: Recording, height: float) -> Recording:
-    """The recording on a ground of another height."""
-    return Recording(
-        recording.header.replace(ground=height),
-        recording.times,
-        recording.positions + np.array([0.0, 0.0, height]),
-        recording.rotations,
-        recording.present,
-    )
 
 
 def test_hands_feet_and_head_are_where_the_tracked_body_has_them(
@@ -50,7 +40,11 @@ def test_the_ground_of_the_recording_becomes_that_of_the_rig(
     shipped_network: TrackerNetwork, walk: Motion, rig: Rig
 ) -> None:
     plain = record_motion(walk)
-    high = raised(plain, 4.0)
+    high = dataclasses.replace(
+        plain,
+        header=plain.header.replace(ground=4.0),
+        positions=plain.positions + np.array([0.0, 0.0, 4.0]),
+    )
     one, other = (track_recording(shipped_network, r) for r in (plain, high))
     a, b = recording_on_rig(rig, one)[0], recording_on_rig(rig, other, 4.0)[0]
     np.testing.assert_allclose(a.root, b.root, atol=1e-4)
@@ -62,12 +56,10 @@ def test_a_player_of_another_size_gets_the_rigs(
 ) -> None:
     """Twice as large a player walks on the rig as one of its size does."""
     recording = record_motion(walk)
-    scaled = Recording(
-        recording.header.replace(shape=None),
-        recording.times,
-        recording.positions * size,
-        recording.rotations,
-        recording.present,
+    scaled = dataclasses.replace(
+        recording,
+        header=recording.header.replace(shape=None),
+        positions=recording.positions * size,
     )
     shape = BodyShape(size, size, size)
     same = track_recording(shipped_network, recording, shape=BodyShape())

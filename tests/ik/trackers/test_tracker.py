@@ -31,6 +31,18 @@ SAME = BodyShape()
 UP = np.array([0.0, 0.0, 3.5])
 
 
+@pytest.fixture
+def track(walk: Motion) -> TrackerTrack:
+    """Head and hands along the walk."""
+    return track_of(walk)
+
+
+@pytest.fixture
+def tracker(shipped_network: TrackerNetwork) -> BodyTracker:
+    """A body of the walker's proportions."""
+    return BodyTracker(shipped_network, SAME)
+
+
 def played(
     tracker: BodyTracker, track: TrackerTrack, frames: range
 ) -> list[tuple[Floats, Floats, Floats]]:
@@ -75,11 +87,10 @@ def test_hands_and_other_trackers_are_met(
 
 
 def test_hips_whose_tracker_tilts_do_not_take_the_legs_along(
-    shipped_network: TrackerNetwork, walk: Motion
+    tracker: BodyTracker, walk: Motion
 ) -> None:
     track = track_of(walk, 4)
     tilt = quat_from_rotvec(np.array([0.0, np.deg2rad(30.0), 0.0]))
-    tracker = BodyTracker(shipped_network, SAME)
     true = motion_kinematics(walk)[0]
     ankles = [thigh + ANKLE for thigh in THIGHS]
     far = []
@@ -92,10 +103,8 @@ def test_hips_whose_tracker_tilts_do_not_take_the_legs_along(
 
 
 def test_a_walk_is_found_from_head_and_hands(
-    shipped_network: TrackerNetwork, walk: Motion
+    tracker: BodyTracker, walk: Motion, track: TrackerTrack
 ) -> None:
-    track = track_of(walk)
-    tracker = BodyTracker(shipped_network, SAME)
     poses = played(tracker, track, range(len(track)))
     found = Motion(
         tracker.skeleton,
@@ -111,9 +120,9 @@ def test_a_walk_is_found_from_head_and_hands(
 
 
 def test_the_same_samples_give_the_same_poses(
-    shipped_network: TrackerNetwork, walk: Motion
+    shipped_network: TrackerNetwork, track: TrackerTrack
 ) -> None:
-    track, tracker = track_of(walk), BodyTracker(shipped_network)
+    tracker = BodyTracker(shipped_network)
     first = played(tracker, track, range(60))
     tracker.reset()
     for a, b in zip(first, played(tracker, track, range(60)), strict=True):
@@ -122,9 +131,8 @@ def test_the_same_samples_give_the_same_poses(
 
 
 def test_a_body_stands_on_ground_of_any_height(
-    shipped_network: TrackerNetwork, walk: Motion
+    shipped_network: TrackerNetwork, track: TrackerTrack
 ) -> None:
-    track = track_of(walk)
     low, high = (BodyTracker(shipped_network, SAME) for _ in range(2))
     for k in range(60):
         sample = track.sample(k)
@@ -136,10 +144,8 @@ def test_a_body_stands_on_ground_of_any_height(
 
 
 def test_a_floor_that_nobody_can_stand_on_is_estimated(
-    shipped_network: TrackerNetwork, walk: Motion
+    tracker: BodyTracker, track: TrackerTrack
 ) -> None:
-    track = track_of(walk)
-    tracker = BodyTracker(shipped_network, SAME)
     for k in range(30):
         frame = tracker.step(track.sample(k), DT, 2.0)
         assert frame.status is FrameStatus.FLOOR
@@ -157,11 +163,9 @@ def foot_height(frame: BodyFrame) -> float:
 
 
 def test_a_lost_hand_lets_go_slowly_and_comes_back_without_a_jump(
-    shipped_network: TrackerNetwork, walk: Motion
+    tracker: BodyTracker, track: TrackerTrack
 ) -> None:
-    track = track_of(walk)
     track.present[90:150, LEFT_HAND] = False
-    tracker = BodyTracker(shipped_network, SAME)
     hands, statuses = [], []
     for k in range(240):
         frame = tracker.step(track.sample(k), DT)
@@ -190,10 +194,8 @@ def test_a_lost_hand_lets_go_slowly_and_comes_back_without_a_jump(
     ],
 )
 def test_an_impossible_sample_has_a_status_and_moves_nothing(
-    change: object, status: TrackerStatus, shipped_network: TrackerNetwork, walk: Motion
+    change: object, status: TrackerStatus, tracker: BodyTracker, track: TrackerTrack
 ) -> None:
-    track = track_of(walk)
-    tracker = BodyTracker(shipped_network, SAME)
     played(tracker, track, range(60))
     before = tracker.step(track.sample(60), DT).positions.copy()
     sample = track.sample(61)
@@ -205,10 +207,8 @@ def test_an_impossible_sample_has_a_status_and_moves_nothing(
 
 
 def test_a_player_who_is_moved_elsewhere_is_placed_there(
-    shipped_network: TrackerNetwork, walk: Motion
+    tracker: BodyTracker, track: TrackerTrack
 ) -> None:
-    track = track_of(walk)
-    tracker = BodyTracker(shipped_network, SAME)
     played(tracker, track, range(60))
     track.positions[60:] += [5.0, 0.0, 0.0]
     gaps = []
@@ -222,13 +222,9 @@ def test_a_player_who_is_moved_elsewhere_is_placed_there(
     )
 
 
-def test_a_frozen_tracker_is_lost(
-    shipped_network: TrackerNetwork, walk: Motion
-) -> None:
-    track = track_of(walk)
+def test_a_frozen_tracker_is_lost(tracker: BodyTracker, track: TrackerTrack) -> None:
     track.positions[60:, RIGHT_HAND] = track.positions[60, RIGHT_HAND]
     track.rotations[60:, RIGHT_HAND] = track.rotations[60, RIGHT_HAND]
-    tracker = BodyTracker(shipped_network, SAME)
     statuses = [
         tracker.step(track.sample(k), DT).statuses[RIGHT_HAND] for k in range(240)
     ]
@@ -236,11 +232,8 @@ def test_a_frozen_tracker_is_lost(
     assert set(statuses[130:]) == {TrackerStatus.FROZEN}
 
 
-def test_still_players_are_not_frozen(
-    shipped_network: TrackerNetwork, walk: Motion
-) -> None:
+def test_still_players_are_not_frozen(tracker: BodyTracker, walk: Motion) -> None:
     sample = track_of(walk).sample(0)
-    tracker = BodyTracker(shipped_network, SAME)
     for _ in range(200):
         frame = tracker.step(sample, DT)
     assert frame.statuses[HEAD_ROW] == TrackerStatus.OK
@@ -248,10 +241,8 @@ def test_still_players_are_not_frozen(
 
 @pytest.mark.parametrize("dt", [0.0, -0.1, float("nan"), float("inf")])
 def test_time_that_does_not_go_forward_repeats_the_pose(
-    dt: float, shipped_network: TrackerNetwork, walk: Motion
+    dt: float, tracker: BodyTracker, track: TrackerTrack
 ) -> None:
-    track = track_of(walk)
-    tracker = BodyTracker(shipped_network, SAME)
     played(tracker, track, range(30))
     before = tracker.step(track.sample(30), DT).positions.copy()
     frame = tracker.step(track.sample(31), dt)
@@ -260,11 +251,7 @@ def test_time_that_does_not_go_forward_repeats_the_pose(
     assert tracker.step(track.sample(31), DT).status is FrameStatus.OK
 
 
-def test_a_long_pause_begins_anew(
-    shipped_network: TrackerNetwork, walk: Motion
-) -> None:
-    track = track_of(walk)
-    tracker = BodyTracker(shipped_network, SAME)
+def test_a_long_pause_begins_anew(tracker: BodyTracker, track: TrackerTrack) -> None:
     played(tracker, track, range(60))
     assert tracker.step(track.sample(200), 5.0).status is FrameStatus.GAP
     check_pose(tracker.step(track.sample(201), DT))
@@ -298,10 +285,9 @@ def test_proportions_that_are_given_stay(
 
 
 def test_the_size_of_a_player_is_found(
-    shipped_network: TrackerNetwork, walk: Motion
+    shipped_network: TrackerNetwork, track: TrackerTrack
 ) -> None:
     tracker = BodyTracker(shipped_network)
-    track = track_of(walk)
     for k in range(len(track)):
         sample = track.sample(k)
         small = TrackerSample(0.85 * sample.positions, sample.rotations, sample.present)

@@ -23,6 +23,8 @@ def test_one_large_shard_streams_what_memory_gives(tmp_path: Path) -> None:
     folder = write(tmp_path, [50, 40, 30, 7], longest=8, room=1000)
     streamed = StreamingMotionDataset(folder, window=8, batch_size=10, seed=4)
     for a, b in zip(streamed, memory(), strict=True):
+        assert a.states.dtype == b.states.dtype == np.float32
+        assert a.activities.dtype == b.activities.dtype == np.int64
         np.testing.assert_array_equal(a.states, b.states)
 
 

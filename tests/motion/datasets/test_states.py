@@ -10,7 +10,6 @@ from ambulo.motion import human23
 from ambulo.motion.datasets.states import N_STATE, mirror_states, motion_of, states_of
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import mirror
-from ambulo.motion.rotations import quat_from_rotvec
 
 
 def random_motion(frames: int = 12, seed: int = 3) -> Motion:
@@ -41,30 +40,6 @@ def test_mirrored_states_are_those_of_the_mirrored_motion() -> None:
     motion = random_motion()
     expected = states_of(mirror(motion))
     np.testing.assert_allclose(mirror_states(states_of(motion)), expected, atol=2e-5)
-
-
-def test_a_right_step_becomes_a_left_step() -> None:
-    skeleton = human23.load_skeleton("human23")
-    motion = random_motion(2)
-    rotations = np.tile([1.0, 0.0, 0.0, 0.0], (2, len(skeleton), 1))
-    turn = quat_from_rotvec(np.array([0.1, 0.2, 0.3]))
-    rotations[:, skeleton.index("FemurR")] = turn
-    motion = motion.replace(root_positions=np.ones((2, 3)), rotations=rotations)
-    turned = motion_of(mirror_states(states_of(motion)), 25.0)
-    np.testing.assert_allclose(turned.root_positions[0], [1.0, -1.0, 1.0])
-    np.testing.assert_allclose(
-        turned.rotations[0, skeleton.index("FemurL")],
-        quat_from_rotvec(np.array([-0.1, 0.2, -0.3])),
-        atol=1e-7,
-    )
-    np.testing.assert_allclose(
-        turned.rotations[0, skeleton.index("FemurR")], [1.0, 0.0, 0.0, 0.0], atol=1e-7
-    )
-
-
-def test_twice_mirrored_is_the_same() -> None:
-    states = np.random.default_rng(0).normal(size=(3, 4, N_STATE)).astype(np.float32)
-    np.testing.assert_array_equal(mirror_states(mirror_states(states)), states)
 
 
 def test_one_frame_has_no_velocity() -> None:

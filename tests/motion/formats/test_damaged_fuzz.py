@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures.motion_texts import DEEPMIMIC
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,10 +29,7 @@ def good(
     folder = tmp_path_factory.mktemp("good")
     for ending in (".bvh", ".amc", ".npz"):
         write_motion(folder / f"good{ending}", walk_motion(2))
-    ball = [1, 0, 0, 0]
-    parts = [[0.03, 0, 0.9, 0], *[ball] * 4, [0.1], *[ball] * 2, [0.2], ball, [0.3]]
-    frame = [value for part in [*parts, *[ball] * 2, [0.4]] for value in part]
-    (folder / "good.txt").write_text(json.dumps({"Frames": [frame] * 3}))
+    (folder / "good.txt").write_text(DEEPMIMIC)
     for ending in ENDINGS:
         assert len(read_motion(folder / f"good{ending}")) in {2, 3}
     return folder

@@ -12,46 +12,12 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import MotionFileError
-from ambulo.motion.formats.files import read_motion, write_motion
+from ambulo.motion.formats.files import write_motion
 from ambulo.motion.formats.npz import read_npz
 from ambulo.motion.motion import Motion
 
 Walk = Callable[..., Motion]
 FIELDS = ("offsets", "rest", "axes", "limits", "tips")
-
-
-def test_round_trip_is_exact(tmp_path: Path, walk_motion: Walk) -> None:
-    motion = walk_motion(20)
-    rng = np.random.default_rng(1)
-    axes = rng.normal(size=(len(motion.skeleton), 4))
-    axes /= np.linalg.norm(axes, axis=1, keepdims=True)
-    offsets = rng.normal(size=(20, len(motion.skeleton), 3))
-    motion = motion.replace(
-        skeleton=motion.skeleton.replace(axes=axes), joint_offsets=offsets, name="шаг"
-    )
-    path = tmp_path / "walk.npz"
-    write_motion(path, motion)
-    again = read_motion(path)
-    for field in ("fps", "name"):
-        assert getattr(again, field) == getattr(motion, field)
-    for field in ("root_positions", "rotations", "joint_offsets"):
-        np.testing.assert_array_equal(getattr(again, field), getattr(motion, field))
-    for field in ("name", "joints", "parents", "orders", "tip_parents"):
-        assert getattr(again.skeleton, field) == getattr(motion.skeleton, field)
-    for field in FIELDS:
-        np.testing.assert_array_equal(
-            getattr(again.skeleton, field), getattr(motion.skeleton, field)
-        )
-    first = path.read_bytes()
-    write_motion(path, again)
-    assert path.read_bytes() == first
-
-
-def test_numpy_reads_it(tmp_path: Path, walk_motion: Walk) -> None:
-    write_motion(tmp_path / "walk.npz", walk_motion(5))
-    with np.load(tmp_path / "walk.npz", allow_pickle=False) as stored:
-        assert stored["rotations"].shape == (5, 31, 4)
-        assert json.loads(stored["header"].tobytes())["version"] == 1
 
 
 class Evil:
@@ -113,11 +79,6 @@ def nested(files: dict[str, bytes]) -> None:
         (header({"tip_parents": [10**30] * 7}), "tip"),
         (header({"name": "\ud800"}), "is not text: half a character"),
         (array("rotations", np.zeros((5, 31, 4))), "unit quaternions"),
-        (array("rotations", np.zeros((5, 30, 4))), "shape"),
-        (
-            array("rotations", np.zeros((5, 31, 4), dtype=np.float32)),
-            "expected float64",
-        ),
         *(
             (array(name, np.array(1.0)), f"no array '{name}'")
             for name in (*FIELDS, "root_positions", "rotations")
@@ -127,13 +88,9 @@ def nested(files: dict[str, bytes]) -> None:
             (array(name, np.full(shape, 1e200)), "unit quaternions")
             for name, shape in (("rest", (31, 4)), ("rotations", (5, 31, 4)))
         ),
-        (array("root_positions", np.full((5, 3), np.nan)), "finite"),
         (array("offsets", np.full((31, 3), np.inf)), "finite"),
-        (array("extra", np.zeros(3)), "unexpected member"),
         (array("header", np.frombuffer(b"\xff{", dtype=np.uint8)), "not valid JSON"),
-        (array("rotations", np.array([Evil()], dtype=object)), "damaged"),
         (lambda files: files.update({"header.npy": pickle.dumps(Evil())}), "damaged"),
-        (lambda files: files.pop("axes.npy"), "no array 'axes'"),
         (lambda files: files.pop("header.npy"), "no header"),
         (huge, "does not fit"),
         (nested, "damaged"),
@@ -153,16 +110,4 @@ def test_broken_rules(
         for name, data in files.items():
             archive.writestr(name, data)
     with pytest.raises(MotionFileError, match=rule):
-        read_npz(path)
-
-
-def test_compressed_members_are_refused(tmp_path: Path, walk_motion: Walk) -> None:
-    """What unpacks to more than the file holds is never unpacked."""
-    path = tmp_path / "walk.npz"
-    write_motion(path, walk_motion(5))
-    files = members(path)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    with pytest.raises(MotionFileError, match="compressed"):
         read_npz(path)

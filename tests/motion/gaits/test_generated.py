@@ -43,6 +43,7 @@ def test_too_few_cycles_are_refused(body: Character) -> None:
         generated_cycle(walk(cycles=5), 30, body.skeleton)
 
 
+@pytest.mark.integration
 def test_gaits_come_in_the_order_of_their_speed(body: Character) -> None:
     motions = [walk(1.1), walk(0.8)]
     reference = generated_reference(
@@ -56,6 +57,7 @@ def test_gaits_come_in_the_order_of_their_speed(body: Character) -> None:
     assert all(gait.controller is None for gait in reference.gaits)
 
 
+@pytest.mark.integration
 def test_two_gaits_of_one_speed_are_refused(body: Character) -> None:
     with pytest.raises(ConfigError, match=r"two: gaits must differ by 0\.02 m/s"):
         generated_reference(

@@ -79,6 +79,7 @@ def test_a_larger_body_walks_in_its_own_scale(walk_motion: Walk) -> None:
     assert quat_angle(again.motion.rotations, small.motion.rotations).max() < 1e-7
 
 
+@pytest.mark.integration
 @given(yaw=st.floats(-3.0, 3.0), x=st.floats(-20.0, 20.0), y=st.floats(-20.0, 20.0))
 @settings(max_examples=8, deadline=None)
 def test_the_result_moves_with_the_source(
@@ -243,6 +244,8 @@ def test_real_clips(clip: str, target: str, cmu: Path) -> None:
     result = retarget(motion, load_skeleton(target))
     assert np.mean(list(result.residuals_cm.values())) < 0.8
     assert max(result.residuals_cm.values()) < 2.5
+    if "daz" in clip:  # its upper arms are turned by half a turn at rest
+        assert max(result.residuals_cm[f"{s}_hand"] for s in ("left", "right")) < 0.5
     standing = soles(result)[result.contacts]
     assert abs(np.median(standing)) < 0.005
     assert np.percentile(np.abs(standing), 90) < 0.02
@@ -251,11 +254,3 @@ def test_real_clips(clip: str, target: str, cmu: Path) -> None:
     # A dancer who spins on one foot: its wider sole is faster at its rim.
     allowed = 1.6 if "05_11" in clip else 1.2
     assert foot_skate(result.motion, result.contacts) < allowed * theirs
-
-
-def test_knees_bend_forwards_in_a_clip_whose_elbows_are_turned(cmu: Path) -> None:
-    # The Daz conversion of 13_18 has its upper arms turned by half a turn at rest.
-    motion = read_motion(cmu / "bvh_daz/13/13_18.bvh", drop_tpose=True)[::10]
-    result = retarget(motion, load_skeleton("human23"))
-    assert result.residuals_cm["left_hand"] < 0.5
-    assert result.residuals_cm["right_hand"] < 0.5

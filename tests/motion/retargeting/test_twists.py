@@ -16,7 +16,6 @@ from ambulo.motion.rotations import (
     quat_angle,
     quat_conjugate,
     quat_multiply,
-    quat_rotate,
 )
 from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import load_skeleton
@@ -64,21 +63,6 @@ def half_turned(motion: Motion, frames: slice, *names: str) -> Motion:
 def test_a_sane_motion_is_handed_back_as_it_is(walk_motion: Walk) -> None:
     walk = walk_motion(60)
     assert untwisted(walk) is walk
-
-
-def test_the_two_answers_of_an_amc_foot_are_half_a_turn_apart() -> None:
-    # Rz(c + 180) Rx(180 - a) = Rz(c) Rx(a) Ry(180), the formula in the module.
-    a, c = np.deg2rad(35.0), np.deg2rad(-20.0)
-    one = quat_multiply(axis_quat("Z", np.array(c)), axis_quat("X", np.array(a)))
-    other = quat_multiply(
-        axis_quat("Z", np.array(c + np.pi)), axis_quat("X", np.array(np.pi - a))
-    )
-    turned = quat_multiply(one, axis_quat("Y", np.array(np.pi)))
-    assert quat_angle(turned, other) == pytest.approx(0.0, abs=1e-7)
-    bone = np.array([0.0, -1.0, 0.0])
-    np.testing.assert_allclose(
-        quat_rotate(one, bone), quat_rotate(other, bone), atol=1e-12
-    )
 
 
 @pytest.mark.parametrize(

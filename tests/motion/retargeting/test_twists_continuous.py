@@ -38,12 +38,19 @@ def test_no_flip_is_added_to_a_real_clip(cmu: Path, subject: str) -> None:
         assert added(motion) < MORE, clip.name
 
 
-@pytest.mark.parametrize("reach", [100.0, 180.0, 260.0])
-@pytest.mark.parametrize("name", ["lfoot", "rhand"])
-def test_a_limb_that_turns_slowly_too_far_does_not_jump(
-    walk_motion: Callable[..., Motion], name: str, reach: float
+SLOWLY = np.clip((np.arange(240) - 60) / 120, 0.0, 1.0)
+BACK = np.where(np.arange(240) < 60, 0.0, 1.0 - SLOWLY)
+"""Of a turn: made over a second and left there; there at once, and slowly back."""
+
+
+@pytest.mark.parametrize(
+    ("name", "reach", "part"),
+    [(n, r, SLOWLY) for n in ("lfoot", "rhand") for r in (100.0, 180.0, 260.0)]
+    + [("lfoot", 180.0, BACK)],
+)
+def test_a_limb_that_turns_slowly_too_far_jumps_no_more_than_before(
+    walk_motion: Callable[..., Motion], name: str, reach: float, part: np.ndarray
 ) -> None:
-    """Turned by hand over a second and left there: odd, but continuous."""
     walk = walk_motion(240)
     joint = walk.skeleton.index(name)
     tip = walk.skeleton.children(joint)
@@ -52,22 +59,7 @@ def test_a_limb_that_turns_slowly_too_far_does_not_jump(
         if tip
         else walk.skeleton.tips[walk.skeleton.tip_parents.index(joint)]
     )
-    half = 0.5 * np.deg2rad(reach) * np.clip((np.arange(240) - 60) / 120, 0.0, 1.0)
-    turn = np.cos(half)[:, None] * [1.0, 0.0, 0.0, 0.0]
-    turn[:, 1:] = np.sin(half)[:, None] * bone / np.linalg.norm(bone)
-    rotations = walk.rotations.copy()
-    rotations[:, joint] = quat_multiply(rotations[:, joint], turn)
-    assert added(walk.replace(rotations=rotations)) < MORE
-
-
-def test_a_limb_that_jumps_away_and_turns_back_slowly_jumps_no_more_than_before(
-    walk_motion: Callable[..., Motion],
-) -> None:
-    walk = walk_motion(240)
-    joint = walk.skeleton.index("lfoot")
-    bone = walk.skeleton.offsets[walk.skeleton.children(joint)[0]]
-    half = 0.5 * np.pi * np.clip(1.0 - (np.arange(240) - 60) / 120, 0.0, 1.0)
-    half[:60] = 0.0
+    half = 0.5 * np.deg2rad(reach) * part
     turn = np.cos(half)[:, None] * [1.0, 0.0, 0.0, 0.0]
     turn[:, 1:] = np.sin(half)[:, None] * bone / np.linalg.norm(bone)
     rotations = walk.rotations.copy()

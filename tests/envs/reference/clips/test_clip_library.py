@@ -16,8 +16,6 @@ from ambulo.envs.reference.clips.clip_library import (
 )
 from ambulo.envs.reference.reference_file import (
     load_reference,
-    reference_bytes,
-    reference_from_bytes,
 )
 
 
@@ -66,17 +64,6 @@ def test_a_clip_of_another_rate_is_named(character: Character) -> None:
     slow = replace(table, period=2.0 * table.period)
     with pytest.raises(ConfigError, match="clip slow: has 75 states a second"):
         clip_library({"slow": slow}, character, 5)
-
-
-def test_several_clips_are_written_and_read(character: Character) -> None:
-    reference = swaying_reference(character)
-    data = reference_bytes(reference)
-    again = reference_from_bytes(data, "clips")
-    assert reference_bytes(again) == data
-    assert [gait.name for gait in again.gaits] == ["short", "long"]
-    captured = again.gaits[1].captured
-    assert captured is not None
-    np.testing.assert_array_equal(captured.qpos, reference.gaits[1].captured.qpos)  # type: ignore[union-attr]
 
 
 def test_hard_clips_are_drawn_more_often_and_none_is_forgotten() -> None:

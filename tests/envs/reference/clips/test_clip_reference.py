@@ -14,10 +14,6 @@ from ambulo.envs.reference.clips.clip_reference import ClipReference, clip_refer
 from ambulo.envs.reference.clips.survival import Disturbance, survival
 from ambulo.envs.reference.gaits import Gaits
 from ambulo.envs.reference.linearization import deviations, follow, start
-from ambulo.envs.reference.reference_file import (
-    reference_bytes,
-    reference_from_bytes,
-)
 from ambulo.envs.simulation.simulation import CharacterSimulation
 from ambulo.motion.gaits.plain_walk import plain_walk
 from ambulo.motion.motion import Motion
@@ -74,18 +70,6 @@ def test_its_feedback_holds_bodies_that_fall_without(
         )
 
     assert share(gait.controller) > share(without)
-
-
-def test_a_file_holds_all_of_it(found: ClipReference) -> None:
-    data = reference_bytes(found.reference)
-    again = reference_from_bytes(data, "clip.npz")
-    assert reference_bytes(again) == data
-    assert not again.table.periodic
-    assert again.controller is not None
-    assert not again.controller.periodic
-    np.testing.assert_array_equal(
-        again.table.targets.qpos, found.reference.table.targets.qpos
-    )
 
 
 def test_tasks_of_cycles_refuse_it(character: Character, found: ClipReference) -> None:

@@ -53,15 +53,6 @@ def test_orders_outside_the_envelope_are_clamped_and_told(make: Make) -> None:
         batch.set_command(np.array([0]), np.array([np.inf]), np.zeros(1))
 
 
-def test_the_info_of_a_reset_has_the_keys_of_a_step(make: Make) -> None:
-    batch = made(make, 2)
-    first = batch.start_info()
-    *_, info = batch.step(still(batch))
-    assert set(first) - {"phase"} == set(info)
-    terms = [info[name] for name in info if name.startswith("reward/")]
-    np.testing.assert_allclose(np.sum(terms, axis=0), batch.episode.reward)
-
-
 def test_the_clock_stands_until_a_command_and_steps_begin_on_the_spot(
     make: Make,
 ) -> None:
@@ -180,7 +171,7 @@ def test_settings_that_do_not_fit_are_refused(steps: Reference) -> None:
     for settings, text in (
         ({"speed": (0.0, 2.0)}, "takes on"),
         ({"turn": (-200.0, 0.0)}, "takes on"),
-        ({"terrain": "rough"}, "terrain = flat"),
+        ({"terrain": "rough"}, "terrain = rough: not for"),
     ):
         with pytest.raises((ConfigError, ValidationError), match=text):
             config.override("environment", task="walk_commands", **settings)

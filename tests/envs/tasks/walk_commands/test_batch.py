@@ -171,7 +171,7 @@ def test_settings_that_do_not_fit_are_refused(steps: Reference) -> None:
     for settings, text in (
         ({"speed": (0.0, 2.0)}, "takes on"),
         ({"turn": (-200.0, 0.0)}, "takes on"),
-        ({"terrain": "rough"}, "terrain = rough: not for"),
+        ({"terrain": "rough"}, "needs terrain = flat"),
     ):
         with pytest.raises((ConfigError, ValidationError), match=text):
             config.override("environment", task="walk_commands", **settings)

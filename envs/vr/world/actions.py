@@ -262,15 +262,16 @@ def follow_plan(
     """Actions that move as the plan asks where it is not to walk on, or the stick rests.
 
     Args:
-        actions: of N envs (strafe, forward, rotation), shape (N, 3); others are returned as
-            they are.
+        actions: of N envs (strafe, forward, rotation), shape (N, 3); others, and those that
+            are not finite, are returned as they are.
         walks: whether the plan walks along its path, shape (N,); else it rides, waits, lets
             something pass or gets out of its way.
         velocity: that the plan asks for (forward, left), shape (N, 2), [m/s].
         spec: settings of the world.
     """
     sticks = np.asarray(actions)
-    if sticks.shape != (len(walks), 3):
+    numbers = sticks.shape == (len(walks), 3) and sticks.dtype.kind in "fiub"
+    if not numbers or not np.isfinite(sticks).all():
         return actions
     asked = stick(velocity, np.zeros(len(walks)), spec)[:, :2]
     moves = (np.abs(sticks[:, :2]) > spec.dead_zone).any(axis=1)

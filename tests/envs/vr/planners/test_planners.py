@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ambulo.configs.errors import ConfigError
+from ambulo.configs.errors import ActionError, ConfigError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.families import FAMILIES
@@ -226,6 +226,10 @@ def test_follow_plan_moves_where_the_plan_does_not_walk_or_the_stick_rests():
     target = motion_of(out, spec, np.zeros((3, 3))).target
     np.testing.assert_allclose(spec.max_speed * target[1:, :2], [[-0.5, 1.0]] * 2)
     assert follow_plan(actions[:, :2], np.ones(3, bool), velocity, spec).shape == (3, 2)
+    for wrong in (np.where(actions > 0.4, np.nan, actions), np.full((3, 3), "left")):
+        given = follow_plan(wrong, np.zeros(3, bool), velocity, spec)
+        with pytest.raises(ActionError):
+            motion_of(given, spec, np.zeros((3, 3)))
 
 
 @pytest.mark.parametrize(

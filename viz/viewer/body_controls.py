@@ -160,7 +160,7 @@ class _Reach:
         envs = np.arange(batch.num_envs)
         points = np.full((batch.num_envs, 3), np.nan)
         if self._on:
-            yaw = batch.anchor[:, 2]
+            yaw = batch.reference_frame[:, 2]
             ahead = np.column_stack([np.cos(yaw), np.sin(yaw)])
             points[:, :2] = batch.simulation.qpos[:, :2] + 0.5 * ahead
             points[:, 2] = 1.1

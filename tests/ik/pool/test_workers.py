@@ -174,7 +174,8 @@ def test_characters_of_a_job_are_shared_out(pool: NeuralIKPool) -> None:
     assert result.solution.reached.shape == (7, 6)
 
 
-def test_the_callers_process_can_help() -> None:
+def test_the_callers_process_can_help(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "usable_cores", lambda: 2)
     targets = Targets.of_pose(RIG, poses(5, seed=8))
     given = network(4)
     wanted = NeuralIKSolver(RIG, given, steps=4).solve(targets)

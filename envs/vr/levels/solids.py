@@ -92,9 +92,11 @@ class Solids:
         )  # fmt: skip
 
     def floor_heights(self) -> Floats:
-        """Lowest and highest z of all shapes, shape (2,), [m]."""
+        """Lowest and highest z of all shapes, shape (2,), [m]; 0 where there are none."""
         low = [self.prisms[:, 6], self.cylinders[:, 3], self.triangles[:, 12]]
         high = [self.prisms[:, 7], self.cylinders[:, 4], self.triangles[:, 13]]
+        if not sum(map(len, low)):  # a Godot scene that only the game knows
+            return np.zeros(2)
         return np.array([np.concatenate(low).min(), np.concatenate(high).max()])
 
 

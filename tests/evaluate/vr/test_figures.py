@@ -95,6 +95,8 @@ def test_paths_under_a_floor_are_dotted_and_heights_are_told(drawn):
     below, above = (np.column_stack([x, 0 * x, z + 0 * x]) for z in (0.0, 3.0))
     assert are_covered(level, below).tolist() == (x >= 0).tolist()
     assert not are_covered(level, above).any()
+    unknown = dataclasses.replace(level, boxes=level.boxes[:0], ground=False)
+    assert not are_covered(unknown, below).any()  # a scene that only its game knows
     trace = dataclasses.replace(record.trace, position=below)
     walked = dataclasses.replace(record, level=level, trace=trace, success=False)
     shown = dataclasses.replace(played["stand"], episodes=[walked])

@@ -38,3 +38,7 @@ class BodyRecord(Config):
     """MuJoCo's positions of the standing pose."""
     notes: tuple[str, ...] = ()
     """What is doubtful or was changed; for people."""
+
+    def __hash__(self) -> int:
+        """Of what identifies it."""
+        return hash((self.name, self.digest, self.source))

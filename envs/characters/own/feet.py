@@ -58,18 +58,22 @@ def feet_of(
         bodies = branch_of(tree.model, roles.bodies[role])
         links |= {tree.of_body[body] for body in bodies}
         points = body_points(tree, bodies)
+        bare = {
+            tree.model.body(body).name
+            for body in bodies
+            if not tree.model.body_geomnum[body]
+        }
+        gone = [file for body, file in missing if body in bare]
         if side in settings.feet:
             soles.append(_given_sole(tree, roles, role, settings.feet[side], leg))
+        elif gone:
+            raise ConfigError(
+                f"mesh {gone[0]} is not there: it shows the {side} foot's sole; put it"
+                " where the file says, or give feet in NAME.body.json"
+            )
         elif len(points.points):
             soles.append(foot_sole(points, leg))
         else:
-            names = {tree.model.body(body).name for body in bodies}
-            gone = [file for body, file in missing if body in names]
-            if gone:
-                raise ConfigError(
-                    f"mesh {gone[0]} is not there: it shows the {side} foot's sole; put it"
-                    " where the file says, or give feet in NAME.body.json"
-                )
             ankle = roles.places[role]
             low = [roles.places[r][2] for r in (f"{side}_toe",) if r in roles.places]
             link = tree.of_body[roles.bodies[role]]

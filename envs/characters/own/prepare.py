@@ -12,7 +12,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.body import BodyRecord
-from ambulo.configs.errors import ConfigError
+from ambulo.configs.errors import ConfigError, SkeletonError
 from ambulo.configs.muscle import JointGain, SpdGains
 from ambulo.envs.characters.own.body_xml import (
     SOLE,
@@ -92,23 +92,24 @@ def prepare_body(
     Raises:
         ConfigError: It cannot be read or is no humanoid, or its motors cannot hold it.
     """
-    found = read_source(source)
-    if settings is None:
-        path = Path(source) if isinstance(source, (str, Path)) else None
-        settings = settings_beside(path)
-    label = label or (str(source) if isinstance(source, (str, Path)) else found.name)
+    is_text = isinstance(source, (str, Path))
+    if not label:
+        label = str(source) if is_text else "body"
+    if "<" in label:
+        label = "body"
     try:
-        return _prepared(found, label, settings)
-    except ConfigError as error:
-        name = label if "<" not in label else found.name
+        if settings is None:
+            settings = settings_beside(Path(source) if is_text else None)  # type: ignore[arg-type]
+        return _prepared(read_source(source), label, settings)
+    except (ConfigError, SkeletonError) as error:
         text = str(error)
-        raise ConfigError(text if text.startswith(name) else f"{name}: {text}") from None
+        raise ConfigError(text if text.startswith(label) else f"{label}: {text}") from None
 
 
 def _prepared(found: SourceModel, label: str, settings: BodySettings) -> BodyRecord:
     model = found.model
     if model.nv > MAX_AXES + 6:
-        raise ConfigError(f"{model.nv} joint axes; a body has at most {MAX_AXES}")
+        raise ConfigError(f"{model.nv - 6} joint axes; a body has at most {MAX_AXES}")
     _refuse_muscles(model)
     roles = body_roles(model, settings)
     tree = links_of(model, roles.top)

@@ -113,17 +113,19 @@ def _from_function(text: str) -> SourceModel:
 
 def _from_text(text: str, path: Path, name: str) -> SourceModel:
     """A model of MJCF or URDF text; `path` is its file."""
-    label = str(path) if path.name else "XML"
+    label = f"{path}: " if path.name else ""
     if re.search(r"<!(DOCTYPE|ENTITY)", text):
-        raise ConfigError(f"{label}: XML with its own entities is not read")
+        raise ConfigError(f"{label}XML with its own entities is not read")
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
-        raise ConfigError(f"{label}: is no XML: {error}") from None
+        raise ConfigError(f"{label}is no XML: {error}") from None
     if root.tag == "robot":
         return _urdf(root, path, name, _digest(text))
     if root.tag != "mujoco":
-        raise ConfigError(f"{label}: <{root.tag}> is neither MJCF (mujoco) nor URDF (robot)")
+        raise ConfigError(
+            f"{label}<{root.tag}> is neither MJCF (mujoco) nor URDF (robot)"
+        )
     with _refusals(label):
         spec = (
             mujoco.MjSpec.from_file(str(path))
@@ -142,7 +144,7 @@ def _refusals(label: str) -> Iterator[None]:
         yield
     except (ValueError, mujoco.FatalError) as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        raise ConfigError(f"{label}: MuJoCo: {'; '.join(lines[:2])}") from None
+        raise ConfigError(f"{label}MuJoCo: {'; '.join(lines[:2])}") from None
     finally:
         mujoco.set_mju_user_warning(before)
 
@@ -178,7 +180,7 @@ def _compiled(
     if missing:
         files = sorted({file for _, file in missing})
         notes = (*notes, f"{len(files)} mesh files are not there: {files[0]}, ...")
-    with _refusals(label or name):
+    with _refusals(label):
         model = spec.compile()
         digest = digest or _digest(spec.to_xml())
     return SourceModel(name, model, digest, notes, tuple(missing))
@@ -224,12 +226,12 @@ def _urdf(
         boundmass="0",
     )
     text = ElementTree.tostring(root, encoding="unicode")
-    with _refusals(str(path)):
+    with _refusals(f"{path}: " if path.name else ""):
         spec = mujoco.MjSpec.from_string(text, assets=assets)
     if missing:
         notes.append(f"{len(missing)} mesh files are not there: {missing[0][1]}, ...")
     found = _compiled(
-        spec, name, label=str(path), folder=path.parent, digest=digest, notes=tuple(notes)
+        spec, name, label=f"{path}: " if path.name else "", folder=path.parent, digest=digest, notes=tuple(notes)
     )
     return SourceModel(found.name, found.model, digest, found.notes, tuple(missing))
 

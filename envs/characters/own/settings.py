@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ambulo.configs.base import Config, load_json
+from ambulo.envs.characters.own.reading import MODEL_FILES
 from ambulo.motion.roles.files import Direction, RolesFile, read_roles
 
 Torque = Annotated[float, Field(gt=0, lt=1e6)]
@@ -51,7 +52,7 @@ def settings_beside(path: Path | None) -> BodySettings:
         ConfigError: They cannot be read.
     """
     settings = BodySettings()
-    if path is None or not path.suffix:
+    if path is None or not path.name.lower().endswith(MODEL_FILES):
         return settings
     beside = path.with_suffix(".body.json")
     if beside.is_file():

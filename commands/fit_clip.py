@@ -125,7 +125,9 @@ def _check_body(character: Character) -> None:
         ConfigError: Muscles, or joints that are tied to others.
     """
     if character.actuation is not None:
-        raise ConfigError(f"--character {character.name}: has muscles; clips need motors")
+        raise ConfigError(
+            f"--character {character.name}: has muscles; clips need motors"
+        )
     free = joint_coupling(character.model).independent
     if len(free) < character.model.nv:
         raise ConfigError(

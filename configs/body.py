@@ -14,7 +14,7 @@ MAX_XML = 2**20
 
 
 class BodyRecord(Config):
-    """A body that is made ready for the suite (`envs.characters.own`); also a file, `*.body.json`."""
+    """A body made ready for the suite (`envs.characters.own`); also a file, `*.body.json`."""
 
     format: Literal["ambulo-body"] = "ambulo-body"
     """Names this format."""

@@ -113,7 +113,9 @@ def with_body(config: LocomotionConfig) -> LocomotionConfig:
     if environment.character in CHARACTERS or environment.prepared_body is not None:
         return config
     record = body_record(environment.character)
-    return config.override("environment", body=record.replace(source=environment.character))
+    return config.override(
+        "environment", body=record.replace(source=environment.character)
+    )
 
 
 def reference_of(

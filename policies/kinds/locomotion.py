@@ -158,9 +158,7 @@ def contract_of(
     A policy can act in every environment of the same contract.
     """
     env = config.environment
-    body = env.prepared_body
-    name = env.character if body is None else body.name
-    numbers = (name, env.actuation, env.control_rate, env.action_scale)
+    numbers = (env.body_name, env.actuation, env.control_rate, env.action_scale)
     rows = [[part.name, part.start, part.stop, part.unit] for part in observation]
     text = json.dumps([numbers, rows, list(actions)])
     return hashlib.sha256(text.encode()).hexdigest()
@@ -199,8 +197,7 @@ def without_folders(config: LocomotionConfig) -> LocomotionConfig:
 def _headline(header: LocomotionMetadata) -> str:
     env = header.config.environment
     return (
-        f"{env.task} on {env.character if env.prepared_body is None else env.prepared_body.name}"
-        f", {env.actuation}, "
+        f"{env.task} on {env.body_name}, {env.actuation}, "
         f"{header.num_timesteps:,} steps, {len(header.actions)} actions"
     )
 

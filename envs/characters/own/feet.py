@@ -78,7 +78,9 @@ def feet_of(
             low = [roles.places[r][2] for r in (f"{side}_toe",) if r in roles.places]
             link = tree.of_body[roles.bodies[role]]
             soles.append(box_sole(ankle, min([*low, ankle[2]]), link, leg))
-            notes.append(f"no shape of the {side} foot: a sole of {0.3 * leg:.2f} m is made")
+            notes.append(
+                f"no shape of the {side} foot: a sole of {0.3 * leg:.2f} m is made"
+            )
     radius = min(sole.radius for sole in soles)
     if any(sole.radius != radius for sole in soles):
         soles = [_with_radius(sole, radius) for sole in soles]
@@ -141,5 +143,3 @@ def _with_radius(sole: FootSole, radius: float) -> FootSole:
     """The spheres with another radius, their lowest points where they were."""
     centers = sole.centers - np.array([0.0, 0.0, sole.radius - radius])
     return FootSole(centers, radius, sole.links, sole.is_ball)
-
-

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import hashlib
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import mujoco
@@ -22,14 +23,13 @@ from ambulo.envs.characters.own.body_xml import (
     tied_joints,
 )
 from ambulo.envs.characters.own.feet import feet_of
+from ambulo.envs.characters.own.limits import model_limits
 from ambulo.envs.characters.own.links import (
-    LinkTree,
     links_of,
     rooted,
     turned,
     with_plain_axes,
 )
-from ambulo.envs.characters.own.limits import model_limits
 from ambulo.envs.characters.own.reading import Source, SourceModel, read_source
 from ambulo.envs.characters.own.roles import BodyRoles, body_roles
 from ambulo.envs.characters.own.settings import BodySettings, settings_beside
@@ -103,7 +103,9 @@ def prepare_body(
         return _prepared(read_source(source), label, settings)
     except (ConfigError, SkeletonError) as error:
         text = str(error)
-        raise ConfigError(text if text.startswith(label) else f"{label}: {text}") from None
+        raise ConfigError(
+            text if text.startswith(label) else f"{label}: {text}"
+        ) from None
 
 
 def _prepared(found: SourceModel, label: str, settings: BodySettings) -> BodyRecord:
@@ -185,7 +187,7 @@ def _leg(roles: BodyRoles) -> float:
     lengths = [
         sum(
             float(np.linalg.norm(roles.places[b] - roles.places[a]))
-            for a, b in zip(line, line[1:], strict=False)
+            for a, b in pairwise(line)
         )
         for side in SIDES
         if (line := [f"{side}_{part}" for part in ("thigh", "shin", "foot")])
@@ -302,8 +304,8 @@ def _check_strength(
     if worst[1]:
         raise ConfigError(
             f"too weak to stand: {worst[1]} needs {worst[2]:.3g} N m in the standing pose and"
-            f" has {torques[worst[1]]:.3g} ({worst[0]:.2g} times); torque_limits in NAME.body.json"
-            ' gives others, or "rule"'
+            f" has {torques[worst[1]]:.3g} ({worst[0]:.2g} times); torque_limits in"
+            ' NAME.body.json gives others, or "rule"'
         )
 
 

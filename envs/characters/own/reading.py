@@ -93,7 +93,7 @@ def _from_function(text: str) -> SourceModel:
     """Import a module and call its function."""
     module, _, function = text.partition(":")
     try:
-        make = getattr(import_module(module), function)  # noqa: B009
+        make = getattr(import_module(module), function)
     except ImportError as error:
         raise ConfigError(f"{text}: cannot be imported: {error}") from None
     except AttributeError:
@@ -106,9 +106,7 @@ def _from_function(text: str) -> SourceModel:
     if str(made) == text:
         raise ConfigError(f"{text}: returned its own name")
     found = read_source(made)
-    return SourceModel(
-        function, found.model, found.digest, found.notes, found.missing
-    )
+    return SourceModel(function, found.model, found.digest, found.notes, found.missing)
 
 
 def _from_text(text: str, path: Path, name: str) -> SourceModel:
@@ -164,7 +162,9 @@ def _compiled(
     gone = {
         mesh.name or Path(mesh.file).stem: mesh.file
         for mesh in spec.meshes
-        if mesh.file and mesh.file not in spec.assets and not (place / mesh.file).is_file()
+        if mesh.file
+        and mesh.file not in spec.assets
+        and not (place / mesh.file).is_file()
     }
     for geom in list(spec.geoms):
         if geom.meshname in gone:
@@ -186,9 +186,7 @@ def _compiled(
     return SourceModel(name, model, digest, notes, tuple(missing))
 
 
-def _urdf(
-    root: ElementTree.Element, path: Path, name: str, digest: str
-) -> SourceModel:
+def _urdf(root: ElementTree.Element, path: Path, name: str, digest: str) -> SourceModel:
     """A URDF robot: meshes found and made hulls, numbers that MuJoCo refuses mended."""
     notes: list[str] = []
     missing: list[tuple[str, str]] = []
@@ -231,7 +229,12 @@ def _urdf(
     if missing:
         notes.append(f"{len(missing)} mesh files are not there: {missing[0][1]}, ...")
     found = _compiled(
-        spec, name, label=f"{path}: " if path.name else "", folder=path.parent, digest=digest, notes=tuple(notes)
+        spec,
+        name,
+        label=f"{path}: " if path.name else "",
+        folder=path.parent,
+        digest=digest,
+        notes=tuple(notes),
     )
     return SourceModel(found.name, found.model, digest, found.notes, tuple(missing))
 
@@ -243,7 +246,9 @@ def _mended_inertia(link: ElementTree.Element, moves: bool) -> bool:
     inertia = None if inertial is None else inertial.find("inertia")
     value = 0.0 if mass is None else float(mass.get("value", "0"))
     if value < 0.0:
-        raise ConfigError(f"link {link.get('name')!r}: its mass {value:g} kg is negative")
+        raise ConfigError(
+            f"link {link.get('name')!r}: its mass {value:g} kg is negative"
+        )
     least = min(
         (0.0 if inertia is None else float(inertia.get(key, "0")))
         for key in ("ixx", "iyy", "izz")

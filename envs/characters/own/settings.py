@@ -24,9 +24,9 @@ class BodySettings(Config):
     torque_limits: Literal["own", "rule"] | dict[str, Torque] = "own"
     """`own`: those of its actuators or of `effort`; `rule`: those of a person of its weight;
     or the largest torque by pattern of joint names, [N m]."""
-    feet: dict[Literal["left", "right"], Annotated[tuple[Direction, ...], Field(min_length=3)]] = Field(
-        default_factory=dict
-    )
+    feet: dict[
+        Literal["left", "right"], Annotated[tuple[Direction, ...], Field(min_length=3)]
+    ] = Field(default_factory=dict)
     """Corners of each foot's sole in the axes of the foot's body, [m]."""
 
     @property

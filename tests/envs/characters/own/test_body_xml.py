@@ -39,7 +39,14 @@ def random_body(rng: np.random.Generator, joints: str) -> mujoco.MjModel:
         if kind == "f":
             SubElement(body, "freejoint")
         elif kind == "b":
-            SubElement(body, "joint", name=f"j{i}", type="ball", pos=text(3, 0.1), damping="0.2")
+            SubElement(
+                body,
+                "joint",
+                name=f"j{i}",
+                type="ball",
+                pos=text(3, 0.1),
+                damping="0.2",
+            )
         elif kind != "w":
             for k in range(int(kind)):
                 SubElement(
@@ -102,7 +109,9 @@ class Twin:
                 if joint.axis is not None:
                     out[to] = joint.sign * (qpos[at] - self.model.qpos0[at])
                     continue
-                frame = self.turn @ rest.xmat[self.model.jnt_bodyid[joint.source]].reshape(3, 3)
+                frame = self.turn @ rest.xmat[
+                    self.model.jnt_bodyid[joint.source]
+                ].reshape(3, 3)
                 axes = quat_from_matrix(frame)
                 quat = qpos[at : at + 4]
                 if joint.source in self.reversed:
@@ -126,7 +135,9 @@ class Twin:
     def state(self, rng: np.random.Generator) -> tuple[mujoco.MjData, mujoco.MjData]:
         """Both models in one random state, accelerations known."""
         data, other = mujoco.MjData(self.model), mujoco.MjData(self.new)
-        mujoco.mj_integratePos(self.model, data.qpos, 0.4 * rng.normal(size=self.model.nv), 1.0)
+        mujoco.mj_integratePos(
+            self.model, data.qpos, 0.4 * rng.normal(size=self.model.nv), 1.0
+        )
         data.qvel[:] = rng.normal(size=self.model.nv)
         other.qpos[:] = self.positions(data.qpos)
         other.qvel[:] = self.velocities(data.qpos, data.qvel)
@@ -144,11 +155,15 @@ def _unit(rng: np.random.Generator) -> np.ndarray:
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("joints", ["1", "321", "b1w2b", "12w1b31w"])
-def test_normalised_body_has_the_same_equations_of_motion(joints: str, seed: int) -> None:
+def test_normalised_body_has_the_same_equations_of_motion(
+    joints: str, seed: int
+) -> None:
     rng = np.random.default_rng([seed, len(joints)])
     twin = Twin(random_body(rng, joints), rng)
     data, other = twin.state(rng)
-    assert twin.new.body_mass.sum() == pytest.approx(twin.model.body_mass.sum(), rel=1e-6)
+    assert twin.new.body_mass.sum() == pytest.approx(
+        twin.model.body_mass.sum(), rel=1e-6
+    )
     com = twin.turn @ (data.subtree_com[0] - twin.origin)
     np.testing.assert_allclose(other.subtree_com[0], com, atol=1e-7)
     assert other.energy[1] == pytest.approx(data.energy[1], rel=1e-6)  # kinetic

@@ -9,21 +9,27 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
+from fixtures.own_bodies import humanoid_xml, without
 
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.own.prepare import prepare_body
 from ambulo.envs.characters.own.record import character_of
 from ambulo.envs.characters.own.settings import BodySettings
 from ambulo.envs.characters.registry import load_character
-from tests.envs.characters.own.conftest import humanoid_xml, without
 
 
 def urdf(mesh: str = "", mass: float = 3.0) -> str:
     """The humanoid's legs and arms as a URDF with mimic fingers; feet are a mesh if given."""
     links, joints = [], []
 
-    def part(name: str, above: str, xyz: str, axis: str, size: str, more: str = "") -> None:
-        shape = f'<mesh filename="{mesh}"/>' if mesh and "foot" in name else f'<box size="{size}"/>'
+    def part(
+        name: str, above: str, xyz: str, axis: str, size: str, more: str = ""
+    ) -> None:
+        shape = (
+            f'<mesh filename="{mesh}"/>'
+            if mesh and "foot" in name
+            else f'<box size="{size}"/>'
+        )
         z = 0.0 if "foot" in name else -0.5 * float(size.split()[2])
         z = -z if name == "torso" else z
         links.append(
@@ -54,9 +60,16 @@ def urdf(mesh: str = "", mass: float = 3.0) -> str:
     part("torso", "pelvis", "0 0 .1", "0 0 1", ".2 .3 .45")
     links.append('<link name="pelvis"/><link name="imu"/>')
     joints.append(
-        '<joint name="imu_joint" type="fixed"><parent link="pelvis"/><child link="imu"/></joint>'
+        '<joint name="imu_joint" type="fixed"><parent link="pelvis"/>'
+        '<child link="imu"/></joint>'
     )
     return f'<robot name="robot">{"".join(links)}{"".join(joints)}</robot>'
+
+
+@pytest.fixture
+def humanoid() -> str:
+    """A humanoid as MJCF."""
+    return humanoid_xml()
 
 
 def test_chest_rooted_body_is_hung_on_its_hips_and_stands_level(humanoid: str) -> None:
@@ -79,14 +92,17 @@ def test_chest_rooted_body_is_hung_on_its_hips_and_stands_level(humanoid: str) -
     middle = 0.5 * (spread.min(axis=0) + spread.max(axis=0))
     assert np.abs(data.subtree_com[1, :2] - middle).max() < 0.01
     # The box foot is 24 cm long: the spheres lie within it and reach its ends.
-    assert np.ptp(spread[:4, 0]) == pytest.approx(0.24 - 2 * body.soles.radius, abs=0.01)
+    assert np.ptp(spread[:4, 0]) == pytest.approx(
+        0.24 - 2 * body.soles.radius, abs=0.01
+    )
 
 
 @pytest.mark.parametrize("axes", ["z", "y"])
 def test_body_in_other_axes_is_the_same_body(humanoid: str, axes: str) -> None:
     here = character_of(prepare_body(humanoid))
     other = character_of(prepare_body(humanoid_xml(axes=axes)))
-    assert here.standing is not None and other.standing is not None
+    assert here.standing is not None
+    assert other.standing is not None
     np.testing.assert_allclose(other.model.body_pos, here.model.body_pos, atol=1e-6)
     np.testing.assert_allclose(other.standing, here.standing, atol=1e-3)
 
@@ -107,7 +123,7 @@ def test_own_settings_give_limits_roles_and_feet(tmp_path: Path) -> None:
     file.write_text(humanoid_xml(gear=10.0))
     with pytest.raises(ConfigError, match=r"weak\.xml: too weak to stand: \w+ needs"):
         load_character(str(file))
-    corners = [[-0.1, -0.05, -0.08], [-0.1, 0.05, -0.08], [0.2, 0.05, -0.08], [0.2, -0.05, -0.08]]
+    corners = [[x, y, -0.08] for x in (-0.1, 0.2) for y in (-0.05, 0.05)]
     rules = {"torque_limits": {"*": 250}, "feet": {"left": corners, "right": corners}}
     (tmp_path / "weak.body.json").write_text(json.dumps(rules))
     body = load_character(str(file))
@@ -123,23 +139,34 @@ def _cm(xml: str) -> str:
     return spec.to_xml() if spec.compile() else ""
 
 
-HAND = """<mujoco><worldbody><body name="palm"><freejoint/><geom size=".03"/>""" + "".join(
-    f"""<body name="f{i}a" pos=".05 {y} 0"><joint axis="0 1 0"/><geom size=".008"/>
+HAND = (
+    """<mujoco><worldbody><body name="palm"><freejoint/><geom size=".03"/>"""
+    + "".join(
+        f"""<body name="f{i}a" pos=".05 {y} 0"><joint axis="0 1 0"/><geom size=".008"/>
     <body name="f{i}b" pos=".04 0 0"><joint axis="0 1 0"/><geom size=".008"/>
-    <body name="f{i}c" pos=".03 0 0"><joint axis="0 1 0"/><geom size=".008"/></body></body></body>"""
-    for i, y in enumerate((-0.045, -0.015, 0.015, 0.045))
-) + "</body></worldbody></mujoco>"
-DOG = """<mujoco><worldbody><body name="trunk" pos="0 0 .5"><freejoint/>
-  <geom type="box" size=".3 .1 .08"/>""" + "".join(
-    f"""<body name="{x}{y}_thigh" pos="{x} {y} 0"><joint axis="0 1 0"/><geom size=".03"/>
+    <body name="f{i}c" pos=".03 0 0"><joint axis="0 1 0"/><geom size=".008"/></body></body>
+    </body>"""
+        for i, y in enumerate((-0.045, -0.015, 0.015, 0.045))
+    )
+    + "</body></worldbody></mujoco>"
+)
+DOG = (
+    """<mujoco><worldbody><body name="trunk" pos="0 0 .5"><freejoint/>
+  <geom type="box" size=".3 .1 .08"/>"""
+    + "".join(
+        f"""<body name="{x}{y}_thigh" pos="{x} {y} 0"><joint axis="0 1 0"/><geom size=".03"/>
     <body name="{x}{y}_shin" pos="0 0 -.22"><joint axis="0 1 0"/><geom size=".03"/>
     <body name="{x}{y}_foot" pos="0 0 -.22"><geom size=".03"/></body></body></body>"""
-    for x in (-0.3, 0.3)
-    for y in (-0.1, 0.1)
-) + "</body></worldbody></mujoco>"
-MANY = """<mujoco><worldbody><body><freejoint/><geom size=".1"/>""" + (
-    '<body pos=".01 0 0"><joint axis="0 1 0"/><geom size=".01"/></body>' * 500
-) + "</body></worldbody></mujoco>"
+        for x in (-0.3, 0.3)
+        for y in (-0.1, 0.1)
+    )
+    + "</body></worldbody></mujoco>"
+)
+MANY = (
+    """<mujoco><worldbody><body><freejoint/><geom size=".1"/>"""
+    + ('<body pos=".01 0 0"><joint axis="0 1 0"/><geom size=".01"/></body>' * 500)
+    + "</body></worldbody></mujoco>"
+)
 BAD: dict[str, tuple[Callable[[], str], str]] = {
     "no feet": (lambda: humanoid_xml(feet="none"), "no humanoid|no left foot"),
     "a loop": (
@@ -150,24 +177,33 @@ BAD: dict[str, tuple[Callable[[], str], str]] = {
         ),
         "'left_hand' and 'right_hand' close a loop",
     ),
-    "negative mass": (lambda: humanoid_xml().replace('mass="15"', 'mass="-15"'), "mass"),
+    "negative mass": (
+        lambda: humanoid_xml().replace('mass="15"', 'mass="-15"'),
+        "mass",
+    ),
     "negative mass in URDF": (lambda: urdf(mass=-3.0), "its mass -3 kg is negative"),
     "500 joints": (lambda: MANY, "500 joint axes; a body has at most 250"),
     "two bodies": (
         lambda: _twice(humanoid_xml()),
         "two bodies, 'chest' and 'b_chest': a file holds one",
     ),
-    "a foot's mesh": (lambda: urdf(mesh="package://robot/foot.stl"), "foot.stl is not there"),
+    "a foot's mesh": (
+        lambda: urdf(mesh="package://robot/foot.stl"),
+        "foot.stl is not there",
+    ),
     "a hand": (lambda: HAND, "no humanoid"),
     "a dog": (lambda: DOG, "no humanoid: four legs"),
-    "centimetres": (lambda: _cm(humanoid_xml()), "lengths are metres; these look like centim"),
+    "centimetres": (
+        lambda: _cm(humanoid_xml()),
+        "lengths are metres; these look like centim",
+    ),
     "weak motors": (lambda: humanoid_xml(gear=8.0), r"too weak to stand: .* times\)"),
     "an arm": (
         lambda: without(HAND, '<body name="f[123]a.*(?=</body></worldbody>)'),
         "no humanoid",
     ),
     "muscles": (
-        lambda: without(humanoid_xml(), "<motor ", '<muscle '),
+        lambda: without(humanoid_xml(), "<motor ", "<muscle "),
         "only myolegs",
     ),
     "no XML": (lambda: "<mujoco", "is no XML"),
@@ -196,8 +232,9 @@ def test_unusable_body_is_refused_in_one_line_with_its_reason(case: str) -> None
 
 def test_roles_that_name_a_joint_twice_are_refused(humanoid: str) -> None:
     roles = {"hips": "pelvis", "left_thigh": "left_thigh", "right_thigh": "left_hip_x"}
+    settings = BodySettings.model_validate({"roles": {"roles": roles}})
     with pytest.raises(ConfigError, match="left_thigh and right_thigh are one body"):
-        prepare_body(humanoid, settings=BodySettings.model_validate({"roles": {"roles": roles}}))
+        prepare_body(humanoid, settings=settings)
     with pytest.raises(ValueError, match="'a' is named twice: hips and head"):
         BodySettings.model_validate({"roles": {"roles": {"hips": "a", "head": "a"}}})
 
@@ -223,7 +260,9 @@ def no_model() -> int:
     return 3
 
 
-def test_prepared_body_is_a_file_that_needs_no_other(tmp_path: Path, humanoid: str) -> None:
+def test_prepared_body_is_a_file_that_needs_no_other(
+    tmp_path: Path, humanoid: str
+) -> None:
     record = prepare_body(humanoid, label="my.xml")
     file = tmp_path / "mine.body.json"
     file.write_text(record.to_json())
@@ -235,14 +274,19 @@ def test_prepared_body_is_a_file_that_needs_no_other(tmp_path: Path, humanoid: s
     [
         (("<worldbody>", '<include file="/etc/passwd"/><worldbody>'), "<include>"),
         (("<worldbody>", '<asset><mesh file="a.stl"/></asset><worldbody>'), "<asset>"),
-        (("<worldbody>", '<extension><plugin plugin="x"/></extension><worldbody>'), "exten"),
+        (
+            ("<worldbody>", '<extension><plugin plugin="x"/></extension><worldbody>'),
+            "exten",
+        ),
         (('type="plane"', 'type="plane" mesh="a"'), "names another file"),
         (("<mujoco", '<!DOCTYPE a [<!ENTITY b "c">]><mujoco'), "declarations"),
         (('name="pelvis"', 'name="hips"'), "is damaged|not called"),
         (("<worldbody>", "<worldbody" + "><site/>" * 3000), "is no XML|elements"),
     ],
 )
-def test_edited_record_is_refused(change: tuple[str, str], rule: str, humanoid: str) -> None:
+def test_edited_record_is_refused(
+    change: tuple[str, str], rule: str, humanoid: str
+) -> None:
     record = prepare_body(humanoid)
     xml = record.xml.replace(*change, 1)
     assert xml != record.xml

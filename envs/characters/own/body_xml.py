@@ -85,7 +85,7 @@ def body_xml(tree: LinkTree, name: str, parts: BodyParts | None = None) -> str:
     )
     world = SubElement(root, "worldbody")
     floor = {"type": "plane", "size": "0 0 0.05", "contype": "1", "conaffinity": "0"}
-    SubElement(world, "geom", name="floor", **floor)
+    SubElement(world, "geom", floor, name="floor")
     names = joint_names(tree)
     height = -min(
         (float(sole.centers[:, 2].min()) - sole.radius for sole in parts.soles),
@@ -112,7 +112,7 @@ def body_xml(tree: LinkTree, name: str, parts: BodyParts | None = None) -> str:
     if ties:
         section = SubElement(root, "equality")
         for row in ties:
-            SubElement(section, "joint", **row)
+            SubElement(section, "joint", row)
     _motors(root, world, parts)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode") + "\n"
@@ -161,7 +161,7 @@ def _chain(
                 row["springref"] = _text([spring])
         if limited:
             row |= {"limited": "true", "range": _text([low, high])}
-        SubElement(element, "joint", name=name, **row)
+        SubElement(element, "joint", row, name=name)
         if k + 1 < len(names):
             tiny = _text([TINY])
             SubElement(
@@ -185,7 +185,7 @@ def _inertial(
         axes[:, 0] *= -1.0
     row["quat"] = _text(quat_from_matrix(axes))
     row["diaginertia"] = _text(np.maximum(moments, TINY))
-    SubElement(element, "inertial", **row)
+    SubElement(element, "inertial", row)
 
 
 def _shapes(
@@ -334,7 +334,7 @@ def _motors(root: Element, world: Element, parts: BodyParts) -> None:
                 row["gear"] = _text([*np.eye(3)[k], 0, 0, 0])
             limit = parts.torques.get(name, 1e6)
             SubElement(
-                section, "motor", **row, forcelimited="true",
+                section, "motor", row, forcelimited="true",
                 forcerange=_text([-limit, limit]),
             )  # fmt: skip
 

@@ -20,8 +20,8 @@ def model_limits(tree: LinkTree, names: list[list[str]]) -> dict[str, float]:
     for u in range(model.nu):
         if int(model.actuator_trntype[u]) in kinds:
             limit = _actuator_limit(model, u)
-            joint = int(model.actuator_trnid[u, 0])
-            found[joint] = max(found.get(joint, 0.0), limit)
+            driven = int(model.actuator_trnid[u, 0])
+            found[driven] = max(found.get(driven, 0.0), limit)
     limits: dict[str, float] = {}
     for link, own in zip(tree.links[1:], names[1:], strict=True):
         for joint, name in zip(link.joints, own, strict=True):

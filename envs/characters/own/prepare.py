@@ -99,7 +99,7 @@ def prepare_body(
         label = "body"
     try:
         if settings is None:
-            settings = settings_beside(Path(source) if is_text else None)  # type: ignore[arg-type]
+            settings = settings_beside(Path(source) if is_text else None)
         return _prepared(read_source(source), label, settings)
     except (ConfigError, SkeletonError) as error:
         text = str(error)

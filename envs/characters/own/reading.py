@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import TypeAlias
 from xml.etree import ElementTree
 
 import mujoco
@@ -26,7 +27,7 @@ FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 """A function that makes a body: `package.module:function`."""
 MIN_MASS, MIN_INERTIA = 1e-6, 1e-9
 """Smallest mass, [kg], and moment of inertia, [kg m^2], of a link that moves."""
-Source = mujoco.MjSpec | mujoco.MjModel | str | Path
+Source: TypeAlias = mujoco.MjSpec | mujoco.MjModel | str | Path
 
 
 @dataclass(frozen=True, eq=False)

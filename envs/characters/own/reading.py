@@ -16,6 +16,7 @@ from typing import TypeAlias
 from xml.etree import ElementTree
 
 import mujoco
+import numpy as np
 
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.reading import read_regular
@@ -176,7 +177,11 @@ def _compiled(
             spec.delete(mesh)
     for material in spec.materials:
         material.textures = [""] * len(material.textures)
-    for unused in [*spec.keys, *spec.skins, *spec.textures]:
+    # What a body does not need, and what may name parts of a scene that is not here.
+    for unused in (
+        *(*spec.keys, *spec.skins, *spec.textures),
+        *(*spec.pairs, *spec.excludes, *spec.sensors),
+    ):
         spec.delete(unused)
     if missing:
         files = sorted({file for _, file in missing})
@@ -209,7 +214,9 @@ def _urdf(root: ElementTree.Element, path: Path, name: str, digest: str) -> Sour
         if _mended_inertia(link, str(link.get("name")) in moved)
     ]
     if light:
-        notes.append(f"{len(light)} links have no inertia, as {light[0]}: made tiny")
+        notes.append(
+            f"{len(light)} links have no positive inertia, as {light[0]}: made tiny"
+        )
     for link in root.findall("link"):
         _use_shapes(link, path, assets, missing, notes)
     for extension in root.findall("mujoco"):
@@ -241,7 +248,7 @@ def _urdf(root: ElementTree.Element, path: Path, name: str, digest: str) -> Sour
 
 
 def _mended_inertia(link: ElementTree.Element, moves: bool) -> bool:
-    """Give a link that moves at least a tiny mass and inertia; whether it had none."""
+    """Give a link that moves a positive mass and inertia; whether it had none."""
     inertial = link.find("inertial")
     mass = None if inertial is None else inertial.find("mass")
     inertia = None if inertial is None else inertial.find("inertia")
@@ -250,11 +257,14 @@ def _mended_inertia(link: ElementTree.Element, moves: bool) -> bool:
         raise ConfigError(
             f"link {link.get('name')!r}: its mass {value:g} kg is negative"
         )
-    least = min(
-        (0.0 if inertia is None else float(inertia.get(key, "0")))
-        for key in ("ixx", "iyy", "izz")
-    )
-    if value >= MIN_MASS and least >= MIN_INERTIA:
+    keys = (("ixx", 0, 0), ("iyy", 1, 1), ("izz", 2, 2))
+    keys += (("ixy", 0, 1), ("ixz", 0, 2), ("iyz", 1, 2))
+    matrix = np.zeros((3, 3))
+    for key, row, column in keys:
+        number = 0.0 if inertia is None else float(inertia.get(key, "0"))
+        matrix[row, column] = matrix[column, row] = number
+    moments, axes = np.linalg.eigh(matrix)
+    if value >= MIN_MASS and moments.min() >= MIN_INERTIA:
         return False
     if not moves and value == 0.0:
         if inertial is not None:
@@ -266,10 +276,11 @@ def _mended_inertia(link: ElementTree.Element, moves: bool) -> bool:
     if inertia is None:
         inertia = ElementTree.SubElement(inertial, "inertia")
     mass.set("value", repr(max(value, MIN_MASS)))
-    # A ball of 1 cm radius for its mass.
-    size = max(4e-5 * value, MIN_INERTIA)
-    for key in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"):
-        inertia.set(key, repr(size) if key in ("ixx", "iyy", "izz") else "0")
+    # At least that of a ball of 1 cm radius for its mass.
+    moments = np.maximum(moments, max(4e-5 * value, MIN_INERTIA))
+    matrix = axes @ np.diag(moments) @ axes.T
+    for key, row, column in keys:
+        inertia.set(key, repr(float(matrix[row, column])))
     return True
 
 

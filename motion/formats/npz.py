@@ -73,6 +73,7 @@ def write_npz(path: Path, motion: Motion) -> None:
         "orders": skeleton.orders,
         "tip_parents": skeleton.tip_parents,
         **({"roles": skeleton.roles} if skeleton.roles else {}),
+        **({"chains": skeleton.chains} if skeleton.chains else {}),
     }
     arrays: dict[str, NDArray[Any]] = {
         "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
@@ -104,7 +105,8 @@ def read_npz(path: Path) -> Motion:
             orders=tuple(header["orders"]),
             tip_parents=tuple(header["tip_parents"]),
             roles=header.get("roles", {}),
-            **{name: arrays[name] for name in _SKELETON},
+            chains={role: tuple(row) for role, row in header.get("chains", {}).items()},
+            **{name: arrays[name] for name in _SKELETON},  # type: ignore[arg-type]
         )
         return Motion(
             skeleton=skeleton,
@@ -244,6 +246,12 @@ def _header(path: Path, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
     roles = header.get("roles", {})
     if not isinstance(roles, dict) or any(type(v) is not int for v in roles.values()):
         raise fail("header: 'roles' is of the wrong kind")
+    chains = header.get("chains", {})
+    if not isinstance(chains, dict) or any(
+        not isinstance(row, list) or any(type(joint) is not int for joint in row)
+        for row in chains.values()
+    ):
+        raise fail("header: 'chains' is of the wrong kind")
     fps = header.get("fps")
     if not isinstance(fps, int | float) or not 0.0 < fps < 1e9 or fps is True:
         raise fail("header: 'fps' is missing or no rate")

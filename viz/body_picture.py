@@ -84,7 +84,7 @@ def _names(character: Character) -> dict[str, str]:
     """Roles without their sides, joints, and how many others turn the part."""
     found = map_of(character.skeleton)
     names = {role: character.skeleton.joints[j] for role, j in found.joints.items()}
-    start = len(commonprefix(list(names.values())))
+    start = len(commonprefix(list(names.values())))  # noqa: RUF071
     texts = {}
     for role, name in names.items():
         side, _, limb = role.partition("_")

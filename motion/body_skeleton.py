@@ -1,7 +1,8 @@
 """The skeleton of a physical body from any rig: human23's plan with the rig's lengths.
 
-Each role becomes one joint of the rig's name, with human23's axes and limits for it. The body
-stands upright in a T-pose, its frames those of the world: knees bend about Y, elbows about Z.
+Each role becomes one joint of the rig's name, with human23's axes and limits for it: knees bend
+about Y, elbows about Z. The body stands upright with hanging arms; in a T-pose its frames are
+those of the world.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ MIDDLE = 0.12
 """Points of the head within this fraction of the legs' length of the midline are its own."""
 SHORT = 0.03
 """Shortest part of the trunk that is a body of its own, over the legs' length."""
+ARMS = np.deg2rad(78.0)
+"""Angle of the upper arms at rest below those of a T-pose, [rad]."""
 ROOM = 0.3
 """The ball of the foot lies ahead of the ankle by at least this fraction of their distance."""
 
@@ -93,11 +96,16 @@ def body_skeleton(rig: Skeleton, height: float | None = None) -> BodySkeleton:
     points = np.array([places[role] for role in order])
     offsets = points - points[np.maximum(parents, 0)]
     offsets[0] = points[0] + [0.0, 0.0, sole]
+    rest = np.tile([1.0, 0.0, 0.0, 0.0], (len(order), 1))
+    for side, sign in zip(SIDES, (-1.0, 1.0), strict=True):
+        half = 0.5 * sign * ARMS
+        rest[index[f"{side}_upper_arm"], :2] = np.cos(half), np.sin(half)
     skeleton = Skeleton(
         rig.name,
         tuple(rig.joints[roles[role]] for role in order),
         tuple(parents),
         offsets * scale,
+        rest,
         orders=tuple(plan.orders[own[role]] for role in order),
         limits=np.concatenate(
             [plan.limits[plan.angle_slices[own[role]]] for role in order]

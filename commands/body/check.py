@@ -123,6 +123,8 @@ def _print(check: BodyCheck) -> None:
             f"{row.load:.0%}" if row.limit else "",
         )
     print_table(Console(), table)
+    print(f"roles      {len(check.roles)}, fit {check.confidence:.0%}")
+    print(f"front      {check.facing}")
     soles = check.soles
     print(
         f"soles      {soles.points} contact spheres, {100 * soles.length:.0f} x "

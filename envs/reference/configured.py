@@ -12,9 +12,17 @@ import numpy as np
 
 import ambulo.shipped
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.locomotion import TRACK, LocomotionEnvironmentConfig
+from ambulo.configs.locomotion import (
+    SUITE_BODIES,
+    TRACK,
+    LocomotionEnvironmentConfig,
+)
 from ambulo.envs.characters.character import Character
-from ambulo.envs.characters.registry import CHARACTERS, load_character
+from ambulo.envs.characters.registry import (
+    CHARACTERS,
+    body_record,
+    load_character,
+)
 from ambulo.envs.reference.cached import cached_reference
 from ambulo.envs.reference.captured import cycle_text
 from ambulo.envs.reference.clips.read_clips import read_clips
@@ -210,6 +218,8 @@ def _key(config: LocomotionEnvironmentConfig) -> LocomotionEnvironmentConfig:
     if config.traits.commands == 2:
         names.append("speed")
     values: dict[str, Any] = {name: getattr(config, name) for name in names}
+    if config.character not in SUITE_BODIES:  # what it is now, not its file's name
+        values["body"] = config.prepared_body or body_record(config.character)
     if config.traits.trackers:  # they follow the references of `track`
         values |= {"task": "track", "joints": TRACK["joints"]}
     return LocomotionEnvironmentConfig(**values)

@@ -37,6 +37,8 @@ _NAMES = ("hip_flexion_{}", "knee_angle_{}", "ankle_angle_{}", "mtp_angle_{}")
 def leg_joints(character: Character) -> NDArray[np.int64]:
     """Joints of the left and right leg in the order of `LEG`. Shape (2, 4).
 
+    Where a body has no toe, or no ankle, the joint above takes its place.
+
     Raises:
         ConfigError: The body's legs are not known.
     """
@@ -45,8 +47,11 @@ def leg_joints(character: Character) -> NDArray[np.int64]:
     for side in SIDES:
         wanted = [f"{side}_{part}" for part in LEG]
         myo = [name.format(side[0]) for name in _NAMES]
-        if all(role in roles for role in wanted):
-            rows.append([roles[role] for role in wanted])
+        if all(role in roles for role in wanted[:2]):
+            leg = [roles[wanted[0]]]
+            for role in wanted[1:]:
+                leg.append(roles.get(role, leg[-1]))
+            rows.append(leg)
         elif all(name in names for name in myo):
             rows.append([names.index(name) for name in myo])
         else:
@@ -70,23 +75,53 @@ class AngleProbe:
         data = mujoco.MjData(simulation.model)
         mujoco.mj_kinematics(simulation.model, data)
         self._level = data.xmat[self._root].reshape(3, 3).copy()
+        self._offsets = _leg_ends(character, joints, self._bodies, data)
         self._rest: Floats = np.zeros(2)
-        self._rest = self._angles(data.xpos[None], np.eye(3)[None])[0, :, 2]
+        self._rest = self._angles(data.xpos[None], data.xmat[None], np.eye(3)[None])[
+            0, :, 2
+        ]
 
     def now(self) -> Floats:
         """Angles of the left and the right leg: hip, knee, ankle, [rad]. (N, 2, 3)."""
         root = self._turns[:, self._root].reshape(-1, 3, 3) @ self._level.T
-        return self._angles(self._places, root)
+        return self._angles(self._places, self._turns, root)
 
-    def _angles(self, places: Floats, root: Floats) -> Floats:
+    def _angles(self, places: Floats, turns: Floats, root: Floats) -> Floats:
         """Angles in bodies whose pelvis has turned by `root` (N, 3, 3) from rest."""
-        at = places[:, self._bodies]
+        frames = turns.reshape(len(places), -1, 3, 3)[:, self._bodies]
+        at = places[:, self._bodies] + (frames @ self._offsets[..., None])[..., 0]
         bones = np.einsum("nij,nski->nskj", root, np.diff(at, axis=2))
         thigh, shin = (
             np.arctan2(bones[:, :, k, 0], -bones[:, :, k, 2]) for k in (0, 1)
         )
         pitch = np.arctan2(bones[:, :, 2, 2], bones[:, :, 2, 0])
         return np.stack([thigh, thigh - shin, pitch - shin - self._rest], axis=-1)
+
+
+def _leg_ends(
+    character: Character,
+    joints: NDArray[np.int64],
+    owners: NDArray[np.int64],
+    data: mujoco.MjData,
+) -> Floats:
+    """Ankles and toes that have no joint, in the frames of the bodies `owners` (2, 4).
+
+    An ankle stands over the middle of the sole, a toe's root at its front; others are the
+    bodies' origins. Shape (2, 4, 3), [m].
+    """
+    offsets, soles = np.zeros((2, len(LEG), 3)), character.soles
+    bodies = [body_of_joint(character, joint) for joint in soles.joints]
+    frames = data.xmat.reshape(-1, 3, 3)
+    points = data.xpos[bodies] + (frames[bodies] @ soles.offsets[..., None])[..., 0]
+    for side in (0, 1):
+        own = points[np.array(soles.sides) == side]
+        middle, front = own.mean(axis=0), own[own[:, 0].argmax()]
+        front = np.maximum(front, middle + [soles.radius, -np.inf, -np.inf])
+        for column, place in ((2, middle), (3, front)):
+            if joints[side, column] == joints[side, column - 1]:
+                body = owners[side, column]
+                offsets[side, column] = frames[body].T @ (place - data.xpos[body])
+    return offsets
 
 
 class SlipProbe:

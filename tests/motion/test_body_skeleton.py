@@ -7,12 +7,18 @@ import pytest
 from fixtures.people import PEOPLE, POINTS, dog, only_arm, only_legs
 
 from ambulo.configs.errors import SkeletonError
-from ambulo.motion.body_skeleton import body_skeleton
+from ambulo.motion.body_skeleton import ARMS, body_skeleton
 from ambulo.motion.landmarks import rest_points
+from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import load_skeleton
 
 SAME = ("mixamo, A-pose, no fingers", "mixamo with a sword", "mixamo in a skirt", "unreal",
         "vroid", "mmd", "daz", "smpl", "biped with a triangle", "creator")  # fmt: skip
+
+
+def unturned(skeleton: Skeleton) -> Skeleton:
+    """A skeleton whose frames at rest are those of the world."""
+    return skeleton.replace(rest=np.zeros((0, 4)))
 
 
 def length(a: str, b: str) -> float:
@@ -21,8 +27,8 @@ def length(a: str, b: str) -> float:
 
 @pytest.mark.parametrize("name", ["mixamo", *SAME])
 def test_bones_have_the_rigs_lengths_in_a_t_pose(name: str) -> None:
-    body = body_skeleton(PEOPLE[name]().skeleton())
-    skeleton, points = body.skeleton, rest_points(body.skeleton)
+    skeleton = unturned(body_skeleton(PEOPLE[name]().skeleton()).skeleton)
+    points = rest_points(skeleton)
     for side, sign in (("left", 1.0), ("right", -1.0)):
         at = {
             limb: points[skeleton.roles[f"{side}_{limb}"]]
@@ -43,13 +49,22 @@ def test_human23_keeps_its_own_lengths() -> None:
     plan = load_skeleton("human23")
     body = body_skeleton(plan)
     assert (body.stature, body.legs) == (pytest.approx(1.75, abs=2e-3), 1.0)
-    ours, theirs = rest_points(body.skeleton), rest_points(plan)
+    ours, theirs = rest_points(unturned(body.skeleton)), rest_points(plan)
     for joint, name in enumerate(body.skeleton.joints):
         same = [0, 2] if "FootThumb" in name else [0, 1, 2]  # one toe, in the middle
         np.testing.assert_allclose(
             ours[joint, same], theirs[plan.index(name), same], atol=5e-3
         )
     assert body.merged == {"TalusR": ("FootPinkyR",), "TalusL": ("FootPinkyL",)}
+
+
+def test_arms_hang_at_rest() -> None:
+    skeleton = body_skeleton(PEOPLE["xsens"]().skeleton()).skeleton
+    points, roles = rest_points(skeleton), skeleton.roles
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        arm = points[roles[f"{side}_hand"]] - points[roles[f"{side}_upper_arm"]]
+        arm /= np.linalg.norm(arm)
+        np.testing.assert_allclose(arm, [0.0, sign * np.cos(ARMS), -np.sin(ARMS)])
 
 
 def test_height_scales_everything() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from os.path import commonprefix
 from typing import Any
 
+import mujoco
 import numpy as np
 
 from ambulo.common.figures import new_figure, png_of
@@ -24,7 +25,7 @@ SIZE, PANES = (13.0, 7.3), ((0.145, 0.375), (0.675, 0.315))
 """Size of the picture, [inches], and left edge and width of both views, as fractions."""
 COLOURS = {"left": "#1d4fae", "right": "#b0164f", "": "#333333"}
 """Of labels by side."""
-SMALL, LONGEST = 8.5, 27
+SMALL, LONGEST = 8.5, 24
 """Size of labels, [pt], and most characters in one."""
 
 
@@ -50,8 +51,9 @@ def body_picture(
         stage.frame(pose, pose[:3])
         points = stage.data.xpos[bodies].copy()
         low, high = points.min(axis=0), points.max(axis=0)
-        size = max(1.15 * high[2], 1.2 * (high[1] - low[1]) * FRAME[1] / FRAME[0])
-        middle = np.array([*(0.5 * (low + high))[:2], 0.63 * high[2]])
+        top = top_of(character.model, stage.data)
+        size = max(top, 1.2 * (high[1] - low[1]) * FRAME[1] / FRAME[0])
+        middle = np.array([*(0.5 * (low + high))[:2], 0.55 * top])
         views = []
         for azimuth in (AHEAD, BESIDE):
             frame = stage.frame(
@@ -78,6 +80,18 @@ def body_picture(
     )  # fmt: skip
     figure.text(0.02, 0.027, text, fontsize=10, color="#333333")
     return png_of(figure)
+
+
+def top_of(model: mujoco.MjModel, data: mujoco.MjData) -> float:
+    """Height of the top of all shapes of a body, [m]."""
+    top = 0.0
+    for geom in range(model.ngeom):
+        if model.geom_bodyid[geom]:
+            middle, half = model.geom_aabb[geom, :3], model.geom_aabb[geom, 3:]
+            turn = data.geom_xmat[geom].reshape(3, 3)
+            height = data.geom_xpos[geom, 2] + turn[2] @ middle
+            top = max(top, float(height + np.abs(turn[2]) @ half))
+    return top
 
 
 def _names(character: Character) -> dict[str, str]:

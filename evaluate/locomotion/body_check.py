@@ -29,9 +29,10 @@ from ambulo.evaluate.locomotion.evaluation import (
     undisturbed,
 )
 from ambulo.evaluate.locomotion.pushes import push_recovery
-from ambulo.motion.roles import map_of
+from ambulo.motion.roles import SIDES, map_of
 from ambulo.muscle.coupling import joint_coupling
 from ambulo.muscle.spd import joint_gains
+from ambulo.viz.body_picture import body_picture, top_of
 
 SECONDS = 10.0
 """Time to stand, [s]."""
@@ -40,7 +41,7 @@ CALM, PUSHED = 8, 24
 PUSH = 20.0 / 70.0
 """Impulse of a push over the body's mass, [m/s]."""
 SURVIVAL = 0.5
-"""Smallest fraction of pushed bodies on their feet; of human23, which takes no step, 79 % are."""
+"""Smallest fraction of pushed bodies that must stay on their feet; of human23 79 % do."""
 
 
 AXIS = 0.9995
@@ -192,22 +193,13 @@ def check_body(
     data = mujoco.MjData(character.model)
     data.qpos[:] = pose
     mujoco.mj_forward(character.model, data)
-    found = map_of(character.skeleton).joints
-    anchors = {
-        role: data.xpos[body_of_joint(character, j)] for role, j in found.items()
-    }
     return BodyCheck(
         name=character.name,
         bodies=character.model.nbody - 1,
         axes=character.model.nv - 6,
         mass=float(character.model.body_mass.sum()),
-        height=_top(character.model, data),
-        legs=float(
-            np.linalg.norm(anchors["left_thigh"] - anchors["left_shin"])
-            + np.linalg.norm(anchors["left_shin"] - anchors["left_foot"])
-        )
-        if {"left_thigh", "left_shin", "left_foot"} <= anchors.keys()
-        else 0.0,
+        height=top_of(character.model, data),
+        legs=_legs(character, data),
         confidence=1.0 if record is None else record.confidence,
         ahead=(1.0, 0.0, 0.0) if record is None else record.ahead,
         up=(0.0, 0.0, 1.0) if record is None else record.up,
@@ -224,8 +216,6 @@ def check_picture(check: BodyCheck, body: str) -> bytes:
     Raises:
         RenderError: No OpenGL on this machine.
     """
-    from ambulo.viz.body_picture import body_picture
-
     character = load_character(body)
     title = f"{check.name}: {check.verdict}"
     pose = standing_positions(character)
@@ -240,16 +230,27 @@ def _axis(direction: tuple[float, float, float]) -> str:
     return "({:.2f}, {:.2f}, {:.2f})".format(*direction)
 
 
-def _top(model: mujoco.MjModel, data: mujoco.MjData) -> float:
-    """Height of the top of all shapes but the floor, [m]."""
-    top = 0.0
-    for geom in range(model.ngeom):
-        if model.geom_bodyid[geom]:
-            middle, half = model.geom_aabb[geom, :3], model.geom_aabb[geom, 3:]
-            turn = data.geom_xmat[geom].reshape(3, 3)
-            at = data.geom_xpos[geom] + turn @ middle
-            top = max(top, float(at[2] + np.abs(turn[2]) @ half))
-    return top
+def _legs(character: Character, data: mujoco.MjData) -> float:
+    """Hip to knee to ankle, mean of both legs, [m]; 0 where legs have no roles.
+
+    To the sole where there is no ankle.
+    """
+    roles, lengths = map_of(character.skeleton).joints, []
+    if any(
+        f"{side}_{limb}" not in roles for side in SIDES for limb in ("thigh", "shin")
+    ):
+        return 0.0
+    geoms = _sole_geoms(character)
+    for side, name in enumerate(SIDES):
+        end = data.geom_xpos[geoms.geoms[geoms.sides == side]].mean(axis=0)
+        if f"{name}_foot" in roles:
+            end = data.xpos[body_of_joint(character, roles[f"{name}_foot"])]
+        hip, knee = (
+            data.xpos[body_of_joint(character, roles[f"{name}_{limb}"])]
+            for limb in ("thigh", "shin")
+        )
+        lengths.append(np.linalg.norm(knee - hip) + np.linalg.norm(end - knee))
+    return float(np.mean(lengths))
 
 
 def _sole_geoms(character: Character) -> StandingSoles:

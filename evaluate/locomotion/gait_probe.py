@@ -116,7 +116,8 @@ def _leg_ends(
     for side in (0, 1):
         own = points[np.array(soles.sides) == side]
         middle, front = own.mean(axis=0), own[own[:, 0].argmax()]
-        front = np.maximum(front, middle + [soles.radius, -np.inf, -np.inf])
+        if front[0] < middle[0] + soles.radius:  # a ball
+            front = middle + np.array([soles.radius, 0.0, 0.0])
         for column, place in ((2, middle), (3, front)):
             if joints[side, column] == joints[side, column - 1]:
                 body = owners[side, column]

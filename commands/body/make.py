@@ -5,12 +5,18 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from ambulo.commands.body.check import add_test_flags, checked, show
+from ambulo.commands.body.check import (
+    add_test_flags,
+    check_outputs,
+    checked,
+    show,
+)
 from ambulo.commands.data.inputs import add_reading_flags, reading_of
 from ambulo.common.files import check_parent, refuse_existing
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import CharacterError
+from ambulo.motion.roles.files import write_roles
 
 LISTED = 6
 """Bodies with rigid parts that are named."""
@@ -47,10 +53,12 @@ def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 def run(args: argparse.Namespace) -> int:
     """Make, write and check the body; 0, or 1 if it falls."""
     check_parent(args.out)
+    check_outputs(args)
     path = resolve_path(args.out)
     if path.suffix != ".xml":
         raise CharacterError(f"--out {args.out}: a body is written as .xml")
-    refuse_existing([path], force=args.force)
+    beside = path.with_suffix(".roles.json")
+    refuse_existing([path, *([beside] if args.map else [])], force=args.force)
     reading = reading_of(args, rest_pose="auto")
     import_mujoco()
     from ambulo.envs.characters.make_body import make_body
@@ -60,6 +68,8 @@ def run(args: argparse.Namespace) -> int:
     made = make_body(source.motion.skeleton, height=args.height, mass=args.mass)
     made = replace(made, notes=(*source.notes, *made.notes))
     made.write(path)
+    if args.map:
+        write_roles(beside, made.roles)
     if args.no_check:
         print(f"body       {path}: {made.text()}")
         for line in merged_lines(made.merged):

@@ -11,6 +11,7 @@ from ambulo.configs.errors import CharacterError, SkeletonError
 from ambulo.envs.characters.capsules import Build, capsule_spec
 from ambulo.motion.body_skeleton import body_skeleton
 from ambulo.motion.retargeting.source import read_source
+from ambulo.motion.roles.files import RolesFile
 from ambulo.motion.skeleton import Skeleton
 
 STATURE, MASS = 1.75, 75.0
@@ -35,6 +36,14 @@ class MadeBody:
     """Joints of the rig that are rigid parts of a body, by that body's joint."""
     notes: tuple[str, ...]
     """What is doubtful in the rig: its roles, facing, unit."""
+
+    @property
+    def roles(self) -> RolesFile:
+        """Its joints by role."""
+        joints = self.skeleton.joints
+        return RolesFile(
+            roles={role: joints[j] for role, j in self.skeleton.roles.items()}
+        )
 
     def text(self) -> str:
         """Say in a few words how large it is."""

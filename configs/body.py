@@ -14,7 +14,7 @@ MAX_XML = 2**20
 
 
 class BodyRecord(Config):
-    """A body that is made ready for the suite (`envs.characters.own`); also a file, `*.body.json`."""
+    """A body made ready for the suite (`envs.characters.own`); also a file, `*.body.json`."""
 
     format: Literal["ambulo-body"] = "ambulo-body"
     """Names this format."""
@@ -46,5 +46,5 @@ class BodyRecord(Config):
     """What is doubtful or was changed; for people."""
 
     def __hash__(self) -> int:
-        """By what it was made of."""
-        return hash((self.source, self.digest))
+        """Of what identifies it."""
+        return hash((self.name, self.digest, self.source))

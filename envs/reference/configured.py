@@ -13,8 +13,8 @@ import numpy as np
 import ambulo.shipped
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import (
-    SUITE_BODIES,
     TRACK,
+    LocomotionConfig,
     LocomotionEnvironmentConfig,
 )
 from ambulo.envs.characters.character import Character
@@ -101,6 +101,21 @@ def body_of(config: LocomotionEnvironmentConfig) -> Character:
         character = with_conditions(character, config.conditions)
     character.model.opt.timestep = config.control_dt / config.substeps
     return character
+
+
+def with_body(config: LocomotionConfig) -> LocomotionConfig:
+    """Settings that hold what is prepared of a body of the user's own: without its file.
+
+    Raises:
+        ConfigError: It cannot be used.
+    """
+    environment = config.environment
+    if environment.character in CHARACTERS or environment.prepared_body is not None:
+        return config
+    record = body_record(environment.character)
+    return config.override(
+        "environment", body=record.replace(source=environment.character)
+    )
 
 
 def reference_of(
@@ -218,8 +233,9 @@ def _key(config: LocomotionEnvironmentConfig) -> LocomotionEnvironmentConfig:
     if config.traits.commands == 2:
         names.append("speed")
     values: dict[str, Any] = {name: getattr(config, name) for name in names}
-    if config.character not in SUITE_BODIES:  # what it is now, not its file's name
-        values["body"] = config.prepared_body or body_record(config.character)
+    if config.character not in CHARACTERS:  # the body itself, wherever its file lies
+        record = config.prepared_body or body_record(config.character)
+        values |= {"character": record.name, "body": record.replace(source=record.name)}
     if config.traits.trackers:  # they follow the references of `track`
         values |= {"task": "track", "joints": TRACK["joints"]}
     return LocomotionEnvironmentConfig(**values)

@@ -21,7 +21,7 @@ from ambulo.envs.locomotion.body import (
     sole_groups,
 )
 from ambulo.envs.simulation.simulation import CharacterSimulation
-from ambulo.motion.roles import SIDES, roles_of
+from ambulo.motion.roles import SIDES, map_of, roles_of
 from ambulo.muscle.actuation import MuscleActuation
 from ambulo.muscle.coupling import joint_coupling
 from ambulo.muscle.dynamics import transmission_of_batch
@@ -35,28 +35,55 @@ _NAMES = ("hip_flexion_{}", "knee_angle_{}", "ankle_angle_{}", "mtp_angle_{}")
 
 
 def leg_joints(character: Character) -> NDArray[np.int64]:
-    """Joints of the left and right leg in the order of `LEG`. Shape (2, 4).
-
-    Where a body has no toe, or no ankle, the joint above takes its place.
+    """Joints that turn thighs, shins and feet, the left leg's first. Shape (n,).
 
     Raises:
         ConfigError: The body's legs are not known.
     """
-    roles, names = roles_of(character.skeleton), character.skeleton.joints
-    rows = []
+    found, names = map_of(character.skeleton), character.skeleton.joints
+    joints: list[int] = []
     for side in SIDES:
-        wanted = [f"{side}_{part}" for part in LEG]
         myo = [name.format(side[0]) for name in _NAMES]
-        if all(role in roles for role in wanted[:2]):
-            leg = [roles[wanted[0]]]
-            for role in wanted[1:]:
-                leg.append(roles.get(role, leg[-1]))
-            rows.append(leg)
+        if f"{side}_shin" in found.joints:
+            for part in LEG[:3]:
+                joints += found.chains.get(f"{side}_{part}", ())
         elif all(name in names for name in myo):
-            rows.append([names.index(name) for name in myo])
+            joints += [names.index(name) for name in myo[:3]]
         else:
             raise ConfigError(f"{character.name}: no joints are known as its legs")
-    return np.array(rows)
+    return np.array(joints)
+
+
+def _leg_points(character: Character) -> tuple[NDArray[np.int64], Floats]:
+    """Bodies (2, 4) of hip, knee, ankle and toes of both legs, and places on them (2, 4, 3).
+
+    Where a body has no joint for ankle or toes: where its leg or foot ends.
+    """
+    skeleton, roles = character.skeleton, roles_of(character.skeleton)
+    bodies, offsets = np.zeros((2, 4), dtype=np.int64), np.zeros((2, 4, 3))
+    for leg, side in enumerate(SIDES):
+        myo = [name.format(side[0]) for name in _NAMES]
+        for part, role in enumerate(LEG):
+            joint = roles.get(f"{side}_{role}")
+            if joint is None and myo[part] in skeleton.joints:
+                joint = skeleton.index(myo[part])
+            if joint is not None:
+                bodies[leg, part] = body_of_joint(character, joint)
+                continue
+            bodies[leg, part] = bodies[leg, part - 1]
+            above = roles.get(f"{side}_{LEG[part - 1]}")
+            tips = [
+                tip
+                for tip, parent in zip(skeleton.tips, skeleton.tip_parents, strict=True)
+                if parent == above
+            ]
+            if tips and role == "toe":
+                offsets[leg, part] = max(tips, key=lambda tip: float(tip[0]))
+            elif tips:
+                offsets[leg, part] = min(tips, key=lambda tip: float(tip[2]))
+            else:  # a ball for a foot
+                offsets[leg, part] = offsets[leg, part - 1] + [0.1, 0.0, 0.0]
+    return bodies, offsets
 
 
 class AngleProbe:
@@ -65,64 +92,35 @@ class AngleProbe:
     def __init__(self, batch: LocomotionBatch) -> None:
         """Look up the bodies of the legs, and the feet's pitch at rest."""
         character, simulation = batch.character, batch.simulation
-        joints = leg_joints(character)
-        self._bodies = np.array(
-            [[body_of_joint(character, int(j)) for j in leg] for leg in joints]
-        )
+        leg_joints(character)  # refused where they are not known
+        self._bodies, self._offsets = _leg_points(character)
         self._root = body_of_joint(character, 0)
         self._places = simulation.bind("xpos")
         self._turns = simulation.bind("xmat")
         data = mujoco.MjData(simulation.model)
         mujoco.mj_kinematics(simulation.model, data)
         self._level = data.xmat[self._root].reshape(3, 3).copy()
-        self._offsets = _leg_ends(character, joints, self._bodies, data)
         self._rest: Floats = np.zeros(2)
-        self._rest = self._angles(data.xpos[None], data.xmat[None], np.eye(3)[None])[
-            0, :, 2
-        ]
+        rest = data.xpos[None], data.xmat.reshape(1, -1, 3, 3)
+        self._rest = self._angles(*rest, np.eye(3)[None])[0, :, 2]
 
     def now(self) -> Floats:
         """Angles of the left and the right leg: hip, knee, ankle, [rad]. (N, 2, 3)."""
-        root = self._turns[:, self._root].reshape(-1, 3, 3) @ self._level.T
-        return self._angles(self._places, self._turns, root)
+        turns = self._turns.reshape(len(self._turns), -1, 3, 3)
+        root = turns[:, self._root] @ self._level.T
+        return self._angles(self._places, turns, root)
 
     def _angles(self, places: Floats, turns: Floats, root: Floats) -> Floats:
         """Angles in bodies whose pelvis has turned by `root` (N, 3, 3) from rest."""
-        frames = turns.reshape(len(places), -1, 3, 3)[:, self._bodies]
-        at = places[:, self._bodies] + (frames @ self._offsets[..., None])[..., 0]
+        at = places[:, self._bodies] + np.einsum(
+            "nskij,skj->nski", turns[:, self._bodies], self._offsets
+        )
         bones = np.einsum("nij,nski->nskj", root, np.diff(at, axis=2))
         thigh, shin = (
             np.arctan2(bones[:, :, k, 0], -bones[:, :, k, 2]) for k in (0, 1)
         )
         pitch = np.arctan2(bones[:, :, 2, 2], bones[:, :, 2, 0])
         return np.stack([thigh, thigh - shin, pitch - shin - self._rest], axis=-1)
-
-
-def _leg_ends(
-    character: Character,
-    joints: NDArray[np.int64],
-    owners: NDArray[np.int64],
-    data: mujoco.MjData,
-) -> Floats:
-    """Ankles and toes that have no joint, in the frames of the bodies `owners` (2, 4).
-
-    An ankle stands over the middle of the sole, a toe's root at its front; others are the
-    bodies' origins. Shape (2, 4, 3), [m].
-    """
-    offsets, soles = np.zeros((2, len(LEG), 3)), character.soles
-    bodies = [body_of_joint(character, joint) for joint in soles.joints]
-    frames = data.xmat.reshape(-1, 3, 3)
-    points = data.xpos[bodies] + (frames[bodies] @ soles.offsets[..., None])[..., 0]
-    for side in (0, 1):
-        own = points[np.array(soles.sides) == side]
-        middle, front = own.mean(axis=0), own[own[:, 0].argmax()]
-        if front[0] < middle[0] + soles.radius:  # a ball
-            front = middle + np.array([soles.radius, 0.0, 0.0])
-        for column, place in ((2, middle), (3, front)):
-            if joints[side, column] == joints[side, column - 1]:
-                body = owners[side, column]
-                offsets[side, column] = frames[body].T @ (place - data.xpos[body])
-    return offsets
 
 
 class SlipProbe:

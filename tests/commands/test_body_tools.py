@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from pathlib import Path
 
@@ -12,9 +13,19 @@ from fixtures.gltf_files import Z_UP_TO_Y_UP, glb, gltf_of
 from fixtures.people import PEOPLE, Person, dog, only_legs
 
 from ambulo import cli
+from ambulo.commands.body.check import show
 from ambulo.configs.errors import RenderError
-from ambulo.envs.characters.make_body import make_body
+from ambulo.envs.characters.registry import load_character
 from ambulo.envs.offscreen import gl_backend
+from ambulo.envs.reference.reference import standing_positions
+from ambulo.evaluate.locomotion.body_check import (
+    BodyCheck,
+    RoleCheck,
+    SoleCheck,
+    StandingCheck,
+)
+from ambulo.motion.roles import roles_of
+from ambulo.viz.body_picture import body_picture
 
 
 def write_rig(path: Path, rig: Person) -> Path:
@@ -54,30 +65,37 @@ def test_a_body_is_made_from_a_rig_and_stands(
     assert "hero.xml: is there already; --force" in capsys.readouterr().err
 
 
-@pytest.mark.integration
-def test_a_body_that_falls_is_exit_code_1(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A child's body whose soles are shifted ahead of it."""
-    made = make_body(PEOPLE["smpl"]().skeleton(), height=1.0)
-    made.write(tmp_path / "strong.xml")
-    limits = {"torque_limits": {"*Ankle": 0.25, "*Knee": 0.6, "*Hip": 0.6}}
-    weak = tmp_path / "weak.xml"
-    made.write(weak)
-    weak.with_suffix(".body.json").write_text(json.dumps(limits))
-    code = cli.main(["body", "check", str(weak), "--no-pushes", "--json", "-"])
-    found = capsys.readouterr()
-    assert code in (1, 2)
-    assert code == 2 or not json.loads(found.out)["passes"]
+@pytest.mark.parametrize(
+    ("calm", "pushed", "code", "verdict"),
+    [
+        (1.0, 0.8, 0, "stands 10 s, 80% after a push of 20 N s"),
+        (1.0, None, 0, "stands 10 s"),
+        (1.0, 0.4, 1, "stands 10 s, 40% after a push of 20 N s"),
+        (0.875, 1.0, 1, "falls after 4.0 s"),
+    ],
+)
+def test_exit_codes_say_how_it_stands(
+    calm: float, pushed: float | None, code: int, verdict: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    role = RoleCheck("knee", ("knee",), 100.0, 8.0, 50.0, 5.0)
+    check = BodyCheck(
+        "b", 3, 2, 70.0, 1.7, 0.8, 0.9, (0.0, -1.0, 0.0), (0.6, 0.0, 0.8),
+        {"left_shin": role},
+        SoleCheck(8, 0.2, 0.06, 0.1), StandingCheck(4.0, calm, pushed, 20.0, balance=True), ("n",),
+    )  # fmt: skip
+    flags = argparse.Namespace(json=None, picture=None)
+    assert show(check, flags, "b.xml") == code
+    said = capsys.readouterr().out
+    assert f"standing   {verdict}\n" in said
+    assert "front      -Y of the file, up (0.60, 0.00, 0.80)" in said
+    assert role.load == pytest.approx(0.1)
+    assert check.to_dict()["roles"]["left_shin"]["load"] == pytest.approx(0.1)
 
 
 @pytest.mark.integration
 @pytest.mark.skipif(no_opengl(), reason="no OpenGL for pictures")
 def test_the_picture_shows_both_sides(tmp_path: Path) -> None:
-    from ambulo.envs.characters.registry import load_character
-    from ambulo.envs.reference.reference import standing_positions
-    from ambulo.viz.body_picture import body_picture
-
     body = load_character("human23")
     pose = standing_positions(body)
     (tmp_path / "a.png").write_bytes(body_picture(body, pose, "t", "u", is_good=True))
@@ -147,8 +165,6 @@ def test_bodies_that_cannot_be_used_are_exit_code_2(
 def test_a_given_map_goes_with_the_body(tmp_path: Path) -> None:
     rig = write_rig(tmp_path / "rig.glb", PEOPLE["smpl"]())
     skeleton = PEOPLE["smpl"]().skeleton()
-    from ambulo.motion.roles import roles_of
-
     roles = {role: skeleton.joints[j] for role, j in roles_of(skeleton).items()}
     roles.pop("left_clavicle")
     roles.pop("right_clavicle")

@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     if path.suffix != ".xml":
         raise CharacterError(f"--out {args.out}: a body is written as .xml")
     beside = path.with_suffix(".roles.json")
-    refuse_existing([path, *([beside] if args.map else [])], force=args.force)
+    refuse_existing([path, beside], force=args.force)  # it would say other roles
     reading = reading_of(args, rest_pose="auto")
     import_mujoco()
     from ambulo.envs.characters.make_body import make_body
@@ -70,12 +70,15 @@ def run(args: argparse.Namespace) -> int:
     made.write(path)
     if args.map:
         write_roles(beside, made.roles)
-    if args.no_check:
-        print(f"body       {path}: {made.text()}")
+    else:
+        beside.unlink(missing_ok=True)
+    if args.json != "-":
+        print(f"made       {path}: {made.text()}")
         for line in merged_lines(made.merged):
             print(f"rigid      {line}")
         for note in made.notes:
             print(f"note       {note}")
+    if args.no_check:
         return 0
     return show(checked(str(path), args), args, str(path))
 

@@ -23,7 +23,7 @@ from ambulo.motion.formats.bvh_motion import (
 )
 from ambulo.motion.formats.deepmimic import is_deepmimic, read_deepmimic
 from ambulo.motion.formats.gltf import ENDINGS as GLTF
-from ambulo.motion.formats.gltf import read_gltf
+from ambulo.motion.formats.gltf import gltf_units, read_gltf
 from ambulo.motion.formats.npz import is_motion_npz, read_npz, write_npz
 from ambulo.motion.formats.tpose import without_tpose
 from ambulo.motion.motion import Motion
@@ -159,7 +159,7 @@ def units_of(
         metres = read_asf(skeleton).metres
         close = (n for n, m in UNITS.items() if abs(metres - m) <= 1e-9 * m)
         return next(close, f"{metres:g} m")
-    return "m"
+    return gltf_units(file) if ending in GLTF else "m"
 
 
 def _wrong_ending(file: Path, endings: tuple[str, ...]) -> MotionFileError:

@@ -53,23 +53,36 @@ def read_gltf(path: Path, units: str | float = "auto", axes: Axes = CMU_AXES) ->
     Raises:
         MotionFileError: It is no glTF file, or holds no joints.
     """
-    data = _json(path)
-    try:
-        skeleton = _skeleton(path, data)
-    except SkeletonError as error:
-        raise MotionFileError(path, 0, str(error)) from None
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise MotionFileError(path, 0, f"is no glTF file: {error!r}") from None
-    if units == "auto":
-        ends = np.zeros(len(skeleton))
-        units = likely_units(longest_path(skeleton.parents, skeleton.offsets, ends))
-    scale = metres_per_unit(units)
+    skeleton = _read(path)
+    scale = metres_per_unit(_units(skeleton) if units == "auto" else units)
     skeleton = skeleton.replace(
         offsets=axes.to_ours(skeleton.offsets) * scale,
         rest=axes.quat_to_ours(skeleton.rest),
     )
     still = np.tile([1.0, 0.0, 0.0, 0.0], (1, len(skeleton), 1))
     return Motion(skeleton, 30.0, skeleton.offsets[:1], still, name=path.stem)
+
+
+def gltf_units(path: Path) -> str:
+    """Return the unit of length that `read_gltf` takes for "auto"; errors as there."""
+    return _units(_read(path))
+
+
+def _read(path: Path) -> Skeleton:
+    """The joints of a file in its unit and axes; errors as `read_gltf`."""
+    data = _json(path)
+    try:
+        return _skeleton(path, data)
+    except SkeletonError as error:
+        raise MotionFileError(path, 0, str(error)) from None
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise MotionFileError(path, 0, f"is no glTF file: {error!r}") from None
+
+
+def _units(skeleton: Skeleton) -> str:
+    """The unit that gives a skeleton the size of a human."""
+    ends = np.zeros(len(skeleton))
+    return likely_units(longest_path(skeleton.parents, skeleton.offsets, ends))
 
 
 def _skeleton(path: Path, data: dict[str, Any]) -> Skeleton:

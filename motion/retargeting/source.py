@@ -185,7 +185,7 @@ def unit_fault(
         path: The file.
         asf: As for `read_motion`.
     """
-    if Path(path).suffix.lower() not in {".bvh", ".amc"}:
+    if Path(path).suffix.lower() not in {".bvh", ".amc", *GLTF}:
         return ""
     fit = person_fit(motion)
     if fit.is_adult:

@@ -82,7 +82,8 @@ def test_exit_codes_say_how_it_stands(
     check = BodyCheck(
         "b", 3, 2, 70.0, 1.7, 0.8, 0.9, (0.0, -1.0, 0.0), (0.6, 0.0, 0.8),
         {"left_shin": role},
-        SoleCheck(8, 0.2, 0.06, 0.1), StandingCheck(4.0, calm, pushed, 20.0, balance=True), ("n",),
+        SoleCheck(8, 0.2, 0.06, 0.1),
+        StandingCheck(4.0, calm, pushed, 20.0, balance=True), ("n",),
     )  # fmt: skip
     flags = argparse.Namespace(json=None, picture=None)
     assert show(check, flags, "b.xml") == code
@@ -174,3 +175,5 @@ def test_a_given_map_goes_with_the_body(tmp_path: Path) -> None:
     assert cli.main(["body", "make", str(rig), *flags]) == 0
     written = json.loads((tmp_path / "out.roles.json").read_text(encoding="utf-8"))
     assert written["roles"] == roles
+    assert cli.main(["body", "make", str(rig), *flags[2:], "--force"]) == 0
+    assert not (tmp_path / "out.roles.json").exists()

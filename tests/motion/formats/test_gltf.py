@@ -11,7 +11,7 @@ from fixtures.gltf_files import Z_UP_TO_Y_UP, glb, gltf_of
 from fixtures.people import PEOPLE, person
 
 from ambulo.configs.errors import MotionFileError
-from ambulo.motion.formats.files import read_motion
+from ambulo.motion.formats.files import read_motion, units_of
 from ambulo.motion.formats.gltf import read_gltf
 from ambulo.motion.landmarks import rest_points
 from ambulo.motion.roles import role_map
@@ -31,6 +31,15 @@ def test_a_gltf_file_has_the_roles_of_its_skin(binary: bool, tmp_path: Path) -> 
     # Z up, facing +X: ahead is the rig's Z, left its X, up its Y.
     points = rest_points(skeleton)[[skeleton.index(name) for name in rig.names]]
     np.testing.assert_allclose(points, np.array(rig.places)[:, [2, 0, 1]], atol=1e-9)
+
+
+def test_the_unit_is_that_of_a_human(tmp_path: Path) -> None:
+    for factor, unit in ((1.0, "m"), (100.0, "cm"), (1000.0, "mm")):
+        rig = PEOPLE["smpl"]().turned(Z_UP_TO_Y_UP, 100.0 * factor)
+        (tmp_path / "rig.glb").write_bytes(glb(gltf_of(rig)))
+        assert units_of(tmp_path / "rig.glb") == unit
+        points = rest_points(read_motion(tmp_path / "rig.glb").skeleton)
+        assert np.ptp(points[:, 2]) == pytest.approx(1.56, abs=0.01)
 
 
 def test_rotated_and_scaled_nodes_keep_the_places_of_joints(tmp_path: Path) -> None:

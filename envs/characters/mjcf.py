@@ -19,7 +19,7 @@ from ambulo.configs.errors import CharacterError
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.myo import quiet
-from ambulo.envs.characters.registry import SPECS, load_character
+from ambulo.envs.characters.registry import load_character, load_spec
 from ambulo.muscle.coupling import joint_coupling
 from ambulo.muscle.spd import joint_gains
 
@@ -59,7 +59,7 @@ def export_mjcf(name: str, folder: Path) -> list[Path]:
     place = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         os.chmod(place, 0o755)
-        names = _write(character, place)
+        names = _write(character, load_spec(name), place)
         if folder.is_dir():
             folder.rmdir()
         os.replace(place, folder)
@@ -106,9 +106,8 @@ def _field(model: mujoco.MjModel, path: str) -> np.ndarray:
     return np.asarray(value, dtype=np.float64)
 
 
-def _write(character: Character, place: Path) -> list[str]:
+def _write(character: Character, spec: mujoco.MjSpec, place: Path) -> list[str]:
     """Write XML, assets and README of `character`; their names."""
-    spec = SPECS[character.name]()
     with quiet():
         spec.compile()
         root = ElementTree.fromstring(spec.to_xml())

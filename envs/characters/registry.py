@@ -63,6 +63,15 @@ def load_character(name: str, record: BodyRecord | None = None) -> Character:
     return character_of(body_record(name) if record is None else record)
 
 
+def load_spec(name: str, record: BodyRecord | None = None) -> mujoco.MjSpec:
+    """The editable MuJoCo model of the character `name`; arguments as `load_character`."""
+    if name in SPECS:
+        return SPECS[name]()
+    checked = body_record(name) if record is None else record
+    character_of(checked)  # refused if its XML is not that of a prepared body
+    return mujoco.MjSpec.from_string(checked.xml)
+
+
 def body_record(name: str) -> BodyRecord:
     """What is prepared of the user's body `name`; errors as `load_character`."""
     if name.endswith(RECORD_FILE):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import LevelError
-from ambulo.envs.characters.registry import SPECS, load_character
+from ambulo.envs.characters.registry import load_character, load_spec
 from ambulo.envs.vr.contract import EYE_HEIGHT
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_check import level_problem
@@ -231,7 +231,7 @@ class NavigationStage(PlainStage):
         self._level = level
         self._count += 1
         env = self.batch.config.environment
-        spec = None if self._character is None else SPECS[self._character]()
+        spec = None if self._character is None else load_spec(self._character)
         self._model = render_model(
             level,
             64,

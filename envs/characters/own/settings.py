@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ambulo.configs.base import Config, load_json
+from ambulo.configs.base import Config, load_json, read_json
 from ambulo.envs.characters.own.reading import MODEL_FILES
 from ambulo.motion.roles.files import Direction, RolesFile, read_roles
 
@@ -45,6 +45,12 @@ class BodySettings(Config):
         return found
 
 
+def is_record(path: Path) -> bool:
+    """Whether a file holds a prepared body (`BodyRecord`) rather than settings."""
+    data = read_json(path)
+    return isinstance(data, dict) and data.get("format") == "ambulo-body"
+
+
 def settings_beside(path: Path | None) -> BodySettings:
     """Return the settings in the files beside a body's; the defaults if there are none.
 
@@ -55,7 +61,7 @@ def settings_beside(path: Path | None) -> BodySettings:
     if path is None or not path.name.lower().endswith(MODEL_FILES):
         return settings
     beside = path.with_suffix(".body.json")
-    if beside.is_file():
+    if beside.is_file() and not is_record(beside):
         settings = load_json(BodySettings, beside)
     roles = path.with_suffix(".roles.json")
     if roles.is_file() and settings.roles is None:

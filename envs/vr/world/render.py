@@ -17,7 +17,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.atomic import replace_file
 from ambulo.configs.closing import Closing
 from ambulo.configs.errors import RenderError
-from ambulo.envs.characters.registry import SPECS, load_character
+from ambulo.envs.characters.registry import load_character, load_spec
 from ambulo.envs.locomotion.foot_lines import foot_lines
 from ambulo.envs.offscreen import Frame, Offscreen, gl_backend
 from ambulo.envs.vr.contract import BODY_HEIGHT, EYE_HEIGHT
@@ -75,7 +75,7 @@ class EpisodeRenderer(Closing):
         gl_backend()
         self.level = level
         self.width, self.height = width, height
-        spec = None if character is None else SPECS[character]()
+        spec = None if character is None else load_spec(character)
         self._feet = [] if character is None else foot_lines(load_character(character))
         self._model = render_model(level, width, height, goal_radius, spec, eye_height)
         self._data = mujoco.MjData(self._model)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import CharacterError, ConfigError
-from ambulo.envs.characters import mjcf
 from ambulo.envs.characters.mjcf import difference, export_mjcf
 from ambulo.envs.characters.registry import CHARACTERS, SPECS, load_character
 from ambulo.muscle.coupling import joint_coupling
@@ -65,12 +64,14 @@ def test_a_folder_with_something_in_it_stays(tmp_path: Path) -> None:
 def test_a_file_that_is_another_body_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    plain = SPECS["human23"]
+
     def heavier() -> mujoco.MjSpec:
-        spec = SPECS["human23"]()
+        spec = plain()
         spec.body("Head").mass *= 1.01
         return spec
 
-    monkeypatch.setattr(mjcf, "SPECS", {"human23": heavier})
+    monkeypatch.setitem(SPECS, "human23", heavier)
     with pytest.raises(CharacterError, match="body_mass differs"):
         export_mjcf("human23", tmp_path / "body")
     assert list(tmp_path.iterdir()) == []

@@ -11,12 +11,12 @@ import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
 from ambulo.configs.arrays import Floats
+from ambulo.configs.body import BodyRecord
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.own.standing import StandingSoles, holding_torques
 from ambulo.envs.characters.registry import (
     CHARACTERS,
-    BodyRecord,
     body_record,
     load_character,
 )

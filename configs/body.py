@@ -36,6 +36,12 @@ class BodyRecord(Config):
     """Gains of stable PD."""
     standing: tuple[float, ...]
     """MuJoCo's positions of the standing pose."""
+    confidence: Annotated[float, Field(ge=0.0, le=1.0)] = 1.0
+    """How well shape and names fit a humanoid; 1 where the roles are given."""
+    ahead: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    """Its front in the axes of the source, a unit vector."""
+    up: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    """Up in the same axes."""
     notes: tuple[str, ...] = ()
     """What is doubtful or was changed; for people."""
 

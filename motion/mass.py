@@ -17,7 +17,7 @@ from ambulo.motion.skeletons import SegmentData, skeleton_file
 _HEEL_SHARE = 0.25
 """Part of the foot's length that lies behind the ankle, where a skeleton has no heel."""
 
-_TRUNK_LENGTHS = {"lower_trunk": 0.1457, "middle_trunk": 0.2155, "upper_trunk": 0.1707}
+TRUNK_LENGTHS = {"lower_trunk": 0.1457, "middle_trunk": 0.2155, "upper_trunk": 0.1707}
 """Lengths from mid-hips upwards to the suprasternale, [m] (de Leva 1996, table 2, men)."""
 
 
@@ -30,7 +30,7 @@ def center_of_mass(motion: Motion) -> Floats:
     """The whole body's centre of mass in the world, [m]. Shape (T, 3).
 
     Raises:
-        MotionError: If the skeleton has no arms, legs and head to place the mass on.
+        MotionError: If the skeleton has no arms and legs to place the mass on.
     """
     com: Floats = np.einsum(
         "p,tpi->ti", mass_weights(motion.skeleton), body_points(motion)
@@ -46,8 +46,8 @@ def mass_weights(skeleton: Skeleton) -> Floats:
     is one weighted mean of points; the trunk's three centres lie on the line from the
     mid-hips through spine and chest to the neck. Masses and positions: de Leva 1996.
     """
-    needed = ("head", *(f"{s}_{r}" for s in SIDES for r in ("thigh", "shin", "foot")))
-    needed += tuple(f"{s}_{r}" for s in SIDES for r in ("upper_arm", "forearm", "hand"))
+    limbs = ("thigh", "shin", "foot", "upper_arm", "forearm")
+    needed = [f"{side}_{limb}" for side in SIDES for limb in limbs]
     roles = roles_of(skeleton)
     missing = [role for role in needed if role not in roles]
     if missing:
@@ -63,23 +63,26 @@ def mass_weights(skeleton: Skeleton) -> Floats:
         total[:] += data[segment].mass * (start + part * (end - start))
 
     for side in SIDES:
-        thigh, shin, foot, arm, elbow, hand = (
-            roles[f"{side}_{role}"]
-            for role in ("thigh", "shin", "foot", "upper_arm", "forearm", "hand")
-        )
+        thigh, shin, foot, arm, elbow = (roles[f"{side}_{limb}"] for limb in limbs)
+        hand = roles.get(f"{side}_hand", end_of(skeleton, elbow))
         add("thigh", one[thigh], one[shin])
         add("shank", one[shin], one[foot])
         add("upper_arm", one[arm], one[elbow])
         add("forearm", one[elbow], one[hand])
-        add("hand", one[hand], one[end_of(skeleton, hand)])
+        end = end_of(skeleton, hand) if hand < len(skeleton) else hand
+        add("hand", one[hand], one[end])
         heel, toe = heel_and_toe(skeleton, side)
         if heel is not None:
             add("foot", one[heel], one[toe])
         else:
             ahead = (data["foot"].at - _HEEL_SHARE) / (1.0 - _HEEL_SHARE)
             add("foot", one[foot], one[toe], ahead)
-    neck = roles.get("neck", roles["head"])
-    add("head", one[_top(skeleton, roles["head"])], one[neck])
+    if "head" in roles:
+        neck = roles.get("neck", roles["head"])
+        add("head", one[_top(skeleton, roles["head"])], one[neck])
+    else:
+        arms = [one[roles[f"{side}_upper_arm"]] for side in SIDES]
+        add("head", 0.5 * (arms[0] + arms[1]), 0.5 * (arms[0] + arms[1]))
     _add_trunk(skeleton, one, total, data)
     return total / total.sum()
 
@@ -101,8 +104,8 @@ def _add_trunk(
     line.append(one[roles["neck"]] if "neck" in roles else shoulders)
     places = np.array(line) @ rest_points(skeleton)
     lengths = np.r_[0.0, np.cumsum(np.linalg.norm(np.diff(places, axis=0), axis=1))]
-    whole, base = sum(_TRUNK_LENGTHS.values()), 0.0
-    for name, length in _TRUNK_LENGTHS.items():
+    whole, base = sum(TRUNK_LENGTHS.values()), 0.0
+    for name, length in TRUNK_LENGTHS.items():
         # The table counts from the upper landmark down.
         at = (base + (1.0 - data[name].at) * length) / whole * lengths[-1]
         base += length

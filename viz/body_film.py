@@ -20,6 +20,8 @@ from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.foot_lines import foot_lines
 from ambulo.envs.offscreen import Frame, Offscreen
 from ambulo.envs.vr.world.render import add_line, write_video
+from ambulo.motion.roles import SIDES, roles_of
+from ambulo.motion.roles.names import name_vote
 
 SIZE = (640, 480)
 """Width and height of a film, [px]."""
@@ -33,6 +35,7 @@ TILE, REACH = 0.5, 18
 """Size of a tile of the floor, [m], and how many are drawn to each side."""
 _LIGHT, _DARK = (0.93, 0.94, 0.95, 1.0), (0.80, 0.83, 0.87, 1.0)
 _BODY, _LEFT, _RIGHT = (0.85, 0.86, 0.88), (0.18, 0.38, 0.79), (0.76, 0.09, 0.36)
+_COLOURS = {"": _BODY, "left": _LEFT, "right": _RIGHT}
 _SKY = (226, 232, 240)
 _EXTRA_GEOMS = (2 * REACH + 1) ** 2 + 80
 
@@ -69,7 +72,7 @@ def gait_frames(
     every: int = 1,
 ) -> Iterator[Frame]:
     """Pictures (H, W, 3) of every `every`-th pose; arguments as `write_gait_film`."""
-    scene = _Stage(model, character)
+    scene = BodyStage(model, character)
     try:
         spread = max(SMOOTHING / dt, 1e-3)
         way = gaussian_filter1d(poses[:, :3], spread, axis=0, mode="nearest")
@@ -79,12 +82,27 @@ def gait_frames(
         scene.close()
 
 
-class _Stage:
+class BodyStage:
     """A body, a floor and a camera."""
 
-    def __init__(self, model: mujoco.MjModel, character: Character) -> None:
-        self._model = _coloured(model)
-        self._screen = Offscreen(self._model, *SIZE)
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        character: Character,
+        size: tuple[int, int] = SIZE,
+    ) -> None:
+        """Make ready.
+
+        Args:
+            model: The body in its world.
+            character: Which body it is.
+            size: Width and height of pictures, [px].
+
+        Raises:
+            RenderError: No OpenGL on this machine.
+        """
+        self._model = _coloured(model, character, size)
+        self._screen = Offscreen(self._model, *size)
         self._data = mujoco.MjData(self._model)
         room = self._model.ngeom + _EXTRA_GEOMS
         self._scene = mujoco.MjvScene(self._model, room)
@@ -94,14 +112,24 @@ class _Stage:
         )
         self._feet = foot_lines(character)
 
-    def frame(self, pose: Floats, target: Floats) -> Frame:
-        """The body in `pose` (nq,), seen by a camera that looks at `target` (3,)."""
+    def frame(
+        self,
+        pose: Floats,
+        target: Floats,
+        *,
+        azimuth: float = SIDE,
+        distance: float = DISTANCE,
+    ) -> Frame:
+        """The body in `pose` (nq,), seen by a camera that looks at `target` (3,).
+
+        It looks `azimuth` from the X axis, [deg], from `distance`, [m].
+        """
         self._data.qpos[:] = pose
         mujoco.mj_kinematics(self._model, self._data)
         camera = self._camera
         camera.lookat[:] = target[0], target[1], max(0.85 * target[2], 0.5)
-        camera.distance, camera.elevation = DISTANCE, ELEVATION
-        camera.azimuth = SIDE
+        camera.distance, camera.elevation = distance, ELEVATION
+        camera.azimuth = azimuth
         mujoco.mjv_updateScene(
             self._model, self._data, self._option, None, camera,
             mujoco.mjtCatBit.mjCAT_ALL.value, self._scene,
@@ -113,6 +141,24 @@ class _Stage:
         picture = self._screen.draw(self._scene)
         picture[~picture.any(axis=2)] = _SKY
         return picture
+
+    def pixels(self, points: Floats) -> Floats:
+        """Columns and rows of world points (n, 3) in the last frame, [px]. Shape (n, 2)."""
+        left, right = self._scene.camera
+        place = 0.5 * (np.array(left.pos) + np.array(right.pos))
+        ahead, up = np.array(left.forward), np.array(left.up)
+        turned = (points - place) @ np.array([np.cross(ahead, up), up, ahead]).T
+        flat = turned[:, :2] * left.frustum_near / turned[:, 2:]
+        half = 0.5 * (left.frustum_top - left.frustum_bottom)
+        height = self._screen.height
+        middle = 0.5 * np.array([self._screen.width, height])
+        seen: Floats = middle + flat * [1.0, -1.0] * 0.5 * height / half
+        return seen
+
+    @property
+    def data(self) -> mujoco.MjData:
+        """State of the body in the last frame."""
+        return self._data
 
     def close(self) -> None:
         """Free the OpenGL context."""
@@ -148,8 +194,11 @@ class _Stage:
         light.type = mujoco.mjtLightType.mjLIGHT_DIRECTIONAL
         light.castshadow = 1
         light.headlight = 0
-        light.pos[:] = self._camera.lookat + np.array([-2.0, -2.0, 5.0])
-        light.dir[:] = np.array([2.0, 2.0, -5.0]) / np.sqrt(33.0)
+        turn = np.deg2rad(self._camera.azimuth - SIDE)
+        cos, sin = np.cos(turn), np.sin(turn)
+        sun = np.array([-2.0 * (cos - sin), -2.0 * (cos + sin), 5.0])
+        light.pos[:] = self._camera.lookat + sun
+        light.dir[:] = -sun / np.sqrt(33.0)
         light.ambient[:], light.specular[:] = 0.1, 0.1
         light.diffuse[:] = 0.45
         self._scene.nlight += 1
@@ -164,26 +213,41 @@ class _Stage:
         return geom
 
 
-def _coloured(model: mujoco.MjModel) -> mujoco.MjModel:
-    """A copy with a colour for each side, for pictures of `SIZE`; a level floor unseen."""
+def _coloured(
+    model: mujoco.MjModel, character: Character, size: tuple[int, int]
+) -> mujoco.MjModel:
+    """A copy with a colour for each side, for pictures of `size`; a level floor unseen."""
     model = copy.copy(model)
     view = model.vis
-    view.global_.offwidth = max(view.global_.offwidth, SIZE[0])
-    view.global_.offheight = max(view.global_.offheight, SIZE[1])
+    view.global_.offwidth = max(view.global_.offwidth, size[0])
+    view.global_.offheight = max(view.global_.offheight, size[1])
     view.quality.shadowsize = 2048
     view.map.shadowclip = 4.0
     view.headlight.ambient[:], view.headlight.diffuse[:] = 0.35, 0.35
     view.headlight.specular[:] = 0.1
+    sides = _sides(model, character)
     for geom in range(model.ngeom):
         body = int(model.geom_bodyid[geom])
         if model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_PLANE:
             model.geom_rgba[geom, 3] = 0.0
         elif body:
-            model.geom_rgba[geom, :3] = _colour_of(model.body(body).name)
+            model.geom_rgba[geom, :3] = _COLOURS[sides[body]]
     return model
 
 
-def _colour_of(body: str) -> tuple[float, float, float]:
-    """By the side that a body's name ends in."""
-    side = body[-1:].lower()
-    return {"l": _LEFT, "r": _RIGHT}.get(side, _BODY)
+def _sides(model: mujoco.MjModel, character: Character) -> list[str]:
+    """The side of each body by its role, its name or what it hangs on; "" in the middle."""
+    roles = {
+        character.skeleton.joints[joint]: role
+        for role, joint in roles_of(character.skeleton).items()
+    }
+    sides = [""]
+    for body in range(1, model.nbody):
+        name = model.body(body).name
+        if name in roles:
+            side = roles[name].partition("_")[0]
+            sides.append(side if side in SIDES else "")
+        else:
+            above = sides[int(model.body_parentid[body])]
+            sides.append(name_vote(name).side or above)
+    return sides

@@ -13,7 +13,8 @@ import numpy as np
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.muscle import JointGain, SpdGains
-from ambulo.envs.characters.human23 import SOLE_RADIUS, human23_spec
+from ambulo.envs.characters.capsules import SOLE_RADIUS
+from ambulo.envs.characters.human23 import human23_spec
 from ambulo.envs.characters.positions import PositionColumns
 from ambulo.motion.gaits.soles import Soles
 from ambulo.motion.human23 import to_sixdof

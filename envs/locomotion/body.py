@@ -186,7 +186,8 @@ def body_of_joint(character: Character, joint: int) -> int:
 def sole_groups(character: Character) -> list[list[int]]:
     """Which sole balls are heel, ball and toes: six lists, left heel, ball, toes, right.
 
-    The thirds of a foot's balls from back to front in the model's rest.
+    The thirds of a foot's balls from back to front in the model's rest; of one or two balls
+    the hindmost, middle and foremost.
     """
     model, soles = character.model, character.soles
     data = mujoco.MjData(model)
@@ -198,5 +199,7 @@ def sole_groups(character: Character) -> list[list[int]]:
     for side in (0, 1):
         own = np.flatnonzero(np.array(soles.sides) == side)
         ranked = own[np.argsort(ahead[own], kind="stable")]
+        if len(ranked) < 3:
+            ranked = ranked[[0, len(ranked) // 2, -1]]
         groups += [part.tolist() for part in np.array_split(ranked, 3)]
     return groups

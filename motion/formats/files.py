@@ -22,6 +22,8 @@ from ambulo.motion.formats.bvh_motion import (
     write_bvh_motion,
 )
 from ambulo.motion.formats.deepmimic import is_deepmimic, read_deepmimic
+from ambulo.motion.formats.gltf import ENDINGS as GLTF
+from ambulo.motion.formats.gltf import gltf_units, read_gltf
 from ambulo.motion.formats.npz import is_motion_npz, read_npz, write_npz
 from ambulo.motion.formats.tpose import without_tpose
 from ambulo.motion.motion import Motion
@@ -29,7 +31,7 @@ from ambulo.motion.motion import Motion
 logger = logging.getLogger(__name__)
 
 ENDINGS = (".bvh", ".amc", ".npz", ".txt", ".json")
-"""File name extensions that `read_motion` reads, in any case."""
+"""File name extensions of motions that `read_motion` reads, in any case."""
 WRITTEN = (".bvh", ".amc", ".npz")
 """File name extensions that `write_motion` writes."""
 
@@ -48,14 +50,15 @@ def read_motion(
     What was mended in it is logged (`Motion.notes`).
 
     Args:
-        path: A BVH, AMC, NPZ or DeepMimic (.txt, .json) file.
+        path: A BVH, AMC, NPZ or DeepMimic (.txt, .json) file, or a glTF file, of which one
+            frame is read, the rest pose.
         asf: Skeleton of an AMC file; found in the same folder if left out.
-        units: The unit of length of a BVH or AMC file: "m", "cm", "mm", "inch", "asf" (the
-            CMU data base's), a number of metres, or "auto": what the ASF says, or the
+        units: The unit of length of a BVH, AMC or glTF file: "m", "cm", "mm", "inch", "asf"
+            (the CMU data base's), a number of metres, or "auto": what the ASF says, or the
             unit that gives a BVH skeleton the size of a human (`units_of`).
         drop_tpose: Whether to drop leading frames of a synthetic T-pose
             (`ambulo.motion.formats.tpose`).
-        axes: Up and forward directions of a BVH or AMC file.
+        axes: Up and forward directions of a BVH, AMC or glTF file.
         strict: Refuse a file in which anything must be mended.
     """
     motion = read_unlogged(path, asf=asf, units=units, axes=axes, strict=strict)
@@ -83,8 +86,10 @@ def read_unlogged(
         motion = read_npz(file)
     elif ending in {".txt", ".json"}:
         motion = read_deepmimic(file)
+    elif ending in GLTF:
+        motion = read_gltf(file, units, axes)
     else:
-        raise _wrong_ending(file, ENDINGS)
+        raise _wrong_ending(file, (*ENDINGS, *GLTF))
     if strict and motion.notes:
         raise MotionFileError(file, 0, motion.notes[0])
     return motion
@@ -154,7 +159,7 @@ def units_of(
         metres = read_asf(skeleton).metres
         close = (n for n, m in UNITS.items() if abs(metres - m) <= 1e-9 * m)
         return next(close, f"{metres:g} m")
-    return "m"
+    return gltf_units(file) if ending in GLTF else "m"
 
 
 def _wrong_ending(file: Path, endings: tuple[str, ...]) -> MotionFileError:

@@ -18,6 +18,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError, MotionFileError
 from ambulo.motion.formats.axes import CMU_AXES, Axes, metres_per_unit, parse_axes
 from ambulo.motion.formats.files import read_unlogged, units_of
+from ambulo.motion.formats.gltf import ENDINGS as GLTF
 from ambulo.motion.formats.tpose import without_tpose
 from ambulo.motion.landmarks import foot_ends, rest_points
 from ambulo.motion.motion import Motion
@@ -130,7 +131,7 @@ def read_source(
     """Read the motion in the file `path`, ready to be retargeted.
 
     Args:
-        path: A BVH, AMC, NPZ or DeepMimic file.
+        path: A BVH, AMC, NPZ, DeepMimic or glTF file.
         asf: As for `read_motion`.
         units: As for `read_motion`.
         drop_tpose: Whether to drop leading frames of a synthetic T-pose.
@@ -145,7 +146,7 @@ def read_source(
         ConfigError: The role map cannot be read, or names joints that the file lacks.
     """
     file = Path(path)
-    named = file.suffix.lower() in {".bvh", ".amc"}
+    named = file.suffix.lower() in {".bvh", ".amc", *GLTF}
     try:
         motion = read_unlogged(file, asf=asf, units=units, strict=strict)
         if roles is not None:
@@ -184,7 +185,7 @@ def unit_fault(
         path: The file.
         asf: As for `read_motion`.
     """
-    if Path(path).suffix.lower() not in {".bvh", ".amc"}:
+    if Path(path).suffix.lower() not in {".bvh", ".amc", *GLTF}:
         return ""
     fit = person_fit(motion)
     if fit.is_adult:

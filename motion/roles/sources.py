@@ -1,31 +1,23 @@
-"""Trees for the role finder from skeletons, MuJoCo models, glTF files and lists of bones."""
+"""Trees for the role finder from skeletons, MuJoCo models and lists of bones."""
 
 from __future__ import annotations
 
-import json
-import struct
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ambulo.configs.arrays import Floats
-from ambulo.configs.errors import MotionFileError, SkeletonError
-from ambulo.configs.reading import open_regular
 from ambulo.motion.kinematics import rest_kinematics, tip_positions
 from ambulo.motion.roles.names import name_vote
 from ambulo.motion.roles.tree import Hinge, RoleTree
-from ambulo.motion.rotations import quat_from_matrix, quat_multiply, quat_rotate
-from ambulo.motion.skeleton import MAX_JOINTS, Skeleton
+from ambulo.motion.skeleton import Skeleton
 
 if TYPE_CHECKING:
     import mujoco
 
 LIGHT = 1e-6
 """Bodies below this mass, [kg], that neither move nor carry anything are frames."""
-MAX_GLTF = 2**28
-"""Longest glTF file, [bytes]."""
 UP = np.array([0.0, 0.0, 1.0])
 
 
@@ -159,113 +151,3 @@ def bone_tree(bones: Sequence[Bone], up: Floats = UP) -> RoleTree:
         ends=frozenset(range(len(bones), len(bones) + len(last))),
         up=up,
     )
-
-
-def gltf_tree(path: Path) -> RoleTree:
-    """Return the tree of the joints in a glTF, GLB or VRM file.
-
-    The joints are those of its skins, and the nodes that animations turn where it has none,
-    with the nodes between them. The bones that a VRM file names have those names.
-
-    Raises:
-        MotionFileError: It is no glTF file, or holds no joints.
-    """
-    data = _gltf_json(path)
-    try:
-        return _gltf_joints(path, data)
-    except SkeletonError as error:
-        raise MotionFileError(path, 0, str(error)) from None
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise MotionFileError(path, 0, f"is no glTF file: {error!r}") from None
-
-
-def _gltf_joints(path: Path, data: dict[str, Any]) -> RoleTree:
-    nodes = data.get("nodes", [])
-    if len(nodes) > 16 * MAX_JOINTS:
-        raise MotionFileError(path, 0, f"holds {len(nodes)} nodes")
-    parents = [-1] * len(nodes)
-    for parent, node in enumerate(nodes):
-        for child in node.get("children", []):
-            parents[child] = parent
-    joints = {joint for skin in data.get("skins", []) for joint in skin["joints"]}
-    if not joints:
-        joints = {
-            channel["target"]["node"]
-            for clip in data.get("animations", [])
-            for channel in clip["channels"]
-            if channel["target"].get("path") == "rotation"
-        }
-    if not joints:
-        raise MotionFileError(path, 0, "holds no skin and no animated joints")
-    names = {i: str(node.get("name", f"node {i}")) for i, node in enumerate(nodes)}
-    names.update(_vrm_names(data))
-    order = RoleTree(tuple(parents), np.zeros((len(nodes), 3))).order
-    places, turns = np.zeros((len(nodes), 3)), np.tile([1.0, 0, 0, 0], (len(nodes), 1))
-    scales = np.ones(len(nodes))
-    for node in order:
-        offset, turn, scale = _gltf_transform(nodes[node])
-        parent = parents[node]
-        if parent >= 0:
-            offset = (
-                quat_rotate(turns[parent], scales[parent] * offset) + places[parent]
-            )
-            turn = quat_multiply(turns[parent], turn)
-            scale = scales[parent] * scale
-        places[node], turns[node], scales[node] = offset, turn, scale
-    kept = [node for node in order if node in joints]
-    index = {node: i for i, node in enumerate(kept)} | {-1: -1}
-
-    def joint_above(node: int) -> int:
-        while (node := parents[node]) >= 0 and node not in joints:
-            pass
-        return index[node]
-
-    return RoleTree(
-        tuple(joint_above(node) for node in kept),
-        places[kept],
-        tuple(names[node] for node in kept),
-        up=np.array([0.0, 1.0, 0.0]),
-        front=np.array([0.0, 0.0, 1.0]),
-    )
-
-
-def _vrm_names(data: dict[str, Any]) -> dict[int, str]:
-    """Names of the humanoid bones of VRM 0 and 1, by node."""
-    extensions = data.get("extensions", {})
-    for key in ("VRMC_vrm", "VRMC_vrm_animation"):
-        bones = extensions.get(key, {}).get("humanoid", {}).get("humanBones", {})
-        if bones:
-            return {bone["node"]: name for name, bone in bones.items()}
-    bones = extensions.get("VRM", {}).get("humanoid", {}).get("humanBones", [])
-    return {bone["node"]: bone["bone"] for bone in bones}
-
-
-def _gltf_transform(node: dict[str, Any]) -> tuple[Floats, Floats, float]:
-    """Translation (3,), rotation wxyz (4,) and mean scale of a node."""
-    if "matrix" in node:
-        matrix = np.array(node["matrix"], dtype=float).reshape(4, 4).T
-        scale = float(np.cbrt(abs(np.linalg.det(matrix[:3, :3])))) or 1.0
-        return matrix[:3, 3], quat_from_matrix(matrix[:3, :3] / scale), scale
-    x, y, z, w = node.get("rotation", (0.0, 0.0, 0.0, 1.0))
-    scale = float(np.mean(node.get("scale", (1.0, 1.0, 1.0))))
-    offset = np.array(node.get("translation", (0.0, 0.0, 0.0)), dtype=float)
-    return offset, np.array([w, x, y, z], dtype=float), scale
-
-
-def _gltf_json(path: Path) -> dict[str, Any]:
-    """The JSON of a glTF file, text or binary."""
-    try:
-        with open_regular(path) as file:
-            head = file.read(20)
-            if head[:4] == b"glTF" and len(head) == 20:
-                text = file.read(min(struct.unpack("<I", head[12:16])[0], MAX_GLTF))
-            else:
-                text = head + file.read(MAX_GLTF)
-        data = json.loads(text)
-    except OSError as error:
-        raise MotionFileError(path, 0, f"cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError):
-        raise MotionFileError(path, 0, "is no glTF file") from None
-    if not isinstance(data, dict):
-        raise MotionFileError(path, 0, "is no glTF file")
-    return data

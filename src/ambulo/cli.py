@@ -93,6 +93,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "ambulo.commands.motion_data:main",
         "motion capture: convert, info, validate, plot or fetch",
     ),
+    "body": (
+        "ambulo.commands.body_tools:main",
+        "bodies of one's own: make or check",
+    ),
     "fit": (
         "ambulo.commands.fit_clip:main",
         "make a clip feasible for a simulated body",

@@ -170,8 +170,16 @@ def _prepared(found: SourceModel, label: str, settings: BodySettings) -> BodyRec
         chains=chains,
         gains=_gains(body, pose, part_of, measures.moment),
         standing=tuple(pose.tolist()),
+        confidence=roles.confidence,
+        ahead=_direction(roles.turn[0]),
+        up=_direction(roles.turn[2]),
         notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def _direction(vector: Floats) -> tuple[float, float, float]:
+    x, y, z = (round(float(value), 6) + 0.0 for value in vector)
+    return x, y, z
 
 
 def _refuse_muscles(model: mujoco.MjModel) -> None:

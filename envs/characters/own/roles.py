@@ -36,6 +36,8 @@ class BodyRoles:
     """Our axes as rows: X ahead, Y left, Z up. Shape (3, 3)."""
     origin: Floats
     """Middle of the hips in the model's axes, [m]. Shape (3,)."""
+    confidence: float
+    """How well shape and names fit a humanoid, 0 to 1; 1 where the roles are given."""
     notes: tuple[str, ...] = ()
     """What is doubtful."""
 
@@ -110,6 +112,7 @@ def body_roles(model: mujoco.MjModel, settings: BodySettings) -> BodyRoles:
         {role: turn @ (place - origin) for role, place in places.items()},
         turn,
         origin,
+        found.confidence,
         found.notes,
     )
 
@@ -180,8 +183,9 @@ def _given_roles(model: mujoco.MjModel, tree: RoleTree, given: RolesFile) -> Rol
     up = None if given.up is None else np.array(given.up)
     forward = None if given.forward is None else np.array(given.forward)
     return RoleMap(
-        in_order(joints), in_order(chains), up=up, forward=forward, is_facing_sure=True
-    )
+        in_order(joints), in_order(chains), up=up, forward=forward, is_facing_sure=True,
+        confidence=1.0,
+    )  # fmt: skip
 
 
 def _axes(found: RoleMap, places: dict[str, Floats]) -> Floats:

@@ -74,7 +74,7 @@ def foot_sole(foot: FootPoints, leg: float) -> FootSole:
     inwards = middle - centers
     inwards -= np.outer(inwards @ normal, normal)
     length = np.linalg.norm(inwards, axis=1)
-    inset = np.clip(radius - foot.radii[corners], 0.0, 0.5 * length)
+    inset = np.minimum(radius - foot.radii[corners], 0.5 * length)
     centers += inwards * (inset / np.maximum(length, 1e-9))[:, None]
     centers += np.outer(floor - radius - centers @ normal, normal)
     return FootSole(centers, radius, foot.links[corners])

@@ -1,23 +1,19 @@
-"""Trees from MuJoCo models, glTF files and lists of bones."""
+"""Trees from MuJoCo models and lists of bones."""
 
 from __future__ import annotations
 
-import json
-import struct
 from pathlib import Path
 
 import gymnasium
 import mujoco
 import numpy as np
 import pytest
-from fixtures.people import PEOPLE, Person, person
+from fixtures.people import person
 
-from ambulo.configs.errors import MotionFileError, SkeletonError
+from ambulo.configs.errors import SkeletonError
 from ambulo.motion.roles.finder import RoleMap, find_roles
-from ambulo.motion.roles.sources import Bone, bone_tree, gltf_tree, model_tree
+from ambulo.motion.roles.sources import Bone, bone_tree, model_tree
 from ambulo.motion.roles.tree import RoleTree
-
-Z_UP_TO_Y_UP = np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]])
 
 
 def limb(name: str, sign: int, hinges: tuple[tuple[str, str, str], ...]) -> str:
@@ -94,88 +90,6 @@ def test_the_humanoid_of_gymnasium(hidden: bool) -> None:
 def test_a_model_without_bodies_is_refused() -> None:
     with pytest.raises(SkeletonError, match="no joints"):
         model_tree(mujoco.MjModel.from_xml_string("<mujoco/>"))
-
-
-def gltf_of(rig: Person) -> dict[str, object]:
-    """A glTF document of the rig below a scaled node."""
-    nodes: list[dict[str, object]] = [
-        {
-            "name": "Armature",
-            "scale": [0.01] * 3,
-            "children": [rig.parents.index(-1) + 1],
-        }
-    ]
-    for node, name in enumerate(rig.names):
-        parent = rig.parents[node]
-        offset = rig.places[node] - (rig.places[parent] if parent >= 0 else 0.0)
-        children = [c + 1 for c, p in enumerate(rig.parents) if p == node]
-        nodes.append({"name": name, "translation": offset.tolist()})
-        if children:
-            nodes[-1]["children"] = children
-    skin = {"joints": list(range(1, len(nodes)))}
-    return {"asset": {"version": "2.0"}, "nodes": nodes, "skins": [skin]}
-
-
-def glb(document: dict[str, object]) -> bytes:
-    text = json.dumps(document).encode()
-    text += b" " * (-len(text) % 4)
-    head = struct.pack("<4sII", b"glTF", 2, 20 + len(text))
-    return head + struct.pack("<I4s", len(text), b"JSON") + text
-
-
-@pytest.mark.parametrize("binary", [True, False])
-def test_a_gltf_file_has_the_roles_of_its_skin(binary: bool, tmp_path: Path) -> None:
-    rig = PEOPLE["vroid"]().turned(Z_UP_TO_Y_UP)
-    document = gltf_of(rig)
-    path = tmp_path / "rig.glb"
-    path.write_bytes(glb(document) if binary else json.dumps(document).encode())
-    tree = gltf_tree(path)
-    found = find_roles(tree)
-    assert not found.refusal
-    for role, nodes in rig.truth.items():
-        assert named(tree, found)[role] in {rig.names[n] for n in nodes}
-    np.testing.assert_allclose(np.ptp(tree.positions, axis=0).max(), 0.018, atol=2e-3)
-
-
-@pytest.mark.parametrize("version", [0, 1])
-def test_bones_that_a_vrm_file_names_vote(version: int, tmp_path: Path) -> None:
-    rig = person(fingers=False).turned(Z_UP_TO_Y_UP)
-    rig.names = [f"n{i}" for i in range(len(rig.names))]
-    document = gltf_of(rig)
-    bones = {"leftUpperLeg": rig.joint("left_thigh") + 1, "hips": rig.joint("hips") + 1}
-    if version:
-        body = {"humanBones": {name: {"node": node} for name, node in bones.items()}}
-        document["extensions"] = {"VRMC_vrm": {"humanoid": body}}
-    else:
-        listed = [{"bone": name, "node": node} for name, node in bones.items()]
-        document["extensions"] = {"VRM": {"humanoid": {"humanBones": listed}}}
-    (tmp_path / "rig.vrm").write_bytes(glb(document))
-    tree = gltf_tree(tmp_path / "rig.vrm")
-    assert set(bones) <= set(tree.names)
-    assert named(tree, find_roles(tree))["left_thigh"] == "leftUpperLeg"
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"", b"glTF", b"no glTF", b"[]", b"{}", b'{"nodes": 3}',
-        b'{"nodes": [{"children": [7]}]}',
-        b'{"nodes": [{"children": [0]}], "skins": [{"joints": [0]}]}',
-        b'{"nodes": [{"translation": "x"}], "skins": [{"joints": [0]}]}',
-        b'{"nodes": [{}], "skins": [{"joints": [5]}]}',
-        glb({"nodes": [{}], "skins": [{}]}), glb({"nodes": [{}]})[:-6],
-    ],
-)  # fmt: skip
-def test_damaged_gltf_files_are_refused_in_one_line(
-    content: bytes, tmp_path: Path
-) -> None:
-    path = tmp_path / "bad.glb"
-    path.write_bytes(content)
-    with pytest.raises(MotionFileError) as caught:
-        gltf_tree(path)
-    assert "\n" not in str(caught.value)
-    with pytest.raises(MotionFileError, match="cannot be read"):
-        gltf_tree(tmp_path / "missing.glb")
 
 
 def test_bones_of_an_armature_begin_at_heads_and_end_at_tails() -> None:

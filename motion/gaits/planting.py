@@ -95,7 +95,7 @@ def with_shifted_feet(motion: Motion, shifts: Floats) -> Motion:
     goals = places.copy()
     weights = np.full(places.shape[:2], POSITION)
     aims = np.zeros(places.shape[:2])
-    for role, joint in body.roles.items():
+    for role, joint in body.parts.items():
         aims[:, joint] = AIM.get(role.split("_", 1)[-1], 0.0)
     weights[:, 0] = HIPS
     for foot, side in enumerate(SIDES):

@@ -116,7 +116,9 @@ def source_error(
     rotations = {
         role: float(
             np.rad2deg(
-                _rotation_errors(turns[:, here[role]], own_turns[:, there[role]]).mean()
+                _rotation_errors(
+                    turns[:, source[0].parts[role]], own_turns[:, target[0].parts[role]]
+                ).mean()
             )
         )
         for role in roles

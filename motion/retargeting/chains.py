@@ -1,0 +1,200 @@
+"""Chains of hinges that turn one part of a body together: the angles that orient it.
+
+A robot's hip is three hinges in a row. The role's joint is the last of them; what the part is
+to do is asked of the chain. Its angles are a least-squares solution within their limits, from
+the frame before, so that they go through singular poses without a jump.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from ambulo.configs.arrays import Array, Floats
+from ambulo.motion.quaternion_kernels import (
+    about_axis,
+    logarithm,
+    multiply,
+    multiply_inverse,
+    rotate,
+)
+from ambulo.motion.skeleton import Skeleton
+
+ROUNDS = 60
+"""Most steps of a frame; from the frame before, three to five are enough."""
+NEUTRAL = 1e-4
+"""Weight of squared angles, beside 1 of the squared angle that is missed: it decides where more
+hinges than needed lie in a row, and costs 0.01 degrees where not."""
+LARGEST, ENOUGH = 0.5, 1e-9
+"""Largest step of an angle, and the step after which a frame is done, [rad]."""
+TWISTED, ALONG = ("thigh", "upper_arm"), 0.7
+"""Bones that a hinge turns about themselves wherever it lies on them, and the smallest cosine
+of its axis to the bone at which it does."""
+SAME = 0.03
+"""Hinges without a role below them are one chain up to this distance over the hips' height."""
+SHARED = {"spine": "chest", "neck": "head"}
+"""Roles that lead a chain of their own only if it has three hinges, and else join the next."""
+
+
+def hinge_chains(
+    skeleton: Skeleton, roles: dict[str, int], places: Floats, axes: Floats
+) -> dict[str, list[int]]:
+    """The hinges in a row that turn the part of each role; roles with two or more of them.
+
+    Balls turn their part alone. Hinges that lead to a role's joint from another part are
+    its own, and those behind it that are nearer to it than to the next role. One that twists
+    thigh or upper arm is theirs.
+
+    Args:
+        skeleton: The skeleton, J joints.
+        roles: Joint of each role.
+        places: World positions of the joints at rest, [m]. Shape (J, 3).
+        axes: World axes of the hinges at rest; zeros for others. Shape (J, 3).
+
+    Returns:
+        The joints of each chain, each the parent of the next.
+    """
+    tree = _Tree(skeleton, dict(roles), places, axes)
+    held: set[int] = set(roles.values())
+    chains: dict[str, list[int]] = {}
+    for role, joint in roles.items():
+        own = [*_before(skeleton, joint, held), *tree.after(role)]
+        if len(skeleton.orders[joint]) != 1:
+            continue
+        if SHARED.get(role) in roles and len(own) < 3:
+            held.discard(joint)
+            del tree.roles[role]
+            continue
+        chains[role] = own
+        held.update(own)
+    return {role: chain for role, chain in chains.items() if len(chain) > 1}
+
+
+def _before(skeleton: Skeleton, end: int, held: set[int]) -> list[int]:
+    """The hinges in a row that lead to `end` from the nearest joint in `held`."""
+    path: list[int] = []
+    joint = end
+    while joint > 0 and len(skeleton.orders[joint]) == 1:
+        path.insert(0, joint)
+        joint = skeleton.parents[joint]
+        if joint in held:
+            break
+    return path
+
+
+@dataclass(frozen=True, eq=False)
+class _Tree:
+    """A skeleton at rest; see `hinge_chains`."""
+
+    skeleton: Skeleton
+    roles: dict[str, int]
+    places: Floats
+    axes: Floats
+
+    def after(self, role: str) -> list[int]:
+        """The hinges in a row behind a role's joint that belong to it."""
+        chain: list[int] = []
+        ends, joint = set(self.roles.values()), self.roles[role]
+        while True:
+            below = self.skeleton.children(joint)
+            leads = [c for c in below if not ends.isdisjoint(self.skeleton.branch(c))]
+            if len(leads or below) != 1:
+                return chain
+            joint = (leads or below)[0]
+            if joint in ends or len(self.skeleton.orders[joint]) != 1:
+                return chain
+            if not self._belongs(role, joint, bool(leads)):
+                return chain
+            chain.append(joint)
+
+    def _belongs(self, role: str, joint: int, leads: bool) -> bool:
+        """Whether a hinge belongs to a role's part, or to that of the next role."""
+        start = self.places[self.roles[role]]
+        away = float(np.linalg.norm(self.places[joint] - start))
+        if not leads:
+            return away < SAME * float(self.places[self.roles["hips"], 2])
+        ends = set(self.roles.values())
+        # Parents come before children: the first is the next.
+        following = next(j for j in self.skeleton.branch(joint) if j in ends)
+        bone = self.places[following] - start
+        if role.endswith(TWISTED):
+            along = abs(self.axes[joint] @ bone) > ALONG * np.linalg.norm(bone)
+            if along:
+                return True
+        return away < np.linalg.norm(self.places[following] - self.places[joint])
+
+
+def chain_rotations(
+    skeleton: Skeleton,
+    chain: list[int],
+    axes: Floats,
+    base: Floats,
+    goal: Floats,
+) -> Floats:
+    """Local rotations (T, n, 4) of a chain of n hinges that bring its last nearest to `goal`.
+
+    Args:
+        skeleton: The skeleton, J joints.
+        chain: The hinges, each the parent of the next.
+        axes: Axis of each hinge in its own frame; zeros for others. Shape (J, 3).
+        base: World orientations of the first one's parent. Shape (T, 4).
+        goal: World orientations that the last should take. Shape (T, 4).
+    """
+    local = np.empty((len(goal), len(chain), 4))
+    limits = np.array(
+        [skeleton.limits[skeleton.angle_slices[joint]][0] for joint in chain]
+    )
+    _solve_chain(
+        np.ascontiguousarray(skeleton.rest[chain]),
+        np.ascontiguousarray(axes[chain]),
+        limits,
+        np.ascontiguousarray(base),
+        np.ascontiguousarray(goal),
+        local,
+    )
+    return local
+
+
+@njit(cache=True)
+def _solve_chain(
+    rest: Array, axes: Array, limits: Array, base: Array, goal: Array, local: Array
+) -> None:
+    """Fill `local` (T, n, 4) frame after frame; see `chain_rotations`."""
+    count = len(rest)
+    angles = np.zeros(count)
+    spins, miss = np.empty((count, 3)), np.empty(3)
+    turned, held = np.empty(4), np.empty(4)
+    normal, right = np.empty((count, count)), np.empty(count)
+    for i in range(count):
+        angles[i] = min(max(0.0, limits[i, 0]), limits[i, 1])
+    for t in range(len(goal)):
+        for _ in range(ROUNDS):
+            turned[:] = base[t]
+            for i in range(count):
+                multiply(turned, rest[i], held)
+                rotate(held, axes[i], spins[i])
+                about_axis(axes[i], angles[i], local[t, i])
+                multiply(held, local[t, i], turned)
+            multiply_inverse(goal[t], turned, held)
+            logarithm(held, miss)
+            right[:] = spins @ miss - NEUTRAL * angles
+            normal[:] = spins @ spins.T
+            for i in range(count):
+                normal[i, i] += NEUTRAL
+                # An angle at its limit that would go beyond stays.
+                low = angles[i] <= limits[i, 0] and right[i] < 0.0
+                if low or (angles[i] >= limits[i, 1] and right[i] > 0.0):
+                    normal[i], right[i] = 0.0, 0.0
+                    normal[i, i] = 1.0
+            step = np.linalg.solve(normal, right)
+            largest = np.abs(step).max()
+            if largest > LARGEST:
+                step *= LARGEST / largest
+            for i in range(count):
+                angles[i] = min(max(angles[i] + step[i], limits[i, 0]), limits[i, 1])
+            if largest < ENOUGH:
+                break
+        for i in range(count):
+            about_axis(axes[i], angles[i], local[t, i])

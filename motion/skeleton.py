@@ -69,6 +69,9 @@ class Skeleton:
     """Tips in the frames of their joints, [m]. Shape (len(tip_parents), 3)."""
     roles: dict[str, int] = field(default_factory=dict)
     """Joint of each role, where they are given; {}: found (`ambulo.motion.roles`)."""
+    chains: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """All joints that turn the part of a role, where they are given with the roles; a role
+    that is left out has its joint alone."""
 
     def __post_init__(self) -> None:
         """Fill in defaults and validate; raise `SkeletonError` naming the broken rule."""
@@ -127,7 +130,10 @@ class Skeleton:
                 )
         if any(not 0 <= joint < len(self.joints) for joint in self.tip_parents):
             raise SkeletonError(f"{self.name}: a tip belongs to no joint")
-        for role, joint in self.roles.items():
+        for role, joint in (
+            *self.roles.items(),
+            *((role, joint) for role, chain in self.chains.items() for joint in chain),
+        ):
             if not 0 <= joint < len(self.joints):
                 raise SkeletonError(f"{self.name}: {role} belongs to no joint")
 

@@ -48,6 +48,8 @@ class Character:
     actuation: Callable[[Any], Any] | None = None
     """Makes what turns torques into controls out of a `mujoco.batch.Batch`; None: the
     model has a motor for each joint axis."""
+    standing: Floats | None = None
+    """MuJoCo's positions of its standing pose, (nq,); None: that of people, by roles."""
 
     @cached_property
     def standing_height(self) -> float:

@@ -10,12 +10,8 @@ import numpy as np
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.reward import Terms, command_terms
-from ambulo.envs.reference.foot_steering import (
-    COM_HEIGHT,
-    FootSteering,
-    ankle_places,
-    leaning,
-)
+from ambulo.envs.reference.foot_steering import COM_HEIGHT, FootSteering, leaning
+from ambulo.envs.reference.legs import ankle_places
 
 
 def in_phase(values: Sequence[float], share: float) -> float | None:

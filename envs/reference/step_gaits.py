@@ -14,14 +14,9 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.foot_steering import (
-    STANCE,
-    ankle_places,
-    legs_of,
-    set_feet,
-    turning_wave,
-)
+from ambulo.envs.reference.foot_steering import STANCE, turning_wave
 from ambulo.envs.reference.joint_positions import joint_positions, motion_of_positions
+from ambulo.envs.reference.legs import ankle_places, legs_of, set_feet
 from ambulo.motion.gaits.cycle import Cycle
 from ambulo.motion.gaits.soles import DEPTH, GRAVITY, sole_places
 from ambulo.motion.gaits.variants import FOOT_SHARE

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from ambulo.configs.base import Config
+from ambulo.configs.body import BodyRecord
 from ambulo.configs.gait_env import GaitConfig
 from ambulo.configs.muscle import MuscleCondition
 from ambulo.configs.simulation_nn import (
@@ -35,6 +36,12 @@ MYOLEGS: dict[str, Any] = {
 }
 """Environment defaults that differ for the character myolegs: its joints have other names,
 and its muscles need a physics step of 1/240 s."""
+SUITE_BODIES = ("human23", "myolegs", "myolegs_motors")
+"""Characters by name; all others are the user's own."""
+OWN_BODY: dict[str, Any] = {
+    "joints": ("*_thigh", "*_shin", "*_foot", "spine", "chest"),
+}
+"""Those that differ for a body of the user's own: joints by their roles."""
 TRACK: dict[str, Any] = {
     "joints": ("*",),
     "action_scale": 0.8,
@@ -64,6 +71,8 @@ GET_UP: dict[str, Any] = {
     "balance_law": False,
 }
 """Those that differ for the task `get_up`, whose joints leave the standing pose far."""
+GET_UP_ROLES = (*OWN_BODY["joints"], "*_clavicle", "*_upper_arm", "*_forearm")
+"""Joints of that task on a body of the user's own."""
 
 
 class LocomotionEnvironmentConfig(Config):
@@ -76,7 +85,10 @@ class LocomotionEnvironmentConfig(Config):
     `walk_commands` walks in all directions, stops, stands and stays up where it touches
     things."""
     character: str = "human23"
-    """The body, by name."""
+    """The body: a name, a file (.xml of MuJoCo, .urdf, .body.json) or `package:function`."""
+    body: BodyRecord | None = None
+    """What was prepared of a body of the user's own: it travels with the settings, and is used
+    as long as `character` is what it was made of."""
     actuation: Literal["torque", "muscle"] = "torque"
     """What turns the torque of stable PD into motion: motors or muscles."""
     resolver: Literal["lsq", "nn"] = "lsq"
@@ -137,7 +149,8 @@ class LocomotionEnvironmentConfig(Config):
         "Spine",
         "Torso",
     )
-    """Shell patterns of the joints that actions and the balance controller move."""
+    """Shell patterns of the joints that actions and the balance controller move, by name or by
+    role (`*_thigh`: all that turns a thigh)."""
     action_scale: Positive = 0.25
     """Offset of a joint's target for an action of 1, [rad]."""
     feed_forward: bool = True
@@ -197,12 +210,21 @@ class LocomotionEnvironmentConfig(Config):
     def _dependent_defaults(self) -> dict[str, Any]:
         """Return the defaults that differ for the chosen body and task."""
         defaults = MYOLEGS if self.character == "myolegs" else {}
-        return defaults | {
+        own = self.character not in SUITE_BODIES
+        get_up = GET_UP | ({"joints": GET_UP_ROLES} if own else {})
+        return (OWN_BODY if own else defaults) | {
             "track": TRACK,
             "track_body": TRACK if self.legs == "poses" else WALKING_BODY,
-            "get_up": GET_UP,
+            "get_up": get_up,
             "walk_commands": WALK,
         }.get(self.task, {})
+
+    @property
+    def prepared_body(self) -> BodyRecord | None:
+        """What was prepared of `character`, if it came with the settings."""
+        if self.body is not None and self.body.source == self.character:
+            return self.body
+        return None
 
     def _set_otherwise(self) -> str:
         """Return the end of an error: what was set, perhaps for another body or task."""

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
+from pathlib import Path
 
 import mujoco
 
+from ambulo.configs.base import load_json
+from ambulo.configs.body import BodyRecord
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.envs.characters.character import Character, human23
 from ambulo.envs.characters.human23 import human23_spec
+from ambulo.envs.characters.own.reading import is_own
+from ambulo.envs.characters.own.record import character_of
+
+RECORD_FILE = ".body.json"
+"""End of the name of a file that holds a prepared body."""
 
 
 def _myolegs(*, muscles: bool = True) -> Character:
@@ -39,13 +47,49 @@ SPECS: dict[str, Callable[[], mujoco.MjSpec]] = {
 """The editable MuJoCo model of every character by its name."""
 
 
-def load_character(name: str) -> Character:
-    """The character `name`; `ConfigError` lists what there is."""
+def load_character(name: str, record: BodyRecord | None = None) -> Character:
+    """The character `name`: one of `CHARACTERS`, or a body of the user's.
+
+    Args:
+        name: A name, a file (`FILE.xml` and `FILE.urdf` as they are, `FILE.body.json`
+            prepared), or a function `package:function` that makes a model.
+        record: What was prepared of it before (with a model, for example).
+
+    Raises:
+        ConfigError: No such name, which lists what there is; or a body that cannot be used.
+    """
+    if name in CHARACTERS:
+        return CHARACTERS[name]()
+    return character_of(body_record(name) if record is None else record)
+
+
+def body_record(name: str) -> BodyRecord:
+    """What is prepared of the user's body `name`; errors as `load_character`."""
+    if name.endswith(RECORD_FILE):
+        return load_json(BodyRecord, name)
     check_character(name)
-    return CHARACTERS[name]()
+    if name in CHARACTERS:
+        raise ConfigError(f"{name} is a body of the suite's")
+    path = Path(name)
+    stamps = [
+        file.stat().st_mtime_ns if file.is_file() else 0
+        for file in (path, path.with_suffix(RECORD_FILE), path.with_suffix(".roles.json"))
+    ]
+    return _prepared(name, tuple(stamps))
+
+
+@lru_cache(maxsize=16)
+def _prepared(name: str, stamps: tuple[int, ...]) -> BodyRecord:
+    del stamps  # part of the key: a changed file is read again
+    from ambulo.envs.characters.own.prepare import prepare_body
+
+    return prepare_body(name)
 
 
 def check_character(name: str) -> None:
-    """Raise `ConfigError`, which lists what there is, if there is no character `name`."""
-    if name not in CHARACTERS:
-        raise ConfigError(f"unknown character {name!r}{nearest(name, CHARACTERS)}")
+    """Raise `ConfigError`, which lists what there is, if `name` can be no character."""
+    if name not in CHARACTERS and not (is_own(name) or name.endswith(RECORD_FILE)):
+        raise ConfigError(
+            f"unknown character {name!r}{nearest(name, CHARACTERS)}; a body of your own is"
+            " FILE.xml, FILE.urdf or package:function"
+        )

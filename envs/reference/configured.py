@@ -82,7 +82,7 @@ def body_of(config: LocomotionEnvironmentConfig) -> Character:
         )
     if config.actuation == "torque" and f"{name}_motors" in CHARACTERS:
         name = f"{name}_motors"
-    character = load_character(name)
+    character = load_character(name, config.prepared_body)
     if config.actuation == "muscle" and character.actuation is None:
         raise ConfigError(
             f"{name} has no muscles: set character = myolegs, or actuation = torque"

@@ -36,7 +36,7 @@ from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.motion.gaits.generated import generated_cycle
 from ambulo.motion.gaits.variants import at_speed, standing_cycle
 from ambulo.motion.motion import Motion
-from ambulo.motion.roles import roles_of
+from ambulo.motion.roles import ROLES, map_of, roles_of
 from ambulo.muscle.coupling import joint_coupling
 
 __all__ = [
@@ -73,16 +73,28 @@ GOOD_SHARE = 0.5
 def matching_joints(character: Character, patterns: Sequence[str]) -> tuple[str, ...]:
     """The character's joints, except the root, that match any of the shell `patterns`.
 
+    A joint matches by its name or by the role whose part it turns.
+
     Raises:
-        ConfigError: A pattern that matches none.
+        ConfigError: A pattern that matches none; of a role that a body may lack, none may.
     """
-    names = character.skeleton.joints[1:]
+    skeleton = character.skeleton
+    names = skeleton.joints[1:]
+    turns: dict[str, set[str]] = {name: {name} for name in names}
+    for role, chain in map_of(skeleton).chains.items():
+        for joint in chain:
+            turns.get(skeleton.joints[joint], set()).add(role)
     for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in names):
+        known = any(fnmatchcase(role, pattern) for role in ROLES)
+        if not known and not any(fnmatchcase(name, pattern) for name in names):
             raise ConfigError(
                 f"{character.name}: no joint matches {pattern!r}{nearest(pattern, names)}"
             )
-    return tuple(n for n in names if any(fnmatchcase(n, p) for p in patterns))
+    return tuple(
+        name
+        for name in names
+        if any(fnmatchcase(own, p) for own in turns[name] for p in patterns)
+    )
 
 
 def matching_dofs(character: Character, patterns: Sequence[str]) -> Ints:
@@ -236,6 +248,8 @@ def standing_positions(character: Character) -> Floats:
         ConfigError: A body without a standing pose.
     """
     model = character.model
+    if character.standing is not None:
+        return character.standing
     if "left_thigh" in roles_of(character.skeleton):
         cycle = standing_cycle(character.skeleton, character.soles)
         return np.asarray(joint_positions(cycle, model)[0])

@@ -36,6 +36,8 @@ OPTIONAL = ("spine", "neck", "clavicle", "toe")
 BY_SHAPE = 0.8
 """Roles found by shape count if names say at least this part of what they do for those that
 are found by names alone."""
+UP, AHEAD = np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0])
+"""Axes of skeletons in the suite."""
 _OTHER = {"left": "right", "right": "left"}
 
 
@@ -50,6 +52,9 @@ def roles_of(skeleton: Skeleton) -> dict[str, int]:
 def map_of(skeleton: Skeleton) -> RoleMap:
     """The roles of `roles_of`, with what the finder knows besides if it finds the same."""
     joints, found = roles_of(skeleton), role_map(skeleton)
+    if skeleton.chains:
+        chains = _single(joints) | skeleton.chains
+        return RoleMap(joints, {role: chains[role] for role in joints}, up=UP, forward=AHEAD)
     if found.joints == joints:
         return found
     return RoleMap(joints, _single(joints))

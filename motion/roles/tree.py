@@ -173,3 +173,32 @@ def joined(tree: RoleTree) -> tuple[RoleTree, int]:
         parents[root] = inside[int(column)]
         inside.extend(tree.joints(tree.branches[root]))
     return replace(tree, parents=tuple(parents)), count
+
+
+def branch(tree: RoleTree, root: int) -> tuple[RoleTree, list[int]]:
+    """Return the tree of a node and all below it, and the nodes of `tree` that it is of."""
+    nodes = sorted(tree.branches[root])
+    if len(nodes) == len(tree.parents):
+        return tree, nodes
+    index = {node: i for i, node in enumerate(nodes)}
+    return (
+        replace(
+            tree,
+            parents=tuple(
+                -1 if node == root else index[tree.parents[node]] for node in nodes
+            ),
+            positions=tree.positions[nodes],
+            names=tuple(tree.names[node] for node in nodes) if tree.names else (),
+            ends=frozenset(index[node] for node in tree.ends & index.keys()),
+            still=frozenset(index[node] for node in tree.still & index.keys()),
+            masses=None if tree.masses is None else tree.masses[nodes],
+            centers=None if tree.centers is None else tree.centers[nodes],
+            outlines={index[n]: p for n, p in tree.outlines.items() if n in index},
+            hinges=tuple(
+                replace(hinge, node=index[hinge.node])
+                for hinge in tree.hinges
+                if hinge.node in index
+            ),
+        ),
+        nodes,
+    )

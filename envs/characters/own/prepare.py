@@ -1,0 +1,339 @@
+"""From a user's model to a body that the suite can stand, walk and fit: `BodyRecord`."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+from ambulo.configs.arrays import Floats
+from ambulo.configs.body import BodyRecord
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.muscle import JointGain, SpdGains
+from ambulo.envs.characters.own.body_xml import (
+    SOLE,
+    BodyParts,
+    body_xml,
+    joint_names,
+    tied_joints,
+)
+from ambulo.envs.characters.own.feet import feet_of
+from ambulo.envs.characters.own.links import (
+    LinkTree,
+    links_of,
+    rooted,
+    turned,
+    with_plain_axes,
+)
+from ambulo.envs.characters.own.limits import model_limits
+from ambulo.envs.characters.own.reading import Source, SourceModel, read_source
+from ambulo.envs.characters.own.roles import BodyRoles, body_roles
+from ambulo.envs.characters.own.settings import BodySettings, settings_beside
+from ambulo.envs.characters.own.standing import (
+    StandingPose,
+    StandingSoles,
+    holding_torques,
+)
+from ambulo.envs.characters.own.tips import tips_of
+from ambulo.motion.roles.tree import SIDES
+
+STIFFNESS: dict[str, float] = {
+    "foot": 2.0, "shin": 2.5, "thigh": 2.5, "toe": 0.2, "spine": 2.5, "chest": 2.5,
+    "hips": 2.5, "neck": 0.15, "head": 0.15, "clavicle": 0.45, "upper_arm": 0.4,
+    "forearm": 0.2, "hand": 0.06,
+}  # fmt: skip
+"""Stiffness of the joints of each part over mass * gravity * height of the centre of mass,
+[1/rad]. At a quarter of it most bodies fall."""
+TORQUE: dict[str, float] = {
+    "foot": 0.3, "shin": 0.4, "thigh": 0.45, "toe": 0.05, "spine": 0.5, "chest": 0.5,
+    "hips": 0.5, "neck": 0.06, "head": 0.06, "clavicle": 0.2, "upper_arm": 0.15,
+    "forearm": 0.1, "hand": 0.03,
+}  # fmt: skip
+"""Largest torque of joints without a limit, over the same."""
+CARRIES = ("thigh", "shin", "foot", "hips", "spine", "chest")
+"""Parts whose joints carry the body: their gains do not go by their own inertia."""
+DAMPING_RATIO = 0.08
+"""Damping over stiffness, [s]."""
+FREQUENCY = 8.0
+"""Largest natural frequency of a joint that carries nothing but its own part, [Hz]."""
+ARMATURE = 5e-4
+"""Smallest inertia added to a joint over mass * leg length squared."""
+MAX_AXES = 250
+"""Most joint axes of a body; a balance controller's cost grows with their cube."""
+SHORTEST, LONGEST = 0.1, 3.0
+"""Legs that a body in metres may have, [m]."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Measures:
+    """Sizes of a body that gains and limits go by."""
+
+    leg: float
+    mass: float
+    moment: float
+    """Mass * gravity * height of the centre of mass over the soles, [N m]."""
+
+
+def prepare_body(
+    source: Source, *, label: str = "", settings: BodySettings | None = None
+) -> BodyRecord:
+    """Return a user's body made ready.
+
+    Args:
+        source: A file (MJCF, URDF), XML text, `package:function`, MjSpec or MjModel.
+        label: How `character` names it; `source` if it is a text.
+        settings: What its shape does not tell; None: those in the files `NAME.body.json`
+            and `NAME.roles.json` beside it, if there are any.
+
+    Raises:
+        ConfigError: It cannot be read or is no humanoid, or its motors cannot hold it.
+    """
+    found = read_source(source)
+    if settings is None:
+        path = Path(source) if isinstance(source, (str, Path)) else None
+        settings = settings_beside(path)
+    label = label or (str(source) if isinstance(source, (str, Path)) else found.name)
+    try:
+        return _prepared(found, label, settings)
+    except ConfigError as error:
+        name = label if "<" not in label else found.name
+        text = str(error)
+        raise ConfigError(text if text.startswith(name) else f"{name}: {text}") from None
+
+
+def _prepared(found: SourceModel, label: str, settings: BodySettings) -> BodyRecord:
+    model = found.model
+    if model.nv > MAX_AXES + 6:
+        raise ConfigError(f"{model.nv} joint axes; a body has at most {MAX_AXES}")
+    _refuse_muscles(model)
+    roles = body_roles(model, settings)
+    tree = links_of(model, roles.top)
+    tree = turned(tree, roles.turn, roles.origin)
+    tree = with_plain_axes(rooted(tree, tree.of_body[roles.bodies["hips"]]))
+    names = joint_names(tree)
+    chains = roles.joints_of_chains(tree, names, tied_joints(tree, names))
+    carried = roles.joints_of(tree, names, chains)
+    leg = _leg(roles)
+    feet = feet_of(tree, roles, found.missing, settings, leg)
+    notes = [*found.notes, *roles.notes, *tree.notes, *feet.notes]
+    tips = tips_of(tree, roles, feet)
+    mass = sum(link.mass for link in tree.links)
+    parts = BodyParts(
+        feet.soles,
+        tips,
+        feet.links,
+        armature=ARMATURE * mass * leg**2,
+    )
+    digest = hashlib.sha256(
+        (found.digest + settings.model_dump_json()).encode()
+    ).hexdigest()
+    name = f"{found.name}-{digest[:8]}"
+    body = mujoco.MjModel.from_xml_string(body_xml(tree, name, parts))
+    soles = _standing_soles(body, carried)
+    legs = [
+        body.joint(joint).id
+        for role, chain in chains.items()
+        if role.endswith(("thigh", "shin", "foot"))
+        for joint in chain
+    ]
+    knees = [
+        body.joint(joint).id
+        for side in SIDES
+        for joint in chains.get(f"{side}_shin", ())
+    ]
+    tied = {int(body.eq_obj1id[e]) for e in range(body.neq)}
+    pose = StandingPose(
+        body, soles, [j for j in legs if j not in tied], knees, leg
+    ).solve()
+    measures = _measures(body, pose, soles, leg)
+    part_of = _parts_of_joints(body, chains)
+    limits = model_limits(tree, names)
+    torques, weak = _torques(body, part_of, limits, settings, measures.moment)
+    notes += weak
+    if any(sole.is_ball for sole in feet.soles):
+        notes.append("ball feet: it cannot stand still, it must balance")
+    _check_strength(body, pose, soles, torques, part_of)
+    parts = replace(parts, torques=torques)
+    return BodyRecord(
+        name=name,
+        source=label,
+        digest=digest,
+        xml=body_xml(tree, name, parts),
+        roles=carried,
+        chains=chains,
+        gains=_gains(body, pose, part_of, measures.moment),
+        standing=tuple(pose.tolist()),
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _refuse_muscles(model: mujoco.MjModel) -> None:
+    if (model.actuator_dyntype == int(mujoco.mjtDyn.mjDYN_MUSCLE)).any():
+        raise ConfigError(
+            "it has muscles: of bodies with muscles only myolegs is known; remove its"
+            " actuators to drive it by motors"
+        )
+
+
+def _leg(roles: BodyRoles) -> float:
+    """Mean length of both legs from hip to ankle, [m]."""
+    lengths = [
+        sum(
+            float(np.linalg.norm(roles.places[b] - roles.places[a]))
+            for a, b in zip(line, line[1:], strict=False)
+        )
+        for side in SIDES
+        if (line := [f"{side}_{part}" for part in ("thigh", "shin", "foot")])
+        and all(role in roles.places for role in line)
+    ]
+    if not lengths:
+        raise ConfigError("its legs have no hip, knee and ankle")
+    leg = float(np.mean(lengths))
+    if not SHORTEST <= leg <= LONGEST:
+        unit = {1e3: "millimetres", 1e2: "centimetres", 39.37: "inches"}
+        likely = [u for f, u in unit.items() if 0.5 <= leg / f <= 1.3]
+        hint = f"; these look like {likely[0]}" if likely else ""
+        raise ConfigError(f"its legs are {leg:.3g} m long: lengths are metres{hint}")
+    return leg
+
+
+def _standing_soles(body: mujoco.MjModel, roles: dict[str, str]) -> StandingSoles:
+    """The contact spheres in the compiled body."""
+    geoms = [g for g in range(body.ngeom) if body.geom(g).name.startswith(SOLE)]
+    sides = np.array([int(body.geom(g).name[len(SOLE)] == "R") for g in geoms])
+    feet = [
+        int(body.geom_bodyid[geoms[int(np.flatnonzero(sides == side)[0])]])
+        for side in (0, 1)
+    ]
+    for side, name in enumerate(SIDES):
+        if f"{name}_foot" in roles:
+            feet[side] = body.body(roles[f"{name}_foot"]).id
+    return StandingSoles(np.array(geoms), sides, (feet[0], feet[1]))
+
+
+def _measures(
+    body: mujoco.MjModel, pose: Floats, soles: StandingSoles, leg: float
+) -> _Measures:
+    data = mujoco.MjData(body)
+    data.qpos[:] = pose
+    mujoco.mj_forward(body, data)
+    mass = float(body.body_mass.sum())
+    height = float(data.subtree_com[1, 2])
+    return _Measures(leg, mass, mass * float(np.linalg.norm(body.opt.gravity)) * height)
+
+
+def _parts_of_joints(
+    body: mujoco.MjModel, chains: dict[str, tuple[str, ...]]
+) -> dict[str, str]:
+    """The part that each joint moves: that of its chain, else of what it hangs on.
+
+    Joints that hang on the trunk without a role are as those of a head.
+    """
+    own = {
+        joint: role.removeprefix("left_").removeprefix("right_")
+        for role, chain in chains.items()
+        for joint in chain
+    }
+    parts: dict[str, str] = {}
+    for b in range(2, body.nbody):
+        name = body.body(b).name
+        above = body.body(int(body.body_parentid[b])).name
+        part = own.get(name)
+        if part is None:
+            upper = parts.get(above, "hips")
+            part = upper if upper not in CARRIES else "head"
+            if upper in ("thigh", "shin", "foot"):
+                part = "toe"
+        parts[name] = part
+    return parts
+
+
+def _torques(
+    body: mujoco.MjModel,
+    part_of: dict[str, str],
+    limits: dict[str, float],
+    settings: BodySettings,
+    moment: float,
+) -> tuple[dict[str, float], list[str]]:
+    """Largest torque of each joint: settings, else the model's, else the rule's."""
+    torques: dict[str, float] = {}
+    ruled = []
+    for name, part in part_of.items():
+        given = settings.torque_of(name)
+        if given is not None:
+            torques[name] = given
+        elif name in limits and not settings.rule_torques:
+            torques[name] = limits[name]
+        else:
+            torques[name] = TORQUE[part] * moment
+            ruled.append(name)
+    notes = []
+    if ruled and len(ruled) == len(part_of):
+        notes.append("no torque limits: those of a person of its weight")
+    elif ruled:
+        notes.append(f"no torque limit of {', '.join(ruled[:3])}: by the rule")
+    return torques, notes
+
+
+def _check_strength(
+    body: mujoco.MjModel,
+    pose: Floats,
+    soles: StandingSoles,
+    torques: dict[str, float],
+    part_of: dict[str, str],
+) -> None:
+    """Refuse motors that cannot hold the body where it stands."""
+    needed = np.abs(holding_torques(body, pose, soles))
+    worst: tuple[float, str, float] = (1.0, "", 0.0)
+    tied = {int(body.eq_obj1id[e]) for e in range(body.neq)}
+    for dof in range(6, body.nv):
+        joint = int(body.dof_jntid[dof])
+        name = body.joint(joint).name
+        if joint in tied or part_of[name] not in CARRIES:
+            continue
+        ratio = float(needed[dof]) / torques[name]
+        if ratio > worst[0]:
+            worst = (ratio, name, float(needed[dof]))
+    if worst[1]:
+        raise ConfigError(
+            f"too weak to stand: {worst[1]} needs {worst[2]:.3g} N m in the standing pose and"
+            f" has {torques[worst[1]]:.3g} ({worst[0]:.2g} times); torque_limits in NAME.body.json"
+            ' gives others, or "rule"'
+        )
+
+
+def _gains(
+    body: mujoco.MjModel, pose: Floats, part_of: dict[str, str], moment: float
+) -> SpdGains:
+    """Stiffness by part and weight; of what carries nothing, by its inertia."""
+    data = mujoco.MjData(body)
+    data.qpos[:] = pose
+    mujoco.mj_forward(body, data)
+    matrix = np.zeros((body.nv, body.nv))
+    mujoco.mj_fullM(body, data, matrix)
+    inertia = np.diag(matrix)
+    rows = []
+    tied = {int(body.eq_obj1id[e]) for e in range(body.neq)}
+    for j in range(1, body.njnt):
+        if j in tied:
+            continue
+        name = body.joint(j).name
+        first = int(body.jnt_dofadr[j])
+        last = int(body.jnt_dofadr[j + 1]) if j + 1 < body.njnt else body.nv
+        own = float(inertia[first:last].mean())
+        part = part_of[name]
+        stiffness = STIFFNESS[part] * moment
+        damping = DAMPING_RATIO * stiffness
+        if part not in CARRIES:
+            stiffness = min(stiffness, (2.0 * np.pi * FREQUENCY) ** 2 * own)
+            damping = min(0.1 * stiffness, 2.0 * np.sqrt(stiffness * own))
+        rows.append(
+            JointGain(
+                joints=glob.escape(name), stiffness=stiffness, damping=float(damping)
+            )
+        )
+    return SpdGains(joints=tuple(rows))

@@ -131,15 +131,23 @@ class RetargetBody:
         """Whether the joint of a role turns about three axes."""
         return role in self.roles and len(self.skeleton.orders[self.roles[role]]) == 3
 
+    def turns_freely(self, role: str) -> bool:
+        """Whether a role's part takes any orientation: by a ball, or by three hinges."""
+        hinges = len(self.chains.get(role, ()))
+        return hinges > 2 or len(self.skeleton.orders[self.parts[role]]) > 1
+
     def foot_bone(self, side: str) -> Floats | None:
         """From the ankle to the middle of the points to which the foot leads, [m], (3,).
 
-        At rest; None without such points (`ambulo.motion.landmarks.foot_ends`).
+        At rest; None without such points (`ambulo.motion.landmarks.foot_ends`). Where they
+        are a heel and toes, those ahead of the ankle count.
         """
         foot = self.parts.get(side + "foot")
-        return (
-            None if foot is None else self._bone(foot, foot_ends(self.skeleton, foot))
-        )
+        if foot is None:
+            return None
+        ends = foot_ends(self.skeleton, foot)
+        ahead = [p for p in ends if self._points[p, 0] > self.positions[foot, 0]]
+        return self._bone(foot, ahead or ends)
 
     def toes(self, side: str) -> list[int]:
         """Joints in whose middle the foot's bone ends; [] where it ends in tips."""

@@ -15,10 +15,12 @@ from numba import njit
 from ambulo.configs.arrays import Array, Floats
 from ambulo.motion.quaternion_kernels import (
     about_axis,
+    between,
     logarithm,
     multiply,
     multiply_inverse,
     rotate,
+    unrotate,
 )
 from ambulo.motion.skeleton import Skeleton
 
@@ -27,6 +29,11 @@ ROUNDS = 60
 NEUTRAL = 1e-4
 """Weight of squared angles, beside 1 of the squared angle that is missed: it decides where more
 hinges than needed lie in a row, and costs 0.01 degrees where not."""
+MANY, SHARES = 4, (0.0, -0.8, 0.8)
+"""Hinges from which a chain's first frame begins at 0 alone, and where else shorter ones
+begin, of the way to their limits."""
+SOFT = 0.1
+"""What is left of an angle about a soft axis in what is missed."""
 LARGEST, ENOUGH = 0.5, 1e-9
 """Largest step of an angle, and the step after which a frame is done, [rad]."""
 TWISTED, ALONG = ("thigh", "upper_arm"), 0.7
@@ -132,6 +139,7 @@ def chain_rotations(
     axes: Floats,
     base: Floats,
     goal: Floats,
+    soft: Floats,
 ) -> Floats:
     """Local rotations (T, n, 4) of a chain of n hinges that bring its last nearest to `goal`.
 
@@ -141,6 +149,8 @@ def chain_rotations(
         axes: Axis of each hinge in its own frame; zeros for others. Shape (J, 3).
         base: World orientations of the first one's parent. Shape (T, 4).
         goal: World orientations that the last should take. Shape (T, 4).
+        soft: World axes about which it may be off if that lets it be less off about others;
+            zeros for none. Shape (T, 3).
     """
     local = np.empty((len(goal), len(chain), 4))
     limits = np.array(
@@ -152,6 +162,7 @@ def chain_rotations(
         limits,
         np.ascontiguousarray(base),
         np.ascontiguousarray(goal),
+        np.ascontiguousarray(soft),
         local,
     )
     return local
@@ -159,42 +170,88 @@ def chain_rotations(
 
 @njit(cache=True)
 def _solve_chain(
-    rest: Array, axes: Array, limits: Array, base: Array, goal: Array, local: Array
-) -> None:
+    rest: Array, axes: Array, limits: Array, base: Array, goal: Array, soft: Array,
+    local: Array,
+) -> None:  # fmt: skip
     """Fill `local` (T, n, 4) frame after frame; see `chain_rotations`."""
     count = len(rest)
-    angles = np.zeros(count)
-    spins, miss = np.empty((count, 3)), np.empty(3)
-    turned, held = np.empty(4), np.empty(4)
-    normal, right = np.empty((count, count)), np.empty(count)
-    for i in range(count):
-        angles[i] = min(max(0.0, limits[i, 0]), limits[i, 1])
-    for t in range(len(goal)):
-        for _ in range(ROUNDS):
-            turned[:] = base[t]
-            for i in range(count):
-                multiply(turned, rest[i], held)
-                rotate(held, axes[i], spins[i])
-                about_axis(axes[i], angles[i], local[t, i])
-                multiply(held, local[t, i], turned)
-            multiply_inverse(goal[t], turned, held)
-            logarithm(held, miss)
-            right[:] = spins @ miss - NEUTRAL * angles
-            normal[:] = spins @ spins.T
-            for i in range(count):
-                normal[i, i] += NEUTRAL
-                # An angle at its limit that would go beyond stays.
-                low = angles[i] <= limits[i, 0] and right[i] < 0.0
-                if low or (angles[i] >= limits[i, 1] and right[i] > 0.0):
-                    normal[i], right[i] = 0.0, 0.0
-                    normal[i, i] = 1.0
-            step = np.linalg.solve(normal, right)
-            largest = np.abs(step).max()
-            if largest > LARGEST:
-                step *= LARGEST / largest
-            for i in range(count):
-                angles[i] = min(max(angles[i] + step[i], limits[i, 0]), limits[i, 1])
-            if largest < ENOUGH:
-                break
+    angles, best = np.zeros(count), np.zeros(count)
+    least = np.inf
+    # The first frame has no frame before it: it begins in all corners of a short chain's reach.
+    starts = 3**count if count < MANY else 1
+    for start in range(starts):
+        rest_of = start
         for i in range(count):
-            about_axis(axes[i], angles[i], local[t, i])
+            share = SHARES[rest_of % 3]
+            rest_of //= 3
+            zero = min(max(0.0, limits[i, 0]), limits[i, 1])
+            end = limits[i, 1] if share > 0.0 else limits[i, 0]
+            angles[i] = zero + abs(share) * (end - zero)
+        missed = _solve(rest, axes, limits, base[0], goal[0], soft[0], angles)
+        if missed < least:
+            least = missed
+            best[:] = angles
+    for t in range(len(goal)):
+        _solve(rest, axes, limits, base[t], goal[t], soft[t], best)
+        for i in range(count):
+            about_axis(axes[i], best[i], local[t, i])
+
+
+@njit(cache=True)
+def _solve(
+    rest: Array, axes: Array, limits: Array, base: Array, goal: Array, soft: Array,
+    angles: Array,
+) -> float:  # fmt: skip
+    """Improve `angles` (n,) of one frame, in place; their cost is returned."""
+    count = len(rest)
+    spins, miss = np.empty((count, 3)), np.empty(3)
+    turned, held, own = np.empty(4), np.empty(4), np.empty(4)
+    normal, right = np.empty((count, count)), np.empty(count)
+    cost = 0.0
+    for _ in range(ROUNDS):
+        turned[:] = base
+        for i in range(count):
+            multiply(turned, rest[i], held)
+            rotate(held, axes[i], spins[i])
+            about_axis(axes[i], angles[i], own)
+            multiply(held, own, turned)
+        multiply_inverse(goal, turned, held)
+        _missed(held, soft, miss)
+        spins -= (1.0 - SOFT) * np.outer(spins @ soft, soft)
+        cost = miss @ miss + NEUTRAL * (angles @ angles)
+        right[:] = spins @ miss - NEUTRAL * angles
+        normal[:] = spins @ spins.T
+        for i in range(count):
+            normal[i, i] += NEUTRAL
+            # An angle at its limit that would go beyond stays.
+            low = angles[i] <= limits[i, 0] and right[i] < 0.0
+            if low or (angles[i] >= limits[i, 1] and right[i] > 0.0):
+                normal[i], right[i] = 0.0, 0.0
+                normal[i, i] = 1.0
+        step = np.linalg.solve(normal, right)
+        largest = np.abs(step).max()
+        if largest > LARGEST:
+            step *= LARGEST / largest
+        for i in range(count):
+            angles[i] = min(max(angles[i] + step[i], limits[i, 0]), limits[i, 1])
+        if largest < ENOUGH:
+            break
+    return cost
+
+
+@njit(cache=True)
+def _missed(rest: Array, soft: Array, out: Array) -> None:
+    """The turn `rest` (4,) that is left as a vector (3,), the part about `soft` (3,) less.
+
+    That part comes after the smallest turn that brings the axis where it should be.
+    """
+    if not soft.any():
+        logarithm(rest, out)
+        return
+    axis, swing, twist, about = np.empty(3), np.empty(4), np.empty(4), np.empty(3)
+    unrotate(rest, soft, axis)
+    between(axis, soft, swing)
+    multiply_inverse(rest, swing, twist)
+    logarithm(swing, out)
+    logarithm(twist, about)
+    out += SOFT * about

@@ -131,9 +131,15 @@ def _is_shared(target: RetargetBody, role: str) -> bool:
     """Whether a joint's rotation is shared with its neighbours, not that of its role alone.
 
     Joints of spine and neck share those of chains of other counts; a rig's forearm turns
-    with the hand.
+    with the hand; what two hinges turn, and what hangs on that, cannot be as the source's.
     """
     if role in {"spine", "neck"}:
+        return True
+    joint = target.parts[role]
+    if any(
+        not target.turns_freely(other) and target.skeleton.path(target.parts[other], joint)
+        for other in target.chains
+    ):
         return True
     return (
         role.endswith("forearm")

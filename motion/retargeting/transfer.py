@@ -294,12 +294,18 @@ def constrained_rotations(
     do is left to its children. Chains of hinges are solved for the orientation of their last.
 
     Returns:
-        The rotations, and `requested` with the chains' other joints as they then lie; both
+        The rotations, and `requested` with the chains' other joints as they then lie, and
+        feet that cannot turn freely: nothing shall be twisted for what they cannot do. Both
         (T, J, 4).
     """
     skeleton, chains = target.skeleton, target.chains
-    firsts = {chain[0]: chain for chain in chains.values()}
+    firsts = {chain[0]: role for role, chain in chains.items()}
     inside = {joint for chain in chains.values() for joint in chain}
+    stiff = {
+        target.parts[role]
+        for role in ("left_foot", "right_foot")
+        if role in target.roles and not target.turns_freely(role)
+    }
     local = np.empty_like(requested)
     reached = np.empty_like(requested)
     for joint, (parent, order) in enumerate(
@@ -311,10 +317,10 @@ def constrained_rotations(
         turn = quat_multiply(quat_conjugate(base), requested[:, joint])
         if joint in inside:
             if joint in firsts:
-                chain = firsts[joint]
+                chain = chains[firsts[joint]]
                 local[:, chain] = chain_rotations(
                     skeleton, chain, target.hinge_axes, reached[:, parent],
-                    requested[:, chain[-1]],
+                    requested[:, chain[-1]], _soft_axes(target, firsts[joint], requested),
                 )  # fmt: skip
             turn = local[:, joint]
         elif not order:
@@ -323,8 +329,27 @@ def constrained_rotations(
             turn = swing_twist(turn, target.hinge_axes[joint])[1]
         local[:, joint] = turn
         reached[:, joint] = quat_multiply(base, turn)
-    between = sorted(inside - {chain[-1] for chain in chains.values()})
-    if between:
+    lying = sorted((inside - {chain[-1] for chain in chains.values()}) | stiff)
+    if lying:
         requested = requested.copy()
-        requested[:, between] = reached[:, between]
+        requested[:, lying] = reached[:, lying]
     return quat_normalize(local), requested
+
+
+def _soft_axes(body: RetargetBody, role: str, requested: Floats) -> Floats:
+    """Axes (T, 3) about which a part may be off if it cannot turn freely; zeros if it can.
+
+    Feet lie flat first, and bones first point where they should.
+    """
+    axes = np.zeros((len(requested), 3))
+    side, _, limb = role.partition("_")
+    bone = body.bone(role, f"{side}_{LIMBS.get(limb, '')}")
+    if body.turns_freely(role):
+        return axes
+    if limb == "foot":
+        axes[:, 2] = 1.0
+    elif bone is not None:
+        part = body.parts[role]
+        own = quat_rotate(quat_conjugate(body.orientations[part]), bone)
+        axes = quat_rotate(requested[:, part], own / np.linalg.norm(own))
+    return axes

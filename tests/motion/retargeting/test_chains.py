@@ -181,7 +181,7 @@ def test_reachable_orientations_are_reached(
     for k, letter in enumerate(order):
         goal = quat_multiply(goal, axis_quat(letter, want[:, k]))
     base = np.tile([1.0, 0.0, 0.0, 0.0], (len(want), 1))
-    local = chain_rotations(skeleton, [1, 2, 3], axes, base, goal)
+    local = chain_rotations(skeleton, [1, 2, 3], axes, base, goal, 0.0 * goal[:, 1:])
     reached = quat_multiply(quat_multiply(local[:, 0], local[:, 1]), local[:, 2])
     assert np.rad2deg(quat_angle(reached, goal)).max() < 0.1
 
@@ -193,7 +193,7 @@ def test_out_of_reach_no_angles_within_limits_are_nearer() -> None:
         None
     ]
     base = np.array([[1.0, 0.0, 0.0, 0.0]])
-    local = chain_rotations(skeleton, [1, 2, 3], axes, base, goal)[0]
+    local = chain_rotations(skeleton, [1, 2, 3], axes, base, goal, 0.0 * goal[:, 1:])[0]
     found = quat_angle(
         quat_multiply(quat_multiply(local[0], local[1]), local[2]), goal[0]
     )

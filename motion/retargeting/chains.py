@@ -206,7 +206,7 @@ def _solve(
     count = len(rest)
     spins, miss = np.empty((count, 3)), np.empty(3)
     turned, held, own = np.empty(4), np.empty(4), np.empty(4)
-    normal, right = np.empty((count, count)), np.empty(count)
+    normal, step = np.empty((count, count)), np.empty(count)
     cost = 0.0
     for _ in range(ROUNDS):
         turned[:] = base
@@ -217,26 +217,64 @@ def _solve(
             multiply(held, own, turned)
         multiply_inverse(goal, turned, held)
         _missed(held, soft, miss)
-        spins -= (1.0 - SOFT) * np.outer(spins @ soft, soft)
-        cost = miss @ miss + NEUTRAL * (angles @ angles)
-        right[:] = spins @ miss - NEUTRAL * angles
-        normal[:] = spins @ spins.T
+        cost = NEUTRAL * _dot(angles, angles) + _dot(miss, miss)
         for i in range(count):
-            normal[i, i] += NEUTRAL
-            # An angle at its limit that would go beyond stays.
-            low = angles[i] <= limits[i, 0] and right[i] < 0.0
-            if low or (angles[i] >= limits[i, 1] and right[i] > 0.0):
-                normal[i], right[i] = 0.0, 0.0
-                normal[i, i] = 1.0
-        step = np.linalg.solve(normal, right)
-        largest = np.abs(step).max()
-        if largest > LARGEST:
-            step *= LARGEST / largest
+            along = (1.0 - SOFT) * _dot(spins[i], soft)
+            for k in range(3):
+                spins[i, k] -= along * soft[k]
+        _normal(spins, miss, angles, limits, normal, step)
+        _eliminate(normal, step)
+        largest = 0.0
         for i in range(count):
-            angles[i] = min(max(angles[i] + step[i], limits[i, 0]), limits[i, 1])
+            largest = max(largest, abs(step[i]))
+        share = min(1.0, LARGEST / max(largest, ENOUGH))
+        for i in range(count):
+            moved = angles[i] + share * step[i]
+            angles[i] = min(max(moved, limits[i, 0]), limits[i, 1])
         if largest < ENOUGH:
             break
     return cost
+
+
+@njit(cache=True)
+def _dot(a: Array, b: Array) -> float:
+    total = 0.0
+    for i in range(len(a)):
+        total += a[i] * b[i]
+    return total
+
+
+@njit(cache=True)
+def _normal(
+    spins: Array, miss: Array, angles: Array, limits: Array, normal: Array, right: Array
+) -> None:
+    """Fill the normal equations; an angle at its limit that would go beyond stays."""
+    count = len(angles)
+    for i in range(count):
+        right[i] = _dot(spins[i], miss) - NEUTRAL * angles[i]
+        low = angles[i] <= limits[i, 0] and right[i] < 0.0
+        stays = low or (angles[i] >= limits[i, 1] and right[i] > 0.0)
+        for j in range(count):
+            normal[i, j] = 0.0 if stays else _dot(spins[i], spins[j])
+        normal[i, i] = 1.0 if stays else normal[i, i] + NEUTRAL
+        if stays:
+            right[i] = 0.0
+
+
+@njit(cache=True)
+def _eliminate(matrix: Array, x: Array) -> None:
+    """`matrix` x = x in place; pivots are positive (normal equations, rows of the unit)."""
+    count = len(x)
+    for k in range(count):
+        for i in range(k + 1, count):
+            factor = matrix[i, k] / matrix[k, k]
+            for j in range(k, count):
+                matrix[i, j] -= factor * matrix[k, j]
+            x[i] -= factor * x[k]
+    for k in range(count - 1, -1, -1):
+        for j in range(k + 1, count):
+            x[k] -= matrix[k, j] * x[j]
+        x[k] /= matrix[k, k]
 
 
 @njit(cache=True)

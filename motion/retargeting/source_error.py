@@ -137,7 +137,8 @@ def _is_shared(target: RetargetBody, role: str) -> bool:
         return True
     joint = target.parts[role]
     if any(
-        not target.turns_freely(other) and target.skeleton.path(target.parts[other], joint)
+        not target.turns_freely(other)
+        and target.skeleton.path(target.parts[other], joint)
         for other in target.chains
     ):
         return True

@@ -54,7 +54,9 @@ def map_of(skeleton: Skeleton) -> RoleMap:
     joints, found = roles_of(skeleton), role_map(skeleton)
     if skeleton.chains:
         chains = _single(joints) | skeleton.chains
-        return RoleMap(joints, {role: chains[role] for role in joints}, up=UP, forward=AHEAD)
+        return RoleMap(
+            joints, {role: chains[role] for role in joints}, up=UP, forward=AHEAD
+        )
     if found.joints == joints:
         return found
     return RoleMap(joints, _single(joints))

@@ -20,6 +20,7 @@ from ambulo.envs.reference.clips.support import (
 from ambulo.envs.reference.clips.survival import (
     FALLEN_HEIGHT,
     FALLEN_TILT,
+    PERSON,
     STANDARD,
     survival,
 )
@@ -115,8 +116,10 @@ def clip_reference(
     if falls_at is not None:
         report["falls_at"] = falls_at
     if falls_at is None and bodies:
+        own = "" if character.standing is None else f" for {PERSON:g} kg"
         for disturbance in STANDARD:
-            report[f"survives {disturbance.name}"] = survival(
+            name = disturbance.name + own * (disturbance.impulse > 0.0)
+            report[f"survives {name}"] = survival(
                 character, fitted.table, fitted.controller, disturbance,
                 control_dt=control_dt, bodies=bodies, seed=seed,
             )  # fmt: skip

@@ -88,7 +88,7 @@ class CommandedBatch(LocomotionBatch):
             ankles = ankle_places(self._steering.legs, bent)
             # The feet are the first two end effectors.
             effectors[:, :2] = ankles - bent[:, None, :3]
-            com[:, 1] += COM_HEIGHT * self._lean()
+            com[:, 1] += COM_HEIGHT * self._steering.legs.size * self._lean()
         return effectors, com
 
     def _rewarded_command(self) -> Floats:

@@ -12,7 +12,11 @@ import numpy as np
 
 import ambulo.shipped
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.locomotion import TRACK, LocomotionEnvironmentConfig
+from ambulo.configs.locomotion import (
+    SUITE_BODIES,
+    TRACK,
+    LocomotionEnvironmentConfig,
+)
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.registry import CHARACTERS, load_character
 from ambulo.envs.reference.cached import cached_reference
@@ -112,12 +116,12 @@ def reference_of(
     check_reference_frames(config)
     path = None if config.traits.still else config.reference
     if path is None:
-        found = _built(None, 0, _key(config))
+        found = _reference(None, 0, _key(config), character)
     elif is_reference(Path(path)):
         found = load_reference_for(path, character)
     else:
         stamp = Path(path).stat().st_mtime_ns if Path(path).is_file() else 0
-        found = _built(path, stamp, _key(config))
+        found = _reference(path, stamp, _key(config), character)
     check_reference(found, character, config)
     return found
 
@@ -141,7 +145,7 @@ def walker_gaits(
         ConfigError: They are for another body or rate.
     """
     walks = config.replace(task="walk_commands", clips=(), reference=None)
-    found = _built(None, 0, _key(walks))
+    found = _reference(None, 0, _key(walks), character)
     check_reference(found, character, walks)
     return found
 
@@ -215,6 +219,18 @@ def _key(config: LocomotionEnvironmentConfig) -> LocomotionEnvironmentConfig:
     return LocomotionEnvironmentConfig(**values)
 
 
+def _reference(
+    path: str | None,
+    stamp: int,
+    config: LocomotionEnvironmentConfig,
+    character: Character,
+) -> Reference:
+    """What is followed: of the suite's bodies kept in memory, of others on disk."""
+    if config.character in SUITE_BODIES:
+        return _built(path, stamp, config)
+    return _made(path, config, character)
+
+
 @lru_cache(maxsize=8)
 def _built(
     path: str | None, stamp: int, config: LocomotionEnvironmentConfig
@@ -224,7 +240,13 @@ def _built(
         return _legs(path, config)
     if config.traits.parameters:
         return healthy_gait(config)
-    character, traits = body_of(config), config.traits
+    return _made(path, config, body_of(config))
+
+
+def _made(
+    path: str | None, config: LocomotionEnvironmentConfig, character: Character
+) -> Reference:
+    traits = config.traits
     options: dict[str, Any] = {
         "joints": config.joints, "control_dt": config.control_dt,
     }  # fmt: skip
@@ -234,7 +256,7 @@ def _built(
         path = None
     elif traits.commands == 3:
         file = ambulo.shipped.shipped_models().get("walk_commands")
-        if path is None and file is not None:
+        if path is None and file is not None and character.name == "human23":
             return _stored(file)
         takes, options["frames"] = "some minutes", config.reference_frames
         make = partial(walk_reference, path, character, **options)
@@ -245,4 +267,7 @@ def _built(
             "standing": config.standing_reference,
         }
         make = partial(build_reference, path, character, **options)
-    return cached_reference(config.model_dump(mode="json"), path, make, takes=takes)
+    key = config.model_dump(mode="json", exclude={"body"})
+    if config.character not in SUITE_BODIES:
+        key["character"] = character.name  # it ends in what it is made of
+    return cached_reference(key, path, make, takes=takes)

@@ -157,7 +157,7 @@ def _steer(
 ) -> None:
     """Put root and legs of `q` (nq,) where the command has them, in place."""
     feet = (foot_of(legs, 0, q), foot_of(legs, 1, q))
-    q[1] += lean * COM_HEIGHT
+    q[1] += lean * (COM_HEIGHT * legs.size)
     turning, side = command[1], command[2]
     for leg in range(2):
         place, foot = feet[leg]

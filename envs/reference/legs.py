@@ -28,6 +28,7 @@ from ambulo.motion.quaternion_kernels import (
     turn,
 )
 from ambulo.motion.retargeting.body import RetargetBody, body_of
+from ambulo.motion.retargeting.chains import eliminate
 from ambulo.motion.roles import SIDES, roles_of
 
 STRAIGHT = 0.9995
@@ -39,6 +40,10 @@ DAMPING, LARGEST = 1e-6, 0.3
 largest angle, [rad]."""
 TURN = 0.3
 """Weight of an angle that the foot misses, [rad], beside 1 of a distance in leg lengths."""
+
+
+LENGTH, WIDTH = 0.8593, 0.18
+"""Leg of human23 from hip to ankle, and distance of its ankles in standing, [m]."""
 
 
 class Legs(NamedTuple):
@@ -68,6 +73,10 @@ class Legs(NamedTuple):
     """Orientations of the last joints where feet are level and look along +X. Shape (2, 4)."""
     closed: bool
     """Whether they have a closed form: ball, hinge about Y, ball, bones downwards."""
+    size: float
+    """Lengths over those of human23; 1 for the suite's bodies, of whatever size."""
+    width: float
+    """Distance of the ankles from side to side in standing, [m]."""
 
 
 def legs_of(character: Character) -> Legs:
@@ -104,6 +113,8 @@ def legs_of(character: Character) -> Legs:
         and kinds.tolist() == [[3, 1, 3]] * 2
         and not np.any(bones[..., :2])
     )
+    own = character.standing is not None
+    lengths = np.linalg.norm(np.diff(places, axis=1), axis=2)
     limits = np.where(
         model.jnt_limited[ids][..., None], model.jnt_range[ids], [-9.0, 9.0]
     )
@@ -111,7 +122,7 @@ def legs_of(character: Character) -> Legs:
         skeleton.offsets[joints[:, 0]].copy()
         if closed
         else places[:, 0] - body.positions[0],
-        -bones[..., 2] if closed else np.linalg.norm(np.diff(places, axis=1), axis=2),
+        -bones[..., 2] if closed else lengths,
         np.array(model.jnt_qposadr[ids], dtype=np.int64),
         np.array(model.jnt_dofadr[ids], dtype=np.int64),
         kinds.astype(np.int64),
@@ -121,8 +132,22 @@ def legs_of(character: Character) -> Legs:
         limits.copy(),
         np.array([chains[k].index(joints[k, 2]) for k in range(2)]),
         _level_feet(character, body),
-        closed,
+        bool(closed),
+        float(lengths.sum(axis=1).mean()) / LENGTH if own else 1.0,
+        _standing_width(character, joints) if own else WIDTH,
     )
+
+
+def _standing_width(character: Character, joints: Ints) -> float:
+    """Distance of the ankles from side to side in a body's standing pose, [m]."""
+    data = mujoco.MjData(character.model)
+    data.qpos[:] = character.standing
+    mujoco.mj_kinematics(character.model, data)
+    left, right = (
+        data.xpos[character.model.body(character.skeleton.joints[leg[2]]).id]
+        for leg in joints
+    )
+    return float(abs(left[1] - right[1]))
 
 
 def _level_feet(character: Character, body: RetargetBody) -> Floats:
@@ -312,7 +337,10 @@ def _slopes(legs: Legs, leg: int, spots: Array, turns: Array, out: Array) -> Non
             rotate(turns[j], axis, spin)
             out[:3, column] = 0.0
             if j <= end:
-                out[:3, column] = np.cross(spin, spots[end] - spots[j]) / length
+                x, y, z = spots[end] - spots[j]
+                out[0, column] = (spin[1] * z - spin[2] * y) / length
+                out[1, column] = (spin[2] * x - spin[0] * z) / length
+                out[2, column] = (spin[0] * y - spin[1] * x) / length
             out[3:, column] = TURN * spin
             column += 1
 
@@ -331,7 +359,7 @@ def _reach(
     size = legs.kinds[leg].sum()
     length = legs.bones[leg].sum()
     miss, slope = np.empty(6), np.zeros((6, size))
-    spin = np.empty(3)
+    normal, step, spin = np.empty((size, size)), np.empty(size), np.empty(3)
     for _ in range(ROUNDS):
         _place_leg(legs, leg, q, spots, turns)
         hip = spots[0]
@@ -344,13 +372,21 @@ def _reach(
         logarithm(turned, spin)
         miss[3:] = TURN * spin
         _slopes(legs, leg, spots, turns, slope)
-        normal = slope.T @ slope
         for i in range(size):
-            normal[i, i] += DAMPING
-        step = np.linalg.solve(normal, slope.T @ miss)
-        largest = np.abs(step).max()
-        if largest > LARGEST:
-            step *= LARGEST / largest
+            step[i] = 0.0
+            for k in range(6):
+                step[i] += slope[k, i] * miss[k]
+            for j in range(size):
+                normal[i, j] = DAMPING if i == j else 0.0
+                for k in range(6):
+                    normal[i, j] += slope[k, i] * slope[k, j]
+        eliminate(normal, step)
+        largest = 0.0
+        for i in range(size):
+            largest = max(largest, abs(step[i]))
+        share = min(1.0, LARGEST / max(largest, ENOUGH))
+        for i in range(size):
+            step[i] *= share
         column = 0
         for j in range(count):
             first = legs.at[leg, j]

@@ -223,7 +223,7 @@ def _solve(
             for k in range(3):
                 spins[i, k] -= along * soft[k]
         _normal(spins, miss, angles, limits, normal, step)
-        _eliminate(normal, step)
+        eliminate(normal, step)
         largest = 0.0
         for i in range(count):
             largest = max(largest, abs(step[i]))
@@ -262,7 +262,7 @@ def _normal(
 
 
 @njit(cache=True)
-def _eliminate(matrix: Array, x: Array) -> None:
+def eliminate(matrix: Array, x: Array) -> None:
     """`matrix` x = x in place; pivots are positive (normal equations, rows of the unit)."""
     count = len(x)
     for k in range(count):

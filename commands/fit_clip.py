@@ -9,14 +9,18 @@ from pathlib import Path
 
 from ambulo.commands.data.inputs import add_frames_flag, add_speed_flag
 from ambulo.commands.fit_many import check_no_reference, fit_many
+from ambulo.common.character_flag import CHARACTER_HELP, absolute_character
 from ambulo.common.console import bars
 from ambulo.common.errors import Parser, front_door
 from ambulo.common.files import check_parent, refuse_existing
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, RenderError
 from ambulo.envs.characters.character import Character
-from ambulo.envs.characters.registry import load_character
-from ambulo.envs.reference.clips.clip_reference import ClipReference, clip_reference
+from ambulo.envs.reference.clips.clip_reference import (
+    ClipReference,
+    clip_reference,
+    fitted_body,
+)
 from ambulo.envs.reference.reference_file import save_reference
 from ambulo.motion.analysis import movement_text
 from ambulo.motion.operations import at_speed, frames_of
@@ -37,13 +41,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(argv)
     if args.bodies < 0:
         raise ConfigError(f"--bodies {args.bodies}: must be at least 0")
-    character = load_character(args.body)
+    character = fitted_body(args.body)
     _check_body(character)
     if len(args.clips) > 1 or resolve_path(args.clips[0]).is_dir():
         return fit_many(args)
     path = resolve_path(args.clips[0])
     check_no_reference(path)
-    target = resolve_path(args.out or f"{path.stem}.{args.body}.npz")
+    target = resolve_path(args.out or f"{path.stem}.{character.name}.npz")
     for file in (target, args.film):
         check_parent(None if file is None else str(file))
     if target.suffix != ".npz":
@@ -90,7 +94,10 @@ def _parser() -> Parser:
     )  # fmt: skip
     add_frames_flag(parser)
     add_speed_flag(parser)
-    parser.add_argument("--body", default="human23", help="the body (default: human23)")
+    parser.add_argument(
+        "--character", "--body", dest="body", default="human23", metavar="BODY",
+        type=absolute_character, help=f"{CHARACTER_HELP} (default: human23)",
+    )  # fmt: skip
     parser.add_argument(
         "--out",
         metavar="PATH",
@@ -121,11 +128,13 @@ def _check_body(character: Character) -> None:
         ConfigError: Muscles, or joints that are tied to others.
     """
     if character.actuation is not None:
-        raise ConfigError(f"--body {character.name}: has muscles; clips need motors")
+        raise ConfigError(
+            f"--character {character.name}: has muscles; clips need motors"
+        )
     free = joint_coupling(character.model).independent
     if len(free) < character.model.nv:
         raise ConfigError(
-            f"--body {character.name}: joints are tied to others; clips need free joints"
+            f"--character {character.name}: joints are tied to others; clips need free joints"
         )
 
 

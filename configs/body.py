@@ -14,7 +14,7 @@ MAX_XML = 2**20
 
 
 class BodyRecord(Config):
-    """A body that is made ready for the suite (`envs.characters.own`); also a file, `*.body.json`."""
+    """A body made ready for the suite (`envs.characters.own`); also a file, `*.body.json`."""
 
     format: Literal["ambulo-body"] = "ambulo-body"
     """Names this format."""
@@ -38,3 +38,7 @@ class BodyRecord(Config):
     """MuJoCo's positions of the standing pose."""
     notes: tuple[str, ...] = ()
     """What is doubtful or was changed; for people."""
+
+    def __hash__(self) -> int:
+        """Of what identifies it."""
+        return hash((self.name, self.digest, self.source))

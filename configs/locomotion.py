@@ -223,6 +223,11 @@ class LocomotionEnvironmentConfig(Config):
         }.get(self.task, {})
 
     @property
+    def body_name(self) -> str:
+        """Name of the body: `character`, or that of what was prepared of it."""
+        return self.character if self.prepared_body is None else self.prepared_body.name
+
+    @property
     def prepared_body(self) -> BodyRecord | None:
         """What was prepared of `character`, if it came with the settings."""
         if self.body is not None and self.body.source == self.character:

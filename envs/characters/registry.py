@@ -73,7 +73,11 @@ def body_record(name: str) -> BodyRecord:
     path = Path(name)
     stamps = [
         file.stat().st_mtime_ns if file.is_file() else 0
-        for file in (path, path.with_suffix(RECORD_FILE), path.with_suffix(".roles.json"))
+        for file in (
+            path,
+            path.with_suffix(RECORD_FILE),
+            path.with_suffix(".roles.json"),
+        )
     ]
     return _prepared(name, tuple(stamps))
 

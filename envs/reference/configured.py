@@ -13,12 +13,16 @@ import numpy as np
 import ambulo.shipped
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import (
-    SUITE_BODIES,
     TRACK,
+    LocomotionConfig,
     LocomotionEnvironmentConfig,
 )
 from ambulo.envs.characters.character import Character
-from ambulo.envs.characters.registry import CHARACTERS, load_character
+from ambulo.envs.characters.registry import (
+    CHARACTERS,
+    body_record,
+    load_character,
+)
 from ambulo.envs.reference.cached import cached_reference
 from ambulo.envs.reference.captured import cycle_text
 from ambulo.envs.reference.clips.read_clips import read_clips
@@ -99,6 +103,21 @@ def body_of(config: LocomotionEnvironmentConfig) -> Character:
     return character
 
 
+def with_body(config: LocomotionConfig) -> LocomotionConfig:
+    """Settings that hold what is prepared of a body of the user's own: without its file.
+
+    Raises:
+        ConfigError: It cannot be used.
+    """
+    environment = config.environment
+    if environment.character in CHARACTERS or environment.prepared_body is not None:
+        return config
+    record = body_record(environment.character)
+    return config.override(
+        "environment", body=record.replace(source=environment.character)
+    )
+
+
 def reference_of(
     config: LocomotionEnvironmentConfig, character: Character
 ) -> Reference:
@@ -116,12 +135,12 @@ def reference_of(
     check_reference_frames(config)
     path = None if config.traits.still else config.reference
     if path is None:
-        found = _reference(None, 0, _key(config), character)
+        found = _built(None, 0, _key(config))
     elif is_reference(Path(path)):
         found = load_reference_for(path, character)
     else:
         stamp = Path(path).stat().st_mtime_ns if Path(path).is_file() else 0
-        found = _reference(path, stamp, _key(config), character)
+        found = _built(path, stamp, _key(config))
     check_reference(found, character, config)
     return found
 
@@ -145,7 +164,7 @@ def walker_gaits(
         ConfigError: They are for another body or rate.
     """
     walks = config.replace(task="walk_commands", clips=(), reference=None)
-    found = _reference(None, 0, _key(walks), character)
+    found = _built(None, 0, _key(walks))
     check_reference(found, character, walks)
     return found
 
@@ -214,21 +233,12 @@ def _key(config: LocomotionEnvironmentConfig) -> LocomotionEnvironmentConfig:
     if config.traits.commands == 2:
         names.append("speed")
     values: dict[str, Any] = {name: getattr(config, name) for name in names}
+    if config.character not in CHARACTERS:  # the body itself, wherever its file lies
+        record = config.prepared_body or body_record(config.character)
+        values |= {"character": record.name, "body": record.replace(source=record.name)}
     if config.traits.trackers:  # they follow the references of `track`
         values |= {"task": "track", "joints": TRACK["joints"]}
     return LocomotionEnvironmentConfig(**values)
-
-
-def _reference(
-    path: str | None,
-    stamp: int,
-    config: LocomotionEnvironmentConfig,
-    character: Character,
-) -> Reference:
-    """What is followed: of the suite's bodies kept in memory, of others on disk."""
-    if config.character in SUITE_BODIES:
-        return _built(path, stamp, config)
-    return _made(path, config, character)
 
 
 @lru_cache(maxsize=8)
@@ -240,13 +250,7 @@ def _built(
         return _legs(path, config)
     if config.traits.parameters:
         return healthy_gait(config)
-    return _made(path, config, body_of(config))
-
-
-def _made(
-    path: str | None, config: LocomotionEnvironmentConfig, character: Character
-) -> Reference:
-    traits = config.traits
+    character, traits = body_of(config), config.traits
     options: dict[str, Any] = {
         "joints": config.joints, "control_dt": config.control_dt,
     }  # fmt: skip
@@ -267,7 +271,4 @@ def _made(
             "standing": config.standing_reference,
         }
         make = partial(build_reference, path, character, **options)
-    key = config.model_dump(mode="json", exclude={"body"})
-    if config.character not in SUITE_BODIES:
-        key["character"] = character.name  # it ends in what it is made of
-    return cached_reference(key, path, make, takes=takes)
+    return cached_reference(config.model_dump(mode="json"), path, make, takes=takes)

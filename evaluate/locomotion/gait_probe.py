@@ -21,7 +21,7 @@ from ambulo.envs.locomotion.body import (
     sole_groups,
 )
 from ambulo.envs.simulation.simulation import CharacterSimulation
-from ambulo.motion.roles import SIDES, roles_of
+from ambulo.motion.roles import SIDES, map_of, roles_of
 from ambulo.muscle.actuation import MuscleActuation
 from ambulo.muscle.coupling import joint_coupling
 from ambulo.muscle.dynamics import transmission_of_batch
@@ -35,23 +35,55 @@ _NAMES = ("hip_flexion_{}", "knee_angle_{}", "ankle_angle_{}", "mtp_angle_{}")
 
 
 def leg_joints(character: Character) -> NDArray[np.int64]:
-    """Joints of the left and right leg in the order of `LEG`. Shape (2, 4).
+    """Joints that turn thighs, shins and feet, the left leg's first. Shape (n,).
 
     Raises:
         ConfigError: The body's legs are not known.
     """
-    roles, names = roles_of(character.skeleton), character.skeleton.joints
-    rows = []
+    found, names = map_of(character.skeleton), character.skeleton.joints
+    joints: list[int] = []
     for side in SIDES:
-        wanted = [f"{side}_{part}" for part in LEG]
         myo = [name.format(side[0]) for name in _NAMES]
-        if all(role in roles for role in wanted):
-            rows.append([roles[role] for role in wanted])
+        if f"{side}_shin" in found.joints:
+            for part in LEG[:3]:
+                joints += found.chains.get(f"{side}_{part}", ())
         elif all(name in names for name in myo):
-            rows.append([names.index(name) for name in myo])
+            joints += [names.index(name) for name in myo[:3]]
         else:
             raise ConfigError(f"{character.name}: no joints are known as its legs")
-    return np.array(rows)
+    return np.array(joints)
+
+
+def _leg_points(character: Character) -> tuple[NDArray[np.int64], Floats]:
+    """Bodies (2, 4) of hip, knee, ankle and toes of both legs, and places on them (2, 4, 3).
+
+    Where a body has no joint for ankle or toes: where its leg or foot ends.
+    """
+    skeleton, roles = character.skeleton, roles_of(character.skeleton)
+    bodies, offsets = np.zeros((2, 4), dtype=np.int64), np.zeros((2, 4, 3))
+    for leg, side in enumerate(SIDES):
+        myo = [name.format(side[0]) for name in _NAMES]
+        for part, role in enumerate(LEG):
+            joint = roles.get(f"{side}_{role}")
+            if joint is None and myo[part] in skeleton.joints:
+                joint = skeleton.index(myo[part])
+            if joint is not None:
+                bodies[leg, part] = body_of_joint(character, joint)
+                continue
+            bodies[leg, part] = bodies[leg, part - 1]
+            above = roles.get(f"{side}_{LEG[part - 1]}")
+            tips = [
+                tip
+                for tip, parent in zip(skeleton.tips, skeleton.tip_parents, strict=True)
+                if parent == above
+            ]
+            if tips and role == "toe":
+                offsets[leg, part] = max(tips, key=lambda tip: float(tip[0]))
+            elif tips:
+                offsets[leg, part] = min(tips, key=lambda tip: float(tip[2]))
+            else:  # a ball for a foot
+                offsets[leg, part] = offsets[leg, part - 1] + [0.1, 0.0, 0.0]
+    return bodies, offsets
 
 
 class AngleProbe:
@@ -60,10 +92,8 @@ class AngleProbe:
     def __init__(self, batch: LocomotionBatch) -> None:
         """Look up the bodies of the legs, and the feet's pitch at rest."""
         character, simulation = batch.character, batch.simulation
-        joints = leg_joints(character)
-        self._bodies = np.array(
-            [[body_of_joint(character, int(j)) for j in leg] for leg in joints]
-        )
+        leg_joints(character)  # refused where they are not known
+        self._bodies, self._offsets = _leg_points(character)
         self._root = body_of_joint(character, 0)
         self._places = simulation.bind("xpos")
         self._turns = simulation.bind("xmat")
@@ -71,16 +101,20 @@ class AngleProbe:
         mujoco.mj_kinematics(simulation.model, data)
         self._level = data.xmat[self._root].reshape(3, 3).copy()
         self._rest: Floats = np.zeros(2)
-        self._rest = self._angles(data.xpos[None], np.eye(3)[None])[0, :, 2]
+        rest = data.xpos[None], data.xmat.reshape(1, -1, 3, 3)
+        self._rest = self._angles(*rest, np.eye(3)[None])[0, :, 2]
 
     def now(self) -> Floats:
         """Angles of the left and the right leg: hip, knee, ankle, [rad]. (N, 2, 3)."""
-        root = self._turns[:, self._root].reshape(-1, 3, 3) @ self._level.T
-        return self._angles(self._places, root)
+        turns = self._turns.reshape(len(self._turns), -1, 3, 3)
+        root = turns[:, self._root] @ self._level.T
+        return self._angles(self._places, turns, root)
 
-    def _angles(self, places: Floats, root: Floats) -> Floats:
+    def _angles(self, places: Floats, turns: Floats, root: Floats) -> Floats:
         """Angles in bodies whose pelvis has turned by `root` (N, 3, 3) from rest."""
-        at = places[:, self._bodies]
+        at = places[:, self._bodies] + np.einsum(
+            "nskij,skj->nski", turns[:, self._bodies], self._offsets
+        )
         bones = np.einsum("nij,nski->nskj", root, np.diff(at, axis=2))
         thigh, shin = (
             np.arctan2(bones[:, :, k, 0], -bones[:, :, k, 2]) for k in (0, 1)

@@ -148,7 +148,7 @@ class Recorder:
         self._root = batch.simulation.qpos[:, :2].copy()
         self._series: dict[str, Any] = {}
         names = batch.character.skeleton.joints[1:]
-        legs = leg_joints(batch.character)[:, :3].ravel()
+        legs = leg_joints(batch.character)
         self._fixed: dict[str, Any] = {
             "dt": batch.simulation.dt,
             "weight": batch.weight,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import Field
 
 from ambulo.configs.errors import ModelFileError
-from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.locomotion import SUITE_BODIES, LocomotionConfig
 from ambulo.configs.motion_nn import MotionNNConfig
 from ambulo.policies.files.headers import (
     FileHeader,
@@ -64,6 +64,12 @@ class LocomotionMetadata(FileHeader):
             )
         # A file from elsewhere does not choose where this machine writes.
         config = self.config.override("environment", fault_folder=None)
+        # Nor which file or function it reads a body from: it brings it.
+        env = config.environment
+        if env.character not in SUITE_BODIES and env.prepared_body is None:
+            raise ModelFileError(
+                f"{source}: its body {env.character} is missing; get the file anew"
+            )
         if (self.encoder is None) != (config.network.prior is None):
             raise ModelFileError(f"{source}: encoder and network.prior need each other")
         contract = contract_of(config, self.observation, self.actions)
@@ -152,7 +158,7 @@ def contract_of(
     A policy can act in every environment of the same contract.
     """
     env = config.environment
-    numbers = (env.character, env.actuation, env.control_rate, env.action_scale)
+    numbers = (env.body_name, env.actuation, env.control_rate, env.action_scale)
     rows = [[part.name, part.start, part.stop, part.unit] for part in observation]
     text = json.dumps([numbers, rows, list(actions)])
     return hashlib.sha256(text.encode()).hexdigest()
@@ -161,6 +167,10 @@ def contract_of(
 def without_folders(config: LocomotionConfig) -> LocomotionConfig:
     """Return a copy for files that are passed on: files by name, no local folder."""
     config = config.shareable()
+    body = config.environment.prepared_body
+    if body is not None:
+        body = body.replace(source=Path(body.source).name)
+        config = config.override("environment", character=body.source, body=body)
     reference, prior = config.environment.reference, config.network.prior
     if reference is not None:
         name = Path(reference).name
@@ -187,7 +197,7 @@ def without_folders(config: LocomotionConfig) -> LocomotionConfig:
 def _headline(header: LocomotionMetadata) -> str:
     env = header.config.environment
     return (
-        f"{env.task} on {env.character}, {env.actuation}, "
+        f"{env.task} on {env.body_name}, {env.actuation}, "
         f"{header.num_timesteps:,} steps, {len(header.actions)} actions"
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from ambulo.common.character_flag import CHARACTER_HELP, absolute_character
 from ambulo.common.find_model import find_model
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
@@ -61,7 +62,6 @@ train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
     setting_flags: ClassVar[Mapping[str, str]] = {
         **RL_SETTINGS,
         "--task": "environment.task",
-        "--character": "environment.character",
         "--actuation": "environment.actuation",
         "--backend": "environment.backend",
         "--threads": "training.num_threads",
@@ -71,6 +71,13 @@ train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
     flags = (
         *EVALUATION_FLAGS,
         *ENGINE_FLAGS,
+        Flag(
+            "--character",
+            CHARACTER_HELP,
+            {"metavar": "BODY"},
+            "environment.character",
+            convert=absolute_character,
+        ),
         Flag(
             "--reference",
             "motion clip or prepared reference to follow (default: a walk that the suite "
@@ -127,8 +134,12 @@ train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
     def prepare(
         self, config: LocomotionConfig, args: argparse.Namespace, *, resumed: bool
     ) -> LocomotionConfig:
-        """Check graphics and find the model that a correction is trained above."""
+        """Check graphics, prepare an own body, find the model that a correction is above."""
         import_mujoco()
+        from ambulo.envs.reference.configured import with_body
+
+        with setting("environment.character"):
+            config = with_body(config)
         if resumed or config.gait.base is None:
             return config
         base = str(find_model(config.gait.base).resolve())

@@ -125,6 +125,6 @@ def play(
 
 def leg_dofs(batch: WalkerBatch) -> NDArray[np.int64]:
     """Return the indices of the degrees of freedom of hips, knees and ankles."""
-    joints = leg_joints(batch.character)[:, :3].ravel()
+    joints = leg_joints(batch.character)
     names = batch.character.skeleton.joints
     return batch.character.dofs(*(names[joint] for joint in joints))

@@ -1,8 +1,8 @@
 """MJCF of a body that keeps what the suite assumes, written from its links.
 
 One joint a body, of the same name, at the body's origin; hinges about X, Y or Z; the root at
-the hips with Z up, facing +X; contact spheres as soles; one motor for each axis. Every number is written
-in full, and meshes become capsules and boxes, so that the text is all there is.
+the hips with Z up, facing +X; contact spheres as soles; one motor for each axis. Every number
+is written in full, and meshes become capsules and boxes, so that the text is all there is.
 """
 
 from __future__ import annotations
@@ -94,7 +94,9 @@ def body_xml(tree: LinkTree, name: str, parts: BodyParts | None = None) -> str:
     ends: list[tuple[Element, Floats, Floats]] = []
     for i, link in enumerate(tree.links):
         if link.parent < 0:
-            element = SubElement(world, "body", name=names[i][0], pos=f"0 0 {height:.12g}")
+            element = SubElement(
+                world, "body", name=names[i][0], pos=f"0 0 {height:.12g}"
+            )
             SubElement(element, "freejoint", name=names[i][0])
             origin, turn = np.zeros(3), np.eye(3)
         else:
@@ -163,7 +165,11 @@ def _chain(
         if k + 1 < len(names):
             tiny = _text([TINY])
             SubElement(
-                element, "inertial", pos="0 0 0", mass=tiny, diaginertia=_text([TINY] * 3)
+                element,
+                "inertial",
+                pos="0 0 0",
+                mass=tiny,
+                diaginertia=_text([TINY] * 3),
             )
     return element, origin, turn
 
@@ -200,7 +206,9 @@ def _shapes(
     for shape in solid or link.geoms:
         kind, place, axes, size = _primitive(model, shape)
         material = int(model.geom_matid[shape.geom])
-        color = model.mat_rgba[material] if material >= 0 else model.geom_rgba[shape.geom]
+        color = (
+            model.mat_rgba[material] if material >= 0 else model.geom_rgba[shape.geom]
+        )
         SubElement(
             element,
             "geom",
@@ -240,7 +248,12 @@ def _primitive(
     axes = axes[:, order]
     axes[:, 0] *= np.sign(np.linalg.det(axes))
     radius = float(half[order[:2]].mean())
-    return "capsule", place, axes, np.array([radius, max(half[order[2]] - radius, 1e-4)])
+    return (
+        "capsule",
+        place,
+        axes,
+        np.array([radius, max(half[order[2]] - radius, 1e-4)]),
+    )
 
 
 def _boxed(points: Floats, axes: Floats) -> tuple[Floats, Floats, Floats]:
@@ -250,9 +263,7 @@ def _boxed(points: Floats, axes: Floats) -> tuple[Floats, Floats, Floats]:
     return axes @ (0.5 * (low + high)), axes, np.maximum(0.5 * (high - low), 1e-4)
 
 
-def _marks(
-    ends: list[tuple[Element, Floats, Floats]], parts: BodyParts
-) -> None:
+def _marks(ends: list[tuple[Element, Floats, Floats]], parts: BodyParts) -> None:
     """Contact spheres of the soles, and sites at tips."""
     for side, sole in zip("LR", parts.soles, strict=False):
         for n, (center, link) in enumerate(zip(sole.centers, sole.links, strict=True)):

@@ -58,23 +58,29 @@ def feet_of(
         bodies = branch_of(tree.model, roles.bodies[role])
         links |= {tree.of_body[body] for body in bodies}
         points = body_points(tree, bodies)
+        bare = {
+            tree.model.body(body).name
+            for body in bodies
+            if not tree.model.body_geomnum[body]
+        }
+        gone = [file for body, file in missing if body in bare]
         if side in settings.feet:
             soles.append(_given_sole(tree, roles, role, settings.feet[side], leg))
+        elif gone:
+            raise ConfigError(
+                f"mesh {gone[0]} is not there: it shows the {side} foot's sole; put it"
+                " where the file says, or give feet in NAME.body.json"
+            )
         elif len(points.points):
             soles.append(foot_sole(points, leg))
         else:
-            names = {tree.model.body(body).name for body in bodies}
-            gone = [file for body, file in missing if body in names]
-            if gone:
-                raise ConfigError(
-                    f"mesh {gone[0]} is not there: it shows the {side} foot's sole; put it"
-                    " where the file says, or give feet in NAME.body.json"
-                )
             ankle = roles.places[role]
             low = [roles.places[r][2] for r in (f"{side}_toe",) if r in roles.places]
             link = tree.of_body[roles.bodies[role]]
             soles.append(box_sole(ankle, min([*low, ankle[2]]), link, leg))
-            notes.append(f"no shape of the {side} foot: a sole of {0.3 * leg:.2f} m is made")
+            notes.append(
+                f"no shape of the {side} foot: a sole of {0.3 * leg:.2f} m is made"
+            )
     radius = min(sole.radius for sole in soles)
     if any(sole.radius != radius for sole in soles):
         soles = [_with_radius(sole, radius) for sole in soles]
@@ -137,5 +143,3 @@ def _with_radius(sole: FootSole, radius: float) -> FootSole:
     """The spheres with another radius, their lowest points where they were."""
     centers = sole.centers - np.array([0.0, 0.0, sole.radius - radius])
     return FootSole(centers, radius, sole.links, sole.is_ball)
-
-

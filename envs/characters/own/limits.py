@@ -27,7 +27,9 @@ def model_limits(tree: LinkTree, names: list[list[str]]) -> dict[str, float]:
         for joint, name in zip(link.joints, own, strict=True):
             limit = found.get(joint.source, np.inf)
             if model.jnt_actfrclimited[joint.source]:
-                limit = min(limit, float(np.abs(model.jnt_actfrcrange[joint.source]).max()))
+                limit = min(
+                    limit, float(np.abs(model.jnt_actfrcrange[joint.source]).max())
+                )
             if np.isfinite(limit) and limit > 0.0:
                 limits[name] = limit
     return limits
@@ -42,5 +44,7 @@ def _actuator_limit(model: mujoco.MjModel, actuator: int) -> float:
     fixed = int(model.actuator_gaintype[actuator]) == int(mujoco.mjtGain.mjGAIN_FIXED)
     if model.actuator_ctrllimited[actuator] and motor and fixed:
         gain = abs(float(model.actuator_gainprm[actuator, 0]))
-        limit = min(limit, gain * float(np.abs(model.actuator_ctrlrange[actuator]).max()))
+        limit = min(
+            limit, gain * float(np.abs(model.actuator_ctrlrange[actuator]).max())
+        )
     return limit * float(np.abs(model.actuator_gear[actuator, :3]).max())

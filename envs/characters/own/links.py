@@ -302,9 +302,7 @@ def _mesh(model: mujoco.MjModel, geom: int) -> tuple[Floats, float]:
     return model.mesh_vert[first : first + count].astype(np.float64), 0.0
 
 
-_POINTS: dict[
-    mujoco.mjtGeom, Callable[[mujoco.MjModel, int], tuple[Floats, float]]
-] = {
+_POINTS: dict[mujoco.mjtGeom, Callable[[mujoco.MjModel, int], tuple[Floats, float]]] = {
     mujoco.mjtGeom.mjGEOM_SPHERE: _sphere,
     mujoco.mjtGeom.mjGEOM_CAPSULE: _capsule,
     mujoco.mjtGeom.mjGEOM_CYLINDER: _cylinder,

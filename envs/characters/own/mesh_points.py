@@ -62,7 +62,9 @@ def hull_obj(points: Floats) -> bytes:
         outer = np.concatenate([outer - step, outer + step])
     try:
         faces = ConvexHull(outer).simplices
-    except QhullError:  # points on a slanted plane or line: a small box about the middle
+    except (
+        QhullError
+    ):  # points on a slanted plane or line: a small box about the middle
         corners = np.array(np.meshgrid(*[[-1.0, 1.0]] * 3)).reshape(3, -1).T
         outer = middle + corners * np.maximum(0.5 * np.ptp(outer, axis=0), THIN)
         faces = ConvexHull(outer).simplices

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import hashlib
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import mujoco
@@ -12,7 +13,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.body import BodyRecord
-from ambulo.configs.errors import ConfigError
+from ambulo.configs.errors import ConfigError, SkeletonError
 from ambulo.configs.muscle import JointGain, SpdGains
 from ambulo.envs.characters.own.body_xml import (
     SOLE,
@@ -22,14 +23,13 @@ from ambulo.envs.characters.own.body_xml import (
     tied_joints,
 )
 from ambulo.envs.characters.own.feet import feet_of
+from ambulo.envs.characters.own.limits import model_limits
 from ambulo.envs.characters.own.links import (
-    LinkTree,
     links_of,
     rooted,
     turned,
     with_plain_axes,
 )
-from ambulo.envs.characters.own.limits import model_limits
 from ambulo.envs.characters.own.reading import Source, SourceModel, read_source
 from ambulo.envs.characters.own.roles import BodyRoles, body_roles
 from ambulo.envs.characters.own.settings import BodySettings, settings_beside
@@ -92,23 +92,26 @@ def prepare_body(
     Raises:
         ConfigError: It cannot be read or is no humanoid, or its motors cannot hold it.
     """
-    found = read_source(source)
-    if settings is None:
-        path = Path(source) if isinstance(source, (str, Path)) else None
-        settings = settings_beside(path)
-    label = label or (str(source) if isinstance(source, (str, Path)) else found.name)
+    is_text = isinstance(source, (str, Path))
+    if not label:
+        label = str(source) if is_text else "body"
+    if "<" in label:
+        label = "body"
     try:
-        return _prepared(found, label, settings)
-    except ConfigError as error:
-        name = label if "<" not in label else found.name
+        if settings is None:
+            settings = settings_beside(Path(source) if is_text else None)  # type: ignore[arg-type]
+        return _prepared(read_source(source), label, settings)
+    except (ConfigError, SkeletonError) as error:
         text = str(error)
-        raise ConfigError(text if text.startswith(name) else f"{name}: {text}") from None
+        raise ConfigError(
+            text if text.startswith(label) else f"{label}: {text}"
+        ) from None
 
 
 def _prepared(found: SourceModel, label: str, settings: BodySettings) -> BodyRecord:
     model = found.model
     if model.nv > MAX_AXES + 6:
-        raise ConfigError(f"{model.nv} joint axes; a body has at most {MAX_AXES}")
+        raise ConfigError(f"{model.nv - 6} joint axes; a body has at most {MAX_AXES}")
     _refuse_muscles(model)
     roles = body_roles(model, settings)
     tree = links_of(model, roles.top)
@@ -184,7 +187,7 @@ def _leg(roles: BodyRoles) -> float:
     lengths = [
         sum(
             float(np.linalg.norm(roles.places[b] - roles.places[a]))
-            for a, b in zip(line, line[1:], strict=False)
+            for a, b in pairwise(line)
         )
         for side in SIDES
         if (line := [f"{side}_{part}" for part in ("thigh", "shin", "foot")])
@@ -301,8 +304,8 @@ def _check_strength(
     if worst[1]:
         raise ConfigError(
             f"too weak to stand: {worst[1]} needs {worst[2]:.3g} N m in the standing pose and"
-            f" has {torques[worst[1]]:.3g} ({worst[0]:.2g} times); torque_limits in NAME.body.json"
-            ' gives others, or "rule"'
+            f" has {torques[worst[1]]:.3g} ({worst[0]:.2g} times); torque_limits in"
+            ' NAME.body.json gives others, or "rule"'
         )
 
 

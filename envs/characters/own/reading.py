@@ -93,7 +93,7 @@ def _from_function(text: str) -> SourceModel:
     """Import a module and call its function."""
     module, _, function = text.partition(":")
     try:
-        make = getattr(import_module(module), function)  # noqa: B009
+        make = getattr(import_module(module), function)
     except ImportError as error:
         raise ConfigError(f"{text}: cannot be imported: {error}") from None
     except AttributeError:
@@ -106,24 +106,24 @@ def _from_function(text: str) -> SourceModel:
     if str(made) == text:
         raise ConfigError(f"{text}: returned its own name")
     found = read_source(made)
-    return SourceModel(
-        function, found.model, found.digest, found.notes, found.missing
-    )
+    return SourceModel(function, found.model, found.digest, found.notes, found.missing)
 
 
 def _from_text(text: str, path: Path, name: str) -> SourceModel:
     """A model of MJCF or URDF text; `path` is its file."""
-    label = str(path) if path.name else "XML"
+    label = f"{path}: " if path.name else ""
     if re.search(r"<!(DOCTYPE|ENTITY)", text):
-        raise ConfigError(f"{label}: XML with its own entities is not read")
+        raise ConfigError(f"{label}XML with its own entities is not read")
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
-        raise ConfigError(f"{label}: is no XML: {error}") from None
+        raise ConfigError(f"{label}is no XML: {error}") from None
     if root.tag == "robot":
         return _urdf(root, path, name, _digest(text))
     if root.tag != "mujoco":
-        raise ConfigError(f"{label}: <{root.tag}> is neither MJCF (mujoco) nor URDF (robot)")
+        raise ConfigError(
+            f"{label}<{root.tag}> is neither MJCF (mujoco) nor URDF (robot)"
+        )
     with _refusals(label):
         spec = (
             mujoco.MjSpec.from_file(str(path))
@@ -142,7 +142,7 @@ def _refusals(label: str) -> Iterator[None]:
         yield
     except (ValueError, mujoco.FatalError) as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        raise ConfigError(f"{label}: MuJoCo: {'; '.join(lines[:2])}") from None
+        raise ConfigError(f"{label}MuJoCo: {'; '.join(lines[:2])}") from None
     finally:
         mujoco.set_mju_user_warning(before)
 
@@ -162,7 +162,9 @@ def _compiled(
     gone = {
         mesh.name or Path(mesh.file).stem: mesh.file
         for mesh in spec.meshes
-        if mesh.file and mesh.file not in spec.assets and not (place / mesh.file).is_file()
+        if mesh.file
+        and mesh.file not in spec.assets
+        and not (place / mesh.file).is_file()
     }
     for geom in list(spec.geoms):
         if geom.meshname in gone:
@@ -178,15 +180,13 @@ def _compiled(
     if missing:
         files = sorted({file for _, file in missing})
         notes = (*notes, f"{len(files)} mesh files are not there: {files[0]}, ...")
-    with _refusals(label or name):
+    with _refusals(label):
         model = spec.compile()
         digest = digest or _digest(spec.to_xml())
     return SourceModel(name, model, digest, notes, tuple(missing))
 
 
-def _urdf(
-    root: ElementTree.Element, path: Path, name: str, digest: str
-) -> SourceModel:
+def _urdf(root: ElementTree.Element, path: Path, name: str, digest: str) -> SourceModel:
     """A URDF robot: meshes found and made hulls, numbers that MuJoCo refuses mended."""
     notes: list[str] = []
     missing: list[tuple[str, str]] = []
@@ -224,12 +224,17 @@ def _urdf(
         boundmass="0",
     )
     text = ElementTree.tostring(root, encoding="unicode")
-    with _refusals(str(path)):
+    with _refusals(f"{path}: " if path.name else ""):
         spec = mujoco.MjSpec.from_string(text, assets=assets)
     if missing:
         notes.append(f"{len(missing)} mesh files are not there: {missing[0][1]}, ...")
     found = _compiled(
-        spec, name, label=str(path), folder=path.parent, digest=digest, notes=tuple(notes)
+        spec,
+        name,
+        label=f"{path}: " if path.name else "",
+        folder=path.parent,
+        digest=digest,
+        notes=tuple(notes),
     )
     return SourceModel(found.name, found.model, digest, found.notes, tuple(missing))
 
@@ -241,7 +246,9 @@ def _mended_inertia(link: ElementTree.Element, moves: bool) -> bool:
     inertia = None if inertial is None else inertial.find("inertia")
     value = 0.0 if mass is None else float(mass.get("value", "0"))
     if value < 0.0:
-        raise ConfigError(f"link {link.get('name')!r}: its mass {value:g} kg is negative")
+        raise ConfigError(
+            f"link {link.get('name')!r}: its mass {value:g} kg is negative"
+        )
     least = min(
         (0.0 if inertia is None else float(inertia.get(key, "0")))
         for key in ("ixx", "iyy", "izz")

@@ -18,8 +18,21 @@ from ambulo.motion.rotations import quat_conjugate, quat_multiply, quat_rotate
 from ambulo.motion.skeleton import Skeleton
 
 ELEMENTS = frozenset(
-    "mujoco compiler option worldbody body freejoint joint inertial geom site equality"
-    " actuator motor".split()
+    [
+        "mujoco",
+        "compiler",
+        "option",
+        "worldbody",
+        "body",
+        "freejoint",
+        "joint",
+        "inertial",
+        "geom",
+        "site",
+        "equality",
+        "actuator",
+        "motor",
+    ]
 )
 """What the XML of a record may hold: nothing that reads files or loads code."""
 LARGEST = 2000
@@ -38,14 +51,22 @@ def character_of(record: BodyRecord) -> Character:
         model = mujoco.MjModel.from_xml_string(record.xml)
         skeleton = _skeleton(record, model)
         soles = _soles(model, skeleton)
-    except (ValueError, KeyError, IndexError, SkeletonError, mujoco.FatalError) as error:
+    except (
+        ValueError,
+        KeyError,
+        IndexError,
+        SkeletonError,
+        mujoco.FatalError,
+    ) as error:
         line = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ConfigError(f"body {record.name}: is damaged: {line}") from None
     standing = np.array(record.standing)
     if standing.shape != (model.nq,) or not np.isfinite(standing).all():
         raise ConfigError(f"body {record.name}: its standing pose is another body's")
     standing.setflags(write=False)
-    return Character(record.name, model, skeleton, soles, record.gains, standing=standing)
+    return Character(
+        record.name, model, skeleton, soles, record.gains, standing=standing
+    )
 
 
 def _check_xml(record: BodyRecord) -> None:
@@ -99,7 +120,9 @@ def _skeleton(record: BodyRecord, model: mujoco.MjModel) -> Skeleton:
     owners, tips = [], np.zeros((len(sites), 3))
     for row, site in zip(tips, sites, strict=True):
         place = data.site_xpos[site]
-        owner, row[:] = _on_carrier(model, data, int(model.site_bodyid[site]), place, tied)
+        owner, row[:] = _on_carrier(
+            model, data, int(model.site_bodyid[site]), place, tied
+        )
         owners.append(index[names[owner - 1]])
     return Skeleton(
         record.name,

@@ -103,7 +103,10 @@ def body_roles(model: mujoco.MjModel, settings: BodySettings) -> BodyRoles:
     return BodyRoles(
         top + 1,
         bodies,
-        {role: tuple(nodes[n] + 1 for n in chain) for role, chain in found.chains.items()},
+        {
+            role: tuple(nodes[n] + 1 for n in chain)
+            for role, chain in found.chains.items()
+        },
         {role: turn @ (place - origin) for role, place in places.items()},
         turn,
         origin,
@@ -146,9 +149,7 @@ def _found_roles(
     return root, nodes, found
 
 
-def _given_roles(
-    model: mujoco.MjModel, tree: RoleTree, given: RolesFile
-) -> RoleMap:
+def _given_roles(model: mujoco.MjModel, tree: RoleTree, given: RolesFile) -> RoleMap:
     """Roles by the names of bodies or joints."""
     index = {model.body(b).name: b - 1 for b in range(1, model.nbody)}
     for j in range(model.njnt):
@@ -156,7 +157,9 @@ def _given_roles(
 
     def node(name: str, role: str) -> int:
         if name not in index:
-            raise ConfigError(f"roles: {role}: no joint or body {name!r}{nearest(name, index)}")
+            raise ConfigError(
+                f"roles: {role}: no joint or body {name!r}{nearest(name, index)}"
+            )
         return index[name]
 
     joints = {role: node(name, role) for role, name in given.roles.items()}

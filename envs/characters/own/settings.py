@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ambulo.configs.base import Config, load_json
+from ambulo.envs.characters.own.reading import MODEL_FILES
 from ambulo.motion.roles.files import Direction, RolesFile, read_roles
 
 Torque = Annotated[float, Field(gt=0, lt=1e6)]
@@ -23,9 +24,9 @@ class BodySettings(Config):
     torque_limits: Literal["own", "rule"] | dict[str, Torque] = "own"
     """`own`: those of its actuators or of `effort`; `rule`: those of a person of its weight;
     or the largest torque by pattern of joint names, [N m]."""
-    feet: dict[Literal["left", "right"], Annotated[tuple[Direction, ...], Field(min_length=3)]] = Field(
-        default_factory=dict
-    )
+    feet: dict[
+        Literal["left", "right"], Annotated[tuple[Direction, ...], Field(min_length=3)]
+    ] = Field(default_factory=dict)
     """Corners of each foot's sole in the axes of the foot's body, [m]."""
 
     @property
@@ -51,7 +52,7 @@ def settings_beside(path: Path | None) -> BodySettings:
         ConfigError: They cannot be read.
     """
     settings = BodySettings()
-    if path is None or not path.suffix:
+    if path is None or not path.name.lower().endswith(MODEL_FILES):
         return settings
     beside = path.with_suffix(".body.json")
     if beside.is_file():

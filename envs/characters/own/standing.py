@@ -110,8 +110,12 @@ class StandingPose:
         """Distance between the hips sideways, [m]."""
         sides = self._data.xanchor[list(joints), 1]
         tops = self._data.xanchor[list(joints), 2]
-        left = max(((z, y) for y, z in zip(sides, tops, strict=True) if y > 0), default=(0, 0))
-        right = max(((z, y) for y, z in zip(sides, tops, strict=True) if y < 0), default=(0, 0))
+        left = max(
+            ((z, y) for y, z in zip(sides, tops, strict=True) if y > 0), default=(0, 0)
+        )
+        right = max(
+            ((z, y) for y, z in zip(sides, tops, strict=True) if y < 0), default=(0, 0)
+        )
         return float(left[1] - right[1])
 
     def _put(self, x: Floats) -> None:
@@ -184,7 +188,9 @@ def holding_torques(
         row[:] = jacobian[2]
     weight = float(model.body_mass.sum() * np.linalg.norm(model.opt.gravity))
     arms = places[:, :2] - data.subtree_com[1, :2]
-    left = np.concatenate([np.ones((1, len(places))), arms.T, 1e-3 * np.eye(len(places))])
+    left = np.concatenate(
+        [np.ones((1, len(places))), arms.T, 1e-3 * np.eye(len(places))]
+    )
     right = np.r_[weight, 0.0, 0.0, np.full(len(places), 1e-3 * weight / len(places))]
     forces = nnls(left, right)[0]
     torques: Floats = data.qfrc_bias - data.qfrc_passive - lift.T @ forces

@@ -10,6 +10,7 @@ import numpy as np
 from ambulo.configs.arrays import Bools
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
+from ambulo.envs.characters.registry import load_character
 from ambulo.envs.reference.clips.fit import Fitted, Progress, fit
 from ambulo.envs.reference.clips.raw_clip import RawClip, raw_clip
 from ambulo.envs.reference.clips.support import (
@@ -67,6 +68,19 @@ class ClipReference:
     def report(self) -> dict[str, float]:
         """Numbers about it, as in the reference's file."""
         return self.reference.report
+
+
+def fitted_body(name: str) -> Character:
+    """The body that clips are fitted to: as the task `track` has it.
+
+    Raises:
+        ConfigError: No such character, or one that cannot be used.
+    """
+    character = load_character(name)
+    config = LocomotionEnvironmentConfig(task="track", character=name)
+    if character.standing is not None:  # the suite's have the physics step of their models
+        character.model.opt.timestep = config.control_dt / config.substeps
+    return character
 
 
 def clip_reference(

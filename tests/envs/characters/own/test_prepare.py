@@ -1,0 +1,294 @@
+"""Bodies of users: what is found and made of them, and what is refused with its reason."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+from fixtures.own_bodies import humanoid_xml, without
+
+from ambulo.configs.errors import ConfigError
+from ambulo.envs.characters.own.prepare import prepare_body
+from ambulo.envs.characters.own.record import character_of
+from ambulo.envs.characters.own.settings import BodySettings
+from ambulo.envs.characters.registry import load_character
+
+
+def urdf(mesh: str = "", mass: float = 3.0) -> str:
+    """The humanoid's legs and arms as a URDF with mimic fingers; feet are a mesh if given."""
+    links, joints = [], []
+
+    def part(
+        name: str, above: str, xyz: str, axis: str, size: str, more: str = ""
+    ) -> None:
+        shape = (
+            f'<mesh filename="{mesh}"/>'
+            if mesh and "foot" in name
+            else f'<box size="{size}"/>'
+        )
+        z = 0.0 if "foot" in name else -0.5 * float(size.split()[2])
+        z = -z if name == "torso" else z
+        links.append(
+            f'<link name="{name}"><inertial><origin xyz="0 0 {z}"/><mass value="{mass}"/>'
+            '<inertia ixx=".02" iyy=".02" izz=".01" ixy="0" ixz="0" iyz="0"/></inertial>'
+            f'<collision><origin xyz="0 0 {z}" rpy="0,0,0"/><geometry>{shape}</geometry>'
+            "</collision></link>"
+        )
+        joints.append(
+            f'<joint name="{name}_joint" type="revolute"><parent link="{above}"/>'
+            f'<child link="{name}"/><origin xyz="{xyz}"/><axis xyz="{axis}"/>'
+            f'<limit lower="-1.5" upper="1.5" effort="200" velocity="9"/>{more}</joint>'
+        )
+
+    for side, y in (("left", 0.1), ("right", -0.1)):
+        part(f"{side}_hip_roll", "pelvis", f"0 {y} -.05", "1 0 0", ".05 .05 .02")
+        part(f"{side}_thigh", f"{side}_hip_roll", "0 0 0", "0 1 0", ".1 .1 .4")
+        part(f"{side}_shin", f"{side}_thigh", "0 0 -.42", "0 1 0", ".08 .08 .38")
+        part(f"{side}_ankle", f"{side}_shin", "0 0 -.42", "0 1 0", ".03 .03 .02")
+        part(f"{side}_foot", f"{side}_ankle", "0 0 -.05", "1 0 0", ".24 .09 .04")
+        part(f"{side}_upper_arm", "torso", f"0 {2 * y} .4", "1 0 0", ".06 .06 .28")
+        part(f"{side}_forearm", f"{side}_upper_arm", "0 0 -.3", "0 1 0", ".05 .05 .25")
+        part(f"{side}_hand", f"{side}_forearm", "0 0 -.27", "1 0 0", ".04 .04 .08")
+        part(
+            f"{side}_thumb", f"{side}_hand", "0 0 -.08", "1 0 0", ".01 .01 .04",
+            f'<mimic joint="{side}_hand_joint" multiplier="-.5" offset="0"/>',
+        )  # fmt: skip
+    part("torso", "pelvis", "0 0 .1", "0 0 1", ".2 .3 .45")
+    links.append('<link name="pelvis"/><link name="imu"/>')
+    joints.append(
+        '<joint name="imu_joint" type="fixed"><parent link="pelvis"/>'
+        '<child link="imu"/></joint>'
+    )
+    return f'<robot name="robot">{"".join(links)}{"".join(joints)}</robot>'
+
+
+@pytest.fixture
+def humanoid() -> str:
+    """A humanoid as MJCF."""
+    return humanoid_xml()
+
+
+def test_chest_rooted_body_is_hung_on_its_hips_and_stands_level(humanoid: str) -> None:
+    body = character_of(prepare_body(humanoid))
+    skeleton, model = body.skeleton, body.model
+    assert skeleton.joints[0] == "pelvis"
+    assert skeleton.parents[skeleton.index("waist_z")] == skeleton.index("waist_y")
+    assert skeleton.chains["left_thigh"] == tuple(
+        skeleton.index(f"left_hip_{axis}") for axis in "xzy"
+    )
+    assert model.body_mass.sum() == pytest.approx(63.4, rel=1e-6)
+    data = mujoco.MjData(model)
+    data.qpos[:] = body.standing
+    mujoco.mj_forward(model, data)
+    balls = [g for g in range(model.ngeom) if model.geom(g).name.startswith("sole:")]
+    heights = data.geom_xpos[balls, 2] - body.soles.radius
+    assert len(balls) == 8
+    assert np.ptp(heights) < 1e-3
+    spread = data.geom_xpos[balls, :2]
+    middle = 0.5 * (spread.min(axis=0) + spread.max(axis=0))
+    assert np.abs(data.subtree_com[1, :2] - middle).max() < 0.01
+    # The box foot is 24 cm long: the spheres lie within it and reach its ends.
+    assert np.ptp(spread[:4, 0]) == pytest.approx(
+        0.24 - 2 * body.soles.radius, abs=0.01
+    )
+
+
+@pytest.mark.parametrize("axes", ["z", "y"])
+def test_body_in_other_axes_is_the_same_body(humanoid: str, axes: str) -> None:
+    here = character_of(prepare_body(humanoid))
+    other = character_of(prepare_body(humanoid_xml(axes=axes)))
+    assert here.standing is not None
+    assert other.standing is not None
+    np.testing.assert_allclose(other.model.body_pos, here.model.body_pos, atol=1e-6)
+    np.testing.assert_allclose(other.standing, here.standing, atol=1e-3)
+
+
+def test_urdf_gets_a_free_root_its_efforts_and_its_mimic_joints(tmp_path: Path) -> None:
+    file = tmp_path / "robot.urdf"
+    file.write_text(urdf())
+    body = load_character(str(file))
+    assert body.model.jnt_type[0] == mujoco.mjtJoint.mjJNT_FREE
+    assert body.model.neq == 2
+    assert "left_thumb_joint" not in body.skeleton.joints
+    assert body.model.nu == len(body.skeleton) - 1
+    assert set(body.model.actuator_forcerange[:, 1]) == {200.0}
+
+
+def test_own_settings_give_limits_roles_and_feet(tmp_path: Path) -> None:
+    file = tmp_path / "weak.xml"
+    file.write_text(humanoid_xml(gear=10.0))
+    with pytest.raises(ConfigError, match=r"weak\.xml: too weak to stand: \w+ needs"):
+        load_character(str(file))
+    corners = [[x, y, -0.08] for x in (-0.1, 0.2) for y in (-0.05, 0.05)]
+    rules = {"torque_limits": {"*": 250}, "feet": {"left": corners, "right": corners}}
+    (tmp_path / "weak.body.json").write_text(json.dumps(rules))
+    body = load_character(str(file))
+    assert set(body.model.actuator_forcerange[:, 1]) == {250.0}
+    places = body.soles.offsets[np.array(body.soles.sides) == 0]
+    assert np.ptp(places[:, 0]) == pytest.approx(0.3 - 2 * body.soles.radius, abs=0.005)
+
+
+def _cm(xml: str) -> str:
+    spec = mujoco.MjSpec.from_string(xml)
+    for body in spec.bodies[1:]:
+        body.pos = 100.0 * np.array(body.pos)
+    return spec.to_xml() if spec.compile() else ""
+
+
+HAND = (
+    """<mujoco><worldbody><body name="palm"><freejoint/><geom size=".03"/>"""
+    + "".join(
+        f"""<body name="f{i}a" pos=".05 {y} 0"><joint axis="0 1 0"/><geom size=".008"/>
+    <body name="f{i}b" pos=".04 0 0"><joint axis="0 1 0"/><geom size=".008"/>
+    <body name="f{i}c" pos=".03 0 0"><joint axis="0 1 0"/><geom size=".008"/></body></body>
+    </body>"""
+        for i, y in enumerate((-0.045, -0.015, 0.015, 0.045))
+    )
+    + "</body></worldbody></mujoco>"
+)
+DOG = (
+    """<mujoco><worldbody><body name="trunk" pos="0 0 .5"><freejoint/>
+  <geom type="box" size=".3 .1 .08"/>"""
+    + "".join(
+        f"""<body name="{x}{y}_thigh" pos="{x} {y} 0"><joint axis="0 1 0"/><geom size=".03"/>
+    <body name="{x}{y}_shin" pos="0 0 -.22"><joint axis="0 1 0"/><geom size=".03"/>
+    <body name="{x}{y}_foot" pos="0 0 -.22"><geom size=".03"/></body></body></body>"""
+        for x in (-0.3, 0.3)
+        for y in (-0.1, 0.1)
+    )
+    + "</body></worldbody></mujoco>"
+)
+MANY = (
+    """<mujoco><worldbody><body><freejoint/><geom size=".1"/>"""
+    + ('<body pos=".01 0 0"><joint axis="0 1 0"/><geom size=".01"/></body>' * 500)
+    + "</body></worldbody></mujoco>"
+)
+BAD: dict[str, tuple[Callable[[], str], str]] = {
+    "no feet": (lambda: humanoid_xml(feet="none"), "no humanoid|no left foot"),
+    "a loop": (
+        lambda: humanoid_xml().replace(
+            "</mujoco>",
+            '<equality><connect body1="left_hand" body2="right_hand" anchor="0 0 0"/>'
+            "</equality></mujoco>",
+        ),
+        "'left_hand' and 'right_hand' close a loop",
+    ),
+    "negative mass": (
+        lambda: humanoid_xml().replace('mass="15"', 'mass="-15"'),
+        "mass",
+    ),
+    "negative mass in URDF": (lambda: urdf(mass=-3.0), "its mass -3 kg is negative"),
+    "500 joints": (lambda: MANY, "500 joint axes; a body has at most 250"),
+    "two bodies": (
+        lambda: _twice(humanoid_xml()),
+        "two bodies, 'chest' and 'b_chest': a file holds one",
+    ),
+    "a foot's mesh": (
+        lambda: urdf(mesh="package://robot/foot.stl"),
+        "foot.stl is not there",
+    ),
+    "a hand": (lambda: HAND, "no humanoid"),
+    "a dog": (lambda: DOG, "no humanoid: four legs"),
+    "centimetres": (
+        lambda: _cm(humanoid_xml()),
+        "lengths are metres; these look like centim",
+    ),
+    "weak motors": (lambda: humanoid_xml(gear=8.0), r"too weak to stand: .* times\)"),
+    "an arm": (
+        lambda: without(HAND, '<body name="f[123]a.*(?=</body></worldbody>)'),
+        "no humanoid",
+    ),
+    "muscles": (
+        lambda: without(humanoid_xml(), "<motor ", "<muscle "),
+        "only myolegs",
+    ),
+    "no XML": (lambda: "<mujoco", "is no XML"),
+    "another format": (lambda: "<sdf/>", "neither MJCF"),
+    "entities": (lambda: '<!DOCTYPE a [<!ENTITY b "c">]><mujoco/>', "entities"),
+    "nothing that moves": (lambda: "<mujoco/>", "there are no joints"),
+}
+
+
+def _twice(xml: str) -> str:
+    spec, other = mujoco.MjSpec.from_string(xml), mujoco.MjSpec.from_string(xml)
+    frame = spec.worldbody.add_frame(pos=[0, 3, 0])
+    spec.attach(other, prefix="b_", frame=frame)
+    spec.compile()
+    return str(spec.to_xml())
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_unusable_body_is_refused_in_one_line_with_its_reason(case: str) -> None:
+    make, rule = BAD[case]
+    with pytest.raises(ConfigError, match=rule) as caught:
+        prepare_body(make(), label="my.xml")
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith("my.xml: ")
+
+
+def test_roles_that_name_a_joint_twice_are_refused(humanoid: str) -> None:
+    roles = {"hips": "pelvis", "left_thigh": "left_thigh", "right_thigh": "left_hip_x"}
+    settings = BodySettings.model_validate({"roles": {"roles": roles}})
+    with pytest.raises(ConfigError, match="left_thigh and right_thigh are one body"):
+        prepare_body(humanoid, settings=settings)
+    with pytest.raises(ValueError, match="'a' is named twice: hips and head"):
+        BodySettings.model_validate({"roles": {"roles": {"hips": "a", "head": "a"}}})
+
+
+def make_body() -> mujoco.MjSpec:
+    """What `package:function` names."""
+    return mujoco.MjSpec.from_string(humanoid_xml())
+
+
+def test_function_of_a_package_makes_the_body_and_bad_ones_are_named() -> None:
+    here = f"{__name__}:make_body"
+    assert load_character(here).name.startswith("make_body-")
+    with pytest.raises(ConfigError, match="has no 'no_body'"):
+        load_character(f"{__name__}:no_body")
+    with pytest.raises(ConfigError, match="cannot be imported"):
+        load_character("no_such_package:body")
+    with pytest.raises(ConfigError, match="returned int; expected MjSpec"):
+        load_character(f"{__name__}:no_model")
+
+
+def no_model() -> int:
+    """No body."""
+    return 3
+
+
+def test_prepared_body_is_a_file_that_needs_no_other(
+    tmp_path: Path, humanoid: str
+) -> None:
+    record = prepare_body(humanoid, label="my.xml")
+    file = tmp_path / "mine.body.json"
+    file.write_text(record.to_json())
+    assert load_character(str(file)).name == record.name
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        (("<worldbody>", '<include file="/etc/passwd"/><worldbody>'), "<include>"),
+        (("<worldbody>", '<asset><mesh file="a.stl"/></asset><worldbody>'), "<asset>"),
+        (
+            ("<worldbody>", '<extension><plugin plugin="x"/></extension><worldbody>'),
+            "exten",
+        ),
+        (('type="plane"', 'type="plane" mesh="a"'), "names another file"),
+        (("<mujoco", '<!DOCTYPE a [<!ENTITY b "c">]><mujoco'), "declarations"),
+        (('name="pelvis"', 'name="hips"'), "is damaged|not called"),
+        (("<worldbody>", "<worldbody" + "><site/>" * 3000), "is no XML|elements"),
+    ],
+)
+def test_edited_record_is_refused(
+    change: tuple[str, str], rule: str, humanoid: str
+) -> None:
+    record = prepare_body(humanoid)
+    xml = record.xml.replace(*change, 1)
+    assert xml != record.xml
+    with pytest.raises(ConfigError, match=rule):
+        character_of(record.replace(xml=xml))

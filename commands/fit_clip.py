@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from ambulo.commands.data.inputs import add_frames_flag, add_speed_flag
 from ambulo.commands.fit_many import check_no_reference, fit_many
 from ambulo.common.character_flag import CHARACTER_HELP, absolute_character
@@ -132,7 +134,7 @@ def _check_body(character: Character) -> None:
             f"--character {character.name}: has muscles; clips need motors"
         )
     free = joint_coupling(character.model).independent
-    if len(free) < character.model.nv:
+    if not np.isin(character.dofs(*character.skeleton.joints), free).all():
         raise ConfigError(
             f"--character {character.name}: joints are tied to others; clips need free joints"
         )

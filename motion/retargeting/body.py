@@ -146,7 +146,7 @@ class RetargetBody:
         if foot is None:
             return None
         ends = foot_ends(self.skeleton, foot)
-        ahead = [p for p in ends if self._points[p, 0] > self.positions[foot, 0]]
+        ahead = [p for p in ends if self.points[p, 0] > self.positions[foot, 0]]
         return self._bone(foot, ahead or ends)
 
     def toes(self, side: str) -> list[int]:
@@ -167,11 +167,11 @@ class RetargetBody:
         """From a joint to the middle of points at rest, [m], (3,); None if too short."""
         if not ends:
             return None
-        bone: Floats = self._points[ends].mean(axis=0) - self.positions[joint]
+        bone: Floats = self.points[ends].mean(axis=0) - self.positions[joint]
         return bone if np.linalg.norm(bone) >= SHORT else None
 
     @cached_property
-    def _points(self) -> Floats:
+    def points(self) -> Floats:
         """World positions at rest of all joints, then all tips, [m]. Shape (J + K, 3)."""
         tips = tip_positions(self.skeleton, self.positions, self.orientations)
         return np.concatenate([self.positions, tips])

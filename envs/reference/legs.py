@@ -34,7 +34,7 @@ from ambulo.motion.roles import SIDES, roles_of
 STRAIGHT = 0.9995
 """Longest leg over the length of its bones: a straight knee has no direction to bend in."""
 ROUNDS, ENOUGH = 20, 1e-7
-"""Most least-squares steps, and the largest angle of the last one, [rad]."""
+"""Most steps, and the largest angle of the last, [rad]."""
 DAMPING, LARGEST = 1e-6, 0.3
 """Weight of a step's squared angles, beside 1 of squared errors over the leg's length, and its
 largest angle, [rad]."""
@@ -98,9 +98,7 @@ def legs_of(character: Character) -> Legs:
     chains = [skeleton.path(0, body.parts[f"{side}_foot"])[1:] for side in SIDES]
     names = [[skeleton.joints[j] for j in chain] for chain in chains]
     if len(chains[0]) != len(chains[1]):
-        raise ConfigError(
-            f"{character.name}: its legs have different numbers of joints"
-        )
+        raise ConfigError(f"{character.name}: its legs have unlike joints")
     joints = np.array([[roles[f"{side}_{part}"] for part in parts] for side in SIDES])
     places = body.positions[joints]
     ids = [[model.joint(name).id for name in leg] for leg in names]
@@ -114,6 +112,7 @@ def legs_of(character: Character) -> Legs:
         and not np.any(bones[..., :2])
     )
     own = character.standing is not None
+    level, width = _standing_feet(character, body, joints[:, 2])
     lengths = np.linalg.norm(np.diff(places, axis=1), axis=2)
     limits = np.where(
         model.jnt_limited[ids][..., None], model.jnt_range[ids], [-9.0, 9.0]
@@ -131,35 +130,30 @@ def legs_of(character: Character) -> Legs:
         model.jnt_axis[ids].copy(),
         limits.copy(),
         np.array([chains[k].index(joints[k, 2]) for k in range(2)]),
-        _level_feet(character, body),
+        level,
         bool(closed),
         float(lengths.sum(axis=1).mean()) / LENGTH if own else 1.0,
-        _standing_width(character, joints) if own else WIDTH,
+        width,
     )
 
 
-def _standing_width(character: Character, joints: Ints) -> float:
-    """Distance of the ankles from side to side in a body's standing pose, [m]."""
-    data = mujoco.MjData(character.model)
-    data.qpos[:] = character.standing
-    mujoco.mj_kinematics(character.model, data)
-    left, right = (
-        data.xpos[character.model.body(character.skeleton.joints[leg[2]]).id]
-        for leg in joints
-    )
-    return float(abs(left[1] - right[1]))
+def _standing_feet(
+    character: Character, body: RetargetBody, ankles: Ints
+) -> tuple[Floats, float]:
+    """Orientations (2, 4) of level feet, and the distance of the ankles in standing, [m].
 
-
-def _level_feet(character: Character, body: RetargetBody) -> Floats:
-    """Orientations (2, 4) of both feet where they are level: standing, or else at rest."""
+    Of the suite's bodies at rest; `ankles` (2,) are joints.
+    """
     feet = [body.parts[f"{side}_foot"] for side in SIDES]
     if character.standing is None:
-        return np.asarray(body.orientations[feet])
+        return np.asarray(body.orientations[feet]), WIDTH
     data = mujoco.MjData(character.model)
     data.qpos[:] = character.standing
     mujoco.mj_kinematics(character.model, data)
-    names = [character.skeleton.joints[foot] for foot in feet]
-    return np.array([data.xquat[character.model.body(name).id] for name in names])
+    names = character.skeleton.joints
+    left, right = (data.body(names[joint]).xpos for joint in ankles)
+    level = np.array([data.body(names[foot]).xquat for foot in feet])
+    return level, float(abs(left[1] - right[1]))
 
 
 def ankle_places(legs: Legs, qpos: Floats) -> Floats:

@@ -75,7 +75,9 @@ class _Points:
             ConfigError: Bodies whose hands are not led: those of the user's own.
         """
         if not isinstance(batch, WalkCommandsBatch):
-            raise ConfigError(f"{batch.character.name}: only human23 reaches for points")
+            raise ConfigError(
+                f"{batch.character.name}: only human23 reaches for points"
+            )
         every, at = np.arange(batch.num_envs), step * batch.simulation.dt
         if step == round(FIRST / batch.simulation.dt):
             self._place(batch)

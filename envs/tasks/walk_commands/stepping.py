@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats
-from ambulo.envs.reference.step_gaits import WIDTH
+from ambulo.envs.reference.legs import WIDTH
 from ambulo.envs.simulation.frames import hold_near
 
 NEAR = 0.05

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from ambulo.commands.data.inputs import add_frames_flag, add_speed_flag
 from ambulo.commands.fit_many import check_no_reference, fit_many
 from ambulo.common.character_flag import CHARACTER_HELP, absolute_character
@@ -16,8 +18,11 @@ from ambulo.common.files import check_parent, refuse_existing
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, RenderError
 from ambulo.envs.characters.character import Character
-from ambulo.envs.characters.registry import load_character
-from ambulo.envs.reference.clips.clip_reference import ClipReference, clip_reference
+from ambulo.envs.reference.clips.clip_reference import (
+    ClipReference,
+    clip_reference,
+    fitted_body,
+)
 from ambulo.envs.reference.reference_file import save_reference
 from ambulo.motion.analysis import movement_text
 from ambulo.motion.operations import at_speed, frames_of
@@ -38,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(argv)
     if args.bodies < 0:
         raise ConfigError(f"--bodies {args.bodies}: must be at least 0")
-    character = load_character(args.body)
+    character = fitted_body(args.body)
     _check_body(character)
     if len(args.clips) > 1 or resolve_path(args.clips[0]).is_dir():
         return fit_many(args)
@@ -129,7 +134,7 @@ def _check_body(character: Character) -> None:
             f"--character {character.name}: has muscles; clips need motors"
         )
     free = joint_coupling(character.model).independent
-    if len(free) < character.model.nv:
+    if not np.isin(character.dofs(*character.skeleton.joints), free).all():
         raise ConfigError(
             f"--character {character.name}: joints are tied to others; clips need free joints"
         )

@@ -14,8 +14,7 @@ from ambulo.common.errors import one_line
 from ambulo.common.paths import resolve_path
 from ambulo.common.tables import new_table, print_table
 from ambulo.configs.errors import ConfigError, MotionError
-from ambulo.envs.characters.registry import load_character
-from ambulo.envs.reference.clips.clip_reference import clip_reference
+from ambulo.envs.reference.clips.clip_reference import clip_reference, fitted_body
 from ambulo.envs.reference.reference_file import (
     is_reference,
     load_reference,
@@ -91,7 +90,7 @@ def fit_one(shared: tuple[str, int, int], job: FitJob) -> FitRow:
     name = Path(job.target).stem
     try:
         motion = read_source(Path(job.source)).logged()
-        found = clip_reference(motion, load_character(body), bodies=bodies, seed=seed)
+        found = clip_reference(motion, fitted_body(body), bodies=bodies, seed=seed)
     except MotionError as error:
         return FitRow(name, {}, one_line(error))
     save_reference(job.target, found.reference)

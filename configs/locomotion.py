@@ -270,7 +270,9 @@ class LocomotionEnvironmentConfig(Config):
             raise ValueError(
                 f"terrain = {self.terrain}: task = {self.task} needs terrain = flat"
             )
-        if traits.bodies and self.character not in traits.bodies:
+        own = self.character not in SUITE_BODIES
+        allowed = traits.own if own else not traits.bodies
+        if not allowed and self.character not in traits.bodies:
             raise ValueError(
                 f"task = {self.task} needs character = {' or '.join(traits.bodies)}, not "
                 f"{self.character}"

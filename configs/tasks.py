@@ -40,26 +40,45 @@ class TaskTraits:
     """The ground may be other than flat."""
     bodies: tuple[str, ...] = ()
     """The only characters that can do it; any if empty."""
+    own: bool = True
+    """Whether bodies of the user's own can do it, whatever `bodies` says."""
 
 
 TRAITS: dict[str, TaskTraits] = {
     "imitate": TaskTraits(clock=True, modes=True),
     "stand": TaskTraits(still=True),
-    "gait": TaskTraits(clock=True, parameters=True, terrain=False),
+    "gait": TaskTraits(
+        clock=True,
+        parameters=True,
+        terrain=False,
+        bodies=("human23", "myolegs"),
+        own=False,
+    ),
     "locomote": TaskTraits(clock=True, commands=2),
     "locomote/pose": TaskTraits(commands=2, still=True, controller=False),
     "walk_commands": TaskTraits(
         clock=True, commands=3, terrain=False, bodies=("human23",)
     ),
     "get_up": TaskTraits(
-        still=True, controller=False, terrain=False, bodies=("human23",)
+        still=True, controller=False, terrain=False, bodies=("human23",), own=False
     ),
     "track": TaskTraits(clips=True, controller=False, terrain=False),
     "track_body": TaskTraits(
-        clock=True, commands=3, clips=True, trackers=True, terrain=False
+        clock=True,
+        commands=3,
+        clips=True,
+        trackers=True,
+        terrain=False,
+        bodies=("human23",),
+        own=False,
     ),
     "track_body/poses": TaskTraits(
-        clips=True, trackers=True, controller=False, terrain=False
+        clips=True,
+        trackers=True,
+        controller=False,
+        terrain=False,
+        bodies=("human23",),
+        own=False,
     ),
 }
 """By task, and by task and variant where a setting chooses between two; a task that is not

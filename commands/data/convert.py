@@ -67,7 +67,8 @@ def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     )  # fmt: skip
     add(
         "--skeleton", metavar="NAME",
-        help="retarget to human23, ik23, cmu31 or daz43 (default: keep the skeleton)",
+        help="retarget to human23, ik23, cmu31, daz43, or a body of your own (.xml, .urdf; "
+        "default: keep the skeleton)",
     )  # fmt: skip
     add(
         "--fit-lengths", action="store_true",
@@ -251,9 +252,9 @@ def _conversion(args: argparse.Namespace) -> Conversion:
             raise ConfigError(f"{flag} needs --skeleton")
     skeleton = None
     if args.skeleton is not None:
-        from ambulo.motion.skeletons import load_skeleton
+        from ambulo.envs.characters.registry import skeleton_of
 
-        skeleton = load_skeleton(args.skeleton)
+        skeleton = skeleton_of(args.skeleton)
     return Conversion(
         reading=reading_of(args, "file" if skeleton is None else "auto"),
         frames=args.frames,

@@ -15,6 +15,8 @@ from ambulo.envs.characters.character import Character, human23
 from ambulo.envs.characters.human23 import human23_spec
 from ambulo.envs.characters.own.reading import is_own
 from ambulo.envs.characters.own.record import character_of
+from ambulo.motion.skeleton import Skeleton
+from ambulo.motion.skeletons import SKELETONS, load_skeleton
 
 RECORD_FILE = ".body.json"
 """End of the name of a file that holds a prepared body."""
@@ -106,3 +108,15 @@ def check_character(name: str) -> None:
             f"unknown character {name!r}{nearest(name, CHARACTERS)}; a body of your own is"
             " FILE.xml, FILE.urdf or package:function"
         )
+
+
+def skeleton_of(name: str) -> Skeleton:
+    """The skeleton `name`: a canonical one, or that of a body of the user's.
+
+    Raises:
+        SkeletonError: No such skeleton, and no body either.
+        ConfigError: A body that cannot be used.
+    """
+    if name in SKELETONS or not is_own(name):
+        return load_skeleton(name)
+    return load_character(name).skeleton

@@ -180,3 +180,6 @@ def _sole_heights(
             if height < lowest or np.isnan(height):
                 lowest = height
         contacts[side] = lowest < touching
+        for part in range(3):  # a foot of few balls has no other parts
+            if soles[3 * side + part] == np.inf:
+                soles[3 * side + part] = lowest

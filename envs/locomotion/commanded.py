@@ -10,12 +10,8 @@ import numpy as np
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.reward import Terms, command_terms
-from ambulo.envs.reference.foot_steering import (
-    COM_HEIGHT,
-    FootSteering,
-    ankle_places,
-    leaning,
-)
+from ambulo.envs.reference.foot_steering import COM_HEIGHT, FootSteering, leaning
+from ambulo.envs.reference.legs import ankle_places
 
 
 def in_phase(values: Sequence[float], share: float) -> float | None:
@@ -92,7 +88,7 @@ class CommandedBatch(LocomotionBatch):
             ankles = ankle_places(self._steering.legs, bent)
             # The feet are the first two end effectors.
             effectors[:, :2] = ankles - bent[:, None, :3]
-            com[:, 1] += COM_HEIGHT * self._lean()
+            com[:, 1] += COM_HEIGHT * self._steering.legs.size * self._lean()
         return effectors, com
 
     def _rewarded_command(self) -> Floats:

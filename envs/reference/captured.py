@@ -20,6 +20,7 @@ from ambulo.motion.gaits.cycle import (
     periodic,
     straightened,
 )
+from ambulo.motion.gaits.healthy_walk import healthy_walk
 from ambulo.motion.gaits.plain_walk import plain_walk
 from ambulo.motion.gaits.soles import STANCE_SHARE
 from ambulo.motion.motion import Motion
@@ -28,9 +29,12 @@ from ambulo.motion.retargeting.retarget import retarget
 from ambulo.motion.retargeting.source import read_source
 from ambulo.motion.roles import SIDES, roles_of
 from ambulo.motion.skeleton import Skeleton
+from ambulo.motion.skeletons import load_skeleton
 
 log = logging.getLogger(__name__)
 
+CYCLES = 4
+"""Cycles of the suite's walk that are retargeted."""
 FINE = 60.0
 """Clips of a lower rate are interpolated to a multiple above it, [Hz]: a cycle may then begin
 and end between their frames."""
@@ -84,15 +88,20 @@ def cycle_text(first: int, last: int, motion: Motion) -> str:
 def source_cycle(
     clip: str | Path | Motion | None, skeleton: Skeleton, **options: Any
 ) -> tuple[Cycle, str, CapturedCycle | None]:
-    """The cycle of a clip, or the suite's own plain walk if None; its name; where it is from.
+    """The cycle of a clip, or the suite's own walk if None; its name; where it is from.
+
+    Skeletons like human23 have the plain walk, others the healthy one, retargeted.
 
     Args:
         clip: As of `captured_cycle`.
         skeleton: The body's.
         **options: As of `captured_cycle`.
     """
-    if clip is None:
+    if clip is None and skeleton.same_tree(load_skeleton("human23")):
         return plain_walk(skeleton), "plain walk", None
+    if clip is None:
+        clip = healthy_walk().motion(CYCLES).replace(name="healthy walk")
+        options = {"standing": False}
     found = captured_cycle(clip, skeleton, **options)
     log.info("%s", found.text())
     return found.cycle, found.name, found

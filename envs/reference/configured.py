@@ -260,7 +260,7 @@ def _built(
         path = None
     elif traits.commands == 3:
         file = ambulo.shipped.shipped_models().get("walk_commands")
-        if path is None and file is not None:
+        if path is None and file is not None and character.name == "human23":
             return _stored(file)
         takes, options["frames"] = "some minutes", config.reference_frames
         make = partial(walk_reference, path, character, **options)

@@ -149,7 +149,7 @@ def build_reference(
         )
         for cycle in cycles
     ]  # fmt: skip
-    if refine and balance and clip is not None and not speeds:
+    if refine and balance and captured is not None and not speeds:
         gaits = [stabilized(prepared[0], character, joints, control_dt, name)]
     else:
         dt = control_dt if balance else None

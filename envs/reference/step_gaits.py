@@ -14,19 +14,19 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.foot_steering import (
-    STANCE,
-    ankle_places,
-    legs_of,
-    set_feet,
-    turning_wave,
+from ambulo.envs.reference.foot_steering import STANCE, turning_wave
+from ambulo.envs.reference.joint_positions import (
+    body_places,
+    joint_positions,
+    motion_of_positions,
 )
-from ambulo.envs.reference.joint_positions import joint_positions, motion_of_positions
+from ambulo.envs.reference.legs import WIDTH, Legs, ankle_places, legs_of, set_feet
 from ambulo.motion.gaits.cycle import Cycle
 from ambulo.motion.gaits.soles import DEPTH, GRAVITY, sole_places
 from ambulo.motion.gaits.variants import FOOT_SHARE
 from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.mass import center_of_mass
+from ambulo.motion.motion import Motion
 from ambulo.motion.operations import mirror
 from ambulo.motion.roles import SIDES, roles_of
 from ambulo.motion.rotations import (
@@ -37,8 +37,6 @@ from ambulo.motion.rotations import (
 )
 from ambulo.motion.skeleton import Skeleton
 
-WIDTH = 0.18
-"""Distance of the ankles from side to side in standing and stepping on the spot, [m]."""
 LIFT = 0.06
 """Height of a swinging foot, [m]."""
 HIP_HEIGHT = 0.95
@@ -54,11 +52,13 @@ WAVES = 12
 """Harmonics of the centre of mass."""
 
 
-def posture_of(captured: Cycle) -> Floats:
+def posture_of(captured: Cycle, character: Character) -> Floats:
     """Local rotations of a gait's mean posture, upright and alike on both sides. (J, 4).
 
-    The arms hang beside the trunk.
+    The arms hang beside the trunk. Bodies of the user's own step in their standing pose.
     """
+    if character.standing is not None:
+        return _standing(character)
     mean, _ = quat_about_mean(captured.rotations)
     twin, _ = quat_about_mean(mirror(captured.motion()).rotations)
     skeleton = captured.skeleton
@@ -77,6 +77,15 @@ def posture_of(captured: Cycle) -> Floats:
     for side in SIDES:
         _lower_arm(skeleton, posture, side)
     return np.asarray(posture)
+
+
+def _standing(character: Character) -> Floats:
+    """Local rotations of a body's standing pose, its root upright. Shape (J, 4)."""
+    rows = np.asarray(character.standing)[None]
+    posture = motion_of_positions(rows, character.model, character.skeleton, 1.0)
+    rotations = posture.rotations[0].copy()
+    rotations[0] = [1.0, 0.0, 0.0, 0.0]
+    return rotations
 
 
 def _lower_arm(skeleton: Skeleton, posture: Floats, side: str) -> None:
@@ -104,6 +113,8 @@ def stepping_cycle(
 ) -> Cycle:
     """Steps ahead at `speed`, [m/s], negative backwards, `period`, [s], a cycle.
 
+    Widths and lifts are those of human23; other bodies' are in proportion.
+
     Args:
         character: The body.
         posture: Local rotations of its joints; see `posture_of`. Shape (J, 4).
@@ -112,11 +123,15 @@ def stepping_cycle(
         mid: Phase of the left foot's mid-stance; the right foot's is half a cycle later.
         width: Distance of the ankles from side to side, [m].
     """
-    phase = np.arange(SAMPLES) / SAMPLES
+    phase, legs = np.arange(SAMPLES) / SAMPLES, legs_of(character)
     ahead, lift = zip(
-        *(_foot_path(phase - mid - late, speed, period) for late in (0.0, 0.5)),
+        *(
+            _foot_path(phase - mid - late, speed, period, LIFT * legs.size)
+            for late in (0.0, 0.5)
+        ),
         strict=True,
     )
+    width *= legs.width / WIDTH
     feet = np.zeros((SAMPLES, 2, 3))
     feet[..., 0] = np.stack(ahead, axis=1)
     feet[..., 1] = [0.5 * width, -0.5 * width]
@@ -134,16 +149,19 @@ def standing_steps(
         posture: Local rotations of its joints; see `posture_of`. Shape (J, 4).
         drop: How much lower the pelvis is, [m].
     """
+    width = legs_of(character).width
     feet = np.zeros((SAMPLES, 2, 3))
-    feet[..., 1] = [0.5 * WIDTH, -0.5 * WIDTH]
+    feet[..., 1] = [0.5 * width, -0.5 * width]
     return _over_feet(character, posture, feet, None, drop)
 
 
-def _foot_path(phase: Floats, speed: float, period: float) -> tuple[Floats, Floats]:
+def _foot_path(
+    phase: Floats, speed: float, period: float, height: float
+) -> tuple[Floats, Floats]:
     """Ankle ahead of its mid-stance, and its lift, [m], by phase from mid-stance, (P,)."""
     wave = np.array([turning_wave(float(one))[0] for one in phase])
     swing = (phase - 0.5 * STANCE) % 1.0 / (1.0 - STANCE)
-    lift = np.where(swing < 1.0, LIFT * np.sin(np.pi * swing) ** 2, 0.0)
+    lift = np.where(swing < 1.0, height * np.sin(np.pi * swing) ** 2, 0.0)
     return speed * period * wave, lift
 
 
@@ -161,7 +179,7 @@ def _over_feet(
     """
     speed, period, mid = steps or (0.0, 1.0, 0.0)
     skeleton, legs = character.skeleton, legs_of(character)
-    ankle, share = _sole(character)
+    ankle, share = _sole(character, legs)
     goal = feet[..., :2].mean(axis=1) if steps is None else _zero_moment(feet, mid)
     goal[:, 0] += share
     hips, bones = legs[0], legs[1]
@@ -176,7 +194,7 @@ def _over_feet(
         qpos = joint_positions(cycle, character.model)
         set_feet(legs, qpos, ankles)
         motion = motion_of_positions(qpos, character.model, skeleton, cycle.fps)
-        com = center_of_mass(motion)
+        com = _centre(motion, qpos, character)
         target = goal
         if steps is not None:
             target = _pendulum(goal, GRAVITY / float(com[:, 2].mean()), period)
@@ -191,16 +209,24 @@ def _over_feet(
     )
 
 
-def _sole(character: Character) -> tuple[float, float]:
+def _centre(motion: Motion, qpos: Floats, character: Character) -> Floats:
+    """Centre of mass of a motion, (T, 3), [m]; of bodies of the user's own by their masses."""
+    if character.standing is None:
+        return center_of_mass(motion)
+    return body_places(qpos, character.model)[1]
+
+
+def _sole(character: Character, legs: Legs) -> tuple[float, float]:
     """Height of the ankle of a level standing foot, and where it bears ahead of it, [m]."""
     skeleton, soles = character.skeleton, character.soles
     still = np.zeros((1, len(skeleton), 4))
     still[..., 0] = 1.0
+    if character.standing is not None:
+        rows = character.standing[None]
+        still = motion_of_positions(rows, character.model, skeleton, 1.0).rotations
     cycle = Cycle(skeleton, 1.0, np.zeros(3), np.zeros((1, 3)), still)
     places = sole_places(cycle, soles)[0]
-    ankle = ankle_places(legs_of(character), joint_positions(cycle, character.model))[
-        0, 0
-    ]
+    ankle = ankle_places(legs, joint_positions(cycle, character.model))[0, 0]
     heel, toe = places[:, 0].min(), places[:, 0].max()
     share = heel + FOOT_SHARE * (toe - heel) - ankle[0]
     return float(ankle[2] - places[:, 2].min() - DEPTH), float(share)

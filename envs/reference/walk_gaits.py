@@ -17,8 +17,9 @@ from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.captured import source_cycle
-from ambulo.envs.reference.foot_steering import ankle_places, legs_of, mid_stance
+from ambulo.envs.reference.foot_steering import mid_stance
 from ambulo.envs.reference.gaits import Blend, Gaits
+from ambulo.envs.reference.legs import ankle_places, legs_of
 from ambulo.envs.reference.prepare import made_cycle, physical_cycle
 from ambulo.envs.reference.reference import Reference, gait_of, stabilized
 from ambulo.envs.reference.reference_table import ReferenceTable
@@ -98,6 +99,9 @@ def walk_reference(
 ) -> Reference:
     """All gaits of a walker, with their balance controllers; minutes.
 
+    Speeds and times are those of human23; other bodies' go by the root of their legs' lengths
+    (R. McN. Alexander, Principles of Animal Locomotion, 2003).
+
     Those of the captured cycle are led to cycles that the simulation repeats
     (`stabilize`), which a balance controller holds far better: at 0.85 m/s 97 % instead of
     78 % of the time after pushes of 20 N s.
@@ -114,10 +118,11 @@ def walk_reference(
         ConfigError: A body with other legs.
     """
     legs = legs_of(character)
+    pace = float(np.sqrt(legs.size))  # speeds and times of alike gaits go by it
     raw, name, captured = source_cycle(clip, character.skeleton, frames=frames)
     calm, *fast = (
         physical_cycle(
-            at_speed(raw, character.soles, speed), character.model, character.soles,
+            at_speed(raw, character.soles, pace * speed), character.model, character.soles,
             name=name, captured=captured,
         )
         for speed in (CALM, *FAST)
@@ -129,12 +134,14 @@ def walk_reference(
         for one in (calm, *fast)
     ]
     mid = float(mid_stance(np.stack(ahead))[0])
-    posture = posture_of(calm.cycle)
+    posture = posture_of(calm.cycle, character)
     still = standing_steps(character, posture)
     slow = [
         (
-            f"{speed:.2f}",
-            stepping_cycle(character, posture, speed, period, mid, width=width),
+            f"{pace * speed:.2f}",
+            stepping_cycle(
+                character, posture, pace * speed, pace * period, mid, width=width
+            ),
         )
         for speed, period, width in SLOW
     ]

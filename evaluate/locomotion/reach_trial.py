@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats
+from ambulo.configs.errors import ConfigError
 from ambulo.envs.tasks.walk_commands.batch import WalkCommandsBatch
+from ambulo.envs.tasks.walk_commands.walking import WalkingBatch
 
 HEIGHTS = (0.4, 0.5, 0.6, 0.8, 1.0, 1.3, 1.6)
 """Heights of the points, [m]."""
@@ -66,8 +68,16 @@ class _Points:
         self.error: list[Floats] = []
         """Distance of the nearer palm while points are there, (N,) each, [m]."""
 
-    def lead(self, batch: WalkCommandsBatch, step: int) -> None:
-        """Give points, watch palms, take the points away."""
+    def lead(self, batch: WalkingBatch, step: int) -> None:
+        """Give points, watch palms, take the points away.
+
+        Raises:
+            ConfigError: Bodies whose hands are not led: those of the user's own.
+        """
+        if not isinstance(batch, WalkCommandsBatch):
+            raise ConfigError(
+                f"{batch.character.name}: only human23 reaches for points"
+            )
         every, at = np.arange(batch.num_envs), step * batch.simulation.dt
         if step == round(FIRST / batch.simulation.dt):
             self._place(batch)

@@ -18,8 +18,8 @@ from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.envs.locomotion.reward import turn_rate
 from ambulo.envs.simulation.touch import BOXES, WALLS
-from ambulo.envs.tasks.walk_commands.batch import WalkCommandsBatch
 from ambulo.envs.tasks.walk_commands.commands import within_envelope
+from ambulo.envs.tasks.walk_commands.walking import WalkingBatch
 from ambulo.evaluate.locomotion.evaluation import (
     LocomotionSubject,
     bodies,
@@ -71,7 +71,7 @@ class Course:
         return self.alive[-1].copy()
 
 
-Event = Callable[[WalkCommandsBatch, int], None]
+Event = Callable[[WalkingBatch, int], None]
 """Called before each control step with its number."""
 Report = Callable[[float], None]
 """Called with the part of a trial that is over."""
@@ -108,7 +108,7 @@ def run_course(
     count, steps = len(commands), config.environment.max_episode_steps
     batch = bodies(subject, config, [1_000_003 * seed + i for i in range(count)], 0)
     check_walker(config.environment.task)
-    assert isinstance(batch, WalkCommandsBatch)
+    assert isinstance(batch, WalkingBatch)
     every = np.arange(count)
     wanted = commands * [1.0, np.pi / 180.0, 1.0]
     obs = batch.reset(every)
@@ -191,7 +191,7 @@ def stops(
     commands = np.array([(v, w, 0.0) for v, w in grid for _ in range(each)])
     first = None
 
-    def halt(batch: WalkCommandsBatch, step: int) -> None:
+    def halt(batch: WalkingBatch, step: int) -> None:
         nonlocal first
         if step == round(STOP_AFTER / batch.simulation.dt):
             first = step
@@ -240,7 +240,7 @@ def walls(
     angle = np.deg2rad(np.resize(WALL_ANGLES, len(commands)))
     angle *= np.where(rng.random(len(commands)) < 0.5, -1.0, 1.0)
 
-    def put(batch: WalkCommandsBatch, step: int) -> None:
+    def put(batch: WalkingBatch, step: int) -> None:
         if step != round(3.0 / batch.simulation.dt):
             return
         root = batch.simulation.qpos[:, :2]
@@ -289,7 +289,7 @@ def pushes(
     when = PUSH_FIRST + rng.random(len(commands))
     force = impulse / PUSH_TIME * np.stack([np.cos(angle), np.sin(angle)])
 
-    def push(batch: WalkCommandsBatch, step: int) -> None:
+    def push(batch: WalkingBatch, step: int) -> None:
         now = step * batch.simulation.dt
         on = (now >= when) & (now < when + PUSH_TIME - 1e-6)
         batch.simulation.push[:, 1, :2] = np.where(on, force, 0.0).T
@@ -315,7 +315,7 @@ def sweeps(
     rng = np.random.default_rng([seed, _STREAM, 2])
     angle = rng.uniform(0.0, 2.0 * np.pi, len(commands))
 
-    def put(batch: WalkCommandsBatch, step: int) -> None:
+    def put(batch: WalkingBatch, step: int) -> None:
         if step != round(2.0 / batch.simulation.dt):
             return
         root = batch.simulation.qpos[:, :2]

@@ -95,13 +95,17 @@ def with_shifted_feet(motion: Motion, shifts: Floats) -> Motion:
     goals = places.copy()
     weights = np.full(places.shape[:2], POSITION)
     aims = np.zeros(places.shape[:2])
-    for role, joint in body.roles.items():
+    for role, joint in body.parts.items():
         aims[:, joint] = AIM.get(role.split("_", 1)[-1], 0.0)
     weights[:, 0] = HIPS
     for foot, side in enumerate(SIDES):
-        ankle = body.roles[side + "foot"]
         weights[:, body.roles[side + "thigh"]] = HIPS
         weights[:, body.roles[side + "shin"]] = SHIN
+        if side + "foot" in body.roles:
+            ankle = body.roles[side + "foot"]
+        else:  # the shin stands on its end: it is moved as it is
+            ankle = body.roles[side + "shin"]
+            aims[:, body.parts[side + "shin"]] = AIM["foot"]
         weights[:, ankle] = ANKLE
         for joint in motion.skeleton.branch(ankle):
             goals[:, joint] += shifts[:, foot]

@@ -11,11 +11,12 @@ from ambulo.motion.gaits.cycle import Cycle, derivative, fourier_waves
 from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.mass import center_of_mass
 from ambulo.motion.motion import Motion
-from ambulo.motion.roles import SIDES, roles_of
+from ambulo.motion.retargeting.body import body_of
+from ambulo.motion.retargeting.turning import turn_part
+from ambulo.motion.roles import SIDES
 from ambulo.motion.rotations import (
     quat_between,
     quat_conjugate,
-    quat_multiply,
     quat_normalize,
     quat_rotate,
 )
@@ -90,6 +91,8 @@ def stance(cycle: Cycle, soles: Soles) -> np.ndarray:
 def flat_soles(cycle: Cycle, soles: Soles) -> tuple[Cycle, Floats]:
     """Both ankles turned by a constant, so that the soles are level in mid-stance.
 
+    Shins that stand on their ends are left as they are.
+
     Captured ankle angles on a body of other proportions leave the sole pitched by as much
     as 15 deg; the constant keeps how the ankle moves.
 
@@ -98,20 +101,22 @@ def flat_soles(cycle: Cycle, soles: Soles) -> tuple[Cycle, Floats]:
     """
     rotations = cycle.rotations.copy()
     angles = np.zeros(2)
-    roles = roles_of(cycle.skeleton)
+    body = body_of(cycle.skeleton)
     standing = stance(cycle, soles)
     _, turns = cycle.kinematics()
     up = np.array([0.0, 0.0, 1.0])
     for foot, side in enumerate(SIDES):
-        ankle = roles[f"{side}_foot"]
+        role = f"{side}_foot"
+        if role not in body.roles:
+            continue
+        ankle = body.parts[role]
         # The sole's normal in the world, and the mean normal seen from the foot.
         seen = quat_rotate(quat_conjugate(turns[standing[:, foot], ankle]), up)
         normal = seen.mean(axis=0) / np.linalg.norm(seen.mean(axis=0))
         fix = quat_between(normal, up)
         angles[foot] = np.arccos(np.clip(normal @ up, -1.0, 1.0))
-        rotations[:, ankle] = quat_normalize(
-            quat_multiply(rotations[:, ankle], quat_conjugate(fix)[None])
-        )
+        turn_part(body, rotations, role, quat_conjugate(fix)[None])
+        rotations[:, ankle] = quat_normalize(rotations[:, ankle])
     return replace(cycle, rotations=rotations), angles
 
 

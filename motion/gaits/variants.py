@@ -19,6 +19,8 @@ from ambulo.motion.gaits.soles import (
 )
 from ambulo.motion.kinematics import joint_positions
 from ambulo.motion.mass import center_of_mass
+from ambulo.motion.retargeting.body import body_of
+from ambulo.motion.retargeting.turning import bend_part
 from ambulo.motion.roles import SIDES, roles_of
 from ambulo.motion.rotations import quat_about_mean, quat_from_rotvec, quat_multiply
 from ambulo.motion.skeleton import Skeleton
@@ -56,7 +58,7 @@ def with_lifted_feet(cycle: Cycle, soles: Soles, fraction: float) -> Cycle:
 
     A leg bends as far as its foot is fast: not in stance, fully in mid-swing.
     """
-    roles, sides = roles_of(cycle.skeleton), np.array(soles.sides)
+    body, sides = body_of(cycle.skeleton), np.array(soles.sides)
     ahead = sole_velocities(cycle, soles)[..., 0]
     rotations = cycle.rotations.copy()
     for foot, side in enumerate(SIDES):
@@ -64,12 +66,9 @@ def with_lifted_feet(cycle: Cycle, soles: Soles, fraction: float) -> Cycle:
         swing = resynthesized(speed / speed.max(), HARMONICS, len(speed))
         parts = {"thigh": -LIFT, "shin": 2.0 * LIFT, "foot": -LIFT - TOE_LIFT}
         for part, angle in parts.items():
-            joint = roles[f"{side}_{part}"]
             bend = np.zeros((len(cycle), 3))
             bend[:, 1] = fraction * angle * swing
-            rotations[:, joint] = quat_multiply(
-                rotations[:, joint], quat_from_rotvec(bend)
-            )
+            bend_part(body, rotations, f"{side}_{part}", bend)
     return replace(cycle, rotations=rotations)
 
 

@@ -11,6 +11,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
 from ambulo.motion.kinematics import rest_kinematics, tip_positions
 from ambulo.motion.landmarks import carried, foot_ends
+from ambulo.motion.retargeting.chains import hinge_chains
 from ambulo.motion.roles import role_map, roles_of
 from ambulo.motion.rotations import (
     quat_conjugate,
@@ -30,6 +31,8 @@ SIDES = ("left_", "right_")
 """Prefixes of the roles of limbs, in the order of columns for feet."""
 NEEDED = ("hips", "left_thigh", "right_thigh")
 
+BENT_AT_REST = 0.4
+"""Sine of the angle between a limb's bones at rest from which it tells how the limb flexes."""
 SHORT = 0.01
 """Below this length, [m], a bone has no direction that means anything."""
 
@@ -64,13 +67,16 @@ class RetargetBody:
     def hinge(self, role: str) -> Floats | None:
         """World axis at rest, (3,), about which a role's hinge flexes; None if it is none.
 
-        It flexes to the side on which its limits are wider. A ball counts as a hinge if
-        its limits leave it one axis across its bone (a rig's elbow: it bends about one
-        axis and turns about the bone).
+        It flexes as its bones are bent at rest, or else to the side on which its limits are
+        wider. A ball counts as a hinge if its limits leave it one axis across its bone (a rig's
+        elbow: it bends about one axis and turns about the bone), a chain of hinges as the one
+        most across its bone.
         """
         joint = self.roles.get(role)
         if joint is None:
             return None
+        if role in self.chains:
+            joint = self._across(role)
         letters = self.skeleton.orders[joint]
         letter = letters if len(letters) == 1 else self._free_axis(role, joint)
         if not letter:
@@ -78,8 +84,11 @@ class RetargetBody:
         limits = self.skeleton.limits[self.skeleton.angle_slices[joint]]
         sign = 1.0 if limits[letters.index(letter)].sum() >= 0.0 else -1.0
         axis = quat_rotate(self.skeleton.axes[joint], np.eye(3)["XYZ".index(letter)])
-        turned: Floats = sign * quat_rotate(self.orientations[joint], axis)
-        return turned
+        turned: Floats = quat_rotate(self.orientations[joint], axis)
+        bones = self._bones(role)
+        if len(bones) == 2 and np.linalg.norm(np.cross(*bones)) > BENT_AT_REST:
+            sign = 1.0 if np.cross(*bones) @ turned >= 0.0 else -1.0
+        return np.asarray(sign * turned)
 
     def _free_axis(self, role: str, joint: int) -> str:
         """The axis across a ball's bone with by far the widest limits; "" if there is none."""
@@ -100,29 +109,55 @@ class RetargetBody:
             return ""
         return ranges[1][1]
 
+    def _across(self, role: str) -> int:
+        """The hinge of a role's chain whose axis is most across the bones that meet there."""
+        chain, bones = self.chains[role], self._bones(role)
+        if not bones:
+            return chain[-1]
+        axes = quat_rotate(self.orientations[chain], self.hinge_axes[chain])
+        return chain[int(np.argmin(np.abs(axes @ np.array(bones).T).sum(axis=1)))]
+
+    def _bones(self, role: str) -> list[Floats]:
+        """Unit vectors (3,) at rest of the bones before and after a limb's role, if known."""
+        side, _, limb = role.partition("_")
+        above = next((start for start, end in LIMBS.items() if end == limb), "")
+        bones = [
+            self.bone(f"{side}_{above}", role),
+            self.bone(role, f"{side}_{LIMBS.get(limb, '')}"),
+        ]
+        return [bone / np.linalg.norm(bone) for bone in bones if bone is not None]
+
     def is_ball(self, role: str) -> bool:
         """Whether the joint of a role turns about three axes."""
         return role in self.roles and len(self.skeleton.orders[self.roles[role]]) == 3
 
+    def turns_freely(self, role: str) -> bool:
+        """Whether a role's part takes any orientation: by a ball, or by three hinges."""
+        hinges = len(self.chains.get(role, ()))
+        return hinges > 2 or len(self.skeleton.orders[self.parts[role]]) > 1
+
     def foot_bone(self, side: str) -> Floats | None:
         """From the ankle to the middle of the points to which the foot leads, [m], (3,).
 
-        At rest; None without such points (`ambulo.motion.landmarks.foot_ends`).
+        At rest; None without such points (`ambulo.motion.landmarks.foot_ends`). Where they
+        are a heel and toes, those ahead of the ankle count.
         """
-        foot = self.roles.get(side + "foot")
-        return (
-            None if foot is None else self._bone(foot, foot_ends(self.skeleton, foot))
-        )
+        foot = self.parts.get(side + "foot")
+        if foot is None:
+            return None
+        ends = foot_ends(self.skeleton, foot)
+        ahead = [p for p in ends if self.points[p, 0] > self.positions[foot, 0]]
+        return self._bone(foot, ahead or ends)
 
     def toes(self, side: str) -> list[int]:
         """Joints in whose middle the foot's bone ends; [] where it ends in tips."""
-        foot = self.roles.get(side + "foot")
+        foot = self.parts.get(side + "foot")
         ends = [] if foot is None else foot_ends(self.skeleton, foot)
         return [end for end in ends if end in self.skeleton.children(foot or 0)]
 
     def end_bone(self, role: str) -> Floats | None:
         """From a role's joint to the middle of its children (else tips), [m], (3,)."""
-        return self.joint_bone(self.roles[role]) if role in self.roles else None
+        return self.joint_bone(self.parts[role]) if role in self.roles else None
 
     def joint_bone(self, joint: int) -> Floats | None:
         """From a joint to the middle of its children at rest (else of its tips), [m], (3,)."""
@@ -132,14 +167,25 @@ class RetargetBody:
         """From a joint to the middle of points at rest, [m], (3,); None if too short."""
         if not ends:
             return None
-        bone: Floats = self._points[ends].mean(axis=0) - self.positions[joint]
+        bone: Floats = self.points[ends].mean(axis=0) - self.positions[joint]
         return bone if np.linalg.norm(bone) >= SHORT else None
 
     @cached_property
-    def _points(self) -> Floats:
+    def points(self) -> Floats:
         """World positions at rest of all joints, then all tips, [m]. Shape (J + K, 3)."""
         tips = tip_positions(self.skeleton, self.positions, self.orientations)
         return np.concatenate([self.positions, tips])
+
+    @cached_property
+    def chains(self) -> dict[str, list[int]]:
+        """The hinges that together turn the part of a role (`hinge_chains`)."""
+        axes = quat_rotate(self.orientations, self.hinge_axes)
+        return hinge_chains(self.skeleton, self.roles, self.positions, axes)
+
+    @cached_property
+    def parts(self) -> dict[str, int]:
+        """The joint whose orientation is that of each role's part: the last of its chain."""
+        return self.roles | {role: chain[-1] for role, chain in self.chains.items()}
 
     @cached_property
     def hinge_axes(self) -> Floats:

@@ -51,7 +51,7 @@ def align_feet(
         target_bone, source_bone = target.foot_bone(side), source.foot_bone(side)
         if foot not in aligned or target_bone is None or source_bone is None:
             continue
-        standing = turns[contacts[:, index], source.roles[foot]]
+        standing = turns[contacts[:, index], source.parts[foot]]
         here = _frame(target_bone, sole_normal(target, side, turns[:0, 0]))
         there = _frame(source_bone, sole_normal(source, side, standing))
         alignment = quat_from_matrix(there @ here.T)
@@ -102,7 +102,7 @@ def flattened(
     """
     out = requested.copy()
     for index, side in enumerate(SIDES):
-        foot = target.roles.get(side + "foot")
+        foot = target.parts.get(side + "foot")
         if foot is None:
             continue
         standing = contacts[:, index].astype(np.float64)
@@ -170,8 +170,9 @@ def plant_toes(
         toe = scaled[:, toes, :2].mean(axis=1)
         fraction = _toe_fraction(ankle, toe, fps)
         foot = target.roles[role]
+        part = target.parts[role]
         turns = quat_multiply(
-            requested[:, foot], quat_conjugate(target.orientations[foot])
+            requested[:, part], quat_conjugate(target.orientations[part])
         )
         normal = sole_normal(target, side, turns[:0])
         level = quat_multiply(quat_between(quat_rotate(turns, normal), UP), turns)

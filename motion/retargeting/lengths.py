@@ -11,6 +11,8 @@ from ambulo.motion.retargeting.ground import lowest_at_rest
 from ambulo.motion.rotations import quat_between, quat_conjugate, quat_rotate
 from ambulo.motion.skeleton import Skeleton
 
+UP_TO_ANKLE = 0.91
+"""Part of a person's hip height that lies over the ankle."""
 TRUNK = (
     ("hips", "chest"),
     ("chest", "neck"),
@@ -36,7 +38,8 @@ def fitted(source: RetargetBody, target: RetargetBody) -> RetargetBody:
     skeleton = target.skeleton
     offsets = skeleton.offsets * legs
     scales = np.full(len(skeleton), legs)
-    for start, end in TRUNK:
+    bare = [side for side in SIDES if side + "clavicle" not in target.roles]
+    for start, end in (*TRUNK, *(("chest", side + "upper_arm") for side in bare)):
         source_bone = source.bone(start, end)
         path = _between(target, start, end)
         if source_bone is not None and path:
@@ -70,7 +73,7 @@ def comparable(source: RetargetBody, body: RetargetBody) -> list[str]:
 
 
 def leg_length(body: RetargetBody) -> float:
-    """Thigh and shin at rest, the mean of both sides, [m]; hips' height without them.
+    """Thigh and shin at rest, the mean of both sides, [m]; without feet of the height of hips.
 
     Raises:
         MotionError: The skeleton gives neither.
@@ -83,7 +86,9 @@ def leg_length(body: RetargetBody) -> float:
     ]
     if sides:
         return float(np.mean(sides))
-    height = float(body.positions[body.roles["hips"], 2] - lowest_at_rest(body))
+    low = min(lowest_at_rest(body), float(body.points[:, 2].min()))
+    thighs = [body.roles[side + "thigh"] for side in SIDES]
+    height = UP_TO_ANKLE * float(body.positions[thighs, 2].mean() - low)
     if height < SHORT:
         raise MotionError(
             f"{body.skeleton.name}: retargeting needs the length of its legs; give it "

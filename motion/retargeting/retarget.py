@@ -153,6 +153,7 @@ def retarget(
     requested = requested_orientations(source, body, turns, aligned)
     if refine and ground:
         requested = flattened(body, requested, contacts, motion.fps)
+    rotations, requested = constrained_rotations(body, requested)
     scale = leg_length(body) / leg_length(source)
     where = _goal_positions(source, body, scale * positions, requested, fit_lengths)
     if refine and ground:
@@ -162,7 +163,6 @@ def retarget(
     soles = sole_heights(body, where, requested)
     floor = ground_height(soles, contacts)
     where[..., 2] -= floor
-    rotations = constrained_rotations(body, requested)
     whole = np.zeros(len(motion))
     if refine:
         lifts = np.zeros(contacts.shape)
@@ -337,7 +337,7 @@ def _goals(
     positions = where.copy()
     weights = np.full((frames, joints), POSITION)
     turn_weights = np.zeros((frames, joints))
-    for role, joint in body.roles.items():
+    for role, joint in body.parts.items():
         turn_weights[:, joint] = AIM.get(role.split("_", 1)[-1], 0.0)
     weights[:, 0] = HIPS
     for lift, side in zip(lifts.T, SIDES, strict=True):

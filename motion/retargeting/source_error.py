@@ -116,7 +116,9 @@ def source_error(
     rotations = {
         role: float(
             np.rad2deg(
-                _rotation_errors(turns[:, here[role]], own_turns[:, there[role]]).mean()
+                _rotation_errors(
+                    turns[:, source[0].parts[role]], own_turns[:, target[0].parts[role]]
+                ).mean()
             )
         )
         for role in roles
@@ -129,9 +131,16 @@ def _is_shared(target: RetargetBody, role: str) -> bool:
     """Whether a joint's rotation is shared with its neighbours, not that of its role alone.
 
     Joints of spine and neck share those of chains of other counts; a rig's forearm turns
-    with the hand.
+    with the hand; what two hinges turn, and what hangs on that, cannot be as the source's.
     """
     if role in {"spine", "neck"}:
+        return True
+    joint = target.parts[role]
+    if any(
+        not target.turns_freely(other)
+        and target.skeleton.path(target.parts[other], joint)
+        for other in target.chains
+    ):
         return True
     return (
         role.endswith("forearm")

@@ -15,6 +15,7 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 from ambulo.motion.euler import axis_quat
 from ambulo.motion.retargeting.body import LIMBS, SHORT, SIDES, RetargetBody
+from ambulo.motion.retargeting.chains import chain_rotations
 from ambulo.motion.rotations import (
     quat_between,
     quat_conjugate,
@@ -112,8 +113,8 @@ def _seen_hinge(source: RetargetBody, role: str, turns: Floats) -> Floats | None
     if first is None or second is None:
         return None
     first, second = first / np.linalg.norm(first), second / np.linalg.norm(second)
-    upper = turns[:, source.roles[f"{side}_{above}"]]
-    bend = quat_multiply(quat_conjugate(upper), turns[:, source.roles[role]])
+    upper = turns[:, source.parts[f"{side}_{above}"]]
+    bend = quat_multiply(quat_conjugate(upper), turns[:, source.parts[role]])
     axes = np.cross(first, quat_rotate(bend, second))
     total: Floats = axes.sum(axis=0)
     for _ in range(2):
@@ -156,9 +157,9 @@ def requested_orientations(
     rest = target.orientations
     requested = np.empty((len(turns), len(target.skeleton), 4))
     done: dict[int, Floats] = {
-        target.roles[role]: quat_multiply(
-            quat_multiply(turns[:, source.roles[role]], aligned[role]),
-            rest[target.roles[role]],
+        target.parts[role]: quat_multiply(
+            quat_multiply(turns[:, source.parts[role]], aligned[role]),
+            rest[target.parts[role]],
         )
         for role in aligned
     }
@@ -206,7 +207,7 @@ def _toe_twins(target: RetargetBody) -> dict[int, int]:
     """Joints of a foot without a role of their own: the toe that each moves with."""
     twins: dict[int, int] = {}
     for side in SIDES:
-        foot, toe = target.roles.get(side + "foot"), target.roles.get(side + "toe")
+        foot, toe = target.parts.get(side + "foot"), target.roles.get(side + "toe")
         if foot is not None and toe is not None:
             twins |= {j: toe for j in target.skeleton.children(foot) if j != toe}
     return twins
@@ -221,8 +222,8 @@ def _trunk(
         ends = (start, end)
         if not all(role in body.roles for role in ends for body in (source, target)):
             continue
-        source_path = source.skeleton.path(source.roles[start], source.roles[end])
-        target_path = target.skeleton.path(target.roles[start], target.roles[end])
+        source_path = source.skeleton.path(source.parts[start], source.roles[end])
+        target_path = target.skeleton.path(target.parts[start], target.roles[end])
         if len(source_path) < 2 or len(target_path) < 3:
             continue
         # The bone that leaves the chest belongs to the chest: a neck starts above it.
@@ -284,13 +285,27 @@ def _mean_turn(
     return mean
 
 
-def constrained_rotations(target: RetargetBody, requested: Floats) -> Floats:
-    """Local rotations (T, J, 4) nearest to `requested` world orientations (T, J, 4).
+def constrained_rotations(
+    target: RetargetBody, requested: Floats
+) -> tuple[Floats, Floats]:
+    """Local rotations nearest to `requested` world orientations (T, J, 4).
 
     Hinges keep the twist about their axis only and fixed joints none; what a joint cannot
-    do is left to its children.
+    do is left to its children. Chains of hinges are solved for the orientation of their last.
+
+    Returns:
+        The rotations, and `requested` with the chains' other joints as they then lie, and
+        feet that cannot turn freely: nothing shall be twisted for what they cannot do. Both
+        (T, J, 4).
     """
-    skeleton = target.skeleton
+    skeleton, chains = target.skeleton, target.chains
+    firsts = {chain[0]: role for role, chain in chains.items()}
+    inside = {joint for chain in chains.values() for joint in chain}
+    stiff = {
+        target.parts[role]
+        for role in ("left_foot", "right_foot")
+        if role in target.roles and not target.turns_freely(role)
+    }
     local = np.empty_like(requested)
     reached = np.empty_like(requested)
     for joint, (parent, order) in enumerate(
@@ -300,10 +315,41 @@ def constrained_rotations(target: RetargetBody, requested: Floats) -> Floats:
         if parent >= 0:
             base = quat_multiply(reached[:, parent], base)
         turn = quat_multiply(quat_conjugate(base), requested[:, joint])
-        if not order:
+        if joint in inside:
+            if joint in firsts:
+                chain = chains[firsts[joint]]
+                local[:, chain] = chain_rotations(
+                    skeleton, chain, target.hinge_axes, reached[:, parent],
+                    requested[:, chain[-1]], _soft_axes(target, firsts[joint], requested),
+                )  # fmt: skip
+            turn = local[:, joint]
+        elif not order:
             turn = np.broadcast_to(axis_quat("X", np.zeros(())), turn.shape)
         elif len(order) == 1:
             turn = swing_twist(turn, target.hinge_axes[joint])[1]
         local[:, joint] = turn
         reached[:, joint] = quat_multiply(base, turn)
-    return quat_normalize(local)
+    lying = sorted((inside - {chain[-1] for chain in chains.values()}) | stiff)
+    if lying:
+        requested = requested.copy()
+        requested[:, lying] = reached[:, lying]
+    return quat_normalize(local), requested
+
+
+def _soft_axes(body: RetargetBody, role: str, requested: Floats) -> Floats:
+    """Axes (T, 3) about which a part may be off if it cannot turn freely; zeros if it can.
+
+    Feet lie flat first, and bones first point where they should.
+    """
+    axes = np.zeros((len(requested), 3))
+    side, _, limb = role.partition("_")
+    bone = body.bone(role, f"{side}_{LIMBS.get(limb, '')}")
+    if body.turns_freely(role):
+        return axes
+    if limb == "foot":
+        axes[:, 2] = 1.0
+    elif bone is not None:
+        part = body.parts[role]
+        own = quat_rotate(quat_conjugate(body.orientations[part]), bone)
+        axes = quat_rotate(requested[:, part], own / np.linalg.norm(own))
+    return axes

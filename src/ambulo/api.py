@@ -265,7 +265,8 @@ def retarget(
 
     Args:
         motion: A motion of any skeleton whose joints have roles.
-        target: The skeleton, or the name of one of ours, such as "human23".
+        target: The skeleton, the name of one of ours, such as "human23", or a body of your own,
+            such as "my_robot.urdf".
         fit_lengths: Give the target the lengths of the source's segments first.
         refine: Refine by least squares; without it hinges cut off and feet slide a bit.
         ground: Set feet on level ground; without it they stay where the source has them.
@@ -286,11 +287,11 @@ def retarget(
     """
     from dataclasses import replace
 
+    from ambulo.envs.characters.registry import skeleton_of
     from ambulo.motion.retargeting.retarget import retarget as on
     from ambulo.motion.retargeting.source import prepared
-    from ambulo.motion.skeletons import load_skeleton
 
-    skeleton = load_skeleton(target) if isinstance(target, str) else target
+    skeleton = skeleton_of(target) if isinstance(target, str) else target
     source = prepared(motion, axes, rest_pose)
     done = on(source, skeleton, fit_lengths=fit_lengths, refine=refine, ground=ground)
     replace(source, notes=done.notes).logged()

@@ -28,6 +28,11 @@ FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 """A function that makes a body: `package.module:function`."""
 MIN_MASS, MIN_INERTIA = 1e-6, 1e-9
 """Smallest mass, [kg], and moment of inertia, [kg m^2], of a link that moves."""
+INERTIA = (
+    ("ixx", 0, 0), ("iyy", 1, 1), ("izz", 2, 2),
+    ("ixy", 0, 1), ("ixz", 0, 2), ("iyz", 1, 2),
+)  # fmt: skip
+"""Where the numbers of a URDF's inertia stand in its matrix."""
 Source: TypeAlias = mujoco.MjSpec | mujoco.MjModel | str | Path
 
 
@@ -257,10 +262,8 @@ def _mended_inertia(link: ElementTree.Element, moves: bool) -> bool:
         raise ConfigError(
             f"link {link.get('name')!r}: its mass {value:g} kg is negative"
         )
-    keys = (("ixx", 0, 0), ("iyy", 1, 1), ("izz", 2, 2))
-    keys += (("ixy", 0, 1), ("ixz", 0, 2), ("iyz", 1, 2))
     matrix = np.zeros((3, 3))
-    for key, row, column in keys:
+    for key, row, column in INERTIA:
         number = 0.0 if inertia is None else float(inertia.get(key, "0"))
         matrix[row, column] = matrix[column, row] = number
     moments, axes = np.linalg.eigh(matrix)
@@ -279,7 +282,7 @@ def _mended_inertia(link: ElementTree.Element, moves: bool) -> bool:
     # At least that of a ball of 1 cm radius for its mass.
     moments = np.maximum(moments, max(4e-5 * value, MIN_INERTIA))
     matrix = axes @ np.diag(moments) @ axes.T
-    for key, row, column in keys:
+    for key, row, column in INERTIA:
         inertia.set(key, repr(float(matrix[row, column])))
     return True
 

@@ -10,6 +10,7 @@ import numpy as np
 from ambulo.configs.arrays import Bools
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
+from ambulo.envs.characters.registry import load_character
 from ambulo.envs.reference.clips.fit import Fitted, Progress, fit
 from ambulo.envs.reference.clips.raw_clip import RawClip, raw_clip
 from ambulo.envs.reference.clips.support import (
@@ -20,6 +21,7 @@ from ambulo.envs.reference.clips.support import (
 from ambulo.envs.reference.clips.survival import (
     FALLEN_HEIGHT,
     FALLEN_TILT,
+    PERSON,
     STANDARD,
     survival,
 )
@@ -66,6 +68,19 @@ class ClipReference:
     def report(self) -> dict[str, float]:
         """Numbers about it, as in the reference's file."""
         return self.reference.report
+
+
+def fitted_body(name: str) -> Character:
+    """The body that clips are fitted to: as the task `track` has it.
+
+    Raises:
+        ConfigError: No such character, or one that cannot be used.
+    """
+    character = load_character(name)
+    config = LocomotionEnvironmentConfig(task="track", character=name)
+    if character.standing is not None:  # the suite's have the physics step of their models
+        character.model.opt.timestep = config.control_dt / config.substeps
+    return character
 
 
 def clip_reference(
@@ -115,8 +130,10 @@ def clip_reference(
     if falls_at is not None:
         report["falls_at"] = falls_at
     if falls_at is None and bodies:
+        own = "" if character.standing is None else f" for {PERSON:g} kg"
         for disturbance in STANDARD:
-            report[f"survives {disturbance.name}"] = survival(
+            name = disturbance.name + own * (disturbance.impulse > 0.0)
+            report[f"survives {name}"] = survival(
                 character, fitted.table, fitted.controller, disturbance,
                 control_dt=control_dt, bodies=bodies, seed=seed,
             )  # fmt: skip

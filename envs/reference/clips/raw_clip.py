@@ -256,24 +256,30 @@ def _continuous(vectors: Floats) -> Floats:
 
 
 def lowest_points(qpos: Floats, character: Character) -> Floats:
-    """Height of the lowest geom point over the ground at positions (T, nq), [m]. (T,)."""
+    """Height of the lowest geom point over the ground at positions (T, nq), [m]. (T,).
+
+    Balls and capsules are exact; other shapes are the boxes around them.
+    """
     model = character.model
     data = mujoco.MjData(model)
     touches = (model.geom_contype | model.geom_conaffinity) > 0
     geoms = np.flatnonzero((model.geom_bodyid > 0) & touches)
-    round_ones = np.isin(
-        model.geom_type[geoms],
-        (mujoco.mjtGeom.mjGEOM_SPHERE, mujoco.mjtGeom.mjGEOM_CAPSULE),
-    )
-    geoms = geoms[round_ones]
-    radius, half = model.geom_size[geoms, 0], model.geom_size[geoms, 1].copy()
-    half[model.geom_type[geoms] == mujoco.mjtGeom.mjGEOM_SPHERE] = 0.0
+    kinds = model.geom_type[geoms]
+    middle, box = model.geom_aabb[geoms, :3].copy(), model.geom_aabb[geoms, 3:].copy()
+    ball = kinds == mujoco.mjtGeom.mjGEOM_SPHERE
+    rod = kinds == mujoco.mjtGeom.mjGEOM_CAPSULE
+    middle[ball | rod] = 0.0
+    radius = np.where(ball | rod, model.geom_size[geoms, 0], 0.0)
+    half = np.where(rod, model.geom_size[geoms, 1], 0.0)
+    box[ball | rod] = 0.0
     out = np.empty(len(qpos))
     for t, row in enumerate(qpos):
         data.qpos[:] = row
         mujoco.mj_kinematics(model, data)
-        axis = data.geom_xmat[geoms, 8]  # the vertical part of a capsule's own axis
-        low = data.geom_xpos[geoms, 2] - np.abs(axis) * half - radius
+        up = data.geom_xmat[geoms, 6:]  # the vertical parts of a shape's own axes
+        low = data.geom_xpos[geoms, 2] - np.abs(up[:, 2]) * half - radius
+        if box.any():
+            low += (up * middle).sum(axis=1) - (np.abs(up) * box).sum(axis=1)
         out[t] = low.min()
     return out
 

@@ -66,12 +66,21 @@ STANDARD = (
     Disturbance("40 N s", impulse=40.0),
 )
 """The disturbances of a report."""
+PERSON = 70.0
+"""Mass of whom the standard pushes are for, [kg]; users' own bodies get theirs by mass."""
 TRIAL = Disturbance("trial", position=0.05, velocity=0.5, impulse=20.0)
 """What is done to the bodies of a trial: the two standard disturbances at once."""
 TRIAL_BODIES = 40
 """Bodies in each trial."""
 TRIAL_SEED = 1000
 """Of the trials; reports use other seeds."""
+
+
+def push_scale(character: Character) -> float:
+    """Pushes over those of a person: 1, or in proportion to the mass of a user's own body."""
+    if character.standing is None:
+        return 1.0
+    return float(character.model.body_mass.sum()) / PERSON
 
 
 def survival(
@@ -114,7 +123,8 @@ def survival(
     _put(simulation, character, table, disturbance, time, random)
     heading = random.uniform(0.0, 2.0 * np.pi, bodies)
     directions = np.stack([np.cos(heading), np.sin(heading)], axis=1)
-    force = disturbance.impulse / PUSH_TIME * directions
+    impulse = disturbance.impulse * push_scale(character)
+    force = impulse / PUSH_TIME * directions
     root = int(character.model.jnt_bodyid[0])
     fell = np.zeros(bodies, dtype=bool)
     end = time + seconds if table.periodic else table.period

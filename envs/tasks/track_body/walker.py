@@ -15,7 +15,7 @@ from ambulo.envs.locomotion.reward import Terms
 from ambulo.envs.reference.clips.clip_library import ClipSampler
 from ambulo.envs.reference.configured import walker_gaits
 from ambulo.envs.reference.crouches import DEEPEST
-from ambulo.envs.reference.foot_steering import ankle_places
+from ambulo.envs.reference.legs import ankle_places
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.simulation.frames import along_heading, from_frames
 from ambulo.envs.tasks.track_body.arms import TrackedArms, quaternions_of, upper_body

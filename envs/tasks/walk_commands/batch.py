@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import ConfigError
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.envs.characters.character import Character
 from ambulo.envs.layout import ObservationLayout
 from ambulo.envs.reference.crouches import RATE, Crouches, depth_for
-from ambulo.envs.reference.foot_steering import ankle_places, stand_over
+from ambulo.envs.reference.legs import ankle_places, stand_over
+from ambulo.envs.reference.reference import Reference
 from ambulo.envs.simulation.frames import along_heading
 from ambulo.envs.tasks.walk_commands.arms import ARM, Elbows, LedArms, nearer_hand
 from ambulo.envs.tasks.walk_commands.commands import stands_still
@@ -264,4 +267,15 @@ class WalkCommandsBatch(WalkingBatch):
             )
 
 
-BATCH = WalkCommandsBatch
+def make_walkers(
+    config: LocomotionConfig,
+    reference: Reference,
+    character: Character,
+    **settings: Any,
+) -> WalkingBatch:
+    """N bodies that follow commands; arms, height and gaze of the suite's own may be led."""
+    kind = WalkCommandsBatch if character.standing is None else WalkingBatch
+    return kind(config, reference, character, **settings)
+
+
+BATCH = make_walkers

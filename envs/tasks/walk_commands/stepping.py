@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats
-from ambulo.envs.reference.step_gaits import WIDTH
+from ambulo.envs.reference.legs import WIDTH
 from ambulo.envs.simulation.frames import hold_near
 
 NEAR = 0.05
@@ -45,7 +45,12 @@ STRONGEST = 400.0
 
 
 def stops(
-    phase: Floats, mid_stance: float, command: Floats, apart: Floats, speed: Floats
+    phase: Floats,
+    mid_stance: float,
+    command: Floats,
+    apart: Floats,
+    speed: Floats,
+    width: float = WIDTH,
 ) -> Bools:
     """Which stepping bodies may stand now. Shape (N,).
 
@@ -56,10 +61,11 @@ def stops(
         apart: From the right ankle to the left one, along the heading and to the left,
             [m]. Shape (N, 2).
         speed: Horizontal speed of the root, [m/s]. Shape (N,).
+        width: Distance of the ankles from side to side in standing, [m].
     """
     place = (phase - mid_stance - 0.25) % 0.5
     double = np.minimum(place, 0.5 - place) < NEAR
-    off = np.hypot(apart[:, 0], apart[:, 1] - WIDTH)
+    off = np.hypot(apart[:, 0], apart[:, 1] - width)
     slow = (np.abs(command) < [0.08, 0.12, 0.06]).all(axis=1)
     ends: Bools = double & slow & (off < FEET_OFF) & (speed < SPEED_OFF)
     return ends

@@ -257,7 +257,8 @@ class WalkingBatch(CommandedBatch):
         between = self._places[:, self._ankles[0]] - self._places[:, self._ankles[1]]
         apart = along_heading(between, self._yaw)
         ends = ~self.standing & still & ~self.touched & (time >= self.held_until)
-        ends &= stops(self.phase, mid, self.command, apart, speed)
+        width = self._steering.legs.width
+        ends &= stops(self.phase, mid, self.command, apart, speed, width)
         self.standing = (self.standing & ~begins) | ends
         self.stood = np.where(self.standing, self.stood + self.simulation.dt, 0.0)
         hold = np.where(shoved, TRIP_HOLD, self.start_hold)

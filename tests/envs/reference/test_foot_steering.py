@@ -7,15 +7,9 @@ import pytest
 
 from ambulo.configs.arrays import Floats
 from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.foot_steering import (
-    STANCE,
-    FootSteering,
-    ankle_places,
-    legs_of,
-    mid_stance,
-    set_feet,
-)
+from ambulo.envs.reference.foot_steering import STANCE, FootSteering, mid_stance
 from ambulo.envs.reference.gaits import Blend
+from ambulo.envs.reference.legs import ankle_places, legs_of, set_feet
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.reference.walk_gaits import WalkGaits
 from ambulo.envs.simulation.frames import walk_frames

@@ -8,10 +8,10 @@ import pytest
 from ambulo.configs.arrays import Floats
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.inverse_dynamics import inverse_dynamics
+from ambulo.envs.reference.legs import WIDTH
 from ambulo.envs.reference.prepare import report_of
 from ambulo.envs.reference.step_gaits import (
     LIFT,
-    WIDTH,
     posture_of,
     standing_steps,
     stepping_cycle,
@@ -26,7 +26,7 @@ from ambulo.motion.roles import SIDES, roles_of
 
 @pytest.fixture(scope="module")
 def posture(character: Character) -> Floats:
-    return posture_of(plain_walk(character.skeleton))
+    return posture_of(plain_walk(character.skeleton), character)
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def test_standing_has_its_weight_between_its_feet(
 def test_the_posture_is_alike_on_both_sides(character: Character) -> None:
     walk = plain_walk(character.skeleton)
     assert len(walk) == PHASES
-    posture = posture_of(walk)
+    posture = posture_of(walk, character)
     index = character.skeleton.index
     left, right = posture[index("ArmL")], posture[index("ArmR")]
     np.testing.assert_allclose(left, right * [1.0, -1.0, 1.0, -1.0], atol=1e-6)

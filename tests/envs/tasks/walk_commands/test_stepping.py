@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ambulo.envs.reference.step_gaits import WIDTH
+from ambulo.envs.reference.legs import WIDTH
 from ambulo.envs.simulation.frames import walk_frames
 from ambulo.envs.tasks.walk_commands.stepping import (
     AWAY_AHEAD,

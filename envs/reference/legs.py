@@ -1,0 +1,399 @@
+"""Legs that reach for feet: a ball, a hinge and a ball in closed form, others by least squares.
+
+The closed form is exact and a hundred times as fast; any other row of hinges and balls from the
+hips to the foot is solved for the ankle's place and the foot's orientation, from where it is.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+from numba import njit
+
+from ambulo.configs.arrays import Array, Floats, Ints
+from ambulo.configs.errors import ConfigError
+from ambulo.envs.characters.character import Character
+from ambulo.motion.quaternion_kernels import (
+    Quaternion,
+    about_axis,
+    logarithm,
+    multiply,
+    multiply_inverse,
+    product,
+    rotate,
+    rotated,
+    turn,
+)
+from ambulo.motion.retargeting.body import RetargetBody, body_of
+from ambulo.motion.retargeting.chains import eliminate
+from ambulo.motion.roles import SIDES, roles_of
+
+STRAIGHT = 0.9995
+"""Longest leg over the length of its bones: a straight knee has no direction to bend in."""
+ROUNDS, ENOUGH = 20, 1e-7
+"""Most steps, and the largest angle of the last, [rad]."""
+DAMPING, LARGEST = 1e-6, 0.3
+"""Weight of a step's squared angles, beside 1 of squared errors over the leg's length, and its
+largest angle, [rad]."""
+TURN = 0.3
+"""Weight of an angle that the foot misses, [rad], beside 1 of a distance in leg lengths."""
+
+
+LENGTH, WIDTH = 0.8593, 0.18
+"""Leg of human23 from hip to ankle, and distance of its ankles in standing, [m]."""
+
+
+class Legs(NamedTuple):
+    """Both legs of a body, left and right, of n joints each."""
+
+    hips: Floats
+    """In the root's frame, [m]. Shape (2, 3)."""
+    bones: Floats
+    """Lengths of thigh and shin, [m]. Shape (2, 2)."""
+    at: Ints
+    """First addresses of the joints in qpos. Shape (2, n)."""
+    dofs: Ints
+    """First addresses of the joints in qvel. Shape (2, n)."""
+    kinds: Ints
+    """1 of a hinge, 3 of a ball. Shape (2, n)."""
+    offsets: Floats
+    """Joints from their parents, [m]. Shape (2, n, 3)."""
+    rest: Floats
+    """Their orientations at rest in their parents' frames, wxyz. Shape (2, n, 4)."""
+    axes: Floats
+    """Axes of the hinges. Shape (2, n, 3)."""
+    limits: Floats
+    """Lowest and highest angles of the hinges, [rad]. Shape (2, n, 2)."""
+    ankles: Ints
+    """The joint that is the ankle. Shape (2,)."""
+    level: Floats
+    """Orientations of the last joints where feet are level and look along +X. Shape (2, 4)."""
+    closed: bool
+    """Whether they have a closed form: ball, hinge about Y, ball, bones downwards."""
+    size: float
+    """Lengths over those of human23; 1 for the suite's bodies, of whatever size."""
+    width: float
+    """Distance of the ankles from side to side in standing, [m]."""
+
+
+def legs_of(character: Character) -> Legs:
+    """The legs of a body.
+
+    Raises:
+        ConfigError: A leg without shin or foot, or of another number of joints than the other.
+    """
+    skeleton, model = character.skeleton, character.model
+    roles = roles_of(skeleton)
+    parts = ("thigh", "shin", "foot")
+    lacking = [f"{s}_{p}" for s in SIDES for p in parts if f"{s}_{p}" not in roles]
+    if lacking:
+        raise ConfigError(
+            f"{character.name} has no legs that steps can be solved for: no joint is its "
+            f"{', '.join(lacking)}"
+        )
+    body = body_of(skeleton)
+    chains = [skeleton.path(0, body.parts[f"{side}_foot"])[1:] for side in SIDES]
+    names = [[skeleton.joints[j] for j in chain] for chain in chains]
+    if len(chains[0]) != len(chains[1]):
+        raise ConfigError(f"{character.name}: its legs have unlike joints")
+    joints = np.array([[roles[f"{side}_{part}"] for part in parts] for side in SIDES])
+    places = body.positions[joints]
+    ids = [[model.joint(name).id for name in leg] for leg in names]
+    ball = int(mujoco.mjtJoint.mjJNT_BALL)
+    kinds = np.where(model.jnt_type[ids] == ball, 3, 1)
+    bones = skeleton.offsets[joints[:, 1:]]
+    closed = (
+        chains == joints.tolist()
+        and not np.any(skeleton.rest[:, 1:])
+        and kinds.tolist() == [[3, 1, 3]] * 2
+        and not np.any(bones[..., :2])
+    )
+    own = character.standing is not None
+    level, width = _standing_feet(character, body, joints[:, 2])
+    lengths = np.linalg.norm(np.diff(places, axis=1), axis=2)
+    limits = np.where(
+        model.jnt_limited[ids][..., None], model.jnt_range[ids], [-9.0, 9.0]
+    )
+    return Legs(
+        skeleton.offsets[joints[:, 0]].copy()
+        if closed
+        else places[:, 0] - body.positions[0],
+        -bones[..., 2] if closed else lengths,
+        np.array(model.jnt_qposadr[ids], dtype=np.int64),
+        np.array(model.jnt_dofadr[ids], dtype=np.int64),
+        kinds.astype(np.int64),
+        skeleton.offsets[chains].copy(),
+        skeleton.rest[chains].copy(),
+        model.jnt_axis[ids].copy(),
+        limits.copy(),
+        np.array([chains[k].index(joints[k, 2]) for k in range(2)]),
+        level,
+        bool(closed),
+        float(lengths.sum(axis=1).mean()) / LENGTH if own else 1.0,
+        width,
+    )
+
+
+def _standing_feet(
+    character: Character, body: RetargetBody, ankles: Ints
+) -> tuple[Floats, float]:
+    """Orientations (2, 4) of level feet, and the distance of the ankles in standing, [m].
+
+    Of the suite's bodies at rest; `ankles` (2,) are joints.
+    """
+    feet = [body.parts[f"{side}_foot"] for side in SIDES]
+    if character.standing is None:
+        return np.asarray(body.orientations[feet]), WIDTH
+    data = mujoco.MjData(character.model)
+    data.qpos[:] = character.standing
+    mujoco.mj_kinematics(character.model, data)
+    names = character.skeleton.joints
+    left, right = (data.body(names[joint]).xpos for joint in ankles)
+    level = np.array([data.body(names[foot]).xquat for foot in feet])
+    return level, float(abs(left[1] - right[1]))
+
+
+def ankle_places(legs: Legs, qpos: Floats) -> Floats:
+    """Left and right ankle of positions (N, nq), [m]. Shape (N, 2, 3)."""
+    out = np.empty((len(qpos), 2, 3))
+    _ankles(legs, qpos, out)
+    return out
+
+
+def set_feet(legs: Legs, qpos: Floats, ankles: Floats) -> None:
+    """Solve both legs of positions (N, nq) for ankles (N, 2, 3), [m], and level feet.
+
+    In place; feet look along +X.
+    """
+    for b in range(len(qpos)):
+        for leg in range(2):
+            x, y, z = ankles[b, leg]
+            solve_leg(legs, leg, qpos[b], (x, y, z), (1.0, 0.0, 0.0, 0.0), 0.0)
+
+
+def stand_over(legs: Legs, qpos: Floats, root: Floats, feet: Floats) -> None:
+    """Move roots and feet of positions (N, nq) and solve the legs between them, in place.
+
+    Args:
+        legs: See `legs_of`.
+        qpos: Positions. Shape (N, nq).
+        root: How far roots go ahead and to the left, [m]. Shape (N, 2).
+        feet: How far each foot goes ahead and to the left, [m], and turns left, [rad].
+            Shape (N, 2, 3).
+    """
+    _stand_over(legs, qpos, root, feet)
+
+
+@njit(cache=True)
+def _ankles(legs: Legs, qpos: Floats, out: Floats) -> None:
+    for b in range(len(qpos)):
+        for leg in range(2):
+            place, _ = foot_of(legs, leg, qpos[b])
+            out[b, leg, 0], out[b, leg, 1], out[b, leg, 2] = place
+
+
+@njit(cache=True)
+def _stand_over(legs: Legs, qpos: Floats, root: Floats, feet: Floats) -> None:
+    for b in range(len(qpos)):
+        stood = (foot_of(legs, 0, qpos[b]), foot_of(legs, 1, qpos[b]))
+        qpos[b, 0] += root[b, 0]
+        qpos[b, 1] += root[b, 1]
+        for leg in range(2):
+            (x, y, z), foot = stood[leg]
+            ahead, left, turn = feet[b, leg]
+            c, s = math.cos(0.5 * turn), math.sin(0.5 * turn)
+            turned = product(c, 0.0, 0.0, s, foot[0], foot[1], foot[2], foot[3])
+            solve_leg(legs, leg, qpos[b], (x + ahead, y + left, z), turned, turn)
+
+
+@njit(cache=True)
+def foot_of(
+    legs: Legs, leg: int, q: Floats
+) -> tuple[tuple[float, float, float], Quaternion]:
+    """Place of an ankle and orientation of its foot, of positions (nq,)."""
+    if not legs.closed:
+        return _chain_foot(legs, leg, q)
+    hips, bones, at = legs.hips, legs.bones, legs.at
+    hip = rotated(q[3], q[4], q[5], q[6], hips[leg, 0], hips[leg, 1], hips[leg, 2])
+    a, k, f = at[leg, 0], q[at[leg, 1]], at[leg, 2]
+    thigh = product(q[3], q[4], q[5], q[6], q[a], q[a + 1], q[a + 2], q[a + 3])
+    bone = rotated(*thigh, 0.0, 0.0, -bones[leg, 0])
+    shin = product(*thigh, math.cos(0.5 * k), 0.0, math.sin(0.5 * k), 0.0)
+    lower = rotated(*shin, 0.0, 0.0, -bones[leg, 1])
+    foot = product(*shin, q[f], q[f + 1], q[f + 2], q[f + 3])
+    return (
+        q[0] + hip[0] + bone[0] + lower[0],
+        q[1] + hip[1] + bone[1] + lower[1],
+        q[2] + hip[2] + bone[2] + lower[2],
+    ), foot
+
+
+@njit(cache=True)
+def solve_leg(
+    legs: Legs,
+    leg: int,
+    q: Floats,
+    ankle: tuple[float, float, float],
+    foot: Quaternion,
+    twist: float,
+) -> None:
+    """Let a leg of `q` (nq,) reach `ankle` with a foot turned as `foot`, in place.
+
+    The knee bends as far as the distance needs; the hip turns by the least rotation that
+    then aims the leg, and by `twist`, [rad], about it.
+    """
+    if not legs.closed:
+        _reach(legs, leg, q, ankle, foot)
+        return
+    hips, bones, at = legs.hips, legs.bones, legs.at
+    upper, lower = bones[leg, 0], bones[leg, 1]
+    w, x, y, z = q[3], q[4], q[5], q[6]
+    hip = rotated(w, x, y, z, hips[leg, 0], hips[leg, 1], hips[leg, 2])
+    tx = ankle[0] - q[0] - hip[0]
+    ty = ankle[1] - q[1] - hip[1]
+    tz = ankle[2] - q[2] - hip[2]
+    far = math.sqrt(tx * tx + ty * ty + tz * tz)
+    tx, ty, tz = tx / far, ty / far, tz / far
+    reach = min(far, STRAIGHT * (upper + lower))
+    cosine = (reach * reach - upper * upper - lower * lower) / (2.0 * upper * lower)
+    knee = math.acos(min(max(cosine, -1.0), 1.0))
+    a, f = at[leg, 0], at[leg, 2]
+    thigh = product(w, x, y, z, q[a], q[a + 1], q[a + 2], q[a + 3])
+    ux, uy, uz = rotated(
+        *thigh, -lower * math.sin(knee), 0.0, -upper - lower * math.cos(knee)
+    )
+    norm = math.sqrt(ux * ux + uy * uy + uz * uz)
+    ux, uy, uz = ux / norm, uy / norm, uz / norm
+    # The least rotation from u to t.
+    rw = 1.0 + ux * tx + uy * ty + uz * tz
+    rx, ry, rz = uy * tz - uz * ty, uz * tx - ux * tz, ux * ty - uy * tx
+    norm = math.sqrt(rw * rw + rx * rx + ry * ry + rz * rz)
+    thigh = product(rw / norm, rx / norm, ry / norm, rz / norm, *thigh)
+    # The leg points down: a turn to the left is one about its opposite.
+    s = -math.sin(0.5 * twist)
+    thigh = product(math.cos(0.5 * twist), s * tx, s * ty, s * tz, *thigh)
+    q[a], q[a + 1], q[a + 2], q[a + 3] = product(w, -x, -y, -z, *thigh)
+    q[at[leg, 1]] = knee
+    shin = product(*thigh, math.cos(0.5 * knee), 0.0, math.sin(0.5 * knee), 0.0)
+    q[f], q[f + 1], q[f + 2], q[f + 3] = product(
+        shin[0], -shin[1], -shin[2], -shin[3], *foot
+    )
+
+
+@njit(cache=True)
+def _place_leg(legs: Legs, leg: int, q: Array, spots: Array, turns: Array) -> None:
+    """Fill places (n, 3) and orientations (n, 4) of a leg's joints, of positions (nq,)."""
+    held, step, local = np.empty(4), np.empty(3), np.empty(4)
+    place, above = q[:3].copy(), q[3:7].copy()
+    for j in range(legs.at.shape[1]):
+        rotate(above, legs.offsets[leg, j], step)
+        place += step
+        spots[j] = place
+        multiply(above, legs.rest[leg, j], held)
+        first = legs.at[leg, j]
+        if legs.kinds[leg, j] == 1:
+            about_axis(legs.axes[leg, j], q[first], local)
+        else:
+            local[:] = q[first : first + 4]
+        multiply(held, local, above)
+        turns[j] = above
+
+
+@njit(cache=True)
+def _chain_foot(
+    legs: Legs, leg: int, q: Array
+) -> tuple[tuple[float, float, float], Quaternion]:
+    """As `foot_of`, of any leg: the orientation is that from a level foot."""
+    count = legs.at.shape[1]
+    spots, turns, foot = np.empty((count, 3)), np.empty((count, 4)), np.empty(4)
+    _place_leg(legs, leg, q, spots, turns)
+    multiply_inverse(turns[count - 1], legs.level[leg], foot)
+    x, y, z = spots[legs.ankles[leg]]
+    return (x, y, z), (foot[0], foot[1], foot[2], foot[3])
+
+
+@njit(cache=True)
+def _slopes(legs: Legs, leg: int, spots: Array, turns: Array, out: Array) -> None:
+    """Fill slopes (6, n) of an ankle's place in leg lengths, and of the foot's turn."""
+    axis, spin = np.zeros(3), np.empty(3)
+    end, length = legs.ankles[leg], legs.bones[leg].sum()
+    column = 0
+    for j in range(legs.at.shape[1]):
+        for k in range(legs.kinds[leg, j]):
+            axis[:] = 0.0
+            if legs.kinds[leg, j] == 1:
+                axis[:] = legs.axes[leg, j]
+            else:
+                axis[k] = 1.0
+            rotate(turns[j], axis, spin)
+            out[:3, column] = 0.0
+            if j <= end:
+                x, y, z = spots[end] - spots[j]
+                out[0, column] = (spin[1] * z - spin[2] * y) / length
+                out[1, column] = (spin[2] * x - spin[0] * z) / length
+                out[2, column] = (spin[0] * y - spin[1] * x) / length
+            out[3:, column] = TURN * spin
+            column += 1
+
+
+@njit(cache=True)
+def _reach(
+    legs: Legs, leg: int, q: Array, ankle: tuple[float, float, float], foot: Quaternion
+) -> None:
+    """Let any leg reach `ankle` with a foot turned as `foot` from level, in place."""
+    count, end = legs.at.shape[1], legs.ankles[leg]
+    spots, turns = np.empty((count, 3)), np.empty((count, 4))
+    goal, aim, turned = np.empty(3), np.empty(4), np.empty(4)
+    goal[0], goal[1], goal[2] = ankle
+    turned[0], turned[1], turned[2], turned[3] = foot
+    multiply(turned, legs.level[leg], aim)
+    size = legs.kinds[leg].sum()
+    length = legs.bones[leg].sum()
+    miss, slope = np.empty(6), np.zeros((6, size))
+    normal, step, spin = np.empty((size, size)), np.empty(size), np.empty(3)
+    for _ in range(ROUNDS):
+        _place_leg(legs, leg, q, spots, turns)
+        hip = spots[0]
+        away = goal - hip
+        far = math.sqrt((away * away).sum())
+        if far > STRAIGHT * length:
+            away *= STRAIGHT * length / far
+        miss[:3] = (hip + away - spots[end]) / length
+        multiply_inverse(aim, turns[count - 1], turned)
+        logarithm(turned, spin)
+        miss[3:] = TURN * spin
+        _slopes(legs, leg, spots, turns, slope)
+        for i in range(size):
+            step[i] = 0.0
+            for k in range(6):
+                step[i] += slope[k, i] * miss[k]
+            for j in range(size):
+                normal[i, j] = DAMPING if i == j else 0.0
+                for k in range(6):
+                    normal[i, j] += slope[k, i] * slope[k, j]
+        eliminate(normal, step)
+        largest = 0.0
+        for i in range(size):
+            largest = max(largest, abs(step[i]))
+        share = min(1.0, LARGEST / max(largest, ENOUGH))
+        for i in range(size):
+            step[i] *= share
+        column = 0
+        for j in range(count):
+            first = legs.at[leg, j]
+            if legs.kinds[leg, j] == 1:
+                low, high = legs.limits[leg, j]
+                q[first] = min(max(q[first] + step[column], low), high)
+            else:
+                turn(
+                    q[first : first + 4],
+                    step[column],
+                    step[column + 1],
+                    step[column + 2],
+                )
+            column += legs.kinds[leg, j]
+        if largest < ENOUGH:
+            break

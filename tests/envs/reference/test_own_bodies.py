@@ -1,0 +1,152 @@
+"""Bodies of the user's own in references: motions, legs, steps, soles and pushes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+from fixtures.own_bodies import humanoid_xml
+from pydantic import ValidationError
+
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.locomotion import LocomotionConfig, LocomotionEnvironmentConfig
+from ambulo.envs.characters.character import Character
+from ambulo.envs.characters.own.prepare import prepare_body
+from ambulo.envs.characters.own.record import character_of
+from ambulo.envs.characters.registry import skeleton_of
+from ambulo.envs.locomotion.build import make_batch
+from ambulo.envs.reference.captured import source_cycle
+from ambulo.envs.reference.clips.raw_clip import lowest_points
+from ambulo.envs.reference.clips.survival import PERSON, push_scale
+from ambulo.envs.reference.inverse_dynamics import inverse_dynamics
+from ambulo.envs.reference.legs import ankle_places, legs_of, set_feet
+from ambulo.envs.reference.prepare import physical_cycle, report_of
+from ambulo.envs.reference.step_gaits import _standing, standing_steps, stepping_cycle
+from ambulo.motion.gaits.healthy_walk import healthy_walk
+from ambulo.motion.retargeting.retarget import retarget
+
+WALK = LocomotionEnvironmentConfig(task="walk_commands", character="walker.xml")
+
+
+@pytest.fixture(scope="module")
+def walker() -> Character:
+    return character_of(prepare_body(humanoid_xml()))
+
+
+@pytest.fixture(scope="module")
+def balls() -> Character:
+    return character_of(prepare_body(humanoid_xml(feet="ball")))
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("feet", ["box", "ball"])
+def test_a_walk_is_retargeted_to_hinges(feet: str) -> None:
+    body = character_of(prepare_body(humanoid_xml(feet=feet)))
+    done = retarget(healthy_walk(64).motion(2), body.skeleton)
+    assert done.error.direction_deg < 6.0
+    assert done.error.rotation_deg < 8.0
+
+
+@pytest.mark.integration
+def test_a_skeleton_is_that_of_a_file(tmp_path: Path, walker: Character) -> None:
+    file = tmp_path / "walker.xml"
+    file.write_text(humanoid_xml())
+    assert skeleton_of(str(file)).joints == walker.skeleton.joints
+    assert skeleton_of("human23").name == "human23"
+
+
+def test_legs_of_hinges_reach_ankles_with_level_feet(walker: Character) -> None:
+    legs = legs_of(walker)
+    assert not legs.closed
+    assert legs.size == pytest.approx(0.84 / 0.8593, rel=0.02)
+    qpos = np.tile(walker.standing, (3, 1))
+    still = ankle_places(legs, qpos)
+    wanted = still + np.array([
+        [[0.1, 0.02, 0.05], [-0.1, -0.02, 0.08]],
+        [[0.0, 0.05, 0.1], [0.2, 0.0, 0.1]],
+        [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]],
+    ])  # fmt: skip
+    set_feet(legs, qpos, wanted)
+    np.testing.assert_allclose(ankle_places(legs, qpos), wanted, atol=2e-4)
+    data = mujoco.MjData(walker.model)
+    for row in qpos:
+        data.qpos[:] = row
+        mujoco.mj_kinematics(walker.model, data)
+        for side, level in zip(("left", "right"), legs.level, strict=True):
+            foot = data.body(f"{side}_ankle_x").xquat
+            assert abs(foot @ level) > 1.0 - 1e-6
+
+
+def test_legs_without_feet_are_refused(balls: Character) -> None:
+    with pytest.raises(ConfigError, match="left_foot"):
+        legs_of(balls)
+
+
+@pytest.mark.integration
+def test_the_ground_alone_explains_steps_of_any_body(walker: Character) -> None:
+    posture = _standing(walker)
+    for cycle in (
+        standing_steps(walker, posture),
+        stepping_cycle(walker, posture, 0.2, 1.0, 0.3),
+    ):
+        dynamics = inverse_dynamics(cycle, walker.model, walker.soles)
+        report = report_of(cycle, cycle, dynamics, walker.model, walker.soles)
+        assert report.ground_force == pytest.approx(1.0, abs=0.01)
+        assert report.residual_force < 0.03 * report.weight
+        assert report.slip < 0.01
+
+
+@pytest.mark.integration
+def test_a_body_without_a_gait_gets_the_suites_walk(walker: Character) -> None:
+    raw, name, captured = source_cycle(None, walker.skeleton)
+    assert name == "healthy walk"
+    assert captured is not None
+    made = physical_cycle(raw, walker.model, walker.soles, captured=captured)
+    assert 0.6 < made.report.speed < 1.6
+    assert made.report.slip < 0.3
+    low, high = made.report.lowest, made.report.highest
+    assert -0.03 < low < high < 0.03
+
+
+def test_pushes_go_by_the_mass_of_a_users_body(
+    character: Character, walker: Character
+) -> None:
+    mass = float(walker.model.body_mass.sum())
+    assert push_scale(character) == 1.0
+    assert push_scale(walker) == pytest.approx(mass / PERSON)
+
+
+def test_boxes_have_a_lowest_point(walker: Character) -> None:
+    spec = mujoco.MjSpec()
+    body = spec.worldbody.add_body(name="box")
+    body.add_freejoint()
+    body.add_geom(
+        type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.3, 0.2, 0.1], pos=[0.0, 0.0, 0.05]
+    )
+    turned = np.array([0.0, 0.0, 1.0, np.cos(0.3), np.sin(0.3), 0.0, 0.0])
+    boxed = replace(walker, model=spec.compile())
+    low = lowest_points(turned[None], boxed)[0]
+    assert low == pytest.approx(1.0 - (0.1 - 0.05) * np.cos(0.6) - 0.2 * np.sin(0.6))
+
+
+@pytest.mark.integration
+def test_feet_of_one_ball_have_all_parts(tmp_path: Path) -> None:
+    file = tmp_path / "balls.xml"
+    file.write_text(humanoid_xml(feet="ball"))
+    config = LocomotionConfig.model_validate(
+        {"environment": {"task": "stand", "character": str(file), "balance_law": False}}
+    )
+    batch = make_batch(config, 2, seed=0)
+    assert np.isfinite(batch.reset(np.arange(2))).all()
+    soles = batch.state.soles.reshape(2, 2, 3)
+    assert (soles == soles[..., :1]).all()
+
+
+@pytest.mark.parametrize("task", ["get_up", "track_body", "gait"])
+def test_tasks_of_the_suites_bodies_say_so(task: str) -> None:
+    with pytest.raises(ValidationError, match="needs character = human23"):
+        LocomotionEnvironmentConfig(task=task, character="walker.xml")
+    assert WALK.task == "walk_commands"

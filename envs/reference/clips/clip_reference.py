@@ -78,7 +78,9 @@ def fitted_body(name: str) -> Character:
     """
     character = load_character(name)
     config = LocomotionEnvironmentConfig(task="track", character=name)
-    if character.standing is not None:  # the suite's have the physics step of their models
+    if (
+        character.standing is not None
+    ):  # the suite's have the physics step of their models
         character.model.opt.timestep = config.control_dt / config.substeps
     return character
 

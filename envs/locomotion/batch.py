@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.error import ResetNeeded
@@ -62,6 +62,9 @@ class LocomotionBatch(LocomotionTask):
     the joints follow. `step` leaves finished bodies as they are; the caller resets them.
     All arrays returned are owned by the batch and overwritten by the next call.
     """
+
+    own_bodies: ClassVar[type[LocomotionBatch] | None] = None
+    """The batch of bodies of the user's own, where it is another."""
 
     def __init__(
         self,

@@ -21,12 +21,17 @@ from ambulo.muscle.muscle_nn import MuscleNN, find_muscle_nn
 AnyBatch = LocomotionBatch | JoinedBatch[Any]
 
 
-def batch_class(task: str) -> Callable[..., AnyBatch]:
-    """The batch of a task: `BATCH` of its file, or of `batch.py` in its folder."""
+def batch_class(task: str, *, own: bool = False) -> Callable[..., AnyBatch]:
+    """The batch of a task: `BATCH` of its file, or of `batch.py` in its folder.
+
+    Of bodies of the user's `own` it is the `own_bodies` of that batch, if it has them.
+    """
     module = import_module(f"ambulo.envs.tasks.{task}")
     if hasattr(module, "__path__"):
         module = import_module(f"{module.__name__}.batch")
     found: Callable[..., AnyBatch] = module.BATCH
+    if own and isinstance(found, type) and issubclass(found, LocomotionBatch):
+        return found.own_bodies or found
     return found
 
 
@@ -76,7 +81,7 @@ def make_batch(
         segments = character.model.nbody - 1
         variants = drawn_variants(config.variation, count, segments, seed or 0)
     batches: list[Any] = [
-        batch_class(env.task)(
+        batch_class(env.task, own=character.standing is not None)(
             config,
             reference,
             character,

@@ -68,7 +68,8 @@ class LocomotionMetadata(FileHeader):
         env = config.environment
         if env.character not in SUITE_BODIES and env.prepared_body is None:
             raise ModelFileError(
-                f"{source}: its body {env.character} is missing; get the file anew"
+                f"{source}: unknown character {env.character!r}: a body of the user's "
+                "own comes with the file; get it anew"
             )
         if (self.encoder is None) != (config.network.prior is None):
             raise ModelFileError(f"{source}: encoder and network.prior need each other")

@@ -10,12 +10,9 @@ from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.envs.characters.character import Character
 from ambulo.envs.layout import ObservationLayout
 from ambulo.envs.reference.crouches import RATE, Crouches, depth_for
 from ambulo.envs.reference.legs import ankle_places, stand_over
-from ambulo.envs.reference.reference import Reference
 from ambulo.envs.simulation.frames import along_heading
 from ambulo.envs.tasks.walk_commands.arms import ARM, Elbows, LedArms, nearer_hand
 from ambulo.envs.tasks.walk_commands.commands import stands_still
@@ -39,8 +36,11 @@ class WalkCommandsBatch(WalkingBatch):
     `reach` leads the nearer hand of a body to a point. A body that stands crouches as deep as
     a low point asks for; one that shall walk rises first. `look_at` turns its head. Neither
     is part of the policy, which sees the arms and head of its gait: the arm, the crouch and
-    the head are solved, and stable PD and the balance controllers hold them.
+    the head are solved, and stable PD and the balance controllers hold them. Bodies of the
+    user's own are not led.
     """
+
+    own_bodies = WalkingBatch
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """As `LocomotionBatch`."""
@@ -267,15 +267,4 @@ class WalkCommandsBatch(WalkingBatch):
             )
 
 
-def make_walkers(
-    config: LocomotionConfig,
-    reference: Reference,
-    character: Character,
-    **settings: Any,
-) -> WalkingBatch:
-    """N bodies that follow commands; arms, height and gaze of the suite's own may be led."""
-    kind = WalkCommandsBatch if character.standing is None else WalkingBatch
-    return kind(config, reference, character, **settings)
-
-
-BATCH = make_walkers
+BATCH = WalkCommandsBatch

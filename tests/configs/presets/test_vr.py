@@ -15,7 +15,7 @@ TIMESTEPS = {
     "full_training": 12_000_000,
     "curriculum_learning": 3_000_000,
     "comfort_optimized": 12_000_000,
-    "embodied": 1_500_000,
+    "embodied": 6_000_000,
     "embodied_quick": 2_000_000,
     "embodied_tasks": 2_000_000,
 }

@@ -224,7 +224,7 @@ def test_a_film_is_made_last_and_leaves_nothing_when_it_is_killed(
 @pytest.mark.parametrize(
     ("change", "flags", "words"),
     [
-        ({"character": "robot9"}, [], "unknown character 'robot9'"),
+        ({"character": "robot9"}, [], "ambulo.json: unknown character 'robot9'"),
         ({"action_scale": 0.5}, [], "ambulo.json: contract does not fit"),
         (None, ["--seconds", "3"], "no ambulo.json inside: no locomotion model"),
     ],

@@ -258,7 +258,7 @@ def _continuous(vectors: Floats) -> Floats:
 def lowest_points(qpos: Floats, character: Character) -> Floats:
     """Height of the lowest geom point over the ground at positions (T, nq), [m]. (T,).
 
-    Balls and capsules are exact; other shapes are the boxes around them.
+    Balls, capsules and ellipsoids are exact; other shapes are the boxes around them.
     """
     model = character.model
     data = mujoco.MjData(model)
@@ -268,16 +268,20 @@ def lowest_points(qpos: Floats, character: Character) -> Floats:
     middle, box = model.geom_aabb[geoms, :3].copy(), model.geom_aabb[geoms, 3:].copy()
     ball = kinds == mujoco.mjtGeom.mjGEOM_SPHERE
     rod = kinds == mujoco.mjtGeom.mjGEOM_CAPSULE
+    egg = kinds == mujoco.mjtGeom.mjGEOM_ELLIPSOID
     middle[ball | rod] = 0.0
     radius = np.where(ball | rod, model.geom_size[geoms, 0], 0.0)
     half = np.where(rod, model.geom_size[geoms, 1], 0.0)
-    box[ball | rod] = 0.0
+    axes = np.where(egg[:, None], model.geom_size[geoms], 0.0)
+    box[ball | rod | egg] = 0.0
     out = np.empty(len(qpos))
     for t, row in enumerate(qpos):
         data.qpos[:] = row
         mujoco.mj_kinematics(model, data)
         up = data.geom_xmat[geoms, 6:]  # the vertical parts of a shape's own axes
         low = data.geom_xpos[geoms, 2] - np.abs(up[:, 2]) * half - radius
+        if egg.any():
+            low -= np.linalg.norm(up * axes, axis=1)
         if box.any():
             low += (up * middle).sum(axis=1) - (np.abs(up) * box).sum(axis=1)
         out[t] = low.min()

@@ -20,7 +20,7 @@ from ambulo.configs.errors import ModelFileError
 from ambulo.policies.files.model_file import ModelFile, TrainingState
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
-from ambulo.train.shared.widening import widened
+from ambulo.train.shared.padding import pad_for_new_observations
 
 _COUNTERS = (
     "num_timesteps",
@@ -157,19 +157,19 @@ def fits() -> Iterator[None]:
         ) from error
 
 
-def adopt(learner: FastPPO, model: ModelFile[Any], *, widen: bool = False) -> None:
+def load_weights(learner: FastPPO, model: ModelFile[Any], *, pad: bool = False) -> None:
     """Put the policy of `model` alone into `learner`.
 
     Args:
         learner: takes it.
         model: of a file.
-        widen: let a policy of fewer observations begin (see `widened`).
+        pad: let a policy of fewer observations begin (see `pad_for_new_observations`).
 
     Raises:
         ModelFileError: a policy of another shape.
     """
     own = learner.policy.state_dict()
-    weights = widened(learner, model) if widen else model.weights
+    weights = pad_for_new_observations(learner, model) if pad else model.weights
     for name in sorted(own.keys() | weights.keys()):
         theirs, ours = (
             tuple(all_[name].shape) if name in all_ else "none"

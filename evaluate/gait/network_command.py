@@ -101,7 +101,7 @@ def run(request: EvalRequest) -> EvalOutcome:
     agents, breakdowns = walks, []
     headline = ("speed_error", "skate", "penetration_cm")
     found: HeldOut | None = None
-    recovery: dict[str, Recovery] = {}
+    recovery: Recovery | None = None
     if args.data:
         found, agents = _held_out(request, network)
         breakdowns = [Breakdown("walks", {about: walks}, WALK_COLUMNS)]
@@ -110,11 +110,9 @@ def run(request: EvalRequest) -> EvalOutcome:
         details["held_out"] = found.to_dict()
         if args.estimator:
             estimator = load_estimator(find_model(args.estimator), network.space)
-            recovery = recovered_by(
-                estimator, request.model_file, found.gaits, ("optimisation",)
-            )
+            recovery = recovered_by(estimator, request.model_file, found.gaits)
             breakdowns.append(parameter_breakdown(recovery, True))
-            details["recovery"] = {n: r.as_dict() for n, r in recovery.items()}
+            details["recovery"] = {POLICY: recovery.as_dict()}
         breakdowns.append(_thirds(found))
     else:
         about += " (no simulated gaits: give --data)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +31,7 @@ COMPARISON = "source_and_generated"
 
 
 def network_pictures(
-    walks: Sequence[Walk], found: HeldOut | None, recovery: Mapping[str, Recovery]
+    walks: Sequence[Walk], found: HeldOut | None, recovery: Recovery | None
 ) -> list[Picture]:
     """Draw curves by parameter and, of held-out gaits, errors and estimates."""
     curves: dict[str, dict[str, Floats]] = {}

@@ -165,6 +165,15 @@ class Agent:
             self._states = self._states.clone()
             self._states[torch.as_tensor(envs[envs < len(self._states)])] = 0.0
 
+    @property
+    def states(self) -> Singles:
+        """What it remembers of the environments of the last step, shape (N, units)."""
+        return np.asarray(self._states.numpy())
+
+    def set_states(self, states: Singles) -> None:
+        """Continue from `states` of N environments, shape (N, units)."""
+        self._states = torch.from_numpy(np.array(states, np.float32))
+
     def connect(self, begun: Callable[[], Bools]) -> None:
         """Forget episodes by itself: those that `begun` says have just begun, shape (N,)."""
         self._begun = begun

@@ -183,8 +183,8 @@ SPEC = ModelSpec(
     headline=_headline,
     formats=(STOCK,),
     exports={
-        "onnx": "ambulo.policies.export.navigation:write_onnx",
-        "json": "ambulo.policies.export.navigation:write_json",
-        "godot": "ambulo.policies.export.navigation:write_godot",
+        "onnx": "ambulo.policies.export.export:export_onnx",
+        "json": "ambulo.policies.export.export:export_json",
+        "godot": "ambulo.policies.export.godot:export_godot",
     },
 )

@@ -42,8 +42,9 @@ from ambulo.motion.gaits.shards import FRAMES, PER_CYCLE, find_shards
 from ambulo.policies.agents.gait_network import load_ref_network
 from ambulo.policies.agents.gait_training import save_ref_nn
 from ambulo.policies.networks.ref_nn import RefNN
-from ambulo.train.gait.training import gait_run
+from ambulo.train.gait.training import GaitTask
 from ambulo.train.shared.run_folders import GaitRunFolder
+from ambulo.train.shared.supervised import SupervisedRun
 
 CHUNK, BATCH, EPOCHS = 65_536, 128, 5
 """Of the published loop."""
@@ -156,7 +157,7 @@ def streamed(
     data = open_data(places, config.dataset, 0, None)
     with tempfile.TemporaryDirectory() as folder:
         run = GaitRunFolder.create(folder, "speed", "speed", 0, force=True)
-        learner = gait_run(config, run, data)
+        learner = SupervisedRun(GaitTask(config, data), run)
         position = learner.task.position
         watch = Watch(seconds)
         began = time.process_time()

@@ -67,7 +67,7 @@ train_forward_gaitnet --resume runs/ref_nn_0_20260101-120000
     def build(self, request: Request) -> SupervisedRun[GaitPoseBatch]:
         """Read the sequences and make the training."""
         from ambulo.evaluate.gait.data import PARTS, open_data
-        from ambulo.train.gait.training import gait_run
+        from ambulo.train.gait.training import GaitTask
 
         logging.getLogger("ambulo.motion.gaits.shards").setLevel("ERROR")
         config, model = request.config, request.checkpoint
@@ -81,13 +81,10 @@ train_forward_gaitnet --resume runs/ref_nn_0_20260101-120000
             f"over; {data.space.size} parameters of {data.space.name}",
             file=sys.stderr,
         )
-        return gait_run(
-            config,
-            request.folder,
-            data,
-            command=request.shared_command,
-            checkpoint=model,
+        task = GaitTask(
+            config, data, command=request.shared_command, statistics=model is None
         )
+        return request.supervised(task)
 
     def report(self, request: Request, run: SupervisedRun[GaitPoseBatch]) -> None:
         """Print the results."""

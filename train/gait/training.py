@@ -1,4 +1,4 @@
-"""The training of a gait network: its task, and the run that trains it.
+"""The training of a gait network: its task.
 
 The data come as buffers, each gone through several times in small batches. Orders follow
 from seed, epoch, buffer and pass, so that a resumed run continues exactly as an
@@ -24,7 +24,7 @@ from ambulo.configs.ref_nn import RefRunConfig
 from ambulo.evaluate.gait.data import GaitData, GaitSet, GaitStream, load_part
 from ambulo.evaluate.gait.scores import asymmetry, score
 from ambulo.motion.gaits.shards import FRAMES, PER_CYCLE
-from ambulo.policies.agents.gait_training import RefNNFile, save_ref_nn
+from ambulo.policies.agents.gait_training import save_ref_nn
 from ambulo.policies.files.model_file import TrainingState
 from ambulo.policies.kinds.ref_nn import RefNNMetadata, describe_ref_nn
 from ambulo.policies.networks.ref_nn import RefNN, make_ref_nn
@@ -32,12 +32,7 @@ from ambulo.train.gait.foot_loss import Legs, feet_loss, legs_of
 from ambulo.train.gait.losses import motion_loss, pose_loss, row_noise, squared_weights
 from ambulo.train.shared.device import pick_device
 from ambulo.train.shared.fit_settings import FitSettings
-from ambulo.train.shared.run_folders import GaitRunFolder
-from ambulo.train.shared.supervised import (
-    FitProgress,
-    SupervisedRun,
-    SupervisedTask,
-)
+from ambulo.train.shared.supervised import FitProgress, SupervisedTask
 
 log = logging.getLogger(__name__)
 
@@ -92,7 +87,6 @@ class GaitTask(SupervisedTask[GaitPoseBatch]):
         config: RefRunConfig,
         data: GaitData,
         *,
-        device: torch.device,
         command: str = "",
         statistics: bool = True,
     ) -> None:
@@ -101,12 +95,14 @@ class GaitTask(SupervisedTask[GaitPoseBatch]):
         Args:
             config: All settings.
             data: Refined sequences and their split.
-            device: Where to compute.
             command: Command line, for model files.
             statistics: Whether to measure statistics of the data; a resumed run has them.
         """
         training = config.training
-        self.config, self.data, self.device = config, data, device
+        self.config, self.data = config, data
+        device = self.device = pick_device(training.device)
+        schedule = training.schedule  # buffers count between checkpoints, not updates
+        self.settings = FitSettings.of(training, schedule=schedule, save_every=0)
         self._command = command
         if training.threads:
             torch.set_num_threads(training.threads)
@@ -324,35 +320,6 @@ class GaitTask(SupervisedTask[GaitPoseBatch]):
     def _fingerprint(self) -> list[list[int]]:
         """Return length and checksum of each data file."""
         return [[len(head), head.crc] for head in self.data.heads]
-
-
-def gait_run(
-    config: RefRunConfig,
-    folder: GaitRunFolder | None,
-    data: GaitData,
-    *,
-    command: str = "",
-    checkpoint: RefNNFile | None = None,
-) -> SupervisedRun[GaitPoseBatch]:
-    """Return the training of a gait network, new or from a checkpoint.
-
-    Raises:
-        GaitDataError: The checkpoint is of other data.
-        ModelFileError: It does not fit the settings.
-    """
-    training = config.training
-    device = pick_device(training.device)
-    task = GaitTask(
-        config, data, device=device, command=command, statistics=checkpoint is None
-    )
-    return SupervisedRun(
-        task,
-        FitSettings.of(training, schedule=training.schedule, save_every=0),
-        folder,
-        device=device,
-        weights=None if checkpoint is None else checkpoint.weights,
-        state=None if checkpoint is None else checkpoint.training,
-    )
 
 
 def _has_fast_half_precision(device: torch.device) -> bool:

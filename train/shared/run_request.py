@@ -13,6 +13,9 @@ from ambulo.train.shared.resume import Folder, Model
 
 if TYPE_CHECKING:
     from ambulo.common.console import Display
+    from ambulo.train.shared.supervised import SupervisedRun, SupervisedTask
+
+Batch = TypeVar("Batch")
 
 
 class Run(Protocol):
@@ -49,3 +52,9 @@ class RunRequest(Generic[Settings, Model, Folder]):
     """The model whose weights a new training begins with, or None."""
     shared_command: str
     """The command line for model files, without paths of this machine."""
+
+    def supervised(self, task: SupervisedTask[Batch]) -> SupervisedRun[Batch]:
+        """Return the run of a task: new, or from the checkpoint or model that was named."""
+        from ambulo.train.shared.supervised import SupervisedRun
+
+        return SupervisedRun(task, self.folder, self.checkpoint, self.initial)

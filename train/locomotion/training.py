@@ -63,7 +63,7 @@ from ambulo.train.locomotion.mirrored import Mirrored
 from ambulo.train.locomotion.muscle_updates import MuscleUpdates, network_of
 from ambulo.train.locomotion.validation import LocomotionValidation
 from ambulo.train.shared.dagger import rounds_csv, teach
-from ambulo.train.shared.learner_state import group
+from ambulo.train.shared.optimizer_state import group
 from ambulo.train.shared.rl_task import RLTask, WorkerSpec
 from ambulo.train.shared.run_folders import LocomotionRunFolder
 

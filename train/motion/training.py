@@ -28,7 +28,7 @@ from ambulo.train.motion.statistics import Statistics, statistics_of
 from ambulo.train.motion.validation import calibrated, validation_error
 from ambulo.train.shared.device import pick_device
 from ambulo.train.shared.fit_settings import FitSettings
-from ambulo.train.shared.optimizer_state import tensors_under, to_array
+from ambulo.train.shared.optimizer_state import group, to_array
 from ambulo.train.shared.supervised import Arrays, FitProgress, SupervisedTask
 
 STATISTICS_WINDOWS = 16_384
@@ -185,7 +185,7 @@ class MotionTask(SupervisedTask[WindowBatch]):
 def _statistics(state: TrainingState, device: torch.device) -> Statistics:
     """Return the statistics in a checkpoint."""
     tensors = {k: torch.from_numpy(np.array(v)) for k, v in state.arrays.items()}
-    found = tensors_under(tensors, "statistics")
+    found = group(tensors, "statistics")
     try:
         return Statistics(**{name: value.to(device) for name, value in found.items()})
     except TypeError:

@@ -31,9 +31,9 @@ from ambulo.policies.files.model_file import ModelFile, TrainingState
 from ambulo.train.shared.epoch_log import EpochLog
 from ambulo.train.shared.fit_settings import FitSettings
 from ambulo.train.shared.optimizer_state import (
+    group,
     optimizer_arrays,
     restore_optimizer,
-    tensors_under,
     to_array,
 )
 
@@ -242,8 +242,8 @@ class SupervisedRun(Generic[Batch]):
         """Take one step of the optimiser."""
         progress, optimizer, scaler = self.progress, self.task.optimizer, self._scaler
         rate = self.task.rate(progress.step)
-        for group in optimizer.param_groups:
-            group["lr"] = rate
+        for parameters in optimizer.param_groups:
+            parameters["lr"] = rate
         self.network.train()
         terms = self.task.loss(batch, progress.step)
         optimizer.zero_grad(set_to_none=True)
@@ -356,11 +356,11 @@ class SupervisedRun(Generic[Batch]):
                 for name, array in state.arrays.items()
             }
             self.task.restore(tensors, state.values)
-            self.network.load_state_dict(tensors_under(tensors, "weights"))
+            self.network.load_state_dict(group(tensors, "weights"))
             if self.settings.ema:
                 self.ema.load_state_dict(dict(weights))
             restore_optimizer(
-                self.network, self.task.optimizer, tensors_under(tensors, "optimizer")
+                self.network, self.task.optimizer, group(tensors, "optimizer")
             )
             values = state.values
             if values.get("scaler"):

@@ -24,8 +24,8 @@ from ambulo.policies.learner import make_learner, model_of
 from ambulo.policies.networks.actor_critic import NavigationPolicy
 from ambulo.policies.networks.recurrent import RecurrentPolicy
 from ambulo.policies.sb3_batch_env import RemoteBatchEnv, Sb3BatchEnv
-from ambulo.train.shared.dagger import Fit, Pupil, rounds_csv, teach
-from ambulo.train.shared.dagger_sequences import SequencePupil, sequence_fit
+from ambulo.train.shared.dagger import Fit, Student, rounds_csv, teach
+from ambulo.train.shared.dagger_sequences import RecurrentStudent, sequence_fit
 from ambulo.train.shared.rl_run import extra_of
 from ambulo.train.shared.rl_task import RLTask, WorkerSpec
 from ambulo.train.shared.run_folders import NavigationRunFolder
@@ -125,13 +125,13 @@ class NavigationTraining(RLTask[Agent]):
             return False
         policy, teacher = self.learner.policy, training.teacher
         assert isinstance(policy, NavigationPolicy), "what `make_learner` makes"
-        pupil: Pupil = policy
+        student: Student = policy
         fit: Fit | None = None
         if isinstance(policy, RecurrentPolicy):
-            pupil, ppo = SequencePupil(policy, self.batch), self.config.ppo
+            student, ppo = RecurrentStudent(policy, self.batch), self.config.ppo
             fit = sequence_fit(policy, ppo.sequence or ppo.n_steps)
         rounds = teach(
-            pupil,
+            student,
             self.batch,
             teacher,
             PlannerLabels(teacher.planner, self.batch.num_envs),

@@ -30,8 +30,8 @@ from ambulo.policies.files.vecnormalize import (
     read_vecnormalize,
 )
 from ambulo.policies.kinds.vr_navigation import NavigationMetadata
-from ambulo.policies.networks.actor_critic import ACTIVATIONS, bounded
-from ambulo.policies.networks.recurrent import RecurrentActor
+from ambulo.policies.networks.actor_critic import bounded
+from ambulo.policies.networks.branches import ACTIVATIONS, RecurrentActor, perceptron
 
 log = logging.getLogger(__name__)
 
@@ -69,14 +69,9 @@ class NavigationActor(nn.Module):
         if units > 0:
             self.hidden = RecurrentActor(size, widths, kind, units)
             self.head = nn.Linear(self.hidden.latent, out)
-            return
-        layers: list[nn.Module] = []
-        inputs = size
-        for width in widths:
-            layers += [nn.Linear(inputs, width), kind()]
-            inputs = width
-        self.hidden = nn.Sequential(*layers)
-        self.head = nn.Linear(inputs, out)
+        else:
+            self.hidden = perceptron(size, widths, kind)
+            self.head = nn.Linear(widths[-1], out)
 
     @classmethod
     def of(

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.policies.agents.navigation import Agent
+from ambulo.policies.networks.branches import RecurrentActor
 from ambulo.policies.networks.gru import GRU
-from ambulo.policies.networks.recurrent import RecurrentActor
 
 Floats = NDArray[np.float32]
 

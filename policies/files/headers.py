@@ -176,7 +176,8 @@ class TrainedHeader(FileHeader):
             paths = _name(data) if isinstance(data, str) else [*map(_name, data)]
             shared = run.replace(data=paths)
         shared = shared.override("training", output=_name(values["training"]["output"]))
-        return cls(run=shared, steps=steps, **more, **stamp(command, extra))
+        more |= {"run": shared, "steps": steps}
+        return cls(**more, **stamp(command, extra))
 
 
 Header = TypeVar("Header", bound=FileHeader)

@@ -63,7 +63,11 @@ class NavigationPolicy(ActorCriticPolicy):
         self.route_net: nn.Linear | None = None
         self.units = units
         self._branches = (len(scales), widths, ACTIVATIONS[activation])
-        self._seen = {"actor_size": actor_size, "scales": scales, "units": units}
+        self._seen: dict[str, Any] = {
+            "actor_size": actor_size,
+            "scales": scales,
+            "units": units,
+        }
         super().__init__(
             observation_space, action_space, lr_schedule, ortho_init=False, **kwargs
         )

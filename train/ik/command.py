@@ -17,6 +17,7 @@ from ambulo.train.shared.summary import print_summary
 
 if TYPE_CHECKING:
     from ambulo.evaluate.ik.data import PoseBatch
+    from ambulo.policies.agents.ik import IKModelFile  # noqa: F401 (in the bases)
     from ambulo.train.shared.supervised import SupervisedRun
 
 KINDS = {"own": "own", "published": "published", "compact": "published_compact"}

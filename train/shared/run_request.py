@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from ambulo.common.setting_flags import Settings
 from ambulo.common.signals import StopRequest
@@ -57,4 +57,6 @@ class RunRequest(Generic[Settings, Model, Folder]):
         """Return the run of a task: new, or from the checkpoint or model that was named."""
         from ambulo.train.shared.supervised import SupervisedRun
 
-        return SupervisedRun(task, self.folder, self.checkpoint, self.initial)
+        checkpoint: Any = self.checkpoint
+        initial: Any = self.initial
+        return SupervisedRun(task, self.folder, checkpoint, initial)

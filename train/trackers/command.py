@@ -18,6 +18,9 @@ from ambulo.train.shared.summary import print_summary
 if TYPE_CHECKING:
     from ambulo.train.shared.supervised import SupervisedRun
     from ambulo.train.trackers.streams import TrackerPiece
+    from ambulo.train.trackers.training import (
+        TrackerModelFile,  # noqa: F401 (in the bases)
+    )
 
 Request = RunRequest[TrackerRunConfig, "TrackerModelFile", TrackerRunFolder]
 

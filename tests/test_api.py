@@ -113,7 +113,7 @@ def test_wrong_names_are_told(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="did you mean 'gait_net'"):
         ambulo.load("gait_nat")
     with pytest.raises(
-        ModelFileError, match="is a RefNetwork, expected NeuralIKSolver"
+        ModelFileError, match="is a GaitNetwork, expected NeuralIKSolver"
     ):
         ambulo.load("gait_net", NeuralIKSolver)
     with pytest.raises(ConfigError, match="did you mean 'Imitate-v0'"):

@@ -18,8 +18,8 @@ from ambulo.commands.gait.networks import (
     DEFAULT_NETWORK,
     add_model_flag,
     assignments,
+    open_gait_net,
     open_network,
-    open_ref_nn,
 )
 from ambulo.commands.gait.train_estimator import METHOD
 from ambulo.common.files import check_parent, write_or_print
@@ -136,7 +136,7 @@ def _estimate(
 ) -> ClipEstimate:
     from ambulo.policies.networks.gait_inverse import GaitInverse
 
-    network, _ = open_ref_nn(args)
+    network, _ = open_gait_net(args)
     if estimator is None:
         inverse = GaitInverse(network, network.space)
     else:

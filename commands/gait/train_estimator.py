@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.console import Console
 
-from ambulo.commands.gait.networks import add_model_flag, open_network, open_ref_nn
+from ambulo.commands.gait.networks import add_model_flag, open_gait_net, open_network
 from ambulo.common.files import check_parent, without_nan, write_or_print
 from ambulo.common.paths import resolve_path
 from ambulo.common.tables import new_table, print_table
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     from ambulo.train.gait.calibration import calibrated_inverse
 
     data = data_of(open_network(args).metadata, args.data)
-    network, _ = open_ref_nn(args)
+    network, _ = open_gait_net(args)
     given = given_names(args.given, data.space)
     checked = load_part(data, "validation", MOST)
     if len(checked) < 2:

@@ -28,8 +28,8 @@ from ambulo.policies.agents.gait_estimator import (
     GaitEstimator,
     load_estimator,
 )
-from ambulo.policies.agents.gait_network import load_ref_network
-from ambulo.policies.agents.gait_training import load_ref_nn
+from ambulo.policies.agents.gait_network import load_gait_network
+from ambulo.policies.agents.gait_training import load_gait_net
 
 COLUMNS = (
     MetricColumn("error", "error / range", 2, percent=True),
@@ -51,7 +51,7 @@ def run(request: EvalRequest) -> EvalOutcome:
     args = request.args
     estimator = load_estimator(request.model_file)
     file = find_model(args.gait_network or DEFAULT_NETWORK)
-    network = load_ref_network(file, estimator.space)
+    network = load_gait_network(file, estimator.space)
     if args.data:
         gaits = held_out_gaits(data_of(network.metadata, args.data), request.episodes)
         about = f"{len(gaits)} held-out gaits"
@@ -87,7 +87,7 @@ def run(request: EvalRequest) -> EvalOutcome:
 
 def recovered_by(estimator: GaitEstimator, network: Path, gaits: GaitSet) -> Recovery:
     """Return how well the estimator finds parameters through the gait network of a file."""
-    forward, _ = load_ref_nn(network)
+    forward, _ = load_gait_net(network)
     inverse = estimator.inverse(forward.requires_grad_(False).eval())
     return recover(inverse, gaits, estimator.given)
 

@@ -50,7 +50,7 @@ from ambulo.evaluate.shared.result import (
 )
 from ambulo.motion.gaits.skeleton import leg_length
 from ambulo.policies.agents.gait_estimator import load_estimator
-from ambulo.policies.agents.gait_network import RefNetwork, load_ref_network
+from ambulo.policies.agents.gait_network import GaitNetwork, load_gait_network
 
 MAX_TRAIN = 4000
 """Gaits of the training part that baselines are fitted to, at most."""
@@ -92,7 +92,7 @@ def run(request: EvalRequest) -> EvalOutcome:
     args = request.args
     if args.estimator and not args.data:
         raise ConfigError("--estimator needs held-out gaits: give --data")
-    network = load_ref_network(request.model_file)
+    network = load_gait_network(request.model_file)
     walks, rows = _walks(request, network)
     shown = walks_of(network)
     details: dict[str, Any] = {"walks": [flat(walk) for walk in shown]}
@@ -144,7 +144,7 @@ def run(request: EvalRequest) -> EvalOutcome:
 
 
 def _walks(
-    request: EvalRequest, network: RefNetwork
+    request: EvalRequest, network: GaitNetwork
 ) -> tuple[Mapping[str, AgentMetrics], list[dict[str, Any]]]:
     """Return metrics and rows of walks of random parameters."""
     space = network.space
@@ -190,7 +190,7 @@ def _errors(space: GaitSpace, values: Floats, facts: GaitFacts) -> dict[str, flo
 
 
 def _held_out(
-    request: EvalRequest, network: RefNetwork
+    request: EvalRequest, network: GaitNetwork
 ) -> tuple[HeldOut, dict[str, AgentMetrics]]:
     """Return errors on held-out gaits of `--data`, and metrics of network and baselines."""
     data = data_of(network.metadata, request.args.data)

@@ -24,7 +24,7 @@ from ambulo.evaluate.gait.report_figures import (
 )
 from ambulo.evaluate.shared.result import Picture
 from ambulo.motion.gaits.angles import ANGLES
-from ambulo.policies.agents.gait_network import RefNetwork
+from ambulo.policies.agents.gait_network import GaitNetwork
 
 COMPARISON = "source_and_generated"
 """Name of the film of a held-out gait beside what is generated for it."""
@@ -59,7 +59,7 @@ def network_pictures(
     return drawn
 
 
-def write_network_film(path: Path, network: RefNetwork, found: HeldOut | None) -> None:
+def write_network_film(path: Path, network: GaitNetwork, found: HeldOut | None) -> None:
     """Film generated walks, or a held-out gait of median error beside its source."""
     from ambulo.viz.gait_films import write_comparison, write_varied
 

@@ -16,7 +16,7 @@ import ambulo.shipped
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import GaitDataError, ModelFileError
 from ambulo.configs.gait import GaitSpace
-from ambulo.policies.agents.gait_training import load_ref_nn
+from ambulo.policies.agents.gait_training import load_gait_net
 from ambulo.policies.files.headers import stamp
 from ambulo.policies.files.model_file import ModelFile, load_model, save_model
 from ambulo.policies.kinds.gait_estimator import NOISE, EstimatorMetadata
@@ -47,7 +47,7 @@ class GaitEstimator:
         if network is None:
             file = ambulo.shipped.locate(DEFAULT_NETWORK)
             assert file is not None, "it is shipped"
-            network = load_ref_nn(file, self.space)[0].requires_grad_(False).eval()
+            network = load_gait_net(file, self.space)[0].requires_grad_(False).eval()
         return GaitInverse(network, self.space, self.noise, trust=self.trust)
 
     def estimate(

@@ -17,7 +17,7 @@ from ambulo.motion.kinematics import rest_positions
 from ambulo.motion.skinning.shape import COLOURS
 from ambulo.motion.skinning.skin import Skin, body_skin
 from ambulo.policies.agents.avatar import bake_gait_table
-from ambulo.policies.agents.gait_network import RefNetwork
+from ambulo.policies.agents.gait_network import GaitNetwork
 from ambulo.policies.export.written import Written, pack_arrays
 from ambulo.policies.files.archive import write_atomic
 
@@ -33,7 +33,7 @@ BONES: dict[str, str] = {
 """Godot's name of each joint, without the side. SmallToes is not in Godot's profile."""
 
 
-def export_character(network: RefNetwork, path: Path) -> Written:
+def export_character(network: GaitNetwork, path: Path) -> Written:
     """Write the healthy adult with the gait of a network for the Godot add-on.
 
     Raises:

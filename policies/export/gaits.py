@@ -14,7 +14,7 @@ from ambulo.configs.gait import GaitSpace
 from ambulo.motion.gaits.frames import orthonormal
 from ambulo.motion.human23 import N_SIXDOF, sixdof_slices
 from ambulo.motion.rotations import matrix_to_sixd, sixd_to_matrix
-from ambulo.policies.agents.gait_network import RefNetwork
+from ambulo.policies.agents.gait_network import GaitNetwork
 from ambulo.policies.export.graph import Arrays, Graph, Port, scalar_parts, write_graph
 from ambulo.policies.export.layers import perceptron_of, single
 from ambulo.policies.export.written import Written
@@ -30,7 +30,7 @@ class GaitModule(nn.Module):
     rest: Tensor
     order: Tensor
 
-    def __init__(self, network: RefNetwork) -> None:
+    def __init__(self, network: GaitNetwork) -> None:
         """Of a network at run time, whose scales are in its first and last layer."""
         super().__init__()
         space = network.space
@@ -60,12 +60,12 @@ class GaitModule(nn.Module):
         return torch.cat([valid, raw[:, self.rest]], dim=1)[:, self.order]
 
 
-def export_gait(network: RefNetwork, path: Path) -> Written:
+def export_gait(network: GaitNetwork, path: Path) -> Written:
     """Write a gait network as ONNX; see `write_graph`."""
     return write_graph(gait_graph(network), path)
 
 
-def gait_graph(network: RefNetwork) -> Graph:
+def gait_graph(network: GaitNetwork) -> Graph:
     """Return the graph of a gait network: `parameters`, `phase` to `pose`."""
     space = network.space
     held = network.held

@@ -46,7 +46,7 @@ APART = 3.0
 
 
 Network = Callable[[Tensor, Tensor], Tensor]
-"""Poses (B, 101) of normalised parameters (B, P) at phases (B,); usually a `RefNN`."""
+"""Poses (B, 101) of normalised parameters (B, P) at phases (B,); usually a `GaitNet`."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ambulo.configs.errors import GaitDataError
-from ambulo.configs.ref_nn import RefRunConfig
+from ambulo.configs.gait_net import GaitNetRunConfig
 from ambulo.evaluate.gait.data import GaitData, GaitSet, GaitStream, load_part
 from ambulo.evaluate.gait.scores import asymmetry, score
 from ambulo.motion.gaits.shards import FRAMES, PER_CYCLE
-from ambulo.policies.agents.gait_training import save_ref_nn
+from ambulo.policies.agents.gait_training import save_gait_net
 from ambulo.policies.files.model_file import TrainingState
-from ambulo.policies.kinds.ref_nn import RefNNMetadata, describe_ref_nn
-from ambulo.policies.networks.ref_nn import RefNN, make_ref_nn
+from ambulo.policies.kinds.ref_nn import GaitNetMetadata, describe_gait_net
+from ambulo.policies.networks.gait_net import GaitNet, make_gait_net
 from ambulo.train.gait.foot_loss import Legs, feet_loss, legs_of
 from ambulo.train.gait.losses import motion_loss, pose_loss, row_noise, squared_weights
 from ambulo.train.shared.device import pick_device
@@ -80,11 +80,11 @@ class GaitPoseBatch:
 class GaitTask(SupervisedTask[GaitPoseBatch]):
     """Poses of a gait from its parameters and phase."""
 
-    network: RefNN
+    network: GaitNet
 
     def __init__(
         self,
-        config: RefRunConfig,
+        config: GaitNetRunConfig,
         data: GaitData,
         *,
         command: str = "",
@@ -107,7 +107,7 @@ class GaitTask(SupervisedTask[GaitPoseBatch]):
         if training.threads:
             torch.set_num_threads(training.threads)
         torch.manual_seed(training.seed)
-        self.network = make_ref_nn(data.space, config.network).to(device)
+        self.network = make_gait_net(data.space, config.network).to(device)
         self.stream = GaitStream(data, config.dataset, training.seed)
         self._validation = load_part(data, "validation", MAX_VALIDATION)
         if config.dataset.mirror:
@@ -170,13 +170,13 @@ class GaitTask(SupervisedTask[GaitPoseBatch]):
         part = self._validation
         if not len(part):
             return None
-        poses = self.predict(cast(RefNN, network), part.params)
+        poses = self.predict(cast(GaitNet, network), part.params)
         scores = asdict(score(poses, part.motions))
         error = scores["legs_deg"] + SPEED_WEIGHT * scores["speed_percent"]
         return error, scores | {"error": error}
 
     def predict(
-        self, network: RefNN, params: NDArray[np.float32]
+        self, network: GaitNet, params: NDArray[np.float32]
     ) -> NDArray[np.float32]:
         """Return frames (N, 60, 101) of normalised parameters (N, P)."""
         phase = torch.arange(FRAMES, device=self.device) / PER_CYCLE
@@ -196,7 +196,7 @@ class GaitTask(SupervisedTask[GaitPoseBatch]):
     ) -> None:
         """Write a model file."""
         weights = {name: value.clone() for name, value in network.state_dict().items()}
-        save_ref_nn(path, weights, self._metadata(progress), state)
+        save_gait_net(path, weights, self._metadata(progress), state)
 
     def columns(self, progress: FitProgress) -> dict[str, float]:
         """Return the speed of the training."""
@@ -266,7 +266,7 @@ class GaitTask(SupervisedTask[GaitPoseBatch]):
         first = first - (first % FRAMES == FRAMES - 1).long()
         return torch.cat([first, first + 1])
 
-    def _metadata(self, progress: FitProgress) -> RefNNMetadata:
+    def _metadata(self, progress: FitProgress) -> GaitNetMetadata:
         """Return the header of a model file."""
         data = self.data
         run = self.config.replace(
@@ -274,7 +274,7 @@ class GaitTask(SupervisedTask[GaitPoseBatch]):
         ).model_dump(mode="json")
         run["training"].pop("output")
         by_subject = self.config.dataset.split == "subject"
-        return describe_ref_nn(
+        return describe_gait_net(
             self.network,
             is_cascaded=data.is_cascaded,
             training={

@@ -1,4 +1,4 @@
-"""How long an iteration of a training takes on a cluster: a simulation of both schedules.
+"""How long an iteration of a training takes on a cluster: a simulation.
 
 Every worker's roll-out takes the measured time, with the measured scatter; every message
 takes a latency and its bytes at the speed of the network, and those to one machine share
@@ -29,16 +29,12 @@ class Costs:
     """Gradient steps of an update."""
     samples: int
     """Environment steps of one worker's roll-out."""
-    rollout_bytes: int
-    """Arrays of one worker's roll-out."""
     policy_bytes: int
     """Weights and statistics."""
     gradient_bytes: int
     """Gradients."""
     call: float
     """An empty call of a worker and its answer, [s]."""
-    unpack: float
-    """Bytes a second that the learner takes over from results."""
     reduce: float
     """An all-reduce of the gradients between two workers of this machine, [s]."""
 
@@ -57,13 +53,12 @@ HERE = None
 
 
 def iteration(
-    costs: Costs, schedule: str, workers: int, network: Network | None, seed: int = 0
+    costs: Costs, workers: int, network: Network | None, seed: int = 0
 ) -> float:
     """Mean time of an iteration, [s], in which each worker makes a whole roll-out.
 
     Args:
         costs: of the task.
-        schedule: `rollouts` or `gradients`.
         workers: how many.
         network: between them; None: the measured machine.
         seed: of the drawn times.
@@ -71,17 +66,6 @@ def iteration(
     rng = np.random.default_rng(seed)
     draws = 200 if workers <= 64 else 40
     collects = rng.choice(costs.collect, (draws, workers))
-    if schedule == "rollouts":
-        arrivals = np.sort(collects, axis=1)
-        link = (
-            0.0 if network is None else costs.rollout_bytes / network.bytes_per_second
-        )
-        busy = link + costs.rollout_bytes / costs.unpack
-        done = np.zeros(draws)
-        for k in range(workers):  # one after the other over the learner's link
-            done = np.maximum(done, arrivals[:, k]) + busy
-        waits = done.mean() + _broadcast(costs, workers, network)
-        return float(waits + workers * costs.update)
     slowest = collects.max(axis=1).mean() + _broadcast(costs, 1, network)
     shape = (draws, costs.gradient_steps, min(workers, 256))
     steps = rng.choice(costs.scatter, shape).max(axis=2).mean()

@@ -6,7 +6,7 @@ later, and watches the memory of the process that learns. At the end: every roll
 metrics.csv, every checkpoint can be read, the last weights are finite, memory is flat, and
 no process is left. Anything else is named, and the exit code is 1.
 
-    python benchmarks/cluster_soak.py --kills 100 --schedule rollouts --json soak.json
+    python benchmarks/cluster_soak.py --kills 100 --json soak.json
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def soak(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
         [
             sys.executable, "-m", "ambulo.train.train_vr_navigation",
             "--preset", PRESET, "--engine", "ray", "--workers", str(WORKERS),
-            "--schedule", args.schedule, "--timesteps", "1000000000",
+            "--timesteps", "1000000000",
             "--save-freq", str(20 * args.every), "--eval-freq", "0", "--no-progress",
             "--output", str(folder), "--run-name", run.name,
         ],
@@ -167,8 +167,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = Options(__doc__, kills=1, every=4000)
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--every", type=int, default=10_000, metavar="STEPS")
-    choices = ("rollouts", "gradients")
-    parser.add_argument("--schedule", choices=choices, default="rollouts")
     args = parser.read(argv)
     with tempfile.TemporaryDirectory() as folder:
         found = soak(args, Path(folder))

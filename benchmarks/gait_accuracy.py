@@ -34,7 +34,7 @@ from scipy.spatial import KDTree
 
 from ambulo.common.find_model import find_model
 from ambulo.configs.gait import GaitSpace
-from ambulo.configs.ref_nn import RefDataConfig
+from ambulo.configs.gait_net import GaitNetDataConfig
 from ambulo.evaluate.gait.baselines import (
     GaitPredictor,
     cycle_of,
@@ -46,7 +46,7 @@ from ambulo.evaluate.gait.data import GaitData, GaitSet, load_part, open_data
 from ambulo.evaluate.gait.scores import score, skates
 from ambulo.motion.gaits.frames import frame_rate
 from ambulo.motion.gaits.shards import FRAMES, PER_CYCLE
-from ambulo.policies.agents.gait_network import RefNetwork, load_ref_network
+from ambulo.policies.agents.gait_network import GaitNetwork, load_gait_network
 
 NEIGHBOURS = 8
 CELLS = 5
@@ -54,7 +54,7 @@ HEALTHY = 0.9
 """A body with muscles counts as healthy if every muscle's length and force is above."""
 
 
-def of_network(network: RefNetwork) -> GaitPredictor:
+def of_network(network: GaitNetwork) -> GaitPredictor:
     """The network as a predictor."""
     phase = np.arange(FRAMES) / PER_CYCLE
 
@@ -111,9 +111,9 @@ def groups_of(data: GaitData, held: GaitSet) -> dict[str, NDArray[np.bool_]]:
 
 def measure(args: argparse.Namespace) -> dict[str, Any]:
     """All numbers."""
-    network = load_ref_network(find_model(args.model))
+    network = load_gait_network(find_model(args.model))
     run = network.metadata.training.get("run", {})
-    config = RefDataConfig.model_validate(run.get("dataset", {}))
+    config = GaitNetDataConfig.model_validate(run.get("dataset", {}))
     seed = int(run.get("training", {}).get("seed", 0))
     data = open_data(args.data, config, seed, network.space)
     train, validation = load_part(data, "train"), load_part(data, "validation")

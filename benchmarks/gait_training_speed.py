@@ -32,18 +32,19 @@ from numpy.typing import NDArray
 
 from ambulo.common.signals import Interrupted
 from ambulo.configs.gait import gait_space
+from ambulo.configs.gait_net import GaitNetDataConfig
 from ambulo.configs.presets.gait import PRESETS
-from ambulo.configs.ref_nn import RefDataConfig
 from ambulo.evaluate.gait.data import GaitStream, open_data
 from ambulo.motion.gaits.frames import orthonormal
 from ambulo.motion.gaits.refining import RefinedWriter
 from ambulo.motion.gaits.refining import Sequence as GaitSequence
 from ambulo.motion.gaits.shards import FRAMES, PER_CYCLE, find_shards
-from ambulo.policies.agents.gait_network import load_ref_network
-from ambulo.policies.agents.gait_training import save_ref_nn
-from ambulo.policies.networks.ref_nn import RefNN
-from ambulo.train.gait.training import gait_run
+from ambulo.policies.agents.gait_network import load_gait_network
+from ambulo.policies.agents.gait_training import save_gait_net
+from ambulo.policies.networks.gait_net import GaitNet
+from ambulo.train.gait.training import GaitTask
 from ambulo.train.shared.run_folders import GaitRunFolder
+from ambulo.train.shared.supervised import SupervisedRun
 
 CHUNK, BATCH, EPOCHS = 65_536, 128, 5
 """Of the published loop."""
@@ -74,7 +75,7 @@ def make_data(folder: Path, count: int) -> None:
 def naive(places: Sequence[str], seconds: float) -> dict[str, float]:
     """The published loop; its loading counts as far as rows were used."""
     torch.manual_seed(0)
-    network = RefNN(SPACE)
+    network = GaitNet(SPACE)
     optimizer = torch.optim.Adam(network.parameters(), lr=1e-5)
     weights = torch.ones(101)
     weights[6:9], weights[57:] = 2.0, 0.5
@@ -156,7 +157,7 @@ def streamed(
     data = open_data(places, config.dataset, 0, None)
     with tempfile.TemporaryDirectory() as folder:
         run = GaitRunFolder.create(folder, "speed", "speed", 0, force=True)
-        learner = gait_run(config, run, data)
+        learner = SupervisedRun(GaitTask(config, data), run)
         position = learner.task.position
         watch = Watch(seconds)
         began = time.process_time()
@@ -173,7 +174,7 @@ def streamed(
 def grown(places: Sequence[str], buffer_rows: int) -> None:
     """In a fresh process: stream everything once; print growth and bound, [MB]."""
     before = peak_mb()
-    config = RefDataConfig(buffer_rows=buffer_rows)
+    config = GaitNetDataConfig(buffer_rows=buffer_rows)
     data = open_data(places, config, 0, None)
     with GaitStream(data, config, 0) as stream:
         for number in range(len(stream.plan(0))):
@@ -201,8 +202,8 @@ def inference(repeats: int) -> dict[str, float]:
     """Time of a frame in a batch of 60, [us]; the quickest tenth of the repeats."""
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as folder:
-        save_ref_nn(Path(folder) / "a.zip", RefNN(SPACE))
-        network = load_ref_network(Path(folder) / "a.zip")
+        save_gait_net(Path(folder) / "a.zip", GaitNet(SPACE))
+        network = load_gait_network(Path(folder) / "a.zip")
     params = SPACE.normalize(SPACE.default)
     phase = np.arange(FRAMES) / PER_CYCLE
 

@@ -1,11 +1,11 @@
 """How a training scales over workers: measured here on one and two, simulated beyond.
 
-Measures, for one task on this machine, roll-outs, updates, calls of Ray workers, transfer
-of roll-outs and the all-reduce of gradients; simulates both schedules of
-`ambulo train --engine ray` with these times (`_cluster_model.py`) for up to 1,024 workers,
-one a machine, on networks of 1 to 100 Gbit/s, where each worker has the preset's
-environments and its samples of a gradient step; and checks the simulation against real
-runs with one and two workers here. The two need two free cores.
+Measures, for one task on this machine, roll-outs, updates, calls of Ray workers and the
+all-reduce of gradients; simulates `ambulo train --engine ray` with these times
+(`_cluster_model.py`) for up to 1,024 workers, one a machine, on networks of 1 to
+100 Gbit/s, where each worker has the preset's environments and its samples of a gradient
+step; and checks the simulation against real runs with one and two workers here. The two
+need two free cores.
 
     python benchmarks/scaling.py --task vr --json docs/results/scaling_vr.json
 """
@@ -32,12 +32,10 @@ from ambulo.train.shared.cluster import Cluster, joined
 from ambulo.train.shared.fleet import Fleet
 from ambulo.train.shared.gradient_exchange import GradientGroup, free_port
 from ambulo.train.shared.rl_task import RLTask
-from ambulo.train.shared.rollout_worker import BUFFER, copy_of
+from ambulo.train.shared.rollout_worker import copy_of
 from ambulo.train.shared.run_folders import LocomotionRunFolder, NavigationRunFolder
-from ambulo.train.shared.shares import Schedule
 from ambulo.train.vr.training import NavigationTraining
 
-SCHEDULES: tuple[Schedule, ...] = ("rollouts", "gradients")
 WORKERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 GIGABITS = (1.0, 10.0, 25.0, 100.0)
 LATENCY = 50e-6
@@ -117,14 +115,11 @@ def costs_of(name: str, folder: Path, count: int) -> tuple[Costs, list[float]]:
     starts, ends = np.array(clock.starts), np.array(clock.ends)
     collects = (ends - starts[: len(ends)])[WARM:-1]
     updates = (starts[1:] - ends[: len(starts) - 1])[WARM:]
-    buffer = learner.rollout_buffer
-    copy = copy_of(learner, optimizer=False)
+    copy = copy_of(learner)
     samples = learner.n_steps * learner.n_envs
     per_epoch = samples // min(learner.batch_size, samples)
     task.close()
-    arrays = {name: getattr(buffer, name).copy() for name in BUFFER}
-    rollout_bytes = sum(array.nbytes for array in arrays.values())
-    call, unpack, reduce = cluster_times(arrays, copy.policy)
+    call, reduce = cluster_times(copy.policy)
     gradients = sum(p.numel() * 4 for p in learner.policy.parameters())
     costs = Costs(
         collects,
@@ -132,25 +127,19 @@ def costs_of(name: str, folder: Path, count: int) -> tuple[Costs, list[float]]:
         updates / np.median(updates),
         learner.n_epochs * per_epoch,
         samples,
-        rollout_bytes,
         sum(t.numel() * t.element_size() for t in copy.policy.values()),
         gradients,
         call,
-        unpack,
         reduce,
     )
     return costs, iterations_of(clock)
 
 
 class _Echo:
-    """A worker that answers with arrays, and joins groups."""
+    """A worker that joins groups."""
 
     def nothing(self, policy: Any) -> None:
         """Take a policy."""
-
-    def send(self, arrays: dict[str, Any]) -> dict[str, Any]:
-        """Return copies of `arrays`."""
-        return {name: array.copy() for name, array in arrays.items()}
 
     def reduce(self, rank: int, address: str, numbers: int, count: int) -> float:
         """Mean time of an average of `numbers` gradients, [s]."""
@@ -167,33 +156,23 @@ class _Echo:
         return seconds
 
 
-def cluster_times(
-    arrays: dict[str, Any], policy: dict[str, torch.Tensor]
-) -> tuple[float, float, float]:
-    """Of a call with a policy [s], of results [bytes/s], and of an all-reduce [s]."""
-    total = sum(array.nbytes for array in arrays.values())
+def cluster_times(policy: dict[str, torch.Tensor]) -> tuple[float, float]:
+    """Of a call with a policy and of an all-reduce, [s]."""
     numbers = sum(t.numel() for t in policy.values())
     with joined(2) as cluster:
         one, other = cluster.spawn(_Echo), cluster.spawn(_Echo)
-        calls, takes = [], []
-        shared = cluster.share(arrays)
+        calls = []
         for _ in range(20):
             begin = time.perf_counter()
             cluster.result(cluster.call(one, "nothing", cluster.share(policy)))
             calls.append(time.perf_counter() - begin)
-            reference = cluster.call(one, "send", shared)
-            cluster.first([reference])
-            begin = time.perf_counter()
-            got = cluster.result(reference)
-            {name: np.concatenate([array], axis=1) for name, array in got.items()}
-            takes.append(time.perf_counter() - begin)
         address = f"127.0.0.1:{free_port()}"
         both = [
             cluster.call(worker, "reduce", rank, address, numbers, 50)
             for rank, worker in enumerate((one, other))
         ]
         reduce = max(cluster.result(reference) for reference in both)
-    return float(np.median(calls)), total / float(np.median(takes)), reduce
+    return float(np.median(calls)), reduce
 
 
 def measured(
@@ -201,12 +180,11 @@ def measured(
     name: str,
     folder: Path,
     workers: int,
-    schedule: Schedule,
     count: int,
 ) -> list[float]:
     """Times of iterations of a real run, [s]."""
     task = task_of(name, folder, workers)
-    fleet = Fleet(cluster, task, workers, schedule)
+    fleet = Fleet(cluster, task, workers)
     try:
         return iterations_of(run(task, fleet.callbacks(), count))
     finally:
@@ -224,11 +202,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         costs, alone = costs_of(args.task, folder, args.rounds)
         real: dict[str, list[float]] = {"no worker": alone}
         with joined(2) as cluster:
-            for schedule in SCHEDULES:
-                for workers in (1, 2):
-                    real[f"{schedule}, {workers}"] = measured(
-                        cluster, args.task, folder, workers, schedule, args.rounds
-                    )
+            for workers in (1, 2):
+                real[str(workers)] = measured(
+                    cluster, args.task, folder, workers, args.rounds
+                )
     medians = {key: float(np.median(times)) for key, times in real.items()}
     found: dict[str, Any] = {
         "machine": machine(),
@@ -236,10 +213,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         "update_s": costs.update,
         "gradient_steps": costs.gradient_steps,
         "samples": costs.samples,
-        "rollout_mb": costs.rollout_bytes / 1e6,
         "policy_mb": costs.policy_bytes / 1e6,
         "call_ms": 1e3 * costs.call,
-        "unpack_mb_s": costs.unpack / 1e6,
         "all_reduce_ms": 1e3 * costs.reduce,
         "iteration_s": medians,
     }
@@ -247,12 +222,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{key:>16}: {value}")
     rows, differences = {}, {}
     for key, seconds in medians.items():
-        schedule, _, number = key.partition(", ")
-        workers = int(number or 1)
+        workers = int(key) if key.isdigit() else 1
         speed = workers * costs.samples / seconds
         row: list[object] = [speed, speed / (costs.samples / medians["no worker"])]
-        if number:
-            said = iteration(costs, schedule, workers, None)
+        if key.isdigit():
+            said = iteration(costs, workers, None)
             differences[key] = said / seconds - 1.0
             row += [workers * costs.samples / said, differences[key]]
         rows[key] = row
@@ -268,26 +242,22 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def beyond(costs: Costs, name: str) -> dict[str, Any]:
-    """Print and return simulated speeds by schedule and network, [steps/s]."""
+    """Print and return simulated speeds by network, [steps/s]."""
     found: dict[str, Any] = {}
-    for schedule in SCHEDULES:
-        rows: dict[str, list[object]] = {}
-        for gigabits in GIGABITS:
-            network = Network(gigabits * 1e9 / 8.0, LATENCY)
-            speeds = {
-                n: n * costs.samples / iteration(costs, schedule, n, network)
-                for n in WORKERS
-            }
-            end = saturation(speeds)
-            shown = [f"{speeds[n]:,.0f}" for n in (1, 8, 64, 512, 1024)]
-            share = all_reduce(costs, end, network) * costs.gradient_steps
-            rows[f"{gigabits:g} Gbit/s"] = [*shown, end, share]
-            found[f"{schedule}, {gigabits:g} Gbit/s"] = {
-                "steps_per_second": speeds,
-                "saturates_at": end,
-            }
-        columns = ("1", "8", "64", "512", "1024", "saturates at", "all-reduce [s]")
-        print_rows(f"{name}, schedule {schedule}: steps/s by workers", columns, rows)
+    rows: dict[str, list[object]] = {}
+    for gigabits in GIGABITS:
+        network = Network(gigabits * 1e9 / 8.0, LATENCY)
+        speeds = {n: n * costs.samples / iteration(costs, n, network) for n in WORKERS}
+        end = saturation(speeds)
+        shown = [f"{speeds[n]:,.0f}" for n in (1, 8, 64, 512, 1024)]
+        share = all_reduce(costs, end, network) * costs.gradient_steps
+        rows[f"{gigabits:g} Gbit/s"] = [*shown, end, share]
+        found[f"{gigabits:g} Gbit/s"] = {
+            "steps_per_second": speeds,
+            "saturates_at": end,
+        }
+    columns = ("1", "8", "64", "512", "1024", "saturates at", "all-reduce [s]")
+    print_rows(f"{name}: steps/s by workers", columns, rows)
     return found
 
 

@@ -24,7 +24,7 @@ from ambulo.common.paths import resolve_path
 from ambulo.common.tables import new_table, print_table
 from ambulo.configs.base import load_json
 from ambulo.configs.errors import ConfigError, RunFolderError
-from ambulo.configs.search import Score
+from ambulo.configs.trainings import Score
 
 PLACES = {
     "seed", "device", "output", "num_threads", "num_workers", "update_threads", "threads",

@@ -15,17 +15,13 @@ from typing import Any
 from ambulo.common.errors import Parser, front_door, parser_of
 from ambulo.common.extras import missing_package
 from ambulo.configs.presets import preset_folders
+from ambulo.configs.trainings import folder_of
 from ambulo.shipped import shipped_models
 
 SHELLS = ("bash", "zsh", "fish")
 Table = Mapping[str, tuple[str, str]]
 """`module:function` and description of each command."""
 
-PRESETS_OF = {
-    "vr": "vr", "walk": "locomotion", "track": "locomotion", "motion": "motion", "ik": "ik",
-    "trackers": "trackers", "gait": "gait", "muscle": "muscle",
-}  # fmt: skip
-"""Folder of the presets of each kind of training."""
 MODEL_COMMANDS = ("eval", "export")
 """Commands whose first argument is a model."""
 
@@ -78,7 +74,9 @@ def command_tree(commands: Table, trainings: Table) -> argparse.ArgumentParser:
             kinds = rows.add_parser(name, help=meaning).add_subparsers(metavar="KIND")
             for kind, (training, what) in trainings.items():
                 parser = _add(kinds, kind, training, what)
-                _offer(parser, "preset", list(preset_folders()[PRESETS_OF[kind]]))
+                _offer(
+                    parser, "preset", list(preset_folders()[folder_of(kind) or kind])
+                )
         elif name == "completion":
             rows.add_parser(name, help=meaning, parents=[make_parser()], add_help=False)
         else:

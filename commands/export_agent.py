@@ -15,7 +15,7 @@ from ambulo.common.find_model import find_model
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.policies.export.written import Written
-from ambulo.policies.files.raw_headers import STOCK
+from ambulo.policies.files.raw_headers import SB3_ZIP
 from ambulo.policies.registry import function_of, load_file, spec_of
 
 SUFFIXES = {"onnx": ".onnx", "json": ".json", "godot": ".ambulo"}
@@ -75,7 +75,7 @@ def _export_model(args: Namespace) -> int:
             f"{args.model}: not as {target}: models of the kind {spec.kind} {can}"
         )
     _check_body(args.body, target, spec.kind)
-    trust = args.trust_pickle and STOCK in spec.formats
+    trust = args.trust_pickle and SB3_ZIP in spec.formats
     model = load_file(file, **({"trust_pickle": True} if trust else {}))
     settings = {}
     if (spec.kind, target) in _SETTINGS:

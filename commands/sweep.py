@@ -266,7 +266,7 @@ def write_report(
     """Write and print the report of the finished runs."""
     from ambulo.commands.sweeps.picture import sweep_picture
     from ambulo.commands.sweeps.report import print_report, sweep_report
-    from ambulo.configs.search import Score
+    from ambulo.configs.trainings import Score
 
     assert isinstance(score, Score)
     report = sweep_report(folder, plan, score)

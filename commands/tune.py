@@ -94,7 +94,7 @@ def _parser() -> Parser:
     parser.add_argument(
         "--search", action="append", default=[], metavar="KEY=RANGE",
         help="a setting to search: LOW:HIGH, LOW:HIGH:log or A,B,C (repeatable; "
-        "default: configs/search)",
+        "default: configs/trainings)",
     )  # fmt: skip
     parser.add_argument(
         "--storage", metavar="URL",

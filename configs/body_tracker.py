@@ -130,11 +130,6 @@ class TrackerTrainingConfig(Config):
     output: str = "runs"
     """Folder of runs."""
 
-    @property
-    def save_every(self) -> int:
-        """Checkpoints are saved at the ends of epochs alone, where streams begin anew."""
-        return 0
-
 
 class TrackerRunConfig(Config):
     """All settings of a training run, as its folder keeps them."""

@@ -89,11 +89,3 @@ class DeviceRolloutBuffer(RolloutBuffer):
 def as_numpy(array: NDArray[Any] | Tensor) -> NDArray[Any]:
     """An array of a buffer in main memory."""
     return array.cpu().numpy() if isinstance(array, Tensor) else array
-
-
-def put(whole: NDArray[Any] | Tensor, values: NDArray[Any]) -> None:
-    """Replace all of an array of a buffer, wherever it is."""
-    if isinstance(whole, Tensor):
-        whole.copy_(torch.from_numpy(values))
-    else:
-        whole[...] = values

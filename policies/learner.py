@@ -58,12 +58,8 @@ def make_learner(
     if not config.observations.normalize:
         scales = np.ones_like(scales)
     network = config.network
-    policy: type[NavigationPolicy] = NavigationPolicy
-    recurrent: dict[str, Any] = {}
-    if network.recurrent > 0:
-        policy, recurrent = RecurrentPolicy, {"units": network.recurrent}
     learner = ppo_learner(
-        policy,
+        RecurrentPolicy if network.recurrent > 0 else NavigationPolicy,
         env,
         config.ppo,
         seed=config.training.seed,
@@ -78,7 +74,7 @@ def make_learner(
             "activation": network.activation_fn,
             "action_bound": network.action_bound,
             "log_std_init": network.log_std_init,
-            **recurrent,
+            "units": network.recurrent,
         },
     )
     learner.guide = PlanGuide.of(config, layout.slices())

@@ -30,7 +30,7 @@ LARGEST = 1e12
 
 
 class Workers(Protocol):
-    """Other processes that make the roll-outs of a learner, and perhaps its updates."""
+    """Other processes that make the roll-outs of a learner, and its updates."""
 
     def collect(
         self,
@@ -42,8 +42,8 @@ class Workers(Protocol):
         """Make a roll-out of `steps` steps of every environment; False ends the training."""
         ...
 
-    def update(self, learner: FastPPO) -> bool:
-        """Return whether the policy was updated by the workers; else the learner does it."""
+    def update(self, learner: FastPPO) -> None:
+        """Give `learner` the policy that the workers have updated."""
         ...
 
 
@@ -186,11 +186,11 @@ class FastPPO(PPO):
         Raises:
             DivergedError: The weights are not finite any more, or beyond `LARGEST`.
         """
-        if self.workers is not None and self.workers.update(self):
-            self._check_finite()
-            return
         try:
-            self._update()
+            if self.workers is not None:
+                self.workers.update(self)
+            else:
+                self._update()
         except ValueError:  # distributions refuse what is not finite
             if self._is_finite():
                 raise

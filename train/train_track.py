@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 
 from ambulo.train.locomotion.track_command import COMMAND
 
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit code."""
-    return COMMAND.main(argv)
-
+main = COMMAND.main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -9,7 +9,7 @@ from ambulo.common.gl import import_mujoco
 from ambulo.configs.arrays import Floats
 from ambulo.motion.contacts import foot_contacts
 from ambulo.motion.motion import Motion
-from ambulo.policies.agents.gait_network import RefNetwork
+from ambulo.policies.agents.gait_network import GaitNetwork
 from ambulo.viz.skeleton_actor import Actor, actor_of, on_one_ground
 from ambulo.viz.skeleton_film import PANEL, RATES, loop_frames, write_film
 
@@ -19,7 +19,7 @@ LEAD = 2
 """Cycles in front of a film and behind it, in which contacts settle."""
 
 
-def write_walk(path: Path, network: RefNetwork, values: Floats, cycles: int) -> Path:
+def write_walk(path: Path, network: GaitNetwork, values: Floats, cycles: int) -> Path:
     """A film of a walk that loops without a seam, in real time.
 
     Args:
@@ -38,7 +38,7 @@ def write_walk(path: Path, network: RefNetwork, values: Floats, cycles: int) -> 
     return _write_loop(path, [_shown(motion, cycles, label)], motion.fps)
 
 
-def write_varied(path: Path, network: RefNetwork) -> Path:
+def write_varied(path: Path, network: GaitNetwork) -> Path:
     """Walks side by side: the shortest, the healthy and the longest stride.
 
     All have the healthy cadence, so that they step together.

@@ -32,8 +32,6 @@ COLOURS = {
     "damped_velocity": "#6d4c41",
     "ridge": "#2f62c9",
     "ridge_xyz": "#8ab0e8",
-    "optimisation": "#2f62c9",
-    "vae": "#c2185b",
     "guess": "#c9d3df",
 }
 """Colour of each agent."""

@@ -18,9 +18,10 @@ from ambulo.commands.gait.networks import (
     DEFAULT_NETWORK,
     add_model_flag,
     assignments,
+    open_gait_net,
     open_network,
-    open_ref_nn,
 )
+from ambulo.commands.gait.train_estimator import METHOD
 from ambulo.common.files import check_parent, write_or_print
 from ambulo.common.find_model import find_model
 from ambulo.common.paths import resolve_path
@@ -34,18 +35,14 @@ if TYPE_CHECKING:
     from ambulo.policies.agents.gait_estimator import GaitEstimator
     from ambulo.policies.networks.gait_inverse import GaitEstimate
 
-METHODS = ("optimisation", "vae")
-"""Ways back from a motion to its parameters."""
 UNUSUAL = 2.0
 """A misfit above this is told: the network knows no such motion."""
 
 
 @dataclass(frozen=True, eq=False)
 class ClipEstimate:
-    """What one method says of a clip."""
+    """Gait parameters of a clip."""
 
-    method: str
-    """One of `METHODS`."""
     estimate: GaitEstimate
     """Over all strides."""
     strides: tuple[GaitEstimate, ...]
@@ -57,15 +54,11 @@ def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     parser = actions.add_parser(
         "estimate",
         help="tell the gait parameters of a clip",
-        description="Estimate the gait parameters of a clip: by least squares through "
-        "the network, with the Laplace approximation of the doubt, and by a variational "
-        "network. The lengths of limbs are measured on the clip's skeleton and given.",
+        description="Estimate the gait parameters of a clip by least squares through "
+        "the network, with the Laplace approximation of the doubt. The lengths of limbs are "
+        "measured on the clip's skeleton and given.",
     )
     parser.add_argument("clip", metavar="FILE", help="motion file: BVH, AMC, NPZ")
-    parser.add_argument(
-        "--method", choices=(*METHODS, "both"), default="both",
-        help="(default: both, if there is an estimator)",
-    )  # fmt: skip
     parser.add_argument(
         "--estimator", metavar="MODEL",
         help="file of `ambulo gait train-estimator` for this network (default: "
@@ -101,12 +94,13 @@ def run(args: argparse.Namespace) -> int:
     from ambulo.commands.gait.observing import lengths_of, observe, within
 
     observed = observe(motion, network)
-    told: dict[str, float] = {}
+    measured: dict[str, float] = {}
     moved: list[str] = []
     if not args.blind:
-        measured = lengths_of(network.space, observed[0].measured)
-        told, moved = within(network.space, measured)
-    found = _estimates(args, observed, told | network.held | given, estimator)
+        lengths = lengths_of(network.space, observed[0].measured)
+        measured, moved = within(network.space, lengths)
+    known = measured | network.held | given
+    found = _estimate(args, observed, known, estimator)
     data = _data(path, args, observed, found)
     if args.json == "-":
         write_or_print("-", data)
@@ -123,56 +117,35 @@ def _estimator(args: argparse.Namespace, space: GaitSpace) -> GaitEstimator | No
     if name is None and usual and DEFAULT_ESTIMATOR in shipped_models():
         name = DEFAULT_ESTIMATOR
     if name is None:
-        if args.method == "vae":
-            raise ConfigError("--method vae: name its file with --estimator")
         return None
     from ambulo.policies.agents.gait_estimator import load_estimator
 
     try:
         return load_estimator(find_model(name), space)
     except ModelFileError:
-        if args.estimator is None and args.method != "vae":
+        if args.estimator is None:
             return None  # the shipped estimator is for another network
         raise
 
 
-def _estimates(
+def _estimate(
     args: argparse.Namespace,
     observed: Sequence[Observation],
     given: dict[str, float],
     estimator: GaitEstimator | None,
-) -> list[ClipEstimate]:
+) -> ClipEstimate:
     from ambulo.policies.networks.gait_inverse import GaitInverse
 
-    network, _ = open_ref_nn(args)
-    space = network.space
-    found = []
-    if args.method != "vae":
-        inverse = GaitInverse(network, space)
-        if estimator is not None:
-            inverse = GaitInverse(
-                network, space, estimator.noise, trust=estimator.trust
-            )
-        each = tuple(
-            inverse.estimate(one.poses, given, fps=one.fps, seed=k)
-            for k, one in enumerate(observed)
-        )
-        found.append(ClipEstimate("optimisation", joined(each), each))
-    if args.method != "optimisation" and estimator is not None:
-        wanted = estimator.vae.config.given
-        missing = [name for name in wanted if name not in given]
-        if missing:
-            raise ConfigError(
-                f"this variational network must be told {', '.join(missing)}: "
-                "give them with --set, or leave --blind out"
-            )
-        told = {name: given[name] for name in wanted}
-        each = tuple(
-            estimator.estimate(one.poses, told, seed=k)
-            for k, one in enumerate(observed)
-        )
-        found.append(ClipEstimate("vae", joined(each), each))
-    return found
+    network, _ = open_gait_net(args)
+    if estimator is None:
+        inverse = GaitInverse(network, network.space)
+    else:
+        inverse = estimator.inverse(network)
+    each = tuple(
+        inverse.estimate(one.poses, given, fps=one.fps, seed=k)
+        for k, one in enumerate(observed)
+    )
+    return ClipEstimate(joined(each), each)
 
 
 def joined(each: Sequence[GaitEstimate]) -> GaitEstimate:
@@ -198,7 +171,7 @@ def _data(
     path: Path,
     args: argparse.Namespace,
     observed: Sequence[Observation],
-    found: Sequence[ClipEstimate],
+    found: ClipEstimate,
 ) -> str:
     """Everything as JSON."""
     out: dict[str, Any] = {
@@ -206,42 +179,38 @@ def _data(
         "model": Path(args.model).name,
         "strides": [one.name for one in observed],
         "measured": [one.measured for one in observed],
+        METHOD: {
+            "parameters": found.estimate.rows(),
+            "misfit": found.estimate.misfit,
+            "strides": [row.values.tolist() for row in found.strides],
+        },
     }
-    for one in found:
-        out[one.method] = {
-            "parameters": one.estimate.rows(),
-            "misfit": one.estimate.misfit,
-            "strides": [row.values.tolist() for row in one.strides],
-        }
     return json.dumps(out, indent=2) + "\n"
 
 
 def _print(
     path: Path,
     observed: Sequence[Observation],
-    found: Sequence[ClipEstimate],
+    found: ClipEstimate,
     moved: Sequence[str],
 ) -> None:
     console = Console()
     table = new_table(f"{path.name}: {len(observed)} strides")
     table.add_column("parameter")
-    table.add_column("measured", justify="right")
-    for one in found:
-        table.add_column(one.method, justify="right")
-        table.add_column("95 %", justify="right")
-    space = found[0].estimate.space
+    for column in ("measured", "estimated", "95 %"):
+        table.add_column(column, justify="right")
+    estimate = found.estimate
+    space = estimate.space
     for k, name in enumerate(space.names):
         measured = [one.measured[name] for one in observed if name in one.measured]
         direct = "femur_torsion" not in name and bool(measured)
         cells = [name, f"{np.mean(measured):.3f}" if direct else "-"]
-        for one in found:
-            cells += _cells(one.estimate, k)
+        cells += _cells(estimate, k)
         table.add_row(*cells)
     print_table(console, table)
-    first = found[0]
-    if first.method == "optimisation" and first.estimate.misfit > UNUSUAL:
+    if estimate.misfit > UNUSUAL:
         console.print(
-            f"misfit {first.estimate.misfit:.1f} (1 for motions as in training): the "
+            f"misfit {estimate.misfit:.1f} (1 for motions as in training): the "
             "network knows no such walk, so these numbers lean on what it knows",
             soft_wrap=True,
         )

@@ -20,7 +20,7 @@ from ambulo.evaluate.gait.curves import GaitFacts, facts_of
 from ambulo.motion.formats.files import WRITTEN, write_motion
 from ambulo.motion.gaits.frames import frame_rate
 from ambulo.motion.motion import Motion
-from ambulo.policies.agents.gait_network import RefNetwork
+from ambulo.policies.agents.gait_network import GaitNetwork
 
 FILMS = (".gif", ".mp4")
 """Endings of films."""
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def generated(
-    network: RefNetwork, values: Floats, cycles: int, fps: float | None = None
+    network: GaitNetwork, values: Floats, cycles: int, fps: float | None = None
 ) -> tuple[Motion, GaitFacts]:
     """The walk of parameters (P,) without a seam, and its facts.
 
@@ -142,7 +142,7 @@ def _check(args: argparse.Namespace) -> None:
         raise ConfigError(f"--fps {args.fps:g}: must be in [4, 1000]")
 
 
-def _list(network: RefNetwork) -> None:
+def _list(network: GaitNetwork) -> None:
     space = network.space
     rate = frame_rate(space, network.vector()) / 30.0
     print(

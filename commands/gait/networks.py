@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from ambulo.common.find_model import find_model
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import GaitParameterError
-from ambulo.policies.agents.gait_network import RefNetwork, load_ref_network
+from ambulo.policies.agents.gait_network import GaitNetwork, load_gait_network
 
 if TYPE_CHECKING:
-    from ambulo.policies.networks.ref_nn import RefNN
+    from ambulo.policies.networks.gait_net import GaitNet
 
 DEFAULT_NETWORK = "gait_net"
 """The shipped network that is meant when nothing is said."""
@@ -50,7 +50,7 @@ def add_parameter_flags(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def parameters_of(args: argparse.Namespace, network: RefNetwork) -> Floats:
+def parameters_of(args: argparse.Namespace, network: GaitNetwork) -> Floats:
     """The vector (P,) that the flags choose.
 
     Raises:
@@ -80,15 +80,15 @@ def assignments(texts: Sequence[str]) -> dict[str, float]:
     return found
 
 
-def open_network(args: argparse.Namespace) -> RefNetwork:
+def open_network(args: argparse.Namespace) -> GaitNetwork:
     """The network of `--model`, for run time."""
-    return load_ref_network(find_model(args.model))
+    return load_gait_network(find_model(args.model))
 
 
-def open_ref_nn(args: argparse.Namespace) -> tuple[RefNN, Path]:
+def open_gait_net(args: argparse.Namespace) -> tuple[GaitNet, Path]:
     """The network of `--model` in torch, frozen, and its file."""
-    from ambulo.policies.agents.gait_training import load_ref_nn
+    from ambulo.policies.agents.gait_training import load_gait_net
 
     path = find_model(args.model)
-    network, _ = load_ref_nn(path)
+    network, _ = load_gait_net(path)
     return network.requires_grad_(False).eval(), path

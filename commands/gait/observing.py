@@ -11,7 +11,7 @@ from ambulo.configs.errors import GaitDataError
 from ambulo.configs.gait import GaitSpace, gait_space
 from ambulo.motion.gaits.strides import cycles_of_clip
 from ambulo.motion.motion import Motion
-from ambulo.policies.agents.gait_network import RefNetwork
+from ambulo.policies.agents.gait_network import GaitNetwork
 
 MOST = 12
 """Strides of a clip that are looked at, spread over it."""
@@ -33,7 +33,7 @@ class Observation:
     """The foot that begins, and when it strikes."""
 
 
-def observe(motion: Motion, network: RefNetwork) -> list[Observation]:
+def observe(motion: Motion, network: GaitNetwork) -> list[Observation]:
     """The strides of a clip of any skeleton.
 
     The network's cycles may begin at another moment than the left foot's strike; that
@@ -63,7 +63,7 @@ def observe(motion: Motion, network: RefNetwork) -> list[Observation]:
     return found
 
 
-def begin(poses: Floats, network: RefNetwork, named: dict[str, float]) -> int:
+def begin(poses: Floats, network: GaitNetwork, named: dict[str, float]) -> int:
     """The frame of poses (60, 101) at which the network's cycle begins, 0 to 29."""
     said = network.motion_of(network.vector(**named | network.held), cycles=2)
     gaps = [

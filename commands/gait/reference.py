@@ -25,7 +25,7 @@ from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.motion.gaits.skeleton import leg_length
 
 if TYPE_CHECKING:
-    from ambulo.policies.agents.gait_network import RefNetwork
+    from ambulo.policies.agents.gait_network import GaitNetwork
 
 CYCLES = 6
 """Of each generated motion; the middle ones are used."""
@@ -118,7 +118,7 @@ def at_speed(space: GaitSpace, values: Floats, speed: float) -> Floats:
 
 
 def _write(
-    path: Path, args: argparse.Namespace, network: RefNetwork, chosen: list[Floats]
+    path: Path, args: argparse.Namespace, network: GaitNetwork, chosen: list[Floats]
 ) -> None:
     from ambulo.configs.locomotion import LocomotionEnvironmentConfig
     from ambulo.envs.reference.configured import body_of

@@ -33,7 +33,7 @@ from ambulo.configs.json_text import json_value
 from ambulo.configs.names import MODEL
 from ambulo.configs.reading import read_regular, read_regular_text
 from ambulo.policies.files.plain_files import plain_files
-from ambulo.policies.files.raw_headers import STOCK, raw_header
+from ambulo.policies.files.raw_headers import SB3_ZIP, raw_header
 from ambulo.policies.files.spec import ModelSpec
 from ambulo.policies.registry import function_of, load_file, spec_of
 
@@ -81,7 +81,7 @@ def share(
     name = _name(name or (text if shipped else resolve_path(text).stem))
     licence = _licence(licence, shipped)
     spec = spec_of(file)
-    if STOCK in spec.formats and raw_header(file)[0].get("format") == STOCK:
+    if SB3_ZIP in spec.formats and raw_header(file)[0].get("format") == SB3_ZIP:
         raise ModelFileError(
             f"{file}: a Stable-Baselines3 zip holds pickled code, which is not shared"
         )

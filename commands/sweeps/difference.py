@@ -18,7 +18,7 @@ from ambulo.commands.sweeps.statistics import (
     permutation_p,
     probability_of_improvement,
 )
-from ambulo.configs.search import Score
+from ambulo.configs.trainings import Score
 from ambulo.evaluate.shared.intervals import Z95, bootstrap_interval
 
 LEVEL = 0.05

@@ -14,10 +14,8 @@ from typing import Any
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.errors import ConfigError, RunFolderError, nearest
 from ambulo.configs.presets import preset_folders
-from ambulo.configs.search import TrainingKind, load_kind
+from ambulo.configs.trainings import TrainingKind, kind_names, load_kind
 
-WORDS = {"locomotion": "walk"}
-"""`ambulo train WORD` where it is not the name of the folder of presets."""
 OWN = (
     "--seed", "--output", "--run-name", "--resume", "--eval", "--save-config",
     "--print-config", "--force", "--fresh", "--preset", "--workers", "--schedule",
@@ -37,12 +35,12 @@ class Training:
     @property
     def word(self) -> str:
         """Its name in `ambulo train WORD`."""
-        return WORDS.get(self.folder, self.folder)
+        return self.kind.word
 
     @property
     def command(self) -> Any:
         """Its `RunCommand`."""
-        return import_module(f"ambulo.train.{self.folder}.command").COMMAND
+        return import_module(self.kind.commands[self.word].module).COMMAND
 
     @property
     def kind(self) -> TrainingKind:
@@ -104,7 +102,7 @@ def find_training(names: Sequence[str], program: str) -> Training:
         ConfigError: nothing or several trainings have that name.
     """
     folders = preset_folders()
-    kinds = {WORDS.get(name, name): name for name in folders} | {n: n for n in folders}
+    kinds = {load_kind(name).word: name for name in folders} | {n: n for n in folders}
     parts = [part for name in names for part in name.split("/")]
     if not parts:
         raise ConfigError(
@@ -144,9 +142,7 @@ def check_forwarded(forwarded: Iterable[str], program: str) -> None:
 @cache
 def _programs() -> dict[str, str]:
     """Folder of presets by the name of the training's program."""
-    return {
-        Training(folder).command.folder.program: folder for folder in preset_folders()
-    }
+    return {Training(folder).command.folder.program: folder for folder in kind_names()}
 
 
 def training_of(run: Path) -> Training:
@@ -167,7 +163,7 @@ def _by_preset(name: str, folders: Any, program: str) -> Training:
     if len(owners) == 1:
         return Training(owners[0], name)
     if owners:
-        words = [WORDS.get(owner, owner) for owner in owners]
+        words = [load_kind(owner).word for owner in owners]
         raise ConfigError(
             f"{name} is a preset of {', '.join(words)}: write {program} {words[-1]} {name}"
         )

@@ -27,7 +27,7 @@ from ambulo.commands.sweeps.statistics import (
 )
 from ambulo.common.tables import new_table, print_table
 from ambulo.configs.arrays import Floats
-from ambulo.configs.search import Score
+from ambulo.configs.trainings import Score
 
 THRESHOLDS = 101
 """Points of a performance profile."""

@@ -16,7 +16,7 @@ from ambulo.configs.base import MAX_FILE
 from ambulo.configs.errors import RunFolderError
 from ambulo.configs.json_text import json_value
 from ambulo.configs.reading import read_regular_text
-from ambulo.configs.search import Score
+from ambulo.configs.trainings import Score
 from ambulo.evaluate.shared.result import FORMAT, POLICY
 
 ALL = "all"

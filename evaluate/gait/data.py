@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Floats, Singles
 from ambulo.configs.errors import GaitDataError, GaitParameterError
 from ambulo.configs.gait import GaitSpace
-from ambulo.configs.ref_nn import RefDataConfig
+from ambulo.configs.gait_net import GaitNetDataConfig
 from ambulo.motion.gaits.frames import mirrored
 from ambulo.motion.gaits.shards import (
     FRAMES,
@@ -102,7 +102,7 @@ class GaitSet:
 
 
 def open_data(
-    places: Sequence[str], config: RefDataConfig, seed: int, space: GaitSpace | None
+    places: Sequence[str], config: GaitNetDataConfig, seed: int, space: GaitSpace | None
 ) -> GaitData:
     """Look at every file once, from its first to its last byte.
 
@@ -197,7 +197,7 @@ class GaitStream:
     in), a block of 6 MB, and the parameters of all sequences.
     """
 
-    def __init__(self, data: GaitData, config: RefDataConfig, seed: int) -> None:
+    def __init__(self, data: GaitData, config: GaitNetDataConfig, seed: int) -> None:
         """Nothing is read yet."""
         self._data, self._seed = data, seed
         self._mirror = config.mirror
@@ -343,7 +343,7 @@ def _space_of(head: RefinedHead, space: GaitSpace | None) -> GaitSpace:
     return own if space is None else space
 
 
-def _parts(head: RefinedHead, config: RefDataConfig, seed: int) -> NDArray[np.int8]:
+def _parts(head: RefinedHead, config: GaitNetDataConfig, seed: int) -> NDArray[np.int8]:
     """The part of each sequence of a file, by its content alone. Shape (N,)."""
     if config.split == "subject":
         keys = [name.encode() for name in head.subject.tolist()]
@@ -370,7 +370,7 @@ def _share(key: bytes, seed: int) -> float:
     return int.from_bytes(digest.digest(), "little") / 2.0**64
 
 
-def _check_people(heads: Sequence[RefinedHead], config: RefDataConfig) -> None:
+def _check_people(heads: Sequence[RefinedHead], config: GaitNetDataConfig) -> None:
     there = {name for head in heads for name in head.subject.tolist()}
     twice = set(config.test_subjects) & set(config.validation_subjects)
     if twice:

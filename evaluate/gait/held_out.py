@@ -6,12 +6,12 @@ import logging
 from collections.abc import Sequence
 
 from ambulo.configs.base import parse
-from ambulo.configs.ref_nn import RefRunConfig
+from ambulo.configs.gait_net import GaitNetRunConfig
 from ambulo.evaluate.gait.data import GaitData, GaitSet, load_part, open_data
-from ambulo.policies.kinds.ref_nn import RefNNMetadata
+from ambulo.policies.kinds.ref_nn import GaitNetMetadata
 
 
-def data_of(metadata: RefNNMetadata, places: Sequence[str]) -> GaitData:
+def data_of(metadata: GaitNetMetadata, places: Sequence[str]) -> GaitData:
     """Refined sequences, split as the network `metadata` was trained.
 
     A network that does not tell its training gets the default split.
@@ -21,7 +21,7 @@ def data_of(metadata: RefNNMetadata, places: Sequence[str]) -> GaitData:
     """
     logging.getLogger("ambulo.motion.gaits.shards").setLevel("ERROR")
     told = metadata.training.get("run", {})
-    run = parse(RefRunConfig, told, "training of the network")
+    run = parse(GaitNetRunConfig, told, "training of the network")
     space = metadata.gait_space()
     return open_data(places, run.dataset, run.training.seed, space)
 

@@ -50,7 +50,7 @@ from ambulo.evaluate.shared.result import (
 )
 from ambulo.motion.gaits.skeleton import leg_length
 from ambulo.policies.agents.gait_estimator import load_estimator
-from ambulo.policies.agents.gait_network import RefNetwork, load_ref_network
+from ambulo.policies.agents.gait_network import GaitNetwork, load_gait_network
 
 MAX_TRAIN = 4000
 """Gaits of the training part that baselines are fitted to, at most."""
@@ -92,7 +92,7 @@ def run(request: EvalRequest) -> EvalOutcome:
     args = request.args
     if args.estimator and not args.data:
         raise ConfigError("--estimator needs held-out gaits: give --data")
-    network = load_ref_network(request.model_file)
+    network = load_gait_network(request.model_file)
     walks, rows = _walks(request, network)
     shown = walks_of(network)
     details: dict[str, Any] = {"walks": [flat(walk) for walk in shown]}
@@ -101,7 +101,7 @@ def run(request: EvalRequest) -> EvalOutcome:
     agents, breakdowns = walks, []
     headline = ("speed_error", "skate", "penetration_cm")
     found: HeldOut | None = None
-    recovery: dict[str, Recovery] = {}
+    recovery: Recovery | None = None
     if args.data:
         found, agents = _held_out(request, network)
         breakdowns = [Breakdown("walks", {about: walks}, WALK_COLUMNS)]
@@ -110,11 +110,9 @@ def run(request: EvalRequest) -> EvalOutcome:
         details["held_out"] = found.to_dict()
         if args.estimator:
             estimator = load_estimator(find_model(args.estimator), network.space)
-            recovery = recovered_by(
-                estimator, request.model_file, found.gaits, ("optimisation",)
-            )
+            recovery = recovered_by(estimator, request.model_file, found.gaits)
             breakdowns.append(parameter_breakdown(recovery, True))
-            details["recovery"] = {n: r.as_dict() for n, r in recovery.items()}
+            details["recovery"] = {POLICY: recovery.as_dict()}
         breakdowns.append(_thirds(found))
     else:
         about += " (no simulated gaits: give --data)"
@@ -146,7 +144,7 @@ def run(request: EvalRequest) -> EvalOutcome:
 
 
 def _walks(
-    request: EvalRequest, network: RefNetwork
+    request: EvalRequest, network: GaitNetwork
 ) -> tuple[Mapping[str, AgentMetrics], list[dict[str, Any]]]:
     """Return metrics and rows of walks of random parameters."""
     space = network.space
@@ -192,7 +190,7 @@ def _errors(space: GaitSpace, values: Floats, facts: GaitFacts) -> dict[str, flo
 
 
 def _held_out(
-    request: EvalRequest, network: RefNetwork
+    request: EvalRequest, network: GaitNetwork
 ) -> tuple[HeldOut, dict[str, AgentMetrics]]:
     """Return errors on held-out gaits of `--data`, and metrics of network and baselines."""
     data = data_of(network.metadata, request.args.data)

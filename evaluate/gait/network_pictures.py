@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,14 +24,14 @@ from ambulo.evaluate.gait.report_figures import (
 )
 from ambulo.evaluate.shared.result import Picture
 from ambulo.motion.gaits.angles import ANGLES
-from ambulo.policies.agents.gait_network import RefNetwork
+from ambulo.policies.agents.gait_network import GaitNetwork
 
 COMPARISON = "source_and_generated"
 """Name of the film of a held-out gait beside what is generated for it."""
 
 
 def network_pictures(
-    walks: Sequence[Walk], found: HeldOut | None, recovery: Mapping[str, Recovery]
+    walks: Sequence[Walk], found: HeldOut | None, recovery: Recovery | None
 ) -> list[Picture]:
     """Draw curves by parameter and, of held-out gaits, errors and estimates."""
     curves: dict[str, dict[str, Floats]] = {}
@@ -59,7 +59,7 @@ def network_pictures(
     return drawn
 
 
-def write_network_film(path: Path, network: RefNetwork, found: HeldOut | None) -> None:
+def write_network_film(path: Path, network: GaitNetwork, found: HeldOut | None) -> None:
     """Film generated walks, or a held-out gait of median error beside its source."""
     from ambulo.viz.gait_films import write_comparison, write_varied
 

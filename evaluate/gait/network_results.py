@@ -25,7 +25,7 @@ from ambulo.motion.gaits.frames import (
 from ambulo.motion.gaits.scaled_walk import gait_cycle, human23_soles
 from ambulo.motion.gaits.skeleton import gait_skeleton, leg_length
 from ambulo.motion.motion import Motion
-from ambulo.policies.agents.gait_network import RefNetwork
+from ambulo.policies.agents.gait_network import GaitNetwork
 
 VARIED = ("stride", "cadence")
 """Parameters over which the curves are shown."""
@@ -84,7 +84,7 @@ class HeldOut:
         }
 
 
-def walks_of(network: RefNetwork) -> list[Walk]:
+def walks_of(network: GaitNetwork) -> list[Walk]:
     """The walks over which the curves are shown."""
     space, found = network.space, []
     for parameter in VARIED:
@@ -116,7 +116,7 @@ def nominal_speed(space: GaitSpace, values: Floats) -> float:
     return float(length * HEALTHY.rate_of(named["cadence"], legs))
 
 
-def held_out(network: RefNetwork, gaits: GaitSet) -> HeldOut:
+def held_out(network: GaitNetwork, gaits: GaitSet) -> HeldOut:
     """Return the prediction errors on held-out gaits."""
     space = network.space
     true = gaits.motions.astype(np.float64)
@@ -150,7 +150,7 @@ def held_out(network: RefNetwork, gaits: GaitSet) -> HeldOut:
     )
 
 
-def predicted(network: RefNetwork, normalised: NDArray[Any]) -> Floats:
+def predicted(network: GaitNetwork, normalised: NDArray[Any]) -> Floats:
     """Two cycles (60, 101) of normalised parameters (P,), rotations valid."""
     phase = np.arange(60) / 30.0
     return orthonormal(network(normalised, phase).astype(np.float64))
@@ -211,7 +211,7 @@ def flat(walk: Walk) -> dict[str, Any]:
     }
 
 
-def random_gaits(network: RefNetwork, count: int, seed: int) -> GaitSet:
+def random_gaits(network: GaitNetwork, count: int, seed: int) -> GaitSet:
     """Return gaits that `network` generates for parameters drawn at random."""
     rng = np.random.default_rng([seed, 9])
     space = network.space
@@ -223,7 +223,7 @@ def random_gaits(network: RefNetwork, count: int, seed: int) -> GaitSet:
     return GaitSet(params, motions)
 
 
-def generated_facts(network: RefNetwork, values: Floats) -> GaitFacts:
+def generated_facts(network: GaitNetwork, values: Floats) -> GaitFacts:
     """Return what the network's walk of parameters (P,) shows."""
     return _facts(network.to_motion(values, CYCLES + 1))
 

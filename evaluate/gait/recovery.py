@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Floats
 from ambulo.evaluate.gait.data import GaitSet
 from ambulo.policies.networks.gait_inverse import GaitEstimate, GaitInverse
-from ambulo.policies.networks.gait_vae import GaitVAE
 
 
 @dataclass(frozen=True, eq=False)
 class Recovery:
-    """Errors of one method on N gaits of P parameters."""
+    """Errors on N gaits of P parameters."""
 
     names: tuple[str, ...]
     """The parameters."""
@@ -58,43 +57,17 @@ class Recovery:
         return {"gaits": self.gaits, "given": self.names_given, "parameters": rows}
 
 
-def recover(
-    vae: GaitVAE | None,
-    vae_error: Floats,
-    inverse: GaitInverse | None,
-    gaits: GaitSet,
-    given: Sequence[str],
-) -> dict[str, Recovery]:
-    """Both methods on `gaits`, whose parameters are known.
-
-    Args:
-        vae: The variational network, if there is one.
-        vae_error: Its error on other held-out gaits, of each parameter. Shape (P,).
-        inverse: Least squares through the forward network, if that is wanted.
-        gaits: Held out.
-        given: Parameters that both methods know.
-    """
-    methods = {"optimisation": inverse, "vae": vae}
-    found: dict[str, list[GaitEstimate]] = {
-        name: [] for name, method in methods.items() if method is not None
-    }
-    source = inverse or vae
-    assert source is not None, "one of both is needed"
-    space = source.space
+def recover(inverse: GaitInverse, gaits: GaitSet, given: Sequence[str]) -> Recovery:
+    """Estimate the parameters of held-out `gaits`, of which those of `given` are known."""
+    space, found = inverse.space, []
     for row in range(len(gaits)):
         truth = space.denormalize(
             np.clip(gaits.params[row].astype(np.float64), 0.0, 1.0)
         )
         named = space.named(truth)
-        told = {name: named[name] for name in given}
-        if inverse is not None:
-            estimate = inverse.estimate(gaits.motions[row], told, seed=row)
-            found["optimisation"].append(estimate)
-        if vae is not None:
-            known = {name: named[name] for name in vae.config.given}
-            motion = gaits.motions[row].astype(np.float64)
-            found["vae"].append(vae.estimate(motion, known, spread=vae_error, seed=row))
-    return {name: _scored(rows, gaits) for name, rows in found.items()}
+        known = {name: named[name] for name in given}
+        found.append(inverse.estimate(gaits.motions[row], known, seed=row))
+    return _scored(found, gaits)
 
 
 def _scored(estimates: Sequence[GaitEstimate], gaits: GaitSet) -> Recovery:

@@ -11,6 +11,7 @@ from ambulo.common.figures import new_figure, png_of
 from ambulo.configs.arrays import Floats
 from ambulo.evaluate.locomotion.figures import TITLES, draw_normal
 from ambulo.evaluate.locomotion.gait_cycle import PERCENT
+from ambulo.evaluate.shared.result import POLICY
 from ambulo.motion.gaits.angles import ANGLES
 from ambulo.viz.plots import SOFT, TRUTH, clean, grouped_bars
 
@@ -79,14 +80,13 @@ def draw_scatter(truth: Floats, said: Floats, names: Sequence[str], unit: str) -
     return png_of(figure)
 
 
-def draw_recovery(found: Mapping[str, Recovery]) -> bytes:
+def draw_recovery(found: Recovery) -> bytes:
     """PNG of bars: the error of each parameter found again, over its range."""
-    first = next(iter(found.values()))
-    shown = [k for k in range(len(first.names)) if not first.given[k]]
+    shown = [k for k in range(len(found.names)) if not found.given[k]]
     figure = new_figure((max(6.4, 0.5 * len(shown) + 2.0), 4.2))
     ax = figure.add_subplot()
-    names = [first.names[k] for k in shown]
-    errors = {"guess": first.guess, **{n: r.error for n, r in found.items()}}
+    names = [found.names[k] for k in shown]
+    errors = {"guess": found.guess, POLICY: found.error}
     bars = {name: 100.0 * values[shown] for name, values in errors.items()}
     grouped_bars(ax, names, bars, rotation=50, ha="right", fontsize=8)
     ax.axhline(5.0, color=TRUTH, lw=0.8, ls=":")

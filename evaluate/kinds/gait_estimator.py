@@ -12,7 +12,6 @@ KIND = EvalKind(
     episodes=12,
     flags=frozenset({"data", "gait_network"}),
     baselines={
-        "optimisation": "least squares through the gait network",
         "guess": "the mean of the parameters of these gaits",
     },
 )

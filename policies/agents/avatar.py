@@ -21,7 +21,7 @@ from ambulo.motion.human23 import rotations_of_sixdof
 from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.rotations import quat_mean, quat_rotate
 from ambulo.motion.skeleton import Skeleton
-from ambulo.policies.agents.gait_network import RefNetwork, load_ref_network
+from ambulo.policies.agents.gait_network import GaitNetwork, load_gait_network
 
 CONTACT = 0.008
 """A foot stands while heel or ball are lower than this over the ground, [m]."""
@@ -51,12 +51,12 @@ def load_avatar(
         GaitParameterError: An unknown parameter, or a value out of its range.
     """
     upper = None if prior is None else UpperBodyPrior(load_ik_network(prior))
-    table = bake_gait_table(load_ref_network(_gait_file(gait)), body)
+    table = bake_gait_table(load_gait_network(_gait_file(gait)), body)
     return AvatarPose(table, upper, exact_head=exact_head)
 
 
 def bake_gait_table(
-    network: RefNetwork,
+    network: GaitNetwork,
     body: Mapping[str, float] | None = None,
     *,
     speeds: int = SPEEDS,

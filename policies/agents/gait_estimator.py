@@ -4,90 +4,98 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
+import ambulo.shipped
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import GaitDataError, ModelFileError
 from ambulo.configs.gait import GaitSpace
+from ambulo.policies.agents.gait_training import load_gait_net
 from ambulo.policies.files.headers import stamp
 from ambulo.policies.files.model_file import ModelFile, load_model, save_model
-from ambulo.policies.kinds.gait_estimator import NOISE, VAE, EstimatorMetadata
-from ambulo.policies.networks.gait_inverse import GaitEstimate
-from ambulo.policies.networks.gait_vae import GaitVAE
+from ambulo.policies.kinds.gait_estimator import NOISE, EstimatorMetadata
+from ambulo.policies.networks.gait_inverse import GaitEstimate, GaitInverse, Network
 from ambulo.policies.networks.pose_noise import PoseNoise
+
+DEFAULT_NETWORK = "gait_net"
+"""Shipped gait network that estimators belong to by default."""
 
 
 @dataclass(frozen=True, eq=False)
 class GaitEstimator:
-    """What `ambulo gait estimate` needs beside the forward network."""
+    """What least squares through a gait network needs to know of its errors."""
 
     space: GaitSpace
     """The parameters."""
-    vae: GaitVAE
-    """The variational network, in evaluation mode."""
-    vae_error: Floats
-    """Its error on held-out motions, of each normalised parameter. Shape (P,)."""
+    given: tuple[str, ...]
+    """Parameters that were known when its errors were measured."""
     noise: PoseNoise
-    """Differences between motions and what the forward network says of them."""
+    """Differences between motions and what the gait network says of them."""
     trust: Floats
     """How far deviations by least squares are to be trusted (`GaitInverse`). Shape (P,)."""
     metadata: EstimatorMetadata
     """How it was made."""
+
+    def inverse(self, network: Network | None = None) -> GaitInverse:
+        """Return the way back through `network`; None: through the shipped gait network."""
+        if network is None:
+            file = ambulo.shipped.locate(DEFAULT_NETWORK)
+            assert file is not None, "it is shipped"
+            network = load_gait_net(file, self.space)[0].requires_grad_(False).eval()
+        return GaitInverse(network, self.space, self.noise, trust=self.trust)
 
     def estimate(
         self,
         poses: Floats,
         given: Mapping[str, float] | None = None,
         *,
+        network: Network | None = None,
         seed: int = 0,
     ) -> GaitEstimate:
-        """Return the gait parameters of two gait cycles, with their uncertainty.
+        """Return the gait parameters of whole gait cycles, with their uncertainty.
 
         Args:
-            poses: Two cycles of 30 frames (see `ambulo.motion.gaits.frames`), (60, 101).
-            given: Known parameters; those of `vae.config.given` are needed.
-            seed: Of the draws of the latent.
+            poses: Cycles of 30 frames (see `ambulo.motion.gaits.frames`), (30 n, 101).
+            given: Known parameters, in their units.
+            network: See `inverse`.
+            seed: Of the places at which descents begin.
 
         Raises:
-            GaitDataError: Another shape, or a parameter is missing.
+            GaitDataError: Another shape, or numbers that are not finite.
         """
-        return self.vae.estimate(poses, given, spread=self.vae_error, seed=seed)
+        return self.inverse(network).estimate(poses, given, seed=seed)
 
 
 def save_estimator(
     path: str | os.PathLike[str],
-    vae: GaitVAE,
-    vae_error: Floats,
-    noise: PoseNoise,
-    trust: Floats,
+    inverse: GaitInverse,
+    given: Sequence[str],
     *,
     command: str = "",
     extra: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write an estimator; the file appears whole or stays as it was."""
+    """Write the errors that `inverse` knows; the file appears whole or stays as it was."""
+    noise = inverse.noise
     metadata = EstimatorMetadata(
-        space=json.loads(vae.space.to_json()),
-        vae=vae.config,
+        space=json.loads(inverse.space.to_json()),
+        given=tuple(given),
         modes=len(noise.modes),
         **stamp(command, extra),
     )
-    tensors = {VAE + name: tensor for name, tensor in vae.state_dict().items()}
     arrays = {
         "deviation": noise.deviation,
         "modes": noise.modes,
         "variances": noise.variances,
         "floor": np.array([noise.floor]),
-        "trust": trust,
-        "vae_error": vae_error,
+        "trust": inverse.trust,
     }
-    tensors |= {NOISE + k: torch.as_tensor(v) for k, v in arrays.items()}
+    tensors = {NOISE + name: torch.as_tensor(array) for name, array in arrays.items()}
     save_model(path, ModelFile(metadata, tensors))
 
 
@@ -105,29 +113,16 @@ def load_estimator(
     """
     file = Path(path)
     model = load_model(file, EstimatorMetadata)
-    metadata, weights = model.metadata, model.weights
-    found = metadata.gait_space()
-    if space is not None and (gap := space.difference(found)):
+    metadata, own = model.metadata, model.metadata.gait_space()
+    if space is not None and (gap := space.difference(own)):
         raise ModelFileError(f"{file}: made for other gait parameters: {gap}")
-    vae = GaitVAE(found, metadata.vae)
-    vae.load_state_dict(_part(weights, VAE))
-    vae.requires_grad_(False)
-    arrays = {k: v.double().numpy() for k, v in _part(weights, NOISE).items()}
-    floor = float(arrays["floor"][0])
+    arrays = {
+        name.removeprefix(NOISE): tensor.double().numpy()
+        for name, tensor in model.weights.items()
+    }
+    floor, trust = float(arrays.pop("floor")[0]), arrays.pop("trust")
     try:
-        noise = PoseNoise(
-            arrays["deviation"], arrays["modes"], arrays["variances"], floor
-        )
+        noise = PoseNoise(**arrays, floor=floor)
     except GaitDataError as error:
         raise ModelFileError(f"{file}: {error}") from None
-    return GaitEstimator(
-        found, vae.eval(), arrays["vae_error"], noise, arrays["trust"], metadata
-    )
-
-
-def _part(weights: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {
-        name.removeprefix(prefix): tensor
-        for name, tensor in weights.items()
-        if name.startswith(prefix)
-    }
+    return GaitEstimator(own, metadata.given, noise, trust, metadata)

@@ -1,4 +1,4 @@
-"""The gait network at run time: NumPy alone, no torch. Training is in `ref_nn`."""
+"""The gait network at run time: NumPy alone, no torch. `networks.gait_net` learns."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from ambulo.motion.motion import Motion
 from ambulo.policies.files.archive import open_archive
 from ambulo.policies.files.headers import header_of
 from ambulo.policies.files.shapes import check_shapes, stored_shapes
-from ambulo.policies.kinds.ref_nn import RefNNMetadata
+from ambulo.policies.kinds.ref_nn import GaitNetMetadata
 
 HELD_WITHIN = 1e-6
 """How near to a held value another one is the same."""
 WEIGHTS = "policy.safetensors"
 
 
-class RefNetwork:
+class GaitNetwork:
     """A gait network at run time: from parameters of body and gait to motion."""
 
     def __init__(
         self,
-        metadata: RefNNMetadata,
+        metadata: GaitNetMetadata,
         weights: Mapping[str, NDArray[Any]],
         source: str = "network",
     ) -> None:
-        """Of the weights of a `RefNN`, by its names; they are checked here."""
+        """Of the weights of a `GaitNet`, by its names; they are checked here."""
         self.metadata = metadata
         self.space = metadata.gait_space()
         shapes = metadata.shapes()
@@ -153,7 +153,7 @@ class RefNetwork:
         return motion_of(frames, rate, skeleton, name="gait")
 
 
-def _held(metadata: RefNNMetadata, space: GaitSpace, source: str) -> dict[str, float]:
+def _held(metadata: GaitNetMetadata, space: GaitSpace, source: str) -> dict[str, float]:
     """Return the parameters that did not vary in the training, with their values."""
     try:
         held = {
@@ -173,9 +173,9 @@ def phase_inputs(phase: Floats, harmonics: int) -> Floats:
     return both.reshape(*phase.shape, 2 * harmonics)
 
 
-def load_ref_network(
+def load_gait_network(
     path: str | os.PathLike[str], space: GaitSpace | None = None
-) -> RefNetwork:
+) -> GaitNetwork:
     """The network in a model file, for run time.
 
     Raises:
@@ -183,7 +183,7 @@ def load_ref_network(
     """
     file = Path(path)
     with open_archive(file) as archive:
-        metadata = header_of(RefNNMetadata, archive)
+        metadata = header_of(GaitNetMetadata, archive)
         metadata.check_space(space, str(file))
         check_shapes(stored_shapes(archive, WEIGHTS), metadata.shapes(), str(file))
         data = archive[WEIGHTS]
@@ -191,4 +191,4 @@ def load_ref_network(
         weights = load(data)
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
         raise ModelFileError(f"{file}: {WEIGHTS}: {error}") from None
-    return RefNetwork(metadata, weights, str(file))
+    return GaitNetwork(metadata, weights, str(file))

@@ -15,17 +15,17 @@ from ambulo.policies.files.model_file import (
     load_model,
     save_model,
 )
-from ambulo.policies.kinds.ref_nn import RefNNMetadata, describe_ref_nn
-from ambulo.policies.networks.ref_nn import RefNN
+from ambulo.policies.kinds.ref_nn import GaitNetMetadata, describe_gait_net
+from ambulo.policies.networks.gait_net import GaitNet
 
-RefNNFile = ModelFile[RefNNMetadata]
+GaitNetFile = ModelFile[GaitNetMetadata]
 """The contents of a file of a gait network."""
 
 
-def save_ref_nn(
+def save_gait_net(
     path: str | os.PathLike[str],
-    network: RefNN | Mapping[str, Tensor],
-    metadata: RefNNMetadata | None = None,
+    network: GaitNet | Mapping[str, Tensor],
+    metadata: GaitNetMetadata | None = None,
     training: TrainingState | None = None,
 ) -> None:
     """Write a network; the file appears whole or stays as it was.
@@ -33,40 +33,42 @@ def save_ref_nn(
     Args:
         path: The file.
         network: The network, or its weights.
-        metadata: Its header; `describe_ref_nn(network)` if left out.
+        metadata: Its header; `describe_gait_net(network)` if left out.
         training: The state of its training, for a checkpoint.
     """
-    if isinstance(network, RefNN):
-        metadata = metadata or describe_ref_nn(network)
+    if isinstance(network, GaitNet):
+        metadata = metadata or describe_gait_net(network)
         network = network.state_dict()
     if metadata is None:
         raise ModelFileError(f"{path}: weights alone do not say what they are")
     save_model(path, ModelFile(metadata, dict(network), training))
 
 
-def read_ref_nn(
+def read_gait_net(
     path: str | os.PathLike[str], space: GaitSpace | None = None
-) -> RefNNFile:
+) -> GaitNetFile:
     """Return the contents of a model file, checked.
 
     Raises:
         ModelFileError: Missing, damaged, or of another parameter list than `space`.
     """
-    model = load_model(path, RefNNMetadata)
+    model = load_model(path, GaitNetMetadata)
     model.metadata.check_space(space, str(path))
     return model
 
 
-def load_ref_nn(
+def load_gait_net(
     path: str | os.PathLike[str], space: GaitSpace | None = None
-) -> tuple[RefNN, RefNNMetadata]:
+) -> tuple[GaitNet, GaitNetMetadata]:
     """Return the network in a model file, and its header.
 
     Raises:
         ModelFileError: Missing, damaged, or of another parameter list than `space`.
     """
-    model = read_ref_nn(path, space)
+    model = read_gait_net(path, space)
     header = model.metadata
-    network = RefNN(header.gait_space(), header.hidden, header.layers, header.harmonics)
+    network = GaitNet(
+        header.gait_space(), header.hidden, header.layers, header.harmonics
+    )
     network.load_state_dict(model.weights)
     return network, header

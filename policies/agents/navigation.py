@@ -18,20 +18,20 @@ from ambulo.configs.arrays import Bools, Ints, Singles
 from ambulo.configs.errors import ModelFileError, ObservationError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.configs.vr_comfort import check_dial
-from ambulo.policies.agents.stock import load_stock
+from ambulo.policies.agents.sb3_zip import load_sb3_zip
 from ambulo.policies.checked_steps import number_not_finite
 from ambulo.policies.files.archive import open_archive
 from ambulo.policies.files.headers import HEADER, DescribedLayout, StoredLayout
 from ambulo.policies.files.model_file import ModelFile, model_of_archive
-from ambulo.policies.files.raw_headers import STOCK
+from ambulo.policies.files.raw_headers import SB3_ZIP
 from ambulo.policies.files.vecnormalize import (
     VecNormalizeStatistics,
     find_vecnormalize,
     read_vecnormalize,
 )
 from ambulo.policies.kinds.vr_navigation import NavigationMetadata
-from ambulo.policies.networks.actor_critic import ACTIVATIONS, bounded
-from ambulo.policies.networks.recurrent import RecurrentActor
+from ambulo.policies.networks.actor_critic import bounded
+from ambulo.policies.networks.branches import ACTIVATIONS, RecurrentActor, perceptron
 
 log = logging.getLogger(__name__)
 
@@ -69,14 +69,9 @@ class NavigationActor(nn.Module):
         if units > 0:
             self.hidden = RecurrentActor(size, widths, kind, units)
             self.head = nn.Linear(self.hidden.latent, out)
-            return
-        layers: list[nn.Module] = []
-        inputs = size
-        for width in widths:
-            layers += [nn.Linear(inputs, width), kind()]
-            inputs = width
-        self.hidden = nn.Sequential(*layers)
-        self.head = nn.Linear(inputs, out)
+        else:
+            self.hidden = perceptron(size, widths, kind)
+            self.head = nn.Linear(widths[-1], out)
 
     @classmethod
     def of(
@@ -164,6 +159,15 @@ class Agent:
         else:
             self._states = self._states.clone()
             self._states[torch.as_tensor(envs[envs < len(self._states)])] = 0.0
+
+    @property
+    def states(self) -> Singles:
+        """What it remembers of the environments of the last step, shape (N, units)."""
+        return np.asarray(self._states.numpy())
+
+    def set_states(self, states: Singles) -> None:
+        """Continue from `states` of N environments, shape (N, units)."""
+        self._states = torch.from_numpy(np.array(states, np.float32))
 
     def connect(self, begun: Callable[[], Bools]) -> None:
         """Forget episodes by itself: those that `begun` says have just begun, shape (N,)."""
@@ -317,7 +321,7 @@ def load_navigation(
     """Return the contents of a file of a navigation policy, checked.
 
     Args:
-        path: A file of `save_model`, or a Stable-Baselines3 zip (see `load_stock`).
+        path: A file of `save_model`, or a Stable-Baselines3 zip (see `load_sb3_zip`).
         trust_pickle: Run the pickles of a Stable-Baselines3 zip; only for own files.
         stock_frame: Frame of the observations of a Stable-Baselines3 policy; its file
             does not say.
@@ -328,7 +332,7 @@ def load_navigation(
     file = Path(path)
     with open_archive(file) as archive:
         if HEADER not in archive and {"data", "policy.pth"} <= archive.keys():
-            return load_stock(file, archive, trust_pickle, stock_frame)
+            return load_sb3_zip(file, archive, trust_pickle, stock_frame)
         return model_of_archive(archive, NavigationMetadata)
 
 
@@ -354,7 +358,7 @@ def statistics_beside(
     Raises:
         ModelFileError: They are missing or damaged; see `find_vecnormalize`.
     """
-    if model.metadata.extra.get("source") != STOCK:
+    if model.metadata.extra.get("source") != SB3_ZIP:
         return None
     beside = find_vecnormalize(Path(path))
     if beside is None:

@@ -1,32 +1,24 @@
 """Characters for Godot: a body with its skin and its gait, in one file of data.
 
-The format is that of `policies/export/godot.py` with other first bytes: eight bytes, the
-length of a JSON header, the header, 32-bit floats (docs/model_format.md). The skeleton's bones
-have the names of Godot's humanoid profile.
+The skeleton's bones have the names of Godot's humanoid profile.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import struct
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Floats, Singles
-from ambulo.configs.errors import ModelFileError
 from ambulo.ik.avatar.layout import EYES, STATURE, sole, stature
 from ambulo.ik.avatar.table import GaitTable
 from ambulo.motion.kinematics import rest_positions
 from ambulo.motion.skinning.shape import COLOURS
 from ambulo.motion.skinning.skin import Skin, body_skin
 from ambulo.policies.agents.avatar import bake_gait_table
-from ambulo.policies.agents.gait_network import RefNetwork
-from ambulo.policies.export.written import Written
+from ambulo.policies.agents.gait_network import GaitNetwork
+from ambulo.policies.export.written import Written, pack_arrays
 from ambulo.policies.files.archive import write_atomic
 
 MAGIC = b"AMBULOC1"
@@ -41,7 +33,7 @@ BONES: dict[str, str] = {
 """Godot's name of each joint, without the side. SmallToes is not in Godot's profile."""
 
 
-def export_character(network: RefNetwork, path: Path) -> Written:
+def export_character(network: GaitNetwork, path: Path) -> Written:
     """Write the healthy adult with the gait of a network for the Godot add-on.
 
     Raises:
@@ -63,40 +55,13 @@ def pack_character(table: GaitTable, skin: Skin) -> bytes:
         "vertex_joints": skin.joints, "vertex_weights": skin.weights,
         "vertex_colours": skin.colours, "colours": np.array(COLOURS),
     }  # fmt: skip
-    rows, blocks, at = [], [], 0
-    for name, array in arrays.items():
-        rows.append({"name": name, "start": at, "shape": list(array.shape)})
-        blocks.append(np.asarray(array, "<f4").ravel())
-        at += array.size
-    numbers: Singles = np.concatenate(blocks)
-    if not np.isfinite(numbers).all():
-        raise ModelFileError("a character's numbers must be finite")
-    data = numbers.tobytes()
     header = {
         "kind": "character",
         "joints": list(skeleton.joints),
         "parents": list(skeleton.parents),
         "bones": [bone_name(joint) for joint in skeleton.joints],
-        "arrays": rows,
-        "numbers": at,
-        "sha256": hashlib.sha256(data).hexdigest(),
     }
-    text = json.dumps(header, separators=(",", ":")).encode()
-    return MAGIC + struct.pack("<I", len(text)) + text + data
-
-
-def unpack_character(data: bytes) -> tuple[dict[str, Any], Mapping[str, Floats]]:
-    """Header and arrays of a file that `export_character` wrote; for tests and readers."""
-    start = len(MAGIC) + 4
-    (size,) = struct.unpack_from("<I", data, len(MAGIC))
-    header: dict[str, Any] = json.loads(data[start : start + size])
-    numbers = np.frombuffer(data, "<f4", offset=start + size).astype(np.float64)
-    arrays = {}
-    for row in header["arrays"]:
-        count = int(np.prod(row["shape"]))
-        flat = numbers[row["start"] : row["start"] + count]
-        arrays[row["name"]] = flat.reshape(row["shape"])
-    return header, arrays
+    return pack_arrays(MAGIC, header, arrays)
 
 
 def bone_name(joint: str) -> str:

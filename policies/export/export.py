@@ -1,8 +1,8 @@
 """Trained agents for other programs: ONNX, and JSON with raw weights.
 
 Both map raw observations (N, size) to actions: means clipped to [-1, 1], or the index
-of the best class. Input scaling is part of the first layer; there is no noise. Recurrent
-agents also map a state (N, units) to the next one.
+of the best class. Input scaling is included; there is no noise. Recurrent agents also map a
+state (N, units) to the next one.
 """
 
 from __future__ import annotations
@@ -10,21 +10,33 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor, nn
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.policies.agents.navigation import Agent
-from ambulo.policies.export.network_layers import folded_layers, packed, stepped
-from ambulo.policies.export.onnx_nodes import onnx_model, onnx_step
+from ambulo.policies.export.graph import (
+    TOLERANCE,
+    Arrays,
+    Graph,
+    Port,
+    write_graph,
+)
+from ambulo.policies.export.network_layers import (
+    check_exportable,
+    folded_layers,
+    packed,
+    stepped,
+)
+from ambulo.policies.export.written import Written
 from ambulo.policies.files.archive import write_atomic
 
-TOLERANCE = 1e-5
-"""Largest difference between an export and the agent."""
 FORMAT = "ambulo-mlp"
 VERSION = 1
 _SAMPLES = 64
@@ -35,31 +47,84 @@ Step = Callable[[Floats, Floats], tuple[NDArray[Any], Floats]]
 """Observations (N, size) and states (N, units) to actions and next states."""
 
 
-def export_onnx(agent: Agent, path: str | os.PathLike[str]) -> None:
-    """Write `agent` as one ONNX file and check it with ONNX Runtime.
+class NavigationModule(nn.Module):
+    """Raw observations (N, size), and states (N, units), to actions and next states."""
+
+    def __init__(self, agent: Agent) -> None:
+        """Of an agent without statistics of `VecNormalize`."""
+        super().__init__()
+        self.actor, self.discrete = agent.actor, agent.discrete
+
+    def forward(
+        self, observation: Tensor, state: Tensor | None = None
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """One step."""
+        before = observation[:, :0] if state is None else state
+        out, after = self.actor(observation, before)
+        action = out.argmax(dim=1) if self.discrete else out.clamp(-1.0, 1.0)
+        return action if state is None else (action, after)
+
+
+def export_onnx(agent: Agent, path: str | os.PathLike[str]) -> Written:
+    """Write `agent` as one ONNX file; see `write_graph`.
 
     Input `observation` (N, size) float32; output `action` (N, 3) float32, (N,) int64. A
     recurrent agent also has the input `state` (N, units) float32, zeros where an episode
     begins, and the output `next_state`.
 
-    The metadata `ambulo` of the file holds the header of `export_json`.
+    The metadata `ambulo` of the file holds the header of `export_json` too.
 
     Raises:
         ModelFileError: it cannot be written, or does not act like the agent.
     """
-    file = Path(path)
-    data = onnx_model(agent, folded_layers(agent), _header(agent))
-    check_export(agent, onnx_step(data), str(file))
-    write_atomic(file, data)
+    check_exportable(agent)
+    return write_graph(navigation_graph(agent), Path(path))
 
 
-def export_json(agent: Agent, path: str | os.PathLike[str]) -> Path:
+def navigation_graph(agent: Agent) -> Graph:
+    """Return the graph of an agent: `observation` to `action`, with states if it has any."""
+    metadata, units = agent.metadata, agent.units
+    seen = Port(
+        "observation", (agent.layout.size,), "mixed", "as the environment gives it",
+        tuple(agent.layout.schema()),
+    )  # fmt: skip
+    action = Port(
+        "action", (metadata.action.size,), "1", ", ".join(metadata.action.names)
+    )
+    if agent.discrete:
+        action = replace(action, shape=(), type="int64")
+    before = Port(
+        "state", (units,), "1", "next_state of the step before; zeros at first"
+    )
+    after = Port("next_state", (units,), "1", "state for the next step")
+
+    def examples(rng: np.random.Generator, count: int) -> Arrays:
+        obs = observations(agent, rng, count)
+        states = rng.uniform(-0.9, 0.9, (count, units)).astype(np.float32)
+        return (obs, states) if units else (obs,)
+
+    def reference(obs: Floats, *states: Floats) -> Arrays:
+        own = agent.copy()
+        if not states:
+            return (own.act(obs),)
+        own.set_states(states[0])
+        return own.act(obs), own.states
+
+    return Graph(
+        kind=metadata.kind,
+        module=NavigationModule(agent),
+        inputs=(seen, before) if units else (seen,),
+        outputs=(action, after) if units else (action,),
+        examples=examples,
+        reference=reference,
+        header=_header(agent),
+    )
+
+
+def export_json(agent: Agent, path: str | os.PathLike[str]) -> Written:
     """Write `agent` as a JSON header `path` and raw weights beside it (`.bin`).
 
     The format is docs/model_format.md.
-
-    Returns:
-        The weights file.
 
     Raises:
         ModelFileError: it cannot be written, or does not act like the agent.
@@ -70,7 +135,7 @@ def export_json(agent: Agent, path: str | os.PathLike[str]) -> Path:
     weights = file.with_suffix(".bin")
     header = _header(agent)
     header["layers"], data = packed(folded_layers(agent))
-    example, own = observations(agent)[:1], agent.copy()
+    example, own = _checked(agent)[:1], agent.copy()
     header["weights"] = {"file": weights.name, "type": "float32 little-endian"}
     header["weights"]["numbers"] = data.size
     header["test"] = {
@@ -80,7 +145,7 @@ def export_json(agent: Agent, path: str | os.PathLike[str]) -> Path:
     check_export(agent, partial(step_json, header, data), str(file))
     write_atomic(weights, data.tobytes())
     write_atomic(file, (json.dumps(header, indent=1) + "\n").encode())
-    return weights
+    return Written((file, weights))
 
 
 def run_json(header: dict[str, Any], weights: Floats, obs: Floats) -> NDArray[Any]:
@@ -134,12 +199,16 @@ def state_row(agent: Agent) -> dict[str, int]:
     return {"state_size": agent.units} if agent.units > 0 else {}
 
 
-def observations(agent: Agent) -> Floats:
+def observations(agent: Agent, rng: np.random.Generator, count: int) -> Floats:
     """Raw observations of plausible size: noise in the units that scaling makes one."""
-    rng = np.random.default_rng(0)
     scales = agent.actor.scales.numpy()
-    noise = rng.normal(size=(_SAMPLES, len(scales)))
+    noise = rng.normal(size=(count, len(scales)))
     return (noise / np.where(scales > 0, scales, 1)).astype(np.float32)
+
+
+def _checked(agent: Agent) -> Floats:
+    """The observations that JSON and Godot files are compared in."""
+    return observations(agent, np.random.default_rng(0), _SAMPLES)
 
 
 def check_export(agent: Agent, step: Step, source: str) -> None:
@@ -147,7 +216,7 @@ def check_export(agent: Agent, step: Step, source: str) -> None:
 
     A recurrent one is checked over the steps of an episode.
     """
-    obs = observations(agent)
+    obs = _checked(agent)
     steps = _CHECKED_STEPS if agent.units > 0 else 1
     for rows in (obs[:1], obs):
         own = agent.copy()

@@ -1,4 +1,4 @@
-"""Gait networks and gait estimators as ONNX graphs."""
+"""Gait networks as ONNX graphs."""
 
 from __future__ import annotations
 
@@ -14,15 +14,10 @@ from ambulo.configs.gait import GaitSpace
 from ambulo.motion.gaits.frames import orthonormal
 from ambulo.motion.human23 import N_SIXDOF, sixdof_slices
 from ambulo.motion.rotations import matrix_to_sixd, sixd_to_matrix
-from ambulo.policies.agents.gait_estimator import GaitEstimator
-from ambulo.policies.agents.gait_network import RefNetwork
+from ambulo.policies.agents.gait_network import GaitNetwork
 from ambulo.policies.export.graph import Arrays, Graph, Port, scalar_parts, write_graph
 from ambulo.policies.export.layers import perceptron_of, single
 from ambulo.policies.export.written import Written
-from ambulo.policies.networks.gait_vae import FRAMES, GaitVAE
-
-SEED, DRAWS = 0, 256
-"""Seed and number of an estimator's draws of the latent; constants of the graph."""
 
 
 class GaitModule(nn.Module):
@@ -35,7 +30,7 @@ class GaitModule(nn.Module):
     rest: Tensor
     order: Tensor
 
-    def __init__(self, network: RefNetwork) -> None:
+    def __init__(self, network: GaitNetwork) -> None:
         """Of a network at run time, whose scales are in its first and last layer."""
         super().__init__()
         space = network.space
@@ -65,12 +60,12 @@ class GaitModule(nn.Module):
         return torch.cat([valid, raw[:, self.rest]], dim=1)[:, self.order]
 
 
-def export_gait(network: RefNetwork, path: Path) -> Written:
+def export_gait(network: GaitNetwork, path: Path) -> Written:
     """Write a gait network as ONNX; see `write_graph`."""
     return write_graph(gait_graph(network), path)
 
 
-def gait_graph(network: RefNetwork) -> Graph:
+def gait_graph(network: GaitNetwork) -> Graph:
     """Return the graph of a gait network: `parameters`, `phase` to `pose`."""
     space = network.space
     held = network.held
@@ -103,98 +98,6 @@ def gait_graph(network: RefNetwork) -> Graph:
         header={"skeleton": "human23", "space": network.metadata.space},
         left_out=(
             "the root's path: integrate the speeds at 6 to 8 of pose over the cycle",
-        ),
-    )  # fmt: skip
-
-
-class EstimatorModule(nn.Module):
-    """Two cycles (B, 60, 101) and known parameters (B, G) to all parameters (B, P)."""
-
-    low: Tensor
-    span: Tensor
-    noise: Tensor
-    spread: Tensor
-
-    def __init__(self, estimator: GaitEstimator) -> None:
-        """Of an estimator; the draws of `estimate` with seed `SEED` become constants."""
-        super().__init__()
-        self.vae: GaitVAE = estimator.vae
-        space = estimator.space
-        self.register_buffer("low", single(space.low))
-        self.register_buffer("span", single(space.high - space.low))
-        generator = torch.Generator().manual_seed(SEED)
-        shape = (DRAWS, estimator.vae.config.latent)
-        self.register_buffer("noise", torch.randn(shape, generator=generator))
-        spread = single(estimator.vae_error) * self.span
-        spread[self.vae.known] = 0.0
-        self.register_buffer("spread", spread)
-
-    def forward(self, poses: Tensor, known: Tensor) -> tuple[Tensor, Tensor]:
-        """Parameters and their standard deviations, in their units."""
-        vae = self.vae
-        given = (known - self.low[vae.known]) / self.span[vae.known]
-        mean, log_variance = vae.encode(poses, given)
-        best = self.low + self.span * vae.decode(mean, given)
-        drawn = mean[:, None] + torch.exp(0.5 * log_variance)[:, None] * self.noise
-        each = given[:, None].expand(-1, DRAWS, -1)
-        found = vae.decode(drawn.flatten(0, 1), each.flatten(0, 1))
-        found = found.reshape(-1, DRAWS, found.shape[1])
-        away = found - found.mean(1, keepdim=True)
-        variance = away.square().mean(1) * self.span.square()
-        return best, (variance + self.spread.square()).sqrt()
-
-
-def export_estimator(estimator: GaitEstimator, path: Path) -> Written:
-    """Write a gait estimator as ONNX; see `write_graph`."""
-    return write_graph(estimator_graph(estimator), path)
-
-
-def estimator_graph(estimator: GaitEstimator) -> Graph:
-    """Return the graph of a gait estimator: `poses`, `given` to `parameters`, `deviation`."""
-    space, vae = estimator.space, estimator.vae
-    known = vae.known.tolist()
-    names = [space.names[k] for k in known]
-
-    def examples(rng: np.random.Generator, count: int) -> Arrays:
-        noise = rng.normal(size=(count, FRAMES, N_SIXDOF))
-        poses = vae.mean.numpy() + vae.deviation.numpy() * noise
-        given = rng.uniform(space.low[known], space.high[known], (count, len(known)))
-        return poses.astype(np.float32), given.astype(np.float32)
-
-    def reference(poses: Singles, given: Singles) -> Arrays:
-        found = [
-            estimator.estimate(
-                cycle.astype(np.float64),
-                dict(zip(names, map(float, row), strict=True)),
-                seed=SEED,
-            )
-            for cycle, row in zip(poses, given, strict=True)
-        ]
-        values, deviations = [e.values for e in found], [e.deviation for e in found]
-        return np.stack(values), np.stack(deviations)
-
-    whole = _parameters(space, {"given": [k in known for k in range(space.size)]})
-    meaning = "values of the parameters that must be known"
-    return Graph(
-        kind="gait_estimator",
-        module=EstimatorModule(estimator),
-        inputs=(
-            Port(
-                "poses", (FRAMES, N_SIXDOF), "mixed",
-                "two gait cycles of 30 frames", _pose_parts(),
-            ),
-            Port("given", (len(known),), "1", meaning, scalar_parts(names)),
-        ),
-        outputs=(
-            Port("parameters", (space.size,), "1", "estimated parameters", whole),
-            Port("deviation", (space.size,), "1", "their standard deviations", whole),
-        ),
-        examples=examples,
-        reference=reference,
-        header={"space": estimator.metadata.space, "seed": SEED, "draws": DRAWS},
-        left_out=(
-            "other seeds of the draws, and least squares with a gait network "
-            "(`ambulo gait estimate`)",
         ),
     )  # fmt: skip
 

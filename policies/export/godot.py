@@ -1,23 +1,15 @@
-"""Trained agents for Godot: one file of data that the add-on's GDScript reads.
-
-The format is docs/model_format.md: eight bytes, the length of a JSON header, the header,
-32-bit floats. The same agent gives the same bytes on every machine.
-"""
+"""Trained agents for Godot: one file of data that the add-on's GDScript reads."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import os
-import struct
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.twin import TwinConfig
@@ -31,6 +23,7 @@ from ambulo.policies.export.export import (
     step_json,
 )
 from ambulo.policies.export.network_layers import folded_layers, packed
+from ambulo.policies.export.written import Written, digest, pack, unpack
 from ambulo.policies.files.archive import write_atomic
 
 MAGIC = b"AMBULOP1"
@@ -47,7 +40,6 @@ NO_LIMITS = {
 }  # fmt: skip
 """Settings of a world that change nothing, which files leave out."""
 
-Floats = NDArray[np.float32]
 _RESPONSE = {"gain", "offset", "lag", "change", "delay"}
 _TWIN: dict[str, Any] = {
     "walker": True, "radius": True, "envelope": True,
@@ -61,7 +53,7 @@ def export_godot(
     path: str | os.PathLike[str],
     world: Mapping[str, float],
     twin: TwinConfig | None = None,
-) -> None:
+) -> Written:
     """Write `agent` as one file for the policy node of the add-on.
 
     Args:
@@ -80,14 +72,7 @@ def export_godot(
     header, weights = unpack(data)
     check_export(agent, partial(step_json, header, weights), str(file))
     write_atomic(file, data)
-
-
-def unpack(data: bytes) -> tuple[dict[str, Any], Floats]:
-    """Header and weights of a file that `export_godot` wrote; for tests and readers."""
-    start = len(MAGIC) + 4
-    (size,) = struct.unpack_from("<I", data, len(MAGIC))
-    header: dict[str, Any] = json.loads(data[start : start + size])
-    return header, np.frombuffer(data, "<f4", offset=start + size)
+    return Written((file,))
 
 
 def _pack(
@@ -102,13 +87,8 @@ def _pack(
             f"{file}: a weight is not finite, or larger than {MAX_WEIGHT:g}, the most "
             "that the add-on reads"
         )
-    weights = numbers.tobytes()
-    header["weights"] = {
-        "numbers": numbers.size,
-        "sha256": hashlib.sha256(weights).hexdigest(),
-    }
-    text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode()
-    return MAGIC + struct.pack("<I", len(text)) + text + weights
+    header["weights"] = {"numbers": numbers.size, "sha256": digest(numbers)}
+    return pack(MAGIC, header, numbers)
 
 
 def _header(agent: Agent, file: Path, world: Mapping[str, float]) -> dict[str, Any]:

@@ -22,13 +22,16 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ambulo.configs.errors import ModelFileError
-from ambulo.policies.export.export import TOLERANCE
-from ambulo.policies.export.onnx_nodes import IR_VERSION, OPSET
 from ambulo.policies.export.written import Written
 from ambulo.policies.files.archive import write_atomic
 
 FORMAT = "ambulo-graph"
 VERSION = 1
+OPSET = 18
+IR_VERSION = 8
+"""ONNX file version that belongs to the operator set, read by old runtimes too."""
+TOLERANCE = 1e-5
+"""Largest difference between an export and the model."""
 BATCH = "batch"
 """Name of the first axis of everything: as many rows as the caller likes."""
 MANY = 16
@@ -41,7 +44,7 @@ Arrays = tuple[NDArray[Any], ...]
 
 @dataclass(frozen=True)
 class Port:
-    """One input or output of a graph: float32, the first axis is the batch."""
+    """One input or output of a graph; the first axis is the batch."""
 
     name: str
     """Unique among the inputs, or the outputs."""
@@ -55,12 +58,14 @@ class Port:
     """Rows `name`, `start`, `stop`, `unit`, ... along the last axis."""
     either_sign: bool = False
     """Whether the last axis is a quaternion, which means the same as its negative."""
+    type: str = "float32"
+    """Of its numbers."""
 
     def row(self) -> dict[str, Any]:
         """Return it as JSON."""
         found: dict[str, Any] = {
             "name": self.name,
-            "type": "float32",
+            "type": self.type,
             "shape": [BATCH, *self.shape],
             "unit": self.unit,
             "meaning": self.meaning,

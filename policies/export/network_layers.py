@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.policies.agents.navigation import Agent
+from ambulo.policies.networks.branches import RecurrentActor
 from ambulo.policies.networks.gru import GRU
-from ambulo.policies.networks.recurrent import RecurrentActor
 
 Floats = NDArray[np.float32]
 
@@ -80,13 +80,9 @@ def folded_layers(agent: Agent) -> list[Layer]:
     """Return the layers of `agent`; the first one scales its inputs.
 
     Raises:
-        ModelFileError: The agent normalises and clips observations before its layers.
+        ModelFileError: See `check_exportable`.
     """
-    if agent.statistics is not None:
-        raise ModelFileError(
-            "the statistics of vecnormalize.pkl clip observations, which no export does yet; "
-            "move the file away to export the bare network"
-        )
+    check_exportable(agent)
     hidden, head = agent.actor.hidden, agent.actor.head
     modules: list[nn.Module]
     if isinstance(hidden, RecurrentActor):
@@ -110,6 +106,15 @@ def folded_layers(agent: Agent) -> list[Layer]:
     assert isinstance(first, Dense)
     weight = first.weight * agent.actor.scales.numpy()
     return [Dense(weight, first.bias, first.activation), *layers[1:]]
+
+
+def check_exportable(agent: Agent) -> None:
+    """Raise `ModelFileError` if `agent` normalises and clips observations."""
+    if agent.statistics is not None:
+        raise ModelFileError(
+            "the statistics of vecnormalize.pkl clip observations, which no export does yet; "
+            "move the file away to export the bare network"
+        )
 
 
 def packed(

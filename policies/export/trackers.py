@@ -1,17 +1,10 @@
-"""Body trackers for Godot: the network and the body's measures, in one file of data.
-
-The format is that of `policies/export/characters.py` with other first bytes.
-"""
+"""Body trackers for Godot: the network and the body's measures, in one file of data."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import struct
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.errors import ModelFileError
@@ -22,7 +15,7 @@ from ambulo.ik.trackers.sizes import INPUTS, OUTPUTS
 from ambulo.ik.trackers.tracker import BodyTracker
 from ambulo.motion.skeletons import load_skeleton
 from ambulo.policies.export.characters import bone_name
-from ambulo.policies.export.written import Written
+from ambulo.policies.export.written import Written, pack_arrays
 from ambulo.policies.files.archive import write_atomic
 
 MAGIC = b"AMBULOB1"
@@ -57,12 +50,6 @@ def pack_tracker(network: TrackerNetwork) -> bytes:
         "output": network.output, "output_bias": network.output_bias,
         "offsets": skeleton.offsets, "sole": sole(skeleton),
     }  # fmt: skip
-    rows, blocks, at = [], [], 0
-    for name, array in arrays.items():
-        rows.append({"name": name, "start": at, "shape": list(array.shape)})
-        blocks.append(np.asarray(array, "<f4").ravel())
-        at += array.size
-    data = np.concatenate(blocks).tobytes()
     header = {
         "kind": "body_tracker",
         "input_size": INPUTS,
@@ -71,9 +58,5 @@ def pack_tracker(network: TrackerNetwork) -> bytes:
         "parents": list(PARENTS),
         "parts": parts_of_joints().tolist(),
         "bones": [bone_name(joint) for joint in skeleton.joints],
-        "arrays": rows,
-        "numbers": at,
-        "sha256": hashlib.sha256(data).hexdigest(),
     }
-    text = json.dumps(header, separators=(",", ":")).encode()
-    return MAGIC + struct.pack("<I", len(text)) + text + data
+    return pack_arrays(MAGIC, header, arrays)

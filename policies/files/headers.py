@@ -11,6 +11,7 @@ import importlib.metadata
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeVar
 
 import numpy as np
@@ -144,6 +145,41 @@ class FileHeader(Config):
         return {}
 
 
+class TrainedHeader(FileHeader):
+    """The header of a network that a supervised run has trained; kinds add `run`."""
+
+    steps: Size = 0
+    """Updates of its training."""
+
+    @classmethod
+    def describe(
+        cls,
+        run: Config,
+        *,
+        steps: int = 0,
+        command: str = "",
+        extra: Mapping[str, Any] | None = None,
+        **more: Any,
+    ) -> Self:
+        """Return the header of a network trained here and now with the settings `run`.
+
+        Args:
+            run: All settings; files and folders are kept by their names only.
+            steps: Updates.
+            command: Command line of the training.
+            extra: Plain JSON.
+            **more: Further fields.
+        """
+        values = run.model_dump()
+        data, shared = values.get("data"), run
+        if data is not None:
+            paths = _name(data) if isinstance(data, str) else [*map(_name, data)]
+            shared = run.replace(data=paths)
+        shared = shared.override("training", output=_name(values["training"]["output"]))
+        more |= {"run": shared, "steps": steps}
+        return cls(**more, **stamp(command, extra))
+
+
 Header = TypeVar("Header", bound=FileHeader)
 
 
@@ -156,6 +192,10 @@ def stamp(command: str, extra: Mapping[str, Any] | None) -> dict[str, Any]:
         "created": now.isoformat(timespec="seconds"),
         "extra": dict(extra or {}),
     }
+
+
+def _name(path: str) -> str:
+    return Path(path).name
 
 
 def versions() -> dict[str, str]:

@@ -15,7 +15,7 @@ EXPORTED = (".onnx", ".ambulo")
 """Endings of what `ambulo export` writes."""
 CASCADE_HEADER = "cascade.json"
 """Header of a cascade, which holds the model files of its nodes."""
-STOCK = "stable-baselines3"
+SB3_ZIP = "stable-baselines3"
 """Format of the zip files of Stable-Baselines3."""
 REFERENCE = "header.npy"
 """Header of an NPZ file of the suite, JSON as bytes."""
@@ -51,9 +51,9 @@ def _of_zip(path: Path) -> tuple[bytes, str]:
         for name in (CASCADE_HEADER, HEADER):
             if name in archive:
                 return header_bytes(archive, name)
-        stock = "data" in archive
-    if stock:
-        return f'{{"format": "{STOCK}"}}'.encode(), str(path)
+        sb3_zip = "data" in archive
+    if sb3_zip:
+        return f'{{"format": "{SB3_ZIP}"}}'.encode(), str(path)
     raise ModelFileError(f"{path}: no {HEADER} inside: not a model file")
 
 

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from pydantic import Field
+from typing import Literal
 
 from ambulo.configs.body_tracker import TrackerNetConfig, TrackerRunConfig
 from ambulo.ik.trackers.sizes import INPUTS, OUTPUTS
-from ambulo.policies.files.headers import FileHeader, Shapes, stamp
+from ambulo.policies.files.headers import Shapes, TrainedHeader
 from ambulo.policies.files.spec import ModelSpec
 
 
-class TrackerMetadata(FileHeader):
+class TrackerMetadata(TrainedHeader):
     """The contents of `ambulo.json` in a model file of a body tracker."""
 
     kind: Literal["body_tracker"] = "body_tracker"
     """What the model does."""
     run: TrackerRunConfig
     """The network, and how it was trained; the data by its file's name only."""
-    steps: Annotated[int, Field(ge=0)] = 0
-    """Updates of its training."""
 
     def weight_shapes(self, stored: Shapes, source: str) -> Shapes:
         """Shapes of the configured network."""
@@ -49,19 +43,6 @@ def tracker_shapes(config: TrackerNetConfig) -> dict[str, tuple[int, ...]]:
         "output.weight": (OUTPUTS, decoder),
         "output.bias": (OUTPUTS,),
     }
-
-
-def describe_tracker(
-    run: TrackerRunConfig,
-    *,
-    steps: int = 0,
-    command: str = "",
-    extra: Mapping[str, Any] | None = None,
-) -> TrackerMetadata:
-    """Return the header of a network trained here and now with `run`."""
-    training = run.training.replace(output=Path(run.training.output).name)
-    shared = run.replace(data=Path(run.data).name, training=training.model_dump())
-    return TrackerMetadata(run=shared, steps=steps, **stamp(command, extra))
 
 
 def _headline(header: TrackerMetadata) -> str:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ambulo.configs.gait import GaitSpace
-from ambulo.configs.gait_vae import GaitVAEConfig
 from ambulo.motion.human23 import N_SIXDOF
 from ambulo.policies.files.headers import FileHeader, Shapes, check_gait_space
 from ambulo.policies.files.spec import ModelSpec
 
-NOISE, VAE = "noise.", "vae."
-"""How the names of weights begin that belong to each part."""
+NOISE = "noise."
+"""How the names of weights begin."""
 
 
 class EstimatorMetadata(FileHeader):
@@ -23,10 +22,20 @@ class EstimatorMetadata(FileHeader):
     """What the model does."""
     space: dict[str, Any]
     """The parameters that it estimates (`GaitSpace.to_json`)."""
-    vae: GaitVAEConfig
-    """The variational network."""
+    given: tuple[str, ...] = ()
+    """Parameters that were known when its errors were measured."""
     modes: Annotated[int, Field(ge=0, le=1000)]
     """Directions of the differences between captured poses and the network's."""
+    ignored_weights: ClassVar[tuple[str, ...]] = ("vae.", "noise.vae_error")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_variational_network(cls, data: Any) -> Any:
+        """Read older files, which also hold a variational network, `vae`."""
+        if not isinstance(data, dict) or not isinstance(data.get("vae"), dict):
+            return data
+        rest = {key: value for key, value in data.items() if key != "vae"}
+        return {"given": data["vae"].get("given", ()), **rest}
 
     def gait_space(self) -> GaitSpace:
         """Return its parameters; `ConfigError` if they are damaged."""
@@ -38,29 +47,19 @@ class EstimatorMetadata(FileHeader):
         return self
 
     def weight_shapes(self, stored: Shapes, source: str) -> Shapes:
-        """Shapes of the variational network and of the noise model."""
-        from ambulo.policies.files.network_shapes import shapes_of
-        from ambulo.policies.networks.gait_vae import GaitVAE
-        from ambulo.policies.networks.pose_noise import CYCLE_FRAMES
-
-        space = self.gait_space()
-        parts = shapes_of(lambda: GaitVAE(space, self.vae))
-        shapes = {VAE + name: shape for name, shape in parts.items()}
-        noise: dict[str, tuple[int, ...]] = {
+        """Shapes of the noise model, for cycles of 30 frames."""
+        shapes: dict[str, tuple[int, ...]] = {
             "deviation": (N_SIXDOF,),
-            "modes": (self.modes, CYCLE_FRAMES * N_SIXDOF),
+            "modes": (self.modes, 30 * N_SIXDOF),
             "variances": (self.modes,),
             "floor": (1,),
-            "trust": (space.size,),
-            "vae_error": (space.size,),
+            "trust": (len(self.space["parameters"]),),
         }
-        return shapes | {NOISE + name: shape for name, shape in noise.items()}
+        return {NOISE + name: shape for name, shape in shapes.items()}
 
 
 def _headline(header: EstimatorMetadata) -> str:
-    return (
-        f"{len(header.space['parameters'])} parameters, {len(header.vae.given)} given"
-    )
+    return f"{len(header.space['parameters'])} parameters, {len(header.given)} given"
 
 
 SPEC = ModelSpec(
@@ -69,5 +68,4 @@ SPEC = ModelSpec(
     header=EstimatorMetadata,
     loader="ambulo.policies.agents.gait_estimator:load_estimator",
     headline=_headline,
-    exports={"onnx": "ambulo.policies.export.gaits:export_estimator"},
 )

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from pydantic import Field
+from typing import Literal
 
 from ambulo.configs.motion_nn import MotionRunConfig
-from ambulo.policies.files.headers import FileHeader, Shapes, stamp
+from ambulo.policies.files.headers import Shapes, TrainedHeader
 from ambulo.policies.files.spec import ModelSpec
 
 
-class MotionMetadata(FileHeader):
+class MotionMetadata(TrainedHeader):
     """The contents of `ambulo.json` in a file of a motion network."""
 
     kind: Literal["motion_nn"] = "motion_nn"
@@ -24,8 +20,6 @@ class MotionMetadata(FileHeader):
     """Numbers of a state: 56 positions, 56 velocities."""
     run: MotionRunConfig
     """The network, and how it was trained; folders of data by name only."""
-    steps: Annotated[int, Field(ge=0)] = 0
-    """Updates of its training."""
 
     def weight_shapes(self, stored: Shapes, source: str) -> Shapes:
         """Shapes of the configured network, which is not built in memory."""
@@ -33,23 +27,6 @@ class MotionMetadata(FileHeader):
         from ambulo.policies.networks.motion_nn import MotionNN
 
         return shapes_of(lambda: MotionNN(self.run.model))
-
-
-def describe_motion(
-    run: MotionRunConfig,
-    *,
-    steps: int = 0,
-    command: str = "",
-    extra: Mapping[str, Any] | None = None,
-) -> MotionMetadata:
-    """Return the header of a network trained here and now with `run`."""
-    names = tuple(Path(folder).name for folder in run.data)
-    training = run.training.replace(output=Path(run.training.output).name)
-    return MotionMetadata(
-        run=run.replace(data=names, training=training.model_dump()),
-        steps=steps,
-        **stamp(command, extra),
-    )
 
 
 def _headline(header: MotionMetadata) -> str:

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
-
-from pydantic import Field
+from typing import Literal
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.muscle import MuscleRunConfig
-from ambulo.policies.files.headers import FileHeader, Shapes, stamp
+from ambulo.policies.files.headers import Shapes, TrainedHeader
 from ambulo.policies.files.spec import ModelSpec
 from ambulo.policies.kinds.locomotion import MUSCLES
 
-if TYPE_CHECKING:
-    pass
 
-
-class MuscleTrainingMetadata(FileHeader):
+class MuscleTrainingMetadata(TrainedHeader):
     """The contents of `ambulo.json` in a checkpoint of a muscle network."""
 
     kind: Literal["muscle_training"] = "muscle_training"
     """What the file holds."""
     run: MuscleRunConfig
     """The network, and how it is trained."""
-    steps: Annotated[int, Field(ge=0)] = 0
-    """Updates of its training."""
 
     def weight_shapes(self, stored: Shapes, source: str) -> Shapes:
         """No weights besides those of the network's own file."""
@@ -39,15 +31,6 @@ class MuscleTrainingMetadata(FileHeader):
         if MUSCLES not in members:
             raise ModelFileError(f"{source}: no {MUSCLES} inside")
         return {MUSCLES: members[MUSCLES]}
-
-
-def describe_muscle(
-    run: MuscleRunConfig, steps: int, command: str
-) -> MuscleTrainingMetadata:
-    """Return the header of a checkpoint that is made here and now."""
-    name = Path(run.training.output).name
-    shared = run.override("training", output=name)
-    return MuscleTrainingMetadata(run=shared, steps=steps, **stamp(command, None))
 
 
 def _headline(header: MuscleTrainingMetadata) -> str:

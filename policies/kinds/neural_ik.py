@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from pydantic import Field
+from typing import Literal
 
 from ambulo.configs.neural_ik import IKRunConfig
-from ambulo.policies.files.headers import FileHeader, Shapes, stamp
+from ambulo.policies.files.headers import Shapes, TrainedHeader
 from ambulo.policies.files.spec import ModelSpec
 
 
-class IKMetadata(FileHeader):
+class IKMetadata(TrainedHeader):
     """The contents of `ambulo.json` in a checkpoint of a network of poses."""
 
     kind: Literal["neural_ik"] = "neural_ik"
@@ -22,8 +18,6 @@ class IKMetadata(FileHeader):
     """The rig of its poses."""
     run: IKRunConfig
     """The network, and how it was trained; the file of poses by its name only."""
-    steps: Annotated[int, Field(ge=0)] = 0
-    """Updates of its training."""
 
     def weight_shapes(self, stored: Shapes, source: str) -> Shapes:
         """Shapes of the configured network, which is not built in memory."""
@@ -32,20 +26,6 @@ class IKMetadata(FileHeader):
         from ambulo.policies.networks.ik_net import IKNet
 
         return shapes_of(lambda: IKNet(self.run.network, load_rig(self.rig)))
-
-
-def describe_ik(
-    run: IKRunConfig,
-    rig: str,
-    *,
-    steps: int = 0,
-    command: str = "",
-    extra: Mapping[str, Any] | None = None,
-) -> IKMetadata:
-    """Return the header of a network trained here and now with `run`."""
-    training = run.training.replace(output=Path(run.training.output).name)
-    shared = run.replace(data=Path(run.data).name, training=training.model_dump())
-    return IKMetadata(run=shared, rig=rig, steps=steps, **stamp(command, extra))
 
 
 def _headline(header: IKMetadata) -> str:

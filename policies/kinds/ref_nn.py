@@ -15,14 +15,14 @@ from ambulo.policies.files.headers import FileHeader, Shapes, check_gait_space, 
 from ambulo.policies.files.spec import ModelSpec
 
 if TYPE_CHECKING:
-    from ambulo.policies.networks.ref_nn import RefNN
+    from ambulo.policies.networks.gait_net import GaitNet
 
 
 _LAST = ("versions", "command", "created", "extra")
 """Fields at the end of the header."""
 
 
-class RefNNMetadata(FileHeader):
+class GaitNetMetadata(FileHeader):
     """The contents of `ambulo.json` in the file of a gait network."""
 
     kind: Literal["ref_nn"] = "ref_nn"
@@ -61,7 +61,7 @@ class RefNNMetadata(FileHeader):
             raise ModelFileError(f"{source}: has other gait parameters: {difference}")
 
     def weight_shapes(self, stored: Shapes, source: str) -> Shapes:
-        """Shapes of a `RefNN`."""
+        """Shapes of a `GaitNet`."""
         return self.shapes()
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -80,16 +80,16 @@ class RefNNMetadata(FileHeader):
         return shapes
 
 
-def describe_ref_nn(
-    network: RefNN,
+def describe_gait_net(
+    network: GaitNet,
     *,
     is_cascaded: bool = False,
     training: Mapping[str, Any] | None = None,
     command: str = "",
     extra: Mapping[str, Any] | None = None,
-) -> RefNNMetadata:
+) -> GaitNetMetadata:
     """Return the header of a network that is made here and now."""
-    return RefNNMetadata(
+    return GaitNetMetadata(
         space=json.loads(network.space.to_json()),
         is_cascaded=is_cascaded,
         hidden=network.hidden,
@@ -100,7 +100,7 @@ def describe_ref_nn(
     )
 
 
-def _headline(header: RefNNMetadata) -> str:
+def _headline(header: GaitNetMetadata) -> str:
     text = f"{len(header.space['parameters'])} parameters"
     error = header.training.get("validation", {}).get("joints_deg")
     return text if error is None else f"{text}, validation error {error:.2f} deg"
@@ -109,8 +109,8 @@ def _headline(header: RefNNMetadata) -> str:
 SPEC = ModelSpec(
     kind="ref_nn",
     summary="makes gaits: parameters of body and gait to motion",
-    header=RefNNMetadata,
-    loader="ambulo.policies.agents.gait_network:load_ref_network",
+    header=GaitNetMetadata,
+    loader="ambulo.policies.agents.gait_network:load_gait_network",
     headline=_headline,
     exports={
         "onnx": "ambulo.policies.export.gaits:export_gait",

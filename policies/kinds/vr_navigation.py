@@ -20,7 +20,7 @@ from ambulo.policies.files.headers import (
     size_of,
     stamp,
 )
-from ambulo.policies.files.raw_headers import STOCK
+from ambulo.policies.files.raw_headers import SB3_ZIP
 from ambulo.policies.files.spec import ModelSpec
 
 _ACTIONS = {"continuous": 3, "discrete": 7}
@@ -181,10 +181,10 @@ SPEC = ModelSpec(
     header=NavigationMetadata,
     loader="ambulo.policies.agents.navigation:load_agent",
     headline=_headline,
-    formats=(STOCK,),
+    formats=(SB3_ZIP,),
     exports={
-        "onnx": "ambulo.policies.export.navigation:write_onnx",
-        "json": "ambulo.policies.export.navigation:write_json",
-        "godot": "ambulo.policies.export.navigation:write_godot",
+        "onnx": "ambulo.policies.export.export:export_onnx",
+        "json": "ambulo.policies.export.export:export_json",
+        "godot": "ambulo.policies.export.godot:export_godot",
     },
 )

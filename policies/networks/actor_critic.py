@@ -1,4 +1,4 @@
-"""Actor-critic networks for SB3: fixed input scaling and a critic that may see more."""
+"""Navigation policies for SB3: fixed input scaling and a critic that may see more."""
 
 from __future__ import annotations
 
@@ -16,32 +16,13 @@ from stable_baselines3.common.distributions import (
 from stable_baselines3.common.policies import ActorCriticPolicy
 from torch import Tensor, nn
 
-ACTIVATIONS: dict[str, type[nn.Module]] = {
-    "relu": nn.ReLU,
-    "tanh": nn.Tanh,
-    "elu": nn.ELU,
-    "silu": nn.SiLU,
-}
+from ambulo.policies.networks.branches import ACTIVATIONS, Branches
 
 Evaluation = tuple[Tensor, Tensor, Tensor | None, Tensor | None]
 """Values (B, 1), log-probabilities (B,), entropy (B,), and route error (B,)."""
 
 ROUTE_TARGETS = 3
 """Numbers that the auxiliary head predicts: direction of the way (2), log(1 + detour)."""
-
-
-def perceptron(
-    inputs: int, widths: Sequence[int], activation: type[nn.Module]
-) -> nn.Sequential:
-    """Hidden layers of the given widths, orthogonal initialisation."""
-    layers: list[nn.Module] = []
-    for width in widths:
-        layer = nn.Linear(inputs, width)
-        nn.init.orthogonal_(layer.weight, 2.0**0.5)
-        nn.init.zeros_(layer.bias)
-        layers += [layer, activation()]
-        inputs = width
-    return nn.Sequential(*layers)
 
 
 def bounded(mean: Tensor, bound: tuple[float, float] | None) -> Tensor:
@@ -58,43 +39,6 @@ def bounded(mean: Tensor, bound: tuple[float, float] | None) -> Tensor:
     return torch.cat([v, rotation * torch.tanh(turn / rotation)], dim=1)
 
 
-class AsymmetricExtractor(nn.Module):
-    """Separate hidden layers: the actor sees the first `actor_size` inputs, the critic all.
-
-    Inputs are multiplied by `scales` first.
-    """
-
-    scales: Tensor
-
-    def __init__(
-        self,
-        scales: NDArray[np.float32],
-        actor_size: int,
-        widths: Sequence[int],
-        activation: type[nn.Module],
-    ) -> None:
-        """Networks for observations of shape (B, len(scales))."""
-        super().__init__()
-        self.actor_size = actor_size
-        self.latent_dim_pi = self.latent_dim_vf = widths[-1]
-        self.register_buffer("scales", torch.as_tensor(scales))
-        self.actor = perceptron(actor_size, widths, activation)
-        self.critic = perceptron(len(scales), widths, activation)
-
-    def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        """Latents of actor and critic, each (B, width)."""
-        return self.forward_actor(features), self.forward_critic(features)
-
-    def forward_actor(self, features: Tensor) -> Tensor:
-        """Latent of the actor; `features` may lack the critic's extra numbers."""
-        seen = features[:, : self.actor_size] * self.scales[: self.actor_size]
-        return self.actor(seen)
-
-    def forward_critic(self, features: Tensor) -> Tensor:
-        """Latent of the critic."""
-        return self.critic(features * self.scales)
-
-
 class NavigationPolicy(ActorCriticPolicy):
     """SB3 policy with an asymmetric critic; a diagonal Gaussian, or seven classes."""
 
@@ -109,14 +53,21 @@ class NavigationPolicy(ActorCriticPolicy):
         widths: Sequence[int],
         activation: str,
         action_bound: tuple[float, float] | None = None,
+        units: int = 0,
         **kwargs: Any,
     ) -> None:
-        """See `AsymmetricExtractor` and `bounded`; the rest as in SB3."""
+        """See `Branches` and `bounded`; the rest as in SB3."""
         self.action_bound = action_bound
         self.precision = torch.float32
         """Number format of the hidden layers in `evaluate_with_route`."""
         self.route_net: nn.Linear | None = None
-        self._extractor_args = (scales, actor_size, widths, ACTIVATIONS[activation])
+        self.units = units
+        self._branches = (len(scales), widths, ACTIVATIONS[activation])
+        self._seen: dict[str, Any] = {
+            "actor_size": actor_size,
+            "scales": scales,
+            "units": units,
+        }
         super().__init__(
             observation_space, action_space, lr_schedule, ortho_init=False, **kwargs
         )
@@ -134,7 +85,7 @@ class NavigationPolicy(ActorCriticPolicy):
         return self.precision != torch.float32
 
     def _build_mlp_extractor(self) -> None:
-        self.mlp_extractor: Any = AsymmetricExtractor(*self._extractor_args)
+        self.mlp_extractor: Any = Branches(*self._branches, **self._seen)
 
     def _get_action_dist_from_latent(self, latent_pi: Tensor) -> Distribution:
         if self.action_bound is None:

@@ -45,6 +45,10 @@ APART = 3.0
 """Two answers are different if a parameter differs by more than this many deviations."""
 
 
+Network = Callable[[Tensor, Tensor], Tensor]
+"""Poses (B, 101) of normalised parameters (B, P) at phases (B,); usually a `GaitNet`."""
+
+
 @dataclass(frozen=True, eq=False)
 class GaitEstimate:
     """Gait parameters of a motion and how sure they are."""
@@ -95,17 +99,17 @@ class GaitInverse:
 
     def __init__(
         self,
-        network: Callable[[Tensor, Tensor], Tensor],
+        network: Network,
         space: GaitSpace,
         noise: PoseNoise | None = None,
         *,
         trust: Floats | None = None,
         starts: int = 3,
     ) -> None:
-        """Ask `network` (normalised parameters (B, P), phases (B,)) -> poses (B, 101).
+        """Invert `network`, whose weights are not changed.
 
         Args:
-            network: Usually a `RefNN`; its weights are not changed.
+            network: The forward direction.
             space: Its parameters.
             noise: What differences from it are like; plain ones if left out.
             trust: Factor on the deviation of each parameter that makes it as large as

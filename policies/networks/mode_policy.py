@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ambulo.configs.errors import ConfigError
-from ambulo.policies.networks.actor_critic import ACTIVATIONS, perceptron
+from ambulo.policies.networks.branches import ACTIVATIONS, perceptron
 from ambulo.policies.networks.simulation_nn import SimulationNN
 
 

@@ -19,7 +19,7 @@ from stable_baselines3.common.policies import ActorCriticPolicy
 from torch import Tensor, nn
 
 from ambulo.configs.simulation_nn import SimulationNetworkConfig
-from ambulo.policies.networks.actor_critic import ACTIVATIONS, perceptron
+from ambulo.policies.networks.branches import ACTIVATIONS, Branches
 from ambulo.policies.networks.normalizer import Normalizer
 
 
@@ -49,33 +49,6 @@ class Columns:
         """Columns of what is neither mode nor history."""
         taken = [np.arange(*self.modes), np.arange(*self.history)]
         return np.setdiff1d(np.arange(self.size), np.concatenate(taken))
-
-
-class Branches(nn.Module):
-    """The hidden layers of actor and critic, which share nothing."""
-
-    def __init__(
-        self, inputs: int, widths: Sequence[int], activation: type[nn.Module]
-    ) -> None:
-        """For features (B, inputs)."""
-        super().__init__()
-        self.latent_dim_pi = self.latent_dim_vf = widths[-1]
-        self.actor = perceptron(inputs, widths, activation)
-        self.critic = perceptron(inputs, widths, activation)
-
-    def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        """Latents of actor and critic, each (B, width)."""
-        return self.actor(features), self.critic(features)
-
-    def forward_actor(self, features: Tensor) -> Tensor:
-        """Latent of the actor."""
-        latent: Tensor = self.actor(features)
-        return latent
-
-    def forward_critic(self, features: Tensor) -> Tensor:
-        """Latent of the critic."""
-        latent: Tensor = self.critic(features)
-        return latent
 
 
 class SimulationNN(ActorCriticPolicy):

@@ -77,7 +77,7 @@ def load(name_or_path: str | os.PathLike[str], kind: type[Any] | None = None) ->
     | motion network | `MotionNN` | `predict(states, frames)` |
     | pose network | `NeuralIKSolver` | `solve(targets)`, compiled already |
     | body tracker | `BodyTracker` | `step(sample, dt)`: a headset's whole body |
-    | gait network | `RefNetwork` | `walk(stride=1.1)` |
+    | gait network | `GaitNetwork` | `walk(stride=1.1)` |
     | gait estimator | `GaitEstimator` | `estimate(poses, given)` |
     | muscle network | `MuscleNN` | `activations(active, torques)` |
     | gait reference | `Reference` | the gait that `ambulo/Gait-v0` follows |

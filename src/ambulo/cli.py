@@ -3,48 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import ambulo
+import ambulo.configs
 from ambulo.common.errors import INTERRUPTED, USER_ERROR, Parser
 from ambulo.common.extras import missing_package
 
+_TRAININGS: dict[str, dict[str, Any]] = {}
+for _file in sorted(Path(ambulo.configs.__path__[0], "trainings").glob("*.json")):
+    _TRAININGS |= json.loads(_file.read_text("utf-8"))["commands"]
 TRAININGS: dict[str, tuple[str, str]] = {
-    "vr": (
-        "ambulo.train.train_vr_navigation:main",
-        "an agent that navigates in VR levels",
-    ),
-    "walk": (
-        "ambulo.train.train_locomotion:main",
-        "a policy that moves a simulated body",
-    ),
-    "track": (
-        "ambulo.train.train_track:main",
-        "one policy that tracks many clips",
-    ),
-    "motion": (
-        "ambulo.train.train_motion:main",
-        "a network that predicts motion",
-    ),
-    "ik": (
-        "ambulo.train.train_neural_ik:main",
-        "a network from targets to full-body poses",
-    ),
-    "trackers": (
-        "ambulo.train.train_body_tracker:main",
-        "a network from headset and controllers to a whole body",
-    ),
-    "gait": (
-        "ambulo.train.train_forward_gaitnet:main",
-        "a network from gait parameters to motion",
-    ),
-    "muscle": (
-        "ambulo.train.train_muscle:main",
-        "a network from torques to muscle activations",
-    ),
+    word: (f"{row['module']}:main", row["summary"]) for word, row in _TRAININGS.items()
 }
 """What `ambulo train` trains: `module:function` and description of each kind."""
 
@@ -144,10 +120,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 """`module:function` and description of each sub-command."""
 
 ALIASES: dict[str, str] = {
-    "train-motion": "motion",
-    "train-locomotion": "walk",
-    "train-ik": "ik",
-    "train-gaitnet": "gait",
+    former: word for word, row in _TRAININGS.items() for former in row.get("former", ())
 }
 """Earlier spellings of `ambulo train KIND`."""
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from ambulo import cli
-from ambulo.commands.completion import PRESETS_OF, SHELLS, command_tree
+from ambulo.commands.completion import SHELLS, command_tree
 from ambulo.configs.presets import preset_folders
+from ambulo.configs.trainings import folder_of
 
 CASES = {
     "ambulo tr": {"train", "track", "track-server"},
@@ -73,12 +74,12 @@ def test_tree_holds_every_command_with_its_flags(tree: argparse.ArgumentParser) 
         for action in rows.choices["train"]._actions
         if isinstance(action, argparse._SubParsersAction)
     )
-    assert list(kinds.choices) == list(cli.TRAININGS) == list(PRESETS_OF)
+    assert list(kinds.choices) == list(cli.TRAININGS)
     for name, parser in kinds.choices.items():
         flags = {flag for action in parser._actions for flag in action.option_strings}
         assert {"--preset", "--resume", "--set"} <= flags, name
         (preset,) = (a for a in parser._actions if a.dest == "preset")
-        assert preset.choices == list(preset_folders()[PRESETS_OF[name]])
+        assert preset.choices == list(preset_folders()[folder_of(name) or ""])
 
 
 def test_making_the_tree_runs_no_command(

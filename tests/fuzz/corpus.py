@@ -18,12 +18,7 @@ from fixtures.random_levels import random_level
 import ambulo
 from ambulo.configs.base import Config, load_json
 from ambulo.configs.errors import LevelError
-from ambulo.configs.presets.gait import PRESETS as GAIT
-from ambulo.configs.presets.ik import PRESETS as IK
-from ambulo.configs.presets.locomotion import PRESETS as WALK
-from ambulo.configs.presets.motion import PRESETS as MOTION
-from ambulo.configs.presets.muscle import PRESETS as MUSCLE
-from ambulo.configs.presets.vr import PRESETS as VR
+from ambulo.configs.presets import preset_folders
 from ambulo.envs.vr.families import generate
 from ambulo.envs.vr.levels.level_io import level_data, load_levels
 from ambulo.ik.data.pose_data import load_poses, save_poses
@@ -32,7 +27,7 @@ from ambulo.motion.gaits.shards import read_refined
 from ambulo.shipped import locate
 
 MODELS = ("vr_navigation", "gait_net", "motion_nn", "muscle_nn_myolegs", "gait_law")
-TRAININGS = (VR, WALK, MOTION, IK, GAIT, MUSCLE)
+TRAININGS = tuple(preset_folders().values())
 
 
 @dataclass(frozen=True)

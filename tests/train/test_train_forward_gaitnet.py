@@ -24,8 +24,8 @@ from ambulo.motion.gaits.shards import (
     write_raw,
 )
 from ambulo.motion.skeletons import load_skeleton
-from ambulo.policies.agents.gait_network import load_ref_network
-from ambulo.policies.agents.gait_training import read_ref_nn
+from ambulo.policies.agents.gait_network import load_gait_network
+from ambulo.policies.agents.gait_training import read_gait_net
 from ambulo.train.augment_gait import main as augment
 from ambulo.train.shared.run_folders import GaitRunFolder
 from ambulo.train.train_forward_gaitnet import main as train
@@ -58,7 +58,7 @@ def rows_of(run: GaitRunFolder) -> list[dict[str, str]]:
 
 
 def weights_of(path: Path) -> dict[str, np.ndarray]:
-    return {name: w.numpy() for name, w in read_ref_nn(path).weights.items()}
+    return {name: w.numpy() for name, w in read_gait_net(path).weights.items()}
 
 
 def test_run_folder_and_models(
@@ -76,7 +76,7 @@ def test_run_folder_and_models(
         0
     ].keys()
     assert list(run.logs.glob("events*"))
-    network = load_ref_network(run.best_model, gait_space("human23"))
+    network = load_gait_network(run.best_model, gait_space("human23"))
     told_training = network.metadata.training
     assert told_training["sequences"]["train"] < 40
     assert told_training["validation"]["legs_deg"] > 0.0

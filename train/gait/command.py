@@ -8,8 +8,8 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+from ambulo.configs.gait_net import GaitNetRunConfig
 from ambulo.configs.presets.gait import PRESETS
-from ambulo.configs.ref_nn import RefRunConfig
 from ambulo.train.shared.flags import Flag
 from ambulo.train.shared.run_command import RunCommand
 from ambulo.train.shared.run_folders import GaitRunFolder
@@ -17,15 +17,17 @@ from ambulo.train.shared.run_request import RunRequest
 from ambulo.train.shared.summary import print_summary
 
 if TYPE_CHECKING:
-    from ambulo.policies.agents.gait_training import RefNNFile  # noqa: F401 (in the bases)
+    from ambulo.policies.agents.gait_training import GaitNetFile  # noqa: F401 (in the bases)
     from ambulo.train.gait.training import GaitPoseBatch
     from ambulo.train.shared.supervised import SupervisedRun
 
-Request = RunRequest[RefRunConfig, "RefNNFile", GaitRunFolder]
+Request = RunRequest[GaitNetRunConfig, "GaitNetFile", GaitRunFolder]
 
 
 class GaitNetCommand(
-    RunCommand[RefRunConfig, "RefNNFile", GaitRunFolder, "SupervisedRun[GaitPoseBatch]"]
+    RunCommand[
+        GaitNetRunConfig, "GaitNetFile", GaitRunFolder, "SupervisedRun[GaitPoseBatch]"
+    ]
 ):
     """Training of networks from gait parameters to motion."""
 
@@ -60,14 +62,14 @@ train_forward_gaitnet --resume runs/ref_nn_0_20260101-120000
         "--threads": "training.threads",
     }
 
-    def label(self, config: RefRunConfig, args: argparse.Namespace) -> str:
+    def label(self, config: GaitNetRunConfig, args: argparse.Namespace) -> str:
         """Return the kind of network."""
         return "ref_nn"
 
     def build(self, request: Request) -> SupervisedRun[GaitPoseBatch]:
         """Read the sequences and make the training."""
         from ambulo.evaluate.gait.data import PARTS, open_data
-        from ambulo.train.gait.training import gait_run
+        from ambulo.train.gait.training import GaitTask
 
         logging.getLogger("ambulo.motion.gaits.shards").setLevel("ERROR")
         config, model = request.config, request.checkpoint
@@ -81,13 +83,10 @@ train_forward_gaitnet --resume runs/ref_nn_0_20260101-120000
             f"over; {data.space.size} parameters of {data.space.name}",
             file=sys.stderr,
         )
-        return gait_run(
-            config,
-            request.folder,
-            data,
-            command=request.shared_command,
-            checkpoint=model,
+        task = GaitTask(
+            config, data, command=request.shared_command, statistics=model is None
         )
+        return request.supervised(task)
 
     def report(self, request: Request, run: SupervisedRun[GaitPoseBatch]) -> None:
         """Print the results."""

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ambulo.configs.ref_nn import RefLossConfig
+from ambulo.configs.gait_net import GaitNetLossConfig
 from ambulo.motion.gaits.frames import WAY_RATE
 from ambulo.motion.gaits.shards import PER_CYCLE
 from ambulo.motion.human23 import N_SIXDOF
@@ -19,7 +19,7 @@ HEIGHT = 10.0
 """With `balanced` the root's height counts in decimetres."""
 
 
-def squared_weights(config: RefLossConfig) -> Tensor:
+def squared_weights(config: GaitNetLossConfig) -> Tensor:
     """What squared differences are multiplied by. Shape (101,)."""
     weights = torch.ones(N_SIXDOF)
     weights[ROOT], weights[UPPER] = config.root, config.upper

@@ -1,4 +1,4 @@
-"""The training of a gait network: its task, and the run that trains it.
+"""The training of a gait network: its task.
 
 The data come as buffers, each gone through several times in small batches. Orders follow
 from seed, epoch, buffer and pass, so that a resumed run continues exactly as an
@@ -20,24 +20,19 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ambulo.configs.errors import GaitDataError
-from ambulo.configs.ref_nn import RefRunConfig
+from ambulo.configs.gait_net import GaitNetRunConfig
 from ambulo.evaluate.gait.data import GaitData, GaitSet, GaitStream, load_part
 from ambulo.evaluate.gait.scores import asymmetry, score
 from ambulo.motion.gaits.shards import FRAMES, PER_CYCLE
-from ambulo.policies.agents.gait_training import RefNNFile, save_ref_nn
+from ambulo.policies.agents.gait_training import save_gait_net
 from ambulo.policies.files.model_file import TrainingState
-from ambulo.policies.kinds.ref_nn import RefNNMetadata, describe_ref_nn
-from ambulo.policies.networks.ref_nn import RefNN, make_ref_nn
+from ambulo.policies.kinds.ref_nn import GaitNetMetadata, describe_gait_net
+from ambulo.policies.networks.gait_net import GaitNet, make_gait_net
 from ambulo.train.gait.foot_loss import Legs, feet_loss, legs_of
 from ambulo.train.gait.losses import motion_loss, pose_loss, row_noise, squared_weights
 from ambulo.train.shared.device import pick_device
 from ambulo.train.shared.fit_settings import FitSettings
-from ambulo.train.shared.run_folders import GaitRunFolder
-from ambulo.train.shared.supervised import (
-    FitProgress,
-    SupervisedRun,
-    SupervisedTask,
-)
+from ambulo.train.shared.supervised import FitProgress, SupervisedTask
 
 log = logging.getLogger(__name__)
 
@@ -85,14 +80,13 @@ class GaitPoseBatch:
 class GaitTask(SupervisedTask[GaitPoseBatch]):
     """Poses of a gait from its parameters and phase."""
 
-    network: RefNN
+    network: GaitNet
 
     def __init__(
         self,
-        config: RefRunConfig,
+        config: GaitNetRunConfig,
         data: GaitData,
         *,
-        device: torch.device,
         command: str = "",
         statistics: bool = True,
     ) -> None:
@@ -101,17 +95,19 @@ class GaitTask(SupervisedTask[GaitPoseBatch]):
         Args:
             config: All settings.
             data: Refined sequences and their split.
-            device: Where to compute.
             command: Command line, for model files.
             statistics: Whether to measure statistics of the data; a resumed run has them.
         """
         training = config.training
-        self.config, self.data, self.device = config, data, device
+        self.config, self.data = config, data
+        device = self.device = pick_device(training.device)
+        schedule = training.schedule  # buffers count between checkpoints, not updates
+        self.settings = FitSettings.of(training, schedule=schedule, save_every=0)
         self._command = command
         if training.threads:
             torch.set_num_threads(training.threads)
         torch.manual_seed(training.seed)
-        self.network = make_ref_nn(data.space, config.network).to(device)
+        self.network = make_gait_net(data.space, config.network).to(device)
         self.stream = GaitStream(data, config.dataset, training.seed)
         self._validation = load_part(data, "validation", MAX_VALIDATION)
         if config.dataset.mirror:
@@ -174,13 +170,13 @@ class GaitTask(SupervisedTask[GaitPoseBatch]):
         part = self._validation
         if not len(part):
             return None
-        poses = self.predict(cast(RefNN, network), part.params)
+        poses = self.predict(cast(GaitNet, network), part.params)
         scores = asdict(score(poses, part.motions))
         error = scores["legs_deg"] + SPEED_WEIGHT * scores["speed_percent"]
         return error, scores | {"error": error}
 
     def predict(
-        self, network: RefNN, params: NDArray[np.float32]
+        self, network: GaitNet, params: NDArray[np.float32]
     ) -> NDArray[np.float32]:
         """Return frames (N, 60, 101) of normalised parameters (N, P)."""
         phase = torch.arange(FRAMES, device=self.device) / PER_CYCLE
@@ -200,7 +196,7 @@ class GaitTask(SupervisedTask[GaitPoseBatch]):
     ) -> None:
         """Write a model file."""
         weights = {name: value.clone() for name, value in network.state_dict().items()}
-        save_ref_nn(path, weights, self._metadata(progress), state)
+        save_gait_net(path, weights, self._metadata(progress), state)
 
     def columns(self, progress: FitProgress) -> dict[str, float]:
         """Return the speed of the training."""
@@ -270,7 +266,7 @@ class GaitTask(SupervisedTask[GaitPoseBatch]):
         first = first - (first % FRAMES == FRAMES - 1).long()
         return torch.cat([first, first + 1])
 
-    def _metadata(self, progress: FitProgress) -> RefNNMetadata:
+    def _metadata(self, progress: FitProgress) -> GaitNetMetadata:
         """Return the header of a model file."""
         data = self.data
         run = self.config.replace(
@@ -278,7 +274,7 @@ class GaitTask(SupervisedTask[GaitPoseBatch]):
         ).model_dump(mode="json")
         run["training"].pop("output")
         by_subject = self.config.dataset.split == "subject"
-        return describe_ref_nn(
+        return describe_gait_net(
             self.network,
             is_cascaded=data.is_cascaded,
             training={
@@ -324,35 +320,6 @@ class GaitTask(SupervisedTask[GaitPoseBatch]):
     def _fingerprint(self) -> list[list[int]]:
         """Return length and checksum of each data file."""
         return [[len(head), head.crc] for head in self.data.heads]
-
-
-def gait_run(
-    config: RefRunConfig,
-    folder: GaitRunFolder | None,
-    data: GaitData,
-    *,
-    command: str = "",
-    checkpoint: RefNNFile | None = None,
-) -> SupervisedRun[GaitPoseBatch]:
-    """Return the training of a gait network, new or from a checkpoint.
-
-    Raises:
-        GaitDataError: The checkpoint is of other data.
-        ModelFileError: It does not fit the settings.
-    """
-    training = config.training
-    device = pick_device(training.device)
-    task = GaitTask(
-        config, data, device=device, command=command, statistics=checkpoint is None
-    )
-    return SupervisedRun(
-        task,
-        FitSettings.of(training, schedule=training.schedule, save_every=0),
-        folder,
-        device=device,
-        weights=None if checkpoint is None else checkpoint.weights,
-        state=None if checkpoint is None else checkpoint.training,
-    )
 
 
 def _has_fast_half_precision(device: torch.device) -> bool:

@@ -7,8 +7,6 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from ambulo.common.paths import resolve_path
-from ambulo.configs.errors import RunFolderError
 from ambulo.configs.neural_ik import IKRunConfig
 from ambulo.configs.presets.ik import PRESETS
 from ambulo.train.shared.flags import Flag, text
@@ -19,7 +17,7 @@ from ambulo.train.shared.summary import print_summary
 
 if TYPE_CHECKING:
     from ambulo.evaluate.ik.data import PoseBatch
-    from ambulo.policies.agents.ik import IKModelFile
+    from ambulo.policies.agents.ik import IKModelFile  # noqa: F401 (in the bases)
     from ambulo.train.shared.supervised import SupervisedRun
 
 KINDS = {"own": "own", "published": "published", "compact": "published_compact"}
@@ -73,16 +71,6 @@ train_neural_ik --resume runs/own_0_20260101-120000
         ),
     )
 
-    def load_initial(self, name: str, args: argparse.Namespace) -> IKModelFile:
-        """Read the newest checkpoint of a run, or the checkpoint file `name`."""
-        path = resolve_path(name)
-        if not path.is_dir():
-            return self.load(path, args)
-        model = self.find(name, args).model
-        if model is None:
-            raise RunFolderError(f"{path}: no checkpoint yet")
-        return model
-
     def label(self, config: IKRunConfig, args: argparse.Namespace) -> str:
         """Return the kind of network."""
         return config.network.kind
@@ -94,7 +82,7 @@ train_neural_ik --resume runs/own_0_20260101-120000
         from ambulo.ik.data.pose_data import check_poses, load_poses
         from ambulo.ik.rig import load_rig
         from ambulo.train.ik.checks import described, judge, kinematics_errors
-        from ambulo.train.ik.training import IKTask, ik_run
+        from ambulo.train.ik.training import IKTask
 
         config = request.config
         data = load_poses(config.data)
@@ -118,18 +106,15 @@ train_neural_ik --resume runs/own_0_20260101-120000
         poses = Poses(parts["train"], rig, config, mirror=config.dataset.mirror)
         validation = Poses(parts["validation"], rig, config, mirror=False)
         sizes = {name: len(part) for name, part in parts.items()}
-        run = ik_run(
+        task = IKTask(
             config,
-            request.folder,
             poses,
             validation,
             command=request.shared_command,
             extra=extra | {"poses": sizes},
-            checkpoint=request.checkpoint,
-            init=request.initial,
         )
-        assert isinstance(run.task, IKTask)
-        errors = kinematics_errors(poses, run.task.pose_loss)
+        run = request.supervised(task)
+        errors = kinematics_errors(poses, task.pose_loss)
         print(described(errors), file=sys.stderr)
         warning = judge(errors)
         if warning:

@@ -1,4 +1,4 @@
-"""The training of a network of poses: its task, and the run that trains it.
+"""The training of a network of poses: its task.
 
 Every update draws from a generator of its own, seeded by the run's seed and the update's
 number, so that a resumed run continues exactly as an uninterrupted one.
@@ -15,23 +15,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ambulo.configs.errors import IKError
 from ambulo.configs.neural_ik import IKRunConfig
 from ambulo.evaluate.ik.data import PoseBatch, Poses
 from ambulo.policies.agents.ik import IKModelFile
 from ambulo.policies.files.model_file import TrainingState, save_model
-from ambulo.policies.kinds.neural_ik import describe_ik
+from ambulo.policies.kinds.neural_ik import IKMetadata
 from ambulo.policies.networks.ik_net import IKNet
 from ambulo.train.ik.losses import PoseLoss
 from ambulo.train.ik.validation import export, validate
 from ambulo.train.shared.device import pick_device
 from ambulo.train.shared.fit_settings import FitSettings
-from ambulo.train.shared.run_folders import IKRunFolder
-from ambulo.train.shared.supervised import (
-    FitProgress,
-    SupervisedRun,
-    SupervisedTask,
-)
+from ambulo.train.shared.supervised import FitProgress, SupervisedTask
 
 STATISTICS_POSES = 16_384
 """Poses that statistics are taken from."""
@@ -48,7 +42,6 @@ class IKTask(SupervisedTask[PoseBatch]):
         poses: Poses,
         validation: Poses,
         *,
-        device: torch.device,
         command: str = "",
         extra: Mapping[str, Any] | None = None,
     ) -> None:
@@ -58,12 +51,12 @@ class IKTask(SupervisedTask[PoseBatch]):
             config: All settings.
             poses: Training data.
             validation: Poses of other people.
-            device: Where to compute.
             command: Command line, for model files.
             extra: Plain JSON for the header of model files.
         """
         training = config.training
-        self.config, self.device = config, device
+        self.config, self.settings = config, FitSettings.of(training)
+        device = self.device = pick_device(training.device)
         self.poses, self._validation = poses, validation
         self._command, self._extra = command, dict(extra or {})
         if training.threads:
@@ -113,9 +106,9 @@ class IKTask(SupervisedTask[PoseBatch]):
     ) -> None:
         """Write a checkpoint, or a folder that `ambulo.ik` loads."""
         model, rig = cast(IKNet, network), self.poses.rig
-        metadata = describe_ik(
+        metadata = IKMetadata.describe(
             self.config,
-            rig.name,
+            rig=rig.name,
             steps=progress.step,
             command=self._command,
             extra=self._extra,
@@ -140,21 +133,6 @@ class IKTask(SupervisedTask[PoseBatch]):
         """Continue at the update of a checkpoint."""
         self._step = int(values["progress"]["step"])
 
-    def begin_with(self, model: IKModelFile) -> None:
-        """Take over weights and statistics of another network.
-
-        Raises:
-            IKError: It has another kind or size.
-        """
-        try:
-            self.network.load_state_dict(model.weights)
-        except RuntimeError:
-            theirs = model.metadata.run.network
-            raise IKError(
-                "the network to begin with is another one: "
-                f"{theirs.kind}, hidden layers {list(theirs.hidden)}"
-            ) from None
-
     def _measure(self) -> None:
         """Give the network the statistics of the data."""
         rng = np.random.default_rng([self.config.training.seed, 2**31])
@@ -163,37 +141,3 @@ class IKTask(SupervisedTask[PoseBatch]):
             self.network.set_statistics(
                 batch.inputs.to(self.device), batch.outputs.to(self.device)
             )
-
-
-def ik_run(
-    config: IKRunConfig,
-    folder: IKRunFolder,
-    poses: Poses,
-    validation: Poses,
-    *,
-    command: str = "",
-    extra: Mapping[str, Any] | None = None,
-    checkpoint: IKModelFile | None = None,
-    init: IKModelFile | None = None,
-) -> SupervisedRun[PoseBatch]:
-    """Return the training of a network of poses, new or from a checkpoint.
-
-    Raises:
-        IKError: `init` is another network.
-        ModelFileError: The checkpoint does not fit the settings.
-    """
-    training = config.training
-    device = pick_device(training.device)
-    task = IKTask(
-        config, poses, validation, device=device, command=command, extra=extra
-    )
-    if init is not None and checkpoint is None:
-        task.begin_with(init)
-    return SupervisedRun(
-        task,
-        FitSettings.of(training),
-        folder,
-        device=device,
-        weights=None if checkpoint is None else checkpoint.weights,
-        state=None if checkpoint is None else checkpoint.training,
-    )

@@ -63,8 +63,8 @@ from ambulo.train.locomotion.mirrored import Mirrored
 from ambulo.train.locomotion.muscle_updates import MuscleUpdates, network_of
 from ambulo.train.locomotion.validation import LocomotionValidation
 from ambulo.train.shared.dagger import rounds_csv, teach
-from ambulo.train.shared.learner_state import group
-from ambulo.train.shared.rl_task import RLTask, Share
+from ambulo.train.shared.optimizer_state import group
+from ambulo.train.shared.rl_task import RLTask, WorkerSpec
 from ambulo.train.shared.run_folders import LocomotionRunFolder
 
 BODY_SEEDS = 10_000
@@ -165,14 +165,14 @@ class LocomotionTraining(RLTask[LocomotionAgent]):
             return None
         return policy.encoder.config
 
-    def begin(self, stop: StopRequest, *, adopted: bool) -> bool:
+    def begin(self, stop: StopRequest, *, initialised: bool) -> bool:
         """Train the muscle network, then imitate a teacher or warm up.
 
         The policy of a teacher may be better than anything that follows.
         """
         if self._muscles is not None:
             self._muscles.warm_up()
-        if not adopted:
+        if not initialised:
             self._begin(stop)
         return True
 
@@ -224,10 +224,10 @@ class LocomotionTraining(RLTask[LocomotionAgent]):
         )
         return [ObservationStatistics(), schedules]
 
-    def recipe(self) -> LocomotionRecipe:
+    def factory(self) -> LocomotionFactory:
         """Return settings and references, from which workers make everything else."""
         muscles = self._parts.muscles
-        return LocomotionRecipe(
+        return LocomotionFactory(
             self.config,
             bytes_of(self.references),
             None if muscles is None else muscle_nn_bytes(muscles),
@@ -282,7 +282,7 @@ class LocomotionTraining(RLTask[LocomotionAgent]):
 
 
 @dataclass(frozen=True)
-class LocomotionRecipe:
+class LocomotionFactory:
     """How a worker makes its part of a locomotion training."""
 
     config: LocomotionConfig
@@ -290,18 +290,18 @@ class LocomotionRecipe:
     muscles: bytes | None
     encoder: MotionNNConfig | None
 
-    def __call__(self, share: Share, folder: Path) -> LocomotionTraining:
-        """Make bodies with the seed of `share`."""
+    def __call__(self, spec: WorkerSpec, folder: Path) -> LocomotionTraining:
+        """Make bodies with the seed of `spec`."""
         config = self.config.override(
-            "environment", num_environments=share.num_envs
-        ).override("training", seed=share.seed)
-        config = config.override("ppo", batch_size=share.batch_size)
+            "environment", num_environments=spec.num_envs
+        ).override("training", seed=spec.seed)
+        config = config.override("ppo", batch_size=spec.batch_size)
         source = "the run"
         network = self.muscles and muscle_nn_from_bytes(self.muscles, source)
         references = tuple(reference_from_bytes(r, source) for r in self.references)
         parts = Parts(references, network or None, self.encoder)
         run = LocomotionRunFolder(folder)
-        return LocomotionTraining(config, run, parts, all_envs=share.all_envs)
+        return LocomotionTraining(config, run, parts, all_envs=spec.all_envs)
 
 
 def read_parts(

@@ -106,7 +106,7 @@ train_motion --resume runs/transformer_reg_0_20260101-120000
             training_windows,
             validation_windows,
         )
-        from ambulo.train.motion.training import motion_run
+        from ambulo.train.motion.training import MotionTask
 
         config, folder, args = request.config, request.folder, request.args
         strict, processes = bool(args.strict), args.processes
@@ -121,15 +121,16 @@ train_motion --resume runs/transformer_reg_0_20260101-120000
             part: sorted({clip.name for clip in split.part(part)})
             for part in ("train", "validation", "test")
         }
-        return motion_run(
+        checkpoint = request.checkpoint
+        task = MotionTask(
             config,
-            folder,
             windows,
             validation,
             command=request.shared_command,
             extra={"split": names},
-            checkpoint=request.checkpoint,
+            state=None if checkpoint is None else checkpoint.training,
         )
+        return request.supervised(task)
 
     def report(self, request: Request, run: SupervisedRun[WindowBatch]) -> None:
         """Print the results."""

@@ -1,4 +1,4 @@
-"""The training of a motion network: its task, and the run that trains it.
+"""The training of a motion network: its task.
 
 Every update draws from generators of its own, seeded by the run's seed and the update's
 number, so that a resumed run continues exactly as an uninterrupted one.
@@ -21,21 +21,15 @@ from ambulo.motion.datasets.curriculum import CurriculumProgress
 from ambulo.motion.datasets.windows import WindowBatch, WindowedDataset
 from ambulo.policies.agents.motion import MotionModelFile
 from ambulo.policies.files.model_file import TrainingState, save_model
-from ambulo.policies.kinds.motion_nn import describe_motion
+from ambulo.policies.kinds.motion_nn import MotionMetadata
 from ambulo.policies.networks.motion_nn import MotionNN
 from ambulo.train.motion.losses import MotionLoss
 from ambulo.train.motion.statistics import Statistics, statistics_of
 from ambulo.train.motion.validation import calibrated, validation_error
 from ambulo.train.shared.device import pick_device
 from ambulo.train.shared.fit_settings import FitSettings
-from ambulo.train.shared.optimizer_state import tensors_under, to_array
-from ambulo.train.shared.run_folders import MotionRunFolder
-from ambulo.train.shared.supervised import (
-    Arrays,
-    FitProgress,
-    SupervisedRun,
-    SupervisedTask,
-)
+from ambulo.train.shared.optimizer_state import group, to_array
+from ambulo.train.shared.supervised import Arrays, FitProgress, SupervisedTask
 
 STATISTICS_WINDOWS = 16_384
 """Windows that statistics are taken from, at most."""
@@ -52,10 +46,9 @@ class MotionTask(SupervisedTask[WindowBatch]):
         data: WindowedDataset,
         validation: Tensor,
         *,
-        device: torch.device,
         command: str = "",
         extra: Mapping[str, Any] | None = None,
-        statistics: Statistics | None = None,
+        state: TrainingState | None = None,
     ) -> None:
         """Build the network and its optimiser.
 
@@ -63,10 +56,10 @@ class MotionTask(SupervisedTask[WindowBatch]):
             config: All settings.
             data: Windows of `config.window` frames, shuffled.
             validation: Windows that are never trained on. Shape (N, T, 112).
-            device: Where to compute.
             command: Command line, for model files.
             extra: Plain JSON for the header of model files: the split.
-            statistics: Those of the checkpoint that is resumed; None measures them.
+            state: Of the checkpoint that is resumed, with the statistics of its data; None
+                measures them.
 
         Raises:
             MotionError: No clip is long enough.
@@ -77,7 +70,8 @@ class MotionTask(SupervisedTask[WindowBatch]):
                 "frames; lower model.chunk or training.rollout_steps, or add data"
             )
         training = config.training
-        self.config, self.device = config, device
+        self.config, self.settings = config, FitSettings.of(training)
+        device = self.device = pick_device(training.device)
         self._data, self._validation = data, validation.to(device)
         self._command, self._extra = command, dict(extra or {})
         torch.manual_seed(training.seed)
@@ -93,7 +87,9 @@ class MotionTask(SupervisedTask[WindowBatch]):
         )
         self._curriculum = CurriculumProgress(config.dataset.curriculum)
         self.total_steps = training.epochs * data.num_batches
-        self._statistics = self._measure() if statistics is None else statistics
+        self._statistics = (
+            self._measure() if state is None else _statistics(state, device)
+        )
         self._loss = MotionLoss(config, self._statistics, device)
 
     def batches(self, epoch: int) -> Iterator[WindowBatch]:
@@ -135,7 +131,7 @@ class MotionTask(SupervisedTask[WindowBatch]):
         if state is None and self.config.training.calibrate:
             model = calibrated(model, self._validation)
         best = None if math.isinf(progress.best) else round(progress.best, 3)
-        metadata = describe_motion(
+        metadata = MotionMetadata.describe(
             self.config,
             steps=progress.step,
             command=self._command,
@@ -186,48 +182,10 @@ class MotionTask(SupervisedTask[WindowBatch]):
         return statistics
 
 
-def motion_run(
-    config: MotionRunConfig,
-    folder: MotionRunFolder,
-    data: WindowedDataset,
-    validation: Tensor,
-    *,
-    command: str = "",
-    extra: Mapping[str, Any] | None = None,
-    checkpoint: MotionModelFile | None = None,
-) -> SupervisedRun[WindowBatch]:
-    """Return the training of a motion network, new or from a checkpoint.
-
-    Raises:
-        ModelFileError: The checkpoint does not fit the settings.
-        MotionError: No clip is long enough.
-    """
-    training = config.training
-    device = pick_device(training.device)
-    state = None if checkpoint is None else checkpoint.training
-    task = MotionTask(
-        config,
-        data,
-        validation,
-        device=device,
-        command=command,
-        extra=extra,
-        statistics=None if state is None else _statistics(state, device),
-    )
-    return SupervisedRun(
-        task,
-        FitSettings.of(training),
-        folder,
-        device=device,
-        weights=None if checkpoint is None else checkpoint.weights,
-        state=state,
-    )
-
-
 def _statistics(state: TrainingState, device: torch.device) -> Statistics:
     """Return the statistics in a checkpoint."""
     tensors = {k: torch.from_numpy(np.array(v)) for k, v in state.arrays.items()}
-    found = tensors_under(tensors, "statistics")
+    found = group(tensors, "statistics")
     try:
         return Statistics(**{name: value.to(device) for name, value in found.items()})
     except TypeError:

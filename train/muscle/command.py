@@ -76,20 +76,21 @@ train_muscle --resume runs/myolegs_0_20260101-120000
         """Draw the poses and make the training."""
         from ambulo.envs.characters.registry import load_character
         from ambulo.muscle.muscles import MuscleLayer
-        from ambulo.train.muscle.training import muscle_run
+        from ambulo.train.muscle.training import MuscleTask
 
         config = request.config
         layer = MuscleLayer(load_character(config.character).model)
         count = config.network.poses + config.training.validation_poses
         print(f"muscles in {count} random poses of {config.character}", file=sys.stderr)
-        return muscle_run(
-            config,
-            request.folder,
+        task = MuscleTask(
             layer,
+            config.network,
+            config.training,
+            run=config,
             command=request.shared_command,
-            checkpoint=request.checkpoint,
             apply=workers_of(request.args).in_order,
         )
+        return request.supervised(task)
 
     def report(self, request: Request, run: SupervisedRun[MuscleBatch]) -> None:
         """Print the results."""

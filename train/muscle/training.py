@@ -1,4 +1,4 @@
-"""The training of a muscle network: its task, and the run that trains it.
+"""The training of a muscle network: its task.
 
 See `muscle_nn` for the network. Every update draws poses and torques from one generator,
 whose state is in checkpoints, so that a resumed run continues exactly as an uninterrupted
@@ -18,7 +18,6 @@ import torch
 from torch import Tensor, nn
 
 from ambulo.common.console import Silent
-from ambulo.common.run_folder import RunFolder
 from ambulo.common.signals import StopRequest
 from ambulo.configs.jobs import Apply, here
 from ambulo.configs.muscle import MuscleNNConfig, MuscleRunConfig, MuscleTrainingConfig
@@ -34,7 +33,7 @@ from ambulo.muscle.sampling import (
 from ambulo.policies.agents.muscle import MuscleCheckpoint
 from ambulo.policies.files.model_file import TrainingState, save_model
 from ambulo.policies.kinds.locomotion import MUSCLES
-from ambulo.policies.kinds.muscle_training import describe_muscle
+from ambulo.policies.kinds.muscle_training import MuscleTrainingMetadata
 from ambulo.train.muscle.fitting import Fitting, MuscleNet, random_targets
 from ambulo.train.shared.device import pick_device
 from ambulo.train.shared.fit_settings import FitSettings
@@ -92,6 +91,12 @@ class MuscleTask(SupervisedTask[MuscleBatch]):
             apply: Who works on the random poses.
         """
         self.config, self._training = config, training
+        self.device = pick_device(training.device)
+        self.settings = FitSettings(
+            epochs=math.ceil(config.steps / training.epoch_steps),
+            learning_rate=config.learning_rate,
+            save_every=training.save_every,
+        )
         self._run, self._command = run, command
         if training.threads:
             torch.set_num_threads(training.threads)
@@ -150,11 +155,11 @@ class MuscleTask(SupervisedTask[MuscleBatch]):
         scores = {"torque_error_rms": rms, "effort": terms["effort"]}
         return terms["loss"], {"loss": terms["loss"], **scores}
 
-    def rate(self, settings: FitSettings, step: int) -> float:
+    def rate(self, step: int) -> float:
         """Return the product of a ramp and a cosine that falls to 0."""
         warm = min(1.0, (step + 1) / WARMUP_STEPS)
         cosine = 0.5 * (1.0 + math.cos(math.pi * (step / self.total_steps)))
-        return settings.learning_rate * warm * cosine
+        return self.settings.learning_rate * warm * cosine
 
     def model(self, network: nn.Module, corrections: int | None = None) -> MuscleNN:
         """Return `network` as a model, with other `corrections` than in training or None."""
@@ -185,7 +190,9 @@ class MuscleTask(SupervisedTask[MuscleBatch]):
             save_muscle_nn(path, model)
             return
         assert self._run is not None
-        metadata = describe_muscle(self._run, progress.step, self._command)
+        metadata = MuscleTrainingMetadata.describe(
+            self._run, steps=progress.step, command=self._command
+        )
         files = {MUSCLES: muscle_nn_bytes(model)}
         save_model(path, MuscleCheckpoint(metadata, {}, state, files))
 
@@ -233,42 +240,6 @@ class MuscleTask(SupervisedTask[MuscleBatch]):
         return torch.where(lags, torch.from_numpy(reach).float(), 1.0)[:, None]
 
 
-def muscle_run(
-    config: MuscleRunConfig,
-    folder: RunFolder,
-    layer: MuscleLayer,
-    *,
-    command: str = "",
-    checkpoint: MuscleCheckpoint | None = None,
-    apply: Apply = here,
-) -> SupervisedRun[MuscleBatch]:
-    """Return the training of a muscle network, new or from a checkpoint.
-
-    Args:
-        config: All settings.
-        folder: Of the run.
-        layer: Muscles of a body.
-        command: Command line, for checkpoints.
-        checkpoint: Where to continue.
-        apply: Who works on the random poses; they do not depend on it.
-
-    Raises:
-        ModelFileError: The checkpoint does not fit the settings.
-    """
-    training = config.training
-    task = MuscleTask(
-        layer, config.network, training, run=config, command=command, apply=apply
-    )
-    return SupervisedRun(
-        task,
-        _fit_settings(config.network, training),
-        folder,
-        device=pick_device(training.device),
-        weights=None if checkpoint is None else checkpoint.weights,
-        state=None if checkpoint is None else checkpoint.training,
-    )
-
-
 def train_muscle_nn(
     layer: MuscleLayer,
     config: MuscleNNConfig,
@@ -285,21 +256,9 @@ def train_muscle_nn(
     """
     training = MuscleTrainingConfig(seed=seed, validation_poses=0)
     task = MuscleTask(layer, config, training, samples=samples)
-    settings = _fit_settings(config, training)
-    run = SupervisedRun(task, settings, None, device=torch.device("cpu"))
+    run = SupervisedRun(task, None)
     run.train(Silent(), StopRequest())
     return task.model(run.network)
-
-
-def _fit_settings(
-    config: MuscleNNConfig, training: MuscleTrainingConfig
-) -> FitSettings:
-    """Return the settings of the training loop."""
-    return FitSettings(
-        epochs=math.ceil(config.steps / training.epoch_steps),
-        learning_rate=config.learning_rate,
-        save_every=training.save_every,
-    )
 
 
 def _scales(samples: MuscleSamples, config: MuscleNNConfig) -> Scales:

@@ -1,6 +1,6 @@
 """Workers that play jobs: processes of this machine, or actors of a Ray cluster.
 
-A crew hires workers, gives each one job at a time and reports what became of it. It
+A crew starts workers, gives each one job at a time and reports what became of it. It
 decides nothing: who plays what, and again, is the matter of `jobs`.
 """
 
@@ -56,9 +56,9 @@ class Event:
 
 
 class Crew(Protocol):
-    """Workers that can be hired; each is a number."""
+    """Workers that can be started; each is a number."""
 
-    def hire(self) -> int:
+    def start_worker(self) -> int:
         """Begin a worker; `events` tells when it is ready."""
 
     def give(self, worker: int, job: Any) -> None:
@@ -138,13 +138,13 @@ class Processes:
     """Processes of this machine, which end with it."""
 
     def __init__(self, play: Play[Any, Any, Any], shared: Any) -> None:
-        """Hire nobody yet."""
+        """Start nobody yet."""
         self._task = (play, shared)
         self._context = multiprocessing.get_context("spawn")
         self._alive: dict[int, tuple[BaseProcess, Connection]] = {}
         self._count = 0
 
-    def hire(self) -> int:
+    def start_worker(self) -> int:
         """Start a process."""
         ours, theirs = self._context.Pipe()
         process = self._context.Process(
@@ -215,7 +215,7 @@ class Actors:
             self._count = 0
             self._leave = stack.pop_all()
 
-    def hire(self) -> int:
+    def start_worker(self) -> int:
         """Start an actor."""
         worker = self._cluster.spawn(Actor, *self._task)
         self._count += 1

@@ -43,7 +43,7 @@ class ActionLabels(Protocol[Batch_contra]):
         ...
 
 
-class Pupil(Protocol):
+class Student(Protocol):
     """A network that is taught."""
 
     @property
@@ -123,7 +123,7 @@ Fit = Callable[
 
 
 def teach(
-    pupil: Pupil,
+    student: Student,
     batch: Batch,
     config: ImitationConfig,
     teacher: ActionLabels[Batch],
@@ -136,22 +136,22 @@ def teach(
     fit: Fit | None = None,
     progress: Callable[[DaggerRound], None] = lambda _: None,
 ) -> list[DaggerRound]:
-    """Train `pupil` to imitate `teacher` on `batch`; return statistics of each round.
+    """Train `student` to imitate `teacher` on `batch`; return statistics of each round.
 
     The teacher's actions are clipped to [-1, 1], as the environment would clip them. The
     environments are left in the middle of episodes: reset them.
 
     Args:
-        pupil: The network.
+        student: The network.
         batch: Its environments.
         config: How it is taught.
         teacher: Labels states of `batch`.
         seed: Of what is random here.
         stop: Ends the training after a round.
         threads: Torch threads of an update.
-        size: Numbers at the head of an observation that the pupil sees; None: all.
+        size: Numbers at the head of an observation that the student sees; None: all.
         change: Changes minibatches, such as their left and right.
-        fit: Fits a pupil that remembers, which then sees every step; None: `_fit`.
+        fit: Fits a student that remembers, which then sees every step; None: `_fit`.
         progress: Called after each round.
 
     Raises:
@@ -159,13 +159,13 @@ def teach(
         Interrupted: `stop` was requested.
     """
     rng = np.random.default_rng([seed, 3])
-    optimizer = torch.optim.Adam(pupil.parameters(), lr=config.learning_rate)
+    optimizer = torch.optim.Adam(student.parameters(), lr=config.learning_rate)
     dataset, rounds = DaggerDataset(), []
     steps = max(1, math.ceil(config.samples / config.rounds / batch.num_envs))
     checked_reset(batch, np.arange(batch.num_envs))
     for number in range(config.rounds):
         length = _collect(
-            pupil, batch, config, teacher, dataset, rng, number, steps, size,
+            student, batch, config, teacher, dataset, rng, number, steps, size,
             every_step=fit is not None,
         )  # fmt: skip
         last = number == config.rounds - 1
@@ -174,7 +174,7 @@ def teach(
         if fit is not None:
             error = fit(optimizer, dataset, config, epochs, last)
         else:
-            error = _fit(pupil, optimizer, dataset, config, epochs, change, cool=last)
+            error = _fit(student, optimizer, dataset, config, epochs, change, cool=last)
         torch.set_num_threads(1)
         samples = sum(map(len, dataset.obs))
         rounds.append(DaggerRound(samples, error, length))
@@ -186,7 +186,7 @@ def teach(
 
 
 def _collect(
-    pupil: Pupil,
+    student: Student,
     batch: Batch,
     config: ImitationConfig,
     teacher: ActionLabels[Batch],
@@ -199,7 +199,7 @@ def _collect(
     every_step: bool,
 ) -> float:
     """Act for `steps` steps, record the teacher's actions; return the mean length."""
-    pupil.set_training_mode(False)
+    student.set_training_mode(False)
     after = number - config.mix_rounds
     share = 1.0 if after < 0 else config.mix_decay ** (after + 1)
     led = round(share * batch.num_envs)  # environments in which the teacher acts
@@ -212,8 +212,8 @@ def _collect(
         applied = target
         if led < batch.num_envs or every_step:
             with torch.inference_mode():
-                seen = torch.as_tensor(dataset.obs[-1], device=pupil.device)
-                own = pupil.means(seen).cpu().numpy()
+                seen = torch.as_tensor(dataset.obs[-1], device=student.device)
+                own = student.means(seen).cpu().numpy()
             applied = np.concatenate([target[:led], own[led:]])
         noise = config.noise * rng.normal(size=target.shape)
         _, _, terminated, truncated, _ = checked_step(batch, applied + noise)
@@ -223,12 +223,12 @@ def _collect(
             checked_reset(batch, done)
     if number <= config.mix_rounds:
         for obs in dataset.obs[-steps:]:
-            pupil.observe(torch.as_tensor(obs, device=pupil.device))
+            student.observe(torch.as_tensor(obs, device=student.device))
     return float(np.mean(ended)) if ended else math.nan
 
 
 def _fit(
-    pupil: Pupil,
+    student: Student,
     optimizer: torch.optim.Optimizer,
     dataset: DaggerDataset,
     config: ImitationConfig,
@@ -238,21 +238,47 @@ def _fit(
     cool: bool,
 ) -> float:
     """Fit all data for some epochs; return the error of the last one."""
-    pupil.set_training_mode(True)
-    obs, actions = dataset.tensors(pupil.device)
-    size, error = min(config.batch_size, len(obs)), math.nan
+    student.set_training_mode(True)
+    obs, actions = dataset.tensors(student.device)
+    size = min(config.batch_size, len(obs))
+
+    def batches() -> Iterator[tuple[Tensor, Tensor]]:
+        order = torch.randperm(len(obs))
+        for at in range(0, len(obs) - size + 1, size):
+            rows = order[at : at + size]
+            seen, target = obs[rows], actions[rows]
+            if change is not None:
+                seen, target = change(seen, target)
+            yield student.means(seen), target
+
+    return fit_epochs(optimizer, batches, config.learning_rate, epochs, cool=cool)
+
+
+def fit_epochs(
+    optimizer: torch.optim.Optimizer,
+    batches: Callable[[], Iterator[tuple[Tensor, Tensor]]],
+    learning_rate: float,
+    epochs: int,
+    *,
+    cool: bool,
+) -> float:
+    """Minimise squared errors; return the root mean square of the last epoch.
+
+    Args:
+        optimizer: Of the parameters that learn.
+        batches: Yields actions and their targets (B, A) of each minibatch of an epoch.
+        learning_rate: Step size.
+        epochs: Passes.
+        cool: Let the step size fall to a tenth.
+    """
+    error = math.nan
     for epoch in range(epochs):
         fraction = epoch / max(epochs - 1, 1) if cool else 0.0
         for group in optimizer.param_groups:
-            group["lr"] = config.learning_rate * 0.1**fraction
-        order = torch.randperm(len(obs))
+            group["lr"] = learning_rate * 0.1**fraction
         losses = []
-        for at in range(0, len(obs) - size + 1, size):
-            rows = order[at : at + size]
-            seen, wanted = obs[rows], actions[rows]
-            if change is not None:
-                seen, wanted = change(seen, wanted)
-            loss = functional.mse_loss(pupil.means(seen), wanted)
+        for actions, targets in batches():
+            loss = functional.mse_loss(actions, targets)
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()

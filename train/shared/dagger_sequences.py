@@ -6,23 +6,21 @@ first step on. Gradients go back to the beginning of a sequence.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from ambulo.configs.batch import TaskBatch
 from ambulo.configs.imitation import ImitationConfig
 from ambulo.policies.networks.recurrent import RecurrentPolicy
 from ambulo.policies.sequence_record import cut
-from ambulo.train.shared.dagger import DaggerDataset, Fit
+from ambulo.train.shared.dagger import DaggerDataset, Fit, fit_epochs
 
 
-class SequencePupil:
-    """A recurrent policy in the environments of a batch, as a `Pupil` that sees every step."""
+class RecurrentStudent:
+    """A recurrent policy in the environments of a batch; it sees every step."""
 
     def __init__(self, policy: RecurrentPolicy, batch: TaskBatch) -> None:
         """`policy` acts in `batch`, whose episodes are known by their steps."""
@@ -100,25 +98,18 @@ def fit_sequences(
         torch.as_tensor(np.stack(part[:steps])).to(device) for part in parts
     )
     data = [cut(part, length) for part in (obs, actions, starts)]
-    size, error = max(1, config.batch_size // length), math.nan
-    for epoch in range(epochs):
-        fraction = epoch / max(epochs - 1, 1) if cool else 0.0
-        for group in optimizer.param_groups:
-            group["lr"] = config.learning_rate * 0.1**fraction
+    size = max(1, config.batch_size // length)
+
+    def batches() -> Iterator[tuple[Tensor, Tensor]]:
         states = _states(policy, obs, starts, length)
-        losses = []
         order = torch.randperm(len(states))
         for at in range(0, len(states), size):
             rows = order[at : at + size]
-            seen, wanted, begun = (part[rows].transpose(0, 1) for part in data)
+            seen, target, begun = (part[rows].transpose(0, 1) for part in data)
             means = policy.mean_sequences(seen, states[rows], begun)
-            loss = functional.mse_loss(means, wanted.flatten(0, 1))
-            optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-            losses.append(loss.item())
-        error = math.sqrt(float(np.mean(losses)))
-    return error
+            yield means, target.flatten(0, 1)
+
+    return fit_epochs(optimizer, batches, config.learning_rate, epochs, cool=cool)
 
 
 def _states(

@@ -3,47 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, fields
+from typing import Any
 
-
-class FitConfig(Protocol):
-    """The fields that every supervised training has in its configuration."""
-
-    @property
-    def epochs(self) -> int:
-        """Passes over the data, at most."""
-        ...
-
-    @property
-    def learning_rate(self) -> float:
-        """Step size at its highest."""
-        ...
-
-    @property
-    def warmup_steps(self) -> int:
-        """Updates over which it rises."""
-        ...
-
-    @property
-    def gradient_clip(self) -> float:
-        """Longest gradient."""
-        ...
-
-    @property
-    def average(self) -> float:
-        """Decay of the moving average of the weights."""
-        ...
-
-    @property
-    def patience(self) -> int:
-        """Epochs without a better validation, at most; 0: any."""
-        ...
-
-    @property
-    def save_every(self) -> int:
-        """Updates between checkpoints within an epoch; 0: none."""
-        ...
+from ambulo.configs.base import Config
 
 
 @dataclass(frozen=True)
@@ -70,18 +33,12 @@ class FitSettings:
     """Updates between checkpoints within an epoch; 0: at the ends of epochs only."""
 
     @classmethod
-    def of(cls, training: FitConfig, **changes: Any) -> FitSettings:
+    def of(cls, training: Config, **changes: Any) -> FitSettings:
         """Return the settings of the group `training` of a configuration, with changes."""
-        common = {
-            "epochs": training.epochs,
-            "learning_rate": training.learning_rate,
-            "warmup_steps": training.warmup_steps,
-            "gradient_clip": training.gradient_clip,
-            "ema": training.average,
-            "patience": training.patience,
-            "save_every": training.save_every,
-        }
-        return cls(**(common | changes))
+        values = training.model_dump()
+        values["ema"] = values["average"]
+        known = {f.name for f in fields(cls)} - {"schedule", "final_rate"}
+        return cls(**({k: v for k, v in values.items() if k in known} | changes))
 
     def rate(self, step: int, total: int) -> float:
         """Return the step size at update `step` of `total`: a ramp, then the schedule."""

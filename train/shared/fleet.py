@@ -1,18 +1,18 @@
 """The workers of a training on a cluster, as the host of its environments.
 
-Two schedules. `rollouts`: the workers make roll-outs, this process learns from all of
-them. `gradients`: each worker learns from its own roll-out, and all take every gradient
-step together (`GradientGroup`); this process keeps a copy of the learner. In both, a
-worker that dies is replaced and its work of that roll-out is done again.
+Each worker learns from its own roll-out, and all take every gradient step together
+(`GradientGroup`); this process keeps a copy of the learner. A worker that dies is replaced,
+and that roll-out is made again.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from ambulo.common.files import write_bytes
 from ambulo.common.signals import Interrupted, StopRequest
-from ambulo.configs.errors import ObservationError, RewardError
-from ambulo.policies.device_rollouts import put
+from ambulo.configs.errors import ConfigError, ObservationError, RewardError
 from ambulo.policies.files.model_file import TrainingState
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv, Terminal
@@ -36,17 +35,15 @@ from ambulo.train.shared.cluster import (
 )
 from ambulo.train.shared.gradient_exchange import ExchangeError
 from ambulo.train.shared.learner_state import capture_learner, restore_progress
-from ambulo.train.shared.rl_task import RLTask
+from ambulo.train.shared.rl_task import RLTask, WorkerSpec
 from ambulo.train.shared.rollout_worker import (
-    BUFFER,
     LearnerCopy,
-    Order,
     Rollout,
+    RolloutStart,
     RolloutWorker,
     copy_of,
     load_copy,
 )
-from ambulo.train.shared.shares import Schedule, most_workers, shares_of
 from ambulo.train.shared.worker_state import fresh_seed, join, split
 
 log = logging.getLogger(__name__)
@@ -60,21 +57,18 @@ ATTEMPTS = 5
 
 
 class Fleet:
-    """Workers with shares of a task's environments; host and `Workers` of its learner."""
+    """Workers that divide a task's environments; host and `Workers` of its learner."""
 
-    def __init__(
-        self, cluster: Cluster, task: RLTask[Any], workers: int, schedule: Schedule
-    ) -> None:
+    def __init__(self, cluster: Cluster, task: RLTask[Any], workers: int) -> None:
         """Start the workers of `task`, which was made for remote environments.
 
         Raises:
-            ConfigError: fewer environments or samples than workers, or shares that differ
-                where learners must take equal steps.
+            ConfigError: environments or samples cannot be divided equally.
         """
-        self._cluster, self._task, self._schedule = cluster, task, schedule
+        self._cluster, self._task = cluster, task
         learner = task.learner
-        self._shares = shares_of(learner, workers, schedule)
-        self._recipe = cluster.share(task.recipe())
+        self._spec = worker_spec(learner, workers)
+        self._factory = cluster.share(task.factory())
         self._workers = [self._spawn(rank) for rank in range(workers)]
         self._rollouts: list[Rollout] = []
         self._in_step = False  # whether the learners of a group have equal weights
@@ -82,16 +76,16 @@ class Fleet:
         """What is closed after the workers."""
         learner.workers = self
 
-    def begin(self, stop: StopRequest, *, adopted: bool) -> bool:
+    def begin(self, stop: StopRequest, *, initialised: bool) -> bool:
         """Prepare the policy with the first worker's environments.
 
         Raises:
             Interrupted: `stop` was requested.
         """
         learner = self._task.learner
-        given = (self._order(0), self._copy(), adopted)
+        given = (self._start(0), self._copy(), initialised)
         answer, rollout = self._all("begin", lambda _: given, [0], stop)[0]
-        self._adopt(learner, rollout)
+        self._load(learner, rollout)
         for name, data in rollout.files.items():
             write_bytes(self._task.folder.path / name, data)
         return bool(answer)
@@ -102,8 +96,8 @@ class Fleet:
 
     def boundary(self, timesteps: int) -> None:
         """Let the workers do what is due after an update."""
-        orders = self._task.orders()
-        self._all("boundary", lambda _: (timesteps, orders))
+        settings = self._task.learner_settings()
+        self._all("boundary", lambda _: (timesteps, settings))
 
     def collect(
         self,
@@ -114,16 +108,7 @@ class Fleet:
     ) -> bool:
         """Let every worker make its part of a roll-out; see `Workers`."""
         callback.on_rollout_start()
-        if self._schedule == "rollouts":
-            copy = self._cluster.share(self._copy())
-            self._rollouts = self._all(
-                "collect", lambda rank: (self._order(rank), copy)
-            )
-            _fill(buffer, [rollout.arrays for rollout in self._rollouts])
-            for rollout in self._rollouts:
-                rollout.arrays = {}  # shared memory that the next roll-out needs
-        else:
-            self._rollouts = self._learn_together()
+        self._rollouts = self._learn_together()
         env = learner.get_env()
         assert isinstance(env, Sb3BatchEnv)
         learner.num_timesteps += steps * env.num_envs
@@ -133,21 +118,14 @@ class Fleet:
             ended = np.ones(len(terminal.infos), np.bool_)
             learner._update_info_buffer(terminal.infos, ended)
         callback.update_locals({"terminal": terminal, "self": learner})
-        if not callback.on_step():
-            return False
-        if self._schedule == "rollouts":
-            callback.on_rollout_end()
-        return True
+        return callback.on_step()
 
-    def update(self, learner: FastPPO) -> bool:
+    def update(self, learner: FastPPO) -> None:
         """Take over what the workers learned; see `Workers`."""
-        if self._schedule == "rollouts":
-            return False
         first = self._rollouts[0]
-        self._adopt(learner, first)
+        self._load(learner, first)
         for name, value in first.logs.items():
             learner.logger.record(name, value)
-        return True
 
     def capture(self, extra: dict[str, Any]) -> TrainingState:
         """Return the state of learner and workers, with `extra`."""
@@ -191,10 +169,10 @@ class Fleet:
             if not self._in_step and not self._meet():
                 continue
             copy = None if self._in_step else self._cluster.share(self._copy())
-            orders = [self._order(rank) for rank in range(len(self._workers))]
+            ranks = range(len(self._workers))
             found = self._together(
                 "collect_and_update",
-                [(order, copy, rank == 0) for rank, order in enumerate(orders)],
+                [(self._start(rank), copy, rank == 0) for rank in ranks],
             )
             if found is not None:
                 self._in_step = True
@@ -258,20 +236,20 @@ class Fleet:
             return None
         return [results[rank] for rank in sorted(results)]
 
-    def _order(self, rank: int) -> Order:
-        """Return the order of worker `rank` for the next roll-out."""
+    def _start(self, rank: int) -> RolloutStart:
+        """Return what worker `rank` needs for the next roll-out."""
         own = self._task.learner
         now, steps = own.num_timesteps, own.n_steps * own.n_envs
         random: Any = torch.get_rng_state().numpy().copy()
         if rank > 0:
             random = fresh_seed(own.seed or 0, rank, now)
         remaining = 1.0 - float(now + steps) / float(max(own._total_timesteps, 1))
-        return Order(random, now, remaining)
+        return RolloutStart(random, now, remaining)
 
     def _copy(self) -> LearnerCopy:
-        return copy_of(self._task.learner, optimizer=self._schedule == "gradients")
+        return copy_of(self._task.learner)
 
-    def _adopt(self, learner: FastPPO, rollout: Rollout) -> None:
+    def _load(self, learner: FastPPO, rollout: Rollout) -> None:
         """Take over a worker's learner and generator."""
         assert rollout.learner is not None
         load_copy(learner, rollout.learner)
@@ -333,14 +311,11 @@ class Fleet:
 
     def _spawn(self, rank: int) -> Any:
         """Start worker `rank`; what cannot be made is reported by its first call."""
-        learner, share = self._task.learner, self._shares[rank]
-        seed = fresh_seed(learner.seed or 0, rank, learner.num_timesteps)
-        share = replace(share, seed=seed)
-        now, orders = learner.num_timesteps, self._task.orders()
-        level = log.getEffectiveLevel()
-        return self._cluster.spawn(
-            RolloutWorker, self._recipe, share, now, orders, level
-        )
+        learner, task = self._task.learner, self._task
+        now = learner.num_timesteps
+        spec = replace(self._spec, seed=fresh_seed(learner.seed or 0, rank, now))
+        given = (spec, now, task.learner_settings(), log.getEffectiveLevel())
+        return self._cluster.spawn(RolloutWorker, self._factory, *given)
 
     def _hopeless(self) -> ClusterError:
         return ClusterError(
@@ -349,24 +324,46 @@ class Fleet:
         )
 
 
-def started(
-    task: RLTask[Any],
-    workers: int | None,
-    address: str | None,
-    schedule: Schedule | None,
-) -> Fleet:
+def most_workers(learner: FastPPO, cpus: int) -> int:
+    """Return the largest number of workers up to `cpus` between which `learner` divides."""
+    most = max(1, min(cpus, learner.n_envs))
+    shared = gcd(learner.n_envs, learner.batch_size)
+    return next(count for count in range(most, 0, -1) if shared % count == 0)
+
+
+def worker_spec(learner: FastPPO, workers: int) -> WorkerSpec:
+    """Return each worker's part of the environments and of each gradient step.
+
+    Raises:
+        ConfigError: they cannot be divided equally, as equal steps need.
+    """
+    envs, batch = learner.n_envs, learner.batch_size
+    if workers < 1 or envs < workers:
+        raise ConfigError(
+            f"--workers {workers}: must be 1 to {envs}, the number of environments "
+            "(--num-envs)"
+        )
+    if envs % workers or batch % workers:
+        raise ConfigError(
+            f"--workers {workers}: must divide the {envs} environments and the {batch} "
+            "samples of a gradient step (--num-envs, --set ppo.batch_size)"
+        )
+    return WorkerSpec(envs // workers, batch // workers, learner.seed or 0, envs)
+
+
+def started(task: RLTask[Any], workers: int | None, address: str | None) -> Fleet:
     """Join a cluster and start workers there; `Fleet.close` leaves it.
 
     Args:
         task: made for remote environments.
         workers: how many; None: see `most_workers`.
         address: of the cluster; see `cluster.joined`.
-        schedule: see the module; None: `rollouts`.
     """
     with ExitStack() as stack:
         cluster = stack.enter_context(joined(workers or 1, address))
-        count = workers or most_workers(task.learner, cluster.cpus, schedule)
-        fleet = Fleet(cluster, task, count, schedule or "rollouts")
+        fleet = Fleet(
+            cluster, task, workers or most_workers(task.learner, cluster.cpus)
+        )
         fleet.resources = stack.pop_all()
     return fleet
 
@@ -388,15 +385,6 @@ class _Boundaries(BoundaryCallback):
 
     def at_boundary(self, before: int, now: int) -> None:
         self._fleet.boundary(now)
-
-
-def _fill(buffer: RolloutBuffer, parts: Sequence[Mapping[str, Any]]) -> None:
-    """Put the parts of all workers side by side into `buffer`."""
-    buffer.reset()
-    for name in BUFFER:
-        whole = np.concatenate([part[name] for part in parts], axis=1)
-        put(getattr(buffer, name), whole)
-    buffer.pos, buffer.full = buffer.buffer_size, True
 
 
 def _terminal(infos: list[dict[str, Any]]) -> Terminal | None:

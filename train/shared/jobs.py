@@ -176,7 +176,7 @@ class _Schedule:
     ready: deque[Any] = field(default_factory=deque)
     taken: int = 0
     given: int = 0
-    stillborn: int = 0
+    failed_starts: int = 0
     exhausted: bool = False
 
     def results(self) -> Iterator[Any]:
@@ -199,7 +199,7 @@ class _Schedule:
                 self._handle(event)
 
     def _assign(self) -> None:
-        """Give jobs to idle workers; hire where jobs wait for one."""
+        """Give jobs to idle workers; start one where jobs wait."""
         self._fetch()
         while self.idle and self.waiting:
             worker, task = self.idle.pop(), self.waiting.popleft()
@@ -207,7 +207,7 @@ class _Schedule:
             self.crew.give(worker, task.job)
         alive = len(self.running) + len(self.starting) + len(self.idle)
         for _ in range(min(len(self.waiting) - len(self.starting), self.size - alive)):
-            self.starting.add(self.crew.hire())
+            self.starting.add(self.crew.start_worker())
 
     def _fetch(self) -> None:
         """Take jobs for workers without one, as far as results are asked for."""
@@ -249,10 +249,10 @@ class _Schedule:
         """Note that a worker is ready, or died before."""
         if event.kind == "ready":
             self.idle.append(event.worker)
-            self.stillborn = 0
+            self.failed_starts = 0
             return
-        self.stillborn += 1
-        if self.stillborn >= ATTEMPTS:
+        self.failed_starts += 1
+        if self.failed_starts >= ATTEMPTS:
             raise ClusterError(
                 f"{ATTEMPTS} workers died before they could begin (out of memory, or "
                 "started by a program without `if __name__ == '__main__':`?)"

@@ -14,13 +14,17 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.policies.files.model_file import ModelFile, TrainingState
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
-from ambulo.train.shared.widening import widened
+from ambulo.train.shared.optimizer_state import (
+    group,
+    optimizer_arrays,
+    restore_optimizer,
+)
+from ambulo.train.shared.padding import pad_for_new_observations
 
 _COUNTERS = (
     "num_timesteps",
@@ -71,7 +75,7 @@ def capture_learner(
     """
     arrays: Arrays = {}
     arrays |= {f"batch.{name}": array for name, array in batch.state_dict().items()}
-    arrays |= {f"optimizer.{name}": array for name, array in _moments(learner).items()}
+    arrays |= optimizer_arrays(learner.policy, learner.policy.optimizer)
     memory = learner.memory_state()
     arrays |= {f"memory.{name}": array for name, array in memory.items()}
     rng_arrays, rng_values = _random_states(learner, batch)
@@ -132,7 +136,11 @@ def restore_progress(learner: FastPPO, state: TrainingState) -> None:
     Errors: see `fits`.
     """
     arrays, values = state.arrays, state.values
-    _restore_moments(learner, group(arrays, "optimizer"))
+    moments = {
+        name: torch.from_numpy(np.array(array))
+        for name, array in group(arrays, "optimizer").items()
+    }
+    restore_optimizer(learner.policy, learner.policy.optimizer, moments)
     for name in _COUNTERS:
         setattr(learner, name, type(getattr(learner, name))(values["learner"][name]))
     window = learner._stats_window_size
@@ -157,19 +165,19 @@ def fits() -> Iterator[None]:
         ) from error
 
 
-def adopt(learner: FastPPO, model: ModelFile[Any], *, widen: bool = False) -> None:
+def load_weights(learner: FastPPO, model: ModelFile[Any], *, pad: bool = False) -> None:
     """Put the policy of `model` alone into `learner`.
 
     Args:
         learner: takes it.
         model: of a file.
-        widen: let a policy of fewer observations begin (see `widened`).
+        pad: let a policy of fewer observations begin (see `pad_for_new_observations`).
 
     Raises:
         ModelFileError: a policy of another shape.
     """
     own = learner.policy.state_dict()
-    weights = widened(learner, model) if widen else model.weights
+    weights = pad_for_new_observations(learner, model) if pad else model.weights
     for name in sorted(own.keys() | weights.keys()):
         theirs, ours = (
             tuple(all_[name].shape) if name in all_ else "none"
@@ -197,39 +205,6 @@ def _restore_batch(batch: StatefulBatch, arrays: Arrays) -> None:
         if array.dtype.kind == "f" and np.isnan(arrays[name]).any():
             raise ValueError(f"{name} has values that are not numbers")
     batch.load_state_dict(arrays)
-
-
-def _parameters(learner: FastPPO) -> dict[int, str]:
-    """Return the names of the policy's parameters by identity."""
-    return {id(p): name for name, p in learner.policy.named_parameters()}
-
-
-def _moments(learner: FastPPO) -> Arrays:
-    """Return the state of the optimiser, `<key>.<parameter>`."""
-    names = _parameters(learner)
-    return {
-        f"{key}.{names[id(parameter)]}": value.detach().cpu().numpy().copy()
-        for parameter, state in learner.policy.optimizer.state.items()
-        for key, value in state.items()
-    }
-
-
-def _restore_moments(learner: FastPPO, arrays: Arrays) -> None:
-    optimizer = learner.policy.optimizer
-    parameters = [p for group in optimizer.param_groups for p in group["params"]]
-    index = {id(p): i for i, p in enumerate(parameters)}
-    names = {name: index[i] for i, name in _parameters(learner).items()}
-    state: dict[int, dict[str, Tensor]] = {}
-    for full, array in arrays.items():
-        key, _, name = full.partition(".")
-        value = torch.from_numpy(np.array(array))
-        shape = parameters[names[name]].shape
-        if key != "step" and value.shape != shape:
-            raise ValueError(
-                f"{full} has shape {tuple(value.shape)}, not {tuple(shape)}"
-            )
-        state.setdefault(names[name], {})[key] = value
-    optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
 
 
 def _random_states(
@@ -274,12 +249,6 @@ def _restore_random_states(
     if "cuda" in arrays and learner.device.type == "cuda":
         cuda = torch.from_numpy(np.array(arrays["cuda"], np.uint8))
         torch.cuda.set_rng_state(cuda, learner.device)
-
-
-def group(arrays: Mapping[str, NDArray[Any]], name: str) -> Arrays:
-    """Return the arrays `name.<rest>` by `<rest>`."""
-    start = f"{name}."
-    return {k[len(start) :]: v for k, v in arrays.items() if k.startswith(start)}
 
 
 def _plain(info: Mapping[str, Any]) -> dict[str, float]:

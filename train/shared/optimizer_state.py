@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+
+Value = TypeVar("Value")
 
 
 def optimizer_arrays(
@@ -28,30 +30,27 @@ def restore_optimizer(
     """Put moments `<moment>.<parameter>` into `optimizer`.
 
     Raises:
+        KeyError: A moment of a parameter that the network does not have.
         ValueError: A moment has another shape than its parameter.
     """
-    names = {id(p): name for name, p in network.named_parameters()}
-    order = [p for group in optimizer.param_groups for p in group["params"]]
+    order = [id(p) for group in optimizer.param_groups for p in group["params"]]
+    parameters = dict(network.named_parameters())
     state: dict[int, dict[str, Tensor]] = {}
-    for index, parameter in enumerate(order):
-        name = names[id(parameter)]
-        moments = {
-            key.removesuffix(f".{name}"): value
-            for key, value in tensors.items()
-            if key.endswith(f".{name}") and key.count(".") == name.count(".") + 1
-        }
-        for key, value in moments.items():
-            if key != "step" and value.shape != parameter.shape:
-                raise ValueError(f"optimizer.{key}.{name} has another shape")
-        if moments:
-            state[index] = moments
+    for full, value in tensors.items():
+        key, _, name = full.partition(".")
+        shape = parameters[name].shape
+        if key != "step" and value.shape != shape:
+            raise ValueError(
+                f"{full} has shape {tuple(value.shape)}, not {tuple(shape)}"
+            )
+        state.setdefault(order.index(id(parameters[name])), {})[key] = value
     optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
 
 
-def tensors_under(tensors: Mapping[str, Tensor], name: str) -> dict[str, Tensor]:
-    """Return the tensors named `name.<rest>` by `<rest>`."""
+def group(values: Mapping[str, Value], name: str) -> dict[str, Value]:
+    """Return the values named `name.<rest>` by `<rest>`."""
     start = f"{name}."
-    return {k[len(start) :]: v for k, v in tensors.items() if k.startswith(start)}
+    return {k[len(start) :]: v for k, v in values.items() if k.startswith(start)}
 
 
 def to_array(tensor: Tensor) -> NDArray[Any]:

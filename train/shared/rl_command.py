@@ -60,9 +60,8 @@ ENGINE_FLAGS: Sequence[Flag] = (
     ),
     Flag(
         "--schedule",
-        "rollouts: workers make roll-outs, one learner learns from all (default); "
-        "gradients: every worker learns, and they take each step together",
-        {"choices": ["rollouts", "gradients"]},
+        argparse.SUPPRESS,  # the only one; earlier versions had another
+        {"choices": ["gradients"]},
     ),
 )
 """Where the environments are."""
@@ -102,7 +101,7 @@ class RLCommand(
             from ambulo.train.shared.fleet import started
 
             count = args.workers or (workers if workers > 1 else None)
-            host = started(task, count, args.address, args.schedule)
+            host = started(task, count, args.address)
         elif workers > 1:
             announce(
                 f"training.num_workers = {workers}: workers need --engine ray; this "

@@ -26,7 +26,7 @@ from ambulo.train.shared.callbacks import (
     evaluation_row,
     rewind_logs,
 )
-from ambulo.train.shared.learner_state import adopt, fits, restore_progress
+from ambulo.train.shared.learner_state import fits, load_weights, restore_progress
 from ambulo.train.shared.rl_task import RLTask
 from ambulo.train.shared.worker_state import fresh_seed, number_of_workers
 
@@ -38,7 +38,7 @@ Task = TypeVar("Task", bound=RLTask[Any])
 class Host(Protocol):
     """Where the environments of a run are: in its own process, or with workers."""
 
-    def begin(self, stop: StopRequest, *, adopted: bool) -> bool:
+    def begin(self, stop: StopRequest, *, initialised: bool) -> bool:
         """See `RLTask.begin`."""
         ...
 
@@ -66,9 +66,9 @@ class OwnProcess:
         """Use the environments of `task`."""
         self._task = task
 
-    def begin(self, stop: StopRequest, *, adopted: bool) -> bool:
+    def begin(self, stop: StopRequest, *, initialised: bool) -> bool:
         """See `RLTask.begin`."""
-        return self._task.begin(stop, adopted=adopted)
+        return self._task.begin(stop, initialised=initialised)
 
     def callbacks(self) -> Sequence[BaseCallback]:
         """Return those of the task."""
@@ -122,12 +122,12 @@ class RLRun(Generic[Task]):
         self.best: tuple[float, ...] | None = None
         """Scores of the best model before `train`."""
         self._evaluation: PeriodicEvaluation | None = None
-        self._is_new, self._is_adopted = checkpoint is None, initial is not None
+        self._is_new, self._is_initialised = checkpoint is None, initial is not None
         # SB3 continues in the newest folder PPO_<n>; the first one is PPO_1.
         (folder.logs / "PPO_1").mkdir(parents=True, exist_ok=True)
         given = checkpoint or initial
         if given is not None:
-            adopt(task.learner, given, widen=checkpoint is None)
+            load_weights(task.learner, given, pad=checkpoint is None)
         if checkpoint is not None:
             extra = extra_of(checkpoint.training, {"best"}, folder)
             assert checkpoint.training is not None
@@ -157,7 +157,7 @@ class RLRun(Generic[Task]):
         """
         task, folder, budget = self.task, self.folder, self.task.budget
         total = budget.total_timesteps
-        if self._is_new and self._host.begin(stop, adopted=self._is_adopted):
+        if self._is_new and self._host.begin(stop, initialised=self._is_initialised):
             if budget.eval_freq > 0:
                 self._evaluate_beginning()
             self.save_checkpoint(folder.checkpoint(0))

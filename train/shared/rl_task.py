@@ -79,14 +79,14 @@ class RLTask(ABC, Generic[Agent]):
         """Return what runs beside the environments: curriculum, schedules."""
         return []
 
-    def orders(self) -> dict[str, Any]:
+    def learner_settings(self) -> dict[str, Any]:
         """Return plain values of the learner's side that environments elsewhere follow."""
         return {}
 
-    def follow(self, orders: Mapping[str, Any]) -> None:
-        """Bring the environments to the `orders` of the learner's side."""
+    def follow(self, settings: Mapping[str, Any]) -> None:
+        """Bring the environments to the `settings` of the learner's side."""
 
-    def recipe(self) -> Recipe:
+    def factory(self) -> TaskFactory:
         """Return how a worker makes this task with environments of its own."""
         raise NotImplementedError
 
@@ -106,12 +106,12 @@ class RLTask(ABC, Generic[Agent]):
         """Put `state` of this task alone back; see `fits` for errors."""
         restore_learner(self.learner, self.batch, state)
 
-    def begin(self, stop: StopRequest, *, adopted: bool) -> bool:
+    def begin(self, stop: StopRequest, *, initialised: bool) -> bool:
         """Prepare the policy of a new training before reinforcement learning.
 
         Args:
             stop: ends the preparation early.
-            adopted: whether the policy comes from another model.
+            initialised: whether the policy comes from another model.
 
         Returns:
             Whether the policy may be good already: it is then evaluated and saved.
@@ -123,7 +123,7 @@ class RLTask(ABC, Generic[Agent]):
 
 
 @dataclass(frozen=True)
-class Share:
+class WorkerSpec:
     """A worker's part of a training."""
 
     num_envs: int
@@ -136,9 +136,9 @@ class Share:
     """Environments of all workers together."""
 
 
-class Recipe(Protocol):
+class TaskFactory(Protocol):
     """Makes a task with the environments of a worker; it is sent there."""
 
-    def __call__(self, share: Share, folder: Path) -> RLTask[Any]:
+    def __call__(self, spec: WorkerSpec, folder: Path) -> RLTask[Any]:
         """Make the task; its files go to `folder`, which exists."""
         ...

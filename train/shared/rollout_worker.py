@@ -20,17 +20,14 @@ from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 from stable_baselines3.common.logger import Logger
 from torch import Tensor
 
-from ambulo.policies.device_rollouts import as_numpy
 from ambulo.policies.files.model_file import TrainingState
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 from ambulo.train.shared.callbacks import BoundaryCallback
 from ambulo.train.shared.cluster import node_address
 from ambulo.train.shared.gradient_exchange import GradientGroup, free_port
-from ambulo.train.shared.rl_task import Recipe, RLTask, Share
+from ambulo.train.shared.rl_task import RLTask, TaskFactory, WorkerSpec
 
-BUFFER = ("observations", "actions", "values", "log_probs", "advantages", "returns")
-"""Arrays of a roll-out that an update needs, each (steps, environments, ...)."""
 PREFIX, LOCK = "ambulo_worker_", "lock"
 """Beginning of the names of workers' folders, and the file that a living one has locked."""
 LARGE = "terminal_observation"
@@ -43,14 +40,14 @@ class LearnerCopy:
 
     policy: dict[str, Tensor]
     """Weights and statistics."""
-    optimizer: dict[str, Any] | None
-    """State of Adam; None where only roll-outs are made."""
+    optimizer: dict[str, Any]
+    """State of Adam."""
     updates: int
     """Epochs done."""
 
 
 @dataclass(frozen=True)
-class Order:
+class RolloutStart:
     """What a worker needs to know for one roll-out."""
 
     random: NDArray[np.uint8] | int
@@ -65,8 +62,6 @@ class Order:
 class Rollout:
     """What a worker did."""
 
-    arrays: dict[str, NDArray[np.float32]] = field(default_factory=dict)
-    """`BUFFER`; empty when the worker updated the policy itself."""
     episodes: list[dict[str, Any]] = field(default_factory=list)
     """Last infos of the episodes that ended."""
     info_sums: dict[str, float] = field(default_factory=dict)
@@ -99,28 +94,28 @@ class _Episodes(BaseCallback):
 
 
 class RolloutWorker:
-    """Makes roll-outs, and in a group of learners the updates too."""
+    """Makes roll-outs, and learns from them in a group of learners."""
 
     def __init__(
         self,
-        recipe: Recipe,
-        share: Share,
+        factory: TaskFactory,
+        spec: WorkerSpec,
         timesteps: int,
-        orders: Mapping[str, Any],
+        settings: Mapping[str, Any],
         level: int,
     ) -> None:
         """Make environments and learner.
 
         Args:
-            recipe: makes them.
-            share: how many, and their seed.
+            factory: makes them.
+            spec: how many, and their seed.
             timesteps: environment steps of all workers so far.
-            orders: of the learner's side; see `RLTask.follow`.
+            settings: of the learner's side; see `RLTask.follow`.
             level: of the messages that are shown.
         """
         logging.basicConfig(level=level, format="%(message)s", stream=sys.stderr)
         self._folder, self._lock = own_folder()
-        self._task: RLTask[Any] = recipe(share, self._folder)
+        self._task: RLTask[Any] = factory(spec, self._folder)
         learner = self._task.learner
         learner.set_logger(Logger(None, []))
         learner.ep_info_buffer = deque(maxlen=learner._stats_window_size)
@@ -131,7 +126,7 @@ class RolloutWorker:
         self._callbacks.init_callback(learner)
         learner.num_timesteps = timesteps
         self._callbacks.on_training_start({}, {})
-        self._task.follow(orders)
+        self._task.follow(settings)
 
     def address(self) -> str:
         """Return the address of the machine in the cluster's network."""
@@ -142,54 +137,48 @@ class RolloutWorker:
         return free_port()
 
     def begin(
-        self, order: Order, learner: LearnerCopy, adopted: bool
+        self, start: RolloutStart, learner: LearnerCopy, initialised: bool
     ) -> tuple[bool, Rollout]:
         """Prepare the policy as `RLTask.begin` does; return its answer and the learner."""
         from ambulo.common.signals import StopRequest
 
-        self._obey(order, learner)
-        answer = self._task.begin(StopRequest(), adopted=adopted)
+        self._prepare(start, learner)
+        answer = self._task.begin(StopRequest(), initialised=initialised)
         found = sorted(self._folder.iterdir())
         made = [file for file in found if file.is_file() and file.name != LOCK]
         files = {file.name: file.read_bytes() for file in made}
-        return answer, Rollout(random=_generator(), learner=self._copy(), files=files)
+        copy = copy_of(self._learner)
+        return answer, Rollout(random=_generator(), learner=copy, files=files)
 
-    def boundary(self, timesteps: int, orders: Mapping[str, Any]) -> None:
+    def boundary(self, timesteps: int, settings: Mapping[str, Any]) -> None:
         """Do what is due beside the environments after an update; see `RLTask.follow`."""
         self._learner.num_timesteps = timesteps
-        self._task.follow(orders)
+        self._task.follow(settings)
         for callback in self._beside:
             if isinstance(callback, BoundaryCallback):
                 callback.num_timesteps = timesteps
                 callback._boundary()
 
-    def collect(self, order: Order, learner: LearnerCopy) -> Rollout:
-        """Make a roll-out with the policy of `learner`."""
-        rollout = self._collect(order, learner)
-        buffer = self._learner.rollout_buffer
-        rollout.arrays = {name: as_numpy(getattr(buffer, name)) for name in BUFFER}
-        return rollout
-
     def collect_and_update(
-        self, order: Order, newer: LearnerCopy | None, returns_learner: bool
+        self, start: RolloutStart, newer: LearnerCopy | None, returns_learner: bool
     ) -> Rollout:
         """Make a roll-out and learn from it with the group of `meet`.
 
         Args:
-            order: what to do.
+            start: state of generator and counters.
             newer: the learner to begin with; None: its own.
             returns_learner: whether the result holds the updated learner.
         """
-        rollout = self._collect(order, newer)
+        rollout = self._collect(start, newer)
         learner = self._learner
-        learner._current_progress_remaining = order.progress_remaining
+        learner._current_progress_remaining = start.progress_remaining
         learner.train()
         for callback in self._beside:
             if isinstance(callback, BoundaryCallback):
                 callback.after_update()
         rollout.random = _generator()
         if returns_learner:
-            rollout.learner = self._copy()
+            rollout.learner = copy_of(learner)
             rollout.logs = dict(learner.logger.name_to_value)
         learner.logger.name_to_value.clear()
         return rollout
@@ -230,8 +219,8 @@ class RolloutWorker:
         assert isinstance(env, Sb3BatchEnv)
         return env
 
-    def _collect(self, order: Order, newer: LearnerCopy | None) -> Rollout:
-        self._obey(order, newer)
+    def _collect(self, start: RolloutStart, newer: LearnerCopy | None) -> Rollout:
+        self._prepare(start, newer)
         learner, env = self._learner, self._env
         self._begin_episodes()
         self._episodes.infos = []
@@ -241,7 +230,7 @@ class RolloutWorker:
         sums, count = env.info_sums, env.info_count
         env.info_sums, env.info_count = {}, 0
         infos = self._episodes.infos
-        return Rollout({}, infos, sums, count, random=_generator())
+        return Rollout(infos, sums, count, random=_generator())
 
     def _begin_episodes(self) -> None:
         """Reset the environments, unless their episodes have begun."""
@@ -251,19 +240,16 @@ class RolloutWorker:
             learner._last_obs = env.reset()
             learner._last_episode_starts = np.ones(env.num_envs, np.bool_)
 
-    def _obey(self, order: Order, newer: LearnerCopy | None) -> None:
+    def _prepare(self, start: RolloutStart, newer: LearnerCopy | None) -> None:
         """Take over policy, generator and counters."""
         learner = self._learner
         if newer is not None:
             load_copy(learner, newer)
-        if isinstance(order.random, int):
-            torch.manual_seed(order.random)
+        if isinstance(start.random, int):
+            torch.manual_seed(start.random)
         else:
-            torch.set_rng_state(torch.from_numpy(np.array(order.random)))
-        learner.num_timesteps = order.timesteps
-
-    def _copy(self) -> LearnerCopy:
-        return copy_of(self._learner)
+            torch.set_rng_state(torch.from_numpy(np.array(start.random)))
+        learner.num_timesteps = start.timesteps
 
 
 def own_folder() -> tuple[Path, FileLock]:
@@ -285,10 +271,10 @@ def own_folder() -> tuple[Path, FileLock]:
     return folder, own
 
 
-def copy_of(learner: FastPPO, *, optimizer: bool = True) -> LearnerCopy:
-    """Return a copy of the policy of `learner`, with its `optimizer`."""
+def copy_of(learner: FastPPO) -> LearnerCopy:
+    """Return a copy of the policy of `learner`, with its optimiser."""
     policy = learner.policy
-    state = _in_memory(policy.optimizer.state_dict()) if optimizer else None
+    state = _in_memory(policy.optimizer.state_dict())
     weights = {k: v.detach().cpu().clone() for k, v in policy.state_dict().items()}
     return LearnerCopy(weights, state, learner._n_updates)
 
@@ -307,8 +293,7 @@ def _in_memory(state: Any) -> Any:
 def load_copy(learner: FastPPO, copy: LearnerCopy) -> None:
     """Put `copy` into `learner`."""
     learner.policy.load_state_dict(copy.policy)
-    if copy.optimizer is not None:
-        learner.policy.optimizer.load_state_dict(copy.optimizer)
+    learner.policy.optimizer.load_state_dict(copy.optimizer)
     learner._n_updates = copy.updates
 
 

@@ -23,7 +23,7 @@ from ambulo.common.run_folder import RunFolder
 from ambulo.common.setting_flags import Settings, parse_override, with_changes
 from ambulo.common.signals import Interrupted, StopRequest
 from ambulo.configs.base import Config
-from ambulo.configs.errors import ConfigError
+from ambulo.configs.errors import ConfigError, RunFolderError
 from ambulo.configs.presets import PresetFolder
 from ambulo.train.shared.command_text import evaluation_arguments, shareable_arguments
 from ambulo.train.shared.experiment_log import check_service, logging_to
@@ -124,8 +124,14 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
         return config
 
     def load_initial(self, name: str, args: argparse.Namespace) -> Model:
-        """Read the model that the flag `initial` names."""
-        raise NotImplementedError
+        """Read the model file that the flag `initial` names, or a run's newest checkpoint."""
+        path = resolve_path(name)
+        if not path.is_dir():
+            return self.load(path, args)
+        model = self.find(name, args).model
+        if model is None:
+            raise RunFolderError(f"{path}: no checkpoint yet")
+        return model
 
     def find(
         self, target: str, args: argparse.Namespace

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from ambulo.common.setting_flags import Settings
 from ambulo.common.signals import StopRequest
@@ -13,6 +13,9 @@ from ambulo.train.shared.resume import Folder, Model
 
 if TYPE_CHECKING:
     from ambulo.common.console import Display
+    from ambulo.train.shared.supervised import SupervisedRun, SupervisedTask
+
+Batch = TypeVar("Batch")
 
 
 class Run(Protocol):
@@ -49,3 +52,11 @@ class RunRequest(Generic[Settings, Model, Folder]):
     """The model whose weights a new training begins with, or None."""
     shared_command: str
     """The command line for model files, without paths of this machine."""
+
+    def supervised(self, task: SupervisedTask[Batch]) -> SupervisedRun[Batch]:
+        """Return the run of a task: new, or from the checkpoint or model that was named."""
+        from ambulo.train.shared.supervised import SupervisedRun
+
+        checkpoint: Any = self.checkpoint
+        initial: Any = self.initial
+        return SupervisedRun(task, self.folder, checkpoint, initial)

@@ -27,13 +27,13 @@ from ambulo.common.console import Display
 from ambulo.common.run_folder import RunFolder
 from ambulo.common.signals import Interrupted, StopRequest
 from ambulo.configs.errors import DivergedError, ModelFileError
-from ambulo.policies.files.model_file import TrainingState
+from ambulo.policies.files.model_file import ModelFile, TrainingState
 from ambulo.train.shared.epoch_log import EpochLog
 from ambulo.train.shared.fit_settings import FitSettings
 from ambulo.train.shared.optimizer_state import (
+    group,
     optimizer_arrays,
     restore_optimizer,
-    tensors_under,
     to_array,
 )
 
@@ -71,6 +71,10 @@ class FitProgress:
 class SupervisedTask(ABC, Generic[Batch]):
     """What a supervised run learns: a network, its data, its loss and its files."""
 
+    settings: FitSettings
+    """How it is learned."""
+    device: torch.device
+    """Where the network is."""
     network: nn.Module
     """The network that learns."""
     optimizer: torch.optim.Optimizer
@@ -102,9 +106,9 @@ class SupervisedTask(ABC, Generic[Batch]):
     ) -> None:
         """Write a model file; with `state` it is a checkpoint."""
 
-    def rate(self, settings: FitSettings, step: int) -> float:
+    def rate(self, step: int) -> float:
         """Return the step size of update `step`."""
-        return settings.rate(step, self.total_steps)
+        return self.settings.rate(step, self.total_steps)
 
     def reading(self) -> AbstractContextManager[Any]:
         """Return a context in which the data can be read."""
@@ -135,42 +139,39 @@ class SupervisedTask(ABC, Generic[Batch]):
 
 
 class SupervisedRun(Generic[Batch]):
-    """A task, its settings, and how far it has come."""
+    """A task, and how far it has come."""
 
     def __init__(
         self,
         task: SupervisedTask[Batch],
-        settings: FitSettings,
         folder: RunFolder | None,
-        *,
-        device: torch.device,
-        weights: Mapping[str, Tensor] | None = None,
-        state: TrainingState | None = None,
+        checkpoint: ModelFile[Any] | None = None,
+        initial: ModelFile[Any] | None = None,
     ) -> None:
         """Start a run, or continue one.
 
         Args:
             task: What is learned; its network has its initial weights and statistics.
-            settings: How it is learned.
             folder: Where results go; None: nothing is written.
-            device: Where the network is.
-            weights: The averaged weights of a checkpoint, or None.
-            state: The training state of that checkpoint, or None.
+            checkpoint: Where to continue, with averaged weights and training state.
+            initial: A model whose weights and statistics a new run begins with, or None.
 
         Raises:
-            ModelFileError: The checkpoint does not fit the task.
+            ModelFileError: The checkpoint or the initial model does not fit the task.
         """
-        self.task, self.settings, self.folder = task, settings, folder
+        self.task, self.settings, self.folder = task, task.settings, folder
         self.progress = FitProgress()
         self.network = task.network
-        scaled = task.half_precision and device.type == "cuda"
+        if initial is not None:
+            self._begin_with(initial)
+        scaled = task.half_precision and task.device.type == "cuda"
         self._scaler = torch.amp.GradScaler("cuda", enabled=scaled)
         self._bad_gradients = 0
         self.ema = self.network
-        if settings.ema:
+        if self.settings.ema:
             self.ema = copy.deepcopy(self.network).requires_grad_(False).eval()
-        if weights is not None and state is not None:
-            self._restore(weights, state)
+        if checkpoint is not None and checkpoint.training is not None:
+            self._restore(checkpoint.weights, checkpoint.training)
 
     @property
     def total_steps(self) -> int:
@@ -222,6 +223,16 @@ class SupervisedRun(Generic[Batch]):
         self.folder.keep_newest(path)
         log.info("saved %s", path)
 
+    def _begin_with(self, model: ModelFile[Any]) -> None:
+        """Take over weights and statistics of another network."""
+        try:
+            self.network.load_state_dict(model.weights)
+        except RuntimeError as error:
+            reason = str(error).strip().rpartition("\n")[2].strip()
+            raise ModelFileError(
+                f"the network to begin with is another one: {reason}"
+            ) from None
+
     def _open_log(self) -> AbstractContextManager[EpochLog | None]:
         if self.folder is None:
             return nullcontext()
@@ -230,9 +241,9 @@ class SupervisedRun(Generic[Batch]):
     def _update(self, batch: Batch) -> None:
         """Take one step of the optimiser."""
         progress, optimizer, scaler = self.progress, self.task.optimizer, self._scaler
-        rate = self.task.rate(self.settings, progress.step)
-        for group in optimizer.param_groups:
-            group["lr"] = rate
+        rate = self.task.rate(progress.step)
+        for parameters in optimizer.param_groups:
+            parameters["lr"] = rate
         self.network.train()
         terms = self.task.loss(batch, progress.step)
         optimizer.zero_grad(set_to_none=True)
@@ -315,7 +326,7 @@ class SupervisedRun(Generic[Batch]):
                 progress.best, progress.scores = error, scores
         if self.task.end_epoch(None if result is None else result[0]):
             progress.waited = 0
-        row["learning_rate"] = self.task.rate(self.settings, progress.step)
+        row["learning_rate"] = self.task.rate(progress.step)
         row |= self.task.columns(progress)
         if epochs is not None:
             epochs.write(progress.step, progress.epoch, progress.seconds, row)
@@ -345,11 +356,11 @@ class SupervisedRun(Generic[Batch]):
                 for name, array in state.arrays.items()
             }
             self.task.restore(tensors, state.values)
-            self.network.load_state_dict(tensors_under(tensors, "weights"))
+            self.network.load_state_dict(group(tensors, "weights"))
             if self.settings.ema:
                 self.ema.load_state_dict(dict(weights))
             restore_optimizer(
-                self.network, self.task.optimizer, tensors_under(tensors, "optimizer")
+                self.network, self.task.optimizer, group(tensors, "optimizer")
             )
             values = state.values
             if values.get("scaler"):

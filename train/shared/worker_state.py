@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ambulo.policies.files.model_file import TrainingState
-from ambulo.train.shared.learner_state import group
+from ambulo.train.shared.optimizer_state import group
 
 LEARNER = ("optimizer.", "random.")
 """Beginnings of the names of arrays that belong to the learner."""

@@ -7,9 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from ambulo.common.paths import resolve_path
 from ambulo.configs.body_tracker import TrackerRunConfig
-from ambulo.configs.errors import RunFolderError
 from ambulo.configs.presets.trackers import PRESETS
 from ambulo.train.shared.flags import Flag, text
 from ambulo.train.shared.run_command import RunCommand
@@ -20,7 +18,9 @@ from ambulo.train.shared.summary import print_summary
 if TYPE_CHECKING:
     from ambulo.train.shared.supervised import SupervisedRun
     from ambulo.train.trackers.streams import TrackerPiece
-    from ambulo.train.trackers.training import TrackerModelFile
+    from ambulo.train.trackers.training import (
+        TrackerModelFile,  # noqa: F401 (in the bases)
+    )
 
 Request = RunRequest[TrackerRunConfig, "TrackerModelFile", TrackerRunFolder]
 
@@ -62,16 +62,6 @@ train_body_tracker --resume runs/trackers_0_20260101-120000
         "--validation-subjects": "dataset.validation_subjects",
     }
 
-    def load_initial(self, name: str, args: argparse.Namespace) -> TrackerModelFile:
-        """Read the newest checkpoint of a run, or the model file `name`."""
-        path = resolve_path(name)
-        if not path.is_dir():
-            return self.load(path, args)
-        model = self.find(name, args).model
-        if model is None:
-            raise RunFolderError(f"{path}: no checkpoint yet")
-        return model
-
     def label(self, config: TrackerRunConfig, args: argparse.Namespace) -> str:
         """Return the kind of network."""
         return "trackers"
@@ -80,7 +70,7 @@ train_body_tracker --resume runs/trackers_0_20260101-120000
         """Read the sequences and make the training."""
         from ambulo.ik.data.sequences import load_sequences
         from ambulo.train.trackers.splits import split_people
-        from ambulo.train.trackers.training import tracker_run
+        from ambulo.train.trackers.training import TrackerTask
 
         config = request.config
         data = load_sequences(config.data)
@@ -95,16 +85,14 @@ train_body_tracker --resume runs/trackers_0_20260101-120000
                 f"{name}: {len(who)} people, {minutes[name]:g} minutes: {', '.join(who)}",
                 file=sys.stderr,
             )
-        return tracker_run(
+        task = TrackerTask(
             config,
-            request.folder,
             parts["train"],
             parts["validation"],
             command=request.shared_command,
             extra={"people": people, "minutes": minutes},
-            checkpoint=request.checkpoint,
-            init=request.initial,
         )
+        return request.supervised(task)
 
     def report(self, request: Request, run: SupervisedRun[TrackerPiece]) -> None:
         """Print the results."""

@@ -1,4 +1,4 @@
-"""The training of a body tracker: its task, and the run that trains it.
+"""The training of a body tracker: its task.
 
 Streams begin anew at each epoch, seeded by the run's seed and the epoch, so that a run that is
 resumed at the end of an epoch continues as an uninterrupted one.
@@ -15,7 +15,6 @@ import torch
 from torch import Tensor, nn
 
 from ambulo.configs.body_tracker import TrackerRunConfig
-from ambulo.configs.errors import IKError
 from ambulo.ik.data.sequences import SequenceData
 from ambulo.ik.trackers.sizes import (
     INPUTS,
@@ -23,19 +22,13 @@ from ambulo.ik.trackers.sizes import (
 )
 from ambulo.motion.skeletons import load_skeleton
 from ambulo.policies.files.model_file import ModelFile, TrainingState, save_model
-from ambulo.policies.kinds.body_tracker import TrackerMetadata, describe_tracker
+from ambulo.policies.kinds.body_tracker import TrackerMetadata
 from ambulo.policies.networks.tracker_net import TrackerNet
 from ambulo.train.ik.kinematics import TreeKinematics
 from ambulo.train.shared.device import pick_device
 from ambulo.train.shared.fit_settings import FitSettings
 from ambulo.train.shared.optimizer_state import to_array
-from ambulo.train.shared.run_folders import TrackerRunFolder
-from ambulo.train.shared.supervised import (
-    Arrays,
-    FitProgress,
-    SupervisedRun,
-    SupervisedTask,
-)
+from ambulo.train.shared.supervised import Arrays, FitProgress, SupervisedTask
 from ambulo.train.trackers.features import network_inputs
 from ambulo.train.trackers.losses import TrackerLoss
 from ambulo.train.trackers.sources import SequenceSource
@@ -64,7 +57,7 @@ class TrackerTask(SupervisedTask[TrackerPiece]):
     ) -> None:
         """Build the network with the statistics of the data, and its optimiser."""
         training = config.training
-        self.config = config
+        self.config, self.settings = config, FitSettings.of(training)
         self._command, self._extra = command, dict(extra or {})
         if training.threads:
             torch.set_num_threads(training.threads)
@@ -121,7 +114,7 @@ class TrackerTask(SupervisedTask[TrackerPiece]):
     ) -> None:
         """Write a model file; with `state` a checkpoint."""
         best = None if math.isinf(progress.best) else round(progress.best, 3)
-        metadata = describe_tracker(
+        metadata = TrackerMetadata.describe(
             self.config,
             steps=progress.step,
             command=self._command,
@@ -139,21 +132,6 @@ class TrackerTask(SupervisedTask[TrackerPiece]):
         self._step = int(values["progress"]["step"])
         if "streams" in arrays:  # older checkpoints within an epoch lack it
             self._state = arrays["streams"].to(self.device)
-
-    def begin_with(self, model: TrackerModelFile) -> None:
-        """Take over weights and statistics of another network.
-
-        Raises:
-            IKError: It has other sizes.
-        """
-        try:
-            self.network.load_state_dict(model.weights)
-        except RuntimeError:
-            theirs = model.metadata.run.network
-            raise IKError(
-                "the network to begin with has other sizes: "
-                f"{theirs.encoder}, {theirs.state}, {theirs.decoder}"
-            ) from None
 
     def _streams(self, epoch: int) -> Streams:
         training = self.config.training
@@ -174,32 +152,3 @@ class TrackerTask(SupervisedTask[TrackerPiece]):
                 torch.cat(inputs).reshape(-1, INPUTS),
                 torch.cat(poses).reshape(-1, POSE),
             )
-
-
-def tracker_run(
-    config: TrackerRunConfig,
-    folder: TrackerRunFolder,
-    data: SequenceData,
-    validation: SequenceData,
-    *,
-    command: str = "",
-    extra: Mapping[str, Any] | None = None,
-    checkpoint: TrackerModelFile | None = None,
-    init: TrackerModelFile | None = None,
-) -> SupervisedRun[TrackerPiece]:
-    """Return the training of a body tracker, new or from a checkpoint.
-
-    Raises:
-        ModelFileError: The checkpoint does not fit the settings.
-    """
-    task = TrackerTask(config, data, validation, command=command, extra=extra)
-    if init is not None and checkpoint is None:
-        task.begin_with(init)
-    return SupervisedRun(
-        task,
-        FitSettings.of(config.training),
-        folder,
-        device=task.device,
-        weights=None if checkpoint is None else checkpoint.weights,
-        state=None if checkpoint is None else checkpoint.training,
-    )

@@ -24,10 +24,10 @@ from ambulo.policies.learner import make_learner, model_of
 from ambulo.policies.networks.actor_critic import NavigationPolicy
 from ambulo.policies.networks.recurrent import RecurrentPolicy
 from ambulo.policies.sb3_batch_env import RemoteBatchEnv, Sb3BatchEnv
-from ambulo.train.shared.dagger import Fit, Pupil, rounds_csv, teach
-from ambulo.train.shared.dagger_sequences import SequencePupil, sequence_fit
+from ambulo.train.shared.dagger import Fit, Student, rounds_csv, teach
+from ambulo.train.shared.dagger_sequences import RecurrentStudent, sequence_fit
 from ambulo.train.shared.rl_run import extra_of
-from ambulo.train.shared.rl_task import RLTask, Share
+from ambulo.train.shared.rl_task import RLTask, WorkerSpec
 from ambulo.train.shared.run_folders import NavigationRunFolder
 from ambulo.train.vr.callbacks import CriticFirst, LevelUpdates, NavigationMetrics
 from ambulo.train.vr.curriculum import LevelCurriculum
@@ -118,20 +118,20 @@ class NavigationTraining(RLTask[Agent]):
         """Settings of the training."""
         return self.config.training
 
-    def begin(self, stop: StopRequest, *, adopted: bool) -> bool:
+    def begin(self, stop: StopRequest, *, initialised: bool) -> bool:
         """Imitate the planner of the settings, unless the run begins with a model."""
         training = self.config.training
-        if training.teacher is None or adopted:
+        if training.teacher is None or initialised:
             return False
         policy, teacher = self.learner.policy, training.teacher
         assert isinstance(policy, NavigationPolicy), "what `make_learner` makes"
-        pupil: Pupil = policy
+        student: Student = policy
         fit: Fit | None = None
         if isinstance(policy, RecurrentPolicy):
-            pupil, ppo = SequencePupil(policy, self.batch), self.config.ppo
+            student, ppo = RecurrentStudent(policy, self.batch), self.config.ppo
             fit = sequence_fit(policy, ppo.sequence or ppo.n_steps)
         rounds = teach(
-            pupil,
+            student,
             self.batch,
             teacher,
             PlannerLabels(teacher.planner, self.batch.num_envs),
@@ -162,24 +162,24 @@ class NavigationTraining(RLTask[Agent]):
         """Return changes of levels and stages."""
         return [LevelUpdates(self._levels, self._curriculum)]
 
-    def orders(self) -> dict[str, Any]:
+    def learner_settings(self) -> dict[str, Any]:
         """Return the state of the curriculum."""
         return {"curriculum": self._curriculum and self._curriculum.state_dict()}
 
-    def follow(self, orders: Mapping[str, Any]) -> None:
+    def follow(self, settings: Mapping[str, Any]) -> None:
         """Enter the stage of the learner's curriculum."""
         if self._curriculum is None or self._levels is None:
             return
         before = self._curriculum.index
-        self._curriculum.load_state_dict(orders["curriculum"])
+        self._curriculum.load_state_dict(settings["curriculum"])
         if self._curriculum.index != before and self._levels.enter(
             self._curriculum.stage
         ):
             self.learner._last_obs = None  # new levels: episodes begin anew
 
-    def recipe(self) -> NavigationRecipe:
+    def factory(self) -> NavigationFactory:
         """Return the settings, from which workers make everything."""
-        return NavigationRecipe(self.config)
+        return NavigationFactory(self.config)
 
     def agent(self) -> Agent:
         """Return a snapshot of the policy."""
@@ -188,7 +188,7 @@ class NavigationTraining(RLTask[Agent]):
     def extra(self) -> dict[str, Any]:
         """Return the state of levels and curriculum."""
         levels = {} if self._levels is None else {"new_levels": self._levels.counter}
-        return {**levels, **self.orders()}
+        return {**levels, **self.learner_settings()}
 
     def capture(self, extra: dict[str, Any]) -> TrainingState:
         """Return the state of learner, environments and levels, with `extra`."""
@@ -213,17 +213,17 @@ class NavigationTraining(RLTask[Agent]):
 
 
 @dataclass(frozen=True)
-class NavigationRecipe:
+class NavigationFactory:
     """How a worker makes its part of a navigation training."""
 
     config: NavigationConfig
 
-    def __call__(self, share: Share, folder: Path) -> NavigationTraining:
-        """Make levels and environments with the seed of `share`."""
+    def __call__(self, spec: WorkerSpec, folder: Path) -> NavigationTraining:
+        """Make levels and environments with the seed of `spec`."""
         config = self.config.override(
-            "environment", num_environments=share.num_envs
-        ).override("training", seed=share.seed)
-        config = config.override("ppo", batch_size=share.batch_size)
+            "environment", num_environments=spec.num_envs
+        ).override("training", seed=spec.seed)
+        config = config.override("ppo", batch_size=spec.batch_size)
         return NavigationTraining(config, NavigationRunFolder(folder))
 
 

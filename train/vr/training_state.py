@@ -24,9 +24,9 @@ from ambulo.train.shared.learner_state import (
     Arrays,
     capture_learner,
     fits,
-    group,
     restore_learner,
 )
+from ambulo.train.shared.optimizer_state import group
 
 
 def capture(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ambulo.configs.gait_net import GaitNetRunConfig
 from ambulo.configs.presets import PresetFolder
-from ambulo.configs.ref_nn import RefRunConfig
 
-PRESETS = PresetFolder(__name__, RefRunConfig)
+PRESETS = PresetFolder(__name__, GaitNetRunConfig)
 """Description of each preset by its name."""
 preset = PRESETS.load

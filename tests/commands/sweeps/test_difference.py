@@ -6,7 +6,7 @@ import pytest
 from ambulo.commands.sweeps.difference import Difference, Group, difference_of
 from ambulo.commands.sweeps.scores import RunScores
 from ambulo.configs.errors import RunFolderError
-from ambulo.configs.search import Score, load_kind
+from ambulo.configs.trainings import Score, load_kind
 
 SUCCESS = load_kind("vr").score(None)
 ERROR = load_kind("ik").score(None)

@@ -4,7 +4,7 @@ from ambulo.commands.sweeps.grid import split_values, variants_of
 from ambulo.commands.sweeps.kinds import Training, find_training
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.presets import preset_folders
-from ambulo.configs.search import kind_names, load_kind
+from ambulo.configs.trainings import kind_names, load_kind
 
 
 def test_a_grid_has_every_combination() -> None:

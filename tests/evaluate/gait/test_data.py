@@ -10,7 +10,7 @@ import pytest
 
 from ambulo.configs.errors import GaitDataError
 from ambulo.configs.gait import gait_space
-from ambulo.configs.ref_nn import RefDataConfig
+from ambulo.configs.gait_net import GaitNetDataConfig
 from ambulo.evaluate.gait import data as module
 from ambulo.evaluate.gait.data import PARTS, GaitStream, load_part, open_data
 from ambulo.motion.gaits.refining import RefinedWriter, Sequence
@@ -22,7 +22,7 @@ from ambulo.motion.gaits.shards import (
     write_refined,
 )
 
-CONFIG = RefDataConfig(validation=0.2, test=0.2)
+CONFIG = GaitNetDataConfig(validation=0.2, test=0.2)
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_parameters_that_never_vary_are_known(tmp_path: Path) -> None:
     frames = np.zeros((60, 101))
     writer.add(Sequence(row, frames, 27.0, "clip", "person") for row in values)
     writer.close()
-    config = RefDataConfig(validation=0.0, test=0.2)
+    config = GaitNetDataConfig(validation=0.0, test=0.2)
     found = open_data([str(tmp_path)], config, 0, None)
     assert found.held() == {"global": 0.95}
 
@@ -129,14 +129,14 @@ def test_the_split_hangs_on_content_not_on_files(data: Path, tmp_path: Path) -> 
 
 
 def test_people_can_be_kept_back(data: Path) -> None:
-    config = RefDataConfig(
+    config = GaitNetDataConfig(
         split="subject", test_subjects=("person 1",), validation_subjects=("person 3",)
     )
     found = open_data([str(data)], config, 0, None)
     assert found.table("test") == {"person 1": 8}
     assert found.table("validation") == {"person 3": 8}
     assert "person 1" not in found.table("train")
-    bad = RefDataConfig(split="subject", test_subjects=("person 9",))
+    bad = GaitNetDataConfig(split="subject", test_subjects=("person 9",))
     with pytest.raises(GaitDataError, match="no subject 'person 9'"):
         open_data([str(data)], bad, 0, None)
 
@@ -209,7 +209,7 @@ def test_other_parameters_are_told_apart(data: Path) -> None:
 
 
 def test_an_empty_part_is_refused(data: Path) -> None:
-    config = RefDataConfig(validation=1e-9, test=0.0)
+    config = GaitNetDataConfig(validation=1e-9, test=0.0)
     with pytest.raises(GaitDataError, match="no sequence is left for the validation"):
         open_data([str(data)], config, 0, None)
 

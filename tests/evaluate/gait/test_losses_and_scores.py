@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from ambulo.configs.gait import gait_space
-from ambulo.configs.ref_nn import RefLossConfig
+from ambulo.configs.gait_net import GaitNetLossConfig
 from ambulo.evaluate.gait.scores import asymmetry, score, skates
 from ambulo.motion.human23 import position_slices, to_sixdof
 from ambulo.train.gait.losses import motion_loss, pose_loss, row_noise, squared_weights
@@ -24,7 +24,7 @@ from ambulo.train.gait.losses import motion_loss, pose_loss, row_noise, squared_
 def test_weights_of_squared_differences(
     kind: str, root: float, way: float, upper: float
 ) -> None:
-    weights = squared_weights(RefLossConfig(kind=kind))  # type: ignore[arg-type]
+    weights = squared_weights(GaitNetLossConfig(kind=kind))  # type: ignore[arg-type]
     assert weights[8] == root
     assert weights[6] == weights[7] == way
     assert (weights[57:] == upper).all()
@@ -33,7 +33,7 @@ def test_weights_of_squared_differences(
 
 
 def test_loss_is_a_mean_over_all_numbers() -> None:
-    weights = squared_weights(RefLossConfig())
+    weights = squared_weights(GaitNetLossConfig())
     true = torch.zeros(2, 101)
     predicted = true.clone()
     predicted[0, 8] = 0.1

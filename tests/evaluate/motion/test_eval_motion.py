@@ -15,7 +15,7 @@ from ambulo.motion.datasets.clips import scan_clips
 from ambulo.motion.datasets.splits import make_split
 from ambulo.motion.formats.files import write_motion
 from ambulo.policies.files.model_file import ModelFile, save_model
-from ambulo.policies.kinds.motion_nn import describe_motion
+from ambulo.policies.kinds.motion_nn import MotionMetadata
 from ambulo.policies.networks.motion_nn import MotionNN
 from ambulo.train.eval_motion import main
 
@@ -58,7 +58,8 @@ def make_run(root, walk_motion):
     split.save(folder / "split_info.json", [data])
     config, network = small_network()
     model = ModelFile(
-        describe_motion(MotionRunConfig(model=config)), dict(network.state_dict())
+        MotionMetadata.describe(MotionRunConfig(model=config)),
+        dict(network.state_dict()),
     )
     save_model(folder / "best_models" / "best_model.zip", model)
     return folder

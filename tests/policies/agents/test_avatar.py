@@ -18,7 +18,7 @@ from ambulo.motion.human23 import rotations_of_sixdof
 from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import quat_angle, quat_from_rotvec, quat_rotate
 from ambulo.policies.agents.avatar import load_avatar
-from ambulo.policies.agents.gait_network import load_ref_network
+from ambulo.policies.agents.gait_network import load_gait_network
 from ambulo.shipped import locate
 
 RATE = 90.0
@@ -226,7 +226,7 @@ def test_models_are_named() -> None:
 
 def test_the_table_says_what_the_network_says(avatar: AvatarPose) -> None:
     """Between the table's rows and columns: within 1.5 degrees in every joint."""
-    network = load_ref_network(locate("gait_net"))
+    network = load_gait_network(locate("gait_net"))
     space, table = network.space, avatar.table
     rng = np.random.default_rng(0)
     pose = np.empty((23, 4))

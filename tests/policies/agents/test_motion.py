@@ -15,7 +15,7 @@ from ambulo.configs.errors import ModelFileError
 from ambulo.configs.motion_nn import MotionNNConfig, MotionRunConfig
 from ambulo.policies.agents.motion import load_encoder, load_motion_nn
 from ambulo.policies.files.model_file import ModelFile, load_model, save_model
-from ambulo.policies.kinds.motion_nn import MotionMetadata, describe_motion
+from ambulo.policies.kinds.motion_nn import MotionMetadata
 from ambulo.policies.networks.motion_nn import MotionNN
 from ambulo.policies.networks.motion_state import columns
 
@@ -33,7 +33,9 @@ def saved(tmp_path: Path) -> tuple[Path, MotionNN]:
     torch.manual_seed(0)
     network = MotionNN(run.model).eval()
     path = tmp_path / "model.zip"
-    metadata = describe_motion(run, steps=7, command="train_motion", extra={"a": 1})
+    metadata = MotionMetadata.describe(
+        run, steps=7, command="train_motion", extra={"a": 1}
+    )
     save_model(path, ModelFile(metadata, network.state_dict()))
     return path, network
 
@@ -89,7 +91,7 @@ def test_other_modes(tmp_path: Path, mode: str) -> None:
     run = MotionRunConfig(model=MotionNNConfig(mode=mode, **SMALL))  # type: ignore[arg-type]
     network = MotionNN(run.model).eval()
     path = tmp_path / "model.zip"
-    save_model(path, ModelFile(describe_motion(run), network.state_dict()))
+    save_model(path, ModelFile(MotionMetadata.describe(run), network.state_dict()))
     states = torch.randn(2, 3, 112)
     with torch.no_grad():
         assert torch.equal(load_encoder(path).encode(states), network.encode(states))

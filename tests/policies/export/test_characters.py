@@ -15,8 +15,8 @@ from ambulo.policies.export.characters import (
     MAGIC,
     bone_name,
     pack_character,
-    unpack_character,
 )
+from ambulo.policies.export.written import unpack_arrays
 
 PROFILE = {
     "Hips", "Spine", "Chest", "Neck", "Head",
@@ -44,7 +44,7 @@ def test_a_file_holds_the_table_and_the_skin() -> None:
     data = pack_character(table, skin)
     assert data == pack_character(table, skin)
     assert data.startswith(MAGIC)
-    header, arrays = unpack_character(data)
+    header, arrays = unpack_arrays(data)
     assert header["joints"] == list(table.skeleton.joints)
     for name, array in table.arrays().items():  # which is rounded to float32 already
         np.testing.assert_array_equal(arrays[name], array)
@@ -57,9 +57,9 @@ def test_a_file_holds_the_table_and_the_skin() -> None:
 @pytest.mark.slow
 def test_the_shipped_character_is_what_export_writes() -> None:
     file = Path(find_project()) / "policies" / "vr_navigation_body.ambulo"
-    header, arrays = unpack_character(file.read_bytes())
+    header, arrays = unpack_arrays(file.read_bytes())
     table = load_avatar(prior=None).table
-    made, wanted = unpack_character(pack_character(table, body_skin(table.skeleton)))
+    made, wanted = unpack_arrays(pack_character(table, body_skin(table.skeleton)))
     assert made["arrays"] == header["arrays"]
     for name, array in wanted.items():
         np.testing.assert_allclose(arrays[name], array, atol=1e-5, err_msg=name)

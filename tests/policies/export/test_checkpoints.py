@@ -21,8 +21,8 @@ from ambulo.muscle.muscle_nn import MuscleNN, Scales, muscle_nn_bytes, save_musc
 from ambulo.muscle.sampling import ReducedPattern
 from ambulo.policies.files.model_file import ModelFile, save_model
 from ambulo.policies.kinds.locomotion import MUSCLES
-from ambulo.policies.kinds.muscle_training import describe_muscle
-from ambulo.policies.kinds.neural_ik import describe_ik
+from ambulo.policies.kinds.muscle_training import MuscleTrainingMetadata
+from ambulo.policies.kinds.neural_ik import IKMetadata
 from ambulo.policies.networks.ik_net import IKNet
 
 AXES, MUSCLE_COUNT = 3, 5
@@ -93,7 +93,7 @@ def test_corrections_are_in_the_graph(
 @pytest.mark.slow
 def test_a_checkpoint_of_a_muscle_network(tmp_path: Path) -> None:
     network = muscle_nn(conditioned=False, corrections=1)
-    header = describe_muscle(MuscleRunConfig(), 7, "")
+    header = MuscleTrainingMetadata.describe(MuscleRunConfig(), steps=7)
     file, out = tmp_path / "checkpoint.zip", tmp_path / "m.onnx"
     attached = {MUSCLES: muscle_nn_bytes(network)}
     save_model(file, ModelFile(header, {}, None, attached))
@@ -119,7 +119,7 @@ def test_a_checkpoint_of_a_pose_network(tmp_path: Path, kind: str) -> None:
     )
     network = IKNet(run_config.network, rig)
     file, out = tmp_path / "checkpoint.zip", tmp_path / "ik.onnx"
-    header = describe_ik(run_config, rig.name, steps=3)
+    header = IKMetadata.describe(run_config, rig=rig.name, steps=3)
     save_model(file, ModelFile(header, network.state_dict()))
     assert main([str(file), "--out", str(out)]) == 0
     if kind == "own":

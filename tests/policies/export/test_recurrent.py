@@ -58,8 +58,9 @@ def episode(agent: Agent) -> tuple[Any, Any]:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("mode", ["continuous", "discrete"])
-@pytest.mark.parametrize("widths", [(16, 8), (16,), (16, 8, 4)])
+@pytest.mark.parametrize(
+    ("mode", "widths"), [("continuous", (16, 8)), ("discrete", (16,))]
+)
 def test_onnx_acts_like_the_agent_over_an_episode(
     tmp_path: Path, mode: str, widths: tuple[int, ...]
 ) -> None:

@@ -133,10 +133,10 @@ def hostile_files(folder: Path, tiny: Any) -> list[Path]:
     files["walker"] = zipped(member(walker, "ambulo.json", wide))
     estimator = shipped("gait_estimator")
 
-    def latent(header: dict[str, Any]) -> None:
-        header["vae"]["latent"] = header["vae"]["hidden"] = 10**9
+    def modes(header: dict[str, Any]) -> None:
+        header["modes"] = 1000
 
-    files["estimator"] = zipped(member(estimator, "ambulo.json", latent))
+    files["estimator"] = zipped(member(estimator, "ambulo.json", modes))
     members = member(model, "ambulo.json", lambda header: None)
     noise = np.random.default_rng(0).bytes(FREE_SIZE)
     rows = {"a": {"dtype": "U8", "shape": [2**35], "data_offsets": [0, 2**35]}}

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from ambulo.policies.networks.branches import RecurrentActor
 from ambulo.policies.networks.gru import GRU
-from ambulo.policies.networks.recurrent import RecurrentActor
 
 STEPS, ROWS, INPUTS, UNITS = 9, 5, 4, 6
 

@@ -15,7 +15,7 @@ from ambulo.ik.rig import Rig, load_rig
 from ambulo.ik.solver.headers import IKNetworkHeader
 from ambulo.ik.solver.network import IKNetwork
 from ambulo.policies.files.model_file import ModelFile, load_model, save_model
-from ambulo.policies.kinds.neural_ik import IKMetadata, describe_ik
+from ambulo.policies.kinds.neural_ik import IKMetadata
 from ambulo.policies.networks.ik_net import WEIGHT_COLUMNS, IKNet
 
 
@@ -103,7 +103,7 @@ def test_dropout_is_for_training_alone(rig: Rig) -> None:
 
 def test_checkpoints(rig: Rig, tmp_path: Path) -> None:
     run = IKRunConfig(data="/some/where/poses.npz")
-    metadata = describe_ik(run, rig.name, steps=3)
+    metadata = IKMetadata.describe(run, rig=rig.name, steps=3)
     assert metadata.run.data == "poses.npz"
     net = IKNet(run.network, rig)
     file = tmp_path / "a.zip"

@@ -83,22 +83,22 @@ def test_a_trained_policy_teaches_the_sum_of_law_and_residual(
         )
         for controller, scale in ((True, 0.4), (False, 0.8))
     ]
-    played, pupil = twins
-    teacher = PolicyTeacher(agent, pupil)
+    played, student = twins
+    teacher = PolicyTeacher(agent, student)
     for batch in twins:
         batch.reset(np.arange(BODIES))
     for _ in range(
         12
-    ):  # the pupil does as it is told: the same walk without a controller
+    ):  # the student does as it is told: the same walk without a controller
         played.step(agent.act(played.obs))
-        wanted = teacher.actions(pupil)
+        wanted = teacher.actions(student)
         assert np.abs(wanted).max() < 1.0
-        pupil.step(wanted)
+        student.step(wanted)
     np.testing.assert_allclose(
-        pupil.simulation.qpos, played.simulation.qpos, rtol=0.0, atol=1e-6
+        student.simulation.qpos, played.simulation.qpos, rtol=0.0, atol=1e-6
     )
     assert np.abs(played.balance_offsets).max() > 0.01
-    other = pupil.config.override("environment", joints=("Femur?", "Tibia?"))
+    other = student.config.override("environment", joints=("Femur?", "Tibia?"))
     legs = make_bodies(other, 1, references, seed=3)
     with pytest.raises(ConfigError, match="joints that the actions do not move"):
         PolicyTeacher(agent, legs)
@@ -116,15 +116,15 @@ def test_a_taught_run_follows_its_teachers_reference(
         training={"teacher": TEACHER},
         environment={"reference": None},
     )
-    pupil = run(
-        config, "pupil", "--teacher", str(master.path), "--timesteps", str(ROLLOUT)
+    student = run(
+        config, "student", "--teacher", str(master.path), "--timesteps", str(ROLLOUT)
     )
-    model = load_locomotion(pupil.final_model)
+    model = load_locomotion(student.final_model)
     assert model.attachments == load_locomotion(master.best_model).attachments
     teacher = model.metadata.config.training.teacher
     assert teacher is not None
     assert teacher.model == "best_model.zip"  # no folder of this machine
-    rows = json.loads(pupil.evaluations.read_text())
+    rows = json.loads(student.evaluations.read_text())
     assert [row["timesteps"] for row in rows] == [0, ROLLOUT]
     more = ["--config", str(config), "--no-progress", "--teacher", str(master.path)]
     assert train([*more, "--reference", str(tmp_path / "other.npz")]) == 2

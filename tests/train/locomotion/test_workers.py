@@ -23,7 +23,7 @@ from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.train.locomotion.callbacks import Schedules
 from ambulo.train.locomotion.training import LocomotionTraining, read_parts
 from ambulo.train.shared.fleet import started
-from ambulo.train.shared.rl_task import Share
+from ambulo.train.shared.rl_task import WorkerSpec
 from ambulo.train.shared.run_folders import LocomotionRunFolder
 from ambulo.train.train_locomotion import main
 
@@ -38,21 +38,20 @@ def cluster() -> Iterator[None]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("schedule", ["rollouts", "gradients"])
 @pytest.mark.parametrize("teacher", [None, TEACHER])
 @pytest.mark.usefixtures("cluster")
 def test_one_worker_does_what_no_worker_does(
-    reference: Path, tmp_path: Path, schedule: str, teacher: dict[str, Any] | None
+    reference: Path, tmp_path: Path, teacher: dict[str, Any] | None
 ) -> None:
     changes = {"environment": {"balance_law": teacher is None}}
     file = settings(
         tmp_path / "tiny.json", reference, training={"teacher": teacher}, **changes
     )
     alone = run(file, "alone")
-    worker = ["--engine", "ray", "--workers", "1", "--schedule", schedule]
-    with_one = run(file, "one", *worker)
+    worker = ["--engine", "ray", "--schedule", "gradients", "--workers"]
+    with_one = run(file, "one", *worker, "1")
     assert weights_equal(alone.final_model, with_one.final_model)
-    two = run(file, "two", *worker[:3], "2", *worker[4:])
+    two = run(file, "two", *worker, "2")
     assert not weights_equal(alone.final_model, two.final_model)
     if teacher is not None:
         table = (alone.path / "teacher.csv").read_bytes()
@@ -77,10 +76,10 @@ def test_a_stop_request_reaches_a_policy_that_is_prepared(
     )
     stop = StopRequest()
     stop.signal_number = signal.SIGINT
-    fleet = started(task, 1, None, "rollouts")
+    fleet = started(task, 1, None)
     try:
         with pytest.raises(Interrupted):
-            fleet.begin(stop, adopted=False)
+            fleet.begin(stop, initialised=False)
     finally:
         fleet.close()
 
@@ -95,8 +94,8 @@ def test_workers_teach_the_critic_alone_for_as_long(
     driver = LocomotionTraining(
         config, folder, read_parts(config, folder, None), remote=True
     )
-    share = Share(BODIES // 2, 8, seed=1, all_envs=BODIES)
-    worker = driver.recipe()(share, tmp_path)
+    spec = WorkerSpec(BODIES // 2, 8, seed=1, all_envs=BODIES)
+    worker = driver.factory()(spec, tmp_path)
     for task in (driver, worker):
         found = task.environment_callbacks()
         schedules = next(c for c in found if isinstance(c, Schedules))

@@ -16,7 +16,7 @@ from ambulo.configs.imitation import ImitationConfig
 from ambulo.policies.networks.recurrent import RecurrentPolicy
 from ambulo.train.shared.dagger import DaggerDataset, teach
 from ambulo.train.shared.dagger_sequences import (
-    SequencePupil,
+    RecurrentStudent,
     _states,
     fit_sequences,
     sequence_fit,
@@ -74,14 +74,14 @@ def policy_of(units: int = 12) -> RecurrentPolicy:
 
 
 @pytest.mark.integration
-def test_a_pupil_imitates_what_only_memory_knows() -> None:
+def test_a_student_imitates_what_only_memory_knows() -> None:
     policy, batch = policy_of(), EchoBatch()
     config = ImitationConfig(
         samples=4800, rounds=3, epochs=6, last_epochs=20, batch_size=120,
         learning_rate=5e-3, mix_rounds=1, noise=0.0,
     )  # fmt: skip
     rounds = teach(
-        SequencePupil(policy, batch), batch, config, Echo(), seed=0,
+        RecurrentStudent(policy, batch), batch, config, Echo(), seed=0,
         stop=StopRequest(), fit=sequence_fit(policy, 10),
     )  # fmt: skip
     assert rounds[-1].samples == 4800
@@ -95,23 +95,23 @@ def test_a_number_that_is_not_finite_ends_the_imitation() -> None:
         ObservationError, match="environment 0, step 1 of its episode: observation num"
     ):
         teach(
-            SequencePupil(policy, batch), batch, ImitationConfig(samples=80, rounds=1),
+            RecurrentStudent(policy, batch), batch, ImitationConfig(samples=80, rounds=1),
             Echo(), seed=0, stop=StopRequest(), fit=sequence_fit(policy, 10),
         )  # fmt: skip
 
 
-def test_a_pupil_forgets_where_episodes_begin() -> None:
+def test_a_student_forgets_where_episodes_begin() -> None:
     policy, batch = policy_of(), EchoBatch()
-    pupil = SequencePupil(policy, batch)
+    student = RecurrentStudent(policy, batch)
     batch.reset(np.arange(ENVS))
     with torch.inference_mode():
-        first = pupil.means(torch.as_tensor(batch.obs.copy()))
+        first = student.means(torch.as_tensor(batch.obs.copy()))
         batch.step(None)
-        pupil.means(torch.zeros(ENVS, SIZE))
+        student.means(torch.zeros(ENVS, SIZE))
         batch.episode.steps[:4] = 0
         obs = torch.zeros(ENVS, SIZE)
         obs[:, 0] = torch.as_tensor(batch.shown, dtype=torch.float32)
-        again = pupil.means(obs)
+        again = student.means(obs)
     torch.testing.assert_close(again[:4], first[:4])
     assert (again[4:] - first[4:]).abs().max() > 1e-6
 

@@ -23,7 +23,6 @@ from ambulo.train.shared.cluster import Cluster
 from ambulo.train.shared.fleet import Fleet
 from ambulo.train.shared.rl_run import RLRun
 from ambulo.train.shared.run_folders import NavigationRunFolder
-from ambulo.train.shared.shares import Schedule
 from ambulo.train.vr.training import NavigationTraining
 
 pytestmark = pytest.mark.integration
@@ -69,7 +68,6 @@ def train(
     path: Path,
     cluster: Cluster | None = None,
     workers: int = 0,
-    schedule: Schedule = "rollouts",
     resume: Path | None = None,
 ) -> Weights:
     """Train in the folder `path` without a cluster or with workers; the last weights."""
@@ -79,7 +77,7 @@ def train(
         part.mkdir(exist_ok=True)
     checkpoint = None if resume is None else load_navigation(resume)
     task = NavigationTraining(config, folder, checkpoint, remote=workers > 0)
-    host = Fleet(cluster, task, workers, schedule) if cluster and workers else None
+    host = Fleet(cluster, task, workers) if cluster and workers else None
     run = RLRun(task, folder, checkpoint, None, host)
     try:
         run.train(Silent(), StopRequest())
@@ -115,13 +113,10 @@ def cluster() -> Iterator[Cluster]:
         yield made
 
 
-@pytest.mark.parametrize("schedule", ["rollouts", "gradients"])
-def test_one_worker_does_what_no_worker_does(
-    cluster: Cluster, tmp_path: Path, schedule: Schedule
-) -> None:
+def test_one_worker_does_what_no_worker_does(cluster: Cluster, tmp_path: Path) -> None:
     config = config_of(3, stages=True)
     alone = train(config, tmp_path / "alone")
-    with_one = train(config, tmp_path / "one", cluster, 1, schedule)
+    with_one = train(config, tmp_path / "one", cluster, 1)
     assert same(alone, with_one)
     rows = [(tmp_path / n / "metrics.csv").read_text() for n in ("alone", "one")]
     columns = [[row.split(",") for row in text.splitlines()] for text in rows]
@@ -132,30 +127,26 @@ def test_one_worker_does_what_no_worker_does(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("schedule", ["rollouts", "gradients"])
 def test_two_workers_repeat_themselves_and_resume(
-    cluster: Cluster, tmp_path: Path, schedule: Schedule
+    cluster: Cluster, tmp_path: Path
 ) -> None:
     config = config_of(4)
-    first = train(config, tmp_path / "a", cluster, 2, schedule)
-    assert same(first, train(config, tmp_path / "b", cluster, 2, schedule))
+    first = train(config, tmp_path / "a", cluster, 2)
+    assert same(first, train(config, tmp_path / "b", cluster, 2))
     assert not same(first, train(config, tmp_path / "c"))
     checkpoint = NavigationRunFolder(tmp_path / "a").checkpoint(2 * ROLLOUT)
-    again = train(config, tmp_path / "d", cluster, 2, schedule, checkpoint)
+    again = train(config, tmp_path / "d", cluster, 2, checkpoint)
     assert same(first, again)
     # Another number of workers, or none, goes on with new episodes.
     for workers in (1, 0):
-        other = train(
-            config, tmp_path / f"e{workers}", cluster, workers, schedule, checkpoint
-        )
+        other = train(config, tmp_path / f"e{workers}", cluster, workers, checkpoint)
         assert not same(first, other)
         assert all(bool(w.isfinite().all()) for w in other.values())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("schedule", ["rollouts", "gradients"])
 def test_a_run_survives_the_death_of_its_workers(
-    cluster: Cluster, tmp_path: Path, schedule: Schedule
+    cluster: Cluster, tmp_path: Path
 ) -> None:
     killed = []
 
@@ -171,7 +162,7 @@ def test_a_run_survives_the_death_of_its_workers(
     thread = threading.Thread(target=kill)
     thread.start()
     try:
-        weights = train(config_of(300), tmp_path / "a", cluster, 2, schedule)
+        weights = train(config_of(300), tmp_path / "a", cluster, 2)
     finally:
         thread.join()
     assert len(killed) == 2
@@ -198,7 +189,7 @@ def test_learners_that_cannot_meet_try_again(
 
     monkeypatch.setattr(Cluster, "call", late)
     began = time.monotonic()
-    weights = train(config_of(3), tmp_path / "a", cluster, 2, "gradients")
+    weights = train(config_of(3), tmp_path / "a", cluster, 2)
     assert time.monotonic() - began < 120.0
     assert all(bool(w.isfinite().all()) for w in weights.values())
     assert len((tmp_path / "a" / "metrics.csv").read_text().splitlines()) == 4
@@ -215,9 +206,7 @@ def test_a_recurrent_policy_learns_where_its_states_are(
 ) -> None:
     config = recurrent(3)
     alone = train(config, tmp_path / "alone")
-    assert same(alone, train(config, tmp_path / "one", cluster, 1, "gradients"))
-    with pytest.raises(ConfigError, match=r"--workers 2: .* needs --schedule grad"):
-        train(config, tmp_path / "a", cluster, 2, "rollouts")
+    assert same(alone, train(config, tmp_path / "one", cluster, 1))
 
 
 @pytest.mark.slow
@@ -225,15 +214,17 @@ def test_workers_with_recurrent_policies_resume(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     config = recurrent(4)
-    first = train(config, tmp_path / "a", cluster, 2, "gradients")
+    first = train(config, tmp_path / "a", cluster, 2)
     checkpoint = NavigationRunFolder(tmp_path / "a").checkpoint(2 * ROLLOUT)
-    again = train(config, tmp_path / "b", cluster, 2, "gradients", checkpoint)
+    again = train(config, tmp_path / "b", cluster, 2, checkpoint)
     assert same(first, again)
 
 
-def test_shares_that_do_not_work_are_refused(cluster: Cluster, tmp_path: Path) -> None:
+def test_numbers_that_cannot_be_divided_are_refused(
+    cluster: Cluster, tmp_path: Path
+) -> None:
     config = config_of(1)
     with pytest.raises(ConfigError, match="--workers 9: must be 1 to 8"):
         train(config, tmp_path / "a", cluster, 9)
     with pytest.raises(ConfigError, match="must divide the 8 environments"):
-        train(config, tmp_path / "b", cluster, 3, "gradients")
+        train(config, tmp_path / "b", cluster, 3)

@@ -19,7 +19,8 @@ from ambulo.common.console import Silent
 from ambulo.common.run_folder import RunFolder
 from ambulo.common.signals import Interrupted, StopRequest
 from ambulo.configs.errors import DivergedError, ModelFileError
-from ambulo.policies.files.model_file import TrainingState
+from ambulo.policies.files.headers import FileHeader
+from ambulo.policies.files.model_file import ModelFile, TrainingState
 from ambulo.train.shared.fit_settings import FitSettings
 from ambulo.train.shared.supervised import (
     MAX_BAD_GRADIENTS,
@@ -35,6 +36,8 @@ SETTINGS = FitSettings(EPOCHS, 0.02, warmup_steps=3, ema=0.9)
 
 class LineTask(SupervisedTask[Tensor]):
     """y = 2 x + 1 from random x; its last checkpoint is kept in memory."""
+
+    device = CPU
 
     def __init__(self, stop_at: int = 0, broken_from: int = 10**9) -> None:
         torch.manual_seed(0)
@@ -85,10 +88,9 @@ def train(
     settings: FitSettings = SETTINGS,
     checkpoint: tuple[dict[str, Tensor], TrainingState] | None = None,
 ) -> SupervisedRun[Tensor]:
-    weights, state = checkpoint or (None, None)
-    run = SupervisedRun(
-        task, settings, folder, device=CPU, weights=weights, state=state
-    )
+    task.settings = settings
+    model = None if checkpoint is None else ModelFile(FileHeader(), *checkpoint)
+    run = SupervisedRun(task, folder, model)
     run.train(Silent(), task.stop)
     return run
 
@@ -167,7 +169,8 @@ def test_training_ends_when_validation_gets_no_better(tmp_path: Path) -> None:
 @pytest.mark.parametrize("scaled", [False, True])
 def test_gradients_that_are_not_finite_are_skipped_then_an_error(scaled: bool) -> None:
     task = LineTask(broken_from=7)
-    run = SupervisedRun(task, FitSettings(99, 0.02), None, device=CPU)
+    task.settings = FitSettings(99, 0.02)
+    run = SupervisedRun(task, None)
     run._scaler = torch.amp.GradScaler("cpu", enabled=scaled)
     with pytest.raises(DivergedError, match=r"gradients in a row.*--learning-rate"):
         run.train(Silent(), StopRequest())

@@ -8,18 +8,21 @@ import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
 from ambulo.configs.errors import ObservationError, RewardError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.policies.ppo import FastPPO
-from ambulo.train.shared.fleet import result_of
-from ambulo.train.shared.rl_task import Share
-from ambulo.train.shared.rollout_worker import Order, RolloutWorker, copy_of, own_folder
+from ambulo.train.shared.fleet import most_workers, result_of, worker_spec
+from ambulo.train.shared.rl_task import WorkerSpec
+from ambulo.train.shared.rollout_worker import (
+    RolloutStart,
+    RolloutWorker,
+    copy_of,
+    own_folder,
+)
 from ambulo.train.shared.run_folders import NavigationRunFolder
-from ambulo.train.shared.shares import most_workers, shares_of
 from ambulo.train.vr.training import NavigationTraining
 
 KILLED = """
@@ -43,22 +46,11 @@ def learner(tmp_path: Path) -> FastPPO:
 
 
 def test_as_many_workers_as_the_learner_divides_between(learner: FastPPO) -> None:
-    """Without a number, no cluster is too large, and no schedule refuses its size."""
-    assert [most_workers(learner, cpus, "rollouts") for cpus in (1, 5, 64)] == [
-        1,
-        5,
-        12,
-    ]
-    assert [most_workers(learner, n, "gradients") for n in (1, 3, 5, 64)] == [
-        1,
-        2,
-        4,
-        4,
-    ]
+    """Without a number, no cluster is too large."""
+    assert [most_workers(learner, n) for n in (0, 1, 3, 5, 64)] == [1, 1, 2, 4, 4]
     for cpus in range(1, 20):
-        count = most_workers(learner, cpus, "gradients")
-        assert len(shares_of(learner, count, "gradients")) == count
-    assert most_workers(learner, 0, None) == 1
+        count = most_workers(learner, cpus)
+        assert worker_spec(learner, count).num_envs * count == learner.n_envs
 
 
 def test_an_error_of_a_workers_environments_names_the_worker() -> None:
@@ -81,7 +73,6 @@ def test_a_copy_of_a_learner_stays_as_it_is(learner: FastPPO) -> None:
 
     step(1.0)
     copy = copy_of(learner)
-    assert copy.optimizer is not None
     before = {k: v["exp_avg"].clone() for k, v in copy.optimizer["state"].items()}
     assert before
     step(2.0)
@@ -96,13 +87,16 @@ def test_what_a_replaced_worker_saves_can_be_restored(tmp_path: Path) -> None:
         "environment", num_environments=4, levels=("open",), levels_per_family=4
     )
     task = NavigationTraining(config, NavigationRunFolder(tmp_path), remote=True)
-    given = (task.recipe(), Share(4, 8, 1, 8), 64, task.orders(), logging.WARNING)
+    settings = task.learner_settings()
+    given = (task.factory(), WorkerSpec(4, 8, 1, 8), 64, settings, logging.WARNING)
     replaced, resumed = RolloutWorker(*given), RolloutWorker(*given)
     resumed.restore(replaced.capture())
-    order, learner = Order(5, 64, 0.5), copy_of(task.learner)
-    first, second = (w.collect(order, learner) for w in (replaced, resumed))
-    for name, array in first.arrays.items():
-        np.testing.assert_array_equal(array, second.arrays[name])
+    given_learner = (RolloutStart(5, 64, 0.5), copy_of(task.learner), True)
+    first, second = (w.collect_and_update(*given_learner) for w in (replaced, resumed))
+    assert first.learner is not None
+    assert second.learner is not None
+    for name, weights in first.learner.policy.items():
+        assert torch.equal(weights, second.learner.policy[name])
     replaced.close()
     resumed.close()
 

@@ -217,4 +217,7 @@ def test_a_run_begins_with_another_model(
     capsys.readouterr()
     other = ["--set", "network.state=24"]
     assert train([*arguments, "--run-name", "third", *begin, *other]) == 2
-    assert "has other sizes: 32, 32, 32" in capsys.readouterr().err
+    assert (
+        "the network to begin with is another one: size mismatch"
+        in capsys.readouterr().err
+    )

@@ -48,7 +48,7 @@ def actor_of(training):
 @pytest.mark.integration
 def test_the_policy_acts_as_its_teacher(training):
     with StopRequest() as stop:
-        assert training.begin(stop, adopted=False)
+        assert training.begin(stop, initialised=False)
     with (training.folder.path / "teacher.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [int(row["samples"]) for row in rows] == [2048, 4096]
@@ -67,7 +67,7 @@ def test_the_policy_acts_as_its_teacher(training):
 def test_a_run_that_begins_with_a_model_is_not_taught(training):
     before = actor_of(training)
     with StopRequest() as stop:
-        assert not training.begin(stop, adopted=True)
+        assert not training.begin(stop, initialised=True)
     after = actor_of(training)
     assert all(torch.equal(after[name], before[name]) for name in before)
 
@@ -78,7 +78,7 @@ def test_a_recurrent_policy_is_taught_sequences(tmp_path):
     training = NavigationTraining(config, NavigationRunFolder(tmp_path))
     before = actor_of(training)
     with StopRequest() as stop:
-        assert training.begin(stop, adopted=False)
+        assert training.begin(stop, initialised=False)
     with (tmp_path / "teacher.csv").open() as file:
         errors = [float(row["error"]) for row in csv.DictReader(file)]
     assert max(errors) < 0.45

@@ -27,7 +27,7 @@ from ambulo.policies.files.model_file import ModelFile, TrainingState, save_mode
 from ambulo.policies.learner import learn_until, make_learner, model_of
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
-from ambulo.train.shared.learner_state import adopt
+from ambulo.train.shared.learner_state import load_weights
 from ambulo.train.shared.rl_run import extra_of
 from ambulo.train.shared.run_folders import NavigationRunFolder
 from ambulo.train.vr.training_state import capture, restore
@@ -164,7 +164,7 @@ def resume(
 ) -> dict[str, Any]:
     """The policy and the state of `model` in a new training, as a run restores them."""
     assert model.training is not None
-    adopt(learner, model)
+    load_weights(learner, model)
     return restore(learner, batch, model.training)
 
 

@@ -1,6 +1,6 @@
 """The gait network while it learns; `agents/gait_network.py` runs it without torch.
 
-Published as RefNN of GaitNet: normalised parameters with sine and cosine of the phase
+As RefNN of Park et al., SIGGRAPH 2022: normalised parameters with sine and cosine of the phase
 through three layers of 512 with ReLU to a pose of 101 numbers.
 """
 
@@ -12,14 +12,14 @@ import torch
 from torch import Tensor, nn
 
 from ambulo.configs.gait import GaitSpace
-from ambulo.configs.ref_nn import RefNNConfig
+from ambulo.configs.gait_net import GaitNetConfig
 from ambulo.motion.human23 import N_SIXDOF
 
 LEAST = 1e-3
 """Smallest scale of an input or output: what never changes is not blown up."""
 
 
-class RefNN(nn.Module):
+class GaitNet(nn.Module):
     """A multilayer perceptron from parameters and phase to a pose."""
 
     center: Tensor
@@ -72,9 +72,9 @@ class RefNN(nn.Module):
         self.spread.copy_(poses.std(0).clamp(min=LEAST))
 
 
-def make_ref_nn(space: GaitSpace, config: RefNNConfig) -> RefNN:
+def make_gait_net(space: GaitSpace, config: GaitNetConfig) -> GaitNet:
     """A fresh network as the settings say."""
-    return RefNN(space, config.hidden, config.layers, config.harmonics)
+    return GaitNet(space, config.hidden, config.layers, config.harmonics)
 
 
 def _at_least(scale: Tensor) -> Tensor:

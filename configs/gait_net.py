@@ -15,7 +15,7 @@ from ambulo.configs.types import Count, NonNegative, Positive
 Share = Annotated[float, Field(ge=0, lt=1)]
 
 
-class RefNNConfig(Config):
+class GaitNetConfig(Config):
     """The network: parameters and phase in, a pose of 101 numbers out."""
 
     hidden: Annotated[int, Field(ge=1, le=4096)] = 512
@@ -28,7 +28,7 @@ class RefNNConfig(Config):
     """Whether inputs and outputs are centred and scaled by statistics of the data."""
 
 
-class RefLossConfig(Config):
+class GaitNetLossConfig(Config):
     """Loss between predicted and true poses; means over numbers and frames."""
 
     kind: Literal["as_coded", "as_documented", "balanced"] = "as_coded"
@@ -56,7 +56,7 @@ class RefLossConfig(Config):
         return self.motion > 0.0 or self.feet > 0.0
 
 
-class RefDataConfig(Config):
+class GaitNetDataConfig(Config):
     """Training data and its split."""
 
     split: Literal["parameters", "subject"] = "parameters"
@@ -86,7 +86,7 @@ class RefDataConfig(Config):
         return self
 
 
-class RefTrainingConfig(Config):
+class GaitNetTrainingConfig(Config):
     """The optimiser and schedule."""
 
     epochs: Count = 100
@@ -127,16 +127,16 @@ class RefTrainingConfig(Config):
     """Folder of runs."""
 
 
-class RefRunConfig(Config):
+class GaitNetRunConfig(Config):
     """All settings of a training run, as its folder keeps them."""
 
-    network: RefNNConfig = RefNNConfig()
+    network: GaitNetConfig = GaitNetConfig()
     """The network."""
-    loss: RefLossConfig = RefLossConfig()
+    loss: GaitNetLossConfig = GaitNetLossConfig()
     """The loss."""
-    dataset: RefDataConfig = RefDataConfig()
+    dataset: GaitNetDataConfig = GaitNetDataConfig()
     """The data set."""
-    training: RefTrainingConfig = RefTrainingConfig()
+    training: GaitNetTrainingConfig = GaitNetTrainingConfig()
     """The optimiser and schedule."""
     data: tuple[str, ...] = ()
     """Folders or files of refined sequences."""

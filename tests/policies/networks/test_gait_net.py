@@ -15,19 +15,23 @@ from ambulo.configs.errors import GaitParameterError, ModelFileError
 from ambulo.configs.gait import GaitSpace, gait_space
 from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.motion.gaits.frames import WAY_RATE, frame_rate, speed_of
-from ambulo.policies.agents.gait_network import load_ref_network, phase_inputs
-from ambulo.policies.agents.gait_training import load_ref_nn, read_ref_nn, save_ref_nn
+from ambulo.policies.agents.gait_network import load_gait_network, phase_inputs
+from ambulo.policies.agents.gait_training import (
+    load_gait_net,
+    read_gait_net,
+    save_gait_net,
+)
 from ambulo.policies.files.archive import read_archive, write_atomic, zipped
-from ambulo.policies.kinds.ref_nn import describe_ref_nn
-from ambulo.policies.networks.ref_nn import RefNN
+from ambulo.policies.kinds.ref_nn import describe_gait_net
+from ambulo.policies.networks.gait_net import GaitNet
 
 SPACE = gait_space("human23")
 
 
-def make(hidden: int = 24, harmonics: int = 2) -> RefNN:
+def make(hidden: int = 24, harmonics: int = 2) -> GaitNet:
     """A small network with statistics that matter."""
     torch.manual_seed(0)
-    network = RefNN(SPACE, hidden, 3, harmonics)
+    network = GaitNet(SPACE, hidden, 3, harmonics)
     inputs = torch.rand(50, SPACE.size + 2 * harmonics)
     poses = 0.1 * torch.randn(50, 101)
     poses[:, 0] += 1.0
@@ -41,15 +45,15 @@ def make(hidden: int = 24, harmonics: int = 2) -> RefNN:
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "ref_nn.zip"
-    save_ref_nn(path, make())
+    save_gait_net(path, make())
     return path
 
 
 def test_published_size() -> None:
-    sizes = [tuple(layer.weight.shape) for layer in RefNN(SPACE).layers]
+    sizes = [tuple(layer.weight.shape) for layer in GaitNet(SPACE).layers]
     assert sizes == [(512, 15), (512, 512), (512, 512), (101, 512)]
     bound = np.sqrt(6.0 / (512 + 512))  # Xavier
-    weights = RefNN(SPACE).layers[1].weight.detach().numpy()
+    weights = GaitNet(SPACE).layers[1].weight.detach().numpy()
     assert np.abs(weights).max() <= bound
     assert np.abs(weights).max() > 0.99 * bound
 
@@ -62,8 +66,8 @@ def test_phase_counts_in_cycles() -> None:
 
 
 def test_numpy_answers_as_torch(file: Path) -> None:
-    network, _ = load_ref_nn(file)
-    run_time = load_ref_network(file)
+    network, _ = load_gait_net(file)
+    run_time = load_gait_network(file)
     rng = np.random.default_rng(1)
     params, phase = rng.random((7, SPACE.size)), rng.random(7)
     with torch.no_grad():
@@ -75,7 +79,7 @@ def test_numpy_answers_as_torch(file: Path) -> None:
 
 
 def test_frames_are_rotations(file: Path) -> None:
-    frames = load_ref_network(file).motion_of(SPACE.default, cycles=3)
+    frames = load_gait_network(file).motion_of(SPACE.default, cycles=3)
     assert frames.shape == (90, 101)
     np.testing.assert_array_equal(frames[:30], frames[60:])
     rows = frames[:, :6].reshape(90, 2, 3)
@@ -84,7 +88,7 @@ def test_frames_are_rotations(file: Path) -> None:
 
 
 def test_motions_loop_and_go_on_at_their_speed(file: Path) -> None:
-    network = load_ref_network(file)
+    network = load_gait_network(file)
     motion = network.to_motion(SPACE.default, cycles=2)
     rate = float(frame_rate(SPACE, SPACE.default))
     assert motion.fps == pytest.approx(rate)
@@ -101,7 +105,7 @@ def test_motions_loop_and_go_on_at_their_speed(file: Path) -> None:
 
 
 def test_other_rates_keep_whole_cycles(file: Path) -> None:
-    network = load_ref_network(file)
+    network = load_gait_network(file)
     motion = network.to_motion(SPACE.default, cycles=2, fps=60.0)
     per_cycle = len(motion) // 2
     assert len(motion) == 2 * per_cycle
@@ -111,7 +115,7 @@ def test_other_rates_keep_whole_cycles(file: Path) -> None:
 
 
 def test_out_of_range_names_the_parameter(file: Path) -> None:
-    network = load_ref_network(file)
+    network = load_gait_network(file)
     values = SPACE.default.copy()
     values[SPACE.index("cadence")] = 1.4
     for use in (network.motion_of, network.to_motion):
@@ -122,8 +126,8 @@ def test_out_of_range_names_the_parameter(file: Path) -> None:
 def test_a_parameter_that_never_varied_has_its_value_alone(tmp_path: Path) -> None:
     path = tmp_path / "held.zip"
     training = {"held": {"stride": 0.93, "global": 1.0}}
-    save_ref_nn(path, make(), describe_ref_nn(make(), training=training))
-    network = load_ref_network(path)
+    save_gait_net(path, make(), describe_gait_net(make(), training=training))
+    network = load_gait_network(path)
     assert network.vector()[SPACE.index("stride")] == 0.93
     values = network.vector(cadence=1.1, stride=0.93)
     assert values[SPACE.index("cadence")] == 1.1
@@ -132,28 +136,28 @@ def test_a_parameter_that_never_varied_has_its_value_alone(tmp_path: Path) -> No
     ):
         network.vector(stride=1.0)
     for wrong in ({"stride": 3.0}, {"nonsense": 1.0}, {"stride": "x"}, 5):
-        metadata = describe_ref_nn(make(), training={"held": wrong})
-        save_ref_nn(path, make(), metadata)
+        metadata = describe_gait_net(make(), training={"held": wrong})
+        save_gait_net(path, make(), metadata)
         with pytest.raises(ModelFileError, match=r"training\.held is damaged"):
-            load_ref_network(path)
+            load_gait_network(path)
 
 
 def test_round_trip_of_everything(file: Path, tmp_path: Path) -> None:
-    network, metadata = load_ref_nn(file, SPACE)
+    network, metadata = load_gait_net(file, SPACE)
     assert metadata.is_cascaded is False
-    other = describe_ref_nn(network, is_cascaded=True, training={"steps": 3})
-    save_ref_nn(tmp_path / "b.zip", network.state_dict(), other)
-    found = read_ref_nn(tmp_path / "b.zip")
+    other = describe_gait_net(network, is_cascaded=True, training={"steps": 3})
+    save_gait_net(tmp_path / "b.zip", network.state_dict(), other)
+    found = read_gait_net(tmp_path / "b.zip")
     assert found.metadata.is_cascaded
     assert found.metadata.training == {"steps": 3}
     assert found.metadata.gait_space() == SPACE
     for name, weight in network.state_dict().items():
         assert (found.weights[name] == weight).all()
     with pytest.raises(ModelFileError, match="alone"):
-        save_ref_nn(tmp_path / "c.zip", network.state_dict())
+        save_gait_net(tmp_path / "c.zip", network.state_dict())
 
 
-@pytest.mark.parametrize("load", [load_ref_nn, load_ref_network])
+@pytest.mark.parametrize("load", [load_gait_net, load_gait_network])
 def test_other_parameters_are_refused_with_the_difference(
     load: object, file: Path
 ) -> None:
@@ -171,22 +175,22 @@ def test_damaged_files_are_refused(file: Path, tmp_path: Path) -> None:
     bad = tmp_path / "bad.zip"
     bad.write_bytes(file.read_bytes()[:-500])
     with pytest.raises(ModelFileError, match="truncated"):
-        load_ref_network(bad)
+        load_gait_network(bad)
     write_atomic(bad, zipped({**members, "ambulo.json": b'{"kind": "vr"}'}))
     with pytest.raises(ModelFileError, match="expected 'ref_nn'"):
-        load_ref_nn(bad)
+        load_gait_net(bad)
     write_atomic(bad, zipped({"ambulo.json": members["ambulo.json"]}))
     with pytest.raises(ModelFileError, match=r"no policy\.safetensors"):
-        load_ref_network(bad)
+        load_gait_network(bad)
     header = json.loads(members["ambulo.json"])
     header["space"]["parameters"][0]["high"] = -5.0
     write_atomic(bad, zipped({**members, "ambulo.json": json.dumps(header).encode()}))
     with pytest.raises(ModelFileError, match=r"bad\.zip: ambulo\.json: .*stride"):
-        load_ref_network(bad)
+        load_gait_network(bad)
     small = make(hidden=16)
-    wrong = describe_ref_nn(make())
+    wrong = describe_gait_net(make())
     with pytest.raises(ModelFileError, match="has shape"):
-        save_ref_nn(bad, small.state_dict(), wrong)
+        save_gait_net(bad, small.state_dict(), wrong)
 
 
 def test_weights_that_are_not_finite_are_refused(tmp_path: Path) -> None:
@@ -194,12 +198,12 @@ def test_weights_that_are_not_finite_are_refused(tmp_path: Path) -> None:
     with torch.no_grad():
         network.layers[0].bias[0] = torch.nan
     with pytest.raises(ModelFileError, match="not finite"):
-        save_ref_nn(tmp_path / "a.zip", network)
+        save_gait_net(tmp_path / "a.zip", network)
 
 
 def test_the_shipped_network_of_weak_muscles_walks() -> None:
     with as_file(files("ambulo.shipped") / "gait_net_impaired") as folder:
-        network = load_ref_network(
+        network = load_gait_network(
             folder / "gait_net_impaired.zip", gait_space("myolegs")
         )
     assert len(network.held) == 13
@@ -213,7 +217,7 @@ def test_the_shipped_network_of_weak_muscles_walks() -> None:
 
 def test_the_shipped_network_walks() -> None:
     with as_file(files("ambulo.shipped") / "gait_net" / "gait_net.zip") as path:
-        network = load_ref_network(path, SPACE)
+        network = load_gait_network(path, SPACE)
     frames = network.motion_of(SPACE.default)
     assert float(speed_of(frames)) == pytest.approx(HEALTHY.speed, rel=0.06)
     longer = network.motion_of(SPACE.vector(stride=1.25))

@@ -20,7 +20,9 @@ class Row(Protocol):
     stop: int
 
 
-def widened(learner: FastPPO, model: ModelFile[Any]) -> dict[str, Tensor]:
+def pad_for_new_observations(
+    learner: FastPPO, model: ModelFile[Any]
+) -> dict[str, Tensor]:
     """The weights of `model` for the observations of `learner`, which may have more parts.
 
     Weights of parts that the model does not know begin at zero, so that the policy does at

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from ambulo.envs.layout import ObservationLayout, Part
-from ambulo.train.shared.widening import widened
+from ambulo.train.shared.padding import pad_for_new_observations
 
 
 def layout(*names: str, **sizes: int) -> ObservationLayout:
@@ -42,7 +42,9 @@ def test_outputs_stay_the_same_wherever_the_parts_are(names: tuple[str, ...]) ->
         "hidden": torch.randn(6, 6), "scales": torch.full((8,), 9.0),
         "bias": torch.randn(6),
     }  # fmt: skip
-    found = widened(learner_with(after, own), model_with(before, theirs))
+    found = pad_for_new_observations(
+        learner_with(after, own), model_with(before, theirs)
+    )
     assert {k: v.shape for k, v in found.items()} == {
         k: v.shape for k, v in own.items()
     }
@@ -72,5 +74,6 @@ def test_weights_are_left_alone_where_a_part_is_gone_or_resized(
 ) -> None:
     weights = {"actor": torch.randn(6, 4)}
     own = {"actor": torch.randn(6, other.size)}
-    found = widened(learner_with(other, own), model_with(layout("a", "b"), weights))
+    model = model_with(layout("a", "b"), weights)
+    found = pad_for_new_observations(learner_with(other, own), model)
     assert found["actor"] is weights["actor"]

@@ -21,7 +21,7 @@ from ambulo.configs.errors import ModelFileError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.task.observation import observation_layout
 from ambulo.policies.agents.navigation import load_agent, load_navigation
-from ambulo.policies.agents.stock import PUBLISHED_PARTS
+from ambulo.policies.agents.sb3_zip import PUBLISHED_PARTS
 from ambulo.policies.files.model_file import ModelFile, save_model
 
 Members = dict[str, bytes]
@@ -37,7 +37,7 @@ class _Nothing(Env[Any, Any]):
     action_space = spaces.Box(-1, 1, (3,))
 
 
-def stock_file(path: Path, env: Env[Any, Any] | None = None, **policy: Any) -> PPO:
+def sb3_zip(path: Path, env: Env[Any, Any] | None = None, **policy: Any) -> PPO:
     """A file of Stable-Baselines3's own, and the model in it."""
     kwargs = {"net_arch": [8, 6], **policy}
     model = PPO("MlpPolicy", env or _Nothing(), policy_kwargs=kwargs, device="cpu")
@@ -51,9 +51,9 @@ def stock_file(path: Path, env: Env[Any, Any] | None = None, **policy: Any) -> P
 def test_published_agents_act_the_same(
     tmp_path: Path, activation: Any, trust: bool
 ) -> None:
-    path = tmp_path / "stock.zip"
+    path = tmp_path / "sb3.zip"
     kwargs = {} if activation is None else {"activation_fn": activation}
-    model = stock_file(path, **kwargs)
+    model = sb3_zip(path, **kwargs)
     agent = load_agent(path, trust_pickle=trust)
     obs = np.random.default_rng(0).normal(size=(5, 48)).astype(np.float32)
     want = model.predict(obs, deterministic=True)[0]
@@ -75,23 +75,23 @@ def test_published_parts_are_those_of_the_layout() -> None:
     assert tuple((p.name, p.size, p.unit) for p in parts) == PUBLISHED_PARTS
 
 
-def test_other_stock_policies_are_refused(tmp_path: Path) -> None:
-    path, env = tmp_path / "stock.zip", _Nothing()
-    stock_file(path, net_arch={"pi": [8], "vf": [9]})
+def test_other_sb3_policies_are_refused(tmp_path: Path) -> None:
+    path, env = tmp_path / "sb3.zip", _Nothing()
+    sb3_zip(path, net_arch={"pi": [8], "vf": [9]})
     with pytest.raises(ModelFileError, match="has shape"):
         load_navigation(path)
-    stock_file(path, activation_fn=torch.nn.Softplus)
+    sb3_zip(path, activation_fn=torch.nn.Softplus)
     with pytest.raises(ModelFileError, match="activation 'Softplus'"):
         load_navigation(path)
-    stock_file(path, net_arch=[])
+    sb3_zip(path, net_arch=[])
     with pytest.raises(ModelFileError, match="hidden layers"):
         load_navigation(path)
     env.observation_space = spaces.Box(-np.inf, np.inf, (40,))
-    stock_file(path, env)
+    sb3_zip(path, env)
     with pytest.raises(ModelFileError, match="40 observations"):
         load_navigation(path)
     env.action_space = spaces.Discrete(3)  # type: ignore[assignment]
-    stock_file(path, env)
+    sb3_zip(path, env)
     with pytest.raises(ModelFileError, match="continuous actions"):
         load_navigation(path)
 
@@ -115,9 +115,9 @@ def torch_bytes(value: Any) -> bytes:
 def test_pickles_in_hostile_files_do_not_run(
     tmp_path: Path, tiny_model: Make, members_of: Read, write_zip: Write
 ) -> None:
-    path, target = tmp_path / "stock.zip", tmp_path / "owned"
+    path, target = tmp_path / "sb3.zip", tmp_path / "owned"
     payload = _Payload(target)
-    stock_file(path)
+    sb3_zip(path)
     good = members_of(path)
     data = json.loads(good["data"])
     code = base64.b64encode(pickle.dumps(payload)).decode()

@@ -19,7 +19,7 @@ from ambulo.configs.vr import NavigationConfig
 from ambulo.policies.files.archive import Archive, parse_json
 from ambulo.policies.files.headers import header_bytes
 from ambulo.policies.files.model_file import ModelFile, check_finite
-from ambulo.policies.files.raw_headers import STOCK
+from ambulo.policies.files.raw_headers import SB3_ZIP
 from ambulo.policies.files.shapes import check_shapes
 from ambulo.policies.files.torch_tensors import read_torch_tensors
 from ambulo.policies.kinds.vr_navigation import NavigationMetadata, describe
@@ -66,7 +66,7 @@ class _PublishedLayout:
         return rows
 
 
-def load_stock(
+def load_sb3_zip(
     path: Path,
     archive: Archive,
     trust_pickle: bool,
@@ -114,7 +114,7 @@ def load_stock(
         config,
         _PublishedLayout(),
         num_timesteps=steps if type(steps) is int and 0 <= steps < 2**63 else 0,
-        extra={"source": STOCK},
+        extra={"source": SB3_ZIP},
     )
     scales = {"mlp_extractor.scales": torch.ones(_PublishedLayout.size)}
     found = {_renamed(name): values for name, values in weights.items()} | scales

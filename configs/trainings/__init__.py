@@ -1,10 +1,12 @@
-"""What a training is judged by, and which of its settings are searched: one JSON file each.
+"""All trainings: one JSON file each; whatever needs to know of them lists this folder.
 
-The files have the names of the folders of presets (`configs/presets`).
+A file names the commands of a training, its scores, and the settings that are searched. It
+has the name of the folder of its presets (`configs/presets`).
 """
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.resources import as_file, files
 from typing import Annotated, Literal
 
@@ -35,9 +37,22 @@ class Score(Config):
         return 1.0 if self.better == "higher" else -1.0
 
 
-class TrainingKind(Config):
-    """How trainings of one kind are compared and tuned."""
+class TrainingCommand(Config):
+    """One command of a training."""
 
+    summary: str
+    """What it trains."""
+    module: str
+    """Module with its `COMMAND`, a `RunCommand`, and the function `main` of its script."""
+    former: tuple[str, ...] = ()
+    """Earlier names of `ambulo train WORD`."""
+
+
+class TrainingKind(Config):
+    """How trainings of one kind are started, compared and tuned."""
+
+    commands: Annotated[dict[str, TrainingCommand], Field(min_length=1)]
+    """By the word of `ambulo train WORD`; sweeps use the first one."""
     logged_in: Literal["evaluations", "metrics"]
     """The file of a run with its learning curve: evaluations.json or metrics.csv."""
     steps: str
@@ -46,6 +61,11 @@ class TrainingKind(Config):
     """The scores; the first one is used unless another is named."""
     search: dict[str, str]
     """Range of each setting that is searched, as `low:high[:log]` or `a,b,c`."""
+
+    @property
+    def word(self) -> str:
+        """The word of its first command."""
+        return next(iter(self.commands))
 
     def score(self, name: str | None) -> Score:
         """Return the score `name`, or the first one.
@@ -63,12 +83,18 @@ class TrainingKind(Config):
         raise ConfigError(f"--score: unknown score {name!r}{hint}")
 
 
+@cache
 def load_kind(folder: str) -> TrainingKind:
-    """Return how trainings with the presets in `folder` are compared."""
+    """Return the trainings with the presets in `folder`."""
     with as_file(files(__name__).joinpath(f"{folder}.json")) as path:
         return load_json(TrainingKind, path)
 
 
 def kind_names() -> tuple[str, ...]:
-    """Return the folders of presets that have such a file."""
+    """Return the names of all trainings, which are those of their folders of presets."""
     return json_names(__name__)
+
+
+def folder_of(word: str) -> str | None:
+    """Return the folder of presets of `ambulo train WORD`; None: there is no such word."""
+    return next((n for n in kind_names() if word in load_kind(n).commands), None)

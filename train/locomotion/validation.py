@@ -11,6 +11,7 @@ from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.locomotion.protocol import WalkerBatch
 from ambulo.evaluate.locomotion.gait_probe import leg_joints
 from ambulo.evaluate.locomotion.task import References, make_bodies
+from ambulo.evaluate.shared.rollout import rollout
 from ambulo.muscle.muscle_nn import MuscleNN
 from ambulo.train.locomotion.muscle_updates import use_network
 
@@ -89,29 +90,26 @@ def play(
         deterministic: mean actions.
     """
     count, dt = batch.num_envs, batch.simulation.dt
-    obs = batch.reset(np.arange(count))
+    batch.reset(np.arange(count))
     alive, lived = np.ones(count, np.bool_), np.zeros(count)
     returns, error, speed = np.zeros(count), np.zeros(count), np.zeros(count)
     legs = leg_dofs(batch)
     still = np.zeros((count, batch.action_size), np.float32)
-    for _ in range(steps):
-        action = still
-        if agent is not None:
-            action = agent.act(obs, deterministic=deterministic)
-        obs, reward, terminated, truncated, info = batch.step(action)
-        returns += np.where(alive, reward, 0.0)
-        alive &= ~terminated
+
+    def act(batch: WalkerBatch) -> NDArray[np.float32]:
+        if agent is None:
+            return still
+        return agent.act(batch.obs, deterministic=deterministic)
+
+    for step in rollout(batch, act, steps):
+        returns += np.where(alive, step.rewards, 0.0)
+        alive &= ~step.terminated
         lived += alive
         off = np.abs(batch.state.deviation[:, legs]).mean(axis=1)
         error += np.where(alive, off, 0.0)
-        speed += np.where(alive, info["speed"], 0.0)
-        ended = np.flatnonzero(terminated | truncated)
+        speed += np.where(alive, step.info["speed"], 0.0)
         if not alive.any():
             break
-        if len(
-            ended
-        ):  # what has fallen starts anew, unseen: it costs least on its feet
-            obs = batch.reset(ended)
     walked = np.maximum(lived, 1.0)
     return {
         "survival_rate": float(alive.mean()),

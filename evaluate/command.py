@@ -179,17 +179,32 @@ def evaluate_model(
         write_or_print(args.json, text)
         if folder is not None:
             write_atomic(folder / RESULT, text)
-        _report_and_film(outcome, folder, args.video, console)
+        publish(outcome, folder, args.video, console)
     return 0
 
 
-def _report_and_film(
-    outcome: EvalOutcome, folder: Path | None, video: str | None, console: Console
+def publish(
+    outcome: EvalOutcome,
+    folder: Path | None,
+    video: str | None,
+    console: Console,
+    *,
+    title: str = "",
 ) -> None:
-    """Write the report, then the films, which take longest, then the report with them."""
+    """Write the report, then the films, which take longest, then the report with them.
+
+    Args:
+        outcome: Finished evaluation.
+        folder: Existing folder of the report; None: no report.
+        video: File of a film in place of those that belong to every report.
+        console: Shows what was written.
+        title: Title of the report; default: the kind of the model.
+    """
     pictures = () if folder is None else outcome.pictures()
     if folder is not None:
-        page = write_report(folder, outcome.evaluation, pictures, outcome.facts)
+        page = write_report(
+            folder, outcome.evaluation, pictures, outcome.facts, title=title
+        )
         console.print(f"report: {page}", soft_wrap=True, markup=False)
     files = [] if video is None else [resolve_path(video)]
     if folder is not None and not files:
@@ -207,7 +222,10 @@ def _report_and_film(
         console.print(f"no video: {error}", soft_wrap=True, markup=False)
     if folder is not None and films:
         shown = list({film.stem: film for film in films}.values())
-        write_report(folder, outcome.evaluation, pictures, outcome.facts, videos=shown)
+        write_report(
+            folder, outcome.evaluation, pictures, outcome.facts,
+            title=title, videos=shown,
+        )  # fmt: skip
 
 
 def _check_flags(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ambulo.common.files import write_bytes, write_or_print
+from ambulo.common.files import write_bytes
 from ambulo.common.metrics_file import read_evaluations, read_metrics
 from ambulo.common.paths import typed_command
 from ambulo.common.run_folder import RunFolder
@@ -113,12 +113,9 @@ def finish(request: Request, run: RLRun[LocomotionTraining]) -> None:
         agents={name: agent_metrics(row, episodes) for name, row in agents.items()},
         columns=COLUMNS,
     )
-    text = write_scores(run, evaluation)
+    evaluation = write_scores(run, evaluation)
     picture = folder.path / "learning.png"
     write_bytes(picture, learning_curves(folder))
-    write_or_print(args.json, text)
-    if args.json == "-":
-        return
     base = config.gait.base
     use = (
         "evaluate",
@@ -132,8 +129,7 @@ def finish(request: Request, run: RLRun[LocomotionTraining]) -> None:
     print_results(
         run,
         evaluation,
-        title=limit,
-        columns=COLUMNS,
+        args.json,
         steps="control steps",
         files=[("curves", picture), use],
     )

@@ -118,7 +118,7 @@ def test_scores_of_a_training_are_an_evaluation_and_are_compared(
     run: Any = SimpleNamespace(
         folder=NavigationRunFolder(tmp_path), num_timesteps=128, seconds=1.5
     )
-    data = json.loads(write_scores(run, evaluation))
+    data = write_scores(run, evaluation).to_dict()
     assert json.loads(run.folder.scores.read_text(encoding="utf-8")) == data
     assert data["details"]["training"] == {
         "run": str(tmp_path), "timesteps": 128, "seconds": 1.5,

@@ -143,10 +143,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     return evaluate_model(arguments, shlex.join(["ambulo", "eval", *arguments]))
 
 
-def evaluate_model(
+def request_of(
     arguments: Sequence[str], command: str, only: str | None = None
-) -> int:
-    """Evaluate the model that the `arguments` of `ambulo eval` name; the exit code.
+) -> EvalRequest:
+    """Return the evaluation that the `arguments` of `ambulo eval` ask for, checked.
 
     Args:
         arguments: Command line.
@@ -167,13 +167,24 @@ def evaluate_model(
     baselines = kind.chosen_baselines(args.baselines)
     if file is None and not baselines:
         raise ConfigError("nothing to evaluate: no model and no baselines")
-    request = EvalRequest(kind, file, args, baselines, command)
+    return EvalRequest(kind, file, args, baselines, command)
+
+
+def evaluate_model(
+    arguments: Sequence[str], command: str, only: str | None = None
+) -> int:
+    """Evaluate the model that the `arguments` of `ambulo eval` name; the exit code.
+
+    See `request_of`.
+    """
+    request = request_of(arguments, command, only)
+    args = request.args
     console = Console(stderr=args.json == "-")
-    folder = None if args.no_report else output_folder(args.output, file)
+    folder = None if args.no_report else output_folder(args.output, request.file)
     with nullcontext() if folder is None else made_folder(folder):
         for written in (args.json, args.video):
             check_parent(written)
-        outcome = kind.evaluate(request)
+        outcome = request.kind.evaluate(request)
         print_tables(outcome.evaluation, console)
         text = outcome.evaluation.to_json()
         write_or_print(args.json, text)

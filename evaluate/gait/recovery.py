@@ -86,9 +86,9 @@ def recover(
             np.clip(gaits.params[row].astype(np.float64), 0.0, 1.0)
         )
         named = space.named(truth)
-        told = {name: named[name] for name in given}
+        known_values = {name: named[name] for name in given}
         if inverse is not None:
-            estimate = inverse.estimate(gaits.motions[row], told, seed=row)
+            estimate = inverse.estimate(gaits.motions[row], known_values, seed=row)
             found["optimisation"].append(estimate)
         if vae is not None:
             known = {name: named[name] for name in vae.config.given}

@@ -173,7 +173,7 @@ def recorded(
     """Episodes of `subject` under the settings `config`, divided among `variants`.
 
     Args:
-        subject: Who plays.
+        subject: Agent to evaluate.
         config: Settings of the episodes.
         episodes: Episodes played.
         variants: Bodies and worlds; episode i is that of variant i modulo their number.
@@ -259,7 +259,7 @@ def play(
 
     Args:
         batch: Seeded bodies, see `bodies`.
-        subject: Who plays.
+        subject: Agent to evaluate.
         steps: Control steps.
         prepare: Called after the reset, to change what awaits the bodies.
     """

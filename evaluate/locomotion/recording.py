@@ -17,11 +17,11 @@ from ambulo.envs.simulation.frames import along_heading
 from ambulo.evaluate.locomotion.gait_probe import (
     AngleProbe,
     ForceProbe,
+    MetabolicProbe,
     SlipProbe,
     TorqueProbe,
     leg_joints,
 )
-from ambulo.evaluate.locomotion.muscle_probe import MetabolicProbe
 from ambulo.evaluate.shared.rollout import Step
 
 WATCHED = 8

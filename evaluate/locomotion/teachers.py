@@ -34,7 +34,7 @@ class ControllerTeacher:
 class PolicyTeacher:
     """A trained policy: its mean action together with the balance controller under it.
 
-    The bodies of the pupil have neither: one network learns the sum.
+    The bodies of the student have neither: one network learns the sum.
     """
 
     def __init__(self, agent: LocomotionAgent, batch: LocomotionBatch) -> None:
@@ -88,7 +88,7 @@ class PolicyTeacher:
 
 
 def _columns(dofs: Ints, among: Ints) -> Ints:
-    """Where each of `dofs` stands `among` the pupil's; `ConfigError` if one is missing."""
+    """Where each of `dofs` stands `among` the student's; `ConfigError` if one is missing."""
     where = {int(dof): column for column, dof in enumerate(among)}
     if any(int(dof) not in where for dof in dofs):
         raise ConfigError("the teacher moves joints that the actions do not move")

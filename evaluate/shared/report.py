@@ -37,7 +37,7 @@ def write_report(
         write_bytes(folder / picture.name, picture.png)
     title = title or f"{evaluation.kind.replace('_', ' ')}: evaluation"
     columns = {column.name: column for column in evaluation.columns}
-    metrics = evaluation.agents[evaluation.hero]
+    metrics = evaluation.agents[evaluation.main_agent]
     return write_html(
         folder / REPORT,
         Path(__file__).with_name("report.html"),

@@ -12,8 +12,8 @@ from ambulo.evaluate.shared.result import (
     ModelEvaluation,
     Picture,
     episode_rows,
-    hero_of,
     is_policy,
+    main_agent,
 )
 from ambulo.evaluate.vr.bodies import COLUMNS as BODY_COLUMNS
 from ambulo.evaluate.vr.bodies import NOTES as BODY_NOTES
@@ -161,7 +161,7 @@ def pictures(
     run: RunFolder | None,
 ) -> list[Picture]:
     """Draw paths, failures, families and, of a run, the learning curve."""
-    about = hero_of(records)
+    about = main_agent(records)
     drawn = []
     curve = draw_learning_curve(run, results) if run is not None else None
     if curve is not None:
@@ -190,8 +190,8 @@ def write_film(
     settings: FilmSettings,
     path: Path,
 ) -> None:
-    """Film the episode of the hero that `settings` choose."""
-    episode = filmed_episode(records[hero_of(records)], settings.episode)
+    """Film the episode of the main agent that `settings` choose."""
+    episode = filmed_episode(records[main_agent(records)], settings.episode)
     write_episode_video(episode, config, settings, path)
 
 

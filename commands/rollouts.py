@@ -91,8 +91,7 @@ def _record(
     import h5py  # noqa: F401  missing is told before models are loaded
 
     from ambulo.envs.json_spec import json_spec
-    from ambulo.evaluate.shared.minari_data import MinariWriter
-    from ambulo.evaluate.shared.rollouts import rollouts
+    from ambulo.evaluate.shared.minari_data import MinariWriter, rollouts
 
     agent = ambulo.load(file)
     if not hasattr(agent, "env_settings"):

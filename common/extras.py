@@ -6,9 +6,9 @@ from ambulo.configs.errors import AmbuloError
 
 EXTRAS = {
     "train": (
-        "array_api_compat", "filelock", "imageio", "imageio_ffmpeg", "matplotlib", "myo_sim",
-        "onnx", "onnxruntime", "onnxscript", "rich", "safetensors", "stable_baselines3",
-        "tensorboard", "torch",
+        "array_api_compat", "filelock", "imageio", "imageio_ffmpeg", "jinja2", "matplotlib",
+        "myo_sim", "onnx", "onnxruntime", "onnxscript", "rich", "safetensors",
+        "stable_baselines3", "tensorboard", "torch",
     ),
     "gpu": ("mujoco_warp", "warp"),
     "ray": ("ray",),

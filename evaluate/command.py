@@ -143,10 +143,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     return evaluate_model(arguments, shlex.join(["ambulo", "eval", *arguments]))
 
 
-def evaluate_model(
+def request_of(
     arguments: Sequence[str], command: str, only: str | None = None
-) -> int:
-    """Evaluate the model that the `arguments` of `ambulo eval` name; the exit code.
+) -> EvalRequest:
+    """Return the evaluation that the `arguments` of `ambulo eval` ask for, checked.
 
     Args:
         arguments: Command line.
@@ -167,29 +167,55 @@ def evaluate_model(
     baselines = kind.chosen_baselines(args.baselines)
     if file is None and not baselines:
         raise ConfigError("nothing to evaluate: no model and no baselines")
-    request = EvalRequest(kind, file, args, baselines, command)
+    return EvalRequest(kind, file, args, baselines, command)
+
+
+def evaluate_model(
+    arguments: Sequence[str], command: str, only: str | None = None
+) -> int:
+    """Evaluate the model that the `arguments` of `ambulo eval` name; the exit code.
+
+    See `request_of`.
+    """
+    request = request_of(arguments, command, only)
+    args = request.args
     console = Console(stderr=args.json == "-")
-    folder = None if args.no_report else output_folder(args.output, file)
+    folder = None if args.no_report else output_folder(args.output, request.file)
     with nullcontext() if folder is None else made_folder(folder):
         for written in (args.json, args.video):
             check_parent(written)
-        outcome = kind.evaluate(request)
+        outcome = request.kind.evaluate(request)
         print_tables(outcome.evaluation, console)
         text = outcome.evaluation.to_json()
         write_or_print(args.json, text)
         if folder is not None:
             write_atomic(folder / RESULT, text)
-        _report_and_film(outcome, folder, args.video, console)
+        publish(outcome, folder, args.video, console)
     return 0
 
 
-def _report_and_film(
-    outcome: EvalOutcome, folder: Path | None, video: str | None, console: Console
+def publish(
+    outcome: EvalOutcome,
+    folder: Path | None,
+    video: str | None,
+    console: Console,
+    *,
+    title: str = "",
 ) -> None:
-    """Write the report, then the films, which take longest, then the report with them."""
+    """Write the report, then the films, which take longest, then the report with them.
+
+    Args:
+        outcome: Finished evaluation.
+        folder: Existing folder of the report; None: no report.
+        video: File of a film in place of those that belong to every report.
+        console: Shows what was written.
+        title: Title of the report; default: the kind of the model.
+    """
     pictures = () if folder is None else outcome.pictures()
     if folder is not None:
-        page = write_report(folder, outcome.evaluation, pictures, outcome.facts)
+        page = write_report(
+            folder, outcome.evaluation, pictures, outcome.facts, title=title
+        )
         console.print(f"report: {page}", soft_wrap=True, markup=False)
     files = [] if video is None else [resolve_path(video)]
     if folder is not None and not files:
@@ -207,7 +233,10 @@ def _report_and_film(
         console.print(f"no video: {error}", soft_wrap=True, markup=False)
     if folder is not None and films:
         shown = list({film.stem: film for film in films}.values())
-        write_report(folder, outcome.evaluation, pictures, outcome.facts, videos=shown)
+        write_report(
+            folder, outcome.evaluation, pictures, outcome.facts,
+            title=title, videos=shown,
+        )  # fmt: skip
 
 
 def _check_flags(

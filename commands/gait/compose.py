@@ -9,8 +9,6 @@ from ambulo.common.files import check_parent
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.reading import read_regular
-from ambulo.policies.files.archive import MAX_BYTES
 
 
 def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -49,36 +47,10 @@ def run(args: argparse.Namespace) -> int:
     if path.suffix != ".zip":
         raise ConfigError(f"--out {args.out}: a model file is a .zip")
     import_mujoco()
-    from ambulo.common.find_model import find_model
-    from ambulo.evaluate.locomotion.cascades import (
-        GaitPolicy,
-        box_of,
-        check_base,
-        digest_of,
-        joined,
-        load_gait_policy,
-        model_files,
-    )
-    from ambulo.policies.agents.cascade import Cascade, CascadeNode, save_cascade
-    from ambulo.policies.agents.locomotion import load_locomotion_agent
+    from ambulo.evaluate.locomotion.cascades import composed
+    from ambulo.policies.agents.cascade import save_cascade
 
-    whole: GaitPolicy = load_gait_policy(args.base)
-    models, digest = model_files(args.base), digest_of(args.base)
-    for name in args.corrections:
-        file = find_model(name)
-        agent = load_locomotion_agent(file)
-        if agent.config.gait.base is None:
-            raise ConfigError(f"{file}: was not trained above a base (gait.base)")
-        check_base(whole, agent.config, agent.layout, agent.metadata.actions)
-        trained_above = agent.metadata.extra.get("base", digest)
-        if trained_above != digest and len(args.corrections) == 1:
-            raise ConfigError(
-                f"{file}: was trained above another base than {args.base}"
-            )
-        label = f"correction_{len(models)}"
-        whole = joined(whole, CascadeNode(label, agent, *box_of(agent)))
-        models[label] = read_regular(file, MAX_BYTES)
-    assert isinstance(whole, Cascade)
+    whole, models = composed(args.base, args.corrections)
     save_cascade(path, whole, models)
     names = ", ".join(node.name for node in whole.nodes)
     print(f"{path}: {names}, {Path(path).stat().st_size / 1e6:.1f} MB")

@@ -59,7 +59,8 @@ def learning_curve(
 def final_scores(run: Path, training: Training, score: Score) -> RunScores:
     """Return the scores of a finished run.
 
-    Reinforcement learning: those of the final evaluation. Supervised: those of the
+    Reinforcement learning: those of the final evaluation, or where it has no such score the
+    best of the evaluations while it trained. Supervised: those of the
     epoch with the best validation, whose network is the best model.
 
     Raises:
@@ -75,8 +76,11 @@ def final_scores(run: Path, training: Training, score: Score) -> RunScores:
         tasks = _by_group(data, "family", score.name)
         if not tasks:
             value = _value(data["agents"], score.name)
-            if value is None:
-                raise RunFolderError(f"{file}: has no score {score.name}")
+            if value is None:  # as of policies of clips: that of the validations
+                values = learning_curve(run, training, score)[1]
+                if not len(values):
+                    raise RunFolderError(f"{file}: has no score {score.name}")
+                value = float(score.sign * np.max(score.sign * values))
             tasks = {ALL: value}
         levels = _by_group(data, "level", score.name)
         return RunScores(run, tasks, levels, int(data.get("episodes") or 0))

@@ -326,10 +326,10 @@ def _space_of(head: RefinedHead, space: GaitSpace | None) -> GaitSpace:
     Raises:
         GaitDataError: Names the file and what does not fit.
     """
-    told = head.source.get("space")
-    if told is None and space is None:
-        raise GaitDataError(f"{head.path}: does not tell its parameters' ranges")
-    own = space if told is None else stored_space(told, head.path)
+    stored = head.source.get("space")
+    if stored is None and space is None:
+        raise GaitDataError(f"{head.path}: does not name its parameters' ranges")
+    own = space if stored is None else stored_space(stored, head.path)
     assert own is not None
     if own.names != head.names:
         rule = "params and names differ"

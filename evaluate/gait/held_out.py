@@ -20,8 +20,8 @@ def data_of(metadata: GaitNetMetadata, places: Sequence[str]) -> GaitData:
         GaitDataError: No file, or other parameters than the network's.
     """
     logging.getLogger("ambulo.motion.gaits.shards").setLevel("ERROR")
-    told = metadata.training.get("run", {})
-    run = parse(GaitNetRunConfig, told, "training of the network")
+    training = metadata.training.get("run", {})
+    run = parse(GaitNetRunConfig, training, "training of the network")
     space = metadata.gait_space()
     return open_data(places, run.dataset, run.training.seed, space)
 

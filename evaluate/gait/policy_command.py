@@ -1,4 +1,4 @@
-"""`ambulo eval` of gait policies: bodies that were not trained on, calm and pushed."""
+"""`ambulo eval` of gait policies and references: drawn bodies, calm and pushed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from ambulo.common.console import bars
 from ambulo.common.gl import import_mujoco
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.presets.locomotion import preset
 from ambulo.envs.reference.reference import Reference, reference_from_bytes
+from ambulo.envs.reference.reference_file import load_reference
 from ambulo.evaluate.gait.policy_scores import (
     GaitPolicyScores,
     drawn_bodies,
@@ -86,6 +88,24 @@ def run(request: EvalRequest) -> EvalOutcome:
         actors[BASE] = (config, policy.nodes[0].agent)
     actors |= dict.fromkeys(request.baselines, (config, None))
     return evaluate_bodies(request, config, healthy, actors)
+
+
+def run_reference(request: EvalRequest) -> EvalOutcome:
+    """Walk with bodies drawn for the preset `gait`, with and without balance controller."""
+    import_mujoco()
+    file = request.model_file
+    reference = load_reference(file)
+    config = preset("gait")
+    body = config.environment.character
+    if reference.character != body or reference.controller is None:
+        raise ModelFileError(f"{file}: no balance controller of {body}")
+    open_loop = config.override("environment", balance_law=False, feed_forward=True)
+    configs = {"open_loop": open_loop}
+    actors: Actors = {
+        POLICY: (config, None),
+        **{name: (configs[name], None) for name in request.baselines},
+    }
+    return evaluate_bodies(request, config, reference, actors)
 
 
 def evaluate_bodies(

@@ -18,6 +18,7 @@ from ambulo.envs.tasks.gait.batch import GaitBatch
 from ambulo.envs.tasks.gait.sampling import random_parameters
 from ambulo.evaluate.locomotion.cascades import GaitPolicy, acting
 from ambulo.evaluate.shared.intervals import wilson_interval
+from ambulo.evaluate.shared.rollout import rollout
 from ambulo.motion.gaits.skeleton import leg_length
 
 SETTLED = 1.0
@@ -84,7 +85,7 @@ def play_bodies(
         config, healthy, body_of(config.environment), num_envs=count, parameters=values
     )
     batch.seed([seed + i for i in range(count)])
-    obs = batch.reset(np.arange(count))
+    batch.reset(np.arange(count))
     steps, dt = config.environment.max_episode_steps, config.environment.control_dt
     settled = min(round(SETTLED / dt), steps - 1)
     alive, lived = np.ones(count, np.bool_), np.zeros(count)
@@ -92,21 +93,15 @@ def play_bodies(
     turns, phase, start = np.zeros(count), batch.phase, np.zeros(count)
     still = np.zeros((count, batch.action_size), np.float32)
     act = None if actor is None else acting(actor, batch, deterministic=deterministic)
-    for step in range(steps):
-        action = still if act is None else act(obs)
-        obs, reward, terminated, _, info = batch.step(action)
-        alive &= ~terminated
+    for step in rollout(batch, lambda b: still if act is None else act(b.obs), steps):
+        alive &= ~step.terminated
         lived += alive
-        returns += np.where(alive, reward, 0.0)
-        error += np.where(alive, info["joint_error"], 0.0)
-        now = batch.phase
-        turns += (now - phase) % 1.0
-        phase = now
-        if step == settled:
+        returns += np.where(alive, step.rewards, 0.0)
+        error += np.where(alive, step.info["joint_error"], 0.0)
+        turns += (batch.phase - phase) % 1.0  # of those alive
+        phase = batch.phase
+        if step.number == settled:
             start, turns = batch.positions()[:, 3].copy(), np.zeros(count)
-        if terminated.any():
-            batch.reset(np.flatnonzero(terminated))
-            phase = batch.phase
         progress()
     way = batch.positions()[:, 3] - start
     batch.close()

@@ -207,7 +207,7 @@ class Poses:
         """The poses `rows`, those that are `free` varied, and which feet stand.
 
         Whole poses are blended; but only limbs whose ends have targets (`moved` (B, 6)
-        above 0) are changed alone: what is not told must go with the rest.
+        above 0) are changed alone: what has no target must go with the rest.
         """
         wanted, size = self.config.dataset, len(rows)
         local, stands = self.rotations[rows], self.contacts[rows]
@@ -238,9 +238,9 @@ class Poses:
         if wanted.jitter and wanted.jitter_share:
             turned = rng.standard_normal((size, len(self.rig), 3))
             turned *= wanted.jitter * rng.random((size, 1, 1))
-            told = (moved[:, :HIPS] > 0.0).all(axis=1)
+            targeted = (moved[:, :HIPS] > 0.0).all(axis=1)
             chosen = np.flatnonzero(
-                free & told & (rng.random(size) < wanted.jitter_share)
+                free & targeted & (rng.random(size) < wanted.jitter_share)
             )
             shaken = quat_multiply(local[chosen], quat_from_rotvec(turned[chosen]))
             local[chosen] = clamp(self.rig, shaken)

@@ -28,7 +28,11 @@ from ambulo.policies.agents.cascade import (
     load_cascade,
     stored_models,
 )
-from ambulo.policies.agents.locomotion import LocomotionAgent, load_walker
+from ambulo.policies.agents.locomotion import (
+    LocomotionAgent,
+    load_locomotion_agent,
+    load_walker,
+)
 from ambulo.policies.files.archive import MAX_BYTES
 from ambulo.policies.files.headers import DescribedLayout
 
@@ -158,6 +162,33 @@ def model_files(name: str | Path) -> dict[str, bytes]:
         if is_cascade(file)
         else {BASE: read_regular(file, MAX_BYTES)}
     )
+
+
+def composed(
+    base: str | Path, corrections: Sequence[str | Path]
+) -> tuple[Cascade, dict[str, bytes]]:
+    """Return a cascade of `base` and `corrections`, with the model files of its nodes.
+
+    Raises:
+        ConfigError: A policy that was not trained above this base, or is for other bodies.
+        ModelFileError: Missing or damaged.
+    """
+    whole = load_gait_policy(base)
+    models, digest = model_files(base), digest_of(base)
+    for name in corrections:
+        file = find_model(name)
+        agent = load_locomotion_agent(file)
+        if agent.config.gait.base is None:
+            raise ConfigError(f"{file}: was not trained above a base (gait.base)")
+        check_base(whole, agent.config, agent.layout, agent.metadata.actions)
+        trained_above = agent.metadata.extra.get("base", digest)
+        if trained_above != digest and len(corrections) == 1:
+            raise ConfigError(f"{file}: was trained above another base than {base}")
+        label = f"correction_{len(models)}"
+        whole = joined(whole, CascadeNode(label, agent, *box_of(agent)))
+        models[label] = read_regular(file, MAX_BYTES)
+    assert isinstance(whole, Cascade), "there is a correction"
+    return whole, models
 
 
 def digest_of(name: str | Path) -> str:

@@ -59,11 +59,12 @@ from ambulo.evaluate.locomotion.scores import LocomotionScores, score
 from ambulo.evaluate.locomotion.task import stored_references
 from ambulo.evaluate.locomotion.trial_tables import (
     NOTE,
+    chosen_trials,
     run_trials,
     trial_breakdowns,
     trial_details,
 )
-from ambulo.evaluate.locomotion.trials import check_walker, chosen_trials
+from ambulo.evaluate.locomotion.trials import check_walker
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest, episode_bars
 from ambulo.evaluate.shared.result import POLICY, AgentMetrics, Picture, episode_rows
 from ambulo.policies.agents.locomotion import LocomotionAgent, load_locomotion

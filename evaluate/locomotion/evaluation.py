@@ -17,9 +17,11 @@ from ambulo.configs.variation import VariationConfig
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.locomotion.extra_parts import history_part, mode_part
+from ambulo.envs.locomotion.protocol import WalkerBatch
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.simulation.variants import NOMINAL, Variant
 from ambulo.evaluate.locomotion.recording import Recorder, Recording, joined
+from ambulo.evaluate.shared.rollout import rollout
 from ambulo.muscle.muscle_nn import MuscleNN
 
 Progress = Callable[[str, int], None]
@@ -64,6 +66,12 @@ class LocomotionSubject:
     """Mean actions instead of samples."""
     muscles: MuscleNN | None = None
     """Muscle network for `resolver = nn`; None: that of the configuration."""
+
+    def act(self, batch: WalkerBatch) -> NDArray[np.float32]:
+        """Return actions (N, A) for the observations of `batch`."""
+        if self.actor is None:
+            return np.zeros((batch.num_envs, batch.action_size), np.float32)
+        return self.actor.act(batch.obs, deterministic=self.deterministic)
 
 
 def undisturbed(config: LocomotionConfig, seconds: float) -> LocomotionConfig:
@@ -165,7 +173,7 @@ def recorded(
     """Episodes of `subject` under the settings `config`, divided among `variants`.
 
     Args:
-        subject: Who plays.
+        subject: Agent to evaluate.
         config: Settings of the episodes.
         episodes: Episodes played.
         variants: Bodies and worlds; episode i is that of variant i modulo their number.
@@ -251,26 +259,17 @@ def play(
 
     Args:
         batch: Seeded bodies, see `bodies`.
-        subject: Who plays.
+        subject: Agent to evaluate.
         steps: Control steps.
         prepare: Called after the reset, to change what awaits the bodies.
     """
-    count = batch.num_envs
-    obs = batch.reset(np.arange(count))
+    batch.reset(np.arange(batch.num_envs))
     if prepare is not None:
         prepare(batch)
     recorder = Recorder(batch, steps)
-    still = np.zeros((count, batch.action_size), np.float32)
-    for _ in range(steps):
-        actions: NDArray[np.float32] = still
-        if subject.actor is not None:
-            actions = subject.actor.act(obs, deterministic=subject.deterministic)
-        recorder.begin_step()
-        obs, rewards, terminated, truncated, info = batch.step(actions)
-        standing = recorder.add(actions, (rewards, terminated, info))
-        if not standing.any():
+    for step in rollout(
+        batch, subject.act, steps, before=lambda _: recorder.begin_step()
+    ):
+        if not recorder.add(step).any():
             break
-        ended = np.flatnonzero(terminated & ~truncated)
-        if len(ended):  # begins anew, unseen: a body on its feet costs least
-            obs = batch.reset(ended)
     return recorder.recording()

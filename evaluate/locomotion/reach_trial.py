@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.tasks.walk_commands.batch import WalkCommandsBatch
 from ambulo.envs.tasks.walk_commands.walking import WalkingBatch
+from ambulo.evaluate.locomotion.trials import Row, Run, by_row
 
 HEIGHTS = (0.4, 0.5, 0.6, 0.8, 1.0, 1.3, 1.6)
 """Heights of the points, [m]."""
@@ -25,19 +25,13 @@ MET = 0.05
 """A palm nearer to its point than this has met it, [m]."""
 HELD = 1.0
 """How long it shall, before the point is taken away, [s]."""
+STOP_TIME = 0.4
+"""A walking body stops about as far ahead as it goes in this time, [s]."""
 _STREAM = 78
 
-Row = dict[str, float | str]
 
-
-def reaches(run: Callable[..., Any], each: int, seed: int) -> Iterator[Row]:
-    """One row for each height and way of coming, `each` bodies a row.
-
-    Args:
-        run: `run_course` of a subject: of commands (N, 3), seconds, and an event.
-        each: Bodies of a row.
-        seed: Of the points.
-    """
+def reaches(run: Run, each: int, seed: int) -> Iterator[Row]:
+    """Yield one row for each height and way of coming, `each` bodies a row."""
     grid = list(product(COMING, HEIGHTS))
     commands = np.array(
         [(COMING[how], 0.0, 0.0) for how, _ in grid for _ in range(each)]
@@ -45,8 +39,7 @@ def reaches(run: Callable[..., Any], each: int, seed: int) -> Iterator[Row]:
     points = _Points(np.repeat([height for _, height in grid], each), seed)
     course = run(commands, SECONDS, event=points.lead)
     met, first = points.met(course.dt)
-    for k, (how, height) in enumerate(grid):
-        mine = np.arange(len(commands)) // each == k
+    for (how, height), mine in by_row(grid, each):
         yield {
             "while": how, "height": height, "bodies": float(each),
             "survival": float(course.survived[mine].mean()),
@@ -108,7 +101,3 @@ class _Points:
         self._points[:, 0] = middle[:, 0] + c * ahead - s * self._left
         self._points[:, 1] = middle[:, 1] + s * ahead + c * self._left
         self._points[:, 2] = self._heights
-
-
-STOP_TIME = 0.4
-"""A walking body stops about as far ahead as it goes in this time, [s]."""

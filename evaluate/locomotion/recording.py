@@ -17,11 +17,12 @@ from ambulo.envs.simulation.frames import along_heading
 from ambulo.evaluate.locomotion.gait_probe import (
     AngleProbe,
     ForceProbe,
+    MetabolicProbe,
     SlipProbe,
     TorqueProbe,
     leg_joints,
 )
-from ambulo.evaluate.locomotion.muscle_probe import MetabolicProbe
+from ambulo.evaluate.shared.rollout import Step
 
 WATCHED = 8
 """Bodies of a recording whose ground forces and poses are kept too."""
@@ -160,18 +161,9 @@ class Recorder:
             "watched": np.arange(self._force.bodies),
         }
 
-    def add(
-        self,
-        actions: NDArray[np.generic],
-        outcome: tuple[Floats, Bools, dict[str, NDArray[np.generic]]],
-    ) -> Bools:
-        """Take in a step; who is still on its feet, (N,).
-
-        Args:
-            actions: What was played. Shape (N, A).
-            outcome: The step's rewards, `terminated` and `info`.
-        """
-        rewards, terminated, info = outcome
+    def add(self, step: Step) -> Bools:
+        """Take in a step; who is still on its feet, (N,)."""
+        actions, terminated, info = step.actions, step.terminated, step.info
         batch, state = self._batch, self._batch.state
         ended = terminated & self._alive
         for name in ("fell", "fault"):
@@ -183,7 +175,7 @@ class Recorder:
         qpos = batch.simulation.qpos
         self._put(
             standing=self._alive,
-            reward=rewards,
+            reward=step.rewards,
             velocity=state.heading[:, :2],
             turn=turn_rate(state),
             yaw=state.yaw,

@@ -1,4 +1,4 @@
-"""Trials of walkers that follow commands: envelope, stops, walls, pushes, sweeps, reaches.
+"""Trials of walkers that follow commands: envelope, stops, walls, pushes, sweeps.
 
 Every body begins in standing, with the policy's own settings and no other disturbance, and
 depends on (seed, its number) alone.
@@ -6,16 +6,16 @@ depends on (seed, its number) alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Bools, Floats
-from ambulo.configs.errors import ConfigError, nearest
+from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.configs.errors import ConfigError
 from ambulo.envs.locomotion.reward import turn_rate
 from ambulo.envs.simulation.touch import BOXES, WALLS
 from ambulo.envs.tasks.walk_commands.commands import within_envelope
@@ -25,7 +25,7 @@ from ambulo.evaluate.locomotion.evaluation import (
     bodies,
     undisturbed,
 )
-from ambulo.evaluate.locomotion.reach_trial import reaches as led_hands
+from ambulo.evaluate.shared.rollout import rollout
 
 SPEEDS = (-0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6)
 TURNS = (-120.0, -90.0, -60.0, -30.0, 0.0, 30.0, 60.0, 90.0, 120.0)
@@ -48,6 +48,7 @@ SWEEPS, SWEEP_GAP, SWEEP_SECONDS = (0.2, 0.4, 0.6, 0.8), 1.5, 9.0
 _STREAM = 77
 
 Row = dict[str, float | str]
+Cell = TypeVar("Cell")
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,8 @@ Event = Callable[[WalkingBatch, int], None]
 """Called before each control step with its number."""
 Report = Callable[[float], None]
 """Called with the part of a trial that is over."""
+Run = Callable[..., Course]
+"""`run_course` of a subject, a seed and a report of progress."""
 
 
 def ignore_progress(part: float) -> None:
@@ -94,13 +97,13 @@ def run_course(
     """Give one command, (N, 3): [m/s], [deg/s], [m/s], to each body, from standing.
 
     Args:
-        subject: Who walks.
+        subject: Agent to evaluate.
         commands: Speed, turning rate and speed to the left of each body.
         seconds: How long.
         seed: Of the starts.
         boxes: Whether there are boxes to be placed; all are parked at first.
         event: What else happens.
-        progress: Told of every control step.
+        progress: Called after every control step.
     """
     config = undisturbed(subject.config, seconds).override(
         "walk", stand_start=1.0, obstacles=float(boxes)
@@ -109,42 +112,44 @@ def run_course(
     batch = bodies(subject, config, [1_000_003 * seed + i for i in range(count)], 0)
     check_walker(config.environment.task)
     assert isinstance(batch, WalkingBatch)
+
+    def command(envs: Ints, wanted: Floats) -> None:
+        batch.set_command(envs, *wanted.T)
+        if boxes:
+            batch.boxes.park(envs)
+
     every = np.arange(count)
-    wanted = commands * [1.0, np.pi / 180.0, 1.0]
-    obs = batch.reset(every)
-    batch.set_command(every, *wanted.T)
-    if boxes:
-        batch.boxes.park(every)
-    still = np.zeros((count, batch.action_size), np.float32)
+    batch.reset(every)
+    command(every, commands * [1.0, np.pi / 180.0, 1.0])
     up = np.ones(count, np.bool_)
     alive, rates, force, stands = [], [], [], []
-    for k in range(steps):
-        if event is not None:
-            event(batch, k)
-        actions: NDArray[np.float32] = still
-        if subject.actor is not None:
-            actions = subject.actor.act(obs, deterministic=subject.deterministic)
-        obs, _, ended, _, info = batch.step(actions)
-        up = up & ~ended
+    for step in rollout(
+        batch,
+        subject.act,
+        steps,
+        before=None if event is None else partial(event, batch),
+        restarted=lambda envs: command(envs, np.zeros((len(envs), 3))),
+    ):
+        up = up & ~step.terminated
         alive.append(up)
         heading = batch.state.heading
         rates.append(
             np.stack([heading[:, 0], turn_rate(batch.state), heading[:, 1]], 1)
         )
         force.append(np.linalg.norm(batch.felt(), axis=1))
-        stands.append(info["standing"])
-        fallen = np.flatnonzero(ended)
-        if len(fallen):  # begins anew, not counted: a body on its feet costs least
-            obs = batch.reset(fallen)
-            batch.set_command(fallen, *np.zeros((3, len(fallen))))
-            if boxes:
-                batch.boxes.park(fallen)
-        progress((k + 1) / steps)
+        stands.append(step.info["standing"])
+        progress((step.number + 1) / steps)
     dt = batch.simulation.dt
     batch.close()
     return Course(
         dt, np.array(alive), np.array(rates), np.array(force), np.array(stands)
     )
+
+
+def by_row(grid: Iterable[Cell], each: int) -> Iterator[tuple[Cell, slice]]:
+    """Yield every cell of a trial's `grid` with its bodies, `each` in a row."""
+    for k, cell in enumerate(grid):
+        yield cell, slice(k * each, (k + 1) * each)
 
 
 def envelope_commands() -> list[tuple[float, float, float]]:
@@ -156,57 +161,40 @@ def envelope_commands() -> list[tuple[float, float, float]]:
     return [one for one, out in zip(grid, outside, strict=True) if not out]
 
 
-def envelope(
-    subject: LocomotionSubject, each: int, seed: int, progress: Report = ignore_progress
-) -> Iterator[Row]:
-    """How well every command of the grid is followed, one row a command."""
+def envelope(run: Run, each: int, seed: int) -> Iterator[Row]:
+    """Yield how well every command of the grid is followed, one row a command."""
     grid = np.array(envelope_commands())
-    commands = np.repeat(grid, each, axis=0)
-    course = run_course(
-        subject, commands, COMMAND_SECONDS, seed=seed, progress=progress
-    )
+    course = run(np.repeat(grid, each, axis=0), COMMAND_SECONDS)
     late = course.rates[round(SETTLED / course.dt) :].mean(axis=0)
     late[:, 1] = np.rad2deg(late[:, 1])
-    for k, (v, w, s) in enumerate(grid):
-        mine = np.arange(len(commands)) // each == k
-        stood = mine & course.survived
-        off = np.abs(late[stood] - grid[k])
-        mean = late[stood].mean(axis=0) if stood.any() else np.full(3, np.nan)
+    for cell, mine in by_row(grid, each):
+        stood = late[mine][course.survived[mine]]
+        off = np.abs(stood - cell)
+        mean = stood.mean(axis=0) if len(stood) else np.full(3, np.nan)
+        v, w, s = cell
         row: Row = {"speed": v, "turn": w, "side": s, "bodies": float(each)}
-        row["survival"] = float(stood.sum() / each)
+        row["survival"] = float(len(stood) / each)
         for i, name in enumerate(("speed", "turn", "side")):
             row[f"{name}_mean"] = float(mean[i])
-            row[f"{name}_off"] = float(abs(mean[i] - grid[k, i]))
+            row[f"{name}_off"] = float(abs(mean[i] - cell[i]))
             row[f"{name}_worst"] = float(off[:, i].max()) if len(off) else float("nan")
         yield row
 
 
-def stops(
-    subject: LocomotionSubject, each: int, seed: int, progress: Report = ignore_progress
-) -> Iterator[Row]:
-    """Whether walkers stop within a second and then stand for `STAND_SECONDS`."""
+def stops(run: Run, each: int, seed: int) -> Iterator[Row]:
+    """Yield whether walkers stop within a second and then stand for `STAND_SECONDS`."""
     grid = [
         (v, w) for v, w in product(STOP_SPEEDS, (0.0, 30.0)) if w == 0.0 or v <= 1.3
     ]
     commands = np.array([(v, w, 0.0) for v, w in grid for _ in range(each)])
-    first = None
 
     def halt(batch: WalkingBatch, step: int) -> None:
-        nonlocal first
         if step == round(STOP_AFTER / batch.simulation.dt):
-            first = step
             n = batch.num_envs
             batch.set_command(np.arange(n), *np.zeros((3, n)))
 
-    course = run_course(
-        subject,
-        commands,
-        STOP_AFTER + STAND_SECONDS,
-        seed=seed,
-        event=halt,
-        progress=progress,
-    )
-    assert first is not None
+    course = run(commands, STOP_AFTER + STAND_SECONDS, event=halt)
+    first = round(STOP_AFTER / course.dt)
     walked = course.alive[first - 1]
     ahead = course.rates[first:, :, 0]
     window = round(STOP_WINDOW / course.dt)
@@ -215,24 +203,21 @@ def stops(
     slow = means < STOPPED
     time = np.where(slow.any(axis=0), slow.argmax(axis=0) * course.dt, np.inf)
     stands = course.survived & course.standing[-1]
-    for k, (v, w) in enumerate(grid):
-        mine = (np.arange(len(commands)) // each == k) & walked
-        count = max(1, int(mine.sum()))
+    for (v, w), row in by_row(grid, each):
+        mine = np.arange(len(commands))[row][walked[row]]
+        count = max(1, len(mine))
         yield {
-            "speed": v, "turn": w, "bodies": float(count),
-            "walked": float(mine.sum() / each),
-            "survival": float((course.survived & mine).sum() / count),
-            "stops_in_1_s": float(((time <= 1.0) & mine).sum() / count),
-            "stands_30_s": float((stands & mine).sum() / count),
-            "stop_s": float(np.median(time[mine])) if mine.any() else float("nan"),
+            "speed": v, "turn": w, "bodies": float(count), "walked": len(mine) / each,
+            "survival": float(course.survived[mine].sum() / count),
+            "stops_in_1_s": float((time[mine] <= 1.0).sum() / count),
+            "stands_30_s": float(stands[mine].sum() / count),
+            "stop_s": float(np.median(time[mine])) if len(mine) else float("nan"),
             "stop_slowest_s": float(time[mine].max(initial=0.0)),
         }  # fmt: skip
 
 
-def walls(
-    subject: LocomotionSubject, each: int, seed: int, progress: Report = ignore_progress
-) -> Iterator[Row]:
-    """Blind walks into walls at a constant command, one row for speed and friction."""
+def walls(run: Run, each: int, seed: int) -> Iterator[Row]:
+    """Yield blind walks into walls at a constant command, a row for speed and friction."""
     grid = list(product(WALL_SPEEDS, range(WALLS)))
     commands = np.array([(v, 0.0, 0.0) for v, _ in grid for _ in range(each)])
     box = np.array([b for _, b in grid for _ in range(each)])
@@ -256,31 +241,20 @@ def walls(
             batch.boxes.place[i, box[i]] = *middle, normal
         batch.boxes.show()
 
-    course = run_course(
-        subject,
-        commands,
-        WALL_SECONDS,
-        seed=seed,
-        boxes=True,
-        event=put,
-        progress=progress,
-    )
-    met = (course.force * course.alive).max(axis=0) > 0.0
-    for k, (v, b) in enumerate(grid):
-        mine = np.arange(len(commands)) // each == k
-        peak = (course.force * course.alive)[:, mine & met].max(axis=0)
+    course = run(commands, WALL_SECONDS, boxes=True, event=put)
+    force = (course.force * course.alive).max(axis=0)
+    for (v, b), mine in by_row(grid, each):
+        met = force[mine] > 0.0
         yield {
             "speed": v, "friction": BOXES[b].friction, "bodies": float(each),
-            "touched": float(met[mine].mean()),
+            "touched": float(met.mean()),
             "survival": float(course.survived[mine].mean()),
-            "peak_force": float(np.median(peak)) if len(peak) else float("nan"),
+            "peak_force": float(np.median(force[mine][met])) if met.any() else float("nan"),
         }  # fmt: skip
 
 
-def pushes(
-    subject: LocomotionSubject, each: int, seed: int, progress: Report = ignore_progress
-) -> Iterator[Row]:
-    """Pushes of the pelvis in random directions, standing, on the spot and walking."""
+def pushes(run: Run, each: int, seed: int) -> Iterator[Row]:
+    """Yield pushes of the pelvis in random directions, standing, on the spot and walking."""
     grid = list(product(PUSHED, PUSHES))
     commands = np.array([(*PUSHED[how], 0.0) for how, _ in grid for _ in range(each)])
     impulse = np.array([one for _, one in grid for _ in range(each)])
@@ -294,21 +268,16 @@ def pushes(
         on = (now >= when) & (now < when + PUSH_TIME - 1e-6)
         batch.simulation.push[:, 1, :2] = np.where(on, force, 0.0).T
 
-    course = run_course(
-        subject, commands, PUSH_SECONDS, seed=seed, event=push, progress=progress
-    )
-    for k, (how, one) in enumerate(grid):
-        mine = np.arange(len(commands)) // each == k
+    course = run(commands, PUSH_SECONDS, event=push)
+    for (how, one), mine in by_row(grid, each):
         yield {
             "while": how, "impulse": one, "bodies": float(each),
             "survival": float(course.survived[mine].mean()),
         }  # fmt: skip
 
 
-def sweeps(
-    subject: LocomotionSubject, each: int, seed: int, progress: Report = ignore_progress
-) -> Iterator[Row]:
-    """A pillar that moves through a standing body, from any side."""
+def sweeps(run: Run, each: int, seed: int) -> Iterator[Row]:
+    """Yield pillars that move through a standing body, from any side."""
     pillars = [b for b, box in enumerate(BOXES) if box.half[0] < 0.2 and b >= WALLS]
     grid = list(product(SWEEPS, pillars))
     commands = np.zeros((len(grid) * each, 3))
@@ -326,50 +295,12 @@ def sweeps(
             batch.boxes.velocity[i, b] = -speed * out
         batch.boxes.show()
 
-    course = run_course(
-        subject,
-        commands,
-        SWEEP_SECONDS,
-        seed=seed,
-        boxes=True,
-        event=put,
-        progress=progress,
-    )
-    for k, (speed, b) in enumerate(grid):
-        mine = np.arange(len(commands)) // each == k
+    course = run(commands, SWEEP_SECONDS, boxes=True, event=put)
+    for (speed, b), mine in by_row(grid, each):
         yield {
             "speed": speed, "friction": BOXES[b].friction, "bodies": float(each),
             "survival": float(course.survived[mine].mean()),
         }  # fmt: skip
-
-
-def reaches(
-    subject: LocomotionSubject, each: int, seed: int, progress: Report = ignore_progress
-) -> Iterator[Row]:
-    """Hands led to points of all heights; see `reach_trial`."""
-    yield from led_hands(
-        partial(run_course, subject, seed=seed, progress=progress), each, seed
-    )
-
-
-TRIALS: dict[str, Callable[[LocomotionSubject, int, int, Report], Iterator[Row]]] = {
-    "envelope": envelope,
-    "stops": stops,
-    "walls": walls,
-    "pushes": pushes,
-    "sweeps": sweeps,
-    "reaches": reaches,
-}
-"""Trials by name: of a subject, bodies of each row, a seed and a callback of its progress."""
-EACH = {
-    "envelope": 4,
-    "stops": 24,
-    "walls": 42,
-    "pushes": 40,
-    "sweeps": 24,
-    "reaches": 24,
-}
-"""Most bodies of a row by trial."""
 
 
 def check_walker(task: str) -> None:
@@ -380,20 +311,3 @@ def check_walker(task: str) -> None:
     """
     if task != "walk_commands":
         raise ConfigError(f"--trials: is for walkers of walk_commands, not of {task}")
-
-
-def chosen_trials(text: str | None) -> tuple[str, ...]:
-    """Trials named in `--trials`; none for None.
-
-    Raises:
-        ConfigError: No trial has such a name.
-    """
-    if text is None:
-        return ()
-    names: Sequence[str] = tuple(TRIALS) if text == "all" else text.split(",")
-    for name in names:
-        if name not in TRIALS:
-            raise ConfigError(
-                f"--trials: unknown trial {name!r}{nearest(name, TRIALS)}"
-            )
-    return tuple(dict.fromkeys(names))

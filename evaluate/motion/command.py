@@ -65,7 +65,7 @@ def run(request: EvalRequest) -> EvalOutcome:
         "num_frames": args.num_frames,
         "stride": args.stride,
     }
-    told, windows = details(measured, facts), measured.windows
+    numbers, windows = details(measured, facts), measured.windows
     about = f"{len(windows)} windows of {len(windows.names)}"
     notes = list(NOTES)
     if split is None:
@@ -84,8 +84,8 @@ def run(request: EvalRequest) -> EvalOutcome:
         headline=HEADLINE,
         breakdowns=breakdowns(measured.scores),
         rows=window_rows(measured),
-        details=told,
-        notes=[*notes, *_target_notes(told["targets"])],
+        details=numbers,
+        notes=[*notes, *_target_notes(numbers["targets"])],
     )
     drawn = MotionPictures(measured)
     shown = {key: str(value) for key, value in facts.items() if value is not None}

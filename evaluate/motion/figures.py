@@ -11,7 +11,7 @@ import numpy as np
 from ambulo.common.figures import new_figure, png_of
 from ambulo.configs.arrays import Floats
 from ambulo.evaluate.motion.baselines import Forecast
-from ambulo.evaluate.motion.scores import Growth, MethodScores, told_horizons
+from ambulo.evaluate.motion.scores import Growth, MethodScores, reported_horizons
 from ambulo.evaluate.motion.windows import (
     MAJOR_JOINTS,
     BodyPoses,
@@ -178,11 +178,13 @@ def draw_traces(shown: DrawnWindows) -> bytes:
 def draw_activities(scores: Scores) -> bytes:
     """PNG of bars: joint distance of each method in each activity."""
     first = next(iter(scores.values()))
-    told = told_horizons(first)
+    reported = reported_horizons(first)
     activities = list(first.per_activity)
-    figure = new_figure((max(9.5, 1.3 * len(activities) + 2.0), 2.5 * len(told) + 0.5))
-    for row, ms in enumerate(told):
-        ax = figure.add_subplot(len(told), 1, row + 1)
+    figure = new_figure(
+        (max(9.5, 1.3 * len(activities) + 2.0), 2.5 * len(reported) + 0.5)
+    )
+    for row, ms in enumerate(reported):
+        ax = figure.add_subplot(len(reported), 1, row + 1)
         rows = {
             name: [s.per_activity[a]["mpjpe_mm"][ms] for a in activities]
             for name, s in scores.items()
@@ -192,7 +194,9 @@ def draw_activities(scores: Scores) -> bytes:
         labels = [f"{a}\n{first.per_activity[a]['windows']}" for a in activities]
         grouped_bars(ax, labels, rows, fontsize=8)
         ax.set_ylabel(f"[mm] at {ms} ms")
-    return _finished(figure, scores, bars=True, top=1 - 0.45 / (2.5 * len(told) + 0.5))
+    return _finished(
+        figure, scores, bars=True, top=1 - 0.45 / (2.5 * len(reported) + 0.5)
+    )
 
 
 def _trace(poses: BodyPoses, label: str, joint: str) -> Floats:

@@ -24,7 +24,7 @@ from ambulo.evaluate.motion.figures import (
 )
 from ambulo.evaluate.motion.metrics import joint_distance_mm
 from ambulo.evaluate.motion.windows import Windows
-from ambulo.evaluate.shared.result import POLICY, Picture, hero_of
+from ambulo.evaluate.shared.result import POLICY, Picture, main_agent
 from ambulo.motion import human23
 
 DRAWN = (POLICY, "constant_velocity", "ridge")
@@ -40,18 +40,18 @@ class MotionPictures:
     def __init__(self, measured: MotionEvaluation) -> None:
         """Draw the results of `measured`."""
         self._measured = measured
-        self._hero = hero_of(measured.scores)
+        self._agent = main_agent(measured.scores)
 
     @cached_property
     def _shown(self) -> DrawnWindows:
         """Median windows of several clips, and what each method predicts for them."""
         measured = self._measured
         windows = measured.windows if measured.long is None else measured.long
-        predict = measured.predictors[self._hero]
+        predict = measured.predictors[self._agent]
         predicted = predict(windows.past, windows.steps, windows.fps)
         errors = joint_distance_mm(predicted.local, windows.future.local).mean(axis=1)
         chosen = windows[np.array(shown_windows(errors, windows))]
-        names = [name for name in (*DRAWN, self._hero) if name in measured.predictors]
+        names = [name for name in (*DRAWN, self._agent) if name in measured.predictors]
         return DrawnWindows(
             chosen,
             {
@@ -79,10 +79,10 @@ class MotionPictures:
     def film(self, path: Path, console: Console) -> None:
         """Film the median window: true motion beside the prediction."""
         del console
-        shown, hero = self._shown, self._hero
-        if shown.forecasts[hero].poses is None:
-            raise RenderError(f"{hero} predicts points, which are not filmed")
-        write_prediction(path, shown.windows, shown.forecasts[hero], hero)
+        shown, agent = self._shown, self._agent
+        if shown.forecasts[agent].poses is None:
+            raise RenderError(f"{agent} predicts points, which are not filmed")
+        write_prediction(path, shown.windows, shown.forecasts[agent], agent)
 
 
 def shown_windows(errors: NDArray[np.float64], windows: Windows) -> list[int]:

@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 
 from ambulo.evaluate.motion.evaluation import MotionEvaluation
-from ambulo.evaluate.motion.scores import TRUTH, MethodScores, skate_of, told_horizons
+from ambulo.evaluate.motion.scores import (
+    TRUTH,
+    MethodScores,
+    reported_horizons,
+    skate_of,
+)
 from ambulo.evaluate.motion.windows import Windows
 from ambulo.evaluate.shared.result import (
     POLICY,
@@ -131,7 +136,7 @@ def agent_metrics(scores: MethodScores) -> AgentMetrics:
 def breakdowns(scores: Scores) -> list[Breakdown]:
     """Return the errors by horizon, and by activity at a few horizons."""
     first = next(iter(scores.values()))
-    shown = told_horizons(first)
+    shown = reported_horizons(first)
     activities: dict[str, dict[str, AgentMetrics]] = {
         activity: {
             agent: {

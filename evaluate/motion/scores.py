@@ -127,7 +127,7 @@ def score_method(
     Args:
         predictor: The method.
         windows: With as many later frames as the furthest horizon has.
-        setting: What is told.
+        setting: Horizons and seed.
         growth: From `growth_of`, on longer windows.
 
     Returns:
@@ -139,7 +139,7 @@ def score_method(
     frames = [k - 1 for k in horizon_frames(setting.horizons_ms, windows.fps)]
     names = [str(ms) for ms in setting.horizons_ms]
 
-    def told(values: Floats) -> dict[str, float]:
+    def at_horizons(values: Floats) -> dict[str, float]:
         return dict(zip(names, values[:, frames].mean(axis=0).tolist(), strict=True))
 
     def intervals(values: Floats) -> dict[str, Interval]:
@@ -152,9 +152,9 @@ def score_method(
     skate = skate_of(windows, found.world)
     spectrum, spectrum_ci = _spectrum_score(found, windows, setting.seed)
     scores = MethodScores(
-        mpjpe_mm=told(local),
+        mpjpe_mm=at_horizons(local),
         mpjpe_mm_ci95=intervals(local),
-        mpjpe_world_mm=told(world),
+        mpjpe_world_mm=at_horizons(world),
         mpjpe_world_mm_ci95=intervals(world),
         joint_angle_deg=angles.get("angle"),
         euler_rad=angles.get("norm"),
@@ -328,7 +328,7 @@ def _per_activity(
     return found
 
 
-def told_horizons(scores: MethodScores) -> list[str]:
+def reported_horizons(scores: MethodScores) -> list[str]:
     """Return the few horizons at which activities are reported, [ms]."""
     chosen = [ms for ms in scores.mpjpe_mm if int(ms) in ACTIVITY_MS]
     return chosen or list(scores.mpjpe_mm)[-1:]

@@ -110,7 +110,7 @@ def episode_rows(
     ]
 
 
-def hero_of(agents: Iterable[str]) -> str:
+def main_agent(agents: Iterable[str]) -> str:
     """Return the agent that a report is about: the (first) policy, or the last baseline."""
     names = list(agents)
     return next(filter(is_policy, names), names[-1])
@@ -155,6 +155,11 @@ class MetricColumn:
             else:
                 text += f" ±{(high - low) / 2:.{self.digits}f}"
         return f"{text} %" if self.percent else text
+
+
+def column_notes(columns: Iterable[MetricColumn]) -> list[str]:
+    """Return the meaning of each column as a sentence, for a report."""
+    return [f"{c.label[0].upper()}{c.label[1:]}: {c.meaning}." for c in columns]
 
 
 @dataclass(frozen=True)
@@ -216,9 +221,9 @@ class ModelEvaluation:
     """Definitions, for the report."""
 
     @property
-    def hero(self) -> str:
-        """Agent that the report is about; see `hero_of`."""
-        return hero_of(self.agents)
+    def main_agent(self) -> str:
+        """Agent that the report is about; see the function of this name."""
+        return main_agent(self.agents)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the evaluation as plain JSON."""

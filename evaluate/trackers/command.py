@@ -19,6 +19,7 @@ from ambulo.evaluate.shared.result import (
     Breakdown,
     Metric,
     MetricColumn,
+    column_notes,
     episode_rows,
     metric,
     unit_of,
@@ -79,7 +80,7 @@ COLUMNS = (
     MetricColumn("step_us", "a frame [us]", 0, meaning="median time of a step, from Python"),
 )  # fmt: skip
 HEADLINE = ("mpjpe_cm", "legs_cm", "skate_ratio", "pops_per_min", "jerk_ratio")
-NOTES = [f"{c.label[0].upper()}{c.label[1:]}: {c.meaning}." for c in COLUMNS]
+NOTES = column_notes(COLUMNS)
 SHORT_COLUMNS = COLUMNS[:3]
 
 
@@ -90,7 +91,7 @@ class EvaluatedClip:
     name: str
     """Subject and trial."""
     subject: str
-    """Who moves."""
+    """The person who moves."""
     activity: str
     """Label of the movement."""
     motion: Motion

@@ -19,6 +19,7 @@ from ambulo.evaluate.shared.result import (
     Breakdown,
     Metric,
     MetricColumn,
+    column_notes,
     episode_rows,
     metric,
     rate_metric,
@@ -61,10 +62,7 @@ COLUMNS = (
     MetricColumn("tracker_error_cm", "head, hands", 1, meaning="the same of these"),
     MetricColumn("time_s", "time", 1, meaning="mean time up to there"),
 )  # fmt: skip
-NOTES = [
-    f"{column.label[0].upper()}{column.label[1:]}: {column.meaning}."
-    for column in COLUMNS
-]
+NOTES = column_notes(COLUMNS)
 """Definitions, for the report."""
 
 Cases = tuple[BodyEpisodes, BodyEpisodes]

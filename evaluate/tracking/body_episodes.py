@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.evaluate.shared.rollout import rollout
 from ambulo.evaluate.tracking.body_agents import BodyAgent
 from ambulo.evaluate.tracking.episodes import NEVER
 from ambulo.ik.trackers.layout import HEAD_ROW, LEFT_HAND, RIGHT_HAND, TRACKED
@@ -71,27 +72,19 @@ def play_body(
     pushes.start[:] = start if impulse > 0.0 else NEVER
     ahead = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     pushes.force[:] = ahead * impulse / env.push_duration
-    live, up = np.ones(count, np.bool_), np.ones(count, np.bool_)
-    success, on_feet = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
-    joints, led, steps = np.zeros(count), np.zeros(count), np.zeros(count)
-    while up.any():
-        actions = np.clip(agent.act(batch), -1.0, 1.0)
-        _, _, terminated, truncated, _ = batch.step(actions)
-        pushes.start[batch.simulation.time > start + env.push_duration] = NEVER
+    live, success, on_feet = np.array([[True], [False], [False]]).repeat(count, axis=1)
+    joints, led, steps = np.zeros((3, count))
+    for step in rollout(batch, agent.act):
         apart = batch.captured_distances()
         joints += np.where(live, apart.mean(axis=1), 0.0)
         led += np.where(live, apart[:, LED].mean(axis=1), 0.0)
         steps += live
         live &= batch.joint_distance <= FARTHEST
-        done = truncated & ~terminated
+        done = step.truncated & ~step.terminated
         success |= live & done
-        on_feet |= up & done
-        ended = terminated | truncated
-        progress(int(np.count_nonzero(up & ended)))
-        live, up = live & ~ended, up & ~ended
-        if ended.any() and up.any():
-            batch.reset(np.flatnonzero(ended))
-            pushes.start[ended] = NEVER
+        on_feet |= step.running & done
+        live &= step.going
+        progress(int(np.count_nonzero(step.running & ~step.going)))
     return BodyEpisodes(
         clips, success, on_feet, steps * dt, joints / steps, led / steps
     )

@@ -29,6 +29,7 @@ from ambulo.evaluate.shared.result import (
     Metric,
     MetricColumn,
     Picture,
+    column_notes,
     episode_rows,
     metric,
 )
@@ -89,10 +90,7 @@ COLUMNS = (
     ),
 )  # fmt: skip
 CLIP_COLUMNS = COLUMNS[:4]
-NOTES = [
-    f"{column.label[0].upper()}{column.label[1:]}: {column.meaning}."
-    for column in COLUMNS
-]
+NOTES = column_notes(COLUMNS)
 """Definitions, for the report."""
 
 Cases = dict[str, Tracked]

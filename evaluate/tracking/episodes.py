@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.tasks.track import LEAST_LEFT, TrackBatch
+from ambulo.evaluate.shared.rollout import Act, rollout
 
 NEVER = 1000.0
 """Longer than an episode, [s]."""
@@ -18,12 +17,8 @@ PUSH_AFTER = 0.3
 """Time between the start of an episode and its push, [s]."""
 
 
-class Tracker(Protocol):
-    """What moves the bodies."""
-
-    def __call__(self, batch: TrackBatch) -> NDArray[np.floating]:
-        """Return actions, shape (N, A), for the bodies' observations."""
-        ...
+Tracker = Act[TrackBatch]
+"""What moves the bodies."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,23 +145,13 @@ def _play(
         pushes.start[:] = PUSH_AFTER if impulse > 0.0 else NEVER
         force = np.stack([np.cos(angle), np.sin(angle)], axis=1) * impulse / width
         pushes.force[:] = force
-    live = np.ones(count, np.bool_)
-    success = np.zeros(count, np.bool_)
-    steps, traces = np.zeros(count), []
-    while live[:played].any():
-        actions = np.clip(tracker(batch), -1.0, 1.0)
-        _, _, terminated, truncated, _ = batch.step(actions)
-        if pushes.on and impulse > 0.0:  # one push is enough
-            pushes.start[batch.simulation.time > PUSH_AFTER + width] = NEVER
-        steps += live
-        traces.append(np.where(live, batch.joint_distance, np.nan)[:played])
-        success |= live & truncated & ~terminated
-        live &= ~(terminated | truncated)
-        ended = np.flatnonzero(terminated | truncated)
-        if len(ended) and live[:played].any():
-            batch.reset(ended)
-            if pushes.on:
-                pushes.start[ended] = NEVER
+    success, steps, traces = np.zeros(count, np.bool_), np.zeros(count), []
+    for step in rollout(batch, tracker):
+        steps += step.running
+        traces.append(np.where(step.running, batch.joint_distance, np.nan)[:played])
+        success |= step.running & step.truncated & ~step.terminated
+        if not step.going[:played].any():
+            break
     made = slice(0, played)
     return Tracked(
         starts.clip, starts.step, success[made], (steps * dt)[made],

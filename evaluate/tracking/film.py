@@ -8,6 +8,7 @@ import numpy as np
 
 from ambulo.envs.reference.joint_positions import motion_of_positions
 from ambulo.envs.tasks.track import TrackBatch
+from ambulo.evaluate.shared.rollout import rollout
 from ambulo.evaluate.tracking.episodes import Tracker
 from ambulo.motion.motion import Motion
 
@@ -20,14 +21,15 @@ def motions_of(batch: TrackBatch, tracker: Tracker, clip: int) -> tuple[Motion, 
     batch.reset(bodies)
     batch.pushes.start[:] = np.inf
     shown, done = [], []
-    ended = False
-    while not ended:
+
+    def look(_: int) -> None:
         rows = batch.library.rows(batch.clip[:1], batch.frame[:1])
         shown.append(batch.library.qpos[rows[0]].copy())
         done.append(batch.simulation.qpos[0].copy())
-        actions = np.clip(tracker(batch), -1.0, 1.0)
-        _, _, terminated, truncated, _ = batch.step(actions)
-        ended = bool(terminated[0] or truncated[0])
+
+    for step in rollout(batch, tracker, before=look):
+        if not step.going[0]:
+            break
     character, fps = batch.character, 1.0 / batch.simulation.dt
     clip_motion, body_motion = (
         motion_of_positions(np.array(rows), character.model, character.skeleton, fps)

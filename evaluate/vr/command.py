@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
 
@@ -16,19 +15,14 @@ from ambulo.configs.vr_bodies import MOST_AGENTS, check_agents
 from ambulo.envs.godot.settings import check_engines
 from ambulo.envs.vr.task.env import embodied_config
 from ambulo.envs.vr.task.observation import TASKS
-from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest, episode_bars
+from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest
 from ambulo.evaluate.shared.result import POLICY
 from ambulo.evaluate.vr import evaluation
 from ambulo.evaluate.vr.dials import at_dials, dials_of
 from ambulo.evaluate.vr.episodes import LevelSource, described_levels
-from ambulo.evaluate.vr.evaluation_report import (
-    navigation_evaluation,
-    pictures,
-    write_film,
-)
+from ambulo.evaluate.vr.evaluation_report import navigation_outcome, write_film
 from ambulo.evaluate.vr.films import FilmSettings, check_can_film
 from ambulo.evaluate.vr.godot_flags import check_godot_flags
-from ambulo.evaluate.vr.scores import EpisodeRecords, summarise
 from ambulo.evaluate.vr.subjects import (
     NavigationSubject,
     agent_subject,
@@ -76,8 +70,6 @@ def run(request: EvalRequest) -> EvalOutcome:
         config, level_set=args.level_set, level_file=args.level_file, seed=args.seed
     )
     _check_drawable(request, film, source)
-    records = _play(request, subjects, source)
-    results = {name: summarise(r, args.seed) for name, r in records.items()}
     facts = {
         "command": request.command,
         "model": "none" if file is None else str(file),
@@ -91,13 +83,16 @@ def run(request: EvalRequest) -> EvalOutcome:
         **({"set": ", ".join(args.overrides)} if args.overrides else {}),
         **({"comfort": ", ".join(f"{c:g}" for c in dials)} if dials else {}),
     }
-    run_folder = None if file is None else RunFolder.around(file)
-    radius = config.environment.goal_radius
-    return EvalOutcome(
-        navigation_evaluation(records, results, facts),
-        pictures=lambda: pictures(records, results, radius, run_folder),
-        facts=facts,
-        film=lambda path, _: write_film(records, config, film, path),
+    return navigation_outcome(
+        subjects,
+        source,
+        request.episodes,
+        facts,
+        lambda records, path: write_film(records, config, film, path),
+        run=None if file is None else RunFolder.around(file),
+        task=args.task,
+        num_envs=args.num_envs or evaluation.DEFAULT_NUM_ENVS,
+        plans=args.video is not None,
     )
 
 
@@ -220,19 +215,3 @@ def _scene(config: NavigationConfig, args: argparse.Namespace) -> str | None:
     if args.scene is not None or args.world != "godot" or named:
         return args.scene
     return config.environment.scene
-
-
-def _play(
-    request: EvalRequest, subjects: Mapping[str, NavigationSubject], source: LevelSource
-) -> dict[str, EpisodeRecords]:
-    """Play all episodes and show the progress of each agent."""
-    with episode_bars(subjects, request.episodes) as progress:
-        return evaluation.evaluate(
-            subjects,
-            source,
-            request.episodes,
-            task=request.args.task,
-            num_envs=request.args.num_envs or evaluation.DEFAULT_NUM_ENVS,
-            plans=request.args.video is not None,
-            progress=progress,
-        )

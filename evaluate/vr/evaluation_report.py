@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ambulo.common.run_folder import RunFolder
-from ambulo.configs.vr import NavigationConfig
+from ambulo.configs.vr import NavigationConfig, Task
+from ambulo.evaluate.shared.kind import EvalOutcome, episode_bars
 from ambulo.evaluate.shared.result import (
     ModelEvaluation,
     Picture,
     episode_rows,
-    hero_of,
     is_policy,
+    main_agent,
 )
 from ambulo.evaluate.vr.bodies import COLUMNS as BODY_COLUMNS
 from ambulo.evaluate.vr.bodies import NOTES as BODY_NOTES
 from ambulo.evaluate.vr.bodies import body_breakdowns, body_metrics, body_rows
 from ambulo.evaluate.vr.dials import draw_dials
+from ambulo.evaluate.vr.episodes import LevelSource
+from ambulo.evaluate.vr.evaluation import DEFAULT_NUM_ENVS, evaluate
 from ambulo.evaluate.vr.figures import (
     draw_families,
     draw_learning_curve,
@@ -38,7 +41,8 @@ from ambulo.evaluate.vr.metrics import (
     breakdowns,
     record_rows,
 )
-from ambulo.evaluate.vr.scores import EpisodeRecords, EvaluationResult
+from ambulo.evaluate.vr.scores import EpisodeRecords, EvaluationResult, summarise
+from ambulo.evaluate.vr.subjects import NavigationSubject
 
 BODY_TABLE = tuple(
     column
@@ -49,6 +53,48 @@ BODY_TABLE = tuple(
 BODY_HEADLINE = (
     "success_rate", "spl", "fall_rate", "contact_free_rate", "mean_time_s", "comfort_score",
 )  # fmt: skip
+
+
+def navigation_outcome(
+    subjects: Mapping[str, NavigationSubject],
+    source: LevelSource,
+    episodes: int,
+    facts: Mapping[str, str],
+    film: Callable[[Mapping[str, EpisodeRecords], Path], None],
+    *,
+    run: RunFolder | None,
+    task: Task | None = None,
+    num_envs: int = DEFAULT_NUM_ENVS,
+    plans: bool = False,
+    shown: bool = True,
+) -> EvalOutcome:
+    """Play the same episodes with all `subjects`, with a progress bar each, and score them.
+
+    Args:
+        subjects: Agents by name.
+        source: Levels of the episodes.
+        episodes: Number of episodes.
+        facts: See `navigation_evaluation`.
+        film: Writes a film of the episodes.
+        run: Folder of the training, whose learning curve is drawn.
+        task: Of all episodes; None: drawn from those of the settings.
+        num_envs: Environments at once, at most.
+        plans: Keep what navigators plan and remember, for films.
+        shown: Show the progress.
+    """
+    with episode_bars(subjects, episodes, shown=shown) as progress:
+        records = evaluate(
+            subjects, source, episodes, task=task, num_envs=num_envs, plans=plans,
+            progress=progress,
+        )  # fmt: skip
+    results = {name: summarise(r, source.seed) for name, r in records.items()}
+    environment = next(iter(subjects.values())).config.environment
+    return EvalOutcome(
+        navigation_evaluation(records, results, {**facts, "seed": str(source.seed)}),
+        pictures=lambda: pictures(records, results, environment.goal_radius, run),
+        facts=facts,
+        film=lambda path, _: film(records, path),
+    )
 
 
 def navigation_evaluation(
@@ -115,7 +161,7 @@ def pictures(
     run: RunFolder | None,
 ) -> list[Picture]:
     """Draw paths, failures, families and, of a run, the learning curve."""
-    about = hero_of(records)
+    about = main_agent(records)
     drawn = []
     curve = draw_learning_curve(run, results) if run is not None else None
     if curve is not None:
@@ -144,8 +190,8 @@ def write_film(
     settings: FilmSettings,
     path: Path,
 ) -> None:
-    """Film the episode of the hero that `settings` choose."""
-    episode = filmed_episode(records[hero_of(records)], settings.episode)
+    """Film the episode of the main agent that `settings` choose."""
+    episode = filmed_episode(records[main_agent(records)], settings.episode)
     write_episode_video(episode, config, settings, path)
 
 

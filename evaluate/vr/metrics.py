@@ -19,11 +19,16 @@ from ambulo.evaluate.vr.scores import EpisodeRecords, EvaluationResult
 PEOPLE = "people_collisions_per_episode"
 """Metric of levels with people alone."""
 COLUMNS = (
-    MetricColumn("success_rate", "success"),
-    MetricColumn("spl", "SPL"),
+    MetricColumn(
+        "success_rate", "success", 0, percent=True, meaning="episodes solved"
+    ),
+    MetricColumn(
+        "spl", "SPL",
+        meaning="success weighted by path length; 1: the shortest path in every episode",
+    ),
     MetricColumn("soft_spl", "SoftSPL"),
     MetricColumn("barn", "BARN"),
-    MetricColumn("collisions_per_episode", "collisions"),
+    MetricColumn("collisions_per_episode", "collisions", meaning="events per episode"),
     MetricColumn(PEOPLE, "people collisions"),
     MetricColumn("falls", "falls", 0),
     MetricColumn("timeouts", "timeouts", 0),
@@ -32,7 +37,7 @@ COLUMNS = (
     MetricColumn("comfort_score", "comfort"),
     MetricColumn("comfort_index", "comfort index"),
     MetricColumn("return_mean", "return", 0),
-)
+)  # fmt: skip
 HEADLINE = (
     "success_rate", "spl", "collisions_per_episode", "falls", "mean_time_s",
     "comfort_score",

@@ -13,7 +13,7 @@ from ambulo.envs.vr.families import generate
 from ambulo.envs.vr.levels.level_io import level_data
 from ambulo.evaluate.command import main, make_parser
 from ambulo.evaluate.locomotion.perturbations import GROUPS
-from ambulo.evaluate.locomotion.trials import TRIALS
+from ambulo.evaluate.locomotion.trial_tables import TRIALS
 from ambulo.policies.files.model_file import save_model
 
 SCORES = {

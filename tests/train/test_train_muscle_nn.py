@@ -48,8 +48,8 @@ def test_run_folder_and_models(
     final = ["--set", "training.final_corrections=4", "--json"]
     run = run_in(tmp_path, "a", *final)
     result = json.loads(capsys.readouterr().out)
-    assert result["steps"] == 14
-    assert result["scores"]["torque_error_rms"] > 0.0
+    assert result["details"]["training"]["steps"] == 14
+    assert result["agents"]["policy"]["torque_error_rms"]["value"] > 0.0
     rows = rows_of(run)
     assert [row["step"] for row in rows] == ["6", "12", "14"]
     checkpoint = run.newest_checkpoint()

@@ -1,51 +1,35 @@
-"""The results of a locomotion training: scores beside the built-in controller, curves."""
+"""The results of a locomotion training: its evaluation beside baselines, and curves."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from rich.console import Console
 
-from ambulo.common.files import write_bytes, write_or_print
 from ambulo.common.metrics_file import read_evaluations, read_metrics
 from ambulo.common.paths import typed_command
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.evaluate.locomotion.metrics import UNITS
-from ambulo.evaluate.locomotion.task import References, make_bodies
-from ambulo.evaluate.shared.result import (
-    AgentMetrics,
-    MetricColumn,
-    ModelEvaluation,
-    metric,
-    rate_metric,
-    unit_of,
-)
-from ambulo.policies.agents.locomotion import (
-    LocomotionAgent,
-    LocomotionModel,
-    load_locomotion_agent,
-)
+from ambulo.envs.reference.reference import reference_bytes
+from ambulo.evaluate.command import publish, request_of
+from ambulo.evaluate.locomotion.cascades import composed
+from ambulo.evaluate.shared.result import Picture
+from ambulo.policies.agents.cascade import save_cascade
+from ambulo.policies.agents.locomotion import LocomotionModel
 from ambulo.train.locomotion.training import LocomotionTraining
-from ambulo.train.locomotion.validation import play
 from ambulo.train.shared.rl_results import print_results, write_scores
 from ambulo.train.shared.rl_run import RLRun
 from ambulo.train.shared.run_folders import LocomotionRunFolder
 from ambulo.train.shared.run_request import RunRequest
 
 FINAL_EPISODES = 100
-"""Episodes of the final evaluation unless `--episodes` says otherwise."""
-SEED = 0
-"""Seed of the final evaluation's bodies."""
-COLUMNS = (
-    MetricColumn("survival_rate", "survive", 0, percent=True),
-    MetricColumn("survival_s", "time", 1),
-    MetricColumn("leg_error_deg", "leg error"),
-    MetricColumn("speed", "speed", 3),
-    MetricColumn("return_mean", "return", 0),
-)
+"""Episodes of the final evaluation of walkers unless `--episodes` says otherwise."""
 Request = RunRequest[LocomotionConfig, LocomotionModel, LocomotionRunFolder]
 CURVES = {
     "survival_rate": "on their feet to the end, in evaluations",
@@ -56,97 +40,74 @@ CURVES = {
 """Titles of the curves: one of the evaluations, then columns of `metrics.csv`."""
 
 
-def compare(
-    agent: LocomotionAgent,
-    config: LocomotionConfig,
-    references: References,
-    episodes: int,
-    *,
-    deterministic: bool,
-) -> dict[str, dict[str, float]]:
-    """Return the scores of the policy, and of the built-in controller alone (action 0).
-
-    Without pushes, and with those of the training where it had some.
-    """
-    training = config.training
-    steps = max(1, round(training.eval_seconds * config.environment.control_rate))
-    config = config.override("environment", max_episode_steps=steps)
-    cases = {"": config.override("environment", push_impulse=(0.0, 0.0))}
-    if config.environment.push_impulse[1] > 0.0:
-        cases["_pushed"] = config
-    scores: dict[str, dict[str, float]] = {}
-    still = "built_in" if config.gait.base is None else "base"
-    for name, actor in {"policy": agent, still: None}.items():
-        for ending, case in cases.items():
-            batch = make_bodies(
-                case,
-                episodes,
-                references,
-                seed=SEED,
-                threads=training.num_threads,
-                muscles=agent.muscles,
-            )
-            scores[name + ending] = play(actor, batch, steps, deterministic)
-            batch.close()
-    return scores
-
-
 def finish(request: Request, run: RLRun[LocomotionTraining]) -> None:
-    """Compare the best model with the built-in controller, draw curves, print a summary."""
+    """Evaluate the best model beside the baselines, draw curves, print a summary."""
     args, config, folder = request.args, request.config, request.folder
-    episodes = args.episodes or FINAL_EPISODES
-    agents = compare(
-        load_locomotion_agent(folder.best_model),
-        config,
-        run.task.references,
-        episodes,
-        deterministic=args.deterministic,
-    )
-    limit = f"{config.training.eval_seconds:g} s from random phases"
-    evaluation = ModelEvaluation(
-        model=str(folder.best_model),
-        kind="locomotion",
-        episodes=episodes,
-        seed=SEED,
-        command=shlex.join([folder.program, *request.arguments]),
-        evaluated=f"{episodes} episodes of {limit}",
-        agents={name: agent_metrics(row, episodes) for name, row in agents.items()},
-        columns=COLUMNS,
-    )
-    text = write_scores(run, evaluation)
-    picture = folder.path / "learning.png"
-    write_bytes(picture, learning_curves(folder))
-    write_or_print(args.json, text)
-    if args.json == "-":
-        return
+    command = shlex.join([folder.program, *request.arguments])
+    with TemporaryDirectory() as scratch:
+        arguments = [*_evaluation(request, run.task, Path(scratch))]
+        asked = request_of(arguments, command)
+        outcome = asked.kind.evaluate(asked)
+        evaluation = replace(outcome.evaluation, model=str(folder.best_model))
+        evaluation = write_scores(run, evaluation)
+
+        def pictures() -> list[Picture]:
+            curves = Picture("learning.png", "Learning", learning_curves(folder))
+            return [curves, *outcome.pictures()]
+
+        quiet = Console(stderr=True, quiet=args.progress is False)
+        drawn = replace(outcome, evaluation=evaluation, pictures=pictures, films=())
+        publish(drawn, folder.path, None, quiet, title=f"{folder.path.name}: training")
     base = config.gait.base
-    use = (
-        "evaluate",
-        f"{typed_command('ambulo')} eval {folder.best_model} --episodes 100",
-    )
+    use = ("evaluate", f"eval {folder.best_model} --episodes 100")
     if base is not None:  # it does not act alone
-        use = (
-            "compose",
-            f"{typed_command('ambulo')} gait compose {base} {folder.path} --out cascade.zip",
-        )
+        use = ("compose", f"gait compose {base} {folder.path} --out cascade.zip")
     print_results(
         run,
         evaluation,
-        title=limit,
-        columns=COLUMNS,
+        args.json,
         steps="control steps",
-        files=[("curves", picture), use],
+        files=[
+            ("report", folder.report),
+            (use[0], f"{typed_command('ambulo')} {use[1]}"),
+        ],
     )
 
 
-def agent_metrics(scores: Mapping[str, float], episodes: int) -> AgentMetrics:
-    """Return the scores of `play` in as many `episodes` in the schema of evaluations."""
-    return {
-        name: rate_metric(value * episodes, episodes)
-        if name == "survival_rate"
-        else metric(value, unit_of(name, UNITS))
-        for name, value in scores.items()
-    }
+def _evaluation(
+    request: Request, task: LocomotionTraining, scratch: Path
+) -> Iterator[str]:
+    """Yield the arguments of `ambulo eval`; what it reads besides goes to `scratch`."""
+    config, model = request.config, request.folder.best_model
+    env, base = config.environment, config.gait.base
+    episodes = request.args.episodes
+    if base is not None:
+        model = scratch / "cascade.zip"
+        save_cascade(model, *composed(base, [request.folder.best_model]))
+    yield str(model)
+    if not request.args.deterministic and base is None:
+        yield "--stochastic"
+    if env.traits.clips:  # episodes are those of each clip
+        (reference,) = task.references
+        if env.traits.trackers:
+            yield from ("--baselines", "gaits,poses")
+        else:
+            clips = scratch / "clips.npz"
+            clips.write_bytes(reference_bytes(reference))
+            yield from ("--clips", str(clips))
+        if episodes is not None:
+            episodes = max(1, episodes // len(reference.gaits))
+            yield from ("--episodes", str(episodes))
+        return
+    episodes = episodes or FINAL_EPISODES
+    yield from ("--seconds", f"{config.training.eval_seconds:g}")
+    yield from ("--episodes", str(episodes))
+    if env.traits.parameters:
+        return
+    hardest = env.push_impulse[1]
+    yield from ("--push-episodes", str(episodes if hardest > 0.0 else 0))
+    if hardest > 0.0:
+        yield from ("--impulses", f"{hardest:g}")
 
 
 def learning_curves(folder: RunFolder) -> bytes:

@@ -7,10 +7,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Ints
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.locomotion.protocol import WalkerBatch
 from ambulo.evaluate.locomotion.gait_probe import leg_joints
 from ambulo.evaluate.locomotion.task import References, make_bodies
+from ambulo.evaluate.shared.rollout import rollout
 from ambulo.muscle.muscle_nn import MuscleNN
 from ambulo.train.locomotion.muscle_updates import use_network
 
@@ -89,42 +91,41 @@ def play(
         deterministic: mean actions.
     """
     count, dt = batch.num_envs, batch.simulation.dt
-    obs = batch.reset(np.arange(count))
+    batch.reset(np.arange(count))
     alive, lived = np.ones(count, np.bool_), np.zeros(count)
     returns, error, speed = np.zeros(count), np.zeros(count), np.zeros(count)
-    legs = leg_dofs(batch)
+    legs, first = leg_dofs(batch)
     still = np.zeros((count, batch.action_size), np.float32)
-    for _ in range(steps):
-        action = still
-        if agent is not None:
-            action = agent.act(obs, deterministic=deterministic)
-        obs, reward, terminated, truncated, info = batch.step(action)
-        returns += np.where(alive, reward, 0.0)
-        alive &= ~terminated
+
+    def act(batch: WalkerBatch) -> NDArray[np.float32]:
+        if agent is None:
+            return still
+        return agent.act(batch.obs, deterministic=deterministic)
+
+    for step in rollout(batch, act, steps):
+        returns += np.where(alive, step.rewards, 0.0)
+        alive &= ~step.terminated
         lived += alive
-        off = np.abs(batch.state.deviation[:, legs]).mean(axis=1)
+        squares = np.square(batch.state.deviation[:, legs])
+        off = np.sqrt(np.add.reduceat(squares, first, axis=1)).mean(axis=1)
         error += np.where(alive, off, 0.0)
-        speed += np.where(alive, info["speed"], 0.0)
-        ended = np.flatnonzero(terminated | truncated)
+        speed += np.where(alive, step.info["speed"], 0.0)
         if not alive.any():
             break
-        if len(
-            ended
-        ):  # what has fallen starts anew, unseen: it costs least on its feet
-            obs = batch.reset(ended)
     walked = np.maximum(lived, 1.0)
     return {
         "survival_rate": float(alive.mean()),
         "survival_s": float(lived.mean() * dt),
         "mean_ep_length": float(lived.mean()),
-        "leg_error_deg": float(np.rad2deg((error / walked).mean())),
+        "joint_error_deg": float(np.rad2deg((error / walked).mean())),
         "speed": float((speed / walked).mean()),
         "return_mean": float(returns.mean()),
     }
 
 
-def leg_dofs(batch: WalkerBatch) -> NDArray[np.int64]:
-    """Return the indices of the degrees of freedom of hips, knees and ankles."""
-    joints = leg_joints(batch.character)
-    names = batch.character.skeleton.joints
-    return batch.character.dofs(*(names[joint] for joint in joints))
+def leg_dofs(batch: WalkerBatch) -> tuple[Ints, Ints]:
+    """Return the degrees of freedom of hips, knees and ankles, and each joint's first one."""
+    character = batch.character
+    joints = leg_joints(character)
+    dofs = [character.dofs(character.skeleton.joints[joint]) for joint in joints]
+    return np.concatenate(dofs), np.cumsum([0, *map(len, dofs[:-1])])

@@ -31,7 +31,7 @@ def _in_an_empty_folder(program, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(world_module, "FIRST_PAUSE", 0.02)
     monkeypatch.setattr("ambulo.train.vr.results.BASELINES", ("straight",))
-    monkeypatch.setattr("ambulo.train.vr.results._report", lambda *_: [])
+    monkeypatch.setattr("ambulo.train.vr.results.publish", lambda *_, **__: None)
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ def test_a_shipped_policy_walks_at_the_speed_of_its_card(
     bodies.close()
     assert scores["survival_rate"] == 1.0
     assert scores["speed"] == pytest.approx(speed, abs=0.1)
-    assert scores["leg_error_deg"] < error
+    assert scores["joint_error_deg"] < error
 
 
 def test_the_shipped_walker_goes_at_the_speed_that_it_is_told() -> None:

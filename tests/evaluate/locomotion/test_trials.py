@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,17 +14,16 @@ from ambulo.envs.reference.reference import Reference
 from ambulo.envs.tasks.walk_commands.commands import within_envelope
 from ambulo.evaluate.locomotion.evaluation import LocomotionSubject
 from ambulo.evaluate.locomotion.trial_tables import (
+    TRIALS,
+    chosen_trials,
     follows,
     run_trials,
     trial_breakdowns,
 )
 from ambulo.evaluate.locomotion.trials import (
-    EACH,
-    TRIALS,
-    Report,
     Row,
+    Run,
     check_walker,
-    chosen_trials,
     envelope_commands,
     run_course,
 )
@@ -100,26 +100,19 @@ def test_a_course_gives_commands_and_sees_falls(steps: Reference) -> None:
     assert not course.force.any()
 
 
-def test_rows_are_limited_and_progress_reaches_the_end(
+def test_rows_are_limited(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    seen: dict[str, int] = {}
-    told: list[float] = []
+    seen: list[tuple[int, int]] = []
 
-    def stub(
-        subject: LocomotionSubject, each: int, seed: int, progress: Report
-    ) -> Iterator[Row]:
-        seen[subject.config.environment.task] = each
-        told.append(seed)
-        progress(0.5)
-        progress(1.0)
+    def stub(run: Run, each: int, seed: int) -> Iterator[Row]:
+        seen.append((each, seed))
         yield {"speed": 1.0, "survival": 1.0}
 
-    monkeypatch.setitem(TRIALS, "walls", stub)
+    trial = TRIALS["walls"]
+    monkeypatch.setitem(TRIALS, "walls", replace(trial, rows=stub))
     subject = LocomotionSubject(LocomotionConfig(), (None,))
     rows = run_trials(("walls",), {"policy": subject}, 3, most=5)
     assert rows == {"walls": {"policy": [{"speed": 1.0, "survival": 1.0}]}}
-    assert seen == {subject.config.environment.task: 5}
-    assert told == [3]
     run_trials(("walls",), {"policy": subject}, 3, most=1000)
-    assert seen[subject.config.environment.task] == EACH["walls"]
+    assert seen == [(5, 3), (trial.bodies, 3)]

@@ -21,7 +21,7 @@ from ambulo.evaluate.playtest.result import (
 
 LEVELS = Path(__file__).parents[2] / "data" / "playtest"
 SEALED = str(LEVELS / "apartment_sealed_bathroom.json")
-LINKS = ("http://", "https://", "src='/", "href=")
+LINKS = ("http://", "https://", 'src="/', "href=")
 
 
 def wall(x0: float, y0: float, x1: float, y1: float) -> dict[str, list[float]]:

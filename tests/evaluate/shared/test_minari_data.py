@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 import ambulo
 from ambulo.configs.errors import ConfigError, RunFolderError
-from ambulo.evaluate.shared.minari_data import EpisodeArrays, MinariWriter
-from ambulo.evaluate.shared.rollouts import rollouts
+from ambulo.evaluate.shared.minari_data import EpisodeArrays, MinariWriter, rollouts
 
 h5py = pytest.importorskip("h5py")
 SEED, STEPS = 7, 6

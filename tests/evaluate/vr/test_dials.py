@@ -10,7 +10,7 @@ from fixtures.untrained import untrained_navigator
 
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationConfig
-from ambulo.evaluate.shared.result import hero_of
+from ambulo.evaluate.shared.result import main_agent
 from ambulo.evaluate.vr.dials import at_dials, dials_of
 from ambulo.policies.agents.navigation import Agent
 from ambulo.policies.files.model_file import save_model
@@ -42,7 +42,7 @@ def test_dials_are_read() -> None:
     assert list(several) == [" c=0", " c=0.5"]
     assert several[" c=0.5"].environment.comfort_range == (0.5, 0.5)
     assert at_dials(PLAIN, ()) == {"": PLAIN}
-    assert hero_of(["oracle", "policy c=0", "policy c=1"]) == "policy c=0"
+    assert main_agent(["oracle", "policy c=0", "policy c=1"]) == "policy c=0"
     colours = {agent_colour(f"policy c={dial}") for dial in ("0", "0.5", "1", "1e-05")}
     assert len(colours) >= 3
 

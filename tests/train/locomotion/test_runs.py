@@ -72,8 +72,10 @@ def test_a_run_leaves_model_scores_and_curves(first: LocomotionRunFolder) -> Non
     assert model.metadata.config.environment.reference == "s.npz"
     assert model.metadata.actions[:4] == ("FemurR_x", "FemurR_y", "FemurR_z", "TibiaR")
     scores = json.loads(folder.scores.read_text())
-    assert set(scores["agents"]) == {"policy", "built_in"}
+    assert scores["kind"] == "locomotion"
+    assert set(scores["agents"]) == {"policy", "law", "open_loop"}
     assert scores["details"]["training"]["timesteps"] == 4 * ROLLOUT
+    assert folder.report.is_file()
     assert (folder.path / "learning.png").read_bytes().startswith(b"\x89PNG")
     with folder.metrics.open(newline="") as stream:
         rows = list(csv.DictReader(stream))

@@ -23,7 +23,6 @@ from ambulo.evaluate.shared.result import (
     ModelEvaluation,
     rate_metric,
 )
-from ambulo.train.locomotion.results import agent_metrics
 from ambulo.train.shared.callbacks import MIN_SHOWN, Metrics
 from ambulo.train.shared.rl_results import write_scores
 from ambulo.train.shared.run_folders import NavigationRunFolder
@@ -118,7 +117,7 @@ def test_scores_of_a_training_are_an_evaluation_and_are_compared(
     run: Any = SimpleNamespace(
         folder=NavigationRunFolder(tmp_path), num_timesteps=128, seconds=1.5
     )
-    data = json.loads(write_scores(run, evaluation))
+    data = write_scores(run, evaluation).to_dict()
     assert json.loads(run.folder.scores.read_text(encoding="utf-8")) == data
     assert data["details"]["training"] == {
         "run": str(tmp_path), "timesteps": 128, "seconds": 1.5,
@@ -154,11 +153,3 @@ def test_scores_that_are_damaged_are_one_line(tmp_path: Path, damage: Any) -> No
     score = training.kind.score("success_rate")
     with pytest.raises(RunFolderError, match=r"scores\.json: is damaged; --resume"):
         final_scores(tmp_path, training, score)
-
-
-def test_rates_of_walkers_have_wilson_intervals() -> None:
-    metrics = agent_metrics({"survival_rate": 1.0, "speed": 1.2}, 90)
-    assert metrics["survival_rate"] == rate_metric(90, 90)
-    assert metrics["survival_rate"].low == pytest.approx(0.959, abs=1e-3)
-    assert (metrics["speed"].unit, metrics["speed"].low) == ("m/s", None)
-    assert rate_metric(0, 0).value is None

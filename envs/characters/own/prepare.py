@@ -25,12 +25,14 @@ from ambulo.envs.characters.own.body_xml import (
 from ambulo.envs.characters.own.feet import feet_of
 from ambulo.envs.characters.own.limits import model_limits
 from ambulo.envs.characters.own.links import (
+    LinkTree,
     links_of,
     rooted,
     turned,
     with_plain_axes,
 )
 from ambulo.envs.characters.own.reading import Source, SourceModel, read_source
+from ambulo.envs.characters.own.record import model_skeleton
 from ambulo.envs.characters.own.roles import BodyRoles, body_roles
 from ambulo.envs.characters.own.settings import BodySettings, settings_beside
 from ambulo.envs.characters.own.standing import (
@@ -39,6 +41,7 @@ from ambulo.envs.characters.own.standing import (
     holding_torques,
 )
 from ambulo.envs.characters.own.tips import tips_of
+from ambulo.motion.retargeting.chains import hinge_chains
 from ambulo.motion.roles.tree import SIDES
 
 STIFFNESS: dict[str, float] = {
@@ -118,8 +121,6 @@ def _prepared(found: SourceModel, label: str, settings: BodySettings) -> BodyRec
     tree = turned(tree, roles.turn, roles.origin)
     tree = with_plain_axes(rooted(tree, tree.of_body[roles.bodies["hips"]]))
     names = joint_names(tree)
-    chains = roles.joints_of_chains(tree, names, tied_joints(tree, names))
-    carried = roles.joints_of(tree, names, chains)
     leg = _leg(roles)
     feet = feet_of(tree, roles, found.missing, settings, leg)
     notes = [*found.notes, *roles.notes, *tree.notes, *feet.notes]
@@ -136,6 +137,7 @@ def _prepared(found: SourceModel, label: str, settings: BodySettings) -> BodyRec
     ).hexdigest()
     name = f"{found.name}-{digest[:8]}"
     body = mujoco.MjModel.from_xml_string(body_xml(tree, name, parts))
+    carried, chains = _chains(body, roles, tree, names)
     soles = _standing_soles(body, carried)
     legs = [
         body.joint(joint).id
@@ -175,6 +177,30 @@ def _prepared(found: SourceModel, label: str, settings: BodySettings) -> BodyRec
         up=_direction(roles.turn[2]),
         notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def _chains(
+    body: mujoco.MjModel, roles: BodyRoles, tree: LinkTree, names: list[list[str]]
+) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
+    """The joint of each role, and the joints that turn its part.
+
+    A role whose joint is in another's chain has none of its own (a spine of one hinge).
+    """
+    tied = tied_joints(tree, names)
+    carried = roles.joints_of(tree, names, tied)
+    given = roles.given_chains(tree, names, tied)
+    skeleton = model_skeleton("body", body, carried, given)
+    found = hinge_chains(skeleton, skeleton.roles)
+    inside = {joint: role for role, chain in found.items() for joint in chain}
+    rows = {
+        role: found.get(role, [joint])
+        for role, joint in skeleton.roles.items()
+        if inside.get(joint, role) == role
+    }
+    chains = {
+        role: tuple(skeleton.joints[j] for j in row) for role, row in rows.items()
+    }
+    return {role: carried[role] for role in chains}, chains
 
 
 def _direction(vector: Floats) -> tuple[float, float, float]:

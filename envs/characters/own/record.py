@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree
 
 import mujoco
@@ -49,7 +50,7 @@ def character_of(record: BodyRecord) -> Character:
     _check_xml(record)
     try:
         model = mujoco.MjModel.from_xml_string(record.xml)
-        skeleton = _skeleton(record, model)
+        skeleton = model_skeleton(record.name, model, record.roles, record.chains)
         soles = _soles(model, skeleton)
     except (
         ValueError,
@@ -89,8 +90,24 @@ def _check_xml(record: BodyRecord) -> None:
         raise ConfigError(f"{label}: its XML has {count} elements; at most {LARGEST}")
 
 
-def _skeleton(record: BodyRecord, model: mujoco.MjModel) -> Skeleton:
-    """The joints of a model whose bodies have one each; those that follow others stay out."""
+def model_skeleton(
+    name: str,
+    model: mujoco.MjModel,
+    roles: Mapping[str, str],
+    chains: Mapping[str, Sequence[str]],
+) -> Skeleton:
+    """The joints of a model whose bodies have one each; those that follow others stay out.
+
+    Args:
+        name: Name of the skeleton.
+        model: The model in the suite's conventions (`body_xml`).
+        roles: The joint of each role.
+        chains: The joints that turn the part of each role.
+
+    Raises:
+        ValueError: The model is another one.
+        SkeletonError: A chain is no row of joints.
+    """
     if not np.array_equal(model.jnt_bodyid, np.arange(1, model.nbody)):
         raise ValueError("a body without exactly one joint")
     names = [model.joint(j).name for j in range(model.njnt)]
@@ -125,7 +142,7 @@ def _skeleton(record: BodyRecord, model: mujoco.MjModel) -> Skeleton:
         )
         owners.append(index[names[owner - 1]])
     return Skeleton(
-        record.name,
+        name,
         tuple(names[j] for j in joints),
         tuple(parents),
         np.array(offsets),
@@ -134,10 +151,10 @@ def _skeleton(record: BodyRecord, model: mujoco.MjModel) -> Skeleton:
         limits=np.array(limits),
         tip_parents=tuple(owners),
         tips=tips,
-        roles={role: index[name] for role, name in record.roles.items()},
+        roles={role: index[joint] for role, joint in roles.items()},
         chains={
-            role: tuple(index[name] for name in chain)
-            for role, chain in record.chains.items()
+            role: tuple(index[joint] for joint in chain)
+            for role, chain in chains.items()
         },
     )
 

@@ -71,8 +71,8 @@ class Skeleton:
     roles: dict[str, int] = field(default_factory=dict)
     """Joint of each role, where they are given; {}: found (`ambulo.motion.roles`)."""
     chains: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    """The joints in a row, from the trunk outwards, that turn the part of a role, where they are
-    given with the roles; a role that is left out has its joint alone."""
+    """The joints in a row, from the trunk outwards, that turn the part of a role, where they
+    are given with the roles; a role that is left out has its joint alone."""
 
     def __post_init__(self) -> None:
         """Fill in defaults and validate; raise `SkeletonError` naming the broken rule."""

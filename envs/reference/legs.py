@@ -166,10 +166,9 @@ def set_feet(legs: Legs, qpos: Floats, ankles: Floats) -> None:
 
     In place; feet look along +X.
     """
-    for b in range(len(qpos)):
-        for leg in range(2):
-            x, y, z = ankles[b, leg]
-            solve_leg(legs, leg, qpos[b], (x, y, z), (1.0, 0.0, 0.0, 0.0), 0.0)
+    for q, places in zip(qpos, ankles, strict=True):
+        for leg, (x, y, z) in enumerate(places):
+            solve_leg(legs, leg, q, (x, y, z), (1.0, 0.0, 0.0, 0.0), 0.0)
 
 
 def stand_over(legs: Legs, qpos: Floats, root: Floats, feet: Floats) -> None:
@@ -246,8 +245,8 @@ def solve_leg(
     if not legs.closed:
         _reach(legs, leg, q, ankle, foot)
         return
-    hips, bones, at = legs.hips, legs.bones, legs.at
-    upper, lower = bones[leg, 0], bones[leg, 1]
+    hips, at = legs.hips, legs.at
+    upper, lower = legs.bones[leg, 0], legs.bones[leg, 1]
     w, x, y, z = q[3], q[4], q[5], q[6]
     hip = rotated(w, x, y, z, hips[leg, 0], hips[leg, 1], hips[leg, 2])
     tx = ankle[0] - q[0] - hip[0]
@@ -308,9 +307,8 @@ def _chain_foot(
     spots, turns, foot = np.empty((count, 3)), np.empty((count, 4)), np.empty(4)
     _place_leg(legs, leg, q, spots, turns)
     multiply_inverse(turns[count - 1], legs.level[leg], foot)
-    end = legs.ankles[leg]
-    place = (spots[end, 0], spots[end, 1], spots[end, 2])
-    return place, (foot[0], foot[1], foot[2], foot[3])
+    end = spots[legs.ankles[leg]]
+    return (end[0], end[1], end[2]), (foot[0], foot[1], foot[2], foot[3])
 
 
 @njit(cache=True)
@@ -336,6 +334,19 @@ def _slopes(legs: Legs, leg: int, spots: Array, turns: Array, out: Array) -> Non
             for i in range(3):
                 out[3 + i, column] = TURN * spin[i]
             column += 1
+
+
+@njit(cache=True)
+def _normal(slope: Array, miss: Array, normal: Array, right: Array) -> None:
+    """Fill the damped normal equations of slopes (6, n) and what is missed, (6,)."""
+    for i in range(len(right)):
+        right[i] = 0.0
+        for k in range(6):
+            right[i] += slope[k, i] * miss[k]
+        for j in range(len(right)):
+            normal[i, j] = DAMPING if i == j else 0.0
+            for k in range(6):
+                normal[i, j] += slope[k, i] * slope[k, j]
 
 
 @njit(cache=True)
@@ -367,14 +378,7 @@ def _reach(
         for i in range(3):
             miss[3 + i] = TURN * spin[i]
         _slopes(legs, leg, spots, turns, slope)
-        for i in range(size):
-            step[i] = 0.0
-            for k in range(6):
-                step[i] += slope[k, i] * miss[k]
-            for j in range(size):
-                normal[i, j] = DAMPING if i == j else 0.0
-                for k in range(6):
-                    normal[i, j] += slope[k, i] * slope[k, j]
+        _normal(slope, miss, normal, step)
         eliminate(normal, step)
         largest = 0.0
         for i in range(size):

@@ -18,23 +18,10 @@ from ambulo.motion.gaits.soles import Soles
 from ambulo.motion.rotations import quat_conjugate, quat_multiply, quat_rotate
 from ambulo.motion.skeleton import Skeleton
 
-ELEMENTS = frozenset(
-    [
-        "mujoco",
-        "compiler",
-        "option",
-        "worldbody",
-        "body",
-        "freejoint",
-        "joint",
-        "inertial",
-        "geom",
-        "site",
-        "equality",
-        "actuator",
-        "motor",
-    ]
-)
+ELEMENTS = frozenset([
+    "mujoco", "compiler", "option", "worldbody", "body", "freejoint", "joint", "inertial",
+    "geom", "site", "equality", "actuator", "motor",
+])  # fmt: skip
 """What the XML of a record may hold: nothing that reads files or loads code."""
 LARGEST = 2000
 """Most elements of a record's XML."""
@@ -51,7 +38,7 @@ def character_of(record: BodyRecord) -> Character:
     try:
         model = mujoco.MjModel.from_xml_string(record.xml)
         skeleton = model_skeleton(record.name, model, record.roles, record.chains)
-        soles = _soles(model, skeleton)
+        soles = model_soles(model, skeleton)
     except (
         ValueError,
         KeyError,
@@ -177,8 +164,12 @@ def _on_carrier(
     return body, quat_rotate(back, place - data.xpos[body])
 
 
-def _soles(model: mujoco.MjModel, skeleton: Skeleton) -> Soles:
-    """The contact spheres, by their names."""
+def model_soles(model: mujoco.MjModel, skeleton: Skeleton) -> Soles:
+    """The contact spheres of a model (`body_xml`), by their names.
+
+    Raises:
+        ValueError: Those of a foot are missing, or they have unlike radii.
+    """
     geoms = [g for g in range(model.ngeom) if model.geom(g).name.startswith(SOLE)]
     radii = model.geom_size[geoms, 0]
     sides = tuple(int(model.geom(g).name[len(SOLE)] == "R") for g in geoms)

@@ -90,7 +90,7 @@ def legs_of(character: Character) -> Legs:
     if lacking:
         raise ConfigError(
             f"{character.name} has no legs that steps can be solved for: no joint is its "
-            f"{', '.join(lacking)}"
+            f"{', '.join(lacking)}; stand, imitate and track need none"
         )
     body = body_of(skeleton)
     chains = [skeleton.path(0, body.parts[f"{side}_foot"])[1:] for side in SIDES]

@@ -42,7 +42,8 @@ TWISTED, ALONG = ("thigh", "upper_arm"), 0.7
 """Bones that a hinge turns about themselves wherever it lies on them, and the smallest cosine
 of its axis to the bone at which it does."""
 SAME = 0.03
-"""Hinges without a role below them are one chain up to this distance over the hips' height."""
+"""Hinges without a role below them are at one place up to this distance over the hips'
+height."""
 SHARED = {"spine": "chest", "neck": "head"}
 """Roles that lead a chain of their own only if it has three hinges, and else join the next."""
 
@@ -130,16 +131,30 @@ class _Tree:
             joint = (leads or below)[0]
             if joint in self.held or len(self.skeleton.orders[joint]) != 1:
                 return chain
-            if not self._belongs(role, joint, bool(leads)):
+            own = (
+                self._belongs(role, joint) if leads else self._ends(role, joint, chain)
+            )
+            if not own:
                 return chain
             chain.append(joint)
 
-    def _belongs(self, role: str, joint: int, leads: bool) -> bool:
+    def _ends(self, role: str, joint: int, chain: list[int]) -> bool:
+        """Whether a hinge without a role below it belongs to a role's part.
+
+        It is at the same place, or all the part's tips lie beyond it (an ankle's second hinge,
+        but no toes: the heel lies before them).
+        """
+        start = self.roles[role]
+        away = float(np.linalg.norm(self.places[joint] - self.places[start]))
+        tipped = set(self.skeleton.tip_parents)
+        carries = not tipped.isdisjoint(self.skeleton.branch(joint))
+        beyond = carries and tipped.isdisjoint([start, *chain])
+        return beyond or away < SAME * float(self.places[self.roles["hips"], 2])
+
+    def _belongs(self, role: str, joint: int) -> bool:
         """Whether a hinge belongs to a role's part, or to that of the next role."""
         start = self.places[self.roles[role]]
         away = float(np.linalg.norm(self.places[joint] - start))
-        if not leads:
-            return away < SAME * float(self.places[self.roles["hips"], 2])
         ends = set(self.roles.values())
         # Parents come before children: the first is the next.
         following = next(j for j in self.skeleton.branch(joint) if j in ends)

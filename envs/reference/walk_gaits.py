@@ -19,13 +19,12 @@ from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.captured import source_cycle
 from ambulo.envs.reference.foot_steering import mid_stance
 from ambulo.envs.reference.gaits import Blend, Gaits
-from ambulo.envs.reference.legs import ankle_places, legs_of
+from ambulo.envs.reference.legs import WIDTH, ankle_places, legs_of
 from ambulo.envs.reference.prepare import made_cycle, physical_cycle
 from ambulo.envs.reference.reference import Reference, gait_of, stabilized
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.reference.step_gaits import (
     SAMPLES,
-    WIDTH,
     posture_of,
     standing_steps,
     stepping_cycle,

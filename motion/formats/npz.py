@@ -106,7 +106,7 @@ def read_npz(path: Path) -> Motion:
             tip_parents=tuple(header["tip_parents"]),
             roles=header.get("roles", {}),
             chains={role: tuple(row) for role, row in header.get("chains", {}).items()},
-            **{name: arrays[name] for name in _SKELETON},  # type: ignore[arg-type]
+            **{name: arrays[name] for name in _SKELETON},
         )
         return Motion(
             skeleton=skeleton,

@@ -86,8 +86,10 @@ class RetargetBody:
         axis = quat_rotate(self.skeleton.axes[joint], np.eye(3)["XYZ".index(letter)])
         turned: Floats = quat_rotate(self.orientations[joint], axis)
         bones = self._bones(role)
-        if len(bones) == 2 and np.linalg.norm(np.cross(*bones)) > BENT_AT_REST:
-            sign = 1.0 if np.cross(*bones) @ turned >= 0.0 else -1.0
+        if len(bones) == 2:
+            bend = np.cross(bones[0], bones[1])
+            if np.linalg.norm(bend) > BENT_AT_REST:
+                sign = 1.0 if bend @ turned >= 0.0 else -1.0
         return np.asarray(sign * turned)
 
     def _free_axis(self, role: str, joint: int) -> str:

@@ -163,7 +163,7 @@ class _Tree:
             along = abs(self.axes[joint] @ bone) > ALONG * np.linalg.norm(bone)
             if along:
                 return True
-        return away < np.linalg.norm(self.places[following] - self.places[joint])
+        return away < float(np.linalg.norm(self.places[following] - self.places[joint]))
 
 
 def chain_rotations(

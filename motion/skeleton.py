@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -70,8 +71,8 @@ class Skeleton:
     roles: dict[str, int] = field(default_factory=dict)
     """Joint of each role, where they are given; {}: found (`ambulo.motion.roles`)."""
     chains: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    """All joints that turn the part of a role, where they are given with the roles; a role
-    that is left out has its joint alone."""
+    """The joints in a row, from the trunk outwards, that turn the part of a role, where they
+    are given with the roles; a role that is left out has its joint alone."""
 
     def __post_init__(self) -> None:
         """Fill in defaults and validate; raise `SkeletonError` naming the broken rule."""
@@ -136,6 +137,12 @@ class Skeleton:
         ):
             if not 0 <= joint < len(self.joints):
                 raise SkeletonError(f"{self.name}: {role} belongs to no joint")
+        for role, chain in self.chains.items():
+            if any(self.parents[b] != a for a, b in pairwise(chain)):
+                raise SkeletonError(
+                    f"{self.name}: the chain of {role} must be joints in a row, each the parent"
+                    " of the next"
+                )
 
     def __repr__(self) -> str:
         """Name and number of joints; the arrays would fill pages."""

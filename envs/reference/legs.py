@@ -40,8 +40,6 @@ DAMPING, LARGEST = 1e-6, 0.3
 largest angle, [rad]."""
 TURN = 0.3
 """Weight of an angle that the foot misses, [rad], beside 1 of a distance in leg lengths."""
-
-
 LENGTH, WIDTH = 0.8593, 0.18
 """Leg of human23 from hip to ankle, and distance of its ankles in standing, [m]."""
 
@@ -92,7 +90,7 @@ def legs_of(character: Character) -> Legs:
     if lacking:
         raise ConfigError(
             f"{character.name} has no legs that steps can be solved for: no joint is its "
-            f"{', '.join(lacking)}"
+            f"{', '.join(lacking)}; stand, imitate and track need none"
         )
     body = body_of(skeleton)
     chains = [skeleton.path(0, body.parts[f"{side}_foot"])[1:] for side in SIDES]
@@ -168,10 +166,9 @@ def set_feet(legs: Legs, qpos: Floats, ankles: Floats) -> None:
 
     In place; feet look along +X.
     """
-    for b in range(len(qpos)):
-        for leg in range(2):
-            x, y, z = ankles[b, leg]
-            solve_leg(legs, leg, qpos[b], (x, y, z), (1.0, 0.0, 0.0, 0.0), 0.0)
+    for q, places in zip(qpos, ankles, strict=True):
+        for leg, (x, y, z) in enumerate(places):
+            solve_leg(legs, leg, q, (x, y, z), (1.0, 0.0, 0.0, 0.0), 0.0)
 
 
 def stand_over(legs: Legs, qpos: Floats, root: Floats, feet: Floats) -> None:
@@ -248,8 +245,8 @@ def solve_leg(
     if not legs.closed:
         _reach(legs, leg, q, ankle, foot)
         return
-    hips, bones, at = legs.hips, legs.bones, legs.at
-    upper, lower = bones[leg, 0], bones[leg, 1]
+    hips, at = legs.hips, legs.at
+    upper, lower = legs.bones[leg, 0], legs.bones[leg, 1]
     w, x, y, z = q[3], q[4], q[5], q[6]
     hip = rotated(w, x, y, z, hips[leg, 0], hips[leg, 1], hips[leg, 2])
     tx = ankle[0] - q[0] - hip[0]
@@ -286,20 +283,19 @@ def solve_leg(
 @njit(cache=True)
 def _place_leg(legs: Legs, leg: int, q: Array, spots: Array, turns: Array) -> None:
     """Fill places (n, 3) and orientations (n, 4) of a leg's joints, of positions (nq,)."""
-    held, step, local = np.empty(4), np.empty(3), np.empty(4)
-    place, above = q[:3].copy(), q[3:7].copy()
+    step, local = np.empty(3), np.empty(4)
     for j in range(legs.at.shape[1]):
+        above = q[3:7] if j == 0 else turns[j - 1]
         rotate(above, legs.offsets[leg, j], step)
-        place += step
-        spots[j] = place
-        multiply(above, legs.rest[leg, j], held)
+        for k in range(3):
+            spots[j, k] = step[k] + (q[k] if j == 0 else spots[j - 1, k])
+        multiply(above, legs.rest[leg, j], turns[j])
         first = legs.at[leg, j]
         if legs.kinds[leg, j] == 1:
             about_axis(legs.axes[leg, j], q[first], local)
+            multiply(turns[j], local, turns[j])
         else:
-            local[:] = q[first : first + 4]
-        multiply(held, local, above)
-        turns[j] = above
+            multiply(turns[j], q[first : first + 4], turns[j])
 
 
 @njit(cache=True)
@@ -311,32 +307,46 @@ def _chain_foot(
     spots, turns, foot = np.empty((count, 3)), np.empty((count, 4)), np.empty(4)
     _place_leg(legs, leg, q, spots, turns)
     multiply_inverse(turns[count - 1], legs.level[leg], foot)
-    x, y, z = spots[legs.ankles[leg]]
-    return (x, y, z), (foot[0], foot[1], foot[2], foot[3])
+    end = spots[legs.ankles[leg]]
+    return (end[0], end[1], end[2]), (foot[0], foot[1], foot[2], foot[3])
 
 
 @njit(cache=True)
 def _slopes(legs: Legs, leg: int, spots: Array, turns: Array, out: Array) -> None:
     """Fill slopes (6, n) of an ankle's place in leg lengths, and of the foot's turn."""
     axis, spin = np.zeros(3), np.empty(3)
-    end, length = legs.ankles[leg], legs.bones[leg].sum()
+    end, length = legs.ankles[leg], legs.bones[leg, 0] + legs.bones[leg, 1]
     column = 0
     for j in range(legs.at.shape[1]):
         for k in range(legs.kinds[leg, j]):
-            axis[:] = 0.0
-            if legs.kinds[leg, j] == 1:
-                axis[:] = legs.axes[leg, j]
-            else:
-                axis[k] = 1.0
+            for i in range(3):
+                axis[i] = 1.0 if i == k else 0.0
+                if legs.kinds[leg, j] == 1:
+                    axis[i] = legs.axes[leg, j, i]
             rotate(turns[j], axis, spin)
-            out[:3, column] = 0.0
-            if j <= end:
-                x, y, z = spots[end] - spots[j]
-                out[0, column] = (spin[1] * z - spin[2] * y) / length
-                out[1, column] = (spin[2] * x - spin[0] * z) / length
-                out[2, column] = (spin[0] * y - spin[1] * x) / length
-            out[3:, column] = TURN * spin
+            x = spots[end, 0] - spots[j, 0]
+            y = spots[end, 1] - spots[j, 1]
+            z = spots[end, 2] - spots[j, 2]
+            share = 1.0 / length if j <= end else 0.0
+            out[0, column] = share * (spin[1] * z - spin[2] * y)
+            out[1, column] = share * (spin[2] * x - spin[0] * z)
+            out[2, column] = share * (spin[0] * y - spin[1] * x)
+            for i in range(3):
+                out[3 + i, column] = TURN * spin[i]
             column += 1
+
+
+@njit(cache=True)
+def _normal(slope: Array, miss: Array, normal: Array, right: Array) -> None:
+    """Fill the damped normal equations of slopes (6, n) and what is missed, (6,)."""
+    for i in range(len(right)):
+        right[i] = 0.0
+        for k in range(6):
+            right[i] += slope[k, i] * miss[k]
+        for j in range(len(right)):
+            normal[i, j] = DAMPING if i == j else 0.0
+            for k in range(6):
+                normal[i, j] += slope[k, i] * slope[k, j]
 
 
 @njit(cache=True)
@@ -346,34 +356,29 @@ def _reach(
     """Let any leg reach `ankle` with a foot turned as `foot` from level, in place."""
     count, end = legs.at.shape[1], legs.ankles[leg]
     spots, turns = np.empty((count, 3)), np.empty((count, 4))
-    goal, aim, turned = np.empty(3), np.empty(4), np.empty(4)
-    goal[0], goal[1], goal[2] = ankle
+    aim, turned = np.empty(4), np.empty(4)
     turned[0], turned[1], turned[2], turned[3] = foot
     multiply(turned, legs.level[leg], aim)
-    size = legs.kinds[leg].sum()
-    length = legs.bones[leg].sum()
+    size = 0
+    for j in range(count):
+        size += legs.kinds[leg, j]
+    length = legs.bones[leg, 0] + legs.bones[leg, 1]
     miss, slope = np.empty(6), np.zeros((6, size))
     normal, step, spin = np.empty((size, size)), np.empty(size), np.empty(3)
     for _ in range(ROUNDS):
         _place_leg(legs, leg, q, spots, turns)
-        hip = spots[0]
-        away = goal - hip
-        far = math.sqrt((away * away).sum())
-        if far > STRAIGHT * length:
-            away *= STRAIGHT * length / far
-        miss[:3] = (hip + away - spots[end]) / length
+        x, y, z = ankle[0] - spots[0, 0], ankle[1] - spots[0, 1], ankle[2] - spots[0, 2]
+        far = math.sqrt(x * x + y * y + z * z)
+        share = min(1.0, STRAIGHT * length / max(far, ENOUGH))
+        miss[0] = (spots[0, 0] + share * x - spots[end, 0]) / length
+        miss[1] = (spots[0, 1] + share * y - spots[end, 1]) / length
+        miss[2] = (spots[0, 2] + share * z - spots[end, 2]) / length
         multiply_inverse(aim, turns[count - 1], turned)
         logarithm(turned, spin)
-        miss[3:] = TURN * spin
+        for i in range(3):
+            miss[3 + i] = TURN * spin[i]
         _slopes(legs, leg, spots, turns, slope)
-        for i in range(size):
-            step[i] = 0.0
-            for k in range(6):
-                step[i] += slope[k, i] * miss[k]
-            for j in range(size):
-                normal[i, j] = DAMPING if i == j else 0.0
-                for k in range(6):
-                    normal[i, j] += slope[k, i] * slope[k, j]
+        _normal(slope, miss, normal, step)
         eliminate(normal, step)
         largest = 0.0
         for i in range(size):
@@ -385,15 +390,11 @@ def _reach(
         for j in range(count):
             first = legs.at[leg, j]
             if legs.kinds[leg, j] == 1:
-                low, high = legs.limits[leg, j]
-                q[first] = min(max(q[first] + step[column], low), high)
+                moved = max(q[first] + step[column], legs.limits[leg, j, 0])
+                q[first] = min(moved, legs.limits[leg, j, 1])
             else:
-                turn(
-                    q[first : first + 4],
-                    step[column],
-                    step[column + 1],
-                    step[column + 2],
-                )
+                ball = q[first : first + 4]
+                turn(ball, step[column], step[column + 1], step[column + 2])
             column += legs.kinds[leg, j]
         if largest < ENOUGH:
             break

@@ -14,7 +14,11 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.body import BodyRecord
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
-from ambulo.envs.characters.own.standing import StandingSoles, holding_torques
+from ambulo.envs.characters.own.standing import (
+    StandingSoles,
+    holding_torques,
+    standing_soles,
+)
 from ambulo.envs.characters.registry import (
     CHARACTERS,
     body_record,
@@ -193,18 +197,19 @@ def check_body(
     data = mujoco.MjData(character.model)
     data.qpos[:] = pose
     mujoco.mj_forward(character.model, data)
+    soles = standing_soles(character.model, character.skeleton, character.soles)
     return BodyCheck(
         name=character.name,
         bodies=character.model.nbody - 1,
         axes=character.model.nv - 6,
         mass=float(character.model.body_mass.sum()),
         height=top_of(character.model, data),
-        legs=_legs(character, data),
+        legs=_legs(character, soles, data),
         confidence=1.0 if record is None else record.confidence,
         ahead=(1.0, 0.0, 0.0) if record is None else record.ahead,
         up=(0.0, 0.0, 1.0) if record is None else record.up,
-        roles=_roles(character, pose, _sole_geoms(character)),
-        soles=_soles(character, data),
+        roles=_roles(character, pose, soles),
+        soles=_soles(soles, data),
         standing=_standing(body, character, pushes=pushes, progress=progress),
         notes=() if record is None else record.notes,
     )
@@ -230,7 +235,7 @@ def _axis(direction: tuple[float, float, float]) -> str:
     return "({:.2f}, {:.2f}, {:.2f})".format(*direction)
 
 
-def _legs(character: Character, data: mujoco.MjData) -> float:
+def _legs(character: Character, soles: StandingSoles, data: mujoco.MjData) -> float:
     """Hip to knee to ankle, mean of both legs, [m]; 0 where legs have no roles.
 
     To the sole where there is no ankle.
@@ -240,9 +245,8 @@ def _legs(character: Character, data: mujoco.MjData) -> float:
         f"{side}_{limb}" not in roles for side in SIDES for limb in ("thigh", "shin")
     ):
         return 0.0
-    geoms = _sole_geoms(character)
     for side, name in enumerate(SIDES):
-        end = data.geom_xpos[geoms.geoms[geoms.sides == side]].mean(axis=0)
+        end = data.geom_xpos[soles.geoms[soles.sides == side]].mean(axis=0)
         if f"{name}_foot" in roles:
             end = data.xpos[body_of_joint(character, roles[f"{name}_foot"])]
         hip, knee = (
@@ -251,21 +255,6 @@ def _legs(character: Character, data: mujoco.MjData) -> float:
         )
         lengths.append(np.linalg.norm(knee - hip) + np.linalg.norm(end - knee))
     return float(np.mean(lengths))
-
-
-def _sole_geoms(character: Character) -> StandingSoles:
-    """The spheres in the model that are the contact spheres of the soles."""
-    model, soles = character.model, character.soles
-    owners = [body_of_joint(character, joint) for joint in soles.joints]
-    geoms = [
-        min(
-            np.flatnonzero(model.geom_bodyid == owner),
-            key=lambda geom: float(np.linalg.norm(model.geom_pos[geom] - offset)),
-        )
-        for owner, offset in zip(owners, soles.offsets, strict=True)
-    ]
-    feet = [owners[soles.sides.index(side)] for side in (0, 1)]
-    return StandingSoles(np.array(geoms), np.array(soles.sides), (feet[0], feet[1]))
 
 
 def _roles(
@@ -301,11 +290,10 @@ def _roles(
     return checks
 
 
-def _soles(character: Character, data: mujoco.MjData) -> SoleCheck:
+def _soles(soles: StandingSoles, data: mujoco.MjData) -> SoleCheck:
     """Size of the soles, and how far the centre of mass is from their edge."""
-    geoms = _sole_geoms(character)
-    points = data.geom_xpos[geoms.geoms, :2]
-    sizes = [np.ptp(points[geoms.sides == side], axis=0) for side in (0, 1)]
+    points = data.geom_xpos[soles.geoms, :2]
+    sizes = [np.ptp(points[soles.sides == side], axis=0) for side in (0, 1)]
     length, width = np.max(sizes, axis=0)
     center = data.subtree_com[1, :2]
     try:

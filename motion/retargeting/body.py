@@ -11,7 +11,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
 from ambulo.motion.kinematics import rest_kinematics, tip_positions
 from ambulo.motion.landmarks import carried, foot_ends
-from ambulo.motion.retargeting.chains import hinge_chains
+from ambulo.motion.retargeting.chains import hinge_axes, hinge_chains
 from ambulo.motion.roles import role_map, roles_of
 from ambulo.motion.rotations import (
     quat_conjugate,
@@ -180,8 +180,7 @@ class RetargetBody:
     @cached_property
     def chains(self) -> dict[str, list[int]]:
         """The hinges that together turn the part of a role (`hinge_chains`)."""
-        axes = quat_rotate(self.orientations, self.hinge_axes)
-        return hinge_chains(self.skeleton, self.roles, self.positions, axes)
+        return hinge_chains(self.skeleton, self.roles)
 
     @cached_property
     def parts(self) -> dict[str, int]:
@@ -191,12 +190,7 @@ class RetargetBody:
     @cached_property
     def hinge_axes(self) -> Floats:
         """Axis of each hinge in its own frame; zeros for others. Shape (J, 3)."""
-        axes = np.zeros((len(self.skeleton), 3))
-        for joint, order in enumerate(self.skeleton.orders):
-            if len(order) == 1:
-                unit = np.eye(3)["XYZ".index(order)]
-                axes[joint] = quat_rotate(self.skeleton.axes[joint], unit)
-        return axes
+        return hinge_axes(self.skeleton)
 
 
 def body_of(skeleton: Skeleton) -> RetargetBody:

@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 
 from ambulo.configs.arrays import Array, Floats
+from ambulo.motion.kinematics import rest_kinematics
 from ambulo.motion.quaternion_kernels import (
     about_axis,
     between,
@@ -22,6 +23,7 @@ from ambulo.motion.quaternion_kernels import (
     rotate,
     unrotate,
 )
+from ambulo.motion.rotations import quat_rotate
 from ambulo.motion.skeleton import Skeleton
 
 ROUNDS = 60
@@ -40,43 +42,59 @@ TWISTED, ALONG = ("thigh", "upper_arm"), 0.7
 """Bones that a hinge turns about themselves wherever it lies on them, and the smallest cosine
 of its axis to the bone at which it does."""
 SAME = 0.03
-"""Hinges without a role below them are one chain up to this distance over the hips' height."""
+"""Hinges without a role below them are at one place up to this distance over the hips'
+height."""
 SHARED = {"spine": "chest", "neck": "head"}
 """Roles that lead a chain of their own only if it has three hinges, and else join the next."""
 
 
-def hinge_chains(
-    skeleton: Skeleton, roles: dict[str, int], places: Floats, axes: Floats
-) -> dict[str, list[int]]:
+def hinge_axes(skeleton: Skeleton) -> Floats:
+    """Axis of each hinge in its own frame; zeros for other joints. Shape (J, 3)."""
+    axes = np.zeros((len(skeleton), 3))
+    for joint, order in enumerate(skeleton.orders):
+        if len(order) == 1:
+            axes[joint] = quat_rotate(
+                skeleton.axes[joint], np.eye(3)["XYZ".index(order)]
+            )
+    return axes
+
+
+def hinge_chains(skeleton: Skeleton, roles: dict[str, int]) -> dict[str, list[int]]:
     """The hinges in a row that turn the part of each role; roles with two or more of them.
 
-    Balls turn their part alone. Hinges that lead to a role's joint from another part are
-    its own, and those behind it that are nearer to it than to the next role. One that twists
-    thigh or upper arm is theirs.
+    Balls turn their part alone. Chains that the skeleton gives stay. Hinges that lead to a
+    role's joint from another part are its own, and those behind it that are nearer to it than
+    to the next role. One that twists thigh or upper arm is theirs.
 
     Args:
-        skeleton: The skeleton, J joints.
+        skeleton: The skeleton.
         roles: Joint of each role.
-        places: World positions of the joints at rest, [m]. Shape (J, 3).
-        axes: World axes of the hinges at rest; zeros for others. Shape (J, 3).
 
     Returns:
         The joints of each chain, each the parent of the next.
     """
-    tree = _Tree(skeleton, dict(roles), places, axes)
-    held: set[int] = set(roles.values())
-    chains: dict[str, list[int]] = {}
+    places, turns = rest_kinematics(skeleton)
+    axes = quat_rotate(turns, hinge_axes(skeleton))
+    chains = {
+        role: list(skeleton.chains[role]) for role in roles if role in skeleton.chains
+    }
+    held = {*roles.values(), *(j for chain in chains.values() for j in chain)}
+    tree = _Tree(skeleton, dict(roles), places, axes, held)
     for role, joint in roles.items():
-        own = [*_before(skeleton, joint, held), *tree.after(role)]
-        if len(skeleton.orders[joint]) != 1:
+        if role in chains or len(skeleton.orders[joint]) != 1:
             continue
-        if SHARED.get(role) in roles and len(own) < 3:
+        own = [*_before(skeleton, joint, held), *tree.after(role)]
+        if SHARED.get(role) in tree.roles and len(own) < 3:
             held.discard(joint)
             del tree.roles[role]
             continue
         chains[role] = own
         held.update(own)
-    return {role: chain for role, chain in chains.items() if len(chain) > 1}
+    return {
+        role: chain
+        for role, chain in chains.items()
+        if len(chain) > 1 and all(len(skeleton.orders[joint]) == 1 for joint in chain)
+    }
 
 
 def _before(skeleton: Skeleton, end: int, held: set[int]) -> list[int]:
@@ -99,6 +117,7 @@ class _Tree:
     roles: dict[str, int]
     places: Floats
     axes: Floats
+    held: set[int]
 
     def after(self, role: str) -> list[int]:
         """The hinges in a row behind a role's joint that belong to it."""
@@ -110,18 +129,32 @@ class _Tree:
             if len(leads or below) != 1:
                 return chain
             joint = (leads or below)[0]
-            if joint in ends or len(self.skeleton.orders[joint]) != 1:
+            if joint in self.held or len(self.skeleton.orders[joint]) != 1:
                 return chain
-            if not self._belongs(role, joint, bool(leads)):
+            own = (
+                self._belongs(role, joint) if leads else self._ends(role, joint, chain)
+            )
+            if not own:
                 return chain
             chain.append(joint)
 
-    def _belongs(self, role: str, joint: int, leads: bool) -> bool:
+    def _ends(self, role: str, joint: int, chain: list[int]) -> bool:
+        """Whether a hinge without a role below it belongs to a role's part.
+
+        It is at the same place, or all the part's tips lie beyond it (an ankle's second hinge,
+        but no toes: the heel lies before them).
+        """
+        start = self.roles[role]
+        away = float(np.linalg.norm(self.places[joint] - self.places[start]))
+        tipped = set(self.skeleton.tip_parents)
+        carries = not tipped.isdisjoint(self.skeleton.branch(joint))
+        beyond = carries and tipped.isdisjoint([start, *chain])
+        return beyond or away < SAME * float(self.places[self.roles["hips"], 2])
+
+    def _belongs(self, role: str, joint: int) -> bool:
         """Whether a hinge belongs to a role's part, or to that of the next role."""
         start = self.places[self.roles[role]]
         away = float(np.linalg.norm(self.places[joint] - start))
-        if not leads:
-            return away < SAME * float(self.places[self.roles["hips"], 2])
         ends = set(self.roles.values())
         # Parents come before children: the first is the next.
         following = next(j for j in self.skeleton.branch(joint) if j in ends)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ConfigError
-from ambulo.envs.characters.own.links import LinkTree, geom_points
+from ambulo.envs.characters.own.links import LinkTree, branch_of, geom_points
 from ambulo.envs.characters.own.roles import BodyRoles
 from ambulo.envs.characters.own.settings import BodySettings
 from ambulo.envs.characters.own.soles import (
@@ -85,15 +85,6 @@ def feet_of(
     if any(sole.radius != radius for sole in soles):
         soles = [_with_radius(sole, radius) for sole in soles]
     return Feet(tuple(soles), frozenset(links), tuple(notes))
-
-
-def branch_of(model: mujoco.MjModel, body: int) -> list[int]:
-    """Return a body and all below it in the model."""
-    inside = [body]
-    for other in range(body + 1, model.nbody):
-        if int(model.body_parentid[other]) in inside:
-            inside.append(other)
-    return inside
 
 
 def body_points(tree: LinkTree, bodies: list[int]) -> FootPoints:

@@ -93,15 +93,15 @@ def links_of(model: mujoco.MjModel, top: int) -> LinkTree:
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
     mujoco.mj_comPos(model, data)
-    below = _below(model, top)
-    _refuse_loops(model, below)
+    below = branch_of(model, top)
+    _refuse_loops(model, set(below))
     notes = []
     rows: list[list[int]] = []
     parents: list[int] = []
     joints: list[tuple[LinkJoint, ...]] = []
     of_body: dict[int, int] = {}
     locked = []
-    for body in sorted(below):
+    for body in below:
         own = []
         first = int(model.body_jntadr[body])
         for j in range(first, first + int(model.body_jntnum[body])):
@@ -136,11 +136,12 @@ def links_of(model: mujoco.MjModel, top: int) -> LinkTree:
     return LinkTree(model, links, tuple(notes), of_body)
 
 
-def _below(model: mujoco.MjModel, top: int) -> set[int]:
-    inside = {top}
+def branch_of(model: mujoco.MjModel, top: int) -> list[int]:
+    """Return a body and all below it in the model."""
+    inside = [top]
     for body in range(top + 1, model.nbody):
         if int(model.body_parentid[body]) in inside:
-            inside.add(body)
+            inside.append(body)
     return inside
 
 

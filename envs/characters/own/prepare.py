@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,7 +16,6 @@ from ambulo.configs.body import BodyRecord
 from ambulo.configs.errors import ConfigError, SkeletonError
 from ambulo.configs.muscle import JointGain, SpdGains
 from ambulo.envs.characters.own.body_xml import (
-    SOLE,
     BodyParts,
     body_xml,
     joint_names,
@@ -25,21 +24,26 @@ from ambulo.envs.characters.own.body_xml import (
 from ambulo.envs.characters.own.feet import feet_of
 from ambulo.envs.characters.own.limits import model_limits
 from ambulo.envs.characters.own.links import (
+    LinkTree,
     links_of,
     rooted,
     turned,
     with_plain_axes,
 )
 from ambulo.envs.characters.own.reading import Source, SourceModel, read_source
+from ambulo.envs.characters.own.record import model_skeleton, model_soles
 from ambulo.envs.characters.own.roles import BodyRoles, body_roles
 from ambulo.envs.characters.own.settings import BodySettings, settings_beside
 from ambulo.envs.characters.own.standing import (
     StandingPose,
     StandingSoles,
     holding_torques,
+    standing_soles,
 )
 from ambulo.envs.characters.own.tips import tips_of
+from ambulo.motion.retargeting.chains import hinge_chains
 from ambulo.motion.roles.tree import SIDES
+from ambulo.motion.skeleton import Skeleton
 
 STIFFNESS: dict[str, float] = {
     "foot": 2.0, "shin": 2.5, "thigh": 2.5, "toe": 0.2, "spine": 2.5, "chest": 2.5,
@@ -66,16 +70,6 @@ MAX_AXES = 250
 """Most joint axes of a body; a balance controller's cost grows with their cube."""
 SHORTEST, LONGEST = 0.1, 3.0
 """Legs that a body in metres may have, [m]."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Measures:
-    """Sizes of a body that gains and limits go by."""
-
-    leg: float
-    mass: float
-    moment: float
-    """Mass * gravity * height of the centre of mass over the soles, [N m]."""
 
 
 def prepare_body(
@@ -118,8 +112,6 @@ def _prepared(found: SourceModel, label: str, settings: BodySettings) -> BodyRec
     tree = turned(tree, roles.turn, roles.origin)
     tree = with_plain_axes(rooted(tree, tree.of_body[roles.bodies["hips"]]))
     names = joint_names(tree)
-    chains = roles.joints_of_chains(tree, names, tied_joints(tree, names))
-    carried = roles.joints_of(tree, names, chains)
     leg = _leg(roles)
     feet = feet_of(tree, roles, found.missing, settings, leg)
     notes = [*found.notes, *roles.notes, *tree.notes, *feet.notes]
@@ -136,7 +128,8 @@ def _prepared(found: SourceModel, label: str, settings: BodySettings) -> BodyRec
     ).hexdigest()
     name = f"{found.name}-{digest[:8]}"
     body = mujoco.MjModel.from_xml_string(body_xml(tree, name, parts))
-    soles = _standing_soles(body, carried)
+    skeleton, chains = _chains(body, roles, tree, names)
+    soles = standing_soles(body, skeleton, model_soles(body, skeleton))
     legs = [
         body.joint(joint).id
         for role, chain in chains.items()
@@ -152,10 +145,10 @@ def _prepared(found: SourceModel, label: str, settings: BodySettings) -> BodyRec
     pose = StandingPose(
         body, soles, [j for j in legs if j not in tied], knees, leg
     ).solve()
-    measures = _measures(body, pose, soles, leg)
+    moment = _moment(body, pose)
     part_of = _parts_of_joints(body, chains)
     limits = model_limits(tree, names)
-    torques, weak = _torques(body, part_of, limits, settings, measures.moment)
+    torques, weak = _torques(body, part_of, limits, settings, moment)
     notes += weak
     if any(sole.is_ball for sole in feet.soles):
         notes.append("ball feet: it cannot stand still, it must balance")
@@ -166,15 +159,39 @@ def _prepared(found: SourceModel, label: str, settings: BodySettings) -> BodyRec
         source=label,
         digest=digest,
         xml=body_xml(tree, name, parts),
-        roles=carried,
+        roles={role: skeleton.joints[skeleton.roles[role]] for role in chains},
         chains=chains,
-        gains=_gains(body, pose, part_of, measures.moment),
+        gains=_gains(body, pose, part_of, moment),
         standing=tuple(pose.tolist()),
         confidence=roles.confidence,
         ahead=_direction(roles.turn[0]),
         up=_direction(roles.turn[2]),
         notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def _chains(
+    body: mujoco.MjModel, roles: BodyRoles, tree: LinkTree, names: list[list[str]]
+) -> tuple[Skeleton, dict[str, tuple[str, ...]]]:
+    """The skeleton with the joint of each role, and the joints that turn its part.
+
+    A role whose joint is in another's chain has none of its own (a spine of one hinge).
+    """
+    tied = tied_joints(tree, names)
+    carried = roles.joints_of(tree, names, tied)
+    given = roles.given_chains(tree, names, tied)
+    skeleton = model_skeleton("body", body, carried, given)
+    found = hinge_chains(skeleton, skeleton.roles)
+    inside = {joint: role for role, chain in found.items() for joint in chain}
+    rows = {
+        role: found.get(role, [joint])
+        for role, joint in skeleton.roles.items()
+        if inside.get(joint, role) == role
+    }
+    chains = {
+        role: tuple(skeleton.joints[j] for j in row) for role, row in rows.items()
+    }
+    return skeleton, chains
 
 
 def _direction(vector: Floats) -> tuple[float, float, float]:
@@ -212,29 +229,13 @@ def _leg(roles: BodyRoles) -> float:
     return leg
 
 
-def _standing_soles(body: mujoco.MjModel, roles: dict[str, str]) -> StandingSoles:
-    """The contact spheres in the compiled body."""
-    geoms = [g for g in range(body.ngeom) if body.geom(g).name.startswith(SOLE)]
-    sides = np.array([int(body.geom(g).name[len(SOLE)] == "R") for g in geoms])
-    feet = [
-        int(body.geom_bodyid[geoms[int(np.flatnonzero(sides == side)[0])]])
-        for side in (0, 1)
-    ]
-    for side, name in enumerate(SIDES):
-        if f"{name}_foot" in roles:
-            feet[side] = body.body(roles[f"{name}_foot"]).id
-    return StandingSoles(np.array(geoms), sides, (feet[0], feet[1]))
-
-
-def _measures(
-    body: mujoco.MjModel, pose: Floats, soles: StandingSoles, leg: float
-) -> _Measures:
+def _moment(body: mujoco.MjModel, pose: Floats) -> float:
+    """Mass * gravity * height of the centre of mass over the soles, [N m]."""
     data = mujoco.MjData(body)
     data.qpos[:] = pose
     mujoco.mj_forward(body, data)
-    mass = float(body.body_mass.sum())
-    height = float(data.subtree_com[1, 2])
-    return _Measures(leg, mass, mass * float(np.linalg.norm(body.opt.gravity)) * height)
+    weight = float(body.body_mass.sum()) * float(np.linalg.norm(body.opt.gravity))
+    return weight * float(data.subtree_com[1, 2])
 
 
 def _parts_of_joints(

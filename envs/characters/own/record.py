@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree
 
 import mujoco
@@ -17,23 +18,10 @@ from ambulo.motion.gaits.soles import Soles
 from ambulo.motion.rotations import quat_conjugate, quat_multiply, quat_rotate
 from ambulo.motion.skeleton import Skeleton
 
-ELEMENTS = frozenset(
-    [
-        "mujoco",
-        "compiler",
-        "option",
-        "worldbody",
-        "body",
-        "freejoint",
-        "joint",
-        "inertial",
-        "geom",
-        "site",
-        "equality",
-        "actuator",
-        "motor",
-    ]
-)
+ELEMENTS = frozenset([
+    "mujoco", "compiler", "option", "worldbody", "body", "freejoint", "joint", "inertial",
+    "geom", "site", "equality", "actuator", "motor",
+])  # fmt: skip
 """What the XML of a record may hold: nothing that reads files or loads code."""
 LARGEST = 2000
 """Most elements of a record's XML."""
@@ -49,8 +37,8 @@ def character_of(record: BodyRecord) -> Character:
     _check_xml(record)
     try:
         model = mujoco.MjModel.from_xml_string(record.xml)
-        skeleton = _skeleton(record, model)
-        soles = _soles(model, skeleton)
+        skeleton = model_skeleton(record.name, model, record.roles, record.chains)
+        soles = model_soles(model, skeleton)
     except (
         ValueError,
         KeyError,
@@ -89,8 +77,24 @@ def _check_xml(record: BodyRecord) -> None:
         raise ConfigError(f"{label}: its XML has {count} elements; at most {LARGEST}")
 
 
-def _skeleton(record: BodyRecord, model: mujoco.MjModel) -> Skeleton:
-    """The joints of a model whose bodies have one each; those that follow others stay out."""
+def model_skeleton(
+    name: str,
+    model: mujoco.MjModel,
+    roles: Mapping[str, str],
+    chains: Mapping[str, Sequence[str]],
+) -> Skeleton:
+    """The joints of a model whose bodies have one each; those that follow others stay out.
+
+    Args:
+        name: Name of the skeleton.
+        model: The model in the suite's conventions (`body_xml`).
+        roles: The joint of each role.
+        chains: The joints that turn the part of each role.
+
+    Raises:
+        ValueError: The model is another one.
+        SkeletonError: A chain is no row of joints.
+    """
     if not np.array_equal(model.jnt_bodyid, np.arange(1, model.nbody)):
         raise ValueError("a body without exactly one joint")
     names = [model.joint(j).name for j in range(model.njnt)]
@@ -125,7 +129,7 @@ def _skeleton(record: BodyRecord, model: mujoco.MjModel) -> Skeleton:
         )
         owners.append(index[names[owner - 1]])
     return Skeleton(
-        record.name,
+        name,
         tuple(names[j] for j in joints),
         tuple(parents),
         np.array(offsets),
@@ -134,10 +138,10 @@ def _skeleton(record: BodyRecord, model: mujoco.MjModel) -> Skeleton:
         limits=np.array(limits),
         tip_parents=tuple(owners),
         tips=tips,
-        roles={role: index[name] for role, name in record.roles.items()},
+        roles={role: index[joint] for role, joint in roles.items()},
         chains={
-            role: tuple(index[name] for name in chain)
-            for role, chain in record.chains.items()
+            role: tuple(index[joint] for joint in chain)
+            for role, chain in chains.items()
         },
     )
 
@@ -160,8 +164,12 @@ def _on_carrier(
     return body, quat_rotate(back, place - data.xpos[body])
 
 
-def _soles(model: mujoco.MjModel, skeleton: Skeleton) -> Soles:
-    """The contact spheres, by their names."""
+def model_soles(model: mujoco.MjModel, skeleton: Skeleton) -> Soles:
+    """The contact spheres of a model (`body_xml`), by their names.
+
+    Raises:
+        ValueError: Those of a foot are missing, or they have unlike radii.
+    """
     geoms = [g for g in range(model.ngeom) if model.geom(g).name.startswith(SOLE)]
     radii = model.geom_size[geoms, 0]
     sides = tuple(int(model.geom(g).name[len(SOLE)] == "R") for g in geoms)

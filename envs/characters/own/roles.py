@@ -29,7 +29,9 @@ class BodyRoles:
     bodies: dict[str, int]
     """The body of each role."""
     chains: dict[str, tuple[int, ...]]
-    """The bodies that turn the part of each role."""
+    """The bodies that may carry the part of each role, its own among them."""
+    is_given: bool
+    """Whether roles and chains are those of a file."""
     places: dict[str, Floats]
     """Where each role's part begins, in our axes, [m]. Shape (3,)."""
     turn: Floats
@@ -41,45 +43,45 @@ class BodyRoles:
     notes: tuple[str, ...] = ()
     """What is doubtful."""
 
-    def joints_of_chains(
+    def joints_of(
         self, tree: LinkTree, names: list[list[str]], tied: set[str]
-    ) -> dict[str, tuple[str, ...]]:
-        """Return the joints that turn each part; parts that are welded have none.
+    ) -> dict[str, str]:
+        """Return the joint of each role that has one; parts that are welded have none.
 
-        Those of `tied` follow others and have no role.
+        That of its body, else of the last body of its chain that has one. Joints of `tied`
+        follow others and have no role.
         """
-        chains: dict[str, tuple[str, ...]] = {"hips": (names[0][0],)}
+        joints = {"hips": names[0][0]}
         used = {0}
         for welded in (False, True):
-            for role, bodies in self.chains.items():
-                if role in chains:
+            for role, body in self.bodies.items():
+                if role in joints:
                     continue
-                links = [
-                    link
-                    for body in bodies
-                    if (link := tree.of_body[body]) not in used
-                    and (welded or tree.links[link].bodies[0] == body)
-                ]
-                used.update(links)
-                joints = [
-                    name
-                    for link in dict.fromkeys(links)
-                    for name in names[link]
-                    if name not in tied
-                ]
-                if joints:
-                    chains[role] = tuple(joints)
-        return in_order(chains)
+                for one in (body, *reversed(self.chains[role])):
+                    link = tree.of_body[one]
+                    own = [name for name in names[link] if name not in tied]
+                    moves = welded or tree.links[link].bodies[0] == one
+                    if own and moves and link not in used:
+                        joints[role] = own[-1]
+                        used.add(link)
+                        break
+        return in_order(joints)
 
-    def joints_of(
-        self, tree: LinkTree, names: list[list[str]], chains: dict[str, tuple[str, ...]]
-    ) -> dict[str, str]:
-        """Return the joint of each role that has one: it carries the part."""
-        joints = {}
-        for role, chain in chains.items():
-            own = names[tree.of_body[self.bodies[role]]][-1]
-            joints[role] = own if own in chain else chain[-1]
-        return joints
+    def given_chains(
+        self, tree: LinkTree, names: list[list[str]], tied: set[str]
+    ) -> dict[str, list[str]]:
+        """Return the joints of the chains that were given."""
+        chains = {
+            role: [
+                name
+                for link in dict.fromkeys(tree.of_body[body] for body in bodies)
+                for name in names[link]
+                if name not in tied
+            ]
+            for role, bodies in self.chains.items()
+            if self.is_given and len(bodies) > 1
+        }
+        return {role: chain for role, chain in chains.items() if chain}
 
 
 def body_roles(model: mujoco.MjModel, settings: BodySettings) -> BodyRoles:
@@ -109,6 +111,7 @@ def body_roles(model: mujoco.MjModel, settings: BodySettings) -> BodyRoles:
             role: tuple(nodes[n] + 1 for n in chain)
             for role, chain in found.chains.items()
         },
+        settings.roles is not None,
         {role: turn @ (place - origin) for role, place in places.items()},
         turn,
         origin,

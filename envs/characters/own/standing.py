@@ -10,7 +10,8 @@ import numpy as np
 from scipy.optimize import least_squares, nnls
 
 from ambulo.configs.arrays import Floats, Ints
-from ambulo.motion.gaits.soles import DEPTH
+from ambulo.motion.gaits.soles import DEPTH, Soles
+from ambulo.motion.skeleton import Skeleton
 
 MARGIN = 0.05
 """Distance of angles from their limits, [rad]: on a limit a pose has no linear dynamics."""
@@ -32,6 +33,30 @@ class StandingSoles:
     """0 left, 1 right. Shape (P,)."""
     feet: tuple[int, int]
     """The bodies of the left and right foot."""
+
+
+def standing_soles(
+    model: mujoco.MjModel, skeleton: Skeleton, soles: Soles
+) -> StandingSoles:
+    """The spheres of a model that are soles; the uppermost body of a leg's is its foot."""
+    owners = [
+        int(model.jnt_bodyid[model.joint(skeleton.joints[joint]).id])
+        for joint in soles.joints
+    ]
+    geoms = [
+        min(
+            np.flatnonzero(model.geom_bodyid == owner),
+            key=lambda geom: float(np.linalg.norm(model.geom_pos[geom] - offset)),
+        )
+        for owner, offset in zip(owners, soles.offsets, strict=True)
+    ]
+    left, right = (
+        min(
+            owner for owner, own in zip(owners, soles.sides, strict=True) if own == side
+        )
+        for side in (0, 1)
+    )
+    return StandingSoles(np.array(geoms), np.array(soles.sides), (left, right))
 
 
 class StandingPose:

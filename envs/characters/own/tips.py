@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ambulo.configs.arrays import Floats
-from ambulo.envs.characters.own.feet import Feet, body_points, branch_of
-from ambulo.envs.characters.own.links import LinkTree
+from ambulo.envs.characters.own.feet import Feet, body_points
+from ambulo.envs.characters.own.links import LinkTree, branch_of
 from ambulo.envs.characters.own.roles import BodyRoles
 from ambulo.motion.roles.tree import SIDES
 

@@ -58,6 +58,7 @@ def test_a_skeleton_is_that_of_a_file(tmp_path: Path, walker: Character) -> None
     assert skeleton_of("human23").name == "human23"
 
 
+@pytest.mark.integration
 def test_legs_of_hinges_reach_ankles_with_level_feet(walker: Character) -> None:
     legs = legs_of(walker)
     assert not legs.closed

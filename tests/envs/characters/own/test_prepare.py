@@ -16,6 +16,7 @@ from ambulo.envs.characters.own.prepare import prepare_body
 from ambulo.envs.characters.own.record import character_of
 from ambulo.envs.characters.own.settings import BodySettings
 from ambulo.envs.characters.registry import load_character
+from ambulo.motion.retargeting.body import body_of
 
 
 def urdf(mesh: str = "", mass: float = 3.0) -> str:
@@ -228,6 +229,31 @@ def test_unusable_body_is_refused_in_one_line_with_its_reason(case: str) -> None
         prepare_body(make(), label="my.xml")
     assert "\n" not in str(caught.value)
     assert str(caught.value).startswith("my.xml: ")
+
+
+def test_chains_are_those_that_retargeting_turns() -> None:
+    skeleton = character_of(prepare_body(urdf())).skeleton
+    several = {role: row for role, row in skeleton.chains.items() if len(row) > 1}
+    assert {r: tuple(row) for r, row in body_of(skeleton).chains.items()} == several
+    assert {"left_thigh", "right_foot"} <= set(several)
+    turned = [joint for row in skeleton.chains.values() for joint in row]
+    assert sorted(turned) == list(range(len(skeleton)))  # each joint once
+
+
+def test_given_chains_count_and_must_be_rows() -> None:
+    roles = dict(prepare_body(urdf()).roles)
+    roles = {role: name for role, name in roles.items() if not role.endswith("hand")}
+
+    def given(*chain: str) -> BodySettings:
+        roles_file = {"roles": roles, "chains": {"left_forearm": chain}}
+        return BodySettings.model_validate({"roles": roles_file})
+
+    forearm = ("left_forearm_joint", "left_hand_joint")
+    record = prepare_body(urdf(), settings=given(*forearm))
+    assert record.chains["left_forearm"] == forearm
+    assert record.chains["right_forearm"] == ("right_forearm_joint",)
+    with pytest.raises(ConfigError, match="left_forearm must be joints in a row"):
+        prepare_body(urdf(), settings=given("left_forearm_joint", "right_hand_joint"))
 
 
 def test_roles_that_name_a_joint_twice_are_refused(humanoid: str) -> None:

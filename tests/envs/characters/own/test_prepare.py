@@ -302,7 +302,7 @@ def test_prepared_body_is_a_file_that_needs_no_other(
         (("<worldbody>", '<asset><mesh file="a.stl"/></asset><worldbody>'), "<asset>"),
         (
             ("<worldbody>", '<extension><plugin plugin="x"/></extension><worldbody>'),
-            "exten",
+            "extension",
         ),
         (('type="plane"', 'type="plane" mesh="a"'), "names another file"),
         (("<mujoco", '<!DOCTYPE a [<!ENTITY b "c">]><mujoco'), "declarations"),

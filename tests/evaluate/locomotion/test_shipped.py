@@ -18,7 +18,7 @@ SECONDS = 4.0
     [
         ("imitate_walk", 1.19, 3.0),
         ("imitate_walk_network", 1.19, 3.0),
-        ("imitate_walk_pure", 1.19, 4.5),
+        ("imitate_walk_pure", 1.19, 6.0),
         ("imitate_run", 2.41, 3.0),
         ("muscle_walk", 1.03, 3.0),
     ],

@@ -124,9 +124,7 @@ class ControlledLegs:
         self.batch = mujoco.batch.Batch(model, count, 1, persistent=True)
         self.spd = SpdController(model, GAINS)
         # `apply` is called every second simulation step, and so refreshes every time.
-        self.muscles = MuscleActuation(
-            model, self.batch, mode="direct", refresh=1, network=network
-        )
+        self.muscles = MuscleActuation(model, self.batch, refresh=1, network=network)
         self.dynamics = dynamics_of_batch(self.batch)
         self.act, self.ctrl = self.batch.bind("act"), self.batch.bind("ctrl")
 

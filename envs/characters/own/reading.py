@@ -100,20 +100,32 @@ def _from_function(text: str) -> SourceModel:
     """Import a module and call its function."""
     module, _, function = text.partition(":")
     try:
-        make = getattr(import_module(module), function)
-    except ImportError as error:
-        raise ConfigError(f"{text}: cannot be imported: {error}") from None
+        found = import_module(module)
+    except Exception as error:  # whatever the user's code raises
+        raise ConfigError(
+            f"{text}: cannot be imported: {type(error).__name__}: {error}"
+        ) from error
+    try:
+        make = getattr(found, function)
     except AttributeError:
         raise ConfigError(f"{text}: {module} has no {function!r}") from None
-    made = make() if callable(make) else make
+    try:
+        made = make() if callable(make) else make
+    except Exception as error:
+        raise ConfigError(
+            f"{text}: calling it without arguments failed: "
+            f"{type(error).__name__}: {error}"
+        ) from error
     if not isinstance(made, (mujoco.MjSpec, mujoco.MjModel, str, Path)):
         raise ConfigError(
             f"{text}: returned {type(made).__name__}; expected MjSpec, MjModel, XML or a path"
         )
-    if str(made) == text:
-        raise ConfigError(f"{text}: returned its own name")
-    found = read_source(made)
-    return SourceModel(function, found.model, found.digest, found.notes, found.missing)
+    if isinstance(made, str) and FUNCTION.fullmatch(made):
+        raise ConfigError(f"{text}: returned the name of a function, {made}")
+    source = read_source(made)
+    return SourceModel(
+        function, source.model, source.digest, source.notes, source.missing
+    )
 
 
 def _from_text(text: str, path: Path, name: str) -> SourceModel:

@@ -279,11 +279,25 @@ def test_function_of_a_package_makes_the_body_and_bad_ones_are_named() -> None:
         load_character("no_such_package:body")
     with pytest.raises(ConfigError, match="returned int; expected MjSpec"):
         load_character(f"{__name__}:no_model")
+    with pytest.raises(ConfigError, match="arguments failed: TypeError: .*factor"):
+        load_character(f"{__name__}:tall_body")
+    with pytest.raises(ConfigError, match="returned the name of a function"):
+        load_character(f"{__name__}:other_name")
 
 
 def no_model() -> int:
     """No body."""
     return 3
+
+
+def tall_body(factor: float) -> str:
+    """A body that needs an argument."""
+    return humanoid_xml() * round(factor)
+
+
+def other_name() -> str:
+    """Points to itself."""
+    return f"{__name__}:other_name"
 
 
 def test_prepared_body_is_a_file_that_needs_no_other(

@@ -279,7 +279,7 @@ def test_function_of_a_package_makes_the_body_and_bad_ones_are_named() -> None:
         load_character("no_such_package:body")
     with pytest.raises(ConfigError, match="returned int; expected MjSpec"):
         load_character(f"{__name__}:no_model")
-    with pytest.raises(ConfigError, match="arguments failed: TypeError: .*factor"):
+    with pytest.raises(ConfigError, match=r"arguments failed: TypeError: .*factor"):
         load_character(f"{__name__}:tall_body")
     with pytest.raises(ConfigError, match="returned the name of a function"):
         load_character(f"{__name__}:other_name")

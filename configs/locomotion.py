@@ -12,6 +12,11 @@ from pydantic import Field, model_validator
 from ambulo.configs.base import Config
 from ambulo.configs.body import BodyRecord
 from ambulo.configs.gait_env import GaitConfig
+from ambulo.configs.locomotion_learning import (
+    LocomotionObservationsConfig,
+    LocomotionPPOConfig,
+    LocomotionRewardsConfig,
+)
 from ambulo.configs.muscle import MuscleCondition
 from ambulo.configs.simulation_nn import (
     LocomotionTrainingConfig,
@@ -19,16 +24,14 @@ from ambulo.configs.simulation_nn import (
 )
 from ambulo.configs.tasks import TRAITS, Task, TaskTraits
 from ambulo.configs.track_body import TrackBodyConfig
-from ambulo.configs.types import Count, NonNegative, Positive
+from ambulo.configs.types import Count, NonNegative, Positive, Share
 from ambulo.configs.variation import VariationConfig
-from ambulo.configs.vr_learning import PPOConfig
 from ambulo.configs.walk_commands import SPEED, TURN, WalkCommandsConfig, check_range
 
 Course = Literal["uphill", "downhill", "steps_up", "steps_down"]
 """Ground that is level at the start, and then a slope or steps along +X."""
 Backend = Literal["cpu", "warp"]
 """What computes the physics: MuJoCo, or MuJoCo Warp on a GPU or its own CPU device."""
-Unit = Annotated[float, Field(ge=0, le=1)]
 Span = tuple[float, float]
 MYOLEGS: dict[str, Any] = {
     "joints": ("hip_*", "knee_*", "ankle_*", "subtalar_*"),
@@ -119,14 +122,14 @@ class LocomotionEnvironmentConfig(Config):
     fit_clips: bool = False
     """`track`: make motion files feasible first, as `ambulo fit` does: about half a minute a
     second of clip, once (they are kept); else they are followed as captured."""
-    captured_share: Unit = 0.0
+    captured_share: Share = 0.0
     """`track`: fraction of episodes that show a fitted clip as it was captured."""
     whole_body_control: bool = False
     """`track`: move the targets by what inverse dynamics and the feet's ground forces say, so
     that the body stays on any clip; actions add to it."""
-    hard_clips_share: Unit = 0.5
+    hard_clips_share: Share = 0.5
     """`track`: fraction of episodes whose clip is drawn by its failure rate."""
-    assist: Unit = 0.0
+    assist: Share = 0.0
     """`get_up`: force that lifts the pelvis at the beginning of a training, over body weight;
     it fades to nothing in the first half."""
     legs: Literal["walker", "poses"] = "walker"
@@ -186,7 +189,7 @@ class LocomotionEnvironmentConfig(Config):
     """Range of commanded forward speeds, [m/s]."""
     turn: Span = (-30.0, 30.0)
     """Range of commanded turning, [deg/s], left positive."""
-    straight: Unit = 0.3
+    straight: Share = 0.3
     """Fraction of commands without turning."""
     command_interval: Span = (3.0, 6.0)
     """Range of the time between commands, [s]; of `walk_commands` log-uniform."""
@@ -331,71 +334,6 @@ class LocomotionEnvironmentConfig(Config):
     def control_dt(self) -> float:
         """Duration of a control step, [s]."""
         return 1.0 / self.control_rate
-
-
-class LocomotionObservationsConfig(Config):
-    """What the agent sees besides its deviation from the reference."""
-
-    joint_state: bool = True
-    """Positions and velocities of all joints."""
-    feet: bool = True
-    """Heights of the soles and which feet touch the ground."""
-    law: bool = True
-    """The offsets of the balance controller, where it acts."""
-    last_action: bool = False
-    """The previous action."""
-
-
-class LocomotionRewardsConfig(Config):
-    """Weights of the reward terms; each is logged on its own as `reward/<term>`.
-
-    The imitation terms are exponentials in [0, 1]; `locomote` multiplies them by
-    `reference_weight`.
-    """
-
-    pose: NonNegative = 0.2
-    """Error of joint rotations against the reference."""
-    velocity: NonNegative = 0.05
-    """Error of joint velocities."""
-    end_effector: NonNegative = 0.1
-    """Position error of feet, hands and head, relative to the root."""
-    root: NonNegative = 0.35
-    """Error of the root's position, rotation and velocity."""
-    com: NonNegative = 0.3
-    """Error of the centre of mass."""
-    reference_weight: Unit = 1.0
-    """Factor on the imitation terms of `locomote`; training may lower it in phases."""
-    speed: NonNegative = 1.0
-    """`locomote`: forward and sideways velocity as commanded."""
-    turn: NonNegative = 0.5
-    """`locomote`: turning rate as commanded."""
-    heading: NonNegative = 0.5
-    """`locomote`, `stand`: heading as commanded."""
-    alive: NonNegative = 0.2
-    """`locomote`, `stand`: reward per step without a fall."""
-    upright: NonNegative = 0.5
-    """`stand`, `get_up`: trunk upright at standing height, without moving."""
-    rise: NonNegative = 1.0
-    """`get_up`: height of the root over that of standing, times 0.5 lying to 1 upright."""
-    energy: NonNegative = 0.02
-    """`locomote`, `stand`: cost per unit of transport cost, joint power over weight times
-    the larger of speed and 0.5 m/s."""
-    smoothness: NonNegative = 0.05
-    """Cost of the mean squared change of the action."""
-    effort: NonNegative = 0.0
-    """Cost of the mean squared action."""
-
-
-class LocomotionPPOConfig(PPOConfig):
-    """Proximal policy optimisation with defaults for walking."""
-
-    learning_rate: Positive = 3e-4
-    n_steps: Count = 32
-    batch_size: Annotated[int, Field(ge=2)] = 512
-    n_epochs: Count = 6
-    gamma: Unit = 0.97
-    target_kl: Positive | None = 0.08
-    reward_scale: Positive = 1.0
 
 
 class LocomotionConfig(Config):

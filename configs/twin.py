@@ -12,7 +12,6 @@ from ambulo.configs.base import Config, json_names, load_json
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.types import NonNegative, Positive
 
-Unit = Annotated[float, Field(ge=0, le=1)]
 Span = tuple[float, float]
 
 

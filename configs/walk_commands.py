@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from ambulo.configs.base import Config
-from ambulo.configs.types import NonNegative, Positive
+from ambulo.configs.types import NonNegative, Positive, Share
 
-Unit = Annotated[float, Field(ge=0, le=1)]
 SPEED, TURN, SIDE = (-0.2, 1.6), (-120.0, 120.0), (-0.3, 0.3)
 """The envelope: speeds ahead, [m/s], turning rates, [deg/s], and speeds to the left, [m/s],
 that a walker takes on."""
@@ -40,22 +39,22 @@ class WalkCommandsConfig(Config):
 
     side: tuple[float, float] = SIDE
     """Range of drawn speeds to the left, [m/s]."""
-    stand_start: Unit = 0.25
+    stand_start: Share = 0.25
     """Fraction of episodes that begin in standing, whatever the command."""
-    stand_share: Unit = 0.2
+    stand_share: Share = 0.2
     """Fraction of drawn commands that are to stand."""
-    spot_share: Unit = 0.15
+    spot_share: Share = 0.15
     """Fraction of drawn commands that turn or step to the side on the spot."""
-    aside_share: Unit = 0.3
+    aside_share: Share = 0.3
     """Fraction of the other commands that go to the side too."""
-    straight_share: Unit = 0.3
+    straight_share: Share = 0.3
     """Fraction of the other commands without turning."""
-    obstacles: Unit = 0.0
+    obstacles: Share = 0.0
     """Fraction of scenes with walls, pillars and moving things around; for training. 0 also
     leaves the boxes out of the model."""
     scene_interval: tuple[Positive, Positive] = (2.0, 6.0)
     """Range of the time between such scenes, [s]."""
-    moving_share: Unit = 0.3
+    moving_share: Share = 0.3
     """Fraction of these in which one of them moves towards the body."""
     moving_speed: tuple[NonNegative, NonNegative] = (0.2, 0.8)
     """Range of its speed, [m/s]."""

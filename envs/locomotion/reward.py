@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from ambulo.configs.arrays import Floats
-from ambulo.configs.locomotion import LocomotionRewardsConfig
+from ambulo.configs.locomotion_learning import LocomotionRewardsConfig
 from ambulo.envs.locomotion.body import BodyState
 from ambulo.envs.sums import pairwise_sum, squared_length
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats
-from ambulo.configs.locomotion import LocomotionRewardsConfig
+from ambulo.configs.locomotion_learning import LocomotionRewardsConfig
 from ambulo.envs.locomotion.reward import Terms
 from ambulo.envs.simulation.frames import along_heading
 from ambulo.envs.tasks.walk_commands.commands import within_envelope

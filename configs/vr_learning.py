@@ -8,8 +8,9 @@ from pydantic import Field
 
 from ambulo.configs.base import Config
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.types import Count, NonNegative, Positive, Share, Widths
+from ambulo.configs.types import Count, NonNegative, Positive, Widths
 
+Unit = Annotated[float, Field(ge=0, le=1)]
 Share = Annotated[float, Field(gt=0, le=1)]
 
 PLANNED = ("plan", "path", "navigator")
@@ -52,9 +53,9 @@ class PPOConfig(Config):
     """Minibatch size; capped at the size of one roll-out."""
     n_epochs: Count = 4
     """Passes over each roll-out."""
-    gamma: Share = 0.99
+    gamma: Unit = 0.99
     """Discount per environment step."""
-    gae_lambda: Share = 0.95
+    gae_lambda: Unit = 0.95
     """Bias-variance trade-off of generalised advantage estimation."""
     clip_range: Positive = 0.2
     """Clip of the probability ratio."""

@@ -178,7 +178,8 @@ class LocomotionEnvironmentConfig(Config):
     max_rotation_error: Positive = 0.8
     """Root rotation error at which the episode ends as a fall, [rad]."""
     push_impulse: Span = (0.0, 0.0)
-    """Range of the impulses that push the pelvis sideways or ahead, [N s]; (0, 0): none."""
+    """Range of the impulses that push the pelvis sideways or ahead, [N s], of users' own bodies
+    those of 70 kg, in proportion to their mass; (0, 0): none."""
     push_interval: Span = (2.0, 5.0)
     """Range of the time between pushes, [s]."""
     push_duration: Positive = 0.2

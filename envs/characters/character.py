@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import mujoco
@@ -51,6 +51,8 @@ class Character:
     model has a motor for each joint axis."""
     standing: Floats | None = None
     """MuJoCo's positions of its standing pose, (nq,); None: that of people, by roles."""
+    spec: Callable[[], mujoco.MjSpec] | None = None
+    """Makes an editable copy of its model; None: it stays on level ground, untouched."""
 
     @cached_property
     def standing_height(self) -> float:
@@ -108,14 +110,16 @@ def human23(height: float = 1.75, mass: float = 75.0) -> Character:
     skeleton = load_skeleton("human23")
     if height != 1.75:
         skeleton = skeleton.scaled(height / 1.75)
-    model = human23_spec(skeleton, mass).compile()
+    spec = partial(human23_spec, skeleton, mass)
+    model = spec().compile()
     gains = SpdGains(
         joints=tuple(
             JointGain(joints=name, stiffness=k, damping=DAMPING_RATIO * k)
             for name, k in STIFFNESS.items()
         )
     )
-    return Character("human23", model, skeleton, soles_of(model, skeleton), gains)
+    soles = soles_of(model, skeleton)
+    return Character("human23", model, skeleton, soles, gains, spec=spec)
 
 
 def soles_of(model: mujoco.MjModel, skeleton: Skeleton) -> Soles:

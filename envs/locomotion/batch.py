@@ -38,6 +38,7 @@ from ambulo.envs.locomotion.observation import (
 from ambulo.envs.locomotion.reward import Terms
 from ambulo.envs.locomotion.task import LocomotionTask
 from ambulo.envs.reference.clips.raw_clip import lowest_points
+from ambulo.envs.reference.clips.survival import push_scale
 from ambulo.envs.reference.gaits import Blend, Gaits
 from ambulo.envs.reference.reference import Reference, matching_dofs
 from ambulo.envs.simulation.disturbance import DelayLine, Pushes
@@ -132,7 +133,7 @@ class LocomotionBatch(LocomotionTask):
         """Offsets wanted by the balance controller, [rad]. Shape (N, U)."""
         self.action: Floats = np.zeros((num_envs, self.action_size))
         """The action before. Shape (N, A)."""
-        self.pushes = Pushes(env, num_envs)
+        self.pushes = Pushes(env, num_envs, push_scale(character))
         self._begun = np.zeros(num_envs, np.bool_)
         self._rest: Floats = np.tile(self.simulation.model.qpos0, (num_envs, 1))
         self._terms_now: tuple[str, ...] = ()

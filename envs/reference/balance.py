@@ -52,6 +52,9 @@ FITTING = Weights()
 """Costs of a fit: near the clip, in the world."""
 WALKING = Weights(effort=100.0, place=1.0, root_rate=1.0)
 """Costs of feedback along gaits and postures."""
+STEPPING = Weights(effort=10.0, place=0.1, root_rate=1.0, joint_rate=0.1)
+"""Other ones along steps: bodies with small soles hold no place, and catch pushes better by a
+cheap effort."""
 END = 5.0
 """Factor on the costs of a clip's last state."""
 ROUNDS, LEAST_STEPS = 12, 600
@@ -103,6 +106,14 @@ def balance_controller(
     Raises:
         MotionError: The simulation explodes beside the reference.
     """
+    steps = cycle_steps(character, reference, dofs, control_dt=control_dt)
+    return controller_of(character, steps, dofs, WALKING, periodic=True)
+
+
+def cycle_steps(
+    character: Character, reference: ReferenceTable, dofs: Ints, *, control_dt: float
+) -> list[Step]:
+    """Slopes of the control steps of one cycle; as `balance_controller`."""
     substeps = round(control_dt / character.model.opt.timestep)
     slopes = Slopes(character, reference, dofs, substeps, STEP_SCALE)
     count = max(1, round(reference.period / control_dt))
@@ -115,7 +126,7 @@ def balance_controller(
             "the simulation explodes beside the reference; prepare the clip for this "
             "character"
         )
-    return controller_of(character, steps, dofs, WALKING, periodic=True)
+    return steps
 
 
 def controller_of(

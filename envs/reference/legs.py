@@ -76,6 +76,11 @@ class Legs(NamedTuple):
     width: float
     """Distance of the ankles from side to side in standing, [m]."""
 
+    @property
+    def pace(self) -> float:
+        """Speeds and times of alike gaits over those of human23."""
+        return math.sqrt(self.size)
+
 
 def legs_of(character: Character) -> Legs:
     """The legs of a body.

@@ -41,6 +41,8 @@ LIFT = 0.06
 """Height of a swinging foot, [m]."""
 HIP_HEIGHT = 0.95
 """Height of hips over ankles in standing, over the length of the leg's bones."""
+REACH = 0.97
+"""Longest leg at the ends of stance, over that: long steps take lower hips."""
 SAMPLES = 128
 """Phases of a cycle."""
 ARMS = 0.0
@@ -58,7 +60,7 @@ def posture_of(captured: Cycle, character: Character) -> Floats:
     The arms hang beside the trunk. Bodies of the user's own step in their standing pose.
     """
     if character.standing is not None:
-        return _standing(character)
+        return standing_posture(character)
     mean, _ = quat_about_mean(captured.rotations)
     twin, _ = quat_about_mean(mirror(captured.motion()).rotations)
     skeleton = captured.skeleton
@@ -79,7 +81,7 @@ def posture_of(captured: Cycle, character: Character) -> Floats:
     return np.asarray(posture)
 
 
-def _standing(character: Character) -> Floats:
+def standing_posture(character: Character) -> Floats:
     """Local rotations of a body's standing pose, its root upright. Shape (J, 4)."""
     rows = np.asarray(character.standing)[None]
     posture = motion_of_positions(rows, character.model, character.skeleton, 1.0)
@@ -182,8 +184,7 @@ def _over_feet(
     ankle, share = _sole(character, legs)
     goal = feet[..., :2].mean(axis=1) if steps is None else _zero_moment(feet, mid)
     goal[:, 0] += share
-    hips, bones = legs[0], legs[1]
-    height = ankle + HIP_HEIGHT * bones[0].sum() - hips[0, 2] - drop
+    height = ankle + _hip_height(legs, speed * period) - legs.hips[0, 2] - drop
     root = np.tile([0.0, 0.0, height], (SAMPLES, 1))
     stride = np.array([speed * period, 0.0, 0.0])
     cycle = Cycle(
@@ -207,6 +208,13 @@ def _over_feet(
     return replace(
         cycle, stride=stride, root_positions=root + progress, rotations=motion.rotations
     )
+
+
+def _hip_height(legs: Legs, stride: float) -> float:
+    """Height of the hips over standing ankles, [m], that lets legs reach back for `stride`."""
+    length = float(legs.bones[0].sum())
+    back = 0.5 * STANCE * stride
+    return min(HIP_HEIGHT * length, float(np.sqrt((REACH * length) ** 2 - back**2)))
 
 
 def _centre(motion: Motion, qpos: Floats, character: Character) -> Floats:

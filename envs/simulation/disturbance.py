@@ -19,9 +19,15 @@ class Pushes(NamedState):
 
     saved = ("start", "force")
 
-    def __init__(self, config: LocomotionEnvironmentConfig, count: int) -> None:
-        """No push yet."""
-        self._impulse, self._interval = config.push_impulse, config.push_interval
+    def __init__(
+        self, config: LocomotionEnvironmentConfig, count: int, scale: float = 1.0
+    ) -> None:
+        """No push yet; `scale` is a factor on the impulses."""
+        low, high = config.push_impulse
+        self._impulse, self._interval = (
+            (scale * low, scale * high),
+            config.push_interval,
+        )
         self._duration = config.push_duration
         self.start = np.full(count, np.inf)
         """Time of the next or the running push, [s]. Shape (N,)."""

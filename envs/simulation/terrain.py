@@ -14,7 +14,6 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import Course as CourseKind
 from ambulo.envs.characters.character import Character
-from ambulo.envs.characters.human23 import human23_spec
 
 SIZE = 80.0
 """Length and width of the ground, [m]."""
@@ -34,8 +33,6 @@ STEP_LENGTH = 2.0
 """Length of a step, [m]: between strides, so that each step comes as a surprise."""
 _DEEP = 0.5
 """Half the thickness of the ground, [m]."""
-GROUNDED = ("human23",)
-"""Characters whose world can be edited."""
 
 
 class Ground(Protocol):
@@ -176,13 +173,12 @@ def terrain_model(
     Raises:
         ConfigError: A character whose model cannot be edited.
     """
-    if character.name not in GROUNDED:
+    if character.spec is None:
         raise ConfigError(
             f"{character.name} walks on level ground only, where nothing is touched: "
-            f"terrain = flat, or character = {GROUNDED[0]}"
+            "terrain = flat, or character = human23"
         )
-    mass = float(character.model.body_mass.sum())
-    spec = human23_spec(character.skeleton, mass)
+    spec = character.spec()
     if ground is not None:
         ground.put_into(spec)
     if edit is not None:

@@ -16,7 +16,7 @@ from ambulo.configs.locomotion import Course as Kind
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.variation import VariationConfig
 from ambulo.envs.characters.character import Character
-from ambulo.envs.simulation.terrain import GROUNDED, RAMP, Course
+from ambulo.envs.simulation.terrain import RAMP, Course
 from ambulo.envs.simulation.variants import NOMINAL, Variant, drawn_variants
 from ambulo.evaluate.locomotion.evaluation import (
     LocomotionSubject,
@@ -160,7 +160,7 @@ def _on(
 ) -> Perturbation:
     """A course, along which a body that follows commands is to walk straight."""
     missing = LEVEL_TASKS.get(config.environment.task, "")
-    if character.name not in GROUNDED:
+    if character.spec is None:
         missing = f"{character.name} stands on level ground only"
     variants = [Variant(ground=Course(kind, height))]
     return Perturbation(name, variants, {"turn": (0.0, 0.0)}, missing)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from xml.etree import ElementTree
 
 import mujoco
@@ -53,8 +54,13 @@ def character_of(record: BodyRecord) -> Character:
         raise ConfigError(f"body {record.name}: its standing pose is another body's")
     standing.setflags(write=False)
     return Character(
-        record.name, model, skeleton, soles, record.gains, standing=standing
-    )
+        record.name, model, skeleton, soles, record.gains, standing=standing,
+        spec=partial(_spec_of, record.xml),
+    )  # fmt: skip
+
+
+def _spec_of(xml: str) -> mujoco.MjSpec:
+    return mujoco.MjSpec.from_string(xml)
 
 
 def _check_xml(record: BodyRecord) -> None:

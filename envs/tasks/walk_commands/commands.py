@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -50,12 +51,26 @@ SPOT_SPEED = 0.4
 """Speed from which on the widest turn takes all of the range to the side, [m/s]."""
 
 
+ONES = np.ones(3)
+"""Units of commands of human23."""
+
+
+def units_of(pace: float) -> Floats:
+    """Speed, turning rate and speed aside of a body over those of human23. Shape (3,).
+
+    Alike gaits (of equal Froude numbers) have speeds and times that go by `pace`, the root of
+    the legs' lengths; accelerations are the same.
+    """
+    return np.array([pace, 1.0 / pace, pace])
+
+
 def within_envelope(
     commands: Floats,
     speeds: tuple[float, float] = SPEED,
     beyond: float = 1.0,
     *,
     turns_take_side: bool = True,
+    units: Floats = ONES,
 ) -> tuple[Floats, Bools]:
     """Commands (k, 3) moved into the envelope, and which were outside, (k,).
 
@@ -68,12 +83,15 @@ def within_envelope(
         speeds: Range of speeds ahead, [m/s].
         beyond: Factor on the ranges of turning rates and speeds to the left.
         turns_take_side: Whether turns leave less of the range to the left.
+        units: What 1 is of each part of a command (`units_of`): `speeds` and the envelope are
+            those of human23. Shape (3,).
 
     Raises:
         ConfigError: A command that is not finite.
     """
     if not np.isfinite(commands).all():
         raise ConfigError("a command is not finite")
+    commands = commands / units
     inside = np.empty_like(commands)
     inside[:, 0] = np.clip(commands[:, 0], *speeds)
     widest = beyond * widest_turn(inside[:, 0])
@@ -83,7 +101,7 @@ def within_envelope(
         part = part * side_left(inside[:, 0], inside[:, 1], widest)
     inside[:, 2] = np.clip(commands[:, 2], SIDE[0] * part, SIDE[1] * part)
     outside: Bools = np.any(np.abs(inside - commands) > 1e-9, axis=1)
-    return inside, outside
+    return inside * units, outside
 
 
 @njit(cache=True)
@@ -119,14 +137,16 @@ def drawn_goal(
     speed: tuple[float, float],
     turn: tuple[float, float],
     walk: WalkCommandsConfig,
+    units: Floats = ONES,
 ) -> Floats:
     """A command within the envelope from six numbers of 0 to 1. Shape (3,).
 
     Args:
         chances: What is drawn.
-        speed: Range of speeds ahead, [m/s].
+        speed: Range of speeds ahead, within the envelope, [m/s].
         turn: Range of turning rates, [deg/s].
         walk: Fractions of the kinds of commands.
+        units: As of `within_envelope`.
     """
     kind, pace, straight, way, aside, left = chances
     goal = np.zeros((1, 3))
@@ -137,8 +157,9 @@ def drawn_goal(
     if spot or straight >= walk.straight_share:
         goal[0, 1] = np.deg2rad(_between(turn, way))
     if aside < (0.5 if spot else walk.aside_share):
-        goal[0, 2] = _between(walk.side, left)
-    inside, _ = within_envelope(goal)
+        side = np.clip(walk.side, *units[2] * np.array(SIDE))
+        goal[0, 2] = _between(side, left)
+    inside, _ = within_envelope(goal, units=units)
     drawn: Floats = inside[0]
     return drawn
 
@@ -155,9 +176,9 @@ def drawn_wait(chance: float, span: tuple[float, float]) -> float:
     return float(low * (high / low) ** chance)
 
 
-def _between(span: tuple[float, float], part: float) -> float:
+def _between(span: Sequence[float] | Floats, part: float) -> float:
     low, high = span
-    return low + part * (high - low)
+    return float(low + part * (high - low))
 
 
 def stands_still(commands: Floats) -> Bools:

@@ -18,6 +18,7 @@ from ambulo.envs.locomotion.reward import Terms, turn_rate
 from ambulo.envs.locomotion.world import World
 from ambulo.envs.reference.foot_steering import FootSteering
 from ambulo.envs.reference.gaits import Blend, Gaits
+from ambulo.envs.reference.legs import legs_of
 from ambulo.envs.reference.walk_gaits import WalkGaits
 from ambulo.envs.simulation.frames import along_heading, walk_frames
 from ambulo.envs.simulation.touch import TouchForces, place_around
@@ -31,6 +32,7 @@ from ambulo.envs.tasks.walk_commands.commands import (
     drawn_wait,
     settle,
     stands_still,
+    units_of,
     within_envelope,
 )
 from ambulo.envs.tasks.walk_commands.stepping import (
@@ -102,6 +104,8 @@ class WalkingBatch(CommandedBatch):
         """Time until which a touch counts, [s]. Shape (N,)."""
         self.clamped: Bools = np.zeros(count, np.bool_)
         """Whether the last command was outside the envelope. Shape (N,)."""
+        self.units: Floats = units_of(legs_of(args[2]).pace)
+        """What 1 is of each part of the envelope's commands. Shape (3,)."""
         super().__init__(*args, **kwargs)
         self.command = np.zeros((count, 3))
         self._steering = FootSteering(self.character, self.gaits, self.gaits.walks)
@@ -134,8 +138,18 @@ class WalkingBatch(CommandedBatch):
             [np.broadcast_to(part, np.shape(envs)) for part in (speed, turning, side)],
             axis=1,
         ).astype(np.float64)
-        self.goal[envs], self.clamped[envs] = within_envelope(wanted)
+        inside, self.clamped[envs] = within_envelope(
+            wanted, self.speeds, units=self.units
+        )
+        self.goal[envs] = inside
         self.next_command[envs] = self.next_scene[envs] = np.inf
+
+    @property
+    def speeds(self) -> tuple[float, float]:
+        """Range of speeds ahead in `units`; a user's own body's ends with its fastest gait."""
+        if self.character.standing is None:
+            return SPEED
+        return SPEED[0], min(SPEED[1], self.gaits.span[1] / float(self.units[0]))
 
     def start_info(self) -> Arrays:
         """As `LocomotionBatch`, with `standing`, `touched` and `clamped`."""
@@ -177,8 +191,10 @@ class WalkingBatch(CommandedBatch):
         """The commands, their correction, what gives way; zeros in standing. (N, 3)."""
         asked = self.correction + self.given
         asked[:, : self.command.shape[1]] += self.command
-        reach = (self.gaits.span[0], SPEED[1]), BEYOND
-        followed, _ = within_envelope(asked, *reach, turns_take_side=False)
+        reach = (self.gaits.span[0] / self.units[0], self.speeds[1]), BEYOND
+        followed, _ = within_envelope(
+            asked, *reach, turns_take_side=False, units=self.units
+        )
         followed[self.standing] = 0.0
         return followed
 
@@ -319,7 +335,10 @@ class WalkingBatch(CommandedBatch):
         """Give a body a new command."""
         env, walk, rng = self.config.environment, self.config.walk, self.rngs[index]
         self.next_command[index] = now + drawn_wait(rng.random(), env.command_interval)
-        self.goal[index] = drawn_goal(rng.random(6), env.speed, env.turn, walk)
+        low, high = np.clip(env.speed, *self.units[0] * np.array(self.speeds))
+        self.goal[index] = drawn_goal(
+            rng.random(6), (low, high), env.turn, walk, self.units
+        )
 
     def _place(self, index: int, now: float) -> None:
         """Give a body other obstacles."""

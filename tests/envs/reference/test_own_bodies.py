@@ -24,7 +24,11 @@ from ambulo.envs.reference.clips.survival import PERSON, push_scale
 from ambulo.envs.reference.inverse_dynamics import inverse_dynamics
 from ambulo.envs.reference.legs import ankle_places, legs_of, set_feet
 from ambulo.envs.reference.prepare import physical_cycle, report_of
-from ambulo.envs.reference.step_gaits import _standing, standing_steps, stepping_cycle
+from ambulo.envs.reference.step_gaits import (
+    standing_posture,
+    standing_steps,
+    stepping_cycle,
+)
 from ambulo.motion.gaits.healthy_walk import healthy_walk
 from ambulo.motion.retargeting.retarget import retarget
 
@@ -88,7 +92,7 @@ def test_legs_without_feet_are_refused(balls: Character) -> None:
 
 @pytest.mark.integration
 def test_the_ground_alone_explains_steps_of_any_body(walker: Character) -> None:
-    posture = _standing(walker)
+    posture = standing_posture(walker)
     for cycle in (
         standing_steps(walker, posture),
         stepping_cycle(walker, posture, 0.2, 1.0, 0.3),

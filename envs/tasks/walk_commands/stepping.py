@@ -21,6 +21,8 @@ balance controller alone stands for good; a policy that was trained on short sta
 off in ten seconds."""
 TRIP_SPEED, TRIP_FORCE = 0.15, 16.0
 """Speed of a standing root, [m/s], or force on the body, [N], from which it steps."""
+SWAY = 0.4
+"""Time in which the sway of the last step dies out, [s]: until then `SPEED_OFF` is no shove."""
 
 LEASH, TOUCHED_LEASH, YAW_LEASH = 0.2, 0.03, 0.4
 """How far the reference frame is from a body, [m], when that touches something, and how far it

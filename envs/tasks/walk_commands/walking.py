@@ -37,7 +37,9 @@ from ambulo.envs.tasks.walk_commands.commands import (
 )
 from ambulo.envs.tasks.walk_commands.stepping import (
     HOLD,
+    SPEED_OFF,
     START_HOLD,
+    SWAY,
     TRIP_FORCE,
     TRIP_HOLD,
     TRIP_SPEED,
@@ -268,7 +270,8 @@ class WalkingBatch(CommandedBatch):
         speed = np.hypot(heading[:, 0], heading[:, 1])
         pressed = np.linalg.norm(self.force, axis=1) > TRIP_FORCE
         shoved = self.standing & self.config.walk.trip
-        shoved &= (speed > TRIP_SPEED) & ~busy | pressed
+        shove = np.where(self.stood < SWAY, SPEED_OFF, TRIP_SPEED)
+        shoved &= (speed > shove) & ~busy | pressed
         begins = self.standing & (~still | shoved)
         between = self._places[:, self._ankles[0]] - self._places[:, self._ankles[1]]
         apart = along_heading(between, self._yaw)

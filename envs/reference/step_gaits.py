@@ -142,7 +142,7 @@ def stepping_cycle(
 
 
 def standing_steps(
-    character: Character, posture: Floats, *, drop: float = 0.0
+    character: Character, posture: Floats, *, drop: float = 0.0, width: float = WIDTH
 ) -> Cycle:
     """Standing with the feet beside each other, as steps on the spot have them.
 
@@ -150,8 +150,9 @@ def standing_steps(
         character: The body.
         posture: Local rotations of its joints; see `posture_of`. Shape (J, 4).
         drop: How much lower the pelvis is, [m].
+        width: Distance of the ankles from side to side, [m]; as of `stepping_cycle`.
     """
-    width = legs_of(character).width
+    width *= legs_of(character).width / WIDTH
     feet = np.zeros((SAMPLES, 2, 3))
     feet[..., 1] = [0.5 * width, -0.5 * width]
     return _over_feet(character, posture, feet, None, drop)

@@ -276,7 +276,7 @@ class WalkingBatch(CommandedBatch):
         between = self._places[:, self._ankles[0]] - self._places[:, self._ankles[1]]
         apart = along_heading(between, self._yaw)
         ends = ~self.standing & still & ~self.touched & (time >= self.held_until)
-        width = self._steering.legs.width
+        width = float(self._steering.centres[-1, :, 1] @ [1.0, -1.0])
         ends &= stops(self.phase, mid, self.command, apart, speed, width)
         self.standing = (self.standing & ~begins) | ends
         self.stood = np.where(self.standing, self.stood + self.simulation.dt, 0.0)

@@ -102,7 +102,7 @@ class StandingPose:
                 value, near = float(np.clip(0.0, a, b)), NEAR
                 across = abs(self._data.xaxis[joint, 1]) > 0.7
                 if joint in knees and limited and not ball and across and b - a > 1.0:
-                    value = float(np.clip(KNEE * np.sign(a + b), a, b))
+                    value = float(np.clip(KNEE * (np.sign(a + b) or 1.0), a, b))
                     near = KNEES
                 dofs.append(dof)
                 low.append(a - 1e-6)

@@ -49,6 +49,9 @@ COLUMNS = {
 }  # fmt: skip
 """Columns of the table with their units."""
 
+TESTS = {"fit_survives": "survives 0.05", "fit_survives_pushed": "survives 20 N s"}
+"""Beginnings of names in the report of a fit, by column."""
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -122,14 +125,12 @@ def tried(file: str, trial: Trial) -> dict[str, Any]:
         "stands_pushed": 100.0 * (check.standing.pushed or 0.0),
     }
     reference, path = fitted(file, trial)
-    for report in (reference.gaits[0].report,):
-        row["fit_cm"] = 100.0 * report["error_world"]
-        row["falls_at"] = report.get("falls_at")
-        for name, value in report.items():
-            if name.startswith("survives 0.05"):
-                row["fit_survives"] = 100.0 * value
-            if name.startswith("survives 20 N s"):
-                row["fit_survives_pushed"] = 100.0 * value
+    report = reference.gaits[0].report
+    row["fit_cm"] = 100.0 * report["error_world"]
+    row["falls_at"] = report.get("falls_at")
+    for column, name in TESTS.items():
+        held = [value for key, value in report.items() if key.startswith(name)]
+        row |= {column: 100.0 * value for value in held}
     trackers: dict[str, Tracker] = {
         "track_zero": lambda batch: np.zeros((batch.num_envs, batch.action_size)),
         "track_feedback": lambda batch: batch.teacher_actions(),

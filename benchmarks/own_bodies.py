@@ -128,9 +128,12 @@ def tried(file: str, trial: Trial) -> dict[str, Any]:
     report = reference.gaits[0].report
     row["fit_cm"] = 100.0 * report["error_world"]
     row["falls_at"] = report.get("falls_at")
-    for column, name in TESTS.items():
-        held = [value for key, value in report.items() if key.startswith(name)]
-        row |= {column: 100.0 * value for value in held}
+    row |= {
+        column: 100.0 * value
+        for column, begin in TESTS.items()
+        for name, value in report.items()
+        if name.startswith(begin)
+    }
     trackers: dict[str, Tracker] = {
         "track_zero": lambda batch: np.zeros((batch.num_envs, batch.action_size)),
         "track_feedback": lambda batch: batch.teacher_actions(),

@@ -186,19 +186,20 @@ def body_of_joint(character: Character, joint: int) -> int:
 def sole_groups(character: Character) -> list[list[int]]:
     """Which sole balls are heel, ball and toes: six lists, left heel, ball, toes, right.
 
-    The thirds of a foot's balls from back to front in the model's rest; of one or two balls
-    the hindmost, middle and foremost.
+    The thirds of a foot's balls from back to front in the model's rest, of those beside each
+    other from the inside to the outside; of one or two balls the hindmost, middle and foremost.
     """
     model, soles = character.model, character.soles
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
     bodies = [body_of_joint(character, joint) for joint in soles.joints]
     turns = data.xmat[bodies].reshape(-1, 3, 3)
-    ahead = data.xpos[bodies, 0] + np.einsum("pj,pj->p", turns[:, 0], soles.offsets)
+    places = data.xpos[bodies] + np.einsum("pij,pj->pi", turns, soles.offsets)
+    ahead = places[:, 0].round(4)
     groups: list[list[int]] = []
     for side in (0, 1):
         own = np.flatnonzero(np.array(soles.sides) == side)
-        ranked = own[np.argsort(ahead[own], kind="stable")]
+        ranked = own[np.lexsort([(1 - 2 * side) * places[own, 1], ahead[own]])]
         if len(ranked) < 3:
             ranked = ranked[[0, len(ranked) // 2, -1]]
         groups += [part.tolist() for part in np.array_split(ranked, 3)]

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import mujoco
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.layout import ObservationLayout
-from ambulo.motion.datasets.states import N_STATE, mirror_states
 
 POLAR, AXIAL = (1.0, -1.0, 1.0), (-1.0, 1.0, -1.0)
 """Signs of places and velocities, and of rotations."""
+ALIKE = 0.1
+"""Largest distance of a joint from its twin's mirror image, over the body's size, together
+with one less the cosine between their axes."""
 _VECTORS = {
     "up": POLAR,
     "velocity": POLAR,
@@ -53,16 +57,54 @@ class Mirror:
 
 
 def mirror_of_dofs(character: Character) -> Mirror:
-    """Mirror of the velocities of a body with the skeleton human23, (nv,)."""
-    rates = character.position_columns.rates
-    size = N_STATE // 2
-    marked = np.zeros((1, N_STATE), np.float32)
-    marked[0, :size] = np.arange(1, size + 1)
-    mirrored = mirror_states(marked)[0, :size]
-    column = np.empty(size, np.int64)
-    column[rates] = np.arange(len(rates))
-    source = column[np.abs(mirrored).astype(np.int64) - 1][rates]
-    return Mirror(source, np.sign(mirrored)[rates])
+    """Mirror of the velocities of a body that is symmetric at rest, (nv,).
+
+    Each joint's twin is the one at its mirror image that turns about the mirrored axis.
+
+    Raises:
+        ConfigError: A joint has no twin.
+    """
+    model = character.model
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_comPos(model, data)
+    joints = range(1, model.njnt)
+    axes = [_axes(model, data, joint) for joint in joints]
+    places = data.xanchor[1:]
+    apart = np.linalg.norm((places * POLAR)[:, None] - places, axis=-1)
+    cost = apart / max(float(np.ptp(places, axis=0).max()), 1e-9)
+    for i, own in enumerate(axes):
+        for k, other in enumerate(axes):
+            fits = len(own) == len(other)
+            cost[i, k] += _misfit(own, other) if fits else 2.0 * len(axes)
+    twins = linear_sum_assignment(cost)[1]
+    source, sign = np.arange(model.nv), np.ones(model.nv, np.float32)
+    sign[:6] = (*POLAR, *AXIAL)
+    for i, k in enumerate(twins):
+        if cost[i, k] > ALIKE:
+            name = model.joint(i + 1).name
+            raise ConfigError(f"{character.name}: {name} has no twin on the other side")
+        turn = (axes[k] * AXIAL) @ axes[i].T
+        rows = np.abs(turn).argmax(axis=0)
+        here, there = (int(model.jnt_dofadr[joint + 1]) for joint in (i, k))
+        for n, row in enumerate(rows):
+            source[here + n] = there + row
+            sign[here + n] = np.sign(turn[row, n])
+    return Mirror(source, sign)
+
+
+def _axes(model: mujoco.MjModel, data: mujoco.MjData, joint: int) -> Floats:
+    """Axes of a hinge (1, 3), or of a ball (3, 3), in the world."""
+    if int(model.jnt_type[joint]) != int(mujoco.mjtJoint.mjJNT_BALL):
+        return data.xaxis[joint][None].copy()
+    turn: Floats = data.xmat[int(model.jnt_bodyid[joint])].reshape(3, 3).T.copy()
+    return turn
+
+
+def _misfit(own: Floats, other: Floats) -> float:
+    """How far the mirrored axes of one joint are from those of another, 0 to 1."""
+    turn = np.abs((own * AXIAL) @ other.T)
+    return float(1.0 - turn.max(axis=1).min())
 
 
 def mirror_of_actions(character: Character, dofs: Ints) -> Mirror:

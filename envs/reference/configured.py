@@ -265,7 +265,7 @@ def _built(
         takes, options["frames"] = "some minutes", config.reference_frames
         make = partial(walk_reference, path, character, **options)
     else:
-        takes, options["frames"] = "up to a minute", config.reference_frames
+        takes, options["frames"] = "a minute or more", config.reference_frames
         options |= {
             "speeds": family_speeds(config),
             "standing": config.standing_reference,

@@ -91,7 +91,8 @@ def _prepared(env: LocomotionEnvironmentConfig) -> Reference:
     name = plain if path is None else path.name
     what = "the standing pose" if env.traits.still else f"{name} ({env.task})"
     controller = ", with its balance controller" if env.balance_law else ""
-    text = f"preparing {what} for {body.name}{controller}: this takes up to a minute"
+    takes = "seconds" if env.traits.still else "a minute or more"
+    text = f"preparing {what} for {body.name}{controller}: this takes {takes}"
     console.print(text, soft_wrap=True, markup=False, highlight=False)
     began = time.perf_counter()
     reference = reference_of(env, body)

@@ -49,7 +49,8 @@ from ambulo.motion.retargeting.transfer import (
     turns_of,
 )
 from ambulo.motion.retargeting.twists import turned_back
-from ambulo.motion.roles import missing_roles
+from ambulo.motion.roles import missing_roles, role_map
+from ambulo.motion.roles.finder import FOUR_LEGS
 from ambulo.motion.rotations import quat_rotate
 from ambulo.motion.skeleton import Skeleton
 
@@ -185,7 +186,7 @@ def retarget(
     moved, floors = moved[frames], (floor - whole)[frames]
     error = source_error((source, captured[frames]), (body, moved), same, scale, floors)
     untwisted = _changed(source, captured, motion)
-    _check_trusted(captured, error, untwisted)
+    _check_trusted(captured, body.skeleton, error, untwisted)
     return Retargeted(
         motion=moved,
         error=error,
@@ -235,7 +236,7 @@ def _changed(source: RetargetBody, before: Motion, after: Motion) -> tuple[str, 
 
 
 def _check_trusted(
-    motion: Motion, error: SourceError, untwisted: tuple[str, ...]
+    motion: Motion, target: Skeleton, error: SourceError, untwisted: tuple[str, ...]
 ) -> None:
     """Refuse a result that is not the source's motion, but for half turns undone.
 
@@ -252,9 +253,12 @@ def _check_trusted(
         ("rotations", float(np.mean(turns or [0.0])), FARTHEST_DEG, "degrees"),
     ):
         if value > limit:
+            why = "its rest pose or axes are not what they seem"
+            if role_map(target).refusal == FOUR_LEGS:
+                why = f"{target.name} has four legs, and takes clips of such bodies"
             raise MotionError(
                 f"{motion.label}: cannot be retargeted: {name} would be {value:.0f} {unit} "
-                "from the source; its rest pose or axes are not what they seem"
+                f"from the source; {why}"
             )
 
 

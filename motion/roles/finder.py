@@ -13,6 +13,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.motion.roles.facing import find_facing, named_side
+from ambulo.motion.roles.four_legs import four_legs
 from ambulo.motion.roles.limbs import Limb, LimbScores
 from ambulo.motion.roles.names import votes_of
 from ambulo.motion.roles.symmetry import LimbPair, Symmetry, find_symmetry
@@ -26,6 +27,10 @@ SNAP_UP, SNAP_TRUNK = 0.966, 0.9
 up along a trunk, which is shorter."""
 LEGS_ONLY, ARMS_ONLY = "legs only: no arms found", "arms only: no legs found"
 """Refusals of half a body."""
+FOUR_LEGS = "four legs"
+"""Refusal of a body on four legs, whose roles may be known nevertheless (`four_legs`)."""
+NO_FEET = "no feet: its legs end below the knees"
+"""Refusal of legs of two parts beside arms of three."""
 SIDE_BY_SIDE = "several limbs side by side: many legs, or a hand"
 """Refusal of limbs that leave one place."""
 MIN_SCORE, LEGS_DOWN, TRUNK_UP = -4.0, 0.75, 0.7
@@ -93,22 +98,17 @@ def find_roles(tree: RoleTree) -> RoleMap:
         return RoleMap(
             refusal="no mirrored pair of limbs: one limb alone?", notes=tuple(notes)
         )
-    names = votes_of(tree)
-    scores = LimbScores(tree, names)
+    scores = LimbScores(tree, votes_of(tree))
     stance = _best_stance(scores, symmetry)
-    if stance is None:
-        return RoleMap(refusal="no pair of limbs is a pair of legs", notes=tuple(notes))
-    if stance.arm is None:
-        what = _what_it_is(scores, stance, symmetry)
-        side = named_side(names, (stance.leg,))
-        if (
-            what != LEGS_ONLY or not side
-        ):  # only names tell left from right without arms
-            return RoleMap(refusal=what, notes=tuple(notes))
-        joints, chains = _limb_roles(tree, (stance.leg,), 0 if side > 0 else 1)
+    quadruped = four_legs(scores, symmetry)
+    if quadruped is not None:
+        notes.append("four legs: ahead is taken for the positive axis of its file")
         return RoleMap(
-            in_order(joints), in_order(chains), what, tuple(notes), up=stance.up
-        )
+            in_order(quadruped.joints), in_order(quadruped.chains), FOUR_LEGS,
+            tuple(notes), up=quadruped.up, forward=quadruped.forward,
+        )  # fmt: skip
+    if stance is None or stance.arm is None:
+        return _half(scores, symmetry, stance, tuple(notes))
     build = _build(scores, symmetry, stance, stance.arm)
     chains = {role: tuple(chain) for role, chain in trunk_chains(build).items()}
     joints = {role: chain[0] for role, chain in chains.items()}
@@ -128,6 +128,23 @@ def find_roles(tree: RoleTree) -> RoleMap:
         facing.is_sure,
         _mirror(tree, symmetry, build),
     )
+
+
+def _half(
+    scores: LimbScores,
+    symmetry: Symmetry,
+    stance: _Stance | None,
+    notes: tuple[str, ...],
+) -> RoleMap:
+    """What has no arms, or nothing to stand on; of legs with named sides their roles."""
+    if stance is None:
+        return RoleMap(refusal="no pair of limbs is a pair of legs", notes=notes)
+    what = _what_it_is(scores, stance, symmetry)
+    side = named_side(scores.names, (stance.leg,))
+    if what != LEGS_ONLY or not side:  # only names tell left from right without arms
+        return RoleMap(refusal=what, notes=notes)
+    joints, chains = _limb_roles(scores.tree, (stance.leg,), 0 if side > 0 else 1)
+    return RoleMap(in_order(joints), in_order(chains), what, notes, up=stance.up)
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,9 +237,11 @@ def _what_it_is(scores: LimbScores, stance: _Stance, symmetry: Symmetry) -> str:
     if alike:
         middle = leg.pair.points.mean(axis=0)
         gaps = [np.linalg.norm(pair.points.mean(axis=0) - middle) for pair in alike]
-        return (
-            "four legs" if max(gaps) > 0.3 * length else "limbs side by side: a hand?"
-        )
+        if max(gaps) < 0.3 * length:
+            return "limbs side by side: a hand?"
+        ends = [(pair.points[-1] - leg.pair.points[-1]) for pair in alike]
+        below = max(float(end @ _direction(leg.pair)) for end in ends)
+        return NO_FEET if below > 0.3 * length else FOUR_LEGS
     top = tree.parents[leg.pair.sides[0][0]]
     reaches = [
         max(tree.distance(child, node) for node in tree.branches[child])

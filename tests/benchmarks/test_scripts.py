@@ -13,6 +13,7 @@ from pathlib import Path
 import imageio.v3 as iio
 import numpy as np
 import pytest
+from fixtures.own_bodies import humanoid_xml
 
 from ambulo.configs.errors import RenderError
 from ambulo.envs.offscreen import gl_backend
@@ -67,7 +68,14 @@ def films(folder: Path) -> Path:
     return folder
 
 
+def humanoid(folder: Path) -> Path:
+    file = folder / "walker.xml"
+    file.write_text(humanoid_xml())
+    return file
+
+
 ARGUMENTS: dict[str, Arguments] = {
+    "own_bodies": lambda data, out: ["--quick", humanoid(out)],
     "watch_cost": lambda data, out: ["--rounds", 1, "--seconds", 2],
     "locomotion_prior": lambda data, out: ["--quick", two_runs(out)],
     "muscle_solver": lambda data, out: [

@@ -17,6 +17,7 @@ from ambulo.envs.characters.own.soles import (
     FootSole,
     box_sole,
     foot_sole,
+    joined_soles,
 )
 from ambulo.motion.roles.tree import SIDES
 
@@ -45,46 +46,70 @@ def feet_of(
     Raises:
         ConfigError: There are none, or meshes that would show them are not there.
     """
-    soles: list[FootSole] = []
-    links: set[int] = set()
-    notes: list[str] = []
-    for side in SIDES:
-        role = f"{side}_foot"
-        if role not in roles.bodies:
-            raise ConfigError(
-                f"no {side} foot: its leg ends at the shin; give it one, or roles in"
-                " NAME.roles.json"
-            )
-        bodies = branch_of(tree.model, roles.bodies[role])
-        links |= {tree.of_body[body] for body in bodies}
-        points = body_points(tree, bodies)
-        bare = {
-            tree.model.body(body).name
-            for body in bodies
-            if not tree.model.body_geomnum[body]
-        }
-        gone = [file for body, file in missing if body in bare]
-        if side in settings.feet:
-            soles.append(_given_sole(tree, roles, role, settings.feet[side], leg))
-        elif gone:
-            raise ConfigError(
-                f"mesh {gone[0]} is not there: it shows the {side} foot's sole; put it"
-                " where the file says, or give feet in NAME.body.json"
-            )
-        elif len(points.points):
-            soles.append(foot_sole(points, leg))
-        else:
-            ankle = roles.places[role]
-            low = [roles.places[r][2] for r in (f"{side}_toe",) if r in roles.places]
-            link = tree.of_body[roles.bodies[role]]
-            soles.append(box_sole(ankle, min([*low, ankle[2]]), link, leg))
-            notes.append(
-                f"no shape of the {side} foot: a sole of {0.3 * leg:.2f} m is made"
-            )
-    radius = min(sole.radius for sole in soles)
-    if any(sole.radius != radius for sole in soles):
-        soles = [_with_radius(sole, radius) for sole in soles]
-    return Feet(tuple(soles), frozenset(links), tuple(notes))
+    found = [
+        [
+            _foot(tree, roles, missing, settings, leg, (side, part))
+            for part in roles.feet
+        ]
+        for side in SIDES
+    ]
+    radius = min(foot.sole.radius for row in found for foot in row)
+    soles = [joined_soles([_with_radius(f.sole, radius) for f in row]) for row in found]
+    links = frozenset(link for row in found for foot in row for link in foot.links)
+    notes = tuple(foot.note for row in found for foot in row if foot.note)
+    return Feet(tuple(soles), links, notes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Foot:
+    """One foot, or a hand that stands."""
+
+    sole: FootSole
+    links: frozenset[int]
+    note: str = ""
+
+
+def _foot(
+    tree: LinkTree,
+    roles: BodyRoles,
+    missing: tuple[tuple[str, str], ...],
+    settings: BodySettings,
+    leg: float,
+    which: tuple[str, str],
+) -> _Foot:
+    """What stands of side and part `which`."""
+    side, part = which
+    role = f"{side}_{part}"
+    name = f"{side} foot" if part == "foot" else f"{side} front foot"
+    if role not in roles.bodies:
+        raise ConfigError(
+            f"no {name}: its leg ends at the shin; give it one, or roles in"
+            " NAME.roles.json"
+        )
+    bodies = branch_of(tree.model, roles.bodies[role])
+    links = frozenset(tree.of_body[body] for body in bodies)
+    points = body_points(tree, bodies)
+    bare = {
+        tree.model.body(body).name
+        for body in bodies
+        if not tree.model.body_geomnum[body]
+    }
+    gone = [file for body, file in missing if body in bare]
+    if part == "foot" and side in settings.feet:
+        return _Foot(_given_sole(tree, roles, role, settings.feet[side], leg), links)
+    if gone:
+        raise ConfigError(
+            f"mesh {gone[0]} is not there: it shows the {name}'s sole; put it"
+            " where the file says, or give feet in NAME.body.json"
+        )
+    if len(points.points):
+        return _Foot(foot_sole(points, leg), links)
+    ankle = roles.places[role]
+    low = [roles.places[r][2] for r in (f"{side}_toe",) if r in roles.places]
+    link = tree.of_body[roles.bodies[role]]
+    sole = box_sole(ankle, min([*low, ankle[2]]), link, leg)
+    note = f"no shape of the {name}: a sole of {0.3 * leg:.2f} m is made"
+    return _Foot(sole, links, note)
 
 
 def body_points(tree: LinkTree, bodies: list[int]) -> FootPoints:
@@ -132,5 +157,7 @@ def _given_sole(
 
 def _with_radius(sole: FootSole, radius: float) -> FootSole:
     """The spheres with another radius, their lowest points where they were."""
+    if sole.radius == radius:
+        return sole
     centers = sole.centers - np.array([0.0, 0.0, sole.radius - radius])
     return FootSole(centers, radius, sole.links, sole.is_ball)

@@ -60,6 +60,7 @@ TORQUE: dict[str, float] = {
 """Largest torque of joints without a limit, over the same."""
 CARRIES = ("thigh", "shin", "foot", "hips", "spine", "chest")
 """Parts whose joints carry the body: their gains do not go by their own inertia."""
+_FRONT_LEG = {"upper_arm": "thigh", "forearm": "shin", "hand": "foot"}
 DAMPING_RATIO = 0.08
 """Damping over stiffness, [s]."""
 FREQUENCY = 8.0
@@ -133,20 +134,22 @@ def _prepared(found: SourceModel, label: str, settings: BodySettings) -> BodyRec
     legs = [
         body.joint(joint).id
         for role, chain in chains.items()
-        if role.endswith(("thigh", "shin", "foot"))
+        if _part(role, roles) in ("thigh", "shin", "foot")
         for joint in chain
     ]
     knees = [
         body.joint(joint).id
-        for side in SIDES
-        for joint in chains.get(f"{side}_shin", ())
+        for role, chain in chains.items()
+        if _part(role, roles) == "shin"
+        for joint in chain
     ]
     tied = {int(body.eq_obj1id[e]) for e in range(body.neq)}
     pose = StandingPose(
-        body, soles, [j for j in legs if j not in tied], knees, leg
-    ).solve()
+        body, soles, [j for j in legs if j not in tied], knees, leg,
+        keeps_length=roles.four_legs,
+    ).solve()  # fmt: skip
     moment = _moment(body, pose)
-    part_of = _parts_of_joints(body, chains)
+    part_of = _parts_of_joints(body, chains, roles)
     limits = model_limits(tree, names)
     torques, weak = _torques(body, part_of, limits, settings, moment)
     notes += weak
@@ -238,17 +241,21 @@ def _moment(body: mujoco.MjModel, pose: Floats) -> float:
     return weight * float(data.subtree_com[1, 2])
 
 
+def _part(role: str, roles: BodyRoles) -> str:
+    """A role without its side; of front legs that of the hind ones."""
+    part = role.removeprefix("left_").removeprefix("right_")
+    return _FRONT_LEG.get(part, part) if roles.four_legs else part
+
+
 def _parts_of_joints(
-    body: mujoco.MjModel, chains: dict[str, tuple[str, ...]]
+    body: mujoco.MjModel, chains: dict[str, tuple[str, ...]], roles: BodyRoles
 ) -> dict[str, str]:
     """The part that each joint moves: that of its chain, else of what it hangs on.
 
     Joints that hang on the trunk without a role are as those of a head.
     """
     own = {
-        joint: role.removeprefix("left_").removeprefix("right_")
-        for role, chain in chains.items()
-        for joint in chain
+        joint: _part(role, roles) for role, chain in chains.items() for joint in chain
     }
     parts: dict[str, str] = {}
     for b in range(2, body.nbody):

@@ -12,7 +12,7 @@ from ambulo.configs.errors import ConfigError, nearest
 from ambulo.envs.characters.own.links import LinkTree
 from ambulo.envs.characters.own.settings import BodySettings
 from ambulo.motion.roles.files import RolesFile
-from ambulo.motion.roles.finder import RoleMap, find_roles, in_order
+from ambulo.motion.roles.finder import FOUR_LEGS, RoleMap, find_roles, in_order
 from ambulo.motion.roles.sources import model_tree
 from ambulo.motion.roles.tree import RoleTree, branch
 
@@ -42,6 +42,13 @@ class BodyRoles:
     """How well shape and names fit a humanoid, 0 to 1; 1 where the roles are given."""
     notes: tuple[str, ...] = ()
     """What is doubtful."""
+    four_legs: bool = False
+    """Whether it stands on its hands too: arms are front legs."""
+
+    @property
+    def feet(self) -> tuple[str, ...]:
+        """Roles that stand on the ground, without side."""
+        return ("foot", "hand") if self.four_legs else ("foot",)
 
     def joints_of(
         self, tree: LinkTree, names: list[list[str]], tied: set[str]
@@ -117,13 +124,14 @@ def body_roles(model: mujoco.MjModel, settings: BodySettings) -> BodyRoles:
         origin,
         found.confidence,
         found.notes,
+        found.refusal == FOUR_LEGS,
     )
 
 
 def _found_roles(
     model: mujoco.MjModel, tree: RoleTree
 ) -> tuple[int, list[int], RoleMap]:
-    """The one humanoid among the top bodies: its root, its nodes, and its roles."""
+    """The one body that stands among the top bodies: its root, its nodes, and its roles."""
     roots = [node for node, parent in enumerate(tree.parents) if parent < 0]
     moving = [
         root
@@ -139,7 +147,11 @@ def _found_roles(
         # With names on it, a dog passes: shape alone must say that it is a humanoid.
         shape = found if found.refusal else find_roles(replace(part, names=()))
         tries.append((root, nodes, replace(found, refusal=shape.refusal)))
-    good = [row for row in tries if not row[2].refusal]
+    good = [
+        row
+        for row in tries
+        if not row[2].refusal or (row[2].refusal == FOUR_LEGS and row[2].joints)
+    ]
     if len(good) > 1:
         names = " and ".join(repr(model.body(row[0] + 1).name) for row in good[:2])
         raise ConfigError(f"two bodies, {names}: a file holds one")

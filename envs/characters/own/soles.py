@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,6 +93,16 @@ def box_sole(ankle: Floats, lowest: float, link: int, leg: float) -> FootSole:
     signs = np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]])
     centers = middle + np.hstack([signs * half, np.zeros((4, 1))])
     return FootSole(centers, radius, np.full(4, link))
+
+
+def joined_soles(soles: Sequence[FootSole]) -> FootSole:
+    """Return the spheres of all feet of one side, which have one radius."""
+    return FootSole(
+        np.concatenate([sole.centers for sole in soles]),
+        soles[0].radius,
+        np.concatenate([sole.links for sole in soles]),
+        len(soles) == 1 and soles[0].is_ball,
+    )
 
 
 def _directions() -> Floats:

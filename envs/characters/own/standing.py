@@ -69,6 +69,8 @@ class StandingPose:
         joints: Sequence[int],
         knees: Sequence[int],
         leg: float,
+        *,
+        keeps_length: bool = False,
     ) -> None:
         """Prepare.
 
@@ -78,6 +80,8 @@ class StandingPose:
             joints: Joints of the legs.
             knees: Those among them that bend the knees.
             leg: Length of the legs, [m].
+            keeps_length: Whether the soles of a side, those of two legs, stay as far
+                ahead of each other as at rest.
         """
         self._model, self._soles, self._leg = model, soles, leg
         self._data = mujoco.MjData(model)
@@ -98,7 +102,7 @@ class StandingPose:
                 value, near = float(np.clip(0.0, a, b)), NEAR
                 across = abs(self._data.xaxis[joint, 1]) > 0.7
                 if joint in knees and limited and not ball and across and b - a > 1.0:
-                    value = float(np.clip(KNEE * np.sign(a + b), a, b))
+                    value = float(np.clip(KNEE * (np.sign(a + b) or 1.0), a, b))
                     near = KNEES
                 dofs.append(dof)
                 low.append(a - 1e-6)
@@ -112,6 +116,7 @@ class StandingPose:
         self._width = max(1.1 * hips, 0.18 * leg)
         self._mass = float(model.body_mass.sum())
         turns = self._data.xmat[list(soles.feet)].reshape(2, 3, 3)
+        self._lengths = self._lengths_of(self._bottoms()) if keeps_length else None
         self._ahead = turns.transpose(0, 2, 1) @ np.array([1.0, 0.0, 0.0])
 
     def solve(self) -> Floats:
@@ -120,6 +125,8 @@ class StandingPose:
         start = np.r_[np.clip(self._start, self._low, self._high), lift, 0.0, 0.0]
         low = np.r_[self._low, -5.0 * self._leg, -0.5, -0.5]
         high = np.r_[self._high, 5.0 * self._leg, 0.5, 0.5]
+        if np.linalg.norm(start) < 0.1:  # the first step is as long as the start
+            start[-3] += 0.1 * self._leg
         start = np.clip(start, low + 1e-9, high - 1e-9)
         found = least_squares(
             self._residuals, start, bounds=(low, high), max_nfev=ROUNDS
@@ -160,6 +167,11 @@ class StandingPose:
         points[:, 2] -= self._model.geom_size[self._soles.geoms, 0]
         return points
 
+    def _lengths_of(self, points: Floats) -> Floats:
+        """From the hindmost to the foremost sole of each side, (2,), [m]."""
+        sides = self._soles.sides
+        return np.array([np.ptp(points[sides == side, 0]) for side in (0, 1)])
+
     def _middle(self) -> Floats:
         """Middle of both soles, (3,), [m]."""
         points = self._bottoms()
@@ -173,7 +185,7 @@ class StandingPose:
         rows: list[float] = []
         for side in (0, 1):
             own = points[self._soles.sides == side]
-            if len(own) > 2:
+            if len(own) > 1:  # of two, the slope along their line
                 flat = own[:, :2] - own[:, :2].mean(axis=0)
                 plane = np.c_[flat, np.ones(len(own))]
                 slope = np.linalg.lstsq(plane, own[:, 2], rcond=None)[0]
@@ -189,6 +201,8 @@ class StandingPose:
         feet = [points[self._soles.sides == side].mean(axis=0) for side in (0, 1)]
         rows.append(4.0 * float(feet[0][1] - feet[1][1] - self._width) / leg)
         rows.append(4.0 * float(feet[0][0] - feet[1][0]))
+        if self._lengths is not None:
+            rows += list(4.0 * (self._lengths_of(points) - self._lengths) / leg)
         rows += list(self._weight * (x[:-3] - self._start))
         rows += list(2.0 * x[-2:])
         return np.array(rows)

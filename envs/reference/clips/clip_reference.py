@@ -36,6 +36,8 @@ from ambulo.motion.clip_checks import checked_part
 from ambulo.motion.landmarks import body_points
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.retarget import retarget
+from ambulo.motion.roles import role_map
+from ambulo.motion.roles.finder import FOUR_LEGS
 
 log = logging.getLogger(__name__)
 
@@ -112,7 +114,9 @@ def clip_reference(
         ConfigError: `frames` are not two numbers.
     """
     part = checked_part(motion, frames)
-    on_body = retarget(part.whole, character.skeleton, frames=part.frames).motion
+    on_body = part.clip
+    if not _is_of(part.whole, character):
+        on_body = retarget(part.whole, character.skeleton, frames=part.frames).motion
     raw = raw_clip(on_body, character)
     fast = too_fast(on_body, character)
     if fast is not None:
@@ -145,6 +149,17 @@ def clip_reference(
     reference = Reference.of(name, character, control_dt, [gait])
     needs = missing_support(raw, motion.fps, part.first)
     return ClipReference(reference, clip, body, falls_at, needs, part.first, motion.fps)
+
+
+def _is_of(motion: Motion, character: Character) -> bool:
+    """Whether a clip is one of the body itself, on four legs: no person's rules apply."""
+    own, given = character.skeleton, motion.skeleton
+    return (
+        role_map(own).refusal == FOUR_LEGS
+        and (own.joints, own.parents) == (given.joints, given.parents)
+        and np.allclose(own.offsets[1:], given.offsets[1:], atol=1e-4)
+        and np.allclose(own.rest[1:], given.rest[1:], atol=1e-4)
+    )
 
 
 def _until(table: ReferenceTable, count: int) -> ReferenceTable:

@@ -6,12 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from fixtures.own_bodies import humanoid_xml, without
 from fixtures.swaying import swaying
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
+from ambulo.envs.characters.own.prepare import prepare_body
+from ambulo.envs.characters.own.record import character_of
 from ambulo.envs.locomotion.mirroring import (
     mirror_of_actions,
     mirror_of_dofs,
@@ -22,9 +25,16 @@ from ambulo.envs.simulation.tangent import Tangent
 from ambulo.envs.tasks.track import TrackBatch
 
 
+@pytest.fixture(scope="module")
+def walker() -> Character:
+    return character_of(prepare_body(humanoid_xml()))
+
+
+@pytest.mark.parametrize("body", ["character", "walker"])
 def test_a_mirrored_body_under_mirrored_actions_stays_mirrored(
-    character: Character,
+    body: str, request: pytest.FixtureRequest
 ) -> None:
+    character: Character = request.getfixturevalue(body)
     model, whole = character.model, mirror_of_dofs(character)
     rest = model.qpos0.copy()
     rest[:3] = 0.0
@@ -41,7 +51,7 @@ def test_a_mirrored_body_under_mirrored_actions_stays_mirrored(
         qvel=np.asarray(whole(gait.table.qvel), np.float64),
     )
     other = replace(gait, name="right", table=table)
-    reference = Reference("clips", "human23", 1.0 / 30.0, (gait, other))
+    reference = Reference("clips", character.name, 1.0 / 30.0, (gait, other))
     config = LocomotionConfig().override(
         "environment", task="track", start_position_noise=0.0, start_velocity_noise=0.0
     )
@@ -69,3 +79,11 @@ def test_twice_mirrored_is_as_before(character: Character) -> None:
 def test_joints_of_one_side_have_no_mirror(character: Character) -> None:
     with pytest.raises(ConfigError, match="one side only"):
         mirror_of_actions(character, character.dofs("FemurR"))
+
+
+def test_a_joint_without_a_twin_is_named() -> None:
+    stiff = without(humanoid_xml(), '<joint name="left_elbow"[^>]*>')
+    stiff = without(stiff, '<motor joint="left_elbow"[^>]*>')
+    body = character_of(prepare_body(stiff))
+    with pytest.raises(ConfigError, match="no twin on the other side"):
+        mirror_of_dofs(body)

@@ -8,7 +8,7 @@ from pathlib import Path
 import gymnasium as gym
 import numpy as np
 import pytest
-from fixtures.own_bodies import humanoid_xml
+from fixtures.own_bodies import dog_xml, humanoid_xml
 
 import ambulo.envs  # noqa: F401
 from ambulo.configs.errors import ConfigError
@@ -26,10 +26,15 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("balance", [True, False])
+@pytest.mark.parametrize(
+    ("xml", "balance"),
+    [(humanoid_xml(), True), (humanoid_xml(), False), (dog_xml(), False)],
+    ids=["humanoid", "no controller", "dog"],
+)
 def test_own_body_stands_for_ten_seconds_at_zero_action(
-    file: Path, balance: bool
+    file: Path, xml: str, balance: bool
 ) -> None:
+    file.write_text(xml)
     settings = {"task": "stand", "character": str(file), "balance_law": balance}
     batch = make_batch(
         LocomotionConfig.model_validate({"environment": settings}), 4, seed=1

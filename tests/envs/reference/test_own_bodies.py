@@ -8,10 +8,10 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
-from fixtures.own_bodies import humanoid_xml
+from fixtures.own_bodies import dog_xml, humanoid_xml
 from pydantic import ValidationError
 
-from ambulo.configs.errors import ConfigError
+from ambulo.configs.errors import ConfigError, MotionError
 from ambulo.configs.locomotion import LocomotionConfig, LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.own.prepare import prepare_body
@@ -19,9 +19,11 @@ from ambulo.envs.characters.own.record import character_of
 from ambulo.envs.characters.registry import skeleton_of
 from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.reference.captured import source_cycle
+from ambulo.envs.reference.clips.clip_reference import clip_reference, fitted_body
 from ambulo.envs.reference.clips.raw_clip import lowest_points
 from ambulo.envs.reference.clips.survival import PERSON, push_scale
 from ambulo.envs.reference.inverse_dynamics import inverse_dynamics
+from ambulo.envs.reference.joint_positions import motion_of_positions
 from ambulo.envs.reference.legs import ankle_places, legs_of, set_feet
 from ambulo.envs.reference.prepare import physical_cycle, report_of
 from ambulo.envs.reference.step_gaits import (
@@ -30,6 +32,7 @@ from ambulo.envs.reference.step_gaits import (
     stepping_cycle,
 )
 from ambulo.motion.gaits.healthy_walk import healthy_walk
+from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.retarget import retarget
 
 WALK = LocomotionEnvironmentConfig(task="walk_commands", character="walker.xml")
@@ -148,6 +151,39 @@ def test_feet_of_one_ball_have_all_parts(tmp_path: Path) -> None:
     assert np.isfinite(batch.reset(np.arange(2))).all()
     soles = batch.state.soles.reshape(2, 2, 3)
     assert (soles == soles[..., :1]).all()
+
+
+def _squat(body: Character, depth: float) -> Motion:
+    """Knees that bend by twice `depth`, [rad], and back in 2 s, soles on the ground."""
+    phase = np.arange(0.0, 2.0, 1.0 / 30.0)
+    qpos = np.tile(body.standing, (len(phase), 1))
+    bend = 0.5 * depth * (1.0 - np.cos(np.pi * phase))
+    for limb, share in (
+        ("thigh", -1.0),
+        ("shin", 2.0),
+        ("upper_arm", -1.0),
+        ("forearm", 2.0),
+    ):
+        for side in ("left", "right"):
+            joint = body.skeleton.joints[body.skeleton.roles[f"{side}_{limb}"]]
+            qpos[:, body.model.joint(joint).qposadr[0]] += share * bend
+    qpos[:, 2] -= lowest_points(qpos, body) + 0.001
+    return motion_of_positions(qpos, body.model, body.skeleton, 30.0)
+
+
+@pytest.mark.integration
+def test_a_dog_takes_clips_of_its_own_and_no_persons(tmp_path: Path) -> None:
+    file = tmp_path / "dog.xml"
+    file.write_text(dog_xml())
+    dog = fitted_body(str(file))
+    found = clip_reference(_squat(dog, 0.4), dog, bodies=20)
+    assert found.falls_at is None
+    assert found.report["error_world"] < 0.01
+    assert found.report["survives 20 N s for 70 kg"] >= 0.9
+    with pytest.raises(
+        MotionError, match="has four legs, and takes clips of such bodies"
+    ):
+        clip_reference(healthy_walk(64).motion(2), dog)
 
 
 @pytest.mark.parametrize("task", ["get_up", "track_body", "gait"])

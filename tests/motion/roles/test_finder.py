@@ -125,8 +125,26 @@ def test_what_is_no_humanoid_is_refused_with_what_it_is(
 ) -> None:
     found = find_roles(make().tree(named))
     assert what in found.refusal
-    if named is False:
+    if named is False and what != "four legs":
         assert not found.joints
+
+
+def test_front_legs_of_a_dog_have_the_roles_of_arms() -> None:
+    rig = dog().turned(AXES[1], 100.0)
+    found = find_roles(rig.tree(named=False))
+    names = {role: rig.names[joint] for role, joint in found.joints.items()}
+    assert (names["hips"], names["chest"]) == ("hips", "chest")
+    assert [rig.names[j] for j in found.chains["chest"]] == ["back", "chest"]
+    for end, limbs in (
+        ("hind", ("thigh", "shin", "foot")),
+        ("fore", ("upper_arm", "forearm", "hand")),
+    ):
+        for side in ("left", "right"):
+            numbers = [names[f"{side}_{limb}"].rpartition("_") for limb in limbs]
+            assert {stem for stem, _, _ in numbers} == {f"{end}_{side[0].upper()}"}
+            assert [number for _, _, number in numbers] == ["0", "2", "3"]
+    assert found.up is not None
+    assert found.up @ rig.up > 0.95
 
 
 def test_arms_on_a_pillar_are_arms() -> None:

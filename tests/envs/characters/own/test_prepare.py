@@ -9,7 +9,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
-from fixtures.own_bodies import humanoid_xml, without
+from fixtures.own_bodies import dog_xml, humanoid_xml, without
 
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.own.prepare import prepare_body
@@ -151,25 +151,13 @@ HAND = (
     )
     + "</body></worldbody></mujoco>"
 )
-DOG = (
-    """<mujoco><worldbody><body name="trunk" pos="0 0 .5"><freejoint/>
-  <geom type="box" size=".3 .1 .08"/>"""
-    + "".join(
-        f"""<body name="{x}{y}_thigh" pos="{x} {y} 0"><joint axis="0 1 0"/><geom size=".03"/>
-    <body name="{x}{y}_shin" pos="0 0 -.22"><joint axis="0 1 0"/><geom size=".03"/>
-    <body name="{x}{y}_foot" pos="0 0 -.22"><geom size=".03"/></body></body></body>"""
-        for x in (-0.3, 0.3)
-        for y in (-0.1, 0.1)
-    )
-    + "</body></worldbody></mujoco>"
-)
 MANY = (
     """<mujoco><worldbody><body><freejoint/><geom size=".1"/>"""
     + ('<body pos=".01 0 0"><joint axis="0 1 0"/><geom size=".01"/></body>' * 500)
     + "</body></worldbody></mujoco>"
 )
 BAD: dict[str, tuple[Callable[[], str], str]] = {
-    "no feet": (lambda: humanoid_xml(feet="none"), "no humanoid|no left foot"),
+    "no feet": (lambda: humanoid_xml(feet="none"), "no humanoid: no feet"),
     "a loop": (
         lambda: humanoid_xml().replace(
             "</mujoco>",
@@ -193,7 +181,6 @@ BAD: dict[str, tuple[Callable[[], str], str]] = {
         "foot.stl is not there",
     ),
     "a hand": (lambda: HAND, "no humanoid"),
-    "a dog": (lambda: DOG, "no humanoid: four legs"),
     "centimetres": (
         lambda: _cm(humanoid_xml()),
         "lengths are metres; these look like centim",
@@ -229,6 +216,22 @@ def test_unusable_body_is_refused_in_one_line_with_its_reason(case: str) -> None
         prepare_body(make(), label="my.xml")
     assert "\n" not in str(caught.value)
     assert str(caught.value).startswith("my.xml: ")
+
+
+def test_a_dog_stands_on_its_front_feet_too() -> None:
+    record = prepare_body(dog_xml())
+    assert any(note.startswith("four legs") for note in record.notes)
+    body = character_of(record)
+    points = [body.skeleton.joints[joint] for joint in body.soles.joints]
+    assert len(points) == len(set(points)) == 4
+    assert sorted(body.soles.sides) == [0, 0, 1, 1]
+    data = mujoco.MjData(body.model)
+    data.qpos[:] = body.standing
+    mujoco.mj_forward(body.model, data)
+    assert data.ncon == 4
+    gains = {row.joints: row.stiffness for row in record.gains.joints}
+    front, hind = record.roles["left_forearm"], record.roles["left_shin"]
+    assert gains[front] == gains[hind] > 0.0
 
 
 def test_chains_are_those_that_retargeting_turns() -> None:

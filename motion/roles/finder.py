@@ -26,6 +26,8 @@ SNAP_UP, SNAP_TRUNK = 0.966, 0.9
 up along a trunk, which is shorter."""
 LEGS_ONLY, ARMS_ONLY = "legs only: no arms found", "arms only: no legs found"
 """Refusals of half a body."""
+NO_FEET = "no feet: its legs end at the shin"
+"""Refusal of a body whose lowest limbs are too short for legs."""
 SIDE_BY_SIDE = "several limbs side by side: many legs, or a hand"
 """Refusal of limbs that leave one place."""
 MIN_SCORE, LEGS_DOWN, TRUNK_UP = -4.0, 0.75, 0.7
@@ -217,6 +219,11 @@ def _what_it_is(scores: LimbScores, stance: _Stance, symmetry: Symmetry) -> str:
         < 1.6
         and _direction(pair) @ _direction(leg.pair) > 0.8
     ]
+    if any(
+        len(pair.points) < 3 and (leg.pair.points[-1] - pair.points[-1]) @ stance.up > 0
+        for pair in alike
+    ):
+        return NO_FEET
     if alike:
         middle = leg.pair.points.mean(axis=0)
         gaps = [np.linalg.norm(pair.points.mean(axis=0) - middle) for pair in alike]

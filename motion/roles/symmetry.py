@@ -137,12 +137,14 @@ def _candidates(tree: RoleTree) -> list[_Candidate]:
         inside = places[list(branch)]
         middles[node] = inside.mean(axis=0)
         extents[node] = np.linalg.norm(inside - places[node], axis=1).max()
+    # Frames are no measure: a robot may have sensors on one leg alone.
+    joints = [len(tree.joints(branch)) for branch in tree.branches]
     found = []
     for siblings in (*tree.children, [n for n, p in enumerate(tree.parents) if p < 0]):
         large = [n for n in siblings if len(tree.branches[n]) > 1]
         large.sort(key=lambda n: -len(tree.branches[n]))
         for a, b in combinations(large[:MAX_SIBLINGS], 2):
-            counts = sorted(len(tree.branches[n]) for n in (a, b))
+            counts = sorted(joints[n] for n in (a, b))
             gap = middles[a] - middles[b]
             if (
                 counts[0] < 0.4 * counts[1]

@@ -112,7 +112,6 @@ class StandingPose:
         self._start, self._weight = np.array(start), np.array(weight)
         hips = self._points_of_joints(joints)
         self._width = max(1.1 * hips, 0.18 * leg)
-        self._mass = float(model.body_mass.sum())
         turns = self._data.xmat[list(soles.feet)].reshape(2, 3, 3)
         self._ahead = turns.transpose(0, 2, 1) @ np.array([1.0, 0.0, 0.0])
 

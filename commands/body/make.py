@@ -16,7 +16,7 @@ from ambulo.common.files import check_parent, refuse_existing
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import CharacterError
-from ambulo.motion.roles.files import write_roles
+from ambulo.motion.roles.files import roles_beside, write_roles
 
 LISTED = 6
 """Bodies with rigid parts that are named."""
@@ -58,17 +58,22 @@ def run(args: argparse.Namespace) -> int:
     if path.suffix != ".xml":
         raise CharacterError(f"--out {args.out}: a body is written as .xml")
     beside = path.with_suffix(".roles.json")
+    rig = resolve_path(args.rig)
+    rigs = roles_beside(rig)
+    if rigs is not None and rigs.resolve() == beside.resolve():
+        raise CharacterError(
+            f"--out {args.out}: {rigs.name} is the rig's; name it otherwise"
+        )
     refuse_existing([path, beside], force=args.force)  # it would say other roles
     reading = reading_of(args, rest_pose="auto")
     import_mujoco()
     from ambulo.envs.characters.make_body import make_body
 
-    rig = resolve_path(args.rig)
     source = reading.source(rig)
     made = make_body(source.motion.skeleton, height=args.height, mass=args.mass)
     made = replace(made, notes=(*source.notes, *made.notes))
     made.write(path)
-    if args.map:
+    if args.map or rigs is not None:
         write_roles(beside, made.roles)
     else:
         beside.unlink(missing_ok=True)

@@ -198,7 +198,8 @@ def add_map_flag(parser: argparse.ArgumentParser) -> None:
     """Add `--map`, the roles of a file's joints."""
     parser.add_argument(
         "--map", metavar="FILE",
-        help="roles of the joints, a .roles.json file (default: found by shape and names)",
+        help="roles of the joints, a .roles.json file (default: NAME.roles.json "
+        "beside it, else found by shape and names)",
     )  # fmt: skip
 
 

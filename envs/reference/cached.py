@@ -27,6 +27,7 @@ from ambulo.envs.reference.reference_file import (
     reference_from_bytes,
 )
 from ambulo.motion.formats.disk import file_errors, read_bytes, write_bytes
+from ambulo.motion.roles.files import roles_beside
 
 log = logging.getLogger(__name__)
 
@@ -120,7 +121,8 @@ def cache_key(key: Any, clip: str | None) -> str:
     if not path.is_file():
         raise MotionFileError(path, 0, "no such file")
     beside = sorted(path.parent.glob("*.asf")) if path.suffix == ".amc" else []
-    for file in (path, *beside):
+    roles = roles_beside(path)
+    for file in (path, *beside, *([roles] if roles else [])):
         digest.update(file.name.encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
 

@@ -24,7 +24,6 @@ from ambulo.envs.characters.registry import (
     body_record,
     load_character,
 )
-from ambulo.envs.locomotion.body import body_of_joint
 from ambulo.envs.reference.reference import standing_positions
 from ambulo.evaluate.locomotion.evaluation import (
     LocomotionSubject,
@@ -33,7 +32,9 @@ from ambulo.evaluate.locomotion.evaluation import (
     undisturbed,
 )
 from ambulo.evaluate.locomotion.pushes import push_recovery
-from ambulo.motion.roles import SIDES, map_of
+from ambulo.motion.retargeting.body import body_of
+from ambulo.motion.retargeting.lengths import leg_length
+from ambulo.motion.roles import map_of
 from ambulo.muscle.coupling import joint_coupling
 from ambulo.muscle.spd import joint_gains
 from ambulo.viz.body_picture import body_picture, top_of
@@ -121,7 +122,7 @@ class BodyCheck:
     height: float
     """From the soles to the top of its shapes in the standing pose, [m]."""
     legs: float
-    """Hip to ankle, [m]."""
+    """Hip to knee to ankle; without ankles of the height of the hips, [m]."""
     confidence: float
     """How well shape and names fit a humanoid, 0 to 1; 1 where the roles are given."""
     ahead: tuple[float, float, float]
@@ -204,7 +205,7 @@ def check_body(
         axes=character.model.nv - 6,
         mass=float(character.model.body_mass.sum()),
         height=top_of(character.model, data),
-        legs=_legs(character, soles, data),
+        legs=leg_length(body_of(character.skeleton)),
         confidence=1.0 if record is None else record.confidence,
         ahead=(1.0, 0.0, 0.0) if record is None else record.ahead,
         up=(0.0, 0.0, 1.0) if record is None else record.up,
@@ -233,28 +234,6 @@ def _axis(direction: tuple[float, float, float]) -> str:
     if abs(direction[axis]) > AXIS:
         return "-+"[direction[axis] > 0.0] + "XYZ"[axis]
     return "({:.2f}, {:.2f}, {:.2f})".format(*direction)
-
-
-def _legs(character: Character, soles: StandingSoles, data: mujoco.MjData) -> float:
-    """Hip to knee to ankle, mean of both legs, [m]; 0 where legs have no roles.
-
-    To the sole where there is no ankle.
-    """
-    roles, lengths = map_of(character.skeleton).joints, []
-    if any(
-        f"{side}_{limb}" not in roles for side in SIDES for limb in ("thigh", "shin")
-    ):
-        return 0.0
-    for side, name in enumerate(SIDES):
-        end = data.geom_xpos[soles.geoms[soles.sides == side]].mean(axis=0)
-        if f"{name}_foot" in roles:
-            end = data.xpos[body_of_joint(character, roles[f"{name}_foot"])]
-        hip, knee = (
-            data.xpos[body_of_joint(character, roles[f"{name}_{limb}"])]
-            for limb in ("thigh", "shin")
-        )
-        lengths.append(np.linalg.norm(knee - hip) + np.linalg.norm(end - knee))
-    return float(np.mean(lengths))
 
 
 def _roles(

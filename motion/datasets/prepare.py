@@ -28,6 +28,7 @@ from ambulo.motion.operations import resample
 from ambulo.motion.retargeting.retarget import retarget
 from ambulo.motion.retargeting.source import read_source
 from ambulo.motion.retargeting.twists import untwisted
+from ambulo.motion.roles.files import roles_beside
 from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import load_skeleton
 
@@ -175,7 +176,8 @@ def cache_key(
     for array in (body.offsets, body.rest, body.axes, body.limits, body.tips):
         digest.update(array.tobytes())
     skeletons = [asf] if asf is not None else _skeletons_beside(path)
-    for file in (path, *skeletons):
+    roles = roles_beside(path)
+    for file in (path, *skeletons, *([roles] if roles else [])):
         digest.update(file_hash(file).encode())
     digest.update(path.suffix.lower().encode())
     return digest.hexdigest()

@@ -10,7 +10,7 @@ import logging
 import os
 from pathlib import Path
 
-from ambulo.configs.errors import MotionFileError
+from ambulo.configs.errors import ConfigError, MotionFileError
 from ambulo.motion.formats.acclaim import write_acclaim
 from ambulo.motion.formats.amc import find_asf, read_amc, read_amc_motion
 from ambulo.motion.formats.asf import read_asf
@@ -27,6 +27,7 @@ from ambulo.motion.formats.gltf import gltf_units, read_gltf
 from ambulo.motion.formats.npz import is_motion_npz, read_npz, write_npz
 from ambulo.motion.formats.tpose import without_tpose
 from ambulo.motion.motion import Motion
+from ambulo.motion.roles.files import roles_beside, with_map
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +48,8 @@ def read_motion(
 ) -> Motion:
     """Return the motion in the file `path`; the extension determines the format.
 
-    What was mended in it is logged (`Motion.notes`).
+    What was mended in it is logged (`Motion.notes`). A role map beside it, `NAME.roles.json`,
+    gives the roles of its joints.
 
     Args:
         path: A BVH, AMC, NPZ or DeepMimic (.txt, .json) file, or a glTF file, of which one
@@ -74,8 +76,22 @@ def read_unlogged(
     units: str | float = "auto",
     axes: Axes = CMU_AXES,
     strict: bool = False,
+    roles: str | os.PathLike[str] | None = None,
 ) -> Motion:
-    """`read_motion` for callers that report `Motion.notes` themselves."""
+    """`read_motion` for callers that report `Motion.notes` themselves.
+
+    Args:
+        path: As for `read_motion`, as are those that follow.
+        asf: See there.
+        units: See there.
+        axes: See there.
+        strict: See there.
+        roles: Role map (`*.roles.json`) instead of the one beside the file.
+
+    Raises:
+        MotionFileError: The file, or the role map beside it, cannot be used.
+        ConfigError: `roles` cannot be read, or names joints that the file lacks.
+    """
     file = Path(path)
     ending = file.suffix.lower()
     if ending == ".bvh":
@@ -92,7 +108,14 @@ def read_unlogged(
         raise _wrong_ending(file, (*ENDINGS, *GLTF))
     if strict and motion.notes:
         raise MotionFileError(file, 0, motion.notes[0])
-    return motion
+    if roles is not None:
+        return motion.replace(skeleton=with_map(motion.skeleton, roles))
+    if (beside := roles_beside(file)) is None:
+        return motion
+    try:
+        return motion.replace(skeleton=with_map(motion.skeleton, beside))
+    except ConfigError as error:
+        raise MotionFileError(file, 0, str(error)) from None
 
 
 def write_motion(

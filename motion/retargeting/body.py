@@ -33,6 +33,10 @@ NEEDED = ("hips", "left_thigh", "right_thigh")
 
 BENT_AT_REST = 0.4
 """Sine of the angle between a limb's bones at rest from which it tells how the limb flexes."""
+UNEVEN = 0.1
+"""Sum of a hinge's limits over their distance from which they tell to which side it flexes."""
+FLEXES = {"shin": -1.0, "forearm": 1.0}
+"""Whether a limb's part flexes forwards (1) or backwards (-1)."""
 SHORT = 0.01
 """Below this length, [m], a bone has no direction that means anything."""
 
@@ -68,9 +72,9 @@ class RetargetBody:
         """World axis at rest, (3,), about which a role's hinge flexes; None if it is none.
 
         It flexes as its bones are bent at rest, or else to the side on which its limits are
-        wider. A ball counts as a hinge if its limits leave it one axis across its bone (a rig's
-        elbow: it bends about one axis and turns about the bone), a chain of hinges as the one
-        most across its bone.
+        wider, or where they are even as people's knees and elbows do. A ball counts as a hinge
+        if its limits leave it one axis across its bone (a rig's elbow: it bends about one axis
+        and turns about the bone), a chain of hinges as the one most across its bone.
         """
         joint = self.roles.get(role)
         if joint is None:
@@ -82,13 +86,17 @@ class RetargetBody:
         if not letter:
             return None
         limits = self.skeleton.limits[self.skeleton.angle_slices[joint]]
-        sign = 1.0 if limits[letters.index(letter)].sum() >= 0.0 else -1.0
+        low, high = limits[letters.index(letter)]
+        sign = 1.0 if low + high >= 0.0 else -1.0
         axis = quat_rotate(self.skeleton.axes[joint], np.eye(3)["XYZ".index(letter)])
         turned: Floats = quat_rotate(self.orientations[joint], axis)
         bones = self._bones(role)
         bend = np.cross(bones[0], bones[1]) if len(bones) == 2 else np.zeros(3)
+        ahead = FLEXES.get(role.split("_", 1)[-1])
         if np.linalg.norm(bend) > BENT_AT_REST:
             sign = 1.0 if bend @ turned >= 0.0 else -1.0
+        elif ahead and bones and abs(low + high) < UNEVEN * (high - low):
+            sign = 1.0 if ahead * np.cross(turned, bones[-1])[0] >= 0.0 else -1.0
         return np.asarray(sign * turned)
 
     def _free_axis(self, role: str, joint: int) -> str:

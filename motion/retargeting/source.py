@@ -33,7 +33,6 @@ from ambulo.motion.retargeting.rest_pose import check_rest_pose, with_rest_pose
 from ambulo.motion.retargeting.source_roles import knee_bends, with_roles
 from ambulo.motion.retargeting.standing import standing_fault
 from ambulo.motion.roles import roles_of
-from ambulo.motion.roles.files import with_map
 from ambulo.motion.rotations import quat_from_matrix, quat_multiply, quat_rotate
 
 logger = logging.getLogger(__name__)
@@ -139,7 +138,8 @@ def read_source(
         rest_pose: As for `with_rest_pose`; "frame:N" counts the file's frames.
         strict: Refuse a file that must be mended, or whose unit fits no adult, instead of a
             note on it.
-        roles: Role map (`*.roles.json`) of its joints; found where it is left out.
+        roles: Role map (`*.roles.json`) of its joints; if left out, the one beside the
+            file, else found.
 
     Raises:
         MotionFileError: The file cannot be used; the axes or the rest pose cannot be told.
@@ -148,9 +148,7 @@ def read_source(
     file = Path(path)
     named = file.suffix.lower() in {".bvh", ".amc", *GLTF}
     try:
-        motion = read_unlogged(file, asf=asf, units=units, strict=strict)
-        if roles is not None:
-            motion = motion.replace(skeleton=with_map(motion.skeleton, roles))
+        motion = read_unlogged(file, asf=asf, units=units, strict=strict, roles=roles)
         source = prepared(
             motion,
             axes,

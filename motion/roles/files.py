@@ -81,6 +81,12 @@ def read_roles(path: str | os.PathLike[str]) -> RolesFile:
     return load_json(RolesFile, path)
 
 
+def roles_beside(path: str | os.PathLike[str]) -> Path | None:
+    """Return the role map beside a file, `NAME.roles.json`; None if there is none."""
+    beside = Path(path).with_suffix(".roles.json")
+    return beside if beside.is_file() else None
+
+
 def roles_file(found: RoleMap, joints: Sequence[str]) -> RolesFile:
     """Return a role map as the contents of a file, by the names of its joints."""
 

@@ -14,10 +14,10 @@ import numpy as np
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.motion.roles.facing import find_facing, named_side
 from ambulo.motion.roles.four_legs import four_legs
-from ambulo.motion.roles.limbs import Limb, LimbScores
+from ambulo.motion.roles.limbs import Limb, LimbScores, bell
 from ambulo.motion.roles.names import votes_of
 from ambulo.motion.roles.symmetry import LimbPair, Symmetry, find_symmetry
-from ambulo.motion.roles.tree import ARM, LEG, ROLES, SIDES, RoleTree, joined
+from ambulo.motion.roles.tree import ARM, LEG, ROLES, SIDES, RoleTree, joined, unit
 from ambulo.motion.roles.trunk import Build, trunk_chains
 
 ARM_SCORE, BOTH = 0.7, 8.0
@@ -29,8 +29,8 @@ LEGS_ONLY, ARMS_ONLY = "legs only: no arms found", "arms only: no legs found"
 """Refusals of half a body."""
 FOUR_LEGS = "four legs"
 """Refusal of a body on four legs, whose roles may be known nevertheless (`four_legs`)."""
-NO_FEET = "no feet: its legs end below the knees"
-"""Refusal of legs of two parts beside arms of three."""
+NO_FEET = "no feet: its legs end at the shin"
+"""Refusal of a body whose lowest limbs are too short for legs."""
 SIDE_BY_SIDE = "several limbs side by side: many legs, or a hand"
 """Refusal of limbs that leave one place."""
 MIN_SCORE, LEGS_DOWN, TRUNK_UP = -4.0, 0.75, 0.7
@@ -178,8 +178,8 @@ def _stance(
     trunk = 0.0
     if arm is None:
         middle = leg.points[len(leg.points) // 2] - hips
-        up = _snapped(_unit((middle @ plane.normal) * plane.normal - middle), 0.8)
-        up = up if tree.up is None else _unit(tree.up)
+        up = _snapped(unit((middle @ plane.normal) * plane.normal - middle), 0.8)
+        up = up if tree.up is None else unit(tree.up)
     else:
         rise = arm.holder(plane) - hips
         rise = rise - (rise @ plane.normal) * plane.normal
@@ -188,26 +188,26 @@ def _stance(
             return None
         up = _snapped(rise / trunk, SNAP_TRUNK)
         if tree.up is not None:
-            if up @ _unit(tree.up) < 0.5:
+            if up @ unit(tree.up) < 0.5:
                 return None
-            up = _unit(tree.up)
+            up = unit(tree.up)
     legs = scores.leg(leg, -up)
     if legs is None:
         return None
     height = tree.positions @ up
     over_floor = float(leg.points[-1] @ up - height.min()) / legs.length
-    score = legs.score + _bell(max(0.0, over_floor), 0.0, 0.15)
+    score = legs.score + float(bell(max(0.0, over_floor), 0.0, 0.15))
     arms = None
     if arm is not None:
         arms = scores.arm(arm, legs.length, float(leg.width[legs.upper]))
         if arms is None:
             return None
         hands_below = float((hips - arm.points[-1]) @ up) / legs.length
-        score += (
+        score += float(
             BOTH
             + ARM_SCORE * arms.score
-            + _bell(np.log(trunk / legs.length), np.log(0.55), 0.35)
-            + _bell(max(0.0, hands_below - 0.35), 0.0, 0.1)
+            + bell(np.log(trunk / legs.length), np.log(0.55), 0.35)
+            + bell(max(0.0, hands_below - 0.35), 0.0, 0.1)
         )
     return _Stance(score, legs, arms, up, hips)
 
@@ -217,7 +217,7 @@ def _build(scores: LimbScores, symmetry: Symmetry, stance: _Stance, arm: Limb) -
     if tree.up is None:
         # From ankles to shoulders is longer and straighter than the trunk.
         line = arm.pair.holder(plane) - plane.onto(stance.leg.point(stance.leg.end))
-        up = _snapped(_unit(line - (line @ plane.normal) * plane.normal), SNAP_UP)
+        up = _snapped(unit(line - (line @ plane.normal) * plane.normal), SNAP_UP)
     return Build(tree, scores.names, plane, up, stance.leg, arm, stance.hips)
 
 
@@ -234,6 +234,11 @@ def _what_it_is(scores: LimbScores, stance: _Stance, symmetry: Symmetry) -> str:
         < 1.6
         and _direction(pair) @ _direction(leg.pair) > 0.8
     ]
+    if any(
+        len(pair.points) < 3 and (leg.pair.points[-1] - pair.points[-1]) @ stance.up > 0
+        for pair in alike
+    ):
+        return NO_FEET
     if alike:
         middle = leg.pair.points.mean(axis=0)
         gaps = [np.linalg.norm(pair.points.mean(axis=0) - middle) for pair in alike]
@@ -261,7 +266,7 @@ def _what_it_is(scores: LimbScores, stance: _Stance, symmetry: Symmetry) -> str:
 
 def _direction(pair: LimbPair) -> Floats:
     """From the first to the last node of a limb, a unit vector. Shape (3,)."""
-    return _unit(pair.points[-1] - pair.points[0])
+    return unit(pair.points[-1] - pair.points[0])
 
 
 def _refusal(
@@ -280,9 +285,9 @@ def _refusal(
             and abs((pair.points[-1] - leg.pair.points[-1]) @ up) < 0.15 * leg.length
         ):
             return "more than two legs"
-    if _unit(build.arm.pair.holder(plane) - build.hips) @ build.up < TRUNK_UP:
+    if unit(build.arm.pair.holder(plane) - build.hips) @ build.up < TRUNK_UP:
         return "the trunk is not upright: four legs?"
-    if _unit(leg.point(leg.end) - leg.point(leg.upper)) @ -build.up < LEGS_DOWN:
+    if unit(leg.point(leg.end) - leg.point(leg.upper)) @ -build.up < LEGS_DOWN:
         return "the legs do not go down from the trunk"
     if stance.score <= MIN_SCORE:
         return "its lengths and directions are no humanoid's"
@@ -336,15 +341,6 @@ def _mirror(tree: RoleTree, symmetry: Symmetry, build: Build) -> Ints:
     single = mirror[mirror] != np.arange(count)
     mirror[single] = np.flatnonzero(single)
     return mirror
-
-
-def _bell(value: float, middle: float, width: float) -> float:
-    return float(-0.5 * ((value - middle) / width) ** 2)
-
-
-def _unit(vector: Floats) -> Floats:
-    unit: Floats = vector / (np.linalg.norm(vector) + 1e-12)
-    return unit
 
 
 def _snapped(direction: Floats, cosine: float) -> Floats:

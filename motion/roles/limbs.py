@@ -14,7 +14,7 @@ import numpy as np
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.motion.roles.names import NameVote
 from ambulo.motion.roles.symmetry import LimbPair
-from ambulo.motion.roles.tree import RoleTree
+from ambulo.motion.roles.tree import RoleTree, unit
 
 NAME_WEIGHT = 2.5
 """Score of a whole vote of names, mean of both sides."""
@@ -96,17 +96,17 @@ class LimbScores:
         height = -points @ down
         rest = points[-1] - points[k]
         reach = np.linalg.norm(rest, axis=1)
-        falls = np.maximum(0.0, _units(rest) @ down - 0.8)
+        falls = np.maximum(0.0, unit(rest) @ down - 0.8)
         score = (
             -1.0 * ~joint[k]
-            + _bell(np.log(np.maximum(thigh, 1e-9) / np.maximum(shin, 1e-9)), 0.05, 0.25)
-            + _bell((height[k] - height.min()) / length, 0.08, 0.06)
-            + _bell(np.minimum(0.0, _units(points[k] - points[j]) @ down - 0.9), 0, 0.1)
-            + _bell(np.minimum(0.0, _units(points[k] - points[i]) @ down - 0.85), 0, 0.15)
-            + _bell(path.along[i] / length, 0.0, 0.12)
-            + _bell((path.along[k] - path.along[i] - length) / length, 0.0, 0.15)
+            + bell(np.log(np.maximum(thigh, 1e-9) / np.maximum(shin, 1e-9)), 0.05, 0.25)
+            + bell((height[k] - height.min()) / length, 0.08, 0.06)
+            + bell(np.minimum(0.0, unit(points[k] - points[j]) @ down - 0.9), 0, 0.1)
+            + bell(np.minimum(0.0, unit(points[k] - points[i]) @ down - 0.85), 0, 0.15)
+            + bell(path.along[i] / length, 0.0, 0.12)
+            + bell((path.along[k] - path.along[i] - length) / length, 0.0, 0.15)
             - 4.0 * np.maximum(0.0, 1.0 - pair.width[i] / (0.05 * length))
-            + _bell(np.maximum(0.0, reach / length - 0.45), 0.0, 0.1)
+            + bell(np.maximum(0.0, reach / length - 0.45), 0.0, 0.1)
             - 5.0 * falls * (reach > 0.12 * length)
             + NAME_WEIGHT * (path.vote("thigh")[i] + path.vote("shin")[j])
             + NAME_WEIGHT * path.vote("foot")[k]
@@ -140,9 +140,9 @@ class LimbScores:
         clavicle = np.maximum.accumulate(np.r_[0.0, path.vote("clavicle")])[:-1]
         score = (
             score
-            + _bell(np.minimum(0.0, (pair.width[i] - hips) / leg), 0.0, 0.03)
-            + _bell(np.maximum(0.0, path.along[i]) / length, 0.12, 0.2)
-            + _bell((path.along[j] - path.along[i] - upper) / length, 0.0, 0.15)
+            + bell(np.minimum(0.0, (pair.width[i] - hips) / leg), 0.0, 0.03)
+            + bell(np.maximum(0.0, path.along[i]) / length, 0.12, 0.2)
+            + bell((path.along[j] - path.along[i] - upper) / length, 0.0, 0.15)
             + NAME_WEIGHT * (path.vote("upper_arm")[i] + path.vote("forearm")[j] + clavicle[i])
             - path.still[i] - path.still[j]
         )  # fmt: skip
@@ -178,9 +178,9 @@ class LimbScores:
         length = np.maximum(upper + fore, 1e-9)
         last = len(path.points) - 1
         score = (
-            _bell(np.log(np.maximum(upper, 1e-9) / np.maximum(fore, 1e-9)), 0.08, 0.22)
-            + _bell(np.log(length / leg), np.log(0.68), 0.2)
-            + _bell((path.along[-1] - path.along[k]) / length, 0.22, 0.2)
+            bell(np.log(np.maximum(upper, 1e-9) / np.maximum(fore, 1e-9)), 0.08, 0.22)
+            + bell(np.log(length / leg), np.log(0.68), 0.2)
+            + bell((path.along[-1] - path.along[k]) / length, 0.22, 0.2)
             + np.array([0.0, 0.0, 1.0, 2.0])[np.minimum(path.forks(0.02 * leg), 3)][k]
             - END_HAND * ~path.joint[k]
             + NAME_WEIGHT * path.vote("hand")[k]
@@ -199,7 +199,7 @@ class LimbScores:
         i = np.arange(last)
         j = np.full(last, last)
         length = 2.0 * path.gap(i, j)
-        score = NO_HAND + _bell(
+        score = NO_HAND + bell(
             np.log(np.maximum(length, 1e-9) / leg), np.log(0.68), 0.2
         )
         score = np.where(length >= 0.2 * leg, score, -np.inf)
@@ -295,13 +295,7 @@ def _triples(count: int) -> tuple[Ints, Ints, Ints]:
     return rows[:, 0], rows[:, 1], rows[:, 2]
 
 
-def _bell(value: Floats, middle: float, width: float) -> Floats:
-    """Logarithm of a normal density but for its constant."""
+def bell(value: Floats | float, middle: float, width: float) -> Floats:
+    """Return the logarithm of a normal density but for its constant."""
     score: Floats = -0.5 * ((value - middle) / width) ** 2
     return score
-
-
-def _units(vectors: Floats) -> Floats:
-    """Unit vectors (n, 3); zeros stay."""
-    unit: Floats = vectors / (np.linalg.norm(vectors, axis=1, keepdims=True) + 1e-12)
-    return unit

@@ -30,7 +30,6 @@ def skeleton_tree(skeleton: Skeleton, points: Floats | None = None) -> RoleTree:
             up is not known. Shape (J + K, 3).
     """
     count = len(skeleton)
-    up: Floats | None = None
     if points is None:
         places, turns = rest_kinematics(skeleton)
         points = np.concatenate([places, tip_positions(skeleton, places, turns)])
@@ -43,7 +42,6 @@ def skeleton_tree(skeleton: Skeleton, points: Floats | None = None) -> RoleTree:
             *(f"{skeleton.joints[j]}_end" for j in skeleton.tip_parents),
         ),
         ends=frozenset(tips),
-        up=up,
         front=np.array([1.0, 0.0, 0.0]),
     )
 

@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from ambulo.configs.arrays import Floats
-from ambulo.motion.roles.tree import RoleTree
+from ambulo.motion.roles.tree import RoleTree, unit
 
 TOLERANCE = 0.08
 """Largest distance of a node from the mirror image of its counterpart, over the size."""
@@ -118,7 +118,7 @@ def find_symmetry(tree: RoleTree) -> Symmetry | None:
     along = directions @ normal
     same = np.abs(along) > NEAR_AXIS
     signed = (weights * np.sign(along))[same, None] * directions[same]
-    normal = _unit(signed.sum(axis=0))
+    normal = unit(signed.sum(axis=0))
     chosen = [one for one, near in zip(candidates, same, strict=True) if near]
     offset = float(np.median([one.middle @ normal for one in chosen]))
     plane, paths = MirrorPlane(normal, offset), []
@@ -137,12 +137,14 @@ def _candidates(tree: RoleTree) -> list[_Candidate]:
         inside = places[list(branch)]
         middles[node] = inside.mean(axis=0)
         extents[node] = np.linalg.norm(inside - places[node], axis=1).max()
+    # Frames are no measure: a robot may have sensors on one leg alone.
+    joints = [len(tree.joints(branch)) for branch in tree.branches]
     found = []
     for siblings in (*tree.children, [n for n, p in enumerate(tree.parents) if p < 0]):
         large = [n for n in siblings if len(tree.branches[n]) > 1]
         large.sort(key=lambda n: -len(tree.branches[n]))
         for a, b in combinations(large[:MAX_SIBLINGS], 2):
-            counts = sorted(len(tree.branches[n]) for n in (a, b))
+            counts = sorted(joints[n] for n in (a, b))
             gap = middles[a] - middles[b]
             if (
                 counts[0] < 0.4 * counts[1]
@@ -156,13 +158,13 @@ def _candidates(tree: RoleTree) -> list[_Candidate]:
             if (
                 min(extents[[a, b]]) > 0.6 * max(extents[[a, b]])
                 and np.linalg.norm(apart) > 0.04 * size
-                and abs(_unit(apart) @ _unit(gap)) > 0.8
+                and abs(unit(apart) @ unit(gap)) > 0.8
             ):
                 # The starts of limbs lie more symmetrically than what they do.
                 gap = gap + 3.0 * apart
                 middle = 0.25 * middle + 0.375 * (places[first] + places[second])
             extent = float(min(extents[[a, b]]))
-            found.append(_Candidate((a, b), _unit(gap), middle, extent))
+            found.append(_Candidate((a, b), unit(gap), middle, extent))
     return found
 
 
@@ -231,7 +233,7 @@ def _fitted(tree: RoleTree, paths: list[list[tuple[int, int]]]) -> MirrorPlane:
     """The plane between the two nodes of all pairs."""
     both = np.array([pair for path in paths for pair in path])
     first, second = tree.positions[both[:, 0]], tree.positions[both[:, 1]]
-    normal = _unit((first - second).sum(axis=0))
+    normal = unit((first - second).sum(axis=0))
     axis = int(np.abs(normal).argmax())
     if abs(normal[axis]) > SNAP:
         normal = np.sign(normal[axis]) * np.eye(3)[axis]
@@ -243,8 +245,3 @@ def _pair(tree: RoleTree, path: list[tuple[int, int]], plane: MirrorPlane) -> Li
     points = tree.positions[list(first)] + plane.reflect(tree.positions[list(second)])
     points = 0.5 * points
     return LimbPair((first, second), points, np.abs(plane.side(points)))
-
-
-def _unit(vector: Floats) -> Floats:
-    unit: Floats = vector / (np.linalg.norm(vector) + 1e-12)
-    return unit

@@ -202,3 +202,9 @@ def branch(tree: RoleTree, root: int) -> tuple[RoleTree, list[int]]:
         ),
         nodes,
     )
+
+
+def unit(vectors: Floats) -> Floats:
+    """Return vectors (..., 3) of length 1; zeros stay."""
+    units: Floats = vectors / (np.linalg.norm(vectors, axis=-1, keepdims=True) + 1e-12)
+    return units

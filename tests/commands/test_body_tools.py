@@ -175,5 +175,9 @@ def test_a_given_map_goes_with_the_body(tmp_path: Path) -> None:
     assert cli.main(["body", "make", str(rig), *flags]) == 0
     written = json.loads((tmp_path / "out.roles.json").read_text(encoding="utf-8"))
     assert written["roles"] == roles
-    assert cli.main(["body", "make", str(rig), *flags[2:], "--force"]) == 0
+    again = ["body", "make", str(rig), *flags[2:], "--force"]
+    assert cli.main(again) == 0, "the map lies beside the rig"
+    assert (tmp_path / "out.roles.json").exists()
+    (tmp_path / "rig.roles.json").unlink()
+    assert cli.main(again) == 0
     assert not (tmp_path / "out.roles.json").exists()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -137,6 +138,8 @@ def _from_text(text: str, path: Path, name: str) -> SourceModel:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
         raise ConfigError(f"{label}is no XML: {error}") from None
+    if any("xacro}" in element.tag for element in root.iter()):
+        raise ConfigError(f"{label}has xacro macros: expand them first")
     if root.tag == "robot":
         return _urdf(root, path, name, _digest(text))
     if root.tag != "mujoco":
@@ -158,7 +161,8 @@ def _refusals(label: str) -> Iterator[None]:
     before = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(lambda message: None)
     try:
-        yield
+        with warnings.catch_warnings(action="ignore"):
+            yield
     except (ValueError, mujoco.FatalError) as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         raise ConfigError(f"{label}MuJoCo: {'; '.join(lines[:2])}") from None
@@ -203,9 +207,14 @@ def _compiled(
     if missing:
         files = sorted({file for _, file in missing})
         notes = (*notes, f"{len(files)} mesh files are not there: {files[0]}, ...")
+    if missing:
+        label += f"without {missing[0][1]}, a mesh that is not there: "
     with _refusals(label):
         model = spec.compile()
         digest = digest or _digest(spec.to_xml())
+    numbers = np.c_[model.body_pos, model.body_quat, model.body_inertia]
+    for body in np.flatnonzero(~np.isfinite(numbers).all(axis=1)):
+        raise ConfigError(f"body {model.body(body).name!r}: its place is not finite")
     return SourceModel(name, model, digest, notes, tuple(missing))
 
 

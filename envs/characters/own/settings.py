@@ -11,7 +11,7 @@ from pydantic import Field
 
 from ambulo.configs.base import Config, load_json, read_json
 from ambulo.envs.characters.own.reading import MODEL_FILES
-from ambulo.motion.roles.files import Direction, RolesFile, read_roles
+from ambulo.motion.roles.files import Direction, RolesFile, read_roles, roles_beside
 
 Torque = Annotated[float, Field(gt=0, lt=1e6)]
 
@@ -63,7 +63,7 @@ def settings_beside(path: Path | None) -> BodySettings:
     beside = path.with_suffix(".body.json")
     if beside.is_file() and not is_record(beside):
         settings = load_json(BodySettings, beside)
-    roles = path.with_suffix(".roles.json")
-    if roles.is_file() and settings.roles is None:
+    roles = roles_beside(path)
+    if roles is not None and settings.roles is None:
         settings = settings.replace(roles=read_roles(roles))
     return settings

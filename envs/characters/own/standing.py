@@ -100,9 +100,12 @@ class StandingPose:
             a, b = a + margin, b - margin
             for dof in range(first, first + (3 if ball else 1)):
                 value, near = float(np.clip(0.0, a, b)), NEAR
-                across = abs(self._data.xaxis[joint, 1]) > 0.7
-                if joint in knees and limited and not ball and across and b - a > 1.0:
-                    value = float(np.clip(KNEE * (np.sign(a + b) or 1.0), a, b))
+                across = float(self._data.xaxis[joint, 1])
+                bends = joint in knees and (limited or not keeps_length)
+                if bends and not ball and abs(across) > 0.7 and b - a > 1.0:
+                    # Limits say which way a knee bends; without a word of them, as ours do.
+                    bend = a + b if abs(a + b) > 0.1 * (b - a) else across
+                    value = float(np.clip(KNEE * np.sign(bend), a, b))
                     near = KNEES
                 dofs.append(dof)
                 low.append(a - 1e-6)
@@ -114,7 +117,6 @@ class StandingPose:
         self._start, self._weight = np.array(start), np.array(weight)
         hips = self._points_of_joints(joints)
         self._width = max(1.1 * hips, 0.18 * leg)
-        self._mass = float(model.body_mass.sum())
         turns = self._data.xmat[list(soles.feet)].reshape(2, 3, 3)
         self._lengths = self._lengths_of(self._bottoms()) if keeps_length else None
         self._ahead = turns.transpose(0, 2, 1) @ np.array([1.0, 0.0, 0.0])
@@ -192,7 +194,7 @@ class StandingPose:
                 rows += [2.0 * slope[0], 2.0 * slope[1]]
             else:
                 rows += [0.0, 0.0]
-            rows.append(20.0 * float(own[:, 2].min()) / leg)
+            rows.append(20.0 * float(own[:, 2].mean()) / leg)
             turn = self._data.xmat[self._soles.feet[side]].reshape(3, 3)
             rows.append(1.5 * float((turn @ self._ahead[side])[1]))
         com = self._data.subtree_com[1]

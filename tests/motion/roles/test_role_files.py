@@ -105,5 +105,7 @@ def test_commands_save_and_take_maps(
     said = capsys.readouterr().err
     assert "head: no joint 'nose'" in said
     assert said.count("\n") == 1
+    assert main(words[:-2]) == 2, "the map beside the file counts too"
+    assert "head: no joint 'nose'" in capsys.readouterr().err
     assert main([*words[:-1], str(tmp_path / "missing.roles.json")]) == 2
     assert main(["data", "info", str(tmp_path), "--save-map", path]) == 2

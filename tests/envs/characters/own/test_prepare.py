@@ -98,6 +98,31 @@ def test_chest_rooted_body_is_hung_on_its_hips_and_stands_level(humanoid: str) -
     )
 
 
+def test_limits_that_say_nothing_leave_knees_and_elbows_as_peoples(
+    humanoid: str,
+) -> None:
+    even = humanoid.replace('range="-2 150"', "").replace(
+        'range="0 140"', 'range="-140 140"'
+    )
+    body = character_of(prepare_body(even))
+    assert body.standing is not None
+    knee = int(body.model.jnt_qposadr[body.model.joint("left_knee").id])
+    assert body.standing[knee] == pytest.approx(0.15, abs=0.05)
+    parts = body_of(body.skeleton)
+    knees, elbows = parts.hinge("left_shin"), parts.hinge("left_forearm")
+    assert knees is not None
+    assert elbows is not None
+    assert knees[1] == pytest.approx(1.0)
+    assert elbows[1] == pytest.approx(-1.0)
+
+
+def test_sensors_on_one_leg_do_not_hide_it(humanoid: str) -> None:
+    start = '<body name="left_shin" pos="0 0 -0.42">'
+    frames = "".join(f'<body pos="0.05 0 {-0.005 * i}"/>' for i in range(60))
+    record = prepare_body(humanoid.replace(start, start + frames))
+    assert record.roles["left_foot"] == "left_ankle_x"
+
+
 @pytest.mark.parametrize("axes", ["z", "y"])
 def test_body_in_other_axes_is_the_same_body(humanoid: str, axes: str) -> None:
     here = character_of(prepare_body(humanoid))
@@ -157,7 +182,7 @@ MANY = (
     + "</body></worldbody></mujoco>"
 )
 BAD: dict[str, tuple[Callable[[], str], str]] = {
-    "no feet": (lambda: humanoid_xml(feet="none"), "no humanoid: no feet"),
+    "no feet": (lambda: humanoid_xml(feet="none"), "no feet: its legs end at the shin"),
     "a loop": (
         lambda: humanoid_xml().replace(
             "</mujoco>",
@@ -179,6 +204,20 @@ BAD: dict[str, tuple[Callable[[], str], str]] = {
     "a foot's mesh": (
         lambda: urdf(mesh="package://robot/foot.stl"),
         "foot.stl is not there",
+    ),
+    "a mesh that has mass": (
+        lambda: (
+            humanoid_xml()
+            .replace("<worldbody>", '<asset><mesh file="a.stl"/></asset><worldbody>')
+            .replace('type="box" size="0.12 0.045 0.02"', 'type="mesh" mesh="a"')
+        ),
+        "without a.stl, a mesh that is not there: MuJoCo",
+    ),
+    "macros": (
+        lambda: urdf().replace(
+            "</robot>", '<x:if xmlns:x="http://www.ros.org/wiki/xacro"/></robot>'
+        ),
+        "xacro macros",
     ),
     "a hand": (lambda: HAND, "no humanoid"),
     "centimetres": (

@@ -271,8 +271,7 @@ class LocomotionEnvironmentConfig(Config):
                 f"terrain = {self.terrain}: task = {self.task} needs terrain = flat"
             )
         own = self.character not in SUITE_BODIES
-        allowed = traits.own if own else not traits.bodies
-        if not allowed and self.character not in traits.bodies:
+        if not traits.allows(self.character, own=own):
             raise ValueError(
                 f"task = {self.task} needs character = {' or '.join(traits.bodies)}, not "
                 f"{self.character}"

@@ -30,6 +30,8 @@ FILES = "AMBULO_TASKS"
 """Environment variable: files with tasks, separated as in PATH. Child processes inherit it."""
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 """Names of tasks."""
+PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+"""Names of packages and files that messages repeat."""
 
 _GIVEN: dict[str, TaskSpec] = {}
 """What `register_task` was given."""
@@ -98,11 +100,15 @@ def task_fault(name: str, package: str | None) -> str:
         name: The task.
         package: Package or file that settings say it is from.
     """
+    if package and PACKAGE.fullmatch(package) is None:
+        package = None
     if name in task_names():
         try:
-            find_task(name)
+            here = find_task(name).package
         except ConfigError as error:
             return str(error)
+        if package and package != here:
+            logger.warning("task %s was of %s, and is of %s here", name, package, here)
         return ""
     if package and package.endswith(".py"):
         return f"it is in a file {package}: set {FILES} to its path"
@@ -140,6 +146,8 @@ def _installed() -> dict[str, EntryPoint]:
     found: dict[str, EntryPoint] = {}
     for point in entry_points(group=GROUP):
         fault = name_fault(point.name)
+        if not fault and point.name in found:
+            fault = f"{found[point.name].value} has this name already"
         if fault:
             logger.warning("entry point %s of %s: %s", point.name, GROUP, fault)
         else:

@@ -53,6 +53,10 @@ class TaskTraits:
     evaluation: str = "locomotion"
     """How its policies are evaluated: a kind of `evaluate/kinds`."""
 
+    def allows(self, character: str, *, own: bool) -> bool:
+        """Whether a character, perhaps a body of the user's `own`, can do it."""
+        return (self.own if own else not self.bodies) or character in self.bodies
+
 
 @dataclass(frozen=True)
 class TaskSpec:

@@ -246,13 +246,17 @@ def _key(config: LocomotionEnvironmentConfig) -> LocomotionEnvironmentConfig:
 def _suite_task(config: LocomotionEnvironmentConfig) -> str:
     """The task of the suite that follows the same reference as one of the user's own."""
 
-    def alike(t: TaskTraits) -> tuple[Any, ...]:
+    def followed(t: TaskTraits) -> tuple[Any, ...]:
         return t.still, t.commands, t.clips, t.parameters, t.controller
 
-    return next(
-        (task for task in TASKS if alike(TRAITS[task]) == alike(config.traits)),
-        config.task,
+    own = config.character not in CHARACTERS
+    alike = (
+        task
+        for task in TASKS
+        if followed(TRAITS[task]) == followed(config.traits)
+        and TRAITS[task].allows(config.character, own=own)
     )
+    return next(alike, config.task)
 
 
 @lru_cache(maxsize=8)

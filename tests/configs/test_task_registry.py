@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -108,6 +109,18 @@ def test_settings_of_a_file_say_how_to_name_it(
         ConfigError, match=r"in a file hop\.py: set AMBULO_TASKS to its"
     ):
         parse(LocomotionConfig, json.loads(text), "model")
+
+
+def test_a_task_from_elsewhere_is_a_warning(
+    install: Install, hop_file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A file that became a package is the same task; another of its name is not."""
+    register_file(hop_file)
+    text = hop(height=0.7).to_json()
+    os.environ["AMBULO_TASKS"] = ""
+    install(True)
+    assert parse(LocomotionConfig, json.loads(text), "file") == hop(height=0.7)
+    assert caplog.messages == ["task hop was of hop.py, and is of hop-tasks here"]
 
 
 def test_settings_never_name_code(hop_file: Path) -> None:

@@ -10,11 +10,11 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
+from fixtures.bodies import WALKING
 from gymnasium.error import ResetNeeded
 
 from ambulo.configs.errors import ConfigError, MotionFileError
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.configs.tasks import TASKS, TRAITS
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.locomotion.faults import load_fault
@@ -23,9 +23,6 @@ from ambulo.envs.simulation.simulation import NOT_FINITE, TOO_FAST
 from ambulo.motion.formats.npz import unpacked
 
 Make = Callable[..., LocomotionBatch]
-WALKING = [
-    task for task in TASKS if not (TRAITS[task].clips or TRAITS[task].parameters)
-]
 
 
 def zeros(batch: LocomotionBatch) -> np.ndarray:
@@ -273,3 +270,15 @@ def test_stands_for_two_seconds(make: Make) -> None:
     assert not terminated.any()
     assert np.abs(info["speed"]).max() < 0.05
     assert batch.state.contacts.all()
+
+
+@pytest.mark.integration
+def test_the_default_gait_stays_up() -> None:
+    """Without a policy, from any phase; the walk of textbook angles fell within 4 s."""
+    batch = make_batch(LocomotionConfig(), 8, seed=0)
+    batch.reset(np.arange(8))
+    for _ in range(210):  # 7 s
+        _, _, terminated, _, _ = batch.step(zeros(batch))
+        assert not terminated.any()
+    assert batch.reference.name == "healthy gait"
+    batch.close()

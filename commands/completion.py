@@ -15,6 +15,7 @@ from typing import Any
 from ambulo.common.errors import Parser, front_door, parser_of
 from ambulo.common.extras import missing_package
 from ambulo.configs.presets import preset_folders
+from ambulo.configs.task_registry import task_names
 from ambulo.configs.trainings import folder_of
 from ambulo.shipped import shipped_models
 
@@ -77,6 +78,7 @@ def command_tree(commands: Table, trainings: Table) -> argparse.ArgumentParser:
                 _offer(
                     parser, "preset", list(preset_folders()[folder_of(kind) or kind])
                 )
+                _offer(parser, "task", list(task_names()))
         elif name == "completion":
             rows.add_parser(name, help=meaning, parents=[make_parser()], add_help=False)
         else:

@@ -26,8 +26,17 @@ def with_changes(config: Settings, changes: Sequence[Change]) -> Settings:
     except ConfigError as error:
         for change in changes:
             if change[0] in str(error):
-                _changed(config, [change])
+                _raise_alone(config, change, error)
         raise
+
+
+def _raise_alone(config: Settings, change: Change, error: ConfigError) -> None:
+    """Raise the error of a change on its own, if it is the same but for the flag."""
+    try:
+        _changed(config, [change])
+    except ConfigError as alone:
+        if str(alone).partition(": ")[2] == str(error).partition(": ")[2]:
+            raise
 
 
 def with_overrides(config: Settings, overrides: Sequence[str]) -> Settings:

@@ -5,11 +5,23 @@ Lengths are metres, angles radians unless the text says degrees, times seconds.
 
 from __future__ import annotations
 
+import json
+import reprlib
+from functools import cache
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import (
+    Field,
+    SerializeAsAny,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
-from ambulo.configs.base import Config
+from ambulo.configs.base import Config, error_line, parse
 from ambulo.configs.body import BodyRecord
 from ambulo.configs.gait_env import GaitConfig
 from ambulo.configs.locomotion_learning import (
@@ -22,7 +34,8 @@ from ambulo.configs.simulation_nn import (
     LocomotionTrainingConfig,
     SimulationNetworkConfig,
 )
-from ambulo.configs.tasks import TRAITS, Task, TaskTraits
+from ambulo.configs.task_registry import find_task, task_fault
+from ambulo.configs.tasks import LEGS, TRAITS, TaskTraits
 from ambulo.configs.track_body import TrackBodyConfig
 from ambulo.configs.types import Count, NonNegative, Positive, Share
 from ambulo.configs.variation import VariationConfig
@@ -42,54 +55,25 @@ and its muscles need a physics step of 1/240 s."""
 SUITE_BODIES = ("human23", "myolegs", "myolegs_motors")
 """Characters by name; all others are the user's own."""
 OWN_BODY: dict[str, Any] = {
-    "joints": ("*_thigh", "*_shin", "*_foot", "spine", "chest"),
+    "joints": LEGS,
     "substeps": 8,
 }
 """Those that differ for a body of the user's own: joints by their roles, and a physics step of
 1/240 s. At 1/150 s the feet of heavy robots chatter: stable PD reads the contact forces of the
 step before, and deviations of their ankles grow sevenfold in a control step."""
-TRACK: dict[str, Any] = {
-    "joints": ("*",),
-    "action_scale": 0.8,
-    "feed_forward": False,
-    "balance_law": False,
-    "start_on_feet": True,
-}
-"""Those that differ for tasks that follow clips without a walker: actions alone move all
-joints."""
-WALK: dict[str, Any] = {"speed": SPEED, "turn": TURN}
-"""Those that differ for the task `walk_commands`: its commands."""
-WALKING_BODY: dict[str, Any] = WALK | {"start_on_feet": True}
-"""Those that differ for `track_body` on a walker's legs."""
-GET_UP: dict[str, Any] = {
-    "joints": (
-        "Femur?",
-        "Tibia?",
-        "Talus?",
-        "Spine",
-        "Torso",
-        "Shoulder?",
-        "Arm?",
-        "ForeArm?",
-    ),
-    "action_scale": 1.5,
-    "feed_forward": False,
-    "balance_law": False,
-}
-"""Those that differ for the task `get_up`, whose joints leave the standing pose far."""
-GET_UP_ROLES = (*OWN_BODY["joints"], "*_clavicle", "*_upper_arm", "*_forearm")
-"""Joints of that task on a body of the user's own."""
 
 
 class LocomotionEnvironmentConfig(Config):
     """The simulated body, its reference or commands, and its perturbations."""
 
-    task: Task = "imitate"
+    task: str = "imitate"
     """`imitate` tracks a reference gait, `locomote` follows commanded speed and turning,
     `stand` keeps standing, `gait` walks with parameters of gait and body, `track` follows
     any of many clips, `track_body` the trackers of a player, `get_up` rises from the ground,
     `walk_commands` walks in all directions, stops, stands and stays up where it touches
-    things."""
+    things; or a task of the user's own."""
+    task_package: str | None = None
+    """Package or file that a task of the user's own is from; it is set, whatever is given."""
     character: str = "human23"
     """The body: a name, a file (.xml of MuJoCo, .urdf, .body.json) or `package:function`."""
     body: BodyRecord | None = None
@@ -206,9 +190,23 @@ class LocomotionEnvironmentConfig(Config):
     fault_folder: str | None = None
     """Where the state of an exploded simulation is written for replay; null: nowhere."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _check_task(cls, data: object) -> object:
+        """Refuse a task that is not here, and say where it is from."""
+        name = data.get("task") if isinstance(data, dict) else None
+        if isinstance(name, str) and isinstance(data, dict):
+            package = data.get("task_package")
+            fault = task_fault(name, package if isinstance(package, str) else None)
+            if fault:
+                shown = json.dumps(name[:200])
+                raise ValueError(f".task = {shown}: {fault}")
+        return data
+
     @model_validator(mode="after")
     def _set_dependent_defaults(self) -> Self:
         """Give settings that were not set the defaults of the chosen body and task."""
+        self.__dict__["task_package"] = find_task(self.task).package
         defaults = self._dependent_defaults()
         for name in defaults.keys() - self.model_fields_set:
             self.__dict__[name] = defaults[name]  # frozen, and still not set
@@ -216,15 +214,15 @@ class LocomotionEnvironmentConfig(Config):
 
     def _dependent_defaults(self) -> dict[str, Any]:
         """Return the defaults that differ for the chosen body and task."""
-        defaults = MYOLEGS if self.character == "myolegs" else {}
-        own = self.character not in SUITE_BODIES
-        get_up = GET_UP | ({"joints": GET_UP_ROLES} if own else {})
-        return (OWN_BODY if own else defaults) | {
-            "track": TRACK,
-            "track_body": TRACK if self.legs == "poses" else WALKING_BODY,
-            "get_up": get_up,
-            "walk_commands": WALK,
-        }.get(self.task, {})
+        traits = self.traits
+        defaults = dict(traits.defaults)
+        if self.character in SUITE_BODIES:
+            body = MYOLEGS if self.character == "myolegs" else {}
+        else:
+            body, defaults = OWN_BODY, defaults | dict(traits.own_defaults)
+        if self.task_package is not None:
+            defaults = {key: _valid(key, value) for key, value in defaults.items()}
+        return body | defaults
 
     @property
     def body_name(self) -> str:
@@ -241,11 +239,10 @@ class LocomotionEnvironmentConfig(Config):
     def _set_otherwise(self) -> str:
         """Return the end of an error: what was set, perhaps for another body or task."""
         usual, fields = self._dependent_defaults(), type(self).model_fields
+        varied = {*MYOLEGS, *(key for one in TRAITS.values() for key in one.defaults)}
         names = [
             name
-            for name in sorted(
-                {*MYOLEGS, *TRACK, *WALK, *GET_UP} & self.model_fields_set
-            )
+            for name in sorted(varied & self.model_fields_set)
             if getattr(self, name) != usual.get(name, fields[name].default)
         ]
         return (
@@ -275,8 +272,7 @@ class LocomotionEnvironmentConfig(Config):
                 f"terrain = {self.terrain}: task = {self.task} needs terrain = flat"
             )
         own = self.character not in SUITE_BODIES
-        allowed = traits.own if own else not traits.bodies
-        if not allowed and self.character not in traits.bodies:
+        if not traits.allows(self.character, own=own):
             raise ValueError(
                 f"task = {self.task} needs character = {' or '.join(traits.bodies)}, not "
                 f"{self.character}"
@@ -316,7 +312,7 @@ class LocomotionEnvironmentConfig(Config):
     @model_validator(mode="after")
     def _check_walk(self) -> Self:
         traits = self.traits
-        if self.assist and self.task != "get_up":
+        if self.assist and not traits.assist:
             raise ValueError("assist needs task = get_up")
         if traits.commands == 3 and not traits.clips:
             check_range("speed", self.speed, SPEED)
@@ -326,15 +322,38 @@ class LocomotionEnvironmentConfig(Config):
     @property
     def traits(self) -> TaskTraits:
         """What sets the task apart, with its variant (`base`, `legs`)."""
+        task = find_task(self.task)
         for variant in (self.base, self.legs):
-            if f"{self.task}/{variant}" in TRAITS:
-                return TRAITS[f"{self.task}/{variant}"]
-        return TRAITS.get(self.task, TaskTraits())
+            if variant in task.variants:
+                return task.variants[variant]
+        return task.traits
 
     @property
     def control_dt(self) -> float:
         """Duration of a control step, [s]."""
         return 1.0 / self.control_rate
+
+
+@cache
+def _adapter(key: str) -> TypeAdapter[Any]:
+    """What validates the setting `key` of the environment on its own."""
+    field = LocomotionEnvironmentConfig.model_fields.get(key)
+    if field is None or key.startswith("task"):
+        raise ValueError(f"defaults of the task: no setting {key!r}")
+    kind: Any = field.annotation
+    for rule in field.metadata:
+        kind = Annotated[kind, rule]
+    return TypeAdapter(kind)
+
+
+def _valid(key: str, value: object) -> Any:
+    """Return a default that a task of the user's own gives; `ValueError` for a wrong one."""
+    try:
+        return _adapter(key).validate_python(value)
+    except ValidationError as error:
+        rule = error_line(error).partition(": ")[2]
+        shown = reprlib.repr(value)
+        raise ValueError(f"defaults of the task: {key} = {shown}: {rule}") from None
 
 
 class LocomotionConfig(Config):
@@ -352,6 +371,8 @@ class LocomotionConfig(Config):
     """Commands, obstacles and reflexes of `walk_commands`; `track_body` takes obstacles."""
     trackers: TrackBodyConfig = TrackBodyConfig()
     """Trackers of `track_body`."""
+    own: SerializeAsAny[Config] = Config()
+    """Settings of a task of the user's own, of the class that its `TaskSpec` names."""
     variation: VariationConfig = VariationConfig()
     """Other bodies and control delays in training."""
     network: SimulationNetworkConfig = SimulationNetworkConfig()
@@ -360,6 +381,28 @@ class LocomotionConfig(Config):
     """The learner."""
     training: LocomotionTrainingConfig = LocomotionTrainingConfig()
     """Budget and outputs."""
+
+    @field_validator("own", mode="before")
+    @classmethod
+    def _as_the_task_says(cls, value: object, info: ValidationInfo) -> object:
+        """Validate the group `own` as the class that the task has for it."""
+        environment = info.data.get("environment")
+        if environment is None:  # refused already
+            return Config()
+        settings = find_task(environment.task).settings
+        for group in (LocomotionEnvironmentConfig, LocomotionRewardsConfig):
+            taken = sorted(settings.model_fields.keys() & group.model_fields.keys())
+            if taken:
+                raise ValueError(f".{taken[0]}: a setting of the suite has this name")
+        data = value.explicit_settings() if isinstance(value, Config) else value
+        try:
+            return settings.model_validate(data)
+        except ValidationError as error:
+            problem = error.errors(include_url=False)[0]
+            if problem["type"] == "unknown_key":
+                hint = "unknown key{hint}"
+                raise PydanticCustomError("unknown_key", hint, problem["ctx"]) from None
+            raise ValueError(f".{error_line(error)}") from None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -378,6 +421,10 @@ class LocomotionConfig(Config):
             if self.network.prior is not None:
                 raise ValueError("gait.base: a correction has no prior")
         return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as data: a process that reads it finds the task's own class itself."""
+        return parse, (type(self), self.explicit_settings(), "settings")
 
     def shareable(self) -> LocomotionConfig:
         """Return a copy to publish, without local folders."""

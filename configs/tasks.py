@@ -1,19 +1,19 @@
-"""The names of all locomotion tasks, and what sets them apart."""
+"""The locomotion tasks of the suite, and what sets tasks apart."""
 
 from __future__ import annotations
 
 import pkgutil
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Any
+
+from ambulo.configs.base import Config
+from ambulo.configs.walk_commands import SPEED, TURN
 
 _FOLDER = Path(__file__).parents[1] / "envs" / "tasks"
 TASKS = tuple(sorted(module.name for module in pkgutil.iter_modules([str(_FOLDER)])))
-"""The files and folders of `envs/tasks`."""
-if TYPE_CHECKING:
-    Task = str
-else:
-    Task = Literal[TASKS]
+"""The tasks of the suite: files and folders of `envs/tasks`."""
 
 
 @dataclass(frozen=True)
@@ -36,33 +36,102 @@ class TaskTraits:
     """There is a gait or pose that a balance controller can stabilise."""
     modes: bool = False
     """Several references may be followed, each by some of the bodies."""
+    assist: bool = False
+    """A training may lift the bodies (`environment.assist`)."""
     terrain: bool = True
     """The ground may be other than flat."""
+    level_only: str = ""
+    """Why evaluations leave out slopes and steps; empty: they do not."""
     bodies: tuple[str, ...] = ()
     """The only characters that can do it; any if empty."""
     own: bool = True
     """Whether bodies of the user's own can do it, whatever `bodies` says."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of the group environment whose defaults differ."""
+    own_defaults: Mapping[str, Any] = field(default_factory=dict)
+    """Those that differ further for bodies of the user's own."""
+    evaluation: str = "locomotion"
+    """How its policies are evaluated: a kind of `evaluate/kinds`."""
 
+    def allows(self, character: str, *, own: bool) -> bool:
+        """Whether a character, perhaps a body of the user's `own`, can do it."""
+        return (self.own if own else not self.bodies) or character in self.bodies
+
+
+@dataclass(frozen=True)
+class TaskSpec:
+    """A task: its batch of bodies, what sets it apart, and its own settings."""
+
+    batch: Any
+    """A subclass of `LocomotionBatch`; of a task of the suite, the module that has it."""
+    traits: TaskTraits = TaskTraits()
+    """What sets it apart."""
+    variants: Mapping[str, TaskTraits] = field(default_factory=dict)
+    """Traits by value of the setting (`base`, `legs`) that chooses a variant."""
+    settings: type[Config] = Config
+    """Class of the group `own` of the configuration: settings and weights of rewards."""
+    package: str | None = None
+    """Package or file that it is from, set by the registry; None: the suite."""
+
+
+_CLIPS: dict[str, Any] = {
+    "joints": ("*",),
+    "action_scale": 0.8,
+    "feed_forward": False,
+    "balance_law": False,
+    "start_on_feet": True,
+}
+"""Tasks that follow clips without a walker: actions alone move all joints."""
+_WALK: dict[str, Any] = {"speed": SPEED, "turn": TURN}
+LEGS = ("*_thigh", "*_shin", "*_foot", "spine", "chest")
+"""Roles of the joints that actions move, of bodies of the user's own."""
 
 TRAITS: dict[str, TaskTraits] = {
     "imitate": TaskTraits(clock=True, modes=True),
-    "stand": TaskTraits(still=True),
+    "stand": TaskTraits(
+        still=True, level_only="a body that stands comes to no slope or step"
+    ),
     "gait": TaskTraits(
         clock=True,
         parameters=True,
         terrain=False,
         bodies=("human23", "myolegs"),
         own=False,
+        evaluation="gait_policy",
     ),
     "locomote": TaskTraits(clock=True, commands=2),
     "locomote/pose": TaskTraits(commands=2, still=True, controller=False),
     "walk_commands": TaskTraits(
-        clock=True, commands=3, terrain=False, bodies=("human23",)
+        clock=True, commands=3, terrain=False, bodies=("human23",), defaults=_WALK
     ),
     "get_up": TaskTraits(
-        still=True, controller=False, terrain=False, bodies=("human23",), own=False
+        still=True,
+        controller=False,
+        assist=True,
+        terrain=False,
+        level_only="a body that lies comes to no slope or step",
+        bodies=("human23",),
+        own=False,
+        # Joints leave the standing pose far.
+        defaults={
+            "joints": (
+                "Femur?", "Tibia?", "Talus?", "Spine", "Torso",
+                "Shoulder?", "Arm?", "ForeArm?",
+            ),
+            "action_scale": 1.5,
+            "feed_forward": False,
+            "balance_law": False,
+        },
+        own_defaults={"joints": (*LEGS, "*_clavicle", "*_upper_arm", "*_forearm")},
     ),
-    "track": TaskTraits(clips=True, controller=False, terrain=False),
+    "track": TaskTraits(
+        clips=True,
+        controller=False,
+        terrain=False,
+        level_only="a clip has its own place on level ground",
+        defaults=_CLIPS,
+        evaluation="track_policy",
+    ),
     "track_body": TaskTraits(
         clock=True,
         commands=3,
@@ -71,6 +140,8 @@ TRAITS: dict[str, TaskTraits] = {
         terrain=False,
         bodies=("human23",),
         own=False,
+        defaults={**_WALK, "start_on_feet": True},
+        evaluation="track_body_policy",
     ),
     "track_body/poses": TaskTraits(
         clips=True,
@@ -79,10 +150,12 @@ TRAITS: dict[str, TaskTraits] = {
         terrain=False,
         bodies=("human23",),
         own=False,
+        defaults=_CLIPS,
+        evaluation="track_body_policy",
     ),
-}
-"""By task, and by task and variant where a setting chooses between two; a task that is not
-named has the defaults."""
+}  # fmt: skip
+"""Of the suite, by task, and by task and variant where a setting chooses between two; a task
+that is not named has the defaults."""
 
 
 def environment_id(task: str) -> str:

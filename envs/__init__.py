@@ -5,9 +5,10 @@ from __future__ import annotations
 import gymnasium
 
 from ambulo.configs.errors import AmbuloError
-from ambulo.configs.tasks import TASKS, environment_id
+from ambulo.configs.task_registry import task_names
+from ambulo.configs.tasks import environment_id
 
-__all__ = ["AmbuloError"]
+__all__ = ["AmbuloError", "register_tasks"]
 
 gymnasium.register(
     id="ambulo/VRNavigation-v0",
@@ -19,10 +20,18 @@ gymnasium.register(
     entry_point="ambulo.envs.vr.task.env:EmbodiedNavigationEnv",
     vector_entry_point="ambulo.envs.vr.task.env:EmbodiedNavigationVectorEnv",
 )
-for _task in TASKS:
-    gymnasium.register(
-        id=environment_id(_task),
-        entry_point="ambulo.envs.locomotion.env:LocomotionEnv",
-        vector_entry_point="ambulo.envs.locomotion.env:LocomotionVectorEnv",
-        kwargs={"task": _task},
-    )
+
+
+def register_tasks() -> None:
+    """Register the environments of all tasks that there are now."""
+    for task in task_names():
+        if environment_id(task) not in gymnasium.registry:
+            gymnasium.register(
+                id=environment_id(task),
+                entry_point="ambulo.envs.locomotion.env:LocomotionEnv",
+                vector_entry_point="ambulo.envs.locomotion.env:LocomotionVectorEnv",
+                kwargs={"task": task},
+            )
+
+
+register_tasks()

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.errors import ConfigError
+
 
 @dataclass(frozen=True)
 class Part:
@@ -29,6 +31,13 @@ class ObservationLayout:
     parts: tuple[Part, ...]
     privileged: tuple[Part, ...] = ()
     """Extra numbers for the critic, after `parts`; never given to the actor."""
+
+    def __post_init__(self) -> None:
+        """Refuse two parts of one name."""
+        names = [part.name for part in self.parts + self.privileged]
+        for name in names:
+            if names.count(name) > 1:
+                raise ConfigError(f"observation: two parts are called {name!r}")
 
     @cached_property
     def size(self) -> int:

@@ -71,11 +71,11 @@ def _first(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
 
 def with_settings(
     config: Settings,
-    groups: Sequence[str],
+    groups: Mapping[str, type[Config]],
     settings: Mapping[str, Any],
     keywords: Sequence[str],
 ) -> Settings:
-    """`config` with `settings`, each a key of one of its `groups`; the first group wins.
+    """`config` with `settings`, each a key of one of its `groups`, by class; the first wins.
 
     `keywords` are what the caller takes besides, for hints.
 
@@ -83,9 +83,7 @@ def with_settings(
         ConfigError: An unknown name or a bad value, with the nearest valid name.
     """
     where = {
-        key: group
-        for group in reversed(groups)
-        for key in type(getattr(config, group)).model_fields
+        key: group for group in reversed(groups) for key in groups[group].model_fields
     }
     changes: dict[str, dict[str, Any]] = {}
     for key, value in settings.items():

@@ -115,6 +115,7 @@ class LocomotionBatch(LocomotionTask):
             controller=len(self._acting_dofs),
             actions=self.action_size,
         )
+        self.layout = ObservationLayout((*self.layout.parts, *self._own_parts()))
         self._own_layout, self._extra = self.layout, list[ExtraPart]()
         self._pelvis = body_of_joint(character, 0)
         self._power = JointPower(self.simulation)
@@ -244,7 +245,7 @@ class LocomotionBatch(LocomotionTask):
     def step(self, actions: NDArray[np.generic]) -> BatchStep:
         """One control step: observations, rewards, terminated, truncated, info.
 
-        `info` holds arrays over bodies: `is_success` (on its feet at the time limit),
+        `info` holds arrays over bodies: `is_success` (`succeeded`),
         `fell`, `is_fault`, `fault` (a code of `simulation.FAULTS`), `speed`,
         `joint_error`, `power` and every weighted reward term as `reward/<name>`; the
         terms sum to the reward. A faulty simulation ends with a reward of 0.
@@ -264,14 +265,15 @@ class LocomotionBatch(LocomotionTask):
         self._advance()
         self.world.raise_frames(self.reference_frame, simulation.qpos[:, :2])
         self._look()
+        self._stepped()
         fault = simulation.fault > 0
         faulty = np.count_nonzero(fault) > 0
         if faulty:
             report_faults(self, np.flatnonzero(fault & running), wanted, begin)
-        fell = self._fell() & ~fault
+        fell = self.fell() & ~fault
         self.episode.steps[:] += 1
         ended = fell | fault
-        timeout = self._timed_out() & ~ended
+        timeout = self.timed_out() & ~ended
         terms = self._terms(power, wanted)
         if faulty:
             terms = {name: np.where(fault, 0.0, term) for name, term in terms.items()}
@@ -284,7 +286,7 @@ class LocomotionBatch(LocomotionTask):
             extra.advance()
         self._observe(np.arange(self.num_envs))
         self._terms_now = tuple(terms)
-        info = self._info(self._succeeded(timeout), fell, power, terms)
+        info = self._info(self.succeeded(timeout), fell, power, terms)
         return self.obs, reward, ended, timeout, info
 
     def teacher_actions(self) -> Floats:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.task_registry import find_task
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.joined import JoinedBatch
@@ -25,14 +26,22 @@ def batch_class(task: str, *, own: bool = False) -> Callable[..., AnyBatch]:
     """The batch of a task: `BATCH` of its file, or of `batch.py` in its folder.
 
     Of bodies of the user's `own` it is the `own_bodies` of that batch, if it has them.
+
+    Raises:
+        ConfigError: There is no such task, or that of the user's own has no batch.
     """
-    module = import_module(f"ambulo.envs.tasks.{task}")
-    if hasattr(module, "__path__"):
-        module = import_module(f"{module.__name__}.batch")
-    found: Callable[..., AnyBatch] = module.BATCH
+    found: Any = find_task(task).batch
+    if isinstance(found, str):
+        module = import_module(found)
+        if hasattr(module, "__path__"):
+            module = import_module(f"{module.__name__}.batch")
+        found = module.BATCH
+    elif not (isinstance(found, type) and issubclass(found, LocomotionBatch)):
+        raise ConfigError(f"task {task!r}: its batch is no subclass of LocomotionBatch")
     if own and isinstance(found, type) and issubclass(found, LocomotionBatch):
-        return found.own_bodies or found
-    return found
+        found = found.own_bodies or found
+    batch: Callable[..., AnyBatch] = found
+    return batch
 
 
 def make_batch(

@@ -12,9 +12,8 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from ambulo.configs.base import parse
-from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.configs.tasks import TASKS, Task
+from ambulo.configs.task_registry import find_task
 from ambulo.envs.gym_batch_env import GymBatchEnv, check_many
 from ambulo.envs.json_spec import file_content
 from ambulo.envs.layout import ObservationLayout
@@ -30,7 +29,7 @@ WIDTH, HEIGHT = 640, 480
 
 
 def locomotion_config(
-    task: Task,
+    task: str,
     config: LocomotionConfig | Mapping[str, Any] | None = None,
     *,
     step_limit: int | None = None,
@@ -45,15 +44,14 @@ def locomotion_config(
             settings, leave out those that are to follow another task.
         step_limit: `environment.max_episode_steps`, under a name that `gymnasium.make`
             does not keep to itself.
-        **settings: Any key of the groups environment, observations, rewards and
+        **settings: Any key of the groups environment, observations, rewards, own and
             variation, such as `reference="walk.amc"`. The name `speed` is both a range
             of commands and a reward: `speed` means the range.
 
     Raises:
         ConfigError: An unknown name or a bad value, with the nearest valid name.
     """
-    if task not in TASKS:
-        raise ConfigError(f"unknown task {task!r}{nearest(task, TASKS)}")
+    own = find_task(task).settings
     if config is None:
         config = LocomotionConfig()
     elif not isinstance(config, LocomotionConfig):
@@ -61,9 +59,10 @@ def locomotion_config(
     if step_limit is not None:
         settings["max_episode_steps"] = step_limit
     settings["task"] = task
-    groups = (
+    names = (
         "environment", "observations", "rewards", "gait", "walk", "trackers", "variation",
     )  # fmt: skip
+    groups = {name: type(getattr(config, name)) for name in names} | {"own": own}
     return with_settings(config, groups, settings, ("config", "step_limit"))
 
 
@@ -147,7 +146,7 @@ class _CopiedBatch:
 
 
 class LocomotionEnv(_CopiedBatch, SingleEnv):
-    """One simulated body; `ambulo/Imitate-v0` and its like, one for each of `TASKS`.
+    """One simulated body; `ambulo/Imitate-v0` and its like, one for each task.
 
     Thirty actions a second move the joint targets of stable PD. The reward terms are in
     docs/locomotion_envs.md, and `env.unwrapped.batch.layout.table()` prints the observation.
@@ -163,7 +162,7 @@ class LocomotionEnv(_CopiedBatch, SingleEnv):
 
     def __init__(
         self,
-        task: Task,
+        task: str,
         config: LocomotionConfig | Mapping[str, Any] | None = None,
         render_mode: str | None = None,
         follow: Reference | bytes | str | None = None,
@@ -251,7 +250,7 @@ class LocomotionVectorEnv(_CopiedBatch, GymBatchEnv):
 
     def __init__(
         self,
-        task: Task,
+        task: str,
         num_envs: int = 1,
         config: LocomotionConfig | Mapping[str, Any] | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
+from ambulo.envs.layout import Part
 from ambulo.envs.locomotion.body import BodyState
 from ambulo.envs.locomotion.episode import EpisodeState
 from ambulo.envs.locomotion.observation import Parts
@@ -53,8 +54,13 @@ class LocomotionTask:
     episode: EpisodeState
     """How far the episodes are."""
 
+    @property
+    def own(self) -> Any:
+        """The task's own settings, of the class that its `TaskSpec` names."""
+        return self.config.own
+
     def _world(self) -> World:
-        """The model of the body, and its ground."""
+        """The model of the body, and its ground; `add` of `World` puts things there."""
         return World(self.config.environment, self.character, self.variant)
 
     def _begin(self, envs: Ints) -> None:
@@ -68,17 +74,27 @@ class LocomotionTask:
         """Move the reference on by one physics step, `advance` cycles (N,)."""
         self.phase += advance
 
-    def _fell(self) -> Bools:
+    def _stepped(self) -> None:
+        """Take in a control step: `state` is known, ends and rewards are not yet."""
+
+    def fell(self) -> Bools:
         """Which bodies lie low or are turned beside their reference. Shape (N,)."""
         env = self.config.environment
         return self.state.fallen(env.max_height_error, env.max_rotation_error)
 
-    def _timed_out(self) -> Bools:
-        """Whose episode is over without a fall. Shape (N,)."""
+    def timed_out(self) -> Bools:
+        """Whose episode is over without a fall: it is truncated. Shape (N,).
+
+        A task that ends before its time limit, as at a goal, adds when.
+        """
         return self.episode.steps >= self.config.environment.max_episode_steps
 
-    def _succeeded(self, timeout: Bools) -> Bools:
-        """Which of the bodies whose time is over have done their task. Shape (N,)."""
+    def succeeded(self, timeout: Bools) -> Bools:
+        """Which of the bodies whose episode is over have done their task. Shape (N,).
+
+        Args:
+            timeout: `timed_out`, without those that fell. Shape (N,).
+        """
         return timeout
 
     def _reward_groups(
@@ -133,6 +149,10 @@ class LocomotionTask:
         """The reference's end effectors and centre of mass, as of `BodyState`."""
         raise NotImplementedError
 
+    def _own_parts(self) -> tuple[Part, ...]:
+        """Parts of the observation that only this task has; called before all is set up."""
+        return ()
+
     def _shown(self) -> Parts:
-        """Further parts of the observation; none here."""
+        """Values of further parts of the observation, as of `_own_parts`. (N, size) each."""
         return {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import mujoco
 import numpy as np
@@ -31,6 +31,7 @@ class World:
         *,
         touch: bool = False,
         boxes: bool = False,
+        add: Callable[[mujoco.MjSpec], None] | None = None,
     ) -> None:
         """The world of a body.
 
@@ -40,11 +41,13 @@ class World:
             variant: How the body and its world differ from the settings.
             touch: Add sensors of everything that it touches but the floor.
             boxes: Add `BOXES`, to be placed; they are felt too.
+            add: Adds things of a task's own to the model. A body touches geoms with bit 1 of
+                `contype`, and `conaffinity` 0, like the floor.
 
         Raises:
             ConfigError: The body cannot stand on the ground, or feel.
         """
-        self.touch, self.boxes = touch or boxes, boxes
+        self.touch, self.boxes, self._add = touch or boxes, boxes, add
         self._config = config
         self._ground: Ground | None = variant.ground
         if self._ground is None and config.terrain != "flat":
@@ -54,11 +57,13 @@ class World:
 
     def _body_model(self, character: Character) -> mujoco.MjModel:
         """The nominal body on the ground."""
-        if self._ground is None and not self.touch:
+        if self._ground is None and not self.touch and self._add is None:
             return character.model
-        return terrain_model(character, self._ground, self._add_touch)
+        return terrain_model(character, self._ground, self._add_all)
 
-    def _add_touch(self, spec: mujoco.MjSpec) -> None:
+    def _add_all(self, spec: mujoco.MjSpec) -> None:
+        if self._add is not None:
+            self._add(spec)
         if self.touch:
             add_touch_sensors(spec)
         if self.boxes:

@@ -13,10 +13,10 @@ import numpy as np
 import ambulo.shipped
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import (
-    TRACK,
     LocomotionConfig,
     LocomotionEnvironmentConfig,
 )
+from ambulo.configs.tasks import TASKS, TRAITS, TaskTraits
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.registry import (
     CHARACTERS,
@@ -237,8 +237,26 @@ def _key(config: LocomotionEnvironmentConfig) -> LocomotionEnvironmentConfig:
         record = config.prepared_body or body_record(config.character)
         values |= {"character": record.name, "body": record.replace(source=record.name)}
     if config.traits.trackers:  # they follow the references of `track`
-        values |= {"task": "track", "joints": TRACK["joints"]}
+        values |= {"task": "track", "joints": TRAITS["track"].defaults["joints"]}
+    elif config.task_package is not None:
+        values["task"] = _suite_task(config)
     return LocomotionEnvironmentConfig(**values)
+
+
+def _suite_task(config: LocomotionEnvironmentConfig) -> str:
+    """The task of the suite that follows the same reference as one of the user's own."""
+
+    def followed(t: TaskTraits) -> tuple[Any, ...]:
+        return t.still, t.commands, t.clips, t.parameters, t.controller
+
+    own = config.character not in CHARACTERS
+    alike = (
+        task
+        for task in TASKS
+        if followed(TRAITS[task]) == followed(config.traits)
+        and TRAITS[task].allows(config.character, own=own)
+    )
+    return next(alike, config.task)
 
 
 @lru_cache(maxsize=8)
@@ -248,9 +266,13 @@ def _built(
     del stamp  # part of the key: a changed file is read again
     if config.character == "myolegs":
         return _legs(path, config)
-    if config.traits.parameters:
-        return healthy_gait(config)
     character, traits = body_of(config), config.traits
+    follows_one = not (traits.still or traits.commands)
+    # The suite's other own walk, of textbook angles, falls within seconds.
+    if traits.parameters or (
+        path is None and follows_one and character.name == "human23"
+    ):
+        return healthy_gait(config)
     options: dict[str, Any] = {
         "joints": config.joints, "control_dt": config.control_dt,
     }  # fmt: skip

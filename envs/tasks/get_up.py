@@ -100,10 +100,12 @@ class GetUpBatch(LocomotionBatch):
         lifted[self.simulation.fault > 0] = 0.0
         self.simulation.push[:, self._pelvis, 2] = lifted
 
-    def _fell(self) -> Bools:
+    def fell(self) -> Bools:
+        """Return false: no fall ends an episode. Shape (N,)."""
         return np.zeros(self.num_envs, np.bool_)
 
-    def _succeeded(self, timeout: Bools) -> Bools:
+    def succeeded(self, timeout: Bools) -> Bools:
+        """Which bodies stand when their time is over. Shape (N,)."""
         return np.asarray(timeout & self.standing)
 
     def _reward_groups(

@@ -107,9 +107,10 @@ class ClipFollower(LocomotionBatch):
         self.sampler.note(self.clip[over], fell[over])
         return fell
 
-    def _timed_out(self) -> Bools:
+    def timed_out(self) -> Bools:
+        """Whose time or clip is over. Shape (N,)."""
         ended = self.frame >= self.library.steps[self.clip]
-        return np.asarray(super()._timed_out() | ended)
+        return np.asarray(super().timed_out() | ended)
 
 
 class TrackBatch(ClipFollower):
@@ -246,7 +247,8 @@ class TrackBatch(ClipFollower):
         places = into_frames(self._bodies[:, self._parts], self.reference_frame)
         return np.asarray(np.linalg.norm(places - joints, axis=2))
 
-    def _fell(self) -> Bools:
+    def fell(self) -> Bools:
+        """Which bodies are off their clips. Shape (N,)."""
         env = self.config.environment
         off = np.abs(self.state.deviation[:, 2]) > env.max_height_error
         rows = self._rows()

@@ -23,6 +23,8 @@ from ambulo.evaluate.shared.result import (
 )
 
 COLUMNS = (
+    MetricColumn("success_rate", "done", 0, percent=True),
+    MetricColumn("timeout_rate", "timed out", 0, percent=True),
     MetricColumn("survival_rate", "on feet", 0, percent=True),
     MetricColumn("survival_s", "time", 1),
     MetricColumn("joint_error_deg", "legs"),
@@ -67,7 +69,8 @@ NORM_COLUMNS = (
 )
 _NORM_UNITS = {c.name: "deg" for c in NORM_COLUMNS if not c.percent}
 NOTE = (
-    "On feet: rate at the end of the episode. Legs, joints: errors against the reference "
+    "Done: the task has succeeded at the end; timed out: over before that, on feet. On "
+    "feet: rate at the end of the episode. Legs, joints: errors against the reference "
     "at the same phase; cm relative to the root. Speed, heading and turning: means over "
     "1 s against the command. CoT: absolute joint work per weight and distance. Symmetry: "
     "1 for two equal sides. Push 90 %: the largest impulse that 90 % survive."
@@ -81,7 +84,11 @@ _PERTURBED = (
     "joint_error_cm", "root_error_cm", "speed", "speed_error", "heading_error",
 )  # fmt: skip
 """Scores under perturbations."""
-_INTERVALS = {"survival_rate": "survival_ci95", "return_mean": "return_ci95"}
+_INTERVALS = {
+    "survival_rate": "survival_ci95",
+    "success_rate": "success_ci95",
+    "return_mean": "return_ci95",
+}
 _NO_METRIC = ("episodes", "joints", "gait")
 
 
@@ -197,6 +204,7 @@ def record_rows(r: Recording, numbers: Sequence[int]) -> Iterator[dict[str, Any]
         on = r.standing[:, body]
         yield {
             "survived": bool(r.survived[body]),
+            "success": bool(r.succeeded[body]),
             "survival_s": float(on.sum() * r.dt),
             "speed": float(r.velocity[on, body, 0].mean()) if on.any() else None,
             "return": float(r.returns[body]),

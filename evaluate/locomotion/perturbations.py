@@ -42,12 +42,6 @@ SLOPES = (2.0, 5.0, 10.0)
 """Angles of slopes, [deg]."""
 START = (0.05, 0.5)
 """Standard deviations of starts: joint angles, [rad], and velocities, [rad/s], [m/s]."""
-LEVEL_TASKS = {
-    "stand": "a body that stands comes to no slope or step",
-    "get_up": "a body that lies comes to no slope or step",
-    "track": "a clip has its own place on level ground",
-}
-"""Tasks without slopes and steps, and why."""
 _DRAW = 1
 """Seed of the segments' masses: the same bodies in every evaluation."""
 
@@ -159,7 +153,7 @@ def _on(
     character: Character,
 ) -> Perturbation:
     """A course, along which a body that follows commands is to walk straight."""
-    missing = LEVEL_TASKS.get(config.environment.task, "")
+    missing = config.environment.traits.level_only
     if character.spec is None:
         missing = f"{character.name} stands on level ground only"
     variants = [Variant(ground=Course(kind, height))]

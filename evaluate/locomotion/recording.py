@@ -24,6 +24,8 @@ from ambulo.evaluate.locomotion.gait_probe import (
 )
 from ambulo.evaluate.shared.rollout import Step
 
+_ENDS = {"fell": "fell", "fault": "fault", "succeeded": "is_success"}
+"""Key of `info` at the end of an episode by field of `Recording`."""
 WATCHED = 8
 """Bodies of a recording whose ground forces and poses are kept too."""
 
@@ -44,7 +46,11 @@ class Recording:
     legs: tuple[int, ...]
     """Which of them are hips, knees and ankles."""
     standing: Bools
-    """The episode goes on after this step, or was ended by the time limit. (T, N)."""
+    """The step belongs to the episode and did not end it by a fall or a fault. (T, N)."""
+    played: Bools
+    """The step belongs to the episode. Shape (T, N)."""
+    succeeded: Bools
+    """The task was done at the end. Shape (N,)."""
     fell: Bools
     """Ended by a fall. Shape (N,)."""
     fault: Ints
@@ -107,14 +113,12 @@ class Recording:
     @property
     def returns(self) -> Floats:
         """Sum of the rewards of each episode, its last step included. Shape (N,)."""
-        first = np.ones((1, self.episodes), np.bool_)
-        played = np.concatenate([first, self.standing[:-1]])
-        return (self.reward * played).sum(axis=0)
+        return (self.reward * self.played).sum(axis=0)
 
     @property
     def survived(self) -> Bools:
         """On their feet to the end. Shape (N,)."""
-        return self.standing[-1].copy()
+        return ~self.fell & (self.fault == 0)
 
 
 def joined(parts: list[Recording]) -> Recording:
@@ -145,7 +149,6 @@ class Recorder:
         self._joints = _JointProbe(batch)
         self._torque, self._metabolic = TorqueProbe(batch), MetabolicProbe(batch)
         self._steps = steps
-        self._alive: Bools = np.ones(count, np.bool_)
         self._root = batch.simulation.qpos[:, :2].copy()
         self._series: dict[str, Any] = {}
         names = batch.character.skeleton.joints[1:]
@@ -157,24 +160,25 @@ class Recorder:
             "legs": tuple(int(joint) - 1 for joint in legs),
             "fell": np.zeros(count, np.bool_),
             "fault": np.zeros(count, np.int64),
+            "succeeded": np.zeros(count, np.bool_),
             "torques": self._torque.size,
             "watched": np.arange(self._force.bodies),
         }
 
     def add(self, step: Step) -> Bools:
-        """Take in a step; who is still on its feet, (N,)."""
-        actions, terminated, info = step.actions, step.terminated, step.info
+        """Take in a step; whose episode goes on, (N,)."""
+        actions, info = step.actions, step.info
         batch, state = self._batch, self._batch.state
-        ended = terminated & self._alive
-        for name in ("fell", "fault"):
-            self._fixed[name][ended] = info[name][ended]
-        self._alive &= ~terminated
+        ended = step.running & ~step.going
+        for name, key in _ENDS.items():
+            self._fixed[name][ended] = info[key][ended]
         joint_error, place_error = self._joints.now()
         slip, slip_parts = self._slip.step()
         torque_error, torque_best, torque = self._torque.now()
         qpos = batch.simulation.qpos
         self._put(
-            standing=self._alive,
+            standing=step.running & ~step.terminated,
+            played=step.running,
             reward=step.rewards,
             velocity=state.heading[:, :2],
             turn=turn_rate(state),
@@ -200,7 +204,7 @@ class Recorder:
             poses=qpos[: self._force.bodies],
         )
         self._row += 1
-        return self._alive
+        return step.going
 
     def _put(self, **values: NDArray[Any]) -> None:
         """Store what a step showed, by field of `Recording`."""
@@ -216,7 +220,7 @@ class Recorder:
         self._slip.begin()
 
     def recording(self) -> Recording:
-        """All steps; those that were not played stand as fallen."""
+        """All steps; those after the last episode's end belong to none."""
         return Recording(**self._fixed, **self._series)
 
     def _wanted(self) -> Floats:
@@ -225,7 +229,8 @@ class Recorder:
         traits = batch.config.environment.traits
         if traits.commands and not traits.clips:
             return batch.command[:, :2]
-        speed = batch.blend.speed if traits.modes else np.zeros(batch.num_envs)
+        follows = not (traits.still or traits.clips)
+        speed = batch.blend.speed if follows else np.zeros(batch.num_envs)
         return np.stack([speed, np.zeros(batch.num_envs)], axis=1)
 
 

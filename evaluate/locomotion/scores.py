@@ -31,6 +31,12 @@ class LocomotionScores:
     """Share on their feet to the end."""
     survival_ci95: tuple[float, float]
     """95 % Wilson interval of it."""
+    success_rate: float
+    """Share with the task done at the end (`succeeded`)."""
+    success_ci95: tuple[float, float]
+    """95 % Wilson interval of it."""
+    timeout_rate: float
+    """Share over (`timed_out`) with the task not done."""
     survival_s: float
     """Mean time on their feet, [s]."""
     falls: int
@@ -101,6 +107,9 @@ def score(recording: Recording, seed: int = 0) -> LocomotionScores:
         episodes=r.episodes,
         survival_rate=float(r.survived.mean()),
         survival_ci95=wilson_interval(int(r.survived.sum()), r.episodes),
+        success_rate=float(r.succeeded.mean()),
+        success_ci95=wilson_interval(int(r.succeeded.sum()), r.episodes),
+        timeout_rate=float((r.survived & ~r.succeeded).mean()),
         survival_s=float(steps.mean() * r.dt),
         falls=int(r.fell.sum()),
         faults=int((r.fault > 0).sum()),

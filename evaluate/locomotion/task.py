@@ -87,7 +87,7 @@ def _prepared(env: LocomotionEnvironmentConfig) -> Reference:
     if ready or env.character == "myolegs":  # whose walks tell it themselves
         return reference_of(env, body)
     console = Console(stderr=True)
-    plain = "the healthy gait" if env.traits.parameters else "the plain walk"
+    plain = "the suite's own walk"
     name = plain if path is None else path.name
     what = "the standing pose" if env.traits.still else f"{name} ({env.task})"
     controller = ", with its balance controller" if env.balance_law else ""

@@ -16,6 +16,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import ConfigError
+from ambulo.envs.locomotion.build import batch_class
 from ambulo.envs.locomotion.reward import turn_rate
 from ambulo.envs.simulation.touch import BOXES, WALLS
 from ambulo.envs.tasks.walk_commands.commands import within_envelope
@@ -307,7 +308,8 @@ def check_walker(task: str) -> None:
     """Refuse trials of another task.
 
     Raises:
-        ConfigError: `task` is not `walk_commands`.
+        ConfigError: The bodies of `task` are not those of `walk_commands`.
     """
-    if task != "walk_commands":
+    batch = batch_class(task)
+    if not (isinstance(batch, type) and issubclass(batch, WalkingBatch)):
         raise ConfigError(f"--trials: is for walkers of walk_commands, not of {task}")

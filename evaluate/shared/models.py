@@ -5,19 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from ambulo.configs.errors import ModelFileError
+from ambulo.configs.task_registry import find_task, task_fault
 from ambulo.policies.files.raw_headers import raw_header
 from ambulo.policies.registry import kind_of
 
-TASK_KINDS = {
-    "gait": "gait_policy",
-    "track": "track_policy",
-    "track_body": "track_body_policy",
-}
-"""Kinds of locomotion policies whose tasks are evaluated in another way."""
-
 
 def model_kind(file: Path) -> str:
-    """Return the kind of a model file; policies of the tasks gait and track have their own.
+    """Return the kind of a model file; that of a locomotion policy is its task's.
 
     A file without a header has the kind "".
     """
@@ -29,5 +23,6 @@ def model_kind(file: Path) -> str:
         config = raw_header(file)[0].get("config", {})
         environment = config.get("environment", {}) if isinstance(config, dict) else {}
         if isinstance(environment, dict):
-            return TASK_KINDS.get(str(environment.get("task")), kind)
+            task = str(environment.get("task"))
+            return kind if task_fault(task, None) else find_task(task).traits.evaluation
     return kind

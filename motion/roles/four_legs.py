@@ -9,7 +9,7 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 from ambulo.motion.roles.limbs import LimbScores
 from ambulo.motion.roles.symmetry import LimbPair, Symmetry
-from ambulo.motion.roles.tree import ARM, LEG, SIDES
+from ambulo.motion.roles.tree import ARM, LEG, SIDES, unit
 
 ALIKE, LEVEL = 0.4, 0.2
 """Largest difference of lengths, and of heights of ends, over a leg's length."""
@@ -41,11 +41,11 @@ def four_legs(scores: LimbScores, symmetry: Symmetry) -> FourLegs | None:
     if len(pairs) != 2 or not _stand_together(*pairs, lateral):
         return None
     down = _reach(pairs[0]) + _reach(pairs[1])
-    up = _snapped(-_unit(down - (down @ lateral) * lateral))
+    up = _snapped(-unit(down - (down @ lateral) * lateral))
     legs = [scores.leg(pair, -up) for pair in pairs]
     if any(leg is None for leg in legs):
         return None
-    ahead = _snapped(_unit(np.cross(lateral, up)))
+    ahead = _snapped(unit(np.cross(lateral, up)))
     ahead = ahead if ahead[np.abs(ahead).argmax()] > 0 else -ahead
     front, hind = sorted(
         (leg for leg in legs if leg is not None),
@@ -81,11 +81,11 @@ def _stand_together(first: LimbPair, second: LimbPair, lateral: Floats) -> bool:
     """
     one, two = _reach(first), _reach(second)
     length = max(float(np.linalg.norm(one)), float(np.linalg.norm(two)), 1e-9)
-    down = _unit(one + two)
+    down = unit(one + two)
     gap = first.points[0] - second.points[0]
     return bool(
         abs(np.linalg.norm(one) - np.linalg.norm(two)) < ALIKE * length
-        and _unit(one) @ _unit(two) > PARALLEL
+        and unit(one) @ unit(two) > PARALLEL
         and abs(gap @ np.cross(down, lateral)) > APART * length
         and abs((first.points[-1] - second.points[-1]) @ down) < LEVEL * length
     )
@@ -103,7 +103,3 @@ def _snapped(direction: Floats) -> Floats:
     if abs(direction[axis]) < AXIS:
         return direction
     return np.asarray(np.sign(direction[axis]) * np.eye(3)[axis])
-
-
-def _unit(vector: Floats) -> Floats:
-    return np.asarray(vector / (np.linalg.norm(vector) + 1e-12))

@@ -15,6 +15,7 @@ from ambulo.policies.registry import pulled_cards, shipped_cards
 if TYPE_CHECKING:
     import gymnasium
 
+    from ambulo.configs.tasks import TaskSpec
     from ambulo.evaluate.tracking.pose_tracker import PoseTracker as PoseTracker  # noqa: PLC0414  public
     from ambulo.motion.formats.axes import Axes
     from ambulo.motion.motion import Motion
@@ -111,12 +112,36 @@ def load(name_or_path: str | os.PathLike[str], kind: type[Any] | None = None) ->
     return model
 
 
-def register() -> None:
-    """Register all environments with Gymnasium; a second call changes nothing.
+def register(
+    task: str | os.PathLike[str] | None = None, spec: TaskSpec | None = None
+) -> None:
+    """Register all environments with Gymnasium, and a task of your own if one is named.
 
-    `make` and `make_vec` do this themselves; `gymnasium.make` needs it.
+    `make` and `make_vec` do the first themselves; `gymnasium.make` needs it. Tasks of
+    installed packages (entry points of the group `ambulo.tasks`) are there without a call.
+
+    Args:
+        task: A file with a task, `TASK = TaskSpec(...)`, which processes that are started from
+            here know too; or the name of the task `spec`, for this process.
+        spec: The task.
+
+    Raises:
+        ConfigError: A task or a name that cannot be used.
+
+    >>> import ambulo
+    >>> from ambulo.configs.tasks import TaskSpec, TaskTraits
+    >>> from ambulo.envs.tasks.stand import StandBatch
+    >>> ambulo.register("my_stand", TaskSpec(StandBatch, TaskTraits(still=True)))
+    >>> ambulo.make("MyStand-v0").close()
     """
-    import ambulo.envs  # noqa: F401  registers
+    from ambulo.configs.task_registry import register_file, register_task
+    from ambulo.envs import register_tasks
+
+    if spec is not None:
+        register_task(str(task), spec)
+    elif task is not None:
+        register_file(task)
+    register_tasks()
 
 
 def make(env: str | PlayableAgent, **settings: Any) -> gymnasium.Env[Any, Any]:

@@ -108,6 +108,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "print observation and action layout",
     ),
     "presets": ("ambulo.commands.describe:presets", "list the presets, or print one"),
+    "new": ("ambulo.commands.new:main", "write a task of your own to begin with"),
     "doctor": (
         "ambulo.commands.doctor:main",
         "versions, engines and caches of this machine, and what is missing for what",
@@ -168,6 +169,11 @@ def _target(parser: Parser, name: str, table: Mapping[str, tuple[str, str]]) -> 
         for group, (_, what) in table.items():
             if name in re.split(r"[ ,]+", what.partition(": ")[2]):
                 parser.error(f"unknown command {name!r}: write ambulo {group} {name}")
+        if table is TRAININGS:
+            from ambulo.configs.task_registry import task_names
+
+            if name in task_names() or name.endswith(".py"):
+                parser.error(f"{name} is a task: write ambulo train walk --task {name}")
         kind = "command" if table is COMMANDS else "kind of training"
         parser.error(f"unknown {kind} {name!r}{nearest(name, table)}")
     return table[name][0]

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from fixtures.bodies import WALKING
 from numba.core.dispatcher import Dispatcher
 
 from ambulo.envs import compiling
@@ -37,7 +38,7 @@ def variants() -> set[tuple[str, str]]:
     }
 
 
-@pytest.mark.parametrize("task", ["imitate", "locomote", "walk_commands"])
+@pytest.mark.parametrize("task", WALKING)
 def test_one_body_and_several_share_their_kernels(
     make: Callable[..., LocomotionBatch], task: str
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
+import gymnasium
 import pytest
 from fixtures.motion import cmu  # noqa: F401
 
@@ -15,10 +16,7 @@ assert ambulo.envs  # registers the environments
 
 collect_ignore_glob = [] if find_spec("tianshou") else ["test_*.py"]
 
-IDS = [
-    "ambulo/VRNavigation-v0", "ambulo/Stand-v0", "ambulo/Imitate-v0",
-    "ambulo/Locomote-v0", "ambulo/Gait-v0",
-]  # fmt: skip
+IDS = [name for name in gymnasium.registry if name.startswith("ambulo/")]
 
 
 @pytest.fixture(params=IDS)

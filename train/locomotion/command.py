@@ -16,6 +16,7 @@ from ambulo.configs.gait import gait_space
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.presets.locomotion import PRESETS
 from ambulo.configs.simulation_nn import TeacherConfig
+from ambulo.configs.task_registry import find_task, register_file
 from ambulo.train.shared.flags import Flag, text
 from ambulo.train.shared.rl_command import (
     ENGINE_FLAGS,
@@ -34,6 +35,18 @@ if TYPE_CHECKING:
 TEACHERS = ("law", "none")
 """Values of `--teacher` besides models."""
 Request = RunRequest[LocomotionConfig, "LocomotionModel", LocomotionRunFolder]
+
+
+def task_of(text: str) -> str:
+    """Return the name of the task that `--task` names; a file becomes known.
+
+    Raises:
+        ConfigError: There is no such task.
+    """
+    if text.endswith(".py"):
+        return register_file(resolve_path(text))
+    find_task(text)
+    return text
 
 
 class LocomotionCommand(
@@ -61,7 +74,6 @@ train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
     progress = ("control steps", "on their feet")
     setting_flags: ClassVar[Mapping[str, str]] = {
         **RL_SETTINGS,
-        "--task": "environment.task",
         "--actuation": "environment.actuation",
         "--backend": "environment.backend",
         "--threads": "training.num_threads",
@@ -71,6 +83,12 @@ train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
     flags = (
         *EVALUATION_FLAGS,
         *ENGINE_FLAGS,
+        Flag(
+            "--task",
+            "what bodies are to do: a task by name, or a file with one of your own",
+            {"metavar": "TASK", "type": task_of},
+            "environment.task",
+        ),
         Flag(
             "--character",
             CHARACTER_HELP,

@@ -86,7 +86,7 @@ class Parts:
 class LocomotionTraining(RLTask[LocomotionAgent]):
     """Environments and learner of locomotion, new or for a checkpoint."""
 
-    rank = ("survival_rate", "return_mean")
+    rank = ("success_rate", "survival_rate", "return_mean")
 
     def __init__(
         self,

@@ -93,6 +93,7 @@ def play(
     count, dt = batch.num_envs, batch.simulation.dt
     batch.reset(np.arange(count))
     alive, lived = np.ones(count, np.bool_), np.zeros(count)
+    done = np.zeros(count, np.bool_)
     returns, error, speed = np.zeros(count), np.zeros(count), np.zeros(count)
     legs, first = leg_dofs(batch)
     still = np.zeros((count, batch.action_size), np.float32)
@@ -103,17 +104,21 @@ def play(
         return agent.act(batch.obs, deterministic=deterministic)
 
     for step in rollout(batch, act, steps):
-        returns += np.where(alive, step.rewards, 0.0)
-        alive &= ~step.terminated
-        lived += alive
+        running = step.running
+        returns += np.where(running, step.rewards, 0.0)
+        alive &= ~(running & step.terminated)
+        done |= running & step.info["is_success"]
+        walking = running & alive
+        lived += walking
         squares = np.square(batch.state.deviation[:, legs])
         off = np.sqrt(np.add.reduceat(squares, first, axis=1)).mean(axis=1)
-        error += np.where(alive, off, 0.0)
-        speed += np.where(alive, step.info["speed"], 0.0)
-        if not alive.any():
+        error += np.where(walking, off, 0.0)
+        speed += np.where(walking, step.info["speed"], 0.0)
+        if not step.going.any():
             break
     walked = np.maximum(lived, 1.0)
     return {
+        "success_rate": float(done.mean()),
         "survival_rate": float(alive.mean()),
         "survival_s": float(lived.mean() * dt),
         "mean_ep_length": float(lived.mean()),

@@ -134,7 +134,8 @@ class RLRun(Generic[Task]):
             with fits():
                 self._host.restore(checkpoint.training, extra)
             best = extra["best"]
-            self.best = None if best is None else tuple(float(x) for x in best)
+            if best is not None and len(best) == len(task.rank):  # of this version
+                self.best = tuple(float(x) for x in best)
             rewind_logs(folder, task.learner.num_timesteps)
 
     @property

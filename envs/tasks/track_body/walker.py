@@ -229,9 +229,10 @@ class WalkingBodyBatch(TrackerFollower, WalkCommandsBatch):
         off = np.linalg.norm(self._bodies[:, self._parts] - tracked, axis=2)
         self.joint_distance[:] = off.mean(axis=1)
 
-    def _fell(self) -> Bools:
+    def fell(self) -> Bools:
+        """Which bodies fell, or are off their path. Shape (N,)."""
         far = self.joint_distance > self.config.environment.max_joint_distance
-        return self._noted(np.asarray(super()._fell() | far))
+        return self._noted(np.asarray(super().fell() | far))
 
     def _reward_groups(
         self, power: Floats, actions: Floats

@@ -74,7 +74,8 @@ def navigation_config(
         settings["level_file"] = str(level_file)
     if step_limit is not None:
         settings["max_episode_steps"] = step_limit
-    groups = ("environment", "observations", "actions", "rewards")
+    names = ("environment", "observations", "actions", "rewards")
+    groups = {name: type(getattr(config, name)) for name in names}
     return with_settings(
         config, groups, settings, ("config", "level", "level_file", "step_limit")
     )

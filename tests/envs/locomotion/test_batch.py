@@ -10,6 +10,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
+from fixtures.bodies import WALKING
 from gymnasium.error import ResetNeeded
 
 from ambulo.configs.errors import ConfigError, MotionFileError
@@ -22,7 +23,6 @@ from ambulo.envs.simulation.simulation import NOT_FINITE, TOO_FAST
 from ambulo.motion.formats.npz import unpacked
 
 Make = Callable[..., LocomotionBatch]
-TASKS = ("imitate", "locomote", "stand")
 
 
 def zeros(batch: LocomotionBatch) -> np.ndarray:
@@ -195,7 +195,7 @@ def test_a_step_needs_a_reset_of_each_body(standing: Reference) -> None:
     assert not batch.step(zeros(batch))[2].any()
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", WALKING)
 def test_a_kept_fault_can_be_played_again(
     make: Make, tmp_path: Path, task: str
 ) -> None:
@@ -270,3 +270,15 @@ def test_stands_for_two_seconds(make: Make) -> None:
     assert not terminated.any()
     assert np.abs(info["speed"]).max() < 0.05
     assert batch.state.contacts.all()
+
+
+@pytest.mark.integration
+def test_the_default_gait_stays_up() -> None:
+    """Without a policy, from any phase; the walk of textbook angles fell within 4 s."""
+    batch = make_batch(LocomotionConfig(), 8, seed=0)
+    batch.reset(np.arange(8))
+    for _ in range(210):  # 7 s
+        _, _, terminated, _, _ = batch.step(zeros(batch))
+        assert not terminated.any()
+    assert batch.reference.name == "healthy gait"
+    batch.close()

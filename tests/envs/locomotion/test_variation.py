@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fixtures.bodies import WALKING
 
 from ambulo.configs.errors import ConfigError, MotionFileError
 from ambulo.configs.locomotion import LocomotionConfig
@@ -40,7 +41,7 @@ def played(batch: Any, actions: np.ndarray) -> np.ndarray:
     return np.array(seen)
 
 
-@pytest.mark.parametrize("task", ["imitate", "locomote", "stand"])
+@pytest.mark.parametrize("task", WALKING)
 def test_no_variation_changes_nothing(make: Make, task: str) -> None:
     plain, off = make(task), make(task, variant=Variant(), variation={"variants": 3})
     assert type(off) is type(plain)

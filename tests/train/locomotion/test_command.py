@@ -147,7 +147,7 @@ def test_preparing_a_reference_is_told(
     made = SimpleNamespace(report={})
 
     def slow(env: LocomotionEnvironmentConfig, body: object) -> SimpleNamespace:
-        assert "preparing the plain walk (imitate) for human23" in (
+        assert "preparing the suite's own walk (imitate) for human23" in (
             capsys.readouterr().err
         )
         return made

@@ -16,7 +16,6 @@ from ambulo.train.shared.flags import Flag, switch
 from ambulo.train.shared.run_command import RunCommand
 from ambulo.train.shared.run_folders import MotionRunFolder
 from ambulo.train.shared.run_request import RunRequest
-from ambulo.train.shared.summary import print_summary
 
 if TYPE_CHECKING:
     from ambulo.motion.datasets.windows import WindowBatch
@@ -133,14 +132,16 @@ train_motion --resume runs/transformer_reg_0_20260101-120000
         return request.supervised(task)
 
     def report(self, request: Request, run: SupervisedRun[WindowBatch]) -> None:
-        """Print the results."""
+        """Evaluate on validation clips; baselines that are fitted need `ambulo eval`."""
+        from ambulo.train.shared.final_evaluation import finish
+
         best = run.progress.best
-        print_summary(
+        finish(
             request,
-            run.progress,
+            run,
             f"joint error {best:.1f} mm on validation windows",
-            {"joint_error_mm": best},
-            f"evaluate:   eval_motion --model {request.folder.path} --use_test_set",
+            "--baselines",
+            "zero_velocity,constant_velocity,constant_velocity_xyz",
         )
 
 

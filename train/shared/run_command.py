@@ -199,6 +199,8 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
             )
         if args.resume and self.initial is not None and self._initial(args):
             parser.error(f"--resume and {self.initial.name} exclude each other")
+        if args.episodes is not None and args.episodes < 1:
+            raise ConfigError(f"--episodes = {args.episodes}: must be at least 1")
         if args.eval and args.resume:
             parser.error("--eval and --resume exclude each other")
         shown = args.print_config or args.save_config

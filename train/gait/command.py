@@ -67,7 +67,7 @@ train_forward_gaitnet --resume runs/ref_nn_0_20260101-120000
 
     def build(self, request: Request) -> SupervisedRun[GaitPoseBatch]:
         """Read the sequences and make the training."""
-        from ambulo.evaluate.gait.data import PARTS, open_data
+        from ambulo.motion.gaits.gait_sets import PARTS, open_data
         from ambulo.train.gait.training import GaitTask
 
         logging.getLogger("ambulo.motion.gaits.shards").setLevel("ERROR")

@@ -77,8 +77,8 @@ train_neural_ik --resume runs/own_0_20260101-120000
     def build(self, request: Request) -> SupervisedRun[PoseBatch]:
         """Read the poses and make the training."""
         from ambulo.evaluate.ik.data import Poses
-        from ambulo.evaluate.ik.splits import parts_are_people, split_poses
         from ambulo.ik.data.pose_data import check_poses, load_poses
+        from ambulo.ik.data.pose_splits import parts_are_people, split_poses
         from ambulo.ik.rig import load_rig
         from ambulo.train.ik.checks import described, judge, kinematics_errors
         from ambulo.train.ik.training import IKTask

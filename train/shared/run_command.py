@@ -81,7 +81,12 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
     """Prefix of settings that depend on the machine and may change too."""
     private: ClassVar[Sequence[str]] = ()
     """Settings of `environment` that never get into model files."""
-    evaluation_flags: ClassVar[Sequence[str]] = ("json", "output", "verbose")
+    evaluation_flags: ClassVar[Sequence[str]] = (
+        "episodes",
+        "json",
+        "output",
+        "verbose",
+    )
     """Flags that `--eval` passes on to `ambulo eval`."""
 
     def load(self, file: Path, args: argparse.Namespace) -> Model:

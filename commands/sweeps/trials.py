@@ -151,7 +151,8 @@ class Trials:
         self, trial: Trial, process: Process, stop: StopRequest
     ) -> tuple[int, bool]:
         """Wait for the end of a process; return its exit code and whether it was pruned."""
-        beat, pruned, asked = time.monotonic(), False, None
+        beat, pruned = time.monotonic(), False
+        asked: float | None = None
         with self._lock:
             known = self.study.trials()[trial.number]
         reported = len(known.intermediate_values)

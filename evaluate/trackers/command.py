@@ -324,7 +324,8 @@ def _metrics(rows: Sequence[Mapping[str, float]], seed: int) -> AgentMetrics:
         if not known or below.sum() <= 0.0:
             return {name: metric(None, unit_of(name))}
         ends = clip_interval(values, np.arange(len(known)), seed, below)
-        return {name: metric(values.sum() / below.sum(), unit_of(name), ends)}
+        value = float(values.sum() / below.sum())
+        return {name: metric(value, unit_of(name), ends)}
 
     result: dict[str, Metric] = {}
     for name in (

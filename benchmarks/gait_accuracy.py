@@ -42,9 +42,9 @@ from ambulo.evaluate.gait.baselines import (
     of_ridge,
     twice,
 )
-from ambulo.evaluate.gait.data import GaitData, GaitSet, load_part, open_data
 from ambulo.evaluate.gait.scores import score, skates
 from ambulo.motion.gaits.frames import frame_rate
+from ambulo.motion.gaits.gait_sets import GaitData, GaitSet, load_part, open_data
 from ambulo.motion.gaits.shards import FRAMES, PER_CYCLE
 from ambulo.policies.agents.gait_network import GaitNetwork, load_gait_network
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 from _harness import Options, write
 
-from ambulo.common.files import without_nan
 from ambulo.envs.tasks.gait.sampling import healthy_parameters
 from ambulo.evaluate.gait.policy_scores import play_bodies
 from ambulo.evaluate.locomotion.cascades import healthy_of, last_agent, load_gait_policy
@@ -49,12 +48,13 @@ def main() -> None:
             for name, actor in actors.items()
         }
         found[f"{force:g}"] = {
-            name: without_nan({k: v for k, v in vars(s).items() if k != "per_body"})
+            name: {key: m.value for key, m in s.metrics.items()}
             for name, s in scores.items()
         }
         told = (
-            f"{name} {100 * s.survival_rate:.0f} %, {s.survival_s:.1f} s"
-            for name, s in scores.items()
+            f"{name} {100 * found[f'{force:g}'][name]['survival_rate']:.0f} %, "
+            f"{found[f'{force:g}'][name]['survival_s']:.1f} s"
+            for name in scores
         )
         print(f"{args.group} at {100 * force:.0f} %:", "; ".join(told), flush=True)
     write(found, args)

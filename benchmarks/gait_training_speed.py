@@ -34,8 +34,8 @@ from ambulo.common.signals import Interrupted
 from ambulo.configs.gait import gait_space
 from ambulo.configs.gait_net import GaitNetDataConfig
 from ambulo.configs.presets.gait import PRESETS
-from ambulo.evaluate.gait.data import GaitStream, open_data
 from ambulo.motion.gaits.frames import orthonormal
+from ambulo.motion.gaits.gait_sets import GaitStream, open_data
 from ambulo.motion.gaits.refining import RefinedWriter
 from ambulo.motion.gaits.refining import Sequence as GaitSequence
 from ambulo.motion.gaits.shards import FRAMES, PER_CYCLE, find_shards

@@ -10,7 +10,7 @@ the balance controller are switched on and off, with actions of 0 throughout.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 from _harness import Options, write
 
@@ -61,9 +61,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     found = {}
     for name, recording in recordings.items():
-        scores = score(recording, args.seed)
-        found[name] = asdict(replace(scores, gait=None))
-        shown = "  ".join(f"{key} {getattr(scores, key):.3g}" for key in SHOWN)
+        metrics = score(recording, args.seed).metrics
+        found[name] = {key: asdict(one) for key, one in metrics.items()}
+        shown = "  ".join(f"{key} {metrics[key].value:.3g}" for key in SHOWN)
         print(f"{name:22} {shown}", flush=True)
     write({"episodes": args.episodes, "seed": args.seed, "agents": found}, args)
     return 0

@@ -23,8 +23,8 @@ from ambulo.evaluate.tracking.body_agents import (
     baseline_agent,
     captured_clips,
 )
-from ambulo.evaluate.tracking.body_command import IMPULSE
-from ambulo.evaluate.tracking.body_episodes import BodyEpisodes, play_body
+from ambulo.evaluate.tracking.body_command import IMPULSE, play_body
+from ambulo.evaluate.tracking.episodes import Tracked
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -58,15 +58,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         pushed = play_body(agent, seed=0, impulse=IMPULSE)
         numbers = summary(calm, pushed)
         print(name, {k: round(v, 1) for k, v in numbers.items()}, flush=True)
-        by_clip = {n: calm.only(k) for k, n in enumerate(names)}
-        joints = {n: 100.0 * float(own.joints.mean()) for n, own in by_clip.items()}
+        by_clip = {n: calm.only(calm.clip == k) for k, n in enumerate(names)}
+        joints = {n: 100.0 * float(own.error.mean()) for n, own in by_clip.items()}
         found[name] = {**numbers, "joints by clip [cm]": joints}
     settings = {"points": args.points, "support": args.support}
     write({**settings, "clips": names, "agents": found}, args, machine=machine())
     return 0
 
 
-def summary(calm: BodyEpisodes, pushed: BodyEpisodes) -> dict[str, float]:
+def summary(calm: Tracked, pushed: Tracked) -> dict[str, float]:
     """Percentages and means of episodes."""
     done = calm.success
     return {
@@ -74,11 +74,11 @@ def summary(calm: BodyEpisodes, pushed: BodyEpisodes) -> dict[str, float]:
         "no fall [%]": 100.0 * float(calm.on_feet.mean()),
         "pushed: to the end [%]": 100.0 * float(pushed.success.mean()),
         "pushed: no fall [%]": 100.0 * float(pushed.on_feet.mean()),
-        "joints [cm]": 100.0 * float(calm.joints.mean()),
-        "joints, to the end [cm]": 100.0 * float(np.mean(calm.joints[done]))
+        "joints [cm]": 100.0 * float(calm.error.mean()),
+        "joints, to the end [cm]": 100.0 * float(np.mean(calm.error[done]))
         if done.any()
         else float("nan"),
-        "head, hands [cm]": 100.0 * float(calm.led.mean()),
+        "head, hands [cm]": 100.0 * float(calm.errors[:, 1].mean()),
         "time [s]": float(calm.time.mean()),
     }
 

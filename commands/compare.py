@@ -13,10 +13,15 @@ from rich.console import Console
 from rich.markup import escape
 
 from ambulo.commands.sweeps.difference import Group, difference_of
-from ambulo.commands.sweeps.folder import SweepFolder
+from ambulo.commands.sweeps.folder import StudyFolder, SweepPlan
 from ambulo.commands.sweeps.kinds import Training, training_of
 from ambulo.commands.sweeps.report import with_interval
-from ambulo.commands.sweeps.scores import common_tasks, final_scores, matrix_of
+from ambulo.commands.sweeps.scores import (
+    common_tasks,
+    final_scores,
+    is_finished,
+    matrix_of,
+)
 from ambulo.commands.sweeps.statistics import bootstrap, interquartile_mean, interval
 from ambulo.common.errors import Parser, front_door
 from ambulo.common.files import check_parent, without_nan, write_or_print
@@ -106,7 +111,7 @@ def _runs(path: Path) -> list[Path]:
 
 def _groups(path: Path, training: Training, score: Score) -> list[Group]:
     """Return the groups of runs in one folder."""
-    sweep = SweepFolder(path)
+    sweep = StudyFolder(path, SweepPlan)
     if not sweep.exists:
         runs = _runs(path)
         if wrong := next(
@@ -119,9 +124,10 @@ def _groups(path: Path, training: Training, score: Score) -> list[Group]:
     groups = []
     for variant in plan.variants:
         done = [
-            final_scores(sweep.run(planned), training, score)
-            for planned in sweep.runs(plan)
-            if planned.variant == variant and sweep.result(planned).is_file()
+            final_scores(sweep.run(planned.name), training, score)
+            for planned in plan.runs()
+            if planned.variant == variant
+            and is_finished(sweep.run(planned.name), training)
         ]
         name = path.name if len(plan.variants) == 1 else f"{path.name}/{variant.label}"
         if done:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
 import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from typing import Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from ambulo.commands.sweeps.folder import PlannedRun, SweepFolder, SweepPlan
+from ambulo.commands.sweeps.folder import StudyFolder, SweepPlan
 from ambulo.commands.sweeps.grid import MAX_RUNS, variants_of
 from ambulo.commands.sweeps.kinds import (
     Training,
@@ -19,13 +17,7 @@ from ambulo.commands.sweeps.kinds import (
     find_training,
     parsed,
 )
-from ambulo.commands.sweeps.processes import (
-    LOST,
-    Job,
-    clear_leftover,
-    opened_host,
-    run_jobs,
-)
+from ambulo.commands.sweeps.processes import opened_host
 from ambulo.common.errors import Parser, front_door
 from ambulo.common.files import (
     check_parent,
@@ -37,6 +29,12 @@ from ambulo.common.files import (
 from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.names import RUN
+from ambulo.configs.trainings import Score
+
+if TYPE_CHECKING:
+    from optuna.trial import Trial
+
+    from ambulo.commands.sweeps.trials import Trials
 
 PROGRAM = "ambulo sweep"
 FAILED = 1
@@ -52,11 +50,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     check_parent(args.json)
     score = training.kind.score(args.score)
     plan = planned(training, args, forwarded)
-    folder = SweepFolder(
-        f"{args.output}/{args.name or default_name(training) + '_sweep'}"
-    )
+    name = args.name or f"{default_name(training)}_sweep"
+    folder = StudyFolder(f"{args.output}/{name}", SweepPlan)
     with folder.claimed(plan) as merged:
-        failed, stopped = run_sweep(folder, merged, args)
+        failed, stopped = run_sweep(folder, merged, score, args)
         if stopped:
             print(
                 f"ambulo: stopped; the same command continues {folder.path}",
@@ -180,95 +177,58 @@ def planned(
 
 
 def run_sweep(
-    folder: SweepFolder, plan: SweepPlan, args: argparse.Namespace
+    folder: StudyFolder[SweepPlan],
+    plan: SweepPlan,
+    score: Score,
+    args: argparse.Namespace,
 ) -> tuple[list[str], int]:
     """Train what is not finished; return failed runs, and the signal that stopped it or 0."""
-    runs = folder.runs(plan)
-    left = [run for run in runs if not folder.result(run).is_file()]
-    if len(left) < len(runs):
-        say(f"{len(runs) - len(left)} of {len(runs)} runs are finished already")
-    if not left:
-        return [], 0
-    failed: list[str] = []
-    began: dict[str, tuple[float, int]] = {}
-    count = len(runs) - len(left)
+    import numpy as np
+    from optuna.trial import TrialState
 
-    def jobs() -> Iterator[Job]:
-        for run in left:
-            job = job_of(folder, plan, run)
-            printed = job.log.stat().st_size if job.log.exists() else 0
-            began[run.name] = time.monotonic(), printed
-            say(f"{run.name}: begins")
-            yield job
+    from ambulo.commands.sweeps.scores import final_scores
+    from ambulo.commands.sweeps.study import Study, run_of
+    from ambulo.commands.sweeps.trials import Trials, say
 
-    def done(job: Job, code: int) -> None:
-        nonlocal count
-        count += 1
-        since, printed = began[job.name]
-        seconds = time.monotonic() - since
-        if code == 0:
-            say(f"{job.name}: done in {seconds:.0f} s ({count} of {len(runs)})")
-        else:
-            failed.append(job.name)
-            say(f"{job.name}: {failure(job, code, printed)} ({count} of {len(runs)})")
+    planned = {run.name: run for run in plan.runs()}
+    study = Study(folder, plan, score)
+    finished = sum(t.state == TrialState.COMPLETE for t in study.runs().values())
+    if finished:
+        say(f"{finished} of {len(planned)} runs are finished already")
+    study.enqueue(planned)
 
+    def flags(trial: Trial) -> list[str]:
+        run = planned[run_of(trial)]
+        settings = [*run.variant.overrides, f"training.seed={run.seed}"]
+        return [part for text in settings for part in ("--set", text)]
+
+    def value(run: Path) -> float:
+        return float(np.mean([*final_scores(run, plan.training, score).tasks.values()]))
+
+    trials = Trials(study, plan.training, plan.arguments, len(planned), flags, value)
+    stopped = 0 if finished == len(planned) else train(trials, args)
+    states = {name: trial.state for name, trial in study.runs().items()}
+    return [n for n in planned if states[n] == TrialState.FAIL], stopped
+
+
+def train(trials: Trials, args: argparse.Namespace) -> int:
+    """Train what is left of a study; return the signal that stopped it, or 0."""
+    witness = trials.study.folder.plan_file
     with (
         StopRequest("the checkpoints of the running trainings") as stop,
-        opened_host(args.engine, args.parallel, args.address, folder.plan_file) as host,
+        opened_host(args.engine, args.parallel, args.address, witness) as host,
     ):
-        run_jobs(jobs(), host, stop, done)
-    return failed, stop.signal_number or 0
-
-
-def job_of(folder: SweepFolder, plan: SweepPlan, run: PlannedRun) -> Job:
-    """Return the job of one run, which continues what its folder holds."""
-    training, path = plan.training, folder.run(run).absolute()
-    result = ["--json", str(folder.result(run).absolute())]
-
-    def arguments() -> list[str]:
-        if clear_leftover(path):
-            resumed = training.resumed(plan.arguments)
-            return ["--resume", str(path), *resumed, *result]
-        settings = [*run.variant.overrides, f"training.seed={run.seed}"]
-        new = training.arguments(plan.arguments)
-        new += [part for text in settings for part in ("--set", text)]
-        return [*new, "--output", str(path.parent), "--run-name", run.name, *result]
-
-    return Job(
-        run.name, plan.folder, "run", path, folder.log(run).absolute(), arguments
-    )
-
-
-def failure(job: Job, code: int, printed: int = 0) -> str:
-    """Return why a run failed, and the last line that it printed.
-
-    Args:
-        job: the run.
-        code: its exit code; minus the signal that ended it.
-        printed: length of its log before it began, [bytes].
-    """
-    text = job.log.read_bytes()[printed:] if job.log.exists() else b""
-    lines = text.decode("utf-8", "replace").split("\n")
-    last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-    reason = f"FAILED with exit code {code}"
-    if code == LOST:
-        reason = "FAILED: its machine was lost"
-    elif code < 0:
-        reason = f"FAILED: killed by signal {-code}"
-        with suppress(ValueError):
-            reason = f"FAILED: killed by {signal.Signals(-code).name}"
-    return f"{reason}{last and ': '}{last[:300]} (log: {job.log})"
+        trials.run(host, stop)
+    return stop.signal_number or 0
 
 
 def write_report(
-    folder: SweepFolder, plan: SweepPlan, score: object, target: str | None
+    folder: StudyFolder[SweepPlan], plan: SweepPlan, score: Score, target: str | None
 ) -> None:
     """Write and print the report of the finished runs."""
     from ambulo.commands.sweeps.picture import sweep_picture
     from ambulo.commands.sweeps.report import print_report, sweep_report
-    from ambulo.configs.trainings import Score
 
-    assert isinstance(score, Score)
     report = sweep_report(folder, plan, score)
     text = json.dumps(without_nan(report), indent=1) + "\n"
     write_atomic(folder.report, text)
@@ -279,11 +239,6 @@ def write_report(
         return
     print_report(report)
     print(f"report   {folder.report}\npicture  {folder.picture}")
-
-
-def say(line: str) -> None:
-    """Print a line of progress on stderr."""
-    print(line, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

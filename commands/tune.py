@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
+from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
+import numpy as np
+from optuna.trial import Trial, TrialState
 from rich.console import Console
 from rich.markup import escape
 
@@ -14,23 +20,25 @@ from ambulo.commands.sweep import (
     add_shared_flags,
     check_shared_flags,
     default_name,
+    train,
 )
+from ambulo.commands.sweeps.folder import StudyFolder, TuningPlan
 from ambulo.commands.sweeps.kinds import (
     Training,
     check_forwarded,
     find_training,
     parsed,
 )
-from ambulo.commands.sweeps.processes import opened_host, run_jobs
-from ambulo.commands.tuning.space import checked_space, chosen_ranges, overrides
-from ambulo.commands.tuning.study import Study, TuningFolder, TuningPlan
-from ambulo.commands.tuning.trials import Trials
+from ambulo.commands.sweeps.scores import best_epoch, learning_curve
+from ambulo.commands.sweeps.space import checked_space, chosen_ranges, overrides
+from ambulo.commands.sweeps.study import Study, run_of
+from ambulo.commands.sweeps.trials import Trials
 from ambulo.common.errors import Parser, front_door
 from ambulo.common.files import check_parent, without_nan, write_atomic, write_or_print
 from ambulo.common.paths import typed_command
-from ambulo.common.signals import StopRequest
 from ambulo.common.tables import new_table, print_table
-from ambulo.configs.errors import ConfigError
+from ambulo.configs.errors import ConfigError, RunFolderError
+from ambulo.configs.trainings import Score
 
 PROGRAM = "ambulo tune"
 SHOWN = 10
@@ -47,33 +55,33 @@ def main(argv: Sequence[str] | None = None) -> int:
     check_shared_flags(args)
     if args.trials < 1:
         raise ConfigError(f"--trials {args.trials}: must be at least 1")
-    kind = training.kind
+    kind, score = training.kind, training.kind.score(args.score)
     plan = TuningPlan(
         folder=training.folder,
         preset=training.preset,
         arguments=tuple(forwarded),
-        score=kind.score(args.score).name,
+        score=score.name,
         search=chosen_ranges(args.search, kind.search),
     )
     given = training.arguments(forwarded)
     _check_evaluations(training, given)
     space = checked_space(plan.search, training, given)
     name = args.name or f"{default_name(training)}_tune"
-    folder = TuningFolder(f"{args.output}/{name}")
+    folder = StudyFolder(f"{args.output}/{name}", TuningPlan)
     with folder.claimed(plan):
         study = Study(
-            folder, plan, space,
+            folder, plan, score, space,
             url=args.storage, name=args.study or name, seed=args.first_seed,
             prune=args.pruning,
         )  # fmt: skip
-        stopped = _run(study, args)
+        stopped = train(trials_of(study, plan, args.trials, args.first_seed), args)
         if stopped:
             print(
                 f"ambulo: stopped; the same command continues {folder.path}",
                 file=sys.stderr,
             )
             return 128 + stopped
-        _report(study, args.json)
+        _report(study, plan, args.json)
     return 0
 
 
@@ -125,34 +133,51 @@ def _check_evaluations(training: Training, given: Sequence[str]) -> None:
         raise ConfigError("training.eval_freq = 0: a search needs evaluations")
 
 
-def _run(study: Study, args: argparse.Namespace) -> int:
-    """Run trials until the study has enough; return the signal that stopped it, or 0."""
-    with (
-        StopRequest("the checkpoints of the running trials") as stop,
-        opened_host(
-            args.engine, args.parallel, args.address, study.folder.plan_file
-        ) as host,
-    ):
-        trials = Trials(study, args.trials, args.first_seed)
-        run_jobs(trials, host, stop, trials.done, trials.watch)
-    return stop.signal_number or 0
+def trials_of(study: Study, plan: TuningPlan, total: int, seed: int) -> Trials:
+    """Return the trials of a search until it has `total`; trial k has the seed `seed + k`."""
+    training = plan.training
+
+    def flags(trial: Trial) -> list[str]:
+        own = seed + int(run_of(trial).rpartition("_")[2])
+        return [*overrides(trial.params), "--set", f"training.seed={own}"]
+
+    def value(run: Path) -> float:
+        return final_value(run, training, study.score)
+
+    return Trials(study, training, plan.arguments, total, flags, value, "trial")
 
 
-def _report(study: Study, target: str | None) -> None:
+def final_value(run: Path, training: Training, score: Score) -> float:
+    """Return the score of a finished trial.
+
+    Reinforcement learning: the mean of the last third of its evaluations, for single ones
+    are noisy. Supervised: that of the best epoch.
+
+    Raises:
+        RunFolderError: there is none.
+    """
+    if training.kind.logged_in == "metrics":
+        return best_epoch(run, training, score)
+    _, values = learning_curve(run, training, score)
+    if not len(values):
+        raise RunFolderError(f"{run}: has no evaluation with {score.name}")
+    return float(np.mean(values[-math.ceil(len(values) / 3) :]))
+
+
+def _report(study: Study, plan: TuningPlan, target: str | None) -> None:
     """Write the best settings and the report, and print them."""
-    folder, best = study.folder, study.best()
-    training = study.plan.training
+    folder, best, training = study.folder, study.best(), plan.training
     if best is not None:
-        given = training.arguments(study.plan.arguments)
+        given = training.arguments(plan.arguments)
         config = training.settings([*given, *overrides(best.params)])
         write_atomic(folder.best, config.to_json())
-    data = study.to_data()
+    data = report_of(study, plan)
     text = json.dumps(without_nan(data), indent=1) + "\n"
     write_atomic(folder.report, text)
     write_or_print(target, text)
     if target == "-":
         return
-    _print(study, data)
+    _print(study.score, data)
     print(f"report   {folder.report}")
     if best is None:
         print("no trial has finished: there are no best settings")
@@ -163,32 +188,52 @@ def _report(study: Study, target: str | None) -> None:
     )
 
 
-def _print(study: Study, data: dict[str, object]) -> None:
+def report_of(study: Study, plan: TuningPlan) -> dict[str, Any]:
+    """Return all trials, the best one and the importance of settings, for JSON."""
+    best = study.best()
+    return {
+        "training": plan.training.word,
+        "preset": plan.preset,
+        "score": plan.score,
+        "search": dict(plan.search),
+        "best": None if best is None else best.number,
+        "importance": study.importance(),
+        "trials": [
+            {
+                "number": trial.number,
+                "state": trial.state.name.lower(),
+                "value": trial.value if trial.state == TrialState.COMPLETE else None,
+                "settings": trial.params,
+                "curve": list(trial.intermediate_values.values()),
+                "seconds": trial.duration.total_seconds() if trial.duration else None,
+            }
+            for trial in study.trials()
+        ],
+    }
+
+
+def _print(score: Score, data: dict[str, Any]) -> None:
     """Print the best trials, how all ended, and the importance of settings."""
-    score = study.plan.training.kind.score(study.plan.score)
-    trials = study.trials()
-    done = [trial for trial in trials if trial.state.name == "COMPLETE"]
-    done.sort(key=lambda trial: -score.sign * (trial.value or 0.0))
+    trials, search = data["trials"], data["search"]
+    done = [trial for trial in trials if trial["value"] is not None]
+    done.sort(key=lambda trial: -score.sign * trial["value"])
     table = new_table(f"{score.label}, {score.better} is better")
-    for head in ("trial", score.label, *study.plan.search):
+    for head in ("trial", score.label, *search):
         table.add_column(escape(head), justify="right")
     for trial in done[:SHOWN]:
-        values = [trial.params.get(key) for key in study.plan.search]
+        values = [trial["settings"].get(key) for key in search]
         cells = [f"{v:.4g}" if isinstance(v, float) else str(v) for v in values]
         table.add_row(
-            str(trial.number), f"{trial.value:.4g}", *(escape(cell) for cell in cells)
+            str(trial["number"]), f"{trial['value']:.4g}", *map(escape, cells)
         )
     print_table(Console(highlight=False), table)
-    counts = {state: 0 for state in ("COMPLETE", "PRUNED", "FAIL", "RUNNING")}
-    for trial in trials:
-        counts[trial.state.name] = counts.get(trial.state.name, 0) + 1
-    parts = ", ".join(f"{n} {state.lower()}" for state, n in counts.items() if n)
+    counts = Counter(trial["state"] for trial in trials)
+    order = ("complete", "pruned", "fail", "running", "waiting")
+    parts = ", ".join(f"{counts[state]} {state}" for state in order if counts[state])
     print(f"trials   {parts}")
-    importance = data["importance"]
-    if isinstance(importance, dict):
-        for key, value in importance.items():
-            print(f"importance  {key:<28} {100 * value:.0f} %")
-    else:
+    for key, value in (data["importance"] or {}).items():
+        print(f"importance  {key:<28} {100 * value:.0f} %")
+    if data["importance"] is None:
         print("importance  too few different trials")
 
 

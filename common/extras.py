@@ -30,7 +30,7 @@ PURPOSES = {
     "multi": "several agents in one level, through PettingZoo",
     "gpu": "physics on a GPU (`--backend warp`)",
     "ray": "work on many machines (`--engine ray`)",
-    "tune": "search for settings (`ambulo tune`)",
+    "tune": "sweeps and search for settings (`ambulo sweep`, `ambulo tune`)",
     "stream": "live streams over WebSocket (`ambulo track-server`)",
     "hub": "models on the Hugging Face hub (`ambulo push`, `ambulo pull`)",
     "minari": "episodes as data sets (`ambulo rollouts`)",

@@ -64,9 +64,9 @@ def run(args: argparse.Namespace) -> int:
     out = resolve_path(args.out)
     if out.suffix != ".zip":
         raise ConfigError(f"--out {args.out}: an estimator is a .zip")
-    from ambulo.evaluate.gait.data import load_part
     from ambulo.evaluate.gait.held_out import data_of
     from ambulo.evaluate.gait.recovery import recover
+    from ambulo.motion.gaits.gait_sets import load_part
     from ambulo.policies.agents.gait_estimator import save_estimator
     from ambulo.train.gait.calibration import calibrated_inverse
 

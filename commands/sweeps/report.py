@@ -11,10 +11,11 @@ from rich.markup import escape
 from scipy.stats import trim_mean
 
 from ambulo.commands.sweeps.difference import Group, difference_of
-from ambulo.commands.sweeps.folder import SweepFolder, SweepPlan
+from ambulo.commands.sweeps.folder import StudyFolder, SweepPlan
 from ambulo.commands.sweeps.scores import (
     common_tasks,
     final_scores,
+    is_finished,
     learning_curve,
     matrix_of,
 )
@@ -39,7 +40,9 @@ FEW = 5
 """With fewer seeds, intervals of a bootstrap are too narrow."""
 
 
-def sweep_report(folder: SweepFolder, plan: SweepPlan, score: Score) -> dict[str, Any]:
+def sweep_report(
+    folder: StudyFolder[SweepPlan], plan: SweepPlan, score: Score
+) -> dict[str, Any]:
     """Return all numbers of a sweep as data for JSON; unfinished runs are left out.
 
     Raises:
@@ -47,9 +50,9 @@ def sweep_report(folder: SweepFolder, plan: SweepPlan, score: Score) -> dict[str
     """
     training = plan.training
     finished = {
-        planned: final_scores(folder.run(planned), training, score)
-        for planned in folder.runs(plan)
-        if folder.result(planned).is_file()
+        planned: final_scores(folder.run(planned.name), training, score)
+        for planned in plan.runs()
+        if is_finished(folder.run(planned.name), training)
     }
     tasks = common_tasks(list(finished.values())) if finished else []
     groups = {
@@ -71,7 +74,7 @@ def sweep_report(folder: SweepFolder, plan: SweepPlan, score: Score) -> dict[str
                     if planned in finished
                     else None,
                 }
-                for planned in folder.runs(plan)
+                for planned in plan.runs()
                 if planned.variant == variant
             ],
         }

@@ -56,6 +56,13 @@ def learning_curve(
     return columns.get("step", np.empty(0))[known], values[known]
 
 
+def is_finished(run: Path, training: Training) -> bool:
+    """Return whether a run has what its last step makes."""
+    if training.kind.logged_in == "metrics":
+        return bool(training.command.folder(run).final_model.exists())
+    return (run / "scores.json").is_file()
+
+
 def final_scores(run: Path, training: Training, score: Score) -> RunScores:
     """Return the scores of a finished run.
 
@@ -67,7 +74,7 @@ def final_scores(run: Path, training: Training, score: Score) -> RunScores:
         RunFolderError: the run has not finished, is damaged, or has no such score.
     """
     if training.kind.logged_in == "metrics":
-        if not training.command.folder(run).final_model.exists():
+        if not is_finished(run, training):
             raise RunFolderError(_unfinished(run, "final model"))
         return RunScores(run, {ALL: best_epoch(run, training, score)}, {}, 0)
     file = run / "scores.json"

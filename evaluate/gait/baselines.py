@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.evaluate.gait.data import GaitSet
 from ambulo.evaluate.gait.scores import score
+from ambulo.motion.gaits.gait_sets import GaitSet
 from ambulo.motion.gaits.shards import FRAMES, PER_CYCLE
 
 GaitPredictor = Callable[[NDArray[np.float32]], NDArray[np.float64]]

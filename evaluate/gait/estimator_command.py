@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ambulo.common.find_model import find_model
-from ambulo.evaluate.gait.data import GaitSet
 from ambulo.evaluate.gait.held_out import data_of, held_out_gaits
 from ambulo.evaluate.gait.network_results import random_gaits
 from ambulo.evaluate.gait.recovery import Recovery, recover
@@ -23,6 +22,7 @@ from ambulo.evaluate.shared.result import (
     mean_metric,
     metric,
 )
+from ambulo.motion.gaits.gait_sets import GaitSet
 from ambulo.policies.agents.gait_estimator import (
     DEFAULT_NETWORK,
     GaitEstimator,

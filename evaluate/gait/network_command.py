@@ -17,7 +17,6 @@ from ambulo.configs.gait import GaitSpace
 from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.evaluate.gait.baselines import GaitPredictor, of_mean, of_ridge
 from ambulo.evaluate.gait.curves import GaitFacts
-from ambulo.evaluate.gait.data import load_part
 from ambulo.evaluate.gait.estimator_command import parameter_breakdown, recovered_by
 from ambulo.evaluate.gait.held_out import data_of, held_out_gaits
 from ambulo.evaluate.gait.network_pictures import (
@@ -48,6 +47,7 @@ from ambulo.evaluate.shared.result import (
     metric,
     unit_of,
 )
+from ambulo.motion.gaits.gait_sets import load_part
 from ambulo.motion.gaits.skeleton import leg_length
 from ambulo.policies.agents.gait_estimator import load_estimator
 from ambulo.policies.agents.gait_network import GaitNetwork, load_gait_network

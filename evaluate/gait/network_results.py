@@ -12,7 +12,6 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.gait import GaitSpace
 from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.evaluate.gait.curves import GaitFacts, cycle_curves, facts_of
-from ambulo.evaluate.gait.data import GaitSet
 from ambulo.evaluate.gait.scores import GaitScores, score, skates
 from ambulo.motion.gaits.angles import ANGLES, leg_angles
 from ambulo.motion.gaits.frames import (
@@ -22,6 +21,7 @@ from ambulo.motion.gaits.frames import (
     orthonormal,
     speed_of,
 )
+from ambulo.motion.gaits.gait_sets import GaitSet
 from ambulo.motion.gaits.scaled_walk import gait_cycle, human23_soles
 from ambulo.motion.gaits.skeleton import gait_skeleton, leg_length
 from ambulo.motion.motion import Motion

@@ -25,13 +25,7 @@ from ambulo.evaluate.locomotion.cascades import (
 )
 from ambulo.evaluate.locomotion.evaluation import undisturbed
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest
-from ambulo.evaluate.shared.result import (
-    POLICY,
-    AgentMetrics,
-    Breakdown,
-    MetricColumn,
-    field_metrics,
-)
+from ambulo.evaluate.shared.result import POLICY, Breakdown, MetricColumn
 from ambulo.policies.agents.cascade import Cascade
 
 SECONDS = 10.0
@@ -138,7 +132,7 @@ def evaluate_bodies(
                 )
     return EvalOutcome(
         request.result(
-            {name: agent_metrics(s) for name, s in scores[CALM].items()},
+            {name: s.metrics for name, s in scores[CALM].items()},
             COLUMNS,
             f"{bodies} bodies, {seconds:g} s, {CALM}",
             headline=HEADLINE,
@@ -159,16 +153,10 @@ def evaluate_bodies(
     )
 
 
-def agent_metrics(scores: GaitPolicyScores) -> AgentMetrics:
-    """Return the metrics of one agent."""
-    names = [column.name for column in COLUMNS]
-    return field_metrics(scores, names, intervals={"survival_rate": "survival_ci95"})
-
-
 def _breakdown(scores: Scores, bodies: int, seconds: float) -> Breakdown:
     """Return the scores by disturbance, without those of the main table."""
     pushed = {
-        title: {name: agent_metrics(s) for name, s in agents.items()}
+        title: {name: s.metrics for name, s in agents.items()}
         for title, agents in scores.items()
         if title != CALM
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from ambulo.envs.reference.reference import Reference
 from ambulo.envs.tasks.gait.batch import GaitBatch
 from ambulo.envs.tasks.gait.sampling import random_parameters
 from ambulo.evaluate.locomotion.cascades import GaitPolicy, acting
-from ambulo.evaluate.shared.intervals import wilson_interval
+from ambulo.evaluate.shared.result import AgentMetrics, Metric, metric, rate_metric
 from ambulo.evaluate.shared.rollout import rollout
 from ambulo.motion.gaits.skeleton import leg_length
 
@@ -27,27 +27,12 @@ SETTLED = 1.0
 
 @dataclass(frozen=True)
 class GaitPolicyScores:
-    """One episode of each of N bodies; means, errors only over those that did not fall."""
+    """One episode of each of N bodies; errors only over those that did not fall."""
 
-    bodies: int
-    """N."""
-    survival_rate: float
-    """Share that does not fall."""
-    survival_ci95: tuple[float, float]
-    """Its 95 % Wilson interval."""
-    survival_s: float
-    """Time on the feet, [s]."""
-    return_mean: float
-    """Sum of rewards until a fall."""
-    joint_error_deg: float
-    """Legs, trunk and arms off the reference at its phase, [deg]."""
-    stride_error: float
-    """Size of the error of the stride's ratio."""
-    cadence_error: float
-    """Size of the error of the cadence's ratio."""
-    speed_error: float
-    """Absolute error of the mean speed over the requested speed."""
-    per_body: list[dict[str, Any]] = field(default_factory=list, compare=False)
+    metrics: AgentMetrics
+    """Means. Errors of stride and cadence are of their ratios, that of the speed is over the
+    requested one; the return counts until a fall."""
+    per_body: list[dict[str, Any]]
     """One row per body."""
 
 
@@ -112,19 +97,20 @@ def play_bodies(
     strides, cadences = (values[:, space.index(n)] for n in ("stride", "cadence"))
     wanted = HEALTHY.stride_of(strides, legs) * HEALTHY.rate_of(cadences, legs)
 
-    def off(errors: Floats) -> float:
-        return float(np.abs(errors)[alive].mean()) if alive.any() else float("nan")
+    def off(errors: Floats) -> Metric:
+        return metric(float(np.abs(errors)[alive].mean()) if alive.any() else None)
 
+    joints = np.rad2deg((error / np.maximum(lived, 1)).mean())
     return GaitPolicyScores(
-        bodies=count,
-        survival_rate=float(alive.mean()),
-        survival_ci95=wilson_interval(int(alive.sum()), count),
-        survival_s=float((lived * dt).mean()),
-        return_mean=float(returns.mean()),
-        joint_error_deg=float(np.rad2deg((error / np.maximum(lived, 1)).mean())),
-        stride_error=off(stride - strides),
-        cadence_error=off(cadence - cadences),
-        speed_error=off(way / time / wanted - 1.0),
+        {
+            "survival_rate": rate_metric(int(alive.sum()), count),
+            "survival_s": metric(float((lived * dt).mean()), "s"),
+            "joint_error_deg": metric(float(joints), "deg"),
+            "stride_error": off(stride - strides),
+            "cadence_error": off(cadence - cadences),
+            "speed_error": off(way / time / wanted - 1.0),
+            "return_mean": metric(float(returns.mean())),
+        },
         per_body=[
             {
                 "episode": k,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats
-from ambulo.evaluate.gait.data import GaitSet
+from ambulo.motion.gaits.gait_sets import GaitSet
 from ambulo.policies.networks.gait_inverse import GaitEstimate, GaitInverse
 
 

@@ -11,7 +11,7 @@ from ambulo.evaluate.locomotion.gait_norms import JOINTS, gait_norms
 from ambulo.evaluate.locomotion.perturbations import Perturbed
 from ambulo.evaluate.locomotion.pushes import PushRecovery
 from ambulo.evaluate.locomotion.recording import Recording
-from ambulo.evaluate.locomotion.scores import LocomotionScores
+from ambulo.evaluate.locomotion.scores import UNITS, LocomotionScores
 from ambulo.evaluate.shared.result import (
     AgentMetrics,
     Breakdown,
@@ -45,19 +45,6 @@ HEADLINE = (
     "survival_rate", "joint_error_deg", "speed", "speed_error", "cost_of_transport",
     "metabolic_cost_of_transport", "impulse_90",
 )  # fmt: skip
-UNITS = {
-    "speed": "m/s",
-    "speed_error": "m/s",
-    "heading_error": "deg",
-    "turn_error": "deg/s",
-    "metabolic_cost_of_transport": "J/(kg m)",
-    "foot_skate": "m/s",
-    "torque_residual": "N m",
-    "torque_residual_best": "N m",
-    "torque_rms": "N m",
-    "impulse_90": "N s",
-}
-"""Units of metrics whose names do not end in them."""
 NORM_COLUMNS = (
     MetricColumn("rms", "rms off", 1),
     MetricColumn("offset", "offset", 1),
@@ -84,24 +71,13 @@ _PERTURBED = (
     "joint_error_cm", "root_error_cm", "speed", "speed_error", "heading_error",
 )  # fmt: skip
 """Scores under perturbations."""
-_INTERVALS = {
-    "survival_rate": "survival_ci95",
-    "success_rate": "success_ci95",
-    "return_mean": "return_ci95",
-}
-_NO_METRIC = ("episodes", "joints", "gait")
 
 
 def agent_metrics(
     scores: LocomotionScores, pushes: PushRecovery | None
 ) -> dict[str, Metric]:
     """Return the metrics of one agent."""
-    names = [
-        name
-        for name in vars(scores)
-        if name not in _NO_METRIC and not name.endswith("_ci95")
-    ]
-    metrics = field_metrics(scores, names, UNITS, _INTERVALS)
+    metrics = dict(scores.metrics)
     if scores.gait is not None:
         for name, unit in (
             ("strides", "1"), ("cadence", "1/min"), ("stride_time", "s"),
@@ -158,7 +134,7 @@ def perturbed_metrics(scores: LocomotionScores | None) -> AgentMetrics:
     """Return the metrics of one agent under a perturbation; null where it is missing."""
     if scores is None:
         return {name: metric(None, unit_of(name, UNITS)) for name in _PERTURBED}
-    return field_metrics(scores, _PERTURBED, UNITS, _INTERVALS)
+    return {name: scores.metrics[name] for name in _PERTURBED}
 
 
 def _norms(

@@ -13,7 +13,13 @@ from scipy.ndimage import uniform_filter1d
 from ambulo.configs.arrays import Floats
 from ambulo.evaluate.locomotion.gait_summary import GaitSummary, gait_of
 from ambulo.evaluate.locomotion.recording import Recording
-from ambulo.evaluate.shared.intervals import bootstrap_interval, wilson_interval
+from ambulo.evaluate.shared.result import (
+    AgentMetrics,
+    mean_metric,
+    metric,
+    rate_metric,
+    unit_of,
+)
 
 GRAVITY = 9.81
 """Of the models, [m/s^2]; tells mass from weight."""
@@ -21,62 +27,33 @@ WINDOW = 1.0
 """Speeds and headings are means over about a stride, [s]: they swing within each."""
 
 
+UNITS = {
+    "speed": "m/s",
+    "speed_error": "m/s",
+    "heading_error": "deg",
+    "turn_error": "deg/s",
+    "metabolic_cost_of_transport": "J/(kg m)",
+    "foot_skate": "m/s",
+    "torque_residual": "N m",
+    "torque_residual_best": "N m",
+    "torque_rms": "N m",
+}
+"""Units of metrics whose names do not end in them."""
+
+
 @dataclass(frozen=True, eq=False)
 class LocomotionScores:
-    """Scores of one agent; NaN where they are not defined."""
+    """Scores of one agent."""
 
-    episodes: int
-    """Episodes played."""
-    survival_rate: float
-    """Share on their feet to the end."""
-    survival_ci95: tuple[float, float]
-    """95 % Wilson interval of it."""
-    success_rate: float
-    """Share with the task done at the end (`succeeded`)."""
-    success_ci95: tuple[float, float]
-    """95 % Wilson interval of it."""
-    timeout_rate: float
-    """Share over (`timed_out`) with the task not done."""
-    survival_s: float
-    """Mean time on their feet, [s]."""
-    falls: int
-    """Episodes that ended by a fall."""
-    faults: int
-    """Episodes that ended by a fault of the simulation."""
-    joint_error_deg: float
-    """Mean angle between hips, knees and ankles and their reference, [deg]."""
-    joint_error_cm: float
-    """Mean distance of all joints from their reference, seen from the root, [cm]."""
-    root_error_cm: float
-    """Mean distance of the root from its reference, drift included, [cm]."""
-    speed: float
-    """Mean forward speed, [m/s]."""
-    speed_error: float
-    """Mean difference of the speed over a stride from the commanded one, [m/s]."""
-    heading_error: float
-    """Mean size of the heading error over a stride, [deg]."""
-    turn_error: float
-    """Mean difference of the turning rate over a stride from the commanded one, [deg/s]."""
-    cost_of_transport: float
-    """Absolute work of the joints per weight and distance."""
-    metabolic_cost_of_transport: float
-    """Metabolic energy of the muscles for a kilogram and a metre, [J / (kg m)]."""
-    foot_skate: float
-    """Mean speed of standing soles, [m/s]."""
-    symmetry: float
-    """1 for two sides alike; see `GaitSummary.symmetry`."""
-    torque_residual: float
-    """Root mean square of the torque that acted minus that of stable PD, [N m]."""
-    torque_residual_best: float
-    """The same of the least-squares optimum of the muscles at each state, [N m]."""
-    torque_rms: float
-    """Root mean square of the torque of stable PD, [N m]."""
-    action_rms: float
-    """Root mean square of the actions, each in [-1, 1]."""
-    return_mean: float
-    """Mean return."""
-    return_ci95: tuple[float, float]
-    """95 % bootstrap interval of it."""
+    metrics: AgentMetrics
+    """Means over the steps on their feet; None where they are not defined.
+
+    Joint errors are against the reference at the same phase: angles of hips, knees and
+    ankles, and places of all joints seen from the root. Errors of speed, heading and turning
+    are of means over `WINDOW` against the command. Costs of transport are absolute joint
+    work per weight and distance, and energy of the muscles. Torques are those that acted
+    minus those of stable PD, beside the least-squares optimum of the muscles (`_best`).
+    """
     joints: dict[str, tuple[float, float]]
     """Errors of each joint: angle, [deg], and position, [cm]."""
     gait: GaitSummary | None
@@ -103,42 +80,37 @@ def score(recording: Recording, seed: int = 0) -> LocomotionScores:
         )
         for j in range(len(r.joints))
     ]
-    return LocomotionScores(
-        episodes=r.episodes,
-        survival_rate=float(r.survived.mean()),
-        survival_ci95=wilson_interval(int(r.survived.sum()), r.episodes),
-        success_rate=float(r.succeeded.mean()),
-        success_ci95=wilson_interval(int(r.succeeded.sum()), r.episodes),
-        timeout_rate=float((r.survived & ~r.succeeded).mean()),
-        survival_s=float(steps.mean() * r.dt),
-        falls=int(r.fell.sum()),
-        faults=int((r.fault > 0).sum()),
-        joint_error_deg=_deg(_mean(r.joint_error[..., legs].mean(axis=-1), on)),
-        joint_error_cm=100.0 * _mean(r.place_error.mean(axis=-1), on),
-        root_error_cm=100.0 * _mean(r.root_error, on),
-        speed=_mean(r.velocity[..., 0], on),
-        speed_error=_mean(np.abs(speed - wanted), on),
-        heading_error=_deg(_mean(np.abs(yaw), on)),
-        turn_error=_deg(_mean(np.abs(turn - wanted_turn), on)),
-        cost_of_transport=(
-            float(r.power[on].sum()) * r.dt / (r.weight * moved) if moved else math.nan
-        ),
-        metabolic_cost_of_transport=(
-            float(r.metabolic[on].sum()) * r.dt * GRAVITY / (r.weight * moved)
-            if moved
-            else math.nan
-        ),
-        foot_skate=_ratio(r.slip[on].sum(), r.slip_parts[on].sum()),
-        symmetry=math.nan if gait is None else gait.symmetry,
-        torque_residual=math.sqrt(_mean(r.torque_error, on) / r.torques),
-        torque_residual_best=math.sqrt(_mean(r.torque_best, on) / r.torques),
-        torque_rms=math.sqrt(_mean(r.torque, on) / r.torques),
-        action_rms=math.sqrt(_mean(r.action, on)),
-        return_mean=float(returns.mean()),
-        return_ci95=bootstrap_interval(returns, seed),
-        joints=dict(zip(r.joints, errors, strict=True)),
-        gait=gait,
-    )
+    work = float(r.power[on].sum()) * r.dt
+    energy = float(r.metabolic[on].sum()) * r.dt * GRAVITY
+    values: dict[str, float] = {
+        "survival_s": float(steps.mean() * r.dt),
+        "falls": int(r.fell.sum()),
+        "faults": int((r.fault > 0).sum()),
+        "joint_error_deg": _deg(_mean(r.joint_error[..., legs].mean(axis=-1), on)),
+        "joint_error_cm": 100.0 * _mean(r.place_error.mean(axis=-1), on),
+        "root_error_cm": 100.0 * _mean(r.root_error, on),
+        "speed": _mean(r.velocity[..., 0], on),
+        "speed_error": _mean(np.abs(speed - wanted), on),
+        "heading_error": _deg(_mean(np.abs(yaw), on)),
+        "turn_error": _deg(_mean(np.abs(turn - wanted_turn), on)),
+        "cost_of_transport": _ratio(work, r.weight * moved),
+        "metabolic_cost_of_transport": _ratio(energy, r.weight * moved),
+        "foot_skate": _ratio(r.slip[on].sum(), r.slip_parts[on].sum()),
+        "symmetry": math.nan if gait is None else gait.symmetry,
+        "torque_residual": math.sqrt(_mean(r.torque_error, on) / r.torques),
+        "torque_residual_best": math.sqrt(_mean(r.torque_best, on) / r.torques),
+        "torque_rms": math.sqrt(_mean(r.torque, on) / r.torques),
+        "action_rms": math.sqrt(_mean(r.action, on)),
+    }
+    metrics = {
+        "survival_rate": rate_metric(int(r.survived.sum()), r.episodes),
+        "success_rate": rate_metric(int(r.succeeded.sum()), r.episodes),
+        "timeout_rate": metric(float((r.survived & ~r.succeeded).mean())),
+        **{name: metric(v, unit_of(name, UNITS)) for name, v in values.items()},
+        "return_mean": mean_metric(returns, seed),
+    }
+    joints = dict(zip(r.joints, errors, strict=True))
+    return LocomotionScores(metrics, joints, gait)
 
 
 def _window(values: Floats, r: Recording) -> Floats:

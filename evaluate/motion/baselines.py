@@ -6,7 +6,7 @@ training clips, with its strength chosen on validation clips.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -44,6 +44,8 @@ BASELINES = {
     "ridge_xyz": "ridge regression of joint displacements",
 }
 """Baselines by name."""
+SIMPLE = ("zero_velocity", "constant_velocity", "constant_velocity_xyz")
+"""Those without numbers to fit."""
 DAMPING_WINDOWS = 400
 """Training windows that the damping is fitted on."""
 
@@ -341,11 +343,23 @@ class Baselines:
     """The chosen damping and ridge strengths."""
 
 
-def fit_baselines(fitting: BaselineFit, damping: float | None = None) -> Baselines:
-    """All baselines; `damping` of an earlier fit is used instead of a new one.
+def fit_baselines(
+    fitting: BaselineFit,
+    damping: float | None = None,
+    names: Collection[str] = BASELINES,
+) -> Baselines:
+    """All baselines, or those of `SIMPLE` alone where no other one is in `names`.
 
-    `MotionError` when no training clip is long enough.
+    `damping` of an earlier fit is used instead of a new one. `MotionError` when no training
+    clip is long enough.
     """
+    simple: dict[str, Predictor] = {
+        "zero_velocity": zero_velocity,
+        "constant_velocity": constant_velocity,
+        "constant_velocity_xyz": constant_velocity_xyz,
+    }
+    if set(names) <= set(SIMPLE):
+        return Baselines(simple, {})
     some = fitting.some(DAMPING_WINDOWS)
     chosen = fit_damping(some) if damping is None else damping
     pose, local, world = fit_ridges(
@@ -355,9 +369,7 @@ def fit_baselines(fitting: BaselineFit, damping: float | None = None) -> Baselin
     )
     return Baselines(
         {
-            "zero_velocity": zero_velocity,
-            "constant_velocity": constant_velocity,
-            "constant_velocity_xyz": constant_velocity_xyz,
+            **simple,
             "damped_velocity": partial(damped_velocity, damping=chosen),
             "ridge": RidgePose(pose),
             "ridge_xyz": RidgeXyz(local, world),

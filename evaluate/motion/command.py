@@ -13,6 +13,7 @@ from ambulo.common.console import bars
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, MotionError
 from ambulo.evaluate.generated_walks import SOURCE, generated_walks
+from ambulo.evaluate.motion.baselines import SIMPLE
 from ambulo.evaluate.motion.evaluation import EvalData, WindowPlan, evaluate
 from ambulo.evaluate.motion.metrics import HORIZONS_MS
 from ambulo.evaluate.motion.pictures import FILMS, MotionPictures
@@ -54,7 +55,12 @@ def run(request: EvalRequest) -> EvalOutcome:
     network = None if file is None else _network(file, args.device)
     plan = plan_of(network, horizons, args)
     split = _split(args, file)
-    data = generated_data(plan) if split is None else load_data(split, plan, args)
+    fits = not set(request.baselines) <= set(SIMPLE)
+    data = (
+        generated_data(plan)
+        if split is None
+        else load_data(split, plan, args, fits=fits)
+    )
     measured = evaluate(data, network, plan, args.device, request.baselines)
     part = WALKS if split is None else _part(args)
     facts = {
@@ -99,17 +105,25 @@ def _target_notes(targets: Sequence[dict[str, object]]) -> Iterator[str]:
         yield f"Target {reached}: {target['name']}: {target['value']} ({target['limit']})"
 
 
-def load_data(split: Split, plan: WindowPlan, args: argparse.Namespace) -> EvalData:
-    """Read, filter, resample and retarget all clips; `MotionError` if a part is empty."""
+def load_data(
+    split: Split, plan: WindowPlan, args: argparse.Namespace, *, fits: bool = True
+) -> EvalData:
+    """Read, filter, resample and retarget clips; `MotionError` if a part is empty.
+
+    Those that baselines are fitted to are left out unless `fits`.
+    """
     part = _part(args)
     judged = split.part(part)
-    for name, clips in ((part, judged), ("train", split.train)):
+    needed = {part: judged} | ({"train": split.train} if fits else {})
+    for name, clips in needed.items():
         if not clips:
             raise MotionError(f"the split has no {name} clips")
     arrays = [
         EvalClip(clip.name, clip.activity, clip.positions[: args.num_frames])
         for clip in _prepared(judged, plan.fps, f"{part} clips")
     ]
+    if not fits:
+        return EvalData(arrays, [], [])
     train = list(_prepared(split.train, plan.fps, "training clips"))
     if part == "test" and split.validation:
         chosen = list(_prepared(split.validation, plan.fps, "validation clips"))

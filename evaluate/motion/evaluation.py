@@ -75,12 +75,18 @@ class WindowPlan:
             limit=self.limit, seed=self.seed,
         )  # fmt: skip
 
-    def baselines(self, data: EvalData, steps: int, damping: float | None) -> Baselines:
-        """Baselines fitted for that many frames."""
+    def baselines(
+        self,
+        data: EvalData,
+        steps: int,
+        names: Collection[str],
+        damping: float | None = None,
+    ) -> Baselines:
+        """Baselines fitted for that many frames, as far as `names` need it."""
         fitting = BaselineFit(
             data.train, data.validation, self.history, steps, self.fps, self.stride
         )
-        return fit_baselines(fitting, damping)
+        return fit_baselines(fitting, damping, names)
 
 
 @dataclass(frozen=True)
@@ -95,8 +101,8 @@ class EvalData:
     """Clips that the strength of baselines is chosen on."""
 
     def has_windows(self, length: int) -> bool:
-        """Whether every part has a clip of `length` frames."""
-        parts = (self.judged, self.train, self.validation)
+        """Whether every part that is used has a clip of `length` frames."""
+        parts = [self.judged, *filter(None, (self.train, self.validation))]
         return all(any(len(c.positions) >= length for c in part) for part in parts)
 
 
@@ -130,13 +136,14 @@ def evaluate(
 ) -> MotionEvaluation:
     """Score all methods on the same windows; growth where clips are long enough."""
     windows = plan.windows(data.judged, plan.steps)
-    fitted = plan.baselines(data, plan.steps, None)
+    fitted = plan.baselines(data, plan.steps, baselines)
     known = plan.history + 1
     long, growing = None, fitted
     if data.has_windows(known + LONG_STEPS):
         long = plan.windows(data.judged, LONG_STEPS)
         if plan.steps < LONG_STEPS:
-            growing = plan.baselines(data, LONG_STEPS, fitted.fitted["damping"])
+            damping = fitted.fitted.get("damping")
+            growing = plan.baselines(data, LONG_STEPS, baselines, damping)
     methods = _with_model(fitted.predictors, baselines, network, device)
     long_methods = _with_model(growing.predictors, baselines, network, device)
     setting = Setting(plan.horizons, plan.seed)

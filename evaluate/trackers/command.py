@@ -12,6 +12,7 @@ from ambulo.common.paths import resolve_path
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import ConfigError, MotionError, MotionFileError
 from ambulo.evaluate.generated_walks import SOURCE, generated_walks
+from ambulo.evaluate.shared.intervals import clip_interval
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest, episode_bars
 from ambulo.evaluate.shared.result import (
     POLICY,
@@ -52,8 +53,6 @@ LOSS_SECONDS, LOSS_EVERY = 1.0, 4.0
 """Length of a dropout, and time from one to the next, [s]."""
 WALK_SECONDS = 8.0
 """Length of generated walks, [s]."""
-RESAMPLES = 1000
-"""Resamples of a bootstrap."""
 COLUMNS = (
     MetricColumn("mpjpe_cm", "joints", 2, meaning="mean distance of all 23 joints"),
     MetricColumn("legs_cm", "legs", 1, meaning="the same of the joints of the legs"),
@@ -324,13 +323,9 @@ def _metrics(rows: Sequence[Mapping[str, float]], seed: int) -> AgentMetrics:
         below = times * [1.0 if over is None else row[over] for row in known]
         if not known or below.sum() <= 0.0:
             return {name: metric(None, unit_of(name))}
-        rng = np.random.default_rng(seed)
-        drawn = rng.integers(len(known), size=(RESAMPLES, len(known)))
-        sums = below[drawn].sum(axis=1)
-        total = values[drawn].sum(axis=1)[sums > 0.0] / sums[sums > 0.0]
-        low, high = np.percentile(total, [2.5, 97.5])
+        ends = clip_interval(values, np.arange(len(known)), seed, below)
         value = float(values.sum() / below.sum())
-        return {name: metric(value, unit_of(name), (float(low), float(high)))}
+        return {name: metric(value, unit_of(name), ends)}
 
     result: dict[str, Metric] = {}
     for name in (

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
-from ambulo.configs.arrays import Bools
+from ambulo.configs.arrays import Floats
 from ambulo.envs.reference.configured import body_of
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.reference.reference_file import reference_from_bytes
+from ambulo.envs.tasks.track_body.batch import AnyTrackBody
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest, episode_bars
 from ambulo.evaluate.shared.result import (
     POLICY,
@@ -22,24 +24,31 @@ from ambulo.evaluate.shared.result import (
     column_notes,
     episode_rows,
     metric,
-    rate_metric,
 )
 from ambulo.evaluate.tracking.body_agents import (
     BASELINES,
     BodyAgent,
+    FutureBatch,
     baseline_agent,
     captured_clips,
     policy_agent,
 )
-from ambulo.evaluate.tracking.body_episodes import BodyEpisodes, play_body
+from ambulo.evaluate.tracking.command import MOST_SHOWN, Cases, by_clip
+from ambulo.evaluate.tracking.episodes import Starts, Tracked, play
+from ambulo.evaluate.tracking.perturbed import rate
+from ambulo.ik.trackers.layout import HEAD_ROW, LEFT_HAND, RIGHT_HAND, TRACKED
 from ambulo.policies.agents.locomotion import LocomotionAgent, load_locomotion
 
 EPISODES = 4
 """Episodes of each clip, unless `--episodes` says otherwise."""
 IMPULSE = 20.0
 """Push of the pushed episodes, [N s]."""
-MOST_SHOWN = 6
-"""Clips whose tables the terminal shows, from two on; the report has those of all."""
+PUSH = (0.5, 1.5)
+"""Time from the start of an episode to its push, [s]."""
+LED = np.array(TRACKED)[[HEAD_ROW, LEFT_HAND, RIGHT_HAND]]
+"""Bodies of head and hands."""
+FARTHEST = 0.5
+"""Mean distance of joints from the tracked ones at which a body is lost, [m]."""
 COLUMNS = (
     MetricColumn(
         "success", "to the end", 0, percent=True,
@@ -65,9 +74,6 @@ COLUMNS = (
 NOTES = column_notes(COLUMNS)
 """Definitions, for the report."""
 
-Cases = tuple[BodyEpisodes, BodyEpisodes]
-"""Undisturbed and pushed episodes."""
-
 
 def run(request: EvalRequest) -> EvalOutcome:
     """Play all clips with the policy and the baselines."""
@@ -92,13 +98,7 @@ def run(request: EvalRequest) -> EvalOutcome:
         breakdowns=[
             Breakdown(
                 "clip",
-                {
-                    clip: {
-                        name: _metrics((calm.only(k), pushed.only(k)))
-                        for name, (calm, pushed) in runs.items()
-                    }
-                    for k, clip in enumerate(clips)
-                },
+                by_clip(runs, np.arange(len(clips)), clips, _metrics),
                 COLUMNS,
                 in_terminal=1 < len(clips) <= MOST_SHOWN,
             )
@@ -140,26 +140,56 @@ def _agent(
     return baseline_agent(name, policy.config, reference, bodies, points)
 
 
+def play_body(
+    agent: BodyAgent,
+    *,
+    seed: int,
+    impulse: float = 0.0,
+    progress: Callable[[int], None] = lambda count: None,
+) -> Tracked:
+    """One episode of each body, from the first frame of its clip.
+
+    `errors` are those of all joints, and of head and hands, from the captured ones.
+
+    Args:
+        agent: The bodies, those of a clip a number of clips apart.
+        seed: Of noise and pushes.
+        impulse: Of one push at a random time within `PUSH`, [N s]; 0: none.
+        progress: Called with numbers of finished episodes.
+    """
+    batch: Any = agent.batch
+    clips = np.arange(batch.num_envs) % len(batch.library.names)
+    return play(
+        batch, agent.act, Starts(clips, np.zeros_like(clips)), seed=seed, impulse=impulse,
+        push=PUSH, distances=_from_captured, farthest=FARTHEST, progress=progress,
+    )  # fmt: skip
+
+
+def _from_captured(batch: AnyTrackBody | FutureBatch) -> Floats:
+    """Mean distances of all joints, and of head and hands, (N, 2)."""
+    apart = batch.captured_distances()
+    return np.stack([apart.mean(axis=1), apart[:, LED].mean(axis=1)], axis=1)
+
+
 def _play(agent: BodyAgent, seed: int, progress: Callable[[int], None]) -> Cases:
-    calm = play_body(agent, seed=1000 * seed, progress=progress)
-    pushed = play_body(agent, seed=1000 * seed, impulse=IMPULSE, progress=progress)
-    return calm, pushed
-
-
-def _metrics(cases: Cases) -> dict[str, Metric]:
-    calm, pushed = cases
+    impulses = {"calm": 0.0, "pushed": IMPULSE}
     return {
-        "success": _rate(calm.success),
-        "on_feet": _rate(calm.on_feet),
-        "success_pushed": _rate(pushed.success),
-        "joint_error_cm": metric(100.0 * float(calm.joints.mean()), "cm"),
-        "tracker_error_cm": metric(100.0 * float(calm.led.mean()), "cm"),
-        "time_s": metric(float(calm.time.mean()), "s"),
+        case: play_body(agent, seed=1000 * seed, impulse=impulse, progress=progress)
+        for case, impulse in impulses.items()
     }
 
 
-def _rate(good: Bools) -> Metric:
-    return rate_metric(int(np.count_nonzero(good)), len(good))
+def _metrics(cases: Cases) -> dict[str, Metric]:
+    calm = cases["calm"]
+    joints, led = 100.0 * calm.errors.mean(axis=0)
+    return {
+        "success": rate(calm.success),
+        "on_feet": rate(calm.on_feet),
+        "success_pushed": rate(cases["pushed"].success),
+        "joint_error_cm": metric(float(joints), "cm"),
+        "tracker_error_cm": metric(float(led), "cm"),
+        "time_s": metric(float(calm.time.mean()), "s"),
+    }
 
 
 def _rows(cases: Cases, clips: list[str]) -> list[Mapping[str, object]]:
@@ -170,9 +200,9 @@ def _rows(cases: Cases, clips: list[str]) -> list[Mapping[str, object]]:
             "success": bool(played.success[i]),
             "on_feet": bool(played.on_feet[i]),
             "time_s": float(played.time[i]),
-            "joint_error_cm": float(100.0 * played.joints[i]),
-            "tracker_error_cm": float(100.0 * played.led[i]),
+            "joint_error_cm": float(100.0 * joints),
+            "tracker_error_cm": float(100.0 * led),
         }
-        for case, played in zip(("calm", "pushed"), cases, strict=True)
-        for i in range(len(played.success))
+        for case, played in cases.items()
+        for i, (joints, led) in enumerate(played.errors)
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -49,7 +49,7 @@ from ambulo.evaluate.tracking.perturbed import (
     joint_error,
     perturbed,
     pushed,
-    success_rate,
+    rate,
 )
 from ambulo.policies.agents.locomotion import LocomotionAgent, load_locomotion
 
@@ -118,7 +118,7 @@ def run(request: EvalRequest) -> EvalOutcome:
         breakdowns=[
             Breakdown(
                 "clip",
-                _by_clip(runs, clips, names),
+                by_clip(runs, clips, names, _metrics),
                 CLIP_COLUMNS,
                 in_terminal=1 < len(clips) <= MOST_SHOWN,
             ),
@@ -292,20 +292,24 @@ def _metrics(cases: Cases) -> dict[str, Metric]:
     """Metrics of one agent, or of one clip."""
     random = cases["random"]
     return {
-        "success": success_rate(random),
-        "success_first": success_rate(cases["first"]),
-        "success_pushed": success_rate(cases["pushed"]),
+        "success": rate(random.success),
+        "success_first": rate(cases["first"].success),
+        "success_pushed": rate(cases["pushed"].success),
         "joint_error_cm": joint_error(random),
         "time_s": metric(float(random.time.mean()), "s"),
     }
 
 
-def _by_clip(
-    runs: Mapping[str, Cases], clips: Ints, names: list[str]
+def by_clip(
+    runs: Mapping[str, Cases],
+    clips: Ints,
+    names: Sequence[str],
+    metrics: Callable[[Cases], AgentMetrics],
 ) -> dict[str, dict[str, AgentMetrics]]:
+    """Return the metrics of each clip, by its name and agent."""
     return {
         name: {
-            agent: _metrics({c: t.only(t.clip == clip) for c, t in cases.items()})
+            agent: metrics({c: t.only(t.clip == clip) for c, t in cases.items()})
             for agent, cases in runs.items()
         }
         for clip, name in zip(clips, names, strict=True)

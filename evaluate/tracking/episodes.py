@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,13 @@ PUSH_AFTER = 0.3
 
 Tracker = Act[TrackBatch]
 """What moves the bodies."""
+Distances = Callable[[Any], Floats]
+"""Distances of the bodies of a batch from their clips, [m]. Shape (N, K)."""
+
+
+def from_clip(batch: TrackBatch) -> Floats:
+    """Mean distance of joints from the clip's in the world, [m]. Shape (N, 1)."""
+    return batch.joint_distance[:, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,19 +52,25 @@ class Tracked:
     step: Ints
     """Control step of the clip at which it began. Shape (E,)."""
     success: Bools
-    """Whether the clip's end was reached, without a fall. Shape (E,)."""
+    """Whether the clip's end was reached, without a fall, joints never too far. (E,)."""
+    on_feet: Bools
+    """Whether the clip's end was reached without a fall, wherever. Shape (E,)."""
     time: Floats
-    """Duration of the episode, [s]. Shape (E,)."""
+    """Time to the end, a fall or joints that are too far away, [s]. Shape (E,)."""
     traces: Floats
-    """Mean distance of joints from the clip's in the world after each control step, [m]; NaN
-    after the end. Shape (E, T)."""
+    """Distances after each control step of this time, [m]; NaN later. Shape (E, T, K)."""
     dt: float
     """Duration of a control step, [s]."""
 
     @property
-    def error(self) -> Floats:
-        """Mean distance of joints from the clip's in the world, [m]. Shape (E,)."""
+    def errors(self) -> Floats:
+        """Mean distances over time, [m]. Shape (E, K)."""
         return np.asarray(np.nanmean(self.traces, axis=1))
+
+    @property
+    def error(self) -> Floats:
+        """The first of `errors`, that of all joints, [m]. Shape (E,)."""
+        return self.errors[:, 0]
 
     def only(self, chosen: Bools) -> Tracked:
         """The episodes that are chosen, (E,)."""
@@ -90,7 +104,10 @@ def play(
     *,
     seed: int,
     impulse: float = 0.0,
-    progress: Callable[[int], None] | None = None,
+    push: tuple[float, float] = (PUSH_AFTER, PUSH_AFTER),
+    distances: Distances = from_clip,
+    farthest: float = np.inf,
+    progress: Callable[[int], None] = lambda count: None,
 ) -> Tracked:
     """Play the episodes of `starts`, `batch.num_envs` at a time.
 
@@ -99,8 +116,11 @@ def play(
         tracker: What moves them.
         starts: Where the episodes begin.
         seed: Of noise and pushes.
-        impulse: Horizontal push at the pelvis `PUSH_AFTER` the start, in a random
-            direction, [N s]; 0 for none.
+        impulse: Horizontal push at the pelvis in a random direction, [N s]; 0 for none.
+        push: Least and most time from the start of an episode to its push, [s].
+        distances: What is measured.
+        farthest: Mean distance of joints from the shown ones at which a body is lost, [m];
+            others end an episode by the settings of `batch`.
         progress: Called with numbers of finished episodes.
     """
     parts = []
@@ -108,9 +128,8 @@ def play(
         part = Starts(
             starts.clip[at : at + batch.num_envs], starts.step[at : at + batch.num_envs]
         )
-        parts.append(_play(batch, tracker, part, seed + at, impulse))
-        if progress is not None:
-            progress(len(part))
+        _begin(batch, part, seed + at, impulse, push)
+        parts.append(_played(batch, tracker, part, distances, farthest, progress))
     return joined(parts)
 
 
@@ -120,40 +139,65 @@ def joined(parts: Sequence[Tracked]) -> Tracked:
     traces = [
         np.pad(
             part.traces,
-            ((0, 0), (0, longest - part.traces.shape[1])),
+            ((0, 0), (0, longest - part.traces.shape[1]), (0, 0)),
             constant_values=np.nan,
         )
         for part in parts
     ]
-    names = ("clip", "step", "success", "time")
+    names = ("clip", "step", "success", "on_feet", "time")
     arrays = {n: np.concatenate([getattr(p, n) for p in parts]) for n in names}
     return Tracked(**arrays, traces=np.concatenate(traces), dt=parts[0].dt)
 
 
-def _play(
-    batch: TrackBatch, tracker: Tracker, starts: Starts, seed: int, impulse: float
-) -> Tracked:
-    count, played, dt = batch.num_envs, len(starts), batch.simulation.dt
-    spare = np.arange(count) % played  # bodies that are too many repeat others
+def _begin(
+    batch: TrackBatch,
+    starts: Starts,
+    seed: int,
+    impulse: float,
+    push: tuple[float, float],
+) -> None:
+    """Reset all bodies to `starts`, and set their pushes; see `play`."""
+    count = batch.num_envs
     bodies = np.arange(count)
+    spare = bodies % len(starts)  # bodies that are too many repeat others
     batch.choose(bodies, starts.clip[spare], starts.step[spare])
     batch.seed([seed + int(body) for body in bodies])
     batch.reset(bodies)
     pushes, width = batch.pushes, batch.config.environment.push_duration
     if pushes.on:
-        angle = np.random.default_rng([seed, 7]).uniform(0.0, 2.0 * np.pi, count)
-        pushes.start[:] = PUSH_AFTER if impulse > 0.0 else NEVER
+        rng = np.random.default_rng([seed, 7])
+        angle, start = rng.uniform(0.0, 2.0 * np.pi, count), rng.uniform(*push, count)
+        pushes.start[:] = start if impulse > 0.0 else NEVER
         force = np.stack([np.cos(angle), np.sin(angle)], axis=1) * impulse / width
         pushes.force[:] = force
-    success, steps, traces = np.zeros(count, np.bool_), np.zeros(count), []
+
+
+def _played(
+    batch: TrackBatch,
+    tracker: Tracker,
+    starts: Starts,
+    distances: Distances,
+    farthest: float,
+    progress: Callable[[int], None],
+) -> Tracked:
+    """Play the episodes that have just begun; see `play`."""
+    made, dt = len(starts), batch.simulation.dt
+    live, success, on_feet = np.array([[True], [False], [False]]).repeat(
+        batch.num_envs, axis=1
+    )
+    traces = []
     for step in rollout(batch, tracker):
-        steps += step.running
-        traces.append(np.where(step.running, batch.joint_distance, np.nan)[:played])
-        success |= step.running & step.truncated & ~step.terminated
-        if not step.going[:played].any():
+        traces.append(np.where(live[:, None], distances(batch), np.nan)[:made])
+        live &= batch.joint_distance <= farthest
+        done = step.truncated & ~step.terminated
+        success |= live & done
+        on_feet |= step.running & done
+        live &= step.going
+        progress(int(np.count_nonzero((step.running & ~step.going)[:made])))
+        if not step.going[:made].any():
             break
-    made = slice(0, played)
+    kept = np.stack(traces, axis=1)
+    steps = np.isfinite(kept[..., 0]).sum(axis=1)
     return Tracked(
-        starts.clip, starts.step, success[made], (steps * dt)[made],
-        np.stack(traces, axis=1), dt,
-    )  # fmt: skip
+        starts.clip, starts.step, success[:made], on_feet[:made], steps * dt, kept, dt
+    )

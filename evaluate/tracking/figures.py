@@ -56,7 +56,7 @@ def draw_errors(runs: Mapping[str, Mapping[str, Tracked]]) -> bytes:
     ax = figure.add_subplot()
     for agent, cases in runs.items():
         tracked = cases["first"]
-        traces = 100.0 * tracked.traces
+        traces = 100.0 * tracked.traces[..., 0]
         known = np.isfinite(traces).mean(axis=0) >= LEAST_RUNNING
         if not known.any():
             continue

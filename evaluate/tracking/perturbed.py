@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
+
+from ambulo.configs.arrays import Bools
 from ambulo.envs.simulation.variants import Variant
 from ambulo.envs.tasks.track import TrackBatch
 from ambulo.evaluate.locomotion.perturbations import Perturbation, Perturbed
@@ -26,9 +29,9 @@ Progress = Callable[[str, int], None]
 """Called with an agent's name and the number of its episodes that have just ended."""
 
 
-def success_rate(tracked: Tracked) -> Metric:
-    """Return the rate of episodes that reach the end of their clip."""
-    return rate_metric(int(tracked.success.sum()), len(tracked.success))
+def rate(good: Bools) -> Metric:
+    """Return the share of episodes that are `good`, (E,)."""
+    return rate_metric(int(np.count_nonzero(good)), len(good))
 
 
 def joint_error(tracked: Tracked) -> Metric:
@@ -110,4 +113,4 @@ def _like(
 
 
 def _metrics(tracked: Tracked) -> AgentMetrics:
-    return {"success": success_rate(tracked), "joint_error_cm": joint_error(tracked)}
+    return {"success": rate(tracked.success), "joint_error_cm": joint_error(tracked)}

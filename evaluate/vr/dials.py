@@ -74,8 +74,8 @@ def draw_dials(results: Mapping[str, EvaluationResult]) -> bytes:
 def _draw_trade_off(ax: Axes, results: Mapping[str, EvaluationResult]) -> None:
     """Mean time against the comfort index: the policy's curve, the planners' points."""
     dials = [name for name in results if is_policy(name)]
-    times = [results[name].mean_time_s for name in dials]
-    comfort = [results[name].comfort_index for name in dials]
+    times = [results[name].value("mean_time_s") for name in dials]
+    comfort = [results[name].value("comfort_index") for name in dials]
     ax.plot(times, comfort, "o-", color=agent_colour(POLICY), label=POLICY)
     for name, time, index in zip(dials, times, comfort, strict=True):
         ax.annotate(
@@ -83,9 +83,9 @@ def _draw_trade_off(ax: Axes, results: Mapping[str, EvaluationResult]) -> None:
             textcoords="offset points", fontsize=8,
         )  # fmt: skip
     for name, result in results.items():
-        if not is_policy(name) and result.success_rate > 0.0:
+        if not is_policy(name) and result.value("success_rate") > 0.0:
             ax.plot(
-                result.mean_time_s, result.comfort_index, "D", ms=5,
+                result.value("mean_time_s"), result.value("comfort_index"), "D", ms=5,
                 color=agent_colour(name), label=name,
             )  # fmt: skip
     ax.set_xlabel("mean time of an episode [s]")
@@ -104,7 +104,7 @@ def _draw_scores(ax: Axes, results: Mapping[str, EvaluationResult]) -> None:
     }
     dials = sorted(rows)
     for key, label in _CURVES.items():
-        values = [getattr(rows[dial], key) for dial in dials]
+        values = [rows[dial].value(key) for dial in dials]
         ax.plot(dials, values, "o-", ms=4, label=label)
     ax.set_xlabel("comfort dial c")
     ax.set_ylim(-0.02, 1.02)

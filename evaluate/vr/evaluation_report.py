@@ -37,7 +37,6 @@ from ambulo.evaluate.vr.metrics import (
     COLUMNS,
     HEADLINE,
     NOTES,
-    agent_metrics,
     breakdowns,
     record_rows,
 )
@@ -110,7 +109,7 @@ def navigation_evaluation(
         facts: `model`, `command`, `seed`, `levels`, `world`, `body`, `task`, `agents`, as far
             as they are known; bodies other than the capsule have metrics of their own.
     """
-    count = next(iter(results.values())).episodes
+    count = len(next(iter(records.values())).episodes)
     body = facts.get("body", "capsule")
     place = ("world", facts.get("world", "mujoco"))
     where = " ".join(place if body == "capsule" else ("body", body))
@@ -119,7 +118,7 @@ def navigation_evaluation(
     if "comfort" in facts:
         where += f", comfort dial {facts['comfort']}"
     task = "" if facts.get("task", "navigate") == "navigate" else f" of {facts['task']}"
-    agents = {name: agent_metrics(scores) for name, scores in results.items()}
+    agents = {name: scores.metrics for name, scores in results.items()}
     rows = {name: record_rows(r) for name, r in records.items()}
     if body != "capsule":
         agents = {

@@ -155,7 +155,7 @@ def draw_families(results: Mapping[str, EvaluationResult]) -> bytes:
     for row, (key, label) in enumerate((("success_rate", "success"), ("spl", "SPL"))):
         ax = figure.add_subplot(2, 1, row + 1)
         values = {
-            name: [result.per_family[family][key] for family in families]
+            name: [result.per_family[family][key].value or 0.0 for family in families]
             for name, result in results.items()
         }
         grouped_bars(ax, families, values)
@@ -206,7 +206,10 @@ def draw_learning_curve(
         if at:
             ax.plot(at, values, "o-", ms=3, color=colour, label=label)
     if baselines and "straight" in baselines:
-        rate, look = baselines["straight"].success_rate, agent_colour("straight")
+        rate, look = (
+            baselines["straight"].value("success_rate"),
+            agent_colour("straight"),
+        )
         left.axhline(rate, color=look, ls="--", lw=1.2, label="walking straight")
     left.set_ylim(-0.02, 1.02)
     left.set_ylabel("success rate, SPL")

@@ -10,14 +10,10 @@ from ambulo.evaluate.shared.result import (
     AgentMetrics,
     Breakdown,
     MetricColumn,
-    field_metrics,
     metric,
-    unit_of,
 )
-from ambulo.evaluate.vr.scores import EpisodeRecords, EvaluationResult
+from ambulo.evaluate.vr.scores import PEOPLE, EpisodeRecords, EvaluationResult
 
-PEOPLE = "people_collisions_per_episode"
-"""Metric of levels with people alone."""
 COLUMNS = (
     MetricColumn(
         "success_rate", "success", 0, percent=True, meaning="episodes solved"
@@ -55,21 +51,12 @@ NOTES = (
     "Comfort proxies are physical quantities that the literature links to discomfort in "
     "VR. None of them measures how a person feels.",
 )
-_INTERVALS = {"success_rate": "success_ci95", "spl": "spl_ci95"}
-
-
-def agent_metrics(scores: EvaluationResult) -> AgentMetrics:
-    """Return the metrics of one agent."""
-    names = [column.name for column in COLUMNS if column.name != PEOPLE]
-    if scores.people_collisions_per_episode is not None:
-        names.append(PEOPLE)
-    return field_metrics(scores, names, intervals=_INTERVALS)
 
 
 def breakdowns(results: Mapping[str, EvaluationResult]) -> list[Breakdown]:
     """Return the scores by level family, by level, and the comfort proxies."""
     first = next(iter(results.values()))
-    people = first.people_collisions_per_episode is not None
+    people = PEOPLE in first.metrics
     columns = FAMILY_COLUMNS if people else FAMILY_COLUMNS[:-1]
     title = "by family: success / SPL / collisions per episode"
     proxies: dict[str, dict[str, AgentMetrics]] = {
@@ -81,11 +68,11 @@ def breakdowns(results: Mapping[str, EvaluationResult]) -> list[Breakdown]:
     }
     return [
         Breakdown(
-            "family", _grouped(results, "per_family"),
+            "family", _by_value({n: r.per_family for n, r in results.items()}),
             columns if len(first.per_family) > 1 else (),
             "family " if people else title,
         ),
-        Breakdown("level", _grouped(results, "per_level")),
+        Breakdown("level", _by_value({n: r.per_level for n, r in results.items()})),
         Breakdown(
             "comfort_proxy", proxies, (MetricColumn("value", "value", 3),),
             "comfort proxies", in_terminal=False,
@@ -115,13 +102,12 @@ def record_rows(records: EpisodeRecords) -> Iterator[dict[str, Any]]:
         }
 
 
-def _grouped(
-    results: Mapping[str, EvaluationResult], attribute: str
+def _by_value(
+    groups: Mapping[str, Mapping[str, AgentMetrics]],
 ) -> dict[str, dict[str, AgentMetrics]]:
-    groups: dict[str, dict[str, AgentMetrics]] = {}
-    for agent, scores in results.items():
-        for value, row in getattr(scores, attribute).items():
-            groups.setdefault(value, {})[agent] = {
-                name: metric(number, unit_of(name)) for name, number in row.items()
-            }
-    return groups
+    """Return metrics by value and agent, which are given by agent and value."""
+    found: dict[str, dict[str, AgentMetrics]] = {}
+    for agent, values in groups.items():
+        for value, metrics in values.items():
+            found.setdefault(value, {})[agent] = metrics
+    return found

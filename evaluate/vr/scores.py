@@ -17,7 +17,13 @@ from ambulo.envs.vr.task.metrics import (
     soft_spl,
     spl,
 )
-from ambulo.evaluate.shared.intervals import bootstrap_interval, wilson_interval
+from ambulo.evaluate.shared.result import (
+    AgentMetrics,
+    mean_metric,
+    metric,
+    rate_metric,
+    unit_of,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,46 +91,28 @@ class EpisodeRecords:
 
 @dataclass(frozen=True)
 class EvaluationResult:
-    """Scores of one agent; intervals are 95 % intervals."""
+    """Scores of one agent."""
 
-    episodes: int
-    """Episodes played."""
-    success_rate: float
-    """Share of episodes solved."""
-    success_ci95: tuple[float, float]
-    """Wilson interval of `success_rate`."""
-    spl: float
-    """Success weighted by path length."""
-    spl_ci95: tuple[float, float]
-    """Bootstrap interval of `spl`."""
-    soft_spl: float
-    """Progress weighted by path length."""
-    barn: float
-    """BARN time score; 0.5 is the best."""
-    collisions_per_episode: float
-    """Collision events."""
-    falls: int
-    """Episodes that ended by a fall."""
-    timeouts: int
-    """Episodes that ended by the step limit."""
-    mean_time_s: float
-    """Mean duration of all episodes, [s]."""
-    mean_path_m: float
-    """Mean length walked in all episodes, [m]."""
-    comfort_score: float
-    """Mean published comfort score, in [0, 1]."""
-    comfort_index: float
-    """Mean comfort index, in [0, 1]."""
-    return_mean: float
-    """Mean return; custom reward terms are left out."""
+    metrics: AgentMetrics
+    """Over all episodes. Success is their share, SPL and SoftSPL weigh success and progress
+    by path length, BARN is success against time, 0.5 at best; the return has no custom
+    reward terms."""
     comfort: dict[str, float]
     """Proxies, see `ambulo.envs.vr.task.metrics.COMFORT_PROXIES`."""
-    per_family: dict[str, dict[str, float]]
+    per_family: dict[str, AgentMetrics]
     """Main numbers by level family."""
-    per_level: dict[str, dict[str, float]]
+    per_level: dict[str, AgentMetrics]
     """Main numbers by level."""
-    people_collisions_per_episode: float | None = None
-    """Collision events with people, in levels that have some; None: no level has."""
+
+    def value(self, name: str) -> float:
+        """Return a metric that every agent has."""
+        value = self.metrics[name].value
+        assert value is not None
+        return value
+
+
+PEOPLE = "people_collisions_per_episode"
+"""Metric of levels with people alone."""
 
 
 def summarise(records: EpisodeRecords, seed: int = 0) -> EvaluationResult:
@@ -133,43 +121,44 @@ def summarise(records: EpisodeRecords, seed: int = 0) -> EvaluationResult:
         raise ConfigError("no episodes to sum up")
     success, path = records.column("success"), records.column("path")
     optimal, time = records.column("optimal"), records.column("time")
-    efficiency = records.spl()
-    families = [e.level.family for e in records.episodes]
-    names = [e.level.name for e in records.episodes]
+    efficiency, left = records.spl(), records.column("left")
+    means = {
+        "soft_spl": soft_spl(left, optimal, path),
+        "barn": barn_score(success, optimal, time, records.max_speed),
+        "collisions_per_episode": records.column("collisions"),
+        "mean_time_s": time,
+        "mean_path_m": path,
+        "comfort_score": records.column("comfort"),
+        "comfort_index": records.column("comfort_index"),
+        "return_mean": records.column("reward"),
+    }
+    metrics = {
+        "success_rate": rate_metric(int(success.sum()), len(success)),
+        "spl": mean_metric(efficiency, seed),
+        "falls": metric(int(records.column("fell").sum())),
+        "timeouts": metric(int(records.column("timeout").sum())),
+        **{name: metric(float(v.mean()), unit_of(name)) for name, v in means.items()},
+        **_with_people(records.episodes),
+    }
     return EvaluationResult(
-        episodes=len(success),
-        success_rate=float(success.mean()),
-        success_ci95=wilson_interval(int(success.sum()), len(success)),
-        spl=float(efficiency.mean()),
-        spl_ci95=bootstrap_interval(efficiency, seed),
-        soft_spl=float(soft_spl(records.column("left"), optimal, path).mean()),
-        barn=float(barn_score(success, optimal, time, records.max_speed).mean()),
-        collisions_per_episode=float(records.column("collisions").mean()),
-        falls=int(records.column("fell").sum()),
-        timeouts=int(records.column("timeout").sum()),
-        mean_time_s=float(time.mean()),
-        mean_path_m=float(path.mean()),
-        comfort_score=float(records.column("comfort").mean()),
-        comfort_index=float(records.column("comfort_index").mean()),
-        return_mean=float(records.column("reward").mean()),
-        comfort=comfort_proxies([e.trace for e in records.episodes]),
-        per_family=_grouped(records, efficiency, families),
-        per_level=_grouped(records, efficiency, names),
-        people_collisions_per_episode=_with_people(records.episodes),
+        metrics,
+        comfort_proxies([e.trace for e in records.episodes]),
+        _grouped(records, efficiency, [e.level.family for e in records.episodes]),
+        _grouped(records, efficiency, [e.level.name for e in records.episodes]),
     )
 
 
-def _with_people(episodes: Sequence[EpisodeRecord]) -> float | None:
-    """Mean number of collisions with people, where there are people; None: nowhere."""
+def _with_people(episodes: Sequence[EpisodeRecord]) -> AgentMetrics:
+    """Return the mean number of collisions with people, where there are people."""
     names = {e.level.name for e in episodes if e.peopled}
     counts = [e.people_collisions for e in episodes if e.level.name in names]
-    return float(np.mean(counts)) if counts else None
+    return {PEOPLE: metric(float(np.mean(counts)))} if counts else {}
 
 
 def _grouped(
     records: EpisodeRecords, efficiency: Floats, keys: Sequence[str]
-) -> dict[str, dict[str, float]]:
-    """Main numbers of each group of episodes, in order of appearance."""
+) -> dict[str, AgentMetrics]:
+    """Return main numbers of each group of episodes, in order of appearance."""
     columns = {
         "success_rate": records.column("success"),
         "spl": efficiency,
@@ -183,13 +172,14 @@ def _grouped(
     groups: dict[str, list[int]] = {}
     for row, key in enumerate(keys):
         groups.setdefault(key, []).append(row)
-    table = {}
-    for key, rows in groups.items():
-        table[key] = {
-            "episodes": len(rows),
-            **{name: float(values[rows].mean()) for name, values in columns.items()},
+    return {
+        key: {
+            "episodes": metric(len(rows)),
+            **{
+                name: metric(float(values[rows].mean()), unit_of(name))
+                for name, values in columns.items()
+            },
+            **_with_people([records.episodes[row] for row in rows]),
         }
-        people = _with_people([records.episodes[row] for row in rows])
-        if people is not None:
-            table[key]["people_collisions_per_episode"] = people
-    return table
+        for key, rows in groups.items()
+    }

@@ -185,7 +185,7 @@ def runs(
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AMBULO_MOTION_CACHE", str(folder / "cache"))
         # Small parts, so that a gait training ends within one.
-        patch.setattr("ambulo.evaluate.gait.data.BLOCK", 5)
+        patch.setattr("ambulo.motion.gaits.gait_sets.BLOCK", 5)
         yield Runs(request.param, folder)
 
 

@@ -7,7 +7,7 @@ import torch
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.gait import GaitSpace
-from ambulo.evaluate.gait.data import GaitSet
+from ambulo.motion.gaits.gait_sets import GaitSet
 from ambulo.policies.networks.gait_inverse import (
     IDENTIFIED,
     PRIOR_DEVIATION,

@@ -14,7 +14,6 @@ from ambulo.train.shared.flags import Flag
 from ambulo.train.shared.run_command import RunCommand
 from ambulo.train.shared.run_folders import GaitRunFolder
 from ambulo.train.shared.run_request import RunRequest
-from ambulo.train.shared.summary import print_summary
 
 if TYPE_CHECKING:
     from ambulo.policies.agents.gait_training import GaitNetFile  # noqa: F401 (in the bases)
@@ -68,7 +67,7 @@ train_forward_gaitnet --resume runs/ref_nn_0_20260101-120000
 
     def build(self, request: Request) -> SupervisedRun[GaitPoseBatch]:
         """Read the sequences and make the training."""
-        from ambulo.evaluate.gait.data import PARTS, open_data
+        from ambulo.motion.gaits.gait_sets import PARTS, open_data
         from ambulo.train.gait.training import GaitTask
 
         logging.getLogger("ambulo.motion.gaits.shards").setLevel("ERROR")
@@ -89,8 +88,9 @@ train_forward_gaitnet --resume runs/ref_nn_0_20260101-120000
         return request.supervised(task)
 
     def report(self, request: Request, run: SupervisedRun[GaitPoseBatch]) -> None:
-        """Print the results."""
+        """Evaluate on gaits not trained on."""
         from ambulo.train.gait.training import GaitTask
+        from ambulo.train.shared.final_evaluation import finish
 
         assert isinstance(run.task, GaitTask)
         progress, result = run.progress, "no validation part"
@@ -101,7 +101,9 @@ train_forward_gaitnet --resume runs/ref_nn_0_20260101-120000
                 f"{scores['speed_percent']:.2f} % on gaits not trained on"
             )
         rate = run.task.position.rows / max(progress.seconds, 1e-9)
-        print_summary(request, progress, f"{result}; {rate:,.0f} frames/s", scores)
+        places = request.config.data if scores else ()
+        data = [part for place in places for part in ("--data", place)]
+        finish(request, run, f"{result}; {rate:,.0f} frames/s", *data)
 
 
 COMMAND = GaitNetCommand()

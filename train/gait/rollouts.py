@@ -25,12 +25,13 @@ from ambulo.envs.reference.configured import body_of
 from ambulo.envs.reference.reference import reference_from_bytes
 from ambulo.envs.tasks.gait.batch import GaitBatch
 from ambulo.envs.tasks.gait.sampling import random_parameters
+from ambulo.evaluate.shared.rollout import Act, rollout
 from ambulo.motion.gaits.shards import RawShard
 from ambulo.motion.human23 import N_POSITIONS
 from ambulo.policies.files.archive import MAX_BYTES
 
 if TYPE_CHECKING:
-    from ambulo.evaluate.locomotion.cascades import Acts, GaitPolicy
+    from ambulo.evaluate.locomotion.cascades import GaitPolicy
 
 
 TRIES = 20
@@ -98,24 +99,17 @@ def play_job(plan: RolloutPlan, job: int) -> RolloutResult:
     batch, values = _bodies(plan, config, rng)
     count = len(values)
     batch.seed([int(seed) for seed in rng.integers(0, 2**31, count)])
-    obs = batch.reset(np.arange(count))
-    act = None if plan.model is None else _acts(plan.model, batch)
+    batch.reset(np.arange(count))
+    act = _acts(plan.model, batch)
     frames = np.zeros((count, plan.steps, N_POSITIONS + 1))
     lengths, standing = np.zeros(count, np.int64), np.ones(count, np.bool_)
-    action = np.zeros((count, batch.action_size), np.float32)
-    for step in range(plan.steps):
-        if act is not None:
-            action = act(obs)
-        obs, _, terminated, _, _ = batch.step(action)
-        standing &= ~terminated
+    for step in rollout(batch, act, plan.steps):
+        standing &= ~step.terminated
         if not standing.any():
             break
-        frames[standing, step, :-1] = batch.positions()[standing]
-        frames[standing, step, -1] = batch.phase[standing]
-        lengths[standing] = step + 1
-        ended = np.flatnonzero(terminated)
-        if len(ended):  # goes on unseen: a body on its feet costs least
-            obs = batch.reset(ended)
+        frames[standing, step.number, :-1] = batch.positions()[standing]
+        frames[standing, step.number, -1] = batch.phase[standing]
+        lengths[standing] = step.number + 1
     batch.close()
     kept = lengths > 0
     shard = RawShard(
@@ -178,10 +172,15 @@ def _bodies(
     raise MotionError(f"no gaits for {TRIES} random sets of bodies: {problem}")
 
 
-def _acts(path: str, batch: GaitBatch) -> Acts:
+def _acts(path: str | None, batch: GaitBatch) -> Act[GaitBatch]:
+    """Return what moves the bodies: a policy, or the balance controller alone."""
+    if path is None:
+        still = np.zeros((batch.num_envs, batch.action_size), np.float32)
+        return lambda batch: still
     from ambulo.evaluate.locomotion.cascades import acting
 
-    return acting(_policy(path), batch)
+    act = acting(_policy(path), batch)
+    return lambda batch: act(batch.obs)
 
 
 @lru_cache(maxsize=2)

@@ -21,8 +21,8 @@ from torch import Tensor, nn
 
 from ambulo.configs.errors import GaitDataError
 from ambulo.configs.gait_net import GaitNetRunConfig
-from ambulo.evaluate.gait.data import GaitData, GaitSet, GaitStream, load_part
 from ambulo.evaluate.gait.scores import asymmetry, score
+from ambulo.motion.gaits.gait_sets import GaitData, GaitSet, GaitStream, load_part
 from ambulo.motion.gaits.shards import FRAMES, PER_CYCLE
 from ambulo.policies.agents.gait_training import save_gait_net
 from ambulo.policies.files.model_file import TrainingState

@@ -13,7 +13,6 @@ from ambulo.train.shared.flags import Flag, text
 from ambulo.train.shared.run_command import RunCommand
 from ambulo.train.shared.run_folders import IKRunFolder
 from ambulo.train.shared.run_request import RunRequest
-from ambulo.train.shared.summary import print_summary
 
 if TYPE_CHECKING:
     from ambulo.evaluate.ik.data import PoseBatch
@@ -78,8 +77,8 @@ train_neural_ik --resume runs/own_0_20260101-120000
     def build(self, request: Request) -> SupervisedRun[PoseBatch]:
         """Read the poses and make the training."""
         from ambulo.evaluate.ik.data import Poses
-        from ambulo.evaluate.ik.splits import parts_are_people, split_poses
         from ambulo.ik.data.pose_data import check_poses, load_poses
+        from ambulo.ik.data.pose_splits import parts_are_people, split_poses
         from ambulo.ik.rig import load_rig
         from ambulo.train.ik.checks import described, judge, kinematics_errors
         from ambulo.train.ik.training import IKTask
@@ -124,10 +123,17 @@ train_neural_ik --resume runs/own_0_20260101-120000
         return run
 
     def report(self, request: Request, run: SupervisedRun[PoseBatch]) -> None:
-        """Print the results."""
+        """Evaluate on the poses of the test part, or where it is empty on generated ones."""
+        from ambulo.ik.solver.network import load_ik_network
+        from ambulo.train.shared.final_evaluation import finish
+
         best = run.progress.best
         result = f"joint error {best:.2f} cm on poses not trained on"
-        print_summary(request, run.progress, result, {"joint_error_cm": best})
+        extra = load_ik_network(request.folder.best_model).header.extra
+        tested = (extra.get("clips") or extra["people"])["test"]
+        finish(
+            request, run, result, *(["--data", request.config.data] if tested else [])
+        )
 
 
 COMMAND = NeuralIKCommand()

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 
 from ambulo.common.metrics_file import read_evaluations, read_metrics
 from ambulo.common.paths import typed_command
@@ -19,13 +16,13 @@ from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.reference.clips.survival import push_scale
 from ambulo.envs.reference.configured import body_of
 from ambulo.envs.reference.reference import reference_bytes
-from ambulo.evaluate.command import publish, request_of
 from ambulo.evaluate.locomotion.cascades import composed
 from ambulo.evaluate.shared.result import Picture
 from ambulo.policies.agents.cascade import save_cascade
 from ambulo.policies.agents.locomotion import LocomotionModel
 from ambulo.train.locomotion.training import LocomotionTraining
-from ambulo.train.shared.rl_results import print_results, write_scores
+from ambulo.train.shared.final_evaluation import evaluate_best
+from ambulo.train.shared.rl_results import print_results
 from ambulo.train.shared.rl_run import RLRun
 from ambulo.train.shared.run_folders import LocomotionRunFolder
 from ambulo.train.shared.run_request import RunRequest
@@ -45,21 +42,18 @@ CURVES = {
 def finish(request: Request, run: RLRun[LocomotionTraining]) -> None:
     """Evaluate the best model beside the baselines, draw curves, print a summary."""
     args, config, folder = request.args, request.config, request.folder
-    command = shlex.join([folder.program, *request.arguments])
+    training = {
+        "run": str(folder.path),
+        "timesteps": run.num_timesteps,
+        "seconds": round(run.seconds, 3),
+    }
+
+    def curves() -> list[Picture]:
+        return [Picture("learning.png", "Learning", learning_curves(folder))]
+
     with TemporaryDirectory() as scratch:
         arguments = [*_evaluation(request, run.task, Path(scratch))]
-        asked = request_of(arguments, command)
-        outcome = asked.kind.evaluate(asked)
-        evaluation = replace(outcome.evaluation, model=str(folder.best_model))
-        evaluation = write_scores(run, evaluation)
-
-        def pictures() -> list[Picture]:
-            curves = Picture("learning.png", "Learning", learning_curves(folder))
-            return [curves, *outcome.pictures()]
-
-        quiet = Console(stderr=True, quiet=args.progress is False)
-        drawn = replace(outcome, evaluation=evaluation, pictures=pictures, films=())
-        publish(drawn, folder.path, None, quiet, title=f"{folder.path.name}: training")
+        evaluation = evaluate_best(request, arguments, training, curves)
     base = config.gait.base
     use = ("evaluate", f"eval {folder.best_model} --episodes 100")
     if base is not None:  # it does not act alone

@@ -11,12 +11,11 @@ from ambulo.configs.errors import ConfigError
 from ambulo.configs.motion_nn import Mode, MotionRunConfig
 from ambulo.configs.presets.motion import PRESETS
 from ambulo.motion.datasets.curriculum import CurriculumProgress
-from ambulo.motion.datasets.splits import PARTS, Split
+from ambulo.motion.datasets.splits import PARTS, Split, load_split
 from ambulo.train.shared.flags import Flag, switch
 from ambulo.train.shared.run_command import RunCommand
 from ambulo.train.shared.run_folders import MotionRunFolder
 from ambulo.train.shared.run_request import RunRequest
-from ambulo.train.shared.summary import print_summary
 
 if TYPE_CHECKING:
     from ambulo.motion.datasets.windows import WindowBatch
@@ -133,14 +132,18 @@ train_motion --resume runs/transformer_reg_0_20260101-120000
         return request.supervised(task)
 
     def report(self, request: Request, run: SupervisedRun[WindowBatch]) -> None:
-        """Print the results."""
-        best = run.progress.best
-        print_summary(
+        """Evaluate on held-out clips; baselines that are fitted need `ambulo eval`."""
+        from ambulo.train.shared.final_evaluation import finish
+
+        best, file = run.progress.best, request.folder.split
+        known = load_split(file, parts=["validation"], check=False).validation
+        finish(
             request,
-            run.progress,
+            run,
             f"joint error {best:.1f} mm on validation windows",
-            {"joint_error_mm": best},
-            f"evaluate:   eval_motion --model {request.folder.path} --use_test_set",
+            "--baselines",
+            "zero_velocity,constant_velocity,constant_velocity_xyz",
+            *([] if known else ["--use_test_set"]),
         )
 
 

@@ -15,7 +15,6 @@ from ambulo.train.shared.jobs import worker_flags, workers_of
 from ambulo.train.shared.run_command import RunCommand
 from ambulo.train.shared.run_folders import MuscleRunFolder
 from ambulo.train.shared.run_request import RunRequest
-from ambulo.train.shared.summary import print_summary
 
 if TYPE_CHECKING:
     from ambulo.policies.agents.muscle import MuscleCheckpoint  # noqa: F401 (in the bases)
@@ -93,14 +92,16 @@ train_muscle --resume runs/myolegs_0_20260101-120000
         return request.supervised(task)
 
     def report(self, request: Request, run: SupervisedRun[MuscleBatch]) -> None:
-        """Print the results."""
+        """Evaluate on torques in random poses."""
+        from ambulo.train.shared.final_evaluation import finish
+
         scores, result = run.progress.scores, "no validation"
         if scores:
             error, effort = scores["torque_error_rms"], scores["effort"]
             result = (
                 f"torque error {error:.3f} N m, mean squared activation {effort:.3f}"
             )
-        print_summary(request, run.progress, result, scores)
+        finish(request, run, result)
 
 
 COMMAND = MuscleCommand()

@@ -15,6 +15,11 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.muscle import MuscleUpdatesConfig
 from ambulo.muscle.muscle_nn import MuscleNN
 from ambulo.train.muscle.fitting import Fitting, MuscleNet, random_targets
+from ambulo.train.shared.optimizer_state import (
+    group,
+    optimizer_arrays,
+    restore_optimizer,
+)
 
 
 class MuscleTrainer:
@@ -85,16 +90,13 @@ class MuscleTrainer:
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
         """Return copies of everything besides the network that later steps depend on."""
-        arrays: dict[str, NDArray[Any]] = {
+        return {
             "values": self._values.copy(),
             "wanted": self._targets.copy(),
             "seen": self._seen.copy(),
             "random": self._draw.get_state().numpy().copy(),
+            **optimizer_arrays(self._fitting.net, self._fitting.optimizer),
         }
-        for i, state in self._fitting.optimizer.state_dict()["state"].items():
-            for key, value in state.items():
-                arrays[f"adam.{i}.{key}"] = value.numpy().copy()
-        return arrays
 
     def load_state_dict(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Continue from `state_dict`; `KeyError` or `ValueError` where it does not fit."""
@@ -104,13 +106,12 @@ class MuscleTrainer:
             array[...] = arrays[name]
         self._seen[:] = arrays["seen"]
         self._draw.set_state(torch.from_numpy(np.array(arrays["random"], np.uint8)))
-        moments: dict[int, dict[str, Tensor]] = {}
-        for name, array in arrays.items():
-            kind, _, rest = name.partition(".")
-            if kind == "adam":
-                index, _, key = rest.partition(".")
-                moments.setdefault(int(index), {})[key] = torch.from_numpy(
-                    np.array(array)
-                )
-        optimizer = self._fitting.optimizer
-        optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
+        moments = group(arrays, "optimizer")
+        restore_optimizer(
+            self._fitting.net,
+            self._fitting.optimizer,
+            {
+                name: torch.from_numpy(np.array(value))
+                for name, value in moments.items()
+            },
+        )

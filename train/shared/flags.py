@@ -110,6 +110,11 @@ COMMON_FLAGS: Sequence[Flag] = (
     text("--run-name", "name of the run folder", "NAME"),
     switch("--force", "replace a run of that name"),
     Flag(
+        "--episodes",
+        "episodes, windows, poses or gaits of the final evaluation",
+        {"metavar": "N", "type": int},
+    ),
+    Flag(
         "--json",
         "results as JSON, to FILE or to standard output",
         {"nargs": "?", "const": "-", "metavar": "FILE"},

@@ -27,9 +27,6 @@ Model = TypeVar("Model", bound="ModelFile[Any]")
 Task = TypeVar("Task", bound="RLTask[Any]")
 EVALUATION_FLAGS: Sequence[Flag] = (
     Flag(
-        "--episodes", "episodes of the final evaluation", {"metavar": "N", "type": int}
-    ),
-    Flag(
         "--deterministic",
         "evaluate with the mean action (default)",
         {"action": "store_true", "dest": "deterministic", "default": True},
@@ -124,14 +121,12 @@ class RLCommand(
         return self.name
 
     def adjust(self, config: Settings, args: argparse.Namespace) -> Settings:
-        """Check the number of episodes, and flags that need another one."""
+        """Check flags that need another one."""
         for flag in ("workers", "address", "schedule"):
             if args.engine == "local" and getattr(args, flag) is not None:
                 raise ConfigError(f"--{flag} needs --engine ray")
         if args.workers is not None and args.workers < 1:
             raise ConfigError(f"--workers {args.workers}: must be at least 1")
-        if args.episodes is not None and args.episodes < 1:
-            raise ConfigError(f"--episodes = {args.episodes}: must be at least 1")
         return config
 
     def evaluation_arguments(self, args: argparse.Namespace) -> list[str]:

@@ -81,7 +81,12 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
     """Prefix of settings that depend on the machine and may change too."""
     private: ClassVar[Sequence[str]] = ()
     """Settings of `environment` that never get into model files."""
-    evaluation_flags: ClassVar[Sequence[str]] = ("json", "output", "verbose")
+    evaluation_flags: ClassVar[Sequence[str]] = (
+        "episodes",
+        "json",
+        "output",
+        "verbose",
+    )
     """Flags that `--eval` passes on to `ambulo eval`."""
 
     def load(self, file: Path, args: argparse.Namespace) -> Model:
@@ -199,6 +204,8 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
             )
         if args.resume and self.initial is not None and self._initial(args):
             parser.error(f"--resume and {self.initial.name} exclude each other")
+        if args.episodes is not None and args.episodes < 1:
+            raise ConfigError(f"--episodes = {args.episodes}: must be at least 1")
         if args.eval and args.resume:
             parser.error("--eval and --resume exclude each other")
         shown = args.print_config or args.save_config

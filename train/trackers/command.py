@@ -13,7 +13,6 @@ from ambulo.train.shared.flags import Flag, text
 from ambulo.train.shared.run_command import RunCommand
 from ambulo.train.shared.run_folders import TrackerRunFolder
 from ambulo.train.shared.run_request import RunRequest
-from ambulo.train.shared.summary import print_summary
 
 if TYPE_CHECKING:
     from ambulo.train.shared.supervised import SupervisedRun
@@ -95,10 +94,12 @@ train_body_tracker --resume runs/trackers_0_20260101-120000
         return request.supervised(task)
 
     def report(self, request: Request, run: SupervisedRun[TrackerPiece]) -> None:
-        """Print the results."""
+        """Evaluate on generated walks: the data have no clips to compare with."""
+        from ambulo.train.shared.final_evaluation import finish
+
         best = run.progress.best
         result = f"joint error {best:.2f} cm on people not trained on"
-        print_summary(request, run.progress, result, {"joint_error_cm": best})
+        finish(request, run, result)
 
 
 COMMAND = BodyTrackerCommand()

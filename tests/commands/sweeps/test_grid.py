@@ -61,7 +61,7 @@ def test_trainings_have_names() -> None:
 
 def test_every_kind_of_training_can_be_swept_and_tuned() -> None:
     """Its search space names settings that exist, and both ends of each are valid."""
-    from ambulo.commands.tuning.space import checked_space
+    from ambulo.commands.sweeps.space import checked_space
 
     assert set(kind_names()) == set(preset_folders())
     data = {

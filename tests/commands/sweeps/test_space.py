@@ -6,7 +6,7 @@ from optuna.distributions import (
 )
 
 from ambulo.commands.sweeps.kinds import Training
-from ambulo.commands.tuning.space import (
+from ambulo.commands.sweeps.space import (
     checked_space,
     chosen_ranges,
     distribution,

@@ -13,11 +13,12 @@ import pytest
 from fixtures.processes import processes_of, wait_for
 
 from ambulo.commands.compare import main as compare
-from ambulo.commands.sweep import failure, main, planned, sweep_parser
+from ambulo.commands.sweep import main, planned, sweep_parser
 from ambulo.commands.sweeps.child import request_stop
-from ambulo.commands.sweeps.folder import SweepFolder
+from ambulo.commands.sweeps.folder import StudyFolder, SweepPlan
 from ambulo.commands.sweeps.kinds import Training
 from ambulo.commands.sweeps.processes import Job, TrainingWorker
+from ambulo.commands.sweeps.trials import failure
 from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ConfigError
 
@@ -65,10 +66,11 @@ def test_a_machine_without_the_folder_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(os, "uname")  # as on Windows
+    job = Job("muscle", "run", [], tmp_path / "log")
     with pytest.raises(
         ConfigError, match=f"^{platform.node()} does not see {tmp_path}:"
     ):
-        TrainingWorker().start((str(tmp_path / "w"), ""), ("muscle", "", [], ""), ".")
+        TrainingWorker().start((str(tmp_path / "w"), ""), job, ".")
 
 
 @pytest.mark.slow
@@ -202,11 +204,10 @@ def test_why_a_run_failed(tmp_path: Path) -> None:
     """What the log holds of earlier attempts is not told again."""
     log = tmp_path / "r.log"
     log.write_text("before\n")
-    job = Job("r", "muscle", "run", tmp_path / "r", log, list)
-    told = failure(job, -signal.SIGKILL, 7)
+    told = failure(log, -signal.SIGKILL, 7)
     assert told == f"FAILED: killed by SIGKILL (log: {log})"
     log.write_text("before\nambulo: error: no\n\n")
-    told = failure(job, 2, 7)
+    told = failure(log, 2, 7)
     assert told == f"FAILED with exit code 2: ambulo: error: no (log: {log})"
 
 
@@ -255,7 +256,8 @@ def test_a_foreign_folder_is_left_alone(
 
 def test_settings_that_a_sweep_has_are_not_trained_again(tmp_path: Path) -> None:
     """A sweep that grows: what it has under another name stays one variant."""
-    training, folder = Training("muscle", "quick_test"), SweepFolder(tmp_path / "s")
+    training = Training("muscle", "quick_test")
+    folder = StudyFolder(tmp_path / "s", SweepPlan)
     counts = []
     for values in ("200", "200,300", "300,400"):
         flags = ["--seeds", "2", "--set", f"network.poses={values}"]

@@ -15,16 +15,14 @@ import sqlalchemy
 from fixtures.processes import processes_of, wait_for
 from optuna.trial import TrialState
 
+from ambulo.commands.sweeps.folder import StudyFolder, TuningPlan
 from ambulo.commands.sweeps.kinds import Training
-from ambulo.commands.tune import main
-from ambulo.commands.tuning.space import distribution
-from ambulo.commands.tuning.study import (
-    Study,
-    TuningFolder,
-    TuningPlan,
-    opened_storage,
-)
-from ambulo.commands.tuning.trials import Trials
+from ambulo.commands.sweeps.processes import Host, Job
+from ambulo.commands.sweeps.space import distribution
+from ambulo.commands.sweeps.study import Study, opened_storage, run_of
+from ambulo.commands.sweeps.trials import TuningError
+from ambulo.commands.tune import main, trials_of
+from ambulo.common.signals import StopRequest
 
 TINY = [
     "muscle", "quick_test", "--set", "network.poses=200", "--set", "network.steps=40",
@@ -77,31 +75,42 @@ def test_a_killed_search_continues_its_trial(
     assert len((run / "command.txt").read_text().splitlines()) == 2
 
 
+PLAN = TuningPlan(
+    folder="muscle", preset="quick_test", arguments=(), score="torque_error_rms",
+    search={"network.learning_rate": "1e-4:1e-2:log"},
+)  # fmt: skip
+
+
 @pytest.fixture
 def study(tmp_path: Path) -> Callable[..., Study]:
     """Open a study in a folder of its own, or one data base for several folders."""
 
     def opened(name: str = "t", url: str | None = None) -> Study:
-        plan = TuningPlan(
-            folder="muscle", preset="quick_test", arguments=(), score="torque_error_rms",
-            search={"network.learning_rate": "1e-4:1e-2:log"},
-        )  # fmt: skip
-        folder = TuningFolder(str(tmp_path / name))
-        with folder.claimed(plan):
-            space = {key: distribution(key, text) for key, text in plan.search.items()}
-            return Study(folder, plan, space, url=url, name="s", seed=0, prune=True)
+        folder = StudyFolder(tmp_path / name, TuningPlan)
+        score = PLAN.training.kind.score(PLAN.score)
+        with folder.claimed(PLAN):
+            (folder.logs / "begun.log").touch()  # else the folder goes again
+            space = {key: distribution(key, text) for key, text in PLAN.search.items()}
+            return Study(folder, PLAN, score, space, url=url, name="s", prune=True)
 
     return opened
 
 
 class Watched:
-    """A process that can be asked to stop."""
+    """A training that writes a curve, and ends with the next of its exit codes."""
 
-    def __init__(self) -> None:
-        self.stopped = False
+    def __init__(self, curve: list[float], code: int | None) -> None:
+        self.curve, self.code, self.stopped = curve, code, False
+
+    def start(self, run: Path) -> "Watched":
+        run.mkdir(exist_ok=True)
+        rows = [f"{10 * k},{v},{v}" for k, v in enumerate(self.curve, start=1)]
+        head = "step,validation/loss,validation/torque_error_rms"
+        (run / "metrics.csv").write_text("\n".join([head, *rows]) + "\n")
+        return self
 
     def poll(self) -> int | None:
-        return 0 if self.stopped else None
+        return 143 if self.stopped and self.code is None else self.code
 
     def stop(self) -> None:
         self.stopped = True
@@ -110,86 +119,110 @@ class Watched:
         self.stopped = True
 
 
-def write_curve(run: Path, values: list[float]) -> None:
-    run.mkdir(exist_ok=True)
-    rows = [f"{10 * k},{value},{value}" for k, value in enumerate(values, start=1)]
-    head = "step,validation/loss,validation/torque_error_rms"
-    (run / "metrics.csv").write_text("\n".join([head, *rows]) + "\n")
+class Machine:
+    """A host whose trainings are given, in the order in which they begin."""
+
+    def __init__(self, study: Study, *trainings: Watched) -> None:
+        self.study, self.left = study, list(trainings)
+        self.begun: list[str] = []
+
+    def train(self, total: int, stop: StopRequest | None = None) -> list[TrialState]:
+        """Run trials up to `total`; return the states of all."""
+        host = Host(1, self.start)
+        trials_of(self.study, PLAN, total, 0).run(host, stop or StopRequest())
+        return [trial.state for trial in self.study.trials()]
+
+    def start(self, job: Job) -> Watched:
+        name = job.log.stem
+        self.begun.append(name)
+        return self.left.pop(0).start(self.study.folder.run(name))
 
 
 @pytest.mark.integration
 def test_a_poor_learning_curve_is_stopped(study: Callable[..., Study]) -> None:
     opened = study()
-    trials = Trials(opened, 7, 0)
-    for number in range(6):
-        job = next(trials)
-        process = Watched()
-        poor = number == 5
-        write_curve(
-            job.run, [9.0, 8.0, 7.0] if poor else [3.0, 2.0, 1.0 + 0.1 * number]
-        )
-        trials.watch(job, process)
-        assert process.stopped == poor
-        trials.done(job, 143 if poor else 0)
-    states = [trial.state for trial in opened.trials()]
+    good = [Watched([3.0, 2.0, 1.0 + 0.1 * number], 0) for number in range(5)]
+    poor = Watched([9.0, 8.0, 7.0], None)
+    states = Machine(opened, *good, poor).train(6)
     assert states == [TrialState.COMPLETE] * 5 + [TrialState.PRUNED]
     best = opened.best()
     assert best is not None
     assert (best.number, best.value) == (0, 1.0)
 
 
-def test_lost_trials_are_repeated(study: Callable[..., Study]) -> None:
-    """A killed process continues, and a killed search finds what it had begun."""
-    opened = study()
-    trials = Trials(opened, 2, 0)
-    first = next(trials)
-    trials.done(first, -9)
-    assert next(trials).name == first.name
-    again = Trials(study(), 2, 0)
-    adopted = next(again)
-    assert adopted.name == first.name
-    write_curve(adopted.run, [2.0])
-    again.done(adopted, 0)
-    write_curve(next(again).run, [1.0])
-    with pytest.raises(StopIteration):
-        next(again)
-
-
-def test_trials_of_yesterday_continue_and_are_not_repeated(
-    study: Callable[..., Study],
+@pytest.mark.integration
+def test_killed_processes_and_killed_searches_continue(
+    study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A search that was killed long ago: its trials gave no sign of life meanwhile."""
-    opened = study()
-    begun = Trials(opened, 3, 0)
-    jobs = [next(begun), next(begun)]
+    """Nothing is trained under another name, also after a day without a sign of life."""
+    opened, stop = study(), StopRequest()
+    killed, stopped = Watched([], -9), Watched([], None)
+    machine = Machine(opened, killed, stopped)
+    start = machine.start
+
+    def stopping(job: Job) -> Watched:
+        if len(machine.begun) == 1:  # the second process is asked to save and leave
+            stop.signal_number = signal.SIGTERM
+        return start(job)
+
+    monkeypatch.setattr(machine, "start", stopping)
+    assert machine.train(2, stop) == [TrialState.RUNNING]
+    assert machine.begun == ["trial_0000", "trial_0000"]
     long_ago = "UPDATE trial_heartbeats SET heartbeat = datetime('now', '-1 day')"
     with opened._storage.engine.begin() as database:
         database.execute(sqlalchemy.text(long_ago))
-    again = Trials(study(), 3, 0)
-    adopted = [next(again), next(again)]
-    assert {job.name for job in adopted} == {job.name for job in jobs}
-    write_curve(adopted[0].run, [2.0])
-    again.done(adopted[0], 0)
-    assert next(again).name == "trial_0002"
-    write_curve(adopted[1].run, [2.0])
-    again.watch(adopted[1], Watched())
-    again.done(adopted[1], 0)
-    states = [trial.state for trial in opened.trials()]
-    assert states == [TrialState.COMPLETE] * 2 + [TrialState.RUNNING]
+    again = Machine(study(), Watched([2.0], 0), Watched([1.0], 0))
+    assert again.train(2) == [TrialState.COMPLETE] * 2
+    assert again.begun == ["trial_0000", "trial_0001"]
 
 
+@pytest.mark.integration
+def test_a_process_that_is_always_killed_fails(study: Callable[..., Study]) -> None:
+    machine = Machine(study(), *(Watched([], -9) for _ in range(4)))
+    assert machine.train(1) == [TrialState.FAIL]
+    assert machine.begun == ["trial_0000"] * 4
+
+
+@pytest.mark.integration
+def test_a_search_whose_trials_all_fail_ends(study: Callable[..., Study]) -> None:
+    machine = Machine(study(), *(Watched([], 2) for _ in range(5)))
+    with pytest.raises(TuningError, match="5 trials in a row failed"):
+        machine.train(9)
+
+
+@pytest.mark.integration
 def test_a_trial_that_another_process_repeated_is_stopped(
     study: Callable[..., Study], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    opened, process = study(), Watched()
-    trials = Trials(opened, 1, 0)
-    job = next(trials)
-    opened.optuna.tell(0, state=TrialState.FAIL)
-    write_curve(job.run, [2.0])
-    trials.watch(job, process)
-    assert process.stopped
-    trials.done(job, 143)
-    assert "trial 0: another process has repeated it" in capsys.readouterr().err
+    opened = study()
+    machine = Machine(opened, Watched([2.0], None))
+    start = machine.start
+
+    def taken(job: Job) -> Watched:
+        opened.optuna.tell(0, state=TrialState.FAIL)
+        return start(job)
+
+    machine.start = taken  # type: ignore[method-assign]
+    assert machine.train(1) == [TrialState.FAIL]
+    assert "trial_0000: another process has repeated it" in capsys.readouterr().err
+
+
+@pytest.mark.integration
+def test_trials_that_another_machine_lost_are_repeated(
+    study: Callable[..., Study], tmp_path: Path
+) -> None:
+    """With their settings, and counted once."""
+    url = f"sqlite:///{tmp_path / 'shared.db'}"
+    lost = study("one", url)
+    assert lost.ask(1) is not None
+    long_ago = "UPDATE trial_heartbeats SET heartbeat = datetime('now', '-1 day')"
+    with lost._storage.engine.begin() as database:
+        database.execute(sqlalchemy.text(long_ago))
+    other = Machine(study("two", url), Watched([1.0], 0))
+    assert other.train(1) == [TrialState.FAIL, TrialState.COMPLETE]
+    first, second = other.study.trials()
+    assert first.params == second.params
+    assert other.begun == ["trial_0000"]
 
 
 def test_a_data_base_that_others_make_at_the_same_time(tmp_path: Path) -> None:
@@ -213,14 +246,15 @@ def test_two_folders_share_a_data_base(
 ) -> None:
     url = f"sqlite:///{tmp_path / 'shared.db'}"
     one, two = study("one", url), study("two", url)
-    first, second = Trials(one, 2, 0), Trials(two, 2, 0)
-    jobs = [next(first), next(second)]
-    assert [job.name for job in jobs] == ["trial_0000", "trial_0001"]
-    assert jobs[0].run.parent != jobs[1].run.parent
-    with pytest.raises(StopIteration):
-        next(first)
-    assert Trials(study("one", url), 2, 0)._waiting
-    assert one.trials()[0].params != one.trials()[1].params
+    first, second = one.ask(2), two.ask(2)
+    assert first is not None
+    assert second is not None
+    assert [run_of(first), run_of(second)] == ["trial_0000", "trial_0001"]
+    assert one.ask(2) is None
+    again = study("one", url).ask(2)
+    assert again is not None
+    assert again.number == 0
+    assert first.params != second.params
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def outcomes(
     rows = summarise(played[""]).per_level
     return (
         np.array([episode["success"] for episode in episodes]),
-        np.array([rows[e["level"]]["success_rate"] == 1.0 for e in episodes]),
+        np.array([rows[e["level"]]["success_rate"].value == 1.0 for e in episodes]),
     )
 
 

@@ -15,8 +15,8 @@ from ambulo.evaluate.ik.data import (
     Poses,
     draw_masks,
 )
-from ambulo.evaluate.ik.splits import parts_are_people, split_poses
 from ambulo.ik.data.pose_data import PoseData, mirrored
+from ambulo.ik.data.pose_splits import parts_are_people, split_poses
 from ambulo.ik.pose import Pose, fk, turned
 from ambulo.ik.rig import TARGETS, Rig
 from ambulo.ik.solver.features import network_input, pose_from_frame, root_frame

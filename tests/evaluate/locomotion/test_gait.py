@@ -157,25 +157,25 @@ def test_norms_are_whole_and_plausible() -> None:
 
 
 def test_scores_by_hand() -> None:
-    s = score(recording())
-    assert (s.episodes, s.survival_rate, s.falls, s.faults) == (2, 0.5, 1, 0)
-    assert s.survival_s == pytest.approx((4.1 + 1.0) / 2)
-    assert s.joint_error_deg == pytest.approx(2.0)
-    assert s.joint_error_cm == pytest.approx(3.0)
-    assert s.root_error_cm == pytest.approx(5.0)
-    assert s.speed == pytest.approx(1.2)
-    assert s.speed_error == pytest.approx(0.2)
-    assert s.heading_error == pytest.approx(3.0)
+    s = {name: m.value for name, m in score(recording()).metrics.items()}
+    assert (s["survival_rate"], s["falls"], s["faults"]) == (0.5, 1, 0)
+    assert s["survival_s"] == pytest.approx((4.1 + 1.0) / 2)
+    assert s["joint_error_deg"] == pytest.approx(2.0)
+    assert s["joint_error_cm"] == pytest.approx(3.0)
+    assert s["root_error_cm"] == pytest.approx(5.0)
+    assert s["speed"] == pytest.approx(1.2)
+    assert s["speed_error"] == pytest.approx(0.2)
+    assert s["heading_error"] == pytest.approx(3.0)
     # 420 W for 0.1 s over 700 N and 0.12 m.
-    assert s.cost_of_transport == pytest.approx(42.0 / 84.0)
-    assert s.metabolic_cost_of_transport == pytest.approx(9.81 * 42.0 / 84.0)
-    assert s.foot_skate == pytest.approx(0.05)
-    assert s.torque_residual == pytest.approx(2.0)
-    assert s.torque_residual_best == pytest.approx(1.0)
-    assert s.torque_rms == pytest.approx(10.0)
-    assert s.action_rms == pytest.approx(0.5)
+    assert s["cost_of_transport"] == pytest.approx(42.0 / 84.0)
+    assert s["metabolic_cost_of_transport"] == pytest.approx(9.81 * 42.0 / 84.0)
+    assert s["foot_skate"] == pytest.approx(0.05)
+    assert s["torque_residual"] == pytest.approx(2.0)
+    assert s["torque_residual_best"] == pytest.approx(1.0)
+    assert s["torque_rms"] == pytest.approx(10.0)
+    assert s["action_rms"] == pytest.approx(0.5)
     # 41 steps, and 10 with the one that ended the fall.
-    assert s.return_mean == pytest.approx((41 + 11) / 2)
+    assert s["return_mean"] == pytest.approx((41 + 11) / 2)
 
 
 def test_what_is_after_a_fall_does_not_count() -> None:
@@ -242,7 +242,7 @@ def test_recordings_are_joined_along_bodies() -> None:
     assert both.angles.shape == (41, 4, 2, 3)
     assert both.force.shape == (41, 4, 2)
     assert both.watched.tolist() == [0, 1, 2, 3]
-    assert score(both).survival_rate == 0.5
+    assert score(both).metrics["survival_rate"].value == 0.5
 
 
 def test_forces_of_joined_recordings_are_those_of_their_bodies() -> None:

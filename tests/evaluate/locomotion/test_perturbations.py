@@ -67,7 +67,7 @@ def test_a_walker_slips_on_ice_and_not_on_the_floor(walker: LocomotionSubject) -
     for perturbation, survival in ((Perturbation("none"), 1.0), (ice, 0.0)):
         found = perturbed(walker, perturbation, 2, seconds=2.5, seed=0, envs=2)
         assert found is not None
-        assert found.survival_rate == survival
+        assert found.metrics["survival_rate"].value == survival
 
 
 def test_perturbed_episodes_are_those_of_the_evaluation(

@@ -54,7 +54,7 @@ def test_ends_falls_and_errors_of_each_episode(batch: TrackBatch) -> None:
     starts = first_starts(np.array([0, 1]), 2)
     done = play(batch, still, starts, seed=0)
     assert done.traces.shape[0] == 4
-    lengths = np.isfinite(done.traces).sum(axis=1)
+    lengths = np.isfinite(done.traces[..., 0]).sum(axis=1)
     np.testing.assert_allclose(done.time, lengths / 30.0)
     knots = batch.library.knots[done.clip]
     np.testing.assert_array_equal(done.success, lengths == knots)

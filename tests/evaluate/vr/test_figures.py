@@ -8,6 +8,7 @@ import pytest
 
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.levels.level import Level
+from ambulo.evaluate.shared.result import metric
 from ambulo.evaluate.vr import figures
 from ambulo.evaluate.vr.episodes import LevelSource
 from ambulo.evaluate.vr.evaluation import evaluate
@@ -73,7 +74,7 @@ def test_bars_of_nothing_are_noughts(drawn):
     subjects = {"stand": planner_subject("stand", config)}
     played = evaluate(subjects, LevelSource(config, level_set="open,pits"), 2)
     result = summarise(played["stand"])
-    half = {k: {**row, "spl": 0.5} for k, row in result.per_family.items()}
+    half = {k: {**row, "spl": metric(0.5)} for k, row in result.per_family.items()}
     figures.draw_families({"stand": dataclasses.replace(result, per_family=half)})
     texts = [[t.get_text() for t in ax.texts] for ax in drawn[0].axes]
     assert texts == [["0", "0"], ["", ""]]

@@ -11,8 +11,8 @@ import pytest
 from ambulo.configs.errors import GaitDataError
 from ambulo.configs.gait import gait_space
 from ambulo.configs.gait_net import GaitNetDataConfig
-from ambulo.evaluate.gait import data as module
-from ambulo.evaluate.gait.data import PARTS, GaitStream, load_part, open_data
+from ambulo.motion.gaits import gait_sets as module
+from ambulo.motion.gaits.gait_sets import PARTS, GaitStream, load_part, open_data
 from ambulo.motion.gaits.refining import RefinedWriter, Sequence
 from ambulo.motion.gaits.shards import (
     RefinedShard,

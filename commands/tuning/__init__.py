@@ -1,1 +1,0 @@
-"""Search for good settings of a training."""

@@ -1,0 +1,3 @@
+"""Fixtures of this folder."""
+
+from fixtures.gait_data import *  # noqa: F403

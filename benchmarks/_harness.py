@@ -198,11 +198,10 @@ def _show_rows(title: str, rows: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def judge(result: Mapping[str, Any], targets: Sequence[Target]) -> int:
-    """Print each number beside its target; how many are missed, or not there."""
+    """Print each number beside its target; how many are missed or lacking."""
     missed = 0
     for path, sign, limit in targets:
-        found = dict(_at(result, path.split(".")))
-        for name, value in found.items() or [(path, float("nan"))]:
+        for name, value in _at(result, path.split(".")):
             met = value <= limit if sign == "<=" else value >= limit  # false for NaN
             missed += not met
             verdict = "ok    " if met else "MISSED"
@@ -215,10 +214,11 @@ def _at(data: Any, path: Sequence[str]) -> Iterator[tuple[str, float]]:
     if not path:
         yield "", float("nan") if data is None else float(data)
     elif isinstance(data, Mapping):
-        names = list(data) if path[0] == "*" else [n for n in data if n == path[0]]
-        for name in names:
-            for rest, value in _at(data[name], path[1:]):
+        for name in list(data) if path[0] == "*" else path[:1]:
+            for rest, value in _at(data.get(name), path[1:]):
                 yield f"{name}, {rest}".removesuffix(", "), value
+    else:
+        yield path[-1], float("nan")
 
 
 def _changed(

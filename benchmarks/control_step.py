@@ -11,7 +11,7 @@ The `mj_step`s inside are timed in place. Rounds alternate between the runs; rat
 second of processor time, so that other programs disturb less, and of the best round: what
 disturbs only adds time.
 
-    python benchmarks/control_step.py --json docs/results/control_step.json
+    python benchmarks/control_step.py
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ def training_seconds(way: str, steps: int) -> float:
         words = [
             "train", "vr", "--preset", "first_run", "--output", folder, "--run-name", "run",
             "--timesteps", str(steps), "--eval-freq", "0", "--episodes", "2",
-            "--baselines", "none", "--no-report", "--no-progress",
+            "--no-progress",
         ]  # fmt: skip
         if way == "alone":
             command = [sys.executable, "-m", "ambulo.cli", *words]

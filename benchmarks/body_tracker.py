@@ -1,6 +1,6 @@
 """Time of a body tracker's frame, beside the solver of single moments, and what noise costs.
 
-    OMP_NUM_THREADS=1 python benchmarks/body_tracker.py [--json FILE]
+    OMP_NUM_THREADS=1 python benchmarks/body_tracker.py
 
 A generated walk, seen by head and hands at 60 to 120 samples a second. Times are of whole calls
 from Python, of each frame the least of several rounds: the mean over all frames, of frames in
@@ -10,12 +10,11 @@ which the network runs (30 a second) and of the others. Accuracy on people:
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from _harness import Options, machine, write
+from _harness import run
 
 import ambulo.shipped
 from ambulo.evaluate.generated_walks import generated_walks
@@ -31,47 +30,8 @@ from ambulo.policies.agents.body_tracker import load_tracker_network
 
 RATES = (60.0, 72.0, 90.0, 120.0)
 """Samples per second, [Hz]."""
-LIMIT = 150.0
-"""Longest mean time of a frame that is wanted, [us]."""
 NOISE = 0.001
 """Noise of the trackers, [m]."""
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, print and store."""
-    parser = Options(__doc__, seconds=1.0, rounds=1)
-    parser.add_argument("--seconds", type=float, default=10.0, help="of the walk")
-    parser.add_argument("--rounds", type=int, default=7, help="of the timings")
-    args = parser.read(argv)
-    network, _ = load_tracker_network(ambulo.shipped.shipped_models()["ik_trackers"])
-    print(f"network: {network.parameters} weights")
-    times = {}
-    for rate in RATES:
-        samples = _samples(rate, args.seconds)
-        times[f"{rate:g} Hz"] = row = _times(
-            BodyTracker(network, BodyShape()), samples, rate, args.rounds
-        )
-        print(
-            f"{rate:g} Hz: {row['mean']:.0f} us a frame ({row['mean'] / LIMIT:.2f} of the "
-            f"limit); with the network {row['network']:.0f}, without {row['other']:.0f}"
-        )
-    earlier = _baseline_time("v1", args.seconds)
-    print(f"v1, a solver of single moments: {earlier:.0f} us a frame")
-    clean, noisy, true = _jerks(network, args.seconds)
-    print(
-        f"jerk [100 m/s^3]: {clean:.2f}, with 1 mm of noise {noisy:.2f}, true {true:.2f}"
-    )
-    write(
-        {
-            "weights": network.parameters,
-            "microseconds": times,
-            "v1_microseconds": earlier,
-            "jerk": {"clean": clean, "noisy": noisy, "true": true},
-        },
-        args,
-        machine=machine(),
-    )
-    return 0
 
 
 def _samples(rate: float, seconds: float, noise: float = 0.0) -> list[TrackerSample]:
@@ -124,5 +84,22 @@ def _jerks(network: TrackerNetwork, seconds: float) -> tuple[float, float, float
     return found[0], found[1], jerk(motion_kinematics(walk)[0][30:], 60.0)
 
 
+def measure(seconds: float = 10.0, rounds: int = 7) -> dict[str, Any]:
+    """Times of frames by rate, of the solver of single moments, and jerk."""
+    network, _ = load_tracker_network(ambulo.shipped.shipped_models()["ik_trackers"])
+    times = {
+        f"{rate:g} Hz": _times(
+            BodyTracker(network, BodyShape()), _samples(rate, seconds), rate, rounds
+        )
+        for rate in RATES
+    }
+    jerks = zip(("clean", "noisy", "true"), _jerks(network, seconds), strict=True)
+    return {
+        "microseconds": times,
+        "v1_microseconds": _baseline_time("v1", seconds),
+        "jerk": dict(jerks),
+    }
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    run(measure, {"seconds": 1.0, "rounds": 1}, [("microseconds.*.mean", "<=", 150.0)])

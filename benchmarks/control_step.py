@@ -11,7 +11,7 @@ The `mj_step`s inside are timed in place. Rounds alternate between the runs; rat
 second of processor time, so that other programs disturb less, and of the best round: what
 disturbs only adds time.
 
-    python benchmarks/control_step.py --json docs/results/control_step.json
+    python benchmarks/control_step.py
 """
 
 from __future__ import annotations
@@ -19,40 +19,22 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-from _harness import Options, machine, print_rows, write
+from _harness import TimedPhysics, run
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import gymnasium
-import mujoco
 import numpy as np
-from _timed import Timed, random_steps
 
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.reference.linearization import follow, start
 from ambulo.envs.simulation.simulation import CharacterSimulation
 
-
-@dataclass(frozen=True)
-class Run:
-    """What is measured."""
-
-    bodies: int
-    """Control steps that a call of `step` makes."""
-    step: Callable[[], None]
-    physics: Timed
-    """The physics inside."""
-
-
-def timed(simulation: CharacterSimulation) -> Timed:
-    """Let the physics of `simulation` be timed."""
-    physics = Timed(simulation._batch)
-    simulation._batch = physics  # type: ignore[assignment]
-    return physics
+Run = tuple[int, Callable[[], None], TimedPhysics]
+"""Bodies, a control step of all of them, and the physics inside."""
 
 
 def environment() -> Run:
@@ -68,13 +50,22 @@ def environment() -> Run:
         if terminated or truncated:
             env.reset()
 
-    return Run(1, step, timed(env.unwrapped.batch.simulation))  # type: ignore[attr-defined]
+    return 1, step, TimedPhysics(env.unwrapped.batch.simulation)  # type: ignore[attr-defined]
 
 
 def batch_of(bodies: int) -> Run:
     """A batch of `bodies`."""
     batch = make_batch(LocomotionConfig(), bodies, seed=0)
-    return Run(bodies, random_steps(batch), timed(batch.simulation))
+    batch.reset(np.arange(bodies))
+    rng = np.random.default_rng(0)
+
+    def step() -> None:
+        actions = rng.uniform(-0.1, 0.1, (bodies, batch.action_size))
+        _, _, terminated, truncated, _ = batch.step(actions)
+        if (done := terminated | truncated).any():
+            batch.reset(np.flatnonzero(done))
+
+    return bodies, step, TimedPhysics(batch.simulation)
 
 
 def followers(bodies: int) -> Run:
@@ -91,46 +82,32 @@ def followers(bodies: int) -> Run:
             start(simulation, times, *table.at(times))
         follow(simulation, table, offsets)
 
-    return Run(bodies, step, timed(simulation))
+    return bodies, step, TimedPhysics(simulation)
 
 
-def rates(run: Run, seconds: float) -> tuple[float, float]:
-    """Control steps per second of processor time, and per second inside `mj_step`."""
-    done, inside, begin = 0, run.physics.seconds, time.process_time()
-    while time.process_time() - begin < seconds:
-        run.step()
-        done += run.bodies
-    elapsed = time.process_time() - begin
-    return done / elapsed, done / (run.physics.seconds - inside)
-
-
-def main() -> None:
-    """Measure, print, and write the JSON file if one is named."""
-    parser = Options(__doc__, batches=[2], rounds=1, seconds=0.05)
-    parser.add_argument("--batches", type=int, nargs="+", default=[8, 64])
-    parser.add_argument("--rounds", type=int, default=40)
-    parser.add_argument("--seconds", type=float, default=0.1, help="of each round")
-    options = parser.read()
+def measure(
+    batches: tuple[int, ...] = (8, 64), rounds: int = 40, seconds: float = 0.1
+) -> dict[str, Any]:
+    """Control steps a second, those of `mj_step` alone, and their ratio, of the best round."""
     runs = {"env": environment(), "follow 1": followers(1)}
-    for bodies in options.batches:
-        runs[f"batch {bodies}"] = batch_of(bodies)
-        runs[f"follow {bodies}"] = followers(bodies)
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
-    for run in runs.values():
-        run.step()  # compiles
-    for _ in range(options.rounds):
-        for name, run in runs.items():
-            found[name].append(rates(run, options.seconds))
-    rows: dict[str, list[Any]] = {}
-    for name, pairs in found.items():
-        whole, alone = (float(value) for value in np.max(pairs, axis=0))
-        rows[name] = [round(whole), round(alone), alone / whole]
-    columns = ["control steps/s", "mj_step alone", "ratio"]
-    print_rows("control steps of human23, best round", columns, rows)
-    print(f"load average {os.getloadavg()[0]:.1f}")
-    result = {name: dict(zip(columns, row, strict=True)) for name, row in rows.items()}
-    write({"runs": result, "mujoco": mujoco.__version__} | machine(), options)
+    for count in batches:
+        runs |= {f"batch {count}": batch_of(count), f"follow {count}": followers(count)}
+    best = {name: np.zeros(2) for name in runs}
+    for round_ in range(rounds + 1):
+        for name, (count, step, physics) in runs.items():
+            done, inside, begin = 0, physics.seconds, time.process_time()
+            while not done or time.process_time() - begin < seconds:
+                step()
+                done += count
+            spent = time.process_time() - begin, physics.seconds - inside
+            if round_:  # the first one compiles
+                best[name] = np.maximum(best[name], np.divide(done, spent))
+    rows = {
+        name: {"steps_per_s": whole, "mj_step_alone": alone, "ratio": alone / whole}
+        for name, (whole, alone) in ((n, v.tolist()) for n, v in best.items())
+    }
+    return {"rows": rows}
 
 
 if __name__ == "__main__":
-    main()
+    run(measure, {"batches": [2], "rounds": 1, "seconds": 0.05})

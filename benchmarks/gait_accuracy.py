@@ -8,7 +8,7 @@ cadence; ridge regression on the parameters and their products, one for each pha
 is what no function of parameters and phase can tell: each cycle predicted by the mean of
 both.
 
-    python benchmarks/gait_accuracy.py --model ref_nn.zip --data refined --json out.json
+    python benchmarks/gait_accuracy.py --model ref_nn.zip --data refined
 
 The networks of docs/results/gait_accuracy_captured*.json were trained by
 `train_forward_gaitnet --preset fast --batch-size 512 --epochs 20` with `--set`
@@ -18,22 +18,19 @@ network.harmonics=1, loss.motion=0, and a test part of 20 %.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _harness import Options, write
-from gait_training_speed import make_data
+from _harness import run
 from numpy.typing import NDArray
 from scipy.interpolate import RegularGridInterpolator
 from scipy.spatial import KDTree
 
 from ambulo.common.find_model import find_model
-from ambulo.configs.gait import GaitSpace
+from ambulo.configs.gait import GaitSpace, gait_space
 from ambulo.configs.gait_net import GaitNetDataConfig
 from ambulo.evaluate.gait.baselines import (
     GaitPredictor,
@@ -45,6 +42,7 @@ from ambulo.evaluate.gait.baselines import (
 from ambulo.evaluate.gait.scores import score, skates
 from ambulo.motion.gaits.frames import frame_rate
 from ambulo.motion.gaits.gait_sets import GaitData, GaitSet, load_part, open_data
+from ambulo.motion.gaits.refining import RefinedWriter, Sequence
 from ambulo.motion.gaits.shards import FRAMES, PER_CYCLE
 from ambulo.policies.agents.gait_network import GaitNetwork, load_gait_network
 
@@ -109,15 +107,30 @@ def groups_of(data: GaitData, held: GaitSet) -> dict[str, NDArray[np.bool_]]:
     return {name: rows for name, rows in found.items() if rows.any()}
 
 
-def measure(args: argparse.Namespace) -> dict[str, Any]:
-    """All numbers."""
-    network = load_gait_network(find_model(args.model))
-    run = network.metadata.training.get("run", {})
-    config = GaitNetDataConfig.model_validate(run.get("dataset", {}))
-    seed = int(run.get("training", {}).get("seed", 0))
-    data = open_data(args.data, config, seed, network.space)
-    train, validation = load_part(data, "train"), load_part(data, "validation")
-    test = load_part(data, "test", args.most)
+def make_data(folder: Path, count: int) -> None:
+    """`count` sequences of random numbers, to see this run."""
+    rng, space = np.random.default_rng(0), gait_space("human23")
+    writer = RefinedWriter(folder, space, "rollout", {})
+    frames = 0.1 * rng.standard_normal((count, FRAMES, 101))
+    rows = zip(space.sample(rng, count), frames, strict=True)
+    writer.add(Sequence(row, pose, 27.0, "made", "nobody") for row, pose in rows)
+    writer.close()
+
+
+def measure(
+    model: str = "gait_net", data: str = "", most: int = 10_000, skate: int = 100
+) -> dict[str, Any]:
+    """Errors on at most `most` test sequences of `data`; random ones are made without it."""
+    network = load_gait_network(find_model(model))
+    settings = network.metadata.training.get("run", {})
+    config = GaitNetDataConfig.model_validate(settings.get("dataset", {}))
+    seed = int(settings.get("training", {}).get("seed", 0))
+    with tempfile.TemporaryDirectory() as made:
+        if not data:  # the network is then no better than noise
+            make_data(Path(made), 64)
+        opened = open_data([data or made], config, seed, network.space)
+        train, validation = load_part(opened, "train"), load_part(opened, "validation")
+        test = load_part(opened, "test", most)
     predictors: dict[str, GaitPredictor] = {
         "network": of_network(network),
         "mean gait": of_mean(train),
@@ -127,59 +140,25 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
         "ridge with products": of_ridge(train, validation),
     }
     found: dict[str, Any] = {
-        "sequences": {"train": len(train), "test": len(test)},
-        "space": network.space.name,
-        "split": config.split,
-    }
-    for group, rows in groups_of(data, test).items():
+        "sequences": {"train": len(train), "test": len(test)}, "split": config.split,
+    }  # fmt: skip
+    for group, rows in groups_of(opened, test).items():
         params, motions = test.params[rows], test.motions[rows]
         table: dict[str, Any] = {
             name: asdict(score(predict(params), motions))
             for name, predict in predictors.items()
         }
         table["noise"] = asdict(score(twice(cycle_of(motions)), motions))
-        some = slice(0, args.skate)
-        values = network.space.denormalize(params[some])
+        values = network.space.denormalize(params[:skate])
         rates = np.asarray(frame_rate(network.space, values))
-        shown = {"source": motions[some]} | {
-            name: predictors[name](params[some])
-            for name in ("network", "nearest neighbour", "ridge with products")
-        }
-        for name, frames in shown.items():
-            slides = skates(frames, values, rates, network.space)
-            table.setdefault(name, {})["skate_cm_s"] = float(100.0 * slides.mean())
+        for name in ("network", "nearest neighbour", "ridge with products"):
+            slides = skates(
+                predictors[name](params[:skate]), values, rates, network.space
+            )
+            table[name]["skate_cm_s"] = float(100.0 * slides.mean())
         found[group] = table
     return found
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, print a table, write JSON if asked."""
-    parser = Options(__doc__, most=8, skate=2)
-    parser.add_argument("--model", default="gait_net")
-    parser.add_argument(
-        "--data", nargs="+", help="refined sequences; random ones are made if left out"
-    )
-    parser.add_argument("--most", type=int, help="sequences that are tested")
-    parser.add_argument("--skate", type=int, default=100, help="sequences walked")
-    args = parser.read(argv)
-    with tempfile.TemporaryDirectory() as folder:
-        if not args.data:  # the network is then no better than noise
-            make_data(Path(folder), 64 if args.quick else 4096)
-            args.data = [folder]
-        found = measure(args)
-    print(f"{found['space']}, {found['sequences']}, split by {found['split']}")
-    columns = ("hip_deg", "knee_deg", "ankle_deg", "legs_deg", "worst_legs_deg", "mse")
-    more = ("speed_percent", "worst_speed_percent", "skate_cm_s")
-    for group in ("healthy", "impaired"):
-        for name, row in found.get(group, {}).items():
-            numbers = "  ".join(
-                f"{column} {row[column]:.4g}"
-                for column in columns + more
-                if column in row
-            )
-            print(f"{group:9} {name:32} {numbers}")
-    write(found, args)
-
-
 if __name__ == "__main__":
-    main()
+    run(measure, {"most": 8, "skate": 2})

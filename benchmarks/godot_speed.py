@@ -1,233 +1,251 @@
 """How many decisions a second come out of one Godot engine: ours beside godot-rl 0.8.2.
 
 One engine process, 16 rays, 9 physics ticks an action, for one agent and for a batch. Each
-measurement starts engines of its own; the sides take turns (A B C A B C ...), and the
-median and range over the repetitions are printed. The sides:
+measurement starts an engine of its own, and the sides take turns. Both play our world code, so
+that only the protocol and the way of stepping differ: ours is binary over a keep-alive socket
+and moves agents within the request; godot-rl's `GodotEnv`, from PyPI and in a venv of its own,
+speaks JSON over TCP to the scene of `benchmarks/godot_peer` and lets the engine tick.
 
-* `ambulo`: `GodotWorld` (binary `/rl/step` over a keep-alive socket), and
-  `GodotClient` (JSON through requests) for one agent;
-* `godot-rl`: its `GodotEnv`, from PyPI and in a venv of its own, talks to the scene of
-  `benchmarks/godot_peer` in its own protocol (JSON over TCP). The envs are
-  `CharacterBody3D` nodes as in other games; with `same world` they are our own world
-  code, so that only the protocol and the way of stepping differ.
+Made equal: engine program, headless; held-out levels, random actions, starts and goals; an
+episode ends with a fall or after `--limit` decisions and goes on in the next level; both loops
+end with the 48 published numbers of an agent in a float32 array. godot-rl's best settings are
+used: it starts the engine itself with `action_repeat` 9 and `framerate` 10, which is nine ticks
+in one engine frame and no real time, and one worker thread.
 
-Made equal: engine program, headless, Jolt and its settings; held-out levels, built of the
-same shapes; body, command filter, speeds, fall, 16 `intersect_ray` readings; 9 ticks of
-1/90 s; the same smooth random actions, starts and goals; an episode ends with a fall or
-after `--limit` decisions and goes on in the next level; all levels are built before the
-clock starts; both loops end with the 48 published numbers an env in a float32 array;
-waiting in the engine (0.3 ms of polling, then naps of 50 us). Nobody computes rewards.
-
-godot-rl's best settings are used: it starts the engine itself with `action_repeat` 9 and
-`framerate` 10, which is `--fixed-fps 10`: nine ticks in one engine frame, no real time
-(90 is as fast; its speedup without it is bound to real time and slower). Its engine has
-one worker thread, which is a quarter faster. Its add-on is not copied; the node that speaks
-for the game here does less than it (no pausing of the tree around the wait, one write a
-message, no info dictionaries).
-
-Not equal, by design: ours moves envs within the request, while godot-rl's protocol
-lets the engine tick; ours resets an env with one more request, the peer in the game;
-ours computes the observation in Python, the peer in GDScript; the character is slid by
-the engine's solver, our envs by the contract's rule from the engine's overlaps.
-
-    python benchmarks/godot_speed.py --json docs/results/godot_speed.json
+    python benchmarks/godot_speed.py
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _godot_peer import Peer
-from _godot_walk import Sample, Task, Walk, make_task
-from _harness import Options, machine, write
+from _harness import run
 
-from ambulo.configs.arrays import Floats, Ints
-from ambulo.configs.cores import usable_cores
-from ambulo.envs.godot.client import GodotClient
-from ambulo.envs.godot.engine import EngineProcess
+from ambulo.configs.arrays import Floats
+from ambulo.configs.caches import user_cache
 from ambulo.envs.godot.locate import find_engine, find_project
-from ambulo.envs.godot.protocol import RowLayout
 from ambulo.envs.godot.world import GodotWorld
 from ambulo.envs.vr.contract import WorldSpec
-from ambulo.envs.vr.world.state import WorldState
+from ambulo.envs.vr.families import FAMILIES
+from ambulo.envs.vr.families.level_sets import split_level
+from ambulo.envs.vr.levels.level_io import level_data
+from ambulo.envs.vr.task.bank import LevelBank
+from ambulo.envs.vr.task.observation import observe
 
-TARGETS = {1: 1500.0, 16: 8000.0}
-"""Decisions a second of all agents together that our fast side should reach."""
-OURS, CLIENT = "ambulo GodotWorld", "ambulo GodotClient (requests)"
-PEERS = {"character": "godot-rl 0.8.2", "world": "godot-rl 0.8.2, same world"}
+PEER = Path(__file__).resolve().parent / "godot_peer"
+PEER_PACKAGES = (
+    "godot-rl==0.8.2", "gymnasium==1.0.0", "cloudpickle", "farama-notifications",
+    "typing_extensions",
+)  # fmt: skip
+SHARED = (
+    "world", "contract.gd", "spec.gd", "checks.gd",
+    "policy/observation.gd", "policy/memory.gd",
+)  # fmt: skip
+"""Parts of our add-on that the peer scene uses: level files, observation, world."""
 
 
-def measure_world(task: Task) -> Sample:
+@dataclass(frozen=True)
+class Task:
+    """What both sides do for one number of agents."""
+
+    bank: LevelBank
+    starts: Floats
+    """Start of each level: x, y, yaw."""
+    goals: Floats
+    """Goal of each level: x, y, 0."""
+    actions: Floats
+    """Shape (T, N, 3)."""
+    limit: int
+    """Most decisions of an episode."""
+    warm_up: int
+    """Decisions before the clock starts."""
+
+    @classmethod
+    def make(cls, agents: int, decisions: int, limit: int, levels: int) -> Task:
+        """Held-out levels, the families in turn, and smooth sticks that mostly go ahead."""
+        rng = np.random.default_rng(0)
+        chosen = [
+            split_level(FAMILIES[k % len(FAMILIES)], "heldout", 7000 + k)
+            for k in range(levels)
+        ]
+        bank = LevelBank(chosen, rng)
+        drawn = [bank.draw(rng, slot) for slot in range(levels)]
+        goals = np.array([bank.goals[start.slot, start.goal] for start in drawn])
+        actions, now = np.zeros((decisions, agents, 3)), np.zeros((agents, 3))
+        for action in actions:
+            now = 0.9 * now + 0.25 * rng.normal(size=(agents, 3))
+            action[:] = np.clip(now + np.array([0.0, 0.5, 0.0]), -1.0, 1.0)
+        starts = np.array([start.pose for start in drawn])
+        return cls(bank, starts, goals, actions, limit, min(decisions, 200))
+
+
+Sample = tuple[float, Floats]
+"""Seconds, and the observations (T, N, 48)."""
+
+
+def ours(task: Task) -> Sample:
     """Through the world that training uses."""
-    world = GodotWorld(task.agents, WorldSpec())
-    with contextlib.closing(world):
+    agents = task.actions.shape[1]
+    everyone = np.arange(agents)
+    seen = np.zeros((*task.actions.shape[:2], 48), np.float32)
+    with contextlib.closing(GodotWorld(agents, WorldSpec())) as world:
         world.set_levels(range(len(task.bank)), task.bank.levels)
-        sample = Walk(task, world.state, world.step, world.reset).run()
+        for slot in range(len(task.bank)):  # so that the engine holds them all
+            world.reset(np.zeros(1, int), np.array([slot]), task.starts[[slot]])
+        for actions in (task.actions[: task.warm_up], task.actions):
+            at, made = everyone % len(task.starts), np.zeros(agents, int)
+            world.reset(everyone, at, task.starts[at])
+            begin = time.perf_counter()
+            for action, out in zip(actions, seen, strict=False):
+                state = world.step(action)
+                made += 1
+                over = np.flatnonzero(state.fell | (made >= task.limit))
+                if len(over):
+                    at[over] = (at[over] + 1) % len(task.starts)
+                    made[over] = 0
+                    world.reset(over, at[over], task.starts[at[over]])
+                observe(state, task.goals[at], task.starts[at], "world", out)
+        seconds = time.perf_counter() - begin
         if world.faults.total():
             raise RuntimeError(f"the engine had faults: {dict(world.faults)}")
-    return sample
+    return seconds, seen
 
 
-def measure_client(task: Task, folder: Path) -> Sample:
-    """Through the client for scripts, which speaks JSON."""
-    spec, agents = WorldSpec(), task.agents
-    layout, falling = RowLayout(spec), np.zeros(agents, np.bool_)
-    state = WorldState.zeros(agents, spec.num_rays)
-    engine, project = find_engine(), find_project()
-    with EngineProcess(
-        engine, project, folder / "client.log", agents=agents
-    ) as process:
-        url = f"http://127.0.0.1:{process.wait_until_ready()}"
-        with GodotClient(url) as client:
-            client.set_levels(range(len(task.bank)), task.bank.levels)
+class Peer:
+    """godot-rl in its venv, and a copy of the scene that it drives."""
 
-            def step(action: Floats) -> None:
-                rows = np.array(client.step(action.tolist())["states"])
-                layout.write(rows, state, falling, slice(None))
-
-            def place(envs: Ints, slots: Ints, poses: Floats) -> None:
-                answer = client.place(envs.tolist(), slots.tolist(), poses.tolist())
-                layout.write(np.array(answer["states"]), state, falling, envs)
-
-            return Walk(task, state, step, place).run()
-
-
-def summary(samples: Sequence[Sample], reference: Sample, task: Task) -> dict[str, Any]:
-    """Rates of one side, and how its walk compares with our world's."""
-    rates = [task.actions[:, :, 0].size / sample.seconds for sample in samples]
-    seen = samples[0].seen
-    first = min(task.limit, len(seen)) - 1  # within everybody's first episode
-    apart = np.linalg.norm(
-        seen[:first, :, :2] - reference.seen[:first, :, :2], axis=-1
-    ).max(axis=0)
-    return {
-        "rates": rates,
-        "median": float(np.median(rates)),
-        "lowest": min(rates),
-        "highest": max(rates),
-        "episodes": samples[0].episodes,
-        "mean_speed": float(np.linalg.norm(seen[:, :, 7:9], axis=-1).mean()),
-        "mean_ray": float(seen[:, :, 13:29].mean()),
-        "first_episode_apart": float(np.median(apart)),
-    }
-
-
-def machine_and_engine() -> dict[str, Any]:
-    """What the numbers were measured on."""
-    engine = subprocess.run(
-        [str(find_engine()), "--headless", "--version"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    return {
-        **machine(),
-        "usable_cores": usable_cores(),
-        "engine": engine.stdout.strip().splitlines()[-1],
-    }
-
-
-def table(agents: int, rows: dict[str, dict[str, Any]]) -> None:
-    """Print the sides of one number of agents."""
-    print(f"\n{agents} agent{'s' if agents > 1 else ''}: decisions/s of all agents")
-    head = ("median", "lowest", "highest", "ours/it", "episodes", "m/s", "ray", "apart")
-    print(f"{'':32s}" + "".join(f"{name:>9s}" for name in head))
-    ours = rows[OURS]["median"]
-    for name, row in rows.items():
-        print(
-            f"{name:32s}{row['median']:9,.0f}{row['lowest']:9,.0f}{row['highest']:9,.0f}"
-            f"{ours / row['median']:9.2f}{row['episodes']:9d}{row['mean_speed']:9.3f}"
-            f"{row['mean_ray']:9.3f}{row['first_episode_apart']:9.3f}"
+    def __init__(self, folder: Path) -> None:
+        """Build both: the venv once in the cache, the scene in `folder`."""
+        self._folder, self._python = folder, peer_python()
+        project = folder / "peer"
+        shutil.copytree(PEER, project, ignore=shutil.ignore_patterns("*.py", ".*"))
+        for name in SHARED:
+            source = find_project() / "addons" / "ambulo_rl" / name
+            target = project / "ambulo_rl" / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
+        engine = find_engine()
+        importing = [str(engine), "--headless", "--path", str(project), "--import"]
+        subprocess.run(importing, check=True, capture_output=True, timeout=300)
+        launcher = folder / "peer.x86_64"  # godot-rl starts a program of such a name
+        launcher.write_text(
+            f"#!/bin/sh\necho $$ > '{folder}/engine.pid'\n"
+            f"exec '{engine}' --path '{project}' \"$@\" > '{folder}/engine.log' 2>&1\n"
         )
-    target = TARGETS.get(agents)
-    if target is not None:
-        verdict = "reached" if ours >= target else "MISSED"
-        print(f"target for {OURS}: >= {target:,.0f} decisions/s: {verdict}")
+        launcher.chmod(0o755)
 
+    def __call__(self, task: Task) -> Sample:
+        """One measurement; the driver and its engine end with it.
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Measure all sides in turn, print a table for each batch, and write the JSON."""
-    parser = Options(
-        __doc__,
-        agents=[1],
-        decisions=20,
-        batches=10,
-        levels=2,
-        warm_up=2,
-        repetitions=1,
-    )
-    parser.add_argument("--agents", type=int, nargs="+", default=[1, 16])
-    parser.add_argument("--decisions", type=int, default=3600, help="of one agent")
-    parser.add_argument("--batches", type=int, default=900, help="of more agents")
-    parser.add_argument("--limit", type=int, default=100, help="decisions an episode")
-    parser.add_argument("--levels", type=int, default=18)
-    parser.add_argument("--warm-up", type=int, default=200)
-    parser.add_argument("--repetitions", type=int, default=5)
-    parser.add_argument("--framerate", type=int, default=10, help="godot-rl; 0: none")
-    parser.add_argument("--speedup", type=int, default=1, help="godot-rl")
-    parser.add_argument("--seed", type=int, default=0)
-    args = parser.read(argv)
-
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that all engines end
-    tasks = {
-        agents: make_task(
-            agents, args.decisions if agents == 1 else args.batches, args.limit,
-            args.levels, args.seed, args.warm_up,
-        )
-        for agents in args.agents
-    }  # fmt: skip
-    settings = {name: value for name, value in vars(args).items() if name != "json"}
-    found: dict[str, Any] = {
-        "machine": machine_and_engine(),
-        "settings": settings,
-        "agents": {},
-    }
-    with tempfile.TemporaryDirectory(prefix="ambulo-speed-") as text:
-        folder = Path(text)
-        peer = Peer(folder, args.framerate, args.speedup)
-        sides: dict[str, Callable[[Task], Sample]] = {OURS: measure_world}
-        for body, name in PEERS.items():
-            sides[name] = lambda task, body=body: peer.measure(task, body)
-        sides[CLIENT] = lambda task: measure_client(task, folder)
-        samples: dict[tuple[int, str], list[Sample]] = {}
-        for repetition in range(args.repetitions):
-            for agents, task in tasks.items():
-                for name, side in sides.items():
-                    if name == CLIENT and agents > 1:
-                        continue
-                    sample = side(task)
-                    samples.setdefault((agents, name), []).append(sample)
-                    rate = task.actions[:, :, 0].size / sample.seconds
-                    print(
-                        f"repetition {repetition + 1}: {agents:3d} x {name}: {rate:,.0f}/s",
-                        file=sys.stderr,
-                    )
-    for agents, task in tasks.items():
-        reference = samples[agents, OURS][0]
-        rows = {
-            name: summary(taken, reference, task)
-            for (count, name), taken in samples.items()
-            if count == agents
+        Raises:
+            RuntimeError: the driver failed; with the end of both logs.
+        """
+        folder = self._folder
+        for name in ("result.json", "seen.npy", "engine.pid", "engine.log"):
+            (folder / name).unlink(missing_ok=True)
+        np.save(folder / "actions.npy", task.actions)
+        setup = {
+            "agents": task.actions.shape[1],
+            "limit": task.limit,
+            "levels": [level_data(level) for level in task.bank.levels],
+            "starts": task.starts.tolist(),
+            "goals": task.goals.tolist(),
         }
-        table(agents, rows)
-        found["agents"][str(agents)] = rows
-    found["machine"]["load_after"] = os.getloadavg()[0]
-    print(
-        f"\n{found['machine']['cores']} cores, load {found['machine']['load']:.1f} "
-        f"before and {found['machine']['load_after']:.1f} after; {args.repetitions} "
-        "repetitions; 'apart': median over agents of the largest distance to our world's "
-        "walk in the first episode, [m]"
-    )
-    write(found, args)
-    return 0
+        (folder / "setup.json").write_text(json.dumps(setup))
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        command = [self._python, PEER / "driver.py", folder, port, task.warm_up]
+        try:
+            done = subprocess.run(
+                list(map(str, command)), stdin=subprocess.DEVNULL, capture_output=True,
+                text=True, timeout=600, check=False,
+            )  # fmt: skip
+        finally:
+            self._end_engine()
+        if done.returncode or not (folder / "result.json").exists():
+            raise RuntimeError(f"godot-rl's side failed: {done.stderr[-2000:]}")
+        seconds = json.loads((folder / "result.json").read_text())["seconds"]
+        return seconds, np.load(folder / "seen.npy")
+
+    def _end_engine(self) -> None:
+        """Kill the engine if a driver that died has left it."""
+        with contextlib.suppress(OSError, ValueError):
+            pid = int((self._folder / "engine.pid").read_text())
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+            if str(self._folder).encode() in command:  # not another's by now
+                os.kill(pid, signal.SIGKILL)
+
+
+def peer_python() -> Path:
+    """The interpreter of a venv with godot-rl and what its `GodotEnv` imports."""
+    folder = user_cache("godot-rl-venv")
+    python = folder / "bin" / "python"
+    check = [str(python), "-c", "import godot_rl.core.godot_env"]
+    if not python.exists() or subprocess.run(check, capture_output=True).returncode:  # noqa: PLW1510
+        print(f"installing {PEER_PACKAGES[0]} into {folder}", file=sys.stderr)
+        venv = [sys.executable, "-m", "venv", "--clear", "--without-pip", str(folder)]
+        subprocess.run(venv, check=True)
+        install = [
+            sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet",
+            "--no-deps", *PEER_PACKAGES, f"numpy=={np.__version__}",
+        ]  # fmt: skip
+        subprocess.run(install, check=True)
+    return python
+
+
+def measure(
+    agents: tuple[int, ...] = (1, 16),
+    decisions: int = 3600,
+    batches: int = 900,
+    limit: int = 100,
+    levels: int = 18,
+    rounds: int = 5,
+) -> dict[str, Any]:
+    """Decisions of all agents a second, and how far apart the two walks are, [m]."""
+    rows: dict[str, dict[str, float]] = {}
+    with tempfile.TemporaryDirectory(prefix="ambulo-speed-") as text:
+        sides = {"ambulo": ours, PEER_PACKAGES[0]: Peer(Path(text))}
+        for count in agents:
+            task = Task.make(count, decisions if count == 1 else batches, limit, levels)
+            samples: dict[str, list[Sample]] = {name: [] for name in sides}
+            for _ in range(rounds):
+                for name, side in sides.items():
+                    samples[name].append(side(task))
+            begin = min(limit, len(task.actions)) - 1  # within the first episode
+            true = samples["ambulo"][0][1][:begin, :, :2]
+            for name, made in samples.items():
+                rates = [task.actions[:, :, 0].size / seconds for seconds, _ in made]
+                apart = np.linalg.norm(made[0][1][:begin, :, :2] - true, axis=-1)
+                rows[f"{name}, agents: {count}"] = {
+                    "median": float(np.median(rates)),
+                    "lowest": min(rates),
+                    "highest": max(rates),
+                    "apart": float(np.median(apart.max(axis=0))),
+                }
+    return {"rows": rows}
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that all engines end
+    small = {"agents": [1], "decisions": 20, "batches": 10, "levels": 2, "rounds": 1}
+    run(
+        measure, small,
+        [
+            ("rows.ambulo, agents: 1.median", ">=", 1500.0),
+            ("rows.ambulo, agents: 16.median", ">=", 8000.0),
+        ],
+    )  # fmt: skip

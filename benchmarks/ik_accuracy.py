@@ -4,33 +4,38 @@ Poses of the test people in captured motion, put inside the joint limits (so
 every one can be reached), give targets: five effectors and the hips; the effectors alone;
 head and hands alone. In one run: the network alone, network and refinement, the solver
 without a network, and for three trackers nearest neighbour and ridge regression on the
-same split. Distances are Euclidean. A target that is missed is exit code 1.
+same split.
 
-    python benchmarks/ik_accuracy.py --poses-file poses.npz --json docs/results/ik_accuracy.json
+    python benchmarks/ik_accuracy.py --data poses.npz      # of `ambulo ik extract`, or clips
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _harness import Options, exit_code, write
-from _ik_baselines import NearestPose, Ridge, answer, examples
-from numpy.typing import NDArray
+from _harness import CMU, run
+from scipy.spatial import KDTree
 
-from ambulo.common.errors import front_door
+from ambulo.configs.arrays import Floats
 from ambulo.configs.neural_ik import IKRunConfig
 from ambulo.evaluate.ik.data import MASKS, Poses
 from ambulo.evaluate.ik.scores import score
 from ambulo.ik.data.extract import extract
-from ambulo.ik.data.pose_data import PoseData, load_poses
+from ambulo.ik.data.pose_data import load_poses
 from ambulo.ik.pose import Pose
-from ambulo.ik.rig import TARGETS, Rig
-from ambulo.ik.solver.network import IKNetwork, load_ik_network
+from ambulo.ik.solver.features import (
+    decode_pose,
+    network_input,
+    output_of,
+    pose_from_frame,
+    pose_in_frame,
+    root_frame,
+)
+from ambulo.ik.solver.network import load_ik_network
 from ambulo.ik.solver.published import Context
 from ambulo.ik.solver.refine import refine
 from ambulo.ik.solver.solver import NeuralIKSolver
@@ -40,171 +45,127 @@ from ambulo.motion.datasets.clips import scan_clips
 PENALTIES = (1e-6, 1e-4, 1e-3, 1e-2, 1e-1)
 """Of the ridge regression; the best on the validation people is taken."""
 
-COLUMNS = {
-    "mpjpe_cm": "MPJPE cm",
-    "mpjre_deg": "MPJRE deg",
-    "free_cm": "free cm",
-    "position_cm": "target cm",
-    "rotation_deg": "target deg",
-    "met_percent": "met %",
-    "outside_percent": "outside %",
-    "lower_cm": "legs cm",
-}
 
 Solve = Callable[[Targets], Pose]
-
-
-@front_door
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run everything; 1 where a target is missed."""
-    parser = Options(__doc__, poses=20)
-    parser.add_mocap()
-    parser.add_argument(
-        "--poses-file", help="file of `ambulo ik extract` instead of --data"
-    )
-    parser.add_argument("--network", default="ik_net", help="folder or name")
-    parser.add_argument(
-        "--published", nargs="*", default=[], metavar="FOLDER",
-        help="published networks, of train_neural_ik --network published or compact",
-    )  # fmt: skip
-    parser.add_argument("--poses", type=int, default=4000, help="test poses")
-    args = parser.read(argv)
-    network = load_ik_network(args.network)
-    rig, config = network.rig, IKRunConfig()
-    data = load_poses(args.poses_file) if args.poses_file else poses_of(args.data, rig)
-    people: dict[str, list[str]] = network.header.extra["people"]
-    parts = _parts(data, rig, people, config)
-    test = parts["test"]
-    rows = np.unique(np.linspace(0, len(test) - 1, args.poses).astype(np.int64))
-    results: dict[str, Any] = {
-        "people": people,
-        "poses": len(rows),
-        "parameters": network.parameters,
-        "rows": {},
-    }
-    for mask, names in MASKS.items():
-        solvers: dict[str, Solve] = {
-            "no network, 10 steps": _solver(NeuralIKSolver(rig, far_steps=10)),
-            "no network, 15 steps": _solver(NeuralIKSolver(rig, far_steps=15)),
-            "network alone": network.predict,
-            "network + 2 steps": _solver(NeuralIKSolver(rig, network, steps=2)),
-            "network + 3 steps": _solver(NeuralIKSolver(rig, network, steps=3)),
-            "network + 4 steps": _solver(NeuralIKSolver(rig, network, steps=4)),
-        }
-        if mask == "trackers":
-            solvers |= _learnt(parts, names)
-        if mask == "all":
-            solvers |= _published(args.published, people, test.context(rows))
-        truth, targets = test.pose(rows), test.targets(rows, names)
-        told = ", ".join(n for n in TARGETS if n in names)
-        print(f"\n{len(rows)} poses of {', '.join(people['test'])}; targets: {told}")
-        print(f"{'':30}" + "".join(f"{head:>12}" for head in COLUMNS.values()))
-        for name, solve in solvers.items():
-            found = asdict(score(rig, targets, solve(targets), truth))
-            results["rows"][f"{mask}: {name}"] = found
-            print(f"{name:30}" + "".join(f"{found[c]:12.3f}" for c in COLUMNS))
-    results["targets"] = _judged(results["rows"])
-    print()
-    for row in results["targets"]:
-        verdict = "ok    " if row["met"] else "MISSED"
-        print(f"{verdict} {row['what']}: {row['value']:.3f} (wanted {row['wanted']})")
-    write(results, args)
-    missed = not all(row["met"] for row in results["targets"])
-    return exit_code(missed, args)
-
-
-def poses_of(folder: Path, rig: Rig) -> PoseData:
-    """The poses of all clips below a folder, as `ambulo ik extract` makes them."""
-    clips, _ = scan_clips([str(folder)], check=False)
-    return extract(clips, rig).data
-
-
-def _parts(
-    data: PoseData, rig: Rig, people: dict[str, list[str]], config: IKRunConfig
-) -> dict[str, Poses]:
-    """The poses of training, validation and test people."""
-    return {
-        name: Poses(
-            data[np.isin(data.subjects, who)], rig, config, mirror=name == "train"
-        )
-        for name, who in people.items()
-    }
 
 
 def _solver(solver: NeuralIKSolver) -> Solve:
     return lambda targets: solver.solve(targets).pose
 
 
-def _published(
+def published_solvers(
     folders: Sequence[str], people: dict[str, list[str]], context: Context
 ) -> dict[str, Solve]:
-    """The published networks, alone and refined."""
+    """Published networks, alone and refined."""
     found: dict[str, Solve] = {}
     for folder in folders:
         network = load_ik_network(folder)
-        seen = network.header.extra["people"]["train"]
-        if set(seen) & set(people["test"]):
+        if set(network.header.extra["people"]["train"]) & set(people["test"]):
             raise SystemExit(f"{folder}: was trained on people of the test")
+        for name, steps in (("alone", 0), ("3 steps", 3)):
 
-        def alone(targets: Targets, network: IKNetwork = network) -> Pose:
-            return network.predict(targets, context)
+            def solve(targets: Targets, network: Any = network, n: int = steps) -> Pose:
+                start = network.predict(targets, context)
+                return refine(network.rig, targets, start, n).pose if n else start
 
-        def refined(targets: Targets, network: IKNetwork = network) -> Pose:
-            start = network.predict(targets, context)
-            return refine(network.rig, targets, start, 3).pose
-
-        kind = network.header.kind
-        found |= {f"{kind} alone": alone, f"{kind} + 3 steps": refined}
+            found[f"{network.header.kind}, {name}"] = solve
     return found
 
 
-def _learnt(parts: dict[str, Poses], names: Sequence[str]) -> dict[str, Solve]:
-    """Nearest neighbour and ridge regression on the training people."""
-    rig = parts["train"].rig
-    inputs, outputs = examples(parts["train"], names)
-    check = parts["validation"]
-    every: NDArray[np.int64] = np.arange(len(check))
-    truth, targets = check.pose(every), check.targets(every, names)
+def baselines(train: Poses, check: Poses, names: Sequence[str]) -> dict[str, Solve]:
+    """Nearest neighbour and ridge regression on what the network sees, in its layout."""
+    rig, rows = train.rig, np.arange(len(train))
+    pose, targets = train.pose(rows), train.targets(rows, names)
+    frame = root_frame(rig, targets)
+    own = pose_in_frame(rig, pose, frame)
+    inputs = network_input(rig, targets, frame).astype(np.float64)
+    outputs = output_of(own.root, own.rotations, np.zeros(3 + 6 * len(rig)))
+    middle, wide = inputs.mean(axis=0), inputs.std(axis=0)
+    scale = np.where(wide > 1e-6, 1.0 / np.maximum(wide, 1e-6), 0.0)
+    known = (inputs - middle) * scale
+    gram, moments = known.T @ known, known.T @ (outputs - outputs.mean(axis=0))
 
-    def error(model: Ridge) -> float:
-        found = answer(rig, model, targets)
-        return score(rig, targets, found, truth).mpjpe_cm
+    def solver(answer: Callable[[Floats], Floats]) -> Solve:
+        def solve(targets: Targets) -> Pose:
+            frame = root_frame(rig, targets)
+            seen = (network_input(rig, targets, frame) - middle) * scale
+            decoded = decode_pose(answer(seen), np.zeros(outputs.shape[1]))
+            return pose_from_frame(rig, Pose(*decoded), frame)
 
-    ridges = [Ridge(inputs, outputs, penalty) for penalty in PENALTIES]
-    models = {
-        "nearest neighbour": NearestPose(inputs, outputs),
-        "ridge regression": min(ridges, key=error),
-    }
+        return solve
+
+    def ridge(penalty: float) -> Solve:
+        heavy = gram + penalty * len(known) * np.eye(len(gram))
+        weights = np.linalg.solve(heavy, moments)
+        return solver(lambda seen: seen @ weights + outputs.mean(axis=0))
+
+    every = np.arange(len(check))
+    truth, asked = check.pose(every), check.targets(every, names)
+    ridges = [ridge(penalty) for penalty in PENALTIES]
+    tree = KDTree(known)
     return {
-        name: lambda targets, model=model: answer(rig, model, targets)
-        for name, model in models.items()
+        "nearest neighbour": solver(lambda seen: outputs[tree.query(seen)[1]]),
+        "ridge regression": min(
+            ridges, key=lambda solve: score(rig, asked, solve(asked), truth).mpjpe_cm
+        ),
     }
 
 
-def _judged(rows: dict[str, dict[str, float]]) -> list[dict[str, Any]]:
-    """What was wanted, and what came out."""
-    raw, fine = rows["all: network alone"], rows["all: network + 3 steps"]
-    plain = rows["all: no network, 15 steps"]
-    trackers = rows["trackers: network + 3 steps"]
-    wanted = [
-        ("all targets met after 3 steps, %", fine["met_percent"], ">=", 99.9),
-        ("outside the limits after 3 steps, %", fine["outside_percent"], "<=", 0.0),
-        ("network alone, distance to targets, cm", raw["position_cm"], "<=", 3.0),
-        ("network alone, angle to targets, deg", raw["rotation_deg"], "<=", 8.0),
-        ("joints without target, cm", fine["free_cm"], "<=", 2.5),
-        ("the same over that without a network", fine["free_cm"] / plain["free_cm"], "<=", 0.6),
-        ("three trackers, MPJPE, cm", trackers["mpjpe_cm"], "<=", 5.0),
-    ]  # fmt: skip
-    return [
-        {
-            "what": what,
-            "value": value,
-            "wanted": f"{sign} {limit:g}",
-            "met": value >= limit if sign == ">=" else value <= limit,
+def measure(
+    data: Path = CMU / "asfamc",
+    network: str = "ik_net",
+    poses: int = 4000,
+    published: tuple[str, ...] = (),
+) -> dict[str, Any]:
+    """Errors by targets and solver; `published` are networks of the published layouts."""
+    net = load_ik_network(network)
+    rig, config = net.rig, IKRunConfig()
+    if data.is_file():
+        known = load_poses(data)
+    else:
+        known = extract(scan_clips([str(data)], check=False)[0], rig).data
+    people: dict[str, list[str]] = net.header.extra["people"]
+    parts = {
+        name: Poses(
+            known[np.isin(known.subjects, who)], rig, config, mirror=name == "train"
+        )
+        for name, who in people.items()
+    }
+    test = parts["test"]
+    rows = np.unique(np.linspace(0, len(test) - 1, poses).astype(np.int64))
+    found: dict[str, Any] = {"people": people["test"], "poses": len(rows)}
+    for mask, names in MASKS.items():
+        solvers: dict[str, Solve] = {
+            "no network, 15 steps": _solver(NeuralIKSolver(rig, far_steps=15)),
+            "network alone": net.predict,
+            "network + 3 steps": _solver(NeuralIKSolver(rig, net, steps=3)),
         }
-        for what, value, sign, limit in wanted
-    ]
+        if mask == "trackers":
+            solvers |= baselines(parts["train"], parts["validation"], names)
+        if mask == "all":
+            solvers |= published_solvers(published, people, test.context(rows))
+        truth, targets = test.pose(rows), test.targets(rows, names)
+        found[mask] = {
+            name: asdict(score(rig, targets, solve(targets), truth))
+            for name, solve in solvers.items()
+        }
+    plain, fine = (
+        found["all"][n]["free_cm"]
+        for n in ("no network, 15 steps", "network + 3 steps")
+    )
+    return {**found, "free_over_no_network": fine / plain}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(
+        measure, {"poses": 20},
+        [
+            ("all.network + 3 steps.met_percent", ">=", 99.9),
+            ("all.network + 3 steps.outside_percent", "<=", 0.0),
+            ("all.network alone.position_cm", "<=", 3.0),
+            ("all.network alone.rotation_deg", "<=", 8.0),
+            ("all.network + 3 steps.free_cm", "<=", 2.5),
+            ("free_over_no_network", "<=", 0.6),
+            ("trackers.network + 3 steps.mpjpe_cm", "<=", 5.0),
+        ],
+    )  # fmt: skip

@@ -10,11 +10,11 @@ that are much faster than the hand.
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from _harness import Options, write
+from _harness import run
 
 from ambulo.ik.actions.action import acting
 from ambulo.ik.actions.hands import Reach
@@ -48,39 +48,28 @@ def fastest(rig: Rig, place: Sequence[float], solve: Solve) -> tuple[float, bool
     return float(speed), solution is not None and bool(solution.reached.all())
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Print the table."""
-    parser = Options(__doc__, every=20)
-    parser.add_argument("--every", type=int, default=1, help="of the places")
-    args = parser.read(argv)
+def measure(every: int = 1) -> dict[str, Any]:
+    """Every so many of the places, by layers and by a solver that begins anew."""
     rig = load_rig()
     solver, standing = NeuralIKSolver(rig), standing_pose(rig)
 
     def anew(targets: Targets, start: Pose) -> Solution:
         return solver.solve(targets, standing)
 
-    found = {}
-    print(f"{'':28}{'median':>9}{'90 %':>9}{'most':>9}{'jump':>9}{'reached':>9}")
+    places = [*itertools.product(AHEAD, ASIDE, HEIGHTS)][::every]
+    rows = {}
     for name, solve in (("layers", solver.solve), ("begun anew in each tick", anew)):
-        rows = [
-            fastest(rig, place, solve)
-            for place in [*itertools.product(AHEAD, ASIDE, HEIGHTS)][:: args.every]
-        ]
-        speeds = np.array([speed for speed, _ in rows])
-        found[name] = {
+        found = [fastest(rig, place, solve) for place in places]
+        speeds = np.array([speed for speed, _ in found])
+        rows[name] = {
             "median_m_s": float(np.median(speeds)),
             "p90_m_s": float(np.quantile(speeds, 0.9)),
             "most_m_s": float(speeds.max()),
             "jump": int((speeds > FAST).sum()),
-            "reached": sum(reached for _, reached in rows),
-            "places": len(rows),
+            "reached": sum(reached for _, reached in found),
         }
-        numbers = list(found[name].values())
-        print(f"{name:28}" + "".join(f"{n:9.2f}" for n in numbers[:3]), end="")
-        print("".join(f"{n:9d}" for n in numbers[3:5]))
-    write(found, args)
-    return 0
+    return {"places": len(places), "rows": rows}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(measure, {"every": 20})

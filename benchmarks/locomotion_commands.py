@@ -5,21 +5,19 @@ turning rate, which it keeps. Told: the share on its feet to the end and, of the
 from second 5 on, how far their mean speed and turning rate are from the command. Beside
 each policy plays what is built in (the gaits and their balance controller, an action of 0).
 
-    python benchmarks/locomotion_commands.py task=runs/locomote prior=runs/locomote_prior \
-        --bodies 20 --json docs/results/locomotion_commands.json
+    python benchmarks/locomotion_commands.py --models locomote runs/mine
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from _harness import Options, write
-from _policies import policies_of
+from _harness import run
 from numpy.typing import NDArray
 
+from ambulo.common.find_model import find_model
 from ambulo.configs.arrays import Floats
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.tasks.locomote import LocomoteBatch
@@ -31,6 +29,8 @@ from ambulo.evaluate.locomotion.evaluation import (
     undisturbed,
 )
 from ambulo.evaluate.locomotion.recording import Recording
+from ambulo.evaluate.locomotion.task import stored_references
+from ambulo.policies.agents.locomotion import LocomotionAgent, load_locomotion
 
 SPEEDS = (0.6, 0.85, 1.1, 1.35, 1.6)
 TURNS = (-30.0, 0.0, 30.0)
@@ -39,46 +39,6 @@ TOLERANCE = 0.15
 """Largest speed error of a body that follows, [m/s]."""
 
 Row = dict[str, Any]
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Command everyone; print the tables, write the numbers."""
-    parser = Options(
-        __doc__, models=["locomote=locomote"], bodies=2, speeds=[1.1], turns=[0.0]
-    )
-    parser.add_argument("models", nargs="*", metavar="NAME=MODEL", default=["locomote"])
-    parser.add_argument("--bodies", type=int, default=20, help="of each command")
-    parser.add_argument("--speeds", type=float, nargs="+", default=SPEEDS)
-    parser.add_argument("--turns", type=float, nargs="+", default=TURNS)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--without-law", action="store_true", help="policies only")
-    args = parser.read(argv)
-    speed, turn = (
-        np.repeat(part.ravel(), args.bodies)
-        for part in np.meshgrid(args.speeds, args.turns, indexing="ij")
-    )
-    found = {}
-    for name, subject in subjects(args.models, args.without_law).items():
-        rows = commanded(subject, speed, turn, args.seed)
-        found[name] = {"commands": rows, "all": summary(rows)}
-        print(name, json.dumps(found[name]["all"]), flush=True)
-        for row in rows:
-            print("  ", json.dumps(row), flush=True)
-    write({"seed": args.seed, "bodies": args.bodies, "agents": found}, args)
-    return 0
-
-
-def subjects(
-    models: Sequence[str], without_controller: bool
-) -> dict[str, LocomotionSubject]:
-    """The policies, after what is built in with the gaits of the first one."""
-    policies = policies_of(models)
-    if without_controller:
-        return policies
-    first = next(iter(policies.values()))
-    controller = baseline("law", first.config, first.references)
-    assert controller is not None, "the first model has no gait to follow"
-    return {"law": controller, **policies}
 
 
 def commanded(
@@ -146,5 +106,38 @@ def _mean(values: Floats) -> float | None:
     return float(values.mean()) if len(values) else None
 
 
+def measure(
+    models: tuple[str, ...] = ("locomote",),
+    bodies: int = 20,
+    speeds: tuple[float, ...] = SPEEDS,
+    turns: tuple[float, ...] = TURNS,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Rows of each policy, after the balance controller with the gaits of the first one."""
+    subjects: dict[str, LocomotionSubject] = {}
+    for name in models:
+        file = find_model(name)
+        model = load_locomotion(file)
+        agent = LocomotionAgent(model, str(file))
+        known = stored_references(model, str(file)) or (None,)
+        if not subjects:
+            controller = baseline("law", agent.config, known)
+            assert controller is not None, "the first model has no gait to follow"
+            subjects["controller"] = controller
+        subjects[name] = LocomotionSubject(agent.config, known, agent)
+    speed, turn = (
+        np.repeat(part.ravel(), bodies)
+        for part in np.meshgrid(speeds, turns, indexing="ij")
+    )
+    found: dict[str, Any] = {"rows": {}, "commands": {}}
+    for name, subject in subjects.items():
+        rows = commanded(subject, speed, turn, seed)
+        found["rows"][name] = summary(rows)
+        found["commands"][name] = {
+            f"{r['speed']} m/s, {r['turn']} deg/s": r for r in rows
+        }
+    return found
+
+
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run(measure, {"bodies": 2, "speeds": [1.1], "turns": [0.0]})

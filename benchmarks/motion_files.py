@@ -1,6 +1,6 @@
 """Speed of the BVH and AMC readers beside other Python libraries, on the same files.
 
-python benchmarks/motion_files.py --data DIR
+    python benchmarks/motion_files.py --data DIR
 
 DIR holds bvh_mb/01/01_01.bvh and asfamc/01/01_01.amc (CMU motion capture). Every reader
 reads the whole file into numbers; all take turns, and the best of all rounds counts, in
@@ -12,76 +12,24 @@ from __future__ import annotations
 import contextlib
 import importlib.metadata
 import io
-import os
 import sys
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _harness import Options, exit_code, in_turn, machine, print_rows, write
+from _harness import CMU, in_turn, run
 
 from ambulo.motion.formats.amc import read_amc
 from ambulo.motion.formats.bvh import read_bvh
 from ambulo.motion.formats.files import read_motion
 
 BVH, AMC, ASF = "bvh_mb/01/01_01.bvh", "asfamc/01/01_01.amc", "asfamc/01/01.asf"
-LEAST = {"BVH": 16.0, "AMC": 25.0}
-"""Speeds that must be reached, [MB/s]."""
 OURS = "ambulo"
 
 Reader = Callable[[], int]
 """Reads the file; how many frames it has found."""
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, print a table, write the JSON; 1 if a target is missed."""
-    parser = Options(__doc__, rounds=1)
-    parser.add_mocap("cmu")
-    parser.add_argument("--rounds", type=int, default=5)
-    args = parser.read(argv)
-    files = {"BVH": args.data / BVH, "AMC": args.data / AMC}
-    for path in files.values():
-        if not path.is_file():
-            parser.error(f"{path}: no such file")
-    readers = {
-        "BVH": bvh_readers(files["BVH"]),
-        "AMC": amc_readers(files["AMC"], args.data / ASF),
-    }
-    load = os.getloadavg()[0]
-    rows = []
-    for kind, group in readers.items():
-        megabytes = files[kind].stat().st_size / 1e6
-        for name, best in best_times(group, args.rounds).items():
-            speed = megabytes / best
-            rows.append(
-                {"format": kind, "reader": name, "seconds": best, "mb_s": speed}
-            )
-    print_table(rows, files)
-    found = {
-        "machine": {**machine(), "load_before": load},
-        "rounds": args.rounds,
-        "files": {
-            k: {"name": p.name, "bytes": p.stat().st_size} for k, p in files.items()
-        },
-        "rows": rows,
-    }
-    write(found, args)
-    missed = [
-        row
-        for row in rows
-        if row["reader"] == OURS and row["mb_s"] < LEAST[str(row["format"])]
-    ]
-    return exit_code(missed, args)
-
-
-def best_times(readers: dict[str, Reader], rounds: int) -> dict[str, float]:
-    """The shortest CPU time of each reader, [s]; they take turns."""
-    frames = {name: reader() for name, reader in readers.items()}  # compile, warm up
-    if len(set(frames.values())) != 1:
-        raise SystemExit(f"the readers disagree on the number of frames: {frames}")
-    return {name: min(taken) for name, taken in in_turn(readers, rounds).items()}
 
 
 def bvh_readers(path: Path) -> dict[str, Reader]:
@@ -157,17 +105,24 @@ def stand_in_for_pkg_resources() -> None:
         sys.modules["pkg_resources"] = module
 
 
-def print_table(rows: list[dict[str, Any]], files: dict[str, Path]) -> None:
-    """One row a reader, ours first."""
-    names = ", ".join(
-        f"{p.name} {p.stat().st_size / 1e6:.2f} MB" for p in files.values()
-    )
-    times = {
-        f"{row['format']}: {row['reader']}": (1e3 * row["seconds"], row["mb_s"])
-        for row in rows
-    }
-    print_rows(f"{names}; best CPU time of one thread", ("ms", "MB/s"), times, ".1f")
+def measure(data: Path = CMU, rounds: int = 5) -> dict[str, Any]:
+    """Speed of each reader by format."""
+    rows = {}
+    for kind, path, readers in (
+        ("BVH", data / BVH, bvh_readers(data / BVH)),
+        ("AMC", data / AMC, amc_readers(data / AMC, data / ASF)),
+    ):
+        frames = {name: reader() for name, reader in readers.items()}  # compiles, too
+        if len(set(frames.values())) != 1:
+            raise SystemExit(f"the readers disagree on the number of frames: {frames}")
+        for name, taken in in_turn(readers, rounds).items():
+            speed = path.stat().st_size / 1e6 / min(taken)
+            rows[f"{kind}: {name}"] = {"seconds": min(taken), "mb_s": speed}
+    return {"rows": rows}
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run(
+        measure, {"rounds": 1},
+        [("rows.BVH: ambulo.mb_s", ">=", 16.0), ("rows.AMC: ambulo.mb_s", ">=", 25.0)],
+    )  # fmt: skip

@@ -13,7 +13,7 @@ and on the subject's (`fit`). Reported, pooled over all frames:
   others stand on something), and the deepest 1 % of all frames (below 0: in the ground);
 * frames a second in CPU time of one core, reading left out, kernels compiled before.
 
-    python benchmarks/motion_retarget.py --data ../shared/data/cmu
+    python benchmarks/motion_retarget.py --data DIR
 """
 
 from __future__ import annotations
@@ -25,10 +25,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _harness import Options, write
-from rich.console import Console
+from _harness import CMU, run
 
-from ambulo.common.tables import new_table, print_table
+from ambulo.configs.errors import MotionError
 from ambulo.motion.contacts import foot_skate
 from ambulo.motion.formats.files import read_motion
 from ambulo.motion.kinematics import forward_kinematics
@@ -105,18 +104,7 @@ class Tally:
         }
 
 
-def read_clips(folders: Sequence[Path], most: int | None) -> list[Motion]:
-    """Every AMC clip below `folders` once (at most `most`), with its subject's ASF."""
-    asfs = {path.stem: path for folder in folders for path in folder.rglob("*.asf")}
-    clips = {path.stem: path for folder in folders for path in folder.rglob("*.amc")}
-    return [
-        read_motion(path, asf=asfs[path.parent.name])
-        for _, path in sorted(clips.items())[:most]
-        if path.parent.name in asfs
-    ]
-
-
-def measure(
+def tallied(
     clips: Sequence[Motion], target: Skeleton, *, fit: bool, refine: bool
 ) -> dict[str, Any]:
     """All clips on `target` in one way."""
@@ -129,72 +117,30 @@ def measure(
     return tally.summary()
 
 
-def show(console: Console, name: str, found: dict[str, dict[str, Any]]) -> None:
-    """Print the tables of one target."""
-    table = new_table(f"{name}: ways")
-    for column in ("way", "residual cm", "skate cm/s (source)", "sole in contact cm",
-                   "deepest 1 % cm", "frames/s"):  # fmt: skip
-        table.add_column(column)
-    for way, row in found.items():
-        low, middle, high = row["sole_in_contact_cm"]
-        table.add_row(
-            way, f"{row['residual_mean_cm']:.2f}",
-            f"{row['skate_cm_s']:.1f} ({row['skate_source_cm_s']:.1f})",
-            f"{middle:.1f} ({low:.1f}..{high:.1f})",
-            f"{row['sole_lowest_1_percent_cm']:.1f}", f"{row['frames_per_second']:.0f}",
-        )  # fmt: skip
-    print_table(console, table)
-    roles = new_table(f"{name}: residuals, mean (95 %) in cm")
-    roles.add_column("role")
-    for way in found:
-        roles.add_column(way)
-    for role in next(iter(found.values()))["residuals_cm"]:
-        cells = [
-            f"{row['residuals_cm'][role]:.2f} ({row['residuals_95_cm'][role]:.2f})"
-            for row in found.values()
-        ]
-        roles.add_row(role, *cells)
-    roles.add_section()
-    for subject in next(iter(found.values()))["subjects_cm"]:
-        cells = [f"{row['subjects_cm'][subject]:.2f}" for row in found.values()]
-        roles.add_row(f"subject {subject}", *cells)
-    print_table(console, roles)
-
-
-def main() -> None:
-    """Measure, print and write."""
-    parser = Options(__doc__, clips=1, fps=4.0)
-    parser.add_mocap(nargs="+")
-    parser.add_argument("--targets", nargs="+", default=["human23", "ik23"])
-    parser.add_argument("--fps", type=float, default=24.0)
-    parser.add_argument("--clips", type=int, help="most clips")
-    args = parser.read()
-    motions = read_clips(args.data, args.clips)
+def measure(
+    data: Path = CMU / "asfamc",
+    targets: tuple[str, ...] = ("human23", "ik23"),
+    fps: float = 24.0,
+    clips: int = 1000,
+) -> dict[str, Any]:
+    """Every way of every target."""
+    motions = [read_motion(path) for path in sorted(data.rglob("*.amc"))[:clips]]
     if not motions:
-        parser.error(f"no AMC clip below {', '.join(map(str, args.data))}")
-    clips = [motion[:: max(1, round(motion.fps / args.fps))] for motion in motions]
-    console = Console()
-    console.print(f"{len(clips)} clips, {sum(map(len, clips))} frames at {args.fps} Hz")
-    results: dict[str, Any] = {"clips": len(clips), "fps": args.fps}
-    for name in args.targets:
-        target = load_skeleton(name)
-        found = {
-            f"{'refined' if refine else 'transfer'}{', fit' if fit else ''}": measure(
-                clips, target, fit=fit, refine=refine
+        raise MotionError(f"{data}: no AMC clip below it")
+    slow = [motion[:: max(1, round(motion.fps / fps))] for motion in motions]
+    result: dict[str, Any] = {"clips": len(motions), "fps": fps}
+    for name in targets:
+        result[name] = {
+            f"{'refined' if refine else 'transfer'}{', fit' if fit else ''}": tallied(
+                slow, load_skeleton(name), fit=fit, refine=refine
             )
             for fit in (False, True)
             for refine in (False, True)
         }
-        show(console, name, found)
-        results[name] = found
-    full = measure(motions, load_skeleton(args.targets[0]), fit=False, refine=True)
-    results["full_rate"] = full
-    console.print(
-        f"{args.targets[0]}, refined, at the clips' own rates: {full['frames']} frames, "
-        f"{full['frames_per_second']:.0f} frames/s"
-    )
-    write(results, args)
+    full = load_skeleton(targets[0])
+    result["full_rate"] = tallied(motions, full, fit=False, refine=True)
+    return result
 
 
 if __name__ == "__main__":
-    main()
+    run(measure, {"clips": 1, "fps": 4.0})

@@ -12,9 +12,7 @@ yours. Reported, for each convention and over all clips, independent of the suit
   Rotations of limbs whose half turns were undone (`untwisted`) are left out and listed;
 * or the line with which it is refused.
 
-`--samples` names a folder of other people's BVH files; of these the own error is reported.
-
-    python benchmarks/motion_rigs.py --clips ../shared/data/cmu/asfamc/02/02_01.amc
+    python benchmarks/motion_rigs.py --clips 02_01.amc
 """
 
 from __future__ import annotations
@@ -26,24 +24,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _harness import Options, exit_code, judge, write
-from rich.console import Console
+from _harness import run
 
 import ambulo
-from ambulo.common.tables import new_table, print_table
 from ambulo.configs.errors import AmbuloError
 from ambulo.motion.formats.files import read_motion
 from ambulo.motion.kinematics import motion_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.retarget import Retargeted, retarget
-from ambulo.motion.retargeting.source import Source, prepared, read_source
+from ambulo.motion.retargeting.source import Source, read_source
 from ambulo.motion.roles import roles_of
 from ambulo.motion.rotations import quat_angle
 from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import load_skeleton
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
-from fixtures.rig_accuracy import Accuracy, accuracy, samples
+from fixtures.rig_accuracy import Accuracy, accuracy
 from fixtures.rigs import MAKERS, REFUSED, Maker, write_as
 
 POSITION_CM, ROTATION_DEG = 0.5, 2.0
@@ -73,7 +69,7 @@ def mapped(source: Motion | Source, target: Skeleton, ground: bool) -> Retargete
     return retarget(source, target, fit_lengths=True, ground=ground)
 
 
-def measure(
+def of_maker(
     maker: Maker, clips: dict[str, Motion], target: Skeleton, ground: bool
 ) -> dict[str, Any]:
     """Errors of all clips in one convention, or why it is refused."""
@@ -110,93 +106,29 @@ def measure(
     }
 
 
-def measure_sample(path: Path, target: Skeleton, ground: bool) -> dict[str, Any]:
-    """The suite's own error of a file of others, or why it is refused."""
-    try:
-        source = read_source(path)
-        source = Source(prepared(source.motion[:MAX_FRAMES]).motion, source.notes)
-        done = mapped(source, target, ground)
-    except AmbuloError as error:
-        return {"refused": str(error).replace(f"{path}: ", "")}
-    return {
-        "position_cm": done.error.position_cm,
-        "worst_cm": max(done.error.positions_cm.values(), default=0.0),
-        "rotation_deg": done.error.rotation_deg,
-        "worst_deg": max(done.error.rotations_deg.values(), default=0.0),
-        "direction_deg": done.error.direction_deg,
-        "chosen": source.note,
-    }
-
-
-def show(console: Console, title: str, rows: dict[str, dict[str, Any]]) -> None:
-    """Print a table."""
-    table = new_table(title)
-    for column in ("source", "joints cm (worst)", "rotations deg (worst)",
-                   "against ours deg (worst)", "chosen, or refused"):  # fmt: skip
-        table.add_column(column)
-    for name, row in rows.items():
-        if "refused" in row:
-            table.add_row(name, "-", "-", "-", f"refused: {row['refused']}")
-            continue
-        ours = "-"
-        if "orientation_deg" in row:
-            ours = f"{row['orientation_deg']:.1f} ({row['worst_orientation_deg']:.1f})"
-        table.add_row(
-            name, f"{row['position_cm']:.2f} ({row['worst_cm']:.2f})",
-            f"{row['rotation_deg']:.2f} ({row['worst_deg']:.2f})", ours, row["chosen"],
-        )  # fmt: skip
-    print_table(console, table)
-
-
-def main() -> int:
-    """Measure, print and judge."""
-    parser = Options(__doc__, walks=1, targets=["human23"])
-    parser.add_argument("--clips", nargs="*", type=Path, default=[], metavar="FILE")
-    parser.add_argument("--walks", type=int, default=3, help="generated walks, up to 3")
-    parser.add_argument("--samples", type=Path, metavar="DIR", help="others' BVH files")
-    parser.add_argument("--targets", nargs="+", default=["human23", "ik23"])
-    parser.add_argument(
-        "--ground", action="store_true", help="set feet on the ground, as by default"
-    )
-    args = parser.read()
-    clips = clips_of(args.clips, args.walks)
-    console = Console()
-    results: dict[str, Any] = {"clips": list(clips), "ground": args.ground}
-    judged: list[tuple[str, float, str, float]] = []
-    for name in args.targets:
-        target = load_skeleton(name)
-        rows = {m.name: measure(m, clips, target, args.ground) for m in MAKERS}
-        refused = {m.name: measure(m, clips, target, args.ground) for m, _ in REFUSED}
-        show(console, f"{name}, {len(clips)} clips: {', '.join(clips)}", rows | refused)
-        results[name] = rows | refused
-        for maker, row in rows.items():
-            judged += [
-                (
-                    f"{name}: {maker}, joints",
-                    row.get("position_cm", np.inf),
-                    "<=",
-                    POSITION_CM,
-                ),
-                (
-                    f"{name}: {maker}, rotations",
-                    row.get("rotation_deg", np.inf),
-                    "<=",
-                    ROTATION_DEG,
-                ),
-            ]
-        if args.samples is not None:
-            outside = {
-                str(path.relative_to(args.samples)): measure_sample(
-                    path, target, args.ground
-                )
-                for path in samples(args.samples)
+def measure(
+    clips: tuple[Path, ...] = (),
+    walks: int = 3,
+    targets: tuple[str, ...] = ("human23", "ik23"),
+    ground: bool = False,
+) -> dict[str, Any]:
+    """Errors on a body of the source's lengths; `ground` sets its feet on the ground."""
+    motions = clips_of(clips, walks)
+    result: dict[str, Any] = {"clips": list(motions)}
+    refused = [maker for maker, _ in REFUSED]
+    for group, makers in (("read", MAKERS), ("refused", refused)):
+        result[group] = {
+            name: {
+                maker.name: of_maker(maker, motions, load_skeleton(name), ground)
+                for maker in makers
             }
-            show(console, f"{name}: files of others", outside)
-            results[f"{name}, samples"] = outside
-    missed = judge(judged)
-    write(results, args)
-    return exit_code(missed, args)
+            for name in targets
+        }
+    return result
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(
+        measure, {"walks": 1, "targets": ["human23"]},
+        [("read.*.*.position_cm", "<=", 0.5), ("read.*.*.rotation_deg", "<=", 2.0)],
+    )  # fmt: skip

@@ -1,41 +1,39 @@
 """Cost and accuracy of the ways from a wanted torque to muscle activations (myolegs).
 
 Accuracy: held-out random poses with feasible targets; the optimum of the bounded least
-squares problem, and muscle networks trained here. Time of one solve: the exact solver from
+squares problem, and a muscle network. Time of one solve: the exact solver from
 the last solution and from nothing, coordinate descent, SciPy, the network, on the states
 of a simulated movement. Time of a control step of 16 simulation steps: stable PD and
 activations every second step, beside the cost of `mj_step` alone for the same movement.
 Times are CPU times: the machine may be busy.
 
-    python benchmarks/muscle_solver.py --steps 6000 --json docs/results/muscle_solver.json
+    python benchmarks/muscle_solver.py
 """
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import mujoco
 import mujoco.batch
 import numpy as np
 import torch
-from _harness import Options, write
+from _harness import run
 from scipy.optimize import lsq_linear
 
+from ambulo.common.find_model import find_model
 from ambulo.configs.arrays import Floats
-from ambulo.configs.muscle import ActivationCost, JointGain, MuscleNNConfig, SpdGains
+from ambulo.configs.muscle import ActivationCost, JointGain, SpdGains
 from ambulo.muscle.actuation import MuscleActuation
 from ambulo.muscle.dynamics import dynamics_of_batch
-from ambulo.muscle.muscle_nn import MuscleNN, load_muscle_nn, save_muscle_nn
+from ambulo.muscle.muscle_nn import MuscleNN, load_muscle_nn
 from ambulo.muscle.muscles import MuscleLayer
 from ambulo.muscle.sampling import feasible_targets, sample_muscles
 from ambulo.muscle.solver import descend, solve
 from ambulo.muscle.spd import SpdController
-from ambulo.shipped import locate
-from ambulo.train.muscle.training import train_muscle_nn
 
 SUBSTEPS = 16
 VELOCITY = mujoco.mjtStage.mjSTAGE_VEL
@@ -48,14 +46,6 @@ GAINS = SpdGains(
         JointGain(joints="mtp*", stiffness=10.0, damping=0.5),
     ),
 )
-VARIANTS: dict[str, dict[str, Any]] = {
-    "256x3, sigmoid, 2 corrections": {},
-    "256x3, sigmoid": {"corrections": 0},
-    "256x3, relu(tanh)": {"corrections": 0, "output": "relu_tanh"},
-    "1024-512-512, relu(tanh)": {
-        "corrections": 0, "output": "relu_tanh", "hidden": (1024, 512, 512),
-    },
-}  # fmt: skip
 
 
 def load(name: str) -> mujoco.MjModel:
@@ -226,78 +216,31 @@ def solve_times(
     }  # fmt: skip
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Print the tables; write the numbers as JSON."""
-    parser = Options(
-        __doc__, steps=2, heldout=4, control_steps=2, repetitions=1, variants=1
-    )
-    parser.add_argument("--steps", type=int, default=6000, help="gradient steps")
-    parser.add_argument("--variants", type=int, default=1, help="networks to train")
-    parser.add_argument(
-        "--network", type=Path, help="use this network, shipped or a file, or write it"
-    )
-    parser.add_argument("--heldout", type=int, default=1000)
-    parser.add_argument("--control-steps", type=int, default=120)
-    parser.add_argument("--repetitions", type=int, default=5)
-    args = parser.read(argv)
-    torch.set_num_threads(1)
-    model = load("myolegs")
-    layer = MuscleLayer(model)
-    result: dict[str, Any] = {"model": "myolegs", "networks": {}}
-    network: MuscleNN | None = None
-    for name, changes in list(VARIANTS.items())[: args.variants]:
-        begin = time.process_time()
-        file = locate(args.network) if network is None and args.network else None
-        known = file is not None
-        if file is not None:
-            trained = load_muscle_nn(file)
-        else:
-            config = MuscleNNConfig(steps=args.steps).replace(**changes)
-            trained = train_muscle_nn(layer, config, 0)
-        seconds = time.process_time() - begin
-        row = accuracy(trained, layer, args.heldout)
-        if not known:
-            row["train_seconds"] = seconds
-        result["networks"][name] = row
-        if network is None:
-            network = trained
-            if args.network and not known:
-                save_muscle_nn(args.network, network)
-        print(
-            f"{name:32s} residual over the optimum {row['residual_over_optimum']:7.2%}"
-            f" of {row['torque_rms']:.1f} N m, effort x {row['effort_ratio']:.2f}"
-        )
-    assert network is not None
-    result |= costs(model, network, args.control_steps, args.repetitions)
-    write(result, args)
-    return 0
-
-
-def costs(
-    model: mujoco.MjModel, network: MuscleNN, steps: int, repetitions: int
+def measure(
+    model: str = "muscle_nn_myolegs",
+    heldout: int = 1000,
+    control_steps: int = 120,
+    rounds: int = 5,
 ) -> dict[str, Any]:
-    """Times of solves and of control steps, printed too."""
-    times = solve_times(solver_inputs(model, steps), network, repetitions)
-    for name, taken in times.items():
-        print(f"{name:32s} {taken:9.1f} us a solve")
+    """Accuracy of the network `model`, times of solves, and of control steps."""
+    torch.set_num_threads(1)
+    legs = load("myolegs")
+    network = load_muscle_nn(find_model(model))
     ratios: dict[str, list[float]] = {}
-    for _ in range(repetitions):
-        for name, resolver in (("exact", None), ("network", network)):
+    for _ in range(rounds):
+        for name, solver in (("exact", None), ("network", network)):
             for count, label in ((1, name), (32, f"{name}, 32 in a batch")):
-                legs = ControlledLegs(model, count, resolver)
-                activations, taken = legs.move(max(2, steps // count))
-                ratio = taken / legs.replay(activations)
-                ratios.setdefault(label, []).append(ratio)
-    for name, values in ratios.items():
-        print(f"{'control step, ' + name:44s} {np.median(values):5.2f} x mj_step alone")
+                moving = ControlledLegs(legs, count, solver)
+                activations, taken = moving.move(max(2, control_steps // count))
+                ratios.setdefault(label, []).append(taken / moving.replay(activations))
     return {
-        "solve_us": times,
-        "control_step_over_bare": {
-            name: float(np.median(values)) for name, values in ratios.items()
+        "accuracy": accuracy(network, MuscleLayer(legs), heldout),
+        "solve_us": solve_times(solver_inputs(legs, control_steps), network, rounds),
+        "control_step_over_mj_step": {
+            n: float(np.median(v)) for n, v in ratios.items()
         },
-        "substeps": SUBSTEPS,
     }
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run(measure, {"heldout": 4, "control_steps": 2, "rounds": 1})

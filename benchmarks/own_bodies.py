@@ -14,16 +14,14 @@ kept in `--out`, and used again.
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _harness import Options, machine, print_rows, write
+from _harness import run
 
 from ambulo.common.find_model import find_model
 from ambulo.configs.errors import AmbuloError
@@ -42,13 +40,6 @@ from ambulo.motion.retargeting.source import read_source
 from ambulo.policies.agents.locomotion import load_locomotion_agent
 from ambulo.train.train_track import main as train_track
 
-COLUMNS = {
-    "stands": "%", "stands_pushed": "%", "fit_cm": "cm", "fit_survives": "%",
-    "fit_survives_pushed": "%", "track_zero": "%", "track_feedback": "%",
-    "track_policy": "%", "track_policy_pushed": "%", "minutes": "min",
-}  # fmt: skip
-"""Columns of the table with their units."""
-
 TESTS = {"fit_survives": "survives 0.05", "fit_survives_pushed": "survives 20 N s"}
 """Beginnings of names in the report of a fit, by column."""
 
@@ -65,53 +56,35 @@ class Trial:
     """Bodies of each test of a fit, and episodes of Track."""
     seed: int
     """Of everything random."""
-    train: list[str] | None
-    """Flags of the training; None: no training."""
+    train: bool
+    """Whether a policy is trained."""
     folder: Path
     """Where references and runs go."""
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Try every body; print the table, write the numbers."""
-    parser = Options(__doc__, bodies=4)
-    parser.add_argument("files", nargs="+", help="MJCF, URDF or package:function")
-    parser.add_argument("--clip", type=Path, help="motion file; default: our own walk")
-    parser.add_argument("--frames", help="part of it, A:B")
-    parser.add_argument("--bodies", type=int, default=100, help="of each test")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--train", nargs="*", metavar="KEY=VALUE", help="train, with these settings"
-    )
-    parser.add_argument("--out", type=Path, help="folder of references and runs")
-    args = parser.read(argv)
-    found: dict[str, dict[str, Any]] = {}
+def measure(
+    files: tuple[str, ...],
+    clip: Path | None = None,
+    frames: str | None = None,
+    bodies: int = 100,
+    seed: int = 0,
+    train: bool = False,
+    out: Path | None = None,
+) -> dict[str, Any]:
+    """Every body of `files`, with a motion file or a walk of the suite's."""
+    rows: dict[str, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        trial = Trial(
-            healthy_walk(64).motion(2)
-            if args.clip is None
-            else read_source(args.clip).logged(),
-            args.frames,
-            args.bodies,
-            args.seed,
-            args.train,
-            args.out or Path(folder),
+        motion = (
+            healthy_walk(64).motion(2) if clip is None else read_source(clip).logged()
         )
+        trial = Trial(motion, frames, bodies, seed, train, out or Path(folder))
         trial.folder.mkdir(parents=True, exist_ok=True)
-        for file in args.files:
+        for file in files:
             try:
-                row = tried(file, trial)
+                rows[Path(file).stem] = tried(file, trial)
             except AmbuloError as error:
-                row = {"refused": str(error)}
-            found[Path(file).stem] = row
-            print(file, row, flush=True)
-    print_rows(
-        "bodies",
-        COLUMNS,
-        {n: [r.get(c, "-") for c in COLUMNS] for n, r in found.items()},
-    )
-    settings = {"clip": trial.clip.label, "frames": args.frames}
-    write({**settings, "bodies": found}, args, machine=machine())
-    return 0
+                rows[Path(file).stem] = {"refused": str(error)}
+    return {"clip": motion.label, "rows": rows}
 
 
 def tried(file: str, trial: Trial) -> dict[str, Any]:
@@ -140,7 +113,7 @@ def tried(file: str, trial: Trial) -> dict[str, Any]:
     }
     config = LocomotionConfig().override("environment", task="track", character=file)
     row |= tracked(config, reference, trackers, trial)
-    if trial.train is not None:
+    if trial.train:
         row |= trained(file, path, reference, trial)
     return row | {"minutes": (time.perf_counter() - began) / 60.0}
 
@@ -185,13 +158,12 @@ def trained(
     file: str, clip: Path, reference: Reference, trial: Trial
 ) -> dict[str, float]:
     """The same of a policy that is trained on the fitted clip."""
-    run = f"{clip.stem}_{trial.seed}"
-    if not (trial.folder / run).is_dir():
-        flags = [word for one in trial.train or () for word in ("--set", one)]
-        words = ["--preset", "track_quick", "--character", file, "--run-name", run]
+    name = f"{clip.stem}_{trial.seed}"
+    if not (trial.folder / name).is_dir():
+        words = ["--preset", "track_quick", "--character", file, "--run-name", name]
         words += ["--seed", str(trial.seed), "--output", str(trial.folder)]
-        train_track([str(clip), *words, "--no-progress", *flags])
-    agent = load_locomotion_agent(find_model(trial.folder / run))
+        train_track([str(clip), *words, "--no-progress"])
+    agent = load_locomotion_agent(find_model(trial.folder / name))
     config = agent.config.override("environment", character=file, clips=())
     seeing = replace(trial, seed=trial.seed + 100)  # starts that no training chose by
     return tracked(
@@ -200,4 +172,4 @@ def trained(
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(measure, {"bodies": 4})

@@ -2,22 +2,20 @@
 
     python benchmarks/physics_backends.py --bodies 1 64 1024
 
-Each row plays the same `--steps` control steps of the same bodies (actions of 0) on both
-back ends in turn. "decisions/s" are control steps of all bodies per second, "physics %" is
-the share of the physics in that time, "sent KiB" and "fetched KiB" what travels between main
-memory and device for one body and control step, and "difference" the largest difference of a
-position between the back ends after `--compare` steps, [m] or [rad]. The device is told
-above the table: without CUDA it is Warp's own CPU device, whose speed says nothing about a GPU.
+Each row plays the same control steps of the same bodies (actions of 0) on both back ends in
+turn. `cpu` and `warp` are control steps of all bodies per second, `sent_KiB` and `fetched_KiB`
+what travels between main memory and device for one body and control step, and `difference` the
+largest difference of a position after `--compare` steps, [m] or [rad]. Without CUDA the device
+is Warp's own CPU device, whose speed says nothing about a GPU.
 """
 
 from __future__ import annotations
 
-import argparse
 import time
 from typing import Any
 
 import numpy as np
-from _harness import Options, machine, print_rows, write
+from _harness import run
 
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.locomotion.batch import LocomotionBatch
@@ -75,55 +73,38 @@ def traffic(simulation: CharacterSimulation) -> tuple[float, float]:
     return scale * sent, scale * fetched
 
 
-def measured(name: str, count: int, args: argparse.Namespace) -> dict[str, Any]:
+def row_of(
+    name: str, count: int, steps: int, compare: int, rounds: int
+) -> dict[str, Any]:
     """What the module promises, for one task and number of bodies."""
     both = {b: bodies(TASKS[name], b, count) for b in ("cpu", "warp")}
     for batch in both.values():
-        play(batch, args.compare)
+        play(batch, compare)
     states = [batch.simulation.qpos for batch in both.values()]
     row: dict[str, Any] = {"difference": float(np.abs(states[0] - states[1]).max())}
-    times = {backend: [play(b, args.steps)] for backend, b in both.items()}
-    for _ in range(args.rounds - 1):
+    times: dict[str, list[tuple[float, float]]] = {backend: [] for backend in both}
+    for _ in range(rounds):
         for backend, batch in both.items():
-            times[backend].append(play(batch, args.steps))
-    for backend, rounds in times.items():
-        total, spent = np.median(rounds, axis=0)
-        row[backend] = count * args.steps / total
+            times[backend].append(play(batch, steps))
+    for backend, taken in times.items():
+        total, spent = np.median(taken, axis=0)
+        row[backend] = count * steps / total
         row[f"{backend} physics"] = spent / total
     row["sent_KiB"], row["fetched_KiB"] = traffic(both["warp"].simulation)
     return row
 
 
-def main() -> int:
-    """Measure and print; 0."""
-    options = Options(__doc__, bodies=[1, 2], steps=2, compare=2, rounds=1)
-    options.add_argument("--bodies", type=int, nargs="+", default=[1, 64, 1024])
-    options.add_argument("--steps", type=int, default=10)
-    options.add_argument("--compare", type=int, default=5, metavar="STEPS")
-    options.add_argument("--rounds", type=int, default=3)
-    args = options.read()
-    probe: Any = bodies(TASKS["human23, torque"], "warp", 1).simulation._batch
-    device, rows, result = probe.device, {}, {}
-    for name in TASKS:
-        for count in args.bodies:
-            row = measured(name, count, args)
-            result[f"{name}, {count}"] = row
-            rows[f"{name}, {count}"] = [
-                row["cpu"], row["warp"], row["warp"] / row["cpu"],
-                100 * row["cpu physics"], 100 * row["warp physics"],
-                row["sent_KiB"], row["fetched_KiB"], row["difference"],
-            ]  # fmt: skip
-    print_rows(
-        f"MuJoCo on {machine()['cores']} cores, MuJoCo Warp on {device}",
-        [
-            "cpu decisions/s", "warp decisions/s", "ratio", "cpu physics %",
-            "warp physics %", "sent KiB", "fetched KiB", "difference",
-        ],
-        rows,
-    )  # fmt: skip
-    write({"machine": machine(), "device": device, "rows": result}, args)
-    return 0
+def measure(
+    bodies: tuple[int, ...] = (1, 64, 1024), steps: int = 10, compare: int = 5, rounds: int = 3
+) -> dict[str, Any]:  # fmt: skip
+    """A row for each task and number of bodies."""
+    rows = {
+        f"{name}, {count}": row_of(name, count, steps, compare, rounds)
+        for name in TASKS
+        for count in bodies
+    }
+    return {"rows": rows}
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run(measure, {"bodies": [1, 2], "steps": 2, "compare": 2, "rounds": 1})

@@ -6,8 +6,7 @@ distance of the 14 independent leg joints from the target, [rad], or "diverged" 
 value is not finite or the mean distance exceeds half a turn. The same gains for all joints
 on purpose: small distal joints make it hard.
 
-    python benchmarks/spd_stability.py --json docs/results/spd_stability.json \
-        --png docs/images/spd_stability.png
+    python benchmarks/spd_stability.py --png docs/images/spd_stability.png
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from typing import Any
 
 import mujoco
 import numpy as np
-from _harness import Options, write
+from _harness import run
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.muscle import SpdGains
@@ -76,7 +75,7 @@ def target_at(t: float) -> Floats:
     return np.concatenate([right, left])
 
 
-def run(method: str, dt: float, kp: float, kd: float, seconds: float) -> float:
+def error_of(method: str, dt: float, kp: float, kd: float, seconds: float) -> float:
     """RMS tracking error of one cell, [rad]; NaN when it diverges."""
     spec = airborne()
     plain = spec.compile()
@@ -190,33 +189,24 @@ def draw(cells: dict[str, list[list[float | None]]], path: Path) -> None:
     plt.close(figure)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Print the table; write numbers and picture."""
-    parser = Options(__doc__, seconds=0.02)
-    parser.add_argument("--seconds", type=float, default=2.0, help="simulated, a cell")
-    parser.add_argument("--png", type=Path)
-    args = parser.read(argv)
+def measure(seconds: float = 2.0, png: Path | None = None) -> dict[str, Any]:
+    """Errors of all cells, each simulated for `seconds`."""
     cells: dict[str, list[list[float | None]]] = {}
     for method in METHODS:
-        cells[method] = []
-        for kp, kd in GAINS:
-            row = [run(method, dt, kp, kd, args.seconds) for dt in STEPS]
-            cells[method].append([None if math.isnan(x) else round(x, 5) for x in row])
-            numbers = "  ".join(
-                "diverged" if math.isnan(x) else f"{x:8.4f}" for x in row
-            )
-            print(f"{method:34s} {kp:7g} / {kd:5g}   {numbers}")
+        rows = [
+            [error_of(method, dt, *gain, seconds) for dt in STEPS] for gain in GAINS
+        ]
+        cells[method] = [
+            [None if math.isnan(x) else round(x, 5) for x in row] for row in rows
+        ]
+    if png is not None:
+        draw(cells, png)
     stable = {m: sum(x is not None for row in cells[m] for x in row) for m in METHODS}
-    print({m: f"{n} of {len(GAINS) * len(STEPS)}" for m, n in stable.items()})
-    result = {
-        "model": "myolegs", "seconds": args.seconds, "time_steps_s": STEPS,
-        "gains": GAINS, "rms_error_rad": cells, "stable_cells": stable,
+    return {
+        "model": "myolegs", "time_steps_s": STEPS, "gains": GAINS,
+        "rms_error_rad": cells, "stable_cells": stable,
     }  # fmt: skip
-    write(result, args)
-    if args.png:
-        draw(cells, args.png)
-    return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run(measure, {"seconds": 0.02}, [("stable_cells.stable PD", ">=", 21)])

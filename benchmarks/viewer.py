@@ -1,79 +1,128 @@
-"""The viewer's speed: scene updates that windows receive, and the time to the first picture.
+"""The viewer's speed, and how much `--watch` slows a training down.
 
-`python benchmarks/viewer.py` starts `ambulo play` as users do, and opens windows that receive
-everything but draw nothing, so that the server is measured and not a renderer in software.
-An update is counted where the places of a body's parts arrive.
+`ambulo play` runs as users start it, with windows that receive everything and draw nothing, so
+that the server is measured and not a renderer. An update is counted where the places of a
+body's parts arrive. Then trainings alone, with `--watch`, and with a window that is open, in
+turn. Linux.
+
+    python benchmarks/viewer.py
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
 import os
+import re
 import subprocess
 import sys
+import tempfile
+import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
 from pathlib import Path
+from typing import IO, Any
 
-from _viewer_window import Window, printed_address
+import msgspec
+import numpy as np
+import viser
+import websockets
+import zstandard
+from _harness import run
+from websockets.typing import Origin, Subprotocol
+
+from ambulo.common.metrics_file import read_metrics
 
 SETTLE = 3.0
 """Time from the first body to where updates are counted, [s]."""
+CASES = (
+    ("imitate_walk", 1, 1), ("imitate_walk", 1, 8), ("imitate_walk", 16, 1),
+    ("walk_commands", 1, 1), ("muscle_walk", 1, 1), ("vr_navigation", 1, 1),
+    ("ik_trackers", 1, 1),
+)  # fmt: skip
+"""Model, bodies, windows."""
+PLACES = b"batched_positions"
+"""Property of a layer that every update of a moving body sends."""
+
+CAMERA = {
+    "type": "ViewerCameraMessage", "wxyz": (1.0, 0.0, 0.0, 0.0),
+    "position": (3.0, 0.0, 1.0), "fov": 0.8, "near": 0.01, "far": 1000.0,
+    "image_height": 600, "image_width": 800, "look_at": (0.0, 0.0, 1.0),
+    "up_direction": (0.0, 0.0, 1.0),
+}  # fmt: skip
+"""What a window says first; before it, viser does not count it as one."""
 
 
-@dataclass(frozen=True)
-class Row:
-    """One measurement."""
+class Window:
+    """Receives what a browser would, and counts."""
 
-    model: str
-    bodies: int
-    windows: int
-    updates: float
-    """Scene updates a second, of the window that received the fewest."""
-    real_time: float
-    """Simulated over real time."""
-    kilobytes: float
-    """Received a second by one window, [kB]."""
-    cores: float
-    """Processor time of the viewer over real time."""
-    opened: float
-    """From the start of the command to an open port, [s]."""
-    body: float
-    """From the start of the command to the first place of a body in a window, [s]."""
+    def __init__(self, address: str) -> None:
+        self._host, _, self._token = address.removeprefix("http://").partition("/")
+        self.counting = False
+        self.first: float | None = None
+        self.updates = self.bytes = 0
+        self.times: list[float] = []
 
+    async def run(self, until: asyncio.Event) -> None:
+        """Receive until the event."""
+        async with websockets.connect(
+            f"ws://{self._host}/{self._token}",
+            origin=Origin(f"http://{self._host}"),
+            subprotocols=[Subprotocol(f"viser-v{viser.__version__}")],
+            max_size=None,
+            compression=None,
+        ) as connection:
+            await connection.send(msgspec.msgpack.encode(CAMERA))
+            while not until.is_set():
+                data = await connection.recv()
+                assert isinstance(data, bytes)
+                if self.counting:
+                    self._count(data)
+                elif self.first is None and PLACES in _plain(data):
+                    self.first = time.perf_counter()
 
-@contextmanager
-def playing(model: str, bodies: int) -> Iterator[tuple[str, int, float]]:
-    """Run `ambulo play`; give its address, process, and when it was started, [s]."""
-    command = [
-        sys.executable, "-m", "ambulo.cli", "play", model, "--port", "0", "--bodies",
-        str(bodies),
-    ]  # fmt: skip
-    began = time.perf_counter()
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    try:
-        assert process.stderr is not None
-        address = printed_address(process.stderr.readline())
-        assert address is not None
-        yield address, process.pid, began
-    finally:
-        process.terminate()
-        process.wait(60)
+    def _count(self, data: bytes) -> None:
+        self.bytes += len(data)
+        plain = _plain(data)
+        self.updates += int(PLACES in plain)
+        for match in re.finditer(rb"t = ([\d.]+) s", plain):
+            self.times.append(float(match[1]))
 
 
-async def measured(
+def printed_address(text: str) -> str | None:
+    """Return the address of a viewer that its command has printed; None: not yet."""
+    match = re.search(r"http://localhost:\S+", text)
+    return None if match is None else match[0].replace("localhost", "127.0.0.1")
+
+
+def _plain(data: bytes) -> bytes:
+    """The messages of viser's window: 8 bytes, the size of the content, and the content."""
+    size = int.from_bytes(data[8:16], "little")
+    return zstandard.ZstdDecompressor().decompress(data[16 : 16 + size])
+
+
+def started(*words: str) -> tuple[subprocess.Popen[str], str]:
+    """A command, and the address that it prints; all of its output is read."""
+    command = [sys.executable, "-m", "ambulo.cli", *words]
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    errors: IO[str] = process.stderr  # type: ignore[assignment]
+    for line in errors:
+        if (address := printed_address(line)) is not None:
+            threading.Thread(target=errors.read, daemon=True).start()
+            return process, address
+    raise SystemExit(f"{' '.join(words)}: ended without an address")
+
+
+async def counted(
     address: str, process: int, count: int, seconds: float
 ) -> tuple[list[Window], float, float]:
-    """Open `count` windows and count; return them, the time, and the processor time."""
+    """Windows that were open for some time, the time, and the processor time."""
     windows, stop = [Window(address) for _ in range(count)], asyncio.Event()
     tasks = [asyncio.create_task(window.run(stop)) for window in windows]
     while any(window.first is None for window in windows):
         await asyncio.sleep(0.1)
-    await asyncio.sleep(SETTLE)
+    await asyncio.sleep(min(SETTLE, seconds))
     for window in windows:
         window.counting = True
     began, worked = time.perf_counter(), processor_time(process)
@@ -87,65 +136,90 @@ async def measured(
 
 
 def processor_time(process: int) -> float:
-    """Processor time that a process has used (Linux), [s]."""
+    """Processor time that a process has used, [s]."""
     text = Path(f"/proc/{process}/stat").read_text(encoding="ascii")
     user, system = text.rpartition(")")[2].split()[11:13]
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
-def measure(model: str, bodies: int, windows: int, seconds: float) -> Row:
-    """One row."""
-    with playing(model, bodies) as (address, process, began):
-        opened = time.perf_counter() - began
+def row_of(model: str, bodies: int, windows: int, seconds: float) -> dict[str, float]:
+    """Updates and traffic of one case."""
+    began = time.perf_counter()
+    process, address = started("play", model, "--port", "0", "--bodies", str(bodies))
+    opened = time.perf_counter() - began
+    try:
         found, passed, worked = asyncio.run(
-            measured(address, process, windows, seconds)
+            counted(address, process.pid, windows, seconds)
         )
-    times, first = found[0].times, found[0].first
-    assert first is not None
-    return Row(
-        model,
-        bodies,
-        windows,
-        min(window.updates for window in found) / passed,
-        (times[-1] - times[0]) / passed if len(times) > 1 else float("nan"),
-        found[0].bytes / passed / 1e3,
-        worked / passed,
-        opened,
-        first - began,
-    )
+    finally:
+        process.terminate()
+        process.wait(60)
+    times = found[0].times
+    return {
+        "updates_per_s": min(window.updates for window in found) / passed,
+        "real_time": (times[-1] - times[0]) / passed
+        if len(times) > 1
+        else float("nan"),
+        "kb_per_s": found[0].bytes / passed / 1e3,
+        "cores": worked / passed,
+        "port_open_s": opened,
+        "first_body_s": (found[0].first or float("nan")) - began,
+    }
 
 
-def main() -> None:
-    """Measure the rows and print them."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=10.0)
-    parser.add_argument("--json", metavar="FILE")
-    args = parser.parse_args()
-    cases = [
-        ("imitate_walk", 1, 1), ("imitate_walk", 1, 8), ("imitate_walk", 16, 1),
-        ("walk_commands", 1, 1), ("muscle_walk", 1, 1), ("vr_navigation", 1, 1),
-        ("ik_trackers", 1, 1),
-    ]  # fmt: skip
-    print(f"load average {os.getloadavg()[0]:.1f} of {os.cpu_count()} processors")
-    rows = []
-    for case in cases:
-        row = measure(*case, args.seconds)
-        rows.append(row)
-        print(
-            f"{row.model:14} {row.bodies:2} bodies, {row.windows} windows: "
-            f"{row.updates:5.1f} updates/s, {row.real_time:.2f} of real time, "
-            f"{row.kilobytes:5.0f} kB/s a window, {row.cores:.2f} cores, port open after "
-            f"{row.opened:.1f} s, body after {row.body:.1f} s",
-            flush=True,
+def training_seconds(way: str, steps: int) -> float:
+    """Time that a training takes, alone, with --watch, or with a window, [s]."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = [
+            "train", "vr", "--preset", "first_run", "--output", folder, "--run-name", "run",
+            "--timesteps", str(steps), "--eval-freq", "0", "--episodes", "2",
+            "--no-progress",
+        ]  # fmt: skip
+        if way == "alone":
+            command = [sys.executable, "-m", "ambulo.cli", *words]
+            subprocess.run(command, check=True, capture_output=True)
+        else:
+            process, address = started(*words, "--watch", "0")
+            if way == "with a window":
+                window = Window(address)
+                # The server closes the connection when the training ends.
+                watching = threading.Thread(
+                    target=lambda: asyncio.run(window.run(asyncio.Event())), daemon=True
+                )
+                watching.start()
+            process.wait()
+        return float(read_metrics(Path(folder, "run", "metrics.csv"))["seconds"][-1])
+
+
+def measure(
+    seconds: float = 10.0, cases: int = len(CASES), steps: int = 400_000, rounds: int = 5
+) -> dict[str, Any]:  # fmt: skip
+    """The viewer, then the trainings: what a step takes more than alone."""
+    rows = {
+        f"{model}, bodies {bodies}, windows {windows}": row_of(
+            model, bodies, windows, seconds
         )
-    if args.json:
-        data = {
-            "command": "python benchmarks/viewer.py --json FILE",
-            "rows": [asdict(row) for row in rows],
-        }
-        with open(args.json, "w", encoding="utf-8") as file:
-            json.dump(data, file, indent=1)
+        for model, bodies, windows in CASES[:cases]
+    }
+    times: dict[str, list[float]] = {
+        n: [] for n in ("alone", "watched", "with a window")
+    }
+    for _ in range(rounds):
+        for way, taken in times.items():
+            taken.append(training_seconds(way, steps))
+    slower = {
+        way: mean_and_error(np.divide(taken, times["alone"]) - 1.0)
+        for way, taken in times.items()
+        if way != "alone"
+    }
+    return {"rows": rows, "slower": slower}
+
+
+def mean_and_error(values: Sequence[float]) -> dict[str, float]:
+    """Mean of ratios and its standard error."""
+    error = float(np.std(values, ddof=min(1, len(values) - 1)) / np.sqrt(len(values)))
+    return {"mean": float(np.mean(values)), "standard_error": error}
 
 
 if __name__ == "__main__":
-    main()
+    run(measure, {"seconds": 1.0, "cases": 1, "steps": 8192, "rounds": 1})

@@ -1,6 +1,6 @@
 """Drives the peer scene with godot-rl's own `GodotEnv`; run by its own interpreter.
 
-    python driver.py FOLDER PORT BODY FRAMERATE SPEEDUP WARM_UP
+    python driver.py FOLDER PORT WARM_UP
 
 FOLDER holds `actions.npy` (T, N, 3), `setup.json` and the launcher `peer.x86_64`; written
 are `seen.npy` (T, N, 48) and `result.json`. It needs godot-rl and numpy, not our package.
@@ -21,7 +21,7 @@ from godot_rl.core.godot_env import GodotEnv
 
 
 def measure(env: GodotEnv, folder: Path, warm_up: int) -> dict[str, float]:
-    """Walk through all actions; seconds and finished episodes."""
+    """Walk through all actions; how long it took, [s]."""
     actions = np.load(folder / "actions.npy")
     decisions, agents, _ = actions.shape
     if env.num_envs != agents:
@@ -31,31 +31,26 @@ def measure(env: GodotEnv, folder: Path, warm_up: int) -> dict[str, float]:
         env.step([actions[t % decisions]])
     env.reset()
     seen = np.zeros((decisions, agents, 48), np.float32)
-    episodes = 0
     begin = time.perf_counter()
     for t in range(decisions):
-        observations, _, done, _, _ = env.step([actions[t]])
+        observations, *_ = env.step([actions[t]])
         seen[t] = [observation["obs"] for observation in observations]
-        episodes += sum(done)
     seconds = time.perf_counter() - begin
     np.save(folder / "seen.npy", seen)
-    return {"seconds": seconds, "episodes": episodes}
+    return {"seconds": seconds}
 
 
 def main() -> None:
     """Start the game, measure, and end it whatever happens."""
-    folder, port, body = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
-    framerate, speedup, warm_up = (int(text) for text in sys.argv[4:7])
+    folder, port, warm_up = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     env = None
     try:
         env = GodotEnv(
             env_path=str(folder / "peer.x86_64"),
             port=port,
             action_repeat=9,
-            framerate=framerate or None,
-            speedup=speedup,
+            framerate=10,
             setup=folder / "setup.json",
-            body=body,
         )
         result = measure(env, folder, warm_up)
         (folder / "result.json").write_text(json.dumps(result))

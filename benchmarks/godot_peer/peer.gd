@@ -1,21 +1,15 @@
 extends Node3D
 ## Root of the scene: reads the command line as godot-rl writes it, and builds the players
-## of `--body=` and the node that talks to the trainer.
+## and the node that talks to the trainer.
 
 const Players := preload("players.gd")
-const Characters := preload("characters.gd")
-const WorldPlayers := preload("world_players.gd")
 const Sync := preload("sync.gd")
 
 
 func _ready() -> void:
 	var arguments := _arguments()
-	var speedup := float(arguments.get("speedup", "1"))
-	# A tick stays 1/90 s long, however many of them a second of real time has.
-	Engine.physics_ticks_per_second = roundi(90.0 * speedup)
-	Engine.time_scale = speedup
 	var setup: Dictionary = JSON.parse_string(FileAccess.get_file_as_string(arguments["setup"]))
-	var players: Players = WorldPlayers.new() if arguments["body"] == "world" else Characters.new()
+	var players := Players.new()
 	var sync := Sync.new()
 	sync.players = players
 	sync.port = int(arguments["port"])

@@ -1,6 +1,6 @@
 extends Node3D
-## Players that walk through a list of levels, one episode in each: the schedule, which is
-## the same for our side of the comparison. What moves them is in the subclasses.
+## Players of our own world code that walk through a list of levels, one episode in each, moved
+## one tick in each physics tick of the engine. The schedule is that of our side.
 ##
 ## Agent i plays its episode k in level (i + k) modulo their number, from that level's start,
 ## until it has fallen or has made `limit` decisions.
@@ -21,6 +21,11 @@ var _goals: Array[PackedFloat64Array] = []
 var _episodes: PackedInt64Array = []
 var _decisions: PackedInt64Array = []
 var _seen: PackedFloat32Array = []
+var _world := AmbuloWorld.new()
+
+
+func _physics_process(_delta: float) -> void:
+	_world.advance(1)
 
 
 ## Builds everything that [param setup] describes.
@@ -38,7 +43,8 @@ func set_up(setup: Dictionary) -> void:
 	_episodes.resize(count)
 	_decisions.resize(count)
 	_seen.resize(OBSERVATION)
-	_build()
+	_world.configure(count, spec)
+	_world.set_levels(PackedInt64Array(range(levels.size())), levels)
 	reset_all()
 
 
@@ -53,16 +59,19 @@ func act(actions: Array) -> void:
 	var flat := PackedFloat64Array()
 	for action: Dictionary in actions:
 		flat.append_array(PackedFloat64Array(action["action"]))
-	_command(flat)
+	_world.begin(flat)
 
 
 ## Ends a decision. Which agents' episodes are over; these stand at their next start now.
 func finish() -> Array[bool]:
-	_settle()
+	_world.finish()
 	var done: Array[bool] = []
 	for agent in count:
 		_decisions[agent] += 1
-		var over := _has_fallen(agent) or _decisions[agent] >= limit
+		var over := (
+			_row(agent)[_world.state_width - AmbuloWorld.TAIL + AmbuloWorld.FELL] > 0.0
+			or _decisions[agent] >= limit
+		)
 		done.append(over)
 		if over:
 			_begin(agent, _episodes[agent] + 1)
@@ -80,32 +89,12 @@ func _begin(agent: int, episode: int) -> void:
 	_episodes[agent] = episode
 	_decisions[agent] = 0
 	var level := _level_of(agent)
-	_place(agent, level, _starts[level])
+	_world.reset([agent], [level], _starts[level])
 
 
 func _level_of(agent: int) -> int:
 	return (agent + _episodes[agent]) % levels.size()
 
 
-func _build() -> void:
-	pass
-
-
-func _place(_agent: int, _level: int, _pose: PackedFloat64Array) -> void:
-	pass
-
-
-func _command(_actions: PackedFloat64Array) -> void:
-	pass
-
-
-func _settle() -> void:
-	pass
-
-
-func _has_fallen(_agent: int) -> bool:
-	return false
-
-
-func _row(_agent: int) -> PackedFloat64Array:
-	return []
+func _row(agent: int) -> PackedFloat64Array:
+	return _world.state_rows([agent])

@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import metadata
-from itertools import takewhile, zip_longest
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from ambulo.common.extras import PURPOSES
 
 DISTRIBUTION = "ambulo"
 """Name of the distribution whose requirements count."""
-_REQUIREMENT = re.compile(r"\s*([\w.-]+)\s*(?:\[[^]]*\])?\s*([^;]*)(?:;(.*))?")
 _EXTRA = re.compile(r"""extra\s*==\s*["']([\w-]+)["']""")
-_COMPARISONS = re.compile(r"(>=|<=|==|!=|<|>)\s*([\w.]+)")
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ def required_packages(requirements: Iterable[str] | None = None) -> list[Package
     """Return every package that Ambulo or an extra requires, in declared order.
 
     Args:
-        requirements: lines as in a distribution's metadata (PEP 508, comparisons of
-            release numbers alone); None: those of the installed distribution.
+        requirements: lines as in a distribution's metadata (PEP 508); None: those of
+            the installed distribution.
 
     Raises:
         PackageNotFoundError: Ambulo runs from a folder and is not installed.
@@ -94,45 +94,18 @@ def installed_version(name: str) -> str | None:
 
 
 def accepts(wanted: str, version: str) -> bool:
-    """Return whether a version meets comparisons such as `>=3.11,<4`.
-
-    Release numbers alone are compared (PEP 440 without pre-releases and local parts).
-    """
-    compared = [
-        (operator, _compare(_release(version), _release(bound)))
-        for operator, bound in _COMPARISONS.findall(wanted)
-    ]
-    rules = {
-        ">=": lambda sign: sign >= 0,
-        "<=": lambda sign: sign <= 0,
-        "==": lambda sign: sign == 0,
-        "!=": lambda sign: sign != 0,
-        "<": lambda sign: sign < 0,
-        ">": lambda sign: sign > 0,
-    }
-    return all(rules[operator](sign) for operator, sign in compared)
+    """Return whether a version meets comparisons such as `>=3.11,<4` (PEP 440)."""
+    return SpecifierSet(wanted).contains(version, prereleases=True)
 
 
 def _package(line: str) -> Package:
     """Return the package of one requirement."""
-    match = _REQUIREMENT.match(line)
-    if match is None:
-        raise ValueError(f"not a requirement: {line!r}")
-    name, wanted, marker = match[1], match[2].strip(" ()"), match[3] or ""
-    extra = _EXTRA.search(marker)
-    version = installed_version(name)
-    return Package(name, wanted, version, None if extra is None else extra[1])
-
-
-def _release(version: str) -> tuple[int, ...]:
-    """Return the leading whole numbers of a version: 2.13.0+cpu is (2, 13, 0)."""
-    parts = takewhile(str.isdigit, re.split(r"[.+]", version))
-    return tuple(int(part) for part in parts)
-
-
-def _compare(a: tuple[int, ...], b: tuple[int, ...]) -> int:
-    """Return -1, 0 or 1 as `a` is before, equal to or after `b`; missing parts are 0."""
-    for left, right in zip_longest(a, b, fillvalue=0):
-        if left != right:
-            return -1 if left < right else 1
-    return 0
+    requirement = Requirement(line)
+    extra = _EXTRA.search(str(requirement.marker or ""))
+    version = installed_version(requirement.name)
+    return Package(
+        requirement.name,
+        str(requirement.specifier),
+        version,
+        None if extra is None else extra[1],
+    )

@@ -1,18 +1,21 @@
-"""Every script of benchmarks/ and tools/ runs, at its smallest size."""
+"""Every script of benchmarks/ proves a claim of the docs and runs; those of tools/ run."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import imageio.v3 as iio
 import numpy as np
 import pytest
+from fixtures.motion import cmu  # noqa: F401
 from fixtures.own_bodies import humanoid_xml
 
 from ambulo.configs.errors import RenderError
@@ -22,21 +25,21 @@ ROOT = Path(__file__).parents[2]
 BENCHMARKS = sorted((ROOT / "benchmarks").glob("[!_]*.py"))
 TOOLS = sorted((ROOT / "tools").glob("*.py"))
 
-GODOT = {"godot_parity", "godot_soak", "godot_speed", "godot_beside_mujoco",
-         "godot_character", "godot_navigator", "scene_import"}  # fmt: skip
+GODOT = {"world_parity", "soak", "godot_speed", "godot_character",
+         "godot_navigator", "scene_import"}  # fmt: skip
 """Scripts that start the Godot engine."""
 MOCAP = {
-    "ik_accuracy", "ik_latency", "ik_workers", "motion_files", "motion_retarget",
+    "ik_accuracy", "ik_latency", "motion_files", "motion_retarget",
     "motion_streaming", "rig_server", "cmu_activities",
     "make_healthy_walk", "track_body",
 }  # fmt: skip
 """Scripts that need captured motion."""
-EXTRAS = {"page_load": "playwright", "viewer": "viser", "watch_cost": "viser"}
+EXTRAS = {"viewer": "viser"}
 """Scripts that need a package that the developers' set-up does not have."""
 DRAWING = {"make_films"}
 """Scripts that need OpenGL."""
 SKIPPED = dict.fromkeys(
-    ("godot_beside_mujoco", "godot_character"),
+    ("godot_character",),
     "needs an engine with OpenGL; docs/godot.md says how",
 )
 
@@ -45,21 +48,6 @@ Arguments = Callable[[Path, Path], list[object]]
 
 def walk_clip(data: Path) -> Path:
     return data / "asfamc" / "02" / "02_01.amc"
-
-
-def two_runs(folder: Path) -> str:
-    """Run folders as trainings write them, with the columns that are compared."""
-    names = []
-    for seed in range(2):
-        run = folder / f"run_{seed}"
-        run.mkdir()
-        rows = [f"{100 * i},{6 * i},{i},0.5" for i in (1, 2, 3)]
-        head = "timesteps,seconds,rollout/ep_len_mean,reward/speed"
-        (run / "metrics.csv").write_text("\n".join([head, *rows]) + "\n")
-        scores = [{"timesteps": t, "survival_rate": 0.5} for t in (100, 300)]
-        (run / "evaluations.json").write_text(json.dumps(scores))
-        names.append(str(run))
-    return f"no prior={names[0]},{names[1]}"
 
 
 def films(folder: Path) -> Path:
@@ -76,15 +64,9 @@ def humanoid(folder: Path) -> Path:
 
 ARGUMENTS: dict[str, Arguments] = {
     "own_bodies": lambda data, out: ["--quick", humanoid(out)],
-    "watch_cost": lambda data, out: ["--rounds", 1, "--seconds", 2],
-    "locomotion_prior": lambda data, out: ["--quick", two_runs(out)],
-    "muscle_solver": lambda data, out: [
-        "--steps", 2, "--heldout", 4, "--control-steps", 2, "--repetitions", 1,
-    ],
     "track_body": lambda data, out: [
         walk_clip(data), "--quick", "--agent", "walk_commands",
     ],
-    "spd_stability": lambda data, out: ["--seconds", 0.02],
     "cmu_activities": lambda data, out: [
         data / "CMU-INDEX.md", "--out", out / "activities.json",
     ],
@@ -97,18 +79,58 @@ ARGUMENTS: dict[str, Arguments] = {
 """Arguments of the scripts that need others than `--quick`."""
 
 
+def named_scripts() -> dict[str, list[str]]:
+    """Benchmarks that pages name, and the pages."""
+    found: dict[str, list[str]] = {}
+    for page in [*(ROOT / "docs").glob("*.md"), *(ROOT / "models").glob("*/README.md")]:
+        for name in re.findall(r"benchmarks/(\w+)\.py", page.read_text("utf-8")):
+            found.setdefault(name, []).append(str(page.relative_to(ROOT)))
+    return found
+
+
+def test_every_benchmark_proves_a_claim_and_every_claim_has_its_script() -> None:
+    assert sorted(named_scripts()) == [script.stem for script in BENCHMARKS]
+
+
+def module_of(script: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The module of a script, which may import its neighbours."""
+    monkeypatch.syspath_prepend(str(script.parent))
+    name = f"imported_{script.stem}"
+    spec = importlib.util.spec_from_file_location(name, script)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, name, module)  # dataclasses look it up
+    spec.loader.exec_module(module)
+    return module
+
+
 @pytest.mark.parametrize("script", [*BENCHMARKS, *TOOLS], ids=lambda path: path.stem)
 def test_script_imports(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Names that a script imports exist; seconds, where running all takes minutes."""
     if script.stem in EXTRAS:
         pytest.importorskip(EXTRAS[script.stem])
-    spec = importlib.util.spec_from_file_location(f"imported_{script.stem}", script)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, spec.name, module)  # dataclasses look it up
-    spec.loader.exec_module(module)
-    assert callable(module.main)
+    module = module_of(script, monkeypatch)
+    assert module.__doc__
+    if script in TOOLS:
+        assert callable(module.main)
+        return
+    assert f"python benchmarks/{script.name}" in module.__doc__
+    harness = module_of(script.parent / "_harness.py", monkeypatch)
+    parser = harness.options_of(module.measure, module.__doc__)
+    assert {"--json", "--quick"} < set(parser._option_string_actions)
+
+
+def test_a_missed_target_is_counted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judge = module_of(ROOT / "benchmarks" / "_harness.py", monkeypatch).judge
+    rows = {"a": {"ms": 1.0}, "b": {"ms": 3.0}, "c": {"ms": float("nan")}}
+    assert judge({"rows": rows}, [("rows.a.ms", "<=", 2.0)]) == 0
+    assert judge({"rows": rows}, [("rows.*.ms", "<=", 2.0)]) == 2
+    assert judge({"rows": rows}, [("rows.*.ms", ">=", 3.0)]) == 2
+    assert judge({"rows": rows}, [("rows.*.gone", "<=", 2.0)]) == 3
+    assert "MISSED rows, b, ms: 3 (<= 2)" in capsys.readouterr().out
 
 
 def run(script: Path, request: pytest.FixtureRequest, out: Path, *more: object) -> None:

@@ -1,13 +1,11 @@
 // A simulated body: its geoms as meshes that follow recorded poses of their bodies.
 
-import { COLOURS, THREE, material } from "./stage.js";
-
-const BONE = 0xe8dfcf;
-const SKIN = 0x6b9bd2;
+import { THREE, material } from "./stage.js";
 
 function geometryOf({ type, size, vertices, faces }) {
   if (type === "capsule") return new THREE.CapsuleGeometry(size[0], 2 * size[1], 8, 20).rotateX(Math.PI / 2);
   if (type === "sphere") return new THREE.SphereGeometry(size[0], 20, 14);
+  if (type === "cylinder") return new THREE.CylinderGeometry(size[0], size[0], 2 * size[1], 32).rotateX(Math.PI / 2);
   if (type === "box") return new THREE.BoxGeometry(2 * size[0], 2 * size[1], 2 * size[2]);
   const geometry = new THREE.BufferGeometry();
   geometry.setAttribute("position", new THREE.Float32BufferAttribute(vertices, 3));
@@ -19,17 +17,19 @@ function geometryOf({ type, size, vertices, faces }) {
 /** MuJoCo's quaternions are wxyz, those of three.js xyzw. */
 const quaternion = ([w, x, y, z]) => new THREE.Quaternion(x, y, z, w);
 
+/** One shape of a recording. */
+export function meshOf(shape) {
+  const mesh = new THREE.Mesh(geometryOf(shape), material(shape.colour));
+  mesh.position.set(...shape.pos);
+  mesh.quaternion.copy(quaternion(shape.quat));
+  return mesh;
+}
+
 export class BodyView {
-  constructor(stage, geoms, bodies) {
+  constructor(stage, shapes, bodies) {
     this.bodies = Array.from({ length: bodies }, () => new THREE.Group());
     stage.scene.add(...this.bodies);
-    for (const geom of geoms) {
-      const colour = geom.type === "mesh" ? BONE : SKIN;
-      const mesh = new THREE.Mesh(geometryOf(geom), material(colour));
-      mesh.position.set(...geom.pos);
-      mesh.quaternion.copy(quaternion(geom.quat));
-      this.bodies[geom.body].add(mesh);
-    }
+    for (const shape of shapes) this.bodies[shape.body].add(meshOf(shape));
   }
 
   /** Poses the bodies: seven numbers each (x, y, z, quaternion wxyz), between two frames. */
@@ -42,9 +42,9 @@ export class BodyView {
   }
 }
 
-/** Muscles as lines of `points` points, from blue (rest) to red (active). */
-export class MuscleView {
-  constructor(stage, count, points) {
+/** Lines of `points` points each, whose colours go from `low` to `high`. */
+export class LinesView {
+  constructor(stage, count, points, [low, high]) {
     this.count = count;
     this.points = points;
     const corners = count * (points - 1) * 2;
@@ -56,18 +56,18 @@ export class MuscleView {
     this.lines = new THREE.LineSegments(this.geometry, new THREE.LineBasicMaterial({ vertexColors: true }));
     this.lines.frustumCulled = false;
     stage.scene.add(this.lines);
-    this.rest = new THREE.Color(0x2f5fd0);
-    this.active = new THREE.Color(0xd1242f);
+    this.low = new THREE.Color(low);
+    this.high = new THREE.Color(high);
   }
 
-  /** `paths` has (count, points, 3) millimetres from `origin`; `activations` are in [0, 1]. */
-  set(paths, origin, activations) {
+  /** `paths` has (count, points, 3) millimetres from `origin`; `values` are in [0, 1]. */
+  set(paths, origin, values) {
     const colour = new THREE.Color();
     let at = 0;
-    for (let muscle = 0; muscle < this.count; muscle++) {
-      colour.copy(this.rest).lerp(this.active, Math.min(1, 1.5 * activations[muscle]));
+    for (let line = 0; line < this.count; line++) {
+      colour.copy(this.low).lerp(this.high, values[line]);
       for (let k = 0; k < 2 * (this.points - 1); k++, at++) {
-        const point = 3 * (muscle * this.points + ((k + 1) >> 1));
+        const point = 3 * (line * this.points + ((k + 1) >> 1));
         const place = [0, 1, 2].map((axis) => origin[axis] + paths[point + axis] / 1000);
         this.places.setXYZ(at, ...place);
         this.colours.setXYZ(at, colour.r, colour.g, colour.b);
@@ -77,5 +77,3 @@ export class MuscleView {
     this.colours.needsUpdate = true;
   }
 }
-
-export { COLOURS };

@@ -42,8 +42,8 @@ class Page:
     """What it shows, for the name of a model."""
     model: str
     """Shipped model that it shows."""
-    content: str = ""
-    """Name of its HTML, if several pages have the same."""
+    source: str = "player"
+    """Name of its HTML and of its script."""
     hint: str = ""
     """Sentences above the picture, where it is."""
 
@@ -52,6 +52,8 @@ PAGES = (
     Page(
         "navigator", "Navigator", "Walks to a goal through rooms that it has never seen.",
         navigator_data, "vr_navigation",
+        hint="It knows the direction of its goal and sees by 16 rays (yellow); its plan is the "
+        "purple line.",
     ),
     Page(
         "walker", "Walker", "A simulated body walks, turns and stands as commanded.",
@@ -61,13 +63,13 @@ PAGES = (
     ),
     Page(
         "muscle", "Muscle walker", "Legs that eighty muscles move.",
-        muscle_data, "muscle_walk", content="walker",
+        muscle_data, "muscle_walk",
         hint="Eighty muscles and nothing else move these legs. Blue muscles rest, red ones "
         "are active.",
     ),
     Page(
         "ik", "Inverse kinematics", "Drag hands, feet, head and hips of a body.",
-        ik_data, "ik_net",
+        ik_data, "ik_net", source="ik",
     ),
 )  # fmt: skip
 """The pages, in the order of their links."""
@@ -121,9 +123,9 @@ def _write(folder: Path, pages: Sequence[Page], packages: Path) -> dict[str, int
     sizes = {}
     for page in pages:
         write_data(folder / f"{page.name}.data.js", page.data(page.model))
-        bundle(f"{page.name}.js", packages, folder / f"{page.name}.js")
+        bundle(f"{page.source}.js", packages, folder / f"{page.name}.js")
         scripts = [f"{page.name}.data.js", f"{page.name}.js"]
-        source = SOURCES / f"{page.content or page.name}.html"
+        source = SOURCES / f"{page.source}.html"
         content = source.read_text(encoding="utf-8").replace("{{hint}}", page.hint)
         content = content.replace("{{model}}", page.model)
         content = content.replace("{{mujoco}}", mujoco.__version__)

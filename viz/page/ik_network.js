@@ -2,7 +2,31 @@
 // policies/export/poses.py has it. Quaternions are wxyz.
 
 import { product, turned } from "./ik_pose.js";
-import { forward } from "./policy_file.js";
+
+const ACTIVATIONS = {
+  none: (x) => x,
+  relu: (x) => Math.max(x, 0),
+  tanh: Math.tanh,
+  elu: (x) => (x > 0 ? x : Math.expm1(x)),
+  silu: (x) => x / (1 + Math.exp(-x)),
+};
+
+/** `input` through `layers`. */
+function forward(layers, weights, input) {
+  let x = input;
+  for (const { inputs, outputs, weight, bias, activation } of layers) {
+    const act = ACTIVATIONS[activation];
+    const y = new Float64Array(outputs);
+    for (let row = 0; row < outputs; row++) {
+      let sum = weights[bias + row];
+      const start = weight + row * inputs;
+      for (let k = 0; k < inputs; k++) sum += weights[start + k] * x[k];
+      y[row] = act(sum);
+    }
+    x = y;
+  }
+  return x;
+}
 
 const HEAD = 4;
 const HIPS = 5;

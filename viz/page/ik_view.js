@@ -20,14 +20,14 @@ export class IkView {
     this.joints = rig.parents.map(() => new THREE.Mesh(new THREE.SphereGeometry(1.25 * BONE_WIDTH, 16, 12), skin));
     this.head = new THREE.Mesh(new THREE.SphereGeometry(HEAD, 20, 16), skin);
     this.balls = rig.targets.map(() => new THREE.Mesh(
-      new THREE.SphereGeometry(BALL, 20, 14), material(COLOURS.ray, { transparent: true, opacity: 0.85 }),
+      new THREE.SphereGeometry(BALL, 20, 14), material(COLOURS.ball, { transparent: true, opacity: 0.85 }),
     ));
     stage.scene.add(...this.bones, ...this.joints, this.head, ...this.balls);
   }
 
   /** Marks the chosen target. */
   choose(k) {
-    this.balls.forEach((ball, j) => ball.material.color.set(j === k ? 0xd1242f : COLOURS.ray));
+    this.balls.forEach((ball, j) => ball.material.color.set(j === k ? 0xd1242f : COLOURS.ball));
   }
 
   /** Calls `moved(target, place)` while a ball is dragged in the plane of the screen. */

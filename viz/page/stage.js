@@ -3,10 +3,7 @@
 import * as THREE from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 
-export const COLOURS = {
-  background: 0xf3f5f7, floor: 0xe3e7eb, line: 0xc3cad2, wall: 0x7d8b99, low: 0xb08d57,
-  body: 0x1f6feb, goal: 0x1a7f37, ray: 0xd29922, plan: 0x8250df, trail: 0x1f6feb,
-};
+export const COLOURS = { background: 0xf3f5f7, ball: 0xd29922 };
 
 export class Stage {
   /** Fills the element `holder` with a picture named `label` for those who cannot see it. */
@@ -96,22 +93,5 @@ export class Stage {
 
 export const material = (colour, more = {}) =>
   new THREE.MeshStandardMaterial({ color: colour, roughness: 0.8, ...more });
-
-/** A line through up to `most` points, which `set(points)` replaces. */
-export function polyline(colour, most, segments = false) {
-  const geometry = new THREE.BufferGeometry();
-  geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(3 * most), 3));
-  const Kind = segments ? THREE.LineSegments : THREE.Line;
-  const line = new Kind(geometry, new THREE.LineBasicMaterial({ color: colour }));
-  line.frustumCulled = false;
-  line.set = (points) => {
-    const last = points.slice(-most);
-    last.forEach((p, k) => geometry.attributes.position.setXYZ(k, p[0], p[1], p[2]));
-    geometry.attributes.position.needsUpdate = true;
-    geometry.setDrawRange(0, last.length);
-  };
-  line.set([]);
-  return line;
-}
 
 export { THREE };

@@ -1,8 +1,7 @@
-"""What pages of walkers hold: recorded states of a body, and its policy as ONNX."""
+"""Recorded episodes of walkers: poses of their bodies, muscles, and actions."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,10 +16,11 @@ from ambulo.envs.reference.reference import reference_from_bytes
 from ambulo.envs.simulation.variants import NOMINAL
 from ambulo.policies.agents.locomotion import LocomotionAgent, load_walker
 from ambulo.viz.page.bundle import PageError
-from ambulo.viz.page.muscle_paths import PATH_POINTS, muscle_paths
-from ambulo.viz.page.walker_network import walker_network
+from ambulo.viz.page.muscle_paths import muscle_paths
+from ambulo.viz.page.recording import Readout, Recording, Scene, Shape, packed
 
 _ENV = np.array([0])
+BONE, SKIN = 0xE8DFCF, 0x6B9BD2
 _VISIBLE = 0
 """Group of the geoms that are drawn; others are for contacts and muscles."""
 _KINDS = {
@@ -32,8 +32,8 @@ _KINDS = {
 
 
 @dataclass(frozen=True)
-class Scene:
-    """One recording."""
+class Script:
+    """What a walker is commanded in one episode."""
 
     name: str
     about: str
@@ -47,81 +47,50 @@ class Scene:
 
 
 WALKER_SCENES = (
-    Scene("Walk and stop", "It starts from standing, walks at 1 m/s, and stops.", 11.0,
+    Script("Walk and stop", "It starts from standing, walks at 1 m/s, and stops.", 11.0,
           ((0.0, 0.0, 0.0, 0.0), (0.7, 1.0, 0.0, 0.0), (7.0, 0.0, 0.0, 0.0))),
-    Scene("Walk a curve", "It walks at 0.7 m/s and turns by 50 degrees a second.", 10.0,
+    Script("Walk a curve", "It walks at 0.7 m/s and turns by 50 degrees a second.", 10.0,
           ((0.0, 0.7, 50.0, 0.0),)),
-    Scene("Turn on the spot", "It turns on the spot, left, then right.", 10.0,
+    Script("Turn on the spot", "It turns on the spot, left, then right.", 10.0,
           ((0.0, 0.0, 90.0, 0.0), (5.0, 0.0, -90.0, 0.0))),
-    Scene("Side-steps", "It steps to the left, then to the right.", 10.0,
+    Script("Side-steps", "It steps to the left, then to the right.", 10.0,
           ((0.0, 0.0, 0.0, 0.25), (5.0, 0.0, 0.0, -0.25))),
-    Scene("Backwards", "It steps backwards at 0.2 m/s.", 8.0, ((0.0, -0.2, 0.0, 0.0),)),
-    Scene("Fast", "It walks at 1.6 m/s.", 9.0, ((0.0, 1.6, 0.0, 0.0),)),
-    Scene("Pushed while standing", "It is pushed by 20 N s from behind, and steps.", 8.0,
+    Script("Backwards", "It steps backwards at 0.2 m/s.", 8.0, ((0.0, -0.2, 0.0, 0.0),)),
+    Script("Fast", "It walks at 1.6 m/s.", 9.0, ((0.0, 1.6, 0.0, 0.0),)),
+    Script("Pushed while standing", "It is pushed by 20 N s from behind, and steps.", 8.0,
           ((0.0, 0.0, 0.0, 0.0),), (2.5, 20.0, 0.0)),
 )  # fmt: skip
 """What the walker does on its page."""
 
 MUSCLE_SCENES = (
-    Scene("Walk", "It walks at about 1 m/s by its muscles.", 8.0),
-    Scene("Pushed", "It is pushed by 5 N s from the side after 2.5 s.", 8.0,
+    Script("Walk", "It walks at about 1 m/s by its muscles.", 8.0),
+    Script("Pushed", "It is pushed by 5 N s from the side after 2.5 s.", 8.0,
           push=(2.5, 0.0, 5.0)),
 )  # fmt: skip
 """What the muscle walker does on its page."""
 
 
 def walker_data(model: str) -> dict[str, bytes]:
-    """Return the recordings of `WALKER_SCENES` and the policy `model`."""
+    """Return the recordings of `WALKER_SCENES` by the policy `model`."""
     picture = "A simulated body that walks on a grid of one metre"
     return _data(model, WALKER_SCENES, picture)
 
 
 def muscle_data(model: str) -> dict[str, bytes]:
-    """Return the recordings of `MUSCLE_SCENES` and the policy `model`."""
+    """Return the recordings of `MUSCLE_SCENES` by the policy `model`."""
     picture = "Legs with their bones and muscles that walk on a grid of one metre"
     return _data(model, MUSCLE_SCENES, picture)
 
 
-def _data(model: str, scenes: Sequence[Scene], picture: str) -> dict[str, bytes]:
+def _data(model: str, scripts: Sequence[Script], picture: str) -> dict[str, bytes]:
     agent = load_walker(find_model(model))
     batch = standing_batch(agent)
-    bodies, geoms = drawn_geoms(batch.simulation.model)
-    muscles = "muscles" if batch.simulation.model.ntendon else None
-    rows: dict[str, list[Any]] = {name: [] for name in _names(muscles is not None)}
-    spans = []
-    for scene in scenes:
-        first = len(rows["actions"])
-        record(batch, agent, scene, bodies, rows)
-        count = len(rows["actions"]) - first
-        spans.append(
-            {"name": scene.name, "about": scene.about, "first": first, "count": count}
-        )
-    arrays = {
-        name: np.array(values, "<i2" if name == "paths" else "<f4").reshape(
-            len(values), -1
-        )
-        for name, values in rows.items()
-    }
-    sim = batch.simulation.model
-    header = {
-        "picture": picture, "dt": batch.simulation.dt, "bodies": len(bodies), "root": 0,
-        "geoms": geoms, "scenes": spans, "mujoco": mujoco.__version__,
-        "action_names": list(agent.metadata.actions),
-        "widths": {name: array.shape[1] for name, array in arrays.items()},
-        "path_points": PATH_POINTS,
-        "muscles": [sim.tendon(k).name for k in range(sim.ntendon)],
-    }  # fmt: skip
-    if muscles is None:
-        header["muscles"] = None
-    data = {"walker.header": json.dumps(header).encode()}
-    data |= {f"walker.{name}": array.tobytes() for name, array in arrays.items()}
-    data |= walker_network(agent)
-    return data
-
-
-def _names(muscles: bool) -> tuple[str, ...]:
-    names = ("poses", "observations", "actions", "speeds")
-    return (*names, "paths", "activations") if muscles else names
+    bodies, shapes = drawn_geoms(batch.simulation.model)
+    scenes = [record(batch, agent, script, bodies) for script in scripts]
+    names, speed = list(agent.metadata.actions), Readout("Speed of the body", "m/s")
+    return packed(
+        Recording(picture, batch.simulation.dt, shapes, scenes, names, [speed])
+    )
 
 
 def standing_batch(agent: LocomotionAgent) -> Any:
@@ -138,13 +107,9 @@ def standing_batch(agent: LocomotionAgent) -> Any:
 
 
 def record(
-    batch: Any,
-    agent: LocomotionAgent,
-    scene: Scene,
-    bodies: Sequence[int],
-    rows: dict[str, list[Any]],
-) -> None:
-    """Append the frames of one scene to `rows`.
+    batch: Any, agent: LocomotionAgent, script: Script, bodies: Sequence[int]
+) -> Scene:
+    """Return one episode.
 
     Raises:
         PageError: the body falls.
@@ -153,42 +118,44 @@ def record(
     places, turns = sim.bind("xpos"), sim.bind("xquat")
     data = mujoco.MjData(sim.model)
     obs = batch.reset(_ENV)
-    orders = list(scene.orders)
-    for frame in range(round(scene.seconds / sim.dt)):
+    scene, orders = Scene(script.name, script.about), list(script.orders)
+    for frame in range(round(script.seconds / sim.dt)):
         now = frame * sim.dt
         while orders and orders[0][0] <= now:
             _, speed, turn, side = orders.pop(0)
             batch.set_command(
                 _ENV, np.array([speed]), np.deg2rad([turn]), np.array([side])
             )
-        _push(batch, scene, now)
+        _push(batch, script, now)
         action = agent.act(obs)
-        poses = np.concatenate([places[0, bodies], turns[0, bodies]], axis=1)
-        rows["poses"].append(poses.ravel().copy())
-        rows["observations"].append(obs[0].copy())
-        rows["actions"].append(action[0].copy())
-        rows["speeds"].append(np.hypot(*batch.state.heading[0, :2]))
-        if "paths" in rows:
+        parts = {
+            "poses": np.concatenate([places[0, bodies], turns[0, bodies]], axis=1),
+            "bars": action[0].copy(),
+            "readouts": np.hypot(*batch.state.heading[0, :2]),
+        }
+        if sim.model.ntendon:
             sim.copy_data(0, data)
-            rows["paths"].append(muscle_paths(sim.model, data, places[0, bodies[0]]))
-            rows["activations"].append(data.act.copy())
+            parts["lines"] = muscle_paths(sim.model, data)
+            parts["values"] = np.minimum(1.5 * data.act, 1.0)
+        scene.frames.append(parts)
         obs, _, terminated, _, _ = batch.step(action)
         if terminated[0]:
-            raise PageError(f"scene {scene.name!r}: the body fell after {now:.1f} s")
+            raise PageError(f"scene {script.name!r}: the body fell after {now:.1f} s")
+    return scene
 
 
-def _push(batch: Any, scene: Scene, now: float) -> None:
+def _push(batch: Any, script: Script, now: float) -> None:
     """Push the body for one control step, when it is time."""
-    time, x, y = scene.push
+    time, x, y = script.push
     dt, root = batch.simulation.dt, batch._pelvis
     acts = (x or y) and time <= now < time + dt - 1e-9
     batch.simulation.push[0, root, :2] = (x / dt, y / dt) if acts else (0.0, 0.0)
 
 
-def drawn_geoms(model: mujoco.MjModel) -> tuple[list[int], list[dict[str, Any]]]:
-    """Return the bodies that are drawn, the root first, and their geoms as JSON data."""
+def drawn_geoms(model: mujoco.MjModel) -> tuple[list[int], list[Shape]]:
+    """Return the bodies that are drawn, the root first, and their geoms."""
     bodies: list[int] = []
-    geoms = []
+    geoms: list[Shape] = []
     for k in range(model.ngeom):
         kind, body = (
             _KINDS.get(mujoco.mjtGeom(model.geom_type[k])),
@@ -200,8 +167,9 @@ def drawn_geoms(model: mujoco.MjModel) -> tuple[list[int], list[dict[str, Any]]]
             continue
         if body not in bodies:
             bodies.append(body)
-        geom: dict[str, Any] = {
+        geom: Shape = {
             "type": kind,
+            "colour": BONE if kind == "mesh" else SKIN,
             "body": bodies.index(body),
             "size": np.round(model.geom_size[k], 5).tolist(),
             "pos": np.round(model.geom_pos[k], 5).tolist(),
@@ -215,7 +183,7 @@ def drawn_geoms(model: mujoco.MjModel) -> tuple[list[int], list[dict[str, Any]]]
     return bodies, geoms
 
 
-def _spoke(model: mujoco.MjModel, geom: int, body: int) -> dict[str, Any]:
+def _spoke(model: mujoco.MjModel, geom: int, body: int) -> Shape:
     """Return a capsule from a body's origin to its contact sphere: feet have a shape."""
     away = model.geom_pos[geom]
     length = float(np.linalg.norm(away))
@@ -224,6 +192,7 @@ def _spoke(model: mujoco.MjModel, geom: int, body: int) -> dict[str, Any]:
         mujoco.mju_quatZ2Vec(quat, away / length)
     return {
         "type": "capsule",
+        "colour": SKIN,
         "body": body,
         "size": [float(model.geom_size[geom, 0]), 0.5 * length],
         "pos": (0.5 * away).tolist(),

@@ -19,6 +19,11 @@ gymnasium.register(
     entry_point="ambulo.envs.vr.task.env:EmbodiedNavigationEnv",
     vector_entry_point="ambulo.envs.vr.task.env:EmbodiedNavigationVectorEnv",
 )
+gymnasium.register(
+    id="ambulo/Godot-v0",
+    entry_point="ambulo.envs.godot.agents.env:GodotEnv",
+    vector_entry_point="ambulo.envs.godot.agents.env:GodotVectorEnv",
+)
 for _task in TASKS:
     gymnasium.register(
         id=environment_id(_task),

@@ -41,7 +41,9 @@ class GameConfig(Config):
     godot_engines: Engines = 1
     """Engine processes, each with a copy of the scene."""
     action_repeat: Annotated[int, Field(ge=1, le=1000)] | None = None
-    """Physics ticks of a step; null: what the game says."""
+    """Physics ticks of a step; null: what the game says, or 8."""
+    speed_up: Annotated[int, Field(ge=1, le=100)] | None = None
+    """Physics ticks of a frame of the game; null: what the game says, or 1."""
     max_episode_steps: Count | None = None
     """Time limit of an episode, [steps]; null: that of the game."""
     godot_timeout: Positive = 30.0

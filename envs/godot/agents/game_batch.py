@@ -66,8 +66,12 @@ class GameBatch:
         self.game = game
         self._index = game.kind_index(kind)
         self.kind = game.spec.kinds[self._index]
-        self.num_envs = game.count(self._index)
-        self.obs = np.zeros((self.num_envs, self.kind.observation_size), np.float32)
+        self._allocate(game.count(self._index), self.kind.observation_size)
+
+    def _allocate(self, num_envs: int, size: int) -> None:
+        """Make room for `num_envs` agents whose observations have `size` numbers."""
+        self.num_envs = num_envs
+        self.obs = np.zeros((num_envs, size), np.float32)
         self.episode = GameEpisodes.zeros(self.num_envs)
         self._rngs = _Generators(map(np.random.default_rng, range(self.num_envs)))
         self._seeds: Ints = np.zeros(self.num_envs, np.int64)

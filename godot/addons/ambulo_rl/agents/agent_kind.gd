@@ -125,7 +125,7 @@ func _put(row: PackedFloat32Array, key: String, value: Variant) -> void:
 		at = info_names.size()
 		info_names.append(key)
 		row.resize(at + 1)
-	row[at] = value
+	row[at] = float(value)
 
 
 static func _rows(items: Array) -> String:

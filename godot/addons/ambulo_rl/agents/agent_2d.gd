@@ -1,21 +1,7 @@
 @icon("res://addons/ambulo_rl/agents/agent.svg")
 class_name AmbuloAgent2D
 extends Node2D
-## An agent of the game, which learns in Python by [code]ambulo/Godot-v0[/code] and plays in the game.
-##
-## The methods of an agent (see docs/godot_agents.md) are those of this node's script, which then
-## extends this class, or of the parent, where the node has no script of its own:
-## [codeblock]
-## func get_observation() -> Variant:  # a Dictionary of numbers and lists by name, or one list
-## func get_action_space() -> Dictionary:  # {"move": {"size": 2}, "jump": {"discrete": 2}}
-## func set_action(action: Dictionary) -> void:  # {"move": PackedFloat32Array, "jump": int}
-## func get_reward() -> float:  # of this step; added to that of add_reward
-## func is_done() -> bool
-## func is_truncated() -> bool
-## func reset(episode_seed: int) -> void
-## func get_info() -> Dictionary  # {"success": bool, "reward_terms": {name: number}, ...}
-## [/codeblock]
-## Only the action's two are needed where sensors ([AmbuloSensor]) below this node observe.
+## An agent of a game in two dimensions; see [AmbuloAgent3D].
 
 ## What moves the agent where no program in Python does.
 enum Mode {

@@ -1,7 +1,7 @@
 @icon("res://addons/ambulo_rl/agents/agent.svg")
 class_name AmbuloAgent3D
 extends Node3D
-## An agent of the game, which learns in Python by [code]ambulo/Godot-v0[/code] and plays in the game.
+## An agent of the game, which learns in Python by [code]ambulo/Godot-v0[/code] and plays here.
 ##
 ## The methods of an agent (see docs/godot_agents.md) are those of this node's script, which then
 ## extends this class, or of the parent, where the node has no script of its own:

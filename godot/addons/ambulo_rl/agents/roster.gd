@@ -60,6 +60,23 @@ func is_like(other: AmbuloRoster) -> bool:
 	return true
 
 
+## Numbers of the actions of all agents.
+func action_size() -> int:
+	var sum := 0
+	for kind in kinds:
+		sum += kind.action_size * kind.agents.size()
+	return sum
+
+
+## Whether an agent will begin anew by itself in the next tick.
+func is_restarting() -> bool:
+	if has_controllers:
+		for agent in agents:
+			if agent.is_restarting():
+				return true
+	return false
+
+
 func _add(agent: AmbuloAgentAdapter) -> void:
 	if agent.problem == "":
 		for kind in kinds:

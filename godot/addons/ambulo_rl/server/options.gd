@@ -18,7 +18,8 @@ const MAIN := "main"
 
 const _HELP := (
 	"--port=N --agents=N --mode=lockstep|play --token=T --max-body=BYTES --host=NAME"
-	+ " --parent-pid=PID --idle-exit=SECONDS --scene=res://PATH --game=res://PATH|main --seed=N --no-server"
+	+ " --parent-pid=PID --idle-exit=SECONDS --scene=res://PATH --no-server"
+	+ " --game=res://PATH|main --seed=N"
 )
 const _WHOLE: Dictionary[String, Array] = {
 	"--port": [0, 65535],

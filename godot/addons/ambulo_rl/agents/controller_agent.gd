@@ -57,13 +57,8 @@ func parts() -> Array[AmbuloAgentPart]:
 	return result
 
 
-func actions() -> Array[AmbuloAgentAction]:
-	var errors := PackedStringArray()
-	var space := _table(node.call("get_action_space"), "get_action_space")
-	var result := AmbuloAgentAction.read(space, errors)
-	if not errors.is_empty():
-		_fail(errors[0])
-	return result
+func actions() -> Array[AmbuloAgentPart]:
+	return _actions(node.call("get_action_space"))
 
 
 func observe() -> Dictionary:

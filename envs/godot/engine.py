@@ -103,7 +103,8 @@ class EngineProcess:
             own = [f"--game={game}", f"--seed={seed}", "--mode=lockstep"]
         arguments = [
             *dying_with_us(), *_program(engine, project),
-            *(["--headless"] if headless else []), "--xr-mode", "off", "--fixed-fps", str(frames),
+            *(["--headless"] if headless else []), "--xr-mode", "off",
+            "--fixed-fps", str(frames),
             *([] if opened is None or is_program(project) else [_HOST]), "--",
             *([] if scene is None else [f"--scene={scene}"]), f"--port={port}",
             *own, f"--parent-pid={os.getpid()}",

@@ -119,10 +119,6 @@ static func _part_data(part: AmbuloAgentPart) -> Dictionary:
 	return part.to_dict()
 
 
-static func _part_data(part: AmbuloAgentPart) -> Dictionary:
-	return part.to_dict()
-
-
 func _put(row: PackedFloat32Array, key: String, value: Variant) -> void:
 	var type := typeof(value)
 	if type != TYPE_FLOAT and type != TYPE_INT and type != TYPE_BOOL:

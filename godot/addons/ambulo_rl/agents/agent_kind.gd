@@ -113,6 +113,7 @@ func to_dict() -> Dictionary:
 		"action":
 		actions.map(func(action: AmbuloAgentAction) -> Dictionary: return action.to_dict()),
 		"info": Array(info_names),
+		"scripted": agents[0].has_script(),
 	}
 
 

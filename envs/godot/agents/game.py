@@ -6,9 +6,10 @@ import itertools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.closing import Closing
@@ -71,8 +72,8 @@ class KindStep:
     """The engine broke down: the agent must be reset."""
     begun: Bools
     """Whether an episode has begun."""
-    infos: dict[str, Floats]
-    """Numbers of the agents' own infos by name."""
+    infos: dict[str, NDArray[Any]]
+    """The agents' own infos by name: `is_success` (bool), numbers."""
 
 
 class Game(Closing):
@@ -257,7 +258,7 @@ class Game(Closing):
             truncated=np.zeros(count, np.bool_),
             fault=np.zeros(count, np.bool_),
             begun=np.zeros(count, np.bool_),
-            infos={name: np.zeros(count) for name in names},
+            infos={name: _info(name, count) for name in names},
         )
 
     def _write(
@@ -284,7 +285,7 @@ class Game(Closing):
             step.truncated[own] = rows.ended == TRUNCATED
             for name, column in zip(link.infos[index], rows.infos.T, strict=True):
                 if name not in step.infos:
-                    step.infos[name] = np.zeros(len(step.reward))
+                    step.infos[name] = _info(name, len(step.reward))
                 step.infos[name][own] = column
             at += count
 
@@ -329,6 +330,10 @@ class Game(Closing):
             f"scene {self.spec.scene}, environment {row} (agent {kind.agents[agent]}, "
             f"engine {engine}), step {self._steps}"
         )
+
+
+def _info(name: str, count: int) -> NDArray[Any]:
+    return np.zeros(count, np.bool_ if name == "is_success" else np.float64)
 
 
 __all__ = ["GO_ON", "IF_DONE", "NOW", "Game", "KindRequest", "KindStep"]

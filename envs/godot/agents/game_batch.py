@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.batch import BatchStep
-from ambulo.configs.errors import ActionError, AmbuloError
+from ambulo.configs.errors import AmbuloError
 from ambulo.envs.godot.agents.game import (
     GO_ON,
     IF_DONE,
@@ -132,7 +132,7 @@ class GameBatch:
         self._begun = step.begun
         self.episode.steps[...] += 1
         self.episode.reward[...] += step.reward
-        self._note_infos(step)
+        self._info = {"bridge_fault": step.fault, **step.infos}
         return self.obs, step.reward, step.terminated, step.truncated, self._info
 
     def episode_info(self) -> dict[str, NDArray[Any]]:
@@ -184,29 +184,5 @@ class GameBatch:
         return step
 
     def _checked(self, actions: NDArray[np.generic]) -> NDArray[np.float32]:
-        rows = np.asarray(actions)
-        shape = (self.num_envs, self.kind.action_size)
-        if rows.shape == shape[:1] and shape[1] == 1:
-            rows = rows[:, None]
-        if rows.shape != shape or rows.dtype.kind not in "fiub":
-            raise ActionError(f"actions: shape {rows.shape}, must be {shape}")
-        if not np.isfinite(rows).all():
-            raise ActionError("actions must be finite")
-        values = rows.astype(np.float32)
-        at = 0
-        for part in self.kind.action:
-            columns = values[:, at : at + part.size]
-            if not part.choices:
-                np.clip(columns, -1.0, 1.0, out=columns)
-            elif (columns < 0).any() or (columns >= part.choices).any():
-                raise ActionError(
-                    f"action '{part.name}': must be an index from 0 to {part.choices - 1}"
-                )
-            at += part.size
-        return values
-
-    def _note_infos(self, step: KindStep) -> None:
-        info: dict[str, NDArray[Any]] = {"bridge_fault": step.fault}
-        for name, values in step.infos.items():
-            info[name] = values != 0 if name == "is_success" else values
-        self._info = info
+        """The rows that the game takes."""
+        return self.kind.checked(actions, self.num_envs)

@@ -156,6 +156,33 @@ class AgentKind:
             parts.append(values.reshape(-1, part.size))
         return np.concatenate(parts, axis=1)
 
+    def checked(self, actions: NDArray[Any], count: int) -> Rows:
+        """Rows (count, action_size) that the game takes: numbers are clipped to [-1, 1].
+
+        Raises:
+            ActionError: another shape, a number that is not finite, no such choice.
+        """
+        rows = np.asarray(actions)
+        shape = (count, self.action_size)
+        if rows.shape == shape[:1] and shape[1] == 1:
+            rows = rows[:, None]
+        if rows.shape != shape or rows.dtype.kind not in "fiub":
+            raise ActionError(f"actions: shape {rows.shape}, must be {shape}")
+        if not np.isfinite(rows).all():
+            raise ActionError("actions must be finite")
+        values = rows.astype(np.float32)
+        at = 0
+        for part in self.action:
+            columns = values[:, at : at + part.size]
+            if not part.choices:
+                np.clip(columns, -1.0, 1.0, out=columns)
+            elif ((columns < 0) | (columns >= part.choices) | (columns % 1 != 0)).any():
+                raise ActionError(
+                    f"action '{part.name}': must be an index from 0 to {part.choices - 1}"
+                )
+            at += part.size
+        return values
+
 
 @dataclass(frozen=True)
 class GameSpec:

@@ -14,6 +14,9 @@ const _METHODS: PackedStringArray = [
 	"get_info",
 ]
 
+# Nothing stands there, [m] or [pixels].
+const _FAR := 1e5
+
 var _score: AmbuloAgentScore
 # The object that has each method; absent: none.
 var _owners: Dictionary[String, Object] = {}
@@ -145,18 +148,41 @@ func restart(episode_seed: int, _alone: bool) -> void:
 	seed(episode_seed)
 	_steps = 0
 	_score.clear()
-	if not _owners.has("reset"):
-		return
-	var owner := _owners["reset"]
-	if owner.get_method_argument_count("reset") == 0:
-		owner.call("reset")
-	else:
-		owner.call("reset", episode_seed)
+	if _owners.has("reset"):
+		var owner := _owners["reset"]
+		if owner.get_method_argument_count("reset") == 0:
+			owner.call("reset")
+		else:
+			owner.call("reset", episode_seed)
+	_leave_floor(node)
+	_leave_floor(node.get_parent())
 
 
 func settle() -> void:
 	_score.clear()
 	take_reward()
+
+
+# A body knows floor and walls of its last move until the next one: it makes one far from all.
+func _leave_floor(body: Node) -> void:
+	if body is CharacterBody3D:
+		var walker: CharacterBody3D = body
+		var place := walker.transform
+		var velocity := walker.velocity
+		walker.velocity = Vector3.ZERO
+		walker.global_position += Vector3.UP * _FAR
+		walker.move_and_slide()
+		walker.transform = place
+		walker.velocity = velocity
+	elif body is CharacterBody2D:
+		var walker: CharacterBody2D = body
+		var place := walker.transform
+		var velocity := walker.velocity
+		walker.velocity = Vector2.ZERO
+		walker.global_position += Vector2.UP * _FAR
+		walker.move_and_slide()
+		walker.transform = place
+		walker.velocity = velocity
 
 
 func _call(method: String) -> Variant:

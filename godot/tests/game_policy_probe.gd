@@ -18,6 +18,8 @@ func _init() -> void:
 				actions.append(policy.act(seen))
 			print("%.0f us" % (float(Time.get_ticks_usec() - begun) / len(actions)))
 		var file := FileAccess.open(str(job["output"]), FileAccess.WRITE)
-		file.store_string(JSON.stringify({"actions": actions, "error": policy.error}, "", true, true))
+		file.store_string(
+			JSON.stringify({"actions": actions, "error": policy.error}, "", true, true)
+		)
 		policy.free()
 	quit(0)

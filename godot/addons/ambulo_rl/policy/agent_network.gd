@@ -85,9 +85,10 @@ func _encoded(seen: Dictionary) -> PackedFloat32Array:
 		var values: Variant = _floats(seen.get(part))
 		if values == null or (values as PackedFloat32Array).size() != observation[part]:
 			var got := AmbuloChecks.shown(seen.get(part))
-			error = "%s: observation '%s': expected %d numbers, got %s" % [
-				name, part, observation[part], got
-			]
+			error = (
+				"%s: observation '%s': expected %d numbers, got %s"
+				% [name, part, observation[part], got]
+			)
 			return []
 		if not _convolutions.has(part):
 			numbers.append_array(values as PackedFloat32Array)

@@ -128,11 +128,7 @@ func _read_action(checks: AmbuloChecks, item: Variant) -> Dictionary:
 
 
 func _read_layers(
-	checks: AmbuloChecks,
-	row: Dictionary,
-	key: String,
-	inputs: int,
-	allowed: PackedStringArray
+	checks: AmbuloChecks, row: Dictionary, key: String, inputs: int, allowed: PackedStringArray
 ) -> AmbuloLayerRows:
 	var layers := AmbuloLayerRows.new()
 	layers.read(checks, checks.list(row, key), inputs, _end, allowed)

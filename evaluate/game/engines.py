@@ -63,7 +63,7 @@ class KindsBatch(GameBatch):
         self._places = [slice(a, b) for a, b in itertools.pairwise(ends)]
         self._max_steps = max_steps
         self.action_repeat = game.spec.action_repeat
-        self.has_script = False
+        self.has_script = all(kind.scripted for kind in game.spec.kinds)
         self._width = max(kind.action_width for kind in self.kinds)
         size = max(kind.observation_size for kind in self.kinds)
         self._allocate(int(ends[-1]), 1 + size)

@@ -74,6 +74,8 @@ class AgentKind:
     """Paths of its agents in the scene of one engine."""
     observation: tuple[ObservationPart, ...]
     action: tuple[ActionPart, ...]
+    scripted: bool = False
+    """Whether its scripts act by themselves where a row of actions is NaN."""
 
     @property
     def count(self) -> int:
@@ -256,4 +258,5 @@ def _kind(row: Mapping[str, Any]) -> AgentKind:
             )
             for part in row["action"]
         ),
+        scripted=row.get("scripted") is True,
     )

@@ -45,6 +45,16 @@ func act(_action: Dictionary) -> void:
 	pass
 
 
+## Whether its scripts can act by themselves.
+func has_script() -> bool:
+	return false
+
+
+## What they would do now.
+func scripted_action() -> Dictionary:
+	return {}
+
+
 ## The reward of this step.
 func take_reward() -> float:
 	return 0.0

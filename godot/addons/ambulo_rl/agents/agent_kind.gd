@@ -112,6 +112,7 @@ func to_dict() -> Dictionary:
 		"observation": parts.map(_part_data),
 		"action": actions.map(_part_data),
 		"info": Array(info_names),
+		"scripted": agents[0].has_script(),
 	}
 
 

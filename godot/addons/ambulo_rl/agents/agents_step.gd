@@ -103,7 +103,8 @@ func begin(actions: PackedFloat32Array, ticks: int) -> void:
 	var at := 0
 	for kind in roster.kinds:
 		for agent in kind.agents:
-			agent.act(kind.action_at(actions, at))
+			var scripted := is_nan(actions[at])
+			agent.act(agent.scripted_action() if scripted else kind.action_at(actions, at))
 			at += kind.action_size
 
 

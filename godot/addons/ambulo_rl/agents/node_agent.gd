@@ -6,6 +6,7 @@ const _METHODS: PackedStringArray = [
 	"get_observation",
 	"get_action_space",
 	"set_action",
+	"get_scripted_action",
 	"get_reward",
 	"is_done",
 	"is_truncated",
@@ -97,6 +98,14 @@ func act(action: Dictionary) -> void:
 	_score.clear_terms()
 	_owners["set_action"].call("set_action", action)
 	_steps += 1
+
+
+func has_script() -> bool:
+	return _owners.has("get_scripted_action")
+
+
+func scripted_action() -> Dictionary:
+	return _table(_call("get_scripted_action"), "get_scripted_action")
 
 
 func take_reward() -> float:

@@ -18,7 +18,7 @@ from ambulo.policies.export.written import Written
 from ambulo.policies.files.raw_headers import SB3_ZIP
 from ambulo.policies.registry import function_of, load_file, spec_of
 
-SUFFIXES = {"onnx": ".onnx", "json": ".json", "godot": ".ambulo"}
+SUFFIXES = {"onnx": ".onnx", "json": ".json", "godot": ".ambulo", "godot-rl": ".onnx"}
 """How the file of each target ends."""
 
 
@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "networks and body trackers FILE.ambulo for Godot; with --mjcf a new folder",
     )  # fmt: skip
     parser.add_argument(
-        "--target", metavar="NAME",
+        "--target", "--format", metavar="NAME",
         help=f"one of {', '.join(SUFFIXES)}; default: what the end of FILE says",
     )  # fmt: skip
     parser.add_argument(

@@ -347,7 +347,7 @@ class NavigationConfig(Config):
                 "actions.follow_plan: needs observations.memory = navigator"
             )
         check_comfort(self.observations.comfort, self.actions)
-        check_recurrent(self.network, self.ppo)
+        check_recurrent(self.network.recurrent, self.ppo)
         env = self.environment
         bodies = [env.body]
         for stage in self.training.curriculum_stages:

@@ -111,9 +111,9 @@ def check_guide(ppo: PPOConfig, *, memory: str, mode: str, recurrent: int) -> No
         raise ConfigError(f"{wanted} network.recurrent = 0")
 
 
-def check_recurrent(network: NavigationNetworkConfig, ppo: PPOConfig) -> None:
-    """Raise `ValueError` where a recurrent actor cannot learn as configured."""
-    if network.recurrent == 0:
+def check_recurrent(units: int, ppo: PPOConfig) -> None:
+    """Raise `ValueError` where an actor with a GRU of `units` cannot learn as configured."""
+    if units == 0:
         return
     sequence = ppo.sequence or ppo.n_steps
     if ppo.n_steps % sequence:

@@ -20,6 +20,11 @@ gymnasium.register(
     entry_point="ambulo.envs.vr.task.env:EmbodiedNavigationEnv",
     vector_entry_point="ambulo.envs.vr.task.env:EmbodiedNavigationVectorEnv",
 )
+gymnasium.register(
+    id="ambulo/Godot-v0",
+    entry_point="ambulo.envs.godot.agents.env:GodotEnv",
+    vector_entry_point="ambulo.envs.godot.agents.env:GodotVectorEnv",
+)
 
 
 def register_tasks() -> None:

@@ -63,8 +63,7 @@ class GymBatchEnv(TimeLimitInSpec, VectorEnv[Any, Any, Any]):
         action_space: spaces.Space[Any],
         *,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        split: Callable[[NDArray[np.float32]], dict[str, NDArray[np.float32]]]
-        | None = None,
+        split: Callable[[NDArray[np.float32]], Any] | None = None,
     ) -> None:
         """Wrap `batch`, not yet reset.
 
@@ -73,7 +72,8 @@ class GymBatchEnv(TimeLimitInSpec, VectorEnv[Any, Any, Any]):
             observation_space: of one environment.
             action_space: of one environment.
             autoreset_mode: what happens to finished environments.
-            split: splits observation rows into named parts; None leaves them flat.
+            split: batches of `observation_space` out of observation rows; None leaves
+                them flat.
         """
         self.batch = batch
         self.num_envs = batch.num_envs
@@ -214,8 +214,15 @@ class GymBatchEnv(TimeLimitInSpec, VectorEnv[Any, Any, Any]):
                 final[env] = row[0].copy()
             else:
                 parts = self._split(row)
-                final[env] = {name: part[0] for name, part in parts.items()}
+                final[env] = first_row(parts)
         return final
+
+
+def first_row(observation: Any) -> Any:
+    """Return the first of a batch of observations, an array or a dictionary of arrays."""
+    if isinstance(observation, Mapping):
+        return {name: part[0] for name, part in observation.items()}
+    return observation[0]
 
 
 def _masks(

@@ -17,6 +17,11 @@ class TimeLimitInSpec:
     config: Any
     _spec: EnvSpec | None = None
 
+    def _step_limit(self) -> int | None:
+        """Return the configured limit; None: there is none."""
+        limit: int = self.config.environment.max_episode_steps
+        return limit
+
     @property
     def spec(self) -> EnvSpec | None:
         """How the environment was made; None outside of `gymnasium.make`."""
@@ -25,6 +30,5 @@ class TimeLimitInSpec:
     @spec.setter
     def spec(self, spec: EnvSpec | None) -> None:
         if spec is not None and spec.max_episode_steps is None:
-            limit = self.config.environment.max_episode_steps
-            spec = replace(spec, max_episode_steps=limit)
+            spec = replace(spec, max_episode_steps=self._step_limit())
         self._spec = spec

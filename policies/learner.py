@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from stable_baselines3.common.policies import ActorCriticPolicy
+from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.type_aliases import MaybeCallback
 from stable_baselines3.common.utils import set_random_seed
 
@@ -76,13 +76,14 @@ def make_learner(
             "log_std_init": network.log_std_init,
             "units": network.recurrent,
         },
+        recurrent=network.recurrent > 0,
     )
     learner.guide = PlanGuide.of(config, layout.slices())
     return learner
 
 
 def ppo_learner(
-    policy: type[ActorCriticPolicy],
+    policy: type[BasePolicy],
     env: Sb3BatchEnv,
     ppo: PPOConfig,
     *,
@@ -92,6 +93,7 @@ def ppo_learner(
     threads: int,
     tensorboard_log: str | None = None,
     verbose: int = 0,
+    recurrent: bool = False,
 ) -> FastPPO:
     """A fresh learner of any policy for `env`; everything random is seeded first.
 
@@ -105,6 +107,7 @@ def ppo_learner(
         threads: torch threads of an update.
         tensorboard_log: folder of TensorBoard logs, or None.
         verbose: SB3's verbosity.
+        recurrent: whether the policy has states, as `RecurrentPolicy`.
 
     Raises:
         ConfigError: a device that is not here, or a roll-out too small to learn from.
@@ -120,7 +123,7 @@ def ppo_learner(
     optimizer = {"eps": 1e-5, "fused": place.type in _FUSED_DEVICES}
     kind: type[FastPPO] = FastPPO
     sequences: dict[str, Any] = {}
-    if issubclass(policy, RecurrentPolicy):
+    if recurrent:
         kind = SequencePPO
         sequences = {"sequence": ppo.sequence, "burn_in": ppo.burn_in}
     with warnings.catch_warnings():

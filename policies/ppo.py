@@ -130,13 +130,17 @@ class FastPPO(PPO):
         torch.set_num_threads(1)
         rollout_buffer.reset()
         callback.on_rollout_start()
-        box = isinstance(self.action_space, spaces.Box)
+        space = self.action_space
+        box = isinstance(space, spaces.Box)
         for _ in range(n_rollout_steps):
             with torch.inference_mode():
                 obs = torch.tensor(self._last_obs, device=self.device)
                 actions, values, log_probs = self._act(obs)
             action = actions.cpu().numpy()
-            clipped = np.clip(action, -1.0, 1.0) if box else action.astype(np.int64)
+            if isinstance(space, spaces.Box):
+                clipped = np.clip(action, space.low, space.high)
+            else:
+                clipped = action.astype(np.int64)
             starts = self._last_episode_starts
             new_obs, rewards, dones, terminal = env.step_arrays(clipped)
             self.num_timesteps += env.num_envs

@@ -42,9 +42,7 @@ class SequencePPO(FastPPO):
 
     def _setup_model(self) -> None:
         super()._setup_model()
-        assert isinstance(self.policy, RecurrentPolicy), "SequencePPO has states"
-        extractor = self.policy.mlp_extractor
-        sizes = (extractor.actor_size, self.policy.units)
+        sizes = (self.policy.actor_size, self.policy.units)
         self.record = SequenceRecord(
             self.n_envs, self.n_steps, self._burn_in, sizes, self.device
         )
@@ -78,7 +76,7 @@ class SequencePPO(FastPPO):
 
     def _act(self, obs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         starts = torch.as_tensor(self._last_episode_starts, device=self.device)
-        size = self.policy.mlp_extractor.actor_size
+        size = self.policy.actor_size
         state = self.record.add(obs[:, :size], starts.bool())
         actions, values, log_probs, after = self.policy.act(obs, state)
         self.record.state = after

@@ -15,7 +15,7 @@ from typing import Self
 
 from ambulo.envs.godot.errors import BridgeFault, EngineDied, Rejected
 from ambulo.envs.godot.launcher import dying_with_us, end_group
-from ambulo.envs.godot.locate import check_scene, import_project
+from ambulo.envs.godot.locate import PACK, check_scene, import_project, is_program
 from ambulo.envs.godot.settings import environment_token
 from ambulo.envs.godot.transport import HttpConnection
 
@@ -37,6 +37,8 @@ _REFUSAL = re.compile(rb"^ambulo: (.+)$", re.MULTILINE)
 _REFUSED = 2
 FRAMES_PER_SECOND = 10
 """Frames of the scene's own time in a second, one for each usual decision."""
+MAIN_SCENE = "main"
+"""Instead of a scene of a game: the one that its project starts with."""
 _HOST = "res://addons/ambulo_rl/server/scene_host.tscn"
 _POLL = 0.01
 
@@ -59,27 +61,36 @@ class EngineProcess:
         port: int = 0,
         start_timeout: float = START_TIMEOUT,
         scene: str | None = None,
+        game: str | None = None,
+        seed: int = 0,
+        headless: bool = True,
         frames: int = FRAMES_PER_SECOND,
     ) -> None:
         """Start the engine; `wait_until_ready` waits for its server.
 
         Args:
             engine: the Godot program.
-            project: folder of the Godot project; it is imported first if need be.
+            project: folder of the Godot project, which is imported first if need be; or
+                an exported game: its `.pck`, or its program.
             log_file: standard output and errors are appended to it.
             agents: envs that the engine begins with.
             port: of its server; 0 is any free one.
             start_timeout: from here to the server's first word, [s].
             scene: scene of the project that is opened and played in; None: levels.
+            game: scene whose own nodes are the agents; `MAIN_SCENE`: the one that the
+                project starts with; None: it has none.
+            seed: of the engine's random numbers when a game starts.
+            headless: draw nothing; else the program needs a screen, real or virtual.
             frames: in a second of the scene's time.
 
         Raises:
             BridgeError: the project cannot be imported, or has no such scene.
             EngineDied: the program cannot be run.
         """
-        if scene is not None:
-            check_scene(project, scene)
-        self._scene = scene
+        opened = scene if game is None else game
+        if opened is not None:
+            check_scene(project, "" if opened == MAIN_SCENE else opened)
+        self._scene = opened
         import_project(engine, project)
         self.log_file, self.port = log_file, port
         self._ready, self._owner, self._token = False, os.getpid(), environment_token()
@@ -87,12 +98,16 @@ class EngineProcess:
         self._begin = log_file.stat().st_size if log_file.exists() else 0
         self._deadline = time.monotonic() + start_timeout
         self._start_timeout = start_timeout
+        own = [f"--agents={agents}"]
+        if game is not None:
+            own = [f"--game={game}", f"--seed={seed}", "--mode=lockstep"]
         arguments = [
-            *dying_with_us(), str(engine), "--headless", "--path", str(project),
-            "--xr-mode", "off", "--fixed-fps", str(frames),
-            *([] if scene is None else [_HOST]), "--",
+            *dying_with_us(), *_program(engine, project),
+            *(["--headless"] if headless else []), "--xr-mode", "off",
+            "--fixed-fps", str(frames),
+            *([] if opened is None or is_program(project) else [_HOST]), "--",
             *([] if scene is None else [f"--scene={scene}"]), f"--port={port}",
-            f"--agents={agents}", f"--parent-pid={os.getpid()}",
+            *own, f"--parent-pid={os.getpid()}",
         ]  # fmt: skip
         try:
             with log_file.open("ab") as stream:
@@ -198,6 +213,17 @@ class EngineProcess:
                 return stream.read()
         except OSError:
             return b""
+
+
+def _program(engine: Path, project: Path) -> list[str]:
+    """Begin of the command that runs `project`."""
+    if is_program(project):
+        return [str(project)]
+    return [
+        str(engine),
+        "--main-pack" if project.suffix == PACK else "--path",
+        str(project),
+    ]
 
 
 def _end(process: subprocess.Popen[bytes], owner: int) -> None:

@@ -36,6 +36,8 @@ _SOURCES = (
 )  # fmt: skip
 ADD_ON = Path("addons", "ambulo_rl")
 """Folder of the add-on in a project."""
+PACK = ".pck"
+"""Ending of an exported game that an engine runs."""
 _VERSION = re.compile(r"^(\d+)\.(\d+)(?:\.\d+)?\.[a-z]", re.MULTILINE)
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
@@ -114,10 +116,10 @@ def _version_of(engine: str) -> str:
 
 
 def find_project(named: str | None = None) -> Path:
-    """The folder of our Godot project.
+    """The folder of a Godot project, or the file of an exported game.
 
     Args:
-        named: the folder; None: `AMBULO_GODOT_PROJECT`, else `godot/` of the checkout
+        named: the folder or file; None: `AMBULO_GODOT_PROJECT`, else `godot/` of the checkout
             that this package is run from.
 
     Raises:
@@ -128,7 +130,7 @@ def find_project(named: str | None = None) -> Path:
         source, text = "AMBULO_GODOT_PROJECT", os.environ.get("AMBULO_GODOT_PROJECT")
     if text:
         folder = Path(text).expanduser().absolute()
-        if not (folder / "project.godot").is_file():
+        if not folder.is_file() and not (folder / "project.godot").is_file():
             raise BridgeError(f"{source} = {text!r}: holds no project.godot")
         return folder
     folder = Path(__file__).resolve().parents[2] / "godot"
@@ -140,19 +142,28 @@ def find_project(named: str | None = None) -> Path:
     )
 
 
+def is_program(project: Path) -> bool:
+    """Whether `project` is an exported game that runs without an engine beside it."""
+    return project.is_file() and project.suffix != PACK
+
+
 def check_scene(project: Path, scene: str) -> None:
     """Refuse a scene that is not in `project`, or a project without the add-on.
+
+    What an exported game holds is not looked for; no `scene` ("") is in every project.
 
     Raises:
         BridgeError: with what is missing, and where it must be.
     """
+    if project.is_file():
+        return
     if not (project / ADD_ON / "plugin.cfg").is_file():
         raise BridgeError(
             f"{project}: has no add-on: copy godot/{ADD_ON} of the checkout to "
             f"{project / ADD_ON}"
         )
     file = project / scene.removeprefix("res://")
-    if not file.is_file():
+    if scene and not file.is_file():
         raise BridgeError(f"scene {scene}: no such file in the project {project}")
 
 
@@ -165,7 +176,7 @@ def import_project(engine: Path, project: Path) -> None:
     Raises:
         BridgeError: the import failed, or cannot be written.
     """
-    if _is_imported(project):
+    if project.is_file() or _is_imported(project):
         return
     try:
         with _import_lock(project) as lock:

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import logging
-import shutil
-import tempfile
-import time
-import weakref
-from collections import Counter
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats, Ints
-from ambulo.configs.errors import AmbuloError, BridgeError
+from ambulo.configs.errors import AmbuloError
 from ambulo.envs.godot.errors import BridgeFault
-from ambulo.envs.godot.link import EngineLink, split_envs
+from ambulo.envs.godot.fleet import EngineFleet
+from ambulo.envs.godot.link import WorldLink, split_envs
 from ambulo.envs.godot.settings import BridgeSettings
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
@@ -28,11 +22,6 @@ from ambulo.envs.vr.world.packed_solids import PackedSolids
 from ambulo.envs.vr.world.state import WorldState
 
 log = logging.getLogger(__name__)
-
-FIRST_PAUSE = 0.25
-"""Pause before the second attempt after a fault; each further one is twice as long, [s]."""
-LONGEST_PAUSE = 10.0
-"""Longest pause between two attempts, [s]."""
 
 
 class GodotWorld(BaseWorld):
@@ -61,34 +50,26 @@ class GodotWorld(BaseWorld):
             BridgeError: no engine, or one that cannot be started, reached or driven.
         """
         super().__init__(num_envs, spec)
-        self.faults: Counter[str] = Counter()
         self._settings = settings or BridgeSettings()
         self._levels: dict[int, Level] = {}
         self._solids = PackedSolids()
         self._stale = np.zeros(num_envs, np.bool_)
         """Whether each env must be restored before its engine steps it, shape (N,)."""
-        self._temporary: weakref.finalize[..., GodotWorld] | None = None
-        self._closed = False
         engines = 1 if self._settings.url else self._settings.engines
-        folder = self._log_folder()
-        self._links = [
-            EngineLink(number, envs, spec, self._settings, folder)
-            for number, envs in enumerate(split_envs(num_envs, engines))
-        ]
-        try:
-            for link in self._links:  # engines start side by side
-                link.launch()
-            for link in self._links:
-                self._open_first(link)
-        except BaseException:
-            self._keep_logs()
-            self.close()
-            raise
+        self._fleet: EngineFleet[WorldLink] = EngineFleet(
+            self._settings,
+            lambda folder: [
+                WorldLink(number, envs, spec, self._settings, folder)
+                for number, envs in enumerate(split_envs(num_envs, engines))
+            ],
+        )
+        self._links = self._fleet.links
+        self.faults = self._fleet.faults
 
     @property
     def pids(self) -> list[int]:
         """Process ids of the engines that were started here."""
-        return [link.pid for link in self._links if link.pid is not None]
+        return self._fleet.pids
 
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
         """Put `levels[i]` into slot `slots[i]`; sent when an env enters it or is in it.
@@ -177,14 +158,7 @@ class GodotWorld(BaseWorld):
 
     def close(self) -> None:
         """End the engines that were started here; hang up on others."""
-        if self.faults and not self._closed:
-            counts = ", ".join(f"{kind} {n}" for kind, n in self.faults.most_common())
-            log.info("faults in all: %s", counts)
-        self._closed = True
-        for link in self._links:
-            link.close()
-        if self._temporary is not None:
-            self._temporary()
+        self._fleet.close()
 
     def _with_heights(self, slots: Ints, poses: Floats) -> Floats:
         """`poses` (k, 3 or 4) with heights, or without where all floors are at 0."""
@@ -208,31 +182,17 @@ class GodotWorld(BaseWorld):
         return np.asarray(actions, np.float64)
 
     def _check_open(self) -> None:
-        if self._closed:  # or engines would be started that nobody ends
+        if self._fleet.closed:  # or engines would be started that nobody ends
             raise AmbuloError("the world is closed: make a new one")
 
-    def _open_first(self, link: EngineLink) -> None:
-        """Open a link; what fails at the very start is not tried again."""
-        try:
-            link.open()
-        except BridgeFault as fault:
-            found = link.drop(fault)
-            text = f"{link.name}: {found}{link.last_words(found)}"
-            if self._settings.log_folder is not None:
-                # The caller's folder, which may go with what could not begin.
-                text = text.replace(f"[{link.log_file}: ", "[the engine's log: ")
-            raise BridgeError(text) from fault
-
-    def _bring_up(self, link: EngineLink, leave_out: Ints | None = None) -> None:
+    def _bring_up(self, link: WorldLink, leave_out: Ints | None = None) -> None:
         """One attempt to make `link` ready, with its envs where they were.
 
         Those to `leave_out` are about to be placed anew.
         """
         opened = not link.ready
         if opened:
-            if link.failures > 1:
-                time.sleep(min(FIRST_PAUSE * 2 ** (link.failures - 2), LONGEST_PAUSE))
-            link.open()
+            self._fleet.open(link)
             self._stale[link.rows] = self._slot[link.rows] >= 0
         stale = link.envs[self._stale[link.envs]]
         if leave_out is not None:
@@ -246,7 +206,7 @@ class GodotWorld(BaseWorld):
         if opened and link.failures:
             log.info("%s is back, with %d envs restored", link.name, len(stale))
 
-    def _reset(self, link: EngineLink, envs: Ints, slots: Ints, poses: Floats) -> None:
+    def _reset(self, link: WorldLink, envs: Ints, slots: Ints, poses: Floats) -> None:
         """Place envs of one link, for as long as its faults are borne."""
         while True:
             try:
@@ -256,7 +216,7 @@ class GodotWorld(BaseWorld):
                 rows = link.reset(envs, slots, poses)
                 break
             except BridgeFault as fault:
-                self._note(link, fault, "while envs were placed")
+                self._fleet.note(link, fault, "while envs were placed")
         link.layout.write(rows, self.state, self.state.falling, envs)
         self._stale[envs] = False
 
@@ -275,13 +235,13 @@ class GodotWorld(BaseWorld):
             moved, self._slot, state.position, state.velocity, self._solids.arrays()
         )
 
-    def _send_things(self, link: EngineLink, *, before: bool = False) -> None:
+    def _send_things(self, link: WorldLink, *, before: bool = False) -> None:
         """Tell an engine where what moves is after this step, or was before it."""
         things = self.moving.state
         rows = things.before if before else things.after
         link.send_things(things.used[link.rows], rows[link.rows])
 
-    def _lose(self, link: EngineLink, fault: BridgeFault) -> None:
+    def _lose(self, link: WorldLink, fault: BridgeFault) -> None:
         """Mark the envs of a link that broke down in this step."""
         state = self.state
         state.fault[link.rows] = True
@@ -290,39 +250,4 @@ class GodotWorld(BaseWorld):
             state.people_collisions, state.moves, state.snaps,
         ):  # fmt: skip
             happened[link.rows] = 0
-        self._note(link, fault, f"{link.agents} envs lost their episodes")
-
-    def _note(self, link: EngineLink, fault: BridgeFault, what: str) -> None:
-        """Count and log a fault, and hang up.
-
-        Raises:
-            BridgeError: too many in a row.
-        """
-        link.failures += 1
-        found = link.drop(fault)
-        self.faults[found.kind] += 1
-        self._keep_logs()
-        limit = self._settings.max_failures
-        log.warning(
-            "%s: %s; %s (fault %d of at most %d in a row, %d in all)",
-            link.name, found, what, link.failures, limit, self.faults.total(),
-        )  # fmt: skip
-        if link.failures >= limit:
-            raise BridgeError(
-                f"{link.name} has failed {link.failures} times in a row, the last time: "
-                f"{found}{link.last_words(found)}"
-            ) from fault
-
-    def _log_folder(self) -> Path:
-        """The folder of the engines' logs; a temporary one goes when all went well."""
-        if self._settings.log_folder is not None or self._settings.url is not None:
-            return self._settings.log_folder or Path()
-        folder = tempfile.mkdtemp(prefix="ambulo-godot-")
-        remove: Callable[..., Any] = shutil.rmtree
-        self._temporary = weakref.finalize(self, remove, folder, ignore_errors=True)
-        return Path(folder)
-
-    def _keep_logs(self) -> None:
-        if self._temporary is not None:
-            self._temporary.detach()
-            self._temporary = None
+        self._fleet.note(link, fault, f"{link.agents} envs lost their episodes")

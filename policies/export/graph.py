@@ -6,6 +6,7 @@ Inputs are raw numbers in their units: every scaling is a part of the graph.
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import logging
@@ -134,7 +135,12 @@ def onnx_bytes(graph: Graph) -> bytes:
 
     rng = np.random.default_rng(0)
     rows = tuple(map(torch.as_tensor, graph.examples(rng, _TRACED)))
-    axes = tuple({0: torch.export.Dim(BATCH)} | _named(port) for port in graph.inputs)
+    axes: Any = tuple(
+        {0: torch.export.Dim(BATCH)} | _named(port) for port in graph.inputs
+    )
+    given = inspect.signature(graph.module.forward).parameters.values()
+    if any(parameter.kind is inspect.Parameter.VAR_POSITIONAL for parameter in given):
+        axes = (axes,)  # of one parameter that takes all
     with torch.no_grad(), _quiet():
         program = torch.onnx.export(
             graph.module.eval(),

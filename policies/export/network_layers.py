@@ -1,7 +1,7 @@
-"""The layers of a navigation agent as arrays: what files of it hold, and how they compute.
+"""The layers of policies as arrays: what files of them hold, and how they compute.
 
-Perceptrons have dense layers alone. A recurrent agent has one GRU among them, whose state is
-given and returned.
+Perceptrons have dense layers alone. A recurrent policy has one GRU among them, whose state is
+given and returned; that of a game may normalise numbers and convolve pictures first.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.policies.agents.navigation import Agent
-from ambulo.policies.networks.branches import RecurrentActor
+from ambulo.policies.networks.branches import ACTIVATIONS, RecurrentActor
 from ambulo.policies.networks.gru import GRU
 
 Floats = NDArray[np.float32]
@@ -73,7 +73,67 @@ class Gated:
         }
 
 
-Layer = Dense | Gated
+@dataclass(frozen=True)
+class Normalize:
+    """y = (x - mean) / deviation, cut off at +-`limit`."""
+
+    mean: Floats
+    """Shape (inputs,)."""
+    deviation: Floats
+    """Shape (inputs,)."""
+    limit: float
+
+    @property
+    def blocks(self) -> dict[str, Floats]:
+        """The arrays by the names of the files."""
+        return {"mean": self.mean, "deviation": self.deviation}
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """What a file says besides where the arrays are."""
+        size = len(self.mean)
+        return {
+            "type": "normalize", "inputs": size, "outputs": size, "limit": self.limit,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Conv:
+    """A convolution without padding; pixels lie row by row, their channels side by side."""
+
+    weight: Floats
+    """Shape (outputs, kernel, kernel, channels)."""
+    bias: Floats
+    """Shape (outputs,)."""
+    stride: int
+    shape: tuple[int, int]
+    """Height and width of the picture."""
+    activation: str
+
+    @property
+    def out_shape(self) -> tuple[int, int]:
+        """Height and width of what comes out."""
+        kernel = self.weight.shape[1]
+        height, width = ((side - kernel) // self.stride + 1 for side in self.shape)
+        return height, width
+
+    @property
+    def blocks(self) -> dict[str, Floats]:
+        """The arrays by the names of the files."""
+        return {"weight": self.weight, "bias": self.bias}
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """What a file says besides where the arrays are."""
+        outputs, kernel, _, channels = self.weight.shape
+        return {
+            "type": "conv", "height": self.shape[0], "width": self.shape[1],
+            "channels": channels, "outputs": outputs, "kernel": kernel,
+            "stride": self.stride,
+        }  # fmt: skip
+
+
+Layer = Dense | Gated | Normalize | Conv
 
 
 def folded_layers(agent: Agent) -> list[Layer]:
@@ -89,9 +149,22 @@ def folded_layers(agent: Agent) -> list[Layer]:
         modules = [*hidden.first, hidden.gru, *hidden.rest, head]
     else:
         modules = [*hidden, head]
-    name = agent.config.network.activation_fn
+    layers = torch_layers(modules)
+    first = layers[0]
+    assert isinstance(first, Dense)
+    weight = first.weight * agent.actor.scales.numpy()
+    return [Dense(weight, first.bias, first.activation), *layers[1:]]
+
+
+def torch_layers(modules: Sequence[nn.Module]) -> list[Layer]:
+    """Return linear layers, each with the activation behind it, and GRUs as arrays.
+
+    Raises:
+        ModelFileError: Another module; it is named.
+    """
     layers: list[Layer] = []
-    for module in modules:
+    for index, module in enumerate(modules):
+        after = modules[index + 1] if index + 1 < len(modules) else None
         if isinstance(module, GRU):
             layers.append(
                 Gated(
@@ -100,12 +173,11 @@ def folded_layers(agent: Agent) -> list[Layer]:
                 )
             )  # fmt: skip
         elif isinstance(module, nn.Linear):
-            activation = "none" if module is head else name
-            layers.append(Dense(_array(module.weight), _array(module.bias), activation))
-    first = layers[0]
-    assert isinstance(first, Dense)
-    weight = first.weight * agent.actor.scales.numpy()
-    return [Dense(weight, first.bias, first.activation), *layers[1:]]
+            name = next((n for n, c in ACTIVATIONS.items() if type(after) is c), "none")
+            layers.append(Dense(_array(module.weight), _array(module.bias), name))
+        elif type(module) not in ACTIVATIONS.values():
+            raise ModelFileError(f"{type(module).__name__}: no file has such a layer")
+    return layers
 
 
 def check_exportable(agent: Agent) -> None:
@@ -128,15 +200,18 @@ def packed(
     blocks: list[Floats] = []
     at = first
     for layer in layers:
-        gated = isinstance(layer, Gated)
-        outputs = layer.units if isinstance(layer, Gated) else len(layer.bias)
-        row: dict[str, Any] = {"type": "gru"} if gated else {}
-        row |= {"inputs": layer.weight.shape[1], "outputs": outputs}
+        if isinstance(layer, Normalize | Conv):
+            row = layer.row
+        else:
+            gated = isinstance(layer, Gated)
+            outputs = layer.units if isinstance(layer, Gated) else len(layer.bias)
+            row = {"type": "gru"} if gated else {}
+            row |= {"inputs": layer.weight.shape[1], "outputs": outputs}
         for name, block in layer.blocks.items():
             row[name] = at
             at += block.size
             blocks.append(block.astype("<f4").ravel())
-        if isinstance(layer, Dense):
+        if isinstance(layer, Dense | Conv):
             row["activation"] = layer.activation
         rows.append(row)
     return rows, np.concatenate(blocks)
@@ -150,10 +225,18 @@ def stepped(
     Also returns the next state (N, units) of its GRU; without one it is `state`.
     """
     for row in rows:
-        shape = (row["outputs"], row["inputs"])
         if row.get("type") == "gru":
             x = state = _gated(row, numbers, x, state)
             continue
+        if row.get("type") == "normalize":
+            size, limit = row["inputs"], row["limit"]
+            x = x - numbers[row["mean"] :][:size]
+            x = np.clip(x / numbers[row["deviation"] :][:size], -limit, limit)
+            continue
+        if row.get("type") == "conv":
+            x = _convolved(row, numbers, x)
+            continue
+        shape = (row["outputs"], row["inputs"])
         x = x @ _matrix(numbers, row["weight"], *shape).T
         x = x + numbers[row["bias"] :][: shape[0]]
         x = _ACTIVATIONS[row["activation"]](x)
@@ -170,6 +253,19 @@ def _gated(row: Mapping[str, Any], numbers: Floats, x: Floats, state: Floats) ->
     reset, keep = gates[:, :units], gates[:, units:]
     new = np.tanh(a[:, 2 * units :] + reset * c[:, 2 * units :])
     found: Floats = (1.0 - keep) * new + keep * state
+    return found
+
+
+def _convolved(row: Mapping[str, Any], numbers: Floats, x: Floats) -> Floats:
+    height, width, channels = row["height"], row["width"], row["channels"]
+    kernel, stride, outputs = row["kernel"], row["stride"], row["outputs"]
+    picture = x.reshape(-1, height, width, channels)
+    cut = np.lib.stride_tricks.sliding_window_view(picture, (kernel, kernel), (1, 2))
+    cut = cut[:, ::stride, ::stride].transpose(0, 1, 2, 4, 5, 3)  # channels last
+    size = kernel * kernel * channels
+    weight = _matrix(numbers, row["weight"], outputs, size)
+    y = cut.reshape(*cut.shape[:3], size) @ weight.T + numbers[row["bias"] :][:outputs]
+    found: Floats = _ACTIVATIONS[row["activation"]](y).reshape(len(x), -1)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Navigation policies for SB3: fixed input scaling and a critic that may see more."""
+"""Actor-critic policies for SB3: scaled or encoded inputs, a critic that may see more."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from stable_baselines3.common.distributions import (
 from stable_baselines3.common.policies import ActorCriticPolicy
 from torch import Tensor, nn
 
+from ambulo.configs.agent_spec import ActionSpec
+from ambulo.policies.networks.action_parts import PartsDistribution
 from ambulo.policies.networks.branches import ACTIVATIONS, Branches
+from ambulo.policies.networks.observation_encoder import ObservationEncoder
 
 Evaluation = tuple[Tensor, Tensor, Tensor | None, Tensor | None]
 """Values (B, 1), log-probabilities (B,), entropy (B,), and route error (B,)."""
@@ -40,7 +43,10 @@ def bounded(mean: Tensor, bound: tuple[float, float] | None) -> Tensor:
 
 
 class NavigationPolicy(ActorCriticPolicy):
-    """SB3 policy with an asymmetric critic; a diagonal Gaussian, or seven classes."""
+    """SB3 policy with an asymmetric critic; a Gaussian, classes, or both by named parts.
+
+    Inputs have fixed scales, or an encoder with running statistics and convolutions.
+    """
 
     def __init__(
         self,
@@ -48,30 +54,35 @@ class NavigationPolicy(ActorCriticPolicy):
         action_space: spaces.Space[Any],
         lr_schedule: Any,
         *,
-        scales: NDArray[np.float32],
         actor_size: int,
         widths: Sequence[int],
         activation: str,
+        scales: NDArray[np.float32] | None = None,
+        encoder: ObservationEncoder | None = None,
+        action_parts: Sequence[ActionSpec] | None = None,
         action_bound: tuple[float, float] | None = None,
         units: int = 0,
         **kwargs: Any,
     ) -> None:
-        """See `Branches` and `bounded`; the rest as in SB3."""
+        """See `Branches`, `PartsDistribution` and `bounded`; the rest as in SB3."""
         self.action_bound = action_bound
         self.precision = torch.float32
         """Number format of the hidden layers in `evaluate_with_route`."""
         self.route_net: nn.Linear | None = None
         self.units = units
-        self._branches = (len(scales), widths, ACTIVATIONS[activation])
+        self._action_parts = action_parts
+        size = actor_size if scales is None else len(scales)
+        self._branches = (size, widths, ACTIVATIONS[activation])
         self._seen: dict[str, Any] = {
             "actor_size": actor_size,
             "scales": scales,
             "units": units,
+            "encoder": encoder,
         }
         super().__init__(
             observation_space, action_space, lr_schedule, ortho_init=False, **kwargs
         )
-        if len(scales) > actor_size:
+        if size > actor_size:
             self.route_net = nn.Linear(self.mlp_extractor.latent_dim_pi, ROUTE_TARGETS)
             self.optimizer.add_param_group({"params": self.route_net.parameters()})
         for layer, gain in ((self.action_net, 0.01), (self.value_net, 1.0)):
@@ -84,8 +95,17 @@ class NavigationPolicy(ActorCriticPolicy):
         """Whether the hidden layers round in updates."""
         return self.precision != torch.float32
 
+    @property
+    def actor_size(self) -> int:
+        """Numbers of an observation that the actor sees."""
+        size: int = self.mlp_extractor.actor_size
+        return size
+
     def _build_mlp_extractor(self) -> None:
+        """Make the hidden layers; SB3 makes the head of `action_dist` afterwards."""
         self.mlp_extractor: Any = Branches(*self._branches, **self._seen)
+        if self._action_parts is not None:
+            self.action_dist = PartsDistribution(self._action_parts)
 
     def _get_action_dist_from_latent(self, latent_pi: Tensor) -> Distribution:
         if self.action_bound is None:
@@ -128,10 +148,18 @@ class NavigationPolicy(ActorCriticPolicy):
     def means(self, obs: Tensor) -> Tensor:
         """Mean actions (B, actions), unclipped; `obs` may lack the critic's numbers."""
         latent = self.mlp_extractor.forward_actor(self.extract_features(obs))
+        return self._mean(latent)
+
+    def _mean(self, latent: Tensor) -> Tensor:
+        """Mean actions (B, actions) of latents of the actor; of choices the likeliest."""
+        if self._action_parts is not None:
+            return self._get_action_dist_from_latent(latent).mode()
         return bounded(self.action_net(latent), self.action_bound)
 
     def observe(self, obs: Tensor) -> None:
-        """Take in nothing: the scales are fixed."""
+        """Take observations (N, size) into the statistics of the encoder, if there is one."""
+        if self.mlp_extractor.encoder is not None:
+            self.mlp_extractor.encoder.observe(obs.float())
 
     def extract_features(self, obs: Any, features_extractor: Any = None) -> Any:
         """The observation itself, as float; scaling happens in the extractor."""

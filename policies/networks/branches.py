@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ambulo.policies.networks.gru import GRU
+from ambulo.policies.networks.observation_encoder import ObservationEncoder
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {
     "relu": nn.ReLU,
@@ -67,7 +68,8 @@ class RecurrentActor(nn.Module):
 class Branches(nn.Module):
     """Separate hidden layers: the actor sees the first `actor_size` features, the critic all.
 
-    With fixed `scales`, features are multiplied by them first.
+    With fixed `scales`, features are multiplied by them first; with an `encoder` it computes
+    them from observations, for both.
     """
 
     scales: Tensor | None
@@ -81,30 +83,41 @@ class Branches(nn.Module):
         actor_size: int | None = None,
         scales: NDArray[np.float32] | None = None,
         units: int = 0,
+        encoder: ObservationEncoder | None = None,
     ) -> None:
         """For features (..., inputs); `units` of the actor's GRU, 0: without one."""
         super().__init__()
         self.actor_size = inputs if actor_size is None else actor_size
+        self.encoder = encoder
+        actor_inputs = self.actor_size
+        if encoder is not None:
+            actor_inputs = inputs = encoder.size
         self.register_buffer(
             "scales", None if scales is None else torch.as_tensor(scales)
         )
         self.actor: nn.Sequential | RecurrentActor
         self.latent_dim_pi = self.latent_dim_vf = widths[-1]
         if units > 0:
-            self.actor = RecurrentActor(self.actor_size, widths, activation, units)
+            self.actor = RecurrentActor(actor_inputs, widths, activation, units)
             self.latent_dim_pi = self.actor.latent
         else:
-            self.actor = perceptron(self.actor_size, widths, activation)
+            self.actor = perceptron(actor_inputs, widths, activation)
         self.critic = perceptron(inputs, widths, activation)
 
     def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
         """Latents of actor and critic, each (B, width)."""
+        if self.encoder is not None:
+            encoded = self.encoder(features)
+            return self.actor(encoded), self.critic(encoded)
         return self.forward_actor(features), self.forward_critic(features)
 
     def seen(self, features: Tensor) -> Tensor:
         """What the actor sees, scaled; `features` may lack the critic's numbers."""
         size, scales = self.actor_size, self.scales
         part = features if features.shape[-1] == size else features[..., :size]
+        if self.encoder is not None:
+            encoded: Tensor = self.encoder(part)
+            return encoded
         return part if scales is None else part * scales[:size]
 
     def forward_actor(self, features: Tensor) -> Tensor:
@@ -117,5 +130,7 @@ class Branches(nn.Module):
     def forward_critic(self, features: Tensor) -> Tensor:
         """Latent of the critic."""
         scales = self.scales
+        if self.encoder is not None:
+            features = self.encoder(features)
         latent: Tensor = self.critic(features if scales is None else features * scales)
         return latent

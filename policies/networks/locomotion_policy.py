@@ -73,7 +73,7 @@ def make_policy(
     seen = spaces.Box(-np.inf, np.inf, (kwargs["columns"].size,), np.float32)
     moves = spaces.Box(-1.0, 1.0, (actions,), np.float32)
     return POLICIES[network.policy](
-        seen, moves, _no_learning, optimizer_class=NoOptimizer, **kwargs
+        seen, moves, no_learning, optimizer_class=NoOptimizer, **kwargs
     )
 
 
@@ -88,7 +88,7 @@ class NoOptimizer:
         self.param_groups = [{"params": list(parameters), **settings}]
 
 
-def _no_learning(remaining: float) -> float:
+def no_learning(remaining: float) -> float:
     """Step size of a policy that does not learn."""
     del remaining
     return 0.0

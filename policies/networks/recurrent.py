@@ -5,11 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ambulo.policies.networks.actor_critic import (
-    Evaluation,
-    NavigationPolicy,
-    bounded,
-)
+from ambulo.policies.networks.actor_critic import Evaluation, NavigationPolicy
 
 
 class RecurrentPolicy(NavigationPolicy):
@@ -40,15 +36,14 @@ class RecurrentPolicy(NavigationPolicy):
         extractor = self.mlp_extractor
         seen = extractor.seen(self.extract_features(obs))
         latent, state = extractor.actor(seen, state)
-        return bounded(self.action_net(latent), self.action_bound), state
+        return self._mean(latent), state
 
     def mean_sequences(self, obs: Tensor, state: Tensor, starts: Tensor) -> Tensor:
         """Mean actions (T * B, A), unclipped; see `evaluate_sequences`."""
         extractor = self.mlp_extractor
         seen = extractor.seen(self.extract_features(obs))
         states = extractor.actor.unroll(seen, state, starts)
-        latent = extractor.actor.rest(states.flatten(0, 1))
-        return bounded(self.action_net(latent), self.action_bound)
+        return self._mean(extractor.actor.rest(states.flatten(0, 1)))
 
     def means(self, obs: Tensor) -> Tensor:
         """Raise `TypeError`: see `mean_step`."""

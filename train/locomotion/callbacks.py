@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from stable_baselines3.common.callbacks import BaseCallback
 
 from ambulo.configs.simulation_nn import LocomotionTrainingConfig
 from ambulo.envs.locomotion.protocol import WalkerBatch
 from ambulo.policies.networks.motion_prior import SimulationNNWithPrior
-from ambulo.policies.networks.simulation_nn import SimulationNN
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
-from ambulo.train.shared.callbacks import BoundaryCallback, Metrics
+from ambulo.train.shared.callbacks import Metrics
 from ambulo.train.shared.dagger import critic_first
 
 
@@ -26,42 +24,6 @@ class LocomotionMetrics(Metrics):
         """Add the number of simulations that diverged in the roll-out."""
         if "is_fault" in env.info_sums:
             row["rollout/faults"] = env.info_sums["is_fault"]
-
-
-class ObservationStatistics(BoundaryCallback):
-    """Adds the observations of each roll-out to the running statistics of the policy.
-
-    After the update that learnt from them: both see the same numbers.
-    """
-
-    def __init__(self) -> None:
-        """Begin without a roll-out."""
-        super().__init__()
-        self._seen: torch.Tensor | None = None
-
-    def _on_rollout_end(self) -> None:
-        learner = self.model
-        assert isinstance(learner, FastPPO)
-        # The next roll-out empties the buffer before its boundary.
-        seen = torch.as_tensor(learner.rollout_buffer.observations)
-        self._seen = seen.clone().flatten(0, 1)
-
-    def after_update(self) -> None:
-        """Add the last roll-out of all learners, unless that is done."""
-        learner, seen = self.model, self._seen
-        assert isinstance(learner, FastPPO)
-        if seen is None:
-            return
-        if learner.exchange is not None:
-            seen = learner.exchange.gathered(seen)
-        policy = learner.policy
-        assert isinstance(policy, SimulationNN)
-        policy.observe(seen.to(policy.device))
-        self._seen = None
-
-    def at_boundary(self, before: int, now: int) -> None:
-        """Add the last roll-out."""
-        self.after_update()
 
 
 class Schedules(BaseCallback):
@@ -91,7 +53,7 @@ class Schedules(BaseCallback):
         assert isinstance(learner, FastPPO)
         now = learner.num_timesteps
         if training.teacher is not None:
-            critic_first(learner, training.teacher, self._num_envs)
+            critic_first(learner, training.teacher.critic_updates, self._num_envs)
             if isinstance(policy, SimulationNNWithPrior):  # the actor's features too
                 policy.scale_features.requires_grad_(not learner.critic_only)
         fraction = min(now / training.total_timesteps, 1.0)

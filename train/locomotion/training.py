@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import torch
 from stable_baselines3.common.callbacks import BaseCallback
 
 from ambulo.common.console import Display
@@ -45,7 +43,6 @@ from ambulo.policies.agents.locomotion import (
     locomotion_model,
 )
 from ambulo.policies.agents.motion import load_encoder
-from ambulo.policies.checked_steps import checked_reset, checked_step
 from ambulo.policies.files.model_file import TrainingState, save_model
 from ambulo.policies.kinds.locomotion import describe_locomotion
 from ambulo.policies.locomotion_learner import make_locomotion_learner
@@ -54,15 +51,12 @@ from ambulo.policies.networks.motion_prior import SimulationNNWithPrior
 from ambulo.policies.networks.simulation_nn import SimulationNN
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import RemoteBatchEnv
-from ambulo.train.locomotion.callbacks import (
-    LocomotionMetrics,
-    ObservationStatistics,
-    Schedules,
-)
+from ambulo.train.locomotion.callbacks import LocomotionMetrics, Schedules
 from ambulo.train.locomotion.mirrored import Mirrored
 from ambulo.train.locomotion.muscle_updates import MuscleUpdates, network_of
 from ambulo.train.locomotion.validation import LocomotionValidation
 from ambulo.train.shared.dagger import rounds_csv, teach
+from ambulo.train.shared.observation_statistics import ObservationStatistics, warm_up
 from ambulo.train.shared.optimizer_state import group
 from ambulo.train.shared.rl_task import RLTask, WorkerSpec
 from ambulo.train.shared.run_folders import LocomotionRunFolder
@@ -180,7 +174,7 @@ class LocomotionTraining(RLTask[LocomotionAgent]):
         """Imitate the teacher, or warm up without one."""
         training, policy = self.config.training, self.policy
         if training.teacher is None:
-            self._warm_up(self.config.network.warm_up_steps)
+            warm_up(policy, self.batch, self.config.network.warm_up_steps)
             return
         rounds = teach(
             policy,
@@ -194,20 +188,6 @@ class LocomotionTraining(RLTask[LocomotionAgent]):
         )
         policy.normalizer.freeze()
         write_atomic(self.folder.path / "teacher.csv", rounds_csv(rounds))
-
-    def _warm_up(self, steps: int) -> None:
-        """Step the environments with the new policy, for its running statistics alone."""
-        batch, policy = self.batch, self.policy
-        checked_reset(batch, np.arange(batch.num_envs))
-        seen = []
-        for _ in range(steps):
-            seen.append(torch.as_tensor(batch.obs.copy()))
-            with torch.inference_mode():
-                actions, _, _ = policy(seen[-1].to(policy.device))
-            _, _, terminated, truncated, _ = checked_step(batch, actions.cpu().numpy())
-            checked_reset(batch, np.flatnonzero(terminated | truncated))
-        if seen:
-            policy.observe(torch.cat(seen).to(policy.device))
 
     def callbacks(self, display: Display) -> Sequence[BaseCallback]:
         """Return logs."""

@@ -18,6 +18,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from stable_baselines3.common.callbacks import BaseCallback
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -89,13 +90,30 @@ def rounds_csv(rounds: Sequence[DaggerRound]) -> str:
     return text.getvalue()
 
 
-def critic_first(learner: FastPPO, config: ImitationConfig, num_envs: int) -> None:
-    """Let the first updates of `learner` after a teacher train the critic alone.
+def critic_first(learner: FastPPO, updates: int, num_envs: int) -> None:
+    """Let the first `updates` of `learner` after a teacher train the critic alone.
 
     `num_envs`: environments of all workers together.
     """
     rollout = learner.n_steps * num_envs
-    learner.critic_only = learner.num_timesteps < rollout * config.critic_updates
+    learner.critic_only = learner.num_timesteps < rollout * updates
+
+
+class CriticFirst(BaseCallback):
+    """Lets the first updates after a teacher train the critic alone."""
+
+    def __init__(self, updates: int, num_envs: int) -> None:
+        """For a training in `num_envs` environments of all workers together."""
+        super().__init__()
+        self._updates, self._num_envs = updates, num_envs
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_start(self) -> None:
+        learner = self.model
+        assert isinstance(learner, FastPPO)
+        critic_first(learner, self._updates, self._num_envs)
 
 
 @dataclass

@@ -23,6 +23,14 @@ class LocomotionRunFolder(RunFolder):
     kind = "locomotion"
 
 
+class GodotRunFolder(RunFolder):
+    """Folder of a training of the agents of a Godot game."""
+
+    program = "train_godot"
+    prefix = "game_"
+    kind = "game"
+
+
 class MotionRunFolder(RunFolder):
     """Folder of a training of a motion network; it also holds the split of its data."""
 

@@ -7,15 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from stable_baselines3.common.callbacks import BaseCallback
 
 from ambulo.common.console import Display
-from ambulo.configs.imitation import ImitationConfig
 from ambulo.envs.vr.task.metrics import optimal_length, spl
-from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 from ambulo.train.shared.callbacks import BoundaryCallback, Metrics
-from ambulo.train.shared.dagger import critic_first
 from ambulo.train.vr.curriculum import LevelCurriculum
 from ambulo.train.vr.level_curriculum import TrainingLevels
 
@@ -89,20 +85,3 @@ class LevelUpdates(BoundaryCallback):
                 )
         if self._levels is not None:
             self._levels.refresh()
-
-
-class CriticFirst(BaseCallback):
-    """Lets the first updates after a teacher train the critic alone."""
-
-    def __init__(self, teacher: ImitationConfig, num_envs: int) -> None:
-        """For a training in `num_envs` environments of all workers together."""
-        super().__init__()
-        self._teacher, self._num_envs = teacher, num_envs
-
-    def _on_step(self) -> bool:
-        return True
-
-    def _on_rollout_start(self) -> None:
-        learner = self.model
-        assert isinstance(learner, FastPPO)
-        critic_first(learner, self._teacher, self._num_envs)

@@ -24,12 +24,18 @@ from ambulo.policies.learner import make_learner, model_of
 from ambulo.policies.networks.actor_critic import NavigationPolicy
 from ambulo.policies.networks.recurrent import RecurrentPolicy
 from ambulo.policies.sb3_batch_env import RemoteBatchEnv, Sb3BatchEnv
-from ambulo.train.shared.dagger import Fit, Student, rounds_csv, teach
+from ambulo.train.shared.dagger import (
+    CriticFirst,
+    Fit,
+    Student,
+    rounds_csv,
+    teach,
+)
 from ambulo.train.shared.dagger_sequences import RecurrentStudent, sequence_fit
 from ambulo.train.shared.rl_run import extra_of
 from ambulo.train.shared.rl_task import RLTask, WorkerSpec
 from ambulo.train.shared.run_folders import NavigationRunFolder
-from ambulo.train.vr.callbacks import CriticFirst, LevelUpdates, NavigationMetrics
+from ambulo.train.vr.callbacks import LevelUpdates, NavigationMetrics
 from ambulo.train.vr.curriculum import LevelCurriculum
 from ambulo.train.vr.level_curriculum import TrainingLevels, stage_bank, stage_config
 from ambulo.train.vr.planner_labels import PlannerLabels
@@ -156,7 +162,8 @@ class NavigationTraining(RLTask[Agent]):
         teacher = self.config.training.teacher
         if teacher is None:
             return [logs]
-        return [logs, CriticFirst(teacher, self.config.environment.num_environments)]
+        count = self.config.environment.num_environments
+        return [logs, CriticFirst(teacher.critic_updates, count)]
 
     def environment_callbacks(self) -> Sequence[BaseCallback]:
         """Return changes of levels and stages."""

@@ -12,6 +12,8 @@ const _LOST := "has vanished when instantiating"
 var engine_errors: PackedStringArray = []
 ## What failed in a script; "": nothing.
 var script_error := ""
+## How often a script has failed.
+var script_errors := 0
 ## The script at fault, and its line.
 var script_path := ""
 var script_line := 0
@@ -34,6 +36,7 @@ func _log_error(
 	var text := " ".join((rationale if rationale else code).split("\n", false))
 	_lock.lock()
 	if error_type == Logger.ERROR_TYPE_SCRIPT:
+		script_errors += 1
 		if script_error == "":
 			script_error = text
 			script_path = file

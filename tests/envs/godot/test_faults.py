@@ -14,7 +14,7 @@ import pytest
 
 from ambulo.configs.errors import BridgeError
 from ambulo.configs.vr import NavigationConfig
-from ambulo.envs.godot import world as world_module
+from ambulo.envs.godot import fleet as fleet_module
 from ambulo.envs.godot.client import GodotClient
 from ambulo.envs.godot.engine import EngineProcess
 from ambulo.envs.godot.errors import VersionMismatch
@@ -31,8 +31,8 @@ AHEAD = np.array([[0.0, 1.0, 0.0]])
 
 @pytest.fixture(autouse=True)
 def _short_pauses(monkeypatch) -> None:
-    monkeypatch.setattr(world_module, "FIRST_PAUSE", 0.02)
-    monkeypatch.setattr(world_module, "LONGEST_PAUSE", 0.05)
+    monkeypatch.setattr(fleet_module, "FIRST_PAUSE", 0.02)
+    monkeypatch.setattr(fleet_module, "LONGEST_PAUSE", 0.05)
 
 
 def exists(pid: int) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from ambulo.envs.godot import world as world_module
+from ambulo.envs.godot import fleet as fleet_module
 from ambulo.envs.godot.world import GodotWorld
 from ambulo.evaluate.command import main as evaluate
 from ambulo.policies.agents.navigation import load_navigation
@@ -29,7 +29,7 @@ TINY = [
 @pytest.fixture(autouse=True)
 def _in_an_empty_folder(program, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(world_module, "FIRST_PAUSE", 0.02)
+    monkeypatch.setattr(fleet_module, "FIRST_PAUSE", 0.02)
     monkeypatch.setattr("ambulo.train.vr.results.BASELINES", ("straight",))
     monkeypatch.setattr("ambulo.train.vr.results.publish", lambda *_, **__: None)
 

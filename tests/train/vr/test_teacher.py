@@ -15,8 +15,8 @@ from ambulo.configs.vr import NavigationConfig, NavigationTeacherConfig
 from ambulo.envs.vr.planners.planners import make_planner
 from ambulo.envs.vr.task.build import make_batch
 from ambulo.policies.learner import learn_until
+from ambulo.train.shared.dagger import CriticFirst
 from ambulo.train.shared.run_folders import NavigationRunFolder
-from ambulo.train.vr.callbacks import CriticFirst
 from ambulo.train.vr.planner_labels import PlannerLabels
 from ambulo.train.vr.training import NavigationTraining
 
@@ -84,7 +84,7 @@ def test_a_recurrent_policy_is_taught_sequences(tmp_path):
     assert max(errors) < 0.45
     taught = actor_of(training)
     assert all(not torch.equal(taught[name], before[name]) for name in before)
-    first = CriticFirst(TEACHER, config.environment.num_environments)
+    first = CriticFirst(TEACHER.critic_updates, config.environment.num_environments)
     rollout = config.ppo.n_steps * config.environment.num_environments
     learn_until(training.learner, rollout, first, log_interval=None)
     after = actor_of(training)
@@ -94,7 +94,7 @@ def test_a_recurrent_policy_is_taught_sequences(tmp_path):
 
 def test_the_first_updates_leave_the_taught_actor_alone(training):
     assert CONFIG.ppo.route_coef > 0.0
-    first = CriticFirst(TEACHER, CONFIG.environment.num_environments)
+    first = CriticFirst(TEACHER.critic_updates, CONFIG.environment.num_environments)
     before = actor_of(training)
     rollout = CONFIG.ppo.n_steps * CONFIG.environment.num_environments
     learn_until(training.learner, rollout, first, log_interval=None)

@@ -11,7 +11,8 @@ const _TANH := 1
 const _ELU := 2
 const _SILU := 3
 const _RELU := 4
-const _CODES := {"none": 0, "tanh": _TANH, "elu": _ELU, "silu": _SILU, "relu": _RELU}
+## Numbers of the activations for [method layer], by name.
+const CODES := {"none": 0, "tanh": _TANH, "elu": _ELU, "silu": _SILU, "relu": _RELU}
 
 ## Numbers of one observation.
 var inputs := 0
@@ -35,29 +36,36 @@ var _values: Array[PackedVector4Array] = []
 ## The network of [param file], which was loaded without an error; null if a weight is not
 ## finite.
 static func from_file(file: AmbuloPolicyFile) -> AmbuloMlp:
-	var mlp := AmbuloMlp.new()
-	mlp.inputs = file.observation_size
-	mlp.outputs = file.outputs
-	mlp.output = file.output
-	mlp.bound = file.bound
 	var total := 0.0
 	for weight in file.weights:
 		total += absf(weight)
 	if not is_finite(total):
 		return null
-	mlp._values.append(zeros(file.observation_size))
-	for row: Dictionary in file.layers:
+	var mlp := from_layers(file.layers, file.weights)
+	mlp.output = file.output
+	mlp.bound = file.bound
+	return mlp
+
+
+## The network of dense layers, and at most one GRU, in [param layers], rows of
+## [AmbuloLayerRows] with indices of [param weights].
+static func from_layers(layers: Array[Dictionary], weights: PackedFloat32Array) -> AmbuloMlp:
+	var mlp := AmbuloMlp.new()
+	mlp.inputs = layers[0].inputs
+	mlp.outputs = layers[-1].outputs
+	mlp._values.append(zeros(mlp.inputs))
+	for row: Dictionary in layers:
 		var columns: int = row.inputs
 		var height: int = row.outputs
 		var first: int = row.bias
 		if row.get("type") == "gru":
-			mlp._gru = AmbuloGru.from_layer(file.weights, row)
+			mlp._gru = AmbuloGru.from_layer(weights, row)
 			mlp._gru_at = mlp._rows.size()
 			mlp._rows.append([])
 		else:
-			mlp._rows.append(pack(file.weights, row.weight, height, columns))
-		mlp._biases.append(fours(file.weights.slice(first, first + height)))
-		mlp._activations.append(_CODES[row.get("activation", "none")])
+			mlp._rows.append(pack(weights, row.weight, height, columns))
+		mlp._biases.append(fours(weights.slice(first, first + height)))
+		mlp._activations.append(CODES[row.get("activation", "none")])
 		mlp._values.append(zeros(height))
 	return mlp
 

@@ -14,16 +14,10 @@ const MAX_NUMBERS := 1 << 24
 const MAX_WEIGHT := 1e6
 ## Widest layer, [numbers].
 const MAX_WIDTH := 1 << 14
-## Names of the activations that [AmbuloMlp] computes.
-const ACTIVATIONS: PackedStringArray = ["none", "relu", "tanh", "elu", "silu"]
 ## Names of the output stages that [AmbuloMlp] computes.
 const OUTPUTS: PackedStringArray = ["clip", "bound", "argmax"]
 
 const _OPTIONAL: PackedStringArray = ["twin", "state_size", "lost"]
-const _LAYER: PackedStringArray = ["inputs", "outputs", "weight", "bias", "activation"]
-const _GRU: PackedStringArray = [
-	"type", "inputs", "outputs", "weight", "bias", "state_weight", "state_bias"
-]
 const _KEYS: PackedStringArray = [
 	"kind",
 	"num_timesteps",
@@ -147,7 +141,13 @@ func _read_header(checks: AmbuloChecks, data: Variant) -> String:
 		bound = Vector2(pair[0], pair[1])
 		if pair[0] <= 0.0 or pair[1] <= 0.0:
 			checks.fail("bound", "must be positive")
-	_numbers = _read_layers(checks, checks.list(header, "layers"))
+	var read := AmbuloLayerRows.new()
+	read.read(checks, checks.list(header, "layers"), observation_size, 0, ["", "gru"])
+	layers = read.rows
+	state_size = read.state_size
+	_numbers = read.end
+	if layers.is_empty() or read.outputs != outputs:
+		checks.fail("layers", "must end in %d outputs" % outputs)
 	var states := checks.whole(header.get("state_size", 0), "state_size", 0, MAX_WIDTH)
 	if states != state_size:
 		checks.fail("state_size", "the layers have %d" % state_size)
@@ -228,65 +228,6 @@ func _read_episode(checks: AmbuloChecks, data: Variant) -> void:
 	max_steps = checks.whole(episode.get("max_steps"), "episode.max_steps", 1, 1 << 31)
 	var pair := checks.numbers(episode.get("goal_distance"), "episode.goal_distance", 2, 1e6)
 	goal_distance = Vector2(pair[0], pair[1])
-
-
-## The number of weights that the layers need.
-func _read_layers(checks: AmbuloChecks, rows: Array) -> int:
-	layers = []
-	state_size = 0
-	var width := observation_size
-	var at := 0
-	for row: Variant in rows:
-		var gated: bool = row is Dictionary and row.has("type")
-		var keys := _GRU if gated else _LAYER
-		var layer := _read_layer(checks, row, keys)
-		var end := _end_of(layer, at)
-		if layer.inputs != width or end < 0 or (gated and state_size > 0):
-			checks.fail("layers", "layer %d does not fit to what is before it" % layers.size())
-		layers.append(layer)
-		width = layer.outputs
-		at = maxi(end, at)
-		if gated:
-			state_size = width
-	if layers.is_empty() or width != outputs:
-		checks.fail("layers", "must end in %d outputs" % outputs)
-	if at > MAX_NUMBERS:
-		checks.fail("layers", "more than %d weights" % MAX_NUMBERS)
-	return at
-
-
-## One row of layers, whose [param keys] are checked.
-func _read_layer(checks: AmbuloChecks, row: Variant, keys: PackedStringArray) -> Dictionary:
-	var found := checks.table(row, "layers", "layers.", keys, keys)
-	var layer := {}
-	for key in keys:
-		if key == "type":
-			layer[key] = _choice(checks, found.get(key), "layers.type", ["gru"])
-		elif key == "activation":
-			layer[key] = _choice(checks, found.get(key), "layers.activation", ACTIVATIONS)
-		else:
-			var most := MAX_WIDTH if key in ["inputs", "outputs"] else MAX_NUMBERS
-			var least := 1 if most == MAX_WIDTH else 0
-			layer[key] = checks.whole(found.get(key), "layers." + key, least, most)
-	return layer
-
-
-## The index behind the weights of [param layer], which begin at [param at]; -1 if they do not.
-static func _end_of(layer: Dictionary, at: int) -> int:
-	var height: int = layer.outputs
-	var sizes := {"weight": height * int(layer.inputs), "bias": height}
-	if layer.has("type"):
-		sizes = {
-			"weight": 3 * height * int(layer.inputs),
-			"bias": 3 * height,
-			"state_weight": 3 * height * height,
-			"state_bias": 3 * height,
-		}
-	for key: String in sizes:
-		if layer[key] != at:
-			return -1
-		at += int(sizes[key])
-	return at
 
 
 ## What is wrong with the weights; empty if nothing is.

@@ -35,6 +35,9 @@ var _in_a_row := 0
 var _left := 0
 var _last_size := -1
 var _last_head: PackedByteArray
+# Who waits for an answer that comes later, and for which request.
+var _asking: AmbuloHttpConnection
+var _asked: AmbuloHttpHead
 
 
 ## Listen on loopback; `port` 0 takes any free one. The error of the socket, or OK.
@@ -89,6 +92,13 @@ func poll() -> bool:
 			if _connections.is_empty():
 				break
 	return busy
+
+
+## Send the answer that was to come later.
+func answer(reply: AmbuloReply) -> void:
+	_send(_asking, _asked, reply, Time.get_ticks_msec())
+	_asking = null
+	_asked = null
 
 
 ## Poll until the clients have gone, at most `limit_ms`; for the last replies before the end.
@@ -199,15 +209,26 @@ func _serve(connection: AmbuloHttpConnection, now: int) -> void:
 		if head.route == null:
 			head.route = find_route.call(head)
 		var reply := _answer(head, connection.body)
-		if reply.status == 200 and head.keep_alive:
-			connection.send(_ok_bytes(reply), now)
-			_hot = connection
-		else:
-			connection.send(reply.to_bytes(head.keep_alive), now)
-			if not head.keep_alive:
-				connection.end(now)
-		if connection.is_sending() and not _has_room(connection, 0):
-			connection.close()
+		if reply.status == AmbuloReply.LATER:
+			_asking = connection
+			_asked = head
+			connection.wait()
+			return
+		_send(connection, head, reply, now)
+
+
+func _send(
+	connection: AmbuloHttpConnection, head: AmbuloHttpHead, reply: AmbuloReply, now: int
+) -> void:
+	if reply.status == 200 and head.keep_alive:
+		connection.send(_ok_bytes(reply), now)
+		_hot = connection
+	else:
+		connection.send(reply.to_bytes(head.keep_alive), now)
+		if not head.keep_alive:
+			connection.end(now)
+	if connection.is_sending() and not _has_room(connection, 0):
+		connection.close()
 
 
 func _answer(head: AmbuloHttpHead, body: PackedByteArray) -> AmbuloReply:

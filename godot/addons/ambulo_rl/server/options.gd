@@ -13,9 +13,13 @@ enum Mode { LOCKSTEP, PLAY }
 ## Project setting: listen, beside the main scene, in a debug build that no argument asked to.
 const AUTOSTART := "ambulo/server/autostart"
 
+## The scene that the project starts with.
+const MAIN := "main"
+
 const _HELP := (
 	"--port=N --agents=N --mode=lockstep|play --token=T --max-body=BYTES --host=NAME"
 	+ " --parent-pid=PID --idle-exit=SECONDS --scene=res://PATH --no-server"
+	+ " --game=res://PATH|main --seed=N"
 )
 const _WHOLE: Dictionary[String, Array] = {
 	"--port": [0, 65535],
@@ -23,8 +27,9 @@ const _WHOLE: Dictionary[String, Array] = {
 	"--max-body": [1024, 1 << 30],
 	"--parent-pid": [1, 1 << 31],
 	"--idle-exit": [1, 1 << 31],
+	"--seed": [0, (1 << 31) - 1],
 }
-const _TEXTS: PackedStringArray = ["--mode", "--token", "--host", "--scene"]
+const _TEXTS: PackedStringArray = ["--mode", "--token", "--host", "--scene", "--game"]
 
 ## TCP port on loopback; 0: any free one.
 var port := 8080
@@ -39,6 +44,10 @@ var max_body := 1 << 23
 var host := ""
 ## Scene of the game that is opened, and that the agents are in; "": they are in levels.
 var scene := ""
+## Scene of the game whose own nodes are the agents, or [constant MAIN]; "": they are not.
+var game := ""
+## Seed of the engine's random numbers when a game starts.
+var seed := 0
 ## The engine quits when this process is gone; 0: not watched.
 var parent_pid := 0
 ## The engine quits after this long without a request, [s]; 0: never.
@@ -83,6 +92,15 @@ static func is_asked_for(arguments: PackedStringArray, foreign: PackedStringArra
 	return false
 
 
+## The options of a game whose own nodes are the agents; they are looked for in `arguments` before
+## anything of the game is there. Null: it is no such game.
+static func of_game(arguments: PackedStringArray) -> AmbuloServerOptions:
+	for argument in arguments:
+		if argument.begins_with("--game="):
+			return parse(arguments, [], PackedStringArray())
+	return null
+
+
 ## Whether to listen: `debug` is true in the editor's and in debug builds, `main_scene` while
 ## the project's main scene is open, and `autostart` is the setting [constant AUTOSTART].
 func shall_listen(debug: bool, main_scene: bool, autostart: bool) -> bool:
@@ -110,6 +128,8 @@ func _read(name: String, value: String) -> String:
 		token = value
 	elif name == "--scene":
 		scene = value
+	elif name == "--game":
+		game = value
 	else:
 		host = value.to_lower()
 	return ""

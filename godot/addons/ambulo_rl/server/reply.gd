@@ -3,6 +3,8 @@ extends RefCounted
 ## An answer: status, media type and body; `to_bytes` makes the one block that is sent.
 
 const JSON_TYPE := "application/json"
+## Status of an answer that comes later.
+const LATER := 0
 const _REASONS: Dictionary[int, String] = {
 	200: "OK",
 	202: "Accepted",
@@ -56,6 +58,14 @@ static func raw(bytes: PackedByteArray, with_type: String) -> AmbuloReply:
 	var reply := AmbuloReply.new()
 	reply.media_type = with_type
 	reply.body = bytes
+	return reply
+
+
+## The answer of an endpoint that needs ticks of the engine first: it comes by
+## [method AmbuloHttpTransport.answer].
+static func later() -> AmbuloReply:
+	var reply := AmbuloReply.new()
+	reply.status = LATER
 	return reply
 
 

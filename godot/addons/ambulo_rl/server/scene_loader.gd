@@ -18,12 +18,15 @@ var _scene: Node
 var _log := ErrorLog.new()
 var _frames := 0
 var _looked: Dictionary[String, bool] = {}
+var _forgives := false
 
 
-## Opens [param path] in place of the open scene.
-func _init(tree: SceneTree, path: String) -> void:
+## Opens [param path] in place of the open scene. One that [param forgives] opens whatever the
+## engine can: the physics may be any, files may be missing, and scripts may fail.
+func _init(tree: SceneTree, path: String, forgives := false) -> void:
 	_tree = tree
 	_path = path
+	_forgives = forgives
 	OS.add_logger(_log)
 	_open()
 	if problem != "":
@@ -35,12 +38,12 @@ func is_settled() -> bool:
 	if problem != "":
 		return true
 	_frames += 1
-	if _frames < FRAMES and _log.script_error == "":
+	if _frames < FRAMES and (_log.script_error == "" or _forgives):
 		return false
 	OS.remove_logger(_log)
 	if not is_instance_valid(_scene) or _tree.current_scene != _scene:
 		_fail("its own scripts closed it")
-	elif _log.script_error != "":
+	elif _log.script_error != "" and not _forgives:
 		_fail_by_script()
 	_tree.paused = false  # by its scripts; nobody would go on
 	return true
@@ -48,7 +51,7 @@ func is_settled() -> bool:
 
 func _open() -> void:
 	var physics: String = ProjectSettings.get_setting("physics/3d/physics_engine")
-	if physics != _JOLT:
+	if physics != _JOLT and not _forgives:
 		_fail(
 			(
 				"the project's physics is %s: set Project Settings > Physics > 3D > Physics Engine to %s"
@@ -63,7 +66,7 @@ func _open() -> void:
 		_fail("no such scene in this project")
 		return
 	var circle := _circle_of(_path, [])
-	var missing := "" if circle != "" else _missing_of(_path)
+	var missing := "" if circle != "" or _forgives else _missing_of(_path)
 	if circle != "" or missing != "":
 		_fail("it holds itself: %s" % circle if circle != "" else "cannot be loaded: %s" % missing)
 		return
@@ -74,8 +77,8 @@ func _open() -> void:
 	if scene == null:
 		_fail("cannot be loaded: %s" % (_log.engine_errors[0] if _log.engine_errors else ""))
 		return
-	var survey := AmbuloSceneSurvey.new(scene, false)
-	if _log.lost_node != "" or survey.problem != "":
+	var survey: AmbuloSceneSurvey = null if _forgives else AmbuloSceneSurvey.new(scene, false)
+	if survey != null and (_log.lost_node != "" or survey.problem != ""):
 		var lost := "cannot be loaded: %s" % _log.lost_node
 		_fail(survey.problem if _log.lost_node == "" else lost)
 		scene.free()

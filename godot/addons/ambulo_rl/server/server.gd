@@ -6,6 +6,9 @@ extends Node
 ## several times a second, so that scenes load and the engine can quit. Play (otherwise): requests
 ## that have come are answered once a frame, and nothing waits for them.
 ##
+## With `--game` the agents are nodes of the scene ([AmbuloAgentsApi]): it waits inside
+## `_physics_process`, before anything else in the tick, and lets the ticks of each step by.
+##
 ## It starts on the first frame if an argument of the server is given (like `-- --port=8080`). In
 ## debug builds it also starts with the project's main scene where the project setting
 ## `ambulo/server/autostart` is on. A scene that must never be served calls `disable` in `_ready`;
@@ -16,6 +19,7 @@ signal changed
 
 ## Exit code of an engine that could not start its server.
 const EXIT_CANNOT_START := 2
+const _HOST := "res://addons/ambulo_rl/server/scene_host.tscn"
 const _SPIN := 300
 const _SHORT_WAIT := 20_000
 const _LONG_WAIT := 1_000_000
@@ -36,6 +40,7 @@ var _rl: AmbuloRlApi
 var _game: AmbuloRlGame
 var _body: AmbuloBodyApi
 var _scene: AmbuloSceneApi
+var _agents: AmbuloAgentsApi
 var _loader: AmbuloSceneLoader
 var _watch: AmbuloParentWatch
 var _foreign: PackedStringArray = []
@@ -62,6 +67,14 @@ func port() -> int:
 	return _transport.port() if _options != null else 0
 
 
+func _enter_tree() -> void:
+	var options := AmbuloServerOptions.of_game(OS.get_cmdline_user_args())
+	if options != null:
+		seed(options.seed)
+		AmbuloSyncNode.watch(get_tree())
+		process_physics_priority = -(1 << 30)
+
+
 func _ready() -> void:
 	process_mode = Node.PROCESS_MODE_ALWAYS
 	# A script run with -s (like the tests) is no game.
@@ -74,6 +87,9 @@ func _process(_delta: float) -> void:
 		_start()
 		return
 	_engine.needs_frame = false
+	if _agents != null:
+		_look_around()
+		return
 	if _options.mode == AmbuloServerOptions.Mode.LOCKSTEP:
 		_made = _rl.decisions
 		_serve_for(_slice, true)
@@ -83,6 +99,22 @@ func _process(_delta: float) -> void:
 	else:
 		_serve_for(_PLAY_BUDGET, false)
 	_look_around()
+
+
+func _physics_process(_delta: float) -> void:
+	if _agents == null or _options == null:
+		return
+	if _agents.running:
+		if not _agents.is_finished():
+			_agents.begin_tick()
+			return
+		_transport.answer(_agents.finish())
+	var waits := _options.mode == AmbuloServerOptions.Mode.LOCKSTEP
+	_serve_for(_slice if waits else _PLAY_BUDGET, waits)
+	while waits and not _agents.running and not _is_leaving():
+		_serve_for(_slice, true)
+	if _agents.running:
+		_agents.begin_tick()
 
 
 func _exit_tree() -> void:
@@ -99,7 +131,10 @@ func _start() -> void:
 	if not options.shall_listen(OS.is_debug_build(), _is_main_scene(), autostart):
 		disable()
 		return
-	if options.scene != "" and not _has_scene(options.scene):
+	var opens := _scene_to_open(options)
+	if opens != "" and not _has_scene(opens, options.game != ""):
+		return
+	if options.game != "" and Engine.get_process_frames() < AmbuloSceneLoader.FRAMES:
 		return
 	_set_up(options)
 	if _transport.listen(options.port) != OK:
@@ -120,9 +155,9 @@ func _start() -> void:
 
 
 # Whether the scene is open and has started; if it cannot be opened, the engine quits.
-func _has_scene(path: String) -> bool:
+func _has_scene(path: String, is_game: bool) -> bool:
 	if _loader == null:
-		_loader = AmbuloSceneLoader.new(get_tree(), path)
+		_loader = AmbuloSceneLoader.new(get_tree(), path, is_game)
 	if not _loader.is_settled():
 		return false
 	if _loader.problem != "":
@@ -131,12 +166,27 @@ func _has_scene(path: String) -> bool:
 	return true
 
 
+# The scene that takes the place of the open one; "": the open one stays.
+func _scene_to_open(options: AmbuloServerOptions) -> String:
+	if options.game == "":
+		return options.scene
+	if options.game != AmbuloServerOptions.MAIN:
+		return options.game
+	var open := get_tree().current_scene
+	var is_host := open != null and open.scene_file_path == _HOST
+	return _main_scene() if is_host or _loader != null else ""
+
+
 func _is_main_scene() -> bool:
 	var scene := get_tree().current_scene
+	return scene == null or scene.scene_file_path == _main_scene()
+
+
+static func _main_scene() -> String:
 	var main: String = ProjectSettings.get_setting("application/run/main_scene", "")
 	if main.begins_with("uid://"):
 		main = ResourceUID.get_id_path(ResourceUID.text_to_id(main))
-	return scene == null or scene.scene_file_path == main
+	return main
 
 
 func _set_up(options: AmbuloServerOptions) -> void:
@@ -154,13 +204,16 @@ func _set_up(options: AmbuloServerOptions) -> void:
 	_scene = AmbuloSceneApi.new(get_tree(), _rl)
 	_scene.register(_router)
 	_game.scene = _scene
-	if options.scene != "":
+	if options.game != "":
+		_agents = AmbuloAgentsApi.new(get_tree())
+		_agents.register(_router)
+	elif options.scene != "":
 		_scene.enter_open_scene()
 	elif options.mode == AmbuloServerOptions.Mode.LOCKSTEP:
 		Engine.max_physics_steps_per_frame = 1
 	_transport.max_body = options.max_body
 	_transport.find_route = _router.find
-	_transport.is_held = _owes_frame
+	_transport.is_held = _is_held
 	if DisplayServer.get_name() != "headless":
 		_slice = _SLICE_WINDOW
 
@@ -171,7 +224,7 @@ func _serve_for(budget: int, waits: bool) -> void:
 	var deadline := now + budget
 	var seen := _rl.decisions + _rl.resets
 	while now < deadline and not _rl.quitting and not _engine.needs_frame:
-		if _owes_frame():
+		if _is_held():
 			break
 		if _transport.poll():
 			now = Time.get_ticks_usec()
@@ -203,6 +256,11 @@ func _pause(now: int) -> int:
 func _owes_frame() -> bool:
 	var lockstep := _options.mode == AmbuloServerOptions.Mode.LOCKSTEP
 	return lockstep and _scene.moves and _made != _rl.decisions
+
+
+# Whether requests must wait for the engine.
+func _is_held() -> bool:
+	return _agents.running if _agents != null else _owes_frame()
 
 
 func _is_leaving() -> bool:

@@ -1,0 +1,188 @@
+"""All agents of one kind of a game as a task batch: what trainings and vector envs step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, SupportsIndex
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.batch import BatchStep
+from ambulo.configs.errors import AmbuloError
+from ambulo.envs.godot.agents.game import (
+    GO_ON,
+    IF_DONE,
+    MAX_SEED,
+    NOW,
+    Game,
+    KindRequest,
+    KindStep,
+)
+from ambulo.envs.state_arrays import StateArrays
+
+
+@dataclass(frozen=True)
+class GameEpisodes(StateArrays):
+    """Totals of the running episodes; a game has no ways, so two are zero."""
+
+    steps: Ints
+    reward: Floats
+    path: Floats
+    start_distance: Floats
+
+
+class _Generators(list[np.random.Generator]):
+    """Generators of which some have been replaced since it was last looked."""
+
+    def __init__(self, items: Iterable[np.random.Generator]) -> None:
+        super().__init__(items)
+        self.replaced = np.zeros(len(self), np.bool_)
+
+    def __setitem__(self, at: SupportsIndex | slice, value: Any) -> None:
+        if self[at] is not value:
+            self.replaced[at] = True
+        super().__setitem__(at, value)
+
+
+class GameBatch:
+    """N agents of one kind over all engines of a game; see `TaskBatch`.
+
+    The engine begins the next episode of an agent in the step that ends the last, with a
+    seed that was sent with it: `reset` of such agents only shows what they see. Agents of
+    other kinds in the scene stand idle (zeros as actions). `info` has `is_success`,
+    `reward/<term>` and what else the agents' `get_info` gives, once one has given it, and
+    `bridge_fault`.
+    """
+
+    def __init__(self, game: Game, kind: str | None = None) -> None:
+        """A batch of the agents of `kind` (None: the only one) in `game`, which it closes.
+
+        Raises:
+            ConfigError: there is no such kind.
+        """
+        self.game = game
+        self._index = game.kind_index(kind)
+        self.kind = game.spec.kinds[self._index]
+        self._allocate(game.count(self._index), self.kind.observation_size)
+
+    def _allocate(self, num_envs: int, size: int) -> None:
+        """Make room for `num_envs` agents whose observations have `size` numbers."""
+        self.num_envs = num_envs
+        self.obs = np.zeros((num_envs, size), np.float32)
+        self.episode = GameEpisodes.zeros(self.num_envs)
+        self._rngs = _Generators(map(np.random.default_rng, range(self.num_envs)))
+        self._seeds: Ints = np.zeros(self.num_envs, np.int64)
+        """Of the episode that each agent begins next, or where `_begun` has begun."""
+        self._unseeded = np.ones(self.num_envs, np.bool_)
+        self._begun = np.zeros(self.num_envs, np.bool_)
+        """Whether an episode has begun that `reset` has not shown yet."""
+        self._started = np.zeros(self.num_envs, np.bool_)
+        self._next_obs = self.obs.copy()
+        self._info: dict[str, NDArray[Any]] = {}
+
+    @property
+    def rngs(self) -> list[np.random.Generator]:
+        """One generator for each agent; an assigned one is used from then on."""
+        return self._rngs
+
+    def seed(self, seeds: Sequence[int | None]) -> None:
+        """Seed the generator of each agent whose seed is not None."""
+        for row, value in enumerate(seeds):
+            if value is not None:
+                self._rngs[row] = np.random.default_rng(value)
+
+    def reset(self, envs: Ints) -> NDArray[np.float32]:
+        """Begin new episodes of the agents `envs` (k,); return all observations.
+
+        Raises:
+            BridgeError: an engine that stays broken, or an agent that breaks a rule.
+        """
+        envs = np.asarray(envs, np.int64)
+        asked = np.zeros(self.num_envs, np.bool_)
+        asked[envs] = True
+        anew = asked & (~self._begun | self._rngs.replaced)
+        if anew.any():
+            self._begin(anew)
+        self.obs[asked] = self._next_obs[asked]
+        self._begun[asked] = False
+        self._unseeded[asked] = True
+        self._started[asked] = True
+        self.episode.clear(envs)
+        return self.obs
+
+    def step(self, actions: NDArray[np.generic]) -> BatchStep:
+        """Advance every agent by one step; see `AgentKind.flatten` for the rows of actions.
+
+        Raises:
+            ActionError: another shape, a number that is not finite, no such choice.
+            AmbuloError: an agent that was never reset.
+            BridgeError, ObservationError, RewardError: see `Game.step`.
+        """
+        if not self._started.all():
+            raise AmbuloError("no episode has begun: call reset before step")
+        rows = self._checked(actions)
+        self._draw(~self._begun)
+        modes = np.where(self._begun, NOW, IF_DONE)
+        step = self._exchange(self.game.step, modes, rows)
+        self.obs[...] = step.final
+        self._next_obs[...] = step.obs
+        self._begun = step.begun
+        self.episode.steps[...] += 1
+        self.episode.reward[...] += step.reward
+        self._info = {"bridge_fault": step.fault, **step.infos}
+        return self.obs, step.reward, step.terminated, step.truncated, self._info
+
+    def episode_info(self) -> dict[str, NDArray[Any]]:
+        """Return nothing: a step's info tells all."""
+        return {}
+
+    def start_info(self) -> dict[str, NDArray[Any]]:
+        """Return the info of a reset, (N,) each."""
+        if not self._info:
+            return {"bridge_fault": np.zeros(self.num_envs, np.bool_)}
+        return {name: np.zeros_like(values) for name, values in self._info.items()}
+
+    def close(self) -> None:
+        """End the engines."""
+        self.game.close()
+
+    def _begin(self, rows: NDArray[np.bool_]) -> None:
+        """Have the engines begin episodes of `rows` (N,)."""
+        self._unseeded |= rows
+        self._draw(rows)
+        modes = np.where(rows, NOW, GO_ON)
+        step = self._exchange(self.game.reset, modes, None)
+        self._next_obs[...] = step.obs
+        self._begun |= step.begun & ~rows
+
+    def _draw(self, rows: NDArray[np.bool_]) -> None:
+        """Draw seeds of the next episodes of those of `rows` (N,) that have none."""
+        wanted = rows & (self._unseeded | self._rngs.replaced)
+        for row in np.flatnonzero(wanted):
+            self._seeds[row] = self._rngs[row].integers(MAX_SEED)
+        self._unseeded[wanted] = False
+        self._rngs.replaced[wanted] = False
+
+    def _exchange(
+        self, call: Any, modes: Ints, actions: NDArray[np.float32] | None
+    ) -> KindStep:
+        """A reset or step of all kinds; the others do nothing."""
+        requests = []
+        whole = bool((modes == NOW).all())
+        for index, kind in enumerate(self.game.spec.kinds):
+            mode = IF_DONE if actions is not None else (NOW if whole else GO_ON)
+            seeds = np.resize(self._seeds, self.game.count(index))
+            request = KindRequest.idle(kind, mode, seeds)
+            if index == self._index:
+                given = request.actions if actions is None else actions
+                request = KindRequest(modes, seeds, given)
+            requests.append(request)
+        step: KindStep = call(requests)[self._index]
+        return step
+
+    def _checked(self, actions: NDArray[np.generic]) -> NDArray[np.float32]:
+        """The rows that the game takes."""
+        return self.kind.checked(actions, self.num_envs)

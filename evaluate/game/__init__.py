@@ -1,0 +1,1 @@
+"""Evaluation of the policies of a Godot game."""

@@ -1,0 +1,231 @@
+"""The agents of a game, opened: engines are started, or a running one is attached to."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.agent_spec import ActionSpec, AgentSpec, ObservationSpec
+from ambulo.configs.arrays import Ints
+from ambulo.configs.errors import ConfigError, ModelFileError
+from ambulo.configs.godot import GameConfig
+from ambulo.envs.godot.agents.game import Game, KindRequest, KindStep
+from ambulo.envs.godot.agents.game_batch import GameBatch
+from ambulo.envs.godot.agents.link import GameSettings
+from ambulo.envs.godot.agents.spec import AgentKind
+from ambulo.evaluate.game.agents import AgentsBatch
+
+TEAM = "@"
+"""Kinds whose names differ behind it are the teams of one kind, and share a policy."""
+
+
+class KindsBatch(GameBatch):
+    """All agents of all kinds of a game; see `AgentsBatch`.
+
+    Rows are those of the first kind of the scene in all engines, then those of the second.
+    """
+
+    def __init__(self, game: Game, max_steps: int | None = None) -> None:
+        """The agents of `game`, which it closes; episodes of `max_steps` are truncated.
+
+        Raises:
+            ConfigError: teams of a kind whose agents differ.
+        """
+        self.game = game
+        found: dict[str, AgentSpec] = {}
+        indices: list[tuple[int, int]] = []
+        teams: dict[str, int] = {}
+        for own in game.spec.kinds:
+            name = own.name.partition(TEAM)[0]
+            spec = spec_of(own, name)
+            if found.setdefault(name, spec) != spec:
+                raise ConfigError(
+                    f"scene {game.spec.scene}: kind {own.name!r} is another team of "
+                    f"{name!r} and must observe and do the same"
+                )
+            teams[name] = teams.get(name, -1) + 1
+            indices.append((list(found).index(name), teams[name]))
+        self.kinds = tuple(found.values())
+        counts = [game.count(index) for index in range(len(indices))]
+        self.kind: Any = np.repeat([kind for kind, _ in indices], counts)
+        self.team = np.repeat([team for _, team in indices], counts)
+        engines = [
+            np.repeat(np.arange(game.engines), kind.count) for kind in game.spec.kinds
+        ]
+        self.engine = np.concatenate(engines)
+        ends = np.cumsum([0, *counts])
+        self._places = [slice(a, b) for a, b in itertools.pairwise(ends)]
+        self._max_steps = max_steps
+        self.action_repeat = game.spec.action_repeat
+        self.has_script = all(kind.scripted for kind in game.spec.kinds)
+        self._width = max(kind.action_width for kind in self.kinds)
+        size = max(kind.observation_size for kind in self.kinds)
+        self._allocate(int(ends[-1]), 1 + size)
+        self.obs[:, 0] = self._next_obs[:, 0] = self.kind
+
+    @property
+    def layout(self) -> None:
+        """Errors of a game name the parts themselves."""
+        return
+
+    def state_dict(self) -> dict[str, NDArray[Any]]:
+        """Return nothing: a game keeps its state to itself."""
+        return {}
+
+    def load_state_dict(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Put nothing back."""
+
+    def step(self, actions: NDArray[np.generic]) -> Any:
+        """Advance every agent by one step; see `GameBatch.step`."""
+        obs, reward, terminated, truncated, info = super().step(actions)
+        if self._max_steps is not None:
+            truncated = truncated | (
+                (self.episode.steps >= self._max_steps) & ~terminated
+            )
+        if "is_success" not in info:
+            info = {**info, "is_success": np.zeros(self.num_envs, np.bool_)}
+        return obs, reward, terminated, truncated, info
+
+    def _exchange(
+        self, call: Any, modes: Ints, actions: NDArray[np.float32] | None
+    ) -> KindStep:
+        """A reset or step of all kinds at once."""
+        requests = []
+        for own, place in zip(self.game.spec.kinds, self._places, strict=True):
+            request = KindRequest.idle(own, 0, self._seeds[place])
+            if actions is not None:
+                given = actions[place, : own.action_size]
+                request = replace(request, actions=given)
+            requests.append(replace(request, modes=modes[place]))
+        steps: Sequence[KindStep] = call(requests)
+        names = dict.fromkeys(name for step in steps for name in step.infos)
+        return KindStep(
+            obs=self._padded([step.obs for step in steps]),
+            final=self._padded([step.final for step in steps]),
+            reward=np.concatenate([step.reward for step in steps]),
+            terminated=np.concatenate([step.terminated for step in steps]),
+            truncated=np.concatenate([step.truncated for step in steps]),
+            fault=np.concatenate([step.fault for step in steps]),
+            begun=np.concatenate([step.begun for step in steps]),
+            infos={
+                name: np.concatenate(
+                    [s.infos.get(name, np.zeros(len(s.reward))) for s in steps]
+                )
+                for name in names
+            },
+        )
+
+    def _padded(self, parts: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+        """Rows of all kinds: the kind's index, the observation, zeros."""
+        rows = np.zeros_like(self.obs)
+        rows[:, 0] = self.kind
+        for place, part in zip(self._places, parts, strict=True):
+            rows[place, 1 : 1 + part.shape[1]] = part
+        return rows
+
+    def _checked(self, actions: NDArray[np.generic]) -> NDArray[np.float32]:
+        """Clip the actions of each kind to what it can do; NaN stays."""
+        rows = np.array(actions, np.float32)
+        for index, kind in enumerate(self.kinds):
+            own = self.kind == index
+            for part in kind.action:
+                where = kind.action_slices()[part.name]
+                least, most = (
+                    (-1, 1) if part.choices is None else (0, part.choices - 1)
+                )
+                rows[own, where] = np.clip(rows[own, where], least, most)
+        return rows
+
+
+def spec_of(kind: AgentKind, name: str) -> AgentSpec:
+    """Return what agents of a kind of a game observe and do, as policies have it."""
+    return AgentSpec(
+        name=name,
+        observation=tuple(
+            ObservationSpec(
+                name=part.name,
+                shape=part.shape if part.picture else (part.size,),
+                high=part.high if part.picture else 1.0,
+            )
+            for part in kind.observation
+        ),
+        action=tuple(
+            ActionSpec(name=part.name, choices=part.choices)
+            if part.choices
+            else ActionSpec(name=part.name, size=part.size)
+            for part in kind.action
+        ),
+    )
+
+
+def open_agents(
+    config: GameConfig, *, seed: int, log_folder: Path | None = None
+) -> AgentsBatch:
+    """Return the agents of a game, not yet reset.
+
+    Args:
+        config: Where it is, and how it is stepped.
+        seed: Of the first agent; the others have the next ones.
+        log_folder: Folder of the engines' logs; None: a temporary one.
+
+    Raises:
+        BridgeError: No engine, no such scene, or agents that break a rule.
+    """
+    settings = GameSettings(
+        url=config.godot_url,
+        binary=config.godot_bin,
+        project=config.godot_project,
+        scene=config.scene,
+        timeout=config.godot_timeout,
+        max_failures=config.godot_max_failures,
+        log_folder=log_folder,
+        action_repeat=config.action_repeat,
+        speed_up=config.speed_up,
+    )
+    game = Game(settings, config.godot_engines)
+    try:
+        batch = KindsBatch(game, config.max_episode_steps)
+        batch.seed([seed + row for row in range(batch.num_envs)])
+    except BaseException:
+        game.close()
+        raise
+    return batch
+
+
+def check_kinds(
+    ours: Sequence[AgentSpec], theirs: Sequence[AgentSpec], source: str
+) -> None:
+    """Raise `ModelFileError` where a game has other agents than a model was trained with.
+
+    Args:
+        ours: Kinds of the model.
+        theirs: Kinds of the game.
+        source: Begins the error.
+    """
+    known = {kind.name: kind for kind in theirs}
+    for kind in ours:
+        if kind.name not in known:
+            names = ", ".join(known)
+            raise ModelFileError(f"{source}: plays {kind.name!r}, the game has {names}")
+        if kind != known[kind.name]:
+            raise ModelFileError(
+                f"{source}: {kind.name!r} was trained with {_text(kind)}, "
+                f"the game has {_text(known[kind.name])}"
+            )
+    if tuple(ours) != tuple(theirs):
+        raise ModelFileError(
+            f"{source}: plays {', '.join(k.name for k in ours)} in this order, the game "
+            f"has {', '.join(known)}"
+        )
+
+
+def _text(kind: AgentSpec) -> str:
+    seen = ", ".join(f"{part.name}{list(part.shape)}" for part in kind.observation)
+    acted = ", ".join(f"{part.name}[{part.outputs}]" for part in kind.action)
+    return f"{seen} -> {acted}"

@@ -1,0 +1,59 @@
+extends Node3D
+## Players that jump from island to island for coins (sample of docs/godot_tasks.md). Each player
+## has islands of its own beside those of the others.
+
+const PLAYERS := 8
+const ISLANDS := 5
+const COINS := 10
+const SIDE := 4.0
+const GAP := 2.0
+
+
+func _ready() -> void:
+	for k in PLAYERS:
+		var world := Node3D.new()
+		world.position.x = 30.0 * k
+		add_child(world)
+		for island in ISLANDS:
+			_add_island(world, island)
+		var player := CharacterBody3D.new()
+		player.name = "Player%d" % k
+		player.set_script(preload("platformer_player.gd"))
+		var shape := CollisionShape3D.new()
+		var capsule := CapsuleShape3D.new()
+		capsule.radius = 0.3
+		capsule.height = 1.6
+		shape.shape = capsule
+		shape.position.y = 0.8
+		player.add_child(shape)
+		var agent := AmbuloAgent3D.new()
+		agent.kind = "player"
+		agent.max_steps = 200
+		agent.action_repeat = 9
+		player.add_child(agent)
+		world.add_child(player)
+
+
+## Height of the floor of the island [param island], [m].
+static func height(island: int) -> float:
+	return [0.0, 0.6, 0.0, 0.9, 0.3][island]
+
+
+## A place [param aside] and [param ahead] of the middle of an island, on its floor.
+static func place(island: int, aside: float, ahead: float) -> Vector3:
+	return Vector3(aside, height(island), -island * (SIDE + GAP) - ahead)
+
+
+func _add_island(world: Node3D, island: int) -> void:
+	var body := StaticBody3D.new()
+	var shape := CollisionShape3D.new()
+	var box := BoxShape3D.new()
+	box.size = Vector3(SIDE, 2.0, SIDE)
+	shape.shape = box
+	body.position = place(island, 0.0, 0.0) + Vector3.DOWN
+	body.add_child(shape)
+	var mesh := MeshInstance3D.new()
+	mesh.mesh = BoxMesh.new()
+	(mesh.mesh as BoxMesh).size = box.size
+	body.add_child(mesh)
+	world.add_child(body)

@@ -1,0 +1,104 @@
+extends CharacterBody3D
+## A player of the platformer: it walks, jumps and takes the coins that it touches.
+
+const Islands := preload("platformer.gd")
+const SPEED := 5.0
+const JUMP := 6.5
+const GRAVITY := 16.0
+const REACH := 0.9
+const FEELERS := 8
+
+var _wish := Vector2.ZERO
+var _jumps := false
+var _coins: PackedVector3Array = []
+var _fell := false
+
+@onready var _agent: AmbuloAgent3D = get_child(-1)
+
+
+func get_action_space() -> Dictionary:
+	return {"move": {"size": 2}, "jump": {"discrete": 2}}
+
+
+func set_action(action: Dictionary) -> void:
+	_wish = Vector2(action["move"][0], action["move"][1]).limit_length()
+	_jumps = action["jump"] == 1
+
+
+func get_observation() -> Dictionary:
+	var near := _nearest()
+	return {
+		"body": [velocity.x / SPEED, velocity.y / JUMP, velocity.z / SPEED, float(is_on_floor())],
+		"coins": [near[0] / 5.0, near[1] / 5.0].reduce(_joined, []),
+		"floor": _feel(),
+	}
+
+
+func is_done() -> bool:
+	return _fell or _coins.is_empty()
+
+
+func get_info() -> Dictionary:
+	return {"success": _coins.is_empty()}
+
+
+## What a player without training does: it walks to the nearest coin, and jumps if that is higher.
+func get_scripted_action() -> Dictionary:
+	var way := _nearest()[0]
+	var wish := Vector2(way.x, way.z).normalized()
+	return {"move": PackedFloat32Array([wish.x, wish.y]), "jump": int(way.y > 0.5)}
+
+
+func reset(episode_seed: int) -> void:
+	var rng := RandomNumberGenerator.new()
+	rng.seed = episode_seed
+	position = Islands.place(0, rng.randf_range(-1.0, 1.0), rng.randf_range(-1.0, 1.0))
+	velocity = Vector3.ZERO
+	_fell = false
+	_coins.clear()
+	for k in Islands.COINS:
+		var spot := Vector2(rng.randf_range(-1.6, 1.6), rng.randf_range(-1.6, 1.6))
+		_coins.append(Islands.place(k * Islands.ISLANDS / Islands.COINS, spot.x, spot.y))
+
+
+func _physics_process(delta: float) -> void:
+	velocity.x = _wish.x * SPEED
+	velocity.z = _wish.y * SPEED
+	velocity.y -= GRAVITY * delta
+	if _jumps and is_on_floor():
+		velocity.y = JUMP
+	move_and_slide()
+	for k in range(_coins.size() - 1, -1, -1):
+		if position.distance_to(_coins[k]) < REACH:
+			_coins.remove_at(k)
+			_agent.add_reward(1.0, "coins")
+	if position.y < -1.0 and not _fell:
+		_fell = true
+		_agent.add_reward(-1.0, "fall")
+
+
+# The ways to the two nearest coins, [m].
+func _nearest() -> Array[Vector3]:
+	var ways: Array[Vector3] = []
+	for coin in _coins:
+		ways.append(coin - position)
+	ways.sort_custom(func(a: Vector3, b: Vector3) -> bool: return a.length() < b.length())
+	while ways.size() < 2:
+		ways.append(Vector3.ZERO if ways.is_empty() else ways[0])
+	return ways.slice(0, 2)
+
+
+# Whether there is floor 0.9 m away in each of some directions.
+func _feel() -> PackedFloat32Array:
+	var found := PackedFloat32Array()
+	var space := get_world_3d().direct_space_state
+	for k in FEELERS:
+		var aside := Vector3(0.9, 1.0, 0.0).rotated(Vector3.UP, TAU * k / FEELERS)
+		var from := global_position + aside
+		var query := PhysicsRayQueryParameters3D.create(from, from + Vector3.DOWN * 2.5)
+		found.append(0.0 if space.intersect_ray(query).is_empty() else 1.0)
+	return found
+
+
+static func _joined(list: Array, way: Vector3) -> Array:
+	return list + [way.x, way.y, way.z]

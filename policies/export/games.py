@@ -1,0 +1,405 @@
+"""Policies of a game for the Godot add-on, for ONNX, and for games of godot-rl.
+
+A file for Godot has a network for each kind of agent: numbers are normalised, pictures go
+through convolutions, and both through the layers of the actor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ambulo.configs.agent_spec import AgentSpec
+from ambulo.configs.errors import ModelFileError
+from ambulo.policies.agents.game import GameAgent
+from ambulo.policies.export.graph import (
+    TOLERANCE,
+    Arrays,
+    Graph,
+    Port,
+    port_difference,
+    write_graph,
+)
+from ambulo.policies.export.network_layers import (
+    Conv,
+    Layer,
+    Normalize,
+    packed,
+    stepped,
+    torch_layers,
+)
+from ambulo.policies.export.written import Written, digest, pack, unpack
+from ambulo.policies.files.archive import write_atomic
+from ambulo.policies.networks.actor_critic import NavigationPolicy
+from ambulo.policies.networks.branches import RecurrentActor
+from ambulo.policies.networks.normalizer import LIMIT
+from ambulo.policies.networks.observation_encoder import (
+    ObservationEncoder,
+    PictureEncoder,
+)
+
+MAGIC = b"AMBULOG1"
+"""First bytes of the file; the last one is the version of the format."""
+MAX_WEIGHT = 1e6
+"""Largest weight that the add-on reads."""
+_STEPS, _ROWS = 4, 16
+Floats = NDArray[np.float32]
+
+
+def export_godot(agent: GameAgent, path: Path) -> Written:
+    """Write all policies of `agent` as one file for the node `AmbuloPolicy` of the add-on.
+
+    Raises:
+        ModelFileError: It cannot be written, or does not act like the policies.
+    """
+    header: dict[str, Any] = {
+        "kind": agent.metadata.kind,
+        "num_timesteps": agent.metadata.num_timesteps,
+        "action_repeat": agent.metadata.action_repeat,
+        "agents": [],
+    }
+    blocks: list[Floats] = []
+    at = 0
+    for spec, policy in zip(agent.kinds, agent.policy.policies, strict=True):
+        assert isinstance(policy, NavigationPolicy)
+        row, numbers = _packed_kind(spec, policy, at)
+        header["agents"].append(row)
+        blocks.append(numbers)
+        at += numbers.size
+    numbers = np.concatenate(blocks)
+    if not (np.abs(numbers) <= MAX_WEIGHT).all():
+        raise ModelFileError(f"{path}: a weight is larger than {MAX_WEIGHT:g}")
+    header["weights"] = {"numbers": numbers.size, "sha256": digest(numbers)}
+    data = pack(MAGIC, header, numbers)
+    _check(agent, data, str(path))
+    write_atomic(path, data)
+    return Written((path,))
+
+
+def run_kind(
+    row: Mapping[str, Any], numbers: Floats, obs: Floats, state: Floats
+) -> tuple[Floats, Floats]:
+    """Outputs (N, outputs) of a kind of a file and its next states, in NumPy alone.
+
+    Args:
+        row: of `agents` in the header.
+        numbers: of the file.
+        obs: observations (N, size).
+        state: (N, `state_size`).
+    """
+    at, plain, seen = 0, [], []
+    for part in row["observation"]:
+        size = int(np.prod(part["shape"]))
+        values = obs[:, at : at + size]
+        at += size
+        if "layers" in part:
+            seen.append(stepped(part["layers"], numbers, values, state)[0])
+        else:
+            plain.append(values)
+    found = np.concatenate([*plain, *seen], axis=1)
+    if plain:
+        count = sum(values.shape[1] for values in plain)
+        (norm,) = row["numbers"]
+        found[:, :count] = stepped([norm], numbers, found[:, :count], state)[0]
+    return stepped(row["layers"], numbers, found, state)
+
+
+def _packed_kind(
+    spec: AgentSpec, policy: NavigationPolicy, first: int
+) -> tuple[dict[str, Any], Floats]:
+    """Return the row of a kind, whose numbers begin at `first`, and these."""
+    encoder: ObservationEncoder = policy.mlp_extractor.encoder
+    blocks: list[Floats] = []
+
+    def added(layers: list[Layer]) -> list[dict[str, Any]]:
+        rows, numbers = packed(layers, first + sum(block.size for block in blocks))
+        blocks.append(numbers)
+        return rows
+
+    pictures = iter(encoder.pictures)
+    parts = []
+    for part in spec.observation:
+        row: dict[str, Any] = {"name": part.name, "shape": list(part.shape)}
+        if part.is_picture:
+            picture = next(pictures)
+            assert isinstance(picture, PictureEncoder)
+            row["layers"] = added(_picture_layers(picture))
+        parts.append(row)
+    numbers = []
+    if encoder.columns:
+        norm = encoder.normalizer
+        numbers = added([Normalize(_array(norm.mean), _array(norm.deviation), LIMIT)])
+    actor = policy.mlp_extractor.actor
+    modules: list[nn.Module] = [*actor] if isinstance(actor, nn.Sequential) else []
+    if isinstance(actor, RecurrentActor):
+        modules = [*actor.first, actor.gru, *actor.rest]
+    actions = [part.model_dump(exclude_none=True) for part in spec.action]
+    log_std = first + sum(block.size for block in blocks)
+    blocks.append(_array(policy.log_std))
+    found = {
+        "name": spec.name,
+        "observation": parts,
+        "action": actions,
+        "numbers": numbers,
+        "log_std": log_std,
+        "layers": added(torch_layers([*modules, policy.action_net])),
+        "state_size": policy.units,
+    }
+    return found, np.concatenate(blocks)
+
+
+def _picture_layers(picture: PictureEncoder) -> list[Layer]:
+    """Return the layers of a picture, whose pixels have their channels last."""
+    height, width, _ = picture.shape
+    modules = [m for m in picture.layers if isinstance(m, nn.Conv2d | nn.Linear)]
+    layers: list[Layer] = []
+    for index, module in enumerate(modules):
+        weight = _array(module.weight)
+        if isinstance(module, nn.Conv2d):
+            weight = weight.transpose(0, 2, 3, 1)
+            if index == 0:
+                weight = weight / np.float32(picture.high)
+            conv = Conv(
+                weight,
+                _array(module.bias),
+                int(module.stride[0]),
+                (height, width),
+                "relu",
+            )
+            layers.append(conv)
+            height, width = conv.out_shape
+        else:
+            channels = weight.shape[1] // (height * width)
+            whole = weight.reshape(-1, channels, height, width).transpose(0, 2, 3, 1)
+            (dense,) = torch_layers([module])
+            whole = whole.reshape(len(weight), -1)
+            layers.append(replace(dense, weight=whole, activation="relu"))  # type: ignore[arg-type]
+    return layers
+
+
+def _check(agent: GameAgent, data: bytes, source: str) -> None:
+    """Refuse a file that does not act like the policies, over some steps."""
+    header, numbers = unpack(data)
+    rng = np.random.default_rng(0)
+    for row, spec, policy in zip(
+        header["agents"], agent.kinds, agent.policy.policies, strict=True
+    ):
+        module = KindModule(policy)
+        state = np.zeros((_ROWS, policy.units), np.float32)
+        for _ in range(_STEPS if policy.units else 1):
+            obs = _examples(spec, policy, rng, _ROWS)
+            with torch.inference_mode():
+                wanted = module(torch.as_tensor(obs), torch.as_tensor(state))
+            got, state = run_kind(row, numbers, obs, state)
+            port = Port("outputs", (got.shape[1],), "1", "")
+            wrong = port_difference(port, wanted[0].numpy(), got)
+            if not wrong <= TOLERANCE:
+                raise ModelFileError(
+                    f"{source}: the outputs of {spec.name!r} differ from those of the "
+                    f"policy by {wrong:.2g}, at most {TOLERANCE:g} is allowed"
+                )
+
+
+class KindModule(nn.Module):
+    """Observations (N, size) and states (N, units) to outputs (N, outputs) and next states."""
+
+    def __init__(self, policy: NavigationPolicy) -> None:
+        """Of the policy of one kind of agent."""
+        super().__init__()
+        self.encoder = policy.mlp_extractor.encoder
+        self.actor, self.head = policy.mlp_extractor.actor, policy.action_net
+
+    def forward(self, obs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        """One step; the outputs are means of numbers and scores of choices."""
+        seen = self.encoder(obs)
+        if isinstance(self.actor, RecurrentActor):
+            latent, state = self.actor(seen, state)
+            return self.head(latent), state
+        return self.head(self.actor(seen)), state
+
+
+class _Onnx(nn.Module):
+    """Named parts, and a state if there is one, to outputs and the next state."""
+
+    def __init__(self, policy: NavigationPolicy) -> None:
+        super().__init__()
+        self.kind, self.units = KindModule(policy), policy.units
+
+    def forward(self, *given: Tensor) -> tuple[Tensor, ...]:
+        parts = given[:-1] if self.units else given
+        obs = torch.cat([part.flatten(1) for part in parts], dim=1)
+        state = given[-1] if self.units else obs[:, :0]
+        out, after = self.kind(obs, state)
+        return (out, after) if self.units else (out,)
+
+
+def export_onnx(agent: GameAgent, path: Path) -> Written:
+    """Write the policy of the only kind of `agent` as an ONNX file; see `write_graph`.
+
+    Its inputs are the observation's parts by name, (N, ...) each, and `state` (N, units) of a
+    recurrent policy; its outputs are `outputs` (N, outputs), means of numbers and scores of
+    choices in the order of the action's parts, and `next_state`.
+
+    Raises:
+        ModelFileError: There are several kinds, or it does not act like the policy.
+    """
+    spec, policy = _only(agent, path)
+    inputs = tuple(
+        Port(part.name, part.shape, "1", "as the agent observes it")
+        for part in spec.observation
+    )
+    outputs: tuple[Port, ...] = (_outputs(spec, "outputs"),)
+    if policy.units:
+        inputs += (Port("state", (policy.units,), "1", "zeros where episodes begin"),)
+        outputs += (Port("next_state", (policy.units,), "1", "for the next step"),)
+    return write_graph(_graph(agent, spec, policy, inputs, outputs), path)
+
+
+def export_godot_rl(agent: GameAgent, path: Path) -> Written:
+    """Write the policy of the only kind of `agent` as the ONNX file of a game of godot-rl.
+
+    Such games give their observations by name (`obs`) with a number `state_ins`, and read
+    `output` and `state_outs`. Where numbers and choices are mixed, each part of numbers is
+    followed by its log standard deviations, which godot-rl then skips.
+
+    Raises:
+        ModelFileError: There are several kinds, a memory, a picture, or it does not act like
+            the policy.
+    """
+    spec, policy = _only(agent, path)
+    if policy.units:
+        raise ModelFileError(
+            f"{path}: godot-rl keeps no state: network.recurrent has a GRU"
+        )
+    inputs = tuple(
+        Port(part.name, (part.size,), "1", "as the agent observes it")
+        for part in spec.observation
+    )
+    state = Port("state_ins", (), "1", "not used")
+    mixed = {part.choices is None for part in spec.action} == {True, False}
+    size = sum(
+        part.outputs * (2 if mixed and part.choices is None else 1)
+        for part in spec.action
+    )
+    out = Port("output", (size,), "1", ", ".join(part.name for part in spec.action))
+    graph = _graph(
+        agent, spec, policy, (*inputs, state), (out, replace(state, name="state_outs"))
+    )
+    module = _GodotRl(spec, policy, mixed)
+
+    def reference(*given: Floats) -> Arrays:
+        with torch.inference_mode():
+            found = module(*map(torch.as_tensor, given))
+        return tuple(part.numpy() for part in found)
+
+    return write_graph(replace(graph, module=module, reference=reference), path)
+
+
+class _GodotRl(nn.Module):
+    """See `export_godot_rl`."""
+
+    def __init__(self, spec: AgentSpec, policy: NavigationPolicy, mixed: bool) -> None:
+        super().__init__()
+        self.kind = KindModule(policy)
+        self.log_std = policy.log_std
+        self.parts = [(p.outputs, mixed and p.choices is None) for p in spec.action]
+
+    def forward(self, *given: Tensor) -> tuple[Tensor, Tensor]:
+        obs = torch.cat([part.flatten(1) for part in given[:-1]], dim=1)
+        out = self.kind(obs, obs[:, :0])[0]
+        columns, at, number = [], 0, 0
+        for size, with_std in self.parts:
+            part = out[:, at : at + size]
+            columns.append(part)
+            if with_std:
+                std = self.log_std[number : number + size]
+                columns.append(torch.zeros_like(part) + std)
+                number += size
+            at += size
+        return torch.cat(columns, dim=1), given[-1] + 0.0
+
+
+def _graph(
+    agent: GameAgent,
+    spec: AgentSpec,
+    policy: NavigationPolicy,
+    inputs: tuple[Port, ...],
+    outputs: tuple[Port, ...],
+) -> Graph:
+    module = _Onnx(policy)
+
+    def examples(rng: np.random.Generator, count: int) -> Arrays:
+        obs = _examples(spec, policy, rng, count)
+        parts = []
+        for port, where in zip(inputs, spec.slices().values(), strict=False):
+            parts.append(obs[:, where].reshape(count, *port.shape))
+        for port in inputs[len(parts) :]:
+            parts.append(
+                rng.uniform(-0.9, 0.9, (count, *port.shape)).astype(np.float32)
+            )
+        return tuple(parts)
+
+    def reference(*given: Floats) -> Arrays:
+        with torch.inference_mode():
+            found = module(*map(torch.as_tensor, given))
+        return tuple(part.numpy() for part in found)
+
+    return Graph(
+        kind=agent.metadata.kind,
+        module=module,
+        inputs=inputs,
+        outputs=outputs,
+        examples=examples,
+        reference=reference,
+        header={
+            "agent": spec.model_dump(mode="json"),
+            "num_timesteps": agent.metadata.num_timesteps,
+            "action_repeat": agent.metadata.action_repeat,
+        },
+        left_out=(
+            "clipping of numbers to [-1, 1], and the choice of the largest score",
+        ),
+    )
+
+
+def _only(agent: GameAgent, path: Path) -> tuple[AgentSpec, NavigationPolicy]:
+    """Return the only kind of `agent` and its policy."""
+    if len(agent.kinds) > 1:
+        names = ", ".join(kind.name for kind in agent.kinds)
+        raise ModelFileError(f"{path}: ONNX holds one policy, the model has {names}")
+    policy = agent.policy.policies[0]
+    assert isinstance(policy, NavigationPolicy)
+    return agent.kinds[0], policy
+
+
+def _outputs(spec: AgentSpec, name: str) -> Port:
+    size = sum(part.outputs for part in spec.action)
+    return Port(name, (size,), "1", ", ".join(part.name for part in spec.action))
+
+
+def _examples(
+    spec: AgentSpec, policy: NavigationPolicy, rng: np.random.Generator, count: int
+) -> Floats:
+    """Return observations (N, size) of the size that the policy has seen."""
+    encoder: ObservationEncoder = policy.mlp_extractor.encoder
+    rows = np.zeros((count, spec.observation_size), np.float32)
+    mean = _array(encoder.normalizer.mean)
+    noise = rng.normal(size=(count, len(mean))) * _array(encoder.normalizer.deviation)
+    rows[:, encoder.columns] = mean + noise
+    for part in spec.observation:
+        if part.is_picture:
+            where = spec.slices()[part.name]
+            rows[:, where] = rng.uniform(0.0, part.high, (count, part.size))
+    return rows
+
+
+def _array(tensor: Tensor) -> Floats:
+    array: Floats = tensor.detach().cpu().numpy()
+    return array

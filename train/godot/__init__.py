@@ -1,0 +1,1 @@
+"""Training of the agents of a Godot game."""

@@ -1,0 +1,126 @@
+"""The command `train_godot`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from ambulo.common.console import announce
+from ambulo.common.find_model import find_model
+from ambulo.common.paths import resolve_path
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.godot import ENGINE_PLACES, GodotConfig
+from ambulo.configs.presets.godot import PRESETS
+from ambulo.train.shared.flags import Flag
+from ambulo.train.shared.rl_command import (
+    ENGINE_FLAGS,
+    EVALUATION_FLAGS,
+    RL_SETTINGS,
+    RLCommand,
+)
+from ambulo.train.shared.run_folders import GodotRunFolder
+from ambulo.train.shared.run_request import RunRequest
+
+if TYPE_CHECKING:
+    from ambulo.policies.agents.game import GameModel
+    from ambulo.train.godot.training import GodotTraining
+    from ambulo.train.shared.rl_run import RLRun
+
+Request = RunRequest[GodotConfig, "GameModel", GodotRunFolder]
+
+
+class GodotCommand(
+    RLCommand[GodotConfig, "GameModel", GodotRunFolder, "GodotTraining"]
+):
+    """Training of the agents of a Godot game."""
+
+    description = "Train, resume and evaluate the agents of a Godot game."
+    examples = """\
+train_godot --project my_game --scene res://game.tscn --preset quick
+train_godot --project my_game --engines 2 --seed 1 --run-name first
+train_godot --resume runs/first
+train_godot --eval runs/first/best_models/best_model.zip --episodes 50
+"""
+    name = "godot"
+    folder = GodotRunFolder
+    presets = PRESETS
+    resumable = (
+        "total_timesteps", "save_freq", "eval_freq", "eval_episodes",
+        "num_workers", "update_threads", "device", "output",
+    )  # fmt: skip
+    local_prefix = "godot_"
+    private = ENGINE_PLACES
+    evaluation_flags = (
+        "episodes", "seed", "json", "output", "verbose", "godot_project", "scene", "demos",
+    )  # fmt: skip
+    progress = ("steps of agents", "successful")
+    setting_flags: ClassVar[Mapping[str, str]] = {
+        **{flag: key for flag, key in RL_SETTINGS.items() if flag != "--num-envs"},
+        "--scene": "environment.scene",
+        "--godot-url": "environment.godot_url",
+        "--godot-bin": "environment.godot_bin",
+        "--engines": "environment.godot_engines",
+        "--action-repeat": "environment.action_repeat",
+    }
+    flags = (
+        *EVALUATION_FLAGS,
+        *ENGINE_FLAGS,
+        Flag(
+            "--project",
+            "folder of the game, with project.godot, or an exported game",
+            {"metavar": "PATH", "dest": "godot_project"},
+            "environment.godot_project",
+            convert=lambda path: str(resolve_path(path).absolute()),
+            alias="--godot-project",
+        ),
+        Flag(
+            "--demos",
+            "folder of recorded play that the policies imitate first",
+            {"metavar": "FOLDER"},
+            "training.demonstrations.folder",
+            convert=lambda path: str(resolve_path(path).absolute()),
+        ),
+    )
+
+    def load_initial(self, name: str, args: argparse.Namespace) -> GameModel:
+        """Read the model of a file or a run folder."""
+        return self.load(find_model(name), args)
+
+    def prepare(
+        self, config: GodotConfig, args: argparse.Namespace, *, resumed: bool
+    ) -> GodotConfig:
+        """Check where the game is, and the recordings."""
+        env, demos = config.environment, config.training.demonstrations
+        if env.godot_project is None and env.godot_url is None:
+            raise ConfigError(
+                "no game: name its folder with --project, or a running one with --godot-url"
+            )
+        if demos.folder is not None and not resolve_path(demos.folder).exists():
+            raise ConfigError(f"--demos {demos.folder}: no such folder")
+        if args.init_from and not resumed:  # written down, for a run that begins again
+            config = config.override("training", init_from=args.init_from)
+        return config
+
+    def task(self, request: Request) -> GodotTraining:
+        """Start the engines and make the learner."""
+        args, folder = request.args, request.folder
+        announce(f"results go to {folder.path}; starting the game ...", args.progress)
+        from ambulo.train.godot.training import GodotTraining
+
+        return GodotTraining(
+            request.config,
+            folder,
+            command=request.shared_command,
+            deterministic=args.deterministic,
+            remote=args.engine == "ray",
+        )
+
+    def report(self, request: Request, run: RLRun[GodotTraining]) -> None:
+        """Compare with the baselines, and write and print the results."""
+        from ambulo.train.godot.results import finish
+
+        finish(request, run)
+
+
+COMMAND = GodotCommand()

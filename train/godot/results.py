@@ -1,0 +1,65 @@
+"""The results of a training in a game: its evaluation beside the baselines."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import replace
+
+from rich.console import Console
+
+from ambulo.common.console import announce
+from ambulo.common.paths import typed_command
+from ambulo.configs.godot import GodotConfig
+from ambulo.evaluate.command import publish, request_of
+from ambulo.policies.agents.game import GameModel
+from ambulo.train.godot.training import GodotTraining
+from ambulo.train.shared.rl_results import print_results, write_scores
+from ambulo.train.shared.rl_run import RLRun
+from ambulo.train.shared.run_folders import GodotRunFolder
+from ambulo.train.shared.run_request import RunRequest
+
+Request = RunRequest[GodotConfig, GameModel, GodotRunFolder]
+
+
+def finish(request: Request, run: RLRun[GodotTraining]) -> None:
+    """Evaluate the best model beside the baselines, and print a summary."""
+    args, folder = request.args, request.folder
+    announce("evaluating the policy and the baselines ...", args.progress)
+    command = shlex.join([folder.program, *request.arguments])
+    asked = request_of([*_evaluation(request)], command)
+    outcome = asked.kind.evaluate(asked)
+    evaluation = write_scores(run, outcome.evaluation)
+    quiet = Console(stderr=True, quiet=args.progress is False)
+    drawn = replace(outcome, evaluation=evaluation)
+    publish(drawn, folder.path, None, quiet, title=f"{folder.path.name}: training")
+    program = typed_command("ambulo")
+    print_results(
+        run,
+        evaluation,
+        args.json,
+        steps="steps of agents",
+        files=[
+            ("report", folder.report),
+            ("evaluate", f"{program} eval {folder.best_model} --episodes 100"),
+            ("export", f"{program} export {folder.best_model} --out policy.ambulo"),
+        ],
+    )
+
+
+def _evaluation(request: Request) -> Iterator[str]:
+    """Yield the arguments of `ambulo eval`."""
+    env, demos = request.config.environment, request.config.training.demonstrations
+    yield str(request.folder.best_model)
+    given = {
+        "--episodes": request.args.episodes,
+        "--godot-project": env.godot_project,
+        "--godot-url": env.godot_url,
+        "--godot-bin": env.godot_bin,
+        "--demos": demos.folder,
+    }
+    for flag, value in given.items():
+        if value is not None:
+            yield from (flag, str(value))
+    if not request.args.deterministic:
+        yield "--stochastic"

@@ -63,6 +63,7 @@ class EngineProcess:
         scene: str | None = None,
         game: str | None = None,
         seed: int = 0,
+        headless: bool = True,
         frames: int = FRAMES_PER_SECOND,
     ) -> None:
         """Start the engine; `wait_until_ready` waits for its server.
@@ -79,6 +80,7 @@ class EngineProcess:
             game: scene whose own nodes are the agents; `MAIN_SCENE`: the one that the
                 project starts with; None: it has none.
             seed: of the engine's random numbers when a game starts.
+            headless: draw nothing; else the program needs a screen, real or virtual.
             frames: in a second of the scene's time.
 
         Raises:
@@ -96,14 +98,13 @@ class EngineProcess:
         self._begin = log_file.stat().st_size if log_file.exists() else 0
         self._deadline = time.monotonic() + start_timeout
         self._start_timeout = start_timeout
-        own = (
-            [f"--agents={agents}"]
-            if game is None
-            else [f"--game={game}", f"--seed={seed}"]
-        )
+        own = [f"--agents={agents}"]
+        if game is not None:
+            own = [f"--game={game}", f"--seed={seed}", "--mode=lockstep"]
         arguments = [
-            *dying_with_us(), *_program(engine, project), "--headless",
-            "--xr-mode", "off", "--fixed-fps", str(frames),
+            *dying_with_us(), *_program(engine, project),
+            *(["--headless"] if headless else []), "--xr-mode", "off",
+            "--fixed-fps", str(frames),
             *([] if opened is None or is_program(project) else [_HOST]), "--",
             *([] if scene is None else [f"--scene={scene}"]), f"--port={port}",
             *own, f"--parent-pid={os.getpid()}",

@@ -23,6 +23,7 @@ def game_settings(
     godot_bin: str | None = None,
     action_repeat: int | None = None,
     speed_up: int | None = None,
+    headless: bool = True,
     strict: bool | None = None,
     timeout: float = 30.0,
 ) -> GameSettings:
@@ -35,6 +36,8 @@ def game_settings(
         godot_bin: Godot program; None: see `find_engine`.
         action_repeat: physics ticks of a step; None: as the scene says, or 8.
         speed_up: physics ticks of a frame; None: as the scene says, or 1.
+        headless: draw nothing; false for agents with cameras: `godot_bin` then needs a
+            screen, as the `godot-xvfb` of the installer has.
         strict: whether any script error ends the game; None: unless it is a godot-rl game.
         timeout: longest step, [s].
 
@@ -51,6 +54,7 @@ def game_settings(
         timeout=timeout,
         action_repeat=action_repeat,
         speed_up=speed_up,
+        headless=headless,
         strict=strict,
     )
 

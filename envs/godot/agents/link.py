@@ -35,6 +35,8 @@ class GameSettings(BridgeSettings):
     """Physics ticks of a step; None: as the scene says, or 8."""
     speed_up: int | None = None
     """Physics ticks of a frame of the game; None: as the scene says, or 1."""
+    headless: bool = True
+    """Draw nothing; cameras of agents need an engine that draws, with a screen."""
     strict: bool | None = None
     """Whether an error in any script ends the game; else it is logged. None: unless the agents
     follow the contract of godot-rl."""
@@ -71,6 +73,7 @@ class GameLink(EngineLink):
             self.log_file,
             game=self._settings.scene or MAIN_SCENE,
             seed=self.number,
+            headless=self._settings.headless,
             frames=ticks_per_second(self._project),
         )
 

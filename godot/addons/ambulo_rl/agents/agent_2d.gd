@@ -3,17 +3,9 @@ class_name AmbuloAgent2D
 extends Node2D
 ## An agent of a game in two dimensions; see [AmbuloAgent3D].
 
-## What moves the agent where no program in Python does.
-enum Mode {
-	TRAIN,  ## Nothing: it waits for a trainer.
-	PLAY,  ## The policy in [member policy_path].
-	HUMAN,  ## Keyboard and gamepad, by the project's input actions.
-	RECORD,  ## As HUMAN, and each episode is written to [member record_folder].
-}
-
 ## Agents of one kind share a policy; their observations and actions must be the same.
 @export var kind := "agent"
-@export var mode := Mode.TRAIN
+@export var mode := AmbuloAgent3D.Mode.TRAIN
 ## Steps after which an episode is truncated; 0: never.
 @export_range(0, 100000, 1, "or_greater") var max_steps := 0
 ## Physics ticks of a step; 0: as others, or 8.
@@ -27,8 +19,11 @@ enum Mode {
 var score := AmbuloAgentScore.new()
 
 
-func _enter_tree() -> void:
-	add_to_group(AmbuloRoster.GROUP)
+func _notification(what: int) -> void:
+	if what == NOTIFICATION_ENTER_TREE:
+		add_to_group(AmbuloRoster.GROUP)
+	elif what == NOTIFICATION_READY:
+		AmbuloHumanPlayer.add_to(self)
 
 
 ## Adds [param amount] to the reward of this step. Reward terms with a name are shown by it.

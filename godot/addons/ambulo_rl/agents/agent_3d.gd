@@ -41,8 +41,11 @@ enum Mode {
 var score := AmbuloAgentScore.new()
 
 
-func _enter_tree() -> void:
-	add_to_group(AmbuloRoster.GROUP)
+func _notification(what: int) -> void:
+	if what == NOTIFICATION_ENTER_TREE:
+		add_to_group(AmbuloRoster.GROUP)
+	elif what == NOTIFICATION_READY:
+		AmbuloHumanPlayer.add_to(self)
 
 
 ## Adds [param amount] to the reward of this step. Reward terms with a name are shown by it.

@@ -30,8 +30,8 @@ func parts() -> Array[AmbuloAgentPart]:
 	return []
 
 
-## Its actions, as [AmbuloAgentAction]s, in order.
-func actions() -> Array[AmbuloAgentAction]:
+## Its actions, as [AmbuloAgentPart]s, in order.
+func actions() -> Array[AmbuloAgentPart]:
 	return []
 
 
@@ -98,6 +98,14 @@ func is_restarting() -> bool:
 func _fail(rule: String) -> void:
 	if problem == "":
 		problem = rule
+
+
+func _actions(space: Variant) -> Array[AmbuloAgentPart]:
+	var errors := PackedStringArray()
+	var result := AmbuloAgentPart.of_actions(_table(space, "get_action_space"), errors)
+	if not errors.is_empty():
+		_fail("get_action_space(): %s" % errors[0])
+	return result
 
 
 func _number(value: Variant, method: String) -> float:

@@ -8,7 +8,7 @@ const HEAD := 2
 var name := ""
 var agents: Array[AmbuloAgentAdapter] = []
 var parts: Array[AmbuloAgentPart] = []
-var actions: Array[AmbuloAgentAction] = []
+var actions: Array[AmbuloAgentPart] = []
 ## Numbers of an observation, without pictures, and bytes of its pictures.
 var numbers := 0
 var bytes := 0
@@ -109,12 +109,15 @@ func to_dict() -> Dictionary:
 	return {
 		"name": name,
 		"agents": Array(paths),
-		"observation": parts.map(func(part: AmbuloAgentPart) -> Dictionary: return part.to_dict()),
-		"action":
-		actions.map(func(action: AmbuloAgentAction) -> Dictionary: return action.to_dict()),
+		"observation": parts.map(_part_data),
+		"action": actions.map(_part_data),
 		"info": Array(info_names),
 		"scripted": agents[0].has_script(),
 	}
+
+
+static func _part_data(part: AmbuloAgentPart) -> Dictionary:
+	return part.to_dict()
 
 
 func _put(row: PackedFloat32Array, key: String, value: Variant) -> void:
@@ -129,13 +132,8 @@ func _put(row: PackedFloat32Array, key: String, value: Variant) -> void:
 	row[at] = float(value)
 
 
-static func _rows(items: Array) -> String:
+static func _rows(items: Array[AmbuloAgentPart]) -> String:
 	var texts := PackedStringArray()
-	for item: RefCounted in items:
-		if item is AmbuloAgentPart:
-			var part: AmbuloAgentPart = item
-			texts.append("%s%s" % [part.name, part.shape])
-		else:
-			var action: AmbuloAgentAction = item
-			texts.append("%s[%d]" % [action.name, maxi(action.size, action.choices)])
+	for part in items:
+		texts.append("%s[%d]" % [part.name, maxi(part.size, part.choices)])
 	return ", ".join(texts)

@@ -6,15 +6,15 @@ extends RefCounted
 var ended := false
 ## Whether the episode that is over was a success; null: its scripts do not say.
 var success: Variant = null
-## Reward since it was last taken, by the name of its term.
+## Reward of this step by the name of its term.
 var terms: Dictionary[String, float] = {}
-
-var _sum := 0.0
+## Reward since it was last taken.
+var sum := 0.0
 
 
 ## Adds [param amount] to the reward of this step, under the name [param term] if it has one.
 func add(amount: float, term: String) -> void:
-	_sum += amount
+	sum += amount
 	if term != "":
 		terms[term] = terms.get(term, 0.0) + amount
 
@@ -23,13 +23,6 @@ func add(amount: float, term: String) -> void:
 func end(was_success: Variant) -> void:
 	ended = true
 	success = was_success
-
-
-## The reward since the last call.
-func take() -> float:
-	var sum := _sum
-	_sum = 0.0
-	return sum
 
 
 ## Sets all terms to zero; their names stay.
@@ -42,5 +35,5 @@ func clear_terms() -> void:
 func clear() -> void:
 	ended = false
 	success = null
-	_sum = 0.0
+	sum = 0.0
 	clear_terms()

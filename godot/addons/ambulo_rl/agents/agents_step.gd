@@ -140,7 +140,8 @@ func finish() -> void:
 		for agent in kind.agents:
 			_finals[at] = {}
 			if is_reset:
-				agent.settle()
+				if _modes[at] == NOW:
+					agent.settle()
 				_ended[at] = 0
 				_rewards[at] = 0.0
 				_infos[at] = PackedFloat32Array()

@@ -57,13 +57,8 @@ func parts() -> Array[AmbuloAgentPart]:
 	return result
 
 
-func actions() -> Array[AmbuloAgentAction]:
-	var errors := PackedStringArray()
-	var space := _table(node.call("get_action_space"), "get_action_space")
-	var result := AmbuloAgentAction.read(space, errors)
-	if not errors.is_empty():
-		_fail(errors[0])
-	return result
+func actions() -> Array[AmbuloAgentPart]:
+	return _actions(node.call("get_action_space"))
 
 
 func observe() -> Dictionary:
@@ -91,11 +86,13 @@ func begin_tick() -> void:
 		_note_done()
 	elif _has_limit:
 		var ticks_left: int = node.get("reset_after") - node.get("n_steps")
-		if ticks_left <= 1:
+		if absi(ticks_left) <= 1:
 			_at_limit = true
 			_last = observe()
-		elif _at_limit:  # it has begun anew, without a word
+		elif _at_limit and ticks_left > 1:  # it has begun anew, without a word
 			_done = true
+		else:  # beyond a limit that the game does not keep
+			_at_limit = false
 
 
 func take_reward() -> float:
@@ -140,7 +137,7 @@ func last_observation() -> Dictionary:
 
 
 func is_restarting() -> bool:
-	return bool(node.get("needs_reset"))
+	return node.get("needs_reset") and (_done or _at_limit or node.get("done"))
 
 
 # The flag is up: unless the game has begun anew already, this is the last observation.

@@ -75,13 +75,8 @@ func parts() -> Array[AmbuloAgentPart]:
 	return result
 
 
-func actions() -> Array[AmbuloAgentAction]:
-	var errors := PackedStringArray()
-	var space := _table(_call("get_action_space"), "get_action_space")
-	var result := AmbuloAgentAction.read(space, errors)
-	if not errors.is_empty():
-		_fail(errors[0])
-	return result
+func actions() -> Array[AmbuloAgentPart]:
+	return _actions(_call("get_action_space"))
 
 
 func observe() -> Dictionary:
@@ -114,7 +109,8 @@ func scripted_action() -> Dictionary:
 
 
 func take_reward() -> float:
-	var reward := _score.take()
+	var reward := _score.sum
+	_score.sum = 0.0
 	if _owners.has("get_reward"):
 		reward += _number(_call("get_reward"), "get_reward")
 	return reward
@@ -164,25 +160,17 @@ func settle() -> void:
 
 
 # A body knows floor and walls of its last move until the next one: it makes one far from all.
-func _leave_floor(body: Node) -> void:
-	if body is CharacterBody3D:
-		var walker: CharacterBody3D = body
-		var place := walker.transform
-		var velocity := walker.velocity
-		walker.velocity = Vector3.ZERO
-		walker.global_position += Vector3.UP * _FAR
-		walker.move_and_slide()
-		walker.transform = place
-		walker.velocity = velocity
-	elif body is CharacterBody2D:
-		var walker: CharacterBody2D = body
-		var place := walker.transform
-		var velocity := walker.velocity
-		walker.velocity = Vector2.ZERO
-		walker.global_position += Vector2.UP * _FAR
-		walker.move_and_slide()
-		walker.transform = place
-		walker.velocity = velocity
+static func _leave_floor(body: Node) -> void:
+	if body is not CharacterBody3D and body is not CharacterBody2D:
+		return
+	var place: Variant = body.get("transform")
+	var velocity: Variant = body.get("velocity")
+	var up: Variant = Vector3.UP if body is CharacterBody3D else Vector2.UP
+	body.set("velocity", up * 0.0)
+	body.set("global_position", up * _FAR)
+	body.call("move_and_slide")
+	body.set("transform", place)
+	body.set("velocity", velocity)
 
 
 func _call(method: String) -> Variant:

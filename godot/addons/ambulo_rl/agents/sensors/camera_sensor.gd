@@ -1,8 +1,8 @@
 class_name AmbuloCameraSensor
 extends AmbuloSensor
-## A small picture of what the parent sees, as bytes (height, width, 3). Off unless it is switched on:
-## it needs an engine that draws (not --headless) and costs a drawn frame for each step, 5 to 40 ms
-## where the graphics card is emulated.
+## A small picture of what the parent sees, as bytes (height, width, 3). It is off unless it is
+## switched on: it needs an engine that draws (not --headless) and costs a drawn frame for each
+## step, 5 to 40 ms where the graphics card is emulated.
 
 @export var enabled := false
 @export_range(8, 256) var width := 36

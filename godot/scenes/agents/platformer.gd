@@ -45,15 +45,8 @@ static func place(island: int, aside: float, ahead: float) -> Vector3:
 
 
 func _add_island(world: Node3D, island: int) -> void:
-	var body := StaticBody3D.new()
-	var shape := CollisionShape3D.new()
-	var box := BoxShape3D.new()
+	var box := CSGBox3D.new()
+	box.use_collision = true
 	box.size = Vector3(SIDE, 2.0, SIDE)
-	shape.shape = box
-	body.position = place(island, 0.0, 0.0) + Vector3.DOWN
-	body.add_child(shape)
-	var mesh := MeshInstance3D.new()
-	mesh.mesh = BoxMesh.new()
-	(mesh.mesh as BoxMesh).size = box.size
-	body.add_child(mesh)
-	world.add_child(body)
+	box.position = place(island, 0.0, 0.0) + Vector3.DOWN
+	world.add_child(box)

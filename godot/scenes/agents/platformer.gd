@@ -1,6 +1,5 @@
 extends Node3D
-## Players that jump from island to island for coins (sample of docs/godot_tasks.md). Each player
-## has islands of its own beside those of the others.
+## Players that jump for coins, each on islands of its own (sample of docs/godot_tasks.md).
 
 const PLAYERS := 8
 const ISLANDS := 5

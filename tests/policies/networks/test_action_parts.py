@@ -31,7 +31,10 @@ def test_rows_have_a_column_for_each_number_and_each_choice():
 
 def test_log_probabilities_and_entropies_are_sums_over_parts():
     action = torch.tensor([[2.0, 0.1, 0.2, 1.0]])
-    jump, weapon = Categorical(logits=OUTPUTS[0, :3]), Categorical(logits=OUTPUTS[0, 5:])
+    jump, weapon = (
+        Categorical(logits=OUTPUTS[0, :3]),
+        Categorical(logits=OUTPUTS[0, 5:]),
+    )
     move = Normal(torch.tensor([0.5, -0.25]), LOG_STD.exp())
     wanted = jump.log_prob(torch.tensor(2)) + weapon.log_prob(torch.tensor(1))
     wanted = wanted + move.log_prob(action[0, 1:3]).sum()
@@ -42,7 +45,9 @@ def test_log_probabilities_and_entropies_are_sums_over_parts():
 
 def test_samples_have_the_frequencies_of_the_choices():
     torch.manual_seed(0)
-    many = PartsDistribution(MIXED).proba_distribution(OUTPUTS.expand(20_000, 7), LOG_STD)
+    many = PartsDistribution(MIXED).proba_distribution(
+        OUTPUTS.expand(20_000, 7), LOG_STD
+    )
     drawn = many.sample()
     assert set(drawn[:, 0].tolist()) == {0.0, 1.0, 2.0}
     chance = math.exp(2) / (1 + math.exp(2) + math.e)

@@ -83,7 +83,9 @@ def with_settings(
         ConfigError: An unknown name or a bad value, with the nearest valid name.
     """
     where = {
-        key: group for group in reversed(groups) for key in groups[group].model_fields
+        key: group
+        for group in reversed(list(groups))
+        for key in groups[group].model_fields
     }
     changes: dict[str, dict[str, Any]] = {}
     for key, value in settings.items():

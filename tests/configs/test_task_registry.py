@@ -65,7 +65,7 @@ def test_a_file_is_a_task_with_settings_of_its_own(hop_file: Path) -> None:
     ("own", "error"),
     [
         ({"height": 3}, "test: own.height = 3: must be less than or equal to 2"),
-        ({"heigth": 1}, r"test: unknown key 'own.heigth' \(did you mean 'height'\?\)"),
+        ({"heihgt": 1}, r"test: unknown key 'own.heihgt' \(did you mean 'height'\?\)"),
         (3, "test: own"),
     ],
 )

@@ -24,12 +24,15 @@ class AgentsBatch(TaskBatch, Protocol):
     """Number of its team among those of its kind, (N,)."""
     engine: Ints
     """Number of its engine, (N,)."""
-    layout: Any
-    """Names of the parts of a row."""
     says_success: Bools
     """Whether the scripts of each kind have told success, (kinds,)."""
     has_script: bool
     """Whether the game can move its agents itself: for rows of actions that are NaN."""
+
+    @property
+    def layout(self) -> Any:
+        """Names of the parts of a row."""
+        ...
 
     @property
     def rngs(self) -> list[np.random.Generator]:

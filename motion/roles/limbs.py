@@ -297,5 +297,4 @@ def _triples(count: int) -> tuple[Ints, Ints, Ints]:
 
 def bell(value: Floats | float, middle: float, width: float) -> Floats:
     """Return the logarithm of a normal density but for its constant."""
-    score: Floats = -0.5 * ((value - middle) / width) ** 2
-    return score
+    return np.asarray(-0.5 * ((value - middle) / width) ** 2)

@@ -53,15 +53,18 @@ SPOT_SPEED = 0.4
 
 ONES = np.ones(3)
 """Units of commands of human23."""
+OWN_TURN = 0.5
+"""Turning rates of users' own bodies over those of alike gaits of human23: with controllers
+alone, 92 % of 64 of Unitree's G1 stay up for 10 s, and 81 % with 1."""
 
 
-def units_of(pace: float) -> Floats:
+def units_of(pace: float, turn: float = 1.0) -> Floats:
     """Speed, turning rate and speed aside of a body over those of human23. Shape (3,).
 
     Alike gaits (of equal Froude numbers) have speeds and times that go by `pace`, the root of
-    the legs' lengths; accelerations are the same.
+    the legs' lengths; accelerations are the same. `turn` is a factor on turning rates.
     """
-    return np.array([pace, 1.0 / pace, pace])
+    return np.array([pace, turn / pace, pace])
 
 
 def within_envelope(

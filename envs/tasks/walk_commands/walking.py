@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.batch import BatchStep
 from ambulo.configs.walk_commands import CENTRIPETAL, SPEED
+from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.body import body_of_joint
 from ambulo.envs.locomotion.commanded import CommandedBatch
 from ambulo.envs.locomotion.observation import Parts
@@ -26,6 +27,7 @@ from ambulo.envs.state_arrays import Arrays
 from ambulo.envs.tasks.walk_commands.commands import (
     BEYOND,
     MEAN,
+    OWN_TURN,
     SETTLING,
     corrected,
     drawn_goal,
@@ -106,7 +108,9 @@ class WalkingBatch(CommandedBatch):
         """Time until which a touch counts, [s]. Shape (N,)."""
         self.clamped: Bools = np.zeros(count, np.bool_)
         """Whether the last command was outside the envelope. Shape (N,)."""
-        self.units: Floats = units_of(legs_of(args[2]).pace)
+        character: Character = args[2]
+        turn = 1.0 if character.standing is None else OWN_TURN
+        self.units: Floats = units_of(legs_of(character).pace, turn)
         """What 1 is of each part of the envelope's commands. Shape (3,)."""
         super().__init__(*args, **kwargs)
         self.command = np.zeros((count, 3))

@@ -141,7 +141,7 @@ def play(
         for name, values in info.items():
             if name.startswith(TERM):
                 total = sums.setdefault(name, np.zeros(batch.num_envs))
-                total += values
+                total += np.asarray(values, np.float64)
         ended = np.flatnonzero(terminated | truncated)
         if not len(ended):
             continue
@@ -172,7 +172,7 @@ def _note(
     table.lengths.append(int(batch.episode.steps[row]))
     success = float("nan")
     if batch.says_success[batch.kind[row]]:
-        success = float(info["is_success"][row])  # type: ignore[arg-type]
+        success = float(info["is_success"][row])
     table.successes.append(success)
     for name, total in sums.items():
         values = table.terms.setdefault(name.removeprefix(TERM), [])

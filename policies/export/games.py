@@ -6,7 +6,7 @@ through convolutions, and both through the layers of the actor.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -188,9 +188,8 @@ def _check(agent: GameAgent, data: bytes, source: str) -> None:
     """Refuse a file that does not act like the policies, over some steps."""
     header, numbers = unpack(data)
     rng = np.random.default_rng(0)
-    for row, spec, policy in zip(
-        header["agents"], agent.kinds, agent.policy.policies, strict=True
-    ):
+    policies: Iterable[Any] = agent.policy.policies
+    for row, spec, policy in zip(header["agents"], agent.kinds, policies, strict=True):
         module = KindModule(policy)
         state = np.zeros((_ROWS, policy.units), np.float32)
         for _ in range(_STEPS if policy.units else 1):
@@ -339,7 +338,7 @@ def _graph(
         obs = _examples(spec, policy, rng, count)
         parts = []
         for port, where in zip(inputs, spec.slices().values(), strict=False):
-            parts.append(obs[:, where].reshape(count, *port.shape))
+            parts.append(obs[:, where].reshape((count, *port.shape)))
         for port in inputs[len(parts) :]:
             parts.append(
                 rng.uniform(-0.9, 0.9, (count, *port.shape)).astype(np.float32)
@@ -400,6 +399,6 @@ def _examples(
     return rows
 
 
-def _array(tensor: Tensor) -> Floats:
+def _array(tensor: Any) -> Floats:
     array: Floats = tensor.detach().cpu().numpy()
     return array

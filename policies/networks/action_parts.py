@@ -51,11 +51,13 @@ class PartsDistribution(DiagGaussianDistribution):
     ) -> PartsDistribution:
         """Take the outputs (B, outputs) of a network, and `log_std`."""
         self._batch = mean_actions.shape[0]
-        self._normal: Normal | None = None
+        self._normal: Any = None
         if self._means:
             means = mean_actions[:, self._means]
             self._normal = Normal(means, log_std.exp().expand_as(means))
-        self._choices = [Categorical(logits=mean_actions[:, s]) for s in self._scores]
+        self._choices: list[Any] = [
+            Categorical(logits=mean_actions[:, s]) for s in self._scores
+        ]
         return self
 
     def log_prob(self, actions: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -89,7 +89,8 @@ class KindsPolicy(BasePolicy):
 
     def _split(self, kinds: Tensor) -> Iterator[tuple[Any, Rows, int]]:
         """Yield policy, rows and observation size of each kind among `kinds` (B,)."""
-        for index, policy in enumerate(self.policies):
+        policies: Iterable[Any] = self.policies
+        for index, policy in enumerate(policies):
             rows: Rows = slice(None)
             if len(self.policies) > 1:
                 rows = torch.nonzero(kinds == index)[:, 0]
@@ -240,7 +241,7 @@ def _policy(kind: AgentSpec, network: GameNetworkConfig) -> NavigationPolicy:
         activation=network.activation_fn,
         log_std_init=network.log_std_init,
         units=network.recurrent,
-        optimizer_class=NoOptimizer,  # type: ignore[arg-type]
+        optimizer_class=NoOptimizer,
     )
 
 
@@ -254,5 +255,5 @@ def make_kinds_policy(
         no_learning,
         kinds=kinds,
         network=network,
-        optimizer_class=NoOptimizer,  # type: ignore[arg-type]
+        optimizer_class=NoOptimizer,
     )

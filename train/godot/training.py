@@ -98,7 +98,7 @@ class GodotTraining(RLTask[GameAgent]):
         except BaseException:
             agents.close()
             raise
-        self.validation = GodotValidation(
+        self.validation = self._validation = GodotValidation(
             env.replace(godot_engines=1), config, opened, deterministic=deterministic
         )
 
@@ -110,8 +110,9 @@ class GodotTraining(RLTask[GameAgent]):
     @property
     def policy(self) -> KindsPolicy:
         """The policies that learn."""
-        assert isinstance(self.learner.policy, KindsPolicy)
-        return self.learner.policy
+        policy: Any = self.learner.policy
+        assert isinstance(policy, KindsPolicy)
+        return policy
 
     def begin(self, stop: StopRequest, *, initialised: bool) -> bool:
         """Imitate recorded play, or collect statistics of observations."""
@@ -172,7 +173,7 @@ class GodotTraining(RLTask[GameAgent]):
     def close(self) -> None:
         """End the engines."""
         self.batch.close()
-        self.validation.close()
+        self._validation.close()
 
     def _model(self, state: TrainingState | None) -> GameModel:
         metadata = GameMetadata(

@@ -151,6 +151,6 @@ def _target(name: str | None, text: str, out: Path) -> str:
         if out.suffix == suffix and name in (None, target):
             return target
     wanted = [name] if name is not None else list(SUFFIXES)
-    *rest, last = (SUFFIXES[target] for target in wanted)
+    *rest, last = dict.fromkeys(SUFFIXES[target] for target in wanted)
     ends = f"{', '.join(rest)} or {last}" if rest else last
     raise ConfigError(f"--out {text}: must end in {ends}")

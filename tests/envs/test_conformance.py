@@ -34,9 +34,9 @@ assert ambulo.envs.register_tasks
 SETTINGS = {
     name: _FURTHER.get(name, _PUSHES)
     for name in gymnasium.registry
-    if name.startswith("ambulo/")
+    if name.startswith("ambulo/") and name != "ambulo/Godot-v0"
 }
-"""Of every environment that is registered."""
+"""Of every environment that is registered, but for games, which need an engine and its scene."""
 LIMIT = 8
 """Steps of an episode."""
 

@@ -254,6 +254,7 @@ def test_every_documented_operation_is_called_here() -> None:
         (method, path)
         for path, methods in DOCUMENT["paths"].items()
         for method in methods
+        if not path.startswith("/agents/")  # of games: tests/envs/godot/agents
     }
     assert documented == called
 

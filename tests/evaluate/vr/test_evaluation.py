@@ -319,7 +319,9 @@ def test_worlds_agree():
         )
     )
     assert fast.value("success_rate") == slow.value("success_rate") == 1.0
-    assert fast.mean_path_m == pytest.approx(slow.mean_path_m, rel=1e-3)
+    assert fast.value("mean_path_m") == pytest.approx(
+        slow.value("mean_path_m"), rel=1e-3
+    )
 
 
 def test_baselines_of_a_discrete_agent_stay_continuous():

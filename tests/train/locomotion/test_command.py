@@ -68,7 +68,7 @@ def test_settings_that_need_each_other_come_in_any_order() -> None:
     [
         (["--preset", "walk"], "unknown preset 'walk'"),
         (["--reference", "nowhere.amc"], "nowhere.amc"),
-        (["--task", "fly"], "environment.task"),
+        (["--task", "fly"], "unknown task 'fly' (valid: "),
         (["--frames", "20"], "environment.reference_frames"),
         (["--frames", "20:300"], "reference_frames = 20:300 cuts a motion clip"),
         (["--set", "network.policy=prior"], "network.prior"),

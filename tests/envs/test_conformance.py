@@ -36,7 +36,7 @@ SETTINGS = {
     for name in gymnasium.registry
     if name.startswith("ambulo/") and name != "ambulo/Godot-v0"
 }
-"""Of every environment that is registered, but for games, which need an engine and its scene."""
+"""Of every environment that is registered, but for games, which need an engine."""
 LIMIT = 8
 """Steps of an episode."""
 

@@ -61,7 +61,9 @@ def test_tables_have_its_success(hop_file: Path) -> None:
     assert rates == [0.5, 0.5, 1.0]
     assert found["survival_s"] == pytest.approx(5 / 30)
     assert played.played.sum(axis=0).tolist() == [5] * 4
-    np.testing.assert_allclose(found.return_mean, played.reward[:5].sum(axis=0).mean())
+    np.testing.assert_allclose(
+        found["return_mean"], played.reward[:5].sum(axis=0).mean()
+    )
 
 
 def test_its_models_say_where_it_is_from(

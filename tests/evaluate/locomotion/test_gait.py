@@ -230,7 +230,8 @@ def test_no_steps_no_gait_and_json_without_nan() -> None:
 
 
 def test_fallen_at_once() -> None:
-    fallen = recording(standing=np.zeros((41, 2), np.bool_))
+    first = np.arange(41)[:, None] == np.zeros(2)
+    fallen = recording(standing=first & False, played=first, fell=np.ones(2, np.bool_))
     told = plain(fallen)["agents"]["policy"]
     assert told["survival_rate"]["value"] == 0.0
     assert told["speed"]["value"] is None

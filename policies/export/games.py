@@ -338,11 +338,10 @@ def _graph(
         obs = _examples(spec, policy, rng, count)
         parts = []
         for port, where in zip(inputs, spec.slices().values(), strict=False):
-            parts.append(obs[:, where].reshape((count, *port.shape)))
+            parts.append(obs[:, where].reshape(count, *map(int, port.shape)))
         for port in inputs[len(parts) :]:
-            parts.append(
-                rng.uniform(-0.9, 0.9, (count, *port.shape)).astype(np.float32)
-            )
+            shape = (count, *map(int, port.shape))
+            parts.append(rng.uniform(-0.9, 0.9, shape).astype(np.float32))
         return tuple(parts)
 
     def reference(*given: Floats) -> Arrays:

@@ -179,8 +179,8 @@ def _picture_layers(picture: PictureEncoder) -> list[Layer]:
             channels = weight.shape[1] // (height * width)
             whole = weight.reshape(-1, channels, height, width).transpose(0, 2, 3, 1)
             (dense,) = torch_layers([module])
-            whole = whole.reshape(len(weight), -1)
-            layers.append(replace(dense, weight=whole, activation="relu"))  # type: ignore[arg-type]
+            flat: Any = whole.reshape(len(weight), -1)
+            layers.append(replace(dense, weight=flat, activation="relu"))  # type: ignore[arg-type]
     return layers
 
 

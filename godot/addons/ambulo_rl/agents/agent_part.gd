@@ -40,7 +40,7 @@ static func of_actions(space: Dictionary, errors: PackedStringArray) -> Array[Am
 		var entry: Dictionary = space[key] if space[key] is Dictionary else {}
 		var is_choice: bool = entry.has("discrete") or entry.get("action_type", "") == "discrete"
 		var count: Variant = entry.get("discrete", entry.get("size"))
-		var is_whole := count is int or (count is float and count == floorf(count))
+		var is_whole: bool = count is int or (count is float and count == floorf(count))
 		if not is_whole or count < 1 or count > _MOST:
 			var rule := 'expected {"size": N} or {"discrete": N} with N from 1 to %d, got %s'
 			errors.append("'%s': %s" % [key, rule % [_MOST, str(space[key]).left(60)]])

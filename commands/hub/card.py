@@ -10,7 +10,7 @@ from ambulo.commands.hub.manifest import CARD, MANIFEST, Manifest, Results, Scor
 LIBRARY = "ambulo"
 POLICY = "policy"
 """Name of the model among the agents of an evaluation."""
-_REINFORCEMENT = ("vr_navigation", "locomotion", "ambulo-cascade")
+_REINFORCEMENT = ("vr_navigation", "locomotion", "ambulo-cascade", "game")
 """Kinds that act in environments."""
 _IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)\n?")
 _LOCAL_LINK = re.compile(r"\[([^\]]*)\]\((?!https?://|#)[^)]*\)")

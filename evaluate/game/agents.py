@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.agent_spec import AgentSpec
-from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.batch import EpisodeTotals, TaskBatch
 
 
@@ -26,6 +26,8 @@ class AgentsBatch(TaskBatch, Protocol):
     """Number of its engine, (N,)."""
     layout: Any
     """Names of the parts of a row."""
+    says_success: Bools
+    """Whether the scripts of each kind have told success, (kinds,)."""
     has_script: bool
     """Whether the game can move its agents itself: for rows of actions that are NaN."""
 

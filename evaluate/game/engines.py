@@ -64,6 +64,7 @@ class KindsBatch(GameBatch):
         self._max_steps = max_steps
         self.action_repeat = game.spec.action_repeat
         self.has_script = all(kind.scripted for kind in game.spec.kinds)
+        self.says_success = np.zeros(len(self.kinds), np.bool_)
         self._width = max(kind.action_width for kind in self.kinds)
         size = max(kind.observation_size for kind in self.kinds)
         self._allocate(int(ends[-1]), 1 + size)
@@ -105,6 +106,8 @@ class KindsBatch(GameBatch):
             requests.append(replace(request, modes=modes[place]))
         steps: Sequence[KindStep] = call(requests)
         names = dict.fromkeys(name for step in steps for name in step.infos)
+        for place, step in zip(self._places, steps, strict=True):
+            self.says_success[self.kind[place]] |= "is_success" in step.infos
         return KindStep(
             obs=self._padded([step.obs for step in steps]),
             final=self._padded([step.final for step in steps]),
@@ -136,9 +139,7 @@ class KindsBatch(GameBatch):
             own = self.kind == index
             for part in kind.action:
                 where = kind.action_slices()[part.name]
-                least, most = (
-                    (-1, 1) if part.choices is None else (0, part.choices - 1)
-                )
+                least, most = (-1, 1) if part.choices is None else (0, part.choices - 1)
                 rows[own, where] = np.clip(rows[own, where], least, most)
         return rows
 

@@ -171,16 +171,10 @@ def _note(
     table.returns.append(float(batch.episode.reward[row]))
     table.lengths.append(int(batch.episode.steps[row]))
     success = float("nan")
-    if _says_success(batch, row):
+    if batch.says_success[batch.kind[row]]:
         success = float(info["is_success"][row])  # type: ignore[arg-type]
     table.successes.append(success)
     for name, total in sums.items():
         values = table.terms.setdefault(name.removeprefix(TERM), [])
         values += [0.0] * (len(table.returns) - 1 - len(values))
         values.append(float(total[row]))
-
-
-def _says_success(batch: AgentsBatch, row: int) -> bool:
-    """Whether the scripts of an agent tell success."""
-    says = getattr(batch, "says_success", None)
-    return True if says is None else bool(says[batch.kind[row]])

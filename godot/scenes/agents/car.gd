@@ -9,8 +9,7 @@ const SIGHT := 220.0
 const RAYS := 9
 
 var _speed := 0.0
-var _steer := 0.0
-var _gas := 0.0
+var _drive := Vector2.ZERO
 var _progress := 0.0
 var _lap := 0.0
 var _crashed := false
@@ -24,8 +23,7 @@ func get_action_space() -> Dictionary:
 
 
 func set_action(action: Dictionary) -> void:
-	_steer = action["drive"][0]
-	_gas = action["drive"][1]
+	_drive = Vector2(action["drive"][0], action["drive"][1])
 
 
 func get_observation() -> Dictionary:
@@ -69,8 +67,8 @@ func reset(episode_seed: int) -> void:
 func _physics_process(delta: float) -> void:
 	if _crashed:
 		return
-	_speed = clampf(_speed + (_gas * GAS - 0.5 * _speed) * delta, 0.0, TOP_SPEED)
-	rotation += _steer * TURN * minf(1.0, _speed / 80.0) * delta
+	_speed = clampf(_speed + (_drive.y * GAS - 0.5 * _speed) * delta, 0.0, TOP_SPEED)
+	rotation += _drive.x * TURN * minf(1.0, _speed / 80.0) * delta
 	position += Vector2.from_angle(rotation) * _speed * delta
 	var ahead := angle_difference(_angle, position.angle())
 	_angle = position.angle()
@@ -85,8 +83,7 @@ func _rays() -> PackedFloat32Array:
 	for k in RAYS:
 		var angle := rotation + (k / (RAYS - 1.0) - 0.5) * PI
 		var end := position + SIGHT * Vector2.from_angle(angle)
-		var query := PhysicsRayQueryParameters2D.create(position, end)
-		var hit := space.intersect_ray(query)
+		var hit := space.intersect_ray(PhysicsRayQueryParameters2D.create(position, end))
 		lengths.append(1.0 if hit.is_empty() else position.distance_to(hit["position"]) / SIGHT)
 	return lengths
 

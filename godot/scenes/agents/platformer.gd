@@ -1,6 +1,5 @@
 extends Node3D
-## Players that jump from island to island for coins (sample of docs/godot_tasks.md). Each player
-## has islands of its own beside those of the others.
+## Players that jump for coins, each on islands of its own (sample of docs/godot_tasks.md).
 
 const PLAYERS := 8
 const ISLANDS := 5
@@ -45,15 +44,8 @@ static func place(island: int, aside: float, ahead: float) -> Vector3:
 
 
 func _add_island(world: Node3D, island: int) -> void:
-	var body := StaticBody3D.new()
-	var shape := CollisionShape3D.new()
-	var box := BoxShape3D.new()
+	var box := CSGBox3D.new()
+	box.use_collision = true
 	box.size = Vector3(SIDE, 2.0, SIDE)
-	shape.shape = box
-	body.position = place(island, 0.0, 0.0) + Vector3.DOWN
-	body.add_child(shape)
-	var mesh := MeshInstance3D.new()
-	mesh.mesh = BoxMesh.new()
-	(mesh.mesh as BoxMesh).size = box.size
-	body.add_child(mesh)
-	world.add_child(body)
+	box.position = place(island, 0.0, 0.0) + Vector3.DOWN
+	world.add_child(box)

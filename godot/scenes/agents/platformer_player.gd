@@ -29,7 +29,8 @@ func get_observation() -> Dictionary:
 	var near := _nearest()
 	return {
 		"body": [velocity.x / SPEED, velocity.y / JUMP, velocity.z / SPEED, float(is_on_floor())],
-		"coins": [near[0] / 5.0, near[1] / 5.0].reduce(_joined, []),
+		"coin": near[0] / 5.0,
+		"next_coin": near[1] / 5.0,
 		"floor": _feel(),
 	}
 
@@ -57,14 +58,12 @@ func reset(episode_seed: int) -> void:
 	_fell = false
 	_coins.clear()
 	for k in Islands.COINS:
-		var spot := Vector2(rng.randf_range(-1.6, 1.6), rng.randf_range(-1.6, 1.6))
-		_coins.append(Islands.place(k * Islands.ISLANDS / Islands.COINS, spot.x, spot.y))
+		var aside := rng.randf_range(-1.6, 1.6)
+		_coins.append(Islands.place(k % Islands.ISLANDS, aside, rng.randf_range(-1.6, 1.6)))
 
 
 func _physics_process(delta: float) -> void:
-	velocity.x = _wish.x * SPEED
-	velocity.z = _wish.y * SPEED
-	velocity.y -= GRAVITY * delta
+	velocity = Vector3(_wish.x * SPEED, velocity.y - GRAVITY * delta, _wish.y * SPEED)
 	if _jumps and is_on_floor():
 		velocity.y = JUMP
 	move_and_slide()
@@ -80,8 +79,7 @@ func _physics_process(delta: float) -> void:
 # The ways to the two nearest coins, [m].
 func _nearest() -> Array[Vector3]:
 	var ways: Array[Vector3] = []
-	for coin in _coins:
-		ways.append(coin - position)
+	ways.assign(Array(_coins).map(func(coin: Vector3) -> Vector3: return coin - position))
 	ways.sort_custom(func(a: Vector3, b: Vector3) -> bool: return a.length() < b.length())
 	while ways.size() < 2:
 		ways.append(Vector3.ZERO if ways.is_empty() else ways[0])
@@ -95,10 +93,6 @@ func _feel() -> PackedFloat32Array:
 	for k in FEELERS:
 		var aside := Vector3(0.9, 1.0, 0.0).rotated(Vector3.UP, TAU * k / FEELERS)
 		var from := global_position + aside
-		var query := PhysicsRayQueryParameters3D.create(from, from + Vector3.DOWN * 2.5)
-		found.append(0.0 if space.intersect_ray(query).is_empty() else 1.0)
+		var ray := PhysicsRayQueryParameters3D.create(from, from + Vector3.DOWN * 2.5)
+		found.append(float(not space.intersect_ray(ray).is_empty()))
 	return found
-
-
-static func _joined(list: Array, way: Vector3) -> Array:
-	return list + [way.x, way.y, way.z]

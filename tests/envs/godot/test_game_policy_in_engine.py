@@ -118,7 +118,7 @@ def test_what_cannot_be_played_is_named(godot: Godot, tmp_path: Path) -> None:
             "bytes of weights",
             "is no game policy file",
             "plays car, not 'boat'",
-            "car: observation 'obs': expected 5 numbers, got [1.0, 2.0]",
+            "car: observation 'obs': expected 5 numbers, got [1.0,2.0]",
             "car: observation 'obs': expected 5 numbers, got <null>",
         ),
         strict=True,

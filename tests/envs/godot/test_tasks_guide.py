@@ -19,7 +19,7 @@ _BLOCK = re.compile(
     re.M | re.S,
 )
 _SMALLER = {
-    "--timesteps 20000": "--timesteps 6144 --episodes 8 --no-progress",
+    "--timesteps 20000": "--timesteps 10240 --episodes 8 --no-progress",
     "--episodes 20": "--episodes 8 --no-report --json scores.json",
 }
 """What is done less of here than in the guide."""

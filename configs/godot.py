@@ -95,7 +95,7 @@ class DemonstrationsConfig(Config):
 class SelfPlayConfig(Config):
     """Opponents that are past selves: agents of one policy in two teams."""
 
-    snapshot_freq: Count = 50_000
+    snapshot_freq: Count = 20_000
     """Environment steps after which the policy joins the pool."""
     pool: Annotated[int, Field(ge=1, le=64)] = 8
     """Past selves that are kept; a new one takes the place of the oldest."""

@@ -5,6 +5,8 @@ extends RefCounted
 ## Columns of a row before the infos: reward, and how the step ended.
 const HEAD := 2
 
+static var _is_blind := DisplayServer.get_name() == "headless"
+
 var name := ""
 var agents: Array[AmbuloAgentAdapter] = []
 var parts: Array[AmbuloAgentPart] = []
@@ -56,7 +58,8 @@ func append(
 		var value: Variant = seen.get(part.name)
 		if part.is_picture:
 			if value is not PackedByteArray or (value as PackedByteArray).size() != part.size:
-				return "observation '%s': expected a picture of %s" % [part.name, part.shape]
+				var why := " (headless: nothing is drawn)" if _is_blind else ""
+				return "observation '%s': expected a picture of %s%s" % [part.name, part.shape, why]
 			pictures.append_array(value as PackedByteArray)
 			continue
 		if value is not PackedFloat32Array:

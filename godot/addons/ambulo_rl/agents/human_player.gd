@@ -66,9 +66,8 @@ func _end_step() -> bool:
 	if outcome != 0 and _folder != "":
 		_recording["success"] = _adapter.info().get("success")
 		DirAccess.make_dir_recursive_absolute(_folder)
-		var name := (
-			"%s_%d_%d.json" % [_kind.name, roundi(Time.get_unix_time_from_system()), _episodes]
-		)
+		var moment := roundi(Time.get_unix_time_from_system())
+		var name := "%s_%d_%d_%d.json" % [_kind.name, moment, get_instance_id(), _episodes]
 		var file := FileAccess.open(_folder.path_join(name), FileAccess.WRITE)
 		if file == null or not file.store_string(JSON.stringify(_recording)):
 			push_error("%s: cannot be written" % _folder.path_join(name))

@@ -70,6 +70,8 @@ func _open() -> void:
 	if circle != "" or missing != "":
 		_fail("it holds itself: %s" % circle if circle != "" else "cannot be loaded: %s" % missing)
 		return
+	if _forgives:
+		ResourceLoader.set_abort_on_missing_resources(false)
 	var packed: PackedScene = load(_path) as PackedScene
 	var scene: Node = null
 	if packed != null and packed.can_instantiate():

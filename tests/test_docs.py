@@ -17,6 +17,7 @@ PAGES = [
     if BLOCK.search(page.read_text(encoding="utf-8"))
 ]
 NOT_RUN = {
+    "godot_agents.md": "needs a game; tests/envs/godot/agents does the same",
     "godot_api.md": "speaks to a game that runs; tests/envs/godot does",
     "ik_blender.md": "runs inside Blender; tests/blender does the same",
     "trackers_stream.md": "speaks to a server that runs; tests/commands/trackers does",

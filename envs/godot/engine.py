@@ -100,7 +100,7 @@ class EngineProcess:
         self._start_timeout = start_timeout
         own = [f"--agents={agents}"]
         if game is not None:
-            own = [f"--game={game}", f"--seed={seed}", "--mode=lockstep"]
+            own = [f"--game={game}", f"--game-seed={seed}", "--mode=lockstep"]
         arguments = [
             *dying_with_us(), *_program(engine, project),
             *(["--headless"] if headless else []), "--xr-mode", "off",

@@ -45,17 +45,14 @@ func test_layers_that_do_not_fit_are_refused() -> void:
 		check_contains(_problem(rows), "layers", key)
 	var other: Array = good.duplicate(true)
 	other[0].type = "lstm"
-	check_contains(_problem(other), "layers.type: must be one of gru")
+	check_contains(_problem(other), "layers.type: 'lstm' is no layer")
 	other[0].erase("type")
 	check_contains(_problem(other), "layers")
 
 
 func _problem(rows: Array) -> String:
 	var checks := AmbuloChecks.new()
-	var file := AmbuloPolicyFile.new()
-	file.observation_size = _INPUTS
-	file.outputs = 3
-	file._read_layers(checks, rows)
+	AmbuloLayerRows.new().read(checks, rows, _INPUTS, 0, ["", "gru"])
 	return checks.problem
 
 

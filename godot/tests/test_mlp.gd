@@ -3,7 +3,7 @@ extends AmbuloTest
 
 
 func test_blocks_equal_plain_loops() -> void:
-	for activation: String in AmbuloPolicyFile.ACTIVATIONS:
+	for activation: String in AmbuloLayerRows.ACTIVATIONS:
 		var file := _file([7, 10, 5, 3], activation, "clip")
 		var mlp := AmbuloMlp.from_file(file)
 		for k in 20:

@@ -15,6 +15,8 @@ from ambulo.envs.godot.transport import BINARY, HttpConnection
 DOCUMENT = json.loads(
     (Path(__file__).parents[3] / "docs" / "godot_openapi.json").read_text()
 )
+PATHS = {p: m for p, m in DOCUMENT["paths"].items() if not p.startswith("/agents/")}
+"""Without those of games, which tests/envs/godot/agents calls."""
 SCENE = "res://scenes/features/vr_locomotion_test.tscn"
 OWN = "res://scenes/demo/own_scene.tscn"
 FLOOR = {
@@ -251,10 +253,7 @@ def test_every_documented_operation_is_called_here() -> None:
         ("post", "/scene/reload"),
     }
     documented = {
-        (method, path)
-        for path, methods in DOCUMENT["paths"].items()
-        for method in methods
-        if not path.startswith("/agents/")  # of games: tests/envs/godot/agents
+        (method, path) for path, methods in PATHS.items() for method in methods
     }
     assert documented == called
 
@@ -262,7 +261,7 @@ def test_every_documented_operation_is_called_here() -> None:
 def test_methods_and_paths_are_those_of_the_document(
     connection: HttpConnection,
 ) -> None:
-    for path, methods in DOCUMENT["paths"].items():
+    for path, methods in PATHS.items():
         connection = HttpConnection(connection.host, connection.port, timeout=30)
         response = connection.request("DELETE", path)
         assert response.status == 405
@@ -277,7 +276,7 @@ def test_methods_and_paths_are_those_of_the_document(
 def test_binary_is_taken_only_where_the_document_says_so(
     connection: HttpConnection,
 ) -> None:
-    for path, methods in DOCUMENT["paths"].items():
+    for path, methods in PATHS.items():
         content = methods.get("post", {}).get("requestBody", {}).get("content", {})
         if not content or path == "/rl/shutdown":
             continue

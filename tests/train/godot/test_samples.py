@@ -15,7 +15,7 @@ from ambulo.train.godot.command import COMMAND
 SAMPLES = find_project() / "scenes" / "agents"
 FLAGS = (
     "--no-progress", "--timesteps", "1024", "--save-freq", "512", "--eval-freq", "0",
-    "--episodes", "8", "--set", "ppo.n_steps=32", "--set", "network.net_arch=32",
+    "--episodes", "8", "--set", "ppo.n_steps=32", "--set", "network.net_arch=[32]",
     "--set", "environment.speed_up=10", "--set", "network.warm_up_steps=4",
 )  # fmt: skip
 

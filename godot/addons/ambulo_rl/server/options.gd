@@ -19,7 +19,7 @@ const MAIN := "main"
 const _HELP := (
 	"--port=N --agents=N --mode=lockstep|play --token=T --max-body=BYTES --host=NAME"
 	+ " --parent-pid=PID --idle-exit=SECONDS --scene=res://PATH --no-server"
-	+ " --game=res://PATH|main --seed=N"
+	+ " --game=res://PATH|main --game-seed=N"
 )
 const _WHOLE: Dictionary[String, Array] = {
 	"--port": [0, 65535],
@@ -27,7 +27,7 @@ const _WHOLE: Dictionary[String, Array] = {
 	"--max-body": [1024, 1 << 30],
 	"--parent-pid": [1, 1 << 31],
 	"--idle-exit": [1, 1 << 31],
-	"--seed": [0, (1 << 31) - 1],
+	"--game-seed": [0, (1 << 31) - 1],
 }
 const _TEXTS: PackedStringArray = ["--mode", "--token", "--host", "--scene", "--game"]
 

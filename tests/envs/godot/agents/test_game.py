@@ -217,7 +217,7 @@ def test_scenes_that_cannot_be_played(start: Start, scene: str, words: str) -> N
         ("longer", BridgeError, "'obs': expected 2 numbers, got 3 (step 3)"),
         ("text", BridgeError, "'obs': expected 2 numbers, got \"three\" (step 3)"),
         ("freed", BridgeError, "Fault/Counter was freed during the step (step 3)"),
-        ("script", BridgeError, "res://counter.gd:43: Cannot call method 'get_name'"),
+        ("script", BridgeError, "res://counter.gd:38: Cannot call method 'get_name'"),
     ],
 )
 def test_agents_that_break_a_rule(

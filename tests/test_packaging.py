@@ -173,8 +173,8 @@ from ambulo.cli import main
 ambulo.register()
 for name in [name for name in gymnasium.registry if name.startswith("ambulo/")]:
     # The walker of a simulated body is a policy, which needs torch; a body tracker's
-    # weights need safetensors.
-    if "TrackBody" in name:
+    # weights need safetensors; a game needs an engine.
+    if "TrackBody" in name or "Godot" in name:
         continue
     more = {{"body": "twin"}} if "Embodied" in name else {{}}
     env = ambulo.make_vec(name, 2, **more)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ambulo.evaluate.shared.kind import EvalKind
 
 KIND = EvalKind(
-    kinds=("ik_network", "ik_published"),
+    kinds=("ik_network",),
     name="pose network",
     group="pose networks",
     run="ambulo.evaluate.ik.command:run",

@@ -62,8 +62,9 @@ def write(folder: Path) -> None:
 
 
 def registered() -> list[str]:
-    """Return the names of all environments, sorted."""
-    return sorted(name for name in gymnasium.registry if name.startswith("ambulo/"))
+    """Return the names of all environments but games, which have spaces of their own."""
+    names = (name for name in gymnasium.registry if name.startswith("ambulo/"))
+    return sorted(name for name in names if "Godot" not in name)
 
 
 def _page(env: Any, name: str, stem: str) -> Iterator[str]:

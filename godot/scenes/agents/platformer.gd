@@ -6,6 +6,7 @@ const ISLANDS := 5
 const COINS := 10
 const SIDE := 4.0
 const GAP := 2.0
+const HEIGHTS: Array[float] = [0.0, 0.6, 0.0, 0.9, 0.3]
 
 
 func _ready() -> void:
@@ -33,14 +34,9 @@ func _ready() -> void:
 		world.add_child(player)
 
 
-## Height of the floor of the island [param island], [m].
-static func height(island: int) -> float:
-	return [0.0, 0.6, 0.0, 0.9, 0.3][island]
-
-
 ## A place [param aside] and [param ahead] of the middle of an island, on its floor.
 static func place(island: int, aside: float, ahead: float) -> Vector3:
-	return Vector3(aside, height(island), -island * (SIDE + GAP) - ahead)
+	return Vector3(aside, HEIGHTS[island], -island * (SIDE + GAP) - ahead)
 
 
 func _add_island(world: Node3D, island: int) -> void:

@@ -5,13 +5,12 @@ const Islands := preload("platformer.gd")
 const SPEED := 5.0
 const JUMP := 6.5
 const GRAVITY := 16.0
-const REACH := 0.9
 const FEELERS := 8
 
 var _wish := Vector2.ZERO
 var _jumps := false
-var _coins: PackedVector3Array = []
 var _fell := false
+var _coins: PackedVector3Array = []
 
 @onready var _agent: AmbuloAgent3D = get_child(-1)
 
@@ -66,9 +65,11 @@ func _physics_process(delta: float) -> void:
 	velocity = Vector3(_wish.x * SPEED, velocity.y - GRAVITY * delta, _wish.y * SPEED)
 	if _jumps and is_on_floor():
 		velocity.y = JUMP
+	var left := _nearest()[0].length()
 	move_and_slide()
+	_agent.add_reward(0.2 * (left - _nearest()[0].length()), "nearer")
 	for k in range(_coins.size() - 1, -1, -1):
-		if position.distance_to(_coins[k]) < REACH:
+		if position.distance_to(_coins[k]) < 0.9:
 			_coins.remove_at(k)
 			_agent.add_reward(1.0, "coins")
 	if position.y < -1.0 and not _fell:

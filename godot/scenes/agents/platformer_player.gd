@@ -67,14 +67,12 @@ func _physics_process(delta: float) -> void:
 		velocity.y = JUMP
 	var left := _nearest()[0].length()
 	move_and_slide()
-	_agent.add_reward(0.2 * (left - _nearest()[0].length()), "nearer")
+	_agent.add_reward(0.3 * (left - _nearest()[0].length()), "nearer")
 	for k in range(_coins.size() - 1, -1, -1):
 		if position.distance_to(_coins[k]) < 0.9:
 			_coins.remove_at(k)
 			_agent.add_reward(1.0, "coins")
-	if position.y < -1.0 and not _fell:
-		_fell = true
-		_agent.add_reward(-1.0, "fall")
+	_fell = _fell or position.y < -1.0
 
 
 # The ways to the two nearest coins, [m].

@@ -1,4 +1,4 @@
-"""Vertices of mesh files (STL, OBJ, COLLADA), and their hull as an OBJ file for MuJoCo.
+"""Vertices of mesh files (STL, OBJ, COLLADA), and those of their hull as an OBJ file.
 
 MuJoCo reads neither COLLADA nor STL in text, and a hull is all that a body's shape is used for.
 """
@@ -9,7 +9,6 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.reading import read_regular
@@ -47,7 +46,10 @@ def mesh_points(path: Path) -> Floats:
 
 
 def hull_obj(points: Floats) -> bytes:
-    """Return an OBJ file of the convex hull of `points` (n, 3), within a few percent."""
+    """Return an OBJ file of the hull of `points` (n, 3), within a few percent.
+
+    It has no faces: MuJoCo makes the hull.
+    """
     angle = np.pi * (3.0 - np.sqrt(5.0)) * np.arange(DIRECTIONS)
     height = 1.0 - 2.0 * (np.arange(DIRECTIONS) + 0.5) / DIRECTIONS
     ring = np.sqrt(1.0 - height**2)
@@ -56,25 +58,11 @@ def hull_obj(points: Floats) -> bytes:
     few = np.array_split(directions.astype(np.float32), 12)
     far = np.concatenate([(some @ rows).argmax(axis=1) for some in few])
     outer = points[np.unique(far)]
-    middle = outer.mean(axis=0)
-    for axis in np.flatnonzero(np.ptp(outer, axis=0) < THIN):
-        step = THIN * np.eye(3)[axis]
-        outer = np.concatenate([outer - step, outer + step])
-    try:
-        faces = ConvexHull(outer).simplices
-    except (
-        QhullError
-    ):  # points on a slanted plane or line: a small box about the middle
-        corners = np.array(np.meshgrid(*[[-1.0, 1.0]] * 3)).reshape(3, -1).T
-        outer = middle + corners * np.maximum(0.5 * np.ptp(outer, axis=0), THIN)
-        faces = ConvexHull(outer).simplices
-    center = outer.mean(axis=0)
-    lines = [f"v {x:.9g} {y:.9g} {z:.9g}" for x, y, z in outer]
-    for a, b, c in faces:
-        normal = np.cross(outer[b] - outer[a], outer[c] - outer[a])
-        first, second = (b, c) if normal @ (outer[a] - center) > 0 else (c, b)
-        lines.append(f"f {a + 1} {first + 1} {second + 1}")
-    return "\n".join(lines).encode()
+    around = outer - outer.mean(axis=0)
+    axes = np.linalg.svd(around)[2]
+    for axis in axes[np.ptp(around @ axes.T, axis=0) < THIN]:
+        outer = np.concatenate([outer - THIN * axis, outer + THIN * axis])
+    return "\n".join(f"v {x:.9g} {y:.9g} {z:.9g}" for x, y, z in outer).encode()
 
 
 def _stl(data: bytes) -> Floats:

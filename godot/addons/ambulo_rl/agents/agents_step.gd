@@ -26,6 +26,9 @@ var _ended: PackedInt32Array = []
 var _rewards: PackedFloat32Array = []
 var _infos: Array[PackedFloat32Array] = []
 var _finals: Array[Dictionary] = []
+# Bodies of the tree when it had so many nodes.
+var _bodies: Array[Node] = []
+var _nodes := 0
 
 
 ## Steps of the agents that are in `tree` now; see the roster's problem first.
@@ -154,7 +157,7 @@ func finish() -> void:
 	for k in _modes.size():
 		if _modes[k] == NOW or (_modes[k] == IF_DONE and _ended[k] != 0):
 			roster.agents[k].restart(_seeds[k], true)
-			some = true
+			some = some or not roster.agents[k].begins_by_itself
 	if some:
 		_move_bodies()
 
@@ -175,9 +178,12 @@ func _take(at: int, kind: AmbuloAgentKind, agent: AmbuloAgentAdapter) -> void:
 
 # Bodies that were put somewhere are there for the physics only after the next tick otherwise.
 func _move_bodies() -> void:
-	for type: String in ["CollisionObject3D", "CollisionObject2D"]:
-		for body in _tree.root.find_children("*", type, true, false):
-			body.call("force_update_transform")
+	if _tree.get_node_count() != _nodes or not _bodies.all(is_instance_valid):
+		_nodes = _tree.get_node_count()
+		_bodies = _tree.root.find_children("*", "CollisionObject3D", true, false)
+		_bodies += _tree.root.find_children("*", "CollisionObject2D", true, false)
+	for body in _bodies:
+		body.call("force_update_transform")
 
 
 ## Header, rows and pictures of all agents, then last observations of ended episodes.

@@ -15,6 +15,7 @@ import sys
 import time
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -24,6 +25,7 @@ from rich.console import Console
 from ambulo.common.errors import front_door
 from ambulo.common.files import without_nan, write_atomic
 from ambulo.common.tables import new_table, print_table
+from ambulo.configs.errors import ConfigError
 
 CMU = Path("cmu")
 """Default of options that name captured motion: a folder of AMBULO_DATA."""
@@ -36,6 +38,7 @@ def run(
     measure: Callable[..., dict[str, Any]],
     quick: Mapping[str, Any],
     targets: Sequence[Target] = (),
+    needs: str = "",
 ) -> None:
     """Measure with the options of the command line, print, and write the file of `--json`.
 
@@ -45,6 +48,7 @@ def run(
         measure: its keyword arguments are options, those without a default positional ones.
         quick: values that `--quick` sets where the command line does not.
         targets: what must be reached.
+        needs: folder or module that some systems lack: `/proc`, `resource`.
     """
     script = sys.modules[measure.__module__]
 
@@ -56,6 +60,8 @@ def run(
             parser.set_defaults(**quick)
         chosen = vars(parser.parse_args(words))
         file, is_quick = chosen.pop("json"), chosen.pop("quick")
+        if needs and not os.path.exists(needs) and find_spec(needs) is None:
+            raise ConfigError(f"{script.__file__}: needs {needs}; run it on Linux")
         begun = machine()
         result = measure(**chosen)
         show(result)
@@ -165,7 +171,7 @@ def machine() -> dict[str, Any]:
     """What the numbers are measured on, with the load at this moment."""
     return {
         "cores": os.cpu_count(),
-        "load": os.getloadavg()[0],
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "system": platform.platform(),
         "python": platform.python_version(),
     }

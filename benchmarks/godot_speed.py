@@ -248,4 +248,5 @@ if __name__ == "__main__":
             ("rows.ambulo, agents: 1.median", ">=", 1500.0),
             ("rows.ambulo, agents: 16.median", ">=", 8000.0),
         ],
+        needs="/proc",
     )  # fmt: skip

@@ -160,4 +160,5 @@ if __name__ == "__main__":
                 ("rows.*.streaming_growth_mb", "<=", 300.0),
                 ("rows.*.speed_ratio", ">=", 0.8),
             ],
+            needs="/proc",
         )  # fmt: skip

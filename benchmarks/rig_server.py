@@ -304,4 +304,4 @@ def measure(
 
 
 if __name__ == "__main__":
-    run(measure, {"parts": ["learning", "speed_udp"], "seconds": 1.0})
+    run(measure, {"parts": ["learning", "speed_udp"], "seconds": 1.0}, needs="/proc")

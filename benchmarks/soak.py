@@ -172,4 +172,5 @@ if __name__ == "__main__":
             ("stopped", ">=", 1), ("checkpoints", ">=", 1), ("memory_growth", "<=", 0.05),
             *((name, "<=", 0) for name in zero),
         ],
+        needs="/proc",
     )  # fmt: skip

@@ -10,7 +10,6 @@ and hyper-parameters on the single environment.
 
 from __future__ import annotations
 
-import resource
 import sys
 import time
 from collections.abc import Callable
@@ -124,6 +123,8 @@ def speed(model: PPO, steps: int) -> float:
 
 def peak_mb() -> float:
     """Largest resident size of this process so far, [MB]."""
+    import resource
+
     size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return size / (1e6 if sys.platform == "darwin" else 1e3)
 
@@ -168,4 +169,5 @@ if __name__ == "__main__":
         measure,
         {"steps": 512, "seeds": 1, "rounds": 1, "envs": 4},
         [("peak_mb", "<=", 1000.0)],
+        needs="resource",
     )

@@ -1,4 +1,4 @@
-"""`ambulo page build`: agents in a static web page."""
+"""`ambulo page build`: recorded episodes and live IK in a static web page."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     names = [page.name for page in PAGES]
     parser = Parser(
         prog="ambulo page",
-        description="Build a static web page in which agents act, without Python behind "
-        "it; it opens from the disk or from any web server. Needs Node.js with npm.",
+        description="Build a static web page that plays recorded episodes of agents and "
+        "solves inverse kinematics; it opens from the disk or from any web server. Needs "
+        "Node.js with npm.",
     )
     parser.add_argument("action", choices=["build"], help="build: write the page")
     parser.add_argument(

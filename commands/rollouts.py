@@ -88,7 +88,9 @@ def _record(
     args: Any, file: Path, root: Path, identifier: str, about: Mapping[str, Any]
 ) -> Path:
     """Record the episodes; return the folder of the new data set."""
-    import h5py  # noqa: F401  missing is told before models are loaded
+    # What is missing is reported before models are loaded.
+    import h5py  # noqa: F401
+    import minari  # noqa: F401
 
     from ambulo.envs.json_spec import json_spec
     from ambulo.evaluate.shared.minari_data import MinariWriter, rollouts

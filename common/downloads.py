@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import queue
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import requests
+from urllib3.exceptions import HTTPError
 
-from ambulo.common.slow_servers import Watch
 from ambulo.configs.errors import AmbuloError
 
 Arrived = Callable[[int, int | None], None]
@@ -20,8 +22,8 @@ Arrived = Callable[[int, int | None], None]
 Check = Callable[[Path], None]
 """Raises an `AmbuloError` if a file is not what it should be."""
 
-PIECE = 1 << 13
-"""Bytes asked of the connection at a time."""
+PIECE = 1 << 16
+"""Most bytes that are taken from the connection at a time."""
 PARTIAL = ".part"
 """Ending of a file that has not arrived in whole."""
 _DIGITS = 18
@@ -63,9 +65,15 @@ class Patience:
     longest: float = 60.0
     """Most that a server may ask us to wait, [s]."""
     least_rate: float = 1000.0
-    """Bytes a second, beside twice the timeout, below which it is given up."""
+    """Bytes a second, beside twice the timeout, below which it is given up; the timeout
+    alone begins anew with every byte."""
     most_bytes: int = 256 << 20
     """A larger file is refused."""
+
+    def too_slow(self, since: float, count: int) -> bool:
+        """Whether too few bytes arrived since a moment of `time.monotonic`."""
+        seconds = time.monotonic() - since - 2.0 * self.timeout
+        return count < seconds * self.least_rate
 
 
 def download(
@@ -85,7 +93,7 @@ def download(
     and that has not changed; otherwise the download starts again.
 
     Args:
-        session: Keeps the connection; of `watched_session`, to give up slow servers.
+        session: Keeps the connection.
         url: Address.
         path: The file; its folder exists.
         check: Called with the complete part.
@@ -138,19 +146,13 @@ def _continue(
     arrived: Arrived,
 ) -> None:
     """One attempt: the rest of the file, or all of it."""
-    watch = Watch(2.0 * patience.timeout, patience.least_rate)
     try:
-        with watch.watching():
-            _receive(session, url, part, version, patience, arrived, watch)
+        _receive(session, url, part, version, patience, arrived)
     except _TooLargeError:
         _forget(part, version)
         raise
-    except (requests.ConnectionError, requests.Timeout) as error:
-        reason = _too_slow(patience) if watch.cut else _reason(error, patience)
-        raise _InterruptedError(reason) from None
-    except requests.exceptions.ChunkedEncodingError:
-        reason = _too_slow(patience) if watch.cut else "the connection broke"
-        raise _InterruptedError(reason) from None
+    except (requests.ConnectionError, requests.Timeout, HTTPError) as error:
+        raise _InterruptedError(_reason(error, patience)) from None
     except requests.RequestException as error:
         raise DownloadError(f"{url}: {error}") from None
 
@@ -162,7 +164,6 @@ def _receive(
     version: Path,
     patience: Patience,
     arrived: Arrived,
-    watch: Watch,
 ) -> None:
     """Ask for what is missing and write it."""
     have, known = _part_of(part, version)
@@ -170,9 +171,8 @@ def _receive(
     headers = {"Accept-Encoding": "identity"}
     if have:
         headers |= {"Range": f"bytes={have}-", "If-Range": known}
-    with session.get(
-        url, headers=headers, stream=True, timeout=patience.timeout
-    ) as response:
+    begun = time.monotonic()
+    with _answer(session, url, headers, patience) as response:
         if _complete_already(response, have):
             return
         _refuse(response, url, part, version)
@@ -185,20 +185,43 @@ def _receive(
         done = start
         with part.open("r+b" if start else "wb") as file:
             file.seek(start)
-            for piece in response.iter_content(PIECE):
+            while piece := response.raw.read1(PIECE, decode_content=True):
                 done += len(piece)
-                watch.bytes += len(piece)
                 if done > patience.most_bytes:
                     raise _TooLargeError(
                         f"{url}: more than {patience.most_bytes} bytes are refused"
                     )
                 file.write(piece)
                 arrived(done, total)
+                if patience.too_slow(begun, done - start):
+                    raise _InterruptedError(_too_slow(patience))
             file.truncate()
-        if watch.cut:
-            raise _InterruptedError(_too_slow(patience))
         if total is not None and done != total:
             raise _InterruptedError(f"got {done} of {total} bytes")
+
+
+def _answer(
+    session: requests.Session, url: str, headers: dict[str, str], patience: Patience
+) -> requests.Response:
+    """Ask; a thread of its own is given up where the head of the answer does not end."""
+    answers: queue.SimpleQueue[requests.Response | Exception] = queue.SimpleQueue()
+
+    def ask() -> None:
+        try:
+            answers.put(
+                session.get(url, headers=headers, stream=True, timeout=patience.timeout)
+            )
+        except Exception as error:
+            answers.put(error)
+
+    threading.Thread(target=ask, daemon=True, name="download").start()
+    try:
+        answer = answers.get(timeout=2.0 * patience.timeout)
+    except queue.Empty:
+        raise _InterruptedError(_too_slow(patience)) from None
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
 
 
 def _part_of(part: Path, version: Path) -> tuple[int, str]:
@@ -280,7 +303,7 @@ def _too_slow(patience: Patience) -> str:
     return f"the server sends less than {patience.least_rate:g} bytes a second"
 
 
-def _reason(error: requests.RequestException, patience: Patience) -> str:
+def _reason(error: Exception, patience: Patience) -> str:
     """Why a connection failed, in words."""
     text = str(error)
     if isinstance(error, requests.Timeout) or "Read timed out" in text:

@@ -15,7 +15,7 @@ EXTRAS = {
     "tune": ("optuna",),
     "stream": ("websockets",),
     "hub": ("huggingface_hub",),
-    "minari": ("h5py",),
+    "minari": ("h5py", "minari"),
     "mlflow": ("mlflow",),
     "trackio": ("trackio",),
     "wandb": ("wandb",),

@@ -25,7 +25,6 @@ from ambulo.common.downloads import (
 )
 from ambulo.common.files import write_atomic
 from ambulo.common.paths import resolve_path
-from ambulo.common.slow_servers import watched_session
 from ambulo.configs.errors import AmbuloError, ConfigError
 from ambulo.configs.json_text import json_value
 from ambulo.configs.reading import read_regular_text
@@ -94,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
         trials = numbers(args.trials, "--trials", MOST_TRIALS)
     base, folder = checked_base(args.base_url), resolve_path(args.to)
     folder.mkdir(parents=True, exist_ok=True)
-    with watched_session() as session, _progress() as progress:
+    with requests.Session() as session, _progress() as progress:
         fetch = Fetch(
             session=session,
             base=base,

@@ -47,7 +47,10 @@ def hub_errors(what: str) -> Iterator[None]:
         cause = error.__cause__
         if isinstance(cause, errors.HTTPError):
             raise HubError(f"{what}: the transfer failed: {cause}") from None
-        raise HubError(f"{what}: {error or type(error).__name__}") from None
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise HubError(f"{what}: {reason}") from None
+    except (AttributeError, LookupError, TypeError):
+        raise HubError(f"{what}: not an answer of a hub") from None
 
 
 def _of_status(error: Exception) -> str:

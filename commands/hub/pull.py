@@ -15,8 +15,8 @@ from ambulo.commands.hub.errors import HubError
 from ambulo.commands.hub.manifest import (
     CARD,
     MANIFEST,
-    MAX_FILE,
     MAX_MANIFEST,
+    MAX_MODEL,
     FileEntry,
     Manifest,
     contract_hash,
@@ -114,9 +114,8 @@ class _Source:
 
     def manifest(self) -> Manifest:
         """Return the manifest, checked against the files that are there."""
-        manifest = read_manifest(
-            self._fetch(MANIFEST, MAX_MANIFEST), self._where(MANIFEST)
-        )
+        [file] = self._fetch([MANIFEST], MAX_MANIFEST)
+        manifest = read_manifest(file.read_bytes(), self._where(MANIFEST))
         if manifest.name != self.name:
             raise HubError(
                 f"{self._where(MANIFEST)}: is of {manifest.name!r}, not of {self.name!r}"
@@ -141,7 +140,11 @@ class _Source:
 
     def contents(self, manifest: Manifest) -> dict[str, bytes]:
         """Return the files of the model's new folder, every checksum checked."""
-        arrived = {entry.path: self._checked(entry) for entry in manifest.files}
+        files = self._fetch([entry.path for entry in manifest.files], MAX_MODEL)
+        arrived = {
+            entry.path: self._checked(entry, file)
+            for entry, file in zip(manifest.files, files, strict=True)
+        }
         plain = manifest.plain_paths()
         model = packed_files(
             {path: arrived[path] for path in plain}, f"{self.repository}/{self.name}"
@@ -163,20 +166,22 @@ class _Source:
         contents[SOURCE] = (json.dumps(origin, indent=2) + "\n").encode()
         return contents
 
-    def _checked(self, entry: FileEntry) -> bytes:
-        """Return a file if its size and checksum are those of the manifest."""
-        data = self._fetch(entry.path, MAX_FILE)
+    def _checked(self, entry: FileEntry, file: Path) -> bytes:
+        """Return a file if its checksum is that of the manifest, else forget it."""
+        data = file.read_bytes()
         if len(data) != entry.size or sha256_of(data) != entry.sha256:
+            file.resolve().unlink()  # so that the next pull does not find it in the cache
             raise HubError(
                 f"{self._where(entry.path)}: the checksum is not that of {MANIFEST}: the "
                 "file is damaged or was changed"
             )
         return data
 
-    def _fetch(self, path: str, most: int) -> bytes:
-        return self.hub.fetch(
-            self.repository, self.listing, f"{self.name}/{path}", most
-        )
+    def _fetch(self, paths: Sequence[str], most: int) -> list[Path]:
+        """Return files of the model's folder, of at most `most` bytes."""
+        full = [f"{self.name}/{path}" for path in paths]
+        found = self.hub.fetch(self.repository, self.listing, full, most)
+        return [found[path] for path in full]
 
     def _where(self, path: str) -> str:
         return f"{self.repository}/{self.name}/{path}"

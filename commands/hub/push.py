@@ -81,12 +81,7 @@ def push(
     before = hub.listing(repository)
     files = {f"{name}/{path}": data for path, data in model.files.items()}
     files[CARD] = _front_card(hub, repository, before, model)
-    removed = [
-        path
-        for path in before.sizes
-        if path.startswith(f"{name}/") and path not in files
-    ]
-    return hub.commit(repository, files, removed, f"Add {name}", before.commit)
+    return hub.upload(repository, files, name, before.commit)
 
 
 def _check_repository(text: str) -> None:
@@ -110,8 +105,8 @@ def _front_card(
     ]
     if not others:
         return model.files[CARD]
+    found = hub.fetch(repository, before, others, MAX_MANIFEST * len(others))
     manifests = [model.manifest]
-    for path in others:
-        data = hub.fetch(repository, before, path, MAX_MANIFEST)
-        manifests.append(read_manifest(data, f"{repository}/{path}"))
+    for path, file in found.items():
+        manifests.append(read_manifest(file.read_bytes(), f"{repository}/{path}"))
     return repository_card(sorted(manifests, key=lambda m: m.name)).encode()

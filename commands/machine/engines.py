@@ -1,8 +1,9 @@
-"""Programs and devices beside Python: Godot, Blender, Ray, OpenGL and GPUs."""
+"""Programs and devices beside Python: the system, Godot, Blender, Node.js, OpenGL, GPUs."""
 
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,11 @@ from ambulo.configs.errors import BridgeError, RenderError
 
 TIMEOUT = 60.0
 """Longest answer of a program that is asked for its version, [s]."""
+LINUX_ALONE = (
+    "engines and clusters that end with a training that is killed, `make fuzz`, "
+    "benchmarks that read /proc"
+)
+"""What other systems lack."""
 _TORCH = (
     "import torch; print(torch.version.cuda or 'none', torch.cuda.device_count(), "
     "sep='\\n')"
@@ -36,8 +42,35 @@ class Engine:
 
 def engines() -> list[Engine]:
     """Return the state of everything that pip does not install."""
-    checks: Sequence[Callable[[], Engine]] = (godot, blender, ray, opengl, gpu)
+    checks: Sequence[Callable[[], Engine]] = (
+        system,
+        godot,
+        blender,
+        node,
+        ray,
+        opengl,
+        gpu,
+    )
     return [check() for check in checks]
+
+
+def system() -> Engine:
+    """Return whether this is the system that all is tested on."""
+    name = platform.system() or sys.platform
+    if sys.platform == "linux":
+        return Engine("System", True, name, "")
+    return Engine("System", False, f"{name}; Ambulo is tested on Linux", LINUX_ALONE)
+
+
+def node() -> Engine:
+    """Return the state of Node.js with npm."""
+    purpose = "`ambulo page build`"
+    program, npm = shutil.which("node"), shutil.which("npm")
+    if program is None or npm is None:
+        lacking = "node" if program is None else "npm"
+        return Engine("Node.js", False, f"no program {lacking}", purpose)
+    said = _first_line([program, "--version"]) or "unknown version"
+    return Engine("Node.js", True, f"{said} at {program}", purpose)
 
 
 def godot() -> Engine:

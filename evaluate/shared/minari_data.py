@@ -1,16 +1,11 @@
-"""Roll-outs as a data set of Minari (https://minari.farama.org), written with h5py alone.
-
-The layout on disk is that of Minari 0.5 (`minari/dataset/_storages/hdf5_storage.py`):
-
-    ROOT/ID/data/metadata.json     spaces, environment, author, totals
-    ROOT/ID/data/main_data.hdf5    group `episode_K` with the arrays of an episode
-"""
+"""Roll-outs as a data set of Minari (https://minari.farama.org)."""
 
 from __future__ import annotations
 
-import json
 import re
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -22,12 +17,8 @@ from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 from numpy.typing import NDArray
 
-from ambulo.common.files import write_atomic
 from ambulo.configs.errors import ConfigError, RunFolderError
 
-MINARI_FORMAT = "0.5.4"
-"""Version of Minari whose layout is written; 0.5.4 and later read it."""
-DATA, METADATA = "main_data.hdf5", "metadata.json"
 _IDENTIFIER = re.compile(r"([-_\w]+/)*[-_\w]+-v\d+", re.ASCII)
 
 
@@ -54,8 +45,8 @@ class EpisodeArrays:
 class MinariWriter:
     """Writes a data set episode by episode; a context manager.
 
-    `metadata.json` appears at the end, so that Minari reads no half-written data set; after
-    an error the folder is removed again.
+    The folder gets its name at the end, so that Minari reads no half-written data set; after
+    an error it is removed.
     """
 
     def __init__(
@@ -68,7 +59,7 @@ class MinariWriter:
         env_spec: EnvSpec | None = None,
         about: Mapping[str, Any] | None = None,
     ) -> None:
-        """Make the folder of a new data set.
+        """Make a new data set.
 
         Args:
             root: Folder of data sets, as `MINARI_DATASETS_PATH` names it.
@@ -76,41 +67,37 @@ class MinariWriter:
             observation_space: Of one environment.
             action_space: Of one environment.
             env_spec: How the environment is made again; None where it cannot be.
-            about: Further metadata: author, algorithm_name, description, ...
+            about: Further metadata: algorithm_name, description, ...
 
         Raises:
             ConfigError: A bad identifier, or a space that has no stored form.
             RunFolderError: The data set exists, or its folder cannot be written.
-            ImportError: h5py is not installed.
+            ImportError: Minari or h5py is not installed.
         """
-        import h5py
+        from minari import __version__
+        from minari.dataset.minari_storage import MinariStorage
 
         check_identifier(identifier)
         self.folder = root / identifier / "data"
-        self._metadata: dict[str, Any] = {
-            "data_format": "hdf5",
-            "jpeg_encoding": False,
-            "observation_space": json.dumps(_space(observation_space)),
-            "action_space": json.dumps(_space(action_space)),
-            "dataset_id": identifier,
-            "minari_version": MINARI_FORMAT,
-            **(about or {}),
-        }
-        if env_spec is not None:
-            self._metadata["env_spec"] = env_spec.to_json()
-        self.episodes = self.steps = 0
         if self.folder.exists():
             raise RunFolderError(f"{self.folder}: exists; choose another --id or --out")
-        self._made = [p for p in (self.folder, *self.folder.parents) if not p.exists()]
+        parent = self.folder.parent
+        self._made = [p for p in (parent, *parent.parents) if not p.exists()]
         try:
-            self.folder.mkdir(parents=True)
-            self._file = h5py.File(self.folder / DATA, "w", track_order=True)
-        except OSError as error:
+            with self._failures():
+                parent.mkdir(parents=True, exist_ok=True)
+                self._part = tempfile.TemporaryDirectory(
+                    prefix=".data.", dir=parent, ignore_cleanup_errors=True
+                )
+                self._storage = MinariStorage.new(
+                    self._part.name, observation_space, action_space, env_spec,
+                    jpeg_encoding=False,
+                )  # fmt: skip
+                names = {"dataset_id": identifier, "minari_version": __version__}
+                self._storage.update_metadata({**names, **(about or {})})
+        except BaseException:
             self._remove()
-            reason = error.strerror or str(error)
-            raise RunFolderError(
-                f"{self.folder}: cannot be written: {reason}"
-            ) from None
+            raise
 
     def add(self, episode: EpisodeArrays) -> None:
         """Write the next episode.
@@ -118,20 +105,11 @@ class MinariWriter:
         Raises:
             RunFolderError: The disk is full or broken.
         """
-        try:
-            group = self._file.create_group(f"episode_{self.episodes}")
-            group.attrs["id"] = self.episodes
-            group.attrs["total_steps"] = len(episode.rewards)
-            if episode.seed is not None:
-                group.attrs["seed"] = episode.seed
-            for name in _ARRAYS:
-                group.create_dataset(name, data=getattr(episode, name))
-            for name, values in episode.infos.items():
-                group.create_dataset(f"infos/{name}", data=values)
-        except (OSError, RuntimeError) as error:
-            raise RunFolderError(f"{self.folder}: cannot be written: {error}") from None
-        self.episodes += 1
-        self.steps += len(episode.rewards)
+        from minari.data_collector import EpisodeBuffer
+
+        buffer = EpisodeBuffer(**vars(episode))
+        with self._failures():
+            self._storage.update_episodes([buffer])
 
     def __enter__(self) -> Self:
         """Return the writer."""
@@ -143,31 +121,32 @@ class MinariWriter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Finish the data set, or remove it after an error."""
+        """Give the data set its name, or remove it after an error."""
         try:
-            self._file.close()
             if kind is None:
-                size = (self.folder / DATA).stat().st_size
-                totals = {
-                    "total_episodes": self.episodes,
-                    "total_steps": self.steps,
-                    "dataset_size": round(size / 1e6, 1),
-                }
-                text = json.dumps(self._metadata | totals)
-                write_atomic(self.folder / METADATA, text)
-                return
-        except (OSError, RuntimeError, RunFolderError) as failed:
+                with self._failures():
+                    Path(self._part.name).chmod(0o755)
+                    Path(self._part.name).rename(self.folder)
+        finally:
             self._remove()
-            if kind is None:
-                raise RunFolderError(
-                    f"{self.folder}: cannot be written: {failed}"
-                ) from None
-        self._remove()
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        """Turn what the disk and Minari raise into errors of one line."""
+        try:
+            yield
+        except NotImplementedError as error:
+            raise ConfigError(f"cannot be stored: {error}") from None
+        except (OSError, RuntimeError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise RunFolderError(
+                f"{self.folder}: cannot be written: {reason}"
+            ) from None
 
     def _remove(self) -> None:
-        """Remove what was made."""
-        for name in (DATA, METADATA):
-            (self.folder / name).unlink(missing_ok=True)
+        """Remove what has not got its name, and the folders that were made for it."""
+        if hasattr(self, "_part"):
+            self._part.cleanup()
         for folder in self._made:
             if folder.is_dir() and not any(folder.iterdir()):
                 folder.rmdir()
@@ -177,29 +156,6 @@ def check_identifier(identifier: str) -> None:
     """Raise `ConfigError` for a text that is no identifier of a data set."""
     if not _IDENTIFIER.fullmatch(identifier):
         raise ConfigError(f"{identifier!r}: expected NAMESPACE/NAME-v0 or NAME-v0")
-
-
-_ARRAYS = ("observations", "actions", "rewards", "terminations", "truncations")
-
-
-def _space(space: spaces.Space[Any]) -> dict[str, Any]:
-    """Return the stored form of a space (`minari/serialization.py`)."""
-    if isinstance(space, spaces.Box):
-        return {
-            "type": "Box",
-            "dtype": str(space.dtype),
-            "shape": list(space.shape),
-            "low": space.low.tolist(),
-            "high": space.high.tolist(),
-        }
-    if isinstance(space, spaces.Discrete):
-        return {
-            "type": "Discrete",
-            "dtype": "int64",
-            "start": int(space.start),
-            "n": int(space.n),
-        }
-    raise ConfigError(f"{space}: cannot be stored; boxes and discrete spaces can")
 
 
 class ActingAgent(Protocol):

@@ -36,7 +36,7 @@ def test_json_holds_versions_engines_and_caches(
     assert data["python"]["executable"] == sys.executable
     assert [extra["name"] for extra in data["extras"]] == list(PURPOSES)
     assert [engine["name"] for engine in data["engines"]] == [
-        "Godot", "Blender", "Ray", "OpenGL", "GPU",
+        "System", "Godot", "Blender", "Node.js", "Ray", "OpenGL", "GPU",
     ]  # fmt: skip
     for package in data["required"]:
         assert package["version"] == metadata.version(package["name"])
@@ -95,5 +95,10 @@ def test_engines_are_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert not refused.found
     assert "Blender 4.2.3" in refused.detail
     assert not engines.gpu().found
+    assert engines.node().detail == "no program node"
+    monkeypatch.setattr("sys.platform", "win32")
+    assert not engines.system().found
+    monkeypatch.setattr("sys.platform", "linux")
+    assert engines.system().found
     monkeypatch.setenv("MUJOCO_GL", "disable")
     assert "MUJOCO_GL" in engines.opengl().detail

@@ -9,13 +9,13 @@ import pytest
 from ambulo.cli import main
 
 pytest.importorskip("h5py")
+minari = pytest.importorskip("minari")
 
 
 @pytest.mark.slow
 def test_episodes_of_the_navigator(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    minari = pytest.importorskip("minari")
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
     assert main(["rollouts", "vr_navigation", "--episodes", "3", "--no-progress"]) == 0
     folder = capsys.readouterr().out.strip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -9,23 +10,21 @@ import requests
 from fixtures.http_server import Answer, Server
 
 from ambulo.common.downloads import (
-    PIECE,
     DownloadError,
     NotThereError,
     Patience,
     download,
 )
-from ambulo.common.slow_servers import Watch, watched_session
 from ambulo.configs.errors import AmbuloError
 
 QUICK = Patience(timeout=0.3, attempts=3, pause=0.001)
 BODY = bytes(range(256)) * 1000
-ARRIVED = 100_000 // PIECE * PIECE
-"""What is kept of the first 100,000 bytes: whole pieces."""
+ARRIVED = 100_000
+"""What is kept of a body that breaks off after as many bytes."""
 
 
 def get(url: str, path: Path, patience: Patience = QUICK) -> None:
-    with watched_session() as session:
+    with requests.Session() as session:
         download(session, url, path, check=lambda file: None, patience=patience)
 
 
@@ -190,12 +189,11 @@ def test_a_dripping_server_is_given_up(
 
 
 def test_what_counts_as_too_slow() -> None:
-    watch = Watch(grace=30.0, rate=1000.0)
-    assert not watch.behind(30.0)
-    assert watch.behind(30.1)
-    watch.bytes = 100_000
-    assert not watch.behind(130.0)
-    assert watch.behind(130.1)
+    patience, now = Patience(timeout=15.0, least_rate=1000.0), time.monotonic()
+    assert not patience.too_slow(now - 29.0, 0)
+    assert patience.too_slow(now - 30.1, 0)
+    assert not patience.too_slow(now - 129.0, 100_000)
+    assert patience.too_slow(now - 130.1, 100_000)
 
 
 def test_no_server_is_one_line(tmp_path: Path, server: Server) -> None:

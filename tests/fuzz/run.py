@@ -12,7 +12,6 @@ import json
 import multiprocessing
 import os
 import random
-import resource
 import signal
 import sys
 import tempfile
@@ -34,6 +33,8 @@ SEEDS = Path(__file__).with_name("seeds.json")
 """Cases that once were faults, by kind."""
 ANSWERS = (AmbuloError, OSError, MemoryError)
 """What commands turn into one line."""
+CLEAR = Path("/proc/self/clear_refs")
+"""File that forgets the most memory that this process had."""
 WORK, WAIT = 5.0, 60.0
 """Most time of the processor, and by the clock, of a case, [s]."""
 SLACK = 48 * 2**20
@@ -70,6 +71,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="kinds with this in their name")
     parser.add_argument("--keep", type=Path, help="folder for cases that are faults")
     args = parser.parse_args(argv)
+    if not CLEAR.exists():
+        parser.error(f"memory is measured through {CLEAR}; run it on Linux")
     end, faults, total = time.monotonic() + args.seconds, 0, 0
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -131,6 +134,8 @@ def attack(
     """Run the cases of a kind, known faults first, and tell before each."""
     for number in (signal.SIGPROF, signal.SIGALRM):
         signal.signal(number, _hang)
+    import resource  # of Unix alone
+
     outcome = Outcome(target.name)
     target.whole()
     before = reset_peak()
@@ -186,7 +191,7 @@ def one(target: Target, case: str, outcome: Outcome, keep: Path | None) -> None:
 
 def reset_peak() -> int:
     """Forget the most memory that this process had; return what it has, [bytes]."""
-    Path("/proc/self/clear_refs").write_text("5")
+    CLEAR.write_text("5")
     return _status("VmRSS")
 
 

@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from ambulo.configs.caches import user_cache
 from ambulo.configs.errors import AmbuloError
 
 SOURCES = Path(__file__).resolve().parent
@@ -30,8 +31,7 @@ def package_folder() -> Path:
         PageError: there is no npm, or it fails.
     """
     lock = (SOURCES / LOCK).read_bytes()
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(base) / "ambulo" / f"page-{hashlib.sha256(lock).hexdigest()[:12]}"
+    folder = user_cache(f"page-{hashlib.sha256(lock).hexdigest()[:12]}")
     if (folder / _READY).is_file():
         return folder
     npm = shutil.which("npm")
@@ -57,7 +57,8 @@ def bundle(name: str, packages: Path, out: Path) -> None:
     Raises:
         PageError: esbuild fails.
     """
-    program = packages / "node_modules" / ".bin" / "esbuild"
+    tools = packages / "node_modules" / ".bin"
+    program = shutil.which("esbuild", path=str(tools)) or tools / "esbuild"
     flags = ["--bundle", "--format=iife", "--minify", "--target=es2022"]
     flags += ["--define:import.meta.url=document.baseURI", "--log-level=error"]
     modules = {"NODE_PATH": str(packages / "node_modules")}

@@ -13,6 +13,7 @@ import contextlib
 import hmac
 import io
 import logging
+import os
 import secrets
 import socket
 from collections.abc import Callable, Iterator, Mapping
@@ -74,8 +75,9 @@ def checked_port(port: int) -> int:
     if not 0 <= port <= 65535:
         raise ConfigError(f"--port {port}: must be 0 to 65535")
     with socket.socket() as probe:
-        # As servers do: a port whose last connections are closing is free.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if os.name == "posix":  # on Windows it would take a port that is in use
+            # As servers do: a port whose last connections are closing is free.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((LOOPBACK, port))
         except OSError as error:

@@ -185,6 +185,25 @@ def test_revisions_and_names(
     assert sorted(p.name for p in folder.parent.iterdir()) == ["my_gait"]
 
 
+def test_a_broken_download_is_continued_and_kept(
+    hub: Hub,
+    hub_server: HubServer,
+    shared: SharedModel,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # The client keeps pieces of 10 MB; the model is smaller.
+    monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 1000)
+    push(hub, shared, REPOSITORY)
+    [oid] = hub_server.large
+    hub_server.breaks = len(hub_server.large[oid]) // 2
+    assert pull(hub, REPOSITORY).name == "my_gait"
+    [start] = [int(r.removeprefix("bytes=")[:-1]) for r in hub_server.ranges]
+    assert 0.9 * hub_server.breaks < start <= hub_server.breaks
+    hub_server.asked.clear()
+    assert pull(hub, REPOSITORY, new_name="again").name == "again"
+    assert not [p for how, p in hub_server.asked if how == "GET" and oid in p]
+
+
 def test_a_hub_that_refuses(
     hub: Hub,
     hub_server: HubServer,

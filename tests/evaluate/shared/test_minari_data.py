@@ -15,7 +15,8 @@ import ambulo
 from ambulo.configs.errors import ConfigError, RunFolderError
 from ambulo.evaluate.shared.minari_data import EpisodeArrays, MinariWriter, rollouts
 
-h5py = pytest.importorskip("h5py")
+pytest.importorskip("h5py")
+minari = pytest.importorskip("minari")
 SEED, STEPS = 7, 6
 
 
@@ -67,7 +68,6 @@ def test_episodes_are_those_of_single_environments() -> None:
 
 
 def test_minari_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    minari = pytest.importorskip("minari")
     found, (seen, done) = recorded(4, 2)
     about = {"algorithm_name": "swaying", "description": "for a test"}
     with MinariWriter(tmp_path, "walks/stand-v0", seen, done, about=about) as writer:
@@ -112,7 +112,6 @@ BOX = spaces.Box(-1.0, 1.0, (1,))
 
 
 def test_discrete_actions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    minari = pytest.importorskip("minari")
     with MinariWriter(tmp_path, "a-v0", BOX, spaces.Discrete(4)) as writer:
         writer.add(arrays())
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
@@ -140,6 +139,18 @@ def test_what_exists_stays(tmp_path: Path) -> None:
     assert json.loads((writer.folder / "metadata.json").read_text()) == before
 
 
+def test_a_killed_writer_leaves_no_data_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = MinariWriter(tmp_path, "c-v0", BOX, BOX)
+    writer.add(arrays())
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
+    assert "c-v0" not in minari.list_local_datasets()
+    with MinariWriter(tmp_path, "c-v0", BOX, BOX) as again:
+        again.add(arrays())
+    assert list(minari.list_local_datasets()) == ["c-v0"]
+
+
 @pytest.mark.parametrize(
     "name", ["", "a", "../a-v0", "/a-v0", "a b-v0", "a/-v", "a/../b-v0"]
 )
@@ -150,8 +161,10 @@ def test_bad_identifiers(name: str, tmp_path: Path) -> None:
 
 
 def test_spaces_that_have_no_form(tmp_path: Path) -> None:
+    space = spaces.Sequence(BOX)
     with pytest.raises(ConfigError, match="cannot be stored"):
-        MinariWriter(tmp_path, "a-v0", spaces.MultiBinary(3), BOX)
+        MinariWriter(tmp_path, "a-v0", space, BOX)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_full_disk(tmp_full_disk: Path) -> None:

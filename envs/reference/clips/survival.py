@@ -38,9 +38,16 @@ CHOICES = (
     Weights(effort=10.0, place=0.1, joint_rate=0.1),
     Weights(effort=30.0, place=0.1, joint_rate=0.1),
     Weights(effort=3.0, place=0.1, root_rate=1.0, joint_rate=0.1),
+    Weights(
+        effort=100.0,
+        place=1.0,
+        height_and_turn=400.0,
+        root_rate=20.0,
+        joint_rate=0.1,
+    ),
 )
-"""Costs that are tried. A jump wants its place held, a slow walk wants to step away: no
-choice is best for all clips."""
+"""Costs that are tried. A jump wants its place held, a slow walk wants to step away, a body on
+small feet wants to stay upright whatever becomes of its place: no choice is best for all."""
 CYCLIC_CHOICES = (WALKING, replace(WALKING, effort=30.0), *CHOICES[:2])
 """Those for cycles: a cheaper effort holds faster gaits."""
 

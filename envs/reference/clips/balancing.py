@@ -17,14 +17,11 @@ from scipy.ndimage import maximum_filter1d, uniform_filter1d
 
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.clips.whole_body_control import largest_torque
 from ambulo.envs.reference.inverse_dynamics import root_wrench
 from ambulo.envs.reference.joint_positions import motion_states
 from ambulo.motion.gaits.planting import with_shifted_feet
 from ambulo.motion.gaits.soles import GRAVITY, sole_places
-from ambulo.motion.kinematics import motion_kinematics
 from ambulo.motion.motion import Motion
-from ambulo.motion.roles import SIDES, map_of
 
 NEAR = 0.05
 """Height of a sole point up to which it can bear, [m]."""
@@ -55,21 +52,21 @@ def balanced(motion: Motion, character: Character) -> tuple[Motion, Floats]:
 
     With z the median height of the root, a its acceleration and j its jerk, the shift d (T, 2)
     and the corrections e of the centre of pressure minimise (d - z/g a - e)^2 + STAY^2 d^2 +
-    (BEND^3 j)^2 in the mean. Each e brings the centre of pressure `MARGIN` within what soles
-    near the ground and their ankles can bear, as far as `LARGEST` goes. In flights, where
-    nothing pushes, (z/g a)^2 stands for the first term. Feet stay where they are.
+    (BEND^3 j)^2 in the mean. Each e brings the centre of pressure `MARGIN` within the soles
+    that are near the ground, as far as `LARGEST` goes. In flights, where nothing pushes,
+    (z/g a)^2 stands for the first term. Feet stay where they are.
 
     Args:
         motion: On the character's skeleton, feet on the ground at height 0.
         character: The body.
     """
     start = motion.root_positions[:, :2].copy()
-    model = character.model
+    model, soles = character.model, character.soles
     for _ in range(ROUNDS):
         wrench = root_wrench(model, motion_states(motion, model))
         size = max(1, round(AVERAGE * motion.fps))
         center, has_center = center_of_pressure(wrench, size)
-        reach = sole_reach(_pressed(motion, character), 1)
+        reach = sole_reach(sole_places(motion, soles), 1)
         asked = has_center & np.isfinite(reach).all(axis=1)
         height = float(np.median(motion.root_positions[:, 2]))
         shift = _shift(center, _within(reach), asked, ~has_center, height, motion.fps)
@@ -116,31 +113,6 @@ def sole_reach(soles: Floats, size: int) -> Floats:
 def beside(center: Floats, reach: Floats) -> Floats:
     """Distance of places (T, 2) from what soles cover (T, D), negative within, [m]. (T,)."""
     return np.asarray((center @ _NORMALS - reach).max(axis=1))
-
-
-def _pressed(motion: Motion, character: Character) -> Floats:
-    """Places of soles in the world, no further from their ankles than these can press.
-
-    On the end of a foot, the body's weight is a torque about the ankle, and weak motors hold
-    it only nearer to themselves. Shape (T, P, 3), [m].
-    """
-    model, soles, skeleton = character.model, character.soles, character.skeleton
-    places, found = sole_places(motion, soles), map_of(skeleton)
-    weight = float(model.body_mass.sum() * np.linalg.norm(model.opt.gravity))
-    bound = largest_torque(model)
-    joints, _ = motion_kinematics(motion)
-    for p, (owner, side) in enumerate(zip(soles.joints, soles.sides, strict=True)):
-        role = f"{SIDES[side]}_foot"
-        ankle = found.joints.get(role)
-        if ankle is None or owner not in skeleton.branch(ankle):
-            continue
-        names = [skeleton.joints[j] for j in found.chains.get(role, (ankle,))]
-        away = (places[:, p] - joints[:, ankle])[:, :2]
-        most = float(bound[character.dofs(*names)].min()) / weight
-        far = np.linalg.norm(away, axis=1, keepdims=True)
-        less = np.minimum(1.0, most / np.maximum(far, 1e-9))
-        places[:, p, :2] = joints[:, ankle, :2] + less * away
-    return places
 
 
 def _within(reach: Floats) -> Floats:

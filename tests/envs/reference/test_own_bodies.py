@@ -18,10 +18,17 @@ from ambulo.envs.characters.own.prepare import prepare_body
 from ambulo.envs.characters.own.record import character_of
 from ambulo.envs.characters.registry import skeleton_of
 from ambulo.envs.locomotion.build import make_batch
+from ambulo.envs.reference.balance import cycle_steps
 from ambulo.envs.reference.captured import source_cycle
 from ambulo.envs.reference.clips.clip_reference import clip_reference, fitted_body
 from ambulo.envs.reference.clips.raw_clip import lifted_clip, lowest_points
-from ambulo.envs.reference.clips.survival import PERSON, push_scale
+from ambulo.envs.reference.clips.survival import (
+    PERSON,
+    STANDARD,
+    STANDING,
+    best_feedback,
+    push_scale,
+)
 from ambulo.envs.reference.inverse_dynamics import inverse_dynamics
 from ambulo.envs.reference.joint_positions import (
     motion_of_positions,
@@ -29,6 +36,7 @@ from ambulo.envs.reference.joint_positions import (
 )
 from ambulo.envs.reference.legs import ankle_places, legs_of, set_feet
 from ambulo.envs.reference.prepare import physical_cycle, report_of
+from ambulo.envs.reference.reference import standing_reference
 from ambulo.envs.reference.step_gaits import (
     standing_posture,
     standing_steps,
@@ -217,6 +225,26 @@ def test_arms_move_no_faster_than_their_motors_can(walker: Character) -> None:
     slow = lifted_clip(whirling(body, "left_elbow", 0.5), body)[0]
     qvel = motion_states(slow, body.model)[1]
     assert np.abs(qvel[:, dof]).max() == pytest.approx(0.5 * np.pi, rel=0.05)
+
+
+@pytest.mark.integration
+def test_the_feedback_of_a_standing_body_is_the_best_of_several(
+    walker: Character,
+) -> None:
+    dofs, dt = walker.dofs(*walker.skeleton.joints[1:]), 1.0 / 30.0
+    table = standing_reference(walker, joints=["*"], balance=False).gaits[0].table
+    steps = cycle_steps(walker, table, dofs, control_dt=dt)
+    hard = replace(STANDING, bodies=12, seconds=2.0, disturbance=STANDARD[3])
+    held = {
+        weights: best_feedback(
+            walker, table, steps, dofs, dt, replace(hard, choices=(weights,))
+        )[1]
+        for weights in hard.choices
+    }
+    assert best_feedback(walker, table, steps, dofs, dt, hard)[1] == max(held.values())
+    first = replace(hard, enough=0.0)
+    _, taken = best_feedback(walker, table, steps, dofs, dt, first)
+    assert taken == held[hard.choices[0]]
 
 
 @pytest.mark.parametrize("task", ["get_up", "track_body", "gait"])

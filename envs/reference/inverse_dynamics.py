@@ -137,17 +137,23 @@ def root_wrench(model: mujoco.MjModel, state: tuple[Floats, Floats, Floats]) -> 
     Returns:
         Over body weight, [-] and [m]. Shape (N, 6).
     """
-    bare, data = _without_ground(model)
-    out = np.empty((len(state[0]), 6))
-    for t, (qpos, qvel, qacc) in enumerate(zip(*state, strict=True)):
-        data.qpos[:], data.qvel[:], data.qacc[:] = qpos, qvel, qacc
-        mujoco.mj_inverse(bare, data)
-        out[t] = data.qfrc_inverse[:6]
+    out = free_forces(model, state)[:, :6].copy()
     # MuJoCo's moment is in the root's frame and about its origin.
     out[:, 3:] = quat_rotate(state[0][:, 3:7], out[:, 3:])
     out[:, 3:] += np.cross(state[0][:, :3], out[:, :3])
-    weight = bare.body_mass.sum() * np.linalg.norm(bare.opt.gravity)
+    weight = model.body_mass.sum() * np.linalg.norm(model.opt.gravity)
     return np.asarray(out / weight)
+
+
+def free_forces(model: mujoco.MjModel, state: tuple[Floats, Floats, Floats]) -> Floats:
+    """Generalised forces of a movement without contacts and limits. Shape (N, nv)."""
+    bare, data = _without_ground(model)
+    out = np.empty_like(state[1])
+    for t, (qpos, qvel, qacc) in enumerate(zip(*state, strict=True)):
+        data.qpos[:], data.qvel[:], data.qacc[:] = qpos, qvel, qacc
+        mujoco.mj_inverse(bare, data)
+        out[t] = data.qfrc_inverse
+    return out
 
 
 def _without_ground(model: mujoco.MjModel) -> tuple[mujoco.MjModel, mujoco.MjData]:

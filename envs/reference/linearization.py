@@ -169,11 +169,18 @@ def carries(character: Character) -> Bools:
 
     Those of the root, those above a sole, and those that carry at least `HEAVY` of the mass.
     """
-    model, skeleton = character.model, character.skeleton
+    model = character.model
     heavy = model.body_subtreemass / model.body_mass.sum() >= HEAVY
+    return np.asarray(heavy[model.dof_bodyid] | stands(character))
+
+
+def stands(character: Character) -> Bools:
+    """Degrees of freedom above a sole: those of root and legs. (nv,)."""
+    model, skeleton = character.model, character.skeleton
+    above = np.zeros(model.nbody, dtype=bool)
     for joint in set(character.soles.joints):
         body = int(model.jnt_bodyid[model.joint(skeleton.joints[joint]).id])
         while body > 0:
-            heavy[body] = True
+            above[body] = True
             body = int(model.body_parentid[body])
-    return np.asarray(heavy[model.dof_bodyid])
+    return np.asarray(above[model.dof_bodyid])

@@ -15,11 +15,21 @@ from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.balance import balance_controller
+from ambulo.envs.reference.balance import (
+    BalanceController,
+    balance_controller,
+    cycle_steps,
+)
 from ambulo.envs.reference.captured import source_cycle
 from ambulo.envs.reference.clips.fit import fit
 from ambulo.envs.reference.clips.raw_clip import lowest_points
-from ambulo.envs.reference.clips.survival import CYCLIC_SECONDS, Disturbance, survival
+from ambulo.envs.reference.clips.survival import (
+    CYCLIC_SECONDS,
+    STANDING,
+    Disturbance,
+    best_feedback,
+    survival,
+)
 from ambulo.envs.reference.inverse_dynamics import ground_reaction
 from ambulo.envs.reference.joint_positions import joint_positions
 from ambulo.envs.reference.prepare import PreparedCycle, physical_cycle
@@ -236,9 +246,19 @@ def standing_reference(
     controller = None
     if balance:
         dofs = matching_dofs(character, joints)
-        controller = balance_controller(character, table, dofs, control_dt=control_dt)
+        controller = _standing_controller(character, table, dofs, control_dt)
     gaits = [Gait(table, controller, {})]
     return Reference.of("standing", character, control_dt, gaits)
+
+
+def _standing_controller(
+    character: Character, table: ReferenceTable, dofs: Ints, control_dt: float
+) -> BalanceController:
+    """What keeps a body standing: of one of the user's own the best of several."""
+    if character.standing is None:
+        return balance_controller(character, table, dofs, control_dt=control_dt)
+    steps = cycle_steps(character, table, dofs, control_dt=control_dt)
+    return best_feedback(character, table, steps, dofs, control_dt, STANDING)[0]
 
 
 def standing_positions(character: Character) -> Floats:

@@ -21,12 +21,10 @@ from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.balance import (
     STEPPING,
     WALKING,
-    BalanceController,
-    controller_of,
     cycle_steps,
 )
 from ambulo.envs.reference.captured import source_cycle
-from ambulo.envs.reference.clips.survival import Disturbance, survival
+from ambulo.envs.reference.clips.survival import PUSHED, Trial, best_feedback
 from ambulo.envs.reference.foot_steering import mid_stance
 from ambulo.envs.reference.gaits import Blend, Gaits
 from ambulo.envs.reference.legs import WIDTH, ankle_places, legs_of
@@ -86,15 +84,10 @@ the suite's walk topples robots with small feet: of 16 of Unitree's G1 one stays
 of 24 at 0.26 m/s with cycles of 0.8 and 0.16 m, 83 % with 0.55 and 0.22 m."""
 LEFT = 0.25
 """Phase of their left mid-stance."""
-CHOICES = (STEPPING, WALKING)
-"""Costs of their controllers: a fast gait may need others than a slow one."""
-ENOUGH, LEAST = 0.8, 0.2
-"""Share of bodies that a controller holds when no other is tried, and that the first gait ahead
-which ends a body's speeds does not hold."""
-PUSHED = Disturbance("20 N s", impulse=20.0)
-"""What is done to the bodies that try a gait."""
-HELD_BODIES, HELD_SECONDS = 16, 4.0
-"""Bodies that try, and for how long, [s]."""
+STEPS_TRIAL = Trial((STEPPING, WALKING), PUSHED, bodies=16, seconds=4.0, enough=0.8)
+"""How their controllers are chosen: a fast gait may need other costs than a slow one."""
+LEAST = 0.2
+"""Fraction of bodies that the first gait ahead which ends a body's speeds does not hold."""
 CALM = 0.6
 """Speed at which the posture of the captured cycle is that of slow steps, [m/s]."""
 
@@ -247,24 +240,16 @@ def _stepping_reference(options: Options) -> Reference:
 
 
 def _held(gait: Gait, options: Options) -> Gait:
-    """A gait with that controller of `CHOICES` which holds most bodies under `PUSHED`."""
+    """A gait with the controller that holds most bodies, by `STEPS_TRIAL`."""
     character, joints, control_dt = options
     dofs = matching_dofs(character, joints)
     try:
         steps = cycle_steps(character, gait.table, dofs, control_dt=control_dt)
     except MotionError:  # it explodes beside the gait
         return replace(gait, report=gait.report | {"held": 0.0})
-    tried: list[tuple[float, BalanceController]] = []
-    for weights in CHOICES:
-        controller = controller_of(character, steps, dofs, weights, periodic=True)
-        held = survival(
-            character, gait.table, controller, PUSHED,
-            control_dt=control_dt, bodies=HELD_BODIES, seconds=HELD_SECONDS,
-        )  # fmt: skip
-        tried.append((held, controller))
-        if held >= ENOUGH:
-            break
-    held, controller = max(tried, key=lambda one: one[0])
+    controller, held = best_feedback(
+        character, gait.table, steps, dofs, control_dt, STEPS_TRIAL
+    )
     return replace(gait, controller=controller, report=gait.report | {"held": held})
 
 

@@ -25,11 +25,17 @@ from ambulo.envs.reference.balance import (
     regulate,
     window_cost,
 )
-from ambulo.envs.reference.clips.survival import best_feedback, fallen
+from ambulo.envs.reference.clips.survival import (
+    CLIP,
+    CYCLE,
+    best_feedback,
+    fallen,
+)
 from ambulo.envs.reference.linearization import (
     Knot,
     Slopes,
     Step,
+    carries,
     deviations,
     follow,
     start,
@@ -119,6 +125,8 @@ class _Fit:
         self._substeps = round(control_dt / character.model.opt.timestep)
         self._coupling = joint_coupling(character.model)
         self._free: Ints = self._coupling.independent
+        self._heavy = carries(character)
+        """Degrees of freedom that slopes near those along the clip are of."""
         self._cycle = 0
         """Control steps of a cycle; 0 of a clip."""
         self._stride = table.stride
@@ -274,8 +282,8 @@ class _Fit:
     def _same(self, one: Knot, two: Knot) -> bool:
         moved = self._body.tangent.difference(one.qpos[None], two.qpos[None])
         return bool(
-            np.abs(moved).max() < SAME_POSITION
-            and np.abs(one.qvel - two.qvel).max() < SAME_VELOCITY
+            np.abs(moved[0, self._heavy]).max() < SAME_POSITION
+            and np.abs(one.qvel - two.qvel)[self._heavy].max() < SAME_VELOCITY
             and np.abs(one.offsets - two.offsets).max() < SAME_OFFSET
         )
 
@@ -363,7 +371,10 @@ class _Fit:
             dofs = self._dofs
         columns = np.searchsorted(self._dofs, dofs)
         steps = [(a, b[:, columns]) for a, b in steps]
-        controller = best_feedback(self._character, table, steps, dofs, self._dt)
+        trial = CYCLE if table.periodic else CLIP
+        controller, _ = best_feedback(
+            self._character, table, steps, dofs, self._dt, trial
+        )
         return Fitted(table, controller, self._offsets, gap)
 
     def _closed(self, first: int) -> tuple[ReferenceTable, float]:

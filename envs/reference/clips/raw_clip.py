@@ -16,7 +16,11 @@ from ambulo.configs.errors import MotionError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.clips.balancing import balanced
 from ambulo.envs.reference.clips.whole_body_control import largest_torque
-from ambulo.envs.reference.inverse_dynamics import ground_reaction, root_wrench
+from ambulo.envs.reference.inverse_dynamics import (
+    free_forces,
+    ground_reaction,
+    root_wrench,
+)
 from ambulo.envs.reference.joint_positions import (
     derivatives,
     joint_positions,
@@ -24,6 +28,7 @@ from ambulo.envs.reference.joint_positions import (
     motion_states,
     velocities,
 )
+from ambulo.envs.reference.linearization import stands
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.motion.clip_checks import MIN_SECONDS
 from ambulo.motion.filters import low_pass, smoothed
@@ -52,6 +57,10 @@ TOLD = np.deg2rad(5.0)
 """Angle beyond a limit from which it is logged, [rad]."""
 MAX_SECONDS = 60.0
 """Longest clip, [s]."""
+SLOWER, OFTEN = (3.0, 1.5), 0.05
+"""Cut-offs that are tried in turn for limbs whose motors are too weak for the clip, [Hz], and
+the fraction of the time in which one is. An arm that cannot reach inwards whirls about itself
+where it is straight."""
 PLAIN_CUTOFF = 12.0
 """Low-pass of the noise of markers in a plain clip, [Hz]."""
 FLOOR = 5.0
@@ -182,6 +191,7 @@ def lifted_clip(
     smooth = smoothed(motion, min(STATE_CUTOFF, 0.4 * motion.fps))
     qpos = joint_positions(resample(smooth, 1.0 / dt), model)
     beyond = keep_within_limits(qpos, model)
+    _slow_down(qpos, character)
     smooth = motion_of_positions(qpos, model, motion.skeleton, 1.0 / dt)
     lowest = lowest_points(qpos, character)
     lift = _lift(lowest, dt)
@@ -241,6 +251,29 @@ def keep_within_limits(
         if beyond[row] > TOLD:
             found[model.joint(joint).name] = float(beyond[row]), row
     return found
+
+
+def _slow_down(qpos: Floats, character: Character) -> None:
+    """Smooth limbs with hinges that are too weak for positions (T, nq), in place."""
+    model, dt = character.model, float(character.model.opt.timestep)
+    bound, free = largest_torque(model), ~stands(character)
+    for cutoff in SLOWER:
+        states = (qpos, *derivatives(model, qpos, dt))
+        weak = (np.abs(free_forces(model, states)) > bound).mean(axis=0) > OFTEN
+        limbs = {_limb(model, int(body)) for body in model.dof_bodyid[weak & free]}
+        inside = np.isin([_limb(model, b) for b in range(model.nbody)], list(limbs))
+        hinges = model.jnt_type == mujoco.mjtJoint.mjJNT_HINGE
+        at = model.jnt_qposadr[hinges & inside[model.jnt_bodyid]]
+        if not len(at):
+            return
+        qpos[:, at] = low_pass(qpos[:, at], 1.0 / dt, cutoff)
+
+
+def _limb(model: mujoco.MjModel, body: int) -> int:
+    """The first of the bodies in a row that lead to `body`, one carried by another."""
+    while np.count_nonzero(model.body_parentid == model.body_parentid[body]) == 1:
+        body = int(model.body_parentid[body])
+    return body
 
 
 def _continuous(vectors: Floats) -> Floats:

@@ -10,6 +10,7 @@ import numpy as np
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.balance import (
+    STEPPING,
     WALKING,
     BalanceController,
     Weights,
@@ -30,19 +31,6 @@ LEAST_LEFT = 1.0
 """Least time from a random start to the clip's end, [s]."""
 CYCLIC_SECONDS = 6.0
 """For how long bodies follow a cycle, [s]."""
-
-
-CHOICES = (
-    Weights(effort=30.0),
-    Weights(effort=10.0),
-    Weights(effort=10.0, place=0.1, joint_rate=0.1),
-    Weights(effort=30.0, place=0.1, joint_rate=0.1),
-    Weights(effort=3.0, place=0.1, root_rate=1.0, joint_rate=0.1),
-)
-"""Costs that are tried. A jump wants its place held, a slow walk wants to step away: no
-choice is best for all clips."""
-CYCLIC_CHOICES = (WALKING, replace(WALKING, effort=30.0), *CHOICES[:2])
-"""Those for cycles: a cheaper effort holds faster gaits."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +56,61 @@ STANDARD = (
 """The disturbances of a report."""
 PERSON = 70.0
 """Mass of whom the standard pushes are for, [kg]; users' own bodies get theirs by mass."""
-TRIAL = Disturbance("trial", position=0.05, velocity=0.5, impulse=20.0)
-"""What is done to the bodies of a trial: the two standard disturbances at once."""
-TRIAL_BODIES = 40
-"""Bodies in each trial."""
-TRIAL_SEED = 1000
-"""Of the trials; reports use other seeds."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A test that chooses one of several controllers."""
+
+    choices: tuple[Weights, ...]
+    """Their costs."""
+    disturbance: Disturbance
+    """What is done to the bodies."""
+    bodies: int = 40
+    """Bodies of each controller."""
+    seconds: float = CYCLIC_SECONDS
+    """For how long they follow a cycle, [s]."""
+    seed: int = 0
+    """Of starts and disturbances; reports use other ones than 1000."""
+    enough: float = 1.0
+    """Fraction that stays up from which no other controller is tried."""
+
+
+PUSHED = STANDARD[2]
+"""What is done to the bodies that try a gait, or stand."""
+BOTH = Disturbance("trial", position=0.05, velocity=0.5, impulse=20.0)
+"""The two standard disturbances at once."""
+UPRIGHT = Weights(
+    effort=10.0,
+    place=1.0,
+    height_and_turn=100.0,
+    joint=0.01,
+    root_rate=5.0,
+    joint_rate=0.001,
+)
+"""Costs of bodies on small feet, which stay upright whatever becomes of place and posture."""
+CLIP = Trial(
+    (
+        Weights(effort=30.0),
+        Weights(effort=10.0),
+        Weights(effort=10.0, place=0.1, joint_rate=0.1),
+        Weights(effort=30.0, place=0.1, joint_rate=0.1),
+        Weights(effort=3.0, place=0.1, root_rate=1.0, joint_rate=0.1),
+        UPRIGHT,
+    ),
+    BOTH,
+    seed=1000,
+)
+"""For clips. A jump wants its place held, a slow walk wants to step away: no choice is best for
+all."""
+CYCLE = replace(
+    CLIP, choices=(WALKING, replace(WALKING, effort=30.0), *CLIP.choices[:2])
+)
+"""For cycles: a cheaper effort holds faster gaits."""
+STANDING = Trial(
+    (WALKING, STEPPING, UPRIGHT), PUSHED, bodies=24, seconds=4.0, enough=0.95
+)
+"""For bodies of the user's own that stand."""
 
 
 def push_scale(character: Character) -> float:
@@ -142,8 +179,9 @@ def best_feedback(
     steps: Sequence[Step],
     dofs: Ints,
     control_dt: float,
-) -> BalanceController:
-    """The feedback along a clip or cycle that holds most bodies under `TRIAL`.
+    trial: Trial,
+) -> tuple[BalanceController, float]:
+    """The feedback along a clip or cycle that holds most bodies, and which fraction it holds.
 
     Args:
         character: The body.
@@ -151,20 +189,22 @@ def best_feedback(
         steps: Slopes of its K control steps along it.
         dofs: Degrees of freedom whose targets move.
         control_dt: Duration of a control step, [s].
+        trial: How the choice is made.
     """
-    choices = CYCLIC_CHOICES if table.periodic else CHOICES
-    controllers = [
-        controller_of(character, steps, dofs, weights, periodic=table.periodic)
-        for weights in choices
-    ]
-    held = [
-        survival(
-            character, table, controller, TRIAL,
-            control_dt=control_dt, bodies=TRIAL_BODIES, seed=TRIAL_SEED,
+    tried: list[tuple[float, BalanceController]] = []
+    for weights in trial.choices:
+        controller = controller_of(
+            character, steps, dofs, weights, periodic=table.periodic
         )
-        for controller in controllers
-    ]  # fmt: skip
-    return controllers[held.index(max(held))]
+        held = survival(
+            character, table, controller, trial.disturbance, control_dt=control_dt,
+            bodies=trial.bodies, seed=trial.seed, seconds=trial.seconds,
+        )  # fmt: skip
+        tried.append((held, controller))
+        if held >= trial.enough:
+            break
+    held, controller = max(tried, key=lambda one: one[0])
+    return controller, held
 
 
 def step_with_feedback(

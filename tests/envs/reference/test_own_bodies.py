@@ -8,7 +8,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
-from fixtures.own_bodies import dog_xml, humanoid_xml
+from fixtures.own_bodies import dog_xml, humanoid_xml, without
 from pydantic import ValidationError
 
 from ambulo.configs.errors import ConfigError, MotionError
@@ -18,14 +18,25 @@ from ambulo.envs.characters.own.prepare import prepare_body
 from ambulo.envs.characters.own.record import character_of
 from ambulo.envs.characters.registry import skeleton_of
 from ambulo.envs.locomotion.build import make_batch
+from ambulo.envs.reference.balance import cycle_steps
 from ambulo.envs.reference.captured import source_cycle
 from ambulo.envs.reference.clips.clip_reference import clip_reference, fitted_body
-from ambulo.envs.reference.clips.raw_clip import lowest_points
-from ambulo.envs.reference.clips.survival import PERSON, push_scale
+from ambulo.envs.reference.clips.raw_clip import lifted_clip, lowest_points
+from ambulo.envs.reference.clips.survival import (
+    PERSON,
+    STANDARD,
+    STANDING,
+    best_feedback,
+    push_scale,
+)
 from ambulo.envs.reference.inverse_dynamics import inverse_dynamics
-from ambulo.envs.reference.joint_positions import motion_of_positions
+from ambulo.envs.reference.joint_positions import (
+    motion_of_positions,
+    motion_states,
+)
 from ambulo.envs.reference.legs import ankle_places, legs_of, set_feet
 from ambulo.envs.reference.prepare import physical_cycle, report_of
+from ambulo.envs.reference.reference import standing_reference
 from ambulo.envs.reference.step_gaits import (
     standing_posture,
     standing_steps,
@@ -184,6 +195,56 @@ def test_a_dog_takes_clips_of_its_own_and_no_persons(tmp_path: Path) -> None:
         MotionError, match="has four legs, and takes clips of such bodies"
     ):
         clip_reference(healthy_walk(64).motion(2), dog)
+
+
+def whirling(body: Character, joint: str, hertz: float) -> Motion:
+    """A body that stands for 2 s while one hinge bends and stretches by 1 rad."""
+    dt = float(body.model.opt.timestep)
+    qpos = np.tile(body.standing, (round(2.0 / dt), 1))
+    wave = 0.5 * (1.0 - np.cos(2.0 * np.pi * hertz * dt * np.arange(len(qpos))))
+    hinge = body.model.joint(joint)
+    qpos[:, hinge.qposadr[0]] = wave * np.sign(hinge.range.sum())
+    return motion_of_positions(qpos, body.model, body.skeleton, 1.0 / dt)
+
+
+def test_arms_move_no_faster_than_their_motors_can(walker: Character) -> None:
+    weak = without(
+        humanoid_xml(), 'joint="left_elbow" gear="300', 'joint="left_elbow" gear="3'
+    )
+    speed = {}
+    for name, body in (
+        ("strong", walker),
+        ("weak", character_of(prepare_body(weak))),
+    ):
+        lifted = lifted_clip(whirling(body, "left_elbow", 4.0), body)[0]
+        qvel = motion_states(lifted, body.model)[1]
+        dof = body.model.joint("left_elbow").dofadr[0]
+        speed[name] = float(np.abs(qvel[:, dof]).max())
+    assert speed["strong"] > 8.0
+    assert speed["weak"] < 0.4 * speed["strong"]
+    slow = lifted_clip(whirling(body, "left_elbow", 0.5), body)[0]
+    qvel = motion_states(slow, body.model)[1]
+    assert np.abs(qvel[:, dof]).max() == pytest.approx(0.5 * np.pi, rel=0.05)
+
+
+@pytest.mark.integration
+def test_the_feedback_of_a_standing_body_is_the_best_of_several(
+    walker: Character,
+) -> None:
+    dofs, dt = walker.dofs(*walker.skeleton.joints[1:]), 1.0 / 30.0
+    table = standing_reference(walker, joints=["*"], balance=False).gaits[0].table
+    steps = cycle_steps(walker, table, dofs, control_dt=dt)
+    hard = replace(STANDING, bodies=12, seconds=2.0, disturbance=STANDARD[3])
+    held = {
+        weights: best_feedback(
+            walker, table, steps, dofs, dt, replace(hard, choices=(weights,))
+        )[1]
+        for weights in hard.choices
+    }
+    assert best_feedback(walker, table, steps, dofs, dt, hard)[1] == max(held.values())
+    first = replace(hard, enough=0.0)
+    _, taken = best_feedback(walker, table, steps, dofs, dt, first)
+    assert taken == held[hard.choices[0]]
 
 
 @pytest.mark.parametrize("task", ["get_up", "track_body", "gait"])

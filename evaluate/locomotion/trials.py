@@ -47,6 +47,8 @@ PUSHED = {"standing": (0.0, 0.0), "on the spot": (0.0, 6.0), "0.6 m/s": (0.6, 0.
           "1.2 m/s": (1.2, 0.0)}  # fmt: skip
 PUSH_TIME, PUSH_FIRST, PUSH_SECONDS = 0.2, 3.0, 9.0
 SWEEPS, SWEEP_GAP, SWEEP_SECONDS = (0.2, 0.4, 0.6, 0.8), 1.5, 9.0
+SAME_SPEED = 0.01
+"""A command this much faster than the fastest gait is one to go as fast, [m/s]."""
 _STREAM = 77
 
 Row = dict[str, float | str]
@@ -144,7 +146,8 @@ def run_course(
         force.append(np.linalg.norm(batch.felt(), axis=1))
         stands.append(step.info["standing"])
         progress((step.number + 1) / steps)
-    dt, taken = batch.simulation.dt, commands[:, 0] <= batch.speeds[1]
+    dt = batch.simulation.dt
+    taken: Bools = commands[:, 0] < batch.speeds[1] + SAME_SPEED
     batch.close()
     return Course(
         dt, np.array(alive), np.array(rates), np.array(force), np.array(stands), taken

@@ -27,7 +27,6 @@ from ambulo.common.find_model import find_model
 from ambulo.configs.errors import AmbuloError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.reference.clips.clip_reference import clip_reference, fitted_body
-from ambulo.envs.reference.clips.survival import push_scale
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.reference.reference_file import load_reference_for, save_reference
 from ambulo.envs.tasks.track import TrackBatch
@@ -147,7 +146,7 @@ def tracked(
     starts = random_starts(batch, np.arange(1), trial.bodies, trial.seed)
     row: dict[str, float] = {}
     for name, tracker in trackers.items():
-        for end, impulse in (("", 0.0), ("_pushed", IMPULSE * push_scale(body))):
+        for end, impulse in (("", 0.0), ("_pushed", IMPULSE)):
             done = play(batch, tracker, starts, seed=1000 * trial.seed, impulse=impulse)
             row[name + end] = 100.0 * float(done.success.mean())
     batch.close()

@@ -23,11 +23,9 @@ class Pushes(NamedState):
         self, config: LocomotionEnvironmentConfig, count: int, scale: float = 1.0
     ) -> None:
         """No push yet; `scale` is a factor on the impulses."""
-        low, high = config.push_impulse
-        self._impulse, self._interval = (
-            (scale * low, scale * high),
-            config.push_interval,
-        )
+        self.scale = scale
+        """Pushes over those that settings and callers give."""
+        self._impulse, self._interval = config.push_impulse, config.push_interval
         self._duration = config.push_duration
         self.start = np.full(count, np.inf)
         """Time of the next or the running push, [s]. Shape (N,)."""
@@ -45,6 +43,17 @@ class Pushes(NamedState):
             for env in envs:
                 self._draw(int(env), 0.0, rngs[int(env)])
 
+    def plan(self, start: Floats, impulse: float, angle: Floats) -> None:
+        """Let the next push of every body be this one.
+
+        Args:
+            start: When, [s]. Shape (N,).
+            impulse: Of all, before it is scaled, [N s].
+            angle: Directions from the world's X to its Y, [rad]. Shape (N,).
+        """
+        self.start[:] = start
+        self.force[:] = self._force(impulse, angle)
+
     def at(self, time: Floats, rngs: Sequence[np.random.Generator]) -> Floats:
         """The forces at `time` (N,), [s]; what is over is drawn anew. Shape (N, 2), [N]."""
         now = time + CLOSE
@@ -58,9 +67,13 @@ class Pushes(NamedState):
         low, high = self._interval
         self.start[env] = now + low + wait * (high - low)
         low, high = self._impulse
-        size = (low + impulse * (high - low)) / self._duration
-        angle *= 2.0 * np.pi
-        self.force[env] = size * np.cos(angle), size * np.sin(angle)
+        impulse = low + impulse * (high - low)
+        self.force[env] = self._force(impulse, 2.0 * np.pi * angle)
+
+    def _force(self, impulse: float, angle: Floats | float) -> Floats:
+        """Forces of impulses, [N s] before they are scaled, in directions (...), [rad]."""
+        size = self.scale * impulse / self._duration
+        return size * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
 
 
 class DelayLine:

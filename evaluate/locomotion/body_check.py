@@ -24,6 +24,7 @@ from ambulo.envs.characters.registry import (
     body_record,
     load_character,
 )
+from ambulo.envs.reference.clips.survival import push_scale
 from ambulo.envs.reference.reference import standing_positions
 from ambulo.evaluate.locomotion.evaluation import (
     LocomotionSubject,
@@ -304,8 +305,9 @@ def _standing(
     pushed = None
     if pushes:
         test = push_recovery(
-            subject, PUSHED, impulses=(impulse,), envs=PUSHED, progress=progress
-        )
+            subject, PUSHED, impulses=(impulse / push_scale(character),), envs=PUSHED,
+            progress=progress,
+        )  # fmt: skip
         pushed = test.survival[0]
     return StandingCheck(
         float(played.standing.sum(axis=0).mean() * played.dt),

@@ -86,8 +86,7 @@ def agent_metrics(
             metrics[name] = metric(float(getattr(scores.gait, name)), unit)
     if pushes is not None:
         metrics["impulse_90"] = metric(pushes.impulse_90, "N s")
-        per_kg = pushes.impulse_90 / pushes.mass
-        metrics["impulse_90_per_kg"] = metric(per_kg, "N s/kg")
+        metrics["impulse_90_per_kg"] = metric(pushes.impulse_90_per_kg, "N s/kg")
     return metrics
 
 

@@ -1,7 +1,8 @@
 """Push recovery: rate of bodies on their feet after a push, by its impulse.
 
 Each body is pushed once, at the pelvis, in a random horizontal direction, at a random
-moment of a stride, and has to stay on its feet for some seconds more.
+moment of a stride, and has to stay on its feet for some seconds more. Impulses of a user's own
+body are those of a person of 70 kg, and go by its mass.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class PushRecovery:
     """Survival by impulse."""
 
     impulses: tuple[float, ...]
-    """[N s], ascending."""
+    """[N s], ascending; a user's own body gets `scale` times as much."""
     survival: tuple[float, ...]
     """Share on their feet `AFTER` the push."""
     interval: tuple[tuple[float, float], ...]
@@ -58,6 +59,8 @@ class PushRecovery:
     """Of each impulse."""
     mass: float
     """Of the body, [kg]."""
+    scale: float = 1.0
+    """Pushes over `impulses` (`Pushes.scale`)."""
 
     @property
     def impulse_90(self) -> float:
@@ -76,6 +79,11 @@ class PushRecovery:
                 return self.impulses[k - 1] + share * step
         return self.impulses[-1]
 
+    @property
+    def impulse_90_per_kg(self) -> float:
+        """`impulse_90` as it was given, over the body's mass, [N s/kg]."""
+        return self.impulse_90 * self.scale / self.mass
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON."""
         return {
@@ -86,7 +94,7 @@ class PushRecovery:
             "duration_s": DURATION,
             "after_s": AFTER,
             "impulse_90": self.impulse_90,
-            "impulse_90_per_kg": self.impulse_90 / self.mass,
+            "impulse_90_per_kg": self.impulse_90_per_kg,
         }
 
 
@@ -124,7 +132,7 @@ def push_recovery(
     Args:
         subject: Agent to push.
         episodes: Of each impulse.
-        impulses: Ascending, [N s].
+        impulses: Ascending, [N s]; of a user's own body for 70 kg.
         hopeless: Larger ones are not tried after one that a smaller share survives.
         seed: Of starts, directions and moments.
         envs: Bodies at once, at most.
@@ -144,12 +152,13 @@ def push_recovery(
     )
     survival: list[float] = []
     interval: list[tuple[float, float]] = []
-    mass = 0.0
+    mass, scale = 0.0, 1.0
     for impulse in tried:
         stood = []
         for mode, seeds in shares(subject, seed, episodes, envs):
             batch = bodies(subject, config, seeds, mode)
             mass = float(batch.simulation.model.body_mass.sum())
+            scale = batch.pushes.scale
             prepare = _Pusher(impulse, seeds)
             stood.append(play(batch, subject, steps, prepare=prepare).survived)
             batch.close()
@@ -163,8 +172,9 @@ def push_recovery(
                 progress(episodes * (len(tried) - len(survival)))
             break
     return PushRecovery(
-        tuple(tried[: len(survival)]), tuple(survival), tuple(interval), episodes, mass
-    )
+        tuple(tried[: len(survival)]), tuple(survival), tuple(interval), episodes, mass,
+        scale,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -182,8 +192,5 @@ class _Pusher:
                 for seed in self.seeds
             ]
         )
-        angle = 2.0 * np.pi * draws[:, 1]
-        force = self.impulse / DURATION
-        batch.pushes.start[:] = FIRST + SPREAD * draws[:, 0]
-        batch.pushes.force[:, 0] = force * np.cos(angle)
-        batch.pushes.force[:, 1] = force * np.sin(angle)
+        start, angle = FIRST + SPREAD * draws[:, 0], 2.0 * np.pi * draws[:, 1]
+        batch.pushes.plan(start, self.impulse, angle)

@@ -39,7 +39,7 @@ def reaches(run: Run, each: int, seed: int) -> Iterator[Row]:
     points = _Points(np.repeat([height for _, height in grid], each), seed)
     course = run(commands, SECONDS, event=points.lead)
     met, first = points.met(course.dt)
-    for (how, height), mine in by_row(grid, each):
+    for (how, height), mine in by_row(grid, each, course):
         yield {
             "while": how, "height": height, "bodies": float(each),
             "survival": float(course.survived[mine].mean()),

@@ -1,7 +1,8 @@
 """Trials of walkers that follow commands: envelope, stops, walls, pushes, sweeps.
 
 Every body begins in standing, with the policy's own settings and no other disturbance, and
-depends on (seed, its number) alone.
+depends on (seed, its number) alone. Commands and pushes are those of human23: a user's own body
+gets those of alike gaits (`WalkingBatch.units`), up to its fastest, and pushes by its mass.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ PUSHED = {"standing": (0.0, 0.0), "on the spot": (0.0, 6.0), "0.6 m/s": (0.6, 0.
           "1.2 m/s": (1.2, 0.0)}  # fmt: skip
 PUSH_TIME, PUSH_FIRST, PUSH_SECONDS = 0.2, 3.0, 9.0
 SWEEPS, SWEEP_GAP, SWEEP_SECONDS = (0.2, 0.4, 0.6, 0.8), 1.5, 9.0
+SAME_SPEED = 0.01
+"""A command this much faster than the fastest gait is one to go as fast, [m/s]."""
 _STREAM = 77
 
 Row = dict[str, float | str]
@@ -61,11 +64,13 @@ class Course:
     alive: Bools
     """On its feet after each step. Shape (T, N)."""
     rates: Floats
-    """Speed ahead, [m/s], turning rate, [rad/s], speed to the left. Shape (T, N, 3)."""
+    """Speed ahead, [m/s], turning rate, [rad/s], speed to the left, as commands. (T, N, 3)."""
     force: Floats
     """Force of touches, [N]. Shape (T, N)."""
     standing: Bools
     """Standing is followed, not steps. Shape (T, N)."""
+    taken: Bools
+    """Whether the body goes as fast ahead as it was first commanded to. Shape (N,)."""
 
     @property
     def survived(self) -> Bools:
@@ -97,6 +102,8 @@ def run_course(
 ) -> Course:
     """Give one command, (N, 3): [m/s], [deg/s], [m/s], to each body, from standing.
 
+    Commands are in the body's units.
+
     Args:
         subject: Agent to evaluate.
         commands: Speed, turning rate and speed to the left of each body.
@@ -115,7 +122,7 @@ def run_course(
     assert isinstance(batch, WalkingBatch)
 
     def command(envs: Ints, wanted: Floats) -> None:
-        batch.set_command(envs, *wanted.T)
+        batch.set_command(envs, *(batch.units * wanted).T)
         if boxes:
             batch.boxes.park(envs)
 
@@ -134,23 +141,30 @@ def run_course(
         up = up & ~step.terminated
         alive.append(up)
         heading = batch.state.heading
-        rates.append(
-            np.stack([heading[:, 0], turn_rate(batch.state), heading[:, 1]], 1)
-        )
+        rate = np.stack([heading[:, 0], turn_rate(batch.state), heading[:, 1]], 1)
+        rates.append(rate / batch.units)
         force.append(np.linalg.norm(batch.felt(), axis=1))
         stands.append(step.info["standing"])
         progress((step.number + 1) / steps)
     dt = batch.simulation.dt
+    taken: Bools = commands[:, 0] < batch.speeds[1] + SAME_SPEED
     batch.close()
     return Course(
-        dt, np.array(alive), np.array(rates), np.array(force), np.array(stands)
+        dt, np.array(alive), np.array(rates), np.array(force), np.array(stands), taken
     )
 
 
-def by_row(grid: Iterable[Cell], each: int) -> Iterator[tuple[Cell, slice]]:
-    """Yield every cell of a trial's `grid` with its bodies, `each` in a row."""
+def by_row(
+    grid: Iterable[Cell], each: int, course: Course
+) -> Iterator[tuple[Cell, slice]]:
+    """Yield the cells of a trial's `grid` with their bodies, `each` in a row.
+
+    Those that are too fast for the body are left out.
+    """
     for k, cell in enumerate(grid):
-        yield cell, slice(k * each, (k + 1) * each)
+        mine = slice(k * each, (k + 1) * each)
+        if course.taken[mine].all():
+            yield cell, mine
 
 
 def envelope_commands() -> list[tuple[float, float, float]]:
@@ -168,7 +182,7 @@ def envelope(run: Run, each: int, seed: int) -> Iterator[Row]:
     course = run(np.repeat(grid, each, axis=0), COMMAND_SECONDS)
     late = course.rates[round(SETTLED / course.dt) :].mean(axis=0)
     late[:, 1] = np.rad2deg(late[:, 1])
-    for cell, mine in by_row(grid, each):
+    for cell, mine in by_row(grid, each, course):
         stood = late[mine][course.survived[mine]]
         off = np.abs(stood - cell)
         mean = stood.mean(axis=0) if len(stood) else np.full(3, np.nan)
@@ -204,7 +218,7 @@ def stops(run: Run, each: int, seed: int) -> Iterator[Row]:
     slow = means < STOPPED
     time = np.where(slow.any(axis=0), slow.argmax(axis=0) * course.dt, np.inf)
     stands = course.survived & course.standing[-1]
-    for (v, w), row in by_row(grid, each):
+    for (v, w), row in by_row(grid, each, course):
         mine = np.arange(len(commands))[row][walked[row]]
         count = max(1, len(mine))
         yield {
@@ -244,7 +258,7 @@ def walls(run: Run, each: int, seed: int) -> Iterator[Row]:
 
     course = run(commands, WALL_SECONDS, boxes=True, event=put)
     force = (course.force * course.alive).max(axis=0)
-    for (v, b), mine in by_row(grid, each):
+    for (v, b), mine in by_row(grid, each, course):
         met = force[mine] > 0.0
         yield {
             "speed": v, "friction": BOXES[b].friction, "bodies": float(each),
@@ -267,10 +281,11 @@ def pushes(run: Run, each: int, seed: int) -> Iterator[Row]:
     def push(batch: WalkingBatch, step: int) -> None:
         now = step * batch.simulation.dt
         on = (now >= when) & (now < when + PUSH_TIME - 1e-6)
-        batch.simulation.push[:, 1, :2] = np.where(on, force, 0.0).T
+        root, size = batch.character.model.jnt_bodyid[0], batch.pushes.scale
+        batch.simulation.push[:, root, :2] = np.where(on, size * force, 0.0).T
 
     course = run(commands, PUSH_SECONDS, event=push)
-    for (how, one), mine in by_row(grid, each):
+    for (how, one), mine in by_row(grid, each, course):
         yield {
             "while": how, "impulse": one, "bodies": float(each),
             "survival": float(course.survived[mine].mean()),
@@ -297,7 +312,7 @@ def sweeps(run: Run, each: int, seed: int) -> Iterator[Row]:
         batch.boxes.show()
 
     course = run(commands, SWEEP_SECONDS, boxes=True, event=put)
-    for (speed, b), mine in by_row(grid, each):
+    for (speed, b), mine in by_row(grid, each, course):
         yield {
             "speed": speed, "friction": BOXES[b].friction, "bodies": float(each),
             "survival": float(course.survived[mine].mean()),

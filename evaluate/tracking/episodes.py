@@ -116,7 +116,8 @@ def play(
         tracker: What moves them.
         starts: Where the episodes begin.
         seed: Of noise and pushes.
-        impulse: Horizontal push at the pelvis in a random direction, [N s]; 0 for none.
+        impulse: Horizontal push at the pelvis in a random direction, [N s], of a user's own
+            body for 70 kg; 0 for none.
         push: Least and most time from the start of an episode to its push, [s].
         distances: What is measured.
         farthest: Mean distance of joints from the shown ones at which a body is lost, [m];
@@ -163,13 +164,11 @@ def _begin(
     batch.choose(bodies, starts.clip[spare], starts.step[spare])
     batch.seed([seed + int(body) for body in bodies])
     batch.reset(bodies)
-    pushes, width = batch.pushes, batch.config.environment.push_duration
-    if pushes.on:
+    if batch.pushes.on:
         rng = np.random.default_rng([seed, 7])
         angle, start = rng.uniform(0.0, 2.0 * np.pi, count), rng.uniform(*push, count)
-        pushes.start[:] = start if impulse > 0.0 else NEVER
-        force = np.stack([np.cos(angle), np.sin(angle)], axis=1) * impulse / width
-        pushes.force[:] = force
+        start = start if impulse > 0.0 else np.full(count, NEVER)
+        batch.pushes.plan(start, impulse, angle)
 
 
 def _played(

@@ -13,8 +13,6 @@ from ambulo.common.metrics_file import read_evaluations, read_metrics
 from ambulo.common.paths import typed_command
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.envs.reference.clips.survival import push_scale
-from ambulo.envs.reference.configured import body_of
 from ambulo.envs.reference.reference import reference_bytes
 from ambulo.evaluate.locomotion.cascades import composed
 from ambulo.evaluate.shared.result import Picture
@@ -100,7 +98,7 @@ def _evaluation(
     yield from ("--episodes", str(episodes))
     if env.traits.parameters:
         return
-    hardest = env.push_impulse[1] * push_scale(body_of(env))
+    hardest = env.push_impulse[1]
     yield from ("--push-episodes", str(episodes if hardest > 0.0 else 0))
     if hardest > 0.0:
         yield from ("--impulses", f"{hardest:g}")

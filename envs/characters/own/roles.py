@@ -13,8 +13,9 @@ from ambulo.envs.characters.own.links import LinkTree
 from ambulo.envs.characters.own.settings import BodySettings
 from ambulo.motion.roles.files import RolesFile
 from ambulo.motion.roles.finder import FOUR_LEGS, RoleMap, find_roles, in_order
+from ambulo.motion.roles.four_legs import LEVEL
 from ambulo.motion.roles.sources import model_tree
-from ambulo.motion.roles.tree import RoleTree, branch
+from ambulo.motion.roles.tree import SIDES, RoleTree, branch
 
 NEEDED = ("hips", "left_thigh", "right_thigh", "left_shin", "right_shin")
 """Roles without which a body is not prepared."""
@@ -111,6 +112,7 @@ def body_roles(model: mujoco.MjModel, settings: BodySettings) -> BodyRoles:
     places = {role: tree.positions[body - 1] for role, body in bodies.items()}
     turn = _axes(found, places)
     origin = 0.5 * (places["left_thigh"] + places["right_thigh"])
+    places = {role: turn @ (place - origin) for role, place in places.items()}
     return BodyRoles(
         top + 1,
         bodies,
@@ -119,12 +121,13 @@ def body_roles(model: mujoco.MjModel, settings: BodySettings) -> BodyRoles:
             for role, chain in found.chains.items()
         },
         settings.roles is not None,
-        {role: turn @ (place - origin) for role, place in places.items()},
+        places,
         turn,
         origin,
         found.confidence,
         found.notes,
-        found.refusal == FOUR_LEGS,
+        found.refusal == FOUR_LEGS
+        or (settings.roles is not None and _stands_on_hands(places)),
     )
 
 
@@ -201,6 +204,16 @@ def _given_roles(model: mujoco.MjModel, tree: RoleTree, given: RolesFile) -> Rol
         in_order(joints), in_order(chains), up=up, forward=forward, is_facing_sure=True,
         confidence=1.0,
     )  # fmt: skip
+
+
+def _stands_on_hands(places: dict[str, Floats]) -> bool:
+    """Whether the ends of arms are as low as those of legs; `places` as in `BodyRoles`."""
+    for leg, arm in (("foot", "hand"), ("shin", "forearm")):
+        ends = [[f"{side}_{part}" for side in SIDES] for part in (leg, arm)]
+        if all(role in places for pair in ends for role in pair):
+            low, arms = (np.mean([places[role][2] for role in pair]) for pair in ends)
+            return bool(low < 0.0 and abs(arms - low) <= LEVEL * abs(low))
+    return False
 
 
 def _axes(found: RoleMap, places: dict[str, Floats]) -> Floats:

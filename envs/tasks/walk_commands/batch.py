@@ -15,7 +15,7 @@ from ambulo.envs.reference.crouches import RATE, Crouches, depth_for
 from ambulo.envs.reference.legs import ankle_places, stand_over
 from ambulo.envs.simulation.frames import along_heading
 from ambulo.envs.tasks.walk_commands.arms import ARM, Elbows, LedArms, nearer_hand
-from ambulo.envs.tasks.walk_commands.commands import stands_still
+from ambulo.envs.tasks.walk_commands.commands import SETTLING, stands_still
 from ambulo.envs.tasks.walk_commands.gaze import Gaze
 from ambulo.envs.tasks.walk_commands.walking import WalkingBatch
 
@@ -40,7 +40,7 @@ class WalkCommandsBatch(WalkingBatch):
     user's own are not led.
     """
 
-    own_bodies = WalkingBatch
+    own_bodies, settling = WalkingBatch, SETTLING
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """As `LocomotionBatch`."""

@@ -27,8 +27,8 @@ from ambulo.envs.state_arrays import Arrays
 from ambulo.envs.tasks.walk_commands.commands import (
     BEYOND,
     MEAN,
+    OWN_SETTLING,
     OWN_TURN,
-    SETTLING,
     corrected,
     drawn_goal,
     drawn_wait,
@@ -82,8 +82,9 @@ class WalkingBatch(CommandedBatch):
         "likeness",
     )
     takes_side, lateral = True, CENTRIPETAL
-    settling, start_hold = SETTLING, START_HOLD
-    """How fast commands settle; time on the spot after a start, [s]."""
+    settling, start_hold = OWN_SETTLING, START_HOLD
+    """How fast commands settle, of bodies of the user's own; time on the spot after a start,
+    [s]."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """As `LocomotionBatch`."""

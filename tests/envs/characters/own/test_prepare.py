@@ -257,9 +257,23 @@ def test_unusable_body_is_refused_in_one_line_with_its_reason(case: str) -> None
     assert str(caught.value).startswith("my.xml: ")
 
 
-def test_a_dog_stands_on_its_front_feet_too() -> None:
+@pytest.mark.parametrize("given", [False, True])
+def test_a_dog_stands_on_its_front_feet_too(given: bool) -> None:
     record = prepare_body(dog_xml())
     assert any(note.startswith("four legs") for note in record.notes)
+    if given:
+        bodies = {"hips": "trunk"}
+        for y, side in ((-0.1, "right"), (0.1, "left")):
+            for part, front in (
+                ("thigh", "upper_arm"),
+                ("shin", "forearm"),
+                ("foot", "hand"),
+            ):
+                bodies[f"{side}_{part}"] = f"-0.3{y}_{part}"
+                bodies[f"{side}_{front}"] = f"0.3{y}_{part}"
+        roles = {"roles": bodies, "forward": [1, 0, 0]}
+        settings = BodySettings.model_validate({"roles": roles})
+        record = prepare_body(dog_xml(), settings=settings)
     body = character_of(record)
     points = [body.skeleton.joints[joint] for joint in body.soles.joints]
     assert len(points) == len(set(points)) == 4

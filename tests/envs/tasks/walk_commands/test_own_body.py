@@ -12,6 +12,8 @@ from ambulo.envs.reference import walk_gaits
 from ambulo.envs.reference.legs import legs_of
 from ambulo.envs.simulation.disturbance import Pushes
 from ambulo.envs.tasks.walk_commands.walking import WalkingBatch
+from ambulo.evaluate.locomotion.evaluation import LocomotionSubject
+from ambulo.evaluate.locomotion.trials import by_row, run_course
 
 STEPS = ((-0.35, 0.8, 0.18), (0.0, 0.8, 0.18), (0.5, 0.75, 0.15), (3.0, 0.5, 0.14))
 
@@ -75,3 +77,20 @@ def test_pushes_go_by_its_mass(walkers: WalkingBatch) -> None:
     mass = float(walkers.character.model.body_mass.sum())
     assert (impulse >= 10.0 * mass / 70.0).all()
     assert (impulse <= 20.0 * mass / 70.0).all()
+    pushes.plan(np.zeros(6), 14.0, np.zeros(6))
+    np.testing.assert_allclose(pushes.force, [[mass, 0.0]] * 6)
+
+
+@pytest.mark.integration
+def test_trials_command_alike_gaits_up_to_the_fastest(walkers: WalkingBatch) -> None:
+    subject, goals = LocomotionSubject(walkers.config, (walkers.reference,)), []
+    course = run_course(
+        subject,
+        np.array([(0.5, 0.0, 0.1), (0.6, 0.0, 0.1)]),
+        0.1,
+        seed=0,
+        event=lambda batch, _: goals.append(batch.goal.copy()),
+    )
+    pace = legs_of(walkers.character).pace
+    np.testing.assert_allclose(goals[0][0], [0.5 * pace, 0.0, 0.1 * pace], rtol=1e-3)
+    assert list(by_row("ab", 1, course)) == [("a", slice(0, 1))]

@@ -19,11 +19,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import shutil
 import signal
-import socket
-import subprocess
 import sys
 import tempfile
 import time
@@ -32,11 +29,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _godot_peer import PEER_PACKAGES, PeerGame, peer_project
 from _harness import run
 
 from ambulo.configs.arrays import Floats
-from ambulo.configs.caches import user_cache
-from ambulo.envs.godot.locate import find_engine, find_project
+from ambulo.envs.godot.locate import find_project
 from ambulo.envs.godot.world import GodotWorld
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.families import FAMILIES
@@ -45,11 +42,6 @@ from ambulo.envs.vr.levels.level_io import level_data
 from ambulo.envs.vr.task.bank import LevelBank
 from ambulo.envs.vr.task.observation import observe
 
-PEER = Path(__file__).resolve().parent / "godot_peer"
-PEER_PACKAGES = (
-    "godot-rl==0.8.2", "gymnasium==1.0.0", "cloudpickle", "farama-notifications",
-    "typing_extensions",
-)  # fmt: skip
 SHARED = (
     "world", "contract.gd", "spec.gd", "checks.gd",
     "policy/observation.gd", "policy/memory.gd",
@@ -125,38 +117,21 @@ def ours(task: Task) -> Sample:
 
 
 class Peer:
-    """godot-rl in its venv, and a copy of the scene that it drives."""
+    """godot-rl, and a copy of the scene that it drives."""
 
     def __init__(self, folder: Path) -> None:
-        """Build both: the venv once in the cache, the scene in `folder`."""
-        self._folder, self._python = folder, peer_python()
-        project = folder / "peer"
-        shutil.copytree(PEER, project, ignore=shutil.ignore_patterns("*.py", ".*"))
+        """Build the scene in `folder`."""
+        self._folder = folder
+        project = peer_project(folder / "peer")
         for name in SHARED:
             source = find_project() / "addons" / "ambulo_rl" / name
             target = project / "ambulo_rl" / name
             target.parent.mkdir(parents=True, exist_ok=True)
             (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
-        engine = find_engine()
-        importing = [str(engine), "--headless", "--path", str(project), "--import"]
-        subprocess.run(importing, check=True, capture_output=True, timeout=300)
-        launcher = folder / "peer.x86_64"  # godot-rl starts a program of such a name
-        launcher.write_text(
-            f"#!/bin/sh\necho $$ > '{folder}/engine.pid'\n"
-            f"exec '{engine}' --path '{project}' \"$@\" > '{folder}/engine.log' 2>&1\n"
-        )
-        launcher.chmod(0o755)
+        self._game = PeerGame(folder, project)
 
     def __call__(self, task: Task) -> Sample:
-        """One measurement; the driver and its engine end with it.
-
-        Raises:
-            RuntimeError: the driver failed; with the end of both logs.
-        """
-        folder = self._folder
-        for name in ("result.json", "seen.npy", "engine.pid", "engine.log"):
-            (folder / name).unlink(missing_ok=True)
-        np.save(folder / "actions.npy", task.actions)
+        """One measurement; the driver and its engine end with it."""
         setup = {
             "agents": task.actions.shape[1],
             "limit": task.limit,
@@ -164,47 +139,11 @@ class Peer:
             "starts": task.starts.tolist(),
             "goals": task.goals.tolist(),
         }
-        (folder / "setup.json").write_text(json.dumps(setup))
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        command = [self._python, PEER / "driver.py", folder, port, task.warm_up]
-        try:
-            done = subprocess.run(
-                list(map(str, command)), stdin=subprocess.DEVNULL, capture_output=True,
-                text=True, timeout=600, check=False,
-            )  # fmt: skip
-        finally:
-            self._end_engine()
-        if done.returncode or not (folder / "result.json").exists():
-            raise RuntimeError(f"godot-rl's side failed: {done.stderr[-2000:]}")
-        seconds = json.loads((folder / "result.json").read_text())["seconds"]
-        return seconds, np.load(folder / "seen.npy")
-
-    def _end_engine(self) -> None:
-        """Kill the engine if a driver that died has left it."""
-        with contextlib.suppress(OSError, ValueError):
-            pid = int((self._folder / "engine.pid").read_text())
-            command = Path(f"/proc/{pid}/cmdline").read_bytes()
-            if str(self._folder).encode() in command:  # not another's by now
-                os.kill(pid, signal.SIGKILL)
-
-
-def peer_python() -> Path:
-    """The interpreter of a venv with godot-rl and what its `GodotEnv` imports."""
-    folder = user_cache("godot-rl-venv")
-    python = folder / "bin" / "python"
-    check = [str(python), "-c", "import godot_rl.core.godot_env"]
-    if not python.exists() or subprocess.run(check, capture_output=True).returncode:  # noqa: PLW1510
-        print(f"installing {PEER_PACKAGES[0]} into {folder}", file=sys.stderr)
-        venv = [sys.executable, "-m", "venv", "--clear", "--without-pip", str(folder)]
-        subprocess.run(venv, check=True)
-        install = [
-            sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet",
-            "--no-deps", *PEER_PACKAGES, f"numpy=={np.__version__}",
-        ]  # fmt: skip
-        subprocess.run(install, check=True)
-    return python
+        file = self._folder / "setup.json"
+        file.write_text(json.dumps(setup))
+        launch = {"action_repeat": 9, "framerate": 10, "setup": str(file)}
+        result, seen = self._game.measure(launch, len(task.actions), task.actions)
+        return result["seconds"], seen
 
 
 def measure(

@@ -3,19 +3,29 @@ extends Node3D
 ## and the node that talks to the trainer.
 
 const Players := preload("players.gd")
+const Controllers := preload("controllers.gd")
 const Sync := preload("sync.gd")
 
 
 func _ready() -> void:
 	var arguments := _arguments()
-	var setup: Dictionary = JSON.parse_string(FileAccess.get_file_as_string(arguments["setup"]))
-	var players := Players.new()
+	if arguments.has("setup"):
+		var text := FileAccess.get_file_as_string(arguments["setup"])
+		var players := Players.new()
+		add_child(players)
+		players.set_up(JSON.parse_string(text) as Dictionary)
+		_talk_for(players, arguments)
+	elif arguments.has("env_seed"):
+		_talk_for(Controllers.new(get_tree().get_nodes_in_group("AGENT")), arguments)
+
+
+func _talk_for(players: Node, arguments: Dictionary[String, String]) -> void:
 	var sync := Sync.new()
 	sync.players = players
 	sync.port = int(arguments["port"])
 	sync.action_repeat = int(arguments.get("action_repeat", "9"))
-	add_child(players)
-	players.set_up(setup)
+	if not players.is_inside_tree():
+		add_child(players)
 	add_child(sync)
 
 

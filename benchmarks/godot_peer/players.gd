@@ -54,6 +54,14 @@ func reset_all() -> void:
 		_begin(agent, 0)
 
 
+## What an agent observes and does, as godot-rl describes it.
+func spaces() -> Array[Dictionary]:
+	return [
+		{"obs": {"size": [OBSERVATION], "space": "box"}},
+		{"action": {"size": 3, "action_type": "continuous"}},
+	]
+
+
 ## Starts a decision: one dictionary an agent, as the trainer sends it.
 func act(actions: Array) -> void:
 	var flat := PackedFloat64Array()
@@ -76,6 +84,14 @@ func finish() -> Array[bool]:
 		if over:
 			_begin(agent, _episodes[agent] + 1)
 	return done
+
+
+## Rewards of the decision that has ended: none are given here.
+func take_rewards() -> Array[float]:
+	var rewards: Array[float] = []
+	rewards.resize(count)
+	rewards.fill(0.0)
+	return rewards
 
 
 ## The published observation of [param agent], in world axes.

@@ -8,12 +8,12 @@ extends Node
 ## paused and unpaused around the wait. The wait spins first and naps after 0.3 ms, as our
 ## server does.
 
-const Players := preload("players.gd")
 const CONNECT_FOR := 20_000_000
 const SPIN := 300
 const NAP := 50
 
-var players: Players
+## Has `count`, `spaces`, `act`, `finish`, `take_rewards`, `observation` and `reset_all`.
+var players: Node
 var port := 11008
 var action_repeat := 9
 
@@ -41,10 +41,8 @@ func _physics_process(_delta: float) -> void:
 
 func _send_step() -> void:
 	_owes_step = false
-	var done := players.finish()
-	var reward: Array[float] = []
-	reward.resize(players.count)
-	reward.fill(0.0)
+	var done: Array[bool] = players.finish()
+	var reward: Array[float] = players.take_rewards()
 	_send({"type": "step", "obs": _observations(), "reward": reward, "done": done})
 
 
@@ -76,14 +74,13 @@ func _observations() -> Array[Dictionary]:
 
 
 func _env_info() -> Dictionary:
-	var seen := {"obs": {"size": [Players.OBSERVATION], "space": "box"}}
-	var done := {"action": {"size": 3, "action_type": "continuous"}}
+	var spaces: Array[Dictionary] = players.spaces()
 	var all_seen: Array[Dictionary] = []
 	var all_done: Array[Dictionary] = []
 	var names: Array[String] = []
 	for agent in players.count:
-		all_seen.append(seen)
-		all_done.append(done)
+		all_seen.append(spaces[0])
+		all_done.append(spaces[1])
 		names.append("shared_policy")
 	return {
 		"type": "env_info",

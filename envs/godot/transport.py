@@ -103,6 +103,8 @@ class HttpConnection:
         self.host, self.port, self.timeout = host, port, timeout
         self._token = token
         self._heads: dict[tuple[str, str, str, str], bytes] = {}
+        self._last_head = b"", (0, dict[str, str]())
+        """Head of the last answer, and what it says: a trainer's are all the same."""
         self._pending = False
         self._deadline = 0.0
         self._waited_for = ""
@@ -215,7 +217,10 @@ class HttpConnection:
             end = data.find(b"\r\n\r\n")
             if end > MAX_HEAD or (end < 0 and len(data) > MAX_HEAD):
                 raise Malformed(f"{self._waited_for}: the head never ends")
-        status, headers = _parsed_head(bytes(data[:end]))
+        head = bytes(data[:end])
+        if head != self._last_head[0]:
+            self._last_head = head, _parsed_head(head)
+        status, headers = self._last_head[1]
         if "transfer-encoding" in headers:
             raise Malformed(f"{self._waited_for}: a transfer encoding is not expected")
         length = headers.get("content-length", "")

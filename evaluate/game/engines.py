@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +67,7 @@ class KindsBatch(GameBatch):
         self._width = max(kind.action_width for kind in self.kinds)
         size = max(kind.observation_size for kind in self.kinds)
         self._allocate(int(ends[-1]), 1 + size)
+        self._idle = np.zeros((self.num_envs, self._width), np.float32)
         self.obs[:, 0] = self._next_obs[:, 0] = self.kind
 
     @property
@@ -97,13 +97,11 @@ class KindsBatch(GameBatch):
         self, call: Any, modes: Ints, actions: NDArray[np.float32] | None
     ) -> KindStep:
         """A reset or step of all kinds at once."""
-        requests = []
-        for own, place in zip(self.game.spec.kinds, self._places, strict=True):
-            request = KindRequest.idle(own, 0, self._seeds[place])
-            if actions is not None:
-                given = actions[place, : own.action_size]
-                request = replace(request, actions=given)
-            requests.append(replace(request, modes=modes[place]))
+        rows = self._idle if actions is None else actions
+        requests = [
+            KindRequest(modes[place], self._seeds[place], rows[place, : own.action_size])
+            for own, place in zip(self.game.spec.kinds, self._places, strict=True)
+        ]
         steps: Sequence[KindStep] = call(requests)
         names = dict.fromkeys(name for step in steps for name in step.infos)
         for place, step in zip(self._places, steps, strict=True):

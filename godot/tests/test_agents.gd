@@ -97,6 +97,39 @@ func test_sensors_in_three_dimensions() -> void:
 	root.free()
 
 
+func test_bodies_are_where_a_reset_puts_them() -> void:
+	var root := Node3D.new()
+	tree.root.add_child(root)
+	var rays := AmbuloRaySensor.new()
+	rays.rays = 4
+	root.add_child(rays)
+	var spare := Node.new()
+	spare.add_child(Node.new())
+	root.add_child(spare)
+	var wall := _wall(root, Vector3(0, 0, -8.5), "walls")
+	var walker := _walker()
+	var step := AmbuloAgentsStep.new(tree)
+	step.choose(AmbuloAgentsStep.NOW, 0)
+	await tree.physics_frame
+	await tree.physics_frame
+	wall.position.z = -6.5
+	step.begin_reset(1)
+	_check_seen(rays, [0.6, 1, 1, 1], 1e-4, "a body that was there")
+	spare.free()
+	var other := _wall(root, Vector3(0, 0, -8.5), "walls")  # as many nodes as before
+	await tree.physics_frame
+	await tree.physics_frame
+	other.position.z = -4.5
+	step.begin_reset(1)
+	_check_seen(rays, [0.4, 1, 1, 1], 1e-4, "a body that has come")
+	other.free()
+	wall.position.z = -3.5
+	step.begin_reset(1)
+	_check_seen(rays, [0.3, 1, 1, 1], 1e-4, "without the one that has gone")
+	walker.free()
+	root.free()
+
+
 func test_sensors_in_two_dimensions() -> void:
 	var root := Node2D.new()
 	tree.root.add_child(root)
@@ -176,7 +209,7 @@ func _walker() -> Walker:
 	return walker
 
 
-func _wall(root: Node3D, at: Vector3, group: String) -> void:
+func _wall(root: Node3D, at: Vector3, group: String) -> StaticBody3D:
 	var body := StaticBody3D.new()
 	body.position = at
 	body.add_to_group(group)
@@ -184,3 +217,4 @@ func _wall(root: Node3D, at: Vector3, group: String) -> void:
 	shape.shape = BoxShape3D.new()
 	body.add_child(shape)
 	root.add_child(body)
+	return body

@@ -77,7 +77,7 @@ class AgentKind:
     scripted: bool = False
     """Whether its scripts act by themselves where a row of actions is NaN."""
 
-    @property
+    @cached_property
     def count(self) -> int:
         """Agents of this kind in one engine."""
         return len(self.agents)
@@ -86,6 +86,11 @@ class AgentKind:
     def observation_size(self) -> int:
         """Numbers of an observation, those of pictures included."""
         return sum(part.size for part in self.observation)
+
+    @cached_property
+    def numbers(self) -> int:
+        """Numbers of an observation without its pictures."""
+        return sum(part.size for part in self.observation if not part.picture)
 
     @cached_property
     def action_size(self) -> int:
@@ -198,7 +203,7 @@ class GameSpec:
     godot_rl: bool
     """Whether agents follow the contract of godot-rl, whose games restart by themselves."""
 
-    @property
+    @cached_property
     def agents(self) -> int:
         """Agents of one engine."""
         return sum(kind.count for kind in self.kinds)

@@ -74,33 +74,30 @@ def parse_reply(
         raise Malformed("/agents/step: not an answer for these agents")
     if columns != sum(infos):
         return None
-    values = np.frombuffer(body, "<f4", numbers, _HEADER.size).astype(
-        np.float32, copy=False
-    )
+    values = np.frombuffer(body, "<f4", numbers, _HEADER.size)
     bytes_ = np.frombuffer(body, np.uint8, pictures, _HEADER.size + 4 * numbers)
-    heads, at = [], 0
+    at = byte_at = 0
+    heads: list[tuple[Rows, Rows]] = []
     for kind, width in zip(spec.kinds, infos, strict=True):
-        row = _HEAD + width + _numbers(kind)
-        heads.append(values[at : at + kind.count * row].reshape(kind.count, row))
-        at += kind.count * row
-    byte_at, parts, first = 0, [], 0
-    for kind, head in zip(spec.kinds, heads, strict=True):
-        byte_at, obs = _merged(
-            kind, head[:, -_numbers(kind) or head.shape[1] :], bytes_, byte_at
-        )
-        parts.append(obs)
-    result = []
-    for kind, head, obs, width in zip(spec.kinds, heads, parts, infos, strict=True):
+        row = _HEAD + width + kind.numbers
+        end = at + kind.count * row
+        head = values[at:end].reshape(kind.count, row)
+        at = end
+        byte_at, obs = _merged(kind, head[:, _HEAD + width :], bytes_, byte_at)
+        heads.append((head, obs))
+    first, result = 0, []
+    for kind, width, (head, obs) in zip(spec.kinds, infos, heads, strict=True):
         ended = head[:, 1].astype(np.int8)
-        begun = (ended != 0) & (modes[first : first + kind.count] == IF_DONE)
+        count = 0
+        if ended.any():
+            own = modes[first : first + kind.count]
+            count = int(np.count_nonzero((ended != 0) & (own == IF_DONE)))
         first += kind.count
-        count = int(np.count_nonzero(begun))
-        end = at + count * _numbers(kind)
+        end = at + count * kind.numbers
         if end > len(values):
             raise Malformed(f"/agents/step: {finals} last observations are too few")
-        byte_at, final = _merged(
-            kind, values[at:end].reshape(count, _numbers(kind)), bytes_, byte_at
-        )
+        last = values[at:end].reshape(count, kind.numbers)
+        byte_at, final = _merged(kind, last, bytes_, byte_at)
         at = end
         result.append(
             KindRows(obs, head[:, 0], ended, head[:, _HEAD : _HEAD + width], final)
@@ -110,16 +107,11 @@ def parse_reply(
     return StepReply(tuple(result), counter, errors)
 
 
-def _numbers(kind: AgentKind) -> int:
-    """Numbers of an observation without its pictures."""
-    return sum(part.size for part in kind.observation if not part.picture)
-
-
 def _merged(
     kind: AgentKind, numbers: Rows, pictures: NDArray[np.uint8], at: int
 ) -> tuple[int, Rows]:
     """Rows of observations from their numbers and pictures, and where the next are."""
-    width = sum(part.size for part in kind.observation if part.picture)
+    width = kind.observation_size - kind.numbers
     if width == 0:
         return at, numbers
     end = at + len(numbers) * width

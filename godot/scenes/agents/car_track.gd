@@ -3,7 +3,7 @@ extends Node2D
 ## A closed track around the origin, and the cars on it, which do not touch each other.
 
 const HALF_WIDTH := 42.0
-const CARS := 8
+const CARS := 16
 const PIECES := 120
 
 

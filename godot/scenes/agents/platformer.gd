@@ -1,7 +1,7 @@
 extends Node3D
 ## Players that jump for coins, each on islands of its own (sample of docs/godot_tasks.md).
 
-const PLAYERS := 8
+const PLAYERS := 16
 const ISLANDS := 5
 const COINS := 10
 const SIDE := 4.0

@@ -65,14 +65,22 @@ func _physics_process(delta: float) -> void:
 	velocity = Vector3(_wish.x * SPEED, velocity.y - GRAVITY * delta, _wish.y * SPEED)
 	if _jumps and is_on_floor():
 		velocity.y = JUMP
-	var left := _nearest()[0].length()
+	var left := _distance()
 	move_and_slide()
-	_agent.add_reward(0.3 * (left - _nearest()[0].length()), "nearer")
+	_agent.add_reward(0.3 * (left - _distance()), "nearer")
 	for k in range(_coins.size() - 1, -1, -1):
 		if position.distance_to(_coins[k]) < 0.9:
 			_coins.remove_at(k)
 			_agent.add_reward(1.0, "coins")
 	_fell = _fell or position.y < -1.0
+
+
+# How far the nearest coin is, [m].
+func _distance() -> float:
+	var least := 0.0 if _coins.is_empty() else INF
+	for coin in _coins:
+		least = minf(least, position.distance_squared_to(coin))
+	return sqrt(least)
 
 
 # The ways to the two nearest coins, [m].

@@ -2,7 +2,7 @@ extends Node2D
 ## Wrestlers in rings: who is pushed out has lost (sample of docs/godot_tasks.md). The two of a ring
 ## are of one kind in two teams, "wrestler@red" and "wrestler@blue".
 
-const RINGS := 6
+const RINGS := 12
 const RADIUS := 100.0
 const BODY := 16.0
 

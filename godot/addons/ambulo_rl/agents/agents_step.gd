@@ -26,14 +26,15 @@ var _ended: PackedInt32Array = []
 var _rewards: PackedFloat32Array = []
 var _infos: Array[PackedFloat32Array] = []
 var _finals: Array[Dictionary] = []
-# Bodies of the tree when it had so many nodes.
+# Bodies of the tree, and whether others have come since they were looked for.
 var _bodies: Array[Node] = []
-var _nodes := 0
+var _has_new_bodies := true
 
 
 ## Steps of the agents that are in `tree` now; see the roster's problem first.
 func _init(tree: SceneTree) -> void:
 	_tree = tree
+	_tree.node_added.connect(_note_new)
 	roster = AmbuloRoster.new(tree)
 	var count := roster.agents.size()
 	_modes.resize(count)
@@ -178,12 +179,19 @@ func _take(at: int, kind: AmbuloAgentKind, agent: AmbuloAgentAdapter) -> void:
 
 # Bodies that were put somewhere are there for the physics only after the next tick otherwise.
 func _move_bodies() -> void:
-	if _tree.get_node_count() != _nodes or not _bodies.all(is_instance_valid):
-		_nodes = _tree.get_node_count()
+	if _has_new_bodies:
+		_has_new_bodies = false
 		_bodies = _tree.root.find_children("*", "CollisionObject3D", true, false)
 		_bodies += _tree.root.find_children("*", "CollisionObject2D", true, false)
-	for body in _bodies:
-		body.call("force_update_transform")
+	for k in range(_bodies.size() - 1, -1, -1):
+		if is_instance_valid(_bodies[k]):
+			_bodies[k].call("force_update_transform")
+		else:
+			_bodies.remove_at(k)
+
+
+func _note_new(node: Node) -> void:
+	_has_new_bodies = _has_new_bodies or node is CollisionObject3D or node is CollisionObject2D
 
 
 ## Header, rows and pictures of all agents, then last observations of ended episodes.

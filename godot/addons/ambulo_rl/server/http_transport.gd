@@ -9,6 +9,8 @@ const _OTHERS_PER_POLL := 8
 const _MOST_IN_A_ROW := 16
 const _REQUESTS_PER_POLL := 32
 const _CLIENTS_PER_POLL := 64
+# Short naps are taken in a row of so many, [us], in which only the last client is looked at.
+const _NAPS := 160
 
 ## Most connections at a time. When they are all taken, the one that has been idle longest goes.
 var max_connections := 512
@@ -92,6 +94,14 @@ func poll() -> bool:
 			if _connections.is_empty():
 				break
 	return busy
+
+
+## Sleep for `usec`, and again if that is short and the client that was served last sends nothing.
+func nap(usec: int) -> void:
+	for _k in maxi(1, _NAPS / usec):
+		OS.delay_usec(usec)
+		if _hot == null or _hot.peer.get_available_bytes() > 0:
+			return
 
 
 ## Send the answer that was to come later.

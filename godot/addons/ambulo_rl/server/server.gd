@@ -237,7 +237,7 @@ func _serve_for(budget: int, waits: bool) -> void:
 		now = Time.get_ticks_usec()
 		var pause := _pause(now)
 		if pause > 0:
-			OS.delay_usec(pause)
+			_transport.nap(pause)
 	if seen != _rl.decisions + _rl.resets:
 		changed.emit()
 

@@ -76,6 +76,11 @@ class PushRecovery:
                 return self.impulses[k - 1] + share * step
         return self.impulses[-1]
 
+    @property
+    def impulse_90_per_kg(self) -> float:
+        """The same over the mass of the body, [N s/kg]."""
+        return self.impulse_90 / self.mass
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON."""
         return {
@@ -86,7 +91,7 @@ class PushRecovery:
             "duration_s": DURATION,
             "after_s": AFTER,
             "impulse_90": self.impulse_90,
-            "impulse_90_per_kg": self.impulse_90 / self.mass,
+            "impulse_90_per_kg": self.impulse_90_per_kg,
         }
 
 

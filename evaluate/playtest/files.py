@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -99,10 +100,7 @@ def _level_data(test: Playtest, problems: Sequence[Problem]) -> dict[str, Any]:
         "areas": [_area_data(area) for area in floor.areas],
         "bodies": [_access_data(access) for access in floor.access],
         "stuck_spots": [_spot_data(spot, floor) for spot in test.spots],
-        "metrics": {
-            name: {"value": m.value, "low": m.low, "high": m.high, "unit": m.unit}
-            for name, m in test.metrics.items()
-        },
+        "metrics": {name: asdict(one) for name, one in test.metrics.items()},
         "heat_maps": [
             *(heat_map.to_data() for heat_map in test.maps),
             _area_map(test).to_data(),

@@ -157,16 +157,14 @@ class EvalOutcome:
 
 @contextmanager
 def episode_bars(
-    agents: Iterable[str], episodes: int, *, shown: bool = True
+    agents: Iterable[str], episodes: int
 ) -> Iterator[Callable[[str, int], None]]:
     """Show a progress bar for each agent on a terminal, else lines now and then.
-
-    Nothing unless `shown`.
 
     Yields:
         Function that adds a number of finished episodes, or none, to those of an agent.
     """
-    with bars(16, shown=shown, unit="episodes") as progress:
+    with bars(16, unit="episodes") as progress:
         tasks = {name: progress.add_task(name, total=episodes) for name in agents}
         yield lambda name, count: progress.advance(tasks[name], count)
 

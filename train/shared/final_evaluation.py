@@ -23,6 +23,7 @@ def evaluate_best(
     arguments: Sequence[str],
     training: Mapping[str, Any],
     pictures: Callable[[], Sequence[Picture]] = tuple,
+    films: tuple[str, ...] = (),
 ) -> ModelEvaluation:
     """Evaluate the best model of a run; write scores and report to its folder.
 
@@ -31,6 +32,7 @@ def evaluate_best(
         arguments: those of `ambulo eval`, the model first.
         training: facts of the training, for `details.training`.
         pictures: draws pictures that the report shows first.
+        films: names of films that belong to the report.
     """
     args, folder = request.args, request.folder
     asked = request_of(arguments, shlex.join([folder.program, *request.arguments]))
@@ -47,8 +49,15 @@ def evaluate_best(
         outcome,
         evaluation=evaluation,
         pictures=lambda: [*pictures(), *outcome.pictures()],
-        films=(),
+        facts={
+            **outcome.facts,
+            "training": ", ".join(
+                f"{k} {v}" for k, v in training.items() if k != "run"
+            ),
+        },
+        films=films,
     )
+    announce("drawing the report ...", args.progress)
     publish(drawn, folder.path, None, quiet, title=f"{folder.path.name}: training")
     return evaluation
 

@@ -145,5 +145,5 @@ def test_bodies_that_do_not_fit_the_agent_are_one_line(
 
 def test_the_interval_of_a_rate_has_a_width_where_all_succeed():
     solved = EpisodeRecords((record(success=True, timeout=False),) * 90, 1.5)
-    rate = summarise(solved).metrics["success_rate"]
+    rate = summarise(solved)["success_rate"]
     assert (rate.low, rate.high) == pytest.approx((0.959, 1.0), abs=1e-3)

@@ -47,7 +47,7 @@ from ambulo.evaluate.playtest.scenes import (
     is_scene,
     read_level,
 )
-from ambulo.evaluate.shared.output_folder import made_folder, output_folder
+from ambulo.evaluate.shared.report import made_folder, output_folder
 from ambulo.evaluate.shared.result import Metric
 from ambulo.evaluate.shared.tables import print_cells
 

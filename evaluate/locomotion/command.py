@@ -60,14 +60,12 @@ from ambulo.evaluate.locomotion.scores import (
     score,
 )
 from ambulo.evaluate.locomotion.task import stored_references
-from ambulo.evaluate.locomotion.trial_tables import (
-    NOTE,
-    chosen_trials,
+from ambulo.evaluate.locomotion.trials import (
+    check_walker,
     run_trials,
     trial_breakdowns,
-    trial_details,
 )
-from ambulo.evaluate.locomotion.trials import check_walker
+from ambulo.evaluate.locomotion.walk_trials import NOTE, chosen_trials
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest, episode_bars
 from ambulo.evaluate.shared.result import (
     POLICY,
@@ -113,13 +111,16 @@ def run(request: EvalRequest) -> EvalOutcome:
         TABLE,
         f"{episodes} episodes of {seconds:g} s",
         headline=HEADLINE,
-        breakdowns=[*breakdowns(scores, pushes, changed), *trial_breakdowns(tried)],
+        breakdowns=[
+            *breakdowns(scores, pushes, changed),
+            *trial_breakdowns(trials, tried),
+        ],
         rows=episode_rows(rows),
         details={
             "seconds": seconds,
             **details(scores, pushes),
             **suite_details(tried_changes),
-            **trial_details(tried),
+            **({"trials": tried} if tried else {}),
         },
         notes=notes(scores) + suite_notes(tried_changes) + ([NOTE] if tried else []),
     )

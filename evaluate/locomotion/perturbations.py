@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.locomotion import Course as Kind
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.variation import VariationConfig
@@ -25,6 +24,7 @@ from ambulo.evaluate.locomotion.evaluation import (
     undisturbed,
 )
 from ambulo.evaluate.locomotion.scores import LocomotionScores, score
+from ambulo.evaluate.shared.choices import chosen
 
 LONGEST = 10.0
 """Length of a perturbed episode, [s], unless that of an undisturbed one is shorter."""
@@ -165,14 +165,7 @@ def chosen_groups(text: str | None) -> tuple[str, ...]:
     Raises:
         ConfigError: No group has such a name.
     """
-    if text is None or text == "all":
-        return tuple(GROUPS if text else ())
-    names = [name.strip() for name in text.split(",")]
-    for name in names:
-        if name not in GROUPS:
-            hint = nearest(name, (*GROUPS, "all"))
-            raise ConfigError(f"--perturb: unknown perturbation {name!r}{hint}")
-    return tuple(dict.fromkeys(names))
+    return () if text is None else chosen("--perturb", text, GROUPS, "perturbation")
 
 
 def suite(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
 
 from ambulo.configs.arrays import Floats
-from ambulo.evaluate.locomotion.gait_norms import JOINTS, gait_norms
+from ambulo.evaluate.locomotion.gait_cycle import JOINTS, gait_norms
 from ambulo.evaluate.locomotion.gait_summary import GaitSummary, gait_of
 from ambulo.evaluate.locomotion.pushes import PushRecovery
 from ambulo.evaluate.locomotion.recording import Recording

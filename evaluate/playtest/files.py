@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from ambulo.common.files import without_nan, write_atomic
-from ambulo.evaluate.playtest.areas import Area
 from ambulo.evaluate.playtest.bodies import Access
 from ambulo.evaluate.playtest.comparison import Comparison
-from ambulo.evaluate.playtest.floor import Floor
+from ambulo.evaluate.playtest.floor import Area, Floor
 from ambulo.evaluate.playtest.heatmaps import HeatMap, MapCells
 from ambulo.evaluate.playtest.problems import Problem, rounded
 from ambulo.evaluate.playtest.result import Playtest

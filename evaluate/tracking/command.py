@@ -48,8 +48,7 @@ from ambulo.evaluate.tracking.episodes import (
     play,
     random_starts,
 )
-from ambulo.evaluate.tracking.figures import draw_clips, draw_errors
-from ambulo.evaluate.tracking.film import write_film_of
+from ambulo.evaluate.tracking.figures import draw_clips, draw_errors, write_film_of
 from ambulo.evaluate.tracking.perturbed import COLUMNS as PERTURBED_COLUMNS
 from ambulo.evaluate.tracking.perturbed import joint_error_cm, perturbed, pushes
 from ambulo.policies.agents.locomotion import LocomotionAgent, load_locomotion

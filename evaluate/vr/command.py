@@ -9,12 +9,13 @@ from typing import get_args
 
 from ambulo.common.gl import import_mujoco
 from ambulo.common.setting_flags import with_overrides
-from ambulo.configs.errors import ConfigError, nearest
+from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import Body, NavigationConfig
 from ambulo.configs.vr_bodies import MOST_AGENTS, check_agents
 from ambulo.envs.godot.settings import check_engines
 from ambulo.envs.vr.task.env import embodied_config
 from ambulo.envs.vr.task.observation import TASKS
+from ambulo.evaluate.shared.choices import check_choice
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest
 from ambulo.evaluate.shared.result import POLICY, main_agent
 from ambulo.evaluate.vr.dials import at_dials, dials_of
@@ -54,9 +55,7 @@ def run(request: EvalRequest) -> EvalOutcome:
     if args.world is None:
         args.world = "compiled"
     args.world = {"kernel": "compiled"}.get(args.world, args.world)  # of older commands
-    if args.world not in WORLDS:
-        hint = nearest(args.world, WORLDS)
-        raise ConfigError(f"--world: unknown {args.world!r}{hint}")
+    check_choice("--world", args.world, WORLDS)
     _check_flags(args, file)
     environment = _in_world(NavigationConfig(), args, "capsule").environment
     check_godot_flags(args, environment)
@@ -110,8 +109,8 @@ def _check_flags(args: argparse.Namespace, file: Path | None) -> None:
         raise ConfigError("--level-set and --level-file exclude each other")
     if args.comfort is not None and file is None:
         raise ConfigError("--comfort: needs a model")
-    if args.task is not None and args.task not in TASKS:
-        raise ConfigError(f"--task: unknown {args.task!r}{nearest(args.task, TASKS)}")
+    if args.task is not None:
+        check_choice("--task", args.task, TASKS)
     for flag in ("film_with", "views", "film_episode"):
         if args.video is None and getattr(args, flag) is not None:
             raise ConfigError(f"--{flag.replace('_', '-')}: needs --video")
@@ -176,8 +175,7 @@ def _in_world(
     config: NavigationConfig, args: argparse.Namespace, body: str
 ) -> NavigationConfig:
     """Return `config` in the world of `args`; the model does not know where engines are."""
-    if body not in BODIES:
-        raise ConfigError(f"--body: unknown {body!r}{nearest(body, BODIES)}")
+    check_choice("--body", body, BODIES)
     config = with_overrides(config, _overrides(args))
     scene = _scene(config, args)
     agents = args.agents or 1

@@ -82,7 +82,11 @@ def _world(env: Environment) -> Iterator[str]:
 
 def _verdict(agents: Mapping[str, AgentMetrics]) -> str:
     """Return one sentence: the agent beside the best naive baseline."""
-    rates = {n: 100.0 * agents[n]["success_rate"].number for n in (POLICY, *NAIVE)}
+    rates = {
+        name: 100.0 * agents[name]["success_rate"].number
+        for name in (POLICY, *NAIVE)
+        if name in agents
+    }
     own = rates.pop(POLICY)
     best = max(rates, key=rates.__getitem__)
     return (

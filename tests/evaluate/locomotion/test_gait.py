@@ -12,13 +12,15 @@ import pytest
 
 from ambulo.configs.errors import ConfigError
 from ambulo.evaluate.locomotion.gait_cycle import (
+    JOINTS,
     PERCENT,
+    Band,
+    gait_norms,
     likeness,
     over_cycle,
     strides_of,
     symmetry_index,
 )
-from ambulo.evaluate.locomotion.gait_norms import JOINTS, Band, gait_norms
 from ambulo.evaluate.locomotion.gait_summary import gait_of
 from ambulo.evaluate.locomotion.pushes import PushRecovery
 from ambulo.evaluate.locomotion.recording import Recording, joined

@@ -34,7 +34,8 @@ from ambulo.evaluate.shared.result import (
 from ambulo.evaluate.shared.rollout import rollout
 
 Row = Mapping[str, Any]
-"""A case of a grid, or what was measured of the bodies of one."""
+"""A case of a grid, or what was measured of the bodies of one, which has no names with an
+underscore before."""
 Rows = Mapping[str, Mapping[str, Sequence[Row]]]
 """Rows by trial and agent."""
 Event = Callable[[WalkingBatch, int], None]
@@ -117,7 +118,7 @@ class Trial:
         for k, case in enumerate(grid):
             mine = np.arange(k * each, (k + 1) * each)
             yield {
-                **case,
+                **{k: value for k, value in case.items() if k[0] != "_"},
                 "bodies": float(each),
                 "survival": float(course.survived[mine].mean()),
                 **self.values(case, course, mine, event),

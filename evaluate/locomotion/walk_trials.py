@@ -171,8 +171,8 @@ def _put_walls(cases: Sequence[Row], seed: int) -> Event:
             out = np.array([np.cos(normal), np.sin(normal)])
             gap = max(0.5, WALL_GAP * abs(float(ahead @ out)))
             meet = root[i] + ahead * gap / abs(float(ahead @ out))
-            middle = meet + BOXES[case["box"]].half[0] * out
-            batch.boxes.place[i, case["box"]] = *middle, normal
+            middle = meet + BOXES[case["_box"]].half[0] * out
+            batch.boxes.place[i, case["_box"]] = *middle, normal
         batch.boxes.show()
 
     return put
@@ -212,8 +212,8 @@ def _sweep(cases: Sequence[Row], seed: int) -> Event:
         root = batch.simulation.qpos[:, :2]
         for i, case in enumerate(cases):
             out = np.array([np.cos(angle[i]), np.sin(angle[i])])
-            batch.boxes.place[i, case["box"], :2] = root[i] + SWEEP_GAP * out
-            batch.boxes.velocity[i, case["box"]] = -case["speed"] * out
+            batch.boxes.place[i, case["_box"], :2] = root[i] + SWEEP_GAP * out
+            batch.boxes.velocity[i, case["_box"]] = -case["speed"] * out
         batch.boxes.show()
 
     return put
@@ -221,7 +221,7 @@ def _sweep(cases: Sequence[Row], seed: int) -> Event:
 
 def _boxed(speeds: Sequence[float], boxes: Sequence[int]) -> Callable[[], list[Row]]:
     return lambda: [
-        {"speed": speed, "friction": BOXES[box].friction, "box": box}
+        {"speed": speed, "friction": BOXES[box].friction, "_box": box}
         for speed, box in product(speeds, boxes)
     ]
 

@@ -44,17 +44,15 @@ def evaluate_best(
         details={**outcome.evaluation.details, "training": dict(training)},
     )
     write_atomic(folder.scores, evaluation.to_json())
+    sizes = [
+        f"{name} {v}" for name, v in training.items() if isinstance(v, int | float)
+    ]
     quiet = Console(stderr=True, quiet=args.progress is False)
     drawn = replace(
         outcome,
         evaluation=evaluation,
         pictures=lambda: [*pictures(), *outcome.pictures()],
-        facts={
-            **outcome.facts,
-            "training": ", ".join(
-                f"{k} {v}" for k, v in training.items() if k != "run"
-            ),
-        },
+        facts={**outcome.facts, "training": ", ".join(sizes)},
         films=films,
     )
     announce("drawing the report ...", args.progress)

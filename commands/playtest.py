@@ -349,7 +349,7 @@ def _print_access(console: Console, tests: Sequence[Playtest]) -> None:
             rows.append(["" if number else test.level.name, *access])
         bodies = (body for access in test.floor.access for body in access.bodies)
         notes |= {body.note: None for body in bodies if body.note}
-    print_cells(console, "", ["level", "body", "cannot reach"], rows)
+    print_cells(console, "", ["level", "body", "cannot reach"], rows, words=True)
     for note in notes:
         console.print(note, soft_wrap=True, markup=False)
 

@@ -123,13 +123,18 @@ def _unit(agents: Mapping[str, AgentMetrics], name: str) -> str:
 
 
 def print_cells(
-    console: Console, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]
+    console: Console,
+    title: str,
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    words: bool = False,
 ) -> None:
-    """Print a table, its first column at the left, the others at the right."""
+    """Print a table, all columns but the first at the right unless they hold `words`."""
     table = new_table(title)
     table.add_column(escape(heads[0]), no_wrap=True)
     for head in heads[1:]:
-        table.add_column(escape(head), justify="right")
+        table.add_column(escape(head), justify="left" if words else "right")
     for row in rows:
         style = "bold" if is_policy(row[0]) else None
         table.add_row(*(escape(cell) for cell in row), style=style)

@@ -10,13 +10,11 @@ from collections.abc import Sequence
 from functools import partial
 
 from rich.console import Console
-from rich.markup import escape
 
 from ambulo.common.console import bars
 from ambulo.common.errors import Parser, front_door
 from ambulo.common.files import check_parent, write_or_print
 from ambulo.common.paths import resolve_path
-from ambulo.common.tables import new_table, print_table
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import load_levels
@@ -49,7 +47,9 @@ from ambulo.evaluate.playtest.scenes import (
     is_scene,
     read_level,
 )
-from ambulo.evaluate.shared.output_folder import made_folder, output_folder
+from ambulo.evaluate.shared.report import made_folder, output_folder
+from ambulo.evaluate.shared.result import Metric
+from ambulo.evaluate.shared.tables import print_cells
 
 _MOST_LINES = 20
 PROBLEMS = 1
@@ -302,22 +302,20 @@ def _print(
         for warning in test.warnings:
             text = f"warning: {test.level.name}: {warning}"
             console.print(text, soft_wrap=True, markup=False)
-    table = new_table()
-    table.add_column("level")
-    heads = ("reached", "time [s]", "time / shortest", "coverage", "sealed areas",
-             "stuck spots", "collisions", "discomfort")  # fmt: skip
-    for head in heads:
-        table.add_column(escape(head), justify="right")
-    shown = {measure.name: measure for measure in MEASURES}
+    heads = ["level", "reached", "time [s]", "time / shortest", "coverage",
+             "sealed areas", "stuck spots", "collisions", "discomfort"]  # fmt: skip
+    rows = []
     for test in tests:
-        number = {n: shown[n].text(m.value) for n, m in test.metrics.items()}
-        table.add_row(
-            escape(test.level.name), number["success_rate"], number["time_s"],
-            number["time_ratio"], f"{100 * test.coverage:.1f} %",
-            str(len(test.floor.sealed())), str(len(test.spots)), number["collisions"],
-            number["discomfort"],
+        shown = {m.name: m.text(Metric(test.metrics[m.name].value)) for m in MEASURES}
+        rows.append(
+            [
+                test.level.name, shown["success_rate"], shown["time_s"],
+                shown["time_ratio"], f"{100 * test.coverage:.1f} %",
+                str(len(test.floor.sealed())), str(len(test.spots)),
+                shown["collisions"], shown["discomfort"],
+            ]
         )  # fmt: skip
-    print_table(console, table)
+    print_cells(console, "", heads, rows)
     _print_access(console, tests)
     for test, found in zip(tests, problems, strict=True):
         if test.scene is not None:
@@ -344,17 +342,14 @@ def _print(
 
 def _print_access(console: Console, tests: Sequence[Playtest]) -> None:
     """Print which bodies cannot reach what."""
-    table = new_table()
-    for head in ("level", "body", "cannot reach"):
-        table.add_column(head)
     notes: dict[str, None] = {}
+    rows = []
     for test in tests:
-        for number, (names, missed) in enumerate(access_rows(test.floor)):
-            name = "" if number else test.level.name
-            table.add_row(escape(name), names, escape(missed))
+        for number, access in enumerate(access_rows(test.floor)):
+            rows.append(["" if number else test.level.name, *access])
         bodies = (body for access in test.floor.access for body in access.bodies)
         notes |= {body.note: None for body in bodies if body.note}
-    print_table(console, table)
+    print_cells(console, "", ["level", "body", "cannot reach"], rows, words=True)
     for note in notes:
         console.print(note, soft_wrap=True, markup=False)
 
@@ -373,19 +368,9 @@ def _print_comparison(console: Console, comparison: Comparison) -> None:
     """Print the differences of two versions."""
     names = comparison.test.level.name, comparison.other.level.name
     title = f"{names[0]} against {names[1]}, {comparison.common} journeys in common"
-    table = new_table(title)
-    table.add_column("")
-    for head in ("level", "other", "difference [95 % interval]"):
-        table.add_column(escape(head), justify="right")
-    table.add_column("")
-    for d in comparison.differences:
-        m, change = d.measure, d.difference
-        text = m.text(change.value, signed=True)
-        if change.low is not None and change.high is not None:
-            low, high = (m.text(v, signed=True) for v in (change.low, change.high))
-            text = f"{text} [{low}, {high}]"
-        table.add_row(m.title, m.text(d.ours), m.text(d.other), escape(text), d.verdict)
-    print_table(console, table)
+    rows = [d.cells() for d in comparison.differences]
+    heads = ["", "level", "other", "difference [95 % interval]", ""]
+    print_cells(console, title, heads, rows)
 
 
 if __name__ == "__main__":

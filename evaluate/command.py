@@ -20,10 +20,15 @@ from ambulo.common.signals import leaving_cleanly
 from ambulo.configs.errors import ConfigError, ModelFileError, RenderError
 from ambulo.configs.locomotion import Backend
 from ambulo.evaluate.kinds import all_kinds, eval_kind
-from ambulo.evaluate.shared.kind import NONE, EvalKind, EvalOutcome, EvalRequest
+from ambulo.evaluate.shared.choices import NONE
+from ambulo.evaluate.shared.kind import EvalKind, EvalOutcome, EvalRequest
 from ambulo.evaluate.shared.models import model_kind
-from ambulo.evaluate.shared.output_folder import made_folder, output_folder
-from ambulo.evaluate.shared.report import RESULT, write_report
+from ambulo.evaluate.shared.report import (
+    RESULT,
+    made_folder,
+    output_folder,
+    write_report,
+)
 from ambulo.evaluate.shared.tables import print_tables
 
 DEFAULT_MODEL = "vr_navigation"
@@ -81,8 +86,10 @@ def make_parser() -> Parser:
     add("--verbose", action="store_true", help="show tracebacks")
     _add_shared_flags(parser)
     for kind in all_kinds():
-        if kind.add_flags is not None:
-            kind.add_flags(parser)
+        if kind.own:
+            group = parser.add_argument_group(f"for {kind.group}")
+            for flag in kind.own:
+                group.add_argument(*flag.names, **flag.options)
     return parser
 
 

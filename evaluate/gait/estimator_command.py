@@ -20,6 +20,7 @@ from ambulo.evaluate.shared.result import (
     Picture,
     episode_rows,
     mean_metric,
+    measured,
     metric,
 )
 from ambulo.motion.gaits.gait_sets import GaitSet
@@ -96,12 +97,12 @@ def parameter_breakdown(recovery: Recovery, guess: bool) -> Breakdown:
     """Return the errors by parameter."""
     rows: dict[str, dict[str, AgentMetrics]] = {}
     for k, name in enumerate(recovery.names):
-        if recovery.given[k]:
-            continue
-        own = {c.name: metric(float(getattr(recovery, c.name)[k])) for c in COLUMNS}
-        rows[name] = {POLICY: own}
-        if guess:
-            rows[name]["guess"] = {"error": metric(float(recovery.guess[k]))}
+        if not recovery.given[k]:
+            own = {c.name: getattr(recovery, c.name)[k] for c in COLUMNS}
+            rows[name] = {POLICY: measured(COLUMNS, own)}
+            if guess:
+                error = {"error": recovery.guess[k]}
+                rows[name]["guess"] = measured(PARAMETER_COLUMNS, error)
     return Breakdown("parameter", rows, PARAMETER_COLUMNS, "error / range by parameter")
 
 

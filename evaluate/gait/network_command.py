@@ -19,11 +19,6 @@ from ambulo.evaluate.gait.baselines import GaitPredictor, of_mean, of_ridge
 from ambulo.evaluate.gait.curves import GaitFacts
 from ambulo.evaluate.gait.estimator_command import parameter_breakdown, recovered_by
 from ambulo.evaluate.gait.held_out import data_of, held_out_gaits
-from ambulo.evaluate.gait.network_pictures import (
-    COMPARISON,
-    network_pictures,
-    write_network_film,
-)
 from ambulo.evaluate.gait.network_results import (
     HeldOut,
     flat,
@@ -35,6 +30,11 @@ from ambulo.evaluate.gait.network_results import (
     walks_of,
 )
 from ambulo.evaluate.gait.recovery import Recovery
+from ambulo.evaluate.gait.report_figures import (
+    COMPARISON,
+    network_pictures,
+    write_network_film,
+)
 from ambulo.evaluate.gait.scores import score
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest
 from ambulo.evaluate.shared.result import (
@@ -43,9 +43,8 @@ from ambulo.evaluate.shared.result import (
     Breakdown,
     MetricColumn,
     episode_rows,
-    mean_metric,
-    metric,
-    unit_of,
+    measured,
+    measured_groups,
 )
 from ambulo.motion.gaits.gait_sets import load_part
 from ambulo.motion.gaits.skeleton import leg_length
@@ -58,7 +57,7 @@ WALK_COLUMNS = (
     MetricColumn("speed_error", "speed off", 1, percent=True),
     MetricColumn("stride_error", "stride off", 1, percent=True),
     MetricColumn("cadence_error", "cadence off", 1, percent=True),
-    MetricColumn("skate", "feet slide", 3),
+    MetricColumn("skate", "feet slide", 3, unit="m/s"),
     MetricColumn("penetration_cm", "below ground", 2),
 )
 HELD_OUT_COLUMNS = (
@@ -67,14 +66,17 @@ HELD_OUT_COLUMNS = (
     MetricColumn("knee_deg", "knee"),
     MetricColumn("ankle_deg", "ankle"),
     MetricColumn("joints_deg", "all joints"),
-    MetricColumn("speed_percent", "speed off", 1),
-    MetricColumn("skate", "feet slide", 3),
+    MetricColumn("speed_percent", "speed off", 1, unit="%"),
+    MetricColumn("skate", "feet slide", 3, unit="m/s"),
     MetricColumn("mse", "MSE", 5),
     MetricColumn("worst_legs_deg", "worst legs", 1),
+    MetricColumn("worst_speed_percent"),
+    MetricColumn("sequences"),
 )
+"""Of `GaitScores`, and how feet slide."""
 THIRD_COLUMNS = (
     MetricColumn("legs_deg", "legs"),
-    MetricColumn("speed_percent", "speed", 1),
+    MetricColumn("speed_percent", "speed", 1, unit="%"),
 )
 NOTES = (
     "Walks: parameters are drawn at random; speed, stride and cadence off are errors over "
@@ -84,7 +86,6 @@ NOTES = (
     "formulas: its speed is exact by construction. Healthy walk: the same with healthy "
     "stride and cadence.",
 )
-_UNITS = {"skate": "m/s", "speed_percent": "%"}
 
 
 def run(request: EvalRequest) -> EvalOutcome:
@@ -164,12 +165,11 @@ def _walks(
             facts = scaled_facts(space, own)
             columns.setdefault(name, []).append(_errors(space, row, facts))
     agents = {
-        name: {
-            key: mean_metric(
-                np.array([e[key] for e in errors]), request.seed, unit_of(key, _UNITS)
-            )
-            for key in errors[0]
-        }
+        name: measured(
+            WALK_COLUMNS,
+            {key: np.array([row[key] for row in errors]) for key in errors[0]},
+            request.seed,
+        )
         for name, errors in columns.items()
     }
     return agents, episode_rows(columns)
@@ -196,7 +196,9 @@ def _held_out(
     data = data_of(network.metadata, request.args.data)
     gaits = held_out_gaits(data, request.episodes)
     found = held_out(network, gaits)
-    agents = {POLICY: _plain({**asdict(found.scores), "skate": found.skate[1]})}
+    scores = {**asdict(found.scores), "skate": found.skate[1]}
+    agents = {POLICY: measured(HELD_OUT_COLUMNS, scores)}
+    alone = [column for column in HELD_OUT_COLUMNS if column.name != "skate"]
     train = load_part(data, "train", MAX_TRAIN)
     fits: Mapping[str, GaitPredictor] = {
         "mean": of_mean(train),
@@ -204,23 +206,14 @@ def _held_out(
     }
     for name in request.baselines:
         if name in fits:
-            agents[name] = _plain(
-                asdict(score(fits[name](gaits.params), gaits.motions))
-            )
+            guess = score(fits[name](gaits.params), gaits.motions)
+            agents[name] = measured(alone, guess)
     return found, agents
 
 
 def _thirds(found: HeldOut) -> Breakdown:
     """Return the errors in the lower, middle and upper third of each parameter."""
-    scores: dict[str, dict[str, AgentMetrics]] = {
-        f"{row['parameter']}, {row['third']}": {
-            POLICY: _plain({c.name: row[c.name] for c in THIRD_COLUMNS})
-        }
-        for row in found.thirds
-    }
+    rows = {f"{row['parameter']}, {row['third']}": row for row in found.thirds}
+    scores = measured_groups(THIRD_COLUMNS, {POLICY: rows})
     title = "errors by third of a parameter's range: legs [deg] / speed [%]"
     return Breakdown("third", scores, THIRD_COLUMNS, title, in_terminal=False)
-
-
-def _plain(values: Mapping[str, float]) -> AgentMetrics:
-    return {name: metric(v, unit_of(name, _UNITS)) for name, v in values.items()}

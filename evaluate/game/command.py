@@ -27,10 +27,9 @@ from ambulo.evaluate.game.scores import (
     HEADLINE,
     breakdowns_of,
     joined,
-    metrics_of,
 )
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest, episode_bars
-from ambulo.evaluate.shared.result import POLICY, episode_rows
+from ambulo.evaluate.shared.result import POLICY, episode_rows, measured
 from ambulo.policies.agents.game import GameAgent, load_game_agent
 
 log = logging.getLogger(__name__)
@@ -66,7 +65,7 @@ def run(request: EvalRequest) -> EvalOutcome:
         played[HUMAN] = {kind: demo.table for kind, demo in recorded.items()}
     evaluation = request.result(
         {
-            name: metrics_of(joined(tables), args.seed)
+            name: measured(COLUMNS, joined(tables), args.seed)
             for name, tables in played.items()
         },
         COLUMNS,

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
+from ambulo.configs.arrays import Bools
 from ambulo.evaluate.game.play import EpisodeTable
-from ambulo.evaluate.shared.result import (
-    AgentMetrics,
-    Breakdown,
-    Metric,
-    MetricColumn,
-    mean_metric,
-    rate_metric,
-)
+from ambulo.evaluate.shared.result import Breakdown, MetricColumn, measured_groups
+
+
+def _said(table: EpisodeTable) -> Bools:
+    """Whether each episode was a success, of those of which the game says it."""
+    known = [success for success in table.successes if not np.isnan(success)]
+    return np.array(known, np.bool_)
+
 
 COLUMNS = (
     MetricColumn(
-        "return_mean", "return", 2, meaning="sum of the rewards of an episode"
+        "return_mean", "return", meaning="sum of the rewards of an episode",
+        of=lambda table: np.array(table.returns),
     ),
-    MetricColumn("success_rate", "success", 1, percent=True),
-    MetricColumn("length_mean", "length", 0, meaning="steps of an episode"),
-)
+    MetricColumn("success_rate", "success", 1, percent=True, of=_said),
+    MetricColumn(
+        "length_mean", "length", 0, meaning="steps of an episode",
+        of=lambda table: np.array(table.lengths, np.float64),
+    ),
+)  # fmt: skip
 """Columns of the main table."""
 HEADLINE = ("return_mean", "success_rate")
 """Metrics shown large at the top of the report."""
@@ -49,17 +54,6 @@ def joined(tables: Mapping[str, EpisodeTable]) -> EpisodeTable:
     return whole
 
 
-def metrics_of(table: EpisodeTable, seed: int) -> AgentMetrics:
-    """Return the metrics of a table with their intervals."""
-    metrics: dict[str, Metric] = {
-        "return_mean": mean_metric(np.array(table.returns), seed),
-        "length_mean": mean_metric(np.array(table.lengths, float), seed),
-    }
-    said = [success for success in table.successes if not np.isnan(success)]
-    metrics["success_rate"] = rate_metric(sum(said), len(said))
-    return metrics
-
-
 def breakdowns_of(
     played: Mapping[str, Mapping[str, EpisodeTable]], seed: int
 ) -> list[Breakdown]:
@@ -72,47 +66,32 @@ def breakdowns_of(
     kinds = list(dict.fromkeys(kind for tables in played.values() for kind in tables))
     found = []
     if len(kinds) > 1:
-        by_kind = {
-            kind: {
-                agent: metrics_of(tables[kind], seed)
-                for agent, tables in played.items()
-                if kind in tables and tables[kind].returns
-            }
-            for kind in kinds
+        own = {
+            agent: {kind: table for kind, table in tables.items() if table.returns}
+            for agent, tables in played.items()
         }
+        by_kind = measured_groups(COLUMNS, own, seed)
         found.append(Breakdown("kind", by_kind, COLUMNS, "by kind of agent"))
+    total = MetricColumn("sum", "sum", of=np.array)
     for kind in kinds:
+        terms = {
+            agent: {name: sums for name, sums in tables[kind].terms.items() if sums}
+            for agent, tables in played.items()
+            if kind in tables
+        }
+        rows = measured_groups([total], terms, seed)
         title = "reward terms of an episode"
-        found += _terms(
-            {agent: tables[kind] for agent, tables in played.items() if kind in tables},
-            seed,
-            title if len(kinds) == 1 else f"{title}, {kind}",
-        )
+        title = title if len(kinds) == 1 else f"{title}, {kind}"
+        if rows:
+            found.append(Breakdown("term", rows, (total,), title))
     return found
 
 
-def _terms(
-    tables: Mapping[str, EpisodeTable], seed: int, title: str
-) -> Sequence[Breakdown]:
-    names = list(dict.fromkeys(n for table in tables.values() for n in table.terms))
-    if not names:
-        return []
-    rows = {
-        name: {
-            agent: {"sum": mean_metric(np.array(table.terms[name]), seed)}
-            for agent, table in tables.items()
-            if table.terms.get(name)
-        }
-        for name in names
-    }
-    return [Breakdown("term", rows, (MetricColumn("sum", "sum", 2),), title)]
-
-
 def _numbers(table: EpisodeTable) -> dict[str, float]:
-    said = [success for success in table.successes if not np.isnan(success)]
+    said = _said(table)
     return {
         "return_mean": float(np.mean(table.returns)) if table.returns else 0.0,
-        "success_rate": float(np.mean(said)) if said else 0.0,
+        "success_rate": float(np.mean(said)) if len(said) else 0.0,
         "length_mean": float(np.mean(table.lengths)) if table.lengths else 0.0,
         **{
             f"reward/{name}": float(np.mean(values))

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ambulo.common.paths import resolve_path
-from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.neural_ik import IKRunConfig
 from ambulo.evaluate.generated_walks import SOURCE, generated_walks
@@ -18,13 +17,9 @@ from ambulo.evaluate.ik.scores import PoseErrors, pose_errors
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest
 from ambulo.evaluate.shared.result import (
     POLICY,
-    AgentMetrics,
     Breakdown,
     MetricColumn,
-    mean_metric,
-    metric,
-    rate_metric,
-    unit_of,
+    measured,
 )
 from ambulo.ik.data.pose_data import PoseData, load_poses
 from ambulo.ik.limits import clamp
@@ -94,7 +89,7 @@ def run(request: EvalRequest) -> EvalOutcome:
                 for name, solve in solvers.items()
             }
     cases = {
-        case: {name: _metrics(row, request.seed) for name, row in agents.items()}
+        case: {n: measured(COLUMNS, row, request.seed) for n, row in agents.items()}
         for case, agents in errors.items()
     }
     first = next(iter(cases))
@@ -191,24 +186,11 @@ def _captured(network: IKNetwork, name: str, request: EvalRequest) -> KnownPoses
     return KnownPoses(about, poses.pose(chosen))
 
 
-def _metrics(errors: PoseErrors, seed: int) -> AgentMetrics:
-    """Return means with bootstrap intervals, and rates with Wilson's."""
-    metrics = {}
-    for name, values in errors.items():
-        if not len(values):
-            metrics[name] = metric(None)
-        elif name.endswith("_rate"):
-            metrics[name] = rate_metric(int(values.sum()), len(values))
-        else:
-            metrics[name] = mean_metric(values, seed, unit_of(name))
-    return metrics
-
-
 def _rows(errors: Mapping[str, Mapping[str, PoseErrors]]) -> Iterator[dict[str, Any]]:
     """Yield one row per case, agent and pose."""
     for case, agents in errors.items():
         for agent, row in agents.items():
-            known: dict[str, Floats] = {n: v for n, v in row.items() if len(v)}
+            known = {n: v for n, v in row.items() if len(v)}
             for k in range(len(row["mpjpe_cm"])):
                 numbers = {name: float(values[k]) for name, values in known.items()}
                 yield {"case": case, "agent": agent, "episode": k, **numbers}

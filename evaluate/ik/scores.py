@@ -6,8 +6,10 @@ Distances are Euclidean (never per coordinate: sqrt(3) smaller), angles geodesic
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats
 from ambulo.ik.limits import violation
@@ -47,8 +49,9 @@ class PoseScores:
     """Distance of the joints of the legs."""
 
 
-PoseErrors = dict[str, Floats]
-"""Errors of N poses by name, each (N,); empty where there are no such joints."""
+PoseErrors = dict[str, NDArray[Any]]
+"""Errors of N poses by name, each (N,), rates as truth values; empty where there are no such
+joints."""
 
 
 def pose_errors(rig: Rig, targets: Targets, found: Pose, truth: Pose) -> PoseErrors:
@@ -62,13 +65,12 @@ def pose_errors(rig: Rig, targets: Targets, found: Pose, truth: Pose) -> PoseErr
         "free_cm": 100.0 * e.far[:, free],
         "position_cm": 100.0 * e.reach[:, moved],
         "rotation_deg": e.angle[:, faced],
-        "met_rate": e.met.all(axis=1)[:, None].astype(np.float64),
-        "outside_rate": e.outside[:, None].astype(np.float64),
     }
-    return {
+    means = {
         name: values.mean(axis=1) if values.shape[1] else np.zeros(0)
         for name, values in columns.items()
     }
+    return {**means, "met_rate": e.met.all(axis=1), "outside_rate": e.outside}
 
 
 class _Errors:

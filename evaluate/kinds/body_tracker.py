@@ -2,32 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
-
-from ambulo.evaluate.shared.kind import EvalKind
-
-
-def _add_flags(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("for body trackers").add_argument
-    add(
-        "--points", type=int, choices=(3, 4, 5, 6),
-        help="trackers: head and hands (3, default), and hips (4), feet (5) or both (6)",
-    )  # fmt: skip
-    add("--rate", type=float, metavar="HZ", help="samples per second (default: 60)")
-    add(
-        "--noise-mm", type=float, metavar="MM",
-        help="standard deviation of the trackers' positions along each axis (default: 0); "
-        "their rotations shake by 0.17 deg for each mm",
-    )  # fmt: skip
-    add(
-        "--uncalibrated", action="store_true", default=None,
-        help="the player's proportions are not known: the tracker finds them",
-    )  # fmt: skip
-    add(
-        "--dropout", action="store_true", default=None,
-        help="also lose one hand for a second every four seconds, and say what it costs",
-    )  # fmt: skip
-
+from ambulo.evaluate.shared.kind import EvalKind, Flag
 
 KIND = EvalKind(
     kinds=("body_tracker",),
@@ -35,9 +10,26 @@ KIND = EvalKind(
     group="body trackers",
     run="ambulo.evaluate.trackers.command:run",
     episodes=0,
-    flags=frozenset(
-        {"data", "clips", "points", "rate", "noise_mm", "uncalibrated", "dropout"}
-    ),
+    shared=frozenset({"data", "clips"}),
     baselines="ambulo.evaluate.trackers.baselines:BASELINES",
-    add_flags=_add_flags,
-)
+    own=(
+        Flag(
+            "--points", type=int, choices=(3, 4, 5, 6),
+            help="trackers: head and hands (3, default), and hips (4), feet (5) or both (6)",
+        ),
+        Flag("--rate", type=float, metavar="HZ", help="samples per second (default: 60)"),
+        Flag(
+            "--noise-mm", type=float, metavar="MM",
+            help="standard deviation of the trackers' positions along each axis (default: 0); "
+            "their rotations shake by 0.17 deg for each mm",
+        ),
+        Flag(
+            "--uncalibrated", action="store_true", default=None,
+            help="the player's proportions are not known: the tracker finds them",
+        ),
+        Flag(
+            "--dropout", action="store_true", default=None,
+            help="also lose one hand for a second every four seconds, and say what it costs",
+        ),
+    ),
+)  # fmt: skip

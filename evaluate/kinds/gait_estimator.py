@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ambulo.evaluate.shared.kind import EvalKind
+from ambulo.evaluate.shared.kind import EvalKind, Flag
 
 KIND = EvalKind(
     kinds=("gait_estimator",),
@@ -10,8 +10,14 @@ KIND = EvalKind(
     group="gait estimators",
     run="ambulo.evaluate.gait.estimator_command:run",
     episodes=12,
-    flags=frozenset({"data", "gait_network"}),
+    shared=frozenset({"data"}),
     baselines={
         "guess": "the mean of the parameters of these gaits",
     },
-)
+    own=(
+        Flag(
+            "--gait-network", metavar="MODEL",
+            help="estimators: gait network that they belong to (default: gait_net)",
+        ),
+    ),
+)  # fmt: skip

@@ -10,6 +10,6 @@ KIND = EvalKind(
     group="locomotion models",
     run="ambulo.evaluate.gait.policy_command:run",
     episodes=48,
-    flags=frozenset({"deterministic", "num_envs", "seconds", "push_episodes"}),
+    shared=frozenset({"deterministic", "num_envs", "seconds", "push_episodes"}),
     baselines="ambulo.evaluate.gait.policy_command:BASELINES",
 )

@@ -2,23 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
-
-from ambulo.evaluate.shared.kind import EvalKind
-
-
-def add_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that only games have."""
-    add = parser.add_argument_group("policies of a Godot game").add_argument
-    add(
-        "--demos", metavar="FOLDER",
-        help="recorded play of a human, for the baseline of this name",
-    )  # fmt: skip
-    add(
-        "--opponent", metavar="NAME",
-        help="of games with teams: random (default), scripted, or another model",
-    )  # fmt: skip
-
+from ambulo.evaluate.shared.kind import EvalKind, Flag
 
 KIND = EvalKind(
     kinds=("game",),
@@ -26,10 +10,10 @@ KIND = EvalKind(
     group="policies of a game",
     run="ambulo.evaluate.game.command:run",
     episodes=50,
-    flags=frozenset(
+    shared=frozenset(
         {
             "godot_url", "godot_bin", "godot_project", "scene", "godot_engines",
-            "deterministic", "demos", "opponent",
+            "deterministic",
         }
     ),
     baselines={
@@ -37,5 +21,14 @@ KIND = EvalKind(
         "scripted": "what the game's own script does, if it has one",
         "human": "recorded play (--demos)",
     },
-    add_flags=add_flags,
+    own=(
+        Flag(
+            "--demos", metavar="FOLDER",
+            help="recorded play of a human, for the baseline of this name",
+        ),
+        Flag(
+            "--opponent", metavar="NAME",
+            help="of games with teams: random (default), scripted, or another model",
+        ),
+    ),
 )  # fmt: skip

@@ -10,6 +10,6 @@ KIND = EvalKind(
     group="bodies that follow trackers",
     run="ambulo.evaluate.tracking.body_command:run",
     episodes=0,
-    flags=frozenset({"clips", "points", "deterministic", "seconds"}),
+    shared=frozenset({"clips", "points", "deterministic", "seconds"}),
     baselines="ambulo.evaluate.tracking.body_agents:BASELINES",
 )

@@ -30,22 +30,14 @@ from ambulo.evaluate.locomotion.figures import (
     draw_perturbations,
     draw_pushes,
 )
-from ambulo.evaluate.locomotion.metrics import (
-    COLUMNS,
-    HEADLINE,
-    agent_metrics,
-    breakdowns,
-    details,
-    notes,
-    perturbed_metrics,
-    record_rows,
-)
 from ambulo.evaluate.locomotion.perturbations import (
     LONGEST,
-    Perturbed,
+    Perturbation,
     chosen_groups,
     perturbed,
     suite,
+    suite_details,
+    suite_notes,
 )
 from ambulo.evaluate.locomotion.pushes import (
     HOPELESS,
@@ -55,18 +47,33 @@ from ambulo.evaluate.locomotion.pushes import (
     push_recovery,
 )
 from ambulo.evaluate.locomotion.recording import Recording
-from ambulo.evaluate.locomotion.scores import LocomotionScores, score
+from ambulo.evaluate.locomotion.scores import (
+    HEADLINE,
+    PERTURBED,
+    TABLE,
+    LocomotionScores,
+    agent_metrics,
+    breakdowns,
+    details,
+    notes,
+    record_rows,
+    score,
+)
 from ambulo.evaluate.locomotion.task import stored_references
-from ambulo.evaluate.locomotion.trial_tables import (
-    NOTE,
-    chosen_trials,
+from ambulo.evaluate.locomotion.trials import (
+    check_walker,
     run_trials,
     trial_breakdowns,
-    trial_details,
 )
-from ambulo.evaluate.locomotion.trials import check_walker
+from ambulo.evaluate.locomotion.walk_trials import NOTE, chosen_trials
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest, episode_bars
-from ambulo.evaluate.shared.result import POLICY, AgentMetrics, Picture, episode_rows
+from ambulo.evaluate.shared.result import (
+    POLICY,
+    AgentMetrics,
+    Picture,
+    episode_rows,
+    measured_groups,
+)
 from ambulo.policies.agents.locomotion import LocomotionAgent, load_locomotion
 
 MAX_PUSHES = 100
@@ -90,7 +97,9 @@ def run(request: EvalRequest) -> EvalOutcome:
     recordings = _play(request, subjects, seconds)
     scores = {name: score(r, args.seed) for name, r in recordings.items()}
     pushes = _push(request, subjects, pushed, impulses)
-    changed = _perturb(request, subjects, groups)
+    config = subjects[POLICY].config
+    tried_changes = suite(groups, config, body_of(config.environment))
+    changed = _perturb(request, subjects, tried_changes)
     tried = run_trials(trials, subjects, args.seed, args.episodes)
     envs = args.num_envs or NUM_ENVS
     rows = {
@@ -99,30 +108,32 @@ def run(request: EvalRequest) -> EvalOutcome:
     }
     evaluation = request.result(
         {name: agent_metrics(s, pushes.get(name)) for name, s in scores.items()},
-        COLUMNS,
+        TABLE,
         f"{episodes} episodes of {seconds:g} s",
         headline=HEADLINE,
-        breakdowns=[*breakdowns(scores, pushes, changed), *trial_breakdowns(tried)],
+        breakdowns=[
+            *breakdowns(scores, pushes, changed),
+            *trial_breakdowns(trials, tried),
+        ],
         rows=episode_rows(rows),
         details={
             "seconds": seconds,
             **details(scores, pushes),
-            **changed.details(),
-            **trial_details(tried),
+            **suite_details(tried_changes),
+            **({"trials": tried} if tried else {}),
         },
-        notes=notes(scores) + changed.notes() + ([NOTE] if tried else []),
+        notes=notes(scores) + suite_notes(tried_changes) + ([NOTE] if tried else []),
     )
     facts = {
         "actions": "mean" if args.deterministic else "sampled",
         **{name: BASELINES[name] for name in subjects if name in BASELINES},
     }
-    environment = subjects[POLICY].config.environment
 
     def film(path: Path, console: Console) -> None:
-        _film(recordings[POLICY], environment, path, console)
+        _film(recordings[POLICY], config.environment, path, console)
 
     return EvalOutcome(
-        evaluation, lambda: _pictures(scores, pushes, changed.rows), facts, film
+        evaluation, lambda: _pictures(scores, pushes, changed), facts, film
     )
 
 
@@ -198,35 +209,37 @@ def _push(
 def _perturb(
     request: EvalRequest,
     subjects: Mapping[str, LocomotionSubject],
-    groups: Sequence[str],
-) -> Perturbed:
-    """Return the scores under the perturbations of `groups`; nothing for no group."""
-    args, config = request.args, subjects[POLICY].config
-    found = suite(groups, config, body_of(config.environment))
-    rows: dict[str, dict[str, AgentMetrics]] = {}
+    changes: Sequence[Perturbation],
+) -> dict[str, dict[str, AgentMetrics]]:
+    """Return the metrics by perturbation and agent; nothing for no perturbation."""
+    args = request.args
+    if not changes:
+        return {}
     with bars(16) as progress:
-        total = request.episodes * len(found)
-        tasks = {
-            name: progress.add_task(f"perturb {name}", total=total)
-            for name in subjects
-            if found
-        }
-        for perturbation in found:
-            rows[perturbation.name] = {
-                name: perturbed_metrics(
-                    perturbed(
-                        subject,
-                        perturbation,
-                        request.episodes,
-                        seconds=min(args.seconds or SECONDS, LONGEST),
-                        seed=request.seed,
-                        envs=args.num_envs or NUM_ENVS,
-                        progress=partial(progress.advance, tasks[name]),
-                    )
+        total = request.episodes * len(changes)
+        tasks = {n: progress.add_task(f"perturb {n}", total=total) for n in subjects}
+        scores = {
+            name: {
+                change.name: perturbed(
+                    subject,
+                    change,
+                    request.episodes,
+                    seconds=min(args.seconds or SECONDS, LONGEST),
+                    seed=request.seed,
+                    envs=args.num_envs or NUM_ENVS,
+                    progress=partial(progress.advance, tasks[name]),
                 )
-                for name, subject in subjects.items()
+                for change in changes
             }
-    return Perturbed(found, rows)
+            for name, subject in subjects.items()
+        }
+    return measured_groups(
+        PERTURBED,
+        {
+            name: {change: own and own.metrics for change, own in rows.items()}
+            for name, rows in scores.items()
+        },
+    )
 
 
 def _pictures(

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ambulo.common.figures import new_figure, png_of
-from ambulo.evaluate.locomotion.gait_cycle import PERCENT
-from ambulo.evaluate.locomotion.gait_norms import JOINTS, gait_norms
+from ambulo.evaluate.locomotion.gait_cycle import JOINTS, PERCENT, gait_norms
 from ambulo.evaluate.locomotion.gait_summary import SIDES, GaitSummary
 from ambulo.evaluate.locomotion.pushes import PushRecovery
 from ambulo.evaluate.locomotion.scores import LocomotionScores

@@ -1,4 +1,4 @@
-"""Gait cycles: when feet strike and leave the ground, and curves over the cycle.
+"""Gait cycles: when feet strike and leave the ground, curves over the cycle, normal ones.
 
 A cycle runs from a foot's strike to its next one. Between control steps, the moments are
 found by interpolating the height of the sole.
@@ -6,14 +6,16 @@ found by interpolating the height of the sole.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
 from itertools import pairwise
 
 import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.envs.locomotion.body import CONTACT_HEIGHT
-from ambulo.evaluate.locomotion.gait_norms import Band
 
 PERCENT: Floats = np.linspace(0.0, 100.0, 101)
 """Places in the cycle at which curves are sampled, [%]."""
@@ -141,3 +143,69 @@ def _crossing(heights: Floats, row: int) -> float:
     """Where between `row - 1` and `row` the contact height is crossed, in rows."""
     before, after = heights[row - 1], heights[row]
     return float(row - 1 + (CONTACT_HEIGHT - before) / (after - before))
+
+
+FILE = "gait_norms.json"
+"""The data, in `ambulo.configs`; each table names its source."""
+JOINTS = ("hip", "knee", "ankle")
+"""Joints with a published curve."""
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """The normal course of one angle: mean and standard deviation between people."""
+
+    percent: Floats
+    """Places in the gait cycle, [%]. Shape (P,)."""
+    mean: Floats
+    """[deg]. Shape (P,)."""
+    sd: Floats
+    """[deg]. Shape (P,)."""
+
+    def at(self, percent: Floats) -> tuple[Floats, Floats]:
+        """Mean and standard deviation at places in the cycle (n,), each (n,), [deg]."""
+        mean = np.interp(percent, self.percent, self.mean)
+        return mean, np.interp(percent, self.percent, self.sd)
+
+
+@dataclass(frozen=True, eq=False)
+class GaitNorms:
+    """Everything that is known of normal walking here."""
+
+    angles: dict[str, Band]
+    """By joint; flexion and dorsiflexion are positive."""
+    angle_source: str
+    """Where they come from."""
+    force_percent: Floats
+    """Landmarks of the vertical ground force in the gait cycle, [%]. Shape (L,)."""
+    force: Floats
+    """Their values, [body weight]. Shape (L,)."""
+    force_names: tuple[str, ...]
+    """What they are called."""
+    force_source: str
+    """Where they come from."""
+
+
+@lru_cache(maxsize=1)
+def gait_norms() -> GaitNorms:
+    """The shipped tables."""
+    text = files("ambulo.configs").joinpath(FILE).read_text(encoding="utf-8")
+    data = json.loads(text)
+    angles, force = data["angles"], data["force"]
+    percent = np.array(angles["percent"], dtype=np.float64)
+    bands = {
+        joint: Band(
+            percent,
+            np.array(angles["curves"][joint]["mean"], dtype=np.float64),
+            np.array(angles["curves"][joint]["sd"], dtype=np.float64),
+        )
+        for joint in JOINTS
+    }
+    return GaitNorms(
+        angles=bands,
+        angle_source=f"{angles['source']} ({angles['subjects']})",
+        force_percent=np.array(force["percent"], dtype=np.float64),
+        force=np.array(force["value"], dtype=np.float64),
+        force_names=tuple(force["names"]),
+        force_source=f"{force['source']} ({force['spread']})",
+    )

@@ -10,15 +10,16 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.evaluate.locomotion.gait_cycle import (
+    JOINTS,
     PERCENT,
     Likeness,
     Strides,
+    gait_norms,
     likeness,
     over_cycle,
     strides_of,
     symmetry_index,
 )
-from ambulo.evaluate.locomotion.gait_norms import JOINTS, gait_norms
 from ambulo.evaluate.locomotion.recording import Recording
 
 SETTLED = 1.0

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.locomotion import Course as Kind
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.variation import VariationConfig
@@ -24,7 +24,7 @@ from ambulo.evaluate.locomotion.evaluation import (
     undisturbed,
 )
 from ambulo.evaluate.locomotion.scores import LocomotionScores, score
-from ambulo.evaluate.shared.result import AgentMetrics
+from ambulo.evaluate.shared.choices import chosen
 
 LONGEST = 10.0
 """Length of a perturbed episode, [s], unless that of an undisturbed one is shorter."""
@@ -58,6 +58,8 @@ class Perturbation:
     """Settings of the environment that differ."""
     missing: str = ""
     """Why this task or body cannot have it; empty: it can."""
+    impulse: float = 0.0
+    """Of one push at a random moment, [N s]; of episodes that track clips alone."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON."""
@@ -68,29 +70,19 @@ class Perturbation:
         }
 
 
-@dataclass(frozen=True)
-class Perturbed:
-    """What an evaluation found under perturbations."""
+def suite_details(suite: Sequence[Perturbation]) -> dict[str, Any]:
+    """Return what differed, as plain JSON; nothing where nothing was tried."""
+    found = {one.name: one.to_dict() for one in suite}
+    return {"perturbations": found} if found else {}
 
-    suite: Sequence[Perturbation] = ()
-    """What was tried."""
-    rows: Mapping[str, Mapping[str, AgentMetrics]] = field(default_factory=dict)
-    """Metrics by name of the perturbation and agent."""
 
-    def details(self) -> dict[str, Any]:
-        """Return what differed, as plain JSON; nothing where nothing was tried."""
-        found = {one.name: one.to_dict() for one in self.suite}
-        return {"perturbations": found} if found else {}
-
-    def notes(self) -> list[str]:
-        """Return what is missing, and why."""
-        reasons: dict[str, list[str]] = {}
-        for one in self.suite:
-            if one.missing:
-                reasons.setdefault(one.missing, []).append(one.name)
-        return [
-            f"{reason}: no {', '.join(names)}." for reason, names in reasons.items()
-        ]
+def suite_notes(suite: Sequence[Perturbation]) -> list[str]:
+    """Return what is missing, and why."""
+    reasons: dict[str, list[str]] = {}
+    for one in suite:
+        if one.missing:
+            reasons.setdefault(one.missing, []).append(one.name)
+    return [f"{reason}: no {', '.join(names)}." for reason, names in reasons.items()]
 
 
 def _friction(config: LocomotionConfig, character: Character) -> list[Perturbation]:
@@ -121,43 +113,17 @@ def _delay(config: LocomotionConfig, character: Character) -> list[Perturbation]
     return list(found.values())
 
 
-def _steps(config: LocomotionConfig, character: Character) -> list[Perturbation]:
-    kinds: dict[str, Kind] = {"up": "steps_up", "down": "steps_down"}
-    return [
-        _on(f"steps {way} {100.0 * step:g} cm", kind, step, config, character)
-        for way, kind in kinds.items()
-        for step in STEPS
-    ]
-
-
-def _slopes(config: LocomotionConfig, character: Character) -> list[Perturbation]:
-    kinds: dict[str, Kind] = {"+": "uphill", "-": "downhill"}
-    return [
-        _on(
-            f"slope {sign}{angle:g} deg",
-            kind,
-            RAMP * math.tan(math.radians(angle)),
-            config,
-            character,
-        )
-        for sign, kind in kinds.items()
-        for angle in SLOPES
-    ]
-
-
 def _on(
-    name: str,
-    kind: Kind,
-    height: float,
-    config: LocomotionConfig,
-    character: Character,
-) -> Perturbation:
-    """A course, along which a body that follows commands is to walk straight."""
+    courses: Mapping[str, Course], config: LocomotionConfig, character: Character
+) -> list[Perturbation]:
+    """Courses by name, along which a body that follows commands is to walk straight."""
     missing = config.environment.traits.level_only
     if character.spec is None:
         missing = f"{character.name} stands on level ground only"
-    variants = [Variant(ground=Course(kind, height))]
-    return Perturbation(name, variants, {"turn": (0.0, 0.0)}, missing)
+    return [
+        Perturbation(name, [Variant(ground=course)], {"turn": (0.0, 0.0)}, missing)
+        for name, course in courses.items()
+    ]
 
 
 def _start(config: LocomotionConfig, character: Character) -> list[Perturbation]:
@@ -170,12 +136,24 @@ def _start(config: LocomotionConfig, character: Character) -> list[Perturbation]
     return [Perturbation(f"start {angle:g} rad, {rate:g} rad/s", settings=noisy)]
 
 
+_UP_DOWN: dict[str, Kind] = {"up": "steps_up", "down": "steps_down"}
+_SLOPED: dict[str, Kind] = {"+": "uphill", "-": "downhill"}
+_STEPS = {
+    f"steps {way} {100.0 * step:g} cm": Course(kind, step)
+    for way, kind in _UP_DOWN.items()
+    for step in STEPS
+}
+_SLOPES = {
+    f"slope {sign}{angle:g} deg": Course(kind, RAMP * math.tan(math.radians(angle)))
+    for sign, kind in _SLOPED.items()
+    for angle in SLOPES
+}
 GROUPS: dict[str, Callable[[LocomotionConfig, Character], list[Perturbation]]] = {
     "friction": _friction,
     "mass": _mass,
     "delay": _delay,
-    "steps": _steps,
-    "slopes": _slopes,
+    "steps": partial(_on, _STEPS),
+    "slopes": partial(_on, _SLOPES),
     "start": _start,
 }
 """Perturbations of a configuration and its body, by name of the group."""
@@ -187,14 +165,7 @@ def chosen_groups(text: str | None) -> tuple[str, ...]:
     Raises:
         ConfigError: No group has such a name.
     """
-    if text is None or text == "all":
-        return tuple(GROUPS if text else ())
-    names = [name.strip() for name in text.split(",")]
-    for name in names:
-        if name not in GROUPS:
-            hint = nearest(name, (*GROUPS, "all"))
-            raise ConfigError(f"--perturb: unknown perturbation {name!r}{hint}")
-    return tuple(dict.fromkeys(names))
+    return () if text is None else chosen("--perturb", text, GROUPS, "perturbation")
 
 
 def suite(

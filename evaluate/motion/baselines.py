@@ -271,66 +271,68 @@ def fit_ridges(
 
 
 @dataclass(frozen=True)
-class RidgeXyz:
+class Space:
+    """Numbers that ridge regression predicts displacements of: poses, or joints as points."""
+
+    read: Callable[[BodyPoses, Heading], Floats]
+    """The numbers of poses (B, T) in a ground frame. Shape (B, T, ...)."""
+    minus: Callable[[Floats, Floats], Floats]
+    """Displacement to the first from the second."""
+    plus: Callable[[Floats, Floats], Floats]
+    """Numbers, moved by a displacement."""
+
+    def features(self, known: Floats) -> Floats:
+        """The last of known numbers (B, H, ...), and those before relative to them. (B, D)."""
+        last = known[:, -1:]
+        before = self.minus(known[:, :-1], last)
+        return np.concatenate([last, before], axis=1).reshape(len(known), -1)
+
+    def pairs(self, windows: Windows) -> tuple[Floats, Floats]:
+        """Features of what is known, and displacements to what came later."""
+        heading = Heading.of(windows.past.positions[:, -1])
+        past = self.read(windows.past, heading)
+        moved = self.minus(self.read(windows.future, heading), past[:, -1:])
+        return self.features(past), moved.reshape(len(moved), -1)
+
+    def predict(
+        self, ridge: RidgeMap, past: BodyPoses, heading: Heading, steps: int
+    ) -> Floats:
+        """The next `steps` of a regression of `pairs`, in the ground frame."""
+        known = self.read(past, heading)
+        moved = ridge(self.features(known)).reshape(len(known), -1, *known.shape[2:])
+        if steps > moved.shape[1]:
+            raise ValueError(f"fitted for {moved.shape[1]} frames, asked for {steps}")
+        return np.asarray(self.plus(known[:, -1:], moved[:, :steps]))
+
+
+POSE = Space(
+    lambda poses, heading: heading.inside(poses.positions),
+    lambda after, before: differences(before, after),
+    lambda last, moved: human23.integrate(last, moved, 1.0),
+)
+"""Displacements on SO(3)."""
+LOCAL = Space(lambda poses, heading: poses.local, np.subtract, np.add)
+"""Joints without the root's motion."""
+WORLD = Space(
+    lambda poses, heading: heading.points_inside(poses.world), np.subtract, np.add
+)
+"""Joints in the ground frame."""
+
+
+def ridge_pose(past: BodyPoses, steps: int, fps: float, ridge: RidgeMap) -> Forecast:
+    """Ridge regression of pose displacements, integrated from the last known pose."""
+    heading = Heading.of(past.positions[:, -1])
+    found = POSE.predict(ridge, past, heading, steps)
+    return forecast_of(past, heading.outside(found), fps)
+
+
+def ridge_xyz(
+    past: BodyPoses, steps: int, fps: float, local: RidgeMap, world: RidgeMap
+) -> Forecast:
     """Ridge regression of joint displacements, with and without the root's motion."""
-
-    local: RidgeMap
-    """Without the root's motion."""
-    world: RidgeMap
-    """In the ground frame."""
-
-    def __call__(self, past: BodyPoses, steps: int, fps: float) -> Forecast:
-        """Joints only: their displacements added to the last known ones."""
-        heading = Heading.of(past.positions[:, -1])
-
-        def moved(ridge: RidgeMap, points: Floats) -> Floats:
-            out = ridge(_point_features(points))
-            out = out.reshape(len(points), -1, *points.shape[2:])
-            return points[:, -1:] + _first(out, steps)
-
-        world = moved(self.world, heading.points_inside(past.world))
-        return Forecast(heading.points_outside(world), moved(self.local, past.local))
-
-
-@dataclass(frozen=True)
-class RidgePose:
-    """Ridge regression of pose displacements on SO(3), in the ground frame."""
-
-    ridge: RidgeMap
-    """Regression of `pose_pairs`."""
-
-    def __call__(self, past: BodyPoses, steps: int, fps: float) -> Forecast:
-        """Poses: displacements integrated from the last known one."""
-        heading = Heading.of(past.positions[:, -1])
-        known = heading.inside(past.positions)
-        moved = self.ridge(_pose_features(known))
-        moved = _first(moved.reshape(len(known), -1, known.shape[-1]), steps)
-        found = human23.integrate(known[:, -1:], moved, 1.0)
-        return forecast_of(past, heading.outside(np.asarray(found)), fps)
-
-
-def local_pairs(windows: Windows) -> tuple[Floats, Floats]:
-    """Known joints and where they go, without the root's motion."""
-    return _point_pairs(windows.past.local, windows.future.local)
-
-
-def world_pairs(windows: Windows) -> tuple[Floats, Floats]:
-    """Known joints and where they go, in the ground frame."""
-    inside = Heading.of(windows.past.positions[:, -1]).points_inside
-    return _point_pairs(inside(windows.past.world), inside(windows.future.world))
-
-
-def _point_pairs(past: Floats, future: Floats) -> tuple[Floats, Floats]:
-    moved = future - past[:, -1:]
-    return _point_features(past), moved.reshape(len(moved), -1)
-
-
-def pose_pairs(windows: Windows) -> tuple[Floats, Floats]:
-    """Known poses and displacements to the later ones, in the ground frame."""
-    heading = Heading.of(windows.past.positions[:, -1])
-    past = heading.inside(windows.past.positions)
-    moved = differences(past[:, -1:], heading.inside(windows.future.positions))
-    return _pose_features(past), moved.reshape(len(moved), -1)
+    heading = Heading.of(past.positions[:, -1])
+    places = heading.points_outside(WORLD.predict(world, past, heading, steps))
+    return Forecast(places, LOCAL.predict(local, past, heading, steps))
 
 
 @dataclass(frozen=True)
@@ -365,14 +367,14 @@ def fit_baselines(
     pose, local, world = fit_ridges(
         fitting.windows(fitting.train),
         fitting.windows(fitting.validation),
-        (pose_pairs, local_pairs, world_pairs),
+        (POSE.pairs, LOCAL.pairs, WORLD.pairs),
     )
     return Baselines(
         {
             **simple,
             "damped_velocity": partial(damped_velocity, damping=chosen),
-            "ridge": RidgePose(pose),
-            "ridge_xyz": RidgeXyz(local, world),
+            "ridge": partial(ridge_pose, ridge=pose),
+            "ridge_xyz": partial(ridge_xyz, local=local, world=world),
         },
         {
             "damping": chosen,
@@ -381,23 +383,3 @@ def fit_baselines(
             "ridge_xyz_world_strength": world.strength,
         },
     )
-
-
-def _point_features(points: Floats) -> Floats:
-    """The last points and those before relative to them: (B, H, K, 3) -> (B, H 3 K)."""
-    before = points[:, :-1] - points[:, -1:]
-    return np.concatenate([points[:, -1:], before], axis=1).reshape(len(points), -1)
-
-
-def _pose_features(positions: Floats) -> Floats:
-    """The last pose and those before relative to it: (B, H, 56) -> (B, 56 H)."""
-    last = positions[:, -1:]
-    before = differences(last, positions[:, :-1])
-    return np.concatenate([last, before], axis=1).reshape(len(positions), -1)
-
-
-def _first(moved: Floats, steps: int) -> Floats:
-    """The first `steps` frames (B, steps, ...) of those a regression was fitted for."""
-    if steps > moved.shape[1]:
-        raise ValueError(f"fitted for {moved.shape[1]} frames, asked for {steps}")
-    return moved[:, :steps]

@@ -55,23 +55,24 @@ class DrawnWindows:
 def draw_horizons(scores: Scores, seed_note: str) -> bytes:
     """PNG: joint distance at every horizon, with and without the root's motion."""
     figure = new_figure((11.0, 4.6))
-    for column, world in enumerate((False, True)):
+    titles = {"mpjpe_mm": "root motion removed", "mpjpe_world_mm": "in the world"}
+    for column, (key, title) in enumerate(titles.items()):
         ax = figure.add_subplot(1, 2, column + 1)
         for name, s in scores.items():
-            values = s.mpjpe_world_mm if world else s.mpjpe_mm
-            bounds = s.mpjpe_world_mm_ci95 if world else s.mpjpe_mm_ci95
-            times = [int(ms) for ms in values]
-            ax.plot(times, list(values.values()), marker="o", ms=3.5, **_line(name))
+            values = [row[key] for row in s.by_horizon.values()]
+            times = [int(ms) for ms in s.by_horizon]
+            means = [one.number for one in values]
+            ax.plot(times, means, marker="o", ms=3.5, **_line(name))
             if name in (POLICY, "zero_velocity"):
-                low, high = np.array(list(bounds.values())).T
+                low, high = np.array([(one.low, one.high) for one in values], float).T
                 ax.fill_between(
                     times, low, high, color=agent_colour(name), alpha=0.15, lw=0
                 )
-        ax.set_ylim(0, MOST_ERROR * _highest(scores, world=world))
+        ax.set_ylim(0, MOST_ERROR * _highest(scores, key))
         ax.set_xlim(0, None)
         ax.set_xlabel("after the last known frame [ms]")
         ax.set_ylabel("joint distance [mm]")
-        ax.set_title("in the world" if world else "root motion removed", fontsize=10)
+        ax.set_title(title, fontsize=10)
         clean(ax)
     figure.text(0.01, 0.01, seed_note, fontsize=7, color="#5b6675")
     return _finished(figure, scores, top=0.93, bottom=0.03)
@@ -223,11 +224,10 @@ def _proportional(
             return
 
 
-def _highest(scores: Scores, *, world: bool) -> float:
+def _highest(scores: Scores, key: str) -> float:
     """The largest error of the methods that stay in the picture, [mm]."""
     calm = [s for name, s in scores.items() if not name.startswith("constant")]
-    rows = [s.mpjpe_world_mm if world else s.mpjpe_mm for s in calm or scores.values()]
-    return max(max(row.values()) for row in rows)
+    return max(max(s.curve(key).values()) for s in calm or scores.values())
 
 
 def _square(ax: Axes) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,7 @@ from ambulo.evaluate.shared.result import (
     Breakdown,
     MetricColumn,
     episode_rows,
-    field_metrics,
     metric,
-    unit_of,
 )
 
 Scores = Mapping[str, MethodScores]
@@ -55,10 +53,6 @@ NOTES = (
     "Growth: error of the last frame over that of the first; slope: log-log, frames 10 to "
     "60, below 1 is sublinear. Intervals are over clips, not over windows.",
 )
-_INTERVALS = {"npss": "npss_ci95", "foot_skate_cm_s": "foot_skate_cm_s_ci95"}
-_BY_HORIZON = (
-    "mpjpe_mm", "mpjpe_world_mm", "joint_angle_deg", "euler_rad", "euler_mae_deg",
-)  # fmt: skip
 VELOCITY_BASELINES = ("constant_velocity", "constant_velocity_xyz")
 SLOW_BASELINES = ("zero_velocity", "ridge", "ridge_xyz")
 SHORT_MS = 80
@@ -70,66 +64,53 @@ MIN_R2 = 0.8
 MAX_RATIO = 10.0
 
 
-@dataclass(frozen=True)
-class Target:
-    """One thing that a model should reach."""
+def targets_of(scores: Scores) -> list[dict[str, Any]]:
+    """Return what the model of `scores` should reach; empty without a model.
 
-    name: str
-    """Requirement."""
-    value: float | None
-    """Value of the model."""
-    limit: float
-    """Limit of the value."""
-    met: bool
-    """Whether it is reached."""
-
-
-def targets_of(scores: Scores) -> list[Target]:
-    """Return what the model of `scores` should reach; empty without a model."""
+    Each has `name`, `value`, its `limit`, and whether it is `met`.
+    """
     if POLICY not in scores:
         return []
     model, targets = scores[POLICY], []
+    curves = {name: own.curve("mpjpe_mm") for name, own in scores.items()}
     for ms, rivals in (
-        (SHORT_MS, VELOCITY_BASELINES),
-        *((ms, SLOW_BASELINES) for ms in LATER_MS),
+        (str(SHORT_MS), VELOCITY_BASELINES),
+        *((str(ms), SLOW_BASELINES) for ms in LATER_MS),
     ):
-        here = {n: scores[n].mpjpe_mm.get(str(ms)) for n in rivals if n in scores}
-        known = {name: value for name, value in here.items() if value is not None}
+        known = {n: curves[n][ms] for n in rivals if n in curves and ms in curves[n]}
         if known:
             best = min(known, key=lambda name: known[name])
             name = f"MPJPE at {ms} ms below the best of {', '.join(known)} ({best})"
-            targets.append(_below(name, model.mpjpe_mm[str(ms)], known[best]))
-    step = model.single_step
-    name = "single-step position MSE"
-    targets.append(_below(name, step.position_mse, MAX_POSITION_MSE))
-    r2 = step.r2
-    r2 = None if r2 is None or not np.isfinite(r2) else r2
+            targets.append(_below(name, curves[POLICY][ms], known[best]))
+    step = model.metrics
+    mse = step["position_mse"].value
+    targets.append(_below("single-step position MSE", mse, MAX_POSITION_MSE))
+    r2 = step["r2"].value
     met = r2 is not None and r2 > MIN_R2
-    targets.append(Target("single-step R^2, pooled", r2, MIN_R2, met))
-    if model.growth is not None:
-        for name, growth in model.growth.items():
-            last = f"{name}: error at step {growth.steps[-1]} over step 1"
-            targets.append(_below(last, growth.ratio, MAX_RATIO))
-            slope = f"{name}: log-log slope 10..60"
-            targets.append(_below(slope, growth.slope, 1.0))
+    targets.append(
+        {"name": "single-step R^2, pooled", "value": r2, "limit": MIN_R2, "met": met}
+    )
+    for name, growth in (model.growth or {}).items():
+        last = f"{name}: error at step {growth.steps[-1]} over step 1"
+        targets.append(_below(last, growth.ratio, MAX_RATIO))
+        targets.append(_below(f"{name}: log-log slope 10..60", growth.slope, 1.0))
     return targets
 
 
-def _below(name: str, value: float | None, limit: float) -> Target:
+def _below(name: str, value: float | None, limit: float) -> dict[str, Any]:
     known = None if value is None or not np.isfinite(value) else value
-    return Target(name, known, limit, known is not None and known < limit)
+    met = known is not None and known < limit
+    return {"name": name, "value": known, "limit": limit, "met": met}
 
 
 def agent_metrics(scores: MethodScores) -> AgentMetrics:
     """Return the metrics of one predictor, errors at the furthest horizon."""
-    step, growth = scores.single_step, (scores.growth or {}).get("mpjpe_mm")
+    growth = (scores.growth or {}).get("mpjpe_mm")
     return {
-        **field_metrics(step, [name for name in vars(step) if name != "mpjpe_mm"]),
-        "single_step_mpjpe_mm": metric(step.mpjpe_mm, "mm"),
-        **field_metrics(scores, _INTERVALS, intervals=_INTERVALS),
+        **scores.metrics,
         "growth_ratio": metric(None if growth is None else growth.ratio),
         "growth_slope": metric(None if growth is None else growth.slope),
-        **_at_horizon(scores, list(scores.mpjpe_mm)[-1]),
+        **list(scores.by_horizon.values())[-1],
     }
 
 
@@ -150,7 +131,7 @@ def breakdowns(scores: Scores) -> list[Breakdown]:
     return [
         Breakdown(
             "horizon",
-            {ms: {n: _at_horizon(s, ms) for n, s in scores.items()} for ms in first.mpjpe_mm},
+            {ms: {n: s.by_horizon[ms] for n, s in scores.items()} for ms in first.by_horizon},
             HORIZON_COLUMNS,
             "joint distance [mm] by horizon [ms]: root motion removed / in the world",
         ),
@@ -163,24 +144,12 @@ def breakdowns(scores: Scores) -> list[Breakdown]:
     ]  # fmt: skip
 
 
-def _at_horizon(scores: MethodScores, ms: str) -> AgentMetrics:
-    """Return the errors of one horizon."""
-    metrics = {}
-    for name in _BY_HORIZON:
-        values = getattr(scores, name)
-        intervals = getattr(scores, f"{name}_ci95", None)
-        value = None if values is None else values[ms]
-        ci = None if intervals is None else intervals[ms]
-        metrics[name] = metric(value, unit_of(name), ci)
-    return metrics
-
-
 def window_rows(evaluation: MotionEvaluation) -> list[dict[str, Any]]:
     """Return one row per predictor and window."""
     windows = evaluation.windows
 
     def rows(agent: str) -> Iterator[dict[str, Any]]:
-        names = list(evaluation.scores[agent].mpjpe_mm)
+        names = list(evaluation.scores[agent].by_horizon)
         errors = evaluation.errors[agent].tolist()
         for row, clip, start in zip(errors, windows.clips, windows.starts, strict=True):
             yield {
@@ -212,7 +181,7 @@ def details(evaluation: MotionEvaluation, facts: Mapping[str, Any]) -> dict[str,
             )
         },
         "model_minus": {n: dict(rows) for n, rows in evaluation.differences.items()},
-        "targets": [asdict(target) for target in targets_of(scores)],
+        "targets": targets_of(scores),
     }
 
 

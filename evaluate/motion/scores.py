@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,33 +24,26 @@ from ambulo.evaluate.motion.metrics import (
     spectrum_features,
 )
 from ambulo.evaluate.motion.windows import FOOT_ROWS, Heading, Windows, body
-from ambulo.evaluate.shared.intervals import Interval, clip_interval, clip_intervals
+from ambulo.evaluate.shared.intervals import clip_interval, clip_intervals
+from ambulo.evaluate.shared.result import AgentMetrics, Metric, metric, unit_of
 from ambulo.motion import human23
 
 ACTIVITY_MS = (80, 400, 1000)
 """Horizons at which activities are reported."""
+FIRST_FRAME = (
+    "position_mse", "velocity_mse", "r2", "r2_mean", "r2_positions", "r2_velocities",
+    "single_step_mpjpe_mm",
+)  # fmt: skip
+"""Errors of the first predicted frame, ground frame: mean squared ones of the 56 numbers of
+a pose, [rad^2] and [m^2] mixed, and of their velocities; R^2 pooled over all 112 numbers, mean
+of that of each number, and of the 56 each; distance of joints, root motion removed."""
+BY_HORIZON = (
+    "mpjpe_mm", "mpjpe_world_mm", "joint_angle_deg", "euler_rad", "euler_mae_deg",
+)  # fmt: skip
+"""Mean joint distance without and with the root's motion; without the root: mean angle
+between joint rotations, norm and mean size of all Euler angle differences."""
 TRUTH = "truth"
 """Name of the real motion where it stands beside predictions."""
-
-
-@dataclass(frozen=True)
-class SingleStep:
-    """Errors of the first predicted frame; numbers as in a state, ground frame."""
-
-    mpjpe_mm: float
-    """Root motion removed."""
-    position_mse: float | None = None
-    """Mean over the 56 numbers of squared errors, [rad^2] and [m^2] mixed."""
-    velocity_mse: float | None = None
-    """The same of the 56 velocities, [rad^2/s^2] and [m^2/s^2]."""
-    r2: float | None = None
-    """Pooled over the 112 numbers."""
-    r2_mean: float | None = None
-    """Mean of the R^2 of each of the 112 numbers."""
-    r2_positions: float | None = None
-    """Pooled over the 56 positions."""
-    r2_velocities: float | None = None
-    """Pooled over the 56 velocities."""
 
 
 @dataclass(frozen=True)
@@ -75,35 +69,20 @@ class MethodScores:
     What needs joint rotations is None for methods that predict points only.
     """
 
-    mpjpe_mm: dict[str, float]
-    """By horizon in ms: mean joint distance without the root's motion."""
-    mpjpe_mm_ci95: dict[str, Interval]
-    """Of `mpjpe_mm`."""
-    mpjpe_world_mm: dict[str, float]
-    """By horizon: the same in the world, with the root's motion."""
-    mpjpe_world_mm_ci95: dict[str, Interval]
-    """Of `mpjpe_world_mm`."""
-    joint_angle_deg: dict[str, float] | None
-    """By horizon: mean angle between joint rotations, without the root."""
-    euler_rad: dict[str, float] | None
-    """By horizon: norm of all Euler angle differences, without the root."""
-    euler_mae_deg: dict[str, float] | None
-    """By horizon: mean absolute Euler angle difference, without the root."""
-    npss: float | None
-    """Power spectrum distance of the joint rotations over the window."""
-    npss_ci95: Interval | None
-    """Of `npss`."""
-    foot_skate_cm_s: float
-    """Horizontal foot speed near the ground."""
-    foot_skate_cm_s_ci95: Interval
-    """Of `foot_skate_cm_s`."""
-    single_step: SingleStep
-    """Errors of the first frame."""
+    metrics: AgentMetrics
+    """Those of `FIRST_FRAME`, `npss`, the power spectrum distance of the joint rotations
+    over the window, and `foot_skate_cm_s`, the horizontal foot speed near the ground."""
+    by_horizon: dict[str, AgentMetrics]
+    """By horizon in ms, those of `BY_HORIZON`."""
     growth: dict[str, Growth] | None
     """`mpjpe_mm`, `mpjpe_world_mm`, `position_mse` and its root `position_rmse`; None
     when no clip is long enough."""
     per_activity: dict[str, dict[str, Any]]
     """`windows`, `clips` and `mpjpe_mm` by horizon, of each activity."""
+
+    def curve(self, name: str) -> dict[str, float]:
+        """Return a metric that every method has, by horizon."""
+        return {ms: metrics[name].number for ms, metrics in self.by_horizon.items()}
 
 
 @dataclass(frozen=True)
@@ -138,32 +117,30 @@ def score_method(
     world = joint_distance_mm(found.world, windows.future.world)
     frames = [k - 1 for k in horizon_frames(setting.horizons_ms, windows.fps)]
     names = [str(ms) for ms in setting.horizons_ms]
-
-    def at_horizons(values: Floats) -> dict[str, float]:
-        return dict(zip(names, values[:, frames].mean(axis=0).tolist(), strict=True))
-
-    def intervals(values: Floats) -> dict[str, Interval]:
-        rows = clip_intervals(values[:, frames], windows.clips, setting.seed)
-        return {
-            n: (low, high) for n, (low, high) in zip(names, rows.tolist(), strict=True)
-        }
-
-    angles = _angle_scores(found, windows, frames, names)
     skate = skate_of(windows, found.world)
-    spectrum, spectrum_ci = _spectrum_score(found, windows, setting.seed)
+    over_clips = partial(clip_intervals, clips=windows.clips, seed=setting.seed)
+    errors = {"mpjpe_mm": local[:, frames], "mpjpe_world_mm": world[:, frames]}
+    ends = {name: over_clips(values).tolist() for name, values in errors.items()}
+    errors |= _angle_errors(found, windows, frames)
     scores = MethodScores(
-        mpjpe_mm=at_horizons(local),
-        mpjpe_mm_ci95=intervals(local),
-        mpjpe_world_mm=at_horizons(world),
-        mpjpe_world_mm_ci95=intervals(world),
-        joint_angle_deg=angles.get("angle"),
-        euler_rad=angles.get("norm"),
-        euler_mae_deg=angles.get("mean"),
-        npss=spectrum,
-        npss_ci95=spectrum_ci,
-        foot_skate_cm_s=float(skate.mean()),
-        foot_skate_cm_s_ci95=clip_interval(skate, windows.clips, setting.seed),
-        single_step=_single_step(found, windows, float(local[:, 0].mean())),
+        metrics={
+            **_first_frame(found, windows, float(local[:, 0].mean())),
+            "npss": _spectrum_score(found, windows, setting.seed),
+            "foot_skate_cm_s": metric(
+                float(skate.mean()), "cm/s", over_clips(skate)[0].tolist()
+            ),
+        },
+        by_horizon={
+            ms: {
+                name: metric(
+                    float(errors[name][:, k].mean()) if name in errors else None,
+                    unit_of(name),
+                    ends[name][k] if name in ends else None,
+                )
+                for name in BY_HORIZON
+            }
+            for k, ms in enumerate(names)
+        },
         growth=growth,
         per_activity=_per_activity(local[:, frames], names, windows),
     )
@@ -262,53 +239,50 @@ def _nearer_branch(vectors: Floats, wanted: Floats) -> Floats:
     return np.where(far < near, twin, vectors)
 
 
-def _single_step(found: Forecast, windows: Windows, mpjpe_mm: float) -> SingleStep:
+def _first_frame(
+    found: Forecast, windows: Windows, mpjpe_mm: float
+) -> dict[str, Metric]:
+    """Errors of the first predicted frame, whose joint distance is `mpjpe_mm`."""
+    values: dict[str, float | None] = dict.fromkeys(FIRST_FRAME)
+    values["single_step_mpjpe_mm"] = mpjpe_mm
     states = _states_inside(found, windows)
-    if states is None:
-        return SingleStep(mpjpe_mm)
-    positions, velocities, true, true_velocities = (part[:, 0] for part in states)
-    both = np.concatenate([positions, velocities], axis=-1)
-    true_both = np.concatenate([true, true_velocities], axis=-1)
-    pooled, mean = r_squared(both, true_both)
-    return SingleStep(
-        mpjpe_mm=mpjpe_mm,
-        position_mse=float(((positions - true) ** 2).mean()),
-        velocity_mse=float(((velocities - true_velocities) ** 2).mean()),
-        r2=pooled,
-        r2_mean=mean,
-        r2_positions=r_squared(positions, true)[0],
-        r2_velocities=r_squared(velocities, true_velocities)[0],
-    )
+    if states is not None:
+        positions, velocities, true, true_velocities = (part[:, 0] for part in states)
+        both = np.concatenate([positions, velocities], axis=-1)
+        true_both = np.concatenate([true, true_velocities], axis=-1)
+        values["r2"], values["r2_mean"] = r_squared(both, true_both)
+        values |= {
+            "position_mse": float(((positions - true) ** 2).mean()),
+            "velocity_mse": float(((velocities - true_velocities) ** 2).mean()),
+            "r2_positions": r_squared(positions, true)[0],
+            "r2_velocities": r_squared(velocities, true_velocities)[0],
+        }
+    return {name: metric(value, unit_of(name)) for name, value in values.items()}
 
 
-def _angle_scores(
-    found: Forecast, windows: Windows, frames: Sequence[int], names: Sequence[str]
-) -> dict[str, dict[str, float]]:
-    """`angle`, `norm` and `mean` by horizon; empty without poses."""
+def _angle_errors(
+    found: Forecast, windows: Windows, frames: Sequence[int]
+) -> dict[str, Floats]:
+    """Errors of rotations at the horizons, each (B, K); none without poses."""
     if found.poses is None:
         return {}
     predicted = found.poses.rotations[:, frames, 1:]
     true = windows.future.rotations[:, frames, 1:]
     norm, mean = euler_errors(predicted, true, body().orders[1:])
-    columns = {"angle": joint_angle_deg(predicted, true), "norm": norm, "mean": mean}
-    return {
-        key: dict(zip(names, values.mean(axis=0).tolist(), strict=True))
-        for key, values in columns.items()
-    }
+    angle = joint_angle_deg(predicted, true)
+    return {"joint_angle_deg": angle, "euler_rad": norm, "euler_mae_deg": mean}
 
 
-def _spectrum_score(
-    found: Forecast, windows: Windows, seed: int
-) -> tuple[float | None, Interval | None]:
-    """NPSS and its interval; None without poses."""
+def _spectrum_score(found: Forecast, windows: Windows, seed: int) -> Metric:
+    """NPSS with its interval; not defined without poses."""
     if found.poses is None:
-        return None, None
+        return metric(None)
     parts, weights = npss_parts(
         spectrum_features(found.poses.rotations[:, :, 1:]),
         spectrum_features(windows.future.rotations[:, :, 1:]),
     )
     value = float(parts.sum() / max(weights.sum(), 1e-12))
-    return value, clip_interval(parts, windows.clips, seed, weights)
+    return metric(value, ci=clip_interval(parts, windows.clips, seed, weights))
 
 
 def _per_activity(
@@ -330,5 +304,5 @@ def _per_activity(
 
 def reported_horizons(scores: MethodScores) -> list[str]:
     """Return the few horizons at which activities are reported, [ms]."""
-    chosen = [ms for ms in scores.mpjpe_mm if int(ms) in ACTIVITY_MS]
-    return chosen or list(scores.mpjpe_mm)[-1:]
+    chosen = [ms for ms in scores.by_horizon if int(ms) in ACTIVITY_MS]
+    return chosen or list(scores.by_horizon)[-1:]

@@ -16,8 +16,8 @@ from ambulo.envs.vr.levels.layers import CLEARANCE, with_lifts
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.moving import CARRIERS
 from ambulo.envs.vr.levels.solids import Solids
-from ambulo.evaluate.playtest.areas import GAP_AREA, Area, letters
 from ambulo.evaluate.playtest.bodies import Access, Body, MissedPart
+from ambulo.evaluate.playtest.floor import GAP_AREA, Area, letters
 from ambulo.evaluate.playtest.journeys import JITTER
 from ambulo.evaluate.playtest.movers import poses, rides
 from ambulo.evaluate.playtest.nodes import Nodes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,25 +14,28 @@ from ambulo.evaluate.playtest.journeys import Journey
 from ambulo.evaluate.playtest.measures import Difference, differences
 from ambulo.evaluate.playtest.problems import serious_spots
 from ambulo.evaluate.playtest.result import Playtest
+from ambulo.evaluate.shared.result import MetricColumn, measured
 
 SAME_PLACE = 1.0
 """Starts and goals this near to each other are those of one journey, [m]."""
-
-
-@dataclass(frozen=True)
-class Fact:
-    """A number of a whole level, in two versions."""
-
-    name: str
-    """Key in files."""
-    title: str
-    """In tables."""
-    unit: str
-    """Unit."""
-    ours: float
-    """In the level that is tested."""
-    other: float
-    """In the other version."""
+FACTS = (
+    MetricColumn(
+        "reachable_area_m2", "reachable floor", 1, unit="m²",
+        of=lambda test: test.floor.reachable_area,
+    ),
+    MetricColumn("sealed_areas", "sealed areas", 0, of=lambda t: len(t.floor.sealed())),
+    MetricColumn(
+        "sealed_area_m2", "floor of sealed areas", 1, unit="m²",
+        of=lambda test: np.sum([area.area for area in test.floor.sealed()]),
+    ),
+    MetricColumn("coverage", "coverage of the reachable floor", 1, percent=True),
+    MetricColumn("stuck_spots", "stuck spots", 0, of=lambda test: len(test.spots)),
+    MetricColumn(
+        "serious_spots", "stuck spots that count", 0,
+        of=lambda test: len(serious_spots(test)),
+    ),
+)  # fmt: skip
+"""Numbers of a whole level."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +50,22 @@ class Comparison:
     """Journeys that were walked in both."""
     differences: list[Difference]
     """Measures of these journeys."""
-    facts: list[Fact]
-    """Numbers of the whole levels."""
+
+    def fact_cells(self) -> list[list[str]]:
+        """Return the rows of a table: `FACTS` of both versions."""
+        ours, theirs = measured(FACTS, self.test), measured(FACTS, self.other)
+        return [
+            [
+                fact.heading(fact.unit or "1"),
+                fact.text(ours[fact.name]),
+                fact.text(theirs[fact.name]),
+            ]
+            for fact in FACTS
+        ]
 
     def to_data(self) -> dict[str, Any]:
         """The comparison as plain JSON data."""
+        ours, theirs = measured(FACTS, self.test), measured(FACTS, self.other)
         return {
             "level": self.test.level.name,
             "other": self.other.level.name,
@@ -61,8 +75,8 @@ class Comparison:
                     "measure": d.measure.name,
                     "unit": d.difference.unit,
                     "journeys": d.journeys,
-                    "level": d.ours,
-                    "other": d.other,
+                    "level": d.ours.value,
+                    "other": d.other.value,
                     "difference": d.difference.value,
                     "low": d.difference.low,
                     "high": d.difference.high,
@@ -70,7 +84,16 @@ class Comparison:
                 }
                 for d in self.differences
             ],
-            "facts": [vars(fact) for fact in self.facts],
+            "facts": [
+                {
+                    "name": fact.name,
+                    "title": fact.label,
+                    "unit": "%" if fact.percent else fact.unit,
+                    "ours": ours[fact.name].number,
+                    "other": theirs[fact.name].number,
+                }
+                for fact in FACTS
+            ],
         }
 
 
@@ -83,42 +106,18 @@ def compare(test: Playtest, other: Playtest) -> Comparison:
         if journey.key in rows and _alike(journey, other.journeys[rows[journey.key]])
     ]
     theirs = [rows[test.journeys[k].key] for k in ours]
-    return Comparison(
-        test=test,
-        other=other,
-        common=len(ours),
-        differences=differences(
-            {name: values[ours] for name, values in test.values.items()},
-            {name: values[theirs] for name, values in other.values.items()},
-            test.settings.seed,
-        ),
-        facts=_facts(test, other),
+    paired = differences(
+        {name: values[ours] for name, values in test.values.items()},
+        {name: values[theirs] for name, values in other.values.items()},
+        test.settings.seed,
     )
+    return Comparison(test, other, len(ours), paired)
 
 
 def _alike(one: Journey, two: Journey) -> bool:
     """Whether two journeys begin and end in about the same places."""
     ends = np.array([one.start[[0, 1, 3]] - two.start[[0, 1, 3]], one.goal - two.goal])
     return bool((np.linalg.norm(ends, axis=1) <= SAME_PLACE).all())
-
-
-def _facts(test: Playtest, other: Playtest) -> list[Fact]:
-    """Numbers of two whole levels."""
-    numbers: list[tuple[str, str, str, Callable[[Playtest], float]]] = [
-        ("reachable_area_m2", "reachable floor", "m²", lambda t: t.floor.reachable_area),
-        ("sealed_areas", "sealed areas", "", lambda t: len(t.floor.sealed())),
-        (
-            "sealed_area_m2", "floor of sealed areas", "m²",
-            lambda t: float(np.sum([a.area for a in t.floor.sealed()])),
-        ),
-        ("coverage", "coverage of the reachable floor", "%", lambda t: t.coverage),
-        ("stuck_spots", "stuck spots", "", lambda t: len(t.spots)),
-        ("serious_spots", "stuck spots that count", "", lambda t: len(serious_spots(t))),
-    ]  # fmt: skip
-    return [
-        Fact(name, title, unit, float(get(test)), float(get(other)))
-        for name, title, unit, get in numbers
-    ]
 
 
 def pairs(levels: Sequence[Level], others: Sequence[Level]) -> list[Level | None]:

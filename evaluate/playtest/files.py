@@ -6,16 +6,17 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ambulo.common.files import without_nan, write_atomic
-from ambulo.evaluate.playtest.areas import Area
+from ambulo.configs.arrays import Floats
 from ambulo.evaluate.playtest.bodies import Access
 from ambulo.evaluate.playtest.comparison import Comparison
-from ambulo.evaluate.playtest.floor import Floor
+from ambulo.evaluate.playtest.floor import Area, Floor
 from ambulo.evaluate.playtest.heatmaps import HeatMap, MapCells
 from ambulo.evaluate.playtest.problems import Problem, rounded
 from ambulo.evaluate.playtest.result import Playtest
@@ -99,10 +100,7 @@ def _level_data(test: Playtest, problems: Sequence[Problem]) -> dict[str, Any]:
         "areas": [_area_data(area) for area in floor.areas],
         "bodies": [_access_data(access) for access in floor.access],
         "stuck_spots": [_spot_data(spot, floor) for spot in test.spots],
-        "metrics": {
-            name: {"value": m.value, "low": m.low, "high": m.high, "unit": m.unit}
-            for name, m in test.metrics.items()
-        },
+        "metrics": {name: asdict(one) for name, one in test.metrics.items()},
         "heat_maps": [
             *(heat_map.to_data() for heat_map in test.maps),
             _area_map(test).to_data(),
@@ -177,7 +175,7 @@ def _area_map(test: Playtest) -> HeatMap:
     return HeatMap(
         "unreachable", "Unreachable floor", "1",
         "index in `areas` of the part that the cell belongs to",
-        values, heights, cells.x0, cells.y0, cells.cell,
+        values, replace(cells, heights=heights),
     )  # fmt: skip
 
 
@@ -196,16 +194,10 @@ def journey_rows(test: Playtest) -> list[dict[str, Any]]:
                 "journey": journey.key,
                 "outcome": test.outcome(k),
                 "success": record.success,
-                "start_x": float(begin[0]),
-                "start_y": float(begin[1]),
-                "start_z": float(begin[2]),
+                **_xyz("start", begin),
                 "start_yaw": float(journey.start[2]),
-                "goal_x": float(journey.goal[0]),
-                "goal_y": float(journey.goal[1]),
-                "goal_z": float(journey.goal[2]),
-                "end_x": float(end[0]),
-                "end_y": float(end[1]),
-                "end_z": float(end[2]),
+                **_xyz("goal", journey.goal),
+                **_xyz("end", end),
                 "time_s": record.time,
                 "ideal_time_s": test.ideal_time(k),
                 "path_m": record.path,
@@ -220,6 +212,11 @@ def journey_rows(test: Playtest) -> list[dict[str, Any]]:
         {key: round(v, 4) if isinstance(v, float) else v for key, v in row.items()}
         for row in rows
     ]
+
+
+def _xyz(name: str, place: Floats) -> dict[str, float]:
+    """Columns of a place (3,), [m]."""
+    return {f"{name}_{axis}": float(v) for axis, v in zip("xyz", place, strict=True)}
 
 
 def _csv_text(rows: Sequence[Mapping[str, Any]]) -> str:

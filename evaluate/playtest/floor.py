@@ -1,15 +1,16 @@
-"""The walkable floor of a level: its parts, and one plan for each storey."""
+"""The walkable floor of a level: parts out of reach, and one plan for each storey."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.vr.levels.level import Level
-from ambulo.evaluate.playtest.areas import Area
 from ambulo.evaluate.playtest.bodies import Access, Body
+from ambulo.evaluate.playtest.parts import Parts
 
 MIN_AREA = 0.3
 """Unreachable parts with less floor are slivers: counted, not listed, [m^2]."""
@@ -134,33 +135,6 @@ def storey_numbers(limits: Floats, z: Floats) -> Ints:
     return np.searchsorted(limits, np.asarray(z) + _SAME_STOREY, side="right")
 
 
-def make_storey(
-    shape: tuple[int, int],
-    cover: tuple[Ints, Floats],
-    reachable: Ints,
-    heights: Floats | None = None,
-) -> Storey:
-    """A storey of the cells that are given by their flat indices.
-
-    Args:
-        shape: rows and columns.
-        cover: flat index, and number of the part, of each covered cell; shapes (2, n) as
-            integers, and their heights (n,), [m].
-        reachable: flat indices of cells that the axis of a body reaches.
-        heights: of these, [m]; None: 0.
-    """
-    (cells, owners), z = cover
-    owner = np.zeros(shape, np.int64)
-    height = np.full(shape, np.nan)
-    owner.ravel()[cells] = owners
-    height.ravel()[cells] = z
-    mask = np.zeros(shape, np.bool_)
-    mask.ravel()[reachable] = True
-    height.ravel()[reachable] = 0.0 if heights is None else heights
-    walked = height[mask] if mask.any() else height[np.isfinite(height)]
-    return Storey(*_named(walked), mask, owner, height)
-
-
 def _named(height: Floats) -> tuple[float, str]:
     """The most common height of a floor (n,), and its name."""
     z = np.sort(height)
@@ -172,3 +146,118 @@ def _named(height: Floats) -> tuple[float, str]:
     if last[first] - first >= _MOSTLY * len(z):
         return usual, f"floor at {usual + 0.0:.1f} m".replace("-0.0", "0.0")
     return usual, f"floors from {z[0]:.1f} to {z[-1]:.1f} m"
+
+
+GAP_AREA = 2.0
+"""Larger parts are never gaps, [m^2]."""
+AreaKind = Literal["sealed", "tight", "ride", "gap", "top", "outside"]
+
+
+@dataclass(frozen=True, eq=False)
+class Area:
+    """A part of the floor on which a person fits but which cannot be reached."""
+
+    name: str
+    """Letter on the plan."""
+    kind: AreaKind
+    """`sealed`; `tight`: only an exactly centred body gets in; `ride`: only a moving platform
+    leads there; `gap`: between furniture; `top`: on top of things; `outside`: beyond the
+    outer walls."""
+    label: int
+    """Its number in `Storey.owner`."""
+    area: float
+    """Floor area, [m^2]."""
+    position: Floats
+    """The place in it that is farthest from everything, shape (3,), [m]."""
+    box: Floats
+    """Bounding rectangle x0, y0, x1, y1, shape (4,), [m]."""
+    width: float
+    """Diameter of the largest circle of free floor in it, [m]."""
+    opening: float | None = None
+    """Width of the widest way in, about, [m]; None: less than 0.1 m."""
+    opening_position: Floats | None = None
+    """The narrowest place of that way, shape (3,), [m]."""
+    carrier: str = ""
+    """Of a `ride`: the key of the platform in the level file."""
+    cause: str = ""
+    """What keeps bodies out, if that is known."""
+
+
+def letters(index: int) -> str:
+    """A, B, ... Z, AA, AB, ..."""
+    head, tail = divmod(index, 26)
+    return ("" if head == 0 else letters(head - 1)) + chr(ord("A") + tail)
+
+
+_BIN = 0.05
+"""Heights are told apart this finely, [m]."""
+
+
+def split(
+    parts: Parts, main: int, shown: list[int], listed: list[int]
+) -> tuple[Floats, tuple[Storey, ...]]:
+    """Return the heights between the storeys (k,), and the k + 1 storeys.
+
+    Args:
+        parts: of the floor.
+        main: the part that people are in.
+        shown: parts of which no two floors may lie above one another in one plan.
+        listed: all parts that plans show.
+    """
+    nodes, label, ground, owner = parts.nodes, parts.label, parts.ground, parts.owner
+    counted = np.isin(label, shown)
+    limits = _limits(nodes.flat[counted], nodes.z[counted])
+    storey = storey_numbers(limits, nodes.z)
+    covered = np.isin(owner, [*shown, *listed])
+    # What people are in is written last, so that nothing else hides it.
+    rank = np.where(owner == main, 2, np.where(np.isin(owner, shown), 1, 0))
+    order = np.lexsort((ground.z, rank))
+    order = order[covered[order]]
+    of_ground = storey_numbers(limits, ground.z[order])
+    reachable, shape = label == main, (nodes.grid.ny, nodes.grid.nx)
+    found = []
+    for k in range(len(limits) + 1):
+        here, mine = order[of_ground == k], reachable & (storey == k)
+        cover, mask = np.zeros(shape, np.int64), np.zeros(shape, np.bool_)
+        height = np.full(shape, np.nan)
+        cover.ravel()[ground.flat[here]] = owner[here]
+        height.ravel()[ground.flat[here]] = ground.z[here]
+        mask.ravel()[nodes.flat[mine]] = True
+        height.ravel()[nodes.flat[mine]] = nodes.z[mine]
+        walked = height[mask] if mask.any() else height[np.isfinite(height)]
+        found.append(Storey(*_named(walked), mask, cover, height))
+    return limits, tuple(found)
+
+
+def _limits(column: Ints, z: Floats) -> Floats:
+    """Heights that separate floors at the same place, as few as there can be, shape (k,).
+
+    Of the heights that do, the one with the least floor is taken.
+    """
+    order = np.lexsort((z, column))
+    column, z = column[order], z[order]
+    above = np.flatnonzero(column[1:] == column[:-1])
+    pairs = np.column_stack([z[above], z[above + 1]])
+    if len(pairs) == 0:
+        return np.zeros(0)
+    pairs = np.unique(np.round(pairs / _BIN), axis=0) * _BIN
+    pairs = pairs[np.argsort(pairs[:, 1], kind="stable")]
+    limits, low, high = [], pairs[0, 0], pairs[0, 1]
+    for floor, ceiling in pairs[1:]:
+        if floor >= high - _BIN / 2:
+            limits.append(_emptiest(z, low, high))
+            low, high = floor, ceiling
+        else:
+            low = max(low, floor)
+    limits.append(_emptiest(z, low, high))
+    return np.array(limits)
+
+
+def _emptiest(z: Floats, low: float, high: float) -> float:
+    """The height above `low` and up to `high` with the least of the floor `z` (n,) around."""
+    steps = np.arange(high - _BIN, low + _BIN / 2, -_BIN)
+    if len(steps) == 0:
+        return 0.5 * (low + high)
+    sorted_z = np.sort(z)
+    ends = np.searchsorted(sorted_z, [steps - 2 * _BIN, steps + _BIN / 2])
+    return float(steps[int(np.argmin(ends[1] - ends[0]))])

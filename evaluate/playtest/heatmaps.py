@@ -30,55 +30,6 @@ LEAST_TIME = 0.2
 
 
 @dataclass(frozen=True, eq=False)
-class HeatMap:
-    """One quantity over the cells of all storeys; NaN where there is none."""
-
-    name: str
-    """Key in files."""
-    title: str
-    """Heading."""
-    unit: str
-    """Unit of the values."""
-    meaning: str
-    """What a value is."""
-    values: Floats
-    """Shape (storeys, ny, nx), rows along y."""
-    heights: Floats
-    """Height of the floor in each cell, of the same shape, [m]."""
-    x0: float
-    """Lower x of the first cell, [m]."""
-    y0: float
-    """Lower y of the first cell, [m]."""
-    cell: float
-    """Size of a cell, [m]."""
-
-    def cells(self) -> list[list[float]]:
-        """x, y, z of the middle of every cell with a value, and the value."""
-        known = np.isfinite(self.values)
-        _, rows, columns = np.nonzero(known)
-        table = np.column_stack(
-            [
-                self.x0 + (columns + 0.5) * self.cell,
-                self.y0 + (rows + 0.5) * self.cell,
-                self.heights[known],
-                self.values[known],
-            ]
-        )
-        return [[round(v, 4) for v in row] for row in table.tolist()]
-
-    def to_data(self) -> dict[str, Any]:
-        """The map as plain JSON data."""
-        return {
-            "name": self.name,
-            "title": self.title,
-            "unit": self.unit,
-            "meaning": self.meaning,
-            "cell_size_m": self.cell,
-            "cells": self.cells(),
-        }
-
-
-@dataclass(frozen=True, eq=False)
 class MapCells:
     """Cells of all maps of a floor."""
 
@@ -123,11 +74,54 @@ class MapCells:
         rows, columns = np.clip(rows, 0, self.ny - 1), np.clip(columns, 0, self.nx - 1)
         return self.floor.storey_at(points[:, 2]), rows, columns
 
-    def summed(self, points: Floats, weights: Floats) -> Floats:
-        """Sum of `weights` (n,) of the `points` (n, 3) in each cell, (storeys, ny, nx)."""
+    def summed(self, points: Floats, weights: Floats | float) -> Floats:
+        """Sum of `weights`, one or (n,), of `points` (n, 3) by cell, (storeys, ny, nx)."""
         total = np.zeros(self.heights.shape)
         np.add.at(total, self.at(points), weights)
         return total
+
+
+@dataclass(frozen=True, eq=False)
+class HeatMap:
+    """One quantity over the cells of all storeys; NaN where there is none."""
+
+    name: str
+    """Key in files."""
+    title: str
+    """Heading."""
+    unit: str
+    """Unit of the values."""
+    meaning: str
+    """What a value is."""
+    values: Floats
+    """Shape (storeys, ny, nx), rows along y."""
+    grid: MapCells
+    """The cells."""
+
+    def cells(self) -> list[list[float]]:
+        """x, y, z of the middle of every cell with a value, and the value."""
+        grid, known = self.grid, np.isfinite(self.values)
+        _, rows, columns = np.nonzero(known)
+        table = np.column_stack(
+            [
+                grid.x0 + (columns + 0.5) * grid.cell,
+                grid.y0 + (rows + 0.5) * grid.cell,
+                grid.heights[known],
+                self.values[known],
+            ]
+        )
+        return [[round(v, 4) for v in row] for row in table.tolist()]
+
+    def to_data(self) -> dict[str, Any]:
+        """The map as plain JSON data."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "unit": self.unit,
+            "meaning": self.meaning,
+            "cell_size_m": self.grid.cell,
+            "cells": self.cells(),
+        }
 
 
 def touch_starts(trace: Trace, rearm: float, *, people: bool = False) -> Ints:
@@ -211,53 +205,47 @@ def heat_maps(
     pause = records[0].trace.dt
     mean = cells.summed(points, uneasy * seconds) / np.maximum(presence, 1e-9)
 
-    def made(name: str, title: str, unit: str, meaning: str, values: Floats) -> HeatMap:
-        return HeatMap(
-            name, title, unit, meaning, values, cells.heights, cells.x0, cells.y0,
-            cells.cell,
-        )  # fmt: skip
-
     found = [
-        made(
+        HeatMap(
             "coverage", "Coverage", "1",
             f"share of the reachable floor of the cell within {NEAR:g} m of a path",
-            _coverage(floor, covered, cells),
+            _coverage(floor, covered, cells), cells,
         ),
-        made(
+        HeatMap(
             "presence", "Where agents were", "s", "time of all agents in the cell",
-            _positive(presence),
+            _positive(presence), cells,
         ),
-        made(
+        HeatMap(
             "stuck", "Time lost", "s",
             "time that all agents stayed in the cell without reaching their goals",
-            _positive(cells.summed(waits, np.full(len(waits), pause))),
+            _positive(cells.summed(waits, pause)), cells,
         ),
-        made(
+        HeatMap(
             "collisions", "Collisions", "collisions",
             "touches of obstacles and people that began in the cell, by all agents",
-            _positive(cells.summed(bumps, np.ones(len(bumps)))),
+            _positive(cells.summed(bumps, 1.0)), cells,
         ),
-        made(
+        HeatMap(
             "discomfort", "Discomfort", "1",
             "1 - comfort score: 0.3 for fast turns, 0.2 for high speed; mean over time",
-            np.where(enough, mean, np.nan),
+            np.where(enough, mean, np.nan), cells,
         ),
     ]  # fmt: skip
     falls = [r.trace.position[fall_start(r.trace)] for r in records if r.fell]
     if falls:
         found.append(
-            made(
+            HeatMap(
                 "falls", "Falls", "falls",
                 "agents that fell from the cell, to where no agent gets up again",
-                _positive(cells.summed(np.array(falls), np.ones(len(falls)))),
+                _positive(cells.summed(np.array(falls), 1.0)), cells,
             )
         )  # fmt: skip
     if floor.level.people is not None:
         found.append(
-            made(
+            HeatMap(
                 "people_collisions", "Collisions with people", "collisions",
                 "those of the collisions that are with people",
-                _positive(cells.summed(meetings, np.ones(len(meetings)))),
+                _positive(cells.summed(meetings, 1.0)), cells,
             )
         )  # fmt: skip
     return found

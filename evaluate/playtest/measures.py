@@ -4,67 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.evaluate.playtest.heatmaps import discomfort
 from ambulo.evaluate.playtest.stuck import Stay
 from ambulo.evaluate.shared.intervals import bootstrap_interval
-from ambulo.evaluate.shared.result import Metric, mean_metric, metric, rate_metric
+from ambulo.evaluate.shared.result import Metric, MetricColumn, metric, unit_of
 from ambulo.evaluate.vr.scores import EpisodeRecord
 
 Verdict = Literal["better", "worse", "no clear difference"]
 
 EDGE = 0.25
 """Shorter shortest ways have no ratios, [m]."""
-
-
-@dataclass(frozen=True)
-class Measure:
-    """One number of a journey."""
-
-    name: str
-    """Key in files."""
-    title: str
-    """In tables."""
-    unit: str
-    """Unit."""
-    better: Literal["higher", "lower"]
-    """Which values are good."""
-    digits: int = 2
-    """Digits after the point in tables."""
-
-    def text(self, value: float | None, *, signed: bool = False) -> str:
-        """Return a value with its unit, for people."""
-        if value is None:
-            return "-"
-        sign = "+" if signed else ""
-        if self.unit == "%":
-            return f"{100.0 * value:{sign}.{self.digits}f} %"
-        unit = "" if self.unit == "1" else f" {self.unit}"
-        return f"{value:{sign}.{self.digits}f}{unit}"
-
-
 MEASURES = (
-    Measure("success_rate", "journeys that reached the goal", "%", "higher", 1),
-    Measure("time_s", "time of these journeys, mean", "s", "lower", 1),
-    Measure(
-        "time_ratio", "time / time of the shortest way at full speed", "1", "lower"
-    ),
-    Measure("detour", "path walked / shortest way", "1", "lower"),
-    Measure("stuck_s", "time lost while stuck, per journey", "s", "lower"),
-    Measure("collisions", "collisions per journey", "1", "lower"),
-    Measure("people_collisions", "of these with people", "1", "lower"),
-    Measure("discomfort", "discomfort (1 - comfort score), mean", "1", "lower", 3),
+    MetricColumn("success_rate", "journeys that reached the goal", 1, percent=True),
+    MetricColumn("time_s", "time of these journeys, mean", 1),
+    MetricColumn("time_ratio", "time / time of the shortest way at full speed"),
+    MetricColumn("detour", "path walked / shortest way"),
+    MetricColumn("stuck_s", "time lost while stuck, per journey"),
+    MetricColumn("collisions", "collisions per journey"),
+    MetricColumn("people_collisions", "of these with people"),
+    MetricColumn("discomfort", "discomfort (1 - comfort score), mean", 3),
 )
-"""What is measured of every journey; times, ratios and paths of those that succeed."""
+"""What is measured of every journey; times, ratios and paths of those that succeed. Of all but
+the first one less is better."""
+Values = Mapping[str, NDArray[Any]]
+"""Each of `MEASURES` of every journey, NaN where there is none; shapes (n,)."""
 
 
-def measures_of(level: Level) -> tuple[Measure, ...]:
+def measures_of(level: Level) -> tuple[MetricColumn, ...]:
     """Return those of `MEASURES` that there are in `level`."""
     peopled = level.people is not None
     return tuple(m for m in MEASURES if peopled or m.name != "people_collisions")
@@ -72,8 +45,8 @@ def measures_of(level: Level) -> tuple[Measure, ...]:
 
 def journey_values(
     records: Sequence[EpisodeRecord], stays: Sequence[Stay], spec: WorldSpec
-) -> dict[str, Floats]:
-    """Return each of `MEASURES` of every journey, NaN where there is none; shapes (n,)."""
+) -> Values:
+    """Return the values of every journey."""
     success = np.array([r.success for r in records])
     optimal = np.array([r.optimal for r in records])
     time = np.array([r.time for r in records])
@@ -84,7 +57,7 @@ def journey_values(
     valid = success & (optimal > EDGE)
     safe = np.maximum(optimal, EDGE)
     return {
-        "success_rate": success.astype(np.float64),
+        "success_rate": success,
         "time_s": np.where(success, time, np.nan),
         "time_ratio": np.where(valid, time * spec.max_speed / safe, np.nan),
         "detour": np.where(valid, np.maximum(path / safe, 1.0), np.nan),
@@ -99,32 +72,17 @@ def journey_values(
     }
 
 
-def mean_metrics(values: Mapping[str, Floats], seed: int) -> dict[str, Metric]:
-    """Return the mean of each measure with its 95 % interval; `seed` of the bootstrap."""
-    found = {}
-    for measure in MEASURES:
-        known = values[measure.name][np.isfinite(values[measure.name])]
-        unit = "1" if measure.unit == "%" else measure.unit
-        if len(known) == 0:
-            found[measure.name] = metric(None, unit)
-        elif measure.unit == "%":
-            found[measure.name] = rate_metric(int(known.sum()), len(known))
-        else:
-            found[measure.name] = mean_metric(known, seed, unit)
-    return found
-
-
 @dataclass(frozen=True)
 class Difference:
     """A measure on the same journeys in two versions of a level."""
 
-    measure: Measure
+    measure: MetricColumn
     """Of what."""
     journeys: int
     """Journeys that have the measure in both."""
-    ours: float | None
+    ours: Metric
     """Mean in the level that is tested."""
-    other: float | None
+    other: Metric
     """Mean in the other version."""
     difference: Metric
     """Mean of `ours` - `other` with its 95 % bootstrap interval, paired by journey."""
@@ -135,28 +93,33 @@ class Difference:
         low, high = self.difference.low, self.difference.high
         if low is None or high is None or low <= 0.0 <= high:
             return "no clear difference"
-        rises = low > 0.0
-        return "better" if rises == (self.measure.better == "higher") else "worse"
+        rises, wanted = low > 0.0, self.measure is MEASURES[0]
+        return "better" if rises == wanted else "worse"
+
+    def cells(self) -> list[str]:
+        """Return the row of a table: measure, both means, difference, verdict."""
+        text = self.measure.text
+        return [
+            self.measure.heading(self.ours.unit),
+            text(self.ours),
+            text(self.other),
+            text(self.difference, signed=True),
+            self.verdict,
+        ]
 
 
-def differences(
-    ours: Mapping[str, Floats], other: Mapping[str, Floats], seed: int
-) -> list[Difference]:
+def differences(ours: Values, other: Values, seed: int) -> list[Difference]:
     """Return the differences of paired journeys, all arrays of one shape (n,)."""
     rows = []
     for measure in MEASURES:
-        a, b = ours[measure.name], other[measure.name]
+        a, b = (np.asarray(v[measure.name], np.float64) for v in (ours, other))
         both = np.isfinite(a) & np.isfinite(b)
-        a, b = a[both], b[both]
-        unit = "1" if measure.unit == "%" else measure.unit
-        ends = bootstrap_interval(a - b, seed) if len(a) > 1 else None
-        mean = float((a - b).mean()) if len(a) else None
-        rows.append(
-            Difference(
-                measure, len(a),
-                float(a.mean()) if len(a) else None,
-                float(b.mean()) if len(b) else None,
-                metric(mean, unit, ends),
-            )
-        )  # fmt: skip
+        count, unit = int(both.sum()), unit_of(measure.name)
+        ends = bootstrap_interval(a[both] - b[both], seed) if count > 1 else None
+        means = [
+            float(values[both].mean()) if count else None for values in (a, b, a - b)
+        ]
+        first, second = (metric(mean, unit) for mean in means[:2])
+        change = metric(means[2], unit, ends)
+        rows.append(Difference(measure, count, first, second, change))
     return rows

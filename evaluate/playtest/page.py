@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ambulo.configs.arrays import Floats
-from ambulo.evaluate.playtest.comparison import Comparison, Fact
+from ambulo.evaluate.playtest.comparison import Comparison
 from ambulo.evaluate.playtest.measures import MEASURES, measures_of
 from ambulo.evaluate.playtest.plans import (
     draw_heat_maps,
@@ -22,6 +22,7 @@ from ambulo.evaluate.playtest.result import Playtest
 from ambulo.evaluate.playtest.scenes import SceneSource
 from ambulo.evaluate.playtest.stuck import SPOT_SHARE
 from ambulo.evaluate.shared.report import REPORT
+from ambulo.evaluate.shared.result import Metric
 from ambulo.viz.html_report import write_html
 
 SLOWEST = 8
@@ -32,6 +33,7 @@ _LISTS = (
     ("not_carried", "not carried"), ("approximated", "approximated"), ("notes", "note")
 )  # fmt: skip
 _SHOWN = {measure.name: measure for measure in MEASURES}
+_UNITS = {"time_s": " s"}
 
 Drawing = Callable[[Playtest, int], bytes]
 Rows = list[list[str]]
@@ -76,7 +78,7 @@ def write_page(
 
 def _mean(test: Playtest, name: str) -> str:
     """The mean of a measure, with its unit."""
-    return _SHOWN[name].text(test.metrics[name].value)
+    return _SHOWN[name].text(Metric(test.metrics[name].value)) + _UNITS.get(name, "")
 
 
 def _summary(test: Playtest, problems: Sequence[Problem]) -> list[str]:
@@ -147,26 +149,23 @@ def _lost(scene: SceneSource) -> Rows:
 
 def _numbers(test: Playtest) -> Rows:
     """Every measure with its interval, and the floor."""
-    rows = []
-    for measure in measures_of(test.level):
-        m = test.metrics[measure.name]
-        ends = "-"
-        if m.low is not None and m.high is not None:
-            ends = f"{measure.text(m.low)} to {measure.text(m.high)}"
-        rows.append([measure.title, measure.text(m.value), ends])
+    rows = [
+        [m.heading(test.metrics[m.name].unit), m.text(test.metrics[m.name])]
+        for m in measures_of(test.level)
+    ]
     floor = test.floor
-    rows.append(["reachable floor", f"{floor.reachable_area:.1f} m²", "-"])
+    rows.append(["reachable floor", f"{floor.reachable_area:.1f} m²"])
     if len(floor.storeys) > 1:
         for number, storey in enumerate(floor.storeys):
             near = test.coverage_of(number)
             text = "" if near is None else f", coverage {100 * near:.1f} %"
             area = f"{floor.area_of(storey):.1f} m²{text}"
-            rows.append([f"of it {storey.title}", area, "-"])
-    rows.append(["coverage of it", f"{100 * test.coverage:.1f} %", "-"])
+            rows.append([f"of it {storey.title}", area])
+    rows.append(["coverage of it", f"{100 * test.coverage:.1f} %"])
     slivers = f"{floor.slivers} ({floor.sliver_area:.2f} m²)"
-    rows.append(["slivers of floor, ignored", slivers, "-"])
+    rows.append(["slivers of floor, ignored", slivers])
     if test.level.heights:
-        rows.append(["tops of tables and the like, ignored", str(floor.tops), "-"])
+        rows.append(["tops of tables and the like, ignored", str(floor.tops)])
     return rows
 
 
@@ -201,37 +200,18 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
     test, other = comparison.test, comparison.other
     ours, theirs = test.level.name, other.level.name
     theirs = "other version" if ours == theirs else theirs
-    rows = []
-    for d in comparison.differences:
-        if d.measure not in measures_of(test.level):
-            continue
-        m, change = d.measure, d.difference
-        ends = "-"
-        if change.low is not None and change.high is not None:
-            low, high = (m.text(v, signed=True) for v in (change.low, change.high))
-            ends = f"{low} to {high}"
-        rows.append(
-            [
-                m.title, m.text(d.ours), m.text(d.other),
-                m.text(change.value, signed=True), ends, d.verdict, str(d.journeys),
-            ]
-        )  # fmt: skip
+    shown = measures_of(test.level)
+    rows = [
+        [*d.cells(), str(d.journeys)]
+        for d in comparison.differences
+        if d.measure in shown
+    ]
     storeys = range(len(other.floor.storeys))
     return {
         "ours": ours,
         "other": theirs,
         "common": comparison.common,
         "rows": rows,
-        "facts": [
-            [f.title, _fact_text(f, f.ours), _fact_text(f, f.other)]
-            for f in comparison.facts
-        ],
+        "facts": comparison.fact_cells(),
         "plans": _drawn(f"Plan of {theirs}", other, draw_problems, storeys),
     }
-
-
-def _fact_text(fact: Fact, value: float) -> str:
-    """A fact with its unit."""
-    if fact.unit == "%":
-        return f"{100 * value:.1f} %"
-    return f"{value:.1f} {fact.unit}" if fact.unit else f"{value:g}"

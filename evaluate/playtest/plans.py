@@ -223,19 +223,20 @@ def _draw_map(ax: Axes, heat_map: HeatMap, storey: int) -> None:
             zorder=9, bbox={"fc": "white", "ec": "none", "alpha": 0.8},
         )  # fmt: skip
         return
-    x1, y1 = heat_map.x0 + nx * heat_map.cell, heat_map.y0 + ny * heat_map.cell
+    grid = heat_map.grid
+    x1, y1 = grid.x0 + nx * grid.cell, grid.y0 + ny * grid.cell
     low, high = 0.0, float(np.percentile(known, 98))
     if heat_map.unit in ("collisions", "falls"):
         high = max(float(known.max()), 1.0)
     image = ax.imshow(
-        values, origin="lower", extent=(heat_map.x0, x1, heat_map.y0, y1),
+        values, origin="lower", extent=(grid.x0, x1, grid.y0, y1),
         cmap=_COLOURS[heat_map.name], vmin=low, vmax=max(high, _LEAST_SCALE), zorder=1.5,
         interpolation="nearest", aspect="equal",
     )  # fmt: skip
     bar = ax.figure.colorbar(
         image, cax=ax.inset_axes((1.02, 0, 0.035, 1)), extend="max"
     )
-    label = f"{heat_map.unit} per cell of {heat_map.cell:.2f} m"
+    label = f"{heat_map.unit} per cell of {grid.cell:.2f} m"
     bar.set_label("1 - comfort score" if heat_map.unit == "1" else label, fontsize=8)
     bar.ax.tick_params(labelsize=8)
 

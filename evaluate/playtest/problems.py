@@ -9,11 +9,9 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.levels.layers import CLEARANCE
-from ambulo.evaluate.playtest.areas import Area
-from ambulo.evaluate.playtest.floor import Floor
-from ambulo.evaluate.playtest.journeys import ROOMY
+from ambulo.evaluate.playtest.floor import Area, Floor
+from ambulo.evaluate.playtest.journeys import ROOMY, way_on
 from ambulo.evaluate.playtest.movers import waited_for
-from ambulo.evaluate.playtest.onward import way_on
 from ambulo.evaluate.playtest.result import Playtest
 from ambulo.evaluate.playtest.stuck import StuckSpot
 from ambulo.evaluate.shared.intervals import wilson_interval

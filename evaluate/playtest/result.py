@@ -23,12 +23,12 @@ from ambulo.evaluate.playtest.journeys import (
     ground_of,
     own_places,
 )
-from ambulo.evaluate.playtest.measures import journey_values, mean_metrics
+from ambulo.evaluate.playtest.measures import MEASURES, Values, journey_values
 from ambulo.evaluate.playtest.playing import Walker, walk
 from ambulo.evaluate.playtest.scenes import SceneSource
 from ambulo.evaluate.playtest.stuck import Stay, StuckSpot, find_spots, find_stays
 from ambulo.evaluate.playtest.survey import survey
-from ambulo.evaluate.shared.result import Metric
+from ambulo.evaluate.shared.result import Metric, measured
 from ambulo.evaluate.vr.scores import EpisodeRecord
 
 
@@ -134,14 +134,14 @@ class Playtest:
         return heat_maps(self.floor, self.records, self.stays, self.covered, self.spec)
 
     @cached_property
-    def values(self) -> dict[str, Floats]:
-        """Every measure of every journey, shapes (n,)."""
+    def values(self) -> Values:
+        """Every measure of every journey."""
         return journey_values(self.records, self.stays, self.spec)
 
     @cached_property
     def metrics(self) -> dict[str, Metric]:
         """Means with intervals."""
-        return mean_metrics(self.values, self.settings.seed)
+        return measured(MEASURES, self.values, self.settings.seed)
 
     @property
     def success_rate(self) -> float:

@@ -16,15 +16,21 @@ from ambulo.envs.vr.levels.layers import CLEARANCE
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.solids import Solids
 from ambulo.evaluate.playtest.access import access_of
-from ambulo.evaluate.playtest.areas import GAP_AREA, Area, AreaKind, letters
 from ambulo.evaluate.playtest.bodies import STANDING, Body
-from ambulo.evaluate.playtest.causes import with_causes
-from ambulo.evaluate.playtest.floor import MAX_AREAS, MIN_AREA, Floor
+from ambulo.evaluate.playtest.causes import with_causes, with_ways_in
+from ambulo.evaluate.playtest.floor import (
+    GAP_AREA,
+    MAX_AREAS,
+    MIN_AREA,
+    Area,
+    AreaKind,
+    Floor,
+    letters,
+    split,
+)
 from ambulo.evaluate.playtest.movers import judged_level, rides
 from ambulo.evaluate.playtest.nodes import Nodes
 from ambulo.evaluate.playtest.parts import Parts, find_parts
-from ambulo.evaluate.playtest.storeys import split
-from ambulo.evaluate.playtest.thin_bodies import with_ways_in
 
 CELL_SIZES = (0.05, 0.1, 0.25)
 """Cell sizes of the floor grid; the first with few enough cells is used, [m]."""
@@ -88,15 +94,7 @@ def survey(
     areas = with_causes(level, parts, main, areas)
     planned = ("sealed", "tight", "ride", "top")
     shown = [main, *(area.label for area in areas if area.kind in planned)]
-    limits, storeys = split(
-        parts.nodes,
-        parts.label,
-        parts.ground,
-        parts.owner,
-        main,
-        shown,
-        [area.label for area in areas],
-    )
+    limits, storeys = split(parts, main, shown, [area.label for area in areas])
     grid = parts.nodes.grid
     return Floor(
         level=level,

@@ -13,7 +13,8 @@ from typing import Any
 from rich.console import Console
 
 from ambulo.common.console import bars
-from ambulo.configs.errors import ConfigError, nearest
+from ambulo.configs.errors import ConfigError
+from ambulo.evaluate.shared.choices import ALL, NONE, chosen
 from ambulo.evaluate.shared.result import (
     AgentMetrics,
     MetricColumn,
@@ -21,10 +22,19 @@ from ambulo.evaluate.shared.result import (
     Picture,
 )
 
-NONE = "none"
-"""Value of MODEL and `--baselines` that stands for no model and no baselines."""
-ALL = "all"
-"""Value of `--baselines` that stands for all of them."""
+
+class Flag:
+    """A flag of `ambulo eval`: the arguments of `add_argument`."""
+
+    def __init__(self, *names: str, **options: Any) -> None:
+        """Keep what `ArgumentParser.add_argument` takes."""
+        self.names, self.options = names, options
+
+    @property
+    def attribute(self) -> str:
+        """Its attribute among the parsed arguments."""
+        dest: str = self.options.get("dest") or self.names[0][2:].replace("-", "_")
+        return dest
 
 
 @dataclass(frozen=True)
@@ -44,12 +54,17 @@ class EvalKind:
     """Function `EvalRequest -> EvalOutcome`."""
     episodes: int
     """Default of `--episodes`; 0: all that the data hold."""
-    flags: frozenset[str] = frozenset()
-    """Attributes of optional flags that this kind accepts."""
+    shared: frozenset[str] = frozenset()
+    """Attributes of the flags of several kinds that this one accepts too."""
+    own: tuple[Flag, ...] = ()
+    """Flags that this kind brings."""
     baselines: str | Mapping[str, str] = field(default_factory=dict)
     """Baselines by name: a mapping, or where to import it from."""
-    add_flags: Callable[[argparse.ArgumentParser], None] | None = None
-    """Adds the flags that only this kind has."""
+
+    @property
+    def flags(self) -> frozenset[str]:
+        """Attributes of optional flags that this kind accepts."""
+        return self.shared | {flag.attribute for flag in self.own}
 
     def evaluate(self, request: EvalRequest) -> EvalOutcome:
         """Run the evaluation."""
@@ -67,18 +82,8 @@ class EvalKind:
             if isinstance(self.baselines, str)
             else self.baselines
         )
-        if text is None:
-            return tuple(known)
-        names = [name.strip() for name in text.split(",")]
-        if names == [NONE]:
-            return ()
-        if names == [ALL]:
-            return tuple(known)
-        for name in names:
-            if name not in known:
-                hint = nearest(name, (*known, NONE, ALL))
-                raise ConfigError(f"--baselines: unknown baseline {name!r}{hint}")
-        return tuple(dict.fromkeys(names))
+        text = ALL if text is None else text
+        return chosen("--baselines", text, known, "baseline", none=True)
 
 
 @dataclass(frozen=True)
@@ -157,16 +162,14 @@ class EvalOutcome:
 
 @contextmanager
 def episode_bars(
-    agents: Iterable[str], episodes: int, *, shown: bool = True
+    agents: Iterable[str], episodes: int
 ) -> Iterator[Callable[[str, int], None]]:
     """Show a progress bar for each agent on a terminal, else lines now and then.
-
-    Nothing unless `shown`.
 
     Yields:
         Function that adds a number of finished episodes, or none, to those of an agent.
     """
-    with bars(16, shown=shown, unit="episodes") as progress:
+    with bars(16, unit="episodes") as progress:
         tasks = {name: progress.add_task(name, total=episodes) for name in agents}
         yield lambda name, count: progress.advance(tasks[name], count)
 

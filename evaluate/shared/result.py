@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from types import MappingProxyType
 from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ambulo.common.files import without_nan
 from ambulo.configs.arrays import Floats
@@ -22,8 +24,6 @@ POLICY = "policy"
 """Name of the evaluated model among the agents."""
 
 
-NOTHING: Mapping[str, str] = MappingProxyType({})
-"""An empty mapping."""
 _UNITS = {
     "_cm_s": "cm/s", "_s": "s", "_mm": "mm", "_cm": "cm", "_m": "m", "_deg": "deg",
     "_rad": "rad",
@@ -44,9 +44,17 @@ class Metric:
     unit: str = "1"
     """Unit of all three."""
 
+    @property
+    def number(self) -> float:
+        """The value, where it is always defined."""
+        assert self.value is not None, "a metric that is always defined"
+        return self.value
+
 
 AgentMetrics = Mapping[str, Metric]
 """Metrics of one agent, by name."""
+Values = Metric | float | NDArray[Any] | None
+"""What a metric is made of; see `values_metric`."""
 
 
 def metric(value: float | None, unit: str = "1", ci: Interval | None = None) -> Metric:
@@ -69,34 +77,29 @@ def rate_metric(hits: float, count: float) -> Metric:
     return metric(hits / count, ci=wilson_interval(round(hits), round(count)))
 
 
-def unit_of(name: str, units: Mapping[str, str] = NOTHING) -> str:
-    """Return the unit of a metric: that of `units`, or what its name ends in."""
-    ends = (unit for end, unit in _UNITS.items() if name.endswith(end))
-    return units.get(name) or next(ends, "1")
-
-
-def field_metrics(
-    scores: object,
-    names: Iterable[str],
-    units: Mapping[str, str] = NOTHING,
-    intervals: Mapping[str, str] = NOTHING,
-) -> dict[str, Metric]:
-    """Return attributes of `scores` as metrics.
+def values_metric(values: Values, unit: str = "1", seed: int = 0) -> Metric:
+    """Return what `values` say of an agent, as a metric.
 
     Args:
-        scores: Object with the numbers.
-        names: Attributes.
-        units: Units that their names do not end in.
-        intervals: Attributes with the intervals of some of them.
+        values: One number; or one of each episode, (n,): truth values give a rate with
+            Wilson's interval, numbers their mean with a bootstrap interval, NaN left out.
+        unit: Of numbers.
+        seed: Of the bootstrap.
     """
-    return {
-        name: metric(
-            getattr(scores, name),
-            unit_of(name, units),
-            getattr(scores, intervals[name]) if name in intervals else None,
-        )
-        for name in names
-    }
+    if values is None or isinstance(values, Metric):
+        return values or Metric(None, unit=unit)
+    many = np.asarray(values)
+    if many.ndim == 0:
+        return metric(float(many), unit)
+    if many.dtype == np.bool_:
+        return rate_metric(int(many.sum()), len(many))
+    known = many[np.isfinite(many)]
+    return mean_metric(known, seed, unit) if len(known) else Metric(None, unit=unit)
+
+
+def unit_of(name: str) -> str:
+    """Return the unit that the name of a metric ends in; "1" for others."""
+    return next((unit for end, unit in _UNITS.items() if name.endswith(end)), "1")
 
 
 def episode_rows(
@@ -127,39 +130,96 @@ class MetricColumn:
 
     name: str
     """Metric, as in the JSON."""
-    label: str
-    """Heading; its unit is added unless it is "1"."""
+    label: str = ""
+    """Heading; its unit is added unless it is "1". Empty: in no table, JSON only."""
     digits: int = 2
     """Decimals."""
     percent: bool = False
     """Show a fraction as a percentage."""
     meaning: str = ""
     """Definition for the legend that the terminal shows; nothing: no line in it."""
+    unit: str = ""
+    """Unit, where the name does not end in it."""
+    of: Callable[[Any], Values] | None = None
+    """Measures what an agent did; None: an attribute or entry of it of this name."""
+
+    def measure(self, done: Any, seed: int = 0) -> Metric:
+        """Return the metric of what an agent did; of None it is not defined.
+
+        `seed` is that of a bootstrap.
+        """
+        if done is None:
+            values = None
+        elif self.of is not None:
+            values = self.of(done)
+        elif isinstance(done, Mapping):
+            values = done[self.name]
+        else:
+            values = getattr(done, self.name)
+        return values_metric(values, self.unit or unit_of(self.name), seed)
 
     def heading(self, unit: str) -> str:
         """Return the label with its unit."""
         return self.label if unit == "1" or self.percent else f"{self.label} [{unit}]"
 
-    def text(self, shown: Metric | None, *, wide: bool = True) -> str:
-        """Return the number, with its interval: both ends, or half its width."""
+    def text(
+        self, shown: Metric | None, *, wide: bool = True, signed: bool = False
+    ) -> str:
+        """Return the number, with its interval: both ends, or half its width.
+
+        `signed` numbers are differences, with a plus too.
+        """
         if shown is None or shown.value is None:
             return "-"
         scale = 100.0 if self.percent else 1.0
-        text = f"{round(scale * shown.value, self.digits) + 0.0:.{self.digits}f}"
-        if shown.low is not None and shown.high is not None:
-            low, high = scale * shown.low, scale * shown.high
-            if self.percent:
-                return f"{text} % ({low:.{self.digits}f}-{high:.{self.digits}f})"
-            if wide:
-                text += f" [{low:.{self.digits}f}, {high:.{self.digits}f}]"
-            else:
-                text += f" ±{(high - low) / 2:.{self.digits}f}"
-        return f"{text} %" if self.percent else text
+
+        def number(value: float) -> str:
+            rounded = round(scale * value, self.digits) + 0.0
+            return f"{rounded:{'+' if signed else ''}.{self.digits}f}"
+
+        text = number(shown.value) + (" %" if self.percent else "")
+        if shown.low is None or shown.high is None:
+            return text
+        low, high = number(shown.low), number(shown.high)
+        if self.percent and not signed:
+            return f"{text} ({low}-{high})"
+        if wide:
+            return f"{text} [{low}, {high}]"
+        return f"{text} ±{scale * (shown.high - shown.low) / 2:.{self.digits}f}"
+
+
+def measured(
+    columns: Iterable[MetricColumn], done: Any, seed: int = 0
+) -> dict[str, Metric]:
+    """Return the metrics of one agent: all `columns` of what it has `done`."""
+    return {column.name: column.measure(done, seed) for column in columns}
+
+
+def measured_groups(
+    columns: Iterable[MetricColumn],
+    agents: Mapping[str, Mapping[str, Any]],
+    seed: int = 0,
+) -> dict[str, dict[str, AgentMetrics]]:
+    """Return metrics by group and agent, of what each agent has done in each group.
+
+    Args:
+        columns: Metrics.
+        agents: What was done, by agent and group, such as the families of levels.
+        seed: Of bootstraps.
+    """
+    columns = tuple(columns)
+    found: dict[str, dict[str, AgentMetrics]] = {}
+    for agent, groups in agents.items():
+        for group, done in groups.items():
+            found.setdefault(group, {})[agent] = measured(columns, done, seed)
+    return found
 
 
 def column_notes(columns: Iterable[MetricColumn]) -> list[str]:
     """Return the meaning of each column as a sentence, for a report."""
-    return [f"{c.label[0].upper()}{c.label[1:]}: {c.meaning}." for c in columns]
+    return [
+        f"{c.label[0].upper()}{c.label[1:]}: {c.meaning}." for c in columns if c.meaning
+    ]
 
 
 @dataclass(frozen=True)

@@ -26,14 +26,14 @@ Cells = tuple[str, list[str], list[list[str]]]
 def print_tables(evaluation: ModelEvaluation, console: Console) -> None:
     """Print the scores of all agents with a legend, then every breakdown."""
     title, heads, rows = main_cells(evaluation, wide=False)
-    _print(console, title, heads, rows)
+    print_cells(console, title, heads, rows)
     for name, meaning in legend(evaluation, rows):
         console.print(
             f" {name}: {meaning}", soft_wrap=True, markup=False, highlight=False
         )
     console.print()
     for title, heads, rows in breakdown_cells(evaluation, wide=False):
-        _print(console, title, heads, rows)
+        print_cells(console, title, heads, rows)
 
 
 def legend(
@@ -72,7 +72,7 @@ def _agent_rows(
     agents: Mapping[str, AgentMetrics], columns: Sequence[MetricColumn], *, wide: bool
 ) -> tuple[list[str], list[list[str]]]:
     """Return headings and one row per agent."""
-    shown = [c for c in columns if _any_known(agents, c.name)]
+    shown = [c for c in columns if c.label and _any_known(agents, c.name)]
     heads = ["agent", *(c.heading(_unit(agents, c.name)) for c in shown)]
     rows = [
         [agent, *(c.text(metrics.get(c.name), wide=wide) for c in shown)]
@@ -122,13 +122,19 @@ def _unit(agents: Mapping[str, AgentMetrics], name: str) -> str:
     return next(m[name].unit for m in agents.values() if name in m)
 
 
-def _print(
-    console: Console, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]
+def print_cells(
+    console: Console,
+    title: str,
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    words: bool = False,
 ) -> None:
+    """Print a table, all columns but the first at the right unless they hold `words`."""
     table = new_table(title)
     table.add_column(escape(heads[0]), no_wrap=True)
     for head in heads[1:]:
-        table.add_column(escape(head), justify="right")
+        table.add_column(escape(head), justify="left" if words else "right")
     for row in rows:
         style = "bold" if is_policy(row[0]) else None
         table.add_row(*(escape(cell) for cell in row), style=style)

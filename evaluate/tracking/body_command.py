@@ -19,11 +19,10 @@ from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest, episode_bars
 from ambulo.evaluate.shared.result import (
     POLICY,
     Breakdown,
-    Metric,
     MetricColumn,
     column_notes,
     episode_rows,
-    metric,
+    measured,
 )
 from ambulo.evaluate.tracking.body_agents import (
     BASELINES,
@@ -35,7 +34,6 @@ from ambulo.evaluate.tracking.body_agents import (
 )
 from ambulo.evaluate.tracking.command import MOST_SHOWN, Cases, by_clip
 from ambulo.evaluate.tracking.episodes import Starts, Tracked, play
-from ambulo.evaluate.tracking.perturbed import rate
 from ambulo.ik.trackers.layout import HEAD_ROW, LEFT_HAND, RIGHT_HAND, TRACKED
 from ambulo.policies.agents.locomotion import LocomotionAgent, load_locomotion
 
@@ -51,25 +49,33 @@ FARTHEST = 0.5
 """Mean distance of joints from the tracked ones at which a body is lost, [m]."""
 COLUMNS = (
     MetricColumn(
-        "success", "to the end", 0, percent=True,
+        "success", "to the end", 0, percent=True, of=lambda cases: cases["calm"].success,
         meaning="episodes from the first frame that reach the end of their clip, with joints "
         "at most 0.5 m off on average",
     ),
     MetricColumn(
-        "on_feet", "no fall", 0, percent=True,
+        "on_feet", "no fall", 0, percent=True, of=lambda cases: cases["calm"].on_feet,
         meaning="episodes without a fall until the end of their clip, wherever they are",
     ),
     MetricColumn(
         "success_pushed", f"pushed {IMPULSE:g} N s", 0, percent=True,
+        of=lambda cases: cases["pushed"].success,
         meaning="to the end with one push in the first 1.7 s",
     ),
     MetricColumn(
         "joint_error_cm", "joints", 1,
+        of=lambda cases: 100.0 * cases["calm"].errors[:, 0].mean(),
         meaning="mean distance of all joints from the captured ones in the world at the time "
         "of the newest sample, of all episodes, up to a fall or 0.5 m",
     ),
-    MetricColumn("tracker_error_cm", "head, hands", 1, meaning="the same of these"),
-    MetricColumn("time_s", "time", 1, meaning="mean time up to there"),
+    MetricColumn(
+        "tracker_error_cm", "head, hands", 1, meaning="the same of these",
+        of=lambda cases: 100.0 * cases["calm"].errors[:, 1].mean(),
+    ),
+    MetricColumn(
+        "time_s", "time", 1, meaning="mean time up to there",
+        of=lambda cases: cases["calm"].time.mean(),
+    ),
 )  # fmt: skip
 NOTES = column_notes(COLUMNS)
 """Definitions, for the report."""
@@ -91,14 +97,14 @@ def run(request: EvalRequest) -> EvalOutcome:
             runs[name] = _play(agent, request.seed, partial(progress, name))
     clips = [gait.name for gait in reference.gaits]
     evaluation = request.result(
-        {name: _metrics(cases) for name, cases in runs.items()},
+        {name: measured(COLUMNS, cases) for name, cases in runs.items()},
         COLUMNS,
         f"{len(clips)} clips, {count} episodes from the first frame of each",
         headline=("success", "on_feet", "joint_error_cm", "tracker_error_cm"),
         breakdowns=[
             Breakdown(
                 "clip",
-                by_clip(runs, np.arange(len(clips)), clips, _metrics),
+                by_clip(runs, np.arange(len(clips)), clips, COLUMNS),
                 COLUMNS,
                 in_terminal=1 < len(clips) <= MOST_SHOWN,
             )
@@ -176,19 +182,6 @@ def _play(agent: BodyAgent, seed: int, progress: Callable[[int], None]) -> Cases
     return {
         case: play_body(agent, seed=1000 * seed, impulse=impulse, progress=progress)
         for case, impulse in impulses.items()
-    }
-
-
-def _metrics(cases: Cases) -> dict[str, Metric]:
-    calm = cases["calm"]
-    joints, led = 100.0 * calm.errors.mean(axis=0)
-    return {
-        "success": rate(calm.success),
-        "on_feet": rate(calm.on_feet),
-        "success_pushed": rate(cases["pushed"].success),
-        "joint_error_cm": metric(float(joints), "cm"),
-        "tracker_error_cm": metric(float(led), "cm"),
-        "time_s": metric(float(calm.time.mean()), "s"),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -19,19 +19,25 @@ from ambulo.envs.reference.configured import body_of, check_reference
 from ambulo.envs.reference.reference_file import reference_from_bytes
 from ambulo.envs.tasks.track import TrackBatch
 from ambulo.evaluate.locomotion.figures import draw_perturbations
-from ambulo.evaluate.locomotion.perturbations import Perturbed, chosen_groups, suite
+from ambulo.evaluate.locomotion.perturbations import (
+    Perturbation,
+    chosen_groups,
+    suite,
+    suite_details,
+    suite_notes,
+)
 from ambulo.evaluate.locomotion.pushes import chosen_impulses
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest, episode_bars
 from ambulo.evaluate.shared.result import (
     POLICY,
     AgentMetrics,
     Breakdown,
-    Metric,
     MetricColumn,
     Picture,
     column_notes,
     episode_rows,
-    metric,
+    measured,
+    measured_groups,
 )
 from ambulo.evaluate.tracking.episodes import (
     NEVER,
@@ -42,15 +48,9 @@ from ambulo.evaluate.tracking.episodes import (
     play,
     random_starts,
 )
-from ambulo.evaluate.tracking.figures import draw_clips, draw_errors
-from ambulo.evaluate.tracking.film import write_film_of
+from ambulo.evaluate.tracking.figures import draw_clips, draw_errors, write_film_of
 from ambulo.evaluate.tracking.perturbed import COLUMNS as PERTURBED_COLUMNS
-from ambulo.evaluate.tracking.perturbed import (
-    joint_error,
-    perturbed,
-    pushed,
-    rate,
-)
+from ambulo.evaluate.tracking.perturbed import joint_error_cm, perturbed, pushes
 from ambulo.policies.agents.locomotion import LocomotionAgent, load_locomotion
 
 BASELINES = {
@@ -69,24 +69,29 @@ MOST_SHOWN = 6
 COLUMNS = (
     MetricColumn(
         "success", "to the end", 0, percent=True,
+        of=lambda cases: cases["random"].success,
         meaning="episodes from a random frame that reach the end of their clip: the root at "
         "most 0.25 m (height) and 0.8 rad off, joints at most 0.5 m off on average",
     ),
     MetricColumn(
         "success_first", "from first frame", 0, percent=True,
+        of=lambda cases: cases["first"].success,
         meaning="the same of episodes from the first frame",
     ),
     MetricColumn(
         "success_pushed", f"pushed {IMPULSE:g} N s", 0, percent=True,
+        of=lambda cases: cases["pushed"].success,
         meaning="the same of episodes from a random frame with one push",
     ),
     MetricColumn(
         "joint_error_cm", "joints", 1,
+        of=lambda cases: joint_error_cm(cases["random"]),
         meaning="mean distance of joints from the clip's in the world, of episodes from a "
         "random frame that reach the end",
     ),
     MetricColumn(
-        "time_s", "time", 1, meaning="mean length of episodes from a random frame"
+        "time_s", "time", 1, of=lambda cases: cases["random"].time.mean(),
+        meaning="mean length of episodes from a random frame",
     ),
 )  # fmt: skip
 CLIP_COLUMNS = COLUMNS[:4]
@@ -108,33 +113,38 @@ def run(request: EvalRequest) -> EvalOutcome:
     clips = _shown(batch, bool(request.args.as_captured))
     trackers = _trackers(request, agent, batch)
     runs = _play(request, trackers, batch, clips)
-    pushes, changed = _perturb(request, trackers, batch, clips, (impulses, groups))
+    changes = suite(groups, batch.config, batch.character)
+    pushed = pushes(impulses)
+    rows = _perturb(request, trackers, batch, clips, [*pushed, *changes])
+    by_impulse, by_change = (
+        {one.name: rows[one.name] for one in own} for own in (pushed, changes)
+    )
     names = [batch.clip_names[clip] for clip in clips]
     evaluation = request.result(
-        {name: _metrics(cases) for name, cases in runs.items()},
+        {name: measured(COLUMNS, cases) for name, cases in runs.items()},
         COLUMNS,
         evaluated_text(len(clips), count, first),
         headline=("success", "success_first", "success_pushed", "joint_error_cm"),
         breakdowns=[
             Breakdown(
                 "clip",
-                by_clip(runs, clips, names, _metrics),
+                by_clip(runs, clips, names, COLUMNS),
                 CLIP_COLUMNS,
                 in_terminal=1 < len(clips) <= MOST_SHOWN,
             ),
             Breakdown(
-                "impulse", pushes, PERTURBED_COLUMNS, "pushed / joint error [cm]"
+                "impulse", by_impulse, PERTURBED_COLUMNS, "pushed / joint error [cm]"
             ),
             Breakdown(
                 "perturbation",
-                changed.rows,
+                by_change,
                 PERTURBED_COLUMNS,
                 "to the end under perturbations / joint error [cm]",
             ),
         ],
         rows=episode_rows({n: _rows(cases, batch) for n, cases in runs.items()}),
-        details={"clips": names, **changed.details()},
-        notes=[*NOTES, *changed.notes()],
+        details={"clips": names, **suite_details(changes)},
+        notes=[*NOTES, *suite_notes(changes)],
         episodes=(count + first) * len(clips),
     )
     tracker = trackers[POLICY]
@@ -144,8 +154,8 @@ def run(request: EvalRequest) -> EvalOutcome:
             Picture("clips.png", "Clips", draw_clips(runs, clips, names)),
             Picture("errors.png", "Error over time", draw_errors(runs)),
         ]
-        if changed.rows:
-            png = draw_perturbations(changed.rows, "success", "to the end of the clip")
+        if by_change:
+            png = draw_perturbations(by_change, "success", "to the end of the clip")
             drawn.append(Picture("perturbations.png", "Perturbations", png))
         return drawn
 
@@ -267,53 +277,41 @@ def _perturb(
     trackers: Mapping[str, Tracker],
     batch: TrackBatch,
     clips: Ints,
-    chosen: tuple[Sequence[float], Sequence[str]],
-) -> tuple[dict[str, dict[str, AgentMetrics]], Perturbed]:
-    """Metrics by impulse and perturbation, from random starts; nothing for nothing chosen.
-
-    `chosen` are impulses, [N s], and groups of perturbations.
-    """
-    impulses, groups = chosen
-    changes = suite(groups, batch.config, batch.character)
-    starts = random_starts(batch, clips, _starts(request)[0], request.seed)
-    seed = 1000 * request.seed
-    count = len(impulses) + sum(not one.missing for one in changes)
+    changes: Sequence[Perturbation],
+) -> dict[str, dict[str, AgentMetrics]]:
+    """Metrics by perturbation and agent, from random starts; nothing for no perturbation."""
+    count = sum(not one.missing for one in changes)
     if not count:
-        return {}, Perturbed()
+        return {one.name: {} for one in changes}
+    starts = random_starts(batch, clips, _starts(request)[0], request.seed)
     with episode_bars(trackers, count * len(starts)) as progress:
-        pushes = pushed(batch, trackers, starts, impulses, seed=seed, progress=progress)
-        changed = perturbed(
-            batch, trackers, starts, changes, seed=seed, progress=progress
+        return perturbed(
+            batch,
+            trackers,
+            starts,
+            changes,
+            seed=1000 * request.seed,
+            progress=progress,
         )
-    return pushes, changed
-
-
-def _metrics(cases: Cases) -> dict[str, Metric]:
-    """Metrics of one agent, or of one clip."""
-    random = cases["random"]
-    return {
-        "success": rate(random.success),
-        "success_first": rate(cases["first"].success),
-        "success_pushed": rate(cases["pushed"].success),
-        "joint_error_cm": joint_error(random),
-        "time_s": metric(float(random.time.mean()), "s"),
-    }
 
 
 def by_clip(
     runs: Mapping[str, Cases],
     clips: Ints,
     names: Sequence[str],
-    metrics: Callable[[Cases], AgentMetrics],
+    columns: Sequence[MetricColumn],
 ) -> dict[str, dict[str, AgentMetrics]]:
     """Return the metrics of each clip, by its name and agent."""
-    return {
-        name: {
-            agent: metrics({c: t.only(t.clip == clip) for c, t in cases.items()})
+    return measured_groups(
+        columns,
+        {
+            agent: {
+                name: {c: t.only(t.clip == clip) for c, t in cases.items()}
+                for clip, name in zip(clips, names, strict=True)
+            }
             for agent, cases in runs.items()
-        }
-        for clip, name in zip(clips, names, strict=True)
-    }
+        },
+    )
 
 
 def _rows(cases: Cases, batch: TrackBatch) -> list[dict[str, object]]:

@@ -4,61 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-import numpy as np
-
 from ambulo.configs.arrays import Bools
 from ambulo.envs.simulation.variants import Variant
 from ambulo.envs.tasks.track import TrackBatch
-from ambulo.evaluate.locomotion.perturbations import Perturbation, Perturbed
-from ambulo.evaluate.shared.result import (
-    AgentMetrics,
-    Metric,
-    MetricColumn,
-    metric,
-    rate_metric,
-)
+from ambulo.evaluate.locomotion.perturbations import Perturbation
+from ambulo.evaluate.shared.result import AgentMetrics, MetricColumn, measured_groups
 from ambulo.evaluate.tracking.episodes import Starts, Tracked, Tracker, joined, play
 
-COLUMNS = (
-    MetricColumn("success", "to the end", 0, percent=True),
-    MetricColumn("joint_error_cm", "joints", 1),
-)
-NOTHING = {"success": metric(None), "joint_error_cm": metric(None, "cm")}
-"""Metrics where a perturbation is missing."""
 Progress = Callable[[str, int], None]
 """Called with an agent's name and the number of its episodes that have just ended."""
 
 
-def rate(good: Bools) -> Metric:
-    """Return the share of episodes that are `good`, (E,)."""
-    return rate_metric(int(np.count_nonzero(good)), len(good))
-
-
-def joint_error(tracked: Tracked) -> Metric:
+def joint_error_cm(tracked: Tracked) -> float | None:
     """Return the mean joint error of the episodes that reach the end, [cm]."""
-    done = tracked.success
-    return metric(100.0 * tracked.error[done].mean() if done.any() else None, "cm")
+    done: Bools = tracked.success
+    return 100.0 * float(tracked.error[done].mean()) if done.any() else None
 
 
-def pushed(
-    batch: TrackBatch,
-    trackers: Mapping[str, Tracker],
-    starts: Starts,
-    impulses: Sequence[float],
-    *,
-    seed: int,
-    progress: Progress,
-) -> dict[str, dict[str, AgentMetrics]]:
-    """Return the metrics of all agents by the impulse of one push, [N s]."""
-    rows: dict[str, dict[str, AgentMetrics]] = {}
-    for impulse in impulses:
-        row = rows.setdefault(f"{impulse:g} N s", {})
-        for name, tracker in trackers.items():
-            row[name] = _metrics(
-                play(batch, tracker, starts, seed=seed, impulse=impulse)
-            )
-            progress(name, len(starts))
-    return rows
+COLUMNS = (
+    MetricColumn("success", "to the end", 0, percent=True),
+    MetricColumn("joint_error_cm", "joints", 1, of=joint_error_cm),
+)
+
+
+def pushes(impulses: Sequence[float]) -> list[Perturbation]:
+    """Return the perturbations that are a push of each of `impulses`, [N s]."""
+    return [Perturbation(f"{one:g} N s", impulse=one) for one in impulses]
 
 
 def perturbed(
@@ -69,7 +40,7 @@ def perturbed(
     *,
     seed: int,
     progress: Progress,
-) -> Perturbed:
+) -> dict[str, dict[str, AgentMetrics]]:
     """Return the metrics of all agents under each perturbation of `suite`.
 
     Args:
@@ -78,24 +49,24 @@ def perturbed(
         starts: Of the episodes, which are divided among the variants of a perturbation; at
             least one for each.
         suite: What is tried.
-        seed: Of noise.
+        seed: Of noise and pushes.
         progress: Called with finished episodes.
     """
-    rows: dict[str, Mapping[str, AgentMetrics]] = {}
+    found: dict[str, dict[str, Tracked | None]] = {name: {} for name in trackers}
     for one in suite:
-        if one.missing:
-            rows[one.name] = dict.fromkeys(trackers, NOTHING)
-            continue
         parts: dict[str, list[Tracked]] = {name: [] for name in trackers}
         count = len(one.variants)
-        for k, variant in enumerate(one.variants):
+        for k, variant in enumerate(() if one.missing else one.variants):
             own = Starts(starts.clip[k::count], starts.step[k::count])
-            varied = _like(batch, one, variant, len(own))
+            bodies = batch if one.impulse else _like(batch, one, variant, len(own))
             for name, tracker in trackers.items():
-                parts[name].append(play(varied, tracker, own, seed=seed))
+                parts[name].append(
+                    play(bodies, tracker, own, seed=seed, impulse=one.impulse)
+                )
                 progress(name, len(own))
-        rows[one.name] = {name: _metrics(joined(p)) for name, p in parts.items()}
-    return Perturbed(suite, rows)
+        for name, played in parts.items():
+            found[name][one.name] = joined(played) if played else None
+    return measured_groups(COLUMNS, found)
 
 
 def _like(
@@ -110,7 +81,3 @@ def _like(
         num_envs=min(count, batch.num_envs),
         variant=variant,
     )
-
-
-def _metrics(tracked: Tracked) -> AgentMetrics:
-    return {"success": rate(tracked.success), "joint_error_cm": joint_error(tracked)}

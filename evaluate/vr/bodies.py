@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
 
 import numpy as np
 
-from ambulo.configs.arrays import Floats
+from ambulo.configs.arrays import Bools
 from ambulo.envs.vr.task.metrics import BodyTrace
 from ambulo.evaluate.shared.result import (
     AgentMetrics,
     Breakdown,
-    Metric,
     MetricColumn,
-    metric,
-    rate_metric,
-    unit_of,
+    measured,
+    measured_groups,
 )
 from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords
 
@@ -35,18 +33,6 @@ STAYED = 1.0
 NEARER = 0.5
 """Least approach of a body on its way in that time, [m]."""
 
-COLUMNS = (
-    MetricColumn("fall_rate", "falls", 0, percent=True),
-    MetricColumn("contact_free_rate", "no contact", 0, percent=True),
-    MetricColumn("steps_per_s", "cadence"),
-    MetricColumn("head_bob_cm", "bob", 1),
-    MetricColumn("head_tilt_deg", "tilt", 1),
-)
-"""Beside those of all agents."""
-FAMILY_COLUMNS = (
-    MetricColumn("fall_rate", "falls"),
-    MetricColumn("contact_free_rate", "no contact"),
-)
 NOTES = (
     "Falls and episodes without any contact: shares of all episodes. Bob: standard "
     "deviation of the head's height; tilt: mean angle of the head from upright. Failures: "
@@ -72,59 +58,29 @@ def failure(record: EpisodeRecord) -> Failure | None:
     return "time"
 
 
-def body_metrics(records: EpisodeRecords) -> AgentMetrics:
-    """The metrics of `COLUMNS`, and the share of each kind of failure."""
-    kinds = [failure(one) for one in records.episodes]
-    found = {
-        "fall_rate": _rate(records.column("fell")),
-        "contact_free_rate": _rate(contact_free(records)),
-        **{
-            f"failed_{name}": rate_metric(kinds.count(name), len(kinds))
-            for name in FAILURES
-        },
-    }
-    traces = [one.trace.body for one in records.episodes]
-    bodies = [trace for trace in traces if trace is not None]
-    if bodies:
-        seconds = sum(one.time for one in records.episodes)
-        found |= {
-            name: metric(value, unit_of(name, {"steps_per_s": "1/s"}))
-            for name, value in _gait_and_head(bodies, seconds).items()
-        }
-    return found
-
-
-def contact_free(records: EpisodeRecords) -> Floats:
-    """1 for each episode without any contact, shape (n,)."""
+def contact_free(records: EpisodeRecords) -> Bools:
+    """Whether an episode was without any contact, shape (n,)."""
     touches = [int(one.trace.contact_ticks.sum()) for one in records.episodes]
-    return (np.array(touches) == 0).astype(np.float64)
+    return np.array(touches) == 0
 
 
 def body_breakdowns(records: Mapping[str, EpisodeRecords]) -> list[Breakdown]:
     """Return falls and contacts by level family, and failures by kind."""
-    families: dict[str, dict[str, AgentMetrics]] = {}
-    failures: dict[str, dict[str, AgentMetrics]] = {name: {} for name in FAILURES}
-    for agent, played in records.items():
-        of = np.array([one.level.family for one in played.episodes])
-        free, fell = contact_free(played), played.column("fell")
-        for name in dict.fromkeys(of.tolist()):
-            rows = of == name
-            families.setdefault(name, {})[agent] = {
-                "fall_rate": metric(float(fell[rows].mean())),
-                "contact_free_rate": metric(float(free[rows].mean())),
-            }
-        kinds = [failure(one) for one in played.episodes]
-        for kind in FAILURES:
-            failures[kind][agent] = {
-                "share": metric(float(np.mean([k == kind for k in kinds])))
-            }
-    columns = FAMILY_COLUMNS if len(families) > 1 else ()
+    families = {agent: played.by_family() for agent, played in records.items()}
+    several = any(len(groups) > 1 for groups in families.values())
+    share = MetricColumn("share", "share")
+    failures = {
+        agent: {kind: {"share": _failed(kind)(played).mean()} for kind in FAILURES}
+        for agent, played in records.items()
+    }
     return [
         Breakdown(
-            "body_family", families, columns, "by family: falls / episodes without contact"
+            "body_family", measured_groups(FAMILY_COLUMNS, families),
+            FAMILY_COLUMNS if several else (),
+            "by family: falls / episodes without contact",
         ),
         Breakdown(
-            "failure", failures, (MetricColumn("share", "share"),),
+            "failure", measured_groups([share], failures), (share,),
             "failures, shares of all episodes",
         ),
     ]  # fmt: skip
@@ -139,20 +95,66 @@ def body_rows(records: EpisodeRecords) -> Iterator[dict[str, Any]]:
         }
 
 
-def _rate(values: Floats) -> Metric:
-    """The mean of zeros and ones with its interval."""
-    return rate_metric(int(values.sum()), len(values))
+def _failed(kind: Failure) -> Callable[[EpisodeRecords], Bools]:
+    """Return what tells the episodes that failed for a reason, shape (n,)."""
+    return lambda records: np.array([failure(one) == kind for one in records.episodes])
 
 
-def _gait_and_head(traces: list[BodyTrace], seconds: float) -> dict[str, float]:
-    """Cadence, bob and tilt of the head, and the largest force, over all episodes."""
-    cycles = sum(float((np.diff(t.gait_phase) % 1.0).sum()) for t in traces)
-    bob = [float(t.head_height[:-1].std()) for t in traces]
-    tilt = [float(t.head_tilt[:-1].mean()) for t in traces]
-    force = [float(t.touch_force.max()) for t in traces]
-    return {
-        "steps_per_s": 2.0 * cycles / max(seconds, 1e-9),
-        "head_bob_cm": 100.0 * float(np.median(bob)),
-        "head_tilt_deg": float(np.degrees(np.mean(tilt))),
-        "touch_force_max_mean": float(np.mean(force)),
-    }
+def _of_bodies(
+    value: Callable[[list[BodyTrace]], float],
+) -> Callable[[EpisodeRecords], float | None]:
+    """Return a metric of the traces of simulated bodies; None without such bodies."""
+
+    def of(records: EpisodeRecords) -> float | None:
+        traces = [one.trace.body for one in records.episodes]
+        bodies = [trace for trace in traces if trace is not None]
+        return float(value(bodies)) if bodies else None
+
+    return of
+
+
+def _cadence(records: EpisodeRecords) -> float | None:
+    """Return the steps per second of all episodes."""
+    seconds = max(sum(one.time for one in records.episodes), 1e-9)
+    phases = [one.trace.body.gait_phase for one in records.episodes if one.trace.body]
+    cycles = sum(float((np.diff(phase) % 1.0).sum()) for phase in phases)
+    return 2.0 * cycles / seconds if phases else None
+
+
+COLUMNS = (
+    MetricColumn(
+        "fall_rate", "falls", 0, percent=True, of=lambda r: r.column("fell") > 0.0
+    ),
+    MetricColumn("contact_free_rate", "no contact", 0, percent=True, of=contact_free),
+    *(MetricColumn(f"failed_{kind}", of=_failed(kind)) for kind in FAILURES),
+    MetricColumn("steps_per_s", "cadence", unit="1/s", of=_cadence),
+    MetricColumn(
+        "head_bob_cm", "bob", 1,
+        of=_of_bodies(
+            lambda ts: 100.0 * np.median([t.head_height[:-1].std() for t in ts])
+        ),
+    ),
+    MetricColumn(
+        "head_tilt_deg", "tilt", 1,
+        of=_of_bodies(
+            lambda ts: np.degrees(np.mean([t.head_tilt[:-1].mean() for t in ts]))
+        ),
+    ),
+    MetricColumn(
+        "touch_force_max_mean",
+        of=_of_bodies(lambda ts: np.mean([t.touch_force.max() for t in ts])),
+    ),
+)  # fmt: skip
+"""Beside those of all agents."""
+FAMILY_COLUMNS = (
+    MetricColumn("fall_rate", "falls", of=lambda r: float(r.column("fell").mean())),
+    MetricColumn(
+        "contact_free_rate", "no contact", of=lambda r: float(contact_free(r).mean())
+    ),
+)
+
+
+def body_metrics(records: EpisodeRecords) -> AgentMetrics:
+    """Return the metrics of `COLUMNS`; those of the gait only of simulated bodies."""
+    found = measured(COLUMNS, records)
+    return {name: one for name, one in found.items() if one.value is not None}

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
 
 from ambulo.common.gl import import_mujoco
-from ambulo.common.run_folder import RunFolder
 from ambulo.common.setting_flags import with_overrides
-from ambulo.configs.errors import ConfigError, nearest
+from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import Body, NavigationConfig
 from ambulo.configs.vr_bodies import MOST_AGENTS, check_agents
 from ambulo.envs.godot.settings import check_engines
 from ambulo.envs.vr.task.env import embodied_config
 from ambulo.envs.vr.task.observation import TASKS
+from ambulo.evaluate.shared.choices import check_choice
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest
-from ambulo.evaluate.shared.result import POLICY
-from ambulo.evaluate.vr import evaluation
+from ambulo.evaluate.shared.result import POLICY, main_agent
 from ambulo.evaluate.vr.dials import at_dials, dials_of
 from ambulo.evaluate.vr.episodes import LevelSource, described_levels
-from ambulo.evaluate.vr.evaluation_report import navigation_outcome, write_film
-from ambulo.evaluate.vr.films import FilmSettings, check_can_film
+from ambulo.evaluate.vr.evaluation_report import navigation_outcome
+from ambulo.evaluate.vr.films import (
+    FilmSettings,
+    check_can_film,
+    filmed_episode,
+    write_episode_video,
+)
 from ambulo.evaluate.vr.godot_flags import check_godot_flags
+from ambulo.evaluate.vr.map_film import write_map_film
+from ambulo.evaluate.vr.scores import EpisodeRecords
 from ambulo.evaluate.vr.subjects import (
     NavigationSubject,
     agent_subject,
@@ -30,6 +37,8 @@ from ambulo.evaluate.vr.subjects import (
 )
 
 BODIES: tuple[str, ...] = get_args(Body)
+MAP_FILM = "film.mp4"
+"""Film of an evaluation without `--video`: the agent on maps, beside walking straight."""
 WORLDS = ("compiled", "mujoco", "godot")
 _FLAGS = (
     "world", "body", "walker", "agents", "level_file", "scene", "godot_url", "godot_bin",
@@ -46,9 +55,7 @@ def run(request: EvalRequest) -> EvalOutcome:
     if args.world is None:
         args.world = "compiled"
     args.world = {"kernel": "compiled"}.get(args.world, args.world)  # of older commands
-    if args.world not in WORLDS:
-        hint = nearest(args.world, WORLDS)
-        raise ConfigError(f"--world: unknown {args.world!r}{hint}")
+    check_choice("--world", args.world, WORLDS)
     _check_flags(args, file)
     environment = _in_world(NavigationConfig(), args, "capsule").environment
     check_godot_flags(args, environment)
@@ -70,12 +77,10 @@ def run(request: EvalRequest) -> EvalOutcome:
         config, level_set=args.level_set, level_file=args.level_file, seed=args.seed
     )
     _check_drawable(request, film, source)
+    levels = described_levels(config, args.level_set, args.level_file)
     facts = {
-        "command": request.command,
-        "model": "none" if file is None else str(file),
         "actions": "mean" if args.deterministic else "sampled",
-        "levels": described_levels(config, args.level_set, args.level_file),
-        "seed": str(args.seed),
+        "levels": levels,
         "world": args.world,
         "body": config.environment.body,
         "task": args.task or ", ".join(config.environment.tasks),
@@ -83,17 +88,19 @@ def run(request: EvalRequest) -> EvalOutcome:
         **({"set": ", ".join(args.overrides)} if args.overrides else {}),
         **({"comfort": ", ".join(f"{c:g}" for c in dials)} if dials else {}),
     }
-    return navigation_outcome(
-        subjects,
-        source,
-        request.episodes,
-        facts,
-        lambda records, path: write_film(records, config, film, path),
-        run=None if file is None else RunFolder.around(file),
-        task=args.task,
-        num_envs=args.num_envs or evaluation.DEFAULT_NUM_ENVS,
-        plans=args.video is not None,
-    )
+
+    def write_film(records: Mapping[str, EpisodeRecords], path: Path) -> None:
+        if args.video is None:
+            filmed = {n: r for n, r in records.items() if n in (POLICY, "straight")}
+            title = f"trained agent (policy) and straight line on {levels}"
+            write_map_film(filmed, config.environment.goal_radius, path, title)
+        else:
+            played = records[main_agent(records)]
+            write_episode_video(
+                filmed_episode(played, film.episode), config, film, path
+            )
+
+    return navigation_outcome(request, subjects, source, facts, write_film)
 
 
 def _check_flags(args: argparse.Namespace, file: Path | None) -> None:
@@ -102,8 +109,8 @@ def _check_flags(args: argparse.Namespace, file: Path | None) -> None:
         raise ConfigError("--level-set and --level-file exclude each other")
     if args.comfort is not None and file is None:
         raise ConfigError("--comfort: needs a model")
-    if args.task is not None and args.task not in TASKS:
-        raise ConfigError(f"--task: unknown {args.task!r}{nearest(args.task, TASKS)}")
+    if args.task is not None:
+        check_choice("--task", args.task, TASKS)
     for flag in ("film_with", "views", "film_episode"):
         if args.video is None and getattr(args, flag) is not None:
             raise ConfigError(f"--{flag.replace('_', '-')}: needs --video")
@@ -168,8 +175,7 @@ def _in_world(
     config: NavigationConfig, args: argparse.Namespace, body: str
 ) -> NavigationConfig:
     """Return `config` in the world of `args`; the model does not know where engines are."""
-    if body not in BODIES:
-        raise ConfigError(f"--body: unknown {body!r}{nearest(body, BODIES)}")
+    check_choice("--body", body, BODIES)
     config = with_overrides(config, _overrides(args))
     scene = _scene(config, args)
     agents = args.agents or 1

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from ambulo.common.figures import new_figure, png_of
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationConfig
-from ambulo.evaluate.shared.result import POLICY, is_policy
-from ambulo.evaluate.vr.scores import EvaluationResult
+from ambulo.evaluate.shared.result import POLICY, AgentMetrics, is_policy
 from ambulo.viz.plots import agent_colour, clean
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def at_dials(
     return {f" c={dial:g}": config.at_comfort(dial) for dial in dials}
 
 
-def draw_dials(results: Mapping[str, EvaluationResult]) -> bytes:
+def draw_dials(results: Mapping[str, AgentMetrics]) -> bytes:
     """PNG of speed against comfort, and of scores against the dial.
 
     Args:
@@ -71,11 +70,11 @@ def draw_dials(results: Mapping[str, EvaluationResult]) -> bytes:
     return png_of(figure)
 
 
-def _draw_trade_off(ax: Axes, results: Mapping[str, EvaluationResult]) -> None:
+def _draw_trade_off(ax: Axes, results: Mapping[str, AgentMetrics]) -> None:
     """Mean time against the comfort index: the policy's curve, the planners' points."""
     dials = [name for name in results if is_policy(name)]
-    times = [results[name].value("mean_time_s") for name in dials]
-    comfort = [results[name].value("comfort_index") for name in dials]
+    times = [results[name]["mean_time_s"].number for name in dials]
+    comfort = [results[name]["comfort_index"].number for name in dials]
     ax.plot(times, comfort, "o-", color=agent_colour(POLICY), label=POLICY)
     for name, time, index in zip(dials, times, comfort, strict=True):
         ax.annotate(
@@ -83,9 +82,9 @@ def _draw_trade_off(ax: Axes, results: Mapping[str, EvaluationResult]) -> None:
             textcoords="offset points", fontsize=8,
         )  # fmt: skip
     for name, result in results.items():
-        if not is_policy(name) and result.value("success_rate") > 0.0:
+        if not is_policy(name) and result["success_rate"].number > 0.0:
             ax.plot(
-                result.value("mean_time_s"), result.value("comfort_index"), "D", ms=5,
+                result["mean_time_s"].number, result["comfort_index"].number, "D", ms=5,
                 color=agent_colour(name), label=name,
             )  # fmt: skip
     ax.set_xlabel("mean time of an episode [s]")
@@ -95,7 +94,7 @@ def _draw_trade_off(ax: Axes, results: Mapping[str, EvaluationResult]) -> None:
     ax.legend(frameon=False, fontsize=8)
 
 
-def _draw_scores(ax: Axes, results: Mapping[str, EvaluationResult]) -> None:
+def _draw_scores(ax: Axes, results: Mapping[str, AgentMetrics]) -> None:
     """Scores of the policy against its dial."""
     rows = {
         float(name.rpartition("=")[2]): result
@@ -104,7 +103,7 @@ def _draw_scores(ax: Axes, results: Mapping[str, EvaluationResult]) -> None:
     }
     dials = sorted(rows)
     for key, label in _CURVES.items():
-        values = [rows[dial].value(key) for dial in dials]
+        values = [rows[dial][key].number for dial in dials]
         ax.plot(dials, values, "o-", ms=4, label=label)
     ax.set_xlabel("comfort dial c")
     ax.set_ylim(-0.02, 1.02)

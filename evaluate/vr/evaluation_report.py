@@ -1,4 +1,4 @@
-"""Report of a VR evaluation: its numbers, pictures and film."""
+"""Report of a VR evaluation: its numbers and pictures."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ambulo.common.run_folder import RunFolder
-from ambulo.configs.vr import NavigationConfig, Task
-from ambulo.evaluate.shared.kind import EvalOutcome, episode_bars
+from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest, episode_bars
 from ambulo.evaluate.shared.result import (
-    ModelEvaluation,
+    AgentMetrics,
     Picture,
     episode_rows,
     is_policy,
@@ -28,19 +27,15 @@ from ambulo.evaluate.vr.figures import (
     failures,
     first_of_each,
 )
-from ambulo.evaluate.vr.films import (
-    FilmSettings,
-    filmed_episode,
-    write_episode_video,
-)
-from ambulo.evaluate.vr.metrics import (
+from ambulo.evaluate.vr.scores import (
     COLUMNS,
     HEADLINE,
     NOTES,
+    EpisodeRecords,
     breakdowns,
     record_rows,
+    summarise,
 )
-from ambulo.evaluate.vr.scores import EpisodeRecords, EvaluationResult, summarise
 from ambulo.evaluate.vr.subjects import NavigationSubject
 
 BODY_TABLE = tuple(
@@ -55,107 +50,65 @@ BODY_HEADLINE = (
 
 
 def navigation_outcome(
+    request: EvalRequest,
     subjects: Mapping[str, NavigationSubject],
     source: LevelSource,
-    episodes: int,
     facts: Mapping[str, str],
     film: Callable[[Mapping[str, EpisodeRecords], Path], None],
-    *,
-    run: RunFolder | None,
-    task: Task | None = None,
-    num_envs: int = DEFAULT_NUM_ENVS,
-    plans: bool = False,
-    shown: bool = True,
 ) -> EvalOutcome:
     """Play the same episodes with all `subjects`, with a progress bar each, and score them.
 
     Args:
+        request: The evaluation.
         subjects: Agents by name.
         source: Levels of the episodes.
-        episodes: Number of episodes.
-        facts: See `navigation_evaluation`.
+        facts: `levels`, `world`, `body`, `task`, and `agents` and `comfort` where there are
+            several; bodies other than the capsule have metrics of their own.
         film: Writes a film of the episodes.
-        run: Folder of the training, whose learning curve is drawn.
-        task: Of all episodes; None: drawn from those of the settings.
-        num_envs: Environments at once, at most.
-        plans: Keep what navigators plan and remember, for films.
-        shown: Show the progress.
     """
-    with episode_bars(subjects, episodes, shown=shown) as progress:
+    args, episodes = request.args, request.episodes
+    with episode_bars(subjects, episodes) as progress:
         records = evaluate(
-            subjects, source, episodes, task=task, num_envs=num_envs, plans=plans,
-            progress=progress,
+            subjects, source, episodes, task=args.task, plans=args.video is not None,
+            num_envs=args.num_envs or DEFAULT_NUM_ENVS, progress=progress,
         )  # fmt: skip
-    results = {name: summarise(r, source.seed) for name, r in records.items()}
-    environment = next(iter(subjects.values())).config.environment
-    return EvalOutcome(
-        navigation_evaluation(records, results, {**facts, "seed": str(source.seed)}),
-        pictures=lambda: pictures(records, results, environment.goal_radius, run),
-        facts=facts,
-        film=lambda path, _: film(records, path),
-    )
-
-
-def navigation_evaluation(
-    records: Mapping[str, EpisodeRecords],
-    results: Mapping[str, EvaluationResult],
-    facts: Mapping[str, str],
-) -> ModelEvaluation:
-    """Return scores and episodes of VR agents in the schema of all evaluations.
-
-    Args:
-        records: Episodes by agent.
-        results: Scores by agent.
-        facts: `model`, `command`, `seed`, `levels`, `world`, `body`, `task`, `agents`, as far
-            as they are known; bodies other than the capsule have metrics of their own.
-    """
-    count = len(next(iter(records.values())).episodes)
-    body = facts.get("body", "capsule")
-    place = ("world", facts.get("world", "mujoco"))
-    where = " ".join(place if body == "capsule" else ("body", body))
+    agents = {name: dict(summarise(r, request.seed)) for name, r in records.items()}
+    rows = {name: list(record_rows(r)) for name, r in records.items()}
+    legs = facts["body"] != "capsule"
+    if legs:
+        for name, played in records.items():
+            agents[name] |= body_metrics(played)
+            pairs = zip(rows[name], body_rows(played), strict=True)
+            rows[name] = [row | more for row, more in pairs]
+    task = "" if facts["task"] == "navigate" else f" of {facts['task']}"
+    evaluated = f"{episodes} episodes{task} on {facts['levels']}, "
+    evaluated += f"body {facts['body']}" if legs else f"world {facts['world']}"
     if "agents" in facts:
-        where += f", {facts['agents']} agents in each level"
+        evaluated += f", {facts['agents']} agents in each level"
     if "comfort" in facts:
-        where += f", comfort dial {facts['comfort']}"
-    task = "" if facts.get("task", "navigate") == "navigate" else f" of {facts['task']}"
-    agents = {name: scores.metrics for name, scores in results.items()}
-    rows = {name: record_rows(r) for name, r in records.items()}
-    if body != "capsule":
-        agents = {
-            name: {**row, **body_metrics(records[name])} for name, row in agents.items()
-        }
-        rows = {
-            name: (
-                one | more
-                for one, more in zip(found, body_rows(records[name]), strict=True)
-            )
-            for name, found in rows.items()
-        }
-    return ModelEvaluation(
-        model=facts.get("model", "none"),
-        kind="vr_navigation",
-        episodes=count,
-        seed=int(facts.get("seed", "0")),
-        command=facts.get("command", ""),
-        evaluated=f"{count} episodes{task} on {facts.get('levels', 'levels')}, {where}",
-        agents=agents,
-        columns=COLUMNS if body == "capsule" else (*BODY_TABLE, *BODY_COLUMNS),
-        headline=HEADLINE if body == "capsule" else BODY_HEADLINE,
-        breakdowns=[
-            *breakdowns(results),
-            *(() if body == "capsule" else body_breakdowns(records)),
-        ],
+        evaluated += f", comfort dial {facts['comfort']}"
+    evaluation = request.result(
+        agents,
+        (*BODY_TABLE, *BODY_COLUMNS) if legs else COLUMNS,
+        evaluated,
+        headline=BODY_HEADLINE if legs else HEADLINE,
+        breakdowns=breakdowns(records) + (body_breakdowns(records) if legs else []),
         rows=episode_rows(rows),
-        notes=(
-            *NOTES,
-            *(() if body == "capsule" else BODY_NOTES),
-        ),
+        notes=(*NOTES, *BODY_NOTES) if legs else NOTES,
+    )
+    radius = next(iter(subjects.values())).config.environment.goal_radius
+    run = None if request.file is None else RunFolder.around(request.file)
+    return EvalOutcome(
+        evaluation,
+        lambda: pictures(records, agents, radius, run),
+        facts,
+        lambda path, _: film(records, path),
     )
 
 
 def pictures(
     records: Mapping[str, EpisodeRecords],
-    results: Mapping[str, EvaluationResult],
+    results: Mapping[str, AgentMetrics],
     goal_radius: float,
     run: RunFolder | None,
 ) -> list[Picture]:
@@ -177,21 +130,10 @@ def pictures(
         maps = draw_trajectories(shown, failed, goal_radius)
         caption = f"First episodes that {about} did not solve"
         drawn.append(Picture("failures.png", caption, maps))
-    if len(results[about].per_family) > 1:
-        bars = draw_families(results)
+    if len(records[about].by_family()) > 1:
+        bars = draw_families(records)
         drawn.append(Picture("families.png", "Success and SPL by family", bars))
     return drawn
-
-
-def write_film(
-    records: Mapping[str, EpisodeRecords],
-    config: NavigationConfig,
-    settings: FilmSettings,
-    path: Path,
-) -> None:
-    """Film the episode of the main agent that `settings` choose."""
-    episode = filmed_episode(records[main_agent(records)], settings.episode)
-    write_episode_video(episode, config, settings, path)
 
 
 def _on_maps(records: Mapping[str, EpisodeRecords]) -> list[str]:

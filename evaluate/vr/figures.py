@@ -14,7 +14,8 @@ from ambulo.common.run_folder import RunFolder
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import RunFolderError
 from ambulo.envs.vr.levels.level import Level
-from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords, EvaluationResult
+from ambulo.evaluate.shared.result import AgentMetrics, measured_groups
+from ambulo.evaluate.vr.scores import FAMILY_COLUMNS, EpisodeRecord, EpisodeRecords
 from ambulo.viz.map_heights import are_covered
 from ambulo.viz.map_moving import moving_handles
 from ambulo.viz.map_plot import (
@@ -147,16 +148,18 @@ def _legend_handles(agents: Iterable[str], levels: Sequence[Level]) -> list[Any]
     )
 
 
-def draw_families(results: Mapping[str, EvaluationResult]) -> bytes:
+def draw_families(records: Mapping[str, EpisodeRecords]) -> bytes:
     """PNG of bars: success and SPL of every agent by family."""
-    families = list(next(iter(results.values())).per_family)
-    width = max(6.0, 1.25 * len(families) + 1.5, 1.2 * len(results) + 1.5)
+    by_family = {name: own.by_family() for name, own in records.items()}
+    scores = measured_groups(FAMILY_COLUMNS, by_family)
+    families = list(scores)
+    width = max(6.0, 1.25 * len(families) + 1.5, 1.2 * len(records) + 1.5)
     figure = new_figure((width, 5.6))
     for row, (key, label) in enumerate((("success_rate", "success"), ("spl", "SPL"))):
         ax = figure.add_subplot(2, 1, row + 1)
         values = {
-            name: [result.per_family[family][key].value or 0.0 for family in families]
-            for name, result in results.items()
+            name: [scores[family][name][key].value or 0.0 for family in families]
+            for name in records
         }
         grouped_bars(ax, families, values)
         for bars, (name, heights) in zip(ax.containers, values.items(), strict=True):
@@ -172,7 +175,7 @@ def draw_families(results: Mapping[str, EvaluationResult]) -> bytes:
         ax.set_ylabel(label)
         if row == 0:
             ax.legend(
-                ncols=len(results), frameon=False, loc="lower center",
+                ncols=len(records), frameon=False, loc="lower center",
                 bbox_to_anchor=(0.5, 1.0),
             )  # fmt: skip
     figure.tight_layout()
@@ -180,7 +183,7 @@ def draw_families(results: Mapping[str, EvaluationResult]) -> bytes:
 
 
 def draw_learning_curve(
-    run: RunFolder, baselines: Mapping[str, EvaluationResult] | None = None
+    run: RunFolder, baselines: Mapping[str, AgentMetrics] | None = None
 ) -> bytes | None:
     """PNG of the training that a model comes from; None when nothing was logged.
 
@@ -206,11 +209,8 @@ def draw_learning_curve(
         if at:
             ax.plot(at, values, "o-", ms=3, color=colour, label=label)
     if baselines and "straight" in baselines:
-        rate, look = (
-            baselines["straight"].value("success_rate"),
-            agent_colour("straight"),
-        )
-        left.axhline(rate, color=look, ls="--", lw=1.2, label="walking straight")
+        rate, look = baselines["straight"]["success_rate"], agent_colour("straight")
+        left.axhline(rate.number, color=look, ls="--", lw=1.2, label="walking straight")
     left.set_ylim(-0.02, 1.02)
     left.set_ylabel("success rate, SPL")
     right.set_ylabel("return")

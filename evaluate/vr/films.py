@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ambulo.configs.errors import ConfigError, nearest
+from ambulo.evaluate.shared.choices import check_choice
 from ambulo.evaluate.vr.figures import longest_detour
 from ambulo.evaluate.vr.reel import HUMAN, VIEWS, Reel, make_reel
 from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords
@@ -68,16 +69,11 @@ class FilmSettings:
         env = config.environment
         if film_with is None:
             film_with = "godot" if env.world == "godot" else "mujoco"
-        known = (*ENGINES, BOTH)
-        if film_with not in known:
-            raise ConfigError(
-                f"--film-with: unknown {film_with!r}{nearest(film_with, known)}"
-            )
+        check_choice("--film-with", film_with, (*ENGINES, BOTH))
         engines = tuple(name for name in ENGINES if film_with in (name, BOTH))
         shown = cls.views if views is None else tuple(views.split(","))
         for name in shown:
-            if name not in VIEWS:
-                raise ConfigError(f"--views: unknown {name!r}{nearest(name, VIEWS)}")
+            check_choice("--views", name, VIEWS)
         if len(set(shown)) < len(shown):
             raise ConfigError(f"--views {views}: names a view twice")
         if env.body == "twin" and ("godot" in engines or "eyes" in shown):

@@ -6,27 +6,28 @@ import argparse
 
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationEnvironmentConfig
+from ambulo.evaluate.shared.kind import Flag
 
-GODOT_FLAGS: tuple[tuple[str, str, type, str], ...] = (
-    ("--godot-url", "URL", str, "use this running game, such as http://127.0.0.1:8080"),
-    ("--godot-bin", "PROGRAM", str, "Godot program (default: GODOT_BIN)"),
-    ("--godot-project", "FOLDER", str, "Godot project (default: that of the checkout)"),
-    (
-        "--scene",
-        "res://PATH",
-        str,
-        "scene of the project to play in, instead of levels",
+GODOT_FLAGS = (
+    Flag(
+        "--godot-url", metavar="URL",
+        help="use this running game, such as http://127.0.0.1:8080",
     ),
-    ("--godot-engines", "N", int, "processes that share the environments (default: 1)"),
-)
-"""Name, metavar, type and help of each flag."""
-
-
-def add_godot_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that say where the engines of `--world godot` are."""
-    godot = parser.add_argument_group("engines of --world godot")
-    for name, metavar, kind, text in GODOT_FLAGS:
-        godot.add_argument(name, metavar=metavar, type=kind, help=text)
+    Flag("--godot-bin", metavar="PROGRAM", help="Godot program (default: GODOT_BIN)"),
+    Flag(
+        "--godot-project", metavar="FOLDER",
+        help="Godot project (default: that of the checkout)",
+    ),
+    Flag(
+        "--scene", metavar="res://PATH",
+        help="scene of the project to play in, instead of levels",
+    ),
+    Flag(
+        "--godot-engines", metavar="N", type=int,
+        help="processes that share the environments (default: 1)",
+    ),
+)  # fmt: skip
+"""Where the engines of `--world godot` are."""
 
 
 def check_godot_flags(

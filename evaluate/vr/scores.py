@@ -1,9 +1,10 @@
-"""Records of VR episodes, and their scores."""
+"""Records of VR episodes, and their scores in the schema of all evaluations."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.metrics import (
+    COMFORT_PROXIES,
     Trace,
     barn_score,
     comfort_proxies,
@@ -19,10 +21,11 @@ from ambulo.envs.vr.task.metrics import (
 )
 from ambulo.evaluate.shared.result import (
     AgentMetrics,
-    mean_metric,
+    Breakdown,
+    MetricColumn,
+    measured,
+    measured_groups,
     metric,
-    rate_metric,
-    unit_of,
 )
 
 
@@ -88,98 +91,165 @@ class EpisodeRecords:
         """SPL of each episode, shape (n,)."""
         return spl(self.column("success"), self.column("optimal"), self.column("path"))
 
+    def by(self, key: Callable[[EpisodeRecord], str]) -> dict[str, EpisodeRecords]:
+        """Return the episodes of each value of `key`, in order of appearance."""
+        groups: dict[str, list[EpisodeRecord]] = {}
+        for episode in self.episodes:
+            groups.setdefault(key(episode), []).append(episode)
+        return {
+            value: EpisodeRecords(tuple(rows), self.max_speed)
+            for value, rows in groups.items()
+        }
 
-@dataclass(frozen=True)
-class EvaluationResult:
-    """Scores of one agent."""
+    def by_family(self) -> dict[str, EpisodeRecords]:
+        """Return the episodes of each level family."""
+        return self.by(lambda episode: episode.level.family)
 
-    metrics: AgentMetrics
-    """Over all episodes. Success is their share, SPL and SoftSPL weigh success and progress
-    by path length, BARN is success against time, 0.5 at best; the return has no custom
-    reward terms."""
-    comfort: dict[str, float]
-    """Proxies, see `ambulo.envs.vr.task.metrics.COMFORT_PROXIES`."""
-    per_family: dict[str, AgentMetrics]
-    """Main numbers by level family."""
-    per_level: dict[str, AgentMetrics]
-    """Main numbers by level."""
 
-    def value(self, name: str) -> float:
-        """Return a metric that every agent has."""
-        value = self.metrics[name].value
-        assert value is not None
-        return value
+def _mean(name: str) -> Callable[[EpisodeRecords], float]:
+    return lambda records: float(records.column(name).mean())
+
+
+def _with_people(records: EpisodeRecords) -> float | None:
+    """Return the mean number of collisions with people, where there are people."""
+    names = {e.level.name for e in records.episodes if e.peopled}
+    counts = [e.people_collisions for e in records.episodes if e.level.name in names]
+    return float(np.mean(counts)) if counts else None
+
+
+def _soft_spl(records: EpisodeRecords) -> float:
+    columns = (records.column(name) for name in ("left", "optimal", "path"))
+    return float(soft_spl(*columns).mean())
+
+
+def _barn(records: EpisodeRecords) -> float:
+    columns = (records.column(name) for name in ("success", "optimal", "time"))
+    return float(barn_score(*columns, records.max_speed).mean())
 
 
 PEOPLE = "people_collisions_per_episode"
 """Metric of levels with people alone."""
+COLUMNS = (
+    MetricColumn(
+        "success_rate", "success", 0, percent=True, meaning="episodes solved",
+        of=lambda records: records.column("success") > 0.0,
+    ),
+    MetricColumn(
+        "spl", "SPL", of=EpisodeRecords.spl,
+        meaning="success weighted by path length; 1: the shortest path in every episode",
+    ),
+    MetricColumn("soft_spl", "SoftSPL", of=_soft_spl),
+    MetricColumn("barn", "BARN", of=_barn),
+    MetricColumn(
+        "collisions_per_episode", "collisions", meaning="events per episode",
+        of=_mean("collisions"),
+    ),
+    MetricColumn(PEOPLE, "people collisions", of=_with_people),
+    MetricColumn("falls", "falls", 0, of=lambda r: r.column("fell").sum()),
+    MetricColumn("timeouts", "timeouts", 0, of=lambda r: r.column("timeout").sum()),
+    MetricColumn("mean_time_s", "time", 1, of=_mean("time")),
+    MetricColumn("mean_path_m", "path", 1, of=_mean("path")),
+    MetricColumn("comfort_score", "comfort", of=_mean("comfort")),
+    MetricColumn("comfort_index", "comfort index", of=_mean("comfort_index")),
+    MetricColumn("return_mean", "return", 0, of=_mean("reward")),
+)  # fmt: skip
+"""Success is the fraction of episodes, SPL and SoftSPL weigh success and progress by path
+length, BARN is success against time, 0.5 at best; the return has no custom reward terms."""
+HEADLINE = (
+    "success_rate", "spl", "collisions_per_episode", "falls", "mean_time_s",
+    "comfort_score",
+)  # fmt: skip
+FAMILY_COLUMNS = (
+    MetricColumn("success_rate", "success", of=_mean("success")),
+    MetricColumn("spl", "SPL", of=lambda records: float(records.spl().mean())),
+    MetricColumn("collisions_per_episode", "collisions", 1, of=_mean("collisions")),
+    MetricColumn(PEOPLE, "people collisions", 1, of=_with_people),
+)
+"""What tables show of families of levels, of which the JSON has `GROUP_COLUMNS`."""
+GROUP_COLUMNS = (
+    MetricColumn("episodes", of=lambda records: len(records.episodes)),
+    *FAMILY_COLUMNS,
+    MetricColumn("fall_rate", of=_mean("fell")),
+    *(
+        replace(column, label="")
+        for column in COLUMNS
+        if column.name.startswith(("mean_", "comfort_"))
+    ),
+)
+NOTES = (
+    "SPL: success weighted by path length, against the shortest walkable path to the "
+    "edge of the goal. BARN: success against time, 0.5 at best. Collisions: events per "
+    "episode.",
+    "Comfort proxies are physical quantities that the literature links to discomfort in "
+    "VR. None of them measures how a person feels.",
+)
 
 
-def summarise(records: EpisodeRecords, seed: int = 0) -> EvaluationResult:
-    """The scores of `records`; `seed` drives the bootstrap."""
+def summarise(records: EpisodeRecords, seed: int = 0) -> AgentMetrics:
+    """Return the metrics of `records`; `seed` is that of the bootstrap.
+
+    Raises:
+        ConfigError: There are no episodes.
+    """
     if not records.episodes:
         raise ConfigError("no episodes to sum up")
-    success, path = records.column("success"), records.column("path")
-    optimal, time = records.column("optimal"), records.column("time")
-    efficiency, left = records.spl(), records.column("left")
-    means = {
-        "soft_spl": soft_spl(left, optimal, path),
-        "barn": barn_score(success, optimal, time, records.max_speed),
-        "collisions_per_episode": records.column("collisions"),
-        "mean_time_s": time,
-        "mean_path_m": path,
-        "comfort_score": records.column("comfort"),
-        "comfort_index": records.column("comfort_index"),
-        "return_mean": records.column("reward"),
-    }
-    metrics = {
-        "success_rate": rate_metric(int(success.sum()), len(success)),
-        "spl": mean_metric(efficiency, seed),
-        "falls": metric(int(records.column("fell").sum())),
-        "timeouts": metric(int(records.column("timeout").sum())),
-        **{name: metric(float(v.mean()), unit_of(name)) for name, v in means.items()},
-        **_with_people(records.episodes),
-    }
-    return EvaluationResult(
-        metrics,
-        comfort_proxies([e.trace for e in records.episodes]),
-        _grouped(records, efficiency, [e.level.family for e in records.episodes]),
-        _grouped(records, efficiency, [e.level.name for e in records.episodes]),
-    )
+    return measured(_known(COLUMNS, records), records, seed)
 
 
-def _with_people(episodes: Sequence[EpisodeRecord]) -> AgentMetrics:
-    """Return the mean number of collisions with people, where there are people."""
-    names = {e.level.name for e in episodes if e.peopled}
-    counts = [e.people_collisions for e in episodes if e.level.name in names]
-    return {PEOPLE: metric(float(np.mean(counts)))} if counts else {}
+def _known(
+    columns: tuple[MetricColumn, ...], records: EpisodeRecords
+) -> tuple[MetricColumn, ...]:
+    """Return `columns`, without that of people where there are none."""
+    peopled = any(episode.peopled for episode in records.episodes)
+    return tuple(c for c in columns if peopled or c.name != PEOPLE)
 
 
-def _grouped(
-    records: EpisodeRecords, efficiency: Floats, keys: Sequence[str]
-) -> dict[str, AgentMetrics]:
-    """Return main numbers of each group of episodes, in order of appearance."""
-    columns = {
-        "success_rate": records.column("success"),
-        "spl": efficiency,
-        "collisions_per_episode": records.column("collisions"),
-        "fall_rate": records.column("fell"),
-        "mean_time_s": records.column("time"),
-        "mean_path_m": records.column("path"),
-        "comfort_score": records.column("comfort"),
-        "comfort_index": records.column("comfort_index"),
-    }
-    groups: dict[str, list[int]] = {}
-    for row, key in enumerate(keys):
-        groups.setdefault(key, []).append(row)
-    return {
-        key: {
-            "episodes": metric(len(rows)),
-            **{
-                name: metric(float(values[rows].mean()), unit_of(name))
-                for name, values in columns.items()
-            },
-            **_with_people([records.episodes[row] for row in rows]),
+def breakdowns(records: Mapping[str, EpisodeRecords]) -> list[Breakdown]:
+    """Return the scores by level family, by level, and the comfort proxies."""
+    first = next(iter(records.values()))
+    every, shown = _known(GROUP_COLUMNS, first), _known(FAMILY_COLUMNS, first)
+    families = {name: own.by_family() for name, own in records.items()}
+    levels = {n: own.by(lambda e: e.level.name) for n, own in records.items()}
+    proxies = {
+        name: {
+            key: {"value": metric(value, COMFORT_PROXIES[key].unit)}
+            for key, value in comfort_proxies([e.trace for e in own.episodes]).items()
         }
-        for key, rows in groups.items()
+        for name, own in records.items()
     }
+    value = MetricColumn("value", "value", 3)
+    title = "by family: success / SPL / collisions per episode"
+    return [
+        Breakdown(
+            "family", measured_groups(every, families),
+            shown if len(first.by_family()) > 1 else (),
+            title if len(shown) == 3 else "family ",
+        ),
+        Breakdown("level", measured_groups(every, levels)),
+        Breakdown(
+            "comfort_proxy", measured_groups([value], proxies), (value,),
+            "comfort proxies", in_terminal=False,
+        ),
+    ]  # fmt: skip
+
+
+def record_rows(records: EpisodeRecords) -> Iterator[dict[str, Any]]:
+    """Yield one row per episode of an agent."""
+    peopled = any(one.peopled for one in records.episodes)
+    for one, score in zip(records.episodes, records.spl().tolist(), strict=True):
+        yield {
+            "level": one.level.name,
+            "family": one.level.family,
+            "success": one.success,
+            "spl": score,
+            "fell": one.fell,
+            "timeout": one.timeout,
+            "collisions": one.collisions,
+            **({"people_collisions": one.people_collisions} if peopled else {}),
+            "time_s": one.time,
+            "path_m": one.path,
+            "shortest_path_m": one.optimal,
+            "comfort_score": one.comfort,
+            "comfort_index": one.comfort_index,
+            "return": one.reward,
+        }

@@ -13,7 +13,7 @@ from ambulo.envs.vr.families import generate
 from ambulo.envs.vr.levels.level_io import level_data
 from ambulo.evaluate.command import main, make_parser
 from ambulo.evaluate.locomotion.perturbations import GROUPS
-from ambulo.evaluate.locomotion.trial_tables import TRIALS
+from ambulo.evaluate.locomotion.walk_trials import TRIALS
 from ambulo.policies.files.model_file import save_model
 
 SCORES = {
@@ -140,43 +140,6 @@ def test_a_film_may_lie_in_the_new_folder(tmp_path, capsys, monkeypatch):
     missing = tmp_path / "absent" / "film.mp4"
     assert main([*arguments, "--no-report", "--video", str(missing)]) == 2
     assert "no such folder" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["none", "--episodes", "0"], "--episodes 0: must be at least 1"),
-        (["none", "--episodes", "-3"], "--episodes -3: must be at least 1"),
-        (["none", "--episodes", "many"], "invalid int value"),
-        (["none", "--num-envs", "0"], "--num-envs 0"),
-        (["none", "--seed", "-1"], "--seed -1"),
-        (["none", "--baselines", "orakel"], "did you mean 'oracle'"),
-        (["none", "--baselines", "none"], "nothing to evaluate"),
-        (["none", "--level-set", "mazes"], "did you mean 'maze'"),
-        (["none", "--level-file", "absent.json"], "absent.json"),
-        (["none", "--level-set", "maze", "--level-file", "x"], "exclude each other"),
-        (["none", "--world", "mujco"], "did you mean 'mujoco'"),
-        (["none", "--task", "patrols"], "did you mean 'patrol'"),
-        (["none", "--video", "film.avi"], "must end in .mp4 or .gif"),
-        (["none", "--json", "no/such/folder/a.json"], "no such folder"),
-        (["absent.zip"], "absent.zip: no such model file"),
-        (["here/absent.zip"], "absent.zip: no such model file"),
-        (["none", "--frobnicate"], "--frobnicate"),
-    ],
-)
-def test_bad_input_is_one_line_and_exit_code_2(
-    arguments, message, capsys, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    try:
-        code = main(arguments)
-    except SystemExit as leaving:
-        code = leaving.code
-    error = capsys.readouterr().err
-    assert code == 2
-    assert message in error
-    assert error.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path, capsys):

@@ -105,37 +105,6 @@ def test_models_are_better_than_no_model(
     assert sign * good < sign * bad
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ["muscle_nn_myolegs", "--seconds", "3"],
-            "--seconds: is for locomotion models",
-        ),
-        (["ik_net", "--world", "compiled"], "--world: is for VR agents only"),
-        (["gait_net", "--baselines", "zero"], "unknown baseline 'zero'"),
-        (["gait_net", "--estimator", "e.zip"], "give --data"),
-        (["ik_net", "--data", "absent.npz"], "absent.npz"),
-        (["gait_law", "--stochastic"], "--stochastic: is for "),
-        (["vr_navigation", "--data", "x"], "--data: is for "),
-        (["vr_navigatoin"], "did you mean 'vr_navigation'"),
-    ],
-)
-def test_flags_of_other_kinds_are_one_line(
-    arguments: list[str],
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(arguments) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_kinds_are_found_by_listing_their_folder() -> None:
     kinds = [name for kind in all_kinds() for name in kind.kinds]
     assert len(kinds) == len(set(kinds))

@@ -20,7 +20,7 @@ from ambulo.policies.agents.cascade import save_cascade
 from ambulo.policies.agents.locomotion import LocomotionModel
 from ambulo.train.locomotion.training import LocomotionTraining
 from ambulo.train.shared.final_evaluation import evaluate_best
-from ambulo.train.shared.rl_results import print_results
+from ambulo.train.shared.rl_results import print_results, training_facts
 from ambulo.train.shared.rl_run import RLRun
 from ambulo.train.shared.run_folders import LocomotionRunFolder
 from ambulo.train.shared.run_request import RunRequest
@@ -40,18 +40,13 @@ CURVES = {
 def finish(request: Request, run: RLRun[LocomotionTraining]) -> None:
     """Evaluate the best model beside the baselines, draw curves, print a summary."""
     args, config, folder = request.args, request.config, request.folder
-    training = {
-        "run": str(folder.path),
-        "timesteps": run.num_timesteps,
-        "seconds": round(run.seconds, 3),
-    }
 
     def curves() -> list[Picture]:
         return [Picture("learning.png", "Learning", learning_curves(folder))]
 
     with TemporaryDirectory() as scratch:
         arguments = [*_evaluation(request, run.task, Path(scratch))]
-        evaluation = evaluate_best(request, arguments, training, curves)
+        evaluation = evaluate_best(request, arguments, training_facts(run), curves)
     base = config.gait.base
     use = ("evaluate", f"eval {folder.best_model} --episodes 100")
     if base is not None:  # it does not act alone

@@ -23,6 +23,7 @@ def evaluate_best(
     arguments: Sequence[str],
     training: Mapping[str, Any],
     pictures: Callable[[], Sequence[Picture]] = tuple,
+    films: tuple[str, ...] = (),
 ) -> ModelEvaluation:
     """Evaluate the best model of a run; write scores and report to its folder.
 
@@ -31,6 +32,7 @@ def evaluate_best(
         arguments: those of `ambulo eval`, the model first.
         training: facts of the training, for `details.training`.
         pictures: draws pictures that the report shows first.
+        films: names of films that belong to the report.
     """
     args, folder = request.args, request.folder
     asked = request_of(arguments, shlex.join([folder.program, *request.arguments]))
@@ -42,13 +44,18 @@ def evaluate_best(
         details={**outcome.evaluation.details, "training": dict(training)},
     )
     write_atomic(folder.scores, evaluation.to_json())
+    sizes = [
+        f"{name} {v}" for name, v in training.items() if isinstance(v, int | float)
+    ]
     quiet = Console(stderr=True, quiet=args.progress is False)
     drawn = replace(
         outcome,
         evaluation=evaluation,
         pictures=lambda: [*pictures(), *outcome.pictures()],
-        films=(),
+        facts={**outcome.facts, "training": ", ".join(sizes)},
+        films=films,
     )
+    announce("drawing the report ...", args.progress)
     publish(drawn, folder.path, None, quiet, title=f"{folder.path.name}: training")
     return evaluation
 

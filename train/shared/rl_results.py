@@ -14,17 +14,21 @@ from ambulo.evaluate.shared.tables import print_tables
 from ambulo.train.shared.rl_run import RLRun
 
 
+def training_facts(run: RLRun[Any]) -> dict[str, Any]:
+    """Return what `details.training` of a final evaluation says about a run."""
+    return {
+        "run": str(run.folder.path),
+        "timesteps": run.num_timesteps,
+        "seconds": round(run.seconds, 3),
+    }
+
+
 def write_scores(run: RLRun[Any], evaluation: ModelEvaluation) -> ModelEvaluation:
     """Write the final evaluation to the run folder; return it with its `details`.
 
     Its format is that of `ambulo eval --json`; `details.training` is about the training.
     """
-    training = {
-        "run": str(run.folder.path),
-        "timesteps": run.num_timesteps,
-        "seconds": round(run.seconds, 3),
-    }
-    details = {**evaluation.details, "training": training}
+    details = {**evaluation.details, "training": training_facts(run)}
     written = replace(evaluation, details=details)
     write_atomic(run.folder.scores, written.to_json())
     return written

@@ -40,7 +40,7 @@ class Validation:
         subject = agent_subject(agent, self._config, deterministic=self._deterministic)
         records = run_episodes(subject.make(len(starts)), self._config, bank, starts)
         result = summarise(records)
-        steps = result.value("mean_time_s") / self._config.environment.decision_dt
-        return {name: result.value(name) for name in _SCORES} | {
-            "mean_ep_length": steps
+        seconds = self._config.environment.decision_dt
+        return {name: result[name].number for name in _SCORES} | {
+            "mean_ep_length": result["mean_time_s"].number / seconds
         }

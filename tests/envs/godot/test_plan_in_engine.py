@@ -16,7 +16,6 @@ from ambulo.envs.vr.families import FAMILIES, generate
 from ambulo.envs.vr.levels.level_io import save_level
 from ambulo.evaluate.vr.episodes import LevelSource
 from ambulo.evaluate.vr.evaluation import evaluate
-from ambulo.evaluate.vr.scores import summarise
 from ambulo.evaluate.vr.subjects import agent_subject
 from ambulo.policies.agents.navigation import Agent
 from ambulo.policies.export.godot import export_godot
@@ -91,10 +90,10 @@ def outcomes(
     episodes = json.loads(out.read_text())["episodes"]
     source = LevelSource(agent.config, level_file=str(levels))
     played = evaluate({"": agent_subject(agent, agent.config)}, source, count)
-    rows = summarise(played[""]).per_level
+    solved = {one.level.name: one.success for one in played[""].episodes}
     return (
         np.array([episode["success"] for episode in episodes]),
-        np.array([rows[e["level"]]["success_rate"].value == 1.0 for e in episodes]),
+        np.array([solved[e["level"]] for e in episodes]),
     )
 
 

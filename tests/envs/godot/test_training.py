@@ -31,7 +31,9 @@ def _in_an_empty_folder(program, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(fleet_module, "FIRST_PAUSE", 0.02)
     monkeypatch.setattr("ambulo.train.vr.results.BASELINES", ("straight",))
-    monkeypatch.setattr("ambulo.train.vr.results.publish", lambda *_, **__: None)
+    monkeypatch.setattr(
+        "ambulo.train.shared.final_evaluation.publish", lambda *_, **__: None
+    )
 
 
 @pytest.fixture

@@ -225,7 +225,9 @@ def test_trained_in_the_engine_and_in_the_level(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("ambulo.train.vr.results.BASELINES", ("straight",))
-    monkeypatch.setattr("ambulo.train.vr.results.publish", lambda *_, **__: None)
+    monkeypatch.setattr(
+        "ambulo.train.shared.final_evaluation.publish", lambda *_, **__: None
+    )
     imported(import_scene, scene, tmp_path)
     where = {
         "engine": ["--world", "godot", "--scene", f"res://{scene}.tscn",

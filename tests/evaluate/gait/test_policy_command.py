@@ -92,20 +92,3 @@ def test_the_command_scores_policy_and_law(
     page = (out / "report.html").read_text()
     assert "Gait policy: evaluation" in page
     assert "law" in page
-
-
-@pytest.mark.parametrize(
-    ("flags", "told"),
-    [(["--video", "walk.mp4"], "--video: is for walkers and trackers and VR agents only"),
-     (["--baselines", "zero"], "unknown baseline 'zero' (valid: all, law, none)"),
-     (["--push-episodes", "5"], "every body is pushed"),
-     (["--episodes", "0"], "--episodes 0: must be at least 1"),
-     (["--seconds", "0"], "--seconds 0: must be above 0"),
-     (["--seed", "-1"], "--seed -1: must be >= 0"),
-     (["--world", "godot"], "--world: is for VR agents")],
-)  # fmt: skip
-def test_flags_that_make_no_sense(
-    model: Path, flags: list[str], told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([str(model), *flags, "--no-report"]) == 2
-    assert told in capsys.readouterr().err

@@ -1,3 +1,4 @@
 """Fixtures of this folder."""
 
 from fixtures.bodies import *  # noqa: F403
+from fixtures.standing import *  # noqa: F403

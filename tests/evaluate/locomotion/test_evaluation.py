@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fixtures.untrained import save_untrained
+from fixtures.standing import STANDING as CONFIG
 
 from ambulo.configs.errors import RenderError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.registry import load_character
 from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.reference.configured import body_of
-from ambulo.envs.reference.reference import Reference, standing_reference
+from ambulo.envs.reference.reference import Reference
 from ambulo.envs.simulation.simulation import CharacterSimulation
 from ambulo.evaluate.command import main
 from ambulo.evaluate.locomotion.evaluation import (
@@ -31,22 +31,6 @@ from ambulo.evaluate.locomotion.gait_probe import AngleProbe, TorqueProbe
 from ambulo.evaluate.locomotion.pushes import push_recovery
 from ambulo.policies.files.archive import read_archive, zipped
 from ambulo.viz.body_film import gait_frames, write_gait_film
-
-CONFIG = LocomotionConfig().override("environment", task="stand")
-CONFIG = CONFIG.override("network", net_arch=(8,))
-
-
-@pytest.fixture(scope="module")
-def reference() -> Reference:
-    return standing_reference(body_of(CONFIG.environment))
-
-
-@pytest.fixture(scope="module")
-def model(reference: Reference, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh policy, which plays actions of 0."""
-    batch = make_batch(CONFIG, 1, reference=reference)
-    file = tmp_path_factory.mktemp("model") / "stand.zip"
-    return save_untrained(file, CONFIG, batch, reference)
 
 
 def test_a_standing_body_weighs_what_it_weighs(reference: Reference) -> None:
@@ -171,35 +155,6 @@ def test_command(
     capsys.readouterr()
     assert main([*arguments, *more, "--json", "-", "--no-report"]) == 0
     assert json.loads(capsys.readouterr().out)["agents"] == data["agents"]
-
-
-@pytest.mark.parametrize(
-    ("flags", "words"),
-    [
-        (["--baselines", "laws"], "did you mean 'law'"),
-        (["--seconds", "0"], "--seconds 0"),
-        (["--push-episodes", "-1"], "must be >= 0"),
-        (["--episodes", "0"], "must be at least 1"),
-        (["--level-set", "maze"], "--level-set: is for VR agents"),
-        (["--video", "a.txt"], "must end in .mp4 or .gif"),
-        (["--json", "/proc/x.json"], "/proc/x.json: cannot be written"),
-        (["--video", "/proc/x.mp4"], "/proc/x.mp4: cannot be written"),
-    ],
-)
-def test_bad_flags(
-    model: Path, flags: list[str], words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        raise SystemExit(main([str(model), *flags]))
-    assert stopped.value.code == 2
-    text = capsys.readouterr().err
-    assert words in text
-    assert len(text.strip().splitlines()) == 1
-
-
-def test_vr_agents_take_no_locomotion_flags(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["vr_navigation", "--seconds", "3"]) == 2
-    assert "--seconds: is for locomotion models and bodies" in capsys.readouterr().err
 
 
 def test_a_film_is_made_last_and_leaves_nothing_when_it_is_killed(

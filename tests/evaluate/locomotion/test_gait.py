@@ -12,24 +12,25 @@ import pytest
 
 from ambulo.configs.errors import ConfigError
 from ambulo.evaluate.locomotion.gait_cycle import (
+    JOINTS,
     PERCENT,
+    Band,
+    gait_norms,
     likeness,
     over_cycle,
     strides_of,
     symmetry_index,
 )
-from ambulo.evaluate.locomotion.gait_norms import JOINTS, Band, gait_norms
 from ambulo.evaluate.locomotion.gait_summary import gait_of
-from ambulo.evaluate.locomotion.metrics import (
-    COLUMNS,
+from ambulo.evaluate.locomotion.pushes import PushRecovery
+from ambulo.evaluate.locomotion.recording import Recording, joined
+from ambulo.evaluate.locomotion.scores import (
+    TABLE,
     agent_metrics,
     breakdowns,
     details,
+    score,
 )
-from ambulo.evaluate.locomotion.perturbations import Perturbed
-from ambulo.evaluate.locomotion.pushes import PushRecovery
-from ambulo.evaluate.locomotion.recording import Recording, joined
-from ambulo.evaluate.locomotion.scores import score
 from ambulo.evaluate.shared.result import ModelEvaluation
 
 DT = 0.1
@@ -94,8 +95,8 @@ def plain(played: Recording) -> dict[str, Any]:
     scores = {"policy": score(played)}
     return ModelEvaluation(
         "model", "locomotion", played.episodes, 0, "", "",
-        {"policy": agent_metrics(scores["policy"], None)}, COLUMNS,
-        breakdowns=breakdowns(scores, {}, Perturbed()), details=details(scores, {}),
+        {"policy": agent_metrics(scores["policy"], None)}, TABLE,
+        breakdowns=breakdowns(scores, {}, {}), details=details(scores, {}),
     ).to_dict()  # fmt: skip
 
 

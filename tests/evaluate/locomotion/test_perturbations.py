@@ -7,15 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fixtures.untrained import save_untrained
+from fixtures.standing import STANDING as CONFIG
 
 from ambulo.common.find_model import find_model
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.registry import load_character
-from ambulo.envs.locomotion.build import make_batch
-from ambulo.envs.reference.configured import body_of
-from ambulo.envs.reference.reference import Reference, standing_reference
+from ambulo.envs.reference.reference import Reference
 from ambulo.envs.simulation.variants import NOMINAL, Variant
 from ambulo.evaluate.command import main
 from ambulo.evaluate.locomotion.evaluation import (
@@ -35,22 +33,6 @@ from ambulo.evaluate.locomotion.perturbations import (
 from ambulo.evaluate.locomotion.pushes import PushRecovery, chosen_impulses
 from ambulo.evaluate.locomotion.task import stored_references
 from ambulo.policies.agents.locomotion import LocomotionAgent, load_locomotion
-
-CONFIG = LocomotionConfig().override("environment", task="stand")
-CONFIG = CONFIG.override("network", net_arch=(8,))
-
-
-@pytest.fixture(scope="module")
-def reference() -> Reference:
-    return standing_reference(body_of(CONFIG.environment))
-
-
-@pytest.fixture(scope="module")
-def model(reference: Reference, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh policy, which plays actions of 0."""
-    batch = make_batch(CONFIG, 1, reference=reference)
-    file = tmp_path_factory.mktemp("model") / "stand.zip"
-    return save_untrained(file, CONFIG, batch, reference)
 
 
 @pytest.fixture(scope="module")
@@ -183,34 +165,3 @@ def test_chosen_groups() -> None:
     assert chosen_groups("start, delay,start") == ("start", "delay")
     with pytest.raises(ConfigError, match="did you mean 'slopes'"):
         chosen_groups("slope")
-
-
-@pytest.mark.parametrize(
-    ("flags", "words"),
-    [
-        (["--impulses=-10,20"], "--impulses -10,20: must be numbers from 0 to 10000"),
-        (["--impulses", "10,,20"], "--impulses 10,,20: must be numbers"),
-        (["--impulses", "nan"], "--impulses nan: must be numbers"),
-        (["--impulses", "10", "--push-episodes", "0"], "leaves pushes out"),
-        (["--perturb", "ice"], "--perturb: unknown perturbation 'ice'"),
-    ],
-)
-def test_bad_flags(
-    model: Path,
-    flags: list[str],
-    words: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    folder = tmp_path / "report"
-    assert main([str(model), *flags, "--output", str(folder)]) == 2
-    error = capsys.readouterr().err
-    assert words in error
-    assert error.count("\n") == 1
-    assert not folder.exists()
-
-
-def test_only_walkers_are_perturbed(capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("gait_walk", "vr_navigation"):
-        assert main([name, "--perturb"]) == 2
-        assert "--perturb: is for " in capsys.readouterr().err

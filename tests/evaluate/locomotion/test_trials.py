@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -13,24 +10,23 @@ from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.tasks.walk_commands.commands import within_envelope
 from ambulo.evaluate.locomotion.evaluation import LocomotionSubject
-from ambulo.evaluate.locomotion.trial_tables import (
-    TRIALS,
-    chosen_trials,
-    follows,
+from ambulo.evaluate.locomotion.trials import (
+    Course,
+    check_walker,
+    run_course,
     run_trials,
     trial_breakdowns,
 )
-from ambulo.evaluate.locomotion.trials import (
-    Row,
-    Run,
-    check_walker,
+from ambulo.evaluate.locomotion.walk_trials import (
+    TRIALS,
+    chosen_trials,
     envelope_commands,
-    run_course,
+    follows,
 )
 
 
 def test_the_grid_is_the_envelope() -> None:
-    grid = np.array(envelope_commands())
+    grid = np.array([list(case.values()) for case in envelope_commands()])
     _, outside = within_envelope(grid * [1.0, np.pi / 180.0, 1.0])
     assert not outside.any()
     assert len(np.unique(grid, axis=0)) == len(grid) > 90
@@ -41,9 +37,9 @@ def test_the_grid_is_the_envelope() -> None:
 
 
 def test_trials_are_chosen_by_name() -> None:
-    assert chosen_trials(None) == ()
-    assert chosen_trials("all") == tuple(TRIALS)
-    assert chosen_trials("walls,pushes,walls") == ("walls", "pushes")
+    assert chosen_trials(None) == {}
+    assert chosen_trials("all") == TRIALS
+    assert list(chosen_trials("walls,pushes,walls")) == ["walls", "pushes"]
     with pytest.raises(
         ConfigError, match=r"unknown trial 'wals' .did you mean 'walls'"
     ):
@@ -69,7 +65,7 @@ def test_tables_join_rows_and_count_bodies() -> None:
         {"speed": 0.4, "friction": 1.0, "bodies": 40.0, "touched": 1.0, "survival": 0.5,
          "peak_force": 300.0},
     ]  # fmt: skip
-    (table,) = trial_breakdowns({"walls": {"policy": rows}})
+    (table,) = trial_breakdowns(TRIALS, {"walls": {"policy": rows}})
     assert list(table.scores) == ["0.4 m/s, friction 0", "0.4 m/s, friction 1", "all"]
     whole = table.scores["all"]["policy"]
     assert whole["survival"].value == pytest.approx(0.75)
@@ -100,19 +96,38 @@ def test_a_course_gives_commands_and_sees_falls(steps: Reference) -> None:
     assert not course.force.any()
 
 
-def test_rows_are_limited(
-    monkeypatch: pytest.MonkeyPatch,
+def lying(count: int) -> Course:
+    """N bodies that stand for a tenth of a second, but for the first, which falls."""
+    alive = np.ones((3, count), np.bool_)
+    alive[1:, 0] = False
+    touches = np.full((3, count), 5.0)
+    return Course(1.0 / 30.0, alive, np.zeros((3, count, 3)), touches, alive)
+
+
+def test_a_row_is_a_case_and_what_its_bodies_did() -> None:
+    seen: list[int] = []
+
+    def run(commands: np.ndarray, seconds: float, **more: object) -> Course:
+        seen.append(len(commands))
+        return lying(len(commands))
+
+    walls = TRIALS["walls"]
+    rows = list(walls.rows(run, 2, 0))
+    assert seen == [2 * len(walls.grid())]
+    assert [row["survival"] for row in rows[:2]] == [0.5, 1.0]
+    assert rows[0]["speed"] == 0.4
+    assert rows[0]["peak_force"] == 5.0
+
+
+@pytest.mark.parametrize(("most", "bodies"), [(5, 5), (1000, TRIALS["pushes"].bodies)])
+def test_no_more_bodies_than_asked_for(
+    most: int, bodies: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[tuple[int, int]] = []
-
-    def stub(run: Run, each: int, seed: int) -> Iterator[Row]:
-        seen.append((each, seed))
-        yield {"speed": 1.0, "survival": 1.0}
-
-    trial = TRIALS["walls"]
-    monkeypatch.setitem(TRIALS, "walls", replace(trial, rows=stub))
+    monkeypatch.setattr(
+        "ambulo.evaluate.locomotion.trials.run_course",
+        lambda subject, commands, *more, **options: lying(len(commands)),
+    )
     subject = LocomotionSubject(LocomotionConfig(), (None,))
-    rows = run_trials(("walls",), {"policy": subject}, 3, most=5)
-    assert rows == {"walls": {"policy": [{"speed": 1.0, "survival": 1.0}]}}
-    run_trials(("walls",), {"policy": subject}, 3, most=1000)
-    assert seen == [(5, 3), (trial.bodies, 3)]
+    trials = chosen_trials("pushes")
+    [own] = run_trials(trials, {"policy": subject}, 3, most=most)["pushes"].values()
+    assert {row["bodies"] for row in own} == {float(bodies)}

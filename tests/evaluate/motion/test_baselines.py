@@ -17,6 +17,7 @@ from ambulo.evaluate.motion.baselines import (
     zero_velocity,
 )
 from ambulo.evaluate.motion.scores import (
+    FIRST_FRAME,
     Setting,
     growth_of,
     rotation_slots,
@@ -230,7 +231,9 @@ def test_fitted_baselines_learn_what_repeats():
     ]  # fmt: skip
     windows = windows_of(placed(swinging(150, 3), 2.0))
     errors = {
-        name: score_method(predictor, windows, Setting((400,), 0))[0].mpjpe_mm["400"]
+        name: score_method(predictor, windows, Setting((400,), 0))[0].curve("mpjpe_mm")[
+            "400"
+        ]
         for name, predictor in baselines.predictors.items()
     }
     rest = min(errors[name] for name in errors if not name.startswith("ridge"))
@@ -249,24 +252,25 @@ def test_every_baseline_turns_and_moves_with_the_world():
         first = score_method(predictor, here, Setting((80, 400), 0))[0]
         second = score_method(predictor, there, Setting((80, 400), 0))[0]
         for key in ("mpjpe_mm", "mpjpe_world_mm"):
-            assert getattr(first, key) == pytest.approx(getattr(second, key)), name
-        if first.npss is not None:
-            assert vars(first.single_step) == pytest.approx(vars(second.single_step))
-        assert first.foot_skate_cm_s == pytest.approx(second.foot_skate_cm_s)
+            assert first.curve(key) == pytest.approx(second.curve(key)), name
+        for key in (*FIRST_FRAME, "foot_skate_cm_s"):
+            one, other = first.metrics[key].value, second.metrics[key].value
+            assert one == pytest.approx(other)
 
 
 def test_the_truth_scores_zero():
     windows = windows_of(placed(swinging(90)), swinging(70, 2))
     scores, errors = score_method(truth(windows), windows, Setting((40, 80, 1000), 0))
     assert errors == pytest.approx(np.zeros((len(windows), 3)), abs=1e-9)
-    assert list(scores.mpjpe_mm) == ["40", "80", "1000"]
-    assert scores.npss == pytest.approx(0.0, abs=1e-9)
-    assert scores.euler_rad == pytest.approx(
-        {"40": 0.0, "80": 0.0, "1000": 0.0}, abs=1e-6
+    assert list(scores.by_horizon) == ["40", "80", "1000"]
+    assert list(scores.curve("euler_rad").values()) == pytest.approx(
+        [0.0] * 3, abs=1e-6
     )
-    step = scores.single_step
-    assert (step.position_mse, step.velocity_mse) == pytest.approx((0.0, 0.0), abs=1e-9)
-    assert (step.r2, step.r2_mean, step.r2_positions) == pytest.approx((1.0, 1.0, 1.0))
+    step = {name: one.value for name, one in scores.metrics.items()}
+    for name in ("npss", "position_mse", "velocity_mse"):
+        assert step[name] == pytest.approx(0.0, abs=1e-9)
+    for name in ("r2", "r2_mean", "r2_positions"):
+        assert step[name] == pytest.approx(1.0)
 
 
 def test_scores_of_one_wrong_joint():
@@ -279,12 +283,13 @@ def test_scores_of_one_wrong_joint():
         return forecast_of(past, wrong, fps)
 
     scores, _ = score_method(predict, windows, Setting((400,), 0))
-    assert scores.single_step.position_mse == pytest.approx(0.01 / 56)
-    assert scores.single_step.velocity_mse == pytest.approx((0.1 * FPS) ** 2 / 56)
-    assert scores.euler_rad == pytest.approx({"400": 0.1})
-    assert scores.joint_angle_deg == pytest.approx({"400": np.degrees(0.1) / 22})
-    assert scores.mpjpe_mm == pytest.approx(scores.mpjpe_world_mm)
-    assert 0.0 < scores.mpjpe_mm["400"] < 10.0
+    step, found = scores.metrics, scores.by_horizon["400"]
+    assert step["position_mse"].value == pytest.approx(0.01 / 56)
+    assert step["velocity_mse"].value == pytest.approx((0.1 * FPS) ** 2 / 56)
+    assert found["euler_rad"].value == pytest.approx(0.1)
+    assert found["joint_angle_deg"].value == pytest.approx(np.degrees(0.1) / 22)
+    assert found["mpjpe_mm"].value == pytest.approx(found["mpjpe_world_mm"].value)
+    assert 0.0 < found["mpjpe_mm"].value < 10.0
 
 
 def test_position_errors_do_not_jump_at_half_a_turn():
@@ -316,9 +321,9 @@ def test_activities_add_up_to_the_whole():
     assert {name: row["clips"] for name, row in rows.items()} == {"run": 1, "walk": 2}
     assert sum(row["windows"] for row in rows.values()) == len(windows)
     total = sum(row["windows"] * row["mpjpe_mm"]["1000"] for row in rows.values())
-    assert total / len(windows) == pytest.approx(scores.mpjpe_mm["1000"])
-    low, high = scores.mpjpe_mm_ci95["1000"]
-    assert low <= scores.mpjpe_mm["1000"] <= high
+    whole = scores.by_horizon["1000"]["mpjpe_mm"]
+    assert total / len(windows) == pytest.approx(whole.value)
+    assert whole.low <= whole.value <= whole.high
 
 
 def test_growth_of_an_error_in_proportion_to_time():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from io import StringIO
 
+import numpy as np
 from rich.console import Console
 
 from ambulo.evaluate.shared.result import (
@@ -11,6 +12,8 @@ from ambulo.evaluate.shared.result import (
     Metric,
     MetricColumn,
     ModelEvaluation,
+    measured_groups,
+    rate_metric,
 )
 from ambulo.evaluate.shared.tables import print_tables
 
@@ -47,3 +50,22 @@ def test_the_legend_names_only_what_is_shown():
     assert "falls" in text
     assert "solved" not in text
     assert "interval" not in text
+
+
+def test_a_column_measures_what_an_agent_did() -> None:
+    time = MetricColumn("time_s")
+    solved = MetricColumn("rate", of=lambda done: done["solved"])
+    unknown = {"time_s": np.array([np.nan]), "solved": None}
+    known = {"time_s": np.array([1.0, 3.0, np.nan]), "solved": np.array([True, False])}
+    agents = {"policy": {"open": known, "maze": unknown}, "oracle": {"open": None}}
+    found = measured_groups((time, solved), agents)
+    assert list(found) == ["open", "maze"]
+    first = found["open"]["policy"]
+    assert (first["time_s"].value, first["time_s"].unit) == (2.0, "s")
+    assert first["time_s"].low == 1.0
+    assert first["rate"] == rate_metric(1, 2)
+    for other in (found["maze"]["policy"], found["open"]["oracle"]):
+        assert (other["time_s"], other["rate"].value) == (Metric(None, unit="s"), None)
+    assert MetricColumn("rate", percent=True).text(
+        Metric(0.05, -0.01, 0.1), signed=True
+    ) == ("+5.00 % [-1.00, +10.00]")

@@ -123,24 +123,6 @@ def test_the_command_scores_clips_of_a_folder(
     assert set(data["agents"]) == {"policy", *names}
 
 
-@pytest.mark.parametrize(
-    ("flags", "message"),
-    [
-        (["--rate", "5"], "--rate 5: must be from 20 to 500 Hz"),
-        (["--noise-mm", "-1"], "--noise-mm: must be from 0 to 100 mm"),
-        (["--clips", "nowhere"], "nowhere"),
-        (["--baselines", "nearest"], "--baselines nearest: needs --data"),
-    ],
-)
-def test_wrong_flags_are_one_line(
-    flags: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["ik_trackers", *flags, "--no-report"]) == 2
-    error = capsys.readouterr().err.strip()
-    assert message in error
-    assert "\n" not in error
-
-
 def test_a_neighbour_of_the_data_is_found_again() -> None:
     data = sequences()
     neighbours = Neighbours(data, ["p0", "p1"])

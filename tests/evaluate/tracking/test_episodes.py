@@ -14,7 +14,7 @@ from ambulo.envs.characters.registry import load_character
 from ambulo.envs.tasks.track import TrackBatch
 from ambulo.evaluate.command import main as evaluate
 from ambulo.evaluate.tracking.episodes import first_starts, play, random_starts
-from ambulo.evaluate.tracking.film import motions_of
+from ambulo.evaluate.tracking.figures import motions_of
 from ambulo.train.train_track import main as train
 
 TINY = {

@@ -10,10 +10,14 @@ from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.registry import load_character
 from ambulo.envs.simulation.variants import Variant
 from ambulo.envs.tasks.track import TrackBatch
-from ambulo.evaluate.locomotion.perturbations import Perturbation, suite
+from ambulo.evaluate.locomotion.perturbations import (
+    Perturbation,
+    suite,
+    suite_notes,
+)
 from ambulo.evaluate.tracking.command import evaluated_text
 from ambulo.evaluate.tracking.episodes import first_starts, play
-from ambulo.evaluate.tracking.perturbed import perturbed, pushed
+from ambulo.evaluate.tracking.perturbed import perturbed, pushes
 
 
 @pytest.fixture(scope="module")
@@ -45,18 +49,19 @@ def test_every_variant_plays_its_episodes(batch: TrackBatch) -> None:
     )  # fmt: skip
     assert seen == [4, 2, 2]
     plain = play(batch, still, starts, seed=0)
-    rows = {name: row["still"] for name, row in found.rows.items()}
+    rows = {name: row["still"] for name, row in found.items()}
     assert rows["none"]["success"].value == plain.success.mean()
     assert rows["light"]["success"].low is not None
     assert rows["light"] != rows["none"]
     assert rows[slope.name]["success"].value is None
-    assert "its own place on level ground: no slope" in found.notes()[0]
+    assert "its own place on level ground: no slope" in suite_notes([slope])[0]
 
 
 def test_a_harder_push_fells_more(batch: TrackBatch) -> None:
     starts = first_starts(np.array([0, 1]), 4)
     agents = {"still": still}
-    rows = pushed(batch, agents, starts, (0.0, 300.0), seed=0, progress=nothing)
+    tried = pushes((0.0, 300.0))
+    rows = perturbed(batch, agents, starts, tried, seed=0, progress=nothing)
     assert list(rows) == ["0 N s", "300 N s"]
     rates = [row["still"]["success"].value for row in rows.values()]
     assert rates[1] == 0.0

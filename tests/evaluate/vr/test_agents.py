@@ -115,20 +115,3 @@ def test_the_shipped_agent_walks_among_others(tmp_path: Path) -> None:
     assert policy["spl"] > 0.7
     hits = {n: m["people_collisions_per_episode"]["value"] for n, m in agents.items()}
     assert hits["policy"] < 0.6
-
-
-@pytest.mark.parametrize(
-    ("flags", "words"),
-    [
-        (["--agents", "0"], "--agents 0: must be 1 to 256"),
-        (["--agents", "4", "--world", "mujoco"], "--agents 4: they meet in world = compiled"),
-        (["--agents", "4", "--body", "human23"], "--agents 4: only capsules meet"),
-        (["--agents", "4", "--video", "x.mp4"], "--video: not with --agents"),
-    ],
-)  # fmt: skip
-def test_where_agents_cannot_meet_is_said(
-    flags: list[str], words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["eval", "vr_navigation", "--episodes", "4", *flags]) == 2
-    [line] = capsys.readouterr().err.strip().splitlines()
-    assert words in line

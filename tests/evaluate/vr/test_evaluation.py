@@ -15,6 +15,7 @@ from ambulo.envs.vr.handmade import handmade_levels
 from ambulo.envs.vr.levels.level_io import load_levels, save_level
 from ambulo.envs.vr.task.observation import TASKS
 from ambulo.envs.vr.task.tasks import TaskState
+from ambulo.evaluate.shared.result import AgentMetrics
 from ambulo.evaluate.vr.episodes import (
     CHUNK,
     LevelSource,
@@ -23,7 +24,7 @@ from ambulo.evaluate.vr.episodes import (
 )
 from ambulo.evaluate.vr.episodes import episodes_for as episodes_of
 from ambulo.evaluate.vr.evaluation import evaluate, run_episodes
-from ambulo.evaluate.vr.scores import EvaluationResult, summarise
+from ambulo.evaluate.vr.scores import breakdowns, summarise
 from ambulo.evaluate.vr.subjects import agent_subject, planner_subject
 from ambulo.policies.agents.navigation import Agent
 
@@ -34,15 +35,13 @@ def random_agent(config=CONFIG):
     return Agent(untrained_navigator(config))
 
 
-def scored(
-    subject, *, config=CONFIG, episodes=45, seed=0, **levels
-) -> EvaluationResult:
+def scored(subject, *, config=CONFIG, episodes=45, seed=0, **levels) -> AgentMetrics:
     """Scores of a subject on the levels of `config`, or of a set or a file."""
     source = LevelSource(config, seed=seed, **levels)
     return summarise(evaluate({"": subject}, source, episodes)[""], seed)
 
 
-def planned(name, *, config=CONFIG, **options) -> EvaluationResult:
+def planned(name, *, config=CONFIG, **options) -> AgentMetrics:
     """Scores of a planner."""
     return scored(planner_subject(name, config), config=config, **options)
 
@@ -79,7 +78,7 @@ def test_the_number_of_envs_changes_nothing(name):
         records = run_episodes(
             controller, subject.config, bank, starts, num_envs=envs, seed=2
         )
-        found.append(asdict(summarise(records)))
+        found.append((summarise(records), breakdowns({"": records})))
     assert found[0] == found[1] == found[2]
 
 
@@ -127,17 +126,21 @@ def test_an_agent_scores_the_same_twice():
 
 
 def test_result_counts_add_up_and_are_json():
-    result = planned("straight", level_set="open,maze", episodes=10)
+    source = LevelSource(CONFIG, level_set="open,maze")
+    subjects = {"straight": planner_subject("straight", CONFIG)}
+    records = evaluate(subjects, source, 10)
+    result = summarise(records["straight"])
     names = ("falls", "timeouts")
-    ended = round(result.value("success_rate") * 10) + sum(map(result.value, names))
-    assert ended == 10
-    assert list(result.per_family) == ["open", "maze"]
-    assert result.per_family["open"]["success_rate"].value == 1.0
-    assert len(result.per_level) == 10
-    success = result.metrics["success_rate"]
+    success = result["success_rate"]
+    assert round(success.number * 10) + sum(result[n].number for n in names) == 10
+    families, levels, _ = breakdowns(records)
+    assert list(families.scores) == ["open", "maze"]
+    assert families.scores["open"]["straight"]["success_rate"].value == 1.0
+    assert len(levels.scores) == 10
     assert success.low <= success.value <= success.high
-    assert result.value("spl") <= result.value("success_rate")
-    json.dumps(asdict(result), allow_nan=False)
+    assert result["spl"].value <= success.value
+    found = {name: asdict(one) for name, one in result.items()}
+    json.dumps(found, allow_nan=False)
 
 
 def test_traces_agree_with_the_scores():
@@ -164,9 +167,9 @@ def test_a_patrol_is_measured_against_the_way_by_all_of_its_goals(goals):
         "environment", tasks=("patrol",), patrol_goals=goals, max_episode_steps=900
     )
     result = planned("oracle", config=config, level_set="heldout", episodes=9)
-    assert result.value("success_rate") == 1.0
-    assert result.value("spl") > 0.95
-    assert result.value("soft_spl") > 0.95
+    assert result["success_rate"].value == 1.0
+    assert result["spl"].value > 0.95
+    assert result["soft_spl"].value > 0.95
 
 
 @pytest.mark.integration
@@ -192,7 +195,7 @@ def test_an_agent_of_several_tasks_plays_the_one_asked_for(task, monkeypatch):
 def test_who_stands_makes_no_progress_on_a_patrol():
     config = CONFIG.override("environment", tasks=("patrol",), max_episode_steps=5)
     result = planned("stand", config=config, level_set="open,rooms", episodes=2)
-    assert result.value("soft_spl") == pytest.approx(0.0, abs=1e-6)
+    assert result["soft_spl"].value == pytest.approx(0.0, abs=1e-6)
 
 
 def test_level_sets_go_round_robin_over_held_out_seeds():
@@ -272,7 +275,7 @@ def test_handmade_levels_are_played_round_robin():
     assert not np.equal(poses[:12], poses[12:]).all(axis=1).any()
     config = CONFIG.override("environment", max_episode_steps=600)
     result = planned("oracle", config=config, level_set="handmade", episodes=12)
-    assert result.value("success_rate") == 1.0
+    assert result["success_rate"].value == 1.0
     assert described_levels(CONFIG, "handmade").startswith("handmade (twelve")
 
 
@@ -293,9 +296,10 @@ def test_open_goals_and_starts_are_drawn_from_the_seed(tmp_path):
     reach = np.hypot(*(six[:, :2] - six[:, 3:]).T)
     assert (reach >= 3.9).all()
     assert (reach <= 9.1).all()
-    result = planned("oracle", level_file=folder, episodes=6)
-    assert result.value("success_rate") == 1.0
-    assert len(result.per_level) == 3
+    source = LevelSource(CONFIG, level_file=folder)
+    records = evaluate({"oracle": planner_subject("oracle", CONFIG)}, source, 6)
+    assert summarise(records["oracle"])["success_rate"].value == 1.0
+    assert len(breakdowns(records)[1].scores) == 3
 
 
 def test_chunks_give_the_same_episodes(monkeypatch):
@@ -318,19 +322,17 @@ def test_worlds_agree():
             for world in ("compiled", "mujoco")
         )
     )
-    assert fast.value("success_rate") == slow.value("success_rate") == 1.0
-    assert fast.value("mean_path_m") == pytest.approx(
-        slow.value("mean_path_m"), rel=1e-3
+    assert fast["success_rate"].value == slow["success_rate"].value == 1.0
+    assert fast["mean_path_m"].value == pytest.approx(
+        slow["mean_path_m"].value, rel=1e-3
     )
 
 
 def test_baselines_of_a_discrete_agent_stay_continuous():
     config = CONFIG.override("actions", mode="discrete")
     config = config.override("observations", memory="map")
-    assert (
-        planned("straight", config=config, level_set="open", episodes=2).value("spl")
-        > 0.9
-    )
+    result = planned("straight", config=config, level_set="open", episodes=2)
+    assert result["spl"].value > 0.9
 
 
 def test_an_agent_of_another_layout_is_refused():

@@ -85,27 +85,6 @@ def test_what_cannot_be_filmed_is_refused(body, film_with, views, message):
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("flags", "message"),
-    [
-        (["--views", "eyes"], "--views: needs --video"),
-        (["--film-with", "both"], "--film-with: needs --video"),
-        (["--film-episode", "0"], "--film-episode: needs --video"),
-        (["--video", "a.mp4", "--film-episode", "1"], "1: episodes are 0 to 0"),
-        (["--video", "a.mp4", "--film-episode", "-1"], "'-1' is neither a number nor"),
-        (["--video", "a.mp4", "--film-episode", "wurst"], "(did you mean 'worst'?)"),
-        (["--video", "a.avi", "--views", "eyes"], "must end in .mp4 or .gif"),
-    ],
-)
-def test_flags_without_a_film_are_one_line(flags, message, capsys):
-    assert (
-        main(["none", *PLAY[:4], "--baselines", "oracle", "--no-report", *flags]) == 2
-    )
-    error = capsys.readouterr().err
-    assert error.count("\n") == 1
-    assert message in error
-
-
 def test_both_engines_need_one_that_draws_before_anything_is_played(
     blind: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

@@ -17,7 +17,7 @@ from ambulo.common.console import Silent
 from ambulo.common.files import write_or_print
 from ambulo.common.tables import new_table, print_table
 from ambulo.configs.errors import RunFolderError
-from ambulo.evaluate.shared.output_folder import made_folder
+from ambulo.evaluate.shared.report import made_folder
 from ambulo.evaluate.shared.result import (
     Breakdown,
     ModelEvaluation,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -11,9 +9,8 @@ from torch.nn import functional
 
 from ambulo.configs.arrays import Floats, Singles
 from ambulo.muscle.muscle_nn import LEAK, OFFSET, SLACK, SOFT, MuscleNN
-from ambulo.policies.export.graph import Arrays, Graph, Port, scalar_parts, write_graph
+from ambulo.policies.export.graph import Arrays, Graph, Port, scalar_parts
 from ambulo.policies.export.layers import fixed
-from ambulo.policies.export.written import Written
 
 
 class MuscleModule(nn.Module):
@@ -88,11 +85,6 @@ def solve_positive(matrix: Tensor, right: Tensor) -> Tensor:
         factors = rows[:, :, k : k + 1] - unit[:, k : k + 1]
         rows = rows - factors * pivot
     return rows[:, :, -1]
-
-
-def export_muscles(network: MuscleNN, path: Path) -> Written:
-    """Write a muscle network as ONNX; see `write_graph`."""
-    return write_graph(muscle_graph(network), path)
 
 
 def muscle_graph(network: MuscleNN) -> Graph:

@@ -209,5 +209,5 @@ SPEC = ModelSpec(
     header=LocomotionMetadata,
     loader="ambulo.policies.agents.locomotion:load_walker",
     headline=_headline,
-    exports={"onnx": "ambulo.policies.export.walkers:export_walker"},
+    graph="ambulo.policies.export.walkers:walker_graph",
 )

@@ -112,8 +112,6 @@ SPEC = ModelSpec(
     header=GaitNetMetadata,
     loader="ambulo.policies.agents.gait_network:load_gait_network",
     headline=_headline,
-    exports={
-        "onnx": "ambulo.policies.export.gaits:export_gait",
-        "godot": "ambulo.policies.export.characters:export_character",
-    },
+    graph="ambulo.policies.export.gaits:gait_graph",
+    writers={"godot": "ambulo.policies.export.characters:export_character"},
 )

@@ -182,8 +182,8 @@ SPEC = ModelSpec(
     loader="ambulo.policies.agents.navigation:load_agent",
     headline=_headline,
     formats=(SB3_ZIP,),
-    exports={
-        "onnx": "ambulo.policies.export.export:export_onnx",
+    graph="ambulo.policies.export.export:navigation_graph",
+    writers={
         "json": "ambulo.policies.export.export:export_json",
         "godot": "ambulo.policies.export.godot:export_godot",
     },

@@ -16,11 +16,12 @@ from ambulo.envs.vr.task.observation import observation_layout
 from ambulo.policies.agents.navigation import Agent, load_agent
 from ambulo.policies.export.export import (
     export_json,
-    export_onnx,
+    navigation_graph,
     run_json,
     step_json,
 )
 from ambulo.policies.export.godot import export_godot, unpack
+from ambulo.policies.export.graph import write_graph
 from ambulo.policies.files.model_file import ModelFile, save_model
 from ambulo.policies.kinds.vr_navigation import describe
 
@@ -65,7 +66,7 @@ def test_onnx_acts_like_the_agent_over_an_episode(
     tmp_path: Path, mode: str, widths: tuple[int, ...]
 ) -> None:
     agent = recurrent_agent(mode, widths)
-    export_onnx(agent, tmp_path / "model.onnx")
+    write_graph(navigation_graph(agent), tmp_path / "model.onnx")
     session = onnxruntime.InferenceSession(
         str(tmp_path / "model.onnx"), providers=["CPUExecutionProvider"]
     )

@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from ambulo.common.errors import Parser, front_door
 from ambulo.common.files import check_parent
@@ -16,7 +16,7 @@ from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.policies.export.written import Written
 from ambulo.policies.files.raw_headers import SB3_ZIP
-from ambulo.policies.registry import function_of, load_file, spec_of
+from ambulo.policies.registry import export_model, load_file, spec_of
 
 SUFFIXES = {"onnx": ".onnx", "json": ".json", "godot": ".ambulo", "godot-rl": ".onnx"}
 """How the file of each target ends."""
@@ -68,8 +68,8 @@ def _export_model(args: Namespace) -> int:
     check_parent(args.out)
     file = find_model(args.model)
     spec = spec_of(file)
-    if target not in spec.exports:
-        valid = ", ".join(f"{name} ({SUFFIXES[name]})" for name in spec.exports)
+    if target not in spec.targets:
+        valid = ", ".join(f"{name} ({SUFFIXES[name]})" for name in spec.targets)
         can = f"can be exported as {valid} only" if valid else "cannot be exported"
         raise ConfigError(
             f"{args.model}: not as {target}: models of the kind {spec.kind} {can}"
@@ -80,7 +80,7 @@ def _export_model(args: Namespace) -> int:
     settings = {}
     if (spec.kind, target) in _SETTINGS:
         settings = _SETTINGS[spec.kind, target](model)
-    written = function_of(spec.exports[target])(model, out, **settings)
+    written = export_model(spec, target, model, out, **settings)
     print(*written.files, sep="\n")
     for line in written.left_out:
         print(f"not in the file: {line}", file=sys.stderr)
@@ -104,9 +104,7 @@ def _export_body(name: str, agent: Path) -> Written:
     """Write the body of a gait network beside the agent."""
     file = find_model(name)
     out = agent.with_name(f"{agent.stem}_body{agent.suffix}")
-    return cast(
-        Written, function_of(spec_of(file).exports["godot"])(load_file(file), out)
-    )
+    return export_model(spec_of(file), "godot", load_file(file), out)
 
 
 def _godot_settings(agent: Any) -> dict[str, Any]:

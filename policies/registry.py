@@ -20,6 +20,7 @@ import ambulo.policies.kinds
 import ambulo.shipped
 from ambulo.configs.base import Config
 from ambulo.configs.errors import ModelFileError
+from ambulo.policies.export.written import Written
 from ambulo.policies.files.raw_headers import raw_header
 from ambulo.policies.files.spec import ModelSpec
 
@@ -112,6 +113,29 @@ def load_file(path: str | os.PathLike[str], **settings: Any) -> Any:
     """
     load = function_of(spec_of(path).loader)
     return load(_main_file(path), **settings)
+
+
+def export_model(
+    spec: ModelSpec[Any], target: str, model: Any, path: Path, **settings: Any
+) -> Written:
+    """Write a model for another program.
+
+    Args:
+        spec: Description of its kind.
+        target: One of `spec.targets`.
+        model: What the kind's loader made.
+        path: The new file.
+        **settings: Passed to the target's writer.
+
+    Raises:
+        ModelFileError: The file cannot be written, or differs from the model.
+    """
+    if target in spec.writers:
+        written: Written = function_of(spec.writers[target])(model, path, **settings)
+        return written
+    from ambulo.policies.export.graph import write_graph
+
+    return write_graph(function_of(spec.graph)(model), path)
 
 
 def spec_of(path: str | os.PathLike[str]) -> ModelSpec[Any]:

@@ -35,7 +35,7 @@ from ambulo.configs.reading import read_regular, read_regular_text
 from ambulo.policies.files.plain_files import plain_files
 from ambulo.policies.files.raw_headers import SB3_ZIP, raw_header
 from ambulo.policies.files.spec import ModelSpec
-from ambulo.policies.registry import function_of, load_file, spec_of
+from ambulo.policies.registry import export_model, load_file, spec_of
 
 SHIPPED_LICENCE, UNKNOWN_LICENCE = "mit", "unknown"
 """Licence of the shipped models, and of others unless the caller names one."""
@@ -200,11 +200,11 @@ def _add_onnx(
     files: dict[str, bytes], file: Path, name: str, spec: ModelSpec[Any]
 ) -> str:
     """Add the ONNX file of a model; return what the manifest says of it."""
-    if "onnx" not in spec.exports:
+    if "onnx" not in spec.targets:
         return f"models of the kind {spec.kind} cannot be exported as ONNX"
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, name + ONNX)
-        written = function_of(spec.exports["onnx"])(load_file(file), out)
+        written = export_model(spec, "onnx", load_file(file), out)
         for path in written.files:
             if path.suffix in (ONNX, ".json"):
                 files[path.name] = path.read_bytes()

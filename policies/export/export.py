@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +19,7 @@ from torch import Tensor, nn
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.policies.agents.navigation import Agent
-from ambulo.policies.export.graph import (
-    TOLERANCE,
-    Arrays,
-    Graph,
-    Port,
-    write_graph,
-)
+from ambulo.policies.export.graph import Arrays, Graph, Port, Runner, check_export
 from ambulo.policies.export.network_layers import (
     check_exportable,
     folded_layers,
@@ -39,12 +31,8 @@ from ambulo.policies.files.archive import write_atomic
 
 FORMAT = "ambulo-mlp"
 VERSION = 1
-_SAMPLES = 64
-_CHECKED_STEPS = 16
 
 Floats = NDArray[np.float32]
-Step = Callable[[Floats, Floats], tuple[NDArray[Any], Floats]]
-"""Observations (N, size) and states (N, units) to actions and next states."""
 
 
 class NavigationModule(nn.Module):
@@ -53,36 +41,29 @@ class NavigationModule(nn.Module):
     def __init__(self, agent: Agent) -> None:
         """Of an agent without statistics of `VecNormalize`."""
         super().__init__()
-        self.actor, self.discrete = agent.actor, agent.discrete
+        self.policy, self.discrete = agent.policy, agent.discrete
 
     def forward(
         self, observation: Tensor, state: Tensor | None = None
     ) -> Tensor | tuple[Tensor, Tensor]:
         """One step."""
         before = observation[:, :0] if state is None else state
-        out, after = self.actor(observation, before)
+        out, after = self.policy.mean_step(observation, before)
         action = out.argmax(dim=1) if self.discrete else out.clamp(-1.0, 1.0)
         return action if state is None else (action, after)
 
 
-def export_onnx(agent: Agent, path: str | os.PathLike[str]) -> Written:
-    """Write `agent` as one ONNX file; see `write_graph`.
+def navigation_graph(agent: Agent) -> Graph:
+    """Return the graph of an agent.
 
     Input `observation` (N, size) float32; output `action` (N, 3) float32, (N,) int64. A
     recurrent agent also has the input `state` (N, units) float32, zeros where an episode
-    begins, and the output `next_state`.
-
-    The metadata `ambulo` of the file holds the header of `export_json` too.
+    begins, and the output `next_state`. The header is that of `export_json` too.
 
     Raises:
-        ModelFileError: it cannot be written, or does not act like the agent.
+        ModelFileError: See `check_exportable`.
     """
     check_exportable(agent)
-    return write_graph(navigation_graph(agent), Path(path))
-
-
-def navigation_graph(agent: Agent) -> Graph:
-    """Return the graph of an agent: `observation` to `action`, with states if it has any."""
     metadata, units = agent.metadata, agent.units
     seen = Port(
         "observation", (agent.layout.size,), "mixed", "as the environment gives it",
@@ -135,17 +116,28 @@ def export_json(agent: Agent, path: str | os.PathLike[str]) -> Written:
     weights = file.with_suffix(".bin")
     header = _header(agent)
     header["layers"], data = packed(folded_layers(agent))
-    example, own = _checked(agent)[:1], agent.copy()
+    example = observations(agent, np.random.default_rng(0), 1)
     header["weights"] = {"file": weights.name, "type": "float32 little-endian"}
     header["weights"]["numbers"] = data.size
     header["test"] = {
         "observation": example[0].tolist(),
-        "action": own.act(example, deterministic=True)[0].tolist(),
+        "action": agent.copy().act(example)[0].tolist(),
     }
-    check_export(agent, partial(step_json, header, data), str(file))
+    check_export(navigation_graph(agent), file_runner(header, data), str(file))
     write_atomic(weights, data.tobytes())
     write_atomic(file, (json.dumps(header, indent=1) + "\n").encode())
     return Written((file, weights))
+
+
+def file_runner(header: dict[str, Any], weights: Floats) -> Runner:
+    """Return a function of the inputs of `navigation_graph` to its outputs, by `step_json`."""
+
+    def run(obs: Floats, *states: Floats) -> Arrays:
+        if not states:
+            return (run_json(header, weights, obs),)
+        return step_json(header, weights, obs, states[0])
+
+    return run
 
 
 def run_json(header: dict[str, Any], weights: Floats, obs: Floats) -> NDArray[Any]:
@@ -173,7 +165,7 @@ def output_stage(agent: Agent) -> str:
     """What follows the last layer: `argmax`, `bound` (then clip) or `clip`."""
     if agent.discrete:
         return "argmax"
-    return "clip" if agent.actor.bound is None else "bound"
+    return "clip" if agent.policy.action_bound is None else "bound"
 
 
 def _header(agent: Agent) -> dict[str, Any]:
@@ -187,7 +179,7 @@ def _header(agent: Agent) -> dict[str, Any]:
         "observation": agent.layout.schema(),
         "action": metadata.action.model_dump(mode="json"),
         "output": output_stage(agent),
-        "bound": agent.actor.bound,
+        "bound": agent.policy.action_bound,
         "config": metadata.config.model_dump(mode="json"),
         "layers": [],
         **state_row(agent),
@@ -201,42 +193,6 @@ def state_row(agent: Agent) -> dict[str, int]:
 
 def observations(agent: Agent, rng: np.random.Generator, count: int) -> Floats:
     """Raw observations of plausible size: noise in the units that scaling makes one."""
-    scales = agent.actor.scales.numpy()
+    scales = agent.policy.mlp_extractor.scales.numpy()
     noise = rng.normal(size=(count, len(scales)))
     return (noise / np.where(scales > 0, scales, 1)).astype(np.float32)
-
-
-def _checked(agent: Agent) -> Floats:
-    """The observations that JSON and Godot files are compared in."""
-    return observations(agent, np.random.default_rng(0), _SAMPLES)
-
-
-def check_export(agent: Agent, step: Step, source: str) -> None:
-    """Refuse an export that does not act like the agent, on one env and on many.
-
-    A recurrent one is checked over the steps of an episode.
-    """
-    obs = _checked(agent)
-    steps = _CHECKED_STEPS if agent.units > 0 else 1
-    for rows in (obs[:1], obs):
-        own = agent.copy()
-        state = np.zeros((len(rows), agent.units), np.float32)
-        for number in range(steps):
-            seen = np.roll(rows, number, axis=1) if number else rows
-            got, state = step(seen, state)
-            _compare(own.act(seen, deterministic=True), got, agent.discrete, source)
-
-
-def _compare(
-    want: NDArray[Any], got: NDArray[Any], discrete: bool, source: str
-) -> None:
-    if discrete:
-        wrong = float((want != got).mean())
-        limit = 0.0
-    else:
-        wrong, limit = float(np.abs(want - got).max()), TOLERANCE
-    if not wrong <= limit:
-        raise ModelFileError(
-            f"{source}: the export differs from the agent by {wrong:.2g}, "
-            f"at most {limit:g} is allowed"
-        )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -15,9 +14,8 @@ from ambulo.motion.gaits.frames import orthonormal
 from ambulo.motion.human23 import N_SIXDOF, sixdof_slices
 from ambulo.motion.rotations import matrix_to_sixd, sixd_to_matrix
 from ambulo.policies.agents.gait_network import GaitNetwork
-from ambulo.policies.export.graph import Arrays, Graph, Port, scalar_parts, write_graph
+from ambulo.policies.export.graph import Arrays, Graph, Port, scalar_parts
 from ambulo.policies.export.layers import perceptron_of, single
-from ambulo.policies.export.written import Written
 
 
 class GaitModule(nn.Module):
@@ -58,11 +56,6 @@ class GaitModule(nn.Module):
         rows = raw[:, self.balls].unflatten(1, (-1, 6))
         valid = matrix_to_sixd(sixd_to_matrix(rows)).flatten(1)
         return torch.cat([valid, raw[:, self.rest]], dim=1)[:, self.order]
-
-
-def export_gait(network: GaitNetwork, path: Path) -> Written:
-    """Write a gait network as ONNX; see `write_graph`."""
-    return write_graph(gait_graph(network), path)
 
 
 def gait_graph(network: GaitNetwork) -> Graph:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,12 @@ from ambulo.configs.vr_bodies import USUAL_EYES
 from ambulo.configs.vr_learning import PLANNED
 from ambulo.policies.agents.navigation import Agent
 from ambulo.policies.export.export import (
-    check_export,
+    file_runner,
+    navigation_graph,
     output_stage,
     state_row,
-    step_json,
 )
+from ambulo.policies.export.graph import check_export
 from ambulo.policies.export.network_layers import folded_layers, packed
 from ambulo.policies.export.written import Written, digest, pack, unpack
 from ambulo.policies.files.archive import write_atomic
@@ -70,7 +70,7 @@ def export_godot(
     file = Path(path)
     data = _pack(agent, file, world, twin)
     header, weights = unpack(data)
-    check_export(agent, partial(step_json, header, weights), str(file))
+    check_export(navigation_graph(agent), file_runner(header, weights), str(file))
     write_atomic(file, data)
     return Written((file,))
 
@@ -133,7 +133,7 @@ def _header(agent: Agent, file: Path, world: Mapping[str, float]) -> dict[str, A
             "goal_distance": list(env.goal_distance),
         },
         "output": output_stage(agent),
-        "bound": agent.actor.bound,
+        "bound": agent.policy.action_bound,
         "layers": [],
         **state_row(agent),
     }

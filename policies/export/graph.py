@@ -41,6 +41,8 @@ _TRACED = 3
 """Rows of the examples that are traced; 1 would be taken for a constant."""
 
 Arrays = tuple[NDArray[Any], ...]
+Runner = Callable[..., Sequence[NDArray[Any]]]
+"""Arrays of a graph's inputs to arrays of its outputs."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Port:
     shape: tuple[int | str, ...]
     """Of one row; a name stands for an axis of any length."""
     unit: str
-    """SI; `1` for numbers without a unit, `mixed` where `parts` tell."""
+    """SI; `1` for numbers without a unit, `mixed` where `parts` have it."""
     meaning: str
     """For people."""
     parts: tuple[dict[str, Any], ...] = ()
@@ -123,7 +125,7 @@ def write_graph(graph: Graph, path: Path) -> Written:
         raise ModelFileError(
             f"{path}: torch cannot make a graph of this {graph.kind} model: {reason}"
         ) from error
-    check_graph(graph, data, str(path))
+    check_export(graph, onnx_runner(graph, data), str(path))
     write_atomic(path, data)
     return Written((path,), graph.left_out)
 
@@ -165,13 +167,8 @@ def onnx_bytes(graph: Graph) -> bytes:
     return data
 
 
-def check_graph(graph: Graph, data: bytes, source: str) -> None:
-    """Refuse ONNX `data` that differ from the model, on one row and on many.
-
-    Raises:
-        ModelFileError: An output differs by more than `TOLERANCE`, as a part of its
-            largest number where that is above 1; begins with `source`.
-    """
+def onnx_runner(graph: Graph, data: bytes) -> Runner:
+    """Return a function of inputs to outputs that computes ONNX `data` of `graph`."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -180,13 +177,28 @@ def check_graph(graph: Graph, data: bytes, source: str) -> None:
     session = onnxruntime.InferenceSession(
         data, options, providers=["CPUExecutionProvider"]
     )
-    names = [port.name for port in graph.outputs]
+    inputs = [port.name for port in graph.inputs]
+    outputs = [port.name for port in graph.outputs]
+    return lambda *rows: session.run(outputs, dict(zip(inputs, rows, strict=True)))
+
+
+def check_export(graph: Graph, run: Runner, source: str) -> None:
+    """Refuse an export that differs from the model, on one row and on many.
+
+    Args:
+        graph: The model.
+        run: Computes the export.
+        source: Begins every error.
+
+    Raises:
+        ModelFileError: An output differs by more than `TOLERANCE`, as a fraction of its
+            largest number where that is above 1.
+    """
     rng = np.random.default_rng(1)
     for count in (1, MANY):
         rows = graph.examples(rng, count)
-        feed = dict(zip((port.name for port in graph.inputs), rows, strict=True))
-        wanted, got = graph.reference(*rows), session.run(names, feed)
-        for port, want, have in zip(graph.outputs, wanted, got, strict=True):
+        expected, got = graph.reference(*rows), run(*rows)
+        for port, want, have in zip(graph.outputs, expected, got, strict=True):
             wrong = port_difference(port, want, have)
             if not wrong <= TOLERANCE:
                 raise ModelFileError(

@@ -16,10 +16,15 @@ def perceptron_of(
     """Return linear layers of weights (outputs, inputs) and biases."""
     modules: list[nn.Module] = []
     for weight, bias in pairs:
-        layer = nn.Linear(weight.shape[1], weight.shape[0])
-        layer.weight, layer.bias = fixed(weight), fixed(bias)
-        modules += [layer, activation]
+        modules += [linear_of(weight, bias), activation]
     return nn.Sequential(*modules[:-1])
+
+
+def linear_of(weight: Singles, bias: Singles) -> nn.Linear:
+    """Return a layer with weights (outputs, inputs) and bias (outputs,)."""
+    layer = nn.Linear(weight.shape[1], weight.shape[0])
+    layer.weight, layer.bias = fixed(weight), fixed(bias)
+    return layer
 
 
 def single(values: Floats | Singles) -> Tensor:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from torch import Tensor, nn
 
 from ambulo.configs.arrays import Singles
 from ambulo.motion.human23 import N_POSITIONS, position_slices, velocities
-from ambulo.policies.export.graph import Arrays, Graph, Port, write_graph
-from ambulo.policies.export.written import Written
+from ambulo.policies.export.graph import Arrays, Graph, Port
 from ambulo.policies.networks.motion_nn import MotionNN
 from ambulo.policies.networks.motion_state import STATE_SIZE
 
@@ -27,11 +24,6 @@ class MotionModule(nn.Module):
         """Next states and encoding."""
         network = self.network
         return network.rollout(states, network.config.chunk), network.encode(states)
-
-
-def export_motion(network: MotionNN, path: Path) -> Written:
-    """Write a motion network as ONNX; see `write_graph`."""
-    return write_graph(motion_graph(network), path)
 
 
 def motion_graph(network: MotionNN) -> Graph:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -26,10 +24,9 @@ from ambulo.motion.rotations import (
     quat_rotate,
     quat_to_matrix,
 )
-from ambulo.policies.export.graph import Arrays, Graph, Port, write_graph
+from ambulo.policies.export.graph import Arrays, Graph, Port
 from ambulo.policies.export.layers import layers_of, single
-from ambulo.policies.export.published import export_published
-from ambulo.policies.export.written import Written
+from ambulo.policies.export.published import published_graph
 
 Quad = tuple[Tensor, Tensor, Tensor, Tensor]
 """Positions, rotations and the weights of both."""
@@ -140,12 +137,12 @@ def _present(
     return places, quat_normalize(turns), moved, turned
 
 
-def export_solver(solver: NeuralIKSolver | IKNetwork, path: Path) -> Written:
-    """Write a pose network as ONNX; see `write_graph`."""
+def solver_graph(solver: NeuralIKSolver | IKNetwork) -> Graph:
+    """Return the graph of a solver's network, or of one with the published interface."""
     if isinstance(solver, IKNetwork):
-        return export_published(solver, path)
+        return published_graph(solver)
     assert solver.network is not None
-    return write_graph(pose_graph(solver.network), path)
+    return pose_graph(solver.network)
 
 
 def pose_graph(network: IKNetwork) -> Graph:

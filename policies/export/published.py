@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from torch import Tensor, nn
 
@@ -11,9 +9,8 @@ from ambulo.ik.kernels.targets import HIPS
 from ambulo.ik.rig import TARGETS
 from ambulo.ik.solver.network import IKNetwork
 from ambulo.ik.solver.published import INPUTS, OUTPUTS
-from ambulo.policies.export.graph import Arrays, Graph, Port, write_graph
+from ambulo.policies.export.graph import Arrays, Graph, Port
 from ambulo.policies.export.layers import layers_of
-from ambulo.policies.export.written import Written
 
 
 class PublishedModule(nn.Module):
@@ -28,11 +25,6 @@ class PublishedModule(nn.Module):
         """Rotation vectors (B, 69)."""
         out: Tensor = self.layers(inputs)
         return out
-
-
-def export_published(network: IKNetwork, path: Path) -> Written:
-    """Write a network with the published interface as ONNX; see `write_graph`."""
-    return write_graph(published_graph(network), path)
 
 
 def published_graph(network: IKNetwork) -> Graph:

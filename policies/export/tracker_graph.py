@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -15,8 +13,8 @@ from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.sizes import INPUTS, JOINTS, OUTPUTS, POSE, WIDTH
 from ambulo.ik.trackers.tracker import BodyTracker
 from ambulo.motion.skeletons import load_skeleton
-from ambulo.policies.export.graph import Arrays, Graph, Port, write_graph
-from ambulo.policies.export.written import Written
+from ambulo.policies.export.graph import Arrays, Graph, Port
+from ambulo.policies.export.layers import linear_of
 
 _COLUMNS = (
     ("position", layout.POSITION, 3, "m"),
@@ -38,10 +36,10 @@ class TrackerModule(nn.Module):
         """With the weights of a network at run time, statistics folded in."""
         super().__init__()
         wide, units = len(network.encoder), network.units
-        self.encoder = _linear(network.encoder, network.encoder_bias)
+        self.encoder = linear_of(network.encoder, network.encoder_bias)
         self.cell = nn.GRUCell(wide, units)
-        self.decoder = _linear(network.decoder, network.decoder_bias)
-        self.output = _linear(network.output, network.output_bias)
+        self.decoder = linear_of(network.decoder, network.decoder_bias)
+        self.output = linear_of(network.output, network.output_bias)
         with torch.no_grad():
             self.cell.weight_ih.copy_(torch.from_numpy(network.inputs))
             self.cell.bias_ih.copy_(torch.from_numpy(network.inputs_bias))
@@ -56,14 +54,9 @@ class TrackerModule(nn.Module):
         return self.output(y), after
 
 
-def export_network(body: BodyTracker, path: Path) -> Written:
-    """Write the network of a body tracker as ONNX; see `write_graph`."""
-    return write_graph(tracker_graph(body.network), path)
-
-
-def tracker_graph(network: TrackerNetwork) -> Graph:
+def tracker_graph(body: BodyTracker) -> Graph:
     """Return the graph: `inputs`, `state` to `outputs`, `next_state`."""
-    units = network.units
+    network, units = body.network, body.network.units
 
     def examples(rng: np.random.Generator, count: int) -> Arrays:
         seen = rng.normal(scale=0.5, size=(count, INPUTS)).astype(np.float32)
@@ -139,12 +132,3 @@ def _output_parts() -> tuple[dict[str, object], ...]:
 
 def _part(name: str, first: int, size: int) -> dict[str, object]:
     return {"name": name, "start": first, "stop": first + size, "unit": "1"}
-
-
-def _linear(weight: Singles, bias: Singles) -> nn.Linear:
-    """Return a layer with these weights (out, in) and bias (out,)."""
-    layer = nn.Linear(weight.shape[1], weight.shape[0])
-    with torch.no_grad():
-        layer.weight.copy_(torch.from_numpy(weight))
-        layer.bias.copy_(torch.from_numpy(bias))
-    return layer

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,8 @@ from ambulo.policies.agents.cascade import (
     CascadeAgent,
 )
 from ambulo.policies.agents.locomotion import LocomotionAgent
-from ambulo.policies.export.graph import Arrays, Graph, Port, scalar_parts, write_graph
+from ambulo.policies.export.graph import Arrays, Graph, Port, scalar_parts
 from ambulo.policies.export.motion import plausible_states
-from ambulo.policies.export.written import Written
 from ambulo.policies.networks.motion_state import STATE_SIZE
 from ambulo.policies.networks.simulation_nn import SimulationNN
 
@@ -44,11 +42,6 @@ class WalkerModule(nn.Module):
     def forward(self, observation: Tensor) -> Tensor:
         """Actions (B, A) in [-1, 1]."""
         return self.policy.means(observation).clamp(-1.0, 1.0)
-
-
-def export_walker(agent: LocomotionAgent, path: Path) -> Written:
-    """Write a walker as ONNX; see `write_graph`."""
-    return write_graph(walker_graph(agent), path)
 
 
 def walker_graph(agent: LocomotionAgent) -> Graph:
@@ -179,11 +172,6 @@ class CascadeModule(nn.Module):
             parts.append(quat_to_rotvec(both) / scale)
         parts.append(total[:, at:] + more[:, at:])
         return torch.cat(parts, dim=1)
-
-
-def export_cascade(agent: CascadeAgent, path: Path) -> Written:
-    """Write a cascade as ONNX; see `write_graph`."""
-    return write_graph(cascade_graph(agent), path)
 
 
 def cascade_graph(agent: CascadeAgent) -> Graph:

@@ -37,11 +37,18 @@ class ModelSpec(Generic[H]):
     matches: Callable[[RawHeader], bool] = lambda raw: True
     """Whether a raw header of these `formats` is of this kind."""
 
-    exports: Mapping[str, str] = field(default_factory=dict)
-    """What `ambulo export` can write by the target's name, as `module:function`.
+    graph: str = ""
+    """`module:function` that makes the `Graph` of a model of `loader`, for ONNX files."""
+    writers: Mapping[str, str] = field(default_factory=dict)
+    """Writers of other files by the name of the target, as `module:function`.
 
     The function takes the model of `loader` and the new file, and returns a `Written`.
     """
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """What `ambulo export` can write."""
+        return (*(("onnx",) if self.graph else ()), *self.writers)
 
     def owns(self, raw: RawHeader) -> bool:
         """Return whether a file with the raw header `raw` is of this kind."""

@@ -61,8 +61,6 @@ SPEC = ModelSpec(
     header=TrackerMetadata,
     loader="ambulo.policies.agents.body_tracker:load_tracker",
     headline=_headline,
-    exports={
-        "godot": "ambulo.policies.export.trackers:export_tracker",
-        "onnx": "ambulo.policies.export.tracker_graph:export_network",
-    },
+    graph="ambulo.policies.export.tracker_graph:tracker_graph",
+    writers={"godot": "ambulo.policies.export.trackers:export_tracker"},
 )

@@ -53,5 +53,5 @@ SPEC = ModelSpec(
     header=CascadeMetadata,
     loader="ambulo.policies.agents.cascade:load_cascade_agent",
     headline=_headline,
-    exports={"onnx": "ambulo.policies.export.walkers:export_cascade"},
+    graph="ambulo.policies.export.walkers:cascade_graph",
 )

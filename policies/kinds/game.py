@@ -64,7 +64,7 @@ SPEC = ModelSpec(
     header=GameMetadata,
     loader="ambulo.policies.agents.game:load_game_agent",
     headline=_headline,
-    exports={
+    writers={
         "onnx": "ambulo.policies.export.games:export_onnx",
         "godot": "ambulo.policies.export.games:export_godot",
         "godot-rl": "ambulo.policies.export.games:export_godot_rl",

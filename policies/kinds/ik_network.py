@@ -20,5 +20,5 @@ SPEC = ModelSpec(
     loader="ambulo.ik.solver.solver:load_solver",
     headline=_headline,
     formats=(IK_NETWORK,),
-    exports={"onnx": "ambulo.policies.export.poses:export_solver"},
+    graph="ambulo.policies.export.poses:solver_graph",
 )

@@ -17,5 +17,5 @@ SPEC = ModelSpec(
     loader="ambulo.ik.solver.network:load_ik_network",
     headline=_headline,
     formats=(IK_PUBLISHED,),
-    exports={"onnx": "ambulo.policies.export.poses:export_solver"},
+    graph="ambulo.policies.export.poses:solver_graph",
 )

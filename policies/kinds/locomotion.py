@@ -131,7 +131,7 @@ def describe_locomotion(
 ) -> LocomotionMetadata:
     """Return the header of a policy trained here and now with `config`.
 
-    Its settings name the back end `cpu`, which all have; `extra` tells who trained.
+    Its settings name the back end `cpu`, which all have; `extra` names the one of the training.
     """
     backend = config.environment.backend
     if backend != "cpu":
@@ -209,5 +209,5 @@ SPEC = ModelSpec(
     header=LocomotionMetadata,
     loader="ambulo.policies.agents.locomotion:load_walker",
     headline=_headline,
-    exports={"onnx": "ambulo.policies.export.walkers:export_walker"},
+    graph="ambulo.policies.export.walkers:walker_graph",
 )

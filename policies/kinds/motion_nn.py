@@ -42,5 +42,5 @@ SPEC = ModelSpec(
     header=MotionMetadata,
     loader="ambulo.policies.agents.motion:load_motion_nn",
     headline=_headline,
-    exports={"onnx": "ambulo.policies.export.motion:export_motion"},
+    graph="ambulo.policies.export.motion:motion_graph",
 )

@@ -18,5 +18,5 @@ SPEC = ModelSpec(
     loader="ambulo.muscle.muscle_nn:load_muscle_nn",
     headline=_headline,
     formats=(MUSCLE_NN_FORMAT,),
-    exports={"onnx": "ambulo.policies.export.muscles:export_muscles"},
+    graph="ambulo.policies.export.muscles:muscle_graph",
 )

@@ -43,5 +43,5 @@ SPEC = ModelSpec(
     header=MuscleTrainingMetadata,
     loader="ambulo.policies.agents.muscle:load_checkpoint_network",
     headline=_headline,
-    exports={"onnx": "ambulo.policies.export.muscles:export_muscles"},
+    graph="ambulo.policies.export.muscles:muscle_graph",
 )

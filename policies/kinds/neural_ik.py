@@ -38,5 +38,5 @@ SPEC = ModelSpec(
     header=IKMetadata,
     loader="ambulo.policies.agents.ik:load_checkpoint_solver",
     headline=_headline,
-    exports={"onnx": "ambulo.policies.export.poses:export_solver"},
+    graph="ambulo.policies.export.poses:solver_graph",
 )

@@ -13,7 +13,8 @@ from ambulo.policies.registry import function_of, model_kinds
 
 @pytest.mark.parametrize("kind", sorted(model_kinds()))
 def test_exporters_exist(kind: str) -> None:
-    for name in model_kinds()[kind].exports.values():
+    spec = model_kinds()[kind]
+    for name in (*filter(None, [spec.graph]), *spec.writers.values()):
         assert callable(function_of(name))
 
 

@@ -138,7 +138,7 @@ def test_exports_that_act_otherwise_are_refused(
         return [*layers[:-1], replace(layers[-1], bias=layers[-1].bias + 1e-3)]
 
     monkeypatch.setattr(module, "folded_layers", wrong)
-    with pytest.raises(ModelFileError, match=r"differs from the agent by 0\.001"):
+    with pytest.raises(ModelFileError, match=r"action differs from the model by 0\.00"):
         export_godot(agent, tmp_path / "a.ambulo", SPEC)
     assert os.listdir(tmp_path) == []
 

@@ -28,16 +28,22 @@ from ambulo.ik.trackers.layout import HEAD_ROW
 from ambulo.ik.trackers.sizes import INPUTS
 from ambulo.policies.agents.locomotion import LocomotionAgent
 from ambulo.policies.export import graph as module
-from ambulo.policies.export.graph import Graph, check_graph, onnx_bytes
-from ambulo.policies.export.motion import export_motion, plausible_states
+from ambulo.policies.export.graph import (
+    Graph,
+    check_export,
+    onnx_bytes,
+    onnx_runner,
+    write_graph,
+)
+from ambulo.policies.export.motion import motion_graph, plausible_states
 from ambulo.policies.export.muscles import solve_positive
-from ambulo.policies.export.published import export_published
+from ambulo.policies.export.published import published_graph
 from ambulo.policies.export.tracker_graph import tracker_graph
-from ambulo.policies.export.walkers import export_walker, walker_graph
+from ambulo.policies.export.walkers import walker_graph
 from ambulo.policies.files.model_file import ModelFile
 from ambulo.policies.kinds.locomotion import describe_locomotion
 from ambulo.policies.networks.motion_nn import MotionNN
-from ambulo.policies.registry import function_of, model_kinds, shipped_cards
+from ambulo.policies.registry import export_model, model_kinds, shipped_cards
 
 FAST = ("gait_walk", "gait_net_impaired", "ik_trackers")
 GRAPHS = sorted(
@@ -98,8 +104,9 @@ def test_shipped_models_give_the_same_in_onnx_runtime(
 ) -> None:
     kind = shipped_cards()[name].kind
     model, file = ambulo.load(name), tmp_path / "model.onnx"
-    assert set(model_kinds()[kind].exports) == {"onnx"} | GODOT.get(kind, set())
-    written = function_of(model_kinds()[kind].exports["onnx"])(model, file)
+    spec = model_kinds()[kind]
+    assert set(spec.targets) == {"onnx"} | GODOT.get(kind, set())
+    written = export_model(spec, "onnx", model, file)
     assert written.files == (file,)
     assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]
     header = header_of(file)
@@ -125,7 +132,7 @@ def test_shipped_models_give_the_same_in_onnx_runtime(
 @pytest.mark.integration
 def test_modes_choose_the_head_in_the_graph(tmp_path: Path) -> None:
     agent = walker(modes=2, policy="modes")
-    export_walker(agent, tmp_path / "m.onnx")
+    write_graph(walker_graph(agent), tmp_path / "m.onnx")
     obs = np.random.default_rng(0).normal(size=(40, 9)).astype(np.float32)
     obs[:, 7:] = 0.0
     obs[:20, 7], obs[20:, 8] = 1.0, 1.0
@@ -139,7 +146,7 @@ def test_modes_choose_the_head_in_the_graph(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_selector_chooses_its_generator_in_the_graph(tmp_path: Path) -> None:
     agent = walker(modes=2, policy="two_level", generators=3)
-    export_walker(agent, tmp_path / "m.onnx")
+    write_graph(walker_graph(agent), tmp_path / "m.onnx")
     obs = np.random.default_rng(0).normal(size=(40, 9)).astype(np.float32)
     (got,) = run(tmp_path / "m.onnx", obs)
     np.testing.assert_allclose(got, agent.act(obs), atol=1e-5)
@@ -149,7 +156,7 @@ def test_a_selector_chooses_its_generator_in_the_graph(tmp_path: Path) -> None:
 def test_a_motion_prior_is_in_the_graph(tmp_path: Path) -> None:
     prior = PriorConfig(model="m.zip", frames=3)
     agent = walker(frames=3, policy="prior", prior=prior)
-    export_walker(agent, tmp_path / "m.onnx")
+    write_graph(walker_graph(agent), tmp_path / "m.onnx")
     rng = np.random.default_rng(0)
     for count in (1, 40):
         states = plausible_states(rng, count, 3, 25.0).reshape(count, -1)
@@ -183,7 +190,7 @@ def test_every_mode_of_motion_networks(
             value.copy_(torch.rand(value.shape) * 0.05)
     torch.nn.init.normal_(network.head.weight, std=0.2)
     network.requires_grad_(False)
-    export_motion(network, tmp_path / "m.onnx")
+    write_graph(motion_graph(network), tmp_path / "m.onnx")
     states = plausible_states(np.random.default_rng(7), 9, 4, 25.0)
     after, codes = run(tmp_path / "m.onnx", states)
     future = network.predict(states, 2)
@@ -205,7 +212,7 @@ def test_the_published_interface_stays_50_to_69(tmp_path: Path, kind: str) -> No
         weights[f"W{k}"] = rng.normal(size=(n, m)).astype(np.float32) / n**0.5
         weights[f"b{k}"] = rng.normal(size=m).astype(np.float32)
     network = IKNetwork(header, weights)
-    export_published(network, tmp_path / "p.onnx")
+    write_graph(published_graph(network), tmp_path / "p.onnx")
     rows = rng.normal(size=(7, 50)).astype(np.float32)
     (got,) = run(tmp_path / "p.onnx", rows)
     np.testing.assert_allclose(got, network.forward(rows), atol=1e-5)
@@ -223,12 +230,12 @@ def test_an_export_that_differs_is_refused_and_nothing_is_written(
     right: Graph = walker_graph(agent)
     wrong = replace(right, reference=lambda obs: (agent.act(obs) + 2e-5,))
     data = onnx_bytes(right)
-    check_graph(right, data, "right")
+    check_export(right, onnx_runner(right, data), "right")
     with pytest.raises(ModelFileError, match="action differs from the model by 2e-05"):
-        check_graph(wrong, data, "wrong")
+        check_export(wrong, onnx_runner(wrong, data), "wrong")
     monkeypatch.setattr(module, "TOLERANCE", -1.0)
     with pytest.raises(ModelFileError, match="differs from the model"):
-        export_walker(agent, tmp_path / "w.onnx")
+        write_graph(walker_graph(agent), tmp_path / "w.onnx")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -257,7 +264,7 @@ def test_positions_of_trackers_are_in_metres_of_a_body_of_scale_1() -> None:
             places, turns, ones, np.zeros(6), places - 0.1, turns, ones,
             np.ones(3), scale, 0.1, out,
         )  # fmt: skip
-    parts = tracker_graph(agent.network).inputs[0].parts
+    parts = tracker_graph(agent).inputs[0].parts
     for part in parts:
         span = slice(part["start"], part["stop"])
         if part["unit"] in ("m", "m/s"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import functools
-import logging
 import os
 import sys
 import traceback
@@ -13,7 +12,7 @@ from contextvars import ContextVar
 from typing import Any, NoReturn
 
 from ambulo.common.extras import missing_package
-from ambulo.configs.errors import AmbuloError, ConfigError, nearest
+from ambulo.configs.errors import AmbuloError
 
 Main = Callable[[Sequence[str] | None], int]
 MainWithDefault = Callable[..., int]
@@ -140,18 +139,3 @@ def one_line(error: BaseException) -> str:
         where = f"{error.filename}: " if error.filename else ""
         return " ".join(f"{where}{error.strerror}".split())
     return " ".join(str(error).split()) or type(error).__name__
-
-
-def set_up_logging(args: argparse.Namespace) -> None:
-    """Set the level of this package's messages from `--log-level` or `--verbose`.
-
-    Other packages log warnings only.
-    """
-    name = args.log_level or ("info" if args.verbose else "warning")
-    levels = ("debug", "info", "warning", "error")
-    if name.lower() not in levels:
-        raise ConfigError(f"--log-level: unknown level {name!r}{nearest(name, levels)}")
-    logging.basicConfig(
-        level="WARNING", format="%(levelname)s %(name)s: %(message)s", force=True
-    )
-    logging.getLogger("ambulo").setLevel(name.upper())

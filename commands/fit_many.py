@@ -56,7 +56,7 @@ class FitFlags(WorkerFlags):
     references are kept if they are there already"""
     force: bool = False
     """replace what is there"""
-    film: Annotated[OutFile | None, ending(".mp4", ".gif", what="a film")] = None
+    film: Annotated[OutFile | None, ending(".mp4", ".gif")] = None
     """a film of clip and body, .mp4 or .gif"""
     bodies: NaturalNumber = 40
     """disturbed bodies in each test of the feedback; 0 for no test"""

@@ -144,7 +144,7 @@ class LevelsDrawFlags(Flags):
 
     path: Annotated[str, positional("PATH")]
     """level file, or folder of them"""
-    out: Annotated[str, Arg("PNG"), ending(".png", ".svg", ".pdf", what="a map")]
+    out: Annotated[str, Arg("PNG"), ending(".png", ".svg", ".pdf")]
     """the picture"""
 
 

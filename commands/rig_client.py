@@ -63,9 +63,9 @@ class RigClientFlags(SecretFlags):
     """then a clip that is answered but not learned from (repeatable)"""
     free_run: Count | None = None
     """then N frames without input"""
-    picture: Annotated[OutFile | None, ending(".png", what="a picture")] = None
+    picture: Annotated[OutFile | None, ending(".png")] = None
     """a PNG of real beside predicted"""
-    gif: Annotated[OutFile | None, ending(".gif", ".mp4", what="a film")] = None
+    gif: Annotated[OutFile | None, ending(".gif", ".mp4")] = None
     """a film of the last pass, .gif or .mp4"""
     json: OutFile | None = None
     """scores as JSON, - for the screen"""

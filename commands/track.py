@@ -63,7 +63,7 @@ class TrackFlags(Flags):
     recording: Annotated[str, positional("RECORDING")]
     """a recording of trackers, or a motion file (BVH, AMC, NPZ, DeepMimic), of which head
     and hands are seen"""
-    out: Annotated[OutFile, ending(*WRITTEN, what="a motion file")]
+    out: Annotated[OutFile, ending(*WRITTEN)]
     """poses: .bvh, .amc or .npz"""
     model: Annotated[str, Arg("NAME")] = "ik_trackers"
     """network that predicts bodies"""

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from typing import Any, NoReturn
 
 from ambulo.common.extras import missing_package
-from ambulo.configs.errors import AmbuloError
+from ambulo.configs.errors import AmbuloError, nearest
 
 Main = Callable[[Sequence[str] | None], int]
 MainWithDefault = Callable[..., int]
@@ -38,6 +38,12 @@ class Parser(argparse.ArgumentParser):
         if self._late_epilog is not None:
             self.epilog = self._late_epilog()
         return super().format_help()
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse a value that is none of the choices, and name the nearest."""
+        if action.choices is not None and value not in action.choices:
+            hint = nearest(str(value), map(str, action.choices))
+            raise argparse.ArgumentError(action, f"unknown {value!r}{hint}")
 
     def error(self, message: str) -> NoReturn:
         """Leave with `message` and exit code 2."""

@@ -34,12 +34,12 @@ def within(low: float, high: float) -> Rule:
     return rule(lambda value: low <= value <= high, f"must be {low:g} to {high:.10g}")
 
 
-def ending(*suffixes: str, what: str = "it") -> Rule:
+def ending(*suffixes: str) -> Rule:
     """Return the rule of file names with one of these endings."""
     *rest, last = suffixes
     ends = f"{', '.join(rest)} or {last}" if rest else last
     return rule(
-        lambda name: PurePath(name).suffix.lower() in suffixes, f"{what} ends in {ends}"
+        lambda name: PurePath(name).suffix.lower() in suffixes, f"must end in {ends}"
     )
 
 

@@ -29,13 +29,13 @@ class PlotFlags(ReadingFlags):
 
     path: Annotated[str, positional("FILE")]
     """motion file"""
-    out: Annotated[OutFile | None, Arg("PNG"), ending(".png", what="a sheet")] = None
+    out: Annotated[OutFile | None, Arg("PNG"), ending(".png")] = None
     """the sheet (default: FILE's name + .png, here)"""
     no_sheet: bool = False
     """only the film"""
-    gif: Annotated[OutFile | None, ending(".gif", what="this film")] = None
+    gif: Annotated[OutFile | None, ending(".gif")] = None
     """also a film as GIF"""
-    mp4: Annotated[OutFile | None, ending(".mp4", what="this film")] = None
+    mp4: Annotated[OutFile | None, ending(".mp4")] = None
     """also a film as mp4"""
     start: Annotated[float, Arg("S")] = 0.0
     """from this time on"""

@@ -22,7 +22,7 @@ class ComposeFlags(Flags):
     """the policy below, or a cascade; found as a model is"""
     corrections: Annotated[tuple[str, ...], positional("CORRECTION")]
     """policies trained with gait.base, each above all that come before it"""
-    out: Annotated[OutFile, ending(".zip", what="a model file")]
+    out: Annotated[OutFile, ending(".zip")]
     """the .zip to write"""
 
 

@@ -36,7 +36,7 @@ class GenerateFlags(ParameterFlags):
     It repeats without a seam: the frame after the last is the first, one stride further on.
     """
 
-    out: Annotated[OutFile | None, ending(*WRITTEN, *FILMS, what="a walk")] = None
+    out: Annotated[OutFile | None, ending(*WRITTEN, *FILMS)] = None
     """file to write: a motion (.bvh, .amc, .npz) or a film (.gif, .mp4)"""
     cycles: Annotated[int, within(1, MOST_CYCLES)] = 6
     """two steps each"""

@@ -37,7 +37,7 @@ class ReferenceFlags(ParameterFlags):
 
     speeds: Annotated[tuple[float, ...], Arg("M/S")] = ()
     """a gait for each of these; stride and cadence share the speed"""
-    out: Annotated[OutFile, ending(".npz", what="a prepared reference")]
+    out: Annotated[OutFile, ending(".npz")]
     """the .npz to write"""
     control_rate: Annotated[int, Arg("HZ")] = 30
     """actions per second that the balance controllers are for"""

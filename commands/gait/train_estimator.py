@@ -38,7 +38,7 @@ class EstimatorFlags(NetworkFlags):
 
     data: Annotated[tuple[str, ...], Arg("DIR", repeated=True)]
     """refined sequences that the network was trained on (repeatable)"""
-    out: Annotated[OutFile, ending(".zip", what="an estimator")]
+    out: Annotated[OutFile, ending(".zip")]
     """the .zip to write"""
     given: Annotated[tuple[str, ...], Arg("NAME", empty=True)] = ("lengths",)
     """what will be given: parameters; `lengths`: all of the skeleton; `known`: all that is

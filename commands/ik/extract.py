@@ -36,9 +36,7 @@ class ExtractFlags(SourceFlags, WorkerFlags):
 
     motions: MotionFolders
     """folder of motion files: BVH, ASF/AMC, NPZ (repeatable)"""
-    out: Annotated[OutFile, ending(".npz", what="a file of poses")] = (
-        "training_data.npz"
-    )
+    out: Annotated[OutFile, ending(".npz")] = "training_data.npz"
     """file to write"""
     rig: str = "ik23"
     """rig, or its file"""

@@ -34,9 +34,7 @@ class SequencesFlags(SourceFlags, WorkerFlags):
 
     motions: MotionFolders
     """folder of motion files: BVH, ASF/AMC, NPZ (repeatable)"""
-    out: Annotated[OutFile, ending(".npz", what="a file of sequences")] = (
-        "sequences.npz"
-    )
+    out: Annotated[OutFile, ending(".npz")] = "sequences.npz"
     """file to write"""
     fps: Annotated[float, within(20.0, 240.0)] = FPS
     """rate, in Hz"""

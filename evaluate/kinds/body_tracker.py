@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
-from ambulo.evaluate.shared.kind import EvalKind
+from ambulo.common.command_line import Arg, Flags
+from ambulo.evaluate.shared.eval_kind import EvalKind
 
 
-def _add_flags(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("for body trackers").add_argument
-    add(
-        "--points", type=int, choices=(3, 4, 5, 6),
-        help="trackers: head and hands (3, default), and hips (4), feet (5) or both (6)",
-    )  # fmt: skip
-    add("--rate", type=float, metavar="HZ", help="samples per second (default: 60)")
-    add(
-        "--noise-mm", type=float, metavar="MM",
-        help="standard deviation of the trackers' positions along each axis (default: 0); "
-        "their rotations shake by 0.17 deg for each mm",
-    )  # fmt: skip
-    add(
-        "--uncalibrated", action="store_true", default=None,
-        help="the player's proportions are not known: the tracker finds them",
-    )  # fmt: skip
-    add(
-        "--dropout", action="store_true", default=None,
-        help="also lose one hand for a second every four seconds, and say what it costs",
-    )  # fmt: skip
+@dataclass(frozen=True, kw_only=True)
+class BodyTrackerEvalFlags(Flags):
+    """Flags of body trackers."""
+
+    title = "for body trackers"
+    points: Literal[3, 4, 5, 6] | None = None
+    """trackers: head and hands (3, default), and hips (4), feet (5) or both (6)"""
+    rate: Annotated[float | None, Arg("HZ")] = None
+    """samples per second (default: 60)"""
+    noise_mm: Annotated[float | None, Arg("MM")] = None
+    """standard deviation of the trackers' positions along each axis (default: 0); their
+    rotations shake by 0.17 deg for each mm"""
+    uncalibrated: bool = False
+    """the wearer's proportions are not known: the tracker finds them"""
+    dropout: bool = False
+    """also lose one hand for a second every four seconds, and report what it costs"""
 
 
 KIND = EvalKind(
@@ -35,9 +33,7 @@ KIND = EvalKind(
     group="body trackers",
     run="ambulo.evaluate.trackers.command:run",
     episodes=0,
-    flags=frozenset(
-        {"data", "clips", "points", "rate", "noise_mm", "uncalibrated", "dropout"}
-    ),
+    flags=frozenset({"data", "clips"}),
     baselines="ambulo.evaluate.trackers.baselines:BASELINES",
-    add_flags=_add_flags,
+    own=BodyTrackerEvalFlags,
 )

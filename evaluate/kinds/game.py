@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
+from typing import Annotated
 
-from ambulo.evaluate.shared.kind import EvalKind
+from ambulo.common.command_line import Arg
+from ambulo.evaluate.shared.engine_places import EnginePlaceFlags
+from ambulo.evaluate.shared.eval_kind import EvalKind
 
 
-def add_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that only games have."""
-    add = parser.add_argument_group("policies of a Godot game").add_argument
-    add(
-        "--demos", metavar="FOLDER",
-        help="recorded play of a human, for the baseline of this name",
-    )  # fmt: skip
-    add(
-        "--opponent", metavar="NAME",
-        help="of games with teams: random (default), scripted, or another model",
-    )  # fmt: skip
+@dataclass(frozen=True, kw_only=True)
+class GameEvalFlags(EnginePlaceFlags):
+    """Flags of policies of a Godot game."""
+
+    title = "policies of a Godot game"
+    demos: Annotated[str | None, Arg("FOLDER")] = None
+    """recorded play of a human, for the baseline of this name"""
+    opponent: Annotated[str | None, Arg("NAME")] = None
+    """of games with teams: random (default), scripted, or another model"""
 
 
 KIND = EvalKind(
@@ -26,16 +27,11 @@ KIND = EvalKind(
     group="policies of a game",
     run="ambulo.evaluate.game.command:run",
     episodes=50,
-    flags=frozenset(
-        {
-            "godot_url", "godot_bin", "godot_project", "scene", "godot_engines",
-            "deterministic", "demos", "opponent",
-        }
-    ),
+    flags=frozenset({"stochastic"}),
     baselines={
         "random": "uniformly random actions",
         "scripted": "what the game's own script does, if it has one",
         "human": "recorded play (--demos)",
     },
-    add_flags=add_flags,
+    own=GameEvalFlags,
 )  # fmt: skip

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
+from typing import Annotated
 
-from ambulo.evaluate.shared.kind import EvalKind
+from ambulo.common.command_line import Arg, Flags
+from ambulo.evaluate.shared.eval_kind import EvalKind
 
 
-def _add_flags(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group(
-        "for walkers of the task walk_commands"
-    ).add_argument
-    add(
-        "--trials", nargs="?", const="all", metavar="NAMES",
-        help="trials, with commas between: envelope, stops, walls, pushes, sweeps, "
-        "reaches (default: all of them)",
-    )  # fmt: skip
+@dataclass(frozen=True, kw_only=True)
+class WalkerEvalFlags(Flags):
+    """Flags of walkers of the task walk_commands."""
+
+    title = "for walkers of the task walk_commands"
+    trials: Annotated[str | None, Arg("NAMES", bare="all")] = None
+    """trials, with commas between: envelope, stops, walls, pushes, sweeps, reaches (default:
+    all of them)"""
 
 
 KIND = EvalKind(
@@ -26,10 +27,10 @@ KIND = EvalKind(
     episodes=100,
     flags=frozenset(
         {
-            "backend", "deterministic", "num_envs", "seconds", "push_episodes", "video",
-            "impulses", "perturb", "trials",
+            "backend", "stochastic", "num_envs", "seconds", "push_episodes", "video",
+            "impulses", "perturb",
         }
     ),
     baselines="ambulo.evaluate.locomotion.evaluation:BASELINES",
-    add_flags=_add_flags,
+    own=WalkerEvalFlags,
 )  # fmt: skip

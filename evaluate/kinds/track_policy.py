@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
+from typing import Annotated
 
-from ambulo.evaluate.shared.kind import EvalKind
+from ambulo.common.command_line import Arg, Flags
+from ambulo.evaluate.shared.eval_kind import EvalKind
 
 
-def _add_flags(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("for policies that track clips").add_argument
-    add(
-        "--clips", action="append", metavar="PATH",
-        help="motion file, fitted reference (`ambulo fit`) or folder of them (repeatable; "
-        "default: the clip in the model file). Motion files are shown as captured",
-    )  # fmt: skip
-    add(
-        "--frames", metavar="A:B",
-        help="of the one motion file, its frames A up to but not B, from 0 (default: all)",
-    )  # fmt: skip
-    add(
-        "--as-captured", action="store_true", default=None,
-        help="show fitted clips as they were captured",
-    )  # fmt: skip
+@dataclass(frozen=True, kw_only=True)
+class TrackerEvalFlags(Flags):
+    """Flags of policies that track clips."""
+
+    title = "for policies that track clips"
+    clips: Annotated[tuple[str, ...], Arg("PATH", repeated=True)] = ()
+    """motion file, fitted reference (`ambulo fit`) or folder of them (repeatable; default:
+    the clip in the model file). Motion files are shown as captured"""
+    frames: Annotated[str | None, Arg("A:B")] = None
+    """of the one motion file, its frames A up to but not B, from 0 (default: all)"""
+    as_captured: bool = False
+    """show fitted clips as they were captured"""
 
 
 KIND = EvalKind(
@@ -30,12 +29,7 @@ KIND = EvalKind(
     group="trackers",
     run="ambulo.evaluate.tracking.command:run",
     episodes=0,
-    flags=frozenset(
-        {
-            "clips", "frames", "as_captured", "deterministic", "num_envs", "video", "impulses",
-            "perturb",
-        }
-    ),
+    flags=frozenset({"stochastic", "num_envs", "video", "impulses", "perturb"}),
     baselines="ambulo.evaluate.tracking.command:BASELINES",
-    add_flags=_add_flags,
+    own=TrackerEvalFlags,
 )  # fmt: skip

@@ -2,83 +2,23 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from ambulo.common.console import bars
-from ambulo.configs.errors import ConfigError, nearest
+from ambulo.configs.errors import ConfigError
+from ambulo.evaluate.shared.eval_kind import NONE, EvalKind
 from ambulo.evaluate.shared.result import (
     AgentMetrics,
     MetricColumn,
     ModelEvaluation,
     Picture,
 )
-
-NONE = "none"
-"""Value of MODEL and `--baselines` that stands for no model and no baselines."""
-ALL = "all"
-"""Value of `--baselines` that stands for all of them."""
-
-
-@dataclass(frozen=True)
-class EvalKind:
-    """How models of one kind are evaluated; `ambulo.evaluate.kinds` holds one per file.
-
-    `run` and `baselines` are names of the form "module:attribute", imported when used.
-    """
-
-    kinds: tuple[str, ...]
-    """Kinds of model files, as the model registry names them."""
-    name: str
-    """Singular, such as "gait policy"."""
-    group: str
-    """Plural of the models that share its flags, such as "locomotion models"."""
-    run: str
-    """Function `EvalRequest -> EvalOutcome`."""
-    episodes: int
-    """Default of `--episodes`; 0: all that the data hold."""
-    flags: frozenset[str] = frozenset()
-    """Attributes of optional flags that this kind accepts."""
-    baselines: str | Mapping[str, str] = field(default_factory=dict)
-    """Baselines by name: a mapping, or where to import it from."""
-    add_flags: Callable[[argparse.ArgumentParser], None] | None = None
-    """Adds the flags that only this kind has."""
-
-    def evaluate(self, request: EvalRequest) -> EvalOutcome:
-        """Run the evaluation."""
-        run: Callable[[EvalRequest], EvalOutcome] = _imported(self.run)
-        return run(request)
-
-    def chosen_baselines(self, text: str | None) -> tuple[str, ...]:
-        """Return the baselines named in `--baselines`; all of them for None and "all".
-
-        Raises:
-            ConfigError: No baseline has such a name.
-        """
-        known: Mapping[str, Any] = (
-            _imported(self.baselines)
-            if isinstance(self.baselines, str)
-            else self.baselines
-        )
-        if text is None:
-            return tuple(known)
-        names = [name.strip() for name in text.split(",")]
-        if names == [NONE]:
-            return ()
-        if names == [ALL]:
-            return tuple(known)
-        for name in names:
-            if name not in known:
-                hint = nearest(name, (*known, NONE, ALL))
-                raise ConfigError(f"--baselines: unknown baseline {name!r}{hint}")
-        return tuple(dict.fromkeys(names))
 
 
 @dataclass(frozen=True)
@@ -89,12 +29,14 @@ class EvalRequest:
     """Kind of the model."""
     file: Path | None
     """Model file; None: baselines alone."""
-    args: argparse.Namespace
-    """Flags of `ambulo eval`."""
+    args: Any
+    """Flags of `ambulo eval`: `evaluate.flags.EvalFlags` with those of all kinds."""
     baselines: tuple[str, ...]
     """Names of the baselines."""
     command: str
     """Command line."""
+    requires_data: bool = False
+    """Whether the data of the model are needed."""
 
     @property
     def episodes(self) -> int:
@@ -169,8 +111,3 @@ def episode_bars(
     with bars(16, shown=shown, unit="episodes") as progress:
         tasks = {name: progress.add_task(name, total=episodes) for name in agents}
         yield lambda name, count: progress.advance(tasks[name], count)
-
-
-def _imported(name: str) -> Any:
-    module, _, attribute = name.partition(":")
-    return getattr(import_module(module), attribute)

@@ -25,8 +25,7 @@ from ambulo.common.files import (
     write_bytes,
     write_or_print,
 )
-from ambulo.common.flag_types import Count, JsonFile, NaturalNumber
-from ambulo.common.setting_flags import Assignments
+from ambulo.common.flag_types import Assignments, Count, JsonFile, NaturalNumber
 from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.names import RUN

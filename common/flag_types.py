@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from ambulo.common.command_line import Arg, Flags, Rule
 from ambulo.common.files import check_parent
-from ambulo.configs.errors import nearest
+from ambulo.configs.errors import ConfigError, nearest
 
 
 def positional(metavar: str) -> Arg:
@@ -97,6 +97,34 @@ JsonFile = Annotated[OutFile, Arg("FILE", bare="-")]
 """File of results as JSON; `-`, or the flag alone, is standard output."""
 Repeated = Arg(repeated=True)
 """Mark of a tuple to which each flag adds one value."""
+Assignments = Annotated[
+    tuple[str, ...], Arg("NAME=VALUE", names=("--set",), repeated=True)
+]
+"""Type of the flag `--set NAME=VALUE`, which may be repeated."""
+
+
+def assignment(
+    text: str, expected: str = "NAME=VALUE", flag: str = "--set"
+) -> tuple[str, str]:
+    """Return name and value of `NAME=VALUE`; `ConfigError` for another text."""
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not (name and equals):
+        raise ConfigError(f"{flag} {text:.60}: expected {expected}")
+    return name, value
+
+
+def numbers_of(texts: Iterable[str]) -> dict[str, float]:
+    """Return the numbers in `NAME=NUMBER` texts by name; `ConfigError` for others."""
+    found = {}
+    for text in texts:
+        name, value = assignment(text, "NAME=VALUE, VALUE a number")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            raise ConfigError(
+                f"--set {text:.60}: expected NAME=VALUE, VALUE a number"
+            ) from None
+    return found
 
 
 def _log_level(name: str) -> str | None:

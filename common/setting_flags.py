@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from ambulo.common.command_line import Arg, Flags
+from ambulo.common.flag_types import Assignments, assignment
 from ambulo.common.paths import resolve_path
 from ambulo.configs.base import (
     Config,
@@ -24,10 +25,6 @@ from ambulo.configs.presets import PresetFolder
 Settings = TypeVar("Settings", bound=Config)
 Change = tuple[str, Any, str]
 """A dotted key, its new value, and the flag that gives it."""
-Assignments = Annotated[
-    tuple[str, ...], Arg("NAME=VALUE", names=("--set",), repeated=True)
-]
-"""Type of the flag `--set NAME=VALUE`, which may be repeated."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,30 +52,6 @@ class SettingFlags(Flags):
     def config_of(self, presets: PresetFolder[Settings]) -> Settings:
         """Return the settings that are chosen among `presets`."""
         return with_overrides(self.base_of(presets), self.overrides)
-
-
-def assignment(
-    text: str, expected: str = "NAME=VALUE", flag: str = "--set"
-) -> tuple[str, str]:
-    """Return name and value of `NAME=VALUE`; `ConfigError` for another text."""
-    name, equals, value = (part.strip() for part in text.partition("="))
-    if not (name and equals):
-        raise ConfigError(f"{flag} {text:.60}: expected {expected}")
-    return name, value
-
-
-def numbers_of(texts: Iterable[str]) -> dict[str, float]:
-    """Return the numbers in `NAME=NUMBER` texts by name; `ConfigError` for others."""
-    found = {}
-    for text in texts:
-        name, value = assignment(text, "NAME=VALUE, VALUE a number")
-        try:
-            found[name] = float(value)
-        except ValueError:
-            raise ConfigError(
-                f"--set {text:.60}: expected NAME=VALUE, VALUE a number"
-            ) from None
-    return found
 
 
 def with_changes(config: Settings, changes: Sequence[Change]) -> Settings:

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 from ambulo.common.command_line import Arg, command
 from ambulo.common.console import bars
 from ambulo.common.engine_flags import WorkerFlags
-from ambulo.common.flag_types import Count, Duration, Seed
+from ambulo.common.flag_types import Assignments, Count, Duration, Seed, numbers_of
 from ambulo.common.paths import resolve_path
-from ambulo.common.setting_flags import Assignments, numbers_of
 from ambulo.configs.errors import ConfigError, GaitDataError, RunFolderError
 from ambulo.configs.gait import gait_space
 from ambulo.configs.locomotion import LocomotionConfig

@@ -22,9 +22,8 @@ from ambulo.commands.motion_flags import ReadingFlags
 from ambulo.common.command_line import Arg, command
 from ambulo.common.files import write_or_print
 from ambulo.common.find_model import find_model
-from ambulo.common.flag_types import OutFile, positional
+from ambulo.common.flag_types import Assignments, OutFile, numbers_of, positional
 from ambulo.common.paths import resolve_path
-from ambulo.common.setting_flags import Assignments, numbers_of
 from ambulo.common.tables import new_table, print_table
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.gait import GaitSpace

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from ambulo.common.command_line import Arg, Flags
 from ambulo.common.find_model import find_model
-from ambulo.common.setting_flags import Assignments, numbers_of
+from ambulo.common.flag_types import Assignments, numbers_of
 
 if TYPE_CHECKING:
     from ambulo.configs.arrays import Floats

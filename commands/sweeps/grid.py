@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import product
 
-from ambulo.common.setting_flags import assignment
+from ambulo.common.flag_types import assignment
 from ambulo.configs.base import Config
 from ambulo.configs.errors import ConfigError
 

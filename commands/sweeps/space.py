@@ -16,7 +16,7 @@ from optuna.distributions import (
 
 from ambulo.commands.sweeps.grid import split_values
 from ambulo.commands.sweeps.kinds import Training
-from ambulo.common.setting_flags import assignment
+from ambulo.common.flag_types import assignment
 from ambulo.configs.errors import ConfigError
 
 _WHOLE = re.compile(r"[+-]?\d{1,18}")

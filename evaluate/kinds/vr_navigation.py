@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from ambulo.common.command_line import Arg
-from ambulo.common.setting_flags import Assignments
+from ambulo.common.flag_types import Assignments
 from ambulo.evaluate.shared.engine_places import EnginePlaceFlags
 from ambulo.evaluate.shared.eval_kind import EvalKind
 

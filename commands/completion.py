@@ -6,15 +6,13 @@ The script is made of the parsers that the commands themselves parse with.
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Annotated, Any, Literal, get_args
 
 from ambulo.common.command_line import Flags, command
-from ambulo.common.errors import Parser, parser_of
+from ambulo.common.errors import Parser
 from ambulo.common.extras import missing_package
 from ambulo.common.flag_types import positional
 
@@ -90,12 +88,8 @@ def parser_at(target: str) -> Parser | None:
     module, _, attribute = target.partition(":")
     try:
         found = getattr(import_module(module), attribute)
-        owner = getattr(found, "__self__", found)  # of a training's `main`
-        if hasattr(owner, "parser"):
-            parser: Parser = owner.parser()
-            return parser
-        with contextlib.redirect_stderr(io.StringIO()):
-            return parser_of(found)
+        parser: Parser = getattr(found, "__self__", found).parser()
+        return parser  # that of a training's `main` is the training's
     except ImportError as error:
         if missing_package(error) is None:
             raise

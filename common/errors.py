@@ -8,7 +8,6 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar
 from typing import Any, NoReturn
 
 from ambulo.common.extras import missing_package
@@ -48,39 +47,6 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Leave with `message` and exit code 2."""
         self.exit(USER_ERROR, f"ambulo: error: {message} (--help tells more)\n")
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse, as argparse does; inside `parser_of`, hand over this parser instead."""
-        if _HANDED_OVER.get():
-            raise _ParserReadyError(self)
-        return super().parse_known_args(args, namespace)
-
-
-_HANDED_OVER: ContextVar[bool] = ContextVar("parser_is_handed_over", default=False)
-
-
-class _ParserReadyError(BaseException):  # no command catches it
-    """Carries the parser of a command out of the command."""
-
-    def __init__(self, parser: Parser) -> None:
-        super().__init__()
-        self.parser = parser
-
-
-def parser_of(main: Callable[[Sequence[str]], int]) -> Parser | None:
-    """Return the parser that a command parses its arguments with, without running it.
-
-    The command is called and stopped when it begins to parse, which all do first. None if
-    it ends without parsing, as where a package is missing.
-    """
-    token = _HANDED_OVER.set(True)
-    try:
-        main([])
-    except _ParserReadyError as ready:
-        return ready.parser
-    finally:
-        _HANDED_OVER.reset(token)
-    return None
 
 
 def front_door(main: Main) -> MainWithDefault:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -23,8 +24,9 @@ from ambulo.commands.sweeps.scores import (
     matrix_of,
 )
 from ambulo.commands.sweeps.statistics import bootstrap, interquartile_mean, interval
-from ambulo.common.errors import Parser, front_door
-from ambulo.common.files import check_parent, without_nan, write_or_print
+from ambulo.common.command_line import Arg, Flags, command
+from ambulo.common.files import without_nan, write_or_print
+from ambulo.common.flag_types import JsonFile, positional
 from ambulo.common.paths import resolve_path
 from ambulo.common.tables import new_table, print_table
 from ambulo.configs.base import load_json
@@ -38,37 +40,39 @@ PLACES = {
 """Settings of a training that may differ between runs that are compared as seeds."""
 
 
-@front_door
-def main(argv: Sequence[str] | None = None) -> int:
+@dataclass(frozen=True, kw_only=True)
+class CompareFlags(Flags):
+    """Say whether a difference between runs is real.
+
+    Each folder is a run, a sweep (its variants are compared), or a folder of runs that
+    differ in seeds.
+    """
+
+    folders: Annotated[tuple[str, ...], positional("FOLDER")]
+    """folders to compare"""
+    score: Annotated[str | None, Arg("NAME")] = None
+    """score to compare"""
+    json: JsonFile | None = None
+    """results as JSON, to FILE or to standard output"""
+
+
+@command("ambulo compare")
+def main(flags: CompareFlags) -> int:
     """Compare runs, sweeps or folders of runs; return the exit code."""
-    parser = Parser(
-        prog="ambulo compare",
-        description="Say whether a difference between runs is real. Each folder is a run, "
-        "a sweep (its variants are compared), or a folder of runs that differ in seeds.",
-    )
-    parser.add_argument("folders", nargs="+", metavar="FOLDER")
-    parser.add_argument("--score", metavar="NAME", help="score to compare")
-    parser.add_argument(
-        "--json", nargs="?", const="-", metavar="FILE",
-        help="results as JSON, to FILE or to standard output",
-    )  # fmt: skip
-    parser.add_argument("--verbose", action="store_true", help="tracebacks of errors")
-    args = parser.parse_args(argv)
-    check_parent(args.json)
-    paths = [resolve_path(folder) for folder in args.folders]
+    paths = [resolve_path(folder) for folder in flags.folders]
     real = [path.resolve() for path in paths]
     for number, path in enumerate(paths):
         if real[number] in real[:number]:
             raise ConfigError(f"{path}: named twice")
     training = _training(paths)
-    score = training.kind.score(args.score)
+    score = training.kind.score(flags.score)
     groups = [group for path in paths for group in _groups(path, training, score)]
     if len(groups) < 2:
         raise ConfigError("one group of runs: name two or more folders to compare")
     rows = [difference_of(x, y, score) for x, y in combinations(groups, 2)]
     data = {"score": score.model_dump(), "comparisons": [row.to_data() for row in rows]}
-    write_or_print(args.json, json.dumps(without_nan(data), indent=1) + "\n")
-    if args.json != "-":
+    write_or_print(flags.json, json.dumps(without_nan(data), indent=1) + "\n")
+    if flags.json != "-":
         _print_groups(groups, score)
         for row in rows:
             print(row.sentence)

@@ -6,131 +6,103 @@ The script is made of the parsers that the commands themselves parse with.
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any, Literal, get_args
 
-from ambulo.common.errors import Parser, front_door, parser_of
+from ambulo.common.command_line import Flags, command
+from ambulo.common.errors import Parser
 from ambulo.common.extras import missing_package
-from ambulo.configs.presets import preset_folders
-from ambulo.configs.task_registry import task_names
-from ambulo.configs.trainings import folder_of
-from ambulo.shipped import shipped_models
+from ambulo.common.flag_types import positional
 
-SHELLS = ("bash", "zsh", "fish")
-Table = Mapping[str, tuple[str, str]]
-"""`module:function` and description of each command."""
-
-MODEL_COMMANDS = ("eval", "export")
+Shell = Literal["bash", "zsh", "fish"]
+SHELLS = get_args(Shell)
+MODEL_COMMANDS = ("eval", "export", "play", "rollouts")
 """Commands whose first argument is a model."""
 
 
-def main(argv: Sequence[str], commands: Table, trainings: Table) -> int:
-    """Print the completion script of the shell that `argv` names; the exit code.
+@dataclass(frozen=True, kw_only=True)
+class CompletionFlags(Flags):
+    """Print a script that completes commands, flags, presets and models."""
 
-    Args:
-        argv: command line after `ambulo completion`.
-        commands: table of the sub-commands of `ambulo`.
-        trainings: table of the kinds of `ambulo train`.
-    """
-
-    def run(arguments: Sequence[str] | None) -> int:
-        args = make_parser().parse_args(arguments)
-        import shtab
-
-        tree = command_tree(commands, trainings)
-        for action in _actions(tree):
-            _complete_files(action, shtab.FILE, shtab.DIRECTORY)
-        print(shtab.complete(tree, shell=args.shell))
-        return 0
-
-    return front_door(run)(argv)
+    shell: Annotated[Shell, positional("SHELL")]
+    """shell that reads the script"""
 
 
-def make_parser() -> Parser:
-    """Return the parser of `ambulo completion`."""
-    parser = Parser(
-        prog="ambulo completion",
-        description="Print a script that completes commands, flags, presets and models.",
-        epilog="bash: ambulo completion bash > ~/.local/share/bash-completion/completions/"
-        "ambulo; zsh: to a file _ambulo in a folder of $fpath; fish: to "
-        "~/.config/fish/completions/ambulo.fish",
-    )
-    parser.add_argument("shell", choices=SHELLS, help="shell that reads the script")
-    return parser
+@command(
+    "ambulo completion",
+    "bash: ambulo completion bash > ~/.local/share/bash-completion/completions/ambulo\n"
+    "zsh: to a file _ambulo in a folder of $fpath\n"
+    "fish: to ~/.config/fish/completions/ambulo.fish",
+)
+def main(flags: CompletionFlags) -> int:
+    """Print the completion script of a shell."""
+    import shtab
+
+    print(shtab.complete(command_tree(), shell=flags.shell))
+    return 0
 
 
-def command_tree(commands: Table, trainings: Table) -> argparse.ArgumentParser:
+def command_tree() -> argparse.ArgumentParser:
     """Return one parser of all commands: those of the commands, with names to choose.
 
     Of a command whose packages are not installed the name alone is there.
     """
+    from ambulo.command_table import AMBULO
+    from ambulo.configs.presets import preset_folders
+    from ambulo.configs.task_registry import task_names
+    from ambulo.configs.trainings import folder_of
+    from ambulo.shipped import shipped_models
+
     tree = argparse.ArgumentParser(prog="ambulo", allow_abbrev=False)
     tree.add_argument("--version", action="store_true", help="print the version")
-    rows = tree.add_subparsers(metavar="COMMAND")
-    for name, (target, meaning) in commands.items():
-        if name == "train":
-            kinds = rows.add_parser(name, help=meaning).add_subparsers(metavar="KIND")
-            for kind, (training, what) in trainings.items():
-                parser = _add(kinds, kind, training, what)
-                _offer(
-                    parser, "preset", list(preset_folders()[folder_of(kind) or kind])
-                )
-                _offer(parser, "task", list(task_names()))
-        elif name == "completion":
-            rows.add_parser(name, help=meaning, parents=[make_parser()], add_help=False)
-        else:
-            parser = _add(rows, name, target, meaning)
-            if name in MODEL_COMMANDS:
-                _offer(parser, "model", sorted(shipped_models()))
+    models, tasks, presets = (
+        sorted(shipped_models()),
+        list(task_names()),
+        preset_folders(),
+    )
+    groups = {(): tree.add_subparsers(metavar="COMMAND")}
+    for words, row in AMBULO.leaves():
+        above = words[:-1]
+        if above and above not in groups:
+            group = groups[()].add_parser(above[0], help=AMBULO.rows[above[0]].summary)
+            groups[above] = group.add_subparsers(metavar="NAME")
+        own = parser_at(row.target)
+        parser = groups[above].add_parser(
+            words[-1], help=row.summary, parents=[own] if own else [], add_help=not own
+        )
+        names: dict[str, list[str]] = {}
+        if words[0] == "train":
+            kind = words[-1]
+            names = {"preset": list(presets[folder_of(kind) or kind]), "task": tasks}
+        elif words[0] in MODEL_COMMANDS:
+            names = {"model": models}
+        for action in parser._actions:
+            _complete(action, names)
     return tree
 
 
-def _add(
-    rows: argparse._SubParsersAction[argparse.ArgumentParser],
-    name: str,
-    target: str,
-    meaning: str,
-) -> argparse.ArgumentParser:
-    """Add the command `module:function` with its own flags; return its new parser."""
-    module, _, function = target.partition(":")
+def parser_at(target: str) -> Parser | None:
+    """Return the parser of the command `module:attribute`; None if it lacks packages."""
+    module, _, attribute = target.partition(":")
     try:
-        with contextlib.redirect_stderr(io.StringIO()):
-            own = parser_of(getattr(import_module(module), function))
+        found = getattr(import_module(module), attribute)
+        parser: Parser = getattr(found, "__self__", found).parser()
+        return parser  # that of a training's `main` is the training's
     except ImportError as error:
         if missing_package(error) is None:
             raise
-        own = None
-    parents = [] if own is None else [own]
-    return rows.add_parser(name, help=meaning, parents=parents, add_help=own is None)
+        return None
 
 
-def _offer(parser: argparse.ArgumentParser, name: str, choices: list[str]) -> None:
-    """Let an argument complete to `choices`."""
-    for action in parser._actions:
-        if action.dest == name:
-            action.choices = choices
+def _complete(action: argparse.Action, names: Mapping[str, list[str]]) -> None:
+    """Let an argument complete to names, or to the files or folders of its metavar."""
+    import shtab
 
-
-def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
-    """Yield the arguments of a parser and of all parsers below it."""
-    for action in parser._actions:
-        yield action
-        if isinstance(action, argparse._SubParsersAction):
-            for below in action.choices.values():
-                yield from _actions(below)
-
-
-def _complete_files(
-    action: argparse.Action, file: Mapping[str, Any], folder: Mapping[str, Any]
-) -> None:
-    """Let an argument complete to files or folders, as its metavar says."""
-    words = action.metavar if isinstance(action.metavar, str) else ""
-    if action.choices is not None:
-        return
-    if words in ("FILE", "PATH", "CLIP", "OUT"):
-        action.complete = file  # type: ignore[attr-defined]
-    elif words in ("FOLDER", "DIR", "RUN"):
-        action.complete = folder  # type: ignore[attr-defined]
+    files: dict[str, Any] = dict.fromkeys(("FILE", "PATH", "CLIP", "OUT"), shtab.FILE)
+    files |= dict.fromkeys(("FOLDER", "DIR", "RUN"), shtab.DIRECTORY)
+    if action.dest in names:
+        action.choices = names[action.dest]
+    elif action.choices is None and action.metavar in files:
+        action.complete = files[action.metavar]  # type: ignore[attr-defined]

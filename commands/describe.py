@@ -1,35 +1,63 @@
-"""Commands that print what there is: presets, layout of observation and action."""
+"""Commands that print what there is: models, presets, layout of observation and action."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
 
-from ambulo.common.errors import Parser, front_door
-from ambulo.common.setting_flags import with_overrides
+from ambulo.common.command_line import Flags, command
+from ambulo.common.flag_types import positional
+from ambulo.common.setting_flags import SettingFlags
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.presets import preset_folders
-from ambulo.configs.presets.vr import PRESETS
 from ambulo.configs.vr import NavigationConfig
-from ambulo.train.shared.settings import base_config
 
 
-@front_door
-def presets(argv: Sequence[str] | None = None) -> int:
-    """`ambulo presets [NAME]`: a table of the presets, or one of them as JSON."""
-    parser = Parser(
-        prog="ambulo presets", description="List the presets, or print one as JSON."
-    )
-    parser.add_argument(
-        "name", nargs="?", help="preset to print in full, such as vr/quick_test"
-    )
-    args = parser.parse_args(argv)
+@dataclass(frozen=True, kw_only=True)
+class ModelsFlags(Flags):
+    """List the shipped models and those of `ambulo pull`."""
+
+    json: bool = False
+    """as JSON, with their files"""
+
+
+@command("ambulo models")
+def models(flags: ModelsFlags) -> int:
+    """Print what `ambulo.load` finds by name."""
+    from ambulo.policies.registry import pulled_cards, shipped_cards
+
+    groups = {"shipped": shipped_cards(), "pulled": pulled_cards()}
+    rows = [(group, card) for group, cards in groups.items() for card in cards.values()]
+    if flags.json:
+        data = [
+            asdict(card) | {"path": str(card.path), "from": group}
+            for group, card in rows
+        ]
+        print(json.dumps(data, indent=2))
+        return 0
+    for group, card in rows:
+        mark = " (pulled)" if group == "pulled" else ""
+        print(f"{card.name:<22} {card.kind:<16} {card.headline}{mark}")
+    return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PresetsFlags(Flags):
+    """List the presets, or print one as JSON."""
+
+    name: Annotated[str | None, positional("name")] = None
+    """preset to print in full, such as vr/quick_test"""
+
+
+@command("ambulo presets")
+def presets(flags: PresetsFlags) -> int:
+    """Print a table of the presets, or one of them as JSON."""
     folders = preset_folders()
-    if args.name is not None:
-        kind, _, name = args.name.rpartition("/")
+    if flags.name is not None:
+        kind, _, name = flags.name.rpartition("/")
         if kind and kind not in folders:
-            raise ConfigError(f"unknown preset {args.name!r}{nearest(kind, folders)}")
+            raise ConfigError(f"unknown preset {flags.name!r}{nearest(kind, folders)}")
         kinds = [kind] if kind else [k for k in ("vr", *folders) if name in folders[k]]
         if not kinds:
             known = {preset for folder in folders.values() for preset in folder}
@@ -42,24 +70,18 @@ def presets(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-@front_door
-def schema(argv: Sequence[str] | None = None) -> int:
-    """`ambulo schema`: what an agent sees and does, as JSON."""
-    parser = Parser(
-        prog="ambulo schema",
-        description="Print the layout of observation and action as JSON.",
-    )
-    parser.add_argument("--preset", metavar="NAME", help="layout of this preset")
-    parser.add_argument("--config", metavar="FILE", help="layout of these settings")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides",
-        help="one setting, such as observations.memory=map (repeatable)",
-    )  # fmt: skip
-    args = parser.parse_args(argv)
-    config = with_overrides(base_config(args, PRESETS), args.overrides)
+@dataclass(frozen=True, kw_only=True)
+class SchemaFlags(SettingFlags):
+    """Print the layout of observation and action as JSON."""
 
+
+@command("ambulo schema")
+def schema(flags: SchemaFlags) -> int:
+    """Print what an agent sees and does, as JSON."""
+    from ambulo.configs.presets.vr import PRESETS
     from ambulo.envs.vr.task.observation import observation_layout
 
+    config = flags.config_of(PRESETS)
     layout = observation_layout(config)
     data = {
         "observation": {"size": layout.size, "parts": layout.schema()},

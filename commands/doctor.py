@@ -15,7 +15,7 @@ import ambulo
 from ambulo.commands.machine.caches import Cache, caches, size_text
 from ambulo.commands.machine.engines import Engine, engines
 from ambulo.commands.machine.packages import Extra, Package, extras, required_packages
-from ambulo.common.errors import Parser, front_door
+from ambulo.common.command_line import Flags, command
 from ambulo.shipped import ELSEWHERE, shipped_models
 
 BROKEN = 1
@@ -80,17 +80,19 @@ class Diagnosis:
         }
 
 
-@front_door
-def main(argv: Sequence[str] | None = None) -> int:
-    """`ambulo doctor`: print the state of this machine; the exit code is 0 if healthy."""
-    parser = Parser(
-        prog="ambulo doctor",
-        description="Print versions, engines, caches, and what is missing for what.",
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    args = parser.parse_args(argv)
+@dataclass(frozen=True, kw_only=True)
+class DoctorFlags(Flags):
+    """Print versions, engines, caches, and what is missing for what."""
+
+    json: bool = False
+    """print JSON"""
+
+
+@command("ambulo doctor")
+def main(flags: DoctorFlags) -> int:
+    """Print the state of this machine; the exit code is 0 if it is healthy."""
     found = diagnose()
-    if args.json:
+    if flags.json:
         print(json.dumps(found.to_json(), indent=2))
     else:
         print("\n".join(report(found)))

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
-from argparse import Namespace
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, cast
 
-from ambulo.common.errors import Parser, front_door
+from ambulo.common.command_line import Arg, Flags, command
 from ambulo.common.files import check_parent
 from ambulo.common.find_model import find_model
+from ambulo.common.flag_types import one_of, positional
 from ambulo.common.paths import resolve_path
-from ambulo.configs.errors import ConfigError, nearest
+from ambulo.configs.errors import ConfigError
 from ambulo.policies.export.written import Written
 from ambulo.policies.files.raw_headers import SB3_ZIP
 from ambulo.policies.registry import export_model, load_file, spec_of
@@ -22,60 +22,52 @@ SUFFIXES = {"onnx": ".onnx", "json": ".json", "godot": ".ambulo", "godot-rl": ".
 """How the file of each target ends."""
 
 
-@front_door
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run `ambulo export ...`; its exit code."""
-    parser = Parser(
-        prog="ambulo export",
-        description="Write a model so that other programs can run it.",
-    )
-    parser.add_argument(
-        "model", metavar="MODEL",
-        help="model file, run folder, or name of a shipped model; with --mjcf the name "
-        "of a character",
-    )  # fmt: skip
-    parser.add_argument(
-        "--out", required=True, metavar="FILE",
-        help="FILE.onnx; for navigation agents FILE.json (+ .bin) too, for these, gait "
-        "networks and body trackers FILE.ambulo for Godot; with --mjcf a new folder",
-    )  # fmt: skip
-    parser.add_argument(
-        "--target", "--format", metavar="NAME",
-        help=f"one of {', '.join(SUFFIXES)}; default: what the end of FILE says",
-    )  # fmt: skip
-    parser.add_argument(
-        "--body", metavar="MODEL",
-        help="with a navigation agent for Godot: also the character of a gait network, "
-        "gait_net for example, that walks where the agent goes, as FILE_body.ambulo",
-    )  # fmt: skip
-    parser.add_argument(
-        "--mjcf", action="store_true",
-        help="write a character's MuJoCo model as XML with its assets",
-    )  # fmt: skip
-    parser.add_argument("--verbose", action="store_true", help="tracebacks of errors")
-    parser.add_argument(
-        "--trust-pickle", action="store_true",
-        help="run the pickled code of a Stable-Baselines3 zip; only for your own files",
-    )  # fmt: skip
-    args = parser.parse_args(argv)
-    return _export_character(args) if args.mjcf else _export_model(args)
+@dataclass(frozen=True, kw_only=True)
+class ExportFlags(Flags):
+    """Write a model so that other programs can run it."""
+
+    model: Annotated[str, positional("MODEL")]
+    """model file, run folder, or name of a shipped model; with --mjcf the name of a
+    character"""
+    out: Annotated[str, Arg("FILE")]
+    """FILE.onnx; for navigation agents FILE.json (+ .bin) too, for these, gait networks and
+    body trackers FILE.ambulo for Godot; with --mjcf a new folder"""
+    target: Annotated[
+        str | None,
+        Arg("NAME", names=("--target", "--format")),
+        one_of(lambda: SUFFIXES, "target"),
+    ] = None
+    """one of onnx, json, godot, godot-rl (default: as FILE ends)"""
+    body: Annotated[str | None, Arg("MODEL")] = None
+    """with a navigation agent for Godot: also the character of a gait network, gait_net for
+    example, that walks where the agent goes, as FILE_body.ambulo"""
+    mjcf: bool = False
+    """write a character's MuJoCo model as XML with its assets"""
+    trust_pickle: bool = False
+    """run the pickled code of a Stable-Baselines3 zip; only for your own files"""
 
 
-def _export_model(args: Namespace) -> int:
+@command("ambulo export")
+def main(flags: ExportFlags) -> int:
+    """Write a model, or a character."""
+    return _export_character(flags) if flags.mjcf else _export_model(flags)
+
+
+def _export_model(flags: ExportFlags) -> int:
     """Write a model, and say what the file leaves out."""
-    out = resolve_path(args.out)
-    target = _target(args.target, args.out, out)
-    check_parent(args.out)
-    file = find_model(args.model)
+    out = resolve_path(flags.out)
+    target = _target(flags.target, flags.out, out)
+    check_parent(flags.out)
+    file = find_model(flags.model)
     spec = spec_of(file)
     if target not in spec.targets:
         valid = ", ".join(f"{name} ({SUFFIXES[name]})" for name in spec.targets)
         can = f"can be exported as {valid} only" if valid else "cannot be exported"
         raise ConfigError(
-            f"{args.model}: not as {target}: models of the kind {spec.kind} {can}"
+            f"{flags.model}: not as {target}: models of the kind {spec.kind} {can}"
         )
-    _check_body(args.body, target, spec.kind)
-    trust = args.trust_pickle and SB3_ZIP in spec.formats
+    _check_body(flags.body, target, spec.kind)
+    trust = flags.trust_pickle and SB3_ZIP in spec.formats
     model = load_file(file, **({"trust_pickle": True} if trust else {}))
     settings = {}
     if (spec.kind, target) in _SETTINGS:
@@ -84,8 +76,8 @@ def _export_model(args: Namespace) -> int:
     print(*written.files, sep="\n")
     for line in written.left_out:
         print(f"not in the file: {line}", file=sys.stderr)
-    if args.body is not None:
-        print(*_export_body(args.body, out).files, sep="\n")
+    if flags.body is not None:
+        print(*_export_body(flags.body, out).files, sep="\n")
     return 0
 
 
@@ -123,28 +115,26 @@ _SETTINGS: Mapping[tuple[str, str], Callable[[Any], dict[str, Any]]] = {
 """What a kind's target needs besides the model and the file."""
 
 
-def _export_character(args: Namespace) -> int:
+def _export_character(flags: ExportFlags) -> int:
     """Write a character as MJCF."""
     from ambulo.envs.characters.mjcf import export_mjcf
 
     for name in ("target", "body"):
-        if getattr(args, name) is not None:
+        if getattr(flags, name) is not None:
             raise ConfigError(f"--{name}: does not go with --mjcf")
-    if args.out is not None and str(args.out).endswith(".xml"):
+    if flags.out is not None and str(flags.out).endswith(".xml"):
         raise ConfigError(
-            f"--out {args.out}: --mjcf writes several files; name a new folder"
+            f"--out {flags.out}: --mjcf writes several files; name a new folder"
         )
-    folder = resolve_path(args.out)
+    folder = resolve_path(flags.out)
     if not folder.is_dir():
-        check_parent(args.out)
-    print(*export_mjcf(args.model, folder), sep="\n")
+        check_parent(flags.out)
+    print(*export_mjcf(flags.model, folder), sep="\n")
     return 0
 
 
 def _target(name: str | None, text: str, out: Path) -> str:
     """The target that was named, or that the file's end tells; they must agree."""
-    if name is not None and name not in SUFFIXES:
-        raise ConfigError(f"--target: unknown {name!r}{nearest(name, SUFFIXES)}")
     for target, suffix in SUFFIXES.items():
         if out.suffix == suffix and name in (None, target):
             return target

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from rich.console import Console
 
+from ambulo.commands.motion_flags import Speed
+from ambulo.common.character_flag import absolute_character
+from ambulo.common.command_line import Arg
 from ambulo.common.console import bars
+from ambulo.common.engine_flags import WorkerFlags
 from ambulo.common.errors import one_line
+from ambulo.common.flag_types import NaturalNumber, OutFile, ending, positional
 from ambulo.common.paths import resolve_path
 from ambulo.common.tables import new_table, print_table
 from ambulo.configs.errors import ConfigError, MotionError
@@ -26,6 +31,42 @@ from ambulo.train.shared.jobs import workers_of
 
 SOME_FAILED = 1
 """Exit code when a clip is refused or its body falls."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitFlags(WorkerFlags):
+    """Make a clip feasible for a simulated body, as a reference file.
+
+    It holds what the body does, with joint targets and feedback that hold it. About half a
+    minute a second of clip. Exit code 1 if the body falls.
+    """
+
+    clips: Annotated[tuple[str, ...], positional("CLIP")]
+    """a motion file (BVH, AMC, NPZ, DeepMimic); several, or a folder of them, become
+    references in the folder --out"""
+    frames: Annotated[str | None, Arg("A:B")] = None
+    """its frames A up to but not B, from 0 (default: all)"""
+    speed: Speed = 1.0
+    """of the clip beside its file: 0.5 if the file's frame rate is twice the real one"""
+    character: Annotated[str, Arg("BODY", names=("--character", "--body"))] = "human23"
+    """the body: human23, myolegs, or one of your own: FILE.xml (MuJoCo), FILE.urdf,
+    FILE.body.json or package:function"""
+    out: Annotated[str | None, Arg("PATH")] = None
+    """the reference (default: CLIP.BODY.npz, here); a folder for several clips, whose
+    references are kept if they are there already"""
+    force: bool = False
+    """replace what is there"""
+    film: Annotated[OutFile | None, ending(".mp4", ".gif")] = None
+    """a film of clip and body, .mp4 or .gif"""
+    bodies: NaturalNumber = 40
+    """disturbed bodies in each test of the feedback; 0 for no test"""
+    seed: int = 0
+    """of the tests"""
+
+    @property
+    def body(self) -> str:
+        """The body; a file by its absolute path."""
+        return absolute_character(self.character)
 
 
 @dataclass(frozen=True)
@@ -50,31 +91,31 @@ class FitRow:
     """Why it was refused."""
 
 
-def fit_many(args: argparse.Namespace) -> int:
-    """Fit the clips in files and folders `args.clips`; return the exit code.
+def fit_many(flags: FitFlags) -> int:
+    """Fit the clips in files and folders `flags.clips`; return the exit code.
 
     References that lie in the folder already are kept.
 
     Raises:
         ConfigError: No folder for the references, or flags of a single clip.
     """
-    if args.out is None:
+    if flags.out is None:
         raise ConfigError("several clips: --out names a folder for their references")
     for flag, none in (("frames", None), ("film", None), ("speed", 1.0)):
-        if getattr(args, flag) != none:
+        if getattr(flags, flag) != none:
             raise ConfigError(f"--{flag} is for one clip")
-    folder = resolve_path(args.out)
+    folder = resolve_path(flags.out)
     if folder.is_file():
         raise ConfigError(f"--out {folder}: is a file; several clips need a folder")
-    jobs = _jobs(_sources(args.clips), folder, args.body)
+    jobs = _jobs(_sources(flags.clips), folder, flags.body)
     folder.mkdir(parents=True, exist_ok=True)
-    workers_of(args)  # refused before slow work
-    new = [job for job in jobs if args.force or not is_reference_file(job.target)]
+    workers_of(flags)  # refused before slow work
+    new = [job for job in jobs if flags.force or not is_reference_file(job.target)]
     rows = {job.target: _kept(job) for job in jobs if job not in new}
     needs = [Path(job.source) for job in new]
-    with workers_of(args, needs[:1]).sharing(folder) as workers, bars(0) as progress:
+    with workers_of(flags, needs[:1]).sharing(folder) as workers, bars(0) as progress:
         task = progress.add_task("fitting", total=len(new))
-        shared = (args.body, args.bodies, args.seed)
+        shared = (flags.body, flags.bodies, flags.seed)
         named = zip(new, workers.in_order(fit_one, shared, new, _name), strict=True)
         for job, row in named:
             rows[job.target] = row

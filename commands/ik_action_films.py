@@ -9,12 +9,14 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
-from ambulo.common.errors import Parser, front_door
+from ambulo.common.command_line import Arg, Flags, command
+from ambulo.common.flag_types import one_of, positional
 from ambulo.common.paths import resolve_path
-from ambulo.configs.errors import ConfigError, nearest
+from ambulo.configs.errors import ConfigError
 from ambulo.ik.actions.action import IKAction, Timing, acting
 from ambulo.ik.actions.body import Crouch, Lean
 from ambulo.ik.actions.feet import Foot, FootPlant, Step
@@ -155,24 +157,27 @@ def write_films(
     ]
 
 
-@front_door
-def main(argv: Sequence[str] | None = None) -> int:
+@dataclass(frozen=True, kw_only=True)
+class ActionFilmFlags(Flags):
+    """Write films of the actions: what each does to a standing character."""
+
+    out: Annotated[str, Arg("DIR")]
+    """folder of the films"""
+    names: Annotated[
+        tuple[str, ...],
+        positional("NAME"),
+        one_of(lambda: [scene.name for scene in scenes(load_rig())], "scene"),
+    ] = ()
+    """only these scenes"""
+
+
+@command("ik_action_films")
+def main(flags: ActionFilmFlags) -> int:
     """Write the films; the exit code."""
-    parser = Parser(prog="ik_action_films", description=__doc__, allow_abbrev=False)
-    parser.add_argument(
-        "--out", required=True, metavar="DIR", help="folder of the films"
-    )
-    parser.add_argument("names", nargs="*", help="only these scenes")
-    parser.add_argument("--verbose", action="store_true", help="tracebacks of errors")
-    arguments = parser.parse_args(argv)
-    folder = resolve_path(arguments.out)
+    folder = resolve_path(flags.out)
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"--out {folder}: is a file, not a folder")
-    known = [scene.name for scene in scenes(load_rig())]
-    for name in arguments.names:
-        if name not in known:
-            raise ConfigError(f"no scene {name!r}{nearest(name, known)}")
-    write_films(folder, arguments.names)
+    write_films(folder, flags.names)
     return 0
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import json
 import sys
 import tempfile
 import threading
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from ambulo.common.command_line import Arg, Flags, command
 from ambulo.common.files import refuse_existing
+from ambulo.common.flag_types import Positive, positional, within
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, LevelError
 from ambulo.configs.names import LEVEL
@@ -24,55 +26,54 @@ _MOST_LINES = 20
 _CONVERT = "ambulo.envs.vr.levels.importing.convert"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `ambulo levels import`."""
-    parser.add_argument(
-        "scene", metavar="SCENE",
-        help="res://NAME.tscn, a scene's file, or what the editor's button has written "
-        "(NAME.ambulo_scene.json)",
-    )  # fmt: skip
-    parser.add_argument("--out", required=True, metavar="JSON")
-    parser.add_argument("--force", action="store_true", help="replace files there")
-    parser.add_argument(
-        "--project", metavar="FOLDER", help="the Godot project (default: around SCENE)"
-    )
-    parser.add_argument("--name", help="of the level (default: the scene's file name)")
-    parser.add_argument(
-        "--obstacle-mask", type=int, default=1, metavar="N",
-        help="collision layers of floors and obstacles, a bit each (default: 1)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--frames", type=int, default=10, metavar="N",
-        help="physics frames that the scene runs before it is read (default: 10)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--timeout", type=float, default=120.0, metavar="SECONDS",
-        help="longest run of the engine (default: 120)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--ignore-script-errors", action="store_true",
-        help="go on when a script of the scene fails",
-    )  # fmt: skip
-    parser.add_argument("--godot-bin", metavar="PROGRAM", help="the Godot program")
+def _level_name(name: str) -> str | None:
+    return None if LEVEL.allows(name) else f"expected {LEVEL.expected}"
 
 
-def run(args: argparse.Namespace) -> int:
-    """Import the scene that `args` name; the exit code."""
-    _check(args)
-    out = resolve_path(args.out)
-    refuse_existing([out], force=args.force)
+@dataclass(frozen=True, kw_only=True)
+class LevelsImportFlags(Flags):
+    """Make a level of a Godot scene."""
+
+    scene: Annotated[str, positional("SCENE")]
+    """res://NAME.tscn, a scene's file, or what the editor's button has written
+    (NAME.ambulo_scene.json)"""
+    out: Annotated[str, Arg("JSON")]
+    """the level file"""
+    force: bool = False
+    """replace files there"""
+    project: Annotated[str | None, Arg("FOLDER")] = None
+    """the Godot project (default: around SCENE)"""
+    name: Annotated[str | None, _level_name] = None
+    """of the level (default: the scene's file name)"""
+    obstacle_mask: Annotated[int, within(1, 2**32 - 1)] = 1
+    """collision layers of floors and obstacles, a bit each"""
+    frames: Annotated[int, within(1, 100_000)] = 10
+    """physics frames that the scene runs before it is read"""
+    timeout: Annotated[Positive, Arg("SECONDS")] = 120.0
+    """longest run of the engine"""
+    ignore_script_errors: bool = False
+    """go on when a script of the scene fails"""
+    godot_bin: Annotated[str | None, Arg("PROGRAM")] = None
+    """the Godot program"""
+
+
+@command("ambulo levels import")
+def main(flags: LevelsImportFlags) -> int:
+    """Import a scene."""
+    out = resolve_path(flags.out)
+    refuse_existing([out], force=flags.force)
     # Modules with compiled kernels load while the engine runs the scene.
-    loading = threading.Thread(target=importlib.import_module, args=(_CONVERT,))
+    loading = threading.Thread(target=importlib.import_module, flags=(_CONVERT,))
     loading.start()
     try:
-        scene = _read(args)
+        scene = _read(flags)
     finally:
         loading.join()
     from ambulo.envs.vr.levels.importing.convert import converted
     from ambulo.envs.vr.levels.level_io import MAX_FILE_SIZE, save_level
 
-    name = args.name if args.name is not None else _name(scene, args.scene)
-    found = converted(scene, name, mask=args.obstacle_mask)
+    name = flags.name if flags.name is not None else _name(scene, flags.scene)
+    found = converted(scene, name, mask=flags.obstacle_mask)
     out.parent.mkdir(parents=True, exist_ok=True)
     save_level(found.level, out, compact=True)
     if out.stat().st_size > MAX_FILE_SIZE:
@@ -84,39 +85,26 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _check(args: argparse.Namespace) -> None:
-    if not 0 < args.obstacle_mask < 2**32:
-        raise ConfigError(
-            f"--obstacle-mask = {args.obstacle_mask}: expected 1 to 2^32-1"
-        )
-    if not 1 <= args.frames <= 100_000:
-        raise ConfigError(f"--frames = {args.frames}: expected 1 to 100000")
-    if args.name is not None and not LEVEL.allows(args.name):
-        raise ConfigError(f"--name = {args.name!r}: expected {LEVEL.expected}")
-    if not args.timeout > 0:
-        raise ConfigError(f"--timeout = {args.timeout:g}: must be > 0")
-
-
-def _read(args: argparse.Namespace) -> RawScene:
+def _read(flags: LevelsImportFlags) -> RawScene:
     """Raw geometry of the scene, from the engine or from a file."""
     from ambulo.envs.godot.scene_export import export_scene, find_scene
     from ambulo.envs.vr.levels.importing.raw import read_scene
 
-    if args.scene.endswith(".json"):
-        file = Path(args.scene).expanduser()
-        if args.scene.startswith("res://"):
-            raise ConfigError(f"{args.scene}: name the file itself")
+    if flags.scene.endswith(".json"):
+        file = Path(flags.scene).expanduser()
+        if flags.scene.startswith("res://"):
+            raise ConfigError(f"{flags.scene}: name the file itself")
         return read_scene(file)
-    scene = find_scene(args.scene, args.project)
+    scene = find_scene(flags.scene, flags.project)
     with tempfile.TemporaryDirectory(prefix="ambulo_import_") as folder:
         file = Path(folder) / "scene.json"
         export_scene(
             scene,
             file,
-            engine=args.godot_bin,
-            frames=args.frames,
-            timeout=args.timeout,
-            lenient=args.ignore_script_errors,
+            engine=flags.godot_bin,
+            frames=flags.frames,
+            timeout=flags.timeout,
+            lenient=flags.ignore_script_errors,
         )
         try:
             return read_scene(file)

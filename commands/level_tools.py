@@ -1,88 +1,23 @@
-"""`ambulo levels`: generate, import, validate, draw and describe level files."""
+"""`ambulo levels`: generate, validate, draw and describe level files."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from ambulo.commands import level_import
-from ambulo.common.errors import USER_ERROR, Parser, front_door
+from ambulo.common.command_line import Arg, Flags, command
+from ambulo.common.errors import USER_ERROR
 from ambulo.common.files import refuse_existing
+from ambulo.common.flag_types import Count, ending, positional
 from ambulo.common.paths import resolve_path
-from ambulo.configs.errors import ConfigError, LevelError, RenderError
+from ambulo.configs.errors import LevelError, RenderError
 
 if TYPE_CHECKING:
     from ambulo.envs.vr.levels.level import Level
-
-BODIES = ("capsule", "human23", "twin")
-"""Bodies that `levels validate` knows the size of."""
-
-
-@front_door
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run `ambulo levels ...`; its exit code."""
-    args = _parser().parse_args(argv)
-    if args.action == "generate":
-        return _generate(args)
-    if args.action == "import":
-        return level_import.run(args)
-    if args.action == "validate":
-        return _validate(resolve_path(args.path), args.body)
-    if args.action == "draw":
-        return _draw(resolve_path(args.path), resolve_path(args.out))
-    from ambulo.envs.vr.levels.level_io import level_schema
-
-    print(json.dumps(level_schema(), indent=1))
-    return 0
-
-
-def _parser() -> Parser:
-    parser = Parser(
-        prog="ambulo levels",
-        description="Generate, import, validate, draw and describe level files.",
-    )
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    generate = actions.add_parser(
-        "generate", help="write levels of a family", late_epilog=_families
-    )
-    generate.add_argument(
-        "--family", required=True, metavar="NAME", help="one of those below"
-    )
-    generate.add_argument("--seed", type=int, default=0, metavar="N")
-    generate.add_argument(
-        "--count", type=int, default=1, metavar="N",
-        help="levels with the seeds from --seed on, into the folder --out",
-    )  # fmt: skip
-    generate.add_argument(
-        "--out",
-        required=True,
-        metavar="PATH",
-        help="folder, or a .json file of one level",
-    )
-    generate.add_argument(
-        "--force", action="store_true", help="replace files that are there"
-    )
-    level_import.add_arguments(
-        actions.add_parser("import", help="make a level of a Godot scene")
-    )
-    validate = actions.add_parser("validate", help="check a file, or all of a folder")
-    validate.add_argument("path", metavar="PATH")
-    validate.add_argument(
-        "--body", choices=BODIES, default="capsule",
-        help="who is to walk there: capsule (0.5 m wide, default), or human23 and its "
-        "twin, which need ways of 0.62 m",
-    )  # fmt: skip
-    draw = actions.add_parser("draw", help="draw a map of a level, or of a folder's")
-    draw.add_argument("path", metavar="PATH")
-    draw.add_argument("--out", required=True, metavar="PNG")
-    actions.add_parser(
-        "schema", help="print the JSON schema of level files, for editors"
-    )
-    return parser
 
 
 def _families() -> str:
@@ -91,19 +26,35 @@ def _families() -> str:
     return f"families: {', '.join(family_names())}"
 
 
-def _generate(args: argparse.Namespace) -> int:
-    from ambulo.envs.vr.families import generate
+@dataclass(frozen=True, kw_only=True)
+class LevelsGenerateFlags(Flags):
+    """Write levels of a family."""
+
+    family: Annotated[str, Arg("NAME")]
+    """one of those below"""
+    seed: int = 0
+    """seed of the first level"""
+    count: Count = 1
+    """levels with the seeds from --seed on, into the folder --out"""
+    out: Annotated[str, Arg("PATH")]
+    """folder, or a .json file of one level"""
+    force: bool = False
+    """replace files that are there"""
+
+
+@command("ambulo levels generate", _families)
+def generate(flags: LevelsGenerateFlags) -> int:
+    """Write levels of a family."""
+    from ambulo.envs.vr.families import generate as made
     from ambulo.envs.vr.levels.level_io import save_level
 
-    if args.count < 1:
-        raise ConfigError(f"--count = {args.count}: must be at least 1")
-    out = resolve_path(args.out)
-    levels = [generate(args.family, args.seed + i) for i in range(args.count)]
-    if args.count == 1 and out.suffix == ".json":
+    out = resolve_path(flags.out)
+    levels = [made(flags.family, flags.seed + i) for i in range(flags.count)]
+    if flags.count == 1 and out.suffix == ".json":
         files = [out]
     else:
         files = [out / f"{level.name}.json" for level in levels]
-    refuse_existing(files, force=args.force)
+    refuse_existing(files, force=flags.force)
     files[0].parent.mkdir(parents=True, exist_ok=True)
     for file, level in zip(files, levels, strict=True):
         save_level(level, file)
@@ -111,14 +62,27 @@ def _generate(args: argparse.Namespace) -> int:
     return 0
 
 
-def _validate(path: Path, body: str) -> int:
+@dataclass(frozen=True, kw_only=True)
+class LevelsValidateFlags(Flags):
+    """Check a level file, or all of a folder."""
+
+    path: Annotated[str, positional("PATH")]
+    """level file, or folder of them"""
+    body: Literal["capsule", "human23", "twin"] = "capsule"
+    """the body that is to walk there: capsule (0.5 m wide), or human23 and its twin, which
+    need ways of 0.62 m"""
+
+
+@command("ambulo levels validate")
+def validate(flags: LevelsValidateFlags) -> int:
+    """Check level files."""
     from ambulo.envs.vr.levels.level_io import load_levels
 
     bad = 0
-    for file in _files(path):
+    for file in _files(resolve_path(flags.path)):
         try:
             [level] = load_levels(file)
-            _check_body(level, file, body)
+            _check_body(level, file, flags.body)
         except LevelError as error:
             _complain(error)
             bad += 1
@@ -174,10 +138,21 @@ def _complain(error: LevelError) -> None:
     print(f"ambulo: error: {error}", file=sys.stderr)
 
 
-def _draw(path: Path, out: Path) -> int:
-    if out.suffix.lower() not in _PICTURES:
-        raise RenderError(f"--out {out}: a map ends in .png, .svg or .pdf")
-    drawable, bad = _drawable(_files(path))
+@dataclass(frozen=True, kw_only=True)
+class LevelsDrawFlags(Flags):
+    """Draw a map of a level, or of a folder's."""
+
+    path: Annotated[str, positional("PATH")]
+    """level file, or folder of them"""
+    out: Annotated[str, Arg("PNG"), ending(".png", ".svg", ".pdf")]
+    """the picture"""
+
+
+@command("ambulo levels draw")
+def draw(flags: LevelsDrawFlags) -> int:
+    """Draw maps of levels."""
+    out = resolve_path(flags.out)
+    drawable, bad = _drawable(_files(resolve_path(flags.path)))
     if not drawable:
         return USER_ERROR
     if len(drawable) > _MOST_DRAWN:
@@ -254,7 +229,19 @@ def _draw_maps(levels: Sequence[tuple[Level, str]], out: Path) -> None:
         plt.close(figure)
 
 
-_PICTURES = (".png", ".svg", ".pdf")
-"""Endings of maps."""
+@dataclass(frozen=True, kw_only=True)
+class LevelsSchemaFlags(Flags):
+    """Print the JSON schema of level files, for editors."""
+
+
+@command("ambulo levels schema")
+def schema(flags: LevelsSchemaFlags) -> int:
+    """Print the schema."""
+    from ambulo.envs.vr.levels.level_io import level_schema
+
+    print(json.dumps(level_schema(), indent=1))
+    return 0
+
+
 _MOST_DRAWN = 24
 """Levels of a folder that are drawn."""

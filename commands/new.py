@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Annotated, Literal
 
-from ambulo.common.errors import Parser, front_door
+from ambulo.common.command_line import Arg, Flags, command
 from ambulo.common.files import write_atomic
+from ambulo.common.flag_types import positional
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.task_registry import GROUP, name_fault
@@ -31,19 +33,29 @@ py-modules = ["{name}"]
 """
 
 
-@front_door
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run `ambulo new task NAME`; its exit code."""
-    args = _parser().parse_args(argv)
-    fault = name_fault(args.name)
-    if fault:
-        raise ConfigError(f"task {args.name!r}: {fault}")
-    folder = resolve_path(args.out)
-    contents = {f"{args.name}.py": task_source(args.name)}
-    if args.package:
-        project = f"ambulo-{args.name.replace('_', '-')}"
+@dataclass(frozen=True, kw_only=True)
+class NewFlags(Flags):
+    """Write a working task for simulated bodies, to be changed."""
+
+    kind: Annotated[Literal["task"], positional("KIND")]
+    """what to write"""
+    name: Annotated[str, positional("NAME"), name_fault]
+    """its name, such as walk_to_door"""
+    out: Annotated[str, Arg("DIR")] = "."
+    """folder of the file"""
+    package: bool = False
+    """also write a pyproject.toml, with which pip installs the task"""
+
+
+@command("ambulo new")
+def main(flags: NewFlags) -> int:
+    """Write the file of a new task."""
+    folder = resolve_path(flags.out)
+    contents = {f"{flags.name}.py": task_source(flags.name)}
+    if flags.package:
+        project = f"ambulo-{flags.name.replace('_', '-')}"
         contents["pyproject.toml"] = _PROJECT.format(
-            project=project, group=GROUP, name=args.name
+            project=project, group=GROUP, name=flags.name
         )
     files = {folder / file: text for file, text in contents.items()}
     for file in files:
@@ -52,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     for file, text in files.items():
         write_atomic(file, text)
-    print(_next_steps(args.name, folder, package=args.package))
+    print(_next_steps(flags.name, folder, package=flags.package))
     return 0
 
 
@@ -79,21 +91,3 @@ def _next_steps(name: str, folder: Path, *, package: bool) -> str:
         [f"wrote {file}", *begin, train, f"{variable}ambulo eval runs/{name}",
          f"python: ambulo.make({environment_id(name).removeprefix('ambulo/')!r})"]
     )  # fmt: skip
-
-
-def _parser() -> Parser:
-    """Return the parser of `ambulo new`."""
-    parser = Parser(
-        prog="ambulo new",
-        description="Write a working task for simulated bodies, to be changed.",
-    )
-    parser.add_argument("kind", choices=["task"], help="what to write")
-    parser.add_argument("name", metavar="NAME", help="its name, such as walk_to_door")
-    parser.add_argument(
-        "--out", metavar="DIR", default=".", help="folder of the file (default: here)"
-    )
-    parser.add_argument(
-        "--package", action="store_true",
-        help="also write a pyproject.toml, with which pip installs the task",
-    )  # fmt: skip
-    return parser

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
 import ambulo.shipped
 from ambulo.commands.viewing.kinds import (
@@ -15,13 +15,13 @@ from ambulo.commands.viewing.kinds import (
     stage_of,
 )
 from ambulo.commands.viewing.request import PlayRequest
-from ambulo.commands.viewing.serving import add_window_flags, check_window, serve
-from ambulo.common.errors import Parser, front_door
+from ambulo.commands.viewing.serving import WindowFlags, serve
+from ambulo.common.command_line import Arg, command
+from ambulo.common.flag_types import Seed, positional, within
 from ambulo.configs.errors import ConfigError
 from ambulo.evaluate.shared.models import model_kind
 from ambulo.viz.viewer.panel import Models
 
-MOST_BODIES = 64
 EPILOG = """\
 examples:
   ambulo play walk_commands                 a walker with sliders for its commands
@@ -32,70 +32,51 @@ examples:
 """
 
 
-@front_door
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit code."""
-    args = make_parser().parse_args(list(sys.argv[1:] if argv is None else argv))
-    check_window(args)
-    request = request_of(args)
-    file = playable_file(args.model)
+@dataclass(frozen=True, kw_only=True)
+class PlayFlags(WindowFlags):
+    """Show a model that acts, in the browser."""
+
+    model: Annotated[str, positional("MODEL")]
+    """shipped model, model file, or folder of a run"""
+    bodies: Annotated[int, within(1, 64)] = 1
+    """bodies side by side, of walkers and trackers"""
+    seed: Seed = 0
+    """seed of everything random"""
+    clips: Annotated[tuple[str, ...], Arg("FILE")] = ()
+    """motion files that a tracker follows (default: the one in its file)"""
+    recording: Annotated[str | None, Arg("FILE")] = None
+    """recording of headset and controllers, or a motion file, for a body tracker (default:
+    a walk)"""
+    levels: Annotated[str | None, Arg("NAMES")] = None
+    """level families or sets of a navigator, with commas between (default: its own,
+    held-out levels)"""
+    level_file: Annotated[str | None, Arg("PATH")] = None
+    """level JSON file or folder of them"""
+
+    def __post_init__(self) -> None:
+        """Refuse two kinds of levels."""
+        super().__post_init__()
+        if self.levels is not None and self.level_file is not None:
+            raise ConfigError("--levels and --level-file exclude each other")
+
+
+@command("ambulo play", EPILOG)
+def main(flags: PlayFlags) -> int:
+    """Show a model until it is stopped."""
+    flags.check_window()
+    request = request_of(flags)
+    file = playable_file(flags.model)
     check_request(file, request)
     models = Models(playable(), lambda name: open_stage(name, request))
-    title = f"{args.model}: loading"
-    return serve(args, title, lambda: stage_of(file, request), models)
+    title = f"{flags.model}: loading"
+    return serve(flags, title, lambda: stage_of(file, request), models)
 
 
-def make_parser() -> Parser:
-    """Return the command line of `ambulo play`."""
-    parser = Parser(
-        prog="ambulo play",
-        description="Show a model that acts, in the browser.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    add = parser.add_argument
-    add("model", metavar="MODEL", help="shipped model, model file, or folder of a run")
-    add(
-        "--bodies", type=int, default=1, metavar="N",
-        help="bodies side by side, of walkers and trackers (default: 1)",
-    )  # fmt: skip
-    add("--seed", type=int, default=0, metavar="N", help="seed of everything random")
-    add(
-        "--clips", nargs="+", default=[], metavar="FILE",
-        help="motion files that a tracker follows (default: the one in its file)",
-    )  # fmt: skip
-    add(
-        "--recording", metavar="FILE",
-        help="recording of headset and controllers, or a motion file, for a body tracker "
-        "(default: a walk)",
-    )  # fmt: skip
-    add(
-        "--levels", metavar="NAMES",
-        help="level families or sets of a navigator, with commas between (default: its "
-        "own, held-out levels)",
-    )  # fmt: skip
-    add("--level-file", metavar="PATH", help="level JSON file or folder of them")
-    add_window_flags(parser)
-    return parser
-
-
-def request_of(args: argparse.Namespace) -> PlayRequest:
-    """Return what the flags ask for; `ConfigError` for values out of range."""
-    if not 1 <= args.bodies <= MOST_BODIES:
-        raise ConfigError(f"--bodies {args.bodies}: must be 1 to {MOST_BODIES}")
-    if args.seed < 0:
-        raise ConfigError(f"--seed {args.seed}: must be >= 0")
-    if args.levels is not None and args.level_file is not None:
-        raise ConfigError("--levels and --level-file exclude each other")
-    levels = () if args.levels is None else tuple(args.levels.split(","))
+def request_of(flags: PlayFlags) -> PlayRequest:
+    """Return what is shown."""
+    levels = () if flags.levels is None else tuple(flags.levels.split(","))
     return PlayRequest(
-        args.bodies,
-        args.seed,
-        tuple(args.clips),
-        args.recording,
-        levels,
-        args.level_file,
+        flags.bodies, flags.seed, flags.clips, flags.recording, levels, flags.level_file
     )
 
 

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-import argparse
-import math
-import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import Annotated, Literal
 
 from rich.console import Console
 
+from ambulo.common.command_line import Arg, Flags, command
 from ambulo.common.console import bars
-from ambulo.common.errors import Parser, front_door
-from ambulo.common.files import check_parent, write_or_print
+from ambulo.common.files import write_or_print
+from ambulo.common.flag_types import (
+    Count,
+    Duration,
+    Fraction,
+    JsonFile,
+    NaturalNumber,
+    Seed,
+    at_least,
+    positional,
+    within,
+)
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.vr.levels.level import Level
@@ -67,199 +77,145 @@ examples:
 """
 
 
-def _parser() -> Parser:
-    parser = Parser(
-        prog="ambulo playtest",
-        description="Let agents walk through levels: sealed areas, coverage, stuck spots, "
-        "travel times, collisions and discomfort, as a report for a level designer.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    add = parser.add_argument
-    add(
-        "levels", metavar="LEVEL_OR_SCENE",
-        help="level file, folder of level files, or scene of a Godot project (res://x.tscn, "
-        "its file, or what the editor has exported)",
-    )  # fmt: skip
-    add("--agents", type=int, default=200, metavar="N", help="journeys in each level")
-    add(
-        "--agent", default="vr_navigation", metavar="NAME",
-        help="shipped model, model file, or a planner: planner, dwa, potential, straight, "
-        "random, oracle (default: vr_navigation)",
-    )  # fmt: skip
-    add(
-        "--out", metavar="FOLDER",
-        help="folder of the report and the numbers; an earlier report stays (default: "
-        "playtest_1, playtest_2, ...)",
-    )  # fmt: skip
-    add("--compare", metavar="OTHER", help="another version: level, folder or scene")
-    add("--godot-project", metavar="FOLDER", help="of a scene (default: around it)")
-    add("--godot-bin", metavar="PROGRAM", help="the Godot program")
-    add(
-        "--obstacle-mask", type=int, default=SceneSettings.mask, metavar="N",
-        help="collision layers of a scene's floors and obstacles, a bit each (default: 1)",
-    )  # fmt: skip
-    add(
-        "--ignore-script-errors", action="store_true",
-        help="go on when a script of a scene fails",
-    )  # fmt: skip
-    add(
-        "--eye-height", type=float, metavar="M",
-        help="of the agents, [m]; their bodies scale with it (default: 1.6, or the model's)",
-    )  # fmt: skip
-    add("--seed", type=int, default=0, metavar="N", help="seed of everything random")
-    add(
-        "--journeys", choices=("auto", "random"), default="auto",
-        help="auto: between the level's own starts and goals where it has some (default); "
-        "random: between random places",
-    )  # fmt: skip
-    add("--seconds", type=float, metavar="S", help="time for a journey, [s]")
-    add(
-        "--min-success", "--fail-below", type=float, default=Limits.min_success,
-        metavar="P", dest="min_success",
-        help="problem if a smaller fraction of journeys succeeds (default: 0.8)",
-    )  # fmt: skip
-    add(
-        "--max-sealed", type=int, default=Limits.max_sealed, metavar="N",
-        help="problem if there are more sealed areas (default: 0)",
-    )  # fmt: skip
-    add(
-        "--max-stuck", type=int, default=Limits.max_stuck, metavar="N",
-        help="problem if there are more places where 10 %% of the agents are stuck "
-        "(default: 0)",
-    )  # fmt: skip
-    add(
-        "--min-coverage", type=float, default=Limits.min_coverage, metavar="P",
-        help="problem if paths come near to a smaller fraction of the floor (default: 0)",
-    )  # fmt: skip
-    add(
-        "--min-area", type=float, default=MIN_AREA, metavar="M2",
-        help="smaller unreachable parts of the floor are ignored, [m^2] (default: 0.3)",
-    )  # fmt: skip
-    add("--no-report", action="store_true", help="write the numbers without the page")
-    add("--num-envs", type=int, default=64, metavar="N", help="agents at once")
-    add(
-        "--json", nargs="?", const="-", metavar="FILE",
-        help="what playtest.json holds, to FILE or to standard output",
-    )  # fmt: skip
-    add(
-        "--trust-pickle", action="store_true",
-        help="let a Stable-Baselines3 zip run its pickle; only for files of your own",
-    )  # fmt: skip
-    add("--verbose", action="store_true", help="show tracebacks")
-    return parser
+@dataclass(frozen=True, kw_only=True)
+class PlaytestFlags(Flags):
+    """Let agents walk through levels, and report what a level designer needs to know.
+
+    Sealed areas, coverage, stuck spots, travel times, collisions and discomfort.
+    """
+
+    levels: Annotated[str, positional("LEVEL_OR_SCENE")]
+    """level file, folder of level files, or scene of a Godot project (res://x.tscn, its
+    file, or what the editor has exported)"""
+    agents: Count = 200
+    """journeys in each level"""
+    agent: Annotated[str, Arg("NAME")] = "vr_navigation"
+    """shipped model, model file, or a planner: planner, dwa, potential, straight, random,
+    oracle"""
+    out: Annotated[str | None, Arg("FOLDER")] = None
+    """folder of the report and the numbers; an earlier report stays (default: playtest_1,
+    playtest_2, ...)"""
+    compare: Annotated[str | None, Arg("OTHER")] = None
+    """another version: level, folder or scene"""
+    godot_project: Annotated[str | None, Arg("FOLDER")] = None
+    """of a scene (default: around it)"""
+    godot_bin: Annotated[str | None, Arg("PROGRAM")] = None
+    """the Godot program"""
+    obstacle_mask: Annotated[int, within(1, 2**32 - 1)] = SceneSettings.mask
+    """collision layers of a scene's floors and obstacles, a bit each"""
+    ignore_script_errors: bool = False
+    """go on when a script of a scene fails"""
+    eye_height: Annotated[float | None, Arg("M")] = None
+    """of the agents, [m]; their bodies scale with it (default: 1.6, or the model's)"""
+    seed: Seed = 0
+    """seed of everything random"""
+    journeys: Literal["auto", "random"] = "auto"
+    """auto: between the level's own starts and goals where it has some; random: between
+    random places"""
+    seconds: Duration | None = None
+    """time for a journey, [s]"""
+    min_success: Annotated[
+        Fraction, Arg("P", names=("--min-success", "--fail-below"))
+    ] = Limits.min_success
+    """problem if a smaller fraction of journeys succeeds"""
+    max_sealed: NaturalNumber = Limits.max_sealed
+    """problem if there are more sealed areas"""
+    max_stuck: NaturalNumber = Limits.max_stuck
+    """problem if there are more places where 10 % of the agents are stuck"""
+    min_coverage: Annotated[Fraction, Arg("P")] = Limits.min_coverage
+    """problem if paths come near to a smaller fraction of the floor"""
+    min_area: Annotated[float, Arg("M2"), at_least(0.0)] = MIN_AREA
+    """smaller unreachable parts of the floor are ignored, [m^2]"""
+    no_report: bool = False
+    """write the numbers without the page"""
+    num_envs: Count = 64
+    """agents at once"""
+    json: JsonFile | None = None
+    """what playtest.json holds, to FILE or to standard output"""
+    trust_pickle: bool = False
+    """let a Stable-Baselines3 zip run its pickle; only for files of your own"""
+
+    def __post_init__(self) -> None:
+        """Refuse flags of scenes with levels."""
+        super().__post_init__()
+        if any(is_scene(named) for named in (self.levels, self.compare or "")):
+            return
+        for flag, changed in (
+            ("--godot-project", self.godot_project is not None),
+            ("--obstacle-mask", self.obstacle_mask != SceneSettings.mask),
+            ("--ignore-script-errors", self.ignore_script_errors),
+        ):
+            if changed:
+                raise ConfigError(
+                    f"{flag}: is for scenes of a Godot project, not for levels"
+                )
 
 
-@front_door
-def main(argv: Sequence[str] | None = None) -> int:
+@command("ambulo playtest", EPILOG)
+def main(flags: PlaytestFlags) -> int:
     """Play-test levels; return the exit code."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    args = _parser().parse_args(arguments)
-    _check(args)
-    check_parent(args.json)
-    levels, scene = _load(args.levels, args)
+    levels, scene = _load(flags.levels, flags)
     others: list[Level | None] = [None] * len(levels)
-    if args.compare is not None:
-        others = pairs(levels, _load(args.compare, args)[0])
+    if flags.compare is not None:
+        others = pairs(levels, _load(flags.compare, flags)[0])
     walker = make_walker(
-        args.agent,
-        args.seed,
-        eye_height=args.eye_height,
-        trust_pickle=args.trust_pickle,
+        flags.agent,
+        flags.seed,
+        eye_height=flags.eye_height,
+        trust_pickle=flags.trust_pickle,
     )
     limits = Limits(
-        args.min_success, args.max_sealed, args.max_stuck, args.min_coverage
+        flags.min_success, flags.max_sealed, flags.max_stuck, flags.min_coverage
     )
-    command = shlex.join(["ambulo", "playtest", *arguments])
-    folder = output_folder(args.out, None, stem="playtest")
+    folder = output_folder(flags.out, None, stem="playtest")
     with made_folder(folder, advice="choose another folder with --out"):
-        tests, comparisons = _play(levels, others, scene, walker, _settings(args))
+        tests, comparisons = _play(levels, others, scene, walker, _settings(flags))
         problems = [find_problems(test, limits) for test in tests]
-        facts = {"command": command, "agent": args.agent, "agents": args.agents,
-                 "seed": args.seed, "limits": vars(limits)}  # fmt: skip
+        facts = {"command": flags.command_line, "agent": flags.agent, "agents": flags.agents,
+                 "seed": flags.seed, "limits": vars(limits)}  # fmt: skip
         data = result_data(tests, problems, comparisons, facts)
         write_files(folder, data, tests)
         shown = {
-            "command": command, "agent": args.agent, "levels": args.levels,
-            "journeys": f"{args.agents} in each level, {args.journeys}",
-            "seed": str(args.seed), "world": "compiled",
+            "command": flags.command_line, "agent": flags.agent, "levels": flags.levels,
+            "journeys": f"{flags.agents} in each level, {flags.journeys}",
+            "seed": str(flags.seed), "world": "compiled",
             "limits": f"success at least {limits.min_success:g}, sealed areas at most "
             f"{limits.max_sealed}, stuck spots at most {limits.max_stuck}, coverage at least "
             f"{limits.min_coverage:g}",
         }  # fmt: skip
         page = folder / RESULT
-        if not args.no_report:
+        if not flags.no_report:
             page = write_page(folder, tests, problems, comparisons, shown)
-    write_or_print(args.json, json_text(data))
-    console = Console(stderr=args.json == "-", highlight=False)
+    write_or_print(flags.json, json_text(data))
+    console = Console(stderr=flags.json == "-", highlight=False)
     _print(console, tests, problems, comparisons)
-    name = "numbers" if args.no_report else "report"
+    name = "numbers" if flags.no_report else "report"
     console.print(f"{name}: {page}", soft_wrap=True, markup=False)
     return 0 if data["passed"] else PROBLEMS
 
 
-def _check(args: argparse.Namespace) -> None:
-    """Refuse values out of range.
-
-    Raises:
-        ConfigError: there is one.
-    """
-    counts = (("agents", 1), ("num_envs", 1), ("seed", 0), ("max_stuck", 0),
-              ("max_sealed", 0))  # fmt: skip
-    for name, least in counts:
-        if getattr(args, name) < least:
-            flag = f"--{name.replace('_', '-')}"
-            raise ConfigError(f"{flag} {getattr(args, name)}: must be at least {least}")
-    for name in ("min_success", "min_coverage"):
-        if not 0.0 <= getattr(args, name) <= 1.0:
-            flag = f"--{name.replace('_', '-')}"
-            raise ConfigError(f"{flag} {getattr(args, name):g}: must be within 0 and 1")
-    scenes = any(is_scene(named) for named in (args.levels, args.compare or ""))
-    usual = SceneSettings()
-    for flag, changed in (
-        ("--godot-project", args.godot_project is not None),
-        ("--obstacle-mask", args.obstacle_mask != usual.mask),
-        ("--ignore-script-errors", args.ignore_script_errors),
-    ):
-        if changed and not scenes:
-            raise ConfigError(
-                f"{flag}: is for scenes of a Godot project, not for levels"
-            )
-    if not 0 < args.obstacle_mask < 2**32:
-        raise ConfigError(
-            f"--obstacle-mask {args.obstacle_mask}: must be from 1 to 2^32-1"
-        )
-    if not 0.0 <= args.min_area < math.inf:
-        raise ConfigError(f"--min-area {args.min_area:g}: must be at least 0")
-    if args.seconds is not None and not 0.0 < args.seconds <= 3600.0:
-        raise ConfigError(f"--seconds {args.seconds:g}: must be above 0, at most 3600")
-
-
-def _load(
-    named: str, args: argparse.Namespace
-) -> tuple[list[Level], SceneSource | None]:
+def _load(named: str, flags: PlaytestFlags) -> tuple[list[Level], SceneSource | None]:
     """The levels of a file or folder, or that of a scene, and that scene."""
     if not is_scene(named):
         return load_levels(resolve_path(named), solvable=False), None
     settings = SceneSettings(
-        project=args.godot_project,
-        engine=args.godot_bin,
-        mask=args.obstacle_mask,
-        lenient=args.ignore_script_errors,
+        project=flags.godot_project,
+        engine=flags.godot_bin,
+        mask=flags.obstacle_mask,
+        lenient=flags.ignore_script_errors,
     )
     level, scene = read_level(named, settings)
     return [level], scene
 
 
-def _settings(args: argparse.Namespace) -> PlaytestSettings:
+def _settings(flags: PlaytestFlags) -> PlaytestSettings:
     return PlaytestSettings(
-        agents=args.agents,
-        seed=args.seed,
-        plan=args.journeys,
-        min_area=args.min_area,
-        seconds=args.seconds,
-        num_envs=args.num_envs,
+        agents=flags.agents,
+        seed=flags.seed,
+        plan=flags.journeys,
+        min_area=flags.min_area,
+        seconds=flags.seconds,
+        num_envs=flags.num_envs,
     )
 
 

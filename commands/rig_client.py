@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import json
+import math
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from ambulo.commands.rig_server import (
-    SECRET_VARIABLE,
-    port_number,
-    positive_float,
-    positive_int,
-    read_secret,
-)
-from ambulo.common.errors import Parser, front_door, set_up_logging
-from ambulo.common.files import check_parent, without_nan, write_or_print
+from ambulo.commands.network_flags import SecretFlags
+from ambulo.common.command_line import Arg, command
+from ambulo.common.files import without_nan, write_or_print
+from ambulo.common.flag_types import Count, OutFile, Port, Positive, ending, rule
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError
 
@@ -40,62 +34,105 @@ examples:
 """
 
 
-@front_door
-def main(argv: Sequence[str] | None = None) -> int:
+def _is_speed(value: float) -> bool:
+    return 0.0 <= value < math.inf
+
+
+@dataclass(frozen=True, kw_only=True)
+class RigClientFlags(SecretFlags):
+    """Replay a motion file to a rig server as a game engine would.
+
+    It sends the seven bones of the legs (docs/rig_server.md).
+    """
+
+    motion: Annotated[str, Arg("FILE")]
+    """BVH, AMC or NPZ with two legs"""
+    host: str = "127.0.0.1"
+    """address of the server"""
+    port: Port = 6003
+    """its UDP port"""
+    protocol: Literal[1, 2] = 2
+    """version of the protocol"""
+    name: str | None = None
+    """whose anatomy it is (default: made from its bones)"""
+    passes: Count = 1
+    """replay N times"""
+    speed: Annotated[float, Arg("X"), rule(_is_speed, "must be at least 0")] = 1.0
+    """times real time; 0: each frame when the last was answered"""
+    test: Annotated[tuple[str, ...], Arg("FILE", repeated=True)] = ()
+    """then a clip that is answered but not learned from (repeatable)"""
+    free_run: Count | None = None
+    """then N frames without input"""
+    picture: Annotated[OutFile | None, ending(".png")] = None
+    """a PNG of real beside predicted"""
+    gif: Annotated[OutFile | None, ending(".gif", ".mp4")] = None
+    """a film of the last pass, .gif or .mp4"""
+    json: OutFile | None = None
+    """scores as JSON, - for the screen"""
+    timeout: Annotated[Positive, Arg("S")] = 10.0
+    """time to wait for the server"""
+
+    def __post_init__(self) -> None:
+        """Refuse what version 1 cannot do."""
+        super().__post_init__()
+        if self.protocol == 1 and (self.test or self.free_run):
+            raise ConfigError("--test and --free-run need --protocol 2")
+
+
+@command("ambulo rig-client", EPILOG)
+def main(flags: RigClientFlags) -> int:
     """Replay a clip; its exit code."""
-    args = make_parser().parse_args(argv)
-    set_up_logging(args)
-    _check(args)
-    secret = read_secret(args.secret_file)
+    flags.set_up_logging()
+    secret = flags.secret()
     from ambulo.commands.rig.replay import replay_v1, scores_of
     from ambulo.rig_server.client import PublishedClient, RigClient
     from ambulo.rig_server.layout import LEGS, legs_of
     from ambulo.rig_server.messages import most_next
 
     most = most_next(LEGS.output_size)
-    if args.free_run and args.free_run > most:
+    if flags.free_run and flags.free_run > most:
         raise ConfigError(
-            f"--free-run {args.free_run}: at most {most} frames fit into an answer"
+            f"--free-run {flags.free_run}: at most {most} frames fit into an answer"
         )
-    frames, fps = _frames(args.motion, args.passes)
-    interval = 1.0 / (fps * args.speed) if args.speed else 0.0
+    frames, fps = _frames(flags.motion, flags.passes)
+    interval = 1.0 / (fps * flags.speed) if flags.speed else 0.0
     own = legs_of(frames[0].offsets)
-    layout = own.named(args.name) if args.name else own
+    layout = own.named(flags.name) if flags.name else own
     tests: dict[str, tuple[list[RigFrame], float]] = {
-        clip: _frames(clip, 1) for clip in args.test
+        clip: _frames(clip, 1) for clip in flags.test
     }
     scores: dict[str, Scores] = {}
     free: Floats | None = None
-    if args.protocol == 1:
-        with PublishedClient(args.host, args.port) as published:
+    if flags.protocol == 1:
+        with PublishedClient(flags.host, flags.port) as published:
             published.set_up(((0, layout.name),))
             replay = replay_v1(published, frames, interval)
     else:
-        with RigClient(args.host, args.port, layout, secret=secret) as client:
-            replay, free = _session(client, args, frames, interval)
+        with RigClient(flags.host, flags.port, layout, secret=secret) as client:
+            replay, free = _session(client, flags, frames, interval)
             for clip, (unseen, _) in tests.items():
                 scores[clip] = _tested(client, unseen)
-    found = {args.motion: scores_of(replay)} | scores
+    found = {flags.motion: scores_of(replay)} | scores
     for clip, score in found.items():
         _tell(clip, score, "tested" if clip in scores else "learned")
-    _write(args, replay, found, free, fps)
+    _write(flags, replay, found, free, fps)
     return 0 if replay.predicted else 1
 
 
 def _session(
-    client: RigClient, args: argparse.Namespace, frames: list[RigFrame], interval: float
+    client: RigClient, flags: RigClientFlags, frames: list[RigFrame], interval: float
 ) -> tuple[Replay, Floats | None]:
     from ambulo.commands.rig.replay import free_run_positions, replay_v2
 
-    welcome = client.connect(args.timeout)
+    welcome = client.connect(flags.timeout)
     if welcome.frames:
         print(
             f"the server knows {welcome.frames} frames of it already", file=sys.stderr
         )
     replay = replay_v2(client, frames, interval)
     free = None
-    if args.free_run:
-        found = _free_run(client, args.free_run)
+    if flags.free_run:
+        found = _free_run(client, flags.free_run)
         free = None if found is None else free_run_positions(found, frames[0])
     return replay, free
 
@@ -145,7 +182,7 @@ def _tell(clip: str, score: Scores, how: str) -> None:
 
 
 def _write(
-    args: argparse.Namespace,
+    flags: RigClientFlags,
     replay: Replay,
     scores: dict[str, Scores],
     free: Floats | None,
@@ -153,81 +190,20 @@ def _write(
 ) -> None:
     values = {clip: asdict(score) for clip, score in scores.items()}
     extra = {"reconnected": replay.reconnected, "refused": replay.refused}
-    if args.free_run:
+    if flags.free_run:
         extra["free_run"] = 0 if free is None else len(free)
     text = json.dumps(without_nan({"clips": values} | extra), indent=2) + "\n"
-    write_or_print(args.json, text)
+    write_or_print(flags.json, text)
     if not replay.predicted:
         return
     from ambulo.commands.rig.pictures import write_film, write_sheet
     from ambulo.commands.rig.replay import last_pass
 
-    title = Path(args.motion).name
-    if args.picture:
-        write_sheet(resolve_path(args.picture), replay, title, free)
-    if args.gif:
-        write_film(resolve_path(args.gif), last_pass(replay, args.passes), fps)
-
-
-def _check(args: argparse.Namespace) -> None:
-    for file in (args.json, args.picture, args.gif):
-        check_parent(file)
-    if args.gif and Path(args.gif).suffix not in (".gif", ".mp4"):
-        raise ConfigError(f"--gif {args.gif}: must end in .gif or .mp4")
-    if args.picture and Path(args.picture).suffix != ".png":
-        raise ConfigError(f"--picture {args.picture}: must end in .png")
-    if args.protocol == 1 and (args.test or args.free_run):
-        raise ConfigError("--test and --free-run need --protocol 2")
-    if not 0.0 <= args.speed < float("inf"):
-        raise ConfigError(f"--speed: at least 0, got {args.speed}")
-
-
-def make_parser() -> Parser:
-    """The command line of `ambulo rig-client`."""
-    parser = Parser(
-        prog="ambulo rig-client",
-        description="Replay a motion file to a rig server as a game engine would: the "
-        "seven bones of the legs (docs/rig_server.md).",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    add = parser.add_argument
-    add("--motion", required=True, metavar="FILE", help="BVH, AMC or NPZ with two legs")
-    add("--host", default="127.0.0.1")
-    add("--port", type=port_number, default=6003)
-    add("--protocol", type=int, choices=(1, 2), default=2)
-    add(
-        "--name",
-        metavar="NAME",
-        help="whose anatomy it is (default: made from its bones)",
-    )
-    add("--secret-file", metavar="FILE", help=f"shared secret (or {SECRET_VARIABLE})")
-    add("--passes", type=positive_int, default=1, metavar="N", help="replay N times")
-    add(
-        "--speed",
-        type=float,
-        default=1.0,
-        metavar="X",
-        help="times real time; 0: each frame when the last was answered",
-    )
-    add(
-        "--test",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="then a clip that is answered but not learned from; may be repeated",
-    )
-    add(
-        "--free-run", type=positive_int, metavar="N", help="then N frames without input"
-    )
-    add("--picture", metavar="FILE", help="a PNG of real beside predicted")
-    add("--gif", metavar="FILE", help="a film of the last pass, .gif or .mp4")
-    add("--json", metavar="FILE", help="scores as JSON, - for the screen")
-    add("--timeout", type=positive_float, default=10.0, metavar="S")
-    add("--log-level", metavar="LEVEL")
-    add("--verbose", action="store_true")
-    return parser
+    title = Path(flags.motion).name
+    if flags.picture:
+        write_sheet(resolve_path(flags.picture), replay, title, free)
+    if flags.gif:
+        write_film(resolve_path(flags.gif), last_pass(replay, flags.passes), fps)
 
 
 if __name__ == "__main__":

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import argparse
-import ipaddress
 import json
 import logging
 import os
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import TypeVar
+from dataclasses import dataclass, replace
+from typing import Annotated
 
-from ambulo.common.errors import Parser, front_door, set_up_logging
-from ambulo.common.files import check_parent, without_nan, write_atomic
+from ambulo.commands.network_flags import ServerFlags
+from ambulo.common.command_line import Arg, command
+from ambulo.common.files import without_nan, write_atomic
+from ambulo.common.flag_types import Count, OutFile, Port, Positive
 from ambulo.common.paths import resolve_path
 from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.reading import read_regular
 
 # The matrices are small: more threads only wait for each other. Read at first use.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 log = logging.getLogger(__name__)
-
-Number = TypeVar("Number", int, float)
-
-SECRET_VARIABLE = "AMBULO_RIG_SECRET"
-"""Environment variable with the shared secret."""
 
 EPILOG = """\
 examples:
@@ -38,18 +31,47 @@ examples:
 """
 
 
-@front_door
-def main(argv: Sequence[str] | None = None) -> int:
+@dataclass(frozen=True, kw_only=True)
+class RigServerFlags(ServerFlags):
+    """Learn characters from streams of poses over UDP, and answer them.
+
+    Answers start as soon as what is learned is good enough (docs/rig_server.md).
+    """
+
+    port: Port = 6003
+    """UDP port; 0: any free one"""
+    models: Annotated[str, Arg("DIR")] = "runs/rigs"
+    """folder of learned rigs"""
+    max_models: Count = 256
+    """most learned rigs in DIR; those unused longest are removed"""
+    max_models_mb: Annotated[Positive, Arg("MB")] = 1000.0
+    """most memory that they take there"""
+    forget: bool = False
+    """read and write no learned rigs"""
+    no_v1: bool = False
+    """do not take version 1"""
+    save_every: Annotated[Positive, Arg("S")] = 20.0
+    """time between two writes of a rig"""
+    loss: Annotated[Positive, Arg("CM2")] = 1e-3
+    """prequential loss below which answers start"""
+    no_sequences: bool = False
+    """learn no free runs"""
+    plain: bool = False
+    """plain lines instead of the live table"""
+    report: OutFile | None = None
+    """write all counts as JSON at the end"""
+
+
+@command("ambulo rig-server", EPILOG)
+def main(flags: RigServerFlags) -> int:
     """Run the server until Ctrl-C or SIGTERM; its exit code."""
-    args = make_parser().parse_args(argv)
-    set_up_logging(args)
-    check_parent(args.report)
-    secret = read_secret(args.secret_file)
-    if not secret and not is_loopback(args.bind):
+    flags.set_up_logging()
+    secret = flags.secret()
+    if not secret and not flags.is_loopback:
         log.warning(
             "%s is open to the network and no secret is set: any host can stream to this "
             "server (--secret-file FILE closes it)",
-            args.bind,
+            flags.bind,
         )
     from ambulo.commands.rig.view import CompileView, View, report_of
     from ambulo.rig_server.character import Thresholds
@@ -57,29 +79,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     from ambulo.rig_server.udp import UdpServer
     from ambulo.rig_server.warm_up import warm_up
 
-    folder = None if args.forget else resolve_path(args.models)
+    folder = None if flags.forget else resolve_path(flags.models)
     if folder is not None and folder.exists() and not folder.is_dir():
         raise ConfigError(f"--models {folder}: is a file, not a folder")
     config = ServerConfig(
         models=folder,
         secret=secret,
-        version_1=not args.no_v1,
-        max_clients=args.max_clients,
-        idle_seconds=args.idle,
-        save_seconds=args.save_every,
-        max_models=args.max_models,
-        max_model_bytes=int(1e6 * args.max_models_mb),
-        sequences=not args.no_sequences,
-        thresholds=Thresholds(loss=args.loss),
+        version_1=not flags.no_v1,
+        max_clients=flags.max_clients,
+        idle_seconds=flags.idle,
+        save_seconds=flags.save_every,
+        max_models=flags.max_models,
+        max_model_bytes=int(1e6 * flags.max_models_mb),
+        sequences=not flags.no_sequences,
+        thresholds=Thresholds(loss=flags.loss),
     )
-    with UdpServer(config, args.bind, args.port) as udp:
+    with UdpServer(config, flags.bind, flags.port) as udp:
         # After binding, so that a port that is taken is reported at once.
-        with CompileView(live=False if args.plain else None) as report_kernel:
+        with CompileView(live=False if flags.plain else None) as report_kernel:
             warm_up(report_kernel)
         with StopRequest("the frame in hand") as request:
-            print(f"listening on {args.bind}:{udp.port}", file=sys.stderr, flush=True)
-            end = time.monotonic() + args.seconds if args.seconds else float("inf")
-            with View(udp.server, live=False if args.plain else None) as tick:
+            print(f"listening on {flags.bind}:{udp.port}", file=sys.stderr, flush=True)
+            end = time.monotonic() + flags.seconds if flags.seconds else float("inf")
+            with View(udp.server, live=False if flags.plain else None) as tick:
                 udp.run(
                     lambda: request.signal_number is not None or time.monotonic() > end,
                     tick,
@@ -87,112 +109,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         report = report_of(udp.server)
     saver = udp.server.clients.saver  # closing has saved every model that had changed
     report = replace(report, saved=saver.written, save_failures=saver.failed)
-    if args.report:
+    if flags.report:
         values = without_nan(report.to_json())
-        write_atomic(resolve_path(args.report), json.dumps(values, indent=2) + "\n")
+        write_atomic(resolve_path(flags.report), json.dumps(values, indent=2) + "\n")
     return 0
-
-
-def make_parser() -> Parser:
-    """The command line of `ambulo rig-server`."""
-    parser = Parser(
-        prog="ambulo rig-server",
-        description="Learn characters from streams of poses over UDP, and answer them "
-        "as soon as what is learned is good enough (docs/rig_server.md).",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    add = parser.add_argument
-    add("--bind", default="127.0.0.1", metavar="ADDRESS", help="address to listen on")
-    add(
-        "--port",
-        type=port_number,
-        default=6003,
-        help="UDP port; 0: any free one (6003)",
-    )
-    add("--models", default="runs/rigs", metavar="DIR", help="learned rigs (runs/rigs)")
-    add(
-        "--max-models",
-        type=positive_int,
-        default=256,
-        metavar="N",
-        help="most learned rigs in DIR; those unused longest are removed (256)",
-    )
-    add("--max-models-mb", type=positive_float, default=1000.0, metavar="MB")
-    add("--forget", action="store_true", help="read and write no learned rigs")
-    add(
-        "--secret-file",
-        metavar="FILE",
-        help=f"shared secret (or {SECRET_VARIABLE}); then only signed version 2 is taken",
-    )
-    add("--no-v1", action="store_true", help="do not take version 1")
-    add("--max-clients", type=positive_int, default=32, metavar="N")
-    add("--idle", type=positive_float, default=60.0, metavar="S", help="forget after")
-    add("--save-every", type=positive_float, default=20.0, metavar="S")
-    add(
-        "--loss",
-        type=positive_float,
-        default=1e-3,
-        metavar="CM2",
-        help="prequential loss below which answers start (0.001)",
-    )
-    add("--no-sequences", action="store_true", help="learn no free runs")
-    add("--seconds", type=positive_float, metavar="S", help="stop after S seconds")
-    add("--plain", action="store_true", help="plain lines instead of the live table")
-    add("--report", metavar="FILE", help="write all counts as JSON at the end")
-    add("--log-level", metavar="LEVEL")
-    add("--verbose", action="store_true")
-    return parser
-
-
-MAX_SECRET = 4096
-"""Longest file with a secret, [bytes]."""
-
-
-def read_secret(file: str | None) -> bytes:
-    """The shared secret of `--secret-file` or the environment; empty without one."""
-    if file is None:
-        source, secret = SECRET_VARIABLE, os.environ.get(SECRET_VARIABLE, "").encode()
-        if not secret:
-            return b""
-    else:
-        source, secret = file, read_regular(resolve_path(file), MAX_SECRET).strip()
-    if len(secret) < 8:
-        raise ConfigError(f"{source}: a secret has at least 8 bytes")
-    return secret
-
-
-def is_loopback(address: str) -> bool:
-    """Return whether only this machine reaches an address."""
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return address == "localhost"
-
-
-def port_number(text: str) -> int:
-    """An argument type: 0 to 65535."""
-    value = int(text)
-    if not 0 <= value <= 65_535:
-        raise argparse.ArgumentTypeError(f"0 to 65535, got {value}")
-    return value
-
-
-def positive_int(text: str) -> int:
-    """An argument type: a whole number above 0."""
-    return _above_zero(int(text), text)
-
-
-def positive_float(text: str) -> float:
-    """An argument type: a number above 0."""
-    return _above_zero(float(text), text)
-
-
-def _above_zero(value: Number, text: str) -> Number:
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"must be above 0, got {text}")
-    return value
 
 
 if __name__ == "__main__":

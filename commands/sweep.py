@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from ambulo.commands.sweeps.folder import StudyFolder, SweepPlan
 from ambulo.commands.sweeps.grid import MAX_RUNS, variants_of
@@ -15,17 +15,17 @@ from ambulo.commands.sweeps.kinds import (
     Training,
     check_forwarded,
     find_training,
-    parsed,
 )
 from ambulo.commands.sweeps.processes import opened_host
-from ambulo.common.errors import Parser, front_door
+from ambulo.common.command_line import Arg, command
+from ambulo.common.engine_flags import EngineFlags
 from ambulo.common.files import (
-    check_parent,
     without_nan,
     write_atomic,
     write_bytes,
     write_or_print,
 )
+from ambulo.common.flag_types import Assignments, Count, JsonFile, NaturalNumber
 from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.names import RUN
@@ -41,95 +41,80 @@ FAILED = 1
 """Exit code of a sweep with a failed run."""
 
 
-@front_door
-def main(argv: Sequence[str] | None = None) -> int:
+def epilog_of(flags: str, program: str) -> str:
+    """Return the end of the help of a command whose runs are trainings."""
+    return (
+        f"usage: {program} KIND PRESET {flags} [FLAG ...]\n"
+        "All other flags are those of `ambulo train KIND` and go to every run."
+    )
+
+
+def _run_name(name: str) -> str | None:
+    return None if RUN.allows(name) else f"must be {RUN.expected}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyFlags(EngineFlags):
+    """Flags that sweeps and searches have in common."""
+
+    name: Annotated[str | None, _run_name] = None
+    """name of the folder (default: KIND_PRESET_sweep or KIND_PRESET_tune)"""
+    output: Annotated[str, Arg("DIR")] = "runs"
+    """folder for it"""
+    score: Annotated[str | None, Arg("NAME")] = None
+    """score to compare (default: that of the kind)"""
+    parallel: Count | None = None
+    """runs at the same time (default: 1; on a cluster one for each CPU)"""
+    first_seed: NaturalNumber = 0
+    """the first seed"""
+    json: JsonFile | None = None
+    """the report as JSON, also to FILE or to standard output"""
+    rest: tuple[str, ...] = ()
+    """KIND, PRESET and flags of every run."""
+
+    @property
+    def training(self) -> tuple[str, ...]:
+        """The names of the training, which stand before its flags."""
+        return tuple(takewhile(lambda text: not text.startswith("-"), self.rest))
+
+    @property
+    def forwarded(self) -> tuple[str, ...]:
+        """The flags of the training."""
+        return self.rest[len(self.training) :]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepFlags(StudyFlags):
+    """Train every combination of settings with several seeds, and write one report.
+
+    Runs go side by side or in turn. The same command continues a sweep.
+    """
+
+    seeds: Count = 5
+    """seeds of each combination"""
+    settings: Annotated[Assignments, Arg("KEY=A,B", ("--set",), repeated=True)] = ()
+    """a setting with its values; several are combined (repeatable)"""
+
+
+@command(PROGRAM, epilog_of("[--seeds N] [--set KEY=A,B ...]", PROGRAM))
+def main(flags: SweepFlags) -> int:
     """Run or continue a sweep; return the exit code."""
-    args, names, forwarded = parsed(sweep_parser(), list(argv or []))
-    training = find_training(names, PROGRAM)
-    check_forwarded(forwarded, PROGRAM)
-    check_parent(args.json)
-    score = training.kind.score(args.score)
-    plan = planned(training, args, forwarded)
-    name = args.name or f"{default_name(training)}_sweep"
-    folder = StudyFolder(f"{args.output}/{name}", SweepPlan)
+    training = find_training(flags.training, PROGRAM)
+    check_forwarded(flags.forwarded, PROGRAM)
+    score = training.kind.score(flags.score)
+    plan = planned(training, flags)
+    name = flags.name or f"{default_name(training)}_sweep"
+    folder = StudyFolder(f"{flags.output}/{name}", SweepPlan)
     with folder.claimed(plan) as merged:
-        failed, stopped = run_sweep(folder, merged, score, args)
+        failed, stopped = run_sweep(folder, merged, score, flags)
         if stopped:
             print(
                 f"ambulo: stopped; the same command continues {folder.path}",
                 file=sys.stderr,
             )
             return 128 + stopped
-        write_report(folder, merged, score, args.json)
+        write_report(folder, merged, score, flags.json)
     return FAILED if failed else 0
-
-
-def sweep_parser() -> Parser:
-    """Return the parser of the flags of `ambulo sweep` itself."""
-    parser = Parser(
-        prog=PROGRAM,
-        usage=f"{PROGRAM} KIND PRESET [--seeds N] [--set KEY=A,B ...] [FLAG ...]",
-        description="Train every combination of settings with several seeds, side by "
-        "side or in turn, and write one report. The same command continues a sweep.",
-        epilog="All other flags are those of `ambulo train KIND` and go to every run.",
-        allow_abbrev=False,
-    )
-    parser.add_argument(
-        "--seeds", type=int, default=5, metavar="N", help="seeds of each (default: 5)"
-    )
-    parser.add_argument(
-        "--first-seed", type=int, default=0, metavar="N", help="the first (default: 0)"
-    )
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=A,B", dest="settings",
-        help="a setting with its values; several are combined (repeatable)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--name", help="name of the folder (default: KIND_PRESET_sweep)"
-    )
-    add_shared_flags(parser)
-    return parser
-
-
-def add_shared_flags(parser: Parser) -> None:
-    """Add the flags that sweeps and searches have in common."""
-    parser.add_argument(
-        "--output", default="runs", metavar="DIR", help="folder for it (default: runs)"
-    )
-    parser.add_argument(
-        "--score", metavar="NAME", help="score to compare (default: that of the kind)"
-    )
-    parser.add_argument(
-        "--parallel", type=int, metavar="N",
-        help="runs at the same time (default: 1; on a cluster one for each CPU)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--engine", choices=["local", "ray"], default="local",
-        help="where runs are: this machine (default), or the nodes of a Ray cluster",
-    )  # fmt: skip
-    parser.add_argument(
-        "--address", metavar="HOST:PORT",
-        help="head node of the cluster (default: RAY_ADDRESS, else this machine)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--json", nargs="?", const="-", metavar="FILE",
-        help="the report as JSON, also to FILE or to standard output",
-    )  # fmt: skip
-    parser.add_argument("--verbose", action="store_true", help="tracebacks of errors")
-
-
-def check_shared_flags(args: argparse.Namespace) -> None:
-    """Refuse values of the shared flags that make no sense.
-
-    Raises:
-        ConfigError: there is one.
-    """
-    if args.parallel is not None and args.parallel < 1:
-        raise ConfigError(f"--parallel {args.parallel}: must be at least 1")
-    if args.engine == "local" and args.address is not None:
-        raise ConfigError("--address needs --engine ray")
-    if args.name is not None and not RUN.allows(args.name):
-        raise ConfigError(f"--name {args.name!r}: must be {RUN.expected}")
 
 
 def default_name(training: Training) -> str:
@@ -137,22 +122,16 @@ def default_name(training: Training) -> str:
     return "_".join(filter(None, (training.word, training.preset)))
 
 
-def planned(
-    training: Training, args: argparse.Namespace, forwarded: Sequence[str]
-) -> SweepPlan:
+def planned(training: Training, flags: SweepFlags) -> SweepPlan:
     """Return the plan, every setting of it checked.
 
     Raises:
         ConfigError: a flag or a setting is wrong, or there are too many runs.
     """
-    check_shared_flags(args)
-    if args.seeds < 1:
-        raise ConfigError(f"--seeds {args.seeds}: must be at least 1")
-    if args.first_seed < 0:
-        raise ConfigError(f"--first-seed {args.first_seed}: must not be negative")
-    variants = variants_of(args.settings)
-    if len(variants) * args.seeds > MAX_RUNS:
-        count = len(variants) * args.seeds
+    forwarded = flags.forwarded
+    variants = variants_of(flags.settings)
+    if len(variants) * flags.seeds > MAX_RUNS:
+        count = len(variants) * flags.seeds
         raise ConfigError(f"{count} runs; a sweep has at most {MAX_RUNS}")
     settings: dict[str, dict[str, Any]] = {}
     labels: dict[str, str] = {}
@@ -165,7 +144,7 @@ def planned(
             raise ConfigError(
                 f"--set: {same} and {variant.label} are the same settings"
             )
-    seeds = range(args.first_seed, args.first_seed + args.seeds)
+    seeds = range(flags.first_seed, flags.first_seed + flags.seeds)
     return SweepPlan(
         folder=training.folder,
         preset=training.preset,
@@ -180,7 +159,7 @@ def run_sweep(
     folder: StudyFolder[SweepPlan],
     plan: SweepPlan,
     score: Score,
-    args: argparse.Namespace,
+    flags: StudyFlags,
 ) -> tuple[list[str], int]:
     """Train what is not finished; return failed runs, and the signal that stopped it or 0."""
     import numpy as np
@@ -197,7 +176,7 @@ def run_sweep(
         say(f"{finished} of {len(planned)} runs are finished already")
     study.enqueue(planned)
 
-    def flags(trial: Trial) -> list[str]:
+    def run_flags(trial: Trial) -> list[str]:
         run = planned[run_of(trial)]
         settings = [*run.variant.overrides, f"training.seed={run.seed}"]
         return [part for text in settings for part in ("--set", text)]
@@ -205,18 +184,25 @@ def run_sweep(
     def value(run: Path) -> float:
         return float(np.mean([*final_scores(run, plan.training, score).tasks.values()]))
 
-    trials = Trials(study, plan.training, plan.arguments, len(planned), flags, value)
-    stopped = 0 if finished == len(planned) else train(trials, args)
+    trials = Trials(
+        study, plan.training, plan.arguments, len(planned), run_flags, value
+    )
+    stopped = 0 if finished == len(planned) else train(trials, flags)
     states = {name: trial.state for name, trial in study.runs().items()}
     return [n for n in planned if states[n] == TrialState.FAIL], stopped
 
 
-def train(trials: Trials, args: argparse.Namespace) -> int:
+def train(trials: Trials, flags: StudyFlags) -> int:
     """Train what is left of a study; return the signal that stopped it, or 0."""
     witness = trials.study.folder.plan_file
     with (
         StopRequest("the checkpoints of the running trainings") as stop,
-        opened_host(args.engine, args.parallel, args.address, witness) as host,
+        opened_host(
+            "ray" if flags.on_cluster else "local",
+            flags.parallel,
+            flags.address,
+            witness,
+        ) as host,
     ):
         trials.run(host, stop)
     return stop.signal_number or 0

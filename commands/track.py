@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import argparse
+import math
 import sys
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
-from ambulo.common.errors import Parser, front_door
-from ambulo.common.files import check_parent
+from ambulo.common.command_line import Arg, Flags, command
 from ambulo.common.find_model import find_model
+from ambulo.common.flag_types import (
+    OutFile,
+    ending,
+    one_of,
+    positional,
+    rule,
+    within,
+)
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, IKError
 from ambulo.ik.data.sequences import sized_motion
@@ -30,8 +38,6 @@ from ambulo.motion.kinematics import joint_positions
 from ambulo.motion.motion import Motion
 from ambulo.policies.agents.body_tracker import load_tracker_network
 
-SLOWEST, FASTEST = 10.0, 1000.0
-"""Rates that can be asked for, [Hz]."""
 RATE = 60.0
 """Rate at which a motion file becomes a recording, [Hz]."""
 EPILOG = """\
@@ -46,35 +52,61 @@ MOST_OFF_GROUND = 0.5
 """Fraction of frames with an estimated ground above which a hint is shown."""
 
 
-@front_door
-def main(argv: Sequence[str] | None = None) -> int:
-    """Track a recording, write the poses, and return the exit code."""
-    args = make_parser().parse_args(argv)
-    source, target = resolve_path(args.recording), resolve_path(args.out)
-    for file in (args.out, args.record):
-        check_parent(file)
-    if target.suffix.lower() not in WRITTEN:
-        raise ConfigError(f"--out {args.out}: expected a name in {', '.join(WRITTEN)}")
-    if args.rate is not None and not SLOWEST <= args.rate <= FASTEST:
-        raise ConfigError(
-            f"--rate {args.rate:g}: must be from {SLOWEST:g} to {FASTEST:g} Hz"
-        )
-    if args.ground is not None and not np.isfinite(args.ground):
-        raise ConfigError(f"--ground {args.ground:g}: must be a height in metres")
-    shape = None if args.height is None else shape_of_height(args.height)
-    network, _ = load_tracker_network(find_model(args.model))
-    recording, truth = read_source(source, args.rate, args.convention or "ambulo")
+@dataclass(frozen=True, kw_only=True)
+class TrackFlags(Flags):
+    """Track a whole body through a recording of headset, controllers and further trackers.
+
+    See docs/trackers_stream.md. It goes frame by frame as it would be live, and its poses
+    become a motion file.
+    """
+
+    recording: Annotated[str, positional("RECORDING")]
+    """a recording of trackers, or a motion file (BVH, AMC, NPZ, DeepMimic), of which head
+    and hands are seen"""
+    out: Annotated[OutFile, ending(*WRITTEN)]
+    """poses: .bvh, .amc or .npz"""
+    model: Annotated[str, Arg("NAME")] = "ik_trackers"
+    """network that predicts bodies"""
+    rate: Annotated[float | None, Arg("HZ"), within(10.0, 1000.0)] = None
+    """of the poses (default: the recording's)"""
+    ground: Annotated[
+        float | None, Arg("M"), rule(math.isfinite, "must be a height in metres")
+    ] = None
+    """height of the ground"""
+    height: Annotated[
+        float | None,
+        Arg("M"),
+        within(round(SMALLEST * STATURE, 2), round(LARGEST * STATURE, 2)),
+    ] = None
+    """stature of the wearer"""
+    calibrate: bool = False
+    """the first row is a T-pose, of which proportions and mounts of the devices follow"""
+    record: OutFile | None = None
+    """of a motion file: write the recording of head and hands that it becomes"""
+    convention: Annotated[str | None, one_of(lambda: CONVENTIONS, "convention")] = None
+    """of that recording (default: ambulo)"""
+
+
+@command("ambulo track", EPILOG)
+def main(flags: TrackFlags) -> int:
+    """Track a recording and write the poses."""
+    source, target = resolve_path(flags.recording), resolve_path(flags.out)
+    shape = None
+    if flags.height is not None:  # average proportions of a stature
+        shape = BodyShape(*[flags.height / STATURE] * 3)
+    network, _ = load_tracker_network(find_model(flags.model))
+    recording, truth = read_source(source, flags.rate, flags.convention or "ambulo")
     if truth is None:
         for flag, value in (
-            ("--record", args.record),
-            ("--convention", args.convention),
+            ("--record", flags.record),
+            ("--convention", flags.convention),
         ):
             if value is not None:
                 raise ConfigError(f"{flag} {value}: {source} is a recording already")
-    if args.record is not None:
-        write_recording(resolve_path(args.record), recording)
-        print(f"recorded  {resolve_path(args.record)}")
-    if args.calibrate:
+    if flags.record is not None:
+        write_recording(resolve_path(flags.record), recording)
+        print(f"recorded  {resolve_path(flags.record)}")
+    if flags.calibrate:
         changes = {"calibrate": True} | ({} if truth is None else {"shape": None})
         recording = Recording(
             recording.header.replace(**changes),
@@ -85,7 +117,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
     try:
         tracked = track_recording(
-            network, recording, shape=shape, ground=args.ground, rate=args.rate
+            network, recording, shape=shape, ground=flags.ground, rate=flags.rate
         )
     except IKError as error:
         raise IKError(f"{source}: {error}") from None
@@ -114,16 +146,6 @@ def read_source(
     motion, _ = sized_motion(path, RATE if rate is None else rate)
     motion = motion.replace(name=path.stem)
     return record_motion(motion, axes=axes), motion
-
-
-def shape_of_height(height: float) -> BodyShape:
-    """Return average proportions of a stature, [m]; `ConfigError` if no person has it."""
-    low, high = SMALLEST * STATURE, LARGEST * STATURE
-    if not low <= height <= high:
-        raise ConfigError(
-            f"--height {height:g}: must be from {low:.2f} to {high:.2f} m"
-        )
-    return BodyShape(*[height / STATURE] * 3)
 
 
 def report(
@@ -158,48 +180,6 @@ def report(
 def counted(counts: dict[str, int]) -> str:
     """Text of counts by name."""
     return ", ".join(f"{name} {count}" for name, count in counts.items())
-
-
-def make_parser() -> Parser:
-    """The command line of `ambulo track`."""
-    parser = Parser(
-        prog="ambulo track",
-        description="Track a whole body through a recording of headset, controllers and "
-        "further trackers (docs/trackers_stream.md), frame by frame as it would be live, and "
-        "write its poses as a motion file.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    add = parser.add_argument
-    add(
-        "recording",
-        metavar="RECORDING",
-        help="a recording of trackers, or a motion file (BVH, AMC, NPZ, DeepMimic), of which "
-        "head and hands are seen",
-    )
-    add("--out", required=True, metavar="FILE", help="poses: .bvh, .amc or .npz")
-    add("--model", default="ik_trackers", metavar="NAME", help="(ik_trackers)")
-    add("--rate", type=float, metavar="HZ", help="of the poses (the recording's)")
-    add("--ground", type=float, metavar="M", help="height of the ground")
-    add("--height", type=float, metavar="M", help="stature of the player")
-    add(
-        "--calibrate",
-        action="store_true",
-        help="the first row is a T-pose, of which proportions and mounts of the devices follow",
-    )
-    add(
-        "--record",
-        metavar="FILE",
-        help="of a motion file: write the recording of head and hands that it becomes",
-    )
-    add(
-        "--convention",
-        choices=sorted(CONVENTIONS),
-        help="of that recording (ambulo)",
-    )
-    add("--verbose", action="store_true", help=argparse.SUPPRESS)
-    return parser
 
 
 if __name__ == "__main__":

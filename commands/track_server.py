@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import re
 import socket
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
-from ambulo.commands.rig_server import (
-    SECRET_VARIABLE,
-    is_loopback,
-    port_number,
-    positive_float,
-    positive_int,
-    read_secret,
-)
+from ambulo.commands.network_flags import SECRET_VARIABLE, ServerFlags
 from ambulo.commands.trackers.stream import Places, StreamConfig
 from ambulo.commands.trackers.udp import UdpBodies
 from ambulo.commands.trackers.websocket import WebSocketBodies
-from ambulo.common.errors import Parser, front_door, set_up_logging
+from ambulo.common.command_line import Arg, command
 from ambulo.common.find_model import find_model
+from ambulo.common.flag_types import Count, Port, rule
 from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import AmbuloError, ConfigError
 from ambulo.ik.trackers.conventions import TrackerSample
@@ -52,36 +47,63 @@ examples:
 """
 
 
-@front_door
-def main(argv: Sequence[str] | None = None) -> int:
+@dataclass(frozen=True, kw_only=True)
+class TrackServerFlags(ServerFlags):
+    """Answer live streams of headset, controllers and further trackers with whole bodies.
+
+    Over WebSocket and UDP (docs/trackers_stream.md).
+    """
+
+    port: Port = PORT
+    """of the WebSocket; 0: any free one"""
+    udp_port: Port = UDP_PORT
+    """of UDP; 0: any free one"""
+    no_websocket: bool = False
+    """serve UDP alone"""
+    no_udp: bool = False
+    """serve WebSocket alone"""
+    model: Annotated[str, Arg("NAME")] = "ik_trackers"
+    """network that predicts bodies"""
+    origin: Annotated[
+        tuple[str, ...],
+        Arg("URL", repeated=True),
+        rule(
+            ORIGIN.fullmatch, "expected scheme and host, such as http://localhost:8000"
+        ),
+    ] = ()
+    """a web page that may connect, such as http://localhost:8000 (repeatable)"""
+    max_clients: Count = 16
+    """most clients at once"""
+
+    def __post_init__(self) -> None:
+        """Refuse a server of nothing."""
+        super().__post_init__()
+        if self.no_udp and self.no_websocket:
+            raise ConfigError("--no-udp and --no-websocket: nothing would be served")
+
+
+@command("ambulo track-server", EPILOG)
+def main(flags: TrackServerFlags) -> int:
     """Serve until Ctrl-C or SIGTERM; return the exit code."""
-    args = make_parser().parse_args(argv)
-    set_up_logging(args)
-    if args.no_udp and args.no_websocket:
-        raise ConfigError("--no-udp and --no-websocket: nothing would be served")
-    secret = read_secret(args.secret_file)
-    if not secret and not is_loopback(args.bind):
+    flags.set_up_logging()
+    secret = flags.secret()
+    if not secret and not flags.is_loopback:
         raise ConfigError(
-            f"--bind {args.bind}: is open to the network; --secret-file FILE (or "
+            f"--bind {flags.bind}: is open to the network; --secret-file FILE (or "
             f"{SECRET_VARIABLE}) is needed"
         )
-    for origin in args.origin or ():
-        if not ORIGIN.fullmatch(origin):
-            raise ConfigError(
-                f"--origin {origin}: expected scheme and host, such as http://localhost:8000"
-            )
-    network, _ = load_tracker_network(find_model(args.model))
-    config = StreamConfig(args.max_clients, args.idle, secret, tuple(args.origin or ()))
+    network, _ = load_tracker_network(find_model(flags.model))
+    config = StreamConfig(flags.max_clients, flags.idle, secret, flags.origin)
     server = BodyServer(
         network,
         config,
-        args.bind,
-        None if args.no_websocket else args.port,
-        None if args.no_udp else args.udp_port,
+        flags.bind,
+        None if flags.no_websocket else flags.port,
+        None if flags.no_udp else flags.udp_port,
     )
     warm_up(network)
     with StopRequest("the row in hand") as request:
-        end = time.monotonic() + args.seconds if args.seconds else float("inf")
+        end = time.monotonic() + flags.seconds if flags.seconds else float("inf")
 
         def stopped() -> bool:
             return request.signal_number is not None or time.monotonic() > end
@@ -224,51 +246,6 @@ def run_server(
 
 def _host(bind: str) -> str:
     return f"[{bind}]" if ":" in bind else bind
-
-
-def make_parser() -> Parser:
-    """The command line of `ambulo track-server`."""
-    parser = Parser(
-        prog="ambulo track-server",
-        description="Answer live streams of headset, controllers and further trackers with "
-        "whole bodies, over WebSocket and UDP (docs/trackers_stream.md).",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    add = parser.add_argument
-    add("--bind", default="127.0.0.1", metavar="ADDRESS", help="address to listen on")
-    add(
-        "--port", type=port_number, default=PORT, help="of the WebSocket; 0: any (6005)"
-    )
-    add("--udp-port", type=port_number, default=UDP_PORT, help="0: any free one (6004)")
-    add("--no-websocket", action="store_true", help="serve UDP alone")
-    add("--no-udp", action="store_true", help="serve WebSocket alone")
-    add("--model", default="ik_trackers", metavar="NAME", help="(ik_trackers)")
-    add("--max-clients", type=positive_int, default=16, metavar="N", help="(16)")
-    add(
-        "--idle",
-        type=positive_float,
-        default=60.0,
-        metavar="S",
-        help="forget after (60)",
-    )
-    add(
-        "--origin",
-        action="append",
-        metavar="URL",
-        help="a web page that may connect, such as http://localhost:8000; may be repeated",
-    )
-    add(
-        "--secret-file",
-        metavar="FILE",
-        help=f"shared secret (or {SECRET_VARIABLE}): signed datagrams, and WebSockets with "
-        "'Authorization: Bearer SECRET', alone are taken",
-    )
-    add("--seconds", type=positive_float, metavar="S", help="stop after S seconds")
-    add("--log-level", metavar="LEVEL")
-    add("--verbose", action="store_true")
-    return parser
 
 
 if __name__ == "__main__":

@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from optuna.trial import Trial, TrialState
 from rich.console import Console
 from rich.markup import escape
 
-from ambulo.commands.sweep import (
-    add_shared_flags,
-    check_shared_flags,
-    default_name,
-    train,
-)
+from ambulo.commands.sweep import StudyFlags, default_name, epilog_of, train
 from ambulo.commands.sweeps.folder import StudyFolder, TuningPlan
 from ambulo.commands.sweeps.kinds import (
     Training,
     check_forwarded,
     find_training,
-    parsed,
 )
 from ambulo.commands.sweeps.scores import best_epoch, learning_curve
 from ambulo.commands.sweeps.space import checked_space, chosen_ranges, overrides
 from ambulo.commands.sweeps.study import Study, run_of
 from ambulo.commands.sweeps.trials import Trials
-from ambulo.common.errors import Parser, front_door
-from ambulo.common.files import check_parent, without_nan, write_atomic, write_or_print
+from ambulo.common.command_line import Arg, command
+from ambulo.common.files import without_nan, write_atomic, write_or_print
+from ambulo.common.flag_types import Count
 from ambulo.common.paths import typed_command
 from ambulo.common.tables import new_table, print_table
 from ambulo.configs.errors import ConfigError, RunFolderError
@@ -45,81 +40,62 @@ SHOWN = 10
 """Trials in the table."""
 
 
-@front_door
-def main(argv: Sequence[str] | None = None) -> int:
+@dataclass(frozen=True, kw_only=True)
+class TuneFlags(StudyFlags):
+    """Search for good settings of a training.
+
+    The same command continues a search; with --storage, several processes and machines
+    share one.
+    """
+
+    trials: Count = 50
+    """trials of the study, those of other processes included"""
+    search: Annotated[tuple[str, ...], Arg("KEY=RANGE", repeated=True)] = ()
+    """a setting to search: LOW:HIGH, LOW:HIGH:log or A,B,C (repeatable; default:
+    configs/trainings)"""
+    storage: Annotated[str | None, Arg("URL")] = None
+    """data base of the study (default: an SQLite file in the folder)"""
+    study: str | None = None
+    """its name there (default: that of the folder)"""
+    pruning: bool = True
+    """stop trials whose learning curve is below the median (default: on)"""
+    first_seed: int = 0
+    """seed of the sampler and of the first trial"""
+
+
+@command(PROGRAM, epilog_of("[--trials N] [--search KEY=RANGE ...]", PROGRAM))
+def main(flags: TuneFlags) -> int:
     """Run or continue a search; return the exit code."""
-    args, names, forwarded = parsed(_parser(), list(argv or []))
-    training = find_training(names, PROGRAM)
-    check_forwarded(forwarded, PROGRAM)
-    check_parent(args.json)
-    check_shared_flags(args)
-    if args.trials < 1:
-        raise ConfigError(f"--trials {args.trials}: must be at least 1")
-    kind, score = training.kind, training.kind.score(args.score)
+    training = find_training(flags.training, PROGRAM)
+    check_forwarded(flags.forwarded, PROGRAM)
+    kind, score = training.kind, training.kind.score(flags.score)
     plan = TuningPlan(
         folder=training.folder,
         preset=training.preset,
-        arguments=tuple(forwarded),
+        arguments=flags.forwarded,
         score=score.name,
-        search=chosen_ranges(args.search, kind.search),
+        search=chosen_ranges(flags.search, kind.search),
     )
-    given = training.arguments(forwarded)
+    given = training.arguments(flags.forwarded)
     _check_evaluations(training, given)
     space = checked_space(plan.search, training, given)
-    name = args.name or f"{default_name(training)}_tune"
-    folder = StudyFolder(f"{args.output}/{name}", TuningPlan)
+    name = flags.name or f"{default_name(training)}_tune"
+    folder = StudyFolder(f"{flags.output}/{name}", TuningPlan)
     with folder.claimed(plan):
         study = Study(
             folder, plan, score, space,
-            url=args.storage, name=args.study or name, seed=args.first_seed,
-            prune=args.pruning,
+            url=flags.storage, name=flags.study or name, seed=flags.first_seed,
+            prune=flags.pruning,
         )  # fmt: skip
-        stopped = train(trials_of(study, plan, args.trials, args.first_seed), args)
+        stopped = train(trials_of(study, plan, flags.trials, flags.first_seed), flags)
         if stopped:
             print(
                 f"ambulo: stopped; the same command continues {folder.path}",
                 file=sys.stderr,
             )
             return 128 + stopped
-        _report(study, plan, args.json)
+        _report(study, plan, flags.json)
     return 0
-
-
-def _parser() -> Parser:
-    """Return the parser of the flags of `ambulo tune` itself."""
-    parser = Parser(
-        prog=PROGRAM,
-        usage=f"{PROGRAM} KIND PRESET [--trials N] [--search KEY=RANGE ...] [FLAG ...]",
-        description="Search for good settings of a training. The same command continues "
-        "a search; with --storage, several processes and machines share one.",
-        epilog="All other flags are those of `ambulo train KIND` and go to every run.",
-        allow_abbrev=False,
-    )
-    parser.add_argument(
-        "--trials", type=int, default=50, metavar="N",
-        help="trials of the study, those of other processes included (default: 50)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--search", action="append", default=[], metavar="KEY=RANGE",
-        help="a setting to search: LOW:HIGH, LOW:HIGH:log or A,B,C (repeatable; "
-        "default: configs/trainings)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--storage", metavar="URL",
-        help="data base of the study (default: an SQLite file in the folder)",
-    )  # fmt: skip
-    parser.add_argument("--study", help="its name there (default: that of the folder)")
-    parser.add_argument(
-        "--pruning", action=argparse.BooleanOptionalAction, default=True,
-        help="stop trials whose learning curve is below the median (default: on)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--first-seed", type=int, default=0, metavar="N",
-        help="seed of the sampler and of the first trial (default: 0)",
-    )  # fmt: skip
-    parser.add_argument("--name", help="name of the folder (default: KIND_PRESET_tune)")
-    add_shared_flags(parser)
-    return parser
 
 
 def _check_evaluations(training: Training, given: Sequence[str]) -> None:

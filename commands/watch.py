@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
 from ambulo.commands.viewing.request import PlayRequest
 from ambulo.commands.viewing.run_curves import RunCurves
 from ambulo.commands.viewing.run_follower import RunFollower
-from ambulo.commands.viewing.serving import add_window_flags, check_window, serve
-from ambulo.common.errors import Parser, front_door
+from ambulo.commands.viewing.serving import WindowFlags, serve
+from ambulo.common.command_line import command
+from ambulo.common.flag_types import positional
 from ambulo.common.paths import resolve_path
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.errors import RunFolderError
@@ -26,41 +27,33 @@ examples:
 """
 
 
-@front_door
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit code."""
-    args = make_parser().parse_args(list(sys.argv[1:] if argv is None else argv))
-    run = RunFolder(resolve_path(args.run))
+@dataclass(frozen=True, kw_only=True)
+class WatchFlags(WindowFlags):
+    """Show the learning curves of a training, and its newest checkpoint acting."""
+
+    run: Annotated[str, positional("RUN")]
+    """folder of the run"""
+
+
+@command("ambulo watch", EPILOG)
+def main(flags: WatchFlags) -> int:
+    """Show a run until it is stopped."""
+    run = RunFolder(resolve_path(flags.run))
     if not run.exists:
         raise RunFolderError(
             f"{run.path}: is not the folder of a run (no run.json and config.json)"
         )
-    check_window(args)
+    flags.check_window()
     give_way()
     follower = RunFollower(run, PlayRequest())
     return serve(
-        args,
+        flags,
         f"{run.path.name}: loading",
         follower.first,
         curves=RunCurves(run),
         follower=follower,
         rests=True,
     )
-
-
-def make_parser() -> Parser:
-    """Return the command line of `ambulo watch`."""
-    parser = Parser(
-        prog="ambulo watch",
-        description="Show the learning curves of a training, and its newest checkpoint "
-        "acting, in the browser.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("run", metavar="RUN", help="folder of the run")
-    add_window_flags(parser)
-    return parser
 
 
 def give_way() -> None:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import argparse
 import functools
-import logging
 import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar
 from typing import Any, NoReturn
 
 from ambulo.common.extras import missing_package
-from ambulo.configs.errors import AmbuloError, ConfigError, nearest
+from ambulo.configs.errors import AmbuloError, nearest
 
 Main = Callable[[Sequence[str] | None], int]
 MainWithDefault = Callable[..., int]
@@ -40,42 +38,15 @@ class Parser(argparse.ArgumentParser):
             self.epilog = self._late_epilog()
         return super().format_help()
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse a value that is none of the choices, and name the nearest."""
+        if action.choices is not None and value not in action.choices:
+            hint = nearest(str(value), map(str, action.choices))
+            raise argparse.ArgumentError(action, f"unknown {value!r}{hint}")
+
     def error(self, message: str) -> NoReturn:
         """Leave with `message` and exit code 2."""
         self.exit(USER_ERROR, f"ambulo: error: {message} (--help tells more)\n")
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse, as argparse does; inside `parser_of`, hand over this parser instead."""
-        if _HANDED_OVER.get():
-            raise _ParserReadyError(self)
-        return super().parse_known_args(args, namespace)
-
-
-_HANDED_OVER: ContextVar[bool] = ContextVar("parser_is_handed_over", default=False)
-
-
-class _ParserReadyError(BaseException):  # no command catches it
-    """Carries the parser of a command out of the command."""
-
-    def __init__(self, parser: Parser) -> None:
-        super().__init__()
-        self.parser = parser
-
-
-def parser_of(main: Callable[[Sequence[str]], int]) -> Parser | None:
-    """Return the parser that a command parses its arguments with, without running it.
-
-    The command is called and stopped when it begins to parse, which all do first. None if
-    it ends without parsing, as where a package is missing.
-    """
-    token = _HANDED_OVER.set(True)
-    try:
-        main([])
-    except _ParserReadyError as ready:
-        return ready.parser
-    finally:
-        _HANDED_OVER.reset(token)
-    return None
 
 
 def front_door(main: Main) -> MainWithDefault:
@@ -140,18 +111,3 @@ def one_line(error: BaseException) -> str:
         where = f"{error.filename}: " if error.filename else ""
         return " ".join(f"{where}{error.strerror}".split())
     return " ".join(str(error).split()) or type(error).__name__
-
-
-def set_up_logging(args: argparse.Namespace) -> None:
-    """Set the level of this package's messages from `--log-level` or `--verbose`.
-
-    Other packages log warnings only.
-    """
-    name = args.log_level or ("info" if args.verbose else "warning")
-    levels = ("debug", "info", "warning", "error")
-    if name.lower() not in levels:
-        raise ConfigError(f"--log-level: unknown level {name!r}{nearest(name, levels)}")
-    logging.basicConfig(
-        level="WARNING", format="%(levelname)s %(name)s: %(message)s", force=True
-    )
-    logging.getLogger("ambulo").setLevel(name.upper())

@@ -26,6 +26,11 @@ def resolve_path(path: str | os.PathLike[str]) -> Path:
         raise RunFolderError(f"{text}: {error}") from None
 
 
+def absolute_path(path: str) -> str:
+    """Return a path that is the same in every folder."""
+    return str(resolve_path(path).absolute())
+
+
 def typed_command(name: str) -> str:
     """Return how an installed command is typed here: its name, or its path off `PATH`."""
     own = shutil.which(name, path=str(Path(sys.executable).parent))

@@ -4,15 +4,54 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
 
-from ambulo.configs.base import Config, group_class, merge_settings, parse, plain_types
+from ambulo.common.command_line import Arg, Flags
+from ambulo.common.flag_types import Assignments, assignment
+from ambulo.common.paths import resolve_path
+from ambulo.configs.base import (
+    Config,
+    group_class,
+    merge_settings,
+    parse,
+    plain_types,
+    read_json,
+)
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.json_text import json_value
+from ambulo.configs.presets import PresetFolder
 
 Settings = TypeVar("Settings", bound=Config)
 Change = tuple[str, Any, str]
 """A dotted key, its new value, and the flag that gives it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SettingFlags(Flags):
+    """Settings from a preset, a file and single ones."""
+
+    preset: Annotated[str | None, Arg("NAME")] = None
+    """settings of this preset"""
+    config: Annotated[str | None, Arg("FILE")] = None
+    """JSON settings, over the preset"""
+    overrides: Annotated[Assignments, Arg("KEY=VALUE", ("--set",), repeated=True)] = ()
+    """one setting, such as training.seed=1 (repeatable)"""
+
+    def base_of(self, presets: PresetFolder[Settings]) -> Settings:
+        """Return the preset, or the defaults, updated with the settings of the file."""
+        config = presets.load(self.preset) if self.preset else presets.config()
+        if not self.config:
+            return config
+        path = resolve_path(self.config)
+        given = read_json(path)
+        if not isinstance(given, dict):
+            return parse(presets.config, given, str(path))  # refused
+        return config.merge(given, str(path))
+
+    def config_of(self, presets: PresetFolder[Settings]) -> Settings:
+        """Return the settings that are chosen among `presets`."""
+        return with_overrides(self.base_of(presets), self.overrides)
 
 
 def with_changes(config: Settings, changes: Sequence[Change]) -> Settings:
@@ -49,10 +88,7 @@ def parse_override(text: str) -> Change:
 
     `[a,b]` is a list of texts too: shells take quotes away.
     """
-    key, equals, value = text.partition("=")
-    key, value = key.strip(), value.strip()
-    if not equals:
-        raise ConfigError(f"--set {text!r}: expected KEY=VALUE, with a dotted key")
+    key, value = assignment(text, "KEY=VALUE, with a dotted key")
     try:
         json.loads(value)
     except ValueError:  # no JSON, so it is text

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 import sys
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from ambulo.common.command_line import Arg, Flags, command
 from ambulo.common.console import bars
-from ambulo.common.errors import Parser, front_door
+from ambulo.common.flag_types import Count, positional, within
 from ambulo.common.paths import resolve_path
-from ambulo.configs.errors import ConfigError, GaitDataError
+from ambulo.configs.errors import GaitDataError
 from ambulo.configs.gait import GAIT_SPACES, GaitSpace, gait_space
 from ambulo.motion.gaits.refining import (
     MIN_FRAMES,
@@ -37,38 +37,52 @@ examples:
 """
 
 
-@front_door
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; its exit code."""
-    args = make_parser().parse_args(argv)
+@dataclass(frozen=True, kw_only=True)
+class AugmentFlags(Flags):
+    """Resample raw roll-outs to sequences of 60 phases (two cycles).
+
+    They have orthonormal rotations, and the root's displacement instead of its position.
+    """
+
+    input: Annotated[tuple[str, ...], positional("input")]
+    """folders or files of raw roll-outs"""
+    out: Annotated[str, positional("out")]
+    """folder to write, without files of an earlier run"""
+    least: Count = MIN_FRAMES
+    """leave out episodes with fewer frames"""
+    settled: Annotated[float, Arg("CYCLES"), within(0.0, 100.0)] = SETTLED
+    """leave out so much of each beginning"""
+    per_file: Count = PER_FILE
+    """sequences of a file, 24 KB each"""
+    strict: bool = False
+    """a file that cannot be used is an error"""
+
+
+@command("augment_gait", EPILOG)
+def main(flags: AugmentFlags) -> int:
+    """Write refined sequences."""
     logging.basicConfig(level="WARNING", format="%(levelname)s: %(message)s")
     logging.getLogger("ambulo").setLevel("ERROR")  # errors are printed at the end
-    if not 0.0 <= args.settled <= 100.0:
-        raise ConfigError(f"--settled {args.settled:g}: must be in [0, 100]")
-    for name in ("least", "per_file"):
-        if getattr(args, name) < 1:
-            flag = name.replace("_", "-")
-            raise ConfigError(f"--{flag} {getattr(args, name)}: must be at least 1")
     counts = Refining()
     errors: list[GaitDataError] = []
     raw: dict[str, Any] = {}
-    paths = find_shards([resolve_path(path) for path in args.input])
+    paths = find_shards([resolve_path(path) for path in flags.input])
     writer: RefinedWriter | None = None
     first: RawShard | None = None
     with bars(10) as shown:
         task = shown.add_task("refining", total=len(paths))
         for path in paths:
-            for shard in usable([path], read_raw, errors, strict=args.strict):
+            for shard in usable([path], read_raw, errors, strict=flags.strict):
                 if first is None or writer is None:
                     first = shard
                     raw = {k: v for k, v in shard.source.items() if k != "space"}
-                    writer = _writer(resolve_path(args.out), path, shard, raw, args)
+                    writer = _writer(resolve_path(flags.out), path, shard, raw, flags)
                 if not _alike(shard, first):
                     other = GaitDataError(
                         f"{path}: has other parameters or another character than "
                         "the first file"
                     )
-                    if args.strict:
+                    if flags.strict:
                         raise other
                     errors.append(other)
                     continue
@@ -78,8 +92,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                         shard,
                         f"{path.parent.name}/{path.stem}",
                         counts,
-                        least=args.least,
-                        settled=args.settled,
+                        least=flags.least,
+                        settled=flags.settled,
                     )
                 )
             shown.advance(task)
@@ -88,44 +102,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"not used: {error}", file=sys.stderr)
     print(
         f"{counts.sequences} sequences of {counts.episodes} episodes in {len(paths)} "
-        f"files; left out: {counts.short} episodes shorter than {args.least} frames, "
+        f"files; left out: {counts.short} episodes shorter than {flags.least} frames, "
         f"{counts.stuck} without two whole cycles, {len(errors)} files"
     )
     if not counts.sequences:
-        raise GaitDataError(f"{args.out}: nothing was made")
-    print(f"written: {len(counts.files)} files in {args.out}")
+        raise GaitDataError(f"{flags.out}: nothing was made")
+    print(f"written: {len(counts.files)} files in {flags.out}")
     return 0
-
-
-def make_parser() -> Parser:
-    """The command line."""
-    parser = Parser(
-        prog="augment_gait",
-        description="Resample raw roll-outs to sequences of 60 phases (two cycles), with "
-        "orthonormal rotations and the root's displacement instead of its position.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("input", nargs="+", help="folders or files of raw roll-outs")
-    parser.add_argument("out", help="folder to write, without files of an earlier run")
-    parser.add_argument(
-        "--least", type=int, default=MIN_FRAMES, metavar="N",
-        help=f"leave out episodes with fewer frames (default: {MIN_FRAMES})",
-    )  # fmt: skip
-    parser.add_argument(
-        "--settled", type=float, default=SETTLED, metavar="CYCLES",
-        help=f"leave out so much of each beginning (default: {SETTLED:g})",
-    )  # fmt: skip
-    parser.add_argument(
-        "--per-file", type=int, default=PER_FILE, metavar="N",
-        help=f"sequences of a file, 24 KB each (default: {PER_FILE})",
-    )  # fmt: skip
-    parser.add_argument(
-        "--strict", action="store_true", help="a file that cannot be used is an error"
-    )
-    parser.add_argument("--verbose", action="store_true", help="tracebacks of errors")
-    return parser
 
 
 def _writer(
@@ -133,12 +116,12 @@ def _writer(
     path: Path,
     shard: RawShard,
     raw: dict[str, Any],
-    args: argparse.Namespace,
+    flags: AugmentFlags,
 ) -> RefinedWriter:
     """The writer for sequences such as those of the first shard."""
     space = _space(path, shard)
-    source = {"raw": raw, "least": args.least, "settled": args.settled}
-    return RefinedWriter(out, space, "rollout", source, per_file=args.per_file)
+    source = {"raw": raw, "least": flags.least, "settled": flags.settled}
+    return RefinedWriter(out, space, "rollout", source, per_file=flags.per_file)
 
 
 def _space(path: Path, shard: RawShard) -> GaitSpace:

@@ -5,13 +5,12 @@ The same as `ambulo eval M`, except that captured clips are required.
 
 from __future__ import annotations
 
-import argparse
-import shlex
 import sys
-from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
-from ambulo.common.errors import Parser, front_door
-from ambulo.configs.errors import ConfigError
+from ambulo.common.command_line import Arg, Flags, command
+from ambulo.common.flag_types import Count
 from ambulo.evaluate.command import evaluate_model
 
 EPILOG = """\
@@ -25,36 +24,31 @@ are used. Baselines are fitted on the training clips of the split.
 """
 
 
-@front_door
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; its exit code."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    parser = Parser(
-        prog="eval_motion",
-        description="Evaluate a motion network beside baselines on the same windows.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    add = parser.add_argument
-    add(
-        "--model", required=True, metavar="MODEL",
-        help="model file, run folder, name of a shipped model, or 'none'",
-    )  # fmt: skip
-    add(
-        "--data", "--bvh_dir", "--bvh-dir", action="append", default=[],
-        metavar="FOLDER", help="where the clips are, if they have moved (repeatable)",
-    )  # fmt: skip
-    add("--windows", type=int, metavar="N", help="draw N windows (default: all)")
-    args, others = parser.parse_known_args(arguments)
-    if args.windows is not None:
-        if args.windows < 1:
-            raise ConfigError(f"--windows {args.windows}: must be at least 1")
-        others += ["--episodes", str(args.windows)]
-    for folder in args.data:
+@dataclass(frozen=True, kw_only=True)
+class EvalMotionFlags(Flags):
+    """Evaluate a motion network beside baselines on the same windows."""
+
+    model: Annotated[str, Arg("MODEL")]
+    """model file, run folder, name of a shipped model, or 'none'"""
+    data: Annotated[
+        tuple[str, ...], Arg("FOLDER", ("--data", "--bvh_dir"), repeated=True)
+    ] = ()
+    """where the clips are, if they have moved (repeatable)"""
+    windows: Count | None = None
+    """draw N windows (default: all)"""
+    rest: tuple[str, ...] = ()
+    """Flags of `ambulo eval`."""
+
+
+@command("eval_motion", EPILOG)
+def main(flags: EvalMotionFlags) -> int:
+    """Evaluate a motion network."""
+    others = [*flags.rest, *["--verbose"] * flags.verbose]
+    if flags.windows is not None:
+        others += ["--episodes", str(flags.windows)]
+    for folder in flags.data:
         others += ["--data", folder]
-    command = shlex.join(["eval_motion", *arguments])
-    return evaluate_model([args.model, *others], command, only="motion_nn")
+    return evaluate_model([flags.model, *others], flags.command_line, only="motion_nn")
 
 
 if __name__ == "__main__":

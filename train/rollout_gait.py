@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from ambulo.common.command_line import Arg, command
 from ambulo.common.console import bars
-from ambulo.common.errors import Parser, front_door
+from ambulo.common.engine_flags import WorkerFlags
+from ambulo.common.flag_types import Assignments, Count, Duration, Seed, numbers_of
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, GaitDataError, RunFolderError
-from ambulo.configs.gait import GAIT_SPACES, gait_space
+from ambulo.configs.gait import gait_space
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.presets.locomotion import preset
-from ambulo.train.shared.jobs import add_worker_flags, workers_of
+from ambulo.train.shared.jobs import workers_of
 
 if TYPE_CHECKING:
     from ambulo.train.gait.rollouts import RolloutPlan
 
-PER_FILE = 16
-"""Episodes of a file."""
 WORKERS = 2
 """Processes, where no number is given."""
-SECONDS = 5.0
-"""Length of an episode, [s]; as published."""
 
 EPILOG = """\
 examples:
@@ -39,160 +37,123 @@ The same command continues where it was stopped: existing files stay.
 """
 
 
-@front_door
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; its exit code."""
-    args = make_parser().parse_args(argv)
+def _space(name: str) -> None:
+    gait_space(name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RolloutFlags(WorkerFlags):
+    """Let bodies with random gait parameters walk, and write what they do as raw shards."""
+
+    model: Annotated[str | None, Arg("MODEL")] = None
+    """policy: a file, a run folder or a shipped model; left out: the balance controller
+    alone"""
+    space: Annotated[str, Arg("NAME"), _space] = "human23"
+    """parameters: those of human23 or myolegs"""
+    episodes: Count = 1024
+    """episodes in all files"""
+    seconds: Duration = 5.0
+    """length of an episode; 5 as in the reference"""
+    fixed: Assignments = ()
+    """a parameter that does not vary (repeatable)"""
+    impaired: Count | None = None
+    """muscle parameters that are drawn for each body, the others healthy (default: all, as
+    in the reference, which leaves few bodies that can walk)"""
+    seed: Seed = 0
+    """seed of everything random"""
+    per_file: Count = 16
+    """episodes of a file"""
+    reference: Annotated[str | None, Arg("FILE")] = None
+    """the prepared healthy gait for roll-outs without a model"""
+    out: Annotated[str, Arg("DIR")]
+    """folder of the files"""
+
+
+@command("rollout_gait", EPILOG)
+def main(flags: RolloutFlags) -> int:
+    """Write raw shards."""
     logging.basicConfig(level="WARNING", format="%(levelname)s: %(message)s")
-    check(args)
     from ambulo.train.gait.rollouts import play_job
 
-    workers_of(args)  # refused before slow work
-    folder = resolve_path(args.out)
-    plan = make_plan(args)
+    workers_of(flags)  # refused before slow work
+    folder = resolve_path(flags.out)
+    plan = make_plan(flags)
     needs = [] if plan.model is None else [Path(plan.model)]
-    workers = workers_of(args, needs, WORKERS)
+    workers = workers_of(flags, needs, WORKERS)
     from ambulo.motion.gaits.shards import write_raw
 
-    jobs = range(-(-args.episodes // args.per_file))
+    jobs = range(-(-flags.episodes // flags.per_file))
     digest = plan.digest
     todo = [job for job in jobs if not _is_done(shard_file(folder, job), digest)]
     folder.mkdir(parents=True, exist_ok=True)
     began, episodes, fell, frames = time.perf_counter(), 0, 0, 0
     with bars(10) as shown:
-        task = shown.add_task("episodes", total=len(todo) * args.per_file)
+        task = shown.add_task("episodes", total=len(todo) * flags.per_file)
         for result in workers.as_done(play_job, plan, todo, _name):
             write_raw(shard_file(folder, result.job), result.shard)
-            episodes += args.per_file
+            episodes += flags.per_file
             fell += result.fell
             frames += int(result.shard.lengths.sum())
-            shown.advance(task, args.per_file)
+            shown.advance(task, flags.per_file)
     seconds = time.perf_counter() - began
     if len(todo) < len(jobs):
         print(f"{len(jobs) - len(todo)} files were there already")
     print(
-        f"{episodes} episodes of {args.seconds:g} s in {len(todo)} files in {folder}, "
+        f"{episodes} episodes of {flags.seconds:g} s in {len(todo)} files in {folder}, "
         f"{fell} fell; {frames} frames in {seconds:.0f} s"
     )
     return 0
 
 
-def make_parser() -> Parser:
-    """The command line."""
-    parser = Parser(
-        prog="rollout_gait",
-        description=__doc__,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument(
-        "--model", metavar="MODEL",
-        help="policy: a file, a run folder or a shipped model; left out: the balance "
-        "controller alone",
-    )  # fmt: skip
-    parser.add_argument(
-        "--space", default="human23", metavar="NAME",
-        help=f"parameters: {', '.join(GAIT_SPACES)} (default: human23)",
-    )  # fmt: skip
-    parser.add_argument("--episodes", type=int, default=1024, metavar="N")
-    parser.add_argument("--seconds", type=float, default=SECONDS, metavar="S")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", dest="fixed",
-        help="a parameter that does not vary (repeatable)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--impaired", type=int, metavar="N",
-        help="muscle parameters that are drawn for each body, the others healthy "
-        "(default: all, as published, which leaves few bodies that can walk)",
-    )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, metavar="N")
-    parser.add_argument(
-        "--per-file", type=int, default=PER_FILE, metavar="N", help="episodes of a file"
-    )
-    add_worker_flags(parser, str(WORKERS))
-    parser.add_argument(
-        "--reference", metavar="FILE",
-        help="the prepared healthy gait for roll-outs without a model",
-    )  # fmt: skip
-    parser.add_argument(
-        "--out", required=True, metavar="DIR", help="folder of the files"
-    )
-    parser.add_argument("--verbose", action="store_true", help=argparse.SUPPRESS)
-    return parser
-
-
-def check(args: argparse.Namespace) -> None:
-    """Refuse numbers that make no sense, before work is done."""
-    if args.impaired is not None and args.impaired < 1:
-        raise ConfigError("--impaired must be at least 1")
-    for name in ("episodes", "per_file"):
-        if getattr(args, name) < 1:
-            raise ConfigError(f"--{name.replace('_', '-')} must be at least 1")
-    if not 0.0 < args.seconds <= 3600.0:
-        raise ConfigError("--seconds must be above 0, at most 3600")
-    if args.seed < 0:
-        raise ConfigError(f"--seed {args.seed}: must be >= 0")
-    gait_space(args.space)
-
-
-def make_plan(args: argparse.Namespace) -> RolloutPlan:
+def make_plan(flags: RolloutFlags) -> RolloutPlan:
     """Return the roll-outs that the flags ask for."""
     from ambulo.train.gait.rollouts import RolloutPlan
 
-    fixed = fixed_parameters(args.space, args.fixed)
+    fixed = fixed_parameters(flags.space, flags.fixed)
     model, cascaded = None, False
-    if args.model is not None:
+    if flags.model is not None:
         from ambulo.common.find_model import find_model
         from ambulo.evaluate.locomotion.cascades import last_agent, load_gait_policy
         from ambulo.policies.agents.cascade import Cascade
 
-        model = find_model(args.model)
+        model = find_model(flags.model)
         policy = load_gait_policy(model)
         cascaded = isinstance(policy, Cascade)
         agent = last_agent(policy)
         config, reference = agent.config, agent.references[0]
         if not config.environment.traits.parameters:
             raise ConfigError(f"{model}: is no policy of the task gait")
-        if config.environment.character != args.space:
+        if config.environment.character != flags.space:
             raise ConfigError(
-                f"{model}: is for {config.environment.character}, not {args.space}"
+                f"{model}: is for {config.environment.character}, not {flags.space}"
             )
     else:
-        legs = args.space == "myolegs"
+        legs = flags.space == "myolegs"
         config = preset("gait").override(
             "environment",
-            character=args.space,
+            character=flags.space,
             actuation="muscle" if legs else "torque",
         )
-        reference = _healthy(config, args.reference)
-    steps = max(1, round(args.seconds * config.environment.control_rate))
+        reference = _healthy(config, flags.reference)
+    steps = max(1, round(flags.seconds * config.environment.control_rate))
     config = config.override("environment", max_episode_steps=steps)
     config = config.override("environment", push_impulse=(0.0, 0.0))
-    config = config.override("gait", parameters=fixed, impaired=args.impaired)
+    config = config.override("gait", parameters=fixed, impaired=flags.impaired)
     config = config.override("gait", sample=True, base=None, vary=())
     return RolloutPlan(
         config.shareable().model_dump(mode="json"),
         reference,
         None if model is None else str(model),
-        args.seed,
+        flags.seed,
         steps,
-        args.per_file,
+        flags.per_file,
         cascaded,
     )
 
 
-def fixed_parameters(space: str, texts: Sequence[str]) -> dict[str, float]:
+def fixed_parameters(space: str, texts: Iterable[str]) -> dict[str, float]:
     """The parameters in `NAME=VALUE` texts; errors name the text."""
-    parameters: dict[str, float] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        try:
-            parameters[name.strip()] = float(value)
-        except ValueError:
-            raise ConfigError(f"--set {text}: expected NAME=NUMBER") from None
-        if not equals:
-            raise ConfigError(f"--set {text}: expected NAME=NUMBER")
+    parameters = numbers_of(texts)
     gait_space(space).vector(**parameters)
     return parameters
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import json
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 from rich.console import Console
 
+from ambulo.common.command_line import Flags, command
 from ambulo.common.console import bars
-from ambulo.common.files import check_parent, write_bytes, write_or_print
+from ambulo.common.files import write_bytes, write_or_print
+from ambulo.common.flag_types import OutFile, positional
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
 from ambulo.common.tables import new_table, print_table
@@ -23,83 +24,72 @@ FALLS = 1
 """Exit code when the body falls; 2 is a body that cannot be used."""
 
 
-def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `check` to the actions of `ambulo body`."""
-    parser = actions.add_parser(
-        "check",
-        help="what is found of a body, and whether it stands",
-        description="Find joints by role, soles, gains and torque limits of a body, and let "
-        "it stand 10 s, undisturbed and pushed. Exit code 1 if it falls, 2 if it cannot be "
-        "used.",
-    )
-    parser.add_argument(
-        "body", metavar="BODY", help="FILE.xml, FILE.urdf, package:function or a name"
-    )
-    add_test_flags(parser)
-    parser.add_argument("--verbose", action="store_true", help=argparse.SUPPRESS)
+def _holds_png(name: str) -> None:
+    if not name.endswith(".png"):
+        raise RenderError(f"--picture {name}: a picture ends in .png")
 
 
-def add_test_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of the test and its report."""
-    parser.add_argument("--no-pushes", action="store_true", help="do not push it")
-    parser.add_argument(
-        "--json", metavar="FILE", help="the report as JSON; - for standard output"
-    )
-    parser.add_argument(
-        "--picture", metavar="FILE", help="a picture with the roles, .png"
-    )
+@dataclass(frozen=True, kw_only=True)
+class BodyTestFlags(Flags):
+    """The test of a body, and its report."""
+
+    no_pushes: bool = False
+    """do not push it"""
+    json: OutFile | None = None
+    """the report as JSON; - for standard output"""
+    picture: Annotated[OutFile | None, _holds_png] = None
+    """a picture with the roles, .png"""
 
 
-def run(args: argparse.Namespace) -> int:
-    """Check a body; 0, or 1 if it falls."""
-    return show(checked(args.body, args), args, args.body)
+@dataclass(frozen=True, kw_only=True)
+class CheckFlags(BodyTestFlags):
+    """Find joints by role, soles, gains and torque limits of a body, and let it stand.
 
-
-def check_outputs(args: argparse.Namespace) -> None:
-    """Refuse files of the report that cannot be written, before the work.
-
-    Raises:
-        RunFolderError: One cannot.
-        RenderError: The picture has another ending than .png.
+    It stands for 10 s, undisturbed and pushed. Exit code 1 if it falls, 2 if it cannot be
+    used.
     """
-    check_parent(args.json)
-    check_parent(args.picture)
-    if args.picture is not None and Path(args.picture).suffix != ".png":
-        raise RenderError(f"--picture {args.picture}: a picture ends in .png")
+
+    body: Annotated[str, positional("BODY")]
+    """FILE.xml, FILE.urdf, package:function or a name"""
 
 
-def checked(body: str, args: argparse.Namespace) -> BodyCheck:
+@command("ambulo body check")
+def main(flags: CheckFlags) -> int:
+    """Check a body."""
+    return show(checked(flags.body, flags), flags, flags.body)
+
+
+def checked(body: str, flags: BodyTestFlags) -> BodyCheck:
     """Return what is found of a body, with a bar meanwhile."""
-    check_outputs(args)
     import_mujoco()
     from ambulo.evaluate.locomotion.body_check import CALM, PUSHED, check_body
 
-    total = CALM + PUSHED * (not args.no_pushes)
+    total = CALM + PUSHED * (not flags.no_pushes)
     with bars(0, unit="bodies") as progress:
         task = progress.add_task("standing", total=total)
         return check_body(
             body,
-            pushes=not args.no_pushes,
+            pushes=not flags.no_pushes,
             progress=lambda done: progress.advance(task, done),
         )
 
 
-def show(check: BodyCheck, args: argparse.Namespace, body: str) -> int:
+def show(check: BodyCheck, flags: BodyTestFlags, body: str) -> int:
     """Print what was found, write JSON and picture; return the exit code."""
-    if args.json == "-":
+    if flags.json == "-":
         write_or_print("-", json.dumps(check.to_dict(), indent=1) + "\n")
     else:
         _print(check)
-        if args.json is not None:
+        if flags.json is not None:
             text = json.dumps(check.to_dict(), indent=1) + "\n"
-            write_or_print(args.json, text)
-            print(f"report     {args.json}")
-    if args.picture is not None:
+            write_or_print(flags.json, text)
+            print(f"report     {flags.json}")
+    if flags.picture is not None:
         from ambulo.evaluate.locomotion.body_check import check_picture
 
-        path = resolve_path(args.picture)
+        path = resolve_path(flags.picture)
         write_bytes(path, check_picture(check, body))
-        if args.json != "-":
+        if flags.json != "-":
             print(f"picture    {path}")
     return 0 if check.passes else FALLS
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Annotated
 
-from ambulo.commands.body.check import (
-    add_test_flags,
-    check_outputs,
-    checked,
-    show,
-)
-from ambulo.commands.data.inputs import add_reading_flags, reading_of
-from ambulo.common.files import check_parent, refuse_existing
+from ambulo.commands.body.check import BodyTestFlags, checked, show
+from ambulo.commands.motion_flags import ReadingFlags
+from ambulo.common.command_line import Arg, command
+from ambulo.common.files import refuse_existing
+from ambulo.common.flag_types import OutFile, positional
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import CharacterError
@@ -22,70 +19,63 @@ LISTED = 6
 """Bodies with rigid parts that are named."""
 
 
-def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `make` to the actions of `ambulo body`."""
-    parser = actions.add_parser(
-        "make",
-        help="a body of capsules from a rig",
-        description="Make a physical body (MJCF) with the proportions of a rig: capsules, "
-        "soles, motors; masses and inertias by published anthropometry. Then check it: "
-        "exit code 1 if it falls.",
-    )
-    parser.add_argument(
-        "rig", metavar="RIG", help="a BVH, AMC, NPZ, glTF, GLB or VRM file"
-    )
-    parser.add_argument(
-        "-o", "--out", required=True, metavar="FILE", help="the .xml to write"
-    )
-    parser.add_argument(
-        "--height", type=float, metavar="M", help="stature, m (default: the rig's)"
-    )
-    parser.add_argument(
-        "--mass", type=float, metavar="KG",
-        help="kg (default: 75 kg at 1.75 m, with the cube of the height)",
-    )  # fmt: skip
-    parser.add_argument("--force", action="store_true", help="replace the file")
-    parser.add_argument("--no-check", action="store_true", help="only make it")
-    add_test_flags(parser)
-    add_reading_flags(parser)
+@dataclass(frozen=True, kw_only=True)
+class MakeFlags(BodyTestFlags, ReadingFlags):
+    """Make a physical body (MJCF) with the proportions of a rig, and check it.
+
+    It has capsules, soles and motors; masses and inertias by published anthropometry. Exit
+    code 1 if it falls.
+    """
+
+    rig: Annotated[str, positional("RIG")]
+    """a BVH, AMC, NPZ, glTF, GLB or VRM file"""
+    out: Annotated[OutFile, Arg("FILE", names=("--out", "-o"))]
+    """the .xml to write"""
+    height: Annotated[float | None, Arg("M")] = None
+    """stature, m (default: the rig's)"""
+    mass: Annotated[float | None, Arg("KG")] = None
+    """kg (default: 75 kg at 1.75 m, with the cube of the height)"""
+    force: bool = False
+    """replace the file"""
+    no_check: bool = False
+    """only make it"""
 
 
-def run(args: argparse.Namespace) -> int:
-    """Make, write and check the body; 0, or 1 if it falls."""
-    check_parent(args.out)
-    check_outputs(args)
-    path = resolve_path(args.out)
+@command("ambulo body make")
+def main(flags: MakeFlags) -> int:
+    """Make, write and check the body."""
+    path = resolve_path(flags.out)
     if path.suffix != ".xml":
-        raise CharacterError(f"--out {args.out}: a body is written as .xml")
+        raise CharacterError(f"--out {flags.out}: a body is written as .xml")
     beside = path.with_suffix(".roles.json")
-    rig = resolve_path(args.rig)
+    rig = resolve_path(flags.rig)
     rigs = roles_beside(rig)
     if rigs is not None and rigs.resolve() == beside.resolve():
         raise CharacterError(
-            f"--out {args.out}: {rigs.name} is the rig's; name it otherwise"
+            f"--out {flags.out}: {rigs.name} is the rig's; name it otherwise"
         )
-    refuse_existing([path, beside], force=args.force)  # it would say other roles
-    reading = reading_of(args, rest_pose="auto")
+    refuse_existing([path, beside], force=flags.force)  # it would say other roles
+    reading = flags.reading("auto")
     import_mujoco()
     from ambulo.envs.characters.make_body import make_body
 
     source = reading.source(rig)
-    made = make_body(source.motion.skeleton, height=args.height, mass=args.mass)
+    made = make_body(source.motion.skeleton, height=flags.height, mass=flags.mass)
     made = replace(made, notes=(*source.notes, *made.notes))
     made.write(path)
-    if args.map or rigs is not None:
+    if flags.map or rigs is not None:
         write_roles(beside, made.roles)
     else:
         beside.unlink(missing_ok=True)
-    if args.json != "-":
+    if flags.json != "-":
         print(f"made       {path}: {made.text()}")
         for line in merged_lines(made.merged):
             print(f"rigid      {line}")
         for note in made.notes:
             print(f"note       {note}")
-    if args.no_check:
+    if flags.no_check:
         return 0
-    return show(checked(str(path), args), args, str(path))
+    return show(checked(str(path), flags), flags, str(path))
 
 
 def merged_lines(merged: dict[str, tuple[str, ...]]) -> list[str]:

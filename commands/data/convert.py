@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from ambulo.commands.data.inputs import (
     SOME_BAD,
     Reading,
-    add_frames_flag,
-    add_reading_flags,
-    add_speed_flag,
     motion_files,
     other_notes,
-    reading_of,
     report,
     shown_progress,
 )
+from ambulo.commands.motion_flags import ReadingFlags, Speed, units_rule
+from ambulo.common.command_line import Arg, command
+from ambulo.common.engine_flags import WorkerFlags
 from ambulo.common.files import check_parent, refuse_existing
+from ambulo.common.flag_types import positional, rule
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import (
     AmbuloError,
@@ -33,58 +32,22 @@ from ambulo.motion.formats.files import WRITTEN, write_motion
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import at_speed, frames_of
 from ambulo.motion.skeleton import Skeleton
-from ambulo.train.shared.jobs import add_worker_flags, workers_of
+from ambulo.train.shared.jobs import workers_of
 
 if TYPE_CHECKING:
     from ambulo.motion.retargeting.retarget import Retargeted
 
 FORMATS = tuple(ending.removeprefix(".") for ending in WRITTEN)
 """Formats that are written; an AMC has its ASF beside it."""
-MAX_HZ = 10_000.0
-"""No camera is faster; a higher rate would only fill the memory, [Hz]."""
-
-
-def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `convert` to the actions of `ambulo data`."""
-    parser = actions.add_parser(
-        "convert",
-        help="change format, rate or skeleton",
-        description="Convert a file by the endings of IN and OUT, or all files of the "
-        "folder IN into the folder OUT.",
-    )
-    add = parser.add_argument
-    add("source", metavar="IN", help="motion file, or folder of them")
-    add("target", metavar="OUT", help=f"file ({', '.join(WRITTEN)}), or folder")
-    add(
-        "--to", metavar="FORMAT", help=f"of the files of a folder: {', '.join(FORMATS)}"
-    )
-    add_frames_flag(parser)
-    add_speed_flag(parser)
-    add("--fps", type=float, metavar="HZ", help="frames per second of what is written")
-    add(
-        "--filter", type=float, metavar="HZ", dest="cutoff",
-        help="zero-phase low-pass with this cut-off, such as 10 (default: none)",
-    )  # fmt: skip
-    add(
-        "--skeleton", metavar="NAME",
-        help="retarget to human23, ik23, cmu31, daz43, or a body of your own (.xml, .urdf; "
-        "default: keep the skeleton)",
-    )  # fmt: skip
-    add(
-        "--fit-lengths", action="store_true",
-        help="give that skeleton the lengths of the source's limbs",
-    )  # fmt: skip
-    add(
-        "--keep-feet", action="store_true",
-        help="leave feet where the source has them, instead of setting them on the ground",
-    )  # fmt: skip
-    add(
-        "--out-units", default="auto", metavar="UNIT",
-        help="unit of length of what is written, as for --units",
-    )  # fmt: skip
-    add_worker_flags(parser)
-    add("--force", action="store_true", help="replace files that are there")
-    add_reading_flags(parser)
+Rate = Annotated[
+    float,
+    Arg("HZ"),
+    rule(
+        lambda rate: 0.0 < rate <= 10_000.0,
+        "expected a number above 0 and up to 10000",
+    ),
+]
+"""A rate, [Hz]; no camera is faster, and a higher one would only fill the memory."""
 
 
 @dataclass(frozen=True)
@@ -214,75 +177,101 @@ def described(done: Retargeted) -> str:
     return text
 
 
-def run(args: argparse.Namespace) -> int:
+@dataclass(frozen=True, kw_only=True)
+class ConvertFlags(WorkerFlags, ReadingFlags):
+    """Convert a file by the endings of IN and OUT, or all files of a folder into another."""
+
+    source: Annotated[str, positional("IN")]
+    """motion file, or folder of them"""
+    target: Annotated[str, positional("OUT")]
+    """file (.bvh, .amc, .npz), or folder"""
+    to: Annotated[str | None, Arg("FORMAT")] = None
+    """of the files of a folder: bvh, amc, npz"""
+    frames: Annotated[str | None, Arg("A:B")] = None
+    """its frames A up to but not B, from 0 (default: all)"""
+    speed: Speed = 1.0
+    """of the clip beside its file: 0.5 if the file's frame rate is twice the real one"""
+    fps: Rate | None = None
+    """frames per second of what is written"""
+    cutoff: Annotated[Rate | None, Arg("HZ", names=("--filter",))] = None
+    """zero-phase low-pass with this cut-off, such as 10 (default: none)"""
+    skeleton: Annotated[str | None, Arg("NAME")] = None
+    """retarget to human23, ik23, cmu31, daz43, or a body of your own (.xml, .urdf; default:
+    keep the skeleton)"""
+    fit_lengths: bool = False
+    """give that skeleton the lengths of the source's limbs"""
+    keep_feet: bool = False
+    """leave feet where the source has them, instead of setting them on the ground"""
+    out_units: Annotated[str, Arg("UNIT"), units_rule] = "auto"
+    """unit of length of what is written, as for --units"""
+    force: bool = False
+    """replace files that are there"""
+
+    def __post_init__(self) -> None:
+        """Refuse flags of a retargeting without one."""
+        super().__post_init__()
+        for flag, given in (
+            ("--fit-lengths", self.fit_lengths),
+            ("--keep-feet", self.keep_feet),
+        ):
+            if given and self.skeleton is None:
+                raise ConfigError(f"{flag} needs --skeleton")
+
+    def conversion(self) -> Conversion:
+        """Return what is done to every motion."""
+        skeleton = None
+        if self.skeleton is not None:
+            from ambulo.envs.characters.registry import skeleton_of
+
+            skeleton = skeleton_of(self.skeleton)
+        return Conversion(
+            reading=self.reading("file" if skeleton is None else "auto"),
+            frames=self.frames,
+            speed=self.speed,
+            fps=self.fps,
+            cutoff=self.cutoff,
+            skeleton=skeleton,
+            fit_lengths=self.fit_lengths,
+            ground=not self.keep_feet,
+            units=self.out_units,
+        )
+
+
+@command("ambulo data convert")
+def main(flags: ConvertFlags) -> int:
     """Convert; 0, or 1 when files of a folder could not be converted."""
-    workers_of(args)  # refused before anything is read
-    conversion = _conversion(args)
-    source, target = resolve_path(args.source), resolve_path(args.target)
+    conversion = flags.conversion()
+    source, target = resolve_path(flags.source), resolve_path(flags.target)
     if source.is_dir():
-        if args.frames is not None:
+        if flags.frames is not None:
             raise ConfigError("--frames is for one file; a folder has many")
-        return _folder(args, conversion, source, target)
-    if args.to is not None:
+        return _folder(flags, conversion, source, target)
+    if flags.to is not None:
         raise ConfigError("--to is for folders; a file is written by its ending")
-    _check_format(target.suffix.removeprefix("."), str(target), args.out_units)
+    _check_format(target.suffix.removeprefix("."), str(target), flags.out_units)
     motion_files(source)
-    check_parent(args.target)
-    if args.engine != "process" or args.workers is not None or args.address:
+    check_parent(flags.target)
+    if flags.on_cluster or flags.workers is not None:
         raise ConfigError("--engine, --workers and --address are for folders")
-    print(conversion.file(source, target, force=args.force))
+    print(conversion.file(source, target, force=flags.force))
     return 0
 
 
-def _conversion(args: argparse.Namespace) -> Conversion:
-    from ambulo.motion.formats.axes import metres_per_unit
-
-    for flag, value in (("--fps", args.fps), ("--filter", args.cutoff)):
-        if value is not None and not 0.0 < value <= MAX_HZ:
-            raise ConfigError(
-                f"{flag} {value:g}: expected a number above 0 and up to {MAX_HZ:g}"
-            )
-    if args.out_units != "auto":
-        metres_per_unit(args.out_units)
-    for flag, given in (
-        ("--fit-lengths", args.fit_lengths),
-        ("--keep-feet", args.keep_feet),
-    ):
-        if given and args.skeleton is None:
-            raise ConfigError(f"{flag} needs --skeleton")
-    skeleton = None
-    if args.skeleton is not None:
-        from ambulo.envs.characters.registry import skeleton_of
-
-        skeleton = skeleton_of(args.skeleton)
-    return Conversion(
-        reading=reading_of(args, "file" if skeleton is None else "auto"),
-        frames=args.frames,
-        speed=args.speed,
-        fps=args.fps,
-        cutoff=args.cutoff,
-        skeleton=skeleton,
-        fit_lengths=args.fit_lengths,
-        ground=not args.keep_feet,
-        units=args.out_units,
-    )
-
-
 def _folder(
-    args: argparse.Namespace, conversion: Conversion, source: Path, target: Path
+    flags: ConvertFlags, conversion: Conversion, source: Path, target: Path
 ) -> int:
     """All files of a folder, into the same tree below `target`."""
-    if args.to is None:
+    if flags.to is None:
         raise ConfigError(f"a folder needs --to, one of {', '.join(FORMATS)}")
-    _check_format(args.to, f"--to {args.to}", args.out_units)
+    _check_format(flags.to, f"--to {flags.to}", flags.out_units)
     if target.exists() and not target.is_dir():
         raise ConfigError(f"{target}: expected a folder, as {source} is one")
     files = motion_files(source)
     targets = {
-        file: (target / file.relative_to(source)).with_suffix(f".{args.to}")
+        file: (target / file.relative_to(source)).with_suffix(f".{flags.to}")
         for file in files
     }
-    if args.asf is None:
+    if flags.asf is None:
         _check_skeletons(targets)
     made: dict[Path, Path] = {}
     there: list[Path] = []
@@ -293,18 +282,18 @@ def _folder(
             also = made.setdefault(out, file)
             if also is not file:
                 yield FolderJob(file, out, also)
-            elif not args.force and any(path.exists() for path in written_files(out)):
+            elif not flags.force and any(path.exists() for path in written_files(out)):
                 there.append(file)
             else:
                 yield FolderJob(file, out)
 
     done = 0
-    with workers_of(args, files[:1]).sharing(target) as workers:
+    with workers_of(flags, files[:1]).sharing(target) as workers:
         for result in workers.in_order(convert_job, conversion, jobs(), FolderJob.name):
             if isinstance(result, str):
                 print(result)
                 done += 1
-            elif args.strict:
+            elif flags.strict:
                 raise result
             else:
                 report(result)

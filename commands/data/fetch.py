@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import sys
@@ -10,12 +9,14 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 import requests
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
+from ambulo.common.command_line import Arg, Flags, command
 from ambulo.common.downloads import (
     DownloadError,
     NotThereError,
@@ -24,6 +25,7 @@ from ambulo.common.downloads import (
     sha256_of,
 )
 from ambulo.common.files import write_atomic
+from ambulo.common.flag_types import Count, positional, rule
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import AmbuloError, ConfigError
 from ambulo.configs.json_text import json_value
@@ -48,50 +50,54 @@ LONGEST_TIMEOUT = 86_400.0
 _CHECKSUMS_VERSION = 1
 
 
-def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `fetch` to the actions of `ambulo data`."""
-    parser = actions.add_parser(
-        "fetch",
-        help="download motion capture by subject",
-        description="Download skeletons (ASF) and clips (AMC). What was interrupted goes "
-        "on, what is there is verified.",
+def _is_timeout(value: float) -> bool:
+    return 0.0 < value <= LONGEST_TIMEOUT
+
+
+def _web_address(url: str) -> None:
+    checked_base(url)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FetchFlags(Flags):
+    """Download skeletons (ASF) and clips (AMC).
+
+    What was interrupted goes on, what is there is verified.
+    """
+
+    source: Annotated[Literal["cmu"], positional("cmu")]
+    """the CMU database"""
+    subjects: Annotated[str, Arg("NN,NN")]
+    """numbers with commas between, or ranges such as 1-5"""
+    trials: Annotated[str | None, Arg("NN,NN")] = None
+    """only these trials (default: all)"""
+    to: Annotated[str, Arg("DIR")] = "cmu"
+    """folder"""
+    base_url: Annotated[str, Arg("URL"), _web_address] = BASE_URL
+    """where the subjects are"""
+    checksums: Annotated[str | None, Arg("FILE")] = None
+    """a checksums.json that the files must agree with"""
+    force: bool = False
+    """download again what is there"""
+    timeout: Annotated[float, Arg("S"), rule(_is_timeout, "above 0, at most a day")] = (
+        Patience.timeout
     )
-    add = parser.add_argument
-    add("source", choices=("cmu",), metavar="cmu", help="the CMU database")
-    add(
-        "--subjects", required=True, metavar="NN,NN",
-        help="numbers with commas between, or ranges such as 1-5",
-    )  # fmt: skip
-    add("--trials", metavar="NN,NN", help="only these trials (default: all)")
-    add("--to", default="cmu", metavar="DIR", help="folder (default: ./cmu)")
-    add("--base-url", default=BASE_URL, metavar="URL", help=f"default: {BASE_URL}")
-    add(
-        "--checksums", metavar="FILE",
-        help=f"a {CHECKSUMS} that the files must agree with",
-    )  # fmt: skip
-    add("--force", action="store_true", help="download again what is there")
-    add("--timeout", type=float, default=Patience.timeout, metavar="S",
-        help=f"silence that ends a connection (default: {Patience.timeout:g} s)")  # fmt: skip
-    add("--attempts", type=int, default=Patience.attempts, metavar="N",
-        help=f"tries of each file (default: {Patience.attempts})")  # fmt: skip
-    add("--verbose", action="store_true", help="show tracebacks")
+    """silence that ends a connection, [s]"""
+    attempts: Count = Patience.attempts
+    """tries of each file"""
 
 
-def run(args: argparse.Namespace) -> int:
+@command("ambulo data fetch")
+def main(flags: FetchFlags) -> int:
     """Fetch; 0, or 1 when some files could not be had."""
-    if args.attempts < 1 or not 0 < args.timeout <= LONGEST_TIMEOUT:
-        raise ConfigError(
-            "--attempts must be at least 1 and --timeout above 0, at most "
-            f"{LONGEST_TIMEOUT:g} s"
-        )
     trusted = {}
-    if args.checksums is not None:
-        trusted = read_checksums(resolve_path(args.checksums))
-    subjects = numbers(args.subjects, "--subjects", 999)
+    if flags.checksums is not None:
+        trusted = read_checksums(resolve_path(flags.checksums))
+    subjects = numbers(flags.subjects, "--subjects", 999)
     trials = None
-    if args.trials is not None:
-        trials = numbers(args.trials, "--trials", MOST_TRIALS)
-    base, folder = checked_base(args.base_url), resolve_path(args.to)
+    if flags.trials is not None:
+        trials = numbers(flags.trials, "--trials", MOST_TRIALS)
+    base, folder = checked_base(flags.base_url), resolve_path(flags.to)
     folder.mkdir(parents=True, exist_ok=True)
     with requests.Session() as session, _progress() as progress:
         fetch = Fetch(
@@ -99,8 +105,8 @@ def run(args: argparse.Namespace) -> int:
             base=base,
             folder=folder,
             trusted=trusted,
-            force=args.force,
-            patience=Patience(timeout=args.timeout, attempts=args.attempts),
+            force=flags.force,
+            patience=Patience(timeout=flags.timeout, attempts=flags.attempts),
             progress=progress,
         )
         for subject in subjects:

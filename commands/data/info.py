@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from rich.console import Console
@@ -16,15 +16,16 @@ from ambulo.commands.data.inputs import (
     SOME_BAD,
     Choices,
     Reading,
-    add_reading_flags,
     motion_files,
     other_notes,
-    reading_of,
     report,
     rest_fault,
     shown_progress,
 )
-from ambulo.common.files import check_parent, write_or_print
+from ambulo.commands.motion_flags import ReadingFlags
+from ambulo.common.command_line import command
+from ambulo.common.files import write_or_print
+from ambulo.common.flag_types import JsonFile, OutFile, positional
 from ambulo.common.paths import resolve_path
 from ambulo.common.tables import new_table, print_table
 from ambulo.configs.arrays import Floats
@@ -110,33 +111,25 @@ class MotionInfo:
     """Joints that leave the skeleton's limits, the worst first."""
 
 
-def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `info` to the actions of `ambulo data`."""
-    parser = actions.add_parser(
-        "info",
-        help="describe files",
-        description="Print what motion files hold: one in full, of a folder a table.",
-    )
-    parser.add_argument("path", metavar="PATH", help="motion file, or folder of them")
-    parser.add_argument(
-        "--json", nargs="?", const="-", metavar="FILE",
-        help="as JSON, to FILE or to standard output",
-    )  # fmt: skip
-    parser.add_argument(
-        "--save-map", metavar="FILE",
-        help="write the roles of the joints of one file to a .roles.json file, for --map",
-    )  # fmt: skip
-    add_reading_flags(parser)
+@dataclass(frozen=True, kw_only=True)
+class InfoFlags(ReadingFlags):
+    """Print what motion files hold: one in full, of a folder a table."""
+
+    path: Annotated[str, positional("PATH")]
+    """motion file, or folder of them"""
+    json: JsonFile | None = None
+    """as JSON, to FILE or to standard output"""
+    save_map: OutFile | None = None
+    """write the roles of the joints of one file to a .roles.json file, for --map"""
 
 
-def run(args: argparse.Namespace) -> int:
+@command("ambulo data info")
+def main(flags: InfoFlags) -> int:
     """Describe; 0, or 1 when files of a folder are bad."""
-    reading, path = reading_of(args), resolve_path(args.path)
-    check_parent(args.json)
-    check_parent(args.save_map)
-    if args.save_map is not None and path.is_dir():
+    reading, path = flags.reading(), resolve_path(flags.path)
+    if flags.save_map is not None and path.is_dir():
         raise ConfigError("--save-map takes one file, not a folder")
-    strict = args.strict or not path.is_dir()
+    strict = flags.strict or not path.is_dir()
     found, bad = [], []
     for file in shown_progress(motion_files(path)):
         try:
@@ -146,13 +139,13 @@ def run(args: argparse.Namespace) -> int:
                 raise
             bad.append(str(error))
             report(error)
-    if args.save_map is not None:
+    if flags.save_map is not None:
         skeleton = reading.source(path).motion.skeleton
-        write_roles(args.save_map, roles_file(map_of(skeleton), skeleton.joints))
-    if args.json is not None:
+        write_roles(flags.save_map, roles_file(map_of(skeleton), skeleton.joints))
+    if flags.json is not None:
         data = {"files": [asdict(info) for info in found], "errors": bad}
         text = json.dumps(data, indent=1, allow_nan=False) + "\n"
-        write_or_print(args.json, text)
+        write_or_print(flags.json, text)
     elif path.is_dir():
         _print_table(found, path)
     else:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import math
-from pathlib import Path
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
-from ambulo.commands.data.inputs import (
-    add_frames_flag,
-    add_reading_flags,
-    motion_files,
-    reading_of,
-)
+from ambulo.commands.data.inputs import motion_files
+from ambulo.commands.motion_flags import ReadingFlags
+from ambulo.common.command_line import Arg, command
 from ambulo.common.files import check_parent, write_bytes
+from ambulo.common.flag_types import Count, OutFile, ending, positional
 from ambulo.common.paths import resolve_path
-from ambulo.configs.errors import ConfigError, MotionError, RenderError
+from ambulo.configs.errors import ConfigError, MotionError
 from ambulo.motion.analysis import movement_text
 from ambulo.motion.contacts import foot_contacts
 from ambulo.motion.landmarks import has_feet
@@ -25,49 +23,65 @@ from ambulo.viz.skeleton_actor import actor_of
 from ambulo.viz.skeleton_view import DARK, LIGHT, THEMES
 
 
-def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `plot` to the actions of `ambulo data`."""
-    parser = actions.add_parser(
-        "plot",
-        help="draw a clip",
-        description="Draw a clip as a sheet of poses (PNG) and, if asked, as a film.",
-    )
-    add = parser.add_argument
-    add("path", metavar="FILE", help="motion file")
-    add("--out", metavar="PNG", help="the sheet (default: FILE's name + .png, here)")
-    add("--no-sheet", action="store_true", help="only the film")
-    add("--gif", metavar="FILE", help="also a film as GIF")
-    add("--mp4", metavar="FILE", help="also a film as mp4")
-    add("--start", type=float, default=0.0, metavar="S", help="from this time on")
-    add("--stop", type=float, metavar="S", help="up to this time")
-    add_frames_flag(parser)
-    add(
-        "--cycle", action="store_true",
-        help="draw the cycle that `ambulo train walk --reference FILE` would follow",
-    )  # fmt: skip
-    add("--poses", type=int, default=10, metavar="N", help="on the sheet (default: 10)")
-    add(
-        "--theme", choices=tuple(THEMES), default=None,
-        help="colours (default: sheet light, film dark)",
-    )  # fmt: skip
-    add_reading_flags(parser)
+@dataclass(frozen=True, kw_only=True)
+class PlotFlags(ReadingFlags):
+    """Draw a clip as a sheet of poses (PNG) and, if asked, as a film."""
+
+    path: Annotated[str, positional("FILE")]
+    """motion file"""
+    out: Annotated[OutFile | None, Arg("PNG"), ending(".png")] = None
+    """the sheet (default: FILE's name + .png, here)"""
+    no_sheet: bool = False
+    """only the film"""
+    gif: Annotated[OutFile | None, ending(".gif")] = None
+    """also a film as GIF"""
+    mp4: Annotated[OutFile | None, ending(".mp4")] = None
+    """also a film as mp4"""
+    start: Annotated[float, Arg("S")] = 0.0
+    """from this time on"""
+    stop: Annotated[float | None, Arg("S")] = None
+    """up to this time"""
+    frames: Annotated[str | None, Arg("A:B")] = None
+    """its frames A up to but not B, from 0 (default: all)"""
+    cycle: bool = False
+    """draw the cycle that `ambulo train walk --reference FILE` would follow"""
+    poses: Count = 10
+    """on the sheet"""
+    theme: Literal["light", "dark"] | None = None
+    """colours (default: sheet light, film dark)"""
+
+    def __post_init__(self) -> None:
+        """Refuse to draw nothing, and to cut what is drawn as a whole."""
+        super().__post_init__()
+        if self.no_sheet and not (self.gif or self.mp4):
+            raise ConfigError("--no-sheet leaves nothing to draw; give --gif or --mp4")
+        if self.is_part and (self.start or self.stop is not None):
+            raise ConfigError("--start and --stop cut a clip that is drawn as a whole")
+
+    @property
+    def is_part(self) -> bool:
+        """Whether frames of the clip are drawn among the others."""
+        return self.frames is not None or self.cycle
 
 
-def run(args: argparse.Namespace) -> int:
-    """Draw; 0."""
-    source = resolve_path(args.path)
+@command("ambulo data plot")
+def main(flags: PlotFlags) -> int:
+    """Draw a clip."""
+    source = resolve_path(flags.path)
     if source.is_dir():
         raise ConfigError(f"{source}: plot draws one file, not a folder")
     motion_files(source)
-    sheet, films = _outputs(args, source)
-    motion = reading_of(args).motion(source)
+    sheet = None
+    if not flags.no_sheet:
+        sheet = resolve_path(flags.out or f"{source.stem}.png")
+        check_parent(str(sheet))
+    films = [resolve_path(film) for film in (flags.gif, flags.mp4) if film is not None]
+    motion = flags.reading().motion(source)
     chosen = None
-    if args.frames is not None or args.cycle:
-        if args.start or args.stop is not None:
-            raise ConfigError("--start and --stop cut a clip that is drawn as a whole")
-        chosen = _chosen(motion, args.frames, cycle=args.cycle)
+    if flags.is_part:
+        chosen = _chosen(motion, flags.frames, cycle=flags.cycle)
     else:
-        motion = cut(motion, args.start, args.stop)
+        motion = cut(motion, flags.start, flags.stop)
     from ambulo.viz.contact_sheet import contact_sheet
     from ambulo.viz.skeleton_film import write_film
 
@@ -76,12 +90,12 @@ def run(args: argparse.Namespace) -> int:
     if sheet is not None:
         png = contact_sheet(
             actor, motion.fps, title=source.name, subtitle=facts(motion, chosen),
-            poses=args.poses, chosen=chosen, theme=THEMES.get(args.theme, LIGHT),
+            poses=flags.poses, chosen=chosen, theme=THEMES.get(flags.theme or "", LIGHT),
         )  # fmt: skip
         write_bytes(sheet, png)
         print(sheet)
     for film in films:
-        theme = THEMES.get(args.theme, DARK)
+        theme = THEMES.get(flags.theme or "", DARK)
         shown = actor if chosen is None else actor[chosen]
         print(write_film(film, [shown], motion.fps, theme=theme))
     return 0
@@ -134,26 +148,3 @@ def facts(motion: Motion, chosen: slice | None = None) -> str:
         return text
     part = motion[chosen]
     return f"{text}; frames {chosen.start}:{chosen.stop}: {movement_text(part)}"
-
-
-def _outputs(args: argparse.Namespace, source: Path) -> tuple[Path | None, list[Path]]:
-    """Where sheet and films go; refused before any work is done."""
-    if args.poses < 1:
-        raise ConfigError(f"--poses {args.poses}: must be at least 1")
-    films = []
-    for kind, text in (("gif", args.gif), ("mp4", args.mp4)):
-        if text is None:
-            continue
-        check_parent(text)
-        if Path(text).suffix != f".{kind}":
-            raise RenderError(f"--{kind} {text}: expected a name in .{kind}")
-        films.append(resolve_path(text))
-    if args.no_sheet:
-        if not films:
-            raise ConfigError("--no-sheet leaves nothing to draw; give --gif or --mp4")
-        return None, films
-    text = args.out if args.out is not None else f"{source.stem}.png"
-    check_parent(text)
-    if Path(text).suffix.lower() != ".png":
-        raise RenderError(f"--out {text}: a sheet is a .png")
-    return resolve_path(text), films

@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
+from typing import Annotated
 
 from ambulo.commands.data.inputs import (
     SOME_BAD,
-    add_reading_flags,
     motion_files,
-    reading_of,
     report,
     shown_progress,
 )
+from ambulo.commands.motion_flags import ReadingFlags
+from ambulo.common.command_line import command
+from ambulo.common.flag_types import positional
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import AmbuloError
 
 
-def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `validate` to the actions of `ambulo data`."""
-    parser = actions.add_parser(
-        "validate",
-        help="check files",
-        description="Read files in full and say of each whether it can be used; exit "
-        "code 1 if one of a folder cannot, 2 if it is the only one asked about.",
-    )
-    parser.add_argument("path", metavar="PATH", help="motion file, or folder of them")
-    add_reading_flags(parser)
+@dataclass(frozen=True, kw_only=True)
+class ValidateFlags(ReadingFlags):
+    """Read files in full and say of each whether it can be used.
+
+    Exit code 1 if one of a folder cannot, 2 if it is the only one asked about.
+    """
+
+    path: Annotated[str, positional("PATH")]
+    """motion file, or folder of them"""
 
 
-def run(args: argparse.Namespace) -> int:
+@command("ambulo data validate")
+def main(flags: ValidateFlags) -> int:
     """Validate; 0, or 1 when files of a folder are bad."""
-    reading, path = reading_of(args), resolve_path(args.path)
+    reading, path = flags.reading(), resolve_path(flags.path)
     files = motion_files(path)
-    strict = args.strict or not path.is_dir()
+    strict = flags.strict or not path.is_dir()
     bad = 0
     for file in shown_progress(files):
         try:

@@ -2,56 +2,49 @@
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
+from dataclasses import dataclass
+from typing import Annotated
 
-from ambulo.common.files import check_parent
+from ambulo.common.command_line import Flags, command
+from ambulo.common.flag_types import OutFile, ending, positional
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
-from ambulo.configs.errors import ConfigError
 
 
-def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `compose` to the actions of `ambulo gait`."""
-    parser = actions.add_parser(
-        "compose",
-        help="join a gait policy and its corrections in one model file",
-        description="Join a gait policy and the corrections that were trained above it "
-        "in a cascade, which acts as one policy.",
-        epilog="examples:\n"
-        "  train_locomotion --preset gait_muscle --run-name healthy\n"
-        "  train_locomotion --preset gait_impaired --set gait.base=runs/healthy "
-        "--run-name weak\n"
-        "  ambulo gait compose runs/healthy runs/weak --out walks.zip\n"
-        "  ambulo eval walks.zip",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "base",
-        metavar="BASE",
-        help="the policy below, or a cascade; found as a model is",
-    )
-    parser.add_argument(
-        "corrections", metavar="CORRECTION", nargs="+",
-        help="policies trained with gait.base, each above all that come before it",
-    )  # fmt: skip
-    parser.add_argument(
-        "--out", required=True, metavar="FILE", help="the .zip to write"
-    )
+@dataclass(frozen=True, kw_only=True)
+class ComposeFlags(Flags):
+    """Join a gait policy and corrections in a cascade, which acts as one policy.
+
+    The corrections were trained above the policy.
+    """
+
+    base: Annotated[str, positional("BASE")]
+    """the policy below, or a cascade; found as a model is"""
+    corrections: Annotated[tuple[str, ...], positional("CORRECTION")]
+    """policies trained with gait.base, each above all that come before it"""
+    out: Annotated[OutFile, ending(".zip")]
+    """the .zip to write"""
 
 
-def run(args: argparse.Namespace) -> int:
-    """Write the cascade; 0."""
-    check_parent(args.out)
-    path = resolve_path(args.out)
-    if path.suffix != ".zip":
-        raise ConfigError(f"--out {args.out}: a model file is a .zip")
+@command(
+    "ambulo gait compose",
+    """\
+examples:
+  train_locomotion --preset gait_muscle --run-name healthy
+  train_locomotion --preset gait_impaired --set gait.base=runs/healthy --run-name weak
+  ambulo gait compose runs/healthy runs/weak --out walks.zip
+  ambulo eval walks.zip
+""",
+)
+def main(flags: ComposeFlags) -> int:
+    """Write the cascade."""
     import_mujoco()
     from ambulo.evaluate.locomotion.cascades import composed
     from ambulo.policies.agents.cascade import save_cascade
 
-    whole, models = composed(args.base, args.corrections)
+    path = resolve_path(flags.out)
+    whole, models = composed(flags.base, flags.corrections)
     save_cascade(path, whole, models)
     names = ", ".join(node.name for node in whole.nodes)
-    print(f"{path}: {names}, {Path(path).stat().st_size / 1e6:.1f} MB")
+    print(f"{path}: {names}, {path.stat().st_size / 1e6:.1f} MB")
     return 0

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from rich.console import Console
 
-from ambulo.commands.data.inputs import add_reading_flags, motion_files, reading_of
+from ambulo.commands.data.inputs import motion_files
 from ambulo.commands.gait.networks import (
     DEFAULT_ESTIMATOR,
     DEFAULT_NETWORK,
-    add_model_flag,
-    assignments,
-    open_gait_net,
-    open_network,
+    NetworkFlags,
 )
 from ambulo.commands.gait.train_estimator import METHOD
-from ambulo.common.files import check_parent, write_or_print
+from ambulo.commands.motion_flags import ReadingFlags
+from ambulo.common.command_line import Arg, command
+from ambulo.common.files import write_or_print
 from ambulo.common.find_model import find_model
+from ambulo.common.flag_types import Assignments, OutFile, numbers_of, positional
 from ambulo.common.paths import resolve_path
 from ambulo.common.tables import new_table, print_table
 from ambulo.configs.errors import ConfigError, ModelFileError
@@ -49,71 +48,62 @@ class ClipEstimate:
     """Of each stride."""
 
 
-def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `estimate` to the actions of `ambulo gait`."""
-    parser = actions.add_parser(
-        "estimate",
-        help="tell the gait parameters of a clip",
-        description="Estimate the gait parameters of a clip by least squares through "
-        "the network, with the Laplace approximation of the doubt. The lengths of limbs are "
-        "measured on the clip's skeleton and given.",
-    )
-    parser.add_argument("clip", metavar="FILE", help="motion file: BVH, AMC, NPZ")
-    parser.add_argument(
-        "--estimator", metavar="MODEL",
-        help="file of `ambulo gait train-estimator` for this network (default: "
-        f"{DEFAULT_ESTIMATOR}, if it is shipped)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", dest="named",
-        help="a parameter that is known (repeatable)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--blind", action="store_true",
-        help="do not take lengths from the skeleton: estimate them too",
-    )  # fmt: skip
-    parser.add_argument(
-        "--json", metavar="FILE", help="write the results as JSON (- prints them)"
-    )
-    add_reading_flags(parser)
-    add_model_flag(parser, verbose=False)
+@dataclass(frozen=True, kw_only=True)
+class EstimateFlags(ReadingFlags, NetworkFlags):
+    """Estimate the gait parameters of a clip by least squares through the network.
+
+    Their uncertainty is the Laplace approximation. The lengths of limbs are measured on the
+    clip's skeleton and given.
+    """
+
+    clip: Annotated[str, positional("FILE")]
+    """motion file: BVH, AMC, NPZ"""
+    estimator: Annotated[str | None, Arg("MODEL")] = None
+    """file of `ambulo gait train-estimator` for this network (default: gait_estimator, if
+    it is shipped)"""
+    named: Assignments = ()
+    """a parameter that is known (repeatable)"""
+    blind: bool = False
+    """do not take lengths from the skeleton: estimate them too"""
+    json: OutFile | None = None
+    """write the results as JSON (- prints them)"""
 
 
-def run(args: argparse.Namespace) -> int:
-    """Estimate; 0."""
-    check_parent(args.json)
-    path = resolve_path(args.clip)
+@command("ambulo gait estimate")
+def main(flags: EstimateFlags) -> int:
+    """Estimate the gait parameters of a clip."""
+    path = resolve_path(flags.clip)
     if path.is_dir():
         raise ConfigError(f"{path}: estimate takes one file, not a folder")
     motion_files(path)
-    motion = reading_of(args).motion(path)
-    network = open_network(args)
-    estimator = _estimator(args, network.space)
-    given = assignments(args.named)
+    motion = flags.reading().motion(path)
+    network = flags.network()
+    estimator = _estimator(flags, network.space)
+    given = numbers_of(flags.named)
     network.vector(**given)  # refused before work is done
     from ambulo.commands.gait.observing import lengths_of, observe, within
 
     observed = observe(motion, network)
     measured: dict[str, float] = {}
     moved: list[str] = []
-    if not args.blind:
+    if not flags.blind:
         lengths = lengths_of(network.space, observed[0].measured)
         measured, moved = within(network.space, lengths)
     known = measured | network.held | given
-    found = _estimate(args, observed, known, estimator)
-    data = _data(path, args, observed, found)
-    if args.json == "-":
+    found = _estimate(flags, observed, known, estimator)
+    data = _data(path, flags, observed, found)
+    if flags.json == "-":
         write_or_print("-", data)
         return 0
-    write_or_print(args.json, data)
+    write_or_print(flags.json, data)
     _print(path, observed, found, moved)
     return 0
 
 
-def _estimator(args: argparse.Namespace, space: GaitSpace) -> GaitEstimator | None:
+def _estimator(flags: EstimateFlags, space: GaitSpace) -> GaitEstimator | None:
     """What `--estimator` names; None where there is none and none is asked for."""
-    name = args.estimator
-    usual = args.model == DEFAULT_NETWORK  # the shipped one knows its errors alone
+    name = flags.estimator
+    usual = flags.model == DEFAULT_NETWORK  # the shipped one knows its errors alone
     if name is None and usual and DEFAULT_ESTIMATOR in shipped_models():
         name = DEFAULT_ESTIMATOR
     if name is None:
@@ -123,20 +113,20 @@ def _estimator(args: argparse.Namespace, space: GaitSpace) -> GaitEstimator | No
     try:
         return load_estimator(find_model(name), space)
     except ModelFileError:
-        if args.estimator is None:
+        if flags.estimator is None:
             return None  # the shipped estimator is for another network
         raise
 
 
 def _estimate(
-    args: argparse.Namespace,
+    flags: EstimateFlags,
     observed: Sequence[Observation],
     given: dict[str, float],
     estimator: GaitEstimator | None,
 ) -> ClipEstimate:
     from ambulo.policies.networks.gait_inverse import GaitInverse
 
-    network, _ = open_gait_net(args)
+    network = flags.gait_net()
     if estimator is None:
         inverse = GaitInverse(network, network.space)
     else:
@@ -169,14 +159,14 @@ def joined(each: Sequence[GaitEstimate]) -> GaitEstimate:
 
 def _data(
     path: Path,
-    args: argparse.Namespace,
+    flags: EstimateFlags,
     observed: Sequence[Observation],
     found: ClipEstimate,
 ) -> str:
     """Everything as JSON."""
     out: dict[str, Any] = {
         "clip": path.name,
-        "model": Path(args.model).name,
+        "model": Path(flags.model).name,
         "strides": [one.name for one in observed],
         "measured": [one.measured for one in observed],
         METHOD: {

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from ambulo.commands.gait.networks import (
-    add_model_flag,
-    add_parameter_flags,
-    open_network,
-    parameters_of,
-)
-from ambulo.common.files import check_parent
+from ambulo.commands.gait.networks import ParameterFlags
+from ambulo.common.command_line import Arg, command
+from ambulo.common.flag_types import OutFile, ending, within
 from ambulo.common.paths import resolve_path
 from ambulo.configs.arrays import Floats
-from ambulo.configs.errors import ConfigError, MotionFileError
+from ambulo.configs.errors import ConfigError
 from ambulo.evaluate.gait.curves import GaitFacts, facts_of
 from ambulo.motion.formats.files import WRITTEN, write_motion
 from ambulo.motion.gaits.frames import frame_rate
@@ -32,54 +29,59 @@ MOST_CYCLES = 10_000
 """A longer walk is a slip of the pen."""
 
 
-def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `generate` to the actions of `ambulo gait`."""
-    parser = actions.add_parser(
-        "generate",
-        help="write a walk of chosen stride, cadence and body",
-        description="Write a walk of chosen parameters. It repeats without a seam: the "
-        "frame after the last is the first, one way further on.",
-        epilog="examples:\n"
-        "  ambulo gait generate --stride 1.1 --cadence 0.9 --out walk.bvh\n"
-        "  ambulo gait generate --set global=0.9 --cycles 8 --fps 60 --out walk.npz\n"
-        "  ambulo gait generate --stride 0.8 --out walk.gif",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add_parameter_flags(parser)
-    parser.add_argument(
-        "--out", metavar="FILE",
-        help=f"file to write: {', '.join((*WRITTEN, *FILMS))}",
-    )  # fmt: skip
-    parser.add_argument(
-        "--cycles", type=int, default=6, metavar="N", help="two steps each (default: 6)"
-    )
-    parser.add_argument(
-        "--fps", type=float, metavar="HZ",
-        help="rate, rounded so that a cycle is a whole number of frames (default: 30 "
-        "frames a cycle)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--parameters", action="store_true",
-        help="list the network's parameters with their ranges, and leave",
-    )  # fmt: skip
-    add_model_flag(parser)
+@dataclass(frozen=True, kw_only=True)
+class GenerateFlags(ParameterFlags):
+    """Write a walk of chosen parameters.
+
+    It repeats without a seam: the frame after the last is the first, one stride further on.
+    """
+
+    out: Annotated[OutFile | None, ending(*WRITTEN, *FILMS)] = None
+    """file to write: a motion (.bvh, .amc, .npz) or a film (.gif, .mp4)"""
+    cycles: Annotated[int, within(1, MOST_CYCLES)] = 6
+    """two steps each"""
+    fps: Annotated[float | None, Arg("HZ"), within(4.0, 1000.0)] = None
+    """rate, rounded so that a cycle is a whole number of frames (default: 30 frames a
+    cycle)"""
+    parameters_only: Annotated[bool, Arg(names=("--parameters",))] = False
+    """list the network's parameters with their ranges, and leave"""
+
+    def __post_init__(self) -> None:
+        """Refuse a missing file, and rates of films."""
+        super().__post_init__()
+        if self.out is None and not self.parameters_only:
+            raise ConfigError("--out FILE: name the file to write")
+        if self.fps is not None and self.is_film:
+            raise ConfigError("--fps: films have rates of their own; leave it out")
+
+    @property
+    def is_film(self) -> bool:
+        """Whether a film is written."""
+        return self.out is not None and Path(self.out).suffix.lower() in FILMS
 
 
-def run(args: argparse.Namespace) -> int:
-    """Generate; 0."""
-    if not args.parameters:
-        _check(args)
-    network = open_network(args)
-    if args.parameters:
+@command(
+    "ambulo gait generate",
+    """\
+examples:
+  ambulo gait generate --stride 1.1 --cadence 0.9 --out walk.bvh
+  ambulo gait generate --set global=0.9 --cycles 8 --fps 60 --out walk.npz
+  ambulo gait generate --stride 0.8 --out walk.gif
+""",
+)
+def main(flags: GenerateFlags) -> int:
+    """Write a walk."""
+    network = flags.network()
+    if flags.out is None or flags.parameters_only:
         _list(network)
         return 0
-    values = parameters_of(args, network)
-    motion, facts = generated(network, values, args.cycles, args.fps)
-    path = resolve_path(args.out)
-    if path.suffix.lower() in FILMS:
+    values = flags.parameters(network)
+    motion, facts = generated(network, values, flags.cycles, flags.fps)
+    path = resolve_path(flags.out)
+    if flags.is_film:
         from ambulo.viz.gait_films import write_walk
 
-        write_walk(path, network, values, args.cycles)
+        write_walk(path, network, values, flags.cycles)
     else:
         write_motion(path, motion)
     print(described(motion, facts))
@@ -123,23 +125,6 @@ def doubts(facts: GaitFacts) -> list[str]:
     if facts.lowest < -SUNK:
         lines.append(f"feet reach {-100.0 * facts.lowest:.0f} cm into the ground")
     return lines
-
-
-def _check(args: argparse.Namespace) -> None:
-    """Refuse what cannot be written before anything is loaded."""
-    if args.out is None:
-        raise ConfigError("--out FILE: name the file to write")
-    check_parent(args.out)
-    if Path(args.out).suffix.lower() not in (*WRITTEN, *FILMS):
-        raise MotionFileError(
-            args.out, 0, f"its ending must be one of {', '.join((*WRITTEN, *FILMS))}"
-        )
-    if not 1 <= args.cycles <= MOST_CYCLES:
-        raise ConfigError(f"--cycles {args.cycles}: must be in [1, {MOST_CYCLES}]")
-    if args.fps is not None and Path(args.out).suffix.lower() in FILMS:
-        raise ConfigError("--fps: films have rates of their own; leave it out")
-    if args.fps is not None and not 4.0 <= args.fps <= 1000.0:
-        raise ConfigError(f"--fps {args.fps:g}: must be in [4, 1000]")
 
 
 def _list(network: GaitNetwork) -> None:

@@ -1,18 +1,17 @@
-"""Which gait network a command uses."""
+"""Which gait network a command uses, and which of its gaits."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
+from ambulo.common.command_line import Arg, Flags
 from ambulo.common.find_model import find_model
-from ambulo.configs.arrays import Floats
-from ambulo.configs.errors import GaitParameterError
-from ambulo.policies.agents.gait_network import GaitNetwork, load_gait_network
+from ambulo.common.flag_types import Assignments, numbers_of
 
 if TYPE_CHECKING:
+    from ambulo.configs.arrays import Floats
+    from ambulo.policies.agents.gait_network import GaitNetwork
     from ambulo.policies.networks.gait_net import GaitNet
 
 DEFAULT_NETWORK = "gait_net"
@@ -21,74 +20,46 @@ DEFAULT_ESTIMATOR = "gait_estimator"
 """The shipped estimator of that network's parameters."""
 
 
-def add_model_flag(parser: argparse.ArgumentParser, *, verbose: bool = True) -> None:
-    """Add the flag `--model`, and `--verbose` unless the parser has it."""
-    parser.add_argument(
-        "--model", default=DEFAULT_NETWORK, metavar="MODEL",
-        help="gait network: a file, a run folder or a shipped one (default: "
-        f"{DEFAULT_NETWORK})",
-    )  # fmt: skip
-    if verbose:
-        parser.add_argument("--verbose", action="store_true", help="show tracebacks")
+@dataclass(frozen=True, kw_only=True)
+class NetworkFlags(Flags):
+    """Which gait network is used."""
+
+    model: Annotated[str, Arg("MODEL")] = DEFAULT_NETWORK
+    """gait network: a file, a run folder or a shipped one"""
+
+    def network(self) -> GaitNetwork:
+        """Return the network, for run time."""
+        from ambulo.policies.agents.gait_network import load_gait_network
+
+        return load_gait_network(find_model(self.model))
+
+    def gait_net(self) -> GaitNet:
+        """Return the network in torch, frozen."""
+        from ambulo.policies.agents.gait_training import load_gait_net
+
+        network, _ = load_gait_net(find_model(self.model))
+        return network.requires_grad_(False).eval()
 
 
-def add_parameter_flags(parser: argparse.ArgumentParser) -> None:
-    """Flags that choose gait parameters; see `parameters_of`."""
-    parser.add_argument(
-        "--stride",
-        type=float,
-        metavar="RATIO",
-        help="stride length over the healthy one",
-    )
-    parser.add_argument(
-        "--cadence", type=float, metavar="RATIO", help="cadence over the healthy one"
-    )
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", dest="named",
-        help="any other parameter, such as femur_torsion_left=0.3 (repeatable); what is "
-        "not said is healthy",
-    )  # fmt: skip
+@dataclass(frozen=True, kw_only=True)
+class ParameterFlags(NetworkFlags):
+    """Which gait of a network is made."""
 
+    stride: Annotated[float | None, Arg("RATIO")] = None
+    """stride length over the healthy one"""
+    cadence: Annotated[float | None, Arg("RATIO")] = None
+    """cadence over the healthy one"""
+    named: Assignments = ()
+    """any other parameter, such as femur_torsion_left=0.3 (repeatable); what is not given
+    is healthy"""
 
-def parameters_of(args: argparse.Namespace, network: GaitNetwork) -> Floats:
-    """The vector (P,) that the flags choose.
+    def parameters(self, network: GaitNetwork) -> Floats:
+        """Return the vector (P,) that the flags choose.
 
-    Raises:
-        GaitParameterError: An unknown name, no number, or a value out of range.
-    """
-    named = {
-        name: float(value)
-        for name in ("stride", "cadence")
-        if (value := getattr(args, name)) is not None
-    }
-    return network.vector(**named | assignments(args.named))
-
-
-def assignments(texts: Sequence[str]) -> dict[str, float]:
-    """`NAME=VALUE` texts as numbers by name."""
-    found = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        try:
-            found[name.strip()] = float(value)
-        except ValueError:
-            equals = ""
-        if not equals:
-            raise GaitParameterError(
-                f"--set {text}: expected NAME=VALUE, VALUE a number"
-            )
-    return found
-
-
-def open_network(args: argparse.Namespace) -> GaitNetwork:
-    """The network of `--model`, for run time."""
-    return load_gait_network(find_model(args.model))
-
-
-def open_gait_net(args: argparse.Namespace) -> tuple[GaitNet, Path]:
-    """The network of `--model` in torch, frozen, and its file."""
-    from ambulo.policies.agents.gait_training import load_gait_net
-
-    path = find_model(args.model)
-    network, _ = load_gait_net(path)
-    return network.requires_grad_(False).eval(), path
+        Raises:
+            GaitParameterError: An unknown name, or a value out of range.
+            ConfigError: No number.
+        """
+        chosen = {"stride": self.stride, "cadence": self.cadence}
+        given = {name: value for name, value in chosen.items() if value is not None}
+        return network.vector(**given | numbers_of(self.named))

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
-from ambulo.commands.gait.networks import (
-    add_model_flag,
-    add_parameter_flags,
-    open_network,
-    parameters_of,
-)
-from ambulo.common.files import check_parent
+from ambulo.commands.gait.networks import ParameterFlags
+from ambulo.common.command_line import Arg, command
+from ambulo.common.flag_types import OutFile, ending
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
 from ambulo.configs.arrays import Floats
@@ -31,60 +27,53 @@ CYCLES = 6
 """Of each generated motion; the middle ones are used."""
 
 
-def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `reference` to the actions of `ambulo gait`."""
-    parser = actions.add_parser(
-        "reference",
-        help="make generated gaits a reference for simulated bodies",
-        description="Make a generated gait a reference for ambulo/Imitate-v0, or several "
-        "of ascending speed the motion prior of ambulo/Locomote-v0: physical cycles with "
-        "their torques and balance controllers.",
-        epilog="examples:\n"
-        "  ambulo gait reference --stride 1.1 --out walk.npz\n"
-        "  train_locomotion --preset imitate_walk --reference walk.npz\n"
-        "  ambulo gait reference --speeds 0.8 1.0 1.2 1.4 1.6 --out walks.npz\n"
-        "  train_locomotion --preset locomote --reference walks.npz",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add_parameter_flags(parser)
-    parser.add_argument(
-        "--speeds", type=float, nargs="+", metavar="M/S",
-        help="a gait for each of these; stride and cadence share the speed",
-    )  # fmt: skip
-    parser.add_argument(
-        "--out", required=True, metavar="FILE", help="the .npz to write"
-    )
-    parser.add_argument(
-        "--control-rate", type=int, default=30, metavar="HZ",
-        help="actions per second that the balance controllers are for (default: 30)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--substeps", type=int, default=5, metavar="N",
-        help="physics steps per action (default: 5)",
-    )  # fmt: skip
-    add_model_flag(parser)
+@dataclass(frozen=True, kw_only=True)
+class ReferenceFlags(ParameterFlags):
+    """Make a generated gait a reference for ambulo/Imitate-v0.
+
+    Several of ascending speed are the motion prior of ambulo/Locomote-v0: physical cycles
+    with their torques and balance controllers.
+    """
+
+    speeds: Annotated[tuple[float, ...], Arg("M/S")] = ()
+    """a gait for each of these; stride and cadence share the speed"""
+    out: Annotated[OutFile, ending(".npz")]
+    """the .npz to write"""
+    control_rate: Annotated[int, Arg("HZ")] = 30
+    """actions per second that the balance controllers are for"""
+    substeps: int = 5
+    """physics steps per action"""
+
+    def __post_init__(self) -> None:
+        """Refuse both ways to choose a speed."""
+        super().__post_init__()
+        if self.speeds and (self.stride is not None or self.cadence is not None):
+            raise ConfigError("--speeds chooses stride and cadence; give either")
 
 
-def run(args: argparse.Namespace) -> int:
-    """Make the reference; 0."""
-    check_parent(args.out)
-    path = resolve_path(args.out)
-    if path.suffix != ".npz":
-        raise ConfigError(f"--out {args.out}: a prepared reference is a .npz")
-    if args.speeds and (args.stride is not None or args.cadence is not None):
-        raise ConfigError("--speeds chooses stride and cadence; give either")
+@command(
+    "ambulo gait reference",
+    """\
+examples:
+  ambulo gait reference --stride 1.1 --out walk.npz
+  train_locomotion --preset imitate_walk --reference walk.npz
+  ambulo gait reference --speeds 0.8 1.0 1.2 1.4 1.6 --out walks.npz
+  train_locomotion --preset locomote --reference walks.npz
+""",
+)
+def main(flags: ReferenceFlags) -> int:
+    """Make the reference."""
     logging.basicConfig(level="WARNING", format="%(levelname)s: %(message)s")
-    network = open_network(args)
-    values = parameters_of(args, network)
-    chosen = [values]
-    if args.speeds:
+    network = flags.network()
+    chosen = [values := flags.parameters(network)]
+    if flags.speeds:
         if "stride" in network.held or "cadence" in network.held:
             raise ConfigError(
                 "--speeds: this network has learnt one stride and cadence"
             )
-        chosen = [at_speed(network.space, values, speed) for speed in args.speeds]
+        chosen = [at_speed(network.space, values, speed) for speed in flags.speeds]
     import_mujoco()
-    _write(path, args, network, chosen)
+    _write(resolve_path(flags.out), flags, network, chosen)
     return 0
 
 
@@ -118,15 +107,15 @@ def at_speed(space: GaitSpace, values: Floats, speed: float) -> Floats:
 
 
 def _write(
-    path: Path, args: argparse.Namespace, network: GaitNetwork, chosen: list[Floats]
+    path: Path, flags: ReferenceFlags, network: GaitNetwork, chosen: list[Floats]
 ) -> None:
     from ambulo.configs.locomotion import LocomotionEnvironmentConfig
     from ambulo.envs.reference.configured import body_of
     from ambulo.envs.reference.reference import generated_reference, save_reference
 
     config = LocomotionEnvironmentConfig().replace(
-        control_rate=args.control_rate,
-        substeps=args.substeps,
+        control_rate=flags.control_rate,
+        substeps=flags.substeps,
         task="locomote" if len(chosen) > 1 else "imitate",
     )
     motions = []

@@ -2,100 +2,95 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import shlex
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 from rich.console import Console
 
-from ambulo.commands.gait.networks import add_model_flag, open_gait_net, open_network
-from ambulo.common.files import check_parent, without_nan, write_or_print
+from ambulo.commands.gait.networks import NetworkFlags
+from ambulo.common.command_line import Arg, command
+from ambulo.common.files import without_nan, write_or_print
+from ambulo.common.flag_types import OutFile, ending
 from ambulo.common.paths import resolve_path
 from ambulo.common.tables import new_table, print_table
-from ambulo.configs.errors import ConfigError, GaitDataError
+from ambulo.configs.errors import GaitDataError
 from ambulo.train.shared.command_text import shareable_arguments
 
 if TYPE_CHECKING:
     from ambulo.configs.gait import GaitSpace
     from ambulo.evaluate.gait.recovery import Recovery
 
-TESTED, MOST = 200, 1024
-"""Held-out gaits whose parameters are estimated at the end, and most to calibrate with."""
+MOST = 1024
+"""Most held-out gaits to calibrate with."""
 METHOD = "optimisation"
 """Name of least squares in results."""
 
 
-def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `train-estimator` to the actions of `ambulo gait`."""
-    parser = actions.add_parser(
-        "train-estimator",
-        help="prepare the way back from motions to parameters",
-        description="Measure how motions differ from what a gait network says of them, and "
-        "test estimates on gaits that it has not seen.",
-    )
-    parser.add_argument(
-        "--data", action="append", required=True, metavar="DIR",
-        help="refined sequences that the network was trained on (repeatable)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--out", required=True, metavar="FILE", help="the .zip to write"
-    )
-    parser.add_argument(
-        "--given", nargs="*", default=["lengths"], metavar="NAME",
-        help="what will be given: parameters; `lengths`: all of the skeleton (default); "
-        "`known`: all that is not a muscle's, as published",
-    )  # fmt: skip
-    parser.add_argument(
-        "--test", type=int, default=TESTED, metavar="N",
-        help=f"held-out gaits that are estimated at the end (default: {TESTED})",
-    )  # fmt: skip
-    parser.add_argument(
-        "--json", metavar="FILE", help="write the test's results as JSON"
-    )
-    add_model_flag(parser)
+@dataclass(frozen=True, kw_only=True)
+class EstimatorFlags(NetworkFlags):
+    """Measure how motions differ from what a gait network says of them.
+
+    Then test estimates on gaits that it has not seen.
+    """
+
+    data: Annotated[tuple[str, ...], Arg("DIR", repeated=True)]
+    """refined sequences that the network was trained on (repeatable)"""
+    out: Annotated[OutFile, ending(".zip")]
+    """the .zip to write"""
+    given: Annotated[tuple[str, ...], Arg("NAME", empty=True)] = ("lengths",)
+    """what will be given: parameters; `lengths`: all of the skeleton; `known`: all that is
+    not a muscle's, as in the reference"""
+    test: int = 200
+    """held-out gaits that are estimated at the end"""
+    json: OutFile | None = None
+    """write the test's results as JSON"""
+
+    @property
+    def arguments(self) -> list[str]:
+        """The arguments that decide the result."""
+        data = [part for place in self.data for part in ("--data", place)]
+        return [*data, "--model", self.model, "--given", *self.given]
 
 
-def run(args: argparse.Namespace) -> int:
-    """Calibrate, test, write; 0."""
-    for file in (args.out, args.json):
-        check_parent(file)
-    out = resolve_path(args.out)
-    if out.suffix != ".zip":
-        raise ConfigError(f"--out {args.out}: an estimator is a .zip")
+@command("ambulo gait train-estimator")
+def main(flags: EstimatorFlags) -> int:
+    """Calibrate, test and write an estimator."""
+    out = resolve_path(flags.out)
     from ambulo.evaluate.gait.held_out import data_of
     from ambulo.evaluate.gait.recovery import recover
     from ambulo.motion.gaits.gait_sets import load_part
     from ambulo.policies.agents.gait_estimator import save_estimator
     from ambulo.train.gait.calibration import calibrated_inverse
 
-    data = data_of(open_network(args).metadata, args.data)
-    network, _ = open_gait_net(args)
-    given = given_names(args.given, data.space)
+    data = data_of(flags.network().metadata, flags.data)
+    network = flags.gait_net()
+    given = given_names(flags.given, data.space)
     checked = load_part(data, "validation", MOST)
     if len(checked) < 2:
         raise GaitDataError(
             "fewer than two gaits to calibrate with in the validation part"
         )
     inverse = calibrated_inverse(network, data.space, checked, given)
-    tested = load_part(data, "test", args.test)
+    tested = load_part(data, "test", flags.test)
     found = recover(inverse, tested, given) if len(tested) else None
     results = {} if found is None else {METHOD: found.as_dict()}
-    arguments = ["train-estimator", *shareable_arguments(_argv(args))]
+    arguments = ["train-estimator", *shareable_arguments(flags.arguments)]
     extra = {"sequences": {"validation": len(checked)}, "test": results}
     save_estimator(
         out, inverse, given,
         command=shlex.join(["ambulo", "gait", *arguments]), extra=without_nan(extra),
     )  # fmt: skip
-    write_or_print(args.json, json.dumps(without_nan(results), indent=2) + "\n")
+    write_or_print(flags.json, json.dumps(without_nan(results), indent=2) + "\n")
     if found is not None:
         print_recovery(found)
     print(f"written: {out}")
     return 0
 
 
-def given_names(chosen: list[str], space: GaitSpace) -> tuple[str, ...]:
+def given_names(chosen: Sequence[str], space: GaitSpace) -> tuple[str, ...]:
     """The parameters that `--given` means, in the space's order."""
     kinds = {"lengths": ("skeleton",), "known": ("gait", "skeleton", "torsion")}
     names = set()
@@ -123,10 +118,3 @@ def print_recovery(found: Recovery) -> None:
             cells = [f"{found.error[k]:.1%}", *(f"{rate:.0%}" for rate in rates)]
         table.add_row(parameter, *cells)
     print_table(Console(), table)
-
-
-def _argv(args: argparse.Namespace) -> list[str]:
-    """The arguments that decide the result."""
-    given = np.concatenate([[], args.given]).tolist()
-    data = [part for place in args.data for part in ("--data", place)]
-    return [*data, "--model", args.model, "--given", *given]

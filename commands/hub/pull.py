@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Annotated
 
 import ambulo.shipped
 from ambulo.commands.hub.client import Hub, Listing
@@ -23,8 +24,9 @@ from ambulo.commands.hub.manifest import (
     read_manifest,
     sha256_of,
 )
-from ambulo.common.errors import Parser, front_door
+from ambulo.common.command_line import Arg, Flags, command
 from ambulo.common.files import write_bytes
+from ambulo.common.flag_types import positional
 from ambulo.common.signals import leaving_cleanly
 from ambulo.configs.errors import RunFolderError, nearest
 from ambulo.configs.names import MODEL
@@ -36,35 +38,32 @@ SOURCE = "source.json"
 """File in the folder of a pulled model that says where it comes from."""
 
 
-@front_door
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run `ambulo pull ...`; its exit code."""
-    parser = Parser(
-        prog="ambulo pull",
-        description="Take a model from the Hugging Face hub. Every file is checked against "
-        "its SHA-256, and no code is run. `ambulo models` and ambulo.load(NAME) find it.",
-    )
-    add = parser.add_argument
-    add(
-        "source", metavar="OWNER/REPO[/NAME]",
-        help="repository, and the model in it if it holds several",
-    )  # fmt: skip
-    add("--name", help="name of the model here (default: its name there)")
-    add(
-        "--revision", metavar="COMMIT",
-        help="commit, branch or tag (default: the newest commit)",
-    )  # fmt: skip
-    add(
-        "--replace", action="store_true",
-        help="replace a pulled model of the same name",
-    )  # fmt: skip
-    add("--verbose", action="store_true", help="tracebacks of errors")
-    args = parser.parse_args(argv)
-    repository, name = _parts(args.source)
+@dataclass(frozen=True, kw_only=True)
+class PullFlags(Flags):
+    """Take a model from the Hugging Face hub.
+
+    Every file is checked against its SHA-256, and no code is run. `ambulo models` and
+    ambulo.load(NAME) find it.
+    """
+
+    source: Annotated[str, positional("OWNER/REPO[/NAME]")]
+    """repository, and the model in it if it holds several"""
+    name: str | None = None
+    """name of the model here (default: its name there)"""
+    revision: Annotated[str | None, Arg("COMMIT")] = None
+    """commit, branch or tag (default: the newest commit)"""
+    replace: bool = False
+    """replace a pulled model of the same name"""
+
+
+@command("ambulo pull")
+def main(flags: PullFlags) -> int:
+    """Take a model."""
+    repository, name = _parts(flags.source)
     with leaving_cleanly():
         pulled = pull(
-            Hub(), repository, name, new_name=args.name, revision=args.revision,
-            replace=args.replace,
+            Hub(), repository, name, new_name=flags.name, revision=flags.revision,
+            replace=flags.replace,
         )  # fmt: skip
     print(f"{pulled.name}: {pulled}")
     return 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
 from ambulo.commands.hub.card import repository_card
 from ambulo.commands.hub.client import Hub, Listing
@@ -14,55 +15,60 @@ from ambulo.commands.hub.manifest import (
     read_manifest,
 )
 from ambulo.commands.hub.share import SharedModel, share
-from ambulo.common.errors import Parser, front_door
+from ambulo.common.command_line import Arg, Flags, command
+from ambulo.common.flag_types import positional
 from ambulo.configs.names import MODEL
 
 PREFIX = "ambulo-"
 """Repositories without `--to` are called this and the model's name."""
 
 
-@front_door
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run `ambulo push ...`; its exit code."""
-    parser = Parser(
-        prog="ambulo push",
-        description="Share a model on the Hugging Face hub, as safetensors and JSON with "
-        "a model card, checksums and an ONNX file. Log in first: hf auth login.",
-    )
-    add = parser.add_argument
-    add("model", metavar="MODEL", help="name of a model, model file or run folder")
-    add(
-        "--to", metavar="OWNER/REPO",
-        help=f"repository; made if missing (default: {PREFIX}NAME of the user)",
-    )  # fmt: skip
-    add("--name", help="name of the model there (default: its name or folder's name)")
-    add(
-        "--licence", "--license", metavar="ID",
-        help="licence, such as mit or cc-by-4.0 (default: mit for shipped models, else "
-        "unknown)",
-    )  # fmt: skip
-    add(
-        "--results", metavar="FILE",
-        help="JSON of `ambulo eval MODEL --json FILE` for the card (default: the newest "
-        "evaluation in the run folder)",
-    )  # fmt: skip
-    add("--private", action="store_true", help="make a new repository private")
-    add("--no-onnx", action="store_true", help="leave the ONNX file out")
-    add("--verbose", action="store_true", help="tracebacks of errors")
-    args = parser.parse_args(argv)
-    if args.to is not None:
-        _check_repository(args.to)
+def _repository(text: str) -> None:
+    """Refuse a text that is not `OWNER/REPO`."""
+    owner, _, name = text.partition("/")
+    if not owner or not name or "/" in name:
+        raise HubError(f"--to {text}: expected OWNER/REPO")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PushFlags(Flags):
+    """Share a model on the Hugging Face hub.
+
+    It is shared as safetensors and JSON with a model card, checksums and an ONNX file. Log
+    in first: hf auth login.
+    """
+
+    model: Annotated[str, positional("MODEL")]
+    """name of a model, model file or run folder"""
+    to: Annotated[str | None, Arg("OWNER/REPO"), _repository] = None
+    """repository; made if missing (default: ambulo-NAME of the user)"""
+    name: str | None = None
+    """name of the model there (default: its name or folder's name)"""
+    licence: Annotated[str | None, Arg("ID", names=("--licence", "--license"))] = None
+    """licence, such as mit or cc-by-4.0 (default: mit for shipped models, else unknown)"""
+    results: Annotated[str | None, Arg("FILE")] = None
+    """JSON of `ambulo eval MODEL --json FILE` for the card (default: the newest evaluation in
+    the run folder)"""
+    private: bool = False
+    """make a new repository private"""
+    no_onnx: bool = False
+    """leave the ONNX file out"""
+
+
+@command("ambulo push")
+def main(flags: PushFlags) -> int:
+    """Share a model."""
     hub = Hub()
     user = hub.user()
     model = share(
-        args.model,
-        name=args.name,
-        licence=args.licence,
-        results=args.results,
-        onnx=not args.no_onnx,
+        flags.model,
+        name=flags.name,
+        licence=flags.licence,
+        results=flags.results,
+        onnx=not flags.no_onnx,
     )
-    repository = args.to or f"{user}/{PREFIX}{model.manifest.name}"
-    print(push(hub, model, repository, private=args.private))
+    repository = flags.to or f"{user}/{PREFIX}{model.manifest.name}"
+    print(push(hub, model, repository, private=flags.private))
     return 0
 
 
@@ -82,13 +88,6 @@ def push(
     files = {f"{name}/{path}": data for path, data in model.files.items()}
     files[CARD] = _front_card(hub, repository, before, model)
     return hub.upload(repository, files, name, before.commit)
-
-
-def _check_repository(text: str) -> None:
-    """Refuse a text that is not `OWNER/REPO`."""
-    owner, _, name = text.partition("/")
-    if not owner or not name or "/" in name:
-        raise HubError(f"--to {text}: expected OWNER/REPO")
 
 
 def _front_card(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
+from dataclasses import dataclass
+from typing import Annotated
 
-from ambulo.commands.data.inputs import add_source_flags, check_source_flags
 from ambulo.commands.ik.extract import shown_clips
-from ambulo.common.files import check_parent
+from ambulo.commands.motion_flags import MotionFolders, SourceFlags
+from ambulo.common.command_line import Arg, command
+from ambulo.common.engine_flags import WorkerFlags
+from ambulo.common.flag_types import OutFile, ending, within
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, IKError
 from ambulo.ik.data.sequences import (
@@ -18,66 +21,47 @@ from ambulo.ik.data.sequences import (
     save_sequences,
 )
 from ambulo.motion.datasets.clips import scan_clips
-from ambulo.train.shared.jobs import add_worker_flags, workers_of
+from ambulo.train.shared.jobs import workers_of
 
 
-def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `sequences` to the actions of `ambulo ik`."""
-    parser = actions.add_parser(
-        "sequences",
-        help="make training data of body trackers of motion files",
-        description="Retarget every clip to human23 with the performer's own proportions, "
-        "cut out frames that no person took, and write all of them to one file. "
-        "`ambulo train trackers` parts it by people.",
-    )
-    parser.add_argument(
-        "--motions", action="append", required=True, metavar="DIR",
-        help="folder of motion files: BVH, ASF/AMC, NPZ (repeatable)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--out", default="sequences.npz", metavar="FILE",
-        help="file to write (default: sequences.npz)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--fps", type=float, default=FPS, help=f"rate, in Hz (default: {FPS:g})"
-    )
-    parser.add_argument(
-        "--without", nargs="*", default=[], metavar="SUBJECT",
-        help="performers to leave out",
-    )  # fmt: skip
-    add_source_flags(parser)
-    add_worker_flags(parser)
-    parser.add_argument("--verbose", action="store_true", help="tracebacks of errors")
+@dataclass(frozen=True, kw_only=True)
+class SequencesFlags(SourceFlags, WorkerFlags):
+    """Write motions of many people to one file, to train body trackers on.
+
+    Every clip is retargeted to human23 with the performer's own proportions; frames that no
+    person took are cut out. `ambulo train trackers` splits the file by people.
+    """
+
+    motions: MotionFolders
+    """folder of motion files: BVH, ASF/AMC, NPZ (repeatable)"""
+    out: Annotated[OutFile, ending(".npz")] = "sequences.npz"
+    """file to write"""
+    fps: Annotated[float, within(20.0, 240.0)] = FPS
+    """rate, in Hz"""
+    without: Annotated[tuple[str, ...], Arg("SUBJECT", empty=True)] = ()
+    """performers to leave out"""
 
 
-def run(args: argparse.Namespace) -> int:
-    """Extract; 0."""
-    if not 20.0 <= args.fps <= 240.0:
-        raise ConfigError(f"--fps {args.fps:g}: must be from 20 to 240")
-    if not all(args.motions):
-        raise ConfigError("--motions: an empty name; give a folder")
-    if not args.out.endswith(".npz"):
-        raise ConfigError(f"--out {args.out}: sequences are a .npz file")
-    check_source_flags(args)
-    workers_of(args)  # refused before slow work
-    check_parent(args.out)
-    folders = [resolve_path(folder) for folder in args.motions]
+@command("ambulo ik sequences")
+def main(flags: SequencesFlags) -> int:
+    """Extract sequences."""
+    folders = [resolve_path(folder) for folder in flags.motions]
     clips, errors = scan_clips(folders, check=False)
     people = {clip.subject for clip in clips}
-    for subject in args.without:
+    for subject in flags.without:
         if subject not in people:
             raise ConfigError(
-                f"--without {subject}: nobody of this name in the folders"
+                f"--without {subject}: no performer of this name in the folders"
             )
-    clips = [clip for clip in clips if clip.subject not in args.without]
+    clips = [clip for clip in clips if clip.subject not in flags.without]
     if not clips:
         raise IKError(f"{', '.join(map(str, folders))}: no motion files")
     data, report = extract_sequences(
-        clips, args.fps, progress=shown_clips(clips), axes=args.axes,
-        rest_pose=args.rest_pose or "auto",
-        apply=workers_of(args, [clip.path for clip in clips[:1]]).in_order,
+        clips, flags.fps, progress=shown_clips(clips), axes=flags.axes,
+        rest_pose=flags.rest_pose or "auto",
+        apply=workers_of(flags, [clip.path for clip in clips[:1]]).in_order,
     )  # fmt: skip
-    target = resolve_path(args.out)
+    target = resolve_path(flags.out)
     save_sequences(target, data)
     print(described(data, report))
     for error in dict.fromkeys(map(str, (*errors, *report.errors))):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import product
 
+from ambulo.common.flag_types import assignment
 from ambulo.configs.base import Config
 from ambulo.configs.errors import ConfigError
 
@@ -35,10 +36,7 @@ def variants_of(settings: Sequence[str]) -> tuple[Variant, ...]:
     """
     axes: dict[str, list[str]] = {}
     for text in settings:
-        key, equals, values = text.partition("=")
-        key = key.strip()
-        if not equals or not key:
-            raise ConfigError(f"--set {text!r}: expected KEY=VALUE[,VALUE ...]")
+        key, values = assignment(text, "KEY=VALUE[,VALUE ...]")
         if key in axes:
             raise ConfigError(f"--set {key}: given twice; write {key}=A,B")
         if key == "training.seed":

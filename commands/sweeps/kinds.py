@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from ambulo.common.command_line import arguments_of
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.errors import ConfigError, RunFolderError, nearest
 from ambulo.configs.presets import preset_folders
@@ -55,10 +54,13 @@ class Training:
     def resumed(self, forwarded: Sequence[str]) -> list[str]:
         """Return the flags that a run may have again when it is resumed."""
         command = self.command
-        dropped = {flag for flag in command.kept_on_resume if flag.startswith("--")}
-        if command.initial is not None:
-            dropped |= set(command.initial.spellings)
-        dropped |= {name.replace("_", "-") for name in dropped}
+        names = {*command.kept_on_resume, "init_from"}
+        dropped = {
+            spelling
+            for argument in arguments_of(command.flag_class)
+            for spelling in argument.spellings
+            if argument.name in names
+        }
         kept: list[str] = []
         skipping = False
         for argument in forwarded:
@@ -79,20 +81,8 @@ class Training:
         data = command.data
         config = command.settings(args)
         if data is not None and not config.model_dump()["data"]:
-            raise ConfigError(f"no data: name {data.help} with {data.name}")
+            raise ConfigError(command.no_data())
         return config
-
-
-def parsed(
-    parser: argparse.ArgumentParser, arguments: Sequence[str]
-) -> tuple[argparse.Namespace, list[str], list[str]]:
-    """Return the flags that `parser` knows, the names of the training, and its own flags.
-
-    The names stand before the training's flags, which may take values.
-    """
-    args, rest = parser.parse_known_args(arguments)
-    names = list(takewhile(lambda text: not text.startswith("-"), rest))
-    return args, names, rest[len(names) :]
 
 
 def find_training(names: Sequence[str], program: str) -> Training:

@@ -16,6 +16,7 @@ from optuna.distributions import (
 
 from ambulo.commands.sweeps.grid import split_values
 from ambulo.commands.sweeps.kinds import Training
+from ambulo.common.flag_types import assignment
 from ambulo.configs.errors import ConfigError
 
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
@@ -31,16 +32,14 @@ def chosen_ranges(given: Sequence[str], default: Mapping[str, str]) -> dict[str,
         return dict(default)
     ranges: dict[str, str] = {}
     for text in given:
-        key, equals, values = text.partition("=")
-        key = key.strip()
-        if not equals or not key or not values.strip():
-            raise ConfigError(
-                f"--search {text!r}: expected KEY=LOW:HIGH[:log] or KEY=A,B,C"
-            )
+        expected = "KEY=LOW:HIGH[:log] or KEY=A,B,C"
+        key, values = assignment(text, expected, "--search")
+        if not values:
+            raise ConfigError(f"--search {text}: expected {expected}")
         if key in ranges or key == "training.seed":
             rule = "given twice" if key in ranges else "every trial has its own seed"
             raise ConfigError(f"--search {key}: {rule}")
-        ranges[key] = values.strip()
+        ranges[key] = values
     return ranges
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated
 
 from ambulo.commands.viewing.run_follower import RunFollower
-from ambulo.common.errors import Parser
+from ambulo.common.command_line import Arg, Flags
+from ambulo.common.flag_types import Port, Positive
 from ambulo.common.signals import StopRequest
-from ambulo.configs.errors import ConfigError
 from ambulo.viz.viewer.curves import ReadCurves
 from ambulo.viz.viewer.empty_stage import EmptyStage
 from ambulo.viz.viewer.panel import Models
@@ -22,37 +23,29 @@ _WAIT = 0.2
 """Time between looks at whether to stop, [s]."""
 
 
-def add_window_flags(parser: Parser) -> None:
-    """Add the flags of the server."""
-    parser.add_argument(
-        "--port", type=int, default=PORT, metavar="N",
-        help=f"port on the loopback address; 0 takes a free one (default: {PORT})",
-    )  # fmt: skip
-    parser.add_argument(
-        "--seconds",
-        type=float,
-        metavar="S",
-        help="stop after this time (default: never)",
-    )
-    parser.add_argument("--verbose", action="store_true", help="show tracebacks")
+@dataclass(frozen=True, kw_only=True)
+class WindowFlags(Flags):
+    """The server of a viewer."""
 
+    port: Port = PORT
+    """port on the loopback address; 0 takes a free one"""
+    seconds: Annotated[Positive | None, Arg("S")] = None
+    """stop after this time (default: never)"""
 
-def check_window(args: argparse.Namespace) -> None:
-    """Refuse what the server cannot do, before a model is loaded.
+    def check_window(self) -> None:
+        """Refuse what the server cannot do, before a model is loaded.
 
-    Raises:
-        ConfigError: The port is taken.
-        ImportError: viser is not installed.
-    """
-    import viser  # noqa: F401
+        Raises:
+            ConfigError: The port is taken.
+            ImportError: viser is not installed.
+        """
+        import viser  # noqa: F401
 
-    if args.seconds is not None and not args.seconds > 0.0:
-        raise ConfigError(f"--seconds {args.seconds:g}: must be above 0")
-    checked_port(args.port)
+        checked_port(self.port)
 
 
 def serve(
-    args: argparse.Namespace,
+    flags: WindowFlags,
     title: str,
     make: Callable[[], Stage],
     models: Models | None = None,
@@ -67,7 +60,7 @@ def serve(
     that is open shows `title` until then.
 
     Args:
-        args: Of `add_window_flags`.
+        flags: Of the server.
         title: Shown until the stage stands.
         make: Makes the stage; what it raises ends the viewer.
         models: What can be loaded instead.
@@ -75,10 +68,10 @@ def serve(
         follower: Gives other stages later.
         rests: Whether the clock stands while no window is open.
     """
-    server = open_server(args.port, "ambulo")
+    server = open_server(flags.port, "ambulo")
     viewer = Viewer(server, EmptyStage(title), models, curves, rests=rests)
     viewer.start()
-    end = time.monotonic() + args.seconds if args.seconds else float("inf")
+    end = time.monotonic() + flags.seconds if flags.seconds else float("inf")
     try:
         viewer.put(make())
         print(f"ambulo: {server.address}", file=sys.stderr, flush=True)

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 
 from ambulo.configs.errors import ModelFileError
-from ambulo.evaluate.shared.kind import EvalKind
+from ambulo.evaluate.shared.eval_kind import EvalKind
 
 
 @cache

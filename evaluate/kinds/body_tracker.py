@@ -2,7 +2,30 @@
 
 from __future__ import annotations
 
-from ambulo.evaluate.shared.kind import EvalKind, Flag
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from ambulo.common.command_line import Arg, Flags
+from ambulo.evaluate.shared.eval_kind import EvalKind
+
+
+@dataclass(frozen=True, kw_only=True)
+class BodyTrackerEvalFlags(Flags):
+    """Flags of body trackers."""
+
+    title = "for body trackers"
+    points: Literal[3, 4, 5, 6] | None = None
+    """trackers: head and hands (3, default), and hips (4), feet (5) or both (6)"""
+    rate: Annotated[float | None, Arg("HZ")] = None
+    """samples per second (default: 60)"""
+    noise_mm: Annotated[float | None, Arg("MM")] = None
+    """standard deviation of the trackers' positions along each axis (default: 0); their
+    rotations shake by 0.17 deg for each mm"""
+    uncalibrated: bool = False
+    """the wearer's proportions are not known: the tracker finds them"""
+    dropout: bool = False
+    """also lose one hand for a second every four seconds, and report what it costs"""
+
 
 KIND = EvalKind(
     kinds=("body_tracker",),
@@ -10,26 +33,7 @@ KIND = EvalKind(
     group="body trackers",
     run="ambulo.evaluate.trackers.command:run",
     episodes=0,
-    shared=frozenset({"data", "clips"}),
+    flags=frozenset({"data", "clips"}),
     baselines="ambulo.evaluate.trackers.baselines:BASELINES",
-    own=(
-        Flag(
-            "--points", type=int, choices=(3, 4, 5, 6),
-            help="trackers: head and hands (3, default), and hips (4), feet (5) or both (6)",
-        ),
-        Flag("--rate", type=float, metavar="HZ", help="samples per second (default: 60)"),
-        Flag(
-            "--noise-mm", type=float, metavar="MM",
-            help="standard deviation of the trackers' positions along each axis (default: 0); "
-            "their rotations shake by 0.17 deg for each mm",
-        ),
-        Flag(
-            "--uncalibrated", action="store_true", default=None,
-            help="the player's proportions are not known: the tracker finds them",
-        ),
-        Flag(
-            "--dropout", action="store_true", default=None,
-            help="also lose one hand for a second every four seconds, and say what it costs",
-        ),
-    ),
-)  # fmt: skip
+    own=BodyTrackerEvalFlags,
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ambulo.evaluate.shared.kind import EvalKind
+from ambulo.evaluate.shared.eval_kind import EvalKind
 
 KIND = EvalKind(
     kinds=("gait_policy", "ambulo-cascade"),
@@ -10,6 +10,6 @@ KIND = EvalKind(
     group="locomotion models",
     run="ambulo.evaluate.gait.policy_command:run",
     episodes=48,
-    shared=frozenset({"deterministic", "num_envs", "seconds", "push_episodes"}),
+    flags=frozenset({"stochastic", "num_envs", "seconds", "push_episodes"}),
     baselines="ambulo.evaluate.gait.policy_command:BASELINES",
 )

@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
-from ambulo.evaluate.shared.kind import EvalKind, Flag
+from dataclasses import dataclass
+from typing import Annotated
+
+from ambulo.common.command_line import Arg
+from ambulo.evaluate.shared.engine_places import EnginePlaceFlags
+from ambulo.evaluate.shared.eval_kind import EvalKind
+
+
+@dataclass(frozen=True, kw_only=True)
+class GameEvalFlags(EnginePlaceFlags):
+    """Flags of policies of a Godot game."""
+
+    title = "policies of a Godot game"
+    demos: Annotated[str | None, Arg("FOLDER")] = None
+    """recorded play of a human, for the baseline of this name"""
+    opponent: Annotated[str | None, Arg("NAME")] = None
+    """of games with teams: random (default), scripted, or another model"""
+
 
 KIND = EvalKind(
     kinds=("game",),
@@ -10,25 +27,11 @@ KIND = EvalKind(
     group="policies of a game",
     run="ambulo.evaluate.game.command:run",
     episodes=50,
-    shared=frozenset(
-        {
-            "godot_url", "godot_bin", "godot_project", "scene", "godot_engines",
-            "deterministic",
-        }
-    ),
+    flags=frozenset({"stochastic"}),
     baselines={
         "random": "uniformly random actions",
         "scripted": "what the game's own script does, if it has one",
         "human": "recorded play (--demos)",
     },
-    own=(
-        Flag(
-            "--demos", metavar="FOLDER",
-            help="recorded play of a human, for the baseline of this name",
-        ),
-        Flag(
-            "--opponent", metavar="NAME",
-            help="of games with teams: random (default), scripted, or another model",
-        ),
-    ),
+    own=GameEvalFlags,
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ambulo.evaluate.shared.kind import EvalKind
+from ambulo.evaluate.shared.eval_kind import EvalKind
 
 KIND = EvalKind(
     kinds=("ik_network",),

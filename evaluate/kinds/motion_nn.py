@@ -2,7 +2,35 @@
 
 from __future__ import annotations
 
-from ambulo.evaluate.shared.kind import EvalKind, Flag
+from dataclasses import dataclass
+from typing import Annotated
+
+from ambulo.common.command_line import Arg, Flags
+from ambulo.evaluate.shared.eval_kind import EvalKind
+
+
+@dataclass(frozen=True, kw_only=True)
+class MotionEvalFlags(Flags):
+    """Flags of motion networks."""
+
+    title = "motion networks"
+    split_file: Annotated[str | None, Arg("FILE", ("--split-file", "--split_file"))] = (
+        None
+    )
+    """split_info.json of the training (default: that of the model's run)"""
+    use_test_set: Annotated[bool, Arg(names=("--use-test-set", "--use_test_set"))] = (
+        False
+    )
+    """evaluate on the test clips (default: the validation clips)"""
+    num_frames: Annotated[int | None, Arg("N", ("--num-frames", "--num_frames"))] = None
+    """use the first N frames of each clip that is evaluated (default: all)"""
+    stride: int = 5
+    """frames between the starts of windows"""
+    horizons: Annotated[str | None, Arg("MS,...")] = None
+    """times at which errors are reported, in ms (default: 80 to 1000)"""
+    device: Annotated[str, Arg("NAME")] = "cpu"
+    """torch device"""
+
 
 KIND = EvalKind(
     kinds=("motion_nn",),
@@ -10,29 +38,7 @@ KIND = EvalKind(
     group="motion networks",
     run="ambulo.evaluate.motion.command:run",
     episodes=0,
-    shared=frozenset({"data", "no_video"}),
+    flags=frozenset({"data", "no_video"}),
     baselines="ambulo.evaluate.motion.baselines:BASELINES",
-    own=(
-        Flag(
-            "--split-file", "--split_file", metavar="FILE",
-            help="split_info.json of the training (default: that of the model's run)",
-        ),
-        Flag(
-            "--use-test-set", "--use_test_set", action="store_true",
-            help="judge by the test clips (default: the validation clips)",
-        ),
-        Flag(
-            "--num-frames", "--num_frames", type=int, metavar="N",
-            help="use the first N frames of each clip that is judged (default: all)",
-        ),
-        Flag(
-            "--stride", type=int, default=5, metavar="N",
-            help="frames between the starts of windows (default: 5)",
-        ),
-        Flag(
-            "--horizons", metavar="MS,...",
-            help="times at which errors are reported, in ms (default: 80 to 1000)",
-        ),
-        Flag("--device", default="cpu", metavar="NAME", help="torch device (default: cpu)"),
-    ),
+    own=MotionEvalFlags,
 )  # fmt: skip

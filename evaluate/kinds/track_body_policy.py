@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ambulo.evaluate.shared.kind import EvalKind
+from ambulo.evaluate.shared.eval_kind import EvalKind
 
 KIND = EvalKind(
     kinds=("track_body_policy",),
@@ -10,6 +10,6 @@ KIND = EvalKind(
     group="bodies that follow trackers",
     run="ambulo.evaluate.tracking.body_command:run",
     episodes=0,
-    shared=frozenset({"clips", "points", "deterministic", "seconds"}),
+    flags=frozenset({"clips", "points", "stochastic", "seconds"}),
     baselines="ambulo.evaluate.tracking.body_agents:BASELINES",
 )

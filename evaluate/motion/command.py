@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -54,7 +53,7 @@ def run(request: EvalRequest) -> EvalOutcome:
     horizons = _checked(args)
     network = None if file is None else _network(file, args.device)
     plan = plan_of(network, horizons, args)
-    split = _split(args, file)
+    split = _split(request)
     fits = not set(request.baselines) <= set(SIMPLE)
     data = (
         generated_data(plan)
@@ -106,7 +105,7 @@ def _target_notes(targets: Sequence[dict[str, object]]) -> Iterator[str]:
 
 
 def load_data(
-    split: Split, plan: WindowPlan, args: argparse.Namespace, *, fits: bool = True
+    split: Split, plan: WindowPlan, args: Any, *, fits: bool = True
 ) -> EvalData:
     """Read, filter, resample and retarget clips; `MotionError` if a part is empty.
 
@@ -153,7 +152,7 @@ def _held_out(train: list[EvalClip]) -> tuple[list[EvalClip], list[EvalClip]]:
 
 
 def plan_of(
-    network: MotionNN | None, horizons: tuple[int, ...], args: argparse.Namespace
+    network: MotionNN | None, horizons: tuple[int, ...], args: Any
 ) -> WindowPlan:
     """Return what is predicted from what; refuses `--num_frames` that hold no window."""
     history = HISTORY if network is None else max(HISTORY, network.config.history)
@@ -177,17 +176,18 @@ def _network(file: Path, device: str) -> MotionNN:
         raise ConfigError(f"--device {device}: {error}") from None
 
 
-def _split(args: argparse.Namespace, file: Path | None) -> Split | None:
+def _split(request: EvalRequest) -> Split | None:
     """Return the split with its clips; None for a model without clips nor `--data`."""
+    args, file = request.args, request.file
     folders = [resolve_path(folder) for folder in args.data or ()]
     if args.split_file is not None:
         return load_split(resolve_path(args.split_file), folders)
     places = [] if file is None else [file.parent, file.parent.parent]
     known = [place / SPLIT_FILE for place in places if (place / SPLIT_FILE).is_file()]
     in_run = any(path.parent != places[0] for path in known)
-    if known and (folders or in_run or args.require_data):
+    if known and (folders or in_run or request.requires_data):
         return load_split(known[0], folders)
-    if folders or args.require_data:
+    if folders or request.requires_data:
         raise ConfigError(f"no {SPLIT_FILE} beside the model: give --split_file")
     return None
 
@@ -202,7 +202,7 @@ def _prepared(clips: Sequence[Clip], fps: float, label: str) -> Iterator[EvalCli
             yield EvalClip(clip.name, clip.activity, poses)
 
 
-def _checked(args: argparse.Namespace) -> tuple[int, ...]:
+def _checked(args: Any) -> tuple[int, ...]:
     """Return the horizons, [ms]; check the other flags too."""
     for flag, value in (("--num_frames", args.num_frames), ("--stride", args.stride)):
         if value is not None and value < 1:
@@ -221,5 +221,5 @@ def _horizons(texts: Iterable[str]) -> tuple[int, ...]:
     return tuple(sorted(horizons))
 
 
-def _part(args: argparse.Namespace) -> str:
+def _part(args: Any) -> str:
     return "test" if args.use_test_set else "validation"

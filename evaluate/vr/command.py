@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from ambulo.common.gl import import_mujoco
 from ambulo.common.setting_flags import with_overrides
@@ -52,9 +52,9 @@ def run(request: EvalRequest) -> EvalOutcome:
     args, file = request.args, request.file
     if args.agents is not None and not 1 <= args.agents <= MOST_AGENTS:
         raise ConfigError(f"--agents {args.agents}: must be 1 to {MOST_AGENTS}")
-    if args.world is None:
-        args.world = "compiled"
-    args.world = {"kernel": "compiled"}.get(args.world, args.world)  # of older commands
+    world = {None: "compiled", "kernel": "compiled"}.get(args.world, args.world)
+    args = replace(args, world=world)  # "kernel" is a word of older commands
+    request = replace(request, args=args)
     check_choice("--world", args.world, WORLDS)
     _check_flags(args, file)
     environment = _in_world(NavigationConfig(), args, "capsule").environment
@@ -103,7 +103,7 @@ def run(request: EvalRequest) -> EvalOutcome:
     return navigation_outcome(request, subjects, source, facts, write_film)
 
 
-def _check_flags(args: argparse.Namespace, file: Path | None) -> None:
+def _check_flags(args: Any, file: Path | None) -> None:
     """Raise `ConfigError` for flags that exclude each other, or of a bad value."""
     if args.level_set is not None and args.level_file is not None:
         raise ConfigError("--level-set and --level-file exclude each other")
@@ -171,9 +171,7 @@ def _with_body(config: NavigationConfig, body: str) -> NavigationConfig:
     return config
 
 
-def _in_world(
-    config: NavigationConfig, args: argparse.Namespace, body: str
-) -> NavigationConfig:
+def _in_world(config: NavigationConfig, args: Any, body: str) -> NavigationConfig:
     """Return `config` in the world of `args`; the model does not know where engines are."""
     check_choice("--body", body, BODIES)
     config = with_overrides(config, _overrides(args))
@@ -202,7 +200,7 @@ def _in_world(
         raise ConfigError(named) from None
 
 
-def _overrides(args: argparse.Namespace) -> list[str]:
+def _overrides(args: Any) -> list[str]:
     """Return the `--set` of `args`; `ConfigError` for other groups, and for own flags."""
     for text in args.overrides:
         group, _, rest = text.partition("=")[0].strip().partition(".")
@@ -213,7 +211,7 @@ def _overrides(args: argparse.Namespace) -> list[str]:
     return list(args.overrides)
 
 
-def _scene(config: NavigationConfig, args: argparse.Namespace) -> str | None:
+def _scene(config: NavigationConfig, args: Any) -> str | None:
     """Return the scene of `args`, or that of the agent where nothing else is named."""
     named = args.level_set is not None or args.level_file is not None
     if args.scene is not None and named:

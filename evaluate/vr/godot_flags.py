@@ -1,38 +1,14 @@
-"""The flags that say which Godot engines `--world godot` uses, and their checks."""
+"""Checks of the flags that say which Godot engines `--world godot` uses."""
 
 from __future__ import annotations
 
-import argparse
+from typing import Any
 
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationEnvironmentConfig
-from ambulo.evaluate.shared.kind import Flag
-
-GODOT_FLAGS = (
-    Flag(
-        "--godot-url", metavar="URL",
-        help="use this running game, such as http://127.0.0.1:8080",
-    ),
-    Flag("--godot-bin", metavar="PROGRAM", help="Godot program (default: GODOT_BIN)"),
-    Flag(
-        "--godot-project", metavar="FOLDER",
-        help="Godot project (default: that of the checkout)",
-    ),
-    Flag(
-        "--scene", metavar="res://PATH",
-        help="scene of the project to play in, instead of levels",
-    ),
-    Flag(
-        "--godot-engines", metavar="N", type=int,
-        help="processes that share the environments (default: 1)",
-    ),
-)  # fmt: skip
-"""Where the engines of `--world godot` are."""
 
 
-def check_godot_flags(
-    args: argparse.Namespace, env: NavigationEnvironmentConfig
-) -> None:
+def check_godot_flags(args: Any, env: NavigationEnvironmentConfig) -> None:
     """`ConfigError` for engine flags in another world, or more engines than envs."""
     if env.world != "godot":
         names = ["godot_url", "godot_engines", "godot_project", "scene"]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import imageio.v2 as imageio
 import pytest
 
 from ambulo import cli
+from ambulo.command_table import ALIASES, TRAIN
 from ambulo.configs.presets.vr import PRESETS, preset
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.families import generate
@@ -50,18 +50,6 @@ def test_schema_is_the_layout(capsys: pytest.CaptureFixture[str]) -> None:
 def test_schema_of_level_files(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["levels", "schema"]) == 0
     assert json.loads(capsys.readouterr().out) == level_schema()
-
-
-@pytest.mark.parametrize("command", ["levels", "data", "gait"])
-def test_help_names_the_actions_of_a_command(
-    command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        cli.main([command, "--help"])
-    actions = re.findall(r"^    ([a-z-]+)(?: |$)", capsys.readouterr().out, re.M)
-    assert len(actions) > 3
-    said = re.split(r"[ ,]+", cli.COMMANDS[command][1].split(": ")[1])
-    assert [word for word in said if word != "or"] == actions
 
 
 @pytest.mark.integration
@@ -170,17 +158,14 @@ def test_what_can_be_drawn_of_a_folder_is(
 def test_every_kind_of_training_has_a_command(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert cli.main(["train", "--help"]) == 0
+    with pytest.raises(SystemExit):
+        cli.main(["train", "--help"])
     listed = capsys.readouterr().out
-    assert all(f"\n  {kind} " in listed for kind in cli.TRAININGS)
-    for kind in cli.TRAININGS:
-        with pytest.raises(SystemExit) as left:
-            cli.main(["train", kind, "--help"])
-        assert left.value.code == 0
-        assert "--preset" in capsys.readouterr().out
+    assert all(f"\n  {kind} " in listed for kind in TRAIN.rows)
+    for kind in TRAIN.rows:
         assert cli.main(["train", kind, "--print-config"]) == 0
         assert json.loads(capsys.readouterr().out)["training"]["output"] == "runs"
-    for alias, kind in cli.ALIASES.items():
+    for alias, kind in ALIASES.items():
         assert cli.main([alias, "--seed", "7", "--print-config"]) == 0
         given = capsys.readouterr().out
         assert cli.main(["train", kind, "--seed", "7", "--print-config"]) == 0

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ambulo import cli
+from ambulo.command_table import AMBULO, TRAIN
 from ambulo.commands.completion import SHELLS, command_tree
 from ambulo.configs.presets import preset_folders
 from ambulo.configs.trainings import folder_of
@@ -38,7 +39,7 @@ FISH = 'source $argv[1]; complete -C "$argv[2]"'
 
 @pytest.fixture(scope="module")
 def tree() -> argparse.ArgumentParser:
-    return command_tree(cli.COMMANDS, cli.TRAININGS)
+    return command_tree()
 
 
 @pytest.fixture(scope="module")
@@ -68,13 +69,13 @@ def answer(command: list[str]) -> set[str]:
 
 def test_tree_holds_every_command_with_its_flags(tree: argparse.ArgumentParser) -> None:
     (rows,) = (a for a in tree._actions if isinstance(a, argparse._SubParsersAction))
-    assert list(rows.choices) == list(cli.COMMANDS)
+    assert list(rows.choices) == list(AMBULO.rows)
     (kinds,) = (
         action
         for action in rows.choices["train"]._actions
         if isinstance(action, argparse._SubParsersAction)
     )
-    assert list(kinds.choices) == list(cli.TRAININGS)
+    assert list(kinds.choices) == list(TRAIN.rows)
     for name, parser in kinds.choices.items():
         flags = {flag for action in parser._actions for flag in action.option_strings}
         assert {"--preset", "--resume", "--set"} <= flags, name
@@ -85,7 +86,7 @@ def test_tree_holds_every_command_with_its_flags(tree: argparse.ArgumentParser) 
 def test_making_the_tree_runs_no_command(
     tree: argparse.ArgumentParser, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command_tree({"presets": cli.COMMANDS["presets"]}, {})
+    command_tree()
     assert capsys.readouterr() == ("", "")
     assert cli.main(["presets"]) == 0  # and afterwards commands run again
     assert "vr/quick_test" in capsys.readouterr().out

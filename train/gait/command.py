@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from ambulo.common.command_line import Arg
 from ambulo.configs.gait_net import GaitNetRunConfig
 from ambulo.configs.presets.gait import PRESETS
-from ambulo.train.shared.flags import Flag
+from ambulo.train.shared.flags import ContinuingFlags
 from ambulo.train.shared.run_command import RunCommand
 from ambulo.train.shared.run_folders import GaitRunFolder
 from ambulo.train.shared.run_request import RunRequest
@@ -21,6 +22,15 @@ if TYPE_CHECKING:
     from ambulo.train.shared.supervised import SupervisedRun
 
 Request = RunRequest[GaitNetRunConfig, "GaitNetFile", GaitRunFolder]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaitNetFlags(ContinuingFlags):
+    """Train a network from gait and body parameters to motion."""
+
+    title = "data"
+    data: Annotated[tuple[str, ...], Arg("DIR")] = ()
+    """refined sequences, from `augment_gait` or `ambulo gait extract-cycles`"""
 
 
 class GaitNetCommand(
@@ -39,15 +49,11 @@ train_forward_gaitnet --resume runs/ref_nn_0_20260101-120000
 """
     folder = GaitRunFolder
     presets = PRESETS
-    can_continue = True
     resumable = ("patience", "save_every", "device", "output", "threads")
-    kept_on_resume = ("--fresh", "--config", "--data", "--preset")
+    kept_on_resume = ("fresh", "config", "data", "preset")
     progress = ("steps", "error", "{:.2f}", 1.0)
-    data = Flag(
-        "--data",
-        "refined sequences, from `augment_gait` or `ambulo gait extract-cycles`",
-        {"nargs": "+", "metavar": "DIR"},
-    )
+    flags = GaitNetFlags
+    data = "data"
     setting_flags: ClassVar[Mapping[str, str]] = {
         "--epochs": "training.epochs",
         "--batch-size": "training.batch_size",
@@ -61,7 +67,7 @@ train_forward_gaitnet --resume runs/ref_nn_0_20260101-120000
         "--threads": "training.threads",
     }
 
-    def label(self, config: GaitNetRunConfig, args: argparse.Namespace) -> str:
+    def label(self, config: GaitNetRunConfig, args: Any) -> str:
         """Return the kind of network."""
         return "ref_nn"
 

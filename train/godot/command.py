@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from ambulo.common.command_line import Arg
 from ambulo.common.console import announce
 from ambulo.common.find_model import find_model
-from ambulo.common.paths import resolve_path
+from ambulo.common.paths import absolute_path, resolve_path
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.godot import ENGINE_PLACES, GodotConfig
 from ambulo.configs.presets.godot import PRESETS
-from ambulo.train.shared.flags import Flag
-from ambulo.train.shared.rl_command import (
-    ENGINE_FLAGS,
-    EVALUATION_FLAGS,
-    RL_SETTINGS,
-    RLCommand,
-)
+from ambulo.train.shared.flags import ActingFlags, Sets
+from ambulo.train.shared.rl_command import RL_SETTINGS, RLCommand
 from ambulo.train.shared.run_folders import GodotRunFolder
 from ambulo.train.shared.run_request import RunRequest
 
@@ -28,6 +24,23 @@ if TYPE_CHECKING:
     from ambulo.train.shared.rl_run import RLRun
 
 Request = RunRequest[GodotConfig, "GameModel", GodotRunFolder]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GodotFlags(ActingFlags):
+    """Train, resume and evaluate the agents of a Godot game."""
+
+    title = "game"
+    godot_project: Annotated[
+        str | None,
+        Arg("PATH", names=("--project", "--godot-project")),
+        Sets("environment.godot_project", absolute_path),
+    ] = None
+    """folder of the game, with project.godot, or an exported game"""
+    demos: Annotated[
+        str | None, Arg("FOLDER"), Sets("training.demonstrations.folder", absolute_path)
+    ] = None
+    """folder of recorded play that the policies imitate first"""
 
 
 class GodotCommand(
@@ -63,33 +76,13 @@ train_godot --eval runs/first/best_models/best_model.zip --episodes 50
         "--engines": "environment.godot_engines",
         "--action-repeat": "environment.action_repeat",
     }
-    flags = (
-        *EVALUATION_FLAGS,
-        *ENGINE_FLAGS,
-        Flag(
-            "--project",
-            "folder of the game, with project.godot, or an exported game",
-            {"metavar": "PATH", "dest": "godot_project"},
-            "environment.godot_project",
-            convert=lambda path: str(resolve_path(path).absolute()),
-            alias="--godot-project",
-        ),
-        Flag(
-            "--demos",
-            "folder of recorded play that the policies imitate first",
-            {"metavar": "FOLDER"},
-            "training.demonstrations.folder",
-            convert=lambda path: str(resolve_path(path).absolute()),
-        ),
-    )
+    flags = GodotFlags
 
-    def load_initial(self, name: str, args: argparse.Namespace) -> GameModel:
+    def load_initial(self, name: str, args: Any) -> GameModel:
         """Read the model of a file or a run folder."""
         return self.load(find_model(name), args)
 
-    def prepare(
-        self, config: GodotConfig, args: argparse.Namespace, *, resumed: bool
-    ) -> GodotConfig:
+    def prepare(self, config: GodotConfig, args: Any, *, resumed: bool) -> GodotConfig:
         """Check where the game is, and the recordings."""
         env, demos = config.environment, config.training.demonstrations
         if env.godot_project is None and env.godot_url is None:
@@ -113,7 +106,7 @@ train_godot --eval runs/first/best_models/best_model.zip --episodes 50
             folder,
             command=request.shared_command,
             deterministic=args.deterministic,
-            remote=args.engine == "ray",
+            remote=args.on_cluster,
         )
 
     def report(self, request: Request, run: RLRun[GodotTraining]) -> None:

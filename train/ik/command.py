@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
+from ambulo.common.command_line import Arg
 from ambulo.configs.neural_ik import IKRunConfig
 from ambulo.configs.presets.ik import PRESETS
-from ambulo.train.shared.flags import Flag, text
+from ambulo.train.shared.flags import ContinuingFlags, Sets
 from ambulo.train.shared.run_command import RunCommand
 from ambulo.train.shared.run_folders import IKRunFolder
 from ambulo.train.shared.run_request import RunRequest
@@ -22,6 +23,23 @@ if TYPE_CHECKING:
 KINDS = {"own": "own", "published": "published", "compact": "published_compact"}
 """Value of `network.kind` for each value of `--network`."""
 Request = RunRequest[IKRunConfig, "IKModelFile", IKRunFolder]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NeuralIKFlags(ContinuingFlags):
+    """Train a network from targets of effectors to full-body poses."""
+
+    title = "data and network"
+    data: Annotated[str | None, Arg("FILE")] = None
+    """poses, from `ambulo ik extract`"""
+    init_from: Annotated[str | None, Arg("PATH", names=("--init", "--init-from"))] = (
+        None
+    )
+    """begin with the weights of a run or a checkpoint of the same network"""
+    network: Annotated[
+        Literal["own", "published", "compact"] | None, Sets("network.kind", KINDS.get)
+    ] = None
+    """kind of network (default: own)"""
 
 
 class NeuralIKCommand(
@@ -38,21 +56,15 @@ train_neural_ik --resume runs/own_0_20260101-120000
 """
     folder = IKRunFolder
     presets = PRESETS
-    can_continue = True
     resumable = (
         "epochs", "vary_until", "patience", "save_every", "device", "output", "threads",
     )  # fmt: skip
     kept_on_resume = (
-        "--fresh", "--preset", "--config", "--data", "--network", "--init",
+        "fresh", "preset", "config", "data", "network", "init_from",
     )  # fmt: skip
     progress = ("steps", "joint error", "{:.2f} cm", 1.0)
-    data = text("--data", "poses, from `ambulo ik extract`", "FILE")
-    initial = Flag(
-        "--init",
-        "begin with the weights of a run or a checkpoint of the same network",
-        {"metavar": "PATH"},
-        alias="--init-from",
-    )
+    flags = NeuralIKFlags
+    data = "data"
     setting_flags: ClassVar[Mapping[str, str]] = {
         "--epochs": "training.epochs",
         "--batch-size": "training.batch_size",
@@ -60,17 +72,8 @@ train_neural_ik --resume runs/own_0_20260101-120000
         "--test-subjects": "dataset.test_subjects",
         "--validation-subjects": "dataset.validation_subjects",
     }
-    flags = (
-        Flag(
-            "--network",
-            "kind of network (default: own)",
-            {"choices": KINDS},
-            "network.kind",
-            convert=KINDS.get,
-        ),
-    )
 
-    def label(self, config: IKRunConfig, args: argparse.Namespace) -> str:
+    def label(self, config: IKRunConfig, args: Any) -> str:
         """Return the kind of network."""
         return config.network.kind
 

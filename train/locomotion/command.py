@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from ambulo.common.character_flag import CHARACTER_HELP, absolute_character
+from ambulo.common.character_flag import absolute_character
+from ambulo.common.command_line import Arg
 from ambulo.common.find_model import find_model
 from ambulo.common.gl import import_mujoco
-from ambulo.common.paths import resolve_path
+from ambulo.common.paths import absolute_path, resolve_path
 from ambulo.configs.errors import ConfigError, ModelFileError, nearest, setting
 from ambulo.configs.gait import gait_space
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.presets.locomotion import PRESETS
 from ambulo.configs.simulation_nn import TeacherConfig
 from ambulo.configs.task_registry import find_task, register_file
-from ambulo.train.shared.flags import Flag, text
-from ambulo.train.shared.rl_command import (
-    ENGINE_FLAGS,
-    EVALUATION_FLAGS,
-    RL_SETTINGS,
-    RLCommand,
-)
+from ambulo.train.shared.flags import ActingFlags, Sets
+from ambulo.train.shared.rl_command import RL_SETTINGS, RLCommand
 from ambulo.train.shared.run_folders import LocomotionRunFolder
 from ambulo.train.shared.run_request import RunRequest
 
@@ -47,6 +43,34 @@ def task_of(text: str) -> str:
         return register_file(resolve_path(text))
     find_task(text)
     return text
+
+
+@dataclass(frozen=True, kw_only=True)
+class WalkerFlags(ActingFlags):
+    """Flags of all trainings of policies that move a simulated body."""
+
+    title = "body and task"
+    task: Annotated[str | None, Arg("TASK"), Sets("environment.task", task_of)] = None
+    """what bodies are to do: a task by name, or a file with one of your own"""
+    character: Annotated[
+        str | None, Arg("BODY"), Sets("environment.character", absolute_character)
+    ] = None
+    """the body: human23, myolegs, or one of your own: FILE.xml (MuJoCo), FILE.urdf,
+    FILE.body.json or package:function"""
+    teacher: Annotated[str | None, Arg("NAME")] = None
+    """imitate a teacher first: law (the balance controller), a trained model, none"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocomotionFlags(WalkerFlags):
+    """Train, resume and evaluate a policy that moves a simulated body."""
+
+    title = "reference"
+    reference: Annotated[
+        str | None, Arg("FILE"), Sets("environment.reference", absolute_path)
+    ] = None
+    """motion clip or prepared reference to follow (default: a walk that the suite makes
+    itself; stand needs none)"""
 
 
 class LocomotionCommand(
@@ -80,49 +104,18 @@ train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
         "--frames": "environment.reference_frames",
         "--standing-reference": "environment.standing_reference",
     }
-    flags = (
-        *EVALUATION_FLAGS,
-        *ENGINE_FLAGS,
-        Flag(
-            "--task",
-            "what bodies are to do: a task by name, or a file with one of your own",
-            {"metavar": "TASK", "type": task_of},
-            "environment.task",
-        ),
-        Flag(
-            "--character",
-            CHARACTER_HELP,
-            {"metavar": "BODY"},
-            "environment.character",
-            convert=absolute_character,
-        ),
-        Flag(
-            "--reference",
-            "motion clip or prepared reference to follow (default: a walk that the suite "
-            "makes itself; stand needs none)",
-            {"metavar": "FILE"},
-            "environment.reference",
-            convert=lambda path: str(resolve_path(path).absolute()),
-        ),
-        text(
-            "--teacher",
-            "imitate a teacher first: law (the balance controller), a trained model, none",
-            "NAME",
-        ),
-    )
+    flags: ClassVar[type[WalkerFlags]] = LocomotionFlags
 
-    def load(self, file: Path, args: argparse.Namespace) -> LocomotionModel:
+    def load(self, file: Path, args: Any) -> LocomotionModel:
         """Read a checkpoint."""
         import_mujoco()
         return super().load(file, args)
 
-    def load_initial(self, name: str, args: argparse.Namespace) -> LocomotionModel:
+    def load_initial(self, name: str, args: Any) -> LocomotionModel:
         """Read the model of a file, a run folder or a shipped policy."""
         return self.load(find_model(name), args)
 
-    def adjust(
-        self, config: LocomotionConfig, args: argparse.Namespace
-    ) -> LocomotionConfig:
+    def adjust(self, config: LocomotionConfig, args: Any) -> LocomotionConfig:
         """Set the teacher; a policy with a teacher acts without the built-in controller."""
         config = super().adjust(config, args)
         if args.teacher is None:
@@ -150,7 +143,7 @@ train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
                         space.index(name)
 
     def prepare(
-        self, config: LocomotionConfig, args: argparse.Namespace, *, resumed: bool
+        self, config: LocomotionConfig, args: Any, *, resumed: bool
     ) -> LocomotionConfig:
         """Check graphics, prepare an own body, find the model that a correction is above."""
         import_mujoco()
@@ -172,7 +165,7 @@ train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
             config,
             folder,
             read_parts(config, folder, request.checkpoint, request.initial),
-            remote=request.args.engine == "ray",
+            remote=request.args.on_cluster,
             command=request.shared_command,
             deterministic=request.args.deterministic,
         )

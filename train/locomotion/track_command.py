@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
-from ambulo.common.paths import resolve_path
+from ambulo.common.flag_types import positional
+from ambulo.common.paths import absolute_path
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.train.locomotion.command import LocomotionCommand
-from ambulo.train.shared.flags import Flag
+from ambulo.train.locomotion.command import LocomotionCommand, WalkerFlags
 
 PRESET = "track"
 """The preset unless another one or a settings file is named."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrackTrainFlags(WalkerFlags):
+    """Train, resume and evaluate one policy that tracks many clips."""
+
+    clips: Annotated[tuple[str, ...], positional("CLIP")] = ()
+    """motion files, fitted references (`ambulo fit`), or folders of them"""
 
 
 class TrackCommand(LocomotionCommand):
@@ -28,25 +37,16 @@ train_track fitted/ --preset track_quick --seed 1
 train_track --resume runs/track_0_20260101-120000
 """
     name = "track"
-    flags = (
-        Flag(
-            "clips",
-            "motion files, fitted references (`ambulo fit`), or folders of them",
-            {"nargs": "*", "metavar": "CLIP"},
-        ),
-        *(flag for flag in LocomotionCommand.flags if flag.name != "--reference"),
-    )
+    flags = TrackTrainFlags
 
-    def parse(self, argv: Sequence[str]) -> argparse.Namespace:
+    def parse(self, argv: Sequence[str]) -> Any:
         """Return the flags, with the preset of this command if none is named."""
         args = super().parse(argv)
         if not (args.preset or args.config or args.resume or args.eval):
-            args.preset = PRESET
+            return replace(args, preset=PRESET)
         return args
 
-    def adjust(
-        self, config: LocomotionConfig, args: argparse.Namespace
-    ) -> LocomotionConfig:
+    def adjust(self, config: LocomotionConfig, args: Any) -> LocomotionConfig:
         """Set the clips.
 
         Raises:
@@ -61,7 +61,7 @@ train_track --resume runs/track_0_20260101-120000
             return config
         if args.resume:
             raise ConfigError("--resume continues with the run's own clips: name none")
-        paths = [str(resolve_path(path).absolute()) for path in args.clips]
+        paths = [absolute_path(path) for path in args.clips]
         return config.override("environment", clips=tuple(paths))
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, get_args
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from ambulo.common.command_line import Arg
+from ambulo.common.flag_types import Count
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.motion_nn import Mode, MotionRunConfig
 from ambulo.configs.presets.motion import PRESETS
 from ambulo.motion.datasets.curriculum import CurriculumProgress
 from ambulo.motion.datasets.splits import PARTS, Split, load_split
-from ambulo.train.shared.flags import Flag, switch
+from ambulo.train.shared.flags import RunFlags, Sets
 from ambulo.train.shared.run_command import RunCommand
 from ambulo.train.shared.run_folders import MotionRunFolder
 from ambulo.train.shared.run_request import RunRequest
@@ -25,11 +27,37 @@ if TYPE_CHECKING:
 Request = RunRequest[MotionRunConfig, "MotionModelFile", MotionRunFolder]
 
 
-def _split_flag(kind: str, meaning: str) -> Flag:
-    """Return a flag that chooses how recordings are split."""
-    options = {"action": "store_const", "const": kind, "dest": "split_by"}
-    key = "dataset.split_by"
-    return Flag(f"--{kind}_split", meaning, options, key, exclusive=True)
+@dataclass(frozen=True, kw_only=True)
+class MotionFlags(RunFlags):
+    """Train a network that predicts how a body continues to move."""
+
+    title = "flags of train_motion"
+    bvh_dir: Annotated[tuple[str, ...], Arg("DIR", ("--bvh_dir",), repeated=True)] = ()
+    """folder of motion files: BVH, ASF/AMC, NPZ (repeatable)"""
+    mode: Annotated[Mode | None, Sets("model.mode")] = None
+    """kind of network"""
+    activity_split: Annotated[
+        bool,
+        Arg(names=("--activity_split",)),
+        Sets("dataset.split_by", {True: "activity"}.get),
+    ] = False
+    """test on new recordings of each activity"""
+    subject_split: Annotated[
+        bool,
+        Arg(names=("--subject_split",)),
+        Sets("dataset.split_by", {True: "subject"}.get),
+    ] = False
+    """test on people never seen (default)"""
+    strict: bool = False
+    """a file that cannot be used is an error"""
+    processes: Count = 1
+    """processes that prepare clips"""
+
+    def __post_init__(self) -> None:
+        """Refuse two kinds of splits."""
+        super().__post_init__()
+        if self.activity_split and self.subject_split:
+            raise ConfigError("--activity_split and --subject_split exclude each other")
 
 
 class MotionCommand(
@@ -51,13 +79,10 @@ train_motion --resume runs/transformer_reg_0_20260101-120000
     folder = MotionRunFolder
     presets = PRESETS
     resumable = ("epochs", "patience", "save_every", "device", "output")
-    kept_on_resume = ("--bvh_dir", "--preset", "--config")
+    kept_on_resume = ("bvh_dir", "preset", "config")
     progress = ("steps", "joint error", "{:.1f} mm", 1.0)
-    data = Flag(
-        "--bvh_dir",
-        "folder of motion files: BVH, ASF/AMC, NPZ (repeatable)",
-        {"action": "append", "metavar": "DIR"},
-    )
+    flags = MotionFlags
+    data = "bvh_dir"
     setting_flags: ClassVar[Mapping[str, str]] = {
         "--epochs": "training.epochs",
         "--batch_size": "dataset.batch_size",
@@ -66,32 +91,17 @@ train_motion --resume runs/transformer_reg_0_20260101-120000
         "--test_subjects": "dataset.test_subjects",
         "--streaming": "dataset.streaming",
     }
-    flags = (
-        Flag("--mode", "kind of network", {"choices": get_args(Mode)}, "model.mode"),
-        _split_flag("activity", "test on new recordings of each activity"),
-        _split_flag("subject", "test on people never seen (default)"),
-        switch("--strict", "a file that cannot be used is an error"),
-        Flag(
-            "--processes",
-            "processes that prepare clips (default: 1)",
-            {"type": int, "default": 1, "metavar": "N"},
-        ),
-    )
 
-    def label(self, config: MotionRunConfig, args: argparse.Namespace) -> str:
+    def label(self, config: MotionRunConfig, args: Any) -> str:
         """Return the kind of network."""
         return config.model.mode
 
-    def adjust(
-        self, config: MotionRunConfig, args: argparse.Namespace
-    ) -> MotionRunConfig:
+    def adjust(self, config: MotionRunConfig, args: Any) -> MotionRunConfig:
         """Check flags that need each other."""
-        if args.split_by == "activity" and args.test_subjects:
+        if args.activity_split and args.test_subjects:
             raise ConfigError(
                 "--test_subjects needs --subject_split, not --activity_split"
             )
-        if args.processes < 1:
-            raise ConfigError(f"--processes {args.processes}: must be at least 1")
         return config
 
     def check_names(self, config: MotionRunConfig) -> None:

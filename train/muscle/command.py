@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from ambulo.common.engine_flags import WorkerFlags
 from ambulo.common.gl import import_mujoco
 from ambulo.configs.errors import setting
 from ambulo.configs.muscle import MuscleRunConfig
 from ambulo.configs.presets.muscle import PRESETS
-from ambulo.train.shared.jobs import worker_flags, workers_of
+from ambulo.train.shared.flags import RunFlags
+from ambulo.train.shared.jobs import workers_of
 from ambulo.train.shared.run_command import RunCommand
 from ambulo.train.shared.run_folders import MuscleRunFolder
 from ambulo.train.shared.run_request import RunRequest
@@ -22,6 +24,11 @@ if TYPE_CHECKING:
     from ambulo.train.shared.supervised import SupervisedRun
 
 Request = RunRequest[MuscleRunConfig, "MuscleCheckpoint", MuscleRunFolder]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MuscleFlags(RunFlags, WorkerFlags):
+    """Train a network from target torques to muscle activations."""
 
 
 class MuscleCommand(
@@ -50,18 +57,11 @@ train_muscle --resume runs/myolegs_0_20260101-120000
         "--batch-size": "network.batch_size",
         "--threads": "training.threads",
     }
-    flags = worker_flags()
+    flags = MuscleFlags
 
-    def label(self, config: MuscleRunConfig, args: argparse.Namespace) -> str:
+    def label(self, config: MuscleRunConfig, args: Any) -> str:
         """Return the body."""
         return config.character
-
-    def adjust(
-        self, config: MuscleRunConfig, args: argparse.Namespace
-    ) -> MuscleRunConfig:
-        """Check who draws the poses."""
-        workers_of(args)
-        return config
 
     def check_names(self, config: MuscleRunConfig) -> None:
         """Refuse unknown bodies."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from ambulo.common.paths import resolve_path
+from ambulo.train.shared.flags import RunFlags
 
 
 def shareable_arguments(
@@ -40,7 +40,7 @@ def shareable_arguments(
     return kept
 
 
-def evaluation_arguments(args: argparse.Namespace, names: Sequence[str]) -> list[str]:
+def evaluation_arguments(args: RunFlags, names: Sequence[str]) -> list[str]:
     """Return the arguments of `ambulo eval` for `--eval` of a training command.
 
     Args:

@@ -1,83 +1,100 @@
-"""Flags of training commands as data: spelling, help, and the settings that they change."""
+"""Flags of training commands: those that all have, and how a flag sets settings."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, make_dataclass
+from typing import Annotated, Any, Literal
 
+from ambulo.common.command_line import Arg, arguments_of
+from ambulo.common.engine_flags import WorkerFlags
+from ambulo.common.flag_types import Count, JsonFile, LogFlags, Port
+from ambulo.common.setting_flags import Change, SettingFlags
 from ambulo.configs.base import Config, plain_types
+from ambulo.configs.presets import PresetFolder
 
 
 @dataclass(frozen=True)
-class Flag:
-    """A flag of a training command."""
+class Sets:
+    """Mark of a flag whose value is a setting."""
 
-    name: str
-    """The flag as it is documented, such as `--batch-size`."""
-    help: str = ""
-    """One line for `--help`."""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    """Further arguments of `ArgumentParser.add_argument`, such as `metavar`."""
-    keys: str = ""
-    """Dotted keys of the settings that it changes, separated by spaces."""
-    convert: Callable[[Any], Any] | None = None
-    """Value of the setting for the given value; None: the given value."""
-    alias: str | None = None
-    """Another spelling; names with underscores may be spelled with hyphens too."""
-    exclusive: bool = False
-    """Whether it excludes the other exclusive flags."""
+    keys: str
+    """Dotted keys of the settings, separated by spaces."""
+    convert: Callable[[Any], Any] = lambda value: value
+    """Value of the setting for that of the flag."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFlags(SettingFlags, LogFlags):
+    """Flags of every training command."""
+
+    title = "run"
+    resume: Annotated[str | None, Arg("PATH")] = None
+    """continue a run folder or a checkpoint file"""
+    eval: Annotated[str | None, Arg("MODEL")] = None
+    """evaluate a model; no training"""
+    save_config: Annotated[str | None, Arg("FILE")] = None
+    """write the settings to FILE; no training"""
+    print_config: bool = False
+    """print the settings; no training"""
+    run_name: Annotated[str | None, Arg("NAME")] = None
+    """name of the run folder"""
+    force: bool = False
+    """replace a run of that name"""
+    episodes: Count | None = None
+    """episodes, windows, poses or gaits of the final evaluation"""
+    json: JsonFile | None = None
+    """results as JSON, to FILE or to standard output"""
+    progress: bool | None = None
+    """progress bar (default: on)"""
+    log_to: Literal["wandb", "mlflow", "trackio"] | None = None
+    """also log to this service (each an extra of its own)"""
+    log_project: Annotated[str, Arg("NAME")] = "ambulo"
+    """project or experiment there"""
+    watch: Annotated[Port | None, Arg("PORT", bare=8080)] = None
+    """show the run in the browser, on this port of the loopback address (8080 if no port is
+    named)"""
+
+    def changes(self) -> list[Change]:
+        """Return the settings that flags of their own change."""
+        found: list[Change] = []
+        for argument in arguments_of(type(self)):
+            value = getattr(self, argument.name)
+            sets = argument.mark(Sets)
+            if sets is not None and value != argument.default:
+                name, new = argument.spellings[0], sets.convert(value)
+                found += [(key, new, name) for key in sets.keys.split()]
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContinuingFlags(RunFlags):
+    """Flags of trainings that continue an unfinished run of the same settings."""
+
+    title = "run"
+    fresh: bool = False
+    """start a new run; without it the newest unfinished run on the same data and settings in
+    the output folder is continued, if there is one"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActingFlags(RunFlags, WorkerFlags):
+    """Flags of every training of a policy."""
+
+    title = "policy"
+    init_from: Annotated[str | None, Arg("MODEL")] = None
+    """begin with the policy of another model"""
+    mean_action: Annotated[bool, Arg(names=("--deterministic",))] = False
+    """evaluate with the mean action (default)"""
+    stochastic: bool = False
+    """evaluate with sampled actions"""
+    schedule: Annotated[Literal["gradients"] | None, Arg(hidden=True)] = None
+    """The only one; earlier versions had another."""
 
     @property
-    def attribute(self) -> str:
-        """Name of its value among the parsed arguments."""
-        return str(self.options.get("dest") or attribute_of(self.name))
-
-    @property
-    def spellings(self) -> list[str]:
-        """All its spellings."""
-        other = self.alias or self.name.replace("_", "-")
-        return [self.name] if other == self.name else [self.name, other]
-
-
-def attribute_of(name: str) -> str:
-    """Return the attribute for the value of the flag `name`."""
-    return name.lstrip("-").replace("-", "_")
-
-
-def setting_flag(config: type[Config], name: str, keys: str) -> Flag:
-    """Return a flag that sets `keys`, with type and help of the first one's field.
-
-    Args:
-        config: class of all settings.
-        name: the flag.
-        keys: dotted keys, separated by spaces.
-    """
-    group, _, key = keys.split(maxsplit=1)[0].partition(".")
-    settings: Any = config.model_fields[group].annotation
-    setting = settings.model_fields[key]
-    meaning = " ".join((setting.description or "").split()).replace("%", "%%")
-    meaning = meaning.partition(". ")[0].rstrip(".")
-    kinds = set(plain_types(setting.annotation))
-    options: dict[str, Any] = {"metavar": "VALUE"}
-    if tuple in kinds:
-        options["nargs"] = "+"
-    elif bool in kinds:
-        options = {"action": "store_true", "default": None}
-    elif int in kinds or float in kinds:
-        options = {"metavar": "N", "type": float if float in kinds else int}
-    return Flag(name, meaning, options, keys)
-
-
-def switch(name: str, help: str) -> Flag:
-    """Return a flag without a value."""
-    return Flag(name, help, {"action": "store_true", "default": None})
-
-
-def text(name: str, help: str, metavar: str) -> Flag:
-    """Return a flag with a text as its value."""
-    return Flag(name, help, {"metavar": metavar})
+    def deterministic(self) -> bool:
+        """Whether the final evaluation acts with the mean action."""
+        return not self.stochastic
 
 
 COMMON_SETTINGS = {
@@ -86,60 +103,44 @@ COMMON_SETTINGS = {
     "--output": "training.output",
 }
 """Key of the settings for flags that every training command has."""
-FRESH = switch(
-    "--fresh",
-    "begin anew; without it the newest unfinished run on the same data and settings in "
-    "the output folder is continued, if there is one",
-)
-COMMON_FLAGS: Sequence[Flag] = (
-    text("--config", "JSON settings, over the preset", "FILE"),
-    Flag(
-        "--set",
-        "one setting, such as training.seed=1 (repeatable)",
-        {
-            "action": "append",
-            "default": [],
-            "metavar": "KEY=VALUE",
-            "dest": "overrides",
-        },
-    ),
-    text("--resume", "continue a run folder or a checkpoint file", "PATH"),
-    text("--eval", "evaluate a model; no training", "MODEL"),
-    text("--save-config", "write the settings to FILE; no training", "FILE"),
-    switch("--print-config", "print the settings; no training"),
-    text("--run-name", "name of the run folder", "NAME"),
-    switch("--force", "replace a run of that name"),
-    Flag(
-        "--episodes",
-        "episodes, windows, poses or gaits of the final evaluation",
-        {"metavar": "N", "type": int},
-    ),
-    Flag(
-        "--json",
-        "results as JSON, to FILE or to standard output",
-        {"nargs": "?", "const": "-", "metavar": "FILE"},
-    ),
-    Flag(
-        "--progress",
-        "progress bar (default: on)",
-        {"action": argparse.BooleanOptionalAction, "default": None},
-    ),
-    Flag(
-        "--log-to",
-        "also log to this service: wandb, mlflow or trackio (each an extra of its own)",
-        {"choices": ["wandb", "mlflow", "trackio"]},
-    ),
-    Flag(
-        "--log-project",
-        "project or experiment there (default: ambulo)",
-        {"metavar": "NAME", "default": "ambulo"},
-    ),
-    Flag(
-        "--watch",
-        "show the run in the browser, on this port of the loopback address (default: 8080)",
-        {"nargs": "?", "const": 8080, "type": int, "metavar": "PORT"},
-    ),
-    switch("--verbose", "more messages, and tracebacks"),
-    text("--log-level", "debug, info, warning (default) or error", "LEVEL"),
-)
-"""Further flags of every training command."""
+
+
+def with_setting_flags(
+    flags: type[RunFlags], presets: PresetFolder[Any], keys: Mapping[str, str]
+) -> type[RunFlags]:
+    """Return `flags` with more fields, each of which sets settings.
+
+    Their types and helps are those of the settings.
+
+    Args:
+        flags: the other flags of a training.
+        presets: presets of the settings.
+        keys: dotted keys by flag; several are separated by spaces.
+    """
+    made = [_setting_field(presets.config, name, keys[name]) for name in keys]
+    names = Arg("NAME", help=f"one of {', '.join(presets)}")
+    made.append(("preset", Annotated[str | None, names], field(default=None)))
+    return make_dataclass(
+        flags.__name__, made, bases=(flags,), frozen=True, kw_only=True,
+        namespace={"title": "settings", "__module__": flags.__module__},
+    )  # fmt: skip
+
+
+def _setting_field(config: type[Config], name: str, keys: str) -> tuple[str, Any, Any]:
+    """Return name, type and default of the field of a flag that sets `keys`."""
+    group, _, key = keys.split(maxsplit=1)[0].partition(".")
+    settings: Any = config.model_fields[group].annotation
+    setting = settings.model_fields[key]
+    meaning = " ".join((setting.description or "").split()).partition(". ")[0]
+    kinds = set(plain_types(setting.annotation))
+    kind: Any = str
+    metavar: str | None = "VALUE"
+    if tuple in kinds:
+        kind = tuple[str, ...]
+    elif bool in kinds:
+        kind, metavar = bool, None
+    elif int in kinds or float in kinds:
+        kind, metavar = (float if float in kinds else int), "N"
+    arg = Arg(metavar, names=(name,), help=meaning.rstrip("."))
+    hint = Annotated[kind | None, arg, Sets(keys)]
+    return name.lstrip("-").replace("-", "_"), hint, field(default=None)

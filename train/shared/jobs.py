@@ -7,7 +7,6 @@ most `AHEAD` jobs a worker are begun while nobody takes their results.
 
 from __future__ import annotations
 
-import argparse
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -18,12 +17,12 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any, Generic
 
+from ambulo.common.engine_flags import MOST_WORKERS, WorkerFlags
 from ambulo.common.errors import one_line
 from ambulo.configs.errors import AmbuloError, ConfigError, nearest
 from ambulo.configs.jobs import Job, Play, Result, Shared, here
 from ambulo.train.shared.cluster import ClusterError
 from ambulo.train.shared.crews import Actors, Crew, Event, Processes
-from ambulo.train.shared.flags import Flag, text
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +34,6 @@ AHEAD = 3
 """Jobs a worker that are begun while nobody asks for their results."""
 PATIENCE = 120.0
 """A new worker that is not ready after this time will never be, [s]."""
-MOST_WORKERS = 4096
 
 
 class JobError(AmbuloError):
@@ -279,46 +277,18 @@ def failed(name: str, error: Exception) -> JobError:
     return JobError(f"job {name}: {reason}")
 
 
-def worker_flags(default: str = "this process") -> tuple[Flag, ...]:
-    """Return `--engine`, `--workers` and `--address`; see `workers_of`."""
-    return (
-        Flag(
-            "--engine",
-            "who works: process (of this machine) or ray (workers on a Ray cluster)",
-            {"metavar": "NAME", "default": "process"},
-        ),
-        Flag(
-            "--workers",
-            f"how many (default: {default}; with ray, one for each CPU of the cluster)",
-            {"metavar": "N", "type": int},
-        ),
-        text(
-            "--address",
-            "head node of the Ray cluster (default: RAY_ADDRESS, else this machine)",
-            "HOST:PORT",
-        ),
-    )
-
-
-def add_worker_flags(
-    parser: argparse.ArgumentParser, default: str = "this process"
-) -> None:
-    """Add `worker_flags` to a parser."""
-    for flag in worker_flags(default):
-        parser.add_argument(flag.name, help=flag.help, **flag.options)
-
-
 def workers_of(
-    args: argparse.Namespace, needs: Iterable[Path] = (), default: int | None = None
+    flags: WorkerFlags, needs: Iterable[Path] = (), default: int | None = None
 ) -> Workers:
     """Return who the flags ask to work.
 
     Args:
-        args: all flags.
+        flags: where work is done.
         needs: files and folders that jobs use.
         default: processes where no number is given; None: this process alone.
     """
-    count = args.workers
-    if count is None and args.engine == "process":
+    count = flags.workers
+    if count is None and not flags.on_cluster:
         count = default
-    return Workers(args.engine, count, args.address, tuple(needs))
+    engine = "ray" if flags.on_cluster else "process"
+    return Workers(engine, count, flags.address, tuple(needs))

@@ -6,17 +6,18 @@ and flags it has; its methods load a checkpoint, build the run and report its re
 
 from __future__ import annotations
 
-import argparse
 import shlex
 import sys
 import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Generic
 
-from ambulo.common.errors import Parser, front_door, set_up_logging
+from ambulo.common.command_line import Argument, CommandLine, arguments_of
+from ambulo.common.errors import Parser, front_door
 from ambulo.common.files import check_parent, write_atomic
 from ambulo.common.paths import resolve_path
 from ambulo.common.run_folder import RunFolder
@@ -28,13 +29,10 @@ from ambulo.configs.presets import PresetFolder
 from ambulo.train.shared.command_text import evaluation_arguments, shareable_arguments
 from ambulo.train.shared.experiment_log import check_service, logging_to
 from ambulo.train.shared.flags import (
-    COMMON_FLAGS,
     COMMON_SETTINGS,
-    FRESH,
-    Flag,
-    attribute_of,
-    setting_flag,
-    text,
+    ContinuingFlags,
+    RunFlags,
+    with_setting_flags,
 )
 from ambulo.train.shared.resume import (
     Folder,
@@ -44,7 +42,7 @@ from ambulo.train.shared.resume import (
     unfinished_run,
 )
 from ambulo.train.shared.run_request import BuiltRun, RunRequest
-from ambulo.train.shared.settings import base_config, check_resumable
+from ambulo.train.shared.settings import check_resumable
 from ambulo.train.shared.watching import check_watch, watched
 
 
@@ -61,20 +59,16 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
     """Its presets, with the class of its settings."""
     setting_flags: ClassVar[Mapping[str, str]] = {}
     """Its own flags for settings: dotted keys by flag; several are split by spaces."""
-    flags: ClassVar[Sequence[Flag]] = ()
-    """Its other flags."""
-    data: ClassVar[Flag | None] = None
-    """The flag for the setting `data`: files or folders that a training needs."""
-    initial: ClassVar[Flag | None] = None
-    """The flag for a model whose weights a new training begins with."""
+    flags: ClassVar[type[RunFlags]] = RunFlags
+    """Its other flags; `init_from` is the model whose weights a new training begins with."""
+    data: ClassVar[str | None] = None
+    """Field of the flag for the setting `data`: files or folders that a training needs."""
     progress: ClassVar[tuple[Any, ...]] = ()
     """Arguments of `Words` for the progress display."""
-    can_continue: ClassVar[bool] = False
-    """Whether an unfinished run of the same settings continues unless `--fresh`."""
     can_fork: ClassVar[bool] = False
     """Whether `--resume` with `--run-name` continues in a folder of that name."""
-    kept_on_resume: ClassVar[Sequence[str]] = ("--preset", "--config")
-    """Flags that a resumed run refuses: it continues with its own values."""
+    kept_on_resume: ClassVar[Sequence[str]] = ("preset", "config")
+    """Fields of flags that a resumed run refuses: it continues with its own values."""
     resumable: ClassVar[Sequence[str]] = ()
     """Settings of the group `training` that may change when a run is resumed."""
     local_prefix: ClassVar[str | None] = None
@@ -89,13 +83,13 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
     )
     """Flags that `--eval` passes on to `ambulo eval`."""
 
-    def load(self, file: Path, args: argparse.Namespace) -> Model:
+    def load(self, file: Path, args: Any) -> Model:
         """Read a checkpoint."""
         model: Model = self.folder.read(file)
         return model
 
     @abstractmethod
-    def label(self, config: Settings, args: argparse.Namespace) -> str:
+    def label(self, config: Settings, args: Any) -> str:
         """Return how the names of new run folders begin."""
 
     @abstractmethod
@@ -111,7 +105,7 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
     def close(self, run: BuiltRun) -> None:
         """Free what the run holds."""
 
-    def adjust(self, config: Settings, args: argparse.Namespace) -> Settings:
+    def adjust(self, config: Settings, args: Any) -> Settings:
         """Return `config` changed by flags that no single setting stands for."""
         return config
 
@@ -122,13 +116,11 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
             ConfigError: A setting with the name of nothing; it says which.
         """
 
-    def prepare(
-        self, config: Settings, args: argparse.Namespace, *, resumed: bool
-    ) -> Settings:
+    def prepare(self, config: Settings, args: Any, *, resumed: bool) -> Settings:
         """Check and complete the settings before slow work begins."""
         return config
 
-    def load_initial(self, name: str, args: argparse.Namespace) -> Model:
+    def load_initial(self, name: str, args: Any) -> Model:
         """Read the model file that the flag `initial` names, or a run's newest checkpoint."""
         path = resolve_path(name)
         if not path.is_dir():
@@ -138,9 +130,7 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
             raise RunFolderError(f"{path}: no checkpoint yet")
         return model
 
-    def find(
-        self, target: str, args: argparse.Namespace
-    ) -> ResumePoint[Settings, Model, Folder]:
+    def find(self, target: str, args: Any) -> ResumePoint[Settings, Model, Folder]:
         """Return where `--resume` continues."""
         return find_resume_point(
             target, self.folder, self.presets.config, lambda file: self.load(file, args)
@@ -152,7 +142,7 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
         """Raise `ConfigError` if `config` makes another run of a resumed one."""
         check_resumable(point.config, config, self.resumable, self.local_prefix)
 
-    def evaluation_arguments(self, args: argparse.Namespace) -> list[str]:
+    def evaluation_arguments(self, args: Any) -> list[str]:
         """Return the arguments of `ambulo eval` for `--eval`."""
         return evaluation_arguments(args, self.evaluation_flags)
 
@@ -162,13 +152,12 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
         Returns:
             The exit code; see `front_door`.
         """
-        return front_door(self._run)(argv)
+        return front_door(lambda words: self._run(list(words or ())))(argv)
 
-    def _run(self, argv: Sequence[str] | None) -> int:
+    def _run(self, argv: Sequence[str]) -> int:
         """Train, evaluate, or show settings, as the flags say; return the exit code."""
-        argv = list(argv or [])
         args = self.parse(argv)
-        set_up_logging(args)
+        args.set_up_logging()
         if args.eval:
             from ambulo.evaluate.command import main as evaluate
 
@@ -180,8 +169,10 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
             return show_config(args, config)
         values = config.model_dump()
         if self.data is not None and not values["data"]:
-            raise ConfigError(f"no data: name {self.data.help} with {self.data.name}")
-        if self.can_continue and not (args.fresh or args.force or self._initial(args)):
+            raise ConfigError(self.no_data())
+        if isinstance(args, ContinuingFlags) and not (
+            args.fresh or args.force or self._initial(args)
+        ):
             output = values["training"]["output"]
             unfinished = unfinished_run(self.folder, config, output, args.run_name)
             if unfinished is not None:
@@ -190,34 +181,42 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
                 return self._resume(args, argv, path)
         return self._train(args, argv, config, None, None)
 
-    def parse(self, argv: Sequence[str]) -> argparse.Namespace:
-        """Return the flags; argparse leaves with exit code 2 when they are wrong."""
-        parser = self._parser()
-        args = parser.parse_args(argv)
-        kept = [
-            name for name in self.kept_on_resume if getattr(args, attribute_of(name))
-        ]
-        if args.resume and kept:
-            parser.error(
-                "--resume continues with the run's own settings: no "
-                + _alternatives(self.kept_on_resume)
-            )
-        if args.resume and self.initial is not None and self._initial(args):
-            parser.error(f"--resume and {self.initial.name} exclude each other")
-        if args.episodes is not None and args.episodes < 1:
-            raise ConfigError(f"--episodes = {args.episodes}: must be at least 1")
-        if args.eval and args.resume:
-            parser.error("--eval and --resume exclude each other")
+    def parse(self, argv: Sequence[str]) -> Any:
+        """Return the flags, which go with each other.
+
+        Raises:
+            ConfigError: Flags that exclude each other, or missing data.
+        """
+        args = self._line().parse(argv)
+        if args.resume:
+            if any(getattr(args, name) for name in self.kept_on_resume):
+                raise ConfigError(
+                    "--resume continues with the run's own settings: no "
+                    + _alternatives([self._spelled(n) for n in self.kept_on_resume])
+                )
+            if self._initial(args):
+                raise ConfigError(
+                    f"--resume and {self._spelled('init_from')} exclude each other"
+                )
+            if args.eval:
+                raise ConfigError("--eval and --resume exclude each other")
         shown = args.print_config or args.save_config
         named = args.resume or args.eval or args.config or shown
-        if self.data is not None and not (named or getattr(args, self.data.attribute)):
-            missing = f"{self.data.name} {self.data.options['metavar']}"
-            parser.error(f"missing {missing}: {self.data.help}")
+        if self.data is not None and not (named or getattr(args, self.data)):
+            flag = self.argument(self.data)
+            words = f"{flag.spellings[0]} {flag.arg.metavar}"
+            raise ConfigError(f"missing {words}: {flag.help}")
         return args
 
-    def settings(
-        self, args: argparse.Namespace, config: Settings | None = None
-    ) -> Settings:
+    def no_data(self) -> str:
+        """Return the error of a run without data."""
+        flag = self.argument(self.data or "")
+        return f"no data: name {flag.help} with {flag.spellings[0]}"
+
+    def _spelled(self, name: str) -> str:
+        return self.argument(name).spellings[0]
+
+    def settings(self, args: Any, config: Settings | None = None) -> Settings:
         """Return the settings that the flags ask for, with names that there are.
 
         Args:
@@ -225,24 +224,20 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
             config: settings of a resumed run; None: those of preset and file.
         """
         if config is None:
-            config = base_config(args, self.presets)
-            data = getattr(args, self.data.attribute) if self.data else None
+            config = args.base_of(self.presets)
+            data = getattr(args, self.data) if self.data else None
             if isinstance(data, str):
                 config = config.replace(data=str(resolve_path(data)))
             elif data:
                 config = config.replace(data=[str(resolve_path(path)) for path in data])
         changes = [parse_override(override) for override in args.overrides]
-        for flag in self._all_flags():
-            value = getattr(args, flag.attribute) if flag.keys else None
-            if value is not None:
-                new = flag.convert(value) if flag.convert else value
-                changes += [(key, new, flag.name) for key in flag.keys.split()]
+        changes += args.changes()
         config = self.adjust(with_changes(config, changes), args)
         self.check_names(config)
         return config
 
     def resumed_folder(
-        self, args: argparse.Namespace, point: ResumePoint[Settings, Model, Folder]
+        self, args: Any, point: ResumePoint[Settings, Model, Folder]
     ) -> Folder | None:
         """Return the run folder of a resumed run.
 
@@ -255,9 +250,7 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
             print("no checkpoint yet: starting from the beginning", file=sys.stderr)
         return folder
 
-    def _resume(
-        self, args: argparse.Namespace, argv: Sequence[str], target: str
-    ) -> int:
+    def _resume(self, args: Any, argv: Sequence[str], target: str) -> int:
         """Continue a run in its folder, or in a new one where `--run-name` forks it."""
         point = self.find(target, args)
         config = self.settings(args, point.config)
@@ -269,7 +262,7 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
 
     def _train(
         self,
-        args: argparse.Namespace,
+        args: Any,
         argv: Sequence[str],
         config: Settings,
         folder: Folder | None,
@@ -320,7 +313,7 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
 
     @contextmanager
     def _claimed(
-        self, args: argparse.Namespace, config: Settings, folder: Folder | None
+        self, args: Any, config: Settings, folder: Folder | None
     ) -> Iterator[Folder]:
         """Reserve a folder for this process: the given one, or a new one."""
         if folder is None:
@@ -336,50 +329,32 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
         finally:
             folder.release()
 
-    def _initial(self, args: argparse.Namespace) -> str | None:
-        """Return the value of the flag `initial`."""
-        if self.initial is None:
-            return None
-        name: str | None = getattr(args, self.initial.attribute)
+    @cached_property
+    def flag_class(self) -> type[RunFlags]:
+        """Class of all its flags, with those that set settings."""
+        keys = {**COMMON_SETTINGS, **self.setting_flags}
+        return with_setting_flags(self.flags, self.presets, keys)
+
+    def argument(self, name: str) -> Argument:
+        """Return the flag whose field is `name`."""
+        return next(a for a in arguments_of(self.flag_class) if a.name == name)
+
+    def parser(self) -> Parser:
+        """Return the parser of all flags."""
+        return self._line().parser()
+
+    def _line(self) -> CommandLine[RunFlags]:
+        examples = f"examples:\n{textwrap.indent(self.examples.strip(), '  ')}\n"
+        program = self.folder.program
+        return CommandLine(program, self.flag_class, examples, self.description)
+
+    def _initial(self, flags: RunFlags) -> str | None:
+        """Return the model whose weights the run begins with."""
+        name: str | None = getattr(flags, "init_from", None)
         return name
 
-    def _all_flags(self) -> list[Flag]:
-        """Return all flags, own and common."""
-        return [flag for group in self._groups().values() for flag in group]
 
-    def _groups(self) -> dict[str, list[Flag]]:
-        """Return all flags by group of `--help`."""
-        presets = text("--preset", f"one of {', '.join(self.presets)}", "NAME")
-        first = [self.data, FRESH if self.can_continue else None, presets, self.initial]
-        keys = {**COMMON_SETTINGS, **self.setting_flags}
-        config = self.presets.config
-        return {
-            "run": [*(flag for flag in first if flag is not None), *COMMON_FLAGS],
-            "settings": [setting_flag(config, name, keys[name]) for name in keys],
-            f"flags of {self.folder.program}": list(self.flags),
-        }
-
-    def _parser(self) -> Parser:
-        """Return the parser of all flags."""
-        parser = Parser(
-            prog=self.folder.program,
-            description=self.description,
-            epilog=f"examples:\n{textwrap.indent(self.examples.strip(), '  ')}\n",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
-        for title, flags in self._groups().items():
-            group = parser.add_argument_group(title)
-            exclusive = group
-            if any(flag.exclusive for flag in flags):
-                exclusive = group.add_mutually_exclusive_group()
-            for flag in flags:
-                place = exclusive if flag.exclusive else group
-                place.add_argument(*flag.spellings, help=flag.help, **flag.options)
-        return parser
-
-
-def show_config(args: argparse.Namespace, config: Config) -> int:
+def show_config(args: Any, config: Config) -> int:
     """Print the settings or write them to a file, as asked."""
     if args.print_config:
         print(config.to_json(), end="")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
@@ -38,7 +37,7 @@ BuiltRun = TypeVar("BuiltRun", bound=Run)
 class RunRequest(Generic[Settings, Model, Folder]):
     """The training that a command line asks for."""
 
-    args: argparse.Namespace
+    args: Any
     """All flags."""
     arguments: Sequence[str]
     """The command line without the program."""

@@ -1,28 +1,11 @@
-"""Settings of a run from a preset, a file and flags, and which may change on resume."""
+"""Which settings of a run may change when it is resumed."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Collection
 
-from ambulo.common.paths import resolve_path
 from ambulo.common.setting_flags import Settings
-from ambulo.configs.base import parse, read_json
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.presets import PresetFolder
-
-
-def base_config(args: argparse.Namespace, presets: PresetFolder[Settings]) -> Settings:
-    """Return `--preset`, or the defaults, updated with the settings of `--config`."""
-    kind = presets.config
-    config = presets.load(args.preset) if args.preset else kind()
-    if not args.config:
-        return config
-    path = resolve_path(args.config)
-    given = read_json(path)
-    if not isinstance(given, dict):
-        return parse(kind, given, str(path))  # refused
-    return config.merge(given, str(path))
 
 
 def check_resumable(

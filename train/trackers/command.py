@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from ambulo.common.command_line import Arg
 from ambulo.configs.body_tracker import TrackerRunConfig
 from ambulo.configs.presets.trackers import PRESETS
-from ambulo.train.shared.flags import Flag, text
+from ambulo.train.shared.flags import ContinuingFlags
 from ambulo.train.shared.run_command import RunCommand
 from ambulo.train.shared.run_folders import TrackerRunFolder
 from ambulo.train.shared.run_request import RunRequest
@@ -22,6 +23,19 @@ if TYPE_CHECKING:
     )
 
 Request = RunRequest[TrackerRunConfig, "TrackerModelFile", TrackerRunFolder]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BodyTrackerFlags(ContinuingFlags):
+    """Train a network from headset, controllers and trackers to a body."""
+
+    title = "data and network"
+    data: Annotated[str | None, Arg("FILE")] = None
+    """sequences, from `ambulo ik sequences`"""
+    init_from: Annotated[str | None, Arg("PATH", names=("--init", "--init-from"))] = (
+        None
+    )
+    """begin with the weights of a run or a model file of the same sizes"""
 
 
 class BodyTrackerCommand(
@@ -42,17 +56,11 @@ train_body_tracker --resume runs/trackers_0_20260101-120000
 """
     folder = TrackerRunFolder
     presets = PRESETS
-    can_continue = True
     resumable = ("epochs", "patience", "device", "output", "threads")
-    kept_on_resume = ("--fresh", "--preset", "--config", "--data", "--init")
+    kept_on_resume = ("fresh", "preset", "config", "data", "init_from")
     progress = ("steps", "joint error", "{:.2f} cm", 1.0)
-    data = text("--data", "sequences, from `ambulo ik sequences`", "FILE")
-    initial = Flag(
-        "--init",
-        "begin with the weights of a run or a model file of the same sizes",
-        {"metavar": "PATH"},
-        alias="--init-from",
-    )
+    flags = BodyTrackerFlags
+    data = "data"
     setting_flags: ClassVar[Mapping[str, str]] = {
         "--epochs": "training.epochs",
         "--threads": "training.threads",
@@ -61,7 +69,7 @@ train_body_tracker --resume runs/trackers_0_20260101-120000
         "--validation-subjects": "dataset.validation_subjects",
     }
 
-    def label(self, config: TrackerRunConfig, args: argparse.Namespace) -> str:
+    def label(self, config: TrackerRunConfig, args: Any) -> str:
         """Return the kind of network."""
         return "trackers"
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from ambulo.common.command_line import Arg
 from ambulo.common.find_model import find_model
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
@@ -16,14 +17,9 @@ from ambulo.configs.vr import ENGINE_PLACES, NavigationConfig
 from ambulo.configs.vr_learning import check_guide
 from ambulo.envs.godot.settings import check_engines
 from ambulo.evaluate.vr.godot_flags import check_godot_flags
-from ambulo.train.shared.flags import Flag, switch
+from ambulo.train.shared.flags import ActingFlags, Sets
 from ambulo.train.shared.resume import ResumePoint, find_resume_point
-from ambulo.train.shared.rl_command import (
-    ENGINE_FLAGS,
-    EVALUATION_FLAGS,
-    RL_SETTINGS,
-    RLCommand,
-)
+from ambulo.train.shared.rl_command import RL_SETTINGS, RLCommand
 from ambulo.train.shared.run_folders import NavigationRunFolder
 from ambulo.train.shared.run_request import RunRequest
 from ambulo.train.shared.settings import check_resumable
@@ -39,6 +35,23 @@ Point = ResumePoint[NavigationConfig, "NavigationModel", NavigationRunFolder]
 
 OWN_FRACTION = 0.5
 """Of the episodes in a user's own levels, in a new run that begins with a model."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NavigationFlags(ActingFlags):
+    """Train, resume and evaluate an agent that navigates in VR levels."""
+
+    title = "levels and code"
+    level_file: Annotated[
+        str | None,
+        Arg("PATH"),
+        Sets("environment.level_file", lambda path: str(resolve_path(path))),
+    ] = None
+    """level JSON file or folder"""
+    trust_pickle: bool = False
+    """run the pickled code of a Stable-Baselines3 zip; only for your own files"""
+    trust_code: bool = False
+    """import the reward terms that a resumed run names; only for your own runs"""
 
 
 class NavigationCommand(
@@ -78,33 +91,15 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
         "--scene": "environment.scene",
         "--godot-engines": "environment.godot_engines",
     }
-    flags = (
-        *EVALUATION_FLAGS,
-        *ENGINE_FLAGS,
-        Flag(
-            "--level-file",
-            "level JSON file or folder",
-            {"metavar": "PATH"},
-            "environment.level_file",
-            convert=lambda path: str(resolve_path(path)),
-        ),
-        switch(
-            "--trust-pickle",
-            "run the pickled code of a Stable-Baselines3 zip; only for your own files",
-        ),
-        switch(
-            "--trust-code",
-            "import the reward terms that a resumed run names; only for your own runs",
-        ),
-    )
+    flags = NavigationFlags
 
-    def load(self, file: Path, args: argparse.Namespace) -> NavigationModel:
+    def load(self, file: Path, args: Any) -> NavigationModel:
         """Read a checkpoint."""
         from ambulo.policies.agents.navigation import load_navigation
 
-        return load_navigation(file, trust_pickle=bool(args.trust_pickle))
+        return load_navigation(file, trust_pickle=args.trust_pickle)
 
-    def load_initial(self, name: str, args: argparse.Namespace) -> NavigationModel:
+    def load_initial(self, name: str, args: Any) -> NavigationModel:
         """Read the model of a file, a run folder or a shipped agent.
 
         Raises:
@@ -114,14 +109,14 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
 
         file = find_model(name)
         model = self.load(file, args)
-        if statistics_beside(file, model, trust_pickle=bool(args.trust_pickle)):
+        if statistics_beside(file, model, trust_pickle=args.trust_pickle):
             raise ModelFileError(
                 f"{file}: was trained behind VecNormalize; a training that begins with it "
                 "would see observations as they are"
             )
         return model
 
-    def find(self, target: str, args: argparse.Namespace) -> Point:
+    def find(self, target: str, args: Any) -> Point:
         """Return where `--resume` continues, without the engines that files name."""
         point = find_resume_point(
             target,
@@ -167,7 +162,7 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
                 walker_file(env.walker)
 
     def prepare(
-        self, config: NavigationConfig, args: argparse.Namespace, *, resumed: bool
+        self, config: NavigationConfig, args: Any, *, resumed: bool
     ) -> NavigationConfig:
         """Check engines and graphics before levels are built."""
         check_godot_flags(args, config.environment)
@@ -211,7 +206,7 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
             command=request.shared_command,
             deterministic=request.args.deterministic,
             announce=lambda line: announce(line, progress),
-            remote=request.args.engine == "ray",
+            remote=request.args.on_cluster,
         )
 
     def report(self, request: Request, run: RLRun[NavigationTraining]) -> None:

@@ -7,10 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ambulo.commands.motion_data import main
+from ambulo import cli
 from ambulo.motion.formats.files import read_motion, write_motion
 from ambulo.motion.kinematics import joint_positions
 from ambulo.motion.motion import Motion
+
+
+def main(arguments: list[str]) -> int:
+    return cli.main(["data", *arguments])
+
 
 Walk = Callable[..., Motion]
 

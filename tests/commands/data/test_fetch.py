@@ -9,10 +9,14 @@ from pathlib import Path
 import pytest
 from fixtures.http_server import AMC, ASF, Answer, Server
 
+from ambulo import cli
 from ambulo.commands.data import fetch as motion_fetch
 from ambulo.commands.data.fetch import ACKNOWLEDGEMENT, CHECKSUMS, numbers
-from ambulo.commands.motion_data import main
 from ambulo.configs.errors import ConfigError
+
+
+def main(arguments: list[str]) -> int:
+    return cli.main(["data", *arguments])
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from fixtures.motion import under_still_root
 
+from ambulo import cli
 from ambulo.commands.data.info import describe, limits_exceeded
-from ambulo.commands.motion_data import main
 from ambulo.motion.analysis import movement_text
 from ambulo.motion.clip_checks import mended_clip
 from ambulo.motion.euler import axis_quat, quat_from_euler
@@ -21,6 +21,11 @@ from ambulo.motion.roles import SIDES, roles_of
 from ambulo.motion.rotations import quat_conjugate, quat_multiply
 from ambulo.motion.skeleton import Skeleton
 from ambulo.viz.skeleton_actor import actor_of
+
+
+def main(arguments: list[str]) -> int:
+    return cli.main(["data", *arguments])
+
 
 Walk = Callable[..., Motion]
 

@@ -11,8 +11,8 @@ import imageio.v2 as imageio
 import numpy as np
 import pytest
 
+from ambulo import cli
 from ambulo.commands.data.plot import cut
-from ambulo.commands.motion_data import main
 from ambulo.configs.errors import MotionError, RenderError
 from ambulo.motion.formats.files import write_motion
 from ambulo.motion.kinematics import joint_positions
@@ -44,6 +44,11 @@ from ambulo.viz.skeleton_view import (
     ground_strokes,
     shadow_strokes,
 )
+
+
+def main(arguments: list[str]) -> int:
+    return cli.main(["data", *arguments])
+
 
 Walk = Callable[..., Motion]
 ORIGIN = np.zeros(3)

@@ -6,6 +6,7 @@ import pytest
 
 from ambulo.configs.vr import NavigationTrainingConfig
 from ambulo.train.shared import fleet, rl_run
+from ambulo.train.shared.flags import ActingFlags
 from ambulo.train.vr.command import NavigationCommand
 
 
@@ -20,9 +21,7 @@ def built(monkeypatch):
             return SimpleNamespace(budget=request.config)
 
     def build(settings: int, engine: str = "ray", workers: int | None = None):
-        args = SimpleNamespace(
-            engine=engine, workers=workers, address=None, schedule=None, progress=None
-        )
+        args = ActingFlags(engine=engine, workers=workers)
         config = NavigationTrainingConfig(num_workers=settings)
         request = SimpleNamespace(
             config=config, args=args, folder=None, checkpoint=None, initial=None

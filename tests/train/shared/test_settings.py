@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ambulo.common.setting_flags import with_overrides
+from ambulo.common.setting_flags import SettingFlags, with_overrides
 from ambulo.configs.base import parse
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.presets import PresetFolder, preset_folders
 from ambulo.configs.presets.locomotion import PRESETS, preset
 from ambulo.configs.vr import NavigationConfig
-from ambulo.train.shared.settings import base_config, check_resumable
+from ambulo.train.shared.settings import check_resumable
 from ambulo.train.vr.command import COMMAND
 
 
@@ -79,8 +78,8 @@ def _from_file(folder: Path, name: str | None, data: Any) -> LocomotionConfig:
     """Return the settings of `--preset` and `--config`."""
     file = folder / "mine.json"
     file.write_text(json.dumps(data), encoding="utf-8")
-    args = argparse.Namespace(preset=name, config=str(file))
-    return base_config(args, PRESETS)
+    flags = SettingFlags(preset=name, config=str(file))
+    return flags.base_of(PRESETS)
 
 
 @pytest.mark.parametrize(

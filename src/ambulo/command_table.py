@@ -1,0 +1,228 @@
+"""The commands as data: what each is called, says of itself, and where its code is.
+
+Nothing here imports a command: one is loaded when it is called.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import ambulo.configs
+
+
+@dataclass(frozen=True)
+class Row:
+    """A command, or a group of commands."""
+
+    summary: str
+    """One line for the list of commands."""
+    target: str = ""
+    """`module:attribute` of the command; empty for a group."""
+    rows: Mapping[str, Row] = field(default_factory=dict)
+    """Commands of a group by name."""
+    description: str = ""
+    """What a group is for, for its help."""
+    epilog: str = ""
+    """End of a group's help."""
+    word: str = "ACTION"
+    """How the help writes a name of the group's commands."""
+    kind: str = "action"
+    """What a name of the group is called in errors."""
+
+    @property
+    def line(self) -> str:
+        """The summary with the names of a group's commands."""
+        names = ", ".join(self.rows)
+        return f"{self.summary}: {names}" if names else self.summary
+
+    def leaves(self, *names: str) -> Iterator[tuple[tuple[str, ...], Row]]:
+        """Yield every command below this row with the words that it is called by."""
+        if not self.rows:
+            yield names, self
+        for name, row in self.rows.items():
+            yield from row.leaves(*names, name)
+
+
+def _rows(package: str, **texts: str) -> dict[str, Row]:
+    """Return the commands of a package that has one module for each, by name."""
+    return {
+        name.replace("_", "-"): Row(summary, f"ambulo.{package}.{name}:main")
+        for name, summary in texts.items()
+    }
+
+
+_TRAININGS: dict[str, dict[str, Any]] = {}
+for _file in sorted(Path(ambulo.configs.__path__[0], "trainings").glob("*.json")):
+    _TRAININGS |= json.loads(_file.read_text("utf-8"))["commands"]
+
+TRAIN = Row(
+    "train or resume",
+    rows={
+        word: Row(row["summary"], f"{row['module']}:main")
+        for word, row in _TRAININGS.items()
+    },
+    description="Train or resume a policy or a network.",
+    word="KIND",
+    kind="kind of training",
+)
+"""`ambulo train`."""
+ALIASES: dict[str, str] = {
+    former: word for word, row in _TRAININGS.items() for former in row.get("former", ())
+}
+"""Earlier spellings of `ambulo train KIND`."""
+
+DATA = Row(
+    "motion capture",
+    rows=_rows(
+        "commands.data",
+        convert="change format, rate or skeleton",
+        info="describe files",
+        validate="check files",
+        plot="draw a clip",
+        fetch="download motion capture by subject",
+    ),
+    description="Convert, describe, validate, draw and download motion capture.",
+    epilog="""\
+examples:
+  ambulo data fetch cmu --subjects 02,07 --to cmu
+  ambulo data info cmu/02
+  ambulo data convert cmu/02/02_01.amc walk.bvh
+  ambulo data convert cmu walks --to npz --fps 30 --skeleton human23
+  ambulo data plot cmu/02/02_01.amc --mp4 walk.mp4
+  ambulo data validate cmu
+""",
+)
+BODY = Row(
+    "bodies of one's own",
+    rows=_rows(
+        "commands.body",
+        make="a body of capsules from a rig",
+        check="what is found of a body, and whether it stands",
+    ),
+    description="Bodies of one's own: make one from a rig, or check one.",
+    epilog="""\
+examples:
+  ambulo body make hero.glb --height 1.8 --mass 80 --out hero.xml
+  ambulo body check hero.xml
+  ambulo body check robot.urdf --json - --no-picture
+""",
+)
+GAIT = Row(
+    "gaits",
+    rows=_rows(
+        "commands.gait",
+        generate="write a walk of chosen stride, cadence and body",
+        reference="write a gait that a simulated body can follow",
+        estimate="estimate the gait parameters of a clip",
+        report="score a gait network on gaits that it has not seen",
+        extract_cycles="make training data of captured walks and runs",
+        train_estimator="prepare the way back from motions to parameters",
+        compose="join a gait policy and its corrections in one model file",
+    ),
+    description="Walks from gait parameters, and gait parameters from walks.",
+    epilog="`ambulo train gait` trains the network that these use.",
+)
+IK = Row(
+    "training data of inverse kinematics",
+    rows=_rows(
+        "commands.ik",
+        extract="poses of motion files",
+        sequences="motions of many people, for body trackers",
+    ),
+    description="Prepare neural inverse kinematics.",
+    epilog="`ambulo train ik` trains on what `ambulo ik extract` writes, `ambulo train "
+    "trackers`\non what `ambulo ik sequences` writes.",
+)
+LEVELS = Row(
+    "level files",
+    rows={
+        "generate": Row(
+            "write levels of a family", "ambulo.commands.level_tools:generate"
+        ),
+        "import": Row(
+            "make a level of a Godot scene", "ambulo.commands.level_import:main"
+        ),
+        "validate": Row(
+            "check a file, or all of a folder", "ambulo.commands.level_tools:validate"
+        ),
+        "draw": Row(
+            "draw a map of a level, or of a folder's",
+            "ambulo.commands.level_tools:draw",
+        ),
+        "schema": Row(
+            "print the JSON schema of level files, for editors",
+            "ambulo.commands.level_tools:schema",
+        ),
+    },
+    description="Generate, import, validate, draw and describe level files.",
+)
+
+_LISTS = "ambulo.commands.describe"
+AMBULO = Row(
+    "",
+    rows={
+        "train": TRAIN,
+        **_rows(
+            "commands",
+            sweep="train many seeds and settings, and write one report",
+            compare="say whether a difference between runs is real",
+            tune="search for good settings of a training",
+        ),
+        "eval": Row("score an agent beside baselines", "ambulo.evaluate.command:main"),
+        **_rows(
+            "commands",
+            rollouts="record episodes of an agent as a data set of Minari",
+            play="show a model that acts, in the browser",
+            watch="show a training run in the browser, running or finished",
+            playtest="let agents walk through levels, and report what is wrong with these",
+        ),
+        "export": Row(
+            "write a model as ONNX, or a body as MJCF",
+            "ambulo.commands.export_agent:main",
+        ),
+        "models": Row("list the models that can be loaded", f"{_LISTS}:models"),
+        **_rows(
+            "commands.hub",
+            push="share a model on the Hugging Face hub",
+            pull="take a model from the Hugging Face hub",
+        ),
+        **_rows("commands", page="build a static web page in which agents act"),
+        "levels": LEVELS,
+        "eval-motion": Row("score a motion network", "ambulo.train.eval_motion:main"),
+        "data": DATA,
+        "body": BODY,
+        "fit": Row(
+            "make a clip feasible for a simulated body", "ambulo.commands.fit_clip:main"
+        ),
+        **_rows(
+            "commands",
+            fit_twin="fit the fast model of a walker that navigation trains on",
+        ),
+        "gait": GAIT,
+        "ik": IK,
+        **_rows(
+            "commands",
+            track="a whole body from a recording of headset and controllers",
+            track_server="answer live streams of headset and controllers with bodies",
+            rig_server="learn characters from streams of poses",
+            rig_client="replay a clip to a rig server",
+        ),
+        "schema": Row("print observation and action layout", f"{_LISTS}:schema"),
+        "presets": Row("list the presets, or print one", f"{_LISTS}:presets"),
+        **_rows(
+            "commands",
+            new="write a task of your own to begin with",
+            doctor="versions, engines and caches of this machine, and what is missing for "
+            "what",
+            completion="print the completion script of a shell",
+        ),
+    },
+    description="Reinforcement learning of VR navigation and locomotion.",
+    word="COMMAND",
+    kind="command",
+)
+"""All commands."""

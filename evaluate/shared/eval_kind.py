@@ -13,6 +13,7 @@ from ambulo.evaluate.shared.choices import ALL, chosen
 if TYPE_CHECKING:
     from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest
 
+
 @dataclass(frozen=True)
 class EvalKind:
     """How models of one kind are evaluated; `ambulo.evaluate.kinds` holds one per file.

@@ -1,4 +1,4 @@
-"""What the keys of `info` mean; the environments' pages are generated from this table."""
+"""Meaning of the keys of `info`; the environments' pages are generated from this table."""
 
 from __future__ import annotations
 
@@ -43,4 +43,4 @@ INFO_KEYS: dict[str, tuple[str, str]] = {
 TERMS_OF_FACTORS: dict[str, str] = {
     "gait": "2 times the product of the factors head, average and step",
 }
-"""Reward terms that no weight of the configuration is named after."""
+"""Reward terms without a weight of the same name in the configuration."""

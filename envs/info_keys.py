@@ -31,7 +31,7 @@ INFO_KEYS: dict[str, tuple[str, str]] = {
     "power": ("W", "mean absolute power of all joints"),
     "speed": ("m/s", "speed of the root ahead, in its heading frame"),
     "standing": ("bool", "standing is followed, not steps"),
-    "touch_force": ("N", "contact forces on the body from what is not ground"),
+    "touch_force": ("N", "contact forces on the body, without the ground's"),
     "touched": ("bool", "the body touches something beside the ground"),
     "tracker_distance": (
         "m",

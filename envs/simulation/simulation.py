@@ -170,8 +170,7 @@ class CharacterSimulation:
         """External force and moment on each body, [N], [N m]. Shape (N, nbody, 6)."""
         self._warmstart: Floats = self._batch.bind("qacc_warmstart")
         self.torque: Floats = np.zeros((count, len(self.driven)))
-        """Torque that was wanted of the independent joint axes in the last substep,
-        [N m]."""
+        """Requested torque of the independent joint axes in the last substep, [N m]."""
         self.fault: Ints = np.zeros(count, dtype=np.int64)
         """Why a simulation stopped, as in `FAULTS`; 0 while it runs."""
         self.fault_state: dict[int, tuple[Floats, Floats]] = {}

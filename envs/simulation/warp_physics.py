@@ -72,7 +72,7 @@ class WarpPhysics:
         self._time: Floats = np.zeros(count)
         self._derived: dict[str, NDArray[Any]] = {}
         self._last: tuple[Floats, Floats] | None = None
-        """Positions and velocities of which the device knows what derives."""
+        """Positions and velocities for which the device's derived fields are valid."""
 
     def set_models(self, models: object, /) -> None:
         """Not supported: all simulations have one model on the device."""

@@ -54,7 +54,7 @@ class ClipFollower(LocomotionBatch):
         self.clip: Ints = np.zeros(count, np.int64)
         """The clip of each body, a number in `library`. Shape (N,)."""
         self.frame: Ints = np.zeros(count, np.int64)
-        """Physics steps of it that are over. Shape (N,)."""
+        """Elapsed physics steps of the clip. Shape (N,)."""
         self.joint_distance: Floats = np.zeros(count)
         """Mean distance of the bodies from the clip's, in the world, [m]. Shape (N,)."""
         self._fixed: Ints = np.full((count, 2), -1)

@@ -104,7 +104,7 @@ class TrackerFollower(ClipFollower):
         """Mean distance of the bodies from the captured ones at the time of the newest
         sample, in the world, [m]. Shape (N,)."""
         self.tracker_distance: Floats = np.zeros(count)
-        """The same of the tracked joints alone, [m]. Shape (N,)."""
+        """Distance of the tracked joints alone, [m]. Shape (N,)."""
         super().__init__(config, reference, character, **kwargs)
         most, mass = config.trackers.support, float(character.model.body_mass.sum())
         self._support_force: SupportForce | None = None

@@ -99,13 +99,13 @@ class LedArms(Arms):
         self.led: Bools = np.zeros((count, 2), np.bool_)
         """Which arms are led, left and right. Shape (N, 2)."""
         self.away: Bools = np.zeros((count, 2), np.bool_)
-        """Which arms do not follow the gait: led ones, and those on their way back. (N, 2)."""
+        """Mask of the arms off the gait: led ones, and those on their way back. (N, 2)."""
         self.moving: Bools = np.zeros((count, 2), np.bool_)
         """Which of them still turn to where they shall be. Shape (N, 2)."""
         self.turn: Floats = np.zeros((count, 2, TURNED, 4))
         """Local rotations of upper arm, forearm and hand of those. Shape (N, 2, 3, 4)."""
         self.sag: Floats = np.zeros((count, 2, 3))
-        """What is added to the goals, [m]. Shape (N, 2, 3)."""
+        """Integrated correction of the goals, [m]. Shape (N, 2, 3)."""
         self.missed: Floats = np.zeros((count, 2))
         """How far a goal is beyond the arm, [m]. Shape (N, 2)."""
         self.overhang: Floats = np.zeros((count, 2))

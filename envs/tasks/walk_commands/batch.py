@@ -46,12 +46,12 @@ class WalkCommandsBatch(WalkingBatch):
         """Create the batch; see `LocomotionBatch`."""
         count = kwargs["num_envs"]
         self.depth: Floats = np.zeros(count)
-        """Depth of the crouch, 0 stands, 1 is the deepest. Shape (N,)."""
+        """Depth of the crouch, from 0 (standing) to 1 (deepest). Shape (N,)."""
         self.sinking: Floats = np.zeros(count)
         """Change of the depth, [1/s]. Shape (N,)."""
         self.planted: Floats = np.zeros((count, 2, 3))
-        """Where each foot of a crouching body stands beside its reference, ahead, to the left,
-        [m], and turned to the left, [rad]. Shape (N, 2, 3)."""
+        """Position of each foot of a crouching body relative to its reference, ahead, to the
+        left, [m], and yaw, [rad]. Shape (N, 2, 3)."""
         self.elbows: Elbows | None = None
         """Where elbows point, an IK network's from the first led hand on; None: down,
         outwards and back."""
@@ -62,7 +62,7 @@ class WalkCommandsBatch(WalkingBatch):
         self.arms = LedArms(self.character, self.simulation)
         """The arms that are led."""
         self.gaze = Gaze(self.character, self.simulation)
-        """What is looked at."""
+        """Gaze targets."""
         self._led_columns = np.concatenate([*self.arms.columns, *self.gaze.columns])
         self._led_dofs = np.concatenate([*self.arms.dofs, *self.gaze.dofs])
 

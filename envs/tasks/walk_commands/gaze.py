@@ -44,9 +44,9 @@ class Gaze(NamedState):
         )
         count = len(self._places)
         self.point: Floats = np.zeros((count, 3))
-        """What is looked at, in the world, [m]. Shape (N, 3)."""
+        """Gaze targets in the world, [m]. Shape (N, 3)."""
         self.on: Bools = np.zeros(count, np.bool_)
-        """Who looks at a point. Shape (N,)."""
+        """Mask of the bodies with a gaze target. Shape (N,)."""
         self.angles: Floats = np.zeros((count, 2))
         """Turn of the head to the left and down now, [rad]. Shape (N, 2)."""
 

@@ -89,9 +89,9 @@ class WalkingBatch(CommandedBatch):
         """Create the batch; see `LocomotionBatch`."""
         count = kwargs["num_envs"]
         self.correction: Floats = np.zeros((count, 3))
-        """What is added to the commands so that the body's mean is as they say. (N, 3)."""
+        """Correction of the commands towards the commanded mean velocity. (N, 3)."""
         self.given: Floats = np.zeros((count, 3))
-        """Commands that give way to a force, beside those that are settled. Shape (N, 3)."""
+        """Commands that yield to a force, in addition to the settled ones. Shape (N, 3)."""
         self.mean: Floats = np.zeros((count, 3))
         """Low-passed speed, turning rate and speed to the left. Shape (N, 3)."""
         self.next_scene: Floats = np.full(count, np.inf)

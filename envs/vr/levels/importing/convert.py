@@ -115,9 +115,7 @@ def _assembled(parts: SceneParts, scene: RawScene, name: str) -> Level:
     """
     if not _has_floor(parts):
         seen = f" ({scene.pictures} meshes are only seen)" if scene.pictures else ""
-        raise LevelError(
-            f"no floor: no collision shape has a face to stand on{seen}"
-        )
+        raise LevelError(f"no floor: no collision shape has a face to stand on{seen}")
     bounds = _bounds(parts, scene)
     _drop_far(parts, bounds)
     ground = _lay_ground(parts, bounds)

@@ -31,9 +31,9 @@ class ActionCommand:
     """A command that runs one of its actions."""
 
     program: str
-    """How it is called, such as `ambulo data`."""
+    """Its invocation, such as `ambulo data`."""
     description: str
-    """What it is for."""
+    """Its purpose."""
     actions: Mapping[str, Action]
     """The module of each action."""
     epilog: str = ""

@@ -1,7 +1,7 @@
-"""Connections that are cut when a server sends too little, however regularly it does.
+"""Connections that are cut when a server is too slow, however regularly it sends.
 
-A timeout of `requests` begins anew with every byte; a server that sends one now and then
-would hold a download for ever.
+A timeout of `requests` restarts with every byte; a server that sends one occasionally would
+block a download forever.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _current = threading.local()
 
 
 class Watch:
-    """Cuts the connection of one request that falls behind a rate.
+    """Cuts the connection of a request whose rate is too low.
 
     At least `rate` times (seconds so far - `grace`) bytes must have been counted.
     """
 
     def __init__(self, grace: float, rate: float) -> None:
-        """Begin now.
+        """Start the watch.
 
         Args:
-            grace: Time for the answer to begin, and slack later, [s].
-            rate: Least bytes in a second.
+            grace: Time limit of the answer's beginning, and slack later, [s].
+            rate: Smallest rate, [bytes/s].
         """
         self.cut = False
         """Whether the connection was cut."""
@@ -57,11 +57,11 @@ class Watch:
             thread.join()
 
     def uses(self, connection: socket.socket | None) -> None:
-        """Tell which connection is to be cut."""
+        """Set the connection to cut."""
         self._socket = connection
 
     def behind(self, seconds: float) -> bool:
-        """Whether too little has arrived `seconds` after the beginning."""
+        """Whether too little has arrived `seconds` after the start."""
         return self.bytes < (seconds - self._grace) * self._rate
 
     def _work(self) -> None:
@@ -70,12 +70,12 @@ class Watch:
                 self.cut = True
                 if self._socket is not None:
                     with contextlib.suppress(OSError):  # it is closed already
-                        # Of the plain socket: TLS has a farewell of its own, and waits.
+                        # The plain socket: closing TLS would exchange messages, and wait.
                         socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
 
 class _Watched:
-    """A connection that tells the watch of its thread about its socket."""
+    """A connection that reports its socket to the watch of its thread."""
 
     sock: socket.socket | None
 
@@ -87,11 +87,11 @@ class _Watched:
 
 
 class _PlainConnection(_Watched, HTTPConnection):
-    """http."""
+    """A watched HTTP connection."""
 
 
 class _SecureConnection(_Watched, HTTPSConnection):
-    """https."""
+    """A watched HTTPS connection."""
 
 
 class _PlainPool(HTTPConnectionPool):
@@ -103,7 +103,7 @@ class _SecurePool(HTTPSConnectionPool):
 
 
 class _Adapter(HTTPAdapter):
-    """Makes watched connections."""
+    """An adapter with watched connections."""
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
         """Make the pools."""

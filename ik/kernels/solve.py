@@ -2,7 +2,7 @@
 
 Each step solves, over rotations d of the joints and the displacement of the root,
 
-min |d - d0|^2_W so that J d = r (damped: + r^T S^2 r / lambda)
+    min |d - d0|^2_W   so that   J d = r     (damped: + r^T S^2 r / lambda)
 
 with W the stiffness and d0 the return to the posture: y from (J W^-1 J^T + lambda S^-2) y = r -
 J d0, then d = d0 + W^-1 J^T y. The damping follows the error, lambda = a E + b (T. Sugihara,

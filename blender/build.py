@@ -33,8 +33,8 @@ PLATFORMS: dict[str, tuple[str, ...]] = {
     "macos-arm64": ("macosx_14_0_arm64", "macosx_12_0_arm64", "macosx_11_0_arm64"),
     "windows-x64": ("win_amd64",),
 }
-"""Blender's names of platforms, and the tags of wheels that run there; those for which
-llvmlite still makes wheels (no longer for Macs with Intel processors)."""
+"""Blender's names of platforms, and the wheel tags that run there: those with llvmlite wheels
+(no longer for Macs with Intel processors)."""
 
 OWN = (
     "configs", "ik", "motion",
@@ -49,17 +49,17 @@ OWN = (
     "policies/kinds/__init__.py",
     "policies/kinds/body_tracker.py",
 )  # fmt: skip
-"""Folders and files that the wheel of `ambulo` holds: of the rest of the suite only what
-reads model files of body trackers is used in Blender."""
+"""Folders and files in the wheel of `ambulo`: of the rest of the suite, Blender only uses the
+reader of body trackers' model files."""
 MODELS = ("ik_net", "ik_trackers")
-"""Trained networks, which come along where they are."""
+"""Trained networks, included if they exist."""
 ENDINGS = {".json", ".py", ".safetensors", ".zip"}
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Build and say where the zip is."""
+    """Build, and print the path of the zip."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--platform", choices=PLATFORMS, default=this_platform())
     parser.add_argument(
@@ -85,7 +85,7 @@ def build(platform: str, out: Path) -> Path:
     with tempfile.TemporaryDirectory() as scratch:
         wheels = [own_wheel(Path(scratch)), *fetched_wheels(platform, Path(scratch))]
         names = sorted(wheel.name for wheel in wheels)
-        # Top-level keys must stand before the tables of a TOML file.
+        # Top-level keys must be before the tables of a TOML file.
         listing = "".join(f'    "./wheels/{name}",\n' for name in names)
         keys = f'platforms = ["{platform}"]\nwheels = [\n{listing}]\n\n'
         head, bracket, tables = manifest.partition("[permissions]")
@@ -145,7 +145,7 @@ def own_wheel(scratch: Path) -> Path:
                 contents[f"{name}/{inside}"] = file.read_bytes()
     info = f"{name}-{version}.dist-info"
     contents[f"{info}/LICENSE"] = (ROOT / "LICENSE").read_bytes()
-    # Not what it depends on: Blender installs the wheels that it is given, nothing else.
+    # Without dependencies: Blender only installs the given wheels.
     contents[f"{info}/METADATA"] = (
         f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
         f"Summary: {project['description']}\nLicense: {project['license']}\n"
@@ -167,14 +167,14 @@ def own_wheel(scratch: Path) -> Path:
 
 
 def _digest(data: bytes) -> str:
-    """As the RECORD of a wheel has it (PEP 376 and 427)."""
+    """Digest in the form of a wheel's RECORD (PEP 376 and 427)."""
     return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
 
 
 def _add(
     archive: zipfile.ZipFile, name: str, data: bytes, how: int = zipfile.ZIP_DEFLATED
 ) -> None:
-    # Without the time of day, so that the same sources give the same bytes.
+    # Without the time, so that the same sources give the same bytes.
     entry = zipfile.ZipInfo(name, _EPOCH)
     entry.external_attr = 0o644 << 16
     archive.writestr(entry, data, compress_type=how)

@@ -1,7 +1,7 @@
-"""Write tests/data/ik/blender_ik23.npz: what Blender computes for the `ik23` rig.
+"""Write tests/data/ik/blender_ik23.npz: Blender's results for the `ik23` rig.
 
-The file lets `tests/ik/test_blender_golden.py` hold our kinematics against Blender's where
-there is no Blender. Run it in the environment of `make test-blender`, after a change of
+With the file, `tests/ik/test_blender_golden.py` compares our kinematics with Blender's on
+machines without Blender. Run it in the environment of `make test-blender`, after a change of
 the rig:
 
     .venv-blender/bin/python blender/golden.py
@@ -31,7 +31,7 @@ POSES = 100
 
 
 def main() -> int:
-    """Build the rig in Blender, pose it, and write what Blender says."""
+    """Build the rig in Blender, pose it, and write Blender's results."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
     rig = load_rig("ik23")
     armature = add_armature(bpy.context, rig.skeleton)

@@ -25,16 +25,16 @@ from ambulo_ik.session import base_of, bound_to, paused, solve
 
 TICKS = 300
 REACH = 0.15
-"""How far the hand is moved along each axis at most, [m]."""
+"""Largest displacement of the hand along each axis, [m]."""
 
 
 def main() -> int:
-    """Print medians and 99th percentiles, and how near the hand came."""
+    """Print medians and 99th percentiles, and the errors of the hand."""
     ambulo_ik.register()
     try:
         measure()
     finally:
-        # Functions of Python that stay in Blender's handlers keep it from exiting.
+        # Python functions left in Blender's handlers keep it from exiting.
         ambulo_ik.unregister()
     return 0
 

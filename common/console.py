@@ -19,9 +19,9 @@ from rich.progress import (
 )
 
 PLAIN_INTERVAL = 10.0
-"""Seconds between plain lines, at least, [s]."""
+"""Smallest time between plain lines, [s]."""
 LINES_INTERVAL = 30.0
-"""The same of work in several tasks, after the first line, [s]."""
+"""Smallest time between lines of several tasks, after the first line, [s]."""
 
 
 @dataclass(frozen=True)
@@ -29,16 +29,16 @@ class Words:
     """Words of a progress display: steps and score."""
 
     steps: str = "environment steps"
-    """What is counted."""
+    """Unit of the count."""
     score: str = "success"
-    """What is scored."""
+    """Name of the score."""
     template: str = "{:.0f} %"
     """Format of the score."""
     scale: float = 100.0
     """Factor on the score."""
 
     def shown(self, score: float | None) -> str:
-        """Return the score as text; a dash when there is none yet."""
+        """Format the score; a dash without one."""
         return "-" if score is None else self.template.format(self.scale * score)
 
 
@@ -47,7 +47,7 @@ WORDS = Words()
 
 
 class Display(Protocol):
-    """Shows the progress of a training; used as a context."""
+    """Shows the progress of a training; a context manager."""
 
     def __enter__(self) -> Self:
         """Start showing."""
@@ -70,7 +70,7 @@ class Display(Protocol):
 
 
 def announce(text: str, progress: bool | None = None) -> None:
-    """Print what begins now as a line on stderr, unless `progress` is False."""
+    """Print the start of a task as a line on stderr, unless `progress` is False."""
     if progress is not False:
         print(text, file=sys.stderr, flush=True)
 
@@ -78,8 +78,8 @@ def announce(text: str, progress: bool | None = None) -> None:
 def bars(width: int, *, shown: bool = True, unit: str = "") -> Progress:
     """Return bars of work on stderr, each after a name of `width` characters.
 
-    Where stderr is no terminal, they are lines that come now and then: "NAME: 10 of 70
-    `unit`". Nothing is said unless `shown`.
+    Without a terminal, stderr gets occasional lines instead: "NAME: 10 of 70 `unit`". Nothing
+    is printed unless `shown`.
     """
     if shown and not sys.stderr.isatty():
         return LinesOfWork(unit)
@@ -94,9 +94,9 @@ def bars(width: int, *, shown: bool = True, unit: str = "") -> Progress:
 
 
 class LinesOfWork(Progress):
-    """Tasks as plain lines on stderr: when one ends, and now and then before.
+    """Tasks as plain lines on stderr: at the end of each, and occasionally before.
 
-    Short work says nothing.
+    Short tasks print nothing.
     """
 
     def __init__(self, unit: str) -> None:
@@ -108,12 +108,12 @@ class LinesOfWork(Progress):
         self._ended: set[TaskID] = set()
 
     def advance(self, task_id: TaskID, advance: float = 1) -> None:
-        """Count work that was done, or none; print a line if it is time for one."""
+        """Add finished work (or none); print a line if it is time for one."""
         super().advance(task_id, advance)
         self._report(task_id)
 
     def update(self, task_id: TaskID, **changes: Any) -> None:
-        """Set what is known of a task; print a line if it is time for one."""
+        """Update a task; print a line if it is time for one."""
         super().update(task_id, **changes)
         self._report(task_id)
 
@@ -158,7 +158,7 @@ class PlainLines(_Context):
         self._last = ""
 
     def __exit__(self, *_: object) -> None:
-        """Print where it ended."""
+        """Print the final state."""
         if self._last:
             print(self._last, file=sys.stderr, flush=True)
 
@@ -212,7 +212,7 @@ class Bar(_Context):
     def update(
         self, num_timesteps: int, rate: float, success: float | None, stage: str
     ) -> None:
-        """Move the bar."""
+        """Update the bar."""
         self._progress.update(
             self._task,
             completed=min(num_timesteps, self._total),

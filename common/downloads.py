@@ -1,4 +1,4 @@
-"""Downloads that continue where they were interrupted and appear whole or not at all."""
+"""Downloads that continue after an interruption and replace the file atomically."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from urllib3.exceptions import HTTPError
 from ambulo.configs.errors import AmbuloError
 
 Arrived = Callable[[int, int | None], None]
-"""Told after each piece: bytes of the file so far, and in all if the server says."""
+"""Called after each piece: bytes of the file so far, and in all if the server states it."""
 Check = Callable[[Path], None]
-"""Raises an `AmbuloError` if a file is not what it should be."""
+"""Raises an `AmbuloError` if a file is invalid."""
 
 PIECE = 1 << 16
 """Most bytes that are taken from the connection at a time."""
 PARTIAL = ".part"
-"""Ending of a file that has not arrived in whole."""
+"""Suffix of an incomplete file."""
 _DIGITS = 18
-"""Of the largest number of bytes that is taken as stated."""
+"""Largest number of digits of an accepted number of bytes."""
 VERSION_MARK = ".part.version"
-"""Ending of the file that names the server's version of a part."""
+"""Suffix of the file that names the server's version of a part."""
 
 
 class DownloadError(AmbuloError):
@@ -41,11 +41,11 @@ class NotThereError(DownloadError):
 
 
 class _TooLargeError(DownloadError):
-    """A file of more bytes than are wanted."""
+    """A file larger than the limit."""
 
 
 class _InterruptedError(Exception):
-    """An attempt that may go better next time."""
+    """A failed attempt that can be repeated."""
 
     def __init__(self, reason: str, wait: float = 0.0) -> None:
         super().__init__(reason)
@@ -54,21 +54,21 @@ class _InterruptedError(Exception):
 
 @dataclass(frozen=True)
 class Patience:
-    """How long a server is waited for."""
+    """Time limits for a server."""
 
     timeout: float = 30.0
     """Silence after which a connection is given up, [s]."""
     attempts: int = 4
-    """Tries of each file; every one continues what the last has left."""
+    """Attempts for each file; every one continues the last."""
     pause: float = 1.0
-    """Before the second try, doubled for each one after, [s]."""
+    """Pause before the second attempt, doubled for each later one, [s]."""
     longest: float = 60.0
-    """Most that a server may ask us to wait, [s]."""
+    """Longest pause that a server may request, [s]."""
     least_rate: float = 1000.0
-    """Bytes a second, beside twice the timeout, below which it is given up; the timeout
-    alone begins anew with every byte."""
+    """Rate, [bytes/s], below which a connection is given up after twice the timeout; the
+    timeout alone restarts with every byte."""
     most_bytes: int = 256 << 20
-    """A larger file is refused."""
+    """Largest accepted file, [bytes]."""
 
     def too_slow(self, since: float, count: int) -> bool:
         """Whether too few bytes arrived since a moment of `time.monotonic`."""
@@ -85,12 +85,12 @@ def download(
     patience: Patience | None = None,
     arrived: Arrived = lambda done, total: None,
 ) -> None:
-    """Download `url` to `path`, continuing an interrupted download of before.
+    """Download `url` to `path`, continuing an earlier interrupted download.
 
-    What has arrived is in `path` + ".part" until it is complete and `check` accepts it;
-    then it replaces `path` at once. A part is continued (HTTP Range with
-    If-Range, RFC 9110, sections 13.1.5 and 14.2) only if the server's file has a version
-    and that has not changed; otherwise the download starts again.
+    Received data are in `path` + ".part" until the file is complete and `check` accepts it;
+    then it replaces `path` atomically. A part is continued (HTTP Range with If-Range, RFC 9110,
+    sections 13.1.5 and 14.2) only if the server's file has a version that has not changed;
+    otherwise the download restarts.
 
     Args:
         session: Keeps the connection.
@@ -98,14 +98,14 @@ def download(
         path: The file; its folder exists.
         check: Called with the complete part.
         patience: Timeouts and attempts.
-        arrived: Told the progress.
+        arrived: Receives the progress.
 
     Raises:
         NotThereError: 404 or 410.
-        DownloadError: everything else that the network or the server does.
-        AmbuloError: what `check` raises.
+        DownloadError: Every other failure of the network or the server.
+        AmbuloError: Raised by `check`.
 
-    A file that is refused (too large, or by `check`) leaves no part.
+    A refused file (too large, or by `check`) leaves no part.
     """
     patience = patience or Patience()
     part = path.with_name(path.name + PARTIAL)
@@ -165,9 +165,9 @@ def _receive(
     patience: Patience,
     arrived: Arrived,
 ) -> None:
-    """Ask for what is missing and write it."""
+    """Request the missing bytes and write them."""
     have, known = _part_of(part, version)
-    # No compression: a range counts the bytes of the file, not of its packing.
+    # No compression: a range counts the bytes of the uncompressed file.
     headers = {"Accept-Encoding": "identity"}
     if have:
         headers |= {"Range": f"bytes={have}-", "If-Range": known}
@@ -225,24 +225,24 @@ def _answer(
 
 
 def _part_of(part: Path, version: Path) -> tuple[int, str]:
-    """Bytes that arrived before and the server's version of them; 0 without one."""
+    """Bytes received before and the server's version of them; 0 without one."""
     try:
         known = version.read_text(encoding="latin-1").strip()
         have = part.stat().st_size
     except OSError:
         return 0, ""
-    # What a header cannot hold is no version, whoever wrote it there.
+    # A version that does not fit into a header is invalid.
     return (have, known) if known and known.isprintable() else (0, "")
 
 
 def _complete_already(response: requests.Response, have: int) -> bool:
-    """Whether the server says that the part is the whole file (416, `bytes */N`)."""
+    """Whether the server reports that the part is the whole file (416, `bytes */N`)."""
     stated = response.headers.get("Content-Range", "")
     return bool(have) and response.status_code == 416 and stated == f"bytes */{have}"
 
 
 def _refuse(response: requests.Response, url: str, part: Path, version: Path) -> None:
-    """Raise what an answer without a file means."""
+    """Raise the error of an answer without a file."""
     status = response.status_code
     if status in (200, 206):
         return
@@ -260,7 +260,7 @@ def _refuse(response: requests.Response, url: str, part: Path, version: Path) ->
 
 
 def _range_of(response: requests.Response, have: int) -> tuple[int, int | None]:
-    """Where the body starts in the file, and the file's length if it is stated."""
+    """Start of the body in the file, and the file's length if it is stated."""
     packed = response.headers.get("Content-Encoding", "identity") != "identity"
     body = None if packed else _count(response.headers.get("Content-Length", ""))
     if response.status_code == 200:
@@ -277,14 +277,14 @@ def _range_of(response: requests.Response, have: int) -> tuple[int, int | None]:
 
 
 def _count(text: str) -> int | None:
-    """Return a number of bytes that a server states; None where it states none."""
+    """Return a number of bytes from a header, or None."""
     if not text.isdecimal():
         return None
     return int(text) if len(text) < _DIGITS else 10**_DIGITS
 
 
 def _remember_version(response: requests.Response, version: Path) -> None:
-    """Keep what names this version of the file: a strong ETag, or its date."""
+    """Store the version of the file: a strong ETag, or its date."""
     tag = response.headers.get("ETag", "")
     if not tag or tag.startswith("W/"):
         tag = response.headers.get("Last-Modified", "")

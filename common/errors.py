@@ -1,4 +1,4 @@
-"""Errors of commands: one line and exit code 2 where the user can fix them."""
+"""Errors of commands: one line and exit code 2 if the user can fix them."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ Main = Callable[[Sequence[str] | None], int]
 MainWithDefault = Callable[..., int]
 
 USER_ERROR = 2
-"""Exit code of bad input and of faults of the machine; argparse uses the same."""
+"""Exit code of bad input and of faults of the machine; the same as argparse's."""
 INTERRUPTED = 130
-"""Exit code after Ctrl-C (128 + SIGINT), as shells report it."""
+"""Exit code after Ctrl-C (128 + SIGINT), as in shells."""
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one line, like all others."""
+    """An argument parser with one-line errors, like all other errors."""
 
     def __init__(
         self, *args: Any, late_epilog: Callable[[], str] | None = None, **kwargs: Any
     ) -> None:
-        """As argparse does; `late_epilog` gives an epilog that is slow to make."""
+        """As argparse; `late_epilog` computes an epilog that is slow to make."""
         super().__init__(*args, **kwargs)
         self._late_epilog = late_epilog
 
@@ -45,7 +45,7 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"unknown {value!r}{hint}")
 
     def error(self, message: str) -> NoReturn:
-        """Leave with `message` and exit code 2."""
+        """Exit with `message` and exit code 2."""
         self.exit(USER_ERROR, f"ambulo: error: {message} (--help tells more)\n")
 
 
@@ -99,7 +99,8 @@ _TOO_LARGE = (
     "not enough memory",
     "Storage size calculation overflowed",
 )
-"""What NumPy and torch say of arrays that no memory holds, beside `MemoryError`."""
+"""Beginnings of errors of NumPy and torch for arrays that do not fit in memory, in addition to
+`MemoryError`."""
 
 
 def one_line(error: BaseException) -> str:

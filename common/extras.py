@@ -1,4 +1,4 @@
-"""Packages that only some parts need, and the extra that brings them."""
+"""Optional packages, and the extras that install them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXTRAS = {
     "gamepad": ("pygame",),
     "completion": ("shtab",),
 }  # fmt: skip
-"""Extras of `pip install "ambulo[...]"` and the modules that they bring."""
+"""Extras of `pip install "ambulo[...]"` and their modules."""
 
 PURPOSES = {
     "train": "training, evaluation, export, films, and models as policies",
@@ -41,15 +41,15 @@ PURPOSES = {
     "gamepad": "a gamepad for walkers in the viewer",
     "completion": "completion of commands in a shell (`ambulo completion`)",
 }
-"""What needs each extra."""
+"""Purpose of each extra."""
 
 
 class MissingPackageError(AmbuloError, ImportError):
-    """A package that the bare environments do not need is not installed."""
+    """An optional package is not installed."""
 
 
 def missing_package(error: ImportError) -> MissingPackageError | None:
-    """What to tell instead of `error`; None where no extra brings the module."""
+    """The error that replaces `error`; None if no extra has the module."""
     name = (error.name or "").partition(".")[0]
     for extra, modules in EXTRAS.items():
         if name in modules:

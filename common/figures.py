@@ -24,8 +24,8 @@ def new_figure(
 ) -> Figure:
     """Return a figure of `size` [inches] without any global state or window.
 
-    Letters that matplotlib's own font lacks, as in names of files, are drawn with an
-    installed font that has them.
+    Letters missing in matplotlib's own font, as in file names, are drawn with an installed font
+    that has them.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
@@ -70,7 +70,7 @@ def _figure_class() -> type[Figure]:
 
 @contextmanager
 def _fonts_of(figure: Figure) -> Iterator[None]:
-    """Give each text of `figure` a font with its letters; without one boxes are drawn."""
+    """Give each text of `figure` a font with its letters; missing letters become boxes."""
     from matplotlib.text import Text
 
     for text in figure.findobj(lambda artist: isinstance(artist, Text)):
@@ -87,7 +87,7 @@ def _fonts_of(figure: Figure) -> Iterator[None]:
 
 @cache
 def _family_with(letters: frozenset[str]) -> str | None:
-    """A font with those of `letters` that the usual one lacks; None: not needed, or none."""
+    """A font with the `letters` that the usual one lacks; None: not needed, or none."""
     from matplotlib.font_manager import (
         FontProperties,
         findfont,

@@ -1,4 +1,4 @@
-"""Output files: written whole or not at all, into folders that must exist."""
+"""Output files: written atomically, into existing folders."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ambulo.configs.errors import RunFolderError
 
 
 def write_atomic(path: Path, text: str) -> None:
-    """Write a text file that appears whole or not at all."""
+    """Write a text file atomically."""
     write_bytes(path, text.encode())
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file that appears whole or not at all."""
+    """Write a file atomically."""
     try:
         replace_file(path, data)
     except OSError as error:
@@ -27,7 +27,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def write_or_print(target: str | None, text: str) -> None:
-    """Write `text` to the file that `--json` names, to standard output for `-`."""
+    """Write `text` to the file of `--json`, or to standard output for `-`."""
     if target == "-":
         sys.stdout.write(text)
     elif target is not None:
@@ -35,9 +35,9 @@ def write_or_print(target: str | None, text: str) -> None:
 
 
 def check_parent(file: str | None) -> None:
-    """Refuse an output file that cannot be written, before work is done.
+    """Refuse an output file that cannot be written, before any work.
 
-    `-` is a stream. A folder of `user://` is made: Godot makes it at its first start.
+    `-` is a stream. A folder of `user://` is created, as Godot does at its first start.
     """
     if file is None or file == "-":
         return
@@ -49,7 +49,7 @@ def check_parent(file: str | None) -> None:
     if path.is_dir():
         raise RunFolderError(f"{path}: is a folder, not a file")
     if path.exists() and not path.is_file():
-        return  # a pipe or a device; what lies beside it says nothing
+        return  # a pipe or a device, whose folder does not matter
     try:
         probe_folder(path.parent)
     except OSError as error:
@@ -57,10 +57,10 @@ def check_parent(file: str | None) -> None:
 
 
 def refuse_existing(files: Iterable[Path], *, force: bool) -> None:
-    """Refuse to replace a file that is there, unless `--force` was given.
+    """Refuse to replace an existing file, unless `--force` was given.
 
     Raises:
-        RunFolderError: One of `files` is there.
+        RunFolderError: One of `files` exists.
     """
     for path in files:
         if path.exists() and not force:

@@ -1,4 +1,4 @@
-"""The model that a user means: a file, a run folder, or the name of an installed one."""
+"""Lookup of a model: a file, a run folder, or the name of an installed one."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ambulo.configs.errors import ModelFileError, nearest
 def find_model(text: str | os.PathLike[str]) -> Path:
     """Return the main file of a model of any kind (see `ambulo.policies.registry`).
 
-    A run folder gives its best model, else the final one, else the newest checkpoint; a
-    folder with one model gives its main file. A path that exists goes before the name of a
+    For a run folder this is its best model, else the final one, else the newest checkpoint; for
+    a folder with one model its main file. An existing path has priority over the name of a
     shipped or pulled model.
 
     Raises:
-        ModelFileError: There is no such model.
+        ModelFileError: The model does not exist.
     """
     path = resolve_path(text)
     if path.is_dir():
@@ -54,6 +54,6 @@ def _in_run(run: RunFolder) -> Path | None:
 
 
 def _other_forms(model: Path) -> tuple[Path, ...]:
-    """Return where `model` is in runs of pose networks, as a folder, and of muscle networks."""
+    """Return other paths of `model`: in runs of pose networks, of muscle networks."""
     tensors = model.with_suffix(".safetensors")
     return model.with_suffix(""), model.with_name("ik_net"), tensors

@@ -1,4 +1,4 @@
-"""One process at a time works in a folder."""
+"""A lock on a folder: one process at a time works in it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ambulo.configs.errors import RunFolderError
 
 
 class FolderLock:
-    """Reserves a folder for this process; a process that ends releases it.
+    """Reserves a folder for this process, until it ends.
 
     The lock is the file `.NAME.lock` beside the folder, so that the folder can be moved
     while it is held.
@@ -20,9 +20,9 @@ class FolderLock:
         """Reserve `folder` for `work`, such as `a training`.
 
         Raises:
-            RunFolderError: another process has reserved it.
+            RunFolderError: Another process has reserved the folder.
         """
-        # A network that is only loaded (`gait_net`) does without the package.
+        # `gait_net`, a network that is only loaded, does not need the package.
         from filelock import FileLock, Timeout
 
         real = folder.resolve()
@@ -40,8 +40,8 @@ class FolderLock:
 
     def release(self) -> None:
         """Let other processes use the folder."""
-        # Whoever locks a file that is gone by then tries again (filelock compares the links).
-        # Windows removes no open file; there, filelock does it.
+        # A process that locks a file that has been removed tries again (filelock compares the
+        # links). Windows removes no open file; there, filelock does it.
         with contextlib.suppress(OSError):
             os.unlink(self._lock.lock_file)
         self._lock.release()

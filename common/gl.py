@@ -1,4 +1,4 @@
-"""MuJoCo without OpenGL: without a working MUJOCO_GL only pictures are missing."""
+"""Import of MuJoCo without OpenGL: a broken MUJOCO_GL only disables pictures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def import_mujoco() -> None:
         return
     try:
         importlib.import_module("mujoco")
-    except Exception as error:  # whatever the OpenGL binding does
+    except Exception as error:  # any error of the OpenGL binding
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         os.environ[VARIABLE] = "disable"
         importlib.import_module("mujoco")

@@ -1,4 +1,4 @@
-"""`metrics.csv` and `evaluations.json` of a run: what it logged, and how it scored."""
+"""`metrics.csv` and `evaluations.json` of a run: its logs and its scores."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ FORMER_COLUMNS = {
     "rollout/ep_return": "rollout/ep_rew_mean",
     "rollout/ep_length": "rollout/ep_len_mean",
 }
-"""Columns of older runs and what they are called now (as in Stable-Baselines3)."""
+"""Columns of older runs and their present names (as in Stable-Baselines3)."""
 _DIGITS = 19
-"""Of a number of steps that is too long to be one."""
+"""Number of digits from which a number of steps is invalid."""
 
 
 def read_metrics(file: Path) -> dict[str, Floats]:
     """Columns by name, (rows,) each; empty cells are NaN, and a missing file has none.
 
     Raises:
-        RunFolderError: It cannot be read, or is no table.
+        RunFolderError: The file cannot be read, or is no table.
     """
     names, rows = _read_table(file)
     return {name: np.array([_number(row[name]) for row in rows]) for name in names}
@@ -39,7 +39,7 @@ def read_evaluations(file: Path) -> list[dict[str, Any]]:
     """Rows of `evaluations.json`, each with its `timesteps`; a missing file has none.
 
     Raises:
-        RunFolderError: It is something else.
+        RunFolderError: The file has another content.
     """
     if not file.exists():
         return []
@@ -140,7 +140,7 @@ def _is_until(row: Mapping[str, Any], last: int) -> bool:
 
 
 def step_of(text: str) -> int | None:
-    """The number of steps in a cell of a table; None for what is none."""
+    """The number of steps in a cell of a table, or None."""
     plain = text.isascii() and text.isdecimal() and len(text) < _DIGITS
     return int(text) if plain else None
 

@@ -1,4 +1,4 @@
-"""Paths that users give: `user://` is Godot's user-data folder of this system."""
+"""User-given paths: `user://` is Godot's user-data folder of this system."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def absolute_path(path: str) -> str:
 
 
 def typed_command(name: str) -> str:
-    """Return how an installed command is typed here: its name, or its path off `PATH`."""
+    """Return how to type an installed command: its name, or its path if not on `PATH`."""
     own = shutil.which(name, path=str(Path(sys.executable).parent))
     on_path = shutil.which(name)
     if own is None or (on_path is not None and os.path.samefile(own, on_path)):

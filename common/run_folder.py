@@ -1,4 +1,4 @@
-"""The folder of one training run: paths, and how the run was made."""
+"""The folder of one training run: paths and provenance."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _REPORTED_PACKAGES = (
 
 
 KEPT = 2
-"""Checkpoints that `keep_newest` keeps: the newest, and one in case it is damaged."""
+"""Number of checkpoints that `keep_newest` keeps: the newest, and one in case it is damaged."""
 
 
 class RunFolder:
-    """Paths in the folder of a run of any kind; making one creates nothing on disk.
+    """Paths in the folder of a run of any kind; the constructor creates nothing on disk.
 
-    Each training command has a class of its own, which knows its checkpoints.
+    Each training command has a subclass with its checkpoints.
     """
 
     program = ""
@@ -48,7 +48,7 @@ class RunFolder:
     prefix = ""
     """Beginning of the names of checkpoints; empty: any."""
     kind = ""
-    """Kind of model that its checkpoints hold (see `policies/kinds`); empty: any."""
+    """Kind of model of its checkpoints (see `policies/kinds`); empty: any."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Open the run in the folder `path`."""
@@ -77,11 +77,11 @@ class RunFolder:
         """Make a new, empty run folder in `output`.
 
         Args:
-            output: folder of runs; `user://` is Godot's user-data folder.
-            name: its name; None makes `<label>_<seed>_<time>`.
-            label: preset or configuration name.
-            seed: seed of the run.
-            force: replace a run of the same name.
+            output: Folder of runs; `user://` is Godot's user-data folder.
+            name: Its name; None makes `<label>_<seed>_<time>`.
+            label: Preset or configuration name.
+            seed: Seed of the run.
+            force: Replace a run of the same name.
         """
         if name is not None and not RUN.allows(name):
             raise RunFolderError(f"run name {name!r} must be {RUN.expected}")
@@ -99,7 +99,7 @@ class RunFolder:
 
     @classmethod
     def around(cls, checkpoint: Path) -> Self | None:
-        """Return the run that a checkpoint, best or final model lies in, or None."""
+        """Return the run that contains a checkpoint, best or final model, or None."""
         folders = map(cls, checkpoint.resolve().parents[:2])
         return next((folder for folder in folders if folder.exists), None)
 
@@ -110,20 +110,20 @@ class RunFolder:
 
     @property
     def resume_command(self) -> str:
-        """The command that continues this run, as it is typed on this machine."""
+        """The shell command that continues this run."""
         program = typed_command(self.made_by or self.program)
         return f"{program} --resume {shlex.quote(str(self.path))}"
 
     @property
     def made_by(self) -> str | None:
-        """The command that began this run; None where that is not known."""
+        """The command that started this run, or None."""
         try:
             return read_regular_text(self.command).split(maxsplit=1)[0]
         except (OSError, IndexError, UnicodeDecodeError):
             return None
 
     def record(self, step: int, row: Mapping[str, float]) -> None:
-        """Pass numbers that the run logs after `step` on to its listeners."""
+        """Pass numbers that the run logs after `step` to its listeners."""
         for listener in self.listeners:
             listener(step, row)
 
@@ -132,12 +132,12 @@ class RunFolder:
         return self.checkpoints / f"{self.prefix}{num_timesteps}_steps.zip"
 
     def newest_checkpoint(self) -> Path | None:
-        """Return the newest whole checkpoint; None if there is none at all.
+        """Return the newest intact checkpoint; None if there are no checkpoints.
 
         Damaged ones are skipped with a warning.
 
         Raises:
-            ModelFileError: there are some, and none is whole.
+            ModelFileError: All checkpoints are damaged.
         """
         files = self._checkpoints()
         damaged: list[ModelFileError] = []
@@ -182,14 +182,14 @@ class RunFolder:
         """Return the contents of a checkpoint, a `ModelFile`.
 
         Raises:
-            ModelFileError: It is damaged, or no checkpoint of this kind of run.
+            ModelFileError: The file is damaged, or no checkpoint of this kind of run.
         """
         from ambulo.policies.files.model_file import load_model
 
         return load_model(checkpoint, model_kinds()[cls.kind].header)
 
     def describe(self, config_json: str, arguments: Sequence[str], seed: int) -> None:
-        """Write how the run is made: `config.json`, `command.txt`, `run.json`."""
+        """Write the run's provenance: `config.json`, `command.txt`, `run.json`."""
         write_atomic(self.config, config_json)
         with self.command.open("a", encoding="utf-8") as file:
             file.write(shlex.join([self.program, *arguments]) + "\n")
@@ -200,10 +200,10 @@ class RunFolder:
     def starting(
         self, config_json: str, arguments: Sequence[str], seed: int
     ) -> Iterator[None]:
-        """Describe the run that the context makes; remove a new folder if that fails."""
+        """Write the provenance of the run in the context; remove a new folder if it fails."""
         new = not self.exists
         try:
-            if new:  # first of all: killed from here on, it can be resumed
+            if new:  # first of all: a process killed from here on can be resumed
                 self.describe(config_json, arguments, seed)
             yield
             if not new:
@@ -214,13 +214,13 @@ class RunFolder:
         self.keep()
 
     def claim(self) -> None:
-        """Reserve the folder for this process; a process that ends releases it.
+        """Reserve the folder for this process, until it ends.
 
         The lock is the file `.NAME.lock` beside the folder, so that the folder can be moved
-        while it is held. What a killed process left half-written is removed.
+        while it is held. Partial files of a killed process are removed.
 
         Raises:
-            RunFolderError: Another training is running in it.
+            RunFolderError: Another training is running in the folder.
         """
         if self._lock is not None:
             return
@@ -236,19 +236,19 @@ class RunFolder:
         lock.release()
 
     def sweep(self) -> None:
-        """Remove what a killed process left half-written."""
+        """Remove partial files of a killed process."""
         for folder in (self.path, self.checkpoints, self.best_model.parent):
             for file in folder.glob(".*.tmp"):
                 file.unlink(missing_ok=True)
 
     def keep(self) -> None:
-        """Remove the run that this one replaces: it has begun."""
+        """Keep this run: remove the run that it replaces."""
         if self._replaced is not None:
             shutil.rmtree(self._replaced, ignore_errors=True)
             self._replaced = None
 
     def discard(self) -> None:
-        """Undo `create`: remove what it made, put a replaced run back."""
+        """Undo `create`: remove its files, restore a replaced run."""
         if self.path in self._made:
             shutil.rmtree(self.path, ignore_errors=True)
             self._made.remove(self.path)
@@ -264,11 +264,11 @@ class RunFolder:
         self._made = []
 
     def _make_room(self, force: bool) -> None:
-        """Move an existing run out of the way, if asked and safe."""
+        """Move an existing run out of the way, if requested and safe."""
         if self.path.exists() and not self.path.is_dir():
             raise RunFolderError(f"{self.path}: is a file, not a folder")
         if force:
-            self.claim()  # before it is looked at: another process may be moving it
+            self.claim()  # before any check: another process may be moving it
         try:
             if not any(self.path.iterdir()):
                 return
@@ -295,7 +295,7 @@ class RunFolder:
         self._replaced = aside
 
     def _make(self) -> None:
-        """Create the folder and its parents, or leave no trace."""
+        """Create the folder and its parents, or nothing at all."""
         missing = [p for p in (self.path, *self.path.parents) if not p.exists()]
         try:
             for folder in reversed(missing):
@@ -306,7 +306,7 @@ class RunFolder:
                 except FileExistsError:
                     if folder == self.path or not folder.is_dir():
                         raise
-                    continue  # another training has just made it
+                    continue  # another training has just created it
                 self._made.append(folder)
             self.claim()
             self.checkpoints.mkdir(exist_ok=True)

@@ -24,7 +24,7 @@ from ambulo.configs.presets import PresetFolder
 
 Settings = TypeVar("Settings", bound=Config)
 Change = tuple[str, Any, str]
-"""A dotted key, its new value, and the flag that gives it."""
+"""A dotted key, its new value, and its flag."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,8 +57,8 @@ class SettingFlags(Flags):
 def with_changes(config: Settings, changes: Sequence[Change]) -> Settings:
     """Return `config` with all `changes`, validated together.
 
-    Settings that depend on each other may come in any order. An error names the flag
-    of the change that is wrong on its own, if there is one.
+    Settings that depend on each other may be in any order. An error names the flag of the
+    change that is invalid on its own, if there is one.
     """
     try:
         return _changed(config, changes)
@@ -70,7 +70,7 @@ def with_changes(config: Settings, changes: Sequence[Change]) -> Settings:
 
 
 def _raise_alone(config: Settings, change: Change, error: ConfigError) -> None:
-    """Raise the error of a change on its own, if it is the same but for the flag."""
+    """Raise the error of a single change, if it equals `error` except for the flag."""
     try:
         _changed(config, [change])
     except ConfigError as alone:
@@ -84,14 +84,14 @@ def with_overrides(config: Settings, overrides: Sequence[str]) -> Settings:
 
 
 def parse_override(text: str) -> Change:
-    """Return the change that `--set KEY=VALUE` asks for; the value is JSON or text.
+    """Return the change of `--set KEY=VALUE`; the value is JSON or text.
 
-    `[a,b]` is a list of texts too: shells take quotes away.
+    `[a,b]` is a list of texts too: shells remove quotes.
     """
     key, value = assignment(text, "KEY=VALUE, with a dotted key")
     try:
         json.loads(value)
-    except ValueError:  # no JSON, so it is text
+    except ValueError:  # not JSON, so it is text
         words = value[1:-1]
         if value[:1] == "[" and value[-1:] == "]" and not set(words) & set("[]{}\"'"):
             return key, _split(words), "--set"
@@ -121,7 +121,7 @@ def _changed(config: Settings, changes: Sequence[Change]) -> Settings:
                 break
             kind, current = group_class(kind, group), _current(current, group)
             inner = place.get(group, current)
-            # A part of a group that is off by default is given its defaults.
+            # A group that is off by default gets its defaults.
             if inner is None and depth:
                 inner = {}
             if isinstance(inner, dict):
@@ -150,7 +150,7 @@ def _split(text: str) -> list[str]:
 
 
 def _current(group: Any, name: str) -> Any:
-    """Return a value of a group, set or default; None where there is none."""
+    """Return a value of a group, set or default; None if it has none."""
     if isinstance(group, Mapping):
         return group.get(name)
     return getattr(group, name, None) if isinstance(group, Config) else None

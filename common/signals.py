@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: finish what is done, or clean up; leave with 128 + signal."""
+"""Ctrl-C and SIGTERM: finish or clean up, then exit with 128 + signal."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def _leave(number: int, frame: FrameType | None) -> None:
 
 
 ECHO = 0.5
-"""A signal this soon after the first is the same request, [s]: `timeout` and some shells send
-one to the process and another to its group."""
+"""Time within which a second signal is the same request, [s]: `timeout` and some shells signal
+the process and its group."""
 
 
 class Interrupted(Exception):
-    """Training stopped at a checkpoint because a signal asked for it."""
+    """A signal has stopped the training at a checkpoint."""
 
     def __init__(self, signal_number: int) -> None:
         """Stopped by `signal_number`."""
@@ -46,10 +46,10 @@ class Interrupted(Exception):
 
 
 class StopRequest:
-    """Holds the first signal that arrives in the context; a later one exits at once."""
+    """Records the first signal that arrives in the context; a later one exits at once."""
 
     def __init__(self, current: str = "this update") -> None:
-        """Begin without a request; `current` names the work that is finished first."""
+        """Start without a request; `current` names the work that is finished first."""
         self.signal_number: int | None = None
         self._current = current
         self._since = 0.0

@@ -1,4 +1,4 @@
-"""Tables of results in a terminal or a log file: one look, and no text that is cut off."""
+"""Tables of results in a terminal or a log file, in one style and without truncated text."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from rich.markup import escape
 from rich.table import Table
 
 WIDEST = 10_000
-"""A table may be as wide where no terminal ends its lines, [characters]."""
+"""Largest width of a table outside of a terminal, [characters]."""
 
 
 def new_table(title: str = "") -> Table:
-    """Return an empty table in the look of all tables."""
+    """Return an empty table in the common style."""
     return Table(title=escape(title) or None, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
 
 
 def print_table(console: Console, table: Table) -> None:
     """Print a table with all of its text.
 
-    Files and pipes get it in its full width. In a terminal that is narrower, each row is
-    its first cell with a line `heading: cell` for each of the others below.
+    Files and pipes get its full width. In a narrower terminal, each row becomes its first cell
+    with a line `heading: cell` for each of the others below.
     """
     options = console.options.update(width=WIDEST)
     width = console.measure(table, options=options).maximum

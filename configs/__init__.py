@@ -1,1 +1,1 @@
-"""What can be chosen: typed configuration, presets and curricula. Imports nothing of ours."""
+"""Typed configuration, presets and curricula. Imports nothing from other subpackages."""

@@ -11,7 +11,7 @@ from ambulo.configs.base import Config
 from ambulo.configs.types import Count, Width
 
 MAX_NUMBERS = 2**20
-"""Most numbers of an observation part."""
+"""Largest size of an observation part."""
 
 
 class ObservationSpec(Config):
@@ -20,9 +20,9 @@ class ObservationSpec(Config):
     name: Annotated[str, Field(min_length=1, max_length=200)]
     """Unique among the parts."""
     shape: Annotated[tuple[Count, ...], Field(min_length=1, max_length=3)]
-    """(n,) of numbers, or (height, width, channels) of a picture."""
+    """(n,) for numbers, or (height, width, channels) for an image."""
     high: Annotated[float, Field(gt=0)] = 1.0
-    """Largest number of a picture, whose numbers are divided by it."""
+    """Largest value of an image, by which its values are divided."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -32,12 +32,12 @@ class ObservationSpec(Config):
 
     @property
     def size(self) -> int:
-        """Numbers in all."""
+        """Total number of values."""
         return math.prod(self.shape)
 
     @property
     def is_picture(self) -> bool:
-        """Whether convolutions see it."""
+        """Whether the part is an image, for convolutional layers."""
         return len(self.shape) == 3
 
 
@@ -47,9 +47,9 @@ class ActionSpec(Config):
     name: Annotated[str, Field(min_length=1, max_length=200)]
     """Unique among the parts."""
     size: Width | None = None
-    """Numbers; None: it is a choice."""
+    """Number of values; None for a choice."""
     choices: Annotated[int, Field(ge=2, le=4096)] | None = None
-    """Values of the choice, which are 0 to `choices` - 1; None: it has numbers."""
+    """Number of options, indexed 0 to `choices` - 1; None for numbers."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -64,17 +64,17 @@ class ActionSpec(Config):
 
     @property
     def outputs(self) -> int:
-        """Outputs of a network: means of the numbers, or a score of each value."""
+        """Network outputs: means of the numbers, or a logit for each option."""
         return self.size or self.choices or 0
 
 
 class AgentSpec(Config):
-    """What agents of one kind observe and do; they share a policy."""
+    """Observations and actions of agents of one kind, which share a policy."""
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
     """Unique among the kinds of a game."""
     observation: Annotated[tuple[ObservationSpec, ...], Field(min_length=1)]
-    """Its parts, which lie one behind another in a row of numbers."""
+    """Its parts, concatenated in a row of numbers."""
     action: Annotated[tuple[ActionSpec, ...], Field(min_length=1)]
     """Its parts, in order."""
 
@@ -88,7 +88,7 @@ class AgentSpec(Config):
 
     @property
     def observation_size(self) -> int:
-        """Numbers of an observation."""
+        """Size of an observation."""
         return sum(part.size for part in self.observation)
 
     @property

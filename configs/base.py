@@ -1,4 +1,4 @@
-"""The base of all config classes: frozen, strict, and JSON in and out with one-line errors."""
+"""The base of all config classes: frozen, strict, JSON in and out, one-line errors."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from ambulo.configs.json_text import first_problem, json_value
 from ambulo.configs.reading import read_regular_text
 
 MAX_FILE = 2**20
-"""Longest file of settings, [bytes]."""
+"""Largest settings file, [bytes]."""
 MAX_LIST = 10_000
-"""Longest list in settings; every wrong entry of one costs memory."""
+"""Longest list in settings; every invalid entry costs memory."""
 MAX_INTEGER = 2**63 - 1
-"""Largest integer of a setting: what 64 bits hold."""
+"""Largest integer of a setting (64 bits)."""
 MAX_FLOAT = 1e30
-"""Largest number of a setting: what 32 bits hold, with room to add."""
+"""Largest number of a setting; fits 32 bits with a margin for sums."""
 
 
 class Config(BaseModel):
@@ -61,7 +61,7 @@ class Config(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _refuse_bool_as_number(cls, value: object, info: ValidationInfo) -> object:
-        """Refuse true and false where numbers are meant; pydantic takes them for 1 and 0."""
+        """Refuse booleans where numbers are expected; pydantic takes them for 1 and 0."""
         if _is_numeric(cls, info.field_name or "") and (found := _bool_in(value)):
             shown = {"key": found[0], "value": json.dumps(found[1])}
             rule = "{key} = {value}: expected a number"
@@ -71,8 +71,8 @@ class Config(BaseModel):
     def explicit_settings(self) -> dict[str, Any]:
         """Return the settings that were set, as nested dictionaries without defaults.
 
-        Every group has its dictionary. Defaults that depend on other settings stay free
-        to change with them.
+        Every group has its dictionary. Defaults that depend on other settings are left out, so
+        that they can still change with them.
         """
         data = self.model_dump(exclude_unset=True)
         for name in type(self).model_fields:
@@ -130,7 +130,7 @@ def read_json(
     Args:
         path: The file.
         most: Largest size that is accepted, [bytes].
-        value: Reads the text; `ValueError` if it cannot.
+        value: Parser of the text, which raises `ValueError`.
         error_class: Raised for a file that cannot be read, in one line.
     """
     file = Path(path)
@@ -152,7 +152,7 @@ def read_json(
 def merge_settings(
     cls: type[Config] | None, data: dict[str, Any], changes: Mapping[str, Any]
 ) -> None:
-    """Put nested `changes` into `data`, settings of a `cls` (None: of no known class).
+    """Merge nested `changes` into `data`, settings of a `cls` (None: unknown class).
 
     A group keeps the settings that its changes do not name; any other value is replaced.
     """
@@ -165,7 +165,7 @@ def merge_settings(
 
 
 def group_class(cls: type[Config] | None, key: str) -> type[Config] | None:
-    """Return the class of the group `key` of a `cls`; None: it is no group."""
+    """Return the class of the group `key` of a `cls`, or None if it is no group."""
     field = cls.model_fields.get(key) if cls is not None else None
     return None if field is None else _group_of(field.annotation)
 
@@ -173,8 +173,8 @@ def group_class(cls: type[Config] | None, key: str) -> type[Config] | None:
 def error_line(error: ValidationError) -> str:
     """Return the first validation error as one line: key, value and rule.
 
-    A rule that begins with `[`, `.` or a blank has the rest: `[4]: t must ascend`. Tags of
-    unions in round brackets are left out of keys.
+    A rule that begins with `[`, `.` or a space holds the rest of the key: `[4]: t must ascend`.
+    Union tags in parentheses are left out of keys.
     """
     problem = error.errors(include_url=False)[0]
     parts = [part for part in problem["loc"] if not str(part).startswith("(")]
@@ -187,14 +187,14 @@ def error_line(error: ValidationError) -> str:
         return f"unknown key '{key}'{problem['ctx']['hint']}"
     rule = problem["msg"].removeprefix("Value error, ").replace(" after validation", "")
     rule = (rule[:1].lower() + rule[1:]).replace("input should be ", "must be ")
-    rule = rule.replace("tuple", "list")  # which JSON has none of
+    rule = rule.replace("tuple", "list")  # JSON has no tuples
     kind = problem["type"].removesuffix("_type").removesuffix("_parsing")
     if kind in _EXPECTED:
         rule = f"expected {_EXPECTED[kind]}"
     if rule[0] in "[. ":
         return key + rule
     if not parts and problem["type"] == "value_error":
-        return rule  # the message of a rule about several groups names them
+        return rule  # the message of a rule about several groups names them itself
     value = problem["input"]
     if isinstance(value, Mapping | BaseModel):
         return f"{key}: {rule}"  # the value of a whole group is too long to show
@@ -214,16 +214,16 @@ _EXPECTED = {
     "string": "a text",
     "tuple": "a list",
 }
-"""What is expected, by the beginning of pydantic's type of error."""
+"""Expected form, by prefix of pydantic's error type."""
 
 
 def _on_one_line(key: str) -> str:
-    """A key as it may stand in a message."""
+    """Escape a key for use in a one-line message."""
     return key if key.isprintable() else ascii(key)[1:-1]
 
 
 def _bool_in(value: object) -> tuple[str, bool] | None:
-    """Return the key inside a value of its first true or false, and which; None: none."""
+    """Return the key of the first boolean inside a value, and the boolean; None: none."""
     if isinstance(value, bool):
         return "", value
     if isinstance(value, dict):

@@ -68,11 +68,11 @@ class SeededBatch(TaskBatch, Protocol):
     """A task batch for Gymnasium: its generators can be replaced, and episodes described."""
 
     def episode_info(self) -> dict[str, NDArray[Any]]:
-        """Return what the info of a step does not tell of the running episodes, (N,) each."""
+        """Return what the info of a step lacks about the running episode, (N,) each."""
 
     def start_info(self) -> dict[str, NDArray[Any]]:
         """Return the info of a reset, (N,) each: `episode_info` and the keys of a step."""
 
     @property
     def rngs(self) -> list[np.random.Generator]:
-        """One generator for each environment; an assigned one is used from then on."""
+        """One generator for each environment; assigning one replaces it."""

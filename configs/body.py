@@ -1,4 +1,4 @@
-"""A prepared body of a user's: what travels with settings and models instead of its file."""
+"""A user's prepared body: travels with settings and models instead of the file."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ from pydantic import Field
 
 from ambulo.configs.base import Config
 from ambulo.configs.muscle import SpdGains
+from ambulo.configs.types import Fraction
 
 MAX_XML = 2**20
-"""Longest XML of a body, characters."""
+"""Largest XML of a body, [characters]."""
 
 
 class BodyRecord(Config):
-    """A body made ready for the suite (`envs.characters.own`); also a file, `*.body.json`."""
+    """A user's body, prepared by `envs.characters.own`; also a file, `*.body.json`."""
 
     format: Literal["ambulo-body"] = "ambulo-body"
-    """Names this format."""
+    """Identifies the file format."""
     version: Literal[1] = 1
-    """Of the format."""
+    """Version of the format."""
     name: str
     """Name of the body: that of its file, and the beginning of `digest`."""
     source: str
-    """What it was made of, as `character` gave it."""
+    """Its source, as given by `character`."""
     digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-    """SHA-256 of the file that it was made of, and of the settings beside it."""
+    """SHA-256 of the source file and of the settings beside it."""
     xml: Annotated[str, Field(max_length=MAX_XML)]
     """The model as MJCF in the suite's conventions, without other files."""
     roles: dict[str, str]
@@ -35,16 +36,17 @@ class BodyRecord(Config):
     gains: SpdGains
     """Gains of stable PD."""
     standing: tuple[float, ...]
-    """MuJoCo's positions of the standing pose."""
-    confidence: Annotated[float, Field(ge=0.0, le=1.0)] = 1.0
-    """How well shape and names fit a humanoid; 1 where the roles are given."""
+    """Positions `qpos` of the standing pose."""
+    confidence: Fraction = 1.0
+    """Score in [0, 1] of how well shape and names fit a humanoid; 1 where the roles are
+    given."""
     ahead: tuple[float, float, float] = (1.0, 0.0, 0.0)
-    """Its front in the axes of the source, a unit vector."""
+    """Its forward direction in the axes of the source, a unit vector."""
     up: tuple[float, float, float] = (0.0, 0.0, 1.0)
     """Up in the same axes."""
     notes: tuple[str, ...] = ()
-    """What is doubtful or was changed; for people."""
+    """Doubts and changes, as notes to the user."""
 
     def __hash__(self) -> int:
-        """Of what identifies it."""
+        """Hash of the identifying fields."""
         return hash((self.name, self.digest, self.source))

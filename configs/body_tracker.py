@@ -7,9 +7,15 @@ from typing import Annotated
 from pydantic import Field
 
 from ambulo.configs.base import Config
-from ambulo.configs.types import Count, NonNegative, Positive, Share, Width
-
-Probability = Share
+from ambulo.configs.types import (
+    Count,
+    Fraction,
+    FractionBelowOne,
+    NonNegative,
+    Positive,
+    ProperFraction,
+    Width,
+)
 
 
 class TrackerNetConfig(Config):
@@ -22,12 +28,12 @@ class TrackerNetConfig(Config):
     decoder: Width = 256
     """Units of the layer after the GRU."""
     lead: Annotated[float, Field(ge=0.0, le=0.3)] = 0.06
-    """How far ahead of its newest input the pose is that the network predicts, [s]: as long
-    as the smoothing of the pose takes afterwards."""
+    """Time by which the predicted pose is ahead of the newest input, [s]; it makes up for the
+    later smoothing of the pose."""
 
 
 class TrackerLossConfig(Config):
-    """Weights of the loss; 0 switches a term off. Lengths count in units of 10 cm."""
+    """Weights of the loss; 0 switches a term off. The unit of length is 10 cm."""
 
     position: NonNegative = 1.0
     """Mean distance of all joints, seen from the head."""
@@ -54,48 +60,49 @@ class TrackerLossConfig(Config):
 
 
 class TrackerDataConfig(Config):
-    """People, and how their movements are varied."""
+    """Training people, and augmentation of their movements."""
 
     test_subjects: tuple[str, ...] = ()
-    """People who are never seen in training; `test_ratio` if empty."""
+    """People never seen in training; `test_ratio` if empty."""
     validation_subjects: tuple[str, ...] = ()
-    """People who choose the best network; `validation_ratio` if empty."""
-    test_ratio: Annotated[float, Field(ge=0, lt=1)] = 0.12
-    """The test's share of the people."""
-    validation_ratio: Annotated[float, Field(gt=0, lt=1)] = 0.06
-    """The validation's share of the people."""
+    """People for the choice of the best network; `validation_ratio` if empty."""
+    test_ratio: FractionBelowOne = 0.12
+    """Fraction of the people in the test set."""
+    validation_ratio: ProperFraction = 0.06
+    """Fraction of the people in the validation set."""
     people: Annotated[int, Field(ge=0)] = 0
-    """Train on this many people only, drawn by `seed`; 0: all."""
+    """Number of people to train on, drawn by `seed`; 0: all."""
     seed: Annotated[int, Field(ge=0)] = 0
-    """Of the split."""
-    balance: Share = 0.5
-    """0 draws all seconds alike, 1 all people."""
-    mirror: Probability = 0.5
-    """Sequences that are mirrored, left to right."""
+    """Seed of the split."""
+    balance: Fraction = 0.5
+    """Sampling: 0 draws all seconds with equal probability, 1 all people."""
+    mirror: Fraction = 0.5
+    """Probability that a sequence is mirrored."""
     proportions: NonNegative = 0.05
-    """Standard deviation of the lengths of trunk, arms and legs, each against the others."""
-    speed: Annotated[float, Field(ge=0, lt=1)] = 0.15
-    """Movements are faster or slower by up to this factor."""
+    """Standard deviation of independent factors on the lengths of trunk, arms and legs."""
+    speed: FractionBelowOne = 0.15
+    """Largest relative change of the speed of movements."""
     shape_error: NonNegative = 0.03
-    """Standard deviation of the error of the proportions that the network is given."""
-    known_shape: Probability = 0.6
-    """Sequences whose proportions are known within a quarter of that, as when calibrated."""
+    """Standard deviation of the error of the proportions that the network receives."""
+    known_shape: Fraction = 0.6
+    """Fraction of sequences with a quarter of that error, as after a calibration."""
     noise: NonNegative = 0.001
-    """Largest standard deviation of the trackers' positions, [m]; of each sequence drawn."""
+    """Largest standard deviation of noise on the trackers' positions, [m]; drawn for each
+    sequence."""
     turn_noise: NonNegative = 0.01
-    """The same of their rotations, [rad]."""
+    """Largest standard deviation of noise on the trackers' rotations, [rad]."""
     grip: NonNegative = 0.015
-    """Standard deviation of a constant error of each tracker's place on the body, [m]."""
+    """Standard deviation of a constant position offset of each tracker on the body, [m]."""
     grip_turn: NonNegative = 0.1
-    """The same of its rotation, [rad]."""
-    three: Probability = 0.5
-    """Sequences with head and hands alone."""
+    """Standard deviation of its constant rotation offset, [rad]."""
+    three: Fraction = 0.5
+    """Fraction of sequences with head and hands only."""
     others: tuple[NonNegative, NonNegative, NonNegative, NonNegative] = (1.0,) * 4
-    """Weights of the other sets: with hips; with feet; with both; with each at random."""
-    arms: Probability = 0.25
-    """Sequences whose arms are moved as in another sequence."""
+    """Weights of the other tracker sets: with hips; with feet; with both; each at random."""
+    arms: Fraction = 0.25
+    """Probability that the arms are taken from another sequence."""
     dropout: NonNegative = 0.05
-    """How often each tracker drops out, [1/s]; half of the sequences have no dropouts."""
+    """Rate at which each tracker drops out, [1/s]; half of the sequences have no dropouts."""
 
 
 class TrackerTrainingConfig(Config):
@@ -106,33 +113,33 @@ class TrackerTrainingConfig(Config):
     epoch_steps: Count = 250
     """Updates of an epoch."""
     streams: Annotated[int, Field(ge=2)] = 256
-    """Sequences that are learnt from side by side."""
+    """Sequences of a minibatch."""
     steps: Annotated[int, Field(ge=4)] = 32
-    """Network steps of an update; the state of the GRU goes on to the next."""
+    """Network steps of an update; the GRU state carries over to the next."""
     learning_rate: Positive = 2e-3
-    """Adam's step size at its highest."""
+    """Adam's largest step size."""
     warmup_steps: Annotated[int, Field(ge=0)] = 100
     """Steps in which it rises; it then falls as a cosine to 1 %."""
     weight_decay: NonNegative = 0.02
-    """Part of each weight that a step of size 1 would take away (AdamW)."""
+    """Weight decay of AdamW."""
     gradient_clip: Positive = 1.0
     """Largest norm of the gradient."""
-    average: Annotated[float, Field(ge=0, lt=1)] = 0.998
-    """Decay of the moving average of the weights, which is validated and kept."""
+    average: FractionBelowOne = 0.998
+    """Decay of the moving average of the weights, which is validated and saved."""
     patience: Annotated[int, Field(ge=0)] = 0
-    """Epochs without a better validation score after which it ends; 0 never ends early."""
+    """Epochs without a better validation score before early stopping; 0 disables it."""
     threads: Annotated[int, Field(ge=0)] = 0
     """Threads of torch; 0 leaves its default."""
     seed: Annotated[int, Field(ge=0)] = 0
-    """Of weights and sequences."""
+    """Seed of weights and sequences."""
     device: str = "auto"
-    """Torch device; `auto` takes a GPU where there is one."""
+    """Torch device; `auto` takes a GPU where available."""
     output: str = "runs"
     """Folder of runs."""
 
 
 class TrackerRunConfig(Config):
-    """All settings of a training run, as its folder keeps them."""
+    """All settings of a training run, as saved in its folder."""
 
     network: TrackerNetConfig = TrackerNetConfig()
     """The network."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def user_cache(*parts: str, variable: str = "") -> Path:
-    """The folder that the environment's `variable` names, else one in the user's cache.
+    """The folder that the environment variable `variable` names, else the user's cache.
 
     That is `ambulo/` and `parts` in `XDG_CACHE_HOME`, or in `~/.cache`.
     """

@@ -17,4 +17,4 @@ class Closing(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Free what it holds; a second call does nothing."""
+        """Free the resources; a second call does nothing."""

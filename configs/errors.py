@@ -1,4 +1,4 @@
-"""The errors that a user can cause, one class for each kind of fix.
+"""Errors that a user can cause, one class for each kind of fix.
 
 Every CLI entry point turns an `AmbuloError` into one line and exit code 2.
 """
@@ -24,8 +24,8 @@ class ConfigError(AmbuloError):
 class UnknownSettingError(ConfigError, TypeError):
     """A keyword that an environment does not have.
 
-    It is a `TypeError` with Python's own text too: wrappers of other libraries try
-    keywords, and continue without those that raise this.
+    It is also a `TypeError` with Python's own text: wrappers of other libraries try keywords,
+    and go on without those that raise it.
     """
 
 
@@ -50,7 +50,7 @@ class RewardError(AmbuloError):
 
 
 class ModelFileError(AmbuloError):
-    """A model file that is missing, damaged, unsafe or made for something else."""
+    """A model file that is missing, damaged, unsafe or of another kind."""
 
 
 class RunFolderError(AmbuloError):
@@ -62,11 +62,11 @@ class RenderError(AmbuloError):
 
 
 class BridgeError(AmbuloError):
-    """A Godot engine that cannot be found, started, reached or understood."""
+    """A Godot engine that is missing, does not start, does not answer, or answers nonsense."""
 
 
 class SkeletonError(AmbuloError):
-    """A skeleton that breaks a rule, or a joint that it does not have."""
+    """A skeleton that breaks a rule, or lacks a joint."""
 
 
 class MotionError(AmbuloError):
@@ -86,7 +86,7 @@ class DivergedError(AmbuloError):
 
 
 class GaitDataError(MotionError):
-    """Gait data that cannot be used: which file, and what rule it breaks."""
+    """Gait data that cannot be used; names the file and the broken rule."""
 
 
 class IKError(AmbuloError):

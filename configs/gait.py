@@ -1,8 +1,8 @@
 """Gait and body parameters: named values with ranges, and their meaning in metres.
 
-The lists follow Park et al., "Generative GaitNet", SIGGRAPH 2022, and its published
-environment: 2 numbers of the gait, 9 lengths, 2 torsions, and for bodies with muscles a
-length and a force of each muscle group and side. Ratios are relative to a healthy adult.
+The lists follow Park et al., "Generative GaitNet", SIGGRAPH 2022, and the authors' code (the
+reference): 2 numbers of the gait, 9 lengths, 2 torsions, and for bodies with muscles a length
+and a force of each muscle group and side. Ratios are relative to a healthy adult.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SIDES = ("left", "right")
 SAMPLE_NOISE = 0.025
 """Standard deviation of the noise on sampled parameters, normalised."""
 GRID = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Values, normalised, that gait, global size and torsions are sampled from."""
+"""Normalised values from which gait, global size and torsions are sampled."""
 TOLERANCE = 1e-9
 """Tolerance for rounding at the ends of a range, as a fraction of the range."""
 
@@ -57,7 +57,7 @@ MUSCLE_GROUPS: dict[str, tuple[str, ...]] = {
     "toe_extensors": ("edl", "ehl"),
     "toe_flexors": ("fdl", "fhl"),
 }
-"""Muscles of myolegs by what they do: patterns of their names without the side."""
+"""Muscles of myolegs by function: name patterns without the side."""
 
 SHORTEST: dict[str, float] = {
     "iliopsoas": 0.66, "gluteus_maximus": 0.72, "gluteus_medius": 0.72,
@@ -66,12 +66,12 @@ SHORTEST: dict[str, float] = {
     "tibialis_posterior": 0.75, "peronei": 0.75, "toe_extensors": 0.74,
     "toe_flexors": 0.75,
 }  # fmt: skip
-"""Smallest length of each group relative to healthy, as published (the smallest of its
+"""Smallest length of each group relative to healthy, as in the reference (the smallest of its
 muscles)."""
 SHORTEST_ELSE = 0.75
-"""Smallest length of groups without a published muscle (our choice)."""
+"""Smallest length of groups without a muscle in the reference (our choice)."""
 WEAKEST = 0.05
-"""Smallest force of a group relative to healthy, as published."""
+"""Smallest force of a group relative to healthy, as in the reference."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class GaitParameter:
     """Kind of parameter."""
 
     def __post_init__(self) -> None:
-        """`ConfigError` for an empty range or an unknown kind."""
+        """Raise `ConfigError` for an empty range or an unknown kind."""
         if not isinstance(self.name, str) or not all(
             type(number) in (int, float) and math.isfinite(number)
             for number in (self.low, self.high, self.default)
@@ -120,7 +120,7 @@ class GaitSpace:
     """The P parameters."""
 
     def __post_init__(self) -> None:
-        """`ConfigError` for no parameter, or two of the same name."""
+        """Raise `ConfigError` for no parameter, or two of the same name."""
         names = [parameter.name for parameter in self.parameters]
         if not names or len(set(names)) != len(names):
             raise ConfigError(f"gait space {self.name}: names must be there and differ")
@@ -161,7 +161,7 @@ class GaitSpace:
         """Return the index of a parameter.
 
         Raises:
-            GaitParameterError: There is none of that name.
+            GaitParameterError: The name is unknown.
         """
         if name not in self.names:
             raise GaitParameterError(
@@ -170,7 +170,7 @@ class GaitSpace:
         return self.names.index(name)
 
     def normalize(self, values: ArrayLike) -> Floats:
-        """Return values (..., P) scaled to 0 .. 1 by their ranges."""
+        """Return values (..., P) scaled to [0, 1] by their ranges."""
         return np.asarray((self._sized(values) - self.low) / (self.high - self.low))
 
     def denormalize(self, normalized: ArrayLike) -> Floats:
@@ -198,7 +198,7 @@ class GaitSpace:
         """Return the defaults, with the named values replaced. Shape (P,).
 
         Raises:
-            GaitParameterError: An unknown name, or a value out of range.
+            GaitParameterError: A name is unknown, or a value out of range.
         """
         values = self.default.copy()
         for name, value in named.items():
@@ -212,10 +212,10 @@ class GaitSpace:
         return dict(zip(self.names, row.tolist(), strict=True))
 
     def sample(self, rng: np.random.Generator, count: int) -> Floats:
-        """Sample vectors as published. Shape (count, P).
+        """Sample vectors as in the reference. Shape (count, P).
 
-        Gait, global size and torsions are a quarter of their range apart, all others at
-        either end; then normal noise of 0.025 of the range is added, and clipped.
+        Gait, global size and torsions take multiples of a quarter of their range, all others
+        one of its ends; then normal noise of 0.025 of the range is added, and clipped.
         """
         places = np.where(
             self._on_grid,
@@ -228,7 +228,7 @@ class GaitSpace:
     def mirror(self, values: ArrayLike) -> Floats:
         """Return values (..., P) of the mirrored body, left and right exchanged.
 
-        Torsions count inwards on both sides, so they keep their sign.
+        Torsions are positive inwards on both sides, so they keep their sign.
         """
         return self._sized(values)[..., self._other_side]
 
@@ -260,10 +260,10 @@ class GaitSpace:
 
     @staticmethod
     def from_json(text: str | Mapping[str, Any]) -> GaitSpace:
-        """The space in JSON text, or in its data.
+        """The space in JSON text, or in its parsed data.
 
         Raises:
-            ConfigError: It is no space.
+            ConfigError: The text describes no space.
         """
         try:
             data = json_value(text) if isinstance(text, str) else text
@@ -370,7 +370,7 @@ GAIT_SPACES: dict[str, GaitSpace] = {
 
 
 def gait_space(name: str) -> GaitSpace:
-    """The space of the body `name`; `ConfigError` lists what there is."""
+    """The space of the body `name`; `ConfigError` lists the valid names."""
     if name not in GAIT_SPACES:
         raise ConfigError(f"unknown gait space {name!r}{nearest(name, GAIT_SPACES)}")
     return GAIT_SPACES[name]

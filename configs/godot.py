@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from ambulo.configs.base import Config
-from ambulo.configs.types import Count, NonNegative, Positive, Share, Steps, Widths
+from ambulo.configs.types import Count, Fraction, NonNegative, Positive, Steps, Widths
 from ambulo.configs.vr_learning import PPOConfig, check_recurrent
 
 ENGINE_PLACES = ("godot_url", "godot_bin", "godot_project")
@@ -99,7 +99,7 @@ class SelfPlayConfig(Config):
     """Environment steps after which the policy joins the pool."""
     pool: Annotated[int, Field(ge=1, le=64)] = 8
     """Past selves that are kept; a new one takes the place of the oldest."""
-    latest: Share = 0.5
+    latest: Fraction = 0.5
     """Part of the episodes against the newest one; the others are against any of the pool."""
 
 

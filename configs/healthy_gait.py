@@ -12,7 +12,7 @@ from ambulo.configs.arrays import Floats
 
 @dataclass(frozen=True)
 class HealthyGait:
-    """Reference gait of the ratios: its stride and cadence are 1."""
+    """Reference gait of the ratios: stride and cadence ratios of 1 mean this gait."""
 
     leg_length: float
     """Hip to knee plus knee to ankle, mean of both legs, [m]."""
@@ -27,12 +27,12 @@ class HealthyGait:
         return self.stride_length * self.cycle_rate
 
     def stride_of(self, stride: ArrayLike, leg_length: ArrayLike) -> Floats:
-        """Stride lengths, [m], of stride ratios for the given leg lengths, [m]."""
+        """Stride lengths, [m], from stride ratios and leg lengths, [m]."""
         per_leg = self.stride_length / self.leg_length
         return np.asarray(stride) * per_leg * np.asarray(leg_length, np.float64)
 
     def rate_of(self, cadence: ArrayLike, leg_length: ArrayLike) -> Floats:
-        """Cycles per second, [Hz], of cadence ratios for the given leg lengths, [m].
+        """Cycles per second, [Hz], from cadence ratios and leg lengths, [m].
 
         A smaller body steps faster by the square root of its size, as a pendulum swings.
         """
@@ -42,7 +42,7 @@ class HealthyGait:
     def ratios(
         self, stride_length: ArrayLike, cycle_rate: ArrayLike, leg_length: ArrayLike
     ) -> tuple[Floats, Floats]:
-        """Stride and cadence ratios of a stride [m] and cycle rate [Hz], by leg length."""
+        """Stride and cadence ratios from a stride [m], cycle rate [Hz] and leg length [m]."""
         stride = np.asarray(stride_length) / self.stride_of(1.0, leg_length)
         cadence = np.asarray(cycle_rate) / self.rate_of(1.0, leg_length)
         return np.asarray(stride), np.asarray(cadence)

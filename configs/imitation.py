@@ -7,14 +7,14 @@ from typing import Annotated
 from pydantic import Field
 
 from ambulo.configs.base import Config
-from ambulo.configs.types import Count, NonNegative, Positive, Share, Steps
+from ambulo.configs.types import Count, Fraction, NonNegative, Positive, Steps
 
 
 class ImitationConfig(Config):
     """Imitation of a teacher before reinforcement learning (DAgger).
 
-    The network is trained on the states it visits, to reproduce the teacher's actions there
-    (S. Ross, G. Gordon and A. Bagnell, A Reduction of Imitation Learning and Structured
+    The network is trained on states that it visits itself, to reproduce the teacher's actions
+    there (S. Ross, G. Gordon and A. Bagnell, A Reduction of Imitation Learning and Structured
     Prediction to No-Regret Online Learning, AISTATS 2011).
     """
 
@@ -31,8 +31,8 @@ class ImitationConfig(Config):
     learning_rate: Positive = 1e-3
     """Adam step size; it falls to a tenth in the last passes."""
     mix_rounds: Steps = 3
-    """In the first rounds the teacher acts, with noise; then the network does."""
-    mix_decay: Share = 0.0
+    """Number of first rounds in which the teacher acts, with noise; then the network acts."""
+    mix_decay: Fraction = 0.0
     """After these rounds the teacher still acts for a fraction of the environments:
     `mix_decay` in the first round after, its square in the next, and so on."""
     noise: NonNegative = 0.1

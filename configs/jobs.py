@@ -1,4 +1,4 @@
-"""How a function is applied to many jobs: in a loop, or by workers where they are chosen."""
+"""Application of a function to many jobs: in a loop, or by worker processes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 Play = Callable[[Shared, Job], Result]
-"""What makes a job's result of it and of what all jobs share."""
+"""Computes the result of a job from the shared data and the job."""
 
 
 class Apply(Protocol):
-    """Applies a function to jobs; results come in the order of the jobs, one by one."""
+    """Applies a function to jobs; yields the results one by one, in the order of the jobs."""
 
     def __call__(
         self,
@@ -26,10 +26,10 @@ class Apply(Protocol):
         """Yield `play(shared, job)` for every job.
 
         Args:
-            play: decided by its arguments alone, whoever calls it and how often.
-            shared: what all jobs share.
-            jobs: what differs.
-            name: what errors call a job.
+            play: A pure function of its arguments.
+            shared: Data that all jobs share.
+            jobs: The jobs.
+            name: Name of a job in errors.
         """
 
 
@@ -39,6 +39,6 @@ def here(
     jobs: Iterable[Job],
     name: Callable[[Job], str] = str,
 ) -> Iterator[Result]:
-    """Apply in a loop of this process, each job when its result is asked for."""
+    """Apply in a loop of this process; each job runs when its result is requested."""
     for job in jobs:
         yield play(shared, job)

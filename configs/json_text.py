@@ -1,4 +1,4 @@
-"""JSON that somebody else may have written: bounded in depth, numbers and characters."""
+"""JSON from untrusted sources: limits of depth, numbers and characters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from typing import Any, NoReturn
 
 MAX_DEPTH = 100
-"""Most lists and objects inside each other."""
+"""Deepest nesting of lists and objects."""
 MAX_DIGITS = 309
 """Digits of the largest finite float; longer integers are refused."""
 
@@ -16,9 +16,9 @@ def json_value(text: str | bytes) -> Any:
     r"""Return the value of a JSON text.
 
     Raises:
-        ValueError: Not JSON, or something that JSON has and programs stumble over: NaN,
-            numbers beyond the range of a float, half characters (`"\ud800"`), a key twice in
-            one object, more than `MAX_DEPTH` lists and objects inside each other. One line.
+        ValueError: Not JSON, or JSON that other programs misread: NaN, numbers beyond the range
+            of a float, lone surrogates (`"\ud800"`), duplicate keys, nesting deeper than
+            `MAX_DEPTH`. One line.
     """
     value = large_json_value(
         text, parse_constant=_no_constant, parse_float=_float, parse_int=_int
@@ -29,14 +29,14 @@ def json_value(text: str | bytes) -> Any:
 
 
 def large_json_value(text: str | bytes, **hooks: Any) -> Any:
-    """Return the value of a JSON text, fast: numbers and characters may be any.
+    """Return the value of a JSON text, fast: numbers and characters are not checked.
 
     Args:
         text: JSON.
-        hooks: Of `json.loads`.
+        hooks: Arguments of `json.loads`.
 
     Raises:
-        ValueError: Not JSON, a key twice in one object, or nested too deeply. One line.
+        ValueError: Not JSON, a duplicate key, or nested too deeply. One line.
     """
     try:
         return json.loads(text, object_pairs_hook=unique_keys, **hooks)
@@ -45,10 +45,10 @@ def large_json_value(text: str | bytes, **hooks: Any) -> Any:
 
 
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the object of `pairs`: the `object_pairs_hook` that refuses doubled keys.
+    """Return the object of `pairs`: an `object_pairs_hook` that refuses duplicate keys.
 
     Raises:
-        ValueError: A key comes twice; parsers disagree on which of its values counts.
+        ValueError: A key is a duplicate; parsers disagree on which value counts.
     """
     data = dict(pairs)
     if len(data) < len(pairs):
@@ -66,10 +66,10 @@ def first_problem(
     farthest: float = math.inf,
     longest: int | None = None,
 ) -> str | None:
-    """Return what is wrong with a value made of lists and dictionaries; None: nothing.
+    """Return the first problem of a value made of lists and dictionaries, or None.
 
     Args:
-        value: Plain data; what is neither text, number, list nor dictionary is passed over.
+        value: Plain data; other types than text, number, list and dictionary are skipped.
         largest: Largest integer; None for any.
         farthest: Largest other number.
         longest: Most entries of a list; None for any.
@@ -101,7 +101,7 @@ def first_problem(
 
 
 def _is_text(value: str) -> bool:
-    """Whether UTF-8 can hold it."""
+    """Whether UTF-8 can encode the text."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -110,7 +110,7 @@ def _is_text(value: str) -> bool:
 
 
 def _short(number: int) -> str:
-    """A number of any size; Python refuses to print those of thousands of digits."""
+    """Format a number of any size; Python refuses to print thousands of digits."""
     if number.bit_length() > 200:
         return f"an integer of {number.bit_length()} bits"
     return str(number)
@@ -131,7 +131,7 @@ def _int(text: str) -> int:
     if len(text) > MAX_DIGITS:
         raise ValueError(f"{text:.20}...: an integer of {len(text)} digits")
     value = int(text)
-    _float(text)  # 309 digits may be too many, too
+    _float(text)  # 309 digits may still be too many
     return value
 
 

@@ -1,4 +1,4 @@
-"""Warnings of what is cached: kept beside its entry, and said again when it is read."""
+"""Warnings of a cached computation: stored with its entry, and logged again when it is read."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ambulo.configs.json_text import json_value
 from ambulo.configs.reading import read_regular
 
 Said = list[tuple[str, str]]
-"""Name of the logger and text of each warning."""
+"""Logger name and text of each warning."""
 _PACKAGE = logging.getLogger("ambulo")
 
 
 class _Recorder(logging.Handler):
-    """Collects the warnings of one thread; shows them where no program has set up logging."""
+    """Collects the warnings of one thread; prints them if logging is not configured."""
 
     def __init__(self, *, silent: bool) -> None:
         super().__init__(logging.WARNING)
@@ -38,10 +38,10 @@ class _Recorder(logging.Handler):
 
 @contextmanager
 def recorded_warnings(*, silent: bool = False) -> Iterator[Said]:
-    """Collect what the suite warns of inside.
+    """Collect the suite's warnings in the context.
 
     Args:
-        silent: Say nothing of it.
+        silent: Do not show them.
     """
     quiet = silent or not _PACKAGE.isEnabledFor(logging.WARNING)
     recorder, propagate, level = (
@@ -66,12 +66,12 @@ def warnings_file(entry: Path) -> Path:
 
 
 def write_warnings(entry: Path, said: Said, name: str = "") -> None:
-    """Keep `said` beside `entry`; to be called before the entry is written.
+    """Store `said` beside `entry`; call it before the entry is written.
 
     Args:
         entry: A file of a cache.
-        said: None is kept as no file.
-        name: What warnings of the entry begin with, if its key leaves that open.
+        said: Warnings; without any, no file is written.
+        name: Prefix of the entry's warnings, if its key does not determine it.
 
     Raises:
         OSError: It cannot be written.
@@ -88,7 +88,7 @@ def write_warnings(entry: Path, said: Said, name: str = "") -> None:
 
 
 def say_again(entry: Path, name: str = "") -> None:
-    """Log the warnings that were kept beside `entry`; `name` as in `write_warnings`."""
+    """Log the warnings stored beside `entry` again; `name` as in `write_warnings`."""
     with suppress(OSError, ValueError, TypeError):  # none, or damaged
         for logger, text, named in json_value(read_regular(warnings_file(entry))):
             shown = f"{name}: {text}" if named else text

@@ -37,14 +37,14 @@ from ambulo.configs.simulation_nn import (
 from ambulo.configs.task_registry import find_task, task_fault
 from ambulo.configs.tasks import LEGS, TRAITS, TaskTraits
 from ambulo.configs.track_body import TrackBodyConfig
-from ambulo.configs.types import Count, NonNegative, Positive, Share
+from ambulo.configs.types import Count, Fraction, NonNegative, Positive
 from ambulo.configs.variation import VariationConfig
 from ambulo.configs.walk_commands import SPEED, TURN, WalkCommandsConfig, check_range
 
 Course = Literal["uphill", "downhill", "steps_up", "steps_down"]
-"""Ground that is level at the start, and then a slope or steps along +X."""
+"""Ground that is level at the start, then a slope or steps along +X."""
 Backend = Literal["cpu", "warp"]
-"""What computes the physics: MuJoCo, or MuJoCo Warp on a GPU or its own CPU device."""
+"""Physics back end: MuJoCo, or MuJoCo Warp on a GPU or its own CPU device."""
 Span = tuple[float, float]
 MYOLEGS: dict[str, Any] = {
     "joints": ("hip_*", "knee_*", "ankle_*", "subtalar_*"),
@@ -53,14 +53,14 @@ MYOLEGS: dict[str, Any] = {
 """Environment defaults that differ for the character myolegs: its joints have other names,
 and its muscles need a physics step of 1/240 s."""
 SUITE_BODIES = ("human23", "myolegs", "myolegs_motors")
-"""Characters by name; all others are the user's own."""
+"""Built-in characters; all others are the user's own."""
 OWN_BODY: dict[str, Any] = {
     "joints": LEGS,
     "substeps": 8,
 }
-"""Those that differ for a body of the user's own: joints by their roles, and a physics step of
+"""Defaults that differ for users' own bodies: joints by their roles, and a physics step of
 1/240 s. At 1/150 s the feet of heavy robots chatter: stable PD reads the contact forces of the
-step before, and deviations of their ankles grow sevenfold in a control step."""
+previous step, and deviations of their ankles grow sevenfold in a control step."""
 
 
 class LocomotionEnvironmentConfig(Config):
@@ -68,17 +68,17 @@ class LocomotionEnvironmentConfig(Config):
 
     task: str = "imitate"
     """`imitate` tracks a reference gait, `locomote` follows commanded speed and turning,
-    `stand` keeps standing, `gait` walks with parameters of gait and body, `track` follows
-    any of many clips, `track_body` the trackers of a player, `get_up` rises from the ground,
-    `walk_commands` walks in all directions, stops, stands and stays up where it touches
-    things; or a task of the user's own."""
+    `stand` keeps standing, `gait` walks with parameters of gait and body, `track` follows any
+    of many clips, `track_body` the trackers of a player, `get_up` rises from the ground,
+    `walk_commands` walks in all directions, stops, stands and keeps its balance on contact with
+    obstacles; or a user's own task."""
     task_package: str | None = None
-    """Package or file that a task of the user's own is from; it is set, whatever is given."""
+    """Package or file of a user's own task; set automatically."""
     character: str = "human23"
     """The body: a name, a file (.xml of MuJoCo, .urdf, .body.json) or `package:function`."""
     body: BodyRecord | None = None
-    """What was prepared of a body of the user's own: it travels with the settings, and is used
-    as long as `character` is what it was made of."""
+    """Prepared data of a user's own body: it travels with the settings, and is used as long as
+    `character` matches its source."""
     actuation: Literal["torque", "muscle"] = "torque"
     """What turns the torque of stable PD into motion: motors or muscles."""
     resolver: Literal["lsq", "nn"] = "lsq"
@@ -88,37 +88,37 @@ class LocomotionEnvironmentConfig(Config):
     conditions: tuple[MuscleCondition, ...] = ()
     """Weak or short muscles; the reference stays that of the healthy body."""
     reference: str | None = None
-    """A motion clip (.amc, .bvh, .npz, ...) or a prepared reference (.npz of ours); null is
-    the walk that the suite makes itself, for myolegs that of the shipped `muscle_walk`. Not
-    used by `stand`."""
+    """A motion clip (.amc, .bvh, .npz, ...) or a prepared reference (.npz of the suite); null
+    is the suite's own walk, for myolegs that of the shipped `muscle_walk`. Not used by
+    `stand`."""
     reference_frames: Annotated[str, Field(pattern=r"^\d*:\d*$")] | None = None
-    """Part of the clip of `reference` in which its cycle is looked for, A:B: frames A up to but
-    not B, from 0; null: all of it."""
+    """Part of the clip of `reference` in which a cycle is searched, A:B: frames A up to but not
+    B, from 0; null: all of it."""
     standing_reference: bool = False
-    """Take a clip whose best cycle hardly moves, although the clip does: a standing part.
-    Not for myolegs, which follow walks."""
+    """Accept a clip whose best cycle hardly moves although the clip does (a standing part). Not
+    for myolegs, which only follow walks."""
     more_references: tuple[str, ...] = ()
     """Further clips or references; each is one mode, and the simulated bodies are divided
     among the modes (see `network.policy`). `imitate` only."""
     clips: tuple[str, ...] = ()
-    """`track`: motion files, fitted references (`ambulo fit`), or folders of them; none is
-    the walk that the suite makes itself."""
+    """`track`: motion files, fitted references (`ambulo fit`), or folders of them; empty is the
+    suite's own walk."""
     fit_clips: bool = False
-    """`track`: make motion files feasible first, as `ambulo fit` does: about half a minute a
-    second of clip, once (they are kept); else they are followed as captured."""
-    captured_share: Share = 0.0
+    """`track`: make motion files feasible first, as `ambulo fit` does: about half a minute per
+    second of clip, then cached; if false, they are followed as captured."""
+    captured_share: Fraction = 0.0
     """`track`: fraction of episodes that show a fitted clip as it was captured."""
     whole_body_control: bool = False
-    """`track`: move the targets by what inverse dynamics and the feet's ground forces say, so
-    that the body stays on any clip; actions add to it."""
-    hard_clips_share: Share = 0.5
+    """`track`: correct the targets by inverse dynamics and the feet's ground forces, so that
+    the body stays on any clip; actions add to it."""
+    hard_clips_share: Fraction = 0.5
     """`track`: fraction of episodes whose clip is drawn by its failure rate."""
-    assist: Share = 0.0
-    """`get_up`: force that lifts the pelvis at the beginning of a training, over body weight;
-    it fades to nothing in the first half."""
+    assist: Fraction = 0.0
+    """`get_up`: force that lifts the pelvis at the start of a training, in body weights; it
+    fades to zero in the first half."""
     legs: Literal["walker", "poses"] = "walker"
-    """`track_body`: `walker` steps as the walker of `walk_commands` does, led along the tracked
-    path, and only arms and head follow the tracked pose; `poses`: all joints follow it."""
+    """`track_body`: `walker` steps as the walker of `walk_commands`, led along the tracked
+    path, and only arms and head follow the tracked pose; with `poses`, all joints follow it."""
     max_joint_distance: Positive = 0.5
     """`track`: mean distance of joints from the clip's at which an episode ends, [m]."""
     num_environments: Count = 64
@@ -130,8 +130,8 @@ class LocomotionEnvironmentConfig(Config):
     substeps: Annotated[int, Field(ge=1, le=100)] = 5
     """Physics steps per action; stable PD runs in each."""
     backend: Backend = "cpu"
-    """What computes the physics: `cpu` is MuJoCo, in double precision on threads; `warp` is
-    MuJoCo Warp (extra `gpu`), in single precision on a GPU, or without one on the CPU."""
+    """Physics back end: `cpu` is MuJoCo, in double precision on threads; `warp` is MuJoCo Warp
+    (extra `gpu`), in single precision on a GPU, or without one on the CPU."""
     joints: Annotated[tuple[str, ...], Field(min_length=1)] = (
         "Femur?",
         "Tibia?",
@@ -140,7 +140,7 @@ class LocomotionEnvironmentConfig(Config):
         "Torso",
     )
     """Shell patterns of the joints that actions and the balance controller move, by name or by
-    role (`*_thigh`: all that turns a thigh)."""
+    role (`*_thigh`: all joints of a thigh)."""
     action_scale: Positive = 0.25
     """Offset of a joint's target for an action of 1, [rad]."""
     feed_forward: bool = True
@@ -162,8 +162,8 @@ class LocomotionEnvironmentConfig(Config):
     max_rotation_error: Positive = 0.8
     """Root rotation error at which the episode ends as a fall, [rad]."""
     push_impulse: Span = (0.0, 0.0)
-    """Range of the impulses that push the pelvis sideways or ahead, [N s], of users' own bodies
-    those of 70 kg, in proportion to their mass; (0, 0): none."""
+    """Range of the impulses that push the pelvis sideways or ahead, [N s]; for users' own
+    bodies those of a 70 kg body, in proportion to their mass; (0, 0): none."""
     push_interval: Span = (2.0, 5.0)
     """Range of the time between pushes, [s]."""
     push_duration: Positive = 0.2
@@ -174,26 +174,26 @@ class LocomotionEnvironmentConfig(Config):
     """Range of commanded forward speeds, [m/s]."""
     turn: Span = (-30.0, 30.0)
     """Range of commanded turning, [deg/s], left positive."""
-    straight: Share = 0.3
+    straight: Fraction = 0.3
     """Fraction of commands without turning."""
     command_interval: Span = (3.0, 6.0)
     """Range of the time between commands, [s]; of `walk_commands` log-uniform."""
     base: Literal["gait", "pose"] = "gait"
-    """What `locomote`'s actions move: the reference gait at the commanded speed, or the
-    standing pose (then neither reference nor balance controller acts)."""
+    """Base of `locomote`'s actions: the reference gait at the commanded speed, or the standing
+    pose (then neither reference nor balance controller acts)."""
     terrain: Literal["flat", "rough", "slope"] | Course = "flat"
-    """The ground: level, random bumps, ramps up and down, or level first and then one slope
-    or steps 2 m long. Not for `gait`, `track` and `get_up`; only `locomote` sees the ground
+    """The ground: level, random bumps, ramps up and down, or level first and then one slope or
+    steps 2 m long. Not for `gait`, `track` and `get_up`; only `locomote` observes the ground
     ahead."""
     terrain_height: NonNegative = 0.03
     """Height of the bumps or of a step, [m], or of a slope over 4 m (0.03 is 0.4 deg)."""
     fault_folder: str | None = None
-    """Where the state of an exploded simulation is written for replay; null: nowhere."""
+    """Folder for the state of an exploded simulation, for replay; null: none."""
 
     @model_validator(mode="before")
     @classmethod
     def _check_task(cls, data: object) -> object:
-        """Refuse a task that is not here, and say where it is from."""
+        """Refuse an unavailable task, and report its source."""
         name = data.get("task") if isinstance(data, dict) else None
         if isinstance(name, str) and isinstance(data, dict):
             package = data.get("task_package")
@@ -205,11 +205,11 @@ class LocomotionEnvironmentConfig(Config):
 
     @model_validator(mode="after")
     def _set_dependent_defaults(self) -> Self:
-        """Give settings that were not set the defaults of the chosen body and task."""
+        """Give unset settings the defaults of the chosen body and task."""
         self.__dict__["task_package"] = find_task(self.task).package
         defaults = self._dependent_defaults()
         for name in defaults.keys() - self.model_fields_set:
-            self.__dict__[name] = defaults[name]  # frozen, and still not set
+            self.__dict__[name] = defaults[name]  # frozen, and still unset
         return self
 
     def _dependent_defaults(self) -> dict[str, Any]:
@@ -226,18 +226,18 @@ class LocomotionEnvironmentConfig(Config):
 
     @property
     def body_name(self) -> str:
-        """Name of the body: `character`, or that of what was prepared of it."""
+        """Name of the body: `character`, or that of its prepared record."""
         return self.character if self.prepared_body is None else self.prepared_body.name
 
     @property
     def prepared_body(self) -> BodyRecord | None:
-        """What was prepared of `character`, if it came with the settings."""
+        """The record of `character`, if it came with the settings."""
         if self.body is not None and self.body.source == self.character:
             return self.body
         return None
 
     def _set_otherwise(self) -> str:
-        """Return the end of an error: what was set, perhaps for another body or task."""
+        """Return the end of an error: the setting may belong to another body or task."""
         usual, fields = self._dependent_defaults(), type(self).model_fields
         varied = {*MYOLEGS, *(key for one in TRAITS.values() for key in one.defaults)}
         names = [
@@ -321,7 +321,7 @@ class LocomotionEnvironmentConfig(Config):
 
     @property
     def traits(self) -> TaskTraits:
-        """What sets the task apart, with its variant (`base`, `legs`)."""
+        """Traits of the task, with its variant (`base`, `legs`)."""
         task = find_task(self.task)
         for variant in (self.base, self.legs):
             if variant in task.variants:
@@ -336,7 +336,7 @@ class LocomotionEnvironmentConfig(Config):
 
 @cache
 def _adapter(key: str) -> TypeAdapter[Any]:
-    """What validates the setting `key` of the environment on its own."""
+    """Validator of the single setting `key` of the environment."""
     field = LocomotionEnvironmentConfig.model_fields.get(key)
     if field is None or key.startswith("task"):
         raise ValueError(f"defaults of the task: no setting {key!r}")
@@ -347,7 +347,7 @@ def _adapter(key: str) -> TypeAdapter[Any]:
 
 
 def _valid(key: str, value: object) -> Any:
-    """Return a default that a task of the user's own gives; `ValueError` for a wrong one."""
+    """Return a default of a user's own task; `ValueError` for an invalid one."""
     try:
         return _adapter(key).validate_python(value)
     except ValidationError as error:
@@ -372,7 +372,7 @@ class LocomotionConfig(Config):
     trackers: TrackBodyConfig = TrackBodyConfig()
     """Trackers of `track_body`."""
     own: SerializeAsAny[Config] = Config()
-    """Settings of a task of the user's own, of the class that its `TaskSpec` names."""
+    """Settings of a user's own task, of the class in its `TaskSpec`."""
     variation: VariationConfig = VariationConfig()
     """Other bodies and control delays in training."""
     network: SimulationNetworkConfig = SimulationNetworkConfig()
@@ -385,7 +385,7 @@ class LocomotionConfig(Config):
     @field_validator("own", mode="before")
     @classmethod
     def _as_the_task_says(cls, value: object, info: ValidationInfo) -> object:
-        """Validate the group `own` as the class that the task has for it."""
+        """Validate the group `own` as the class that the task names."""
         environment = info.data.get("environment")
         if environment is None:  # refused already
             return Config()
@@ -423,7 +423,7 @@ class LocomotionConfig(Config):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as data: a process that reads it finds the task's own class itself."""
+        """Pickle as data: the reading process finds the task's own class itself."""
         return parse, (type(self), self.explicit_settings(), "settings")
 
     def shareable(self) -> LocomotionConfig:

@@ -1,4 +1,4 @@
-"""What agents of bodies see, what they are rewarded for, and how they learn."""
+"""Observations, rewards and learner settings of agents with bodies."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Annotated
 from pydantic import Field
 
 from ambulo.configs.base import Config
-from ambulo.configs.types import Count, NonNegative, Positive, Share
+from ambulo.configs.types import Count, Fraction, NonNegative, Positive
 from ambulo.configs.vr_learning import PPOConfig
 
 
 class LocomotionObservationsConfig(Config):
-    """What the agent sees besides its deviation from the reference."""
+    """Observations besides the deviation from the reference."""
 
     joint_state: bool = True
     """Positions and velocities of all joints."""
     feet: bool = True
-    """Heights of the soles and which feet touch the ground."""
+    """Heights of the soles and the feet's contacts."""
     law: bool = True
     """The offsets of the balance controller, where it acts."""
     last_action: bool = False
@@ -41,7 +41,7 @@ class LocomotionRewardsConfig(Config):
     """Error of the root's position, rotation and velocity."""
     com: NonNegative = 0.3
     """Error of the centre of mass."""
-    reference_weight: Share = 1.0
+    reference_weight: Fraction = 1.0
     """Factor on the imitation terms of `locomote`; training may lower it in phases."""
     speed: NonNegative = 1.0
     """`locomote`: forward and sideways velocity as commanded."""
@@ -54,10 +54,10 @@ class LocomotionRewardsConfig(Config):
     upright: NonNegative = 0.5
     """`stand`, `get_up`: trunk upright at standing height, without moving."""
     rise: NonNegative = 1.0
-    """`get_up`: height of the root over that of standing, times 0.5 lying to 1 upright."""
+    """`get_up`: root height over that in standing, times 0.5 lying to 1 upright."""
     energy: NonNegative = 0.02
-    """`locomote`, `stand`: cost per unit of transport cost, joint power over weight times
-    the larger of speed and 0.5 m/s."""
+    """`locomote`, `stand`: weight of the cost of transport: joint power over weight times the
+    larger of speed and 0.5 m/s."""
     smoothness: NonNegative = 0.05
     """Cost of the mean squared change of the action."""
     effort: NonNegative = 0.0
@@ -71,6 +71,6 @@ class LocomotionPPOConfig(PPOConfig):
     n_steps: Count = 32
     batch_size: Annotated[int, Field(ge=2)] = 512
     n_epochs: Count = 6
-    gamma: Share = 0.97
+    gamma: Fraction = 0.97
     target_kl: Positive | None = 0.08
     reward_scale: Positive = 1.0

@@ -7,10 +7,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from ambulo.configs.base import Config
-from ambulo.configs.types import Count
+from ambulo.configs.types import Count, FractionBelowOne, Positive, ProperFraction
 
-Positive = Annotated[float, Field(gt=0.0)]
-Share = Annotated[float, Field(ge=0.0, lt=1.0)]
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
 
 
@@ -24,18 +22,18 @@ class ActivityStage(Config):
 
 
 class ActivityCurriculum(Config):
-    """Activities that come in one stage after the other; after the last, all of them.
+    """Activities in stages; after the last stage, all of them.
 
-    A stage ends when its epochs are over, or earlier, when the validation loss has not
-    become better for `patience` epochs.
+    A stage ends after its epochs, or when the validation loss has not improved for `patience`
+    epochs.
     """
 
     stages: tuple[ActivityStage, ...] = ()
-    """Stages in order; none: all activities from the beginning."""
+    """Stages in order; empty: all activities from the start."""
     patience: Annotated[int, Field(ge=1)] | None = 3
     """Epochs without progress that end a stage; null: only its maximum length does."""
-    min_progress: Share = 0.01
-    """What counts as progress: this fraction of the best loss so far."""
+    min_progress: FractionBelowOne = 0.01
+    """Smallest progress, as a fraction of the best loss so far."""
 
 
 WALK_RUN_JUMP = ActivityCurriculum(
@@ -45,7 +43,7 @@ WALK_RUN_JUMP = ActivityCurriculum(
         ActivityStage(activities=("jump",)),
     )
 )
-"""Walking first, then running too, then jumping too, then all the rest."""
+"""Walking first, then also running, then also jumping, then all the rest."""
 
 
 class DatasetConfig(Config):
@@ -56,17 +54,17 @@ class DatasetConfig(Config):
     window: Annotated[int, Field(ge=2)] = 35
     """Frames of a window: history and prediction."""
     stride: Count = 1
-    """Frames from one window's start to the next one's."""
+    """Frames between the starts of consecutive windows."""
     batch_size: Count = 256
     """Windows of a batch."""
     mirror: bool = True
     """Mirror half of the training windows."""
     split_by: Literal["subject", "activity"] = "subject"
     """Test on unseen people, or on unseen recordings of every activity."""
-    test_ratio: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.15
-    """The test's fraction of the recordings."""
-    validation_ratio: Share = 0.1
-    """The validation's fraction of the recordings."""
+    test_ratio: ProperFraction = 0.15
+    """Fraction of the recordings in the test set."""
+    validation_ratio: FractionBelowOne = 0.1
+    """Fraction of the recordings in the validation set."""
     test_subjects: tuple[str, ...] = ()
     """Test subjects, instead of a random choice."""
     seed: Seed = 0

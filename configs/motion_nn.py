@@ -8,9 +8,15 @@ from pydantic import Field, model_validator
 
 from ambulo.configs.base import Config
 from ambulo.configs.motion import DatasetConfig
-from ambulo.configs.types import Count, NonNegative, Positive, Width
+from ambulo.configs.types import (
+    Count,
+    Fraction,
+    FractionBelowOne,
+    NonNegative,
+    Positive,
+    Width,
+)
 
-Share = Annotated[float, Field(ge=0, lt=1)]
 Mode = Literal["mlp", "transformer_reg", "encoder"]
 
 
@@ -18,9 +24,9 @@ class MotionNNConfig(Config):
     """A network that predicts the next states of a moving human23 body."""
 
     mode: Mode = "transformer_reg"
-    """`mlp` looks at the whole history at once, `transformer_reg` is a causal transformer
-    over frames, `encoder` a transformer that sees all frames of the history and learns by
-    filling in masked frames besides predicting; every mode can encode."""
+    """`mlp` takes the whole history at once; `transformer_reg` is a causal transformer over
+    frames; `encoder` is a transformer over all frames of the history that also learns to fill
+    in masked frames; every mode can encode."""
     history: Annotated[int, Field(ge=1, le=512)] = 10
     """Input frames."""
     chunk: Annotated[int, Field(ge=1, le=256)] = 25
@@ -31,10 +37,10 @@ class MotionNNConfig(Config):
     """Input features: two rows of each rotation matrix (`sixd`), these and joint positions
     (`points`), or rotation vectors."""
     residual: Literal["linear", "velocity", "zero"] = "linear"
-    """What the network's output is added to: the prediction of a ridge regression, the
-    last velocity, damped as it fits the training data, or standing still."""
+    """Base to which the network's output is added: the prediction of a ridge regression, the
+    last velocity with a fitted damping, or standing still."""
     linear_frames: Count = 3
-    """Last frames of the history that the regression sees."""
+    """Last frames of the history as inputs of the regression."""
     width: Annotated[int, Field(ge=8, le=4096)] = 256
     """Width of hidden layers, and of the encoding."""
     depth: Annotated[int, Field(ge=1, le=64)] = 4
@@ -43,8 +49,8 @@ class MotionNNConfig(Config):
     """Attention heads; width / heads is even."""
     members: Annotated[int, Field(ge=1, le=64)] = 1
     """Number of ensemble members whose outputs are averaged."""
-    dropout: Share = 0.1
-    """Fraction of hidden values that training leaves out."""
+    dropout: FractionBelowOne = 0.1
+    """Dropout rate of hidden values."""
 
     @model_validator(mode="after")
     def _sizes_fit(self) -> Self:
@@ -74,10 +80,10 @@ class MotionLossConfig(Config):
     """Divide the squared errors of each of the 56 numbers by their variance in the
     training data."""
     robust: NonNegative = 1.0
-    """Errors beyond this (in units of their deviation, if balanced) count in proportion,
-    not squared, which limits the influence of capture errors; 0 squares all."""
+    """Errors beyond this (in standard deviations, if balanced) count linearly, not squared,
+    which limits the influence of capture errors; 0 squares all."""
     frames: Count = 8
-    """Frames of each predicted chunk that `joints` looks at, drawn anew for each step."""
+    """Frames of each predicted chunk for `joints`, drawn anew for each step."""
 
 
 class MotionTrainingConfig(Config):
@@ -86,43 +92,43 @@ class MotionTrainingConfig(Config):
     epochs: Count = 100
     """Passes over the training windows, at most."""
     learning_rate: Positive = 1e-3
-    """AdamW step size at its highest."""
+    """AdamW's largest step size."""
     weight_decay: NonNegative = 0.05
-    """Of AdamW."""
+    """Weight decay of AdamW."""
     warmup_steps: Annotated[int, Field(ge=0)] = 200
     """Steps in which the step size rises; it then falls as a cosine to 1 % of it."""
     gradient_clip: Positive = 1.0
     """Largest norm of the gradient."""
-    average: Share = 0.998
-    """Decay of the moving average of the weights, which is what is validated and kept."""
-    rollout_ratio: Annotated[float, Field(ge=0, le=1)] = 0.2
+    average: FractionBelowOne = 0.998
+    """Decay of the moving average of the weights, which is validated and saved."""
+    rollout_ratio: Fraction = 0.2
     """Fraction of the batches that are trained on the network's own predictions."""
     rollout_steps: Count = 5
-    """Frames that such a roll-out goes beyond the network's first chunk."""
-    mask_ratio: Share = 0.3
+    """Frames of such a roll-out after the network's first chunk."""
+    mask_ratio: FractionBelowOne = 0.3
     """Fraction of frames that are masked; mode `encoder` only."""
     speeds: Annotated[tuple[Positive, ...], Field(min_length=1)] = (1.0,)
     """Also train on clips played at these speeds."""
     noise: NonNegative = 0.0
-    """Standard deviation of an offset of the normalised pose that the network sees, drawn
-    once for each window: augments for unseen bodies."""
+    """Standard deviation of an offset of the normalised input pose, drawn once per window:
+    augments for unseen bodies."""
     calibrate: bool = True
-    """Scale each predicted frame of the models that are kept by what fits the validation
-    windows best: corrects overconfidence on unseen subjects."""
+    """Scale each predicted frame of saved models by a factor fitted to the validation windows:
+    corrects overconfidence on unseen subjects."""
     patience: Annotated[int, Field(ge=0)] = 15
-    """Epochs without a better validation score after which it ends; 0 never ends early."""
+    """Epochs without a better validation score before early stopping; 0 disables it."""
     save_every: Annotated[int, Field(ge=0)] = 0
     """Steps between checkpoints inside an epoch; 0 saves at the ends of epochs only."""
     seed: Annotated[int, Field(ge=0)] = 0
-    """Of weights, dropout, roll-outs and masks."""
+    """Seed of weights, dropout, roll-outs and masks."""
     device: str = "auto"
-    """Torch device; `auto` takes a GPU where there is one."""
+    """Torch device; `auto` takes a GPU where available."""
     output: str = "runs"
     """Folder of runs."""
 
 
 class MotionRunConfig(Config):
-    """All settings of a training run, as its folder keeps them."""
+    """All settings of a training run, as saved in its folder."""
 
     model: MotionNNConfig = MotionNNConfig()
     """The network."""

@@ -7,16 +7,14 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from ambulo.configs.base import Config
-from ambulo.configs.types import Positive
+from ambulo.configs.types import Fraction, NonNegative, Positive, PositiveFraction
 
-NotNegative = Annotated[float, Field(ge=0)]
-Share = Annotated[float, Field(ge=0, le=1)]
 Whole = Annotated[int, Field(ge=1)]
 Factor = Annotated[float, Field(gt=0, le=2)]
 
 
 def _ordered(bounds: tuple[float, float]) -> tuple[float, float]:
-    """Refuse a range whose end is before its start."""
+    """Refuse a range whose end is below its start."""
     if bounds[0] > bounds[1]:
         raise ValueError(f"the range {bounds[0]:g} to {bounds[1]:g} is empty")
     return bounds
@@ -37,14 +35,14 @@ class JointGain(Config):
 
 
 class SpdGains(Config):
-    """Gains of stable PD; a free joint never has any."""
+    """Gains of stable PD; free joints have none."""
 
     stiffness: Positive = 300.0
-    """Proportional gain of joints that no pattern names, [N m / rad]."""
+    """Proportional gain of joints that no pattern matches, [N m / rad]."""
     damping: Positive = 24.5
     """Derivative gain of these, [N m s / rad]; 2 sqrt(stiffness / 2) of Lee et al. 2019."""
     joints: tuple[JointGain, ...] = ()
-    """Gains of single joints; each pattern must match at least one."""
+    """Gains of individual joints; each pattern must match at least one."""
 
 
 class MuscleCondition(Config):
@@ -65,7 +63,7 @@ class MuscleCondition(Config):
 
 
 class ActivationCost(Config):
-    """What the exact solver minimises: |torque error|^2 + effort |activation|^2."""
+    """Cost of the exact solver: |torque error|^2 + effort |activation|^2."""
 
     effort: Positive = 17.5
     """Cost of a full activation, [N^2 m^2]; 17.5 is the training loss of Lee et al. 2019
@@ -80,13 +78,13 @@ class MuscleNNConfig(Config):
     hidden: tuple[Whole, ...] = (256, 256, 256)
     """Widths; Lee et al. 2019 have (1024, 512, 512), Park et al. 2022 (256, 256, 256)."""
     output: Literal["relu_tanh", "sigmoid"] = "sigmoid"
-    """`relu_tanh`: relu(tanh(y)), as published. `sigmoid`: sigmoid(y - 3)."""
+    """`relu_tanh`: relu(tanh(y)), as Lee et al. `sigmoid`: sigmoid(y - 3)."""
     corrections: Annotated[int, Field(ge=0, le=4)] = 2
-    """Weighted least-norm steps behind a sigmoid that remove torque error; in training
-    too. 0 is the plain network."""
+    """Weighted least-norm steps after a sigmoid that reduce the torque error, in training too.
+    0 is the plain network."""
     torque_scale: Positive = 100.0
     """Torque error that costs 1, [N m]."""
-    activation_weight: NotNegative = 0.01
+    activation_weight: NonNegative = 0.01
     """Cost of the mean squared activation, beside the mean squared scaled torque error."""
     learning_rate: Positive = 1e-3
     """Adam, decayed by a cosine to zero."""
@@ -95,23 +93,23 @@ class MuscleNNConfig(Config):
     steps: Whole = 6000
     """Gradient steps."""
     poses: Whole = 15000
-    """Random poses; each gives a tuple with a new target whenever it is drawn."""
+    """Random poses; each yields a tuple with a new target whenever it is drawn."""
     weakness: Factors = (1.0, 1.0)
     """Range of the force factor of each muscle group; (1, 1) trains healthy muscles."""
     shortness: Factors = (1.0, 1.0)
     """Range of the length factor of each muscle group."""
-    reach: Share = 0.5
-    """Fraction of the tuples whose activations are limited to what is reachable in
-    `reach_time`, as with activation dynamics in a simulation."""
+    reach: Fraction = 0.5
+    """Fraction of the tuples whose activations are limited to those reachable in `reach_time`,
+    as with activation dynamics in a simulation."""
     reach_time: Positive = 1.0 / 120.0
-    """Time between evaluations of the network, [s]; taken in two steps."""
+    """Time between evaluations of the network, [s]; integrated in two steps."""
 
 
 class MuscleTrainingConfig(Config):
-    """How a run trains a muscle network, besides the settings that its file keeps."""
+    """Settings of a training run beside those saved with the network."""
 
     epoch_steps: Whole = 500
-    """Gradient steps between validations, which are an epoch."""
+    """Gradient steps between validations (an epoch)."""
     validation_poses: Annotated[int, Field(ge=0)] = 1000
     """Random poses of the validation, not trained on; 0: no validation."""
     final_corrections: Annotated[int, Field(ge=0, le=4)] | None = None
@@ -121,15 +119,15 @@ class MuscleTrainingConfig(Config):
     threads: Annotated[int, Field(ge=0)] = 0
     """Threads of torch; 0 leaves its default."""
     seed: Annotated[int, Field(ge=0)] = 0
-    """Of poses, target torques and weights."""
+    """Seed of poses, target torques and weights."""
     device: Literal["cpu"] = "cpu"
-    """Torch device; the draws of the training are made on the CPU."""
+    """Torch device; training data are drawn on the CPU."""
     output: str = "runs"
     """Folder of runs."""
 
 
 class MuscleRunConfig(Config):
-    """All settings of the training of a muscle network, as its run folder keeps them."""
+    """All settings of the training of a muscle network, as saved in its run folder."""
 
     character: str = "myolegs"
     """The body with the muscles."""
@@ -156,25 +154,25 @@ class MuscleUpdatesConfig(Config):
     """Adam step size."""
     capacity: Whole = 8192
     """Capacity of the buffer of tuples; the oldest are dropped first."""
-    keep: Annotated[float, Field(gt=0, le=1)] = 0.1
+    keep: PositiveFraction = 0.1
     """Fraction of the roll-out's tuples that are kept."""
     warm_up_steps: Annotated[int, Field(ge=0)] = 1000
-    """Gradient steps before the first update of the policy, on tuples of a walk that the
-    exact solver resolves."""
+    """Gradient steps before the first update of the policy, on tuples of a walk solved by the
+    exact solver."""
 
 
 MUSCLE_NN_FORMAT = "ambulo-muscle-nn"
 
 
 class MuscleNNHeader(Config):
-    """JSON in the metadata of a muscle network's file of tensors."""
+    """Header of a muscle network's tensor file, as JSON metadata."""
 
     format: Literal["ambulo-muscle-nn"] = "ambulo-muscle-nn"
-    """Names this format."""
+    """Identifies the file format."""
     version: Literal[1] = 1
-    """Of the format."""
+    """Version of the format."""
     config: MuscleNNConfig
-    """How the network was made."""
+    """Settings of the network."""
     muscles: tuple[str, ...]
     """Names of the muscles, in the order of the activations."""
     groups: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Names of levels, runs and models: they stand in paths, tables, pages and the viewer."""
+"""Rules for names of levels, runs and models, which appear in paths, tables and web pages."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from pydantic import AfterValidator
 
 @dataclass(frozen=True)
 class NameRule:
-    """Which texts are names of one kind of thing."""
+    """Rule for names of one kind."""
 
     expected: str
-    """The rule, as errors say it."""
+    """The rule, as shown in errors."""
     pattern: re.Pattern[str]
-    """What matches the whole of a name."""
+    """Pattern that matches a whole name."""
 
     def allows(self, name: str) -> bool:
-        """Return whether a text is a name."""
+        """Return whether a text is a valid name."""
         return name.isprintable() and self.pattern.fullmatch(name) is not None
 
     def checked(self, name: str) -> str:
-        """Return a name; `ValueError` with the rule for what is none."""
+        """Return a valid name; `ValueError` with the rule for others."""
         if not self.allows(name):
             raise ValueError(f"expected {self.expected}")
         return name
@@ -35,7 +35,7 @@ LEVEL = NameRule(
 )
 """Names of levels and of level families."""
 RUN = NameRule("letters, digits and . _ + - only", re.compile(r"\w[\w.+-]*"))
-"""Names of runs, sweeps and studies, which are those of their folders."""
+"""Names of runs, sweeps and studies, which are their folder names."""
 MODEL = NameRule(
     "letters, digits, _ and - (at most 64), the first a letter or a digit",
     re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}"),

@@ -1,4 +1,4 @@
-"""The functions that go with an array: NumPy's, or those of another array library."""
+"""Array functions by type of array: NumPy's, or those of another array library."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 _COMPLETE = hasattr(np, "astype")
-"""Whether NumPy follows the array API standard by itself; Blender's is older."""
+"""Whether this NumPy follows the array API standard; Blender's is older."""
 
 
 def array_namespace(*arrays: Any) -> Any:
     """The namespace of `arrays` by the array API standard.
 
-    For NumPy's own arrays it is NumPy. For others (tensors of torch), or an old NumPy, the
-    package array-api-compat finds it, which the training extra brings.
+    It is NumPy for NumPy arrays. For others (torch tensors) or an old NumPy, the package
+    array-api-compat of the training extra provides it.
     """
     if _COMPLETE and all(
         isinstance(array, np.ndarray | np.generic) for array in arrays
@@ -26,7 +26,7 @@ def array_namespace(*arrays: Any) -> Any:
 
 
 def device_of(array: Any) -> Any:
-    """The device that holds `array`, as functions that make arrays take it."""
+    """The device of `array`, as an argument of functions that create arrays."""
     if _COMPLETE and isinstance(array, np.ndarray | np.generic):
         return "cpu"
     import array_api_compat

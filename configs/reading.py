@@ -1,4 +1,4 @@
-"""Bounded reading of files that users name: never a pipe, never a device."""
+"""Bounded reading of user-given files: never pipes, never devices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 
 @contextlib.contextmanager
 def open_regular(path: Path, most: int | None = None) -> Iterator[BufferedReader]:
-    """Open a regular file for reading; pipes and devices are never waited for.
+    """Open a regular file for reading; never block on pipes or devices.
 
     Args:
         path: The file.
@@ -27,9 +27,9 @@ def open_regular(path: Path, most: int | None = None) -> Iterator[BufferedReader
         OSError: Missing, unreadable, no regular file, or larger; `strerror` says which.
     """
     try:
-        _check(os.stat(path), path, most)  # to open a device may do something
+        _check(os.stat(path), path, most)  # opening a device may have side effects
         file = open(path, "rb", opener=_open)  # noqa: SIM115 (closed below)
-    except ValueError:  # a zero byte, or half a character
+    except ValueError:  # a NUL byte, or a lone surrogate
         raise OSError(errno.EINVAL, "not a file name", repr(str(path))) from None
     with file:
         _check(os.fstat(file.fileno()), path, most)
@@ -53,7 +53,7 @@ def read_regular_text(path: Path, most: int = MOST_TEXT) -> str:
 
 
 def _check(status: os.stat_result, path: Path, most: int | None) -> None:
-    """Refuse what is no regular file, or too large."""
+    """Refuse anything but a regular file of at most `most` bytes."""
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "not a regular file", str(path))
     if most is not None and status.st_size > most:
@@ -62,5 +62,5 @@ def _check(status: os.stat_result, path: Path, most: int | None) -> None:
 
 
 def _open(path: str, flags: int) -> int:
-    """Open a file; a pipe without a writer does not block."""
+    """Open a file without blocking on a pipe that has no writer."""
     return os.open(path, flags | _NO_WAIT)

@@ -1,10 +1,10 @@
-"""The rule of settings that name a scene of a Godot project."""
+"""Validation of settings that name a scene of a Godot project."""
 
 from __future__ import annotations
 
 
 def check_scene(scene: str | None, world: str, level_file: str | None) -> None:
-    """Raise `ValueError` for a `scene` that is none, or that other settings exclude."""
+    """Raise `ValueError` for an invalid `scene`, or one that other settings exclude."""
     if scene is None:
         return
     if not scene.startswith("res://") or not scene.endswith((".tscn", ".scn")):

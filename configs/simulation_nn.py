@@ -1,4 +1,4 @@
-"""Settings of locomotion policies and of how they are trained."""
+"""Settings of locomotion policies and of their training."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from ambulo.configs.base import Config
 from ambulo.configs.imitation import ImitationConfig
 from ambulo.configs.muscle import MuscleUpdatesConfig
-from ambulo.configs.types import Count, Positive, Share, Steps, Widths
+from ambulo.configs.types import Count, Fraction, Positive, Steps, Widths
 
 
 class PriorConfig(Config):
@@ -19,16 +19,16 @@ class PriorConfig(Config):
     """File of a motion network (see `train_motion`)."""
     frames: Count = 4
     """Number of past states given to its encoder."""
-    unfreeze_at: Share | None = None
-    """Fraction of the training after which the encoder learns too; null keeps it frozen."""
+    unfreeze_at: Fraction | None = None
+    """Fraction of the training after which the encoder is trained too; null keeps it frozen."""
 
 
 class SimulationNetworkConfig(Config):
     """The policy of a simulated body: a Gaussian actor and a separate critic."""
 
     policy: Literal["simple", "prior", "modes", "two_level"] = "simple"
-    """`simple` is SimulationNN; `prior` adds features of a motion network; `modes` has one
-    head for each mode that the observation names; `two_level` chooses the mode itself."""
+    """`simple` is SimulationNN; `prior` adds features of a motion network; `modes` has one head
+    for each mode in the observation; `two_level` chooses the mode itself."""
     net_arch: Widths = (256, 256)
     """Hidden layer widths of the actor and of the critic."""
     activation_fn: Literal["relu", "tanh", "elu", "silu"] = "tanh"
@@ -42,12 +42,12 @@ class SimulationNetworkConfig(Config):
     """Initialise the mean action to 0, so that training starts from the built-in
     controller."""
     normalize_samples: Steps = 1_000_000
-    """Samples after which the observation's running mean and deviation are frozen; 0 uses
-    the layout's fixed scales."""
+    """Samples after which the observation's running mean and deviation are frozen; 0 uses the
+    layout's fixed scales."""
     warm_up_steps: Steps = 60
-    """Steps of the fresh policy that the running statistics begin with."""
+    """Steps of the untrained policy for the initial running statistics."""
     generators: Annotated[int, Field(ge=2, le=64)] | None = None
-    """Movement generators of `two_level`; null makes one for each mode."""
+    """Movement generators of `two_level`; null: one for each mode."""
     prior: PriorConfig | None = None
     """The motion network of `prior`."""
 
@@ -62,17 +62,17 @@ class TeacherConfig(ImitationConfig):
     """Imitation of a balance controller or of a policy before reinforcement learning."""
 
     model: str | None = None
-    """A trained policy that teaches, with the balance controller under it if it has one: a
-    file, run folder or shipped model; null: the balance controller alone teaches."""
+    """A trained teacher policy, with its balance controller if it has one: a file, run folder
+    or shipped model; null: the balance controller alone teaches."""
     mirror: bool = False
-    """Change left and right of every second sample; for symmetric bodies and tasks."""
+    """Mirror every second sample; for symmetric bodies and tasks."""
 
 
 class LocomotionTrainingConfig(Config):
     """Budget, evaluation, checkpoints and where results go."""
 
     total_timesteps: Count = 1_000_000
-    """Control steps in all, over all bodies; those of the teacher not counted."""
+    """Control steps in all, over all bodies, without those of the teacher."""
     save_freq: Count = 200_000
     """Control steps between checkpoints."""
     eval_freq: Annotated[int, Field(ge=0)] = 100_000
@@ -81,12 +81,12 @@ class LocomotionTrainingConfig(Config):
     """Episodes of one evaluation."""
     eval_seconds: Positive = 20.0
     """Length of an evaluation's episodes, [s]."""
-    reference_weights: tuple[Share, ...] = ()
-    """Phases of equal length that set `rewards.reference_weight`, such as
-    (1.0, 0.5, 0.1, 0.0); empty keeps it."""
+    reference_weights: tuple[Fraction, ...] = ()
+    """Values of `rewards.reference_weight` in phases of equal length, such as (1.0, 0.5, 0.1,
+    0.0); empty keeps it."""
     num_workers: Annotated[int, Field(ge=1, le=256)] = 1
-    """Processes that have the environments: `--workers` of `--engine ray`, which comes
-    before it; 1 leaves the number to the flag. Without Ray this process has them all."""
+    """Processes for the environments, with `--engine ray`; `--workers` overrides it; 1 leaves
+    the number to the flag. Without Ray, this process runs them all."""
     update_threads: Annotated[int, Field(ge=1, le=256)] = 1
     """CPU threads for the network update."""
     num_threads: Annotated[int, Field(ge=1, le=256)] = 1
@@ -100,4 +100,4 @@ class LocomotionTrainingConfig(Config):
     device: str = "cpu"
     """Torch device; small networks are faster on the CPU."""
     output: str = "runs"
-    """Folder that run folders are made in; `user://` is Godot's user-data folder."""
+    """Folder of run folders; `user://` is Godot's user-data folder."""

@@ -1,8 +1,8 @@
-"""Where tasks come from: the suite, installed packages, users' files, `ambulo.register`.
+"""Registry of tasks: the suite's, installed packages', users' files, `ambulo.register`.
 
 A task's name is that of its file or of its entry point in the group `ambulo.tasks`. Names are
-listed without importing anything; a task is imported when it is first used. Data files name
-tasks; what is imported for a name is the user's choice alone.
+listed without importing anything; a task is imported at its first use. Data files only name
+tasks; the user alone decides which code is imported for a name.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from ambulo.configs.tasks import TASKS, TRAITS, TaskSpec, TaskTraits, environmen
 logger = logging.getLogger(__name__)
 
 GROUP = "ambulo.tasks"
-"""Entry points of installed packages with tasks."""
+"""Entry-point group of installed packages with tasks."""
 FILES = "AMBULO_TASKS"
 """Environment variable: files with tasks, separated as in PATH. Child processes inherit it."""
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 """Names of tasks."""
 PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-"""Names of packages and files that messages repeat."""
+"""Names of packages and files that messages may repeat."""
 
 _GIVEN: dict[str, TaskSpec] = {}
-"""What `register_task` was given."""
+"""Tasks added by `register_task`."""
 
 
 def task_names() -> tuple[str, ...]:
-    """The names of all tasks there are; those of the suite first."""
+    """The names of all available tasks; those of the suite first."""
     return tuple(dict.fromkeys((*TASKS, *_GIVEN, *_files(), *_installed())))
 
 
@@ -46,7 +46,7 @@ def find_task(name: str) -> TaskSpec:
     """Return a task.
 
     Raises:
-        ConfigError: There is none of that name, or its code cannot be used.
+        ConfigError: The name is unknown, or the task's code cannot be used.
     """
     if name in TASKS:
         return _of_suite(name)
@@ -63,7 +63,7 @@ def register_task(name: str, task: TaskSpec) -> None:
     """Add a task to this process, or replace one that was added.
 
     Raises:
-        ConfigError: The suite has a task of that name, or tasks cannot have it.
+        ConfigError: The suite has a task of that name, or the name is invalid.
     """
     fault = name_fault(name)
     if fault:
@@ -73,10 +73,10 @@ def register_task(name: str, task: TaskSpec) -> None:
 
 
 def register_file(path: str | os.PathLike[str]) -> str:
-    """Add the task of a file to this process and those that it starts; return its name.
+    """Add the task of a file to this process and its child processes; return its name.
 
     Raises:
-        ConfigError: There is no such file, or none with a task.
+        ConfigError: The file is missing, or has no task.
     """
     file = Path(path).expanduser().absolute()
     fault = name_fault(file.stem) if file.is_file() else "no such file"
@@ -94,11 +94,11 @@ def register_file(path: str | os.PathLike[str]) -> str:
 
 
 def task_fault(name: str, package: str | None) -> str:
-    """Return why a task cannot be used, and how to get it; empty if it can.
+    """Return why a task cannot be used, and the remedy; empty if it can.
 
     Args:
         name: The task.
-        package: Package or file that settings say it is from.
+        package: Package or file of the task according to the settings.
     """
     if package and PACKAGE.fullmatch(package) is None:
         package = None
@@ -119,7 +119,7 @@ def task_fault(name: str, package: str | None) -> str:
 
 @cache
 def _of_suite(name: str) -> TaskSpec:
-    """A task of the suite; its batch is imported when bodies are made."""
+    """A task of the suite; its batch is imported when environments are created."""
     variants = {
         key.partition("/")[2]: traits
         for key, traits in TRAITS.items()
@@ -130,19 +130,19 @@ def _of_suite(name: str) -> TaskSpec:
 
 
 def _listed() -> list[str]:
-    """The files that the environment variable names."""
+    """The files in the environment variable."""
     return [text for text in os.environ.get(FILES, "").split(os.pathsep) if text]
 
 
 def _files() -> dict[str, Path]:
-    """Files with tasks by the names of these."""
+    """Files with tasks by their stems."""
     files = [Path(text).expanduser().absolute() for text in _listed()]
     return {file.stem: file for file in files if not name_fault(file.stem)}
 
 
 @cache
 def _installed() -> dict[str, EntryPoint]:
-    """Entry points by the names of their tasks; unusable names are left out."""
+    """Entry points by task name, without invalid names."""
     found: dict[str, EntryPoint] = {}
     for point in entry_points(group=GROUP):
         fault = name_fault(point.name)
@@ -156,7 +156,7 @@ def _installed() -> dict[str, EntryPoint]:
 
 
 def name_fault(name: str) -> str:
-    """Return why a task of the user's own cannot have a name; empty if it can."""
+    """Return why a name is invalid for a user's task; empty if it is valid."""
     if NAME.fullmatch(name) is None:
         return (
             "a task's name has small letters, digits and _ (at most 40), a letter first"
@@ -181,7 +181,7 @@ def _from_package(name: str) -> TaskSpec:
 
 @cache
 def _from_file(name: str, file: Path) -> TaskSpec:
-    """The task of a file, which is imported once under a name of its own."""
+    """The task of a file, imported once under a unique module name."""
     module_name, source = f"ambulo_task_{name}", file.name
     spec = spec_from_file_location(module_name, file)
     assert spec is not None
@@ -203,7 +203,7 @@ def _broken(source: str, error: Exception) -> ConfigError:
 
 
 def _checked(task: Any, source: str, package: str) -> TaskSpec:
-    """Return what code offers as a task, with where it is from; refuse what is none."""
+    """Return a task object with its source; refuse anything else."""
     if not isinstance(task, TaskSpec):
         shown = "nothing" if task is None else type(task).__name__
         raise ConfigError(f"{source}: expected TASK = TaskSpec(...), found {shown}")

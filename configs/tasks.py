@@ -1,4 +1,4 @@
-"""The locomotion tasks of the suite, and what sets tasks apart."""
+"""The locomotion tasks of the suite, and their traits."""
 
 from __future__ import annotations
 
@@ -18,60 +18,60 @@ TASKS = tuple(sorted(module.name for module in pkgutil.iter_modules([str(_FOLDER
 
 @dataclass(frozen=True)
 class TaskTraits:
-    """What a task follows, and what may act in it; the defaults are those of a new task."""
+    """Reference and restrictions of a task; the defaults are those of a new task."""
 
     clock: bool = False
-    """A gait with a phase is followed."""
+    """Follows a gait with a phase."""
     commands: int = 0
-    """Numbers of a command: 2 are speed ahead and turning rate, 3 also speed to the left."""
+    """Size of a command: 2 for speed ahead and turning rate, 3 also for speed to the left."""
     clips: bool = False
-    """Clips are followed."""
+    """Follows clips."""
     trackers: bool = False
-    """These are seen through a player's trackers."""
+    """Observes the clips through a player's trackers."""
     still: bool = False
-    """The standing pose is followed."""
+    """Follows the standing pose."""
     parameters: bool = False
     """Bodies and gaits have parameters."""
     controller: bool = True
-    """There is a gait or pose that a balance controller can stabilise."""
+    """Has a gait or pose that a balance controller can stabilise."""
     modes: bool = False
     """Several references may be followed, each by some of the bodies."""
     assist: bool = False
-    """A training may lift the bodies (`environment.assist`)."""
+    """Training may lift the bodies (`environment.assist`)."""
     terrain: bool = True
-    """The ground may be other than flat."""
+    """The ground may be uneven."""
     level_only: str = ""
-    """Why evaluations leave out slopes and steps; empty: they do not."""
+    """Reason why evaluations leave out slopes and steps; empty: they do not."""
     bodies: tuple[str, ...] = ()
-    """The only characters that can do it; any if empty."""
+    """The only supported characters; any if empty."""
     own: bool = True
-    """Whether bodies of the user's own can do it, whatever `bodies` says."""
+    """Whether users' own bodies are supported, whatever `bodies` says."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Settings of the group environment whose defaults differ."""
     own_defaults: Mapping[str, Any] = field(default_factory=dict)
-    """Those that differ further for bodies of the user's own."""
+    """Further defaults that differ for users' own bodies."""
     evaluation: str = "locomotion"
-    """How its policies are evaluated: a kind of `evaluate/kinds`."""
+    """Kind of evaluation of its policies, of `evaluate/kinds`."""
 
     def allows(self, character: str, *, own: bool) -> bool:
-        """Whether a character, perhaps a body of the user's `own`, can do it."""
+        """Whether a character, perhaps a user's `own` body, is supported."""
         return (self.own if own else not self.bodies) or character in self.bodies
 
 
 @dataclass(frozen=True)
 class TaskSpec:
-    """A task: its batch of bodies, what sets it apart, and its own settings."""
+    """A task: its batch of bodies, its traits, and its own settings."""
 
     batch: Any
-    """A subclass of `LocomotionBatch`; of a task of the suite, the module that has it."""
+    """A subclass of `LocomotionBatch`; for a task of the suite, the module that has it."""
     traits: TaskTraits = TaskTraits()
-    """What sets it apart."""
+    """Its traits."""
     variants: Mapping[str, TaskTraits] = field(default_factory=dict)
     """Traits by value of the setting (`base`, `legs`) that chooses a variant."""
     settings: type[Config] = Config
     """Class of the group `own` of the configuration: settings and weights of rewards."""
     package: str | None = None
-    """Package or file that it is from, set by the registry; None: the suite."""
+    """Package or file of the task, set by the registry; None: the suite."""
 
 
 _CLIPS: dict[str, Any] = {
@@ -84,7 +84,7 @@ _CLIPS: dict[str, Any] = {
 """Tasks that follow clips without a walker: actions alone move all joints."""
 _WALK: dict[str, Any] = {"speed": SPEED, "turn": TURN}
 LEGS = ("*_thigh", "*_shin", "*_foot", "spine", "chest")
-"""Roles of the joints that actions move, of bodies of the user's own."""
+"""Roles of the joints that actions move, for users' own bodies."""
 
 TRAITS: dict[str, TaskTraits] = {
     "imitate": TaskTraits(clock=True, modes=True),
@@ -112,7 +112,7 @@ TRAITS: dict[str, TaskTraits] = {
         level_only="a body that lies comes to no slope or step",
         bodies=("human23",),
         own=False,
-        # Joints leave the standing pose far.
+        # Joints move far from the standing pose.
         defaults={
             "joints": (
                 "Femur?", "Tibia?", "Talus?", "Spine", "Torso",
@@ -154,8 +154,7 @@ TRAITS: dict[str, TaskTraits] = {
         evaluation="track_body_policy",
     ),
 }  # fmt: skip
-"""Of the suite, by task, and by task and variant where a setting chooses between two; a task
-that is not named has the defaults."""
+"""Traits of the suite's tasks, by task, or by task and variant; others have the defaults."""
 
 
 def environment_id(task: str) -> str:

@@ -1,4 +1,4 @@
-"""Twins: fast models of walkers, as data. One JSON file each, in `configs/twins/`."""
+"""Twins: fast surrogate models of walkers, as data. One JSON file each, in `configs/twins/`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Span = tuple[float, float]
 
 
 class Envelope(Config):
-    """The commands that a walker takes."""
+    """Range of the commands of a walker."""
 
     speed: Span
     """Ahead, [m/s]."""
@@ -41,10 +41,10 @@ class Envelope(Config):
 
 
 class Response(Config):
-    """How one command (speed, to the side, turning) becomes motion.
+    """Response of the motion to one command (speed, sideways speed, turning rate).
 
-    The motion v follows the command c after a delay: v' = (gain c + offset - v) / lag,
-    but never faster than `change`.
+    The motion v follows the command c after a delay: v' = (gain c + offset - v) / lag, limited
+    to `change`.
     """
 
     gain: float = 1.0
@@ -62,11 +62,10 @@ class Response(Config):
 
 
 class ContactRule(Config):
-    """What a touch does: the body slides along, and may fall.
+    """Effect of contacts: the body slides along, and may fall.
 
-    The rate of falls is exp(still + speed * v) each second of contact, where v is the speed
-    into the obstacle that the command asks for, [m/s]; `after` seconds after a contact it
-    still holds.
+    The rate of falls during contact is exp(still + speed * v), where v is the commanded speed
+    into the obstacle, [m/s]; it also applies for `after` seconds after a contact.
     """
 
     still: float
@@ -74,20 +73,20 @@ class ContactRule(Config):
     speed: float
     """Its growth with v, [s/m]."""
     after: NonNegative = 0.0
-    """Time after a contact in which its falls come, [s]."""
+    """Time after a contact in which it can still cause a fall, [s]."""
 
 
 class TwinConfig(Config):
-    """A fast model of a walker: `ambulo fit-twin` fits it to roll-outs of the character."""
+    """A fast surrogate of a walker: `ambulo fit-twin` fits it to roll-outs of the character."""
 
     walker: str
-    """The walker that was measured."""
+    """The walker that it approximates."""
     character: str
-    """Its body."""
+    """The walker's character."""
     control_rate: Annotated[int, Field(ge=5, le=200)]
-    """Steps a second, [Hz]."""
+    """Steps per second, [Hz]."""
     envelope: Envelope
-    """Commands that it takes."""
+    """Range of its commands."""
     speed: Response
     """Speed ahead."""
     side: Response
@@ -95,18 +94,18 @@ class TwinConfig(Config):
     turn: Response
     """Turning rate."""
     radius: Positive
-    """Radius of the disc that touches obstacles as often as the body does, [m]."""
+    """Radius of a disc that touches obstacles as often as the body does, [m]."""
     contact: ContactRule
-    """What touches do."""
+    """Effect of contacts."""
     fall_rate: NonNegative = 0.0
-    """Falls without any contact, [1/s]."""
+    """Rate of falls without contact, [1/s]."""
 
 
 def find_twin(name: str | os.PathLike[str]) -> TwinConfig:
-    """The twin that is shipped as `name`, or in the JSON file `name`.
+    """The shipped twin `name`, or that of the JSON file `name`.
 
     Raises:
-        ConfigError: There is none, or it is damaged.
+        ConfigError: The twin is missing or damaged.
     """
     text, known = os.fspath(name), json_names("ambulo.configs.twins")
     if text in known:

@@ -15,7 +15,7 @@ _RANGES = ("friction", "mass", "segment_mass", "delay")
 
 
 class VariationConfig(Config):
-    """Ranges that varied bodies are drawn from; the defaults vary nothing.
+    """Ranges of domain randomisation; the defaults vary nothing.
 
     Bodies that are stepped together share one model: `variants` models are drawn, and the
     simulated bodies are divided among them.
@@ -30,8 +30,8 @@ class VariationConfig(Config):
     segment_mass: tuple[Positive, Positive] = (1.0, 1.0)
     """Range of a factor on the mass and inertia of each segment, on top of `mass`."""
     delay: tuple[Latency, Latency] = (0.0, 0.0)
-    """Range of the time from an action to its effect, [s], in whole physics steps; the
-    offsets of the balance controller are as late."""
+    """Range of the time from an action to its effect, [s], in whole physics steps; the offsets
+    of the balance controller are delayed as well."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

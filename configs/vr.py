@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from ambulo.configs.base import Config
 from ambulo.configs.imitation import ImitationConfig
 from ambulo.configs.scenes import check_scene
-from ambulo.configs.types import Count, NonNegative, Positive, Steps
+from ambulo.configs.types import Count, Fraction, NonNegative, Positive, Steps
 from ambulo.configs.vr_actions import Degrees, NavigationActionsConfig
 from ambulo.configs.vr_bodies import (
     MOST_AGENTS,
@@ -27,8 +27,6 @@ from ambulo.configs.vr_comfort import check_comfort
 from ambulo.configs.vr_learning import (
     NavigationNetworkConfig,
     PPOConfig,
-    Share,
-    Unit,
     check_recurrent,
 )
 from ambulo.configs.vr_rewards import NavigationRewardsConfig
@@ -37,17 +35,17 @@ Task = Literal["navigate", "follow", "reach", "patrol"]
 Body = Literal["capsule", "twin", "human23", "myolegs"]
 
 MOTION_FEATURES = {"none": 0, "motion_nn": 256}
-"""Numbers of each kind of `observations.motion`."""
+"""Size of each kind of `observations.motion`."""
 
 _RETIRED = ("plan_margin", "plan_walls", "surroundings")
-"""Keys of `observations` in files of earlier versions that change nothing any more."""
+"""Keys of `observations` in files of earlier versions that have no effect any more."""
 ENGINE_PLACES = ("godot_url", "godot_bin", "godot_project")
-"""Keys of `environment` that say where engines are. Only the user who runs a command may
-set them: they are neither written to model files nor taken from them."""
+"""Keys of `environment` that locate engines. Only the user who runs a command may set them:
+they are neither written to model files nor read from them."""
 
 
 class NavigationObservationsConfig(Config):
-    """What the agent sees."""
+    """Observations of the agent."""
 
     num_ray_sensors: Annotated[int, Field(ge=4, le=360)] = 16
     """Horizontal rays, evenly spaced over the full circle."""
@@ -61,16 +59,16 @@ class NavigationObservationsConfig(Config):
     """Fixed scaling inside the policy (never running statistics)."""
     memory: Literal["none", "visits", "map", "plan", "path", "navigator"] = "none"
     """Extra features remembered from earlier environment steps: `visits` counts the visited
-    positions, `map` adds remembered free space and obstacles. `navigator` has what a classical
-    planner makes of what the agent senses: the path ahead over all floors, why it waits, what
-    moves and what is near (such an agent runs a planner). `plan` and `path` are what agents of
-    earlier versions see of it: the path beside `map`, or beside visits."""
+    positions, `map` adds remembered free space and obstacles. `navigator` adds the output of a
+    classical planner that runs on the agent's own senses: the path ahead over all floors, the
+    reason for waiting, moving and near objects. `plan` and `path` are what agents of earlier
+    versions observe of it: the path beside `map`, or beside visits."""
     plan_reach: Annotated[float, Field(ge=0.5, le=100.0)] = 2.5
-    """Largest distance of the waypoint along the path, [m], where there is a planner: a larger
-    one cuts the corners that eight directions make of a way across the open."""
+    """Largest distance of the waypoint along the path, [m], with a planner: a larger one cuts
+    the corners of the eight-neighbour path across open space."""
     motion: Literal["none", "motion_nn"] = "none"
-    """Extra features of the body's own past: what a shipped motion network makes of its last
-    poses (a capsule's and a twin's are those of an avatar)."""
+    """Extra features of the body's own past: the encoding of its last poses by a shipped motion
+    network (for a capsule or twin, the poses of an avatar)."""
     comfort: bool = False
     """Extra number: the comfort dial, from 0 (as fast as possible) to 1 (as comfortable as
     the settings ask), see docs/comfort.md."""
@@ -80,7 +78,7 @@ class NavigationObservationsConfig(Config):
     @model_validator(mode="before")
     @classmethod
     def _leave_out_retired(cls, data: object) -> object:
-        """Leave out settings of the planner of earlier versions, which their files have."""
+        """Drop planner settings of earlier versions, which old files contain."""
         if isinstance(data, dict):
             return {key: data[key] for key in data if key not in _RETIRED}
         return data
@@ -96,18 +94,19 @@ class NavigationEnvironmentConfig(Config):
     """`compiled` is fast; `mujoco` has the same rules in plain Python, 1,000 times as slow;
     `godot` runs them in Godot engines. Older files call the first one `kernel`."""
     body: Body = "capsule"
-    """What moves through the levels: the sliding capsule of the world contract; a simulated
-    character with legs, by name, that a walker drives; or `twin`, a fast model of the walker
-    that was fitted to the character's roll-outs."""
+    """Body of the agent: the sliding capsule of the world contract; a simulated character with
+    legs, by name, driven by a walker; or `twin`, a fast surrogate of the walker that was fitted
+    to the character's roll-outs."""
     walker: str = "walk_commands"
-    """Policy that moves the legs of a character as commanded: a shipped one by name, or a
-    file. A twin is a model of it."""
+    """Walker policy that moves a character's legs as commanded: a shipped one by name, or a
+    file. A twin approximates it."""
     twin: str | None = None
     """File of the twin (JSON, of `ambulo fit-twin`); null: the shipped one of the walker."""
     num_environments: Count = 64
     """Environments stepped together."""
     agents: Annotated[int, Field(ge=1, le=MOST_AGENTS)] = 1
-    """Environments in a row that share a level, in which they see and touch each other."""
+    """Number of consecutive environments that share a level, in which they sense and touch each
+    other."""
     max_episode_steps: Count = 1000
     """Environment steps before the episode is truncated."""
     physics_ticks_per_second: Annotated[int, Field(ge=10, le=1000)] = 90
@@ -115,31 +114,30 @@ class NavigationEnvironmentConfig(Config):
     ticks_per_decision: Annotated[int, Field(ge=1, le=1000)] = 9
     """Physics ticks per action."""
     levels: tuple[str, ...] = ("train",)
-    """Level families or named level sets. In training one that is named n times has n times
+    """Level families or named level sets. In training, one that is listed n times has n times
     as many levels."""
     scene: str | None = None
-    """Scene of the Godot project ("res://...") in which all episodes are, in world = godot;
-    replaces `levels` and `level_file`."""
+    """Scene of the Godot project ("res://...") of all episodes, with world = godot; replaces
+    `levels` and `level_file`."""
     level_file: str | None = None
     """A level JSON file or a folder of them, for `level_file_fraction` of the episodes."""
-    level_file_fraction: Share | None = None
-    """Fraction of the episodes of training and validation in levels of `level_file`; the
-    others are in `levels`. Null: 0.5 in a new run that begins with a model
-    (`training.init_from`), so that the model forgets nothing, else 1."""
+    level_file_fraction: Fraction | None = None
+    """Fraction of the episodes of training and validation in levels of `level_file`; the others
+    are in `levels`. Null: 0.5 in a new run that begins with a model (`training.init_from`), so
+    that the model forgets nothing, else 1."""
     levels_per_family: Count = 150
     """Different levels of each family held in the training bank."""
     level_refresh: Annotated[int, Field(ge=0)] = 0
     """Levels of the bank replaced by new ones after each roll-out."""
     goal_distance: tuple[Positive, Positive] = (5.0, 30.0)
     """Range of the straight-line distance from start to goal."""
-    designed_start: Unit = 0.4
+    designed_start: Fraction = 0.4
     """Probability of the start and goal that the level was designed around."""
     start_jitter: tuple[NonNegative, Degrees] = (0.3, 20.0)
-    """Largest distance [m] and turn [deg] of a start from where a level that fixes start and
-    goal has it: in training always, in evaluation from the second episode of a level file
-    on; zeros keep it."""
+    """Largest distance [m] and rotation [deg] of a start from the one that a level fixes: in
+    training always, in evaluation from the second episode of a level file on; zeros keep it."""
     goal_radius: Positive = 1.0
-    """Horizontal distance at which the goal is reached."""
+    """Horizontal distance at which the goal counts as reached."""
     fall_depth: Positive = 1.0
     """Depth below the floor at which the episode ends as a fall (published: 10)."""
     tasks: tuple[Task, ...] = ("navigate",)
@@ -147,22 +145,20 @@ class NavigationEnvironmentConfig(Config):
     follow_speed: NonNegative = 0.6
     """[m/s] of the moving goal."""
     patrol_goals: Annotated[int, Field(ge=1, le=16)] = 3
-    """Goals in a row for `patrol`."""
+    """Number of consecutive goals of `patrol`."""
     reach_radius: Positive = 0.2
     """Distance between a hand and the target for `reach`."""
     reach_height: tuple[Positive, Positive] = (1.1, 1.1)
     """Range of the target's height for `reach`, [m]; a capsule's hands are at 1.1 m."""
     eye_height: Annotated[float, Field(ge=0.6, le=2.2)] = USUAL_EYES
-    """Height of the head camera above the feet, [m]: 1.05 of a child of six, 1.2 seated,
-    1.75 of a tall adult. The height of the body and the place of the hands scale with it."""
-    comfort_range: tuple[Unit, Unit] = (0.0, 1.0)
-    """Range that the comfort dial of an episode is drawn from, with
-    `observations.comfort`."""
-    comfort_default: Unit | None = None
-    """Comfort dial of a finished agent when nothing is said; null: the middle of
-    `comfort_range`."""
+    """Height of the head camera above the feet, [m]: 1.05 for a child of six, 1.2 seated, 1.75
+    for a tall adult. The height of the body and of the hands scale with it."""
+    comfort_range: tuple[Fraction, Fraction] = (0.0, 1.0)
+    """Range of the comfort dial, drawn for each episode, with `observations.comfort`."""
+    comfort_default: Fraction | None = None
+    """Default comfort dial of a finished agent; null: the middle of `comfort_range`."""
     godot_url: str | None = None
-    """A running Godot game to play in, such as http://127.0.0.1:8080; null starts engines."""
+    """URL of a running Godot game, such as http://127.0.0.1:8080; null starts engines."""
     godot_bin: str | None = None
     """Godot program; null looks for an installed one (`GODOT_BIN` names it too)."""
     godot_project: str | None = None
@@ -171,10 +167,10 @@ class NavigationEnvironmentConfig(Config):
     godot_engines: Annotated[int, Field(ge=1, le=256)] = 1
     """Godot processes that share the environments."""
     godot_timeout: Positive = 30.0
-    """Seconds that an engine may take for an answer before it counts as hung."""
+    """Time limit of an engine's answer before it counts as hung, [s]."""
     godot_max_failures: Count = 6
-    """An engine is given up after this many consecutive faults without an environment step
-    between them."""
+    """Consecutive faults without an environment step between them after which an engine is
+    given up."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -195,12 +191,12 @@ class NavigationEnvironmentConfig(Config):
 
     @property
     def character(self) -> str | None:
-        """The simulated character that moves through the levels; None: there is none."""
+        """The simulated character, or None."""
         return None if self.body in ("capsule", "twin") else self.body
 
     @property
     def file_fraction(self) -> float:
-        """Fraction of the episodes in levels of `level_file`, where there is one."""
+        """Fraction of the episodes in levels of `level_file`, if there is one."""
         fraction = self.level_file_fraction
         return 1.0 if fraction is None else fraction
 
@@ -227,8 +223,8 @@ class CurriculumStage(Config):
     levels: tuple[str, ...] | None = None
     """Level families or sets of this stage; null keeps `environment.levels`."""
     body: Body | None = None
-    """What moves in this stage; null keeps `environment.body`."""
-    success_threshold: Unit | None = 0.9
+    """Body of the agent in this stage; null keeps `environment.body`."""
+    success_threshold: Fraction | None = 0.9
     """Promote when the success rate of recent episodes reaches this; null: budget only."""
     min_timesteps: Annotated[int, Field(ge=0)] = 50_000
     """Minimum environment steps in this stage before promotion by success."""
@@ -237,15 +233,15 @@ class CurriculumStage(Config):
 class NavigationTeacherConfig(ImitationConfig):
     """Imitation of a classical planner before reinforcement learning.
 
-    It comes after `init_from`, in the environments of the first stage.
+    It runs after `init_from`, in the environments of the first stage.
     """
 
     planner: Annotated[
         Literal["planner", "oracle"],
         BeforeValidator(lambda name: "planner" if name == "mapper" else name),
     ] = "planner"
-    """What teaches: `planner` sees what the agent sees, `oracle` knows the level. Older files
-    call the first one `mapper`."""
+    """The teacher: `planner` observes what the agent observes, `oracle` knows the level. Older
+    files call the first one `mapper`."""
     samples: Count = 600_000
     """Total number of states labelled by the teacher."""
     rounds: Count = 8
@@ -257,8 +253,8 @@ class NavigationTeacherConfig(ImitationConfig):
     batch_size: Annotated[int, Field(ge=2)] = 2048
     """Minibatch size."""
     mix_rounds: Steps = 1
-    """In the first rounds the teacher acts, with noise; then the network does."""
-    mix_decay: Unit = 0.5
+    """Number of first rounds in which the teacher acts, with noise; then the network acts."""
+    mix_decay: Fraction = 0.5
     """After these rounds the teacher still acts for a fraction of the environments:
     `mix_decay` in the first round after, its square in the next, and so on."""
     critic_updates: Steps = 40
@@ -277,14 +273,14 @@ class NavigationTrainingConfig(Config):
     eval_episodes: Count = 45
     """Episodes of one evaluation, on validation levels."""
     init_from: str | None = None
-    """Model whose policy a new run begins with: a file, a run folder or a shipped agent's
-    name; `--init-from` comes before it."""
+    """Model whose policy a new run starts from: a file, a run folder or a shipped agent's name;
+    `--init-from` overrides it."""
     teacher: NavigationTeacherConfig | None = None
-    """Imitate a planner before reinforcement learning, in runs that begin with no model
+    """Imitate a planner before reinforcement learning, in runs that start without a model
     (`init_from`); null: no planner."""
     num_workers: Annotated[int, Field(ge=1, le=256)] = 1
-    """Processes that have the environments: `--workers` of `--engine ray`, which comes
-    before it; 1 leaves the number to the flag. Without Ray this process has them all."""
+    """Processes for the environments, with `--engine ray`; `--workers` overrides it; 1 leaves
+    the number to the flag. Without Ray, this process runs them all."""
     update_threads: Annotated[int, Field(ge=1, le=256)] = 1
     """CPU threads for the network update (acting always uses one)."""
     use_curriculum: bool = False
@@ -296,12 +292,12 @@ class NavigationTrainingConfig(Config):
     device: str = "cpu"
     """Torch device; small networks are faster on the CPU."""
     output: str = "runs"
-    """Folder that run folders are made in; `user://` is Godot's user-data folder."""
+    """Folder of run folders; `user://` is Godot's user-data folder."""
 
     @model_validator(mode="before")
     @classmethod
     def _without_lost_episodes(cls, data: Any) -> Any:
-        """Drop `lost_episodes`, a setting of older files that nothing reads."""
+        """Drop `lost_episodes`, an obsolete setting of older files."""
         if not isinstance(data, dict):
             return data
         return {key: value for key, value in data.items() if key != "lost_episodes"}
@@ -323,9 +319,9 @@ class NavigationConfig(Config):
     rewards: NavigationRewardsConfig = NavigationRewardsConfig()
     """Reward weights."""
     observations: NavigationObservationsConfig = NavigationObservationsConfig()
-    """What the agent sees."""
+    """Observations of the agent."""
     actions: NavigationActionsConfig = NavigationActionsConfig()
-    """What the agent does."""
+    """Actions of the agent."""
     environment: NavigationEnvironmentConfig = NavigationEnvironmentConfig()
     """The world and the task."""
     training: NavigationTrainingConfig = NavigationTrainingConfig()
@@ -360,21 +356,21 @@ class NavigationConfig(Config):
 
     @property
     def needs_poses(self) -> bool:
-        """Whether observation or rewards look at the pose of the body."""
+        """Whether observation or rewards need the pose of the body."""
         rewards = self.rewards
         costs = rewards.posture_bonus or rewards.novelty_cost
         return bool(costs) or self.observations.motion != "none"
 
     @property
     def usual_comfort(self) -> float:
-        """Where the comfort dial of an agent is when nothing is said."""
+        """Default comfort dial of an agent."""
         env = self.environment
         if env.comfort_default is not None:
             return env.comfort_default
         return 0.5 * (env.comfort_range[0] + env.comfort_range[1])
 
     def at_comfort(self, dial: float) -> NavigationConfig:
-        """Return a copy whose episodes have the comfort `dial`; the same without dials."""
+        """Return a copy whose episodes have the comfort `dial`; unchanged without a dial."""
         if not self.observations.comfort:
             return self
         return self.override(
@@ -386,7 +382,7 @@ class NavigationConfig(Config):
         return self.override("environment", **dict.fromkeys(ENGINE_PLACES))
 
     def passive(self) -> NavigationConfig:
-        """Return a copy that runs nothing: it names neither engines nor code to import."""
+        """Return a copy that runs nothing: without engine locations or code to import."""
         return self.without_engine_places().override("rewards", custom=())
 
     def shareable(self) -> NavigationConfig:

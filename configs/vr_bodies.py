@@ -1,4 +1,4 @@
-"""The rules of settings that only some bodies can follow."""
+"""Validation of settings that only some bodies support."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from ambulo.configs.vr_actions import NavigationActionsConfig
 USUAL_EYES = 1.6
 """Usual height of the head camera above the feet, [m]."""
 REACHED = (0.35, 1.75)
-"""Heights that a body can reach from a crouch and upright, [m]."""
+"""Range of heights that a body can reach, from a crouch to upright, [m]."""
 MOST_AGENTS = 256
-"""Agents that may share a level."""
+"""Largest number of agents that share a level."""
 _HANDS = 1.1
 """Height of a capsule's hands, [m]."""
 
@@ -47,10 +47,10 @@ def check_rig(
     """Raise `ValueError` for comfort options of the VR rig that `body` cannot have.
 
     Args:
-        actions: settings of the actions.
-        eye_height: of the head camera, [m].
-        body: what moves through the levels.
-        needs_poses: whether observation or rewards look at the pose of the body.
+        actions: Settings of the actions.
+        eye_height: Height of the head camera, [m].
+        body: Body of the agent.
+        needs_poses: Whether observation or rewards need the pose of the body.
     """
     for name in ("snap_turn", "teleport"):
         if getattr(actions, name) is not None and body != "capsule":

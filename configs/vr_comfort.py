@@ -1,4 +1,4 @@
-"""The rules of settings of the comfort dial."""
+"""Validation of settings of the comfort dial."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ambulo.configs.vr_actions import NavigationActionsConfig
 
 
 def check_dial(dial: float, has_dial: bool) -> None:
-    """Raise `ConfigError` for a `dial` beyond [0, 1], or of an agent that has none."""
+    """Raise `ConfigError` for a `dial` outside [0, 1], or for an agent without one."""
     if not has_dial:
         raise ConfigError("comfort: there is no dial (observations.comfort = false)")
     if not 0.0 <= dial <= 1.0:
@@ -15,7 +15,7 @@ def check_dial(dial: float, has_dial: bool) -> None:
 
 
 def check_comfort(dial: bool, actions: NavigationActionsConfig) -> None:
-    """Raise `ValueError` for `actions` that do not fit to an agent with or without `dial`."""
+    """Raise `ValueError` for `actions` that do not fit an agent with or without `dial`."""
     if dial and actions.mode == "discrete":
         raise ValueError("observations.comfort needs actions.mode = continuous")
     speed, most = actions.comfort_speed, actions.max_movement_speed

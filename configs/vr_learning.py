@@ -8,13 +8,17 @@ from pydantic import Field
 
 from ambulo.configs.base import Config
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.types import Count, NonNegative, Positive, Widths
-
-Unit = Annotated[float, Field(ge=0, le=1)]
-Share = Annotated[float, Field(gt=0, le=1)]
+from ambulo.configs.types import (
+    Count,
+    Fraction,
+    NonNegative,
+    Positive,
+    PositiveFraction,
+    Widths,
+)
 
 PLANNED = ("plan", "path", "navigator")
-"""Kinds of `observations.memory` that have a planner."""
+"""Kinds of `observations.memory` with a planner."""
 VELOCITY_SCALE = 0.5
 """Factor on velocities that the memory `navigator` observes, [s/m]."""
 
@@ -23,7 +27,7 @@ class NavigationNetworkConfig(Config):
     """The actor and the critic."""
 
     policy: Literal["MlpPolicy"] = "MlpPolicy"
-    """Kept for published files; the actor and critic are separate perceptrons."""
+    """Kept for the original files; the actor and critic are separate perceptrons."""
     net_arch: Widths = (256, 256)
     """Hidden layer widths, used by both networks."""
     activation_fn: Literal["relu", "tanh", "elu", "silu"] = "relu"
@@ -31,13 +35,13 @@ class NavigationNetworkConfig(Config):
     log_std_init: float = -0.5
     """Initial log standard deviation of each action."""
     recurrent: Annotated[int, Field(ge=0, le=4096)] = 0
-    """Units of a gated recurrent unit (GRU) behind the actor's first hidden layer, which
-    remembers the earlier steps of an episode; 0: none. The critic has none."""
+    """Units of a gated recurrent unit (GRU) after the actor's first hidden layer, as memory of
+    the episode; 0: none. The critic has none."""
     privileged_critic: bool = True
-    """Let the critic (training only) see geodesic distance, time and contact."""
-    action_bound: tuple[Share, Share] | None = None
-    """Largest length of the stick and largest rotation that the agent's mean action can
-    have (smoothly, by tanh); null leaves them to the clip at 1. Continuous actions only."""
+    """Let the critic (training only) observe geodesic distance, time and contact."""
+    action_bound: tuple[PositiveFraction, PositiveFraction] | None = None
+    """Largest length of the stick and largest rotation of the agent's mean action (smoothly, by
+    tanh); null leaves them to the clip at 1. Continuous actions only."""
 
 
 class PPOConfig(Config):
@@ -53,9 +57,9 @@ class PPOConfig(Config):
     """Minibatch size; capped at the size of one roll-out."""
     n_epochs: Count = 4
     """Passes over each roll-out."""
-    gamma: Unit = 0.99
+    gamma: Fraction = 0.99
     """Discount per environment step."""
-    gae_lambda: Unit = 0.95
+    gae_lambda: Fraction = 0.95
     """Bias-variance trade-off of generalised advantage estimation."""
     clip_range: Positive = 0.2
     """Clip of the probability ratio."""
@@ -71,12 +75,11 @@ class PPOConfig(Config):
     """Weight of the auxiliary loss that trains the actor to predict the shortest path
     (needs `network.privileged_critic`)."""
     plan_coef: NonNegative = 0.0
-    """Weight of the penalty on the squared distance of the mean action from the one that
-    walks straight to the planned waypoint, at the start; 0: no penalty. Needs
-    `observations.memory` = navigator, path or plan, continuous actions and an actor without
-    a GRU."""
+    """Initial weight of the penalty on the squared distance of the mean action from the action
+    towards the planned waypoint; 0: no penalty. Needs `observations.memory` = navigator, path
+    or plan, continuous actions and an actor without a GRU."""
     plan_coef_final: NonNegative | None = None
-    """The same at the end of a linear schedule; null: as `plan_coef`."""
+    """Final weight of that penalty after a linear schedule; null: as `plan_coef`."""
     reward_scale: Positive = 0.1
     """Factor on rewards inside the learner; logs and evaluation stay unscaled."""
     precision: Literal["float32", "bfloat16", "auto"] = "float32"
@@ -84,18 +87,18 @@ class PPOConfig(Config):
     on CPUs that multiply it (AVX512-BF16, AMX) and is slower on others; `auto` is `bfloat16`
     on those CPUs and `float32` elsewhere. Weights, outputs and acting stay float32."""
     sequence: Count | None = None
-    """Steps of the sequences that a recurrent actor (`network.recurrent`) learns from, a
+    """Length of the sequences for training a recurrent actor (`network.recurrent`), [steps], a
     divisor of `n_steps`; null: `n_steps`."""
     burn_in: Annotated[int, Field(ge=0, le=1024)] = 8
-    """Steps before each sequence that bring the state of a recurrent actor up to date, without
+    """Steps before each sequence that restore the state of a recurrent actor, without
     gradient."""
 
 
 def check_guide(ppo: PPOConfig, *, memory: str, mode: str, recurrent: int) -> None:
-    """Raise `ConfigError` where an agent cannot learn from the penalty `ppo.plan_coef`.
+    """Raise `ConfigError` if the penalty `ppo.plan_coef` does not apply to the agent.
 
     Args:
-        ppo: settings of the learner.
+        ppo: Settings of the learner.
         memory: `observations.memory`.
         mode: `actions.mode`.
         recurrent: `network.recurrent`.
@@ -112,7 +115,7 @@ def check_guide(ppo: PPOConfig, *, memory: str, mode: str, recurrent: int) -> No
 
 
 def check_recurrent(units: int, ppo: PPOConfig) -> None:
-    """Raise `ValueError` where an actor with a GRU of `units` cannot learn as configured."""
+    """Raise `ValueError` if an actor with a GRU of `units` cannot be trained as configured."""
     if units == 0:
         return
     sequence = ppo.sequence or ppo.n_steps

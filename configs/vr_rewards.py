@@ -43,7 +43,7 @@ class NavigationRewardsConfig(Config):
     step_cost: NonNegative = 0.0
     """Cost per environment step."""
     posture_bonus: NonNegative = 0.0
-    """Share of the targets (head, hands) that the IK solver meets, times the likeness of its
+    """Fraction of the targets (head, hands) that the IK solver meets, times the likeness of its
     pose to the body's, in [0, 1], times this; paid as `bonus_mode` says."""
     novelty_cost: NonNegative = 0.0
     """Cost per environment step of how badly a motion network foresaw the body's motion,

@@ -1,4 +1,4 @@
-"""Settings of the task `walk_commands`: commands, and obstacles in the way."""
+"""Settings of the task `walk_commands`: commands and obstacles."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import Self
 from pydantic import model_validator
 
 from ambulo.configs.base import Config
-from ambulo.configs.types import NonNegative, Positive, Share
+from ambulo.configs.types import Fraction, NonNegative, Positive
 
 SPEED, TURN, SIDE = (-0.2, 1.6), (-120.0, 120.0), (-0.3, 0.3)
-"""The envelope: speeds ahead, [m/s], turning rates, [deg/s], and speeds to the left, [m/s],
-that a walker takes on."""
+"""The envelope of a walker's commands: speed ahead, [m/s], turning rate, [deg/s], and speed to
+the left, [m/s]."""
 CENTRIPETAL = 0.84
-"""Largest acceleration to the side, speed times turning rate, [m/s^2]: 30 deg/s at 1.6 m/s,
-120 deg/s up to 0.4 m/s."""
+"""Largest lateral acceleration, speed times turning rate, [m/s^2]: 30 deg/s at 1.6 m/s, 120
+deg/s up to 0.4 m/s."""
 
 SIDE_SPEEDS, SIDE_PARTS = (0.8, 1.6), (1.0, 1.0 / 3.0)
-"""Up to the first speed, [m/s], all of `SIDE` is taken on, at the second a third, linearly
-between: bodies that go aside at 1.5 m/s and turn left and right fall within seconds."""
+"""Up to the first speed, [m/s], all of `SIDE` is available, at the second a third, linear
+between: bodies that step aside at 1.5 m/s and turn left and right fall within seconds."""
 
 
 def check_range(
     name: str, span: tuple[float, float], limit: tuple[float, float]
 ) -> None:
-    """`ValueError` for a range of commands that is none, or lies outside of `limit`."""
+    """Raise `ValueError` for an empty range of commands, or one outside `limit`."""
     low, high = span
     if low > high:
         raise ValueError(f"{name} must be [min, max] with min <= max")
@@ -39,34 +39,33 @@ class WalkCommandsConfig(Config):
 
     side: tuple[float, float] = SIDE
     """Range of drawn speeds to the left, [m/s]."""
-    stand_start: Share = 0.25
+    stand_start: Fraction = 0.25
     """Fraction of episodes that begin in standing, whatever the command."""
-    stand_share: Share = 0.2
-    """Fraction of drawn commands that are to stand."""
-    spot_share: Share = 0.15
+    stand_share: Fraction = 0.2
+    """Fraction of drawn commands that mean standing."""
+    spot_share: Fraction = 0.15
     """Fraction of drawn commands that turn or step to the side on the spot."""
-    aside_share: Share = 0.3
-    """Fraction of the other commands that go to the side too."""
-    straight_share: Share = 0.3
+    aside_share: Fraction = 0.3
+    """Fraction of the other commands with a sideways speed."""
+    straight_share: Fraction = 0.3
     """Fraction of the other commands without turning."""
-    obstacles: Share = 0.0
-    """Fraction of scenes with walls, pillars and moving things around; for training. 0 also
-    leaves the boxes out of the model."""
+    obstacles: Fraction = 0.0
+    """Fraction of scenes with walls, pillars and moving obstacles; for training. 0 also leaves
+    the boxes out of the model."""
     scene_interval: tuple[Positive, Positive] = (2.0, 6.0)
     """Range of the time between such scenes, [s]."""
-    moving_share: Share = 0.3
-    """Fraction of these in which one of them moves towards the body."""
+    moving_share: Fraction = 0.3
+    """Fraction of these in which one obstacle moves towards the body."""
     moving_speed: tuple[NonNegative, NonNegative] = (0.2, 0.8)
     """Range of its speed, [m/s]."""
     reflex: bool = True
-    """Slow down and turn away where something is touched."""
+    """Slow down and turn away on contact with an obstacle."""
     trip: bool = True
-    """Step at once when shoved while standing; a body that is to stand steps out of the way of
-    what presses."""
+    """Step at once when pushed while standing; a standing body yields to a steady force."""
     touch_cost: NonNegative = 0.002
-    """Cost of a force of something touched, [1/N]."""
+    """Cost of a contact force, [1/N]."""
     touch_threshold: Positive = 8.0
-    """Least force, low-passed, that counts as a touch, [N]."""
+    """Smallest low-passed force that counts as a contact, [N]."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -28,7 +28,7 @@ gymnasium.register(
 
 
 def register_tasks() -> None:
-    """Register the environments of all tasks that there are now."""
+    """Register the environments of all present tasks."""
     for task in task_names():
         if environment_id(task) not in gymnasium.registry:
             gymnasium.register(

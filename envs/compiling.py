@@ -1,4 +1,4 @@
-"""Compiled kernels: when they are compiled anew, and the line that is logged meanwhile."""
+"""Compiled kernels: their cache, and a log line while they are compiled."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ _LISTENERS: list[_FirstCompilation] = []
 
 
 class _KernelsLocator(caching.InTreeCacheLocator):  # type: ignore[misc]
-    """Keeps kernels of this folder's packages until one of their files changes.
+    """Keeps cached kernels of this folder's packages until one of their files changes.
 
-    numba looks at the file of a kernel alone, but other files' kernels are compiled into it.
+    numba checks only a kernel's own file, although kernels of other files are compiled into it.
     """
 
     @classmethod
     def from_function(
         cls, py_func: Callable[..., Any], py_file: str
     ) -> _KernelsLocator | None:
-        """The locator of a kernel of this folder; None: another one is to be used."""
+        """Return the locator of a kernel of this folder, or None to use numba's own."""
         if Path(__file__).parent not in Path(py_file).parents:
             return None
         locator: _KernelsLocator | None = super().from_function(py_func, py_file)

@@ -44,10 +44,10 @@ def check_many(num_envs: int, render_mode: str | None) -> None:
 class GymBatchEnv(TimeLimitInSpec, VectorEnv[Any, Any, Any]):
     """N environments of a task batch stepped together.
 
-    Each environment has its own generator: `reset(seed=s)` seeds environment i with s + i,
-    and a list of seeds seeds them one by one (None keeps a generator); with a `reset_mask`,
-    only environments that are reset are seeded. The episodes of an environment therefore do
-    not depend on N.
+    Each environment has its own generator: `reset(seed=s)` seeds environment i with s + i, and
+    a list of seeds seeds them one by one (None keeps a generator); with a `reset_mask`, only
+    environments that are reset are seeded. So the episodes of an environment do not depend on
+    N.
 
     `autoreset_mode` is NEXT_STEP, as in Gymnasium's own vector environments; SAME_STEP, which
     saves a step an episode (last observations in `infos["final_obs"]`, their infos in
@@ -69,10 +69,10 @@ class GymBatchEnv(TimeLimitInSpec, VectorEnv[Any, Any, Any]):
 
         Args:
             batch: N environments.
-            observation_space: of one environment.
-            action_space: of one environment.
-            autoreset_mode: what happens to finished environments.
-            split: batches of `observation_space` out of observation rows; None leaves
+            observation_space: Space of one environment.
+            action_space: Space of one environment.
+            autoreset_mode: When finished environments are reset.
+            split: Turns observation rows into batches of `observation_space`; None leaves
                 them flat.
         """
         self.batch = batch
@@ -94,7 +94,7 @@ class GymBatchEnv(TimeLimitInSpec, VectorEnv[Any, Any, Any]):
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Any, dict[str, Any]]:
-        """New episodes everywhere, or where `options["reset_mask"]` is true."""
+        """Reset all environments, or those where `options["reset_mask"]` is true."""
         mask = (options or {}).get("reset_mask")
         chosen = np.ones(self.num_envs, np.bool_) if mask is None else np.asarray(mask)
         if chosen.shape != (self.num_envs,) or chosen.dtype != np.bool_:
@@ -115,7 +115,7 @@ class GymBatchEnv(TimeLimitInSpec, VectorEnv[Any, Any, Any]):
         return self._observation(self.batch.obs), infos | _masks(infos, chosen)
 
     def _seeds(self, seed: int | Sequence[int | None]) -> list[int | None]:
-        """One seed for each environment; `ConfigError` for what cannot seed them."""
+        """One seed for each environment; `ConfigError` for unusable seeds."""
         whole = int | np.integer
         if isinstance(seed, whole):
             seeds: list[int | None] = [int(seed) + i for i in range(self.num_envs)]
@@ -191,7 +191,7 @@ class GymBatchEnv(TimeLimitInSpec, VectorEnv[Any, Any, Any]):
     def _with_starts(
         self, arrays: Mapping[str, NDArray[Any]], begun: NDArray[np.bool_]
     ) -> dict[str, Any]:
-        """Return the infos of a step, but of the reset where an episode has begun."""
+        """Merge the infos of a step with those of the reset where an episode has begun."""
         start = self.batch.start_info()
         infos = {n: np.where(begun, start[n], values) for n, values in arrays.items()}
         return {**infos, **_masks(infos, np.ones_like(begun))}

@@ -1,4 +1,4 @@
-"""What the keys of `info` mean; the environments' pages are generated from this table."""
+"""Meaning of the keys of `info`; the environments' pages are generated from this table."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ INFO_KEYS: dict[str, tuple[str, str]] = {
     "power": ("W", "mean absolute power of all joints"),
     "speed": ("m/s", "speed of the root ahead, in its heading frame"),
     "standing": ("bool", "standing is followed, not steps"),
-    "touch_force": ("N", "contact forces on the body from what is not ground"),
+    "touch_force": ("N", "contact forces on the body, without the ground's"),
     "touched": ("bool", "the body touches something beside the ground"),
     "tracker_distance": (
         "m",
@@ -43,4 +43,4 @@ INFO_KEYS: dict[str, tuple[str, str]] = {
 TERMS_OF_FACTORS: dict[str, str] = {
     "gait": "2 times the product of the factors head, average and step",
 }
-"""Reward terms that no weight of the configuration is named after."""
+"""Reward terms without a weight of the same name in the configuration."""

@@ -1,4 +1,4 @@
-"""The specification of an environment as JSON, from which other programs make it again."""
+"""The specification of an environment as JSON, so that other programs can make it again."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _OF_VECTORS = (
 def json_spec(spec: EnvSpec | None) -> EnvSpec | None:
     """Return the specification of one environment whose settings are JSON.
 
-    References and muscle networks become the text of their files (`file_content`). None
-    where some setting has no such form.
+    References and muscle networks become the text of their files (`file_content`). None if a
+    setting has no JSON form.
     """
     if spec is None:
         return None
@@ -44,7 +44,7 @@ def file_content(name: str, text: str) -> bytes:
     """Return the content of a file that the setting `name` holds as base64 text.
 
     Raises:
-        ConfigError: It is no such text.
+        ConfigError: The text is not base64.
     """
     try:
         return base64.b64decode(text, validate=True)
@@ -55,7 +55,7 @@ def file_content(name: str, text: str) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """Return the form of a setting in JSON, if it has one of its own."""
+    """Return the JSON form of a setting if it needs conversion."""
     if isinstance(value, Config):
         return value.model_dump(mode="json")
     if isinstance(value, Reference):

@@ -1,4 +1,4 @@
-"""The layout of an observation as data: docs, schema and scaling come from it."""
+"""The layout of an observation as data, from which docs, schema and scaling are made."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ObservationLayout:
 
     @cached_property
     def size(self) -> int:
-        """Numbers that the actor sees."""
+        """Size of the actor's observation."""
         return sum(part.size for part in self.parts)
 
     @cached_property
@@ -51,11 +51,11 @@ class ObservationLayout:
 
     @property
     def full_size(self) -> int:
-        """Numbers with the privileged ones."""
+        """Size including the privileged parts."""
         return self.size + sum(part.size for part in self.privileged)
 
     def slices(self) -> dict[str, slice]:
-        """Where each part lies, privileged parts included."""
+        """Slice of each part, privileged parts included."""
         found, at = {}, 0
         for part in self.parts + self.privileged:
             found[part.name] = slice(at, at + part.size)

@@ -23,7 +23,7 @@ from ambulo.configs.errors import RenderError
 Frame = NDArray[np.uint8]
 
 _EXTRA_GEOMS = 1000
-"""Room in a scene for what is drawn beside the geoms of its model, such as tendons."""
+"""Extra geoms of a scene beside those of its model, such as tendons."""
 _PROBE_SECONDS = 60.0
 
 _PROBE = """
@@ -110,7 +110,7 @@ class Offscreen:
 
     @property
     def closed(self) -> bool:
-        """Whether nothing can be drawn any more."""
+        """Whether the context is freed."""
         return self._mjr is None
 
     def draw(self, scene: mujoco.MjvScene) -> Frame:
@@ -134,7 +134,7 @@ class Offscreen:
 
 
 class ModelRenderer:
-    """Draws a model as it is."""
+    """Draws a model without any overlay."""
 
     def __init__(self, model: mujoco.MjModel, width: int, height: int) -> None:
         """Frames of `width` x `height` pixels; `RenderError` without OpenGL."""

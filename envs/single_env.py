@@ -1,4 +1,4 @@
-"""A Gymnasium environment over a task batch of one."""
+"""A Gymnasium environment over a task batch of size one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log_compilation()
 
 
 class SingleEnv(TimeLimitInSpec, gymnasium.Env[Any, Any]):
-    """The batch of one as an environment; subclasses make it and render it."""
+    """The batch of one as an environment; subclasses create and render it."""
 
     batch: SeededBatch
     _env_index = np.zeros(1, np.int64)
@@ -57,10 +57,10 @@ class SingleEnv(TimeLimitInSpec, gymnasium.Env[Any, Any]):
         )
 
     def _draw_bodies(self) -> None:
-        """Draw the body of a new episode, where settings vary it."""
+        """Draw the body of a new episode, if settings vary it."""
 
     def _observation(self) -> Any:
-        """The observation now."""
+        """The present observation."""
         return self.batch.obs[0].copy()
 
 
@@ -75,9 +75,9 @@ def with_settings(
     settings: Mapping[str, Any],
     keywords: Sequence[str],
 ) -> Settings:
-    """`config` with `settings`, each a key of one of its `groups`, by class; the first wins.
+    """`config` updated by `settings`, each a key of one of its `groups`; the first match wins.
 
-    `keywords` are what the caller takes besides, for hints.
+    `keywords` are further keywords of the caller, for hints.
 
     Raises:
         ConfigError: An unknown name or a bad value, with the nearest valid name.

@@ -1,4 +1,4 @@
-"""The specification of an environment that keeps its time limit itself."""
+"""The specification of an environment that applies its time limit itself."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from gymnasium.envs.registration import EnvSpec
 class TimeLimitInSpec:
     """`spec.max_episode_steps` is the configured limit, unless `gymnasium.make` sets one.
 
-    Other libraries read the limit there; Gymnasium itself knows only of its own wrapper.
+    Other libraries read the limit there; Gymnasium itself only knows that of its own wrapper.
     """
 
     config: Any
     _spec: EnvSpec | None = None
 
     def _step_limit(self) -> int | None:
-        """Return the configured limit; None: there is none."""
+        """Return the configured limit, or None."""
         limit: int = self.config.environment.max_episode_steps
         return limit
 
     @property
     def spec(self) -> EnvSpec | None:
-        """How the environment was made; None outside of `gymnasium.make`."""
+        """Specification from `gymnasium.make`; None if the environment was made otherwise."""
         return self._spec
 
     @spec.setter

@@ -25,7 +25,7 @@ class StateArrays:
 
     @classmethod
     def zeros(cls, count: int) -> Self:
-        """Arrays of `count` environments that have not begun."""
+        """Zero arrays for `count` environments."""
         return cls(
             **{
                 field.name: np.zeros(
@@ -55,7 +55,7 @@ class StateArrays:
 
 
 class NamedState:
-    """Base of classes some of whose arrays are saved and restored."""
+    """Base of classes that save and restore some of their arrays."""
 
     saved: ClassVar[tuple[str, ...]]
     """Attributes that a bit-exact continuation needs."""

@@ -1,8 +1,8 @@
-"""Compiled sums of rows, in the order in which NumPy adds.
+"""Compiled sums of rows, in NumPy's order of addition.
 
-Floating-point sums depend on their order. Models were trained, and numbers published, with
-`sum` and `einsum` of NumPy on x86-64; compiled loops that add in the same order give the
-same bits, on all machines.
+Floating-point sums depend on their order. Models were trained and results published with
+NumPy's `sum` and `einsum` on x86-64; compiled loops that add in the same order give the same
+bits on all machines.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ambulo.configs.arrays import Floats
 
 @njit(cache=True)
 def pairwise_sum(row: Floats) -> float:
-    """The sum as of `np.add.reduce`: of each 128 numbers eight sums side by side."""
+    """Sum in the order of `np.add.reduce`: eight partial sums for each 128 numbers."""
     count = len(row)
     if count < 8:
         total = 0.0
@@ -38,7 +38,7 @@ def pairwise_sum(row: Floats) -> float:
 
 @njit(cache=True)
 def squared_length(row: Floats) -> float:
-    """The sum of squares as of `einsum("ni,ni->n")`: even and odd places apart.
+    """Sum of squares in the order of `einsum("ni,ni->n")`: even and odd indices apart.
 
     Of each eight numbers the last pair is added first.
     """

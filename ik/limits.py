@@ -5,8 +5,8 @@ elliptic rim (one radius for each sign of x and of z, so four quarters of ellips
 is a narrow one), the twist inside an interval (after P. Baerlocher and R. Boulic,
 "Parametrization and range of motion of the ball-and-socket joint", DEFORM 2000).
 
-The excess is of NumPy arrays and torch tensors, with gradients; clamping is compiled, in
-`ambulo.ik.kernels.limits`, as the solver needs it.
+The excess is for NumPy arrays and torch tensors, with gradients; clamping is compiled, in
+`ambulo.ik.kernels.limits`, for the solver.
 """
 
 from __future__ import annotations

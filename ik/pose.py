@@ -25,7 +25,7 @@ class Pose:
     """Local rotations after the rest frames, wxyz, unit. Shape (B, J, 4)."""
 
     def __post_init__(self) -> None:
-        """Make arrays of float64 and check their shapes; `IKError` names the rule.
+        """Convert to float64 and check the shapes; `IKError` names the rule.
 
         Values are not checked: poses are created many times per frame.
         """

@@ -1,7 +1,7 @@
 """The rig: a skeleton with its targets, joint limits and joint stiffness.
 
-A rig file (`configs/rigs/NAME.json`, or one of the user's) names the skeleton, the joints
-with targets and the swing-twist limits in degrees; see docs/ik.md.
+A rig file (`configs/rigs/NAME.json`, or a user's) names the skeleton, the joints with targets
+and the swing-twist limits in degrees; see docs/ik.md.
 """
 
 from __future__ import annotations
@@ -77,10 +77,10 @@ class TargetData(Config):
 
 
 class RigFile(Config):
-    """A rig as its JSON file has it."""
+    """Content of a rig's JSON file."""
 
     name: str
-    """What it is called."""
+    """Its name."""
     source: tuple[str, ...] = ()
     """Sources of the numbers."""
     skeleton: str
@@ -90,7 +90,7 @@ class RigFile(Config):
     limits: dict[str, LimitData]
     """Limits of joints; a joint left out is free."""
     root_stiffness: Annotated[float, Field(gt=0.0)] = 1.0
-    """Cost of moving the root, against 1 for turning a joint by one radian, [1/m]."""
+    """Cost of moving the root, relative to rotating a joint by one radian, [1/m]."""
     start: dict[str, tuple[float, float, float]] = Field(default_factory=dict)
     """(swing x, twist, swing z) of joints in the starting pose, [deg]; else 0."""
     start_height: Annotated[float, Field(gt=0.0)]
@@ -108,7 +108,7 @@ class Rig:
     """A skeleton of J joints with its targets, limits and stiffness."""
 
     name: str
-    """What it is called."""
+    """Its name."""
     skeleton: Skeleton
     """Joints, offsets and rest frames, local Y along the bones."""
     effectors: tuple[int, ...]
@@ -120,7 +120,7 @@ class Rig:
     twist: Floats
     """Lowest and highest twist, [rad]; -inf and inf are free. Shape (J, 2)."""
     stiffness: Floats
-    """Cost of turning each joint. Shape (J,)."""
+    """Cost of rotating each joint. Shape (J,)."""
     root_stiffness: float = 1.0
     """Cost of moving the root, [1/m]."""
     start: Floats = field(default_factory=lambda: np.zeros((0, 4)))
@@ -212,8 +212,8 @@ def load_rig(name_or_path: str = "ik23") -> Rig:
     """Return the shipped rig of that name, or the one in a file that ends in .json.
 
     Raises:
-        SkeletonError: If there is none of that name, or it breaks a rule.
-        ConfigError: If a file cannot be read or has wrong keys.
+        SkeletonError: The rig is missing, or breaks a rule.
+        ConfigError: A file cannot be read or has wrong keys.
     """
     if name_or_path.endswith(".json"):
         return _built(load_json(RigFile, name_or_path))

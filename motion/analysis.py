@@ -30,12 +30,12 @@ RANGES = {
 }
 """Joints whose ranges are reported, and their roles."""
 _POSES = 60
-"""Poses between which ranges are taken."""
+"""Number of poses for the ranges."""
 
 
 @dataclass(frozen=True)
 class Jump:
-    """A joint that turns implausibly far from one frame to the next."""
+    """A joint that rotates implausibly far from one frame to the next."""
 
     joint: str
     """The joint's name."""
@@ -112,7 +112,7 @@ def movement_text(motion: Motion) -> str:
 
 
 def spans(found: Bools) -> list[tuple[int, int]]:
-    """Rows from which and up to which (exclusive) `found` (T,) holds."""
+    """Start and stop (exclusive) of each run of true values in `found` (T,)."""
     edges = np.flatnonzero(np.diff(np.r_[False, found, False].astype(np.int8)))
     return [(start, stop) for start, stop in edges.reshape(-1, 2).tolist()]
 

@@ -1,8 +1,8 @@
-"""The skeleton of a physical body from any rig: human23's plan with the rig's lengths.
+"""The skeleton of a physical body from any rig: human23's structure with the rig's lengths.
 
-Each role becomes one joint of the rig's name, with human23's axes and limits for it: knees bend
-about Y, elbows about Z. The body stands upright with hanging arms; in a T-pose its frames are
-those of the world.
+Each role becomes one joint with the rig's name, and human23's axes and limits: knees bend about
+Y, elbows about Z. The body stands upright with hanging arms; in a T-pose its frames are those
+of the world.
 """
 
 from __future__ import annotations
@@ -19,29 +19,31 @@ from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import load_skeleton
 
 LEGS = (0.4, 1.3)
-"""Lengths of legs of persons, hip to ankle, [m]; others need a height."""
+"""Range of people's leg lengths, hip to ankle, [m]; others need a height."""
 SPARE = ("chest", "hand")
-"""Ends of roles that a rig may lack besides those of `ambulo.motion.roles.OPTIONAL`."""
+"""Ends of roles that a rig may lack, in addition to `ambulo.motion.roles.OPTIONAL`."""
 ENDS: dict[str, tuple[str, float, float]] = {
     "ankle": ("legs", 0.045, 0.16), "heel": ("legs", 0.03, 0.15),
     "front": ("legs", 0.1, 0.4), "toe": ("legs", 0.03, 0.15), "head": ("legs", 0.15, 0.9),
     "forearm": ("upper_arm", 0.5, 1.8), "hand": ("forearm", 0.3, 1.2),
 }  # fmt: skip
-"""Plausible lengths of ends over another length: height of the ankle, reach of the foot behind
-and ahead of it, toes, the head's top over its joint, hands. Others are human23's."""
+"""Plausible ratios of end lengths to another length: height of the ankle, extent of the foot
+behind and ahead of it, toes, the head's top over its joint, hands. Others are human23's."""
 MIDDLE = 0.12
-"""Points of the head within this fraction of the legs' length of the midline are its own."""
+"""Head points within this fraction of the legs' length of the midline belong to the head
+itself."""
 SHORT = 0.03
-"""Shortest part of the trunk that is a body of its own, over the legs' length."""
+"""Shortest separate segment of the trunk, over the legs' length."""
 ARMS = np.deg2rad(78.0)
 """Angle of the upper arms at rest below those of a T-pose, [rad]."""
 ROOM = 0.3
-"""The ball of the foot lies ahead of the ankle by at least this fraction of their distance."""
+"""Smallest distance of the ball of the foot ahead of the ankle, as a fraction of their
+distance."""
 
 
 @dataclass(frozen=True, eq=False)
 class BodySkeleton:
-    """The skeleton of a body made from a rig."""
+    """The skeleton of a body made from a rig, with notes."""
 
     skeleton: Skeleton
     """One joint for each role; at rest its soles touch the ground."""
@@ -50,23 +52,23 @@ class BodySkeleton:
     legs: float
     """Length of the legs over human23's."""
     merged: dict[str, tuple[str, ...]]
-    """Joints of the rig that are rigid parts of a body, by that body's joint."""
+    """Joints of the rig that are rigidly part of a body, by that body's joint."""
     notes: tuple[str, ...]
-    """What is doubtful."""
+    """Doubts, as notes."""
 
 
 def body_skeleton(rig: Skeleton, height: float | None = None) -> BodySkeleton:
     """Return the skeleton of a body with the proportions of a rig that stands at rest.
 
-    Lengths are means of both sides. Fingers, hair, twist bones and what else has no role
+    Lengths are means of both sides. Fingers, hair, twist bones and other joints without a role
     become rigid parts of the nearest body above.
 
     Args:
-        rig: The skeleton, Z up; its roles are found where they are not given.
-        height: Stature of the body, [m]; the rig's if left out.
+        rig: The skeleton, Z up; missing roles are detected.
+        height: Stature of the body, [m]; by default the rig's.
 
     Raises:
-        SkeletonError: It is no humanoid, lacks limbs, or no person is of its size.
+        SkeletonError: The rig is no humanoid, lacks limbs, or has no person's size.
     """
     found = role_map(rig)
     if found.refusal and not rig.roles:
@@ -126,7 +128,7 @@ def body_skeleton(rig: Skeleton, height: float | None = None) -> BodySkeleton:
 def _row_above(
     plan: Skeleton, own: dict[str, int], role: str, index: dict[str, int]
 ) -> int:
-    """Row of the nearest role above `role` in the plan that the body has; -1 for the root."""
+    """Row of the nearest role above `role` that the body has; -1 for the root."""
     roles = {joint: name for name, joint in own.items()}
     joint = plan.parents[own[role]]
     while joint >= 0 and roles[joint] not in index:
@@ -135,7 +137,7 @@ def _row_above(
 
 
 def _merged(rig: Skeleton, kept: set[int]) -> dict[str, tuple[str, ...]]:
-    """Joints below those that are kept and not kept themselves, by the nearest above."""
+    """Joints that are not kept, by the nearest kept joint above."""
     merged: dict[str, list[str]] = {}
     for joint, name in enumerate(rig.joints):
         above = joint
@@ -166,7 +168,7 @@ def _standing_points(rig: Skeleton) -> Floats:
 def _measure(rig: Skeleton, adult: dict[str, float] | None = None) -> dict[str, float]:
     """Lengths of bones and ends of a rig, means of both sides, [m].
 
-    Ends that are not plausible are the adult's, scaled; without `adult`, all are taken.
+    Implausible ends are replaced by the adult's, scaled; without `adult`, all are taken.
     """
     roles, points = roles_of(rig), _standing_points(rig)
 
@@ -202,7 +204,7 @@ def _measure(rig: Skeleton, adult: dict[str, float] | None = None) -> dict[str, 
             }
         )
     lengths = {name: 0.5 * (sides[0][name] + sides[1][name]) for name in sides[0]}
-    lengths["hand"] = min(side["hand"] for side in sides)  # the other holds something
+    lengths["hand"] = min(side["hand"] for side in sides)  # it holds an object
     lengths["legs"] = lengths["thigh"] + lengths["shin"]
     head = roles["head"]
     near = [
@@ -229,7 +231,7 @@ def _farthest(rig: Skeleton, points: Floats, joint: int) -> float:
 def _t_pose(
     rig: Skeleton, lengths: dict[str, float]
 ) -> tuple[dict[str, Floats], list[tuple[str, Floats]]]:
-    """Places by role from the middle of the hips, and tips from their joints, (3,), [m]."""
+    """Positions (3,) by role from the hips' midpoint, and tips from their joints, [m]."""
     roles, points = roles_of(rig), _standing_points(rig)
     places: dict[str, Floats] = {}
     shoulders = 0.5 * (

@@ -1,9 +1,9 @@
-"""What is wrong with a captured clip, in words that name the frame, and what can be mended.
+"""Faults of captured clips, in words that name the frames, and their automatic repair.
 
-For clips that a simulated body shall follow on level ground, on any skeleton, before they
-are retargeted. Not for the way files are written (`ambulo.motion.formats`), nor for what a
-body cannot do (`ambulo.envs.reference`). Thresholds stand beside what people do and what
-1,408 clips of the CMU data base and its conversions hold (`docs/clips.md`).
+For clips that a simulated body should follow on level ground, on any skeleton, before they are
+retargeted. Not for file syntax (`ambulo.motion.formats`), nor for the limits of a body
+(`ambulo.envs.reference`). Thresholds are justified by human movement and by 1,408 clips of the
+CMU data base and its conversions (`docs/clips.md`).
 """
 
 from __future__ import annotations
@@ -31,50 +31,50 @@ MIN_SECONDS = 0.5
 """Shortest clip, [s]: a fast runner's cycle."""
 MIN_FPS, FULL_FPS = 5.0, 20.0
 """Rates, [Hz]: below the first a step of 0.4 s may lie between two frames; below the second a
-foot strike does, whose speed is then that of the straight line between frames."""
+foot strike may, whose speed is then that of the straight line between frames."""
 ROOT_JUMP, ROOT_ACCELERATION = 0.10, 100.0
-"""A root jumps if one step is longer than its neighbours by the first, [m], and by what the
-second gives in a frame, [m/s^2]: ten times gravity, where landings of gymnasts have seven at
+"""A root jumps if one step is longer than its neighbours by the first, [m], plus the distance
+from the second in a frame, [m/s^2]: ten times gravity, where gymnasts' landings have seven at
 the hips."""
 LIMB_JUMP, LIMB_ACCELERATION = 0.30, 400.0
-"""The same of hands and feet beside the root: pitchers' hands and kicking feet change their
-velocity by less, in a frame of 1/24 s too."""
+"""The same thresholds for hands and feet relative to the root: pitchers' hands and kicking feet
+change their velocity by less, in a frame of 1/24 s too."""
 ALONE = 0.5
-"""What other steps nearby jump, over a jump: a fast movement has many large steps."""
+"""Largest sum of other jumps nearby, over a jump: a fast movement has many large steps."""
 RETURNED = 0.3
-"""How far what jumps comes back, over the jump, to be a spike."""
+"""Largest distance from the start at the end of a spike, over the jump."""
 NEARBY = 0.1
-"""Half the time to which a step is compared, and longest spike that is mended, [s]."""
+"""Half the time window of a step's comparison, and longest repaired spike, [s]."""
 SWAPPED, SWAP_LENGTH = 0.25, 0.3
-"""Hands (or feet) exchange places if paths to the other's place are shorter than their own by
+"""Hands (or feet) are exchanged if paths to the other's position are shorter than their own by
 this factor, and their own longer than this, [m]."""
 SUNK, DEEP = 0.1, 0.2
-"""Depths of a foot under the ground, [m]: from the first it is reported, from the second it is
-no error of the capture that can be lifted (the retargeting lifts as much)."""
+"""Depths of a foot under the ground, [m]: the first is reported, the second cannot be corrected
+by lifting the body (as the retargeting does)."""
 LYING_HEIGHT, LYING_TILT, LYING_SECONDS = (0.45, 0.65), (0.5, 0.1), 0.3
-"""A person lies whose hips are lower than this over the lowest point, in legs' lengths, and
-whose trunk's upright part is smaller than this, for longer than this, [s]: either low and
-tilted, or less low (files with a wrong height of the ground) and level."""
+"""A person lies if the hips are lower than this over the lowest point, in legs' lengths, and
+the upright component of the trunk is smaller than this, for longer than this, [s]: either low
+and tilted, or less low (files with a wrong ground height) and level."""
 _FLOOR = 0.08
-"""Contacts within this of the low ones belong to one floor, [m]."""
+"""Height range of contacts on one floor, [m]."""
 _LEG = {f"{side}_{part}" for side in SIDES for part in ("thigh", "shin", "foot")}
 
 
 @dataclass(frozen=True)
 class ClipFault:
-    """Something wrong in frames of a clip, counted from 0 in its file."""
+    """A fault in frames of a clip, counted from 0 in its file."""
 
     first: int
     """The first frame."""
     last: int
     """The last frame."""
     text: str
-    """What is wrong there, and for a fault that is not mended what to do."""
+    """Description of the fault, and the remedy if it is not repaired."""
     mended: bool
-    """Whether `checked_clip` mends it, or it does no harm; others refuse the clip."""
+    """Whether `checked_clip` repairs it, or it is harmless; otherwise the clip is refused."""
 
     def __str__(self) -> str:
-        """The frames and what is wrong."""
+        """The frames and the description."""
         where = f"frame {self.first}"
         if self.last > self.first:
             where = f"frames {self.first} to {self.last}"
@@ -83,23 +83,23 @@ class ClipFault:
 
 @dataclass(frozen=True, eq=False)
 class CheckedPart:
-    """A part of a clip that can be followed, and the clip in which it is retargeted."""
+    """A usable part of a clip, and the clip in which it is retargeted."""
 
     clip: Motion
-    """The part, mended."""
+    """The repaired part."""
     first: int
-    """The frame of its file at which it begins."""
+    """The first frame in its file."""
     whole: Motion
-    """The whole clip, mended; the part alone where the rest cannot be mended."""
+    """The repaired whole clip; the part alone if the rest cannot be repaired."""
     frames: slice
     """The part in the whole."""
 
 
 def checked_part(motion: Motion, frames: str | None = None) -> CheckedPart:
-    """The frames "A:B" of a clip with what can be mended mended, which is logged.
+    """The repaired frames "A:B" of a clip; repairs are logged.
 
     Raises:
-        MotionError: The part has a fault that cannot be mended, or the clip no such frames.
+        MotionError: The part has an irreparable fault, or the clip has no such frames.
         ConfigError: `frames` are not two numbers.
     """
     rows = frames_of(motion, frames)
@@ -114,14 +114,14 @@ def checked_part(motion: Motion, frames: str | None = None) -> CheckedPart:
 
 
 def checked_clip(motion: Motion, first: int = 0) -> Motion:
-    """`motion` with what can be mended mended, which is logged.
+    """Return `motion` repaired; repairs are logged.
 
     Args:
         motion: A clip.
-        first: The frame of its file at which it begins.
+        first: Its first frame in the file.
 
     Raises:
-        MotionError: It has a fault that cannot be mended.
+        MotionError: The clip has an irreparable fault.
     """
     mended, faults = mended_clip(motion, first)
     for fault in faults:
@@ -133,9 +133,9 @@ def checked_clip(motion: Motion, first: int = 0) -> Motion:
 
 
 def mended_clip(motion: Motion, first: int = 0) -> tuple[Motion, tuple[ClipFault, ...]]:
-    """A clip without its spikes and made-up T-pose, and its faults; arguments as above.
+    """A clip without spikes and synthetic T-pose, and its faults; arguments as above.
 
-    Faults that are not mended come first, then by their frames.
+    Irreparable faults come first, then by frames.
     """
     faults: list[ClipFault] = []
     made_up = tpose_frames(motion)
@@ -163,7 +163,7 @@ def ground_height(motion: Motion, points: Floats | None = None) -> float:
 
     Args:
         motion: A motion with feet.
-        points: Its points (`body_points`), if they are known.
+        points: Its points (`body_points`), if computed already.
     """
     low = lowest_feet(motion, body_points(motion) if points is None else points)
     contacts = foot_contacts(motion)
@@ -189,7 +189,7 @@ def _too_short(motion: Motion, first: int) -> ClipFault | None:
 
 
 def _slow(motion: Motion, first: int) -> list[ClipFault]:
-    """A rate at which strikes of feet are lost."""
+    """Report a rate at which foot strikes are lost."""
     if motion.fps >= FULL_FPS:
         return []
     enough = motion.fps >= MIN_FPS
@@ -202,7 +202,7 @@ def _slow(motion: Motion, first: int) -> list[ClipFault]:
 
 
 def _without_jumps(motion: Motion, first: int) -> tuple[Motion, list[ClipFault]]:
-    """`motion` with spikes of a few frames interpolated, and all its jumps."""
+    """`motion` with short spikes interpolated, and all its jumps."""
     faults: list[ClipFault] = []
     for name, path in _paths(motion).items():
         sizes = _jumps(path, motion.fps, root=name == "root")
@@ -236,7 +236,7 @@ def _return(path: Floats, step: int, size: float, fps: float) -> int | None:
 
 
 def _paths(motion: Motion) -> dict[str, Floats]:
-    """Paths (T, 3) of the root in the world, and of hands and feet beside it, [m]."""
+    """Paths (T, 3) of the root in the world, and of hands and feet relative to it, [m]."""
     places, roles = motion_kinematics(motion)[0], roles_of(motion.skeleton)
     body = places[:, carrier(motion.skeleton, places)]
     limbs = [f"{side}_{limb}" for limb in ("foot", "hand") for side in SIDES]
@@ -248,7 +248,7 @@ def _paths(motion: Motion) -> dict[str, Floats]:
 
 
 def _jumps(path: Floats, fps: float, *, root: bool) -> Floats:
-    """By how much steps of `path` (T, 3) jump, [m]; 0 where they do not. Shape (T - 1,)."""
+    """Sizes of the jumps of `path` (T, 3), [m]; 0 for other steps. Shape (T - 1,)."""
     least = ROOT_JUMP if root else LIMB_JUMP
     gained = ROOT_ACCELERATION if root else LIMB_ACCELERATION
     steps = np.diff(path, axis=0)
@@ -292,7 +292,7 @@ def _interpolated(motion: Motion, start: int, stop: int) -> Motion:
 
 
 def _exchanged(points: Floats, roles: dict[str, int], first: int) -> list[ClipFault]:
-    """Left and right for the other, in the whole clip or from one frame on."""
+    """Report left and right exchanged, in the whole clip or from one frame on."""
 
     def pair(limb: str) -> Floats | None:
         names = [f"{side}_{limb}" for side in SIDES]
@@ -324,7 +324,7 @@ def _exchanged(points: Floats, roles: dict[str, int], first: int) -> list[ClipFa
 
 
 def _sunk(motion: Motion, points: Floats, first: int) -> list[ClipFault]:
-    """Feet far under the ground on which the clip stands."""
+    """Report feet far under the ground of the clip."""
     depths = ground_height(motion, points) - lowest_feet(motion, points)
     deep = depths.max(axis=1)
     frame = int(deep.argmax())
@@ -347,7 +347,7 @@ def _sunk(motion: Motion, points: Floats, first: int) -> list[ClipFault]:
 def _lying(
     motion: Motion, points: Floats, roles: dict[str, int], first: int
 ) -> list[ClipFault]:
-    """A person that lies, or hangs level."""
+    """Report a person that lies, or hangs level."""
     if "head" not in roles or not set(roles) >= _LEG:
         return []
     hips = points[:, [roles[f"{side}_thigh"] for side in SIDES]].mean(axis=1)

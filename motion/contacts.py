@@ -12,9 +12,9 @@ from ambulo.motion.motion import Motion
 from ambulo.motion.roles import SIDES
 
 GROUND_SECONDS = 1.5
-"""Length of the window in which the ground height is estimated, [s]: longer than a stride
-or the flight of a jump, shorter than what a tilted capture floor needs to rise noticeably
-(CMU's rises by up to 6 cm along one walk)."""
+"""Window of the ground height's estimation, [s]: longer than a stride or the flight of a jump,
+shorter than what a tilted capture floor needs to rise noticeably (CMU's rises by up to 6 cm
+along one walk)."""
 
 STEP_SECONDS = 0.75
 """Length of the window in which the height of a stair is estimated, [s]: shorter than the
@@ -25,37 +25,37 @@ STILL = 0.3
 lifted foot does not count."""
 
 GROUND_PERCENTILE = 10.0
-"""The ground is this percentile of the heights in the window, so that neither a lost
-marker nor one deep frame moves it."""
+"""The ground is this percentile of the heights in the window, which neither a lost marker nor
+one deep frame changes."""
 
 HIGHEST_STEP = 0.25
-"""Largest height of a stair over the other foot's level, [m]; a higher foot is taken as
+"""Largest height of a stair over the other foot's level, [m]; a higher foot counts as
 lifted."""
 
 
 def foot_contacts(
     motion: Motion, *, height: float = 0.03, speed: float = 0.5, release: float = 1.6
 ) -> Bools:
-    """Whether the left and the right foot stand on the ground. Shape (T, 2).
+    """Contacts of the left and the right foot with the ground. Shape (T, 2).
 
-    A point of the foot (ankle, toe joints, heel and toe ends, as far as the skeleton has
-    them) comes to stand when it is lower than `height` over its own ground and slower
-    than `speed`, and stands until it is `release` times as high or as fast: without this
-    hysteresis noise at the threshold would make many short contacts. The foot stands
-    while one of its points does.
+    A point of the foot (ankle, toe joints, heel and toe ends, as far as the skeleton has them)
+    makes contact when it is lower than `height` over its own ground and slower than `speed`,
+    and keeps it until it is `release` times as high or as fast: without this hysteresis, noise
+    at the threshold would make many short contacts. The foot is in contact while one of its
+    points is.
 
-    The ground is the clip's own and found for each kind of point, so that a skeleton with
-    ankles only works too: the level to which the point comes down within
-    `GROUND_SECONDS`, which follows tilted floors. A point that is `STILL` stands also on
-    the level to which it comes down within `STEP_SECONDS`, as on stairs. A level more
-    than `HIGHEST_STEP` over that of the lower foot is none; a foot held lower than that
-    and still is taken to stand.
+    The ground is the clip's own, estimated for each kind of point, so that a skeleton with
+    ankles only works too: the level to which the point comes down within `GROUND_SECONDS`,
+    which follows tilted floors. A point at rest (`STILL`) also has contact on the level to
+    which it comes down within `STEP_SECONDS`, as on stairs. A level more than `HIGHEST_STEP`
+    over that of the lower foot is ignored; a foot held lower than that and at rest counts as in
+    contact.
 
     Args:
         motion: The motion.
-        height: Largest height of a point that comes to stand, [m].
-        speed: Largest speed of a point that comes to stand, [m/s].
-        release: Factor on both at which a standing point leaves, at least 1.
+        height: Largest height of a point that makes contact, [m].
+        speed: Largest speed of a point that makes contact, [m/s].
+        release: Factor on both at which a point loses contact, at least 1.
     """
     if min(height, speed) <= 0.0 or release < 1.0:
         raise MotionError("foot contacts: height and speed above 0, release at least 1")
@@ -73,14 +73,14 @@ def foot_contacts(
 
 
 def foot_skate(motion: Motion, contacts: Bools | None = None) -> float:
-    """Mean horizontal speed of standing feet where they touch the ground, [m/s].
+    """Mean horizontal speed of feet in contact at the ground, [m/s].
 
-    In each frame of contact the foot's lowest point over its own ground counts. 0 where
-    no foot ever stands.
+    In each frame of contact, the foot's lowest point over its own ground counts. 0 without any
+    contact.
 
     Args:
         motion: The motion.
-        contacts: Whether each foot stands, (T, 2); `foot_contacts(motion)` if left out.
+        contacts: Mask of contacts, (T, 2); by default `foot_contacts(motion)`.
     """
     stands = foot_contacts(motion) if contacts is None else contacts
     if stands.shape != (len(motion), 2):
@@ -131,7 +131,7 @@ def _level(heights: Floats, frames: float) -> Floats:
 
 
 def _latched(on: Bools, off: Bools) -> Bools:
-    """True from a frame of `on` until one of `off` (T, P); `on` wins where both are."""
+    """True from a frame of `on` until one of `off` (T, P); `on` has priority."""
     frames = np.arange(len(on))[:, None]
     last_on = np.maximum.accumulate(np.where(on, frames, -1), axis=0)
     last_off = np.maximum.accumulate(np.where(off & ~on, frames, -1), axis=0)

@@ -1,7 +1,7 @@
 """Small dense networks at run time: NumPy arrays and compiled loops, no torch.
 
-Plain loops instead of BLAS for a character or two: for networks of this size they are as
-fast and never start threads. Larger batches go through BLAS.
+Plain loops instead of BLAS for one or two characters: for networks of this size they are as
+fast and start no threads. Larger batches go through BLAS.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ PER_LN2 = np.float32(1.0 / math.log(2.0))
 A1, A2, A3, A4, A5, A6 = (
     np.float32(math.log(2.0) ** k / math.factorial(k)) for k in range(1, 7)
 )
-"""Of 2^f: ln(2)^k / k!."""
+"""Coefficients of 2^f: ln(2)^k / k!."""
 
 FAST = {"contract", "reassoc", "nsz", "arcp"}
-"""Freedom of rounding for sums; infinities and NaN keep their meaning."""
+"""Permitted rounding in sums; infinities and NaN keep their meaning."""
 
 
 @njit(cache=True, fastmath=FAST)
@@ -58,7 +58,7 @@ def add_rows(w: Array, outputs: int, x: Array, y: Array) -> None:
 
 @njit(cache=True)
 def add_and_activate(kind: int, slope: Array, bias: Array, y: Array) -> None:
-    """The activation of y (B, n) + bias (n,), in place; kind -1 has none."""
+    """Apply the activation to y (B, n) + bias (n,), in place; kind -1 has none."""
     for b in range(len(y)):
         row = y[b]
         for m in range(len(bias)):
@@ -69,7 +69,7 @@ def add_and_activate(kind: int, slope: Array, bias: Array, y: Array) -> None:
 
 @njit(cache=True, fastmath=FAST)
 def activate(kind: int, slope: float, y: Array) -> None:
-    """The activation of y (n,), in place."""
+    """Apply the activation to y (n,), in place."""
     if kind == LEAKY_RELU:
         for m in range(len(y)):
             y[m] = max(y[m], slope * y[m])
@@ -85,10 +85,10 @@ def activate(kind: int, slope: float, y: Array) -> None:
 
 @njit(cache=True, fastmath=FAST)
 def silu(y: Array) -> None:
-    """Make y (n,), float32, y / (1 + exp(-y)), in loops without calls, for SIMD.
+    """Compute y / (1 + exp(-y)) of y (n,), float32, in place, in loops without calls, for SIMD.
 
-    exp(-y) = 2^k 2^f with a whole k, put into the exponent's bits, and f within 1/2, by
-    six terms of its series: 1e-6 off at most, as a part of the answer.
+    exp(-y) = 2^k 2^f with a whole k, put into the exponent's bits, and f within 1/2, by six
+    terms of its series: relative error at most 1e-6.
     """
     bits = np.empty(len(y), dtype=np.int32)
     part = np.empty(len(y), dtype=np.float32)
@@ -110,8 +110,8 @@ def forward(
 ) -> None:  # fmt: skip
     """Fill `out` (B, sizes[-1]) from `x` (B, sizes[0]); all float32.
 
-    Of each layer `parameters` has first its weights (inputs, outputs), then its biases.
-    `slope` (1,) belongs to the leaky ReLU; `work` (2, max(sizes)) is scratch memory.
+    For each layer, `parameters` has its weights (inputs, outputs), then its biases. `slope`
+    (1,) belongs to the leaky ReLU; `work` (2, max(sizes)) is scratch memory.
     """
     layers = len(sizes) - 1
     for b in range(len(x)):
@@ -133,7 +133,7 @@ class DenseNetwork:
     """Layers of weights and biases with one activation between them, float32.
 
     Not thread-safe: buffers are kept between calls. Batches go through BLAS; set
-    OPENBLAS_NUM_THREADS=1 where latency counts, as the workers do.
+    OPENBLAS_NUM_THREADS=1 for low latency, as the workers do.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class DenseNetwork:
         Args:
             layers: Weights (inputs, outputs) and biases (outputs,) of each layer.
             activation: After each layer but the last; one of `ACTIVATIONS`.
-            slope: Of the leaky ReLU below 0; others have none.
+            slope: Slope of the leaky ReLU below 0.
         """
         self.sizes = (len(layers[0][0]), *(len(bias) for _, bias in layers))
         """Numbers that go into each layer, and those that come out of the last."""
@@ -175,7 +175,7 @@ class DenseNetwork:
     def forward(self, inputs: Singles) -> Singles:
         """Outputs (B, m) of `inputs` (B, n), float32 and contiguous.
 
-        The array is used again by the next call with as many rows.
+        The array is reused by the next call with as many rows.
         """
         if len(self._answers[-1]) != len(inputs):
             count = len(inputs)

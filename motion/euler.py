@@ -47,9 +47,9 @@ def quat_from_euler(angles: Floats, order: str) -> Floats:
 def quat_to_euler(q: Floats, order: str) -> Floats:
     """Angles (..., len(order)), [rad], of `q` (..., 4).
 
-    With fewer than three axes the angles are those of the nearest order of three that
-    starts with `order`, the rest dropped: exact where `q` is such a rotation. At a
-    gimbal lock the third angle is 0.
+    With fewer than three axes the angles are those of the nearest order of three that starts
+    with `order`, the rest dropped: exact if `q` is such a rotation. At a gimbal lock the third
+    angle is 0.
     """
     if not order:
         return np.zeros((*q.shape[:-1], 0))
@@ -76,8 +76,8 @@ def unwrap_euler(angles: Floats, order: str) -> Floats:
         twin = np.stack(
             [out[..., 0] + np.pi, np.pi - out[..., 1], out[..., 2] + np.pi], axis=-1
         )
-        # The distance of two frames is the same if both are exchanged for their twins,
-        # so whether frame t takes the other kind than frame t - 1 needs no recursion.
+        # The distance of two frames is the same if both take their equivalent, so whether frame
+        # t takes another one than frame t - 1 needs no recursion.
         stay = np.abs(_wrapped(out[1:] - out[:-1])).sum(axis=-1)
         change = np.abs(_wrapped(twin[1:] - out[:-1])).sum(axis=-1)
         twins = np.zeros(out.shape[:-1], dtype=bool)

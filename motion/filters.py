@@ -1,8 +1,8 @@
 """Zero-phase low-pass filter of motions.
 
-A Butterworth filter runs forwards and backwards (`scipy.signal.sosfiltfilt`), which
-doubles its loss: at the cut-off it is then 6 dB instead of 3. The filter of each pass is
-therefore given a higher cut-off, so that the whole has 3 dB at the cut-off asked for.
+A Butterworth filter runs forwards and backwards (`scipy.signal.sosfiltfilt`), which doubles its
+loss: at the cut-off it is then 6 dB instead of 3. The filter of each pass therefore has a
+higher cut-off, so that the total is 3 dB at the requested cut-off.
 """
 
 from __future__ import annotations
@@ -24,9 +24,8 @@ ORDER = 4
 def smoothed(motion: Motion, cutoff: float = CUTOFF, order: int = ORDER) -> Motion:
     """Return `motion` low-pass filtered at `cutoff` [Hz], without delay.
 
-    Root positions (and joint offsets, where they move) are filtered as they are;
-    rotations as quaternions whose signs are made continuous, and are of unit length
-    again afterwards, so no angle can wrap.
+    Root positions (and joint offsets, where they move) are filtered as they are; rotations as
+    quaternions with continuous signs, normalised afterwards, so that no angle can wrap.
     """
     rotations = quat_unroll(motion.rotations)
     offsets = motion.joint_offsets
@@ -60,9 +59,9 @@ def low_pass(values: Floats, fps: float, cutoff: float, order: int = ORDER) -> F
 def pass_cutoff(fps: float, cutoff: float, order: int) -> float:
     """Cut-off of each of two passes that together lose 3 dB at `cutoff`, [Hz].
 
-    One pass has the squared gain 1 / (1 + x^(2n)) with x = tan(pi f / fps) over
-    tan(pi fc / fps) (the bilinear transform's exact form), two passes its square; this is
-    one half where x^(2n) = sqrt(2) - 1.
+    One pass has the squared gain 1 / (1 + x^(2n)) with x = tan(pi f / fps) over tan(pi fc /
+    fps) (the bilinear transform's exact form), two passes its square; it is one half at x^(2n)
+    = sqrt(2) - 1.
     """
     edge = np.tan(np.pi * cutoff / fps) / (np.sqrt(2.0) - 1.0) ** (0.5 / order)
     return float(np.arctan(edge) * fps / np.pi)

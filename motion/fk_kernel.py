@@ -1,6 +1,6 @@
 """Forward kinematics of any tree, compiled: one pose, a part of one, or a batch.
 
-The one compiled core: inverse kinematics, trackers, avatar, retargeting and rig server call
+The shared compiled core: inverse kinematics, trackers, avatar, retargeting and rig server call
 `place_pose` and `place_joints` in their kernels; see `ambulo.motion.kinematics` for arrays.
 """
 
@@ -60,7 +60,7 @@ def _flat(
 
 
 def _locked(values: Floats) -> Floats:
-    """A read-only view, so that the kernel meets (and compiles for) one type only."""
+    """A read-only view, so that the kernel is compiled for one type only."""
     view = values.view()
     view.setflags(write=False)
     return view
@@ -92,11 +92,11 @@ def place_joints(
     parents: Array, rest: Array | None, offsets: Array, local: Array, first: int,
     stop: int, positions: Array, orientations: Array,
 ) -> None:  # fmt: skip
-    """Place the joints from `first` until before `stop`; their parents are placed.
+    """Place the joints from `first` to before `stop`; their parents must be placed already.
 
     Arrays as of `place_pose`. A joint without a parent stays where it is.
     """
-    # Element by element: numba makes a view of each row that is unpacked.
+    # Element by element: numba would create a view for each unpacked row.
     for j in range(first, stop):
         p = parents[j]
         if p < 0:
@@ -128,7 +128,7 @@ def place_pose(
 
     Args:
         parents: Index of each joint's parent, -1 of the first. Shape (J,).
-        rest: Orientations at rest; None where all are the identity. Shape (J, 4).
+        rest: Orientations at rest; None if all are the identity. Shape (J, 4).
         offsets: Joint from parent, in the parent's frame, [m]. Shape (J, 3).
         root: World position of the first joint, [m]. Shape (3,).
         local: Local rotations, wxyz. Shape (J, 4).

@@ -119,9 +119,9 @@ def to_positions(motion: Motion) -> Floats:
     """The 56 positions of each frame of a motion on human23 (any sizes). Shape (T, 56).
 
     Rotation vectors are the shortest ones, of at most pi, so that equal poses have equal
-    numbers. The price: a vector jumps to its opposite where a joint's angle passes pi.
-    Of the joints none gets there, but the root does, for example where an upright
-    character faces -X. Where a path must not jump, see `continuous`.
+    numbers. A vector therefore jumps to its opposite when a joint's angle passes pi, which only
+    the root does, for example when an upright character faces -X. See `continuous` for paths
+    without jumps.
     """
     if motion.skeleton.joints != load_skeleton("human23").joints:
         raise MotionError(
@@ -149,7 +149,7 @@ def from_positions(
 def positions_of(root_positions: Array, rotations: Array) -> Array:
     """Positions (..., 56) of root positions (..., 3) and local rotations (..., 23, 4).
 
-    Of a hinge's rotation only the turn about its axis counts.
+    Of a hinge's rotation, only the component about its axis counts.
     """
     layout = _layout()
     xp = array_namespace(root_positions, rotations)
@@ -196,8 +196,7 @@ def velocities(positions: Array, fps: float) -> Array:
 def integrate(positions: Array, velocities: Array, dt: float) -> Array:
     """The pose (..., 56) after `dt` seconds of `velocities` (..., 56).
 
-    The exact inverse of `velocities()`: from the pose at t - 1 and the row at t comes
-    the pose at t.
+    The exact inverse of `velocities()`: the pose at t - 1 and the row at t give the pose at t.
     """
     vectors, angles = _parts(positions)
     turns, rates = _parts(velocities)
@@ -211,9 +210,9 @@ def integrate(positions: Array, velocities: Array, dt: float) -> Array:
 def to_sixdof(positions: Array) -> Array:
     """The published pose (..., 101) of `positions` (..., 56).
 
-    In the skeleton's order: of a ball the first two rows of its rotation matrix, row
-    after row (6), of a hinge its angle (1); after the root's rows its place (3). Axes
-    are ours (Z up), where the published data have Y up.
+    In the skeleton's order: for a ball the first two rows of its rotation matrix, row after row
+    (6), for a hinge its angle (1); after the root's rows its position (3). Axes are ours (Z
+    up), where the published data have Y up.
     """
     vectors, angles = _parts(positions)
     rows = matrix_to_sixd(quat_to_matrix(quat_from_rotvec(vectors)))

@@ -1,6 +1,6 @@
 """Points of the body besides joints: heels, toe ends, finger and head tops.
 
-A point is numbered as in joints followed by tips: joint j is j, tip k is J + k.
+Points are indexed as joints followed by tips: joint j is j, tip k is J + k.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ def body_points(motion: Motion) -> Floats:
 
 
 STILL = 1e-4
-"""A joint whose path keeps within this along every axis stands still, [m]."""
+"""A joint whose path stays within this along every axis is at rest, [m]."""
 TOE_DOWN, TOE_AHEAD = np.deg2rad([15.0, 45.0])
-"""A toe's joint within the first angle of the line from shin to ankle lies under the ankle, if
-what it carries leads away from that line by more than the second, [rad]."""
+"""A toe joint within the first angle of the line from shin to ankle lies under the ankle, if
+its children deviate from that line by more than the second, [rad]."""
 
 
 @lru_cache(maxsize=64)
@@ -49,16 +49,16 @@ def below(skeleton: Skeleton, joint: int) -> list[int]:
 
 
 def carried(skeleton: Skeleton, joint: int) -> list[int]:
-    """Points that hang on `joint`: its children, or its tips where it has none."""
+    """Children of `joint`, or its tips if it has none."""
     children = list(skeleton.children(joint))
     owners = enumerate(skeleton.tip_parents, start=len(skeleton))
     return children or [tip for tip, owner in owners if owner == joint]
 
 
 def foot_ends(skeleton: Skeleton, foot: int) -> list[int]:
-    """Points to which the foot of the joint `foot` leads; [] if it carries none.
+    """Points to which the foot of the joint `foot` leads; [] without any.
 
-    What it carries; where that lies straight below the ankle and the toes begin there, the
+    Its children or tips; if they lie straight below the ankle and the toes begin there, the
     points beyond.
     """
     near = carried(skeleton, foot)
@@ -85,7 +85,7 @@ def end_of(skeleton: Skeleton, joint: int) -> int:
 
 
 def heel_and_toe(skeleton: Skeleton, side: str) -> tuple[int | None, int]:
-    """The heel, if it is a point, and the toes' end (or the ankle) of the foot of `side`.
+    """The heel, if there is one, and the toes' end (or the ankle) of the foot of `side`.
 
     At rest the toes' end is the foremost point of the foot, a heel lies behind the ankle.
     """
@@ -106,9 +106,9 @@ def foot_points(skeleton: Skeleton, side: str) -> list[int]:
 def carrier(skeleton: Skeleton, positions: Floats) -> int:
     """The joint whose path (T, 3) in `positions` (T, J or more, 3) is that of the body.
 
-    The hips; where these stand still and only one joint hangs on them, that one, if it moves
-    by itself: the bone between them changes its length. So a root above the hips that never
-    moves, as programs for animation write it, is passed over.
+    The hips, or their only child if they are at rest and it moves by itself, so that the bone
+    between them changes its length. So a static root above the hips, as animation programs
+    write it, is skipped.
     """
     body = joint = roles_of(skeleton)["hips"]
     while np.ptp(positions[:, joint], axis=0).max() < STILL:
@@ -137,5 +137,5 @@ def has_feet(skeleton: Skeleton) -> bool:
 
 
 def _angle(a: Floats, b: Floats) -> float:
-    """Angle between two vectors (3,), [rad]; 0 where one has no length."""
+    """Angle between two vectors (3,), [rad]; 0 if one is zero."""
     return float(np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b))

@@ -15,7 +15,7 @@ from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import SegmentData, skeleton_file
 
 _HEEL_SHARE = 0.25
-"""Part of the foot's length that lies behind the ankle, where a skeleton has no heel."""
+"""Fraction of the foot's length behind the ankle, for skeletons without a heel."""
 
 TRUNK_LENGTHS = {"lower_trunk": 0.1457, "middle_trunk": 0.2155, "upper_trunk": 0.1707}
 """Lengths from mid-hips upwards to the suprasternale, [m] (de Leva 1996, table 2, men)."""
@@ -30,7 +30,7 @@ def center_of_mass(motion: Motion) -> Floats:
     """The whole body's centre of mass in the world, [m]. Shape (T, 3).
 
     Raises:
-        MotionError: If the skeleton has no arms and legs to place the mass on.
+        MotionError: The skeleton has no arms and legs to place the mass on.
     """
     com: Floats = np.einsum(
         "p,tpi->ti", mass_weights(motion.skeleton), body_points(motion)
@@ -106,7 +106,7 @@ def _add_trunk(
     lengths = np.r_[0.0, np.cumsum(np.linalg.norm(np.diff(places, axis=0), axis=1))]
     whole, base = sum(TRUNK_LENGTHS.values()), 0.0
     for name, length in TRUNK_LENGTHS.items():
-        # The table counts from the upper landmark down.
+        # The table counts downwards from the upper landmark.
         at = (base + (1.0 - data[name].at) * length) / whole * lengths[-1]
         base += length
         i = min(int(np.searchsorted(lengths, at, side="right")) - 1, len(line) - 2)

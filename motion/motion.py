@@ -25,12 +25,12 @@ class Motion:
     rotations: Floats
     """Local rotations wxyz, identity at rest. Shape (T, J, 4)."""
     joint_offsets: Floats | None = None
-    """Offsets that replace the skeleton's in each frame, [m], where a file moves other
-    joints than the root. Shape (T, J, 3); the root's row is not used."""
+    """Offsets that replace the skeleton's in each frame, [m], if a file moves other joints than
+    the root. Shape (T, J, 3); the root's row is not used."""
     name: str = ""
     """Name, for example that of its file."""
     notes: tuple[str, ...] = ()
-    """What was mended where its file was read."""
+    """Repairs made when its file was read."""
 
     def __post_init__(self) -> None:
         """Validate shapes and values; raise `MotionError` naming the rule that is broken."""
@@ -61,7 +61,7 @@ class Motion:
         object.__setattr__(self, field, array)
 
     def __repr__(self) -> str:
-        """Name, frames, rate and skeleton; the arrays would fill pages."""
+        """Name, frames, rate and skeleton, without the arrays."""
         return (
             f"<Motion {self.label!r}: {len(self)} frames at {self.fps:g} fps, "
             f"{self.skeleton!r}>"

@@ -26,13 +26,13 @@ from ambulo.motion.rotations import (
 from ambulo.motion.skeleton import Skeleton
 
 FRAMES = r"(\d*):(\d*)"
-"""How a part of a motion is named, "A:B"."""
+"""Pattern of a part of a motion, "A:B"."""
 
 SPEEDS = (0.05, 20.0)
-"""Slowest and fastest that a motion is played beside its file."""
+"""Range of playback speeds, relative to the file's."""
 
 _EXACT = 1e-9
-"""A sample nearer than this to a frame, [frames], is that frame, without rounding."""
+"""A sample nearer than this to a frame, [frames], is that frame exactly."""
 
 _REFLECT = np.array([1.0, -1.0, 1.0])
 """Signs that mirror a position in the plane y = 0."""
@@ -46,11 +46,11 @@ def frames_of(motion: Motion, frames: str | None) -> slice:
 
     Args:
         motion: The motion.
-        frames: Frames A up to but not B, counted from 0; either may be left out. None: all.
+        frames: Frames A up to but not B, counted from 0; either may be empty. None: all.
 
     Raises:
-        ConfigError: Not two numbers, or A not below B.
-        MotionError: Frames that the motion has not.
+        ConfigError: `frames` is not two numbers, or A is not below B.
+        MotionError: The motion lacks the frames.
     """
     if frames is None:
         return slice(0, len(motion))
@@ -68,7 +68,7 @@ def frames_of(motion: Motion, frames: str | None) -> slice:
 
 
 def at_speed(motion: Motion, speed: float) -> Motion:
-    """The same frames in another time: 0.5 for half the speed of the file."""
+    """The same frames at another speed: 0.5 for half the speed of the file."""
     return motion if speed == 1.0 else motion.replace(fps=motion.fps * speed)
 
 
@@ -108,8 +108,8 @@ def sample(motion: Motion, frames: Floats, fps: float) -> Motion:
 def resample(motion: Motion, fps: float) -> Motion:
     """The same movement at `fps`, from the first frame to the last sample that fits in.
 
-    Frames that fall on old ones are kept as they are. At a lower rate, frequencies above
-    half of it alias; apply a low-pass filter first where that matters.
+    Frames that coincide with old ones are kept exactly. At a lower rate, frequencies above half
+    of it alias; apply a low-pass filter first where that matters.
     """
     if not (np.isfinite(fps) and fps > 0.0):
         raise MotionError(f"{motion.label}: fps must be above 0, got {fps}")
@@ -217,7 +217,7 @@ def mirror_skeleton(skeleton: Skeleton) -> Skeleton:
     """The skeleton with the lengths of left and right exchanged; itself if they are equal.
 
     Raises:
-        MotionError: If a joint's counterpart has a parent other than the parent's counterpart.
+        MotionError: A joint's counterpart has a parent other than the parent's counterpart.
     """
     twins = mirror_indices(skeleton)
     parents = np.array(skeleton.parents)
@@ -271,12 +271,11 @@ def blend(a: Motion, b: Motion, weight: float | Floats) -> Motion:
 
 
 def concatenate(motions: Sequence[Motion], blend_seconds: float = 0.2) -> Motion:
-    """Concatenate motions, each rotated and moved to continue where the last ends.
+    """Concatenate motions, each rotated and moved to continue the previous one.
 
-    The end of one and the start of the next overlap by `blend_seconds` (at least one
-    frame) and are cross-faded with a smooth weight, 3 s^2 - 2 s^3. In the middle of the
-    overlap their roots have one heading and one place on the ground. Skeleton and name
-    are the first motion's.
+    The end of one and the start of the next overlap by `blend_seconds` (at least one frame) and
+    are cross-faded with a smooth weight, 3 s^2 - 2 s^3. In the middle of the overlap their
+    roots have the same heading and ground position. Skeleton and name are the first motion's.
     """
     if not motions:
         raise MotionError("concatenate: no motions were given")
@@ -351,7 +350,7 @@ def _slerp(a: Floats, b: Floats, t: Floats) -> Floats:
 
 
 def _mirrored_tips(skeleton: Skeleton, twins: Ints) -> tuple[Ints, Ints]:
-    """Joint of each tip of the mirrored skeleton, and the tip that it is the image of.
+    """Joint of each tip of the mirrored skeleton, and the tip of which it is the image.
 
     The n-th tip of a joint is the image of its twin's n-th; where twins have different
     numbers of tips, tips change their joints instead.

@@ -17,11 +17,11 @@ Quaternion = tuple[float, float, float, float]
 Vector = tuple[float, float, float]
 
 TINY = 1e-12
-"""A direction shorter than this is none."""
+"""Length below which a direction is undefined."""
 
 _strict = njit(cache=True, fastmath=False)
-"""Numba passes `fastmath` on to what a kernel calls, unless that says otherwise: without
-this the results would depend on which caller is compiled first."""
+"""Numba passes `fastmath` on to called functions unless they override it: without this, results
+would depend on which caller is compiled first."""
 
 
 @_strict
@@ -41,7 +41,7 @@ def product(
 def rotated(
     w: float, x: float, y: float, z: float, a: float, b: float, c: float
 ) -> Vector:
-    """The vector (a, b, c) turned by (w, x, y, z)."""
+    """The vector (a, b, c) rotated by (w, x, y, z)."""
     tx = 2.0 * (y * c - z * b)
     ty = 2.0 * (z * a - x * c)
     tz = 2.0 * (x * b - y * a)
@@ -54,7 +54,7 @@ def rotated(
 
 @_strict
 def log_of(w: float, x: float, y: float, z: float) -> Vector:
-    """The rotation vector of (w, x, y, z), the short way, [rad]."""
+    """The shortest rotation vector of (w, x, y, z), [rad]."""
     if w < 0.0:
         w, x, y, z = -w, -x, -y, -z
     sine = math.sqrt(x * x + y * y + z * z)
@@ -95,7 +95,7 @@ def log_between(a: Array, b: Array, out: Array) -> None:
 
 @_strict
 def turn(q: Array, x: float, y: float, z: float) -> None:
-    """Turn `q` (4,), in place, by the rotation vector (x, y, z), [rad], in its own frame."""
+    """Rotate `q` (4,), in place, by the rotation vector (x, y, z), [rad], in its own frame."""
     e, f, g, h = exp_of(x, y, z)
     q[0], q[1], q[2], q[3] = product(q[0], q[1], q[2], q[3], e, f, g, h)
 
@@ -112,8 +112,8 @@ def multiply_inverse(a: Array, b: Array, out: Array) -> None:
 def multiply_at(a: Array, i: int, b: Array, j: int, out: Array, k: int) -> None:
     """`multiply` of row i of `a` and row j of `b`, into row k of `out`.
 
-    The functions that end in `_at` take rows by number: a slice of an array costs more
-    than the arithmetic, as its owner is counted for each.
+    The functions that end in `_at` take row indices: a slice of an array costs more than the
+    arithmetic, because of reference counting.
     """
     out[k, 0], out[k, 1], out[k, 2], out[k, 3] = product(
         a[i, 0], a[i, 1], a[i, 2], a[i, 3], b[j, 0], b[j, 1], b[j, 2], b[j, 3]
@@ -122,32 +122,32 @@ def multiply_at(a: Array, i: int, b: Array, j: int, out: Array, k: int) -> None:
 
 @_strict
 def rotate(q: Array, v: Array, out: Array) -> None:
-    """`out` = v turned by q. Shapes (4,), (3,), (3,); `out` may be `v`."""
+    """`out` = v rotated by q. Shapes (4,), (3,), (3,); `out` may be `v`."""
     out[0], out[1], out[2] = rotated(q[0], q[1], q[2], q[3], v[0], v[1], v[2])
 
 
 @_strict
 def unrotate(q: Array, v: Array, out: Array) -> None:
-    """`out` = v turned by the inverse of q. Shapes (4,), (3,), (3,)."""
+    """`out` = v rotated by the inverse of q. Shapes (4,), (3,), (3,)."""
     out[0], out[1], out[2] = rotated(q[0], -q[1], -q[2], -q[3], v[0], v[1], v[2])
 
 
 @_strict
 def point_at(place: Array, q: Array, x: float, y: float, z: float) -> Vector:
-    """The point (x, y, z) of a frame at `place` (3,) turned by `q` (4,), in the world."""
+    """World position of point (x, y, z) in the frame at `place` (3,), oriented `q` (4,)."""
     a, b, c = rotated(q[0], q[1], q[2], q[3], x, y, z)
     return place[0] + a, place[1] + b, place[2] + c
 
 
 @_strict
 def logarithm(q: Array, out: Array) -> None:
-    """`out` = the rotation vector of q, [rad], the short way. Shapes (4,), (3,)."""
+    """`out` = the shortest rotation vector of q, [rad]. Shapes (4,), (3,)."""
     out[0], out[1], out[2] = log_of(q[0], q[1], q[2], q[3])
 
 
 @_strict
 def about_axis(axis: Array, angle: float, out: Array) -> None:
-    """`out` (4,) = the turn by `angle`, [rad], about the unit vector `axis` (3,)."""
+    """`out` (4,) = the rotation by `angle`, [rad], about the unit vector `axis` (3,)."""
     sine = math.sin(0.5 * angle)
     out[0] = math.cos(0.5 * angle)
     for i in range(3):
@@ -170,7 +170,7 @@ def between(u: Array, v: Array, out: Array) -> None:
         out[0], out[1], out[2], out[3] = 1.0, 0.0, 0.0, 0.0
         return
     if norm < 1e-6 * lengths:
-        # Opposite: half a turn about any axis that is square to u.
+        # Opposite: half a turn about any axis orthogonal to u.
         k = 0 if abs(u[0]) <= abs(u[1]) and abs(u[0]) <= abs(u[2]) else 1
         k = 2 if abs(u[2]) < abs(u[k]) else k
         ex = 1.0 if k == 0 else 0.0
@@ -187,7 +187,7 @@ def swing(
     q: Array, fx: float, fy: float, fz: float, tx: float, ty: float, tz: float,
     part: float,
 ) -> None:  # fmt: skip
-    """Turn `q` (4,), in place, in the world by `part` of the turn of direction f to t."""
+    """Rotate `q` (4,), in place, in the world by `part` of the rotation from f to t."""
     cx, cy, cz = fy * tz - fz * ty, fz * tx - fx * tz, fx * ty - fy * tx
     sine = math.sqrt(cx * cx + cy * cy + cz * cz)
     if sine < 1e-9:
@@ -201,7 +201,7 @@ def swing(
 
 @_strict
 def normalize(q: Array) -> None:
-    """Bring `q` (4,) to unit length, in place; the identity where it has none."""
+    """Normalise `q` (4,), in place; the identity if its length is 0."""
     size = math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
     if size < 1e-9:
         q[0], q[1], q[2], q[3] = 1.0, 0.0, 0.0, 0.0
@@ -212,7 +212,7 @@ def normalize(q: Array) -> None:
 
 @_strict
 def nlerp(a: Array, b: Array, t: float, out: Array) -> None:
-    """`out` (4,) = the short way from `a` to `b` by the part `t`, normalised."""
+    """`out` (4,) = the interpolation from `a` to `b` at `t` along the short arc, normalised."""
     dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
     u = t if dot >= 0.0 else -t
     for i in range(4):
@@ -279,7 +279,7 @@ def yaw_of(q: Array) -> float:
 
 @_strict
 def heading_of(q: Array) -> tuple[float, float]:
-    """Cosine and sine of the yaw of `q` (4,); (1, 0) where it has none."""
+    """Cosine and sine of the yaw of `q` (4,); (1, 0) if it is undefined."""
     c = q[0] * q[0] - q[3] * q[3]
     s = 2.0 * q[0] * q[3]
     size = math.sqrt(c * c + s * s)

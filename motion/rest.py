@@ -13,7 +13,7 @@ from ambulo.motion.skeleton import Skeleton
 
 @dataclass(frozen=True, eq=False)
 class Turn:
-    """The change from a skeleton's own joint frames to frames of the world at rest.
+    """The change from a skeleton's joint frames to frames that are the world's at rest.
 
     With G the orientation of a joint at rest in the world, rotations become G q G^-1.
     """
@@ -41,10 +41,10 @@ class Turn:
 
 
 def aligned_axes(skeleton: Skeleton) -> tuple[Skeleton, Turn]:
-    """The skeleton with every rest orientation the identity, and how motions change.
+    """The skeleton with identity rest orientations, and the conversion of motions.
 
-    Every place and every world movement stays as it is: the world orientation of joint j
-    is W'_j = W_j G_j^-1, so its local rotation is G_j q_j G_j^-1.
+    All world positions and movements are preserved: the world orientation of joint j is W'_j =
+    W_j G_j^-1, so its local rotation is G_j q_j G_j^-1.
     """
     frames = np.array(skeleton.rest)
     above = np.tile([1.0, 0.0, 0.0, 0.0], (len(skeleton), 1))

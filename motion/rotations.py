@@ -1,8 +1,8 @@
 """Rotations as quaternions, matrices, rotation vectors and two rows, for NumPy and torch.
 
-Quaternions are wxyz, unit length, along the last axis; every function takes any leading
-shape that broadcasts, keeps the dtype and device of its arguments, and has gradients in
-torch. Not for Euler angles: these are in `ambulo.motion.euler`.
+Quaternions are wxyz, unit length, along the last axis; every function takes any leading shape
+that broadcasts, keeps the dtype and device of its arguments, and has gradients in torch. For
+Euler angles see `ambulo.motion.euler`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Array = Any
 """A `numpy.ndarray` or a `torch.Tensor`; all arguments of a call are of one kind."""
 
 TINY = 1e-12
-"""Below this squared length a vector has no direction."""
+"""Squared length below which a vector has no direction."""
 
 
 def constant(values: NDArray[np.generic], like: Array, dtype: object = None) -> Array:
@@ -50,7 +50,7 @@ def quat_conjugate(q: Array) -> Array:
 
 
 def quat_rotate(q: Array, v: Array) -> Array:
-    """The vector `v` (..., 3) turned by `q` (..., 4)."""
+    """The vector `v` (..., 3) rotated by `q` (..., 4)."""
     xp = array_namespace(q, v)
     w, x, y, z = (q[..., i] for i in range(4))
     a, b, c = (v[..., i] for i in range(3))
@@ -68,7 +68,7 @@ def quat_rotate(q: Array, v: Array) -> Array:
 
 
 def quat_normalize(q: Array) -> Array:
-    """`q` at unit length. Shape (..., 4)."""
+    """Normalised `q`. Shape (..., 4)."""
     xp = array_namespace(q)
     return q / xp.sqrt(xp.sum(q * q, axis=-1, keepdims=True))
 
@@ -159,7 +159,7 @@ def quat_to_rotvec(q: Array) -> Array:
 def quat_angle(a: Array, b: Array) -> Array:
     """The angle in [0, pi], [rad], between rotations a and b. (..., 4) -> (...).
 
-    atan2 keeps it exact, with a finite gradient, where acos would not.
+    atan2 is exact and has a finite gradient at 0, unlike acos.
     """
     xp = array_namespace(a, b)
     d = quat_multiply(quat_conjugate(a), b)
@@ -204,10 +204,10 @@ def quat_mean(q: Array) -> Array:
 
 
 def mean_rotation(q: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The rotations (..., 4) nearest to all of `q` (n, ..., 4), however far apart they are.
+    """The mean rotation (..., 4) of `q` (n, ..., 4), however far apart they are.
 
-    The nearest rotation to the mean of their matrices, by singular values (Moakher,
-    "Means and Averaging in the Group of Rotations", 2002).
+    The nearest rotation to the mean of their matrices, by singular values (Moakher, "Means and
+    Averaging in the Group of Rotations", 2002).
     """
     u, _, v = np.linalg.svd(quat_to_matrix(q).mean(axis=0))
     u[..., 2] *= np.linalg.det(u @ v)[..., None]
@@ -216,9 +216,9 @@ def mean_rotation(q: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def quat_between(u: Array, v: Array) -> Array:
-    """The smallest rotation (..., 4) that turns direction `u` (..., 3) into `v`.
+    """The smallest rotation (..., 4) from direction `u` (..., 3) to `v`.
 
-    Opposite directions turn by pi about an axis square to `u`.
+    Opposite directions are rotated by pi about an axis orthogonal to `u`.
     """
     xp = array_namespace(u, v)
     u = u / xp.sqrt(xp.sum(u * u, axis=-1, keepdims=True))
@@ -253,9 +253,9 @@ def swing_twist(q: Array, axis: Array) -> tuple[Array, Array]:
 class SwingTwist(NamedTuple):
     """Swing and twist of rotations, [rad]: `swing_x`, `twist`, `swing_z`, each (...).
 
-    A local rotation is q = swing * twist: first a twist about the bone (local Y), then a
-    swing about an axis square to it, so that the swing's rotation vector is (x, 0, z).
-    Unlike Euler angles these three have no singularity before half a turn of swing.
+    A local rotation is q = swing * twist: first a twist about the bone (local Y), then a swing
+    about an axis orthogonal to it, so that the swing's rotation vector is (x, 0, z). Unlike
+    Euler angles these three have no singularity before half a turn of swing.
     """
 
     swing_x: Array

@@ -18,7 +18,7 @@ from ambulo.configs.errors import SkeletonError, nearest
 from ambulo.motion.euler import ORDERS
 
 MAX_JOINTS = 4096
-"""Maximum number of joints; a file that claims more is damaged."""
+"""Maximum number of joints; a file with more is damaged."""
 
 
 def frozen(values: object, shape: tuple[int, ...], what: str) -> Floats:
@@ -50,29 +50,28 @@ class Skeleton:
     parents: tuple[int, ...]
     """Index of each joint's parent; -1 for the root alone."""
     offsets: Floats
-    """Joint from parent, in the parent's frame, [m]. Shape (J, 3). Of the root: where it
-    stands at rest."""
+    """Joint from parent, in the parent's frame, [m]. Shape (J, 3). For the root: its position
+    at rest."""
     rest: Floats = field(default_factory=lambda: np.zeros((0, 4)))
-    """Orientation at rest in the parent's frame, wxyz. Shape (J, 4); identities if left
-    out."""
+    """Orientation at rest in the parent's frame, wxyz. Shape (J, 4); identities by default."""
     orders: tuple[str, ...] = ()
-    """Each joint's rotation axes: "" fixed, "Y" a hinge, "ZXY" a ball, intrinsic order;
-    "ZXY" everywhere if left out."""
+    """Each joint's rotation axes: "" fixed, "Y" a hinge, "ZXY" a ball, intrinsic order; "ZXY"
+    everywhere by default."""
     axes: Floats = field(default_factory=lambda: np.zeros((0, 4)))
-    """Frame C in which the angles of `orders` are measured: local = C R(angles) C^-1.
-    Shape (J, 4); identities if left out."""
+    """Frame C in which the angles of `orders` are measured: local = C R(angles) C^-1. Shape (J,
+    4); identities by default."""
     limits: Floats = field(default_factory=lambda: np.zeros((0, 2)))
-    """Lower and upper limit of each angle, joint after joint, [rad]. Shape (A, 2);
-    (-pi, pi) everywhere if left out."""
+    """Lower and upper limit of each angle, joint after joint, [rad]. Shape (A, 2); (-pi, pi)
+    everywhere by default."""
     tip_parents: tuple[int, ...] = ()
     """Joints that carry a tip (a finger's or toe's end)."""
     tips: Floats = field(default_factory=lambda: np.zeros((0, 3)))
     """Tips in the frames of their joints, [m]. Shape (len(tip_parents), 3)."""
     roles: dict[str, int] = field(default_factory=dict)
-    """Joint of each role, where they are given; {}: found (`ambulo.motion.roles`)."""
+    """Joint of each role, if given; {}: detected (`ambulo.motion.roles`)."""
     chains: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    """The joints in a row, from the trunk outwards, that turn the part of a role, where they
-    are given with the roles; a role that is left out has its joint alone."""
+    """Consecutive joints, from the trunk outwards, that rotate the part of a role, if given
+    with the roles; by default the role's joint alone."""
 
     def __post_init__(self) -> None:
         """Fill in defaults and validate; raise `SkeletonError` naming the broken rule."""
@@ -145,7 +144,7 @@ class Skeleton:
                 )
 
     def __repr__(self) -> str:
-        """Name and number of joints; the arrays would fill pages."""
+        """Name and number of joints, without the arrays."""
         return f"<Skeleton {self.name!r}: {len(self)} joints>"
 
     def __len__(self) -> int:
@@ -198,7 +197,7 @@ class Skeleton:
         return tuple(j for j, parent in enumerate(self.parents) if parent == joint)
 
     def path(self, start: int, end: int) -> list[int]:
-        """The joints from `start` down to `end`, both included; [] if it is not below."""
+        """The joints from `start` down to `end`, inclusive; [] if `end` is not below it."""
         joints = [end]
         while joints[-1] != start:
             if joints[-1] < 0:

@@ -1,6 +1,6 @@
 """The canonical skeletons and rigs by file: JSON to `Skeleton`.
 
-Not for motion files, which bring a skeleton of their own (`ambulo.motion.formats.files`).
+Motion files contain their own skeletons (`ambulo.motion.formats.files`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class JointData(Config):
     parent: str | None
     """Parent joint, listed before it; null for the root."""
     offset: Point
-    """Position in the parent's frame, [m]; of the root: where it stands at rest."""
+    """Position in the parent's frame, [m]; for the root: its position at rest."""
     rest: Quaternion = (1.0, 0.0, 0.0, 0.0)
     """Orientation at rest in the parent's frame, wxyz."""
     axes: Quaternion = (1.0, 0.0, 0.0, 0.0)
@@ -40,11 +40,11 @@ class JointData(Config):
     order: str = "ZXY"
     """Rotation axes, intrinsic order; "" for a fixed joint."""
     limits_deg: tuple[tuple[float, float], ...] = ()
-    """Lower and upper limit of each angle, [deg]; a whole turn if left out."""
+    """Lower and upper limit of each angle, [deg]; a whole turn by default."""
 
 
 class TipData(Config):
-    """The end of a bone that no joint follows, or another marked point."""
+    """The end of a bone without a child joint, or another marked point."""
 
     joint: str
     """The joint in whose frame it lies."""
@@ -55,14 +55,14 @@ class TipData(Config):
 
 
 class SegmentData(Config):
-    """The mass of a body segment, as a part of the whole (see "source" in the file)."""
+    """The mass of a body segment, as a fraction of the whole (see "source" in the file)."""
 
     name: str
     """Its name; limbs are named once for both sides."""
     mass: Annotated[float, Field(gt=0.0, lt=1.0)]
     """Mass over the body's mass."""
     between: str
-    """The two landmarks between which `at` counts."""
+    """The two landmarks between which `at` is measured."""
     at: Annotated[float, Field(ge=0.0, le=1.0)]
     """Centre of mass, as a fraction of the distance from the first landmark to the second."""
     gyration: Point
@@ -81,7 +81,7 @@ class SkeletonFile(Config):
     tips: tuple[TipData, ...] = ()
     """Ends of bones."""
     roles: dict[str, str] = Field(default_factory=dict)
-    """The joint that plays each role (see `ambulo.motion.roles`)."""
+    """The joint of each role (see `ambulo.motion.roles`)."""
     segments: tuple[SegmentData, ...] = ()
     """Body segments and their masses."""
 
@@ -95,8 +95,8 @@ def load_skeleton(name: str) -> Skeleton:
     """The canonical skeleton `name`, or the one in the file, if it ends in .json.
 
     Raises:
-        SkeletonError: If there is none of that name, or its tree breaks a rule.
-        ConfigError: If a file cannot be read or has wrong keys.
+        SkeletonError: The skeleton is missing, or its tree breaks a rule.
+        ConfigError: A file cannot be read or has wrong keys.
     """
     return (
         _built(load_json(SkeletonFile, name)) if name.endswith(".json") else _kept(name)
@@ -118,7 +118,7 @@ def _kept(name: str) -> Skeleton:
 
 
 def _built(data: SkeletonFile) -> Skeleton:
-    """The skeleton of `data`; `SkeletonError` names what does not fit."""
+    """The skeleton of `data`; `SkeletonError` names a mismatch."""
     index = {joint.name: i for i, joint in enumerate(data.joints)}
 
     def at(joint: str, wanted_by: str) -> int:

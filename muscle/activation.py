@@ -1,10 +1,10 @@
 """Activation dynamics of MuJoCo's muscles, one step forward and inverted.
 
-A muscle's activation follows its control with a lag (Millard et al. 2013): 10 ms up and
-40 ms down by default, both changing with the activation. A solver or network asks for
-activations. There are three ways to give them to MuJoCo:
+A muscle's activation follows its control with a lag (Millard et al. 2013): 10 ms up and 40 ms
+down by default, both changing with the activation. A solver or network computes activations.
+There are three ways to apply them in MuJoCo:
 
-* write `data.act` (no lag; what Lee et al. 2019 do, who have no activation dynamics);
+* write `data.act` (no lag; as Lee et al. 2019, who have no activation dynamics);
 * write `control_for(...)` to `data.ctrl` (lag as the model has it, but the wanted
   activation is reached after the step whenever a control in [0, 1] can do so);
 * write the activation to `data.ctrl` as it is (the full lag).
@@ -22,13 +22,13 @@ from ambulo.configs.errors import MuscleError
 def next_activation(
     activation: Floats, control: Floats, constants: Floats, dt: float
 ) -> Floats:
-    """Activations after `dt` seconds, as MuJoCo's Euler step makes them, (..., m).
+    """Activations after `dt` seconds, by MuJoCo's Euler step, (..., m).
 
     Args:
-        activation: now, (..., m).
-        control: excitation, (..., m); clipped to [0, 1].
-        constants: time to rise and to fall, (2, m), [s]; see `time_constants`.
-        dt: time step, [s].
+        activation: Present activations, (..., m).
+        control: Excitation, (..., m); clipped to [0, 1].
+        constants: Time to rise and to fall, (2, m), [s]; see `time_constants`.
+        dt: Time step, [s].
     """
     change = np.clip(control, 0.0, 1.0) - activation
     return activation + dt * change / _lag(change, activation, constants)
@@ -50,8 +50,8 @@ def time_constants(model: mujoco.MjModel, actuator: Ints) -> Floats:
     """Time to rise and to fall of the muscles `actuator` (m,), (2, m), [s].
 
     Raises:
-        MuscleError: an actuator has no muscle dynamics, or a smoothed one, whose inverse
-            is not unique.
+        MuscleError: An actuator has no muscle dynamics, or a smoothed one, whose inverse is not
+            unique.
     """
     for i in actuator:
         name = model.actuator(int(i)).name

@@ -49,16 +49,16 @@ class MuscleActuation:
         network: MuscleNN | None = None,
         state: Condition | None = None,
     ) -> None:
-        """Resolve the muscles of `model`.
+        """Create the actuation of the muscles of `model`.
 
         Args:
-            model: Of the bodies.
+            model: Model of the bodies.
             batch: Their simulations.
-            refresh: Physics steps for which activations are held.
-            cost: Of the solver.
+            refresh: Physics steps between updates of the activations.
+            cost: Cost of the solver.
             network: Used instead of the solver.
-            state: In which condition the model's muscles already are; a network
-                trained over conditions takes it as an input. Healthy if None.
+            state: Condition of the model's muscles, an input of networks trained over
+                conditions. Healthy if None.
 
         Raises:
             MuscleError: No muscles, a network for others, or `refresh` below 1.
@@ -93,7 +93,7 @@ class MuscleActuation:
             self.use(network)
 
     def use(self, network: MuscleNN) -> None:
-        """Resolve with `network` from now on; `MuscleError` if it is for other muscles."""
+        """Use `network` from now on; `MuscleError` if it is for other muscles."""
         if network.muscles != self.layer.table.names:
             raise MuscleError(
                 f"muscle network: made for {len(network.muscles)} other muscles than the"
@@ -107,7 +107,7 @@ class MuscleActuation:
         if due.any():
             self._resolve(torque, due)
         self._age += 1
-        # Right after a reset muscles are taken to be active already.
+        # Right after a reset, muscles count as active already.
         self._act[self._fresh] = self.activation[self._fresh]
         self._fresh[:] = False
         out[:] = control_for(self._act, self.activation, self._constants, self._dt)
@@ -126,11 +126,11 @@ class MuscleActuation:
         self._act[ids], self._dual[ids] = 0.0, 0.0
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
-        """Copies of all that the next steps depend on; activations are the simulation's."""
+        """Copies of the state; activations belong to the simulation."""
         return {name: array.copy() for name, array in self._arrays().items()}
 
     def load_state_dict(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from `state_dict`; `KeyError` or `ValueError` where it does not fit."""
+        """Continue from `state_dict`; `KeyError` or `ValueError` if it does not fit."""
         for name, array in self._arrays().items():
             if arrays[name].shape != array.shape:
                 raise ValueError(
@@ -145,7 +145,7 @@ class MuscleActuation:
         }  # fmt: skip
 
     def _resolve(self, torque: Floats, which: NDArray[np.bool_]) -> None:
-        """New activations of the bodies `which` (N,)."""
+        """Compute new activations of the bodies `which` (N,)."""
         muscles = self.layer.evaluate(self._transmission, self._qpos)
         demand = np.clip(torque, *muscles.capacity())
         low, high = self._reach()
@@ -171,7 +171,7 @@ class MuscleActuation:
         self.residual[which] = np.nan_to_num(residual + demand - torque)[which]
 
     def _reach(self) -> tuple[Floats, Floats]:
-        """Least and largest activations until the next refresh, (N, m) each."""
+        """Smallest and largest activations until the next refresh, (N, m) each."""
         low, high = self._act.copy(), self._act.copy()
         for _ in range(self._refresh):
             low = next_activation(low, np.zeros_like(low), self._constants, self._dt)

@@ -1,9 +1,10 @@
 """Weak, short and stretched muscles as numbers: the model is changed, not the controller.
 
-A condition has two factors a muscle. `force` scales its peak force (weakness, paralysis).
+A condition has two factors per muscle. `force` scales its peak force (weakness, paralysis).
 `length` scales the optimal length of fibre and tendon slack length together, so 0.9 is a
-contracture: in the same pose the fibre is longer, and its passive force sets in earlier.
-Moment arms times gains (JtA) and passive torques carry both, so a solver needs nothing else.
+contracture: in the same pose the fibre is longer, and its passive force begins earlier.
+Moment arms times gains (JtA) and passive torques include both, so a solver needs no other
+change.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ class Condition:
     """Factors of m muscles; 1 is healthy."""
 
     force: Floats
-    """Of the peak force, (m,), >= 0."""
+    """Factor on the peak force, (m,), >= 0."""
     length: Floats
-    """Of the optimal length and of the tendon, (m,), > 0."""
+    """Factor on the optimal length and the tendon, (m,), > 0."""
 
 
 def condition(
@@ -40,7 +41,7 @@ def condition(
     """Factors by shell patterns of muscle names, as {"soleus_*": 0.3}; later ones win.
 
     Raises:
-        MuscleError: a pattern matches no muscle, or a factor is out of range.
+        MuscleError: A pattern matches no muscle, or a factor is out of range.
     """
     return Condition(
         _factors(names, force or {}, 0.0), _factors(names, length or {}, 0.1)
@@ -54,7 +55,7 @@ def model_with(model: mujoco.MjModel, state: Condition) -> mujoco.MjModel:
     for numbers in (changed.actuator_gainprm, changed.actuator_biasprm):
         for column in (2, 3):  # the force, and the scale of an automatic force
             was = numbers[actuator, column]
-            # A negative force means: take the scale.
+            # A negative force means that the scale applies.
             numbers[actuator, column] = np.where(was < 0.0, was, was * state.force)
     changed.actuator_lengthrange[actuator] *= state.length[:, None]
     return changed
@@ -75,7 +76,7 @@ def table_with(table: MuscleTable, state: Condition) -> MuscleTable:
 def _factors(
     names: tuple[str, ...], rules: Mapping[str, float], least: float
 ) -> Floats:
-    """One factor a muscle, (m,)."""
+    """One factor per muscle, (m,)."""
     factors = np.ones(len(names))
     for pattern, factor in rules.items():
         hits = np.array([fnmatchcase(name, pattern) for name in names], dtype=bool)

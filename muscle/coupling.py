@@ -1,11 +1,11 @@
-"""Joints that follow others: MuJoCo's joint equalities as a projection.
+"""Coupled joints: MuJoCo's joint equalities as a projection.
 
-Biological models tie joints to each other by polynomials (a knee cap to the knee). MuJoCo
-holds such a tie with a soft constraint; a controller has to work in the joints that are
-free to choose. Every tied joint follows one other joint, so each degree of freedom moves
-with at most one independent one: the projection `G = d(all)/d(independent)` has one entry
-a row and is kept as a column and a factor. Not for `connect`, `weld` and tendon equalities:
-these stay forces of the constraint solver.
+Biological models couple joints by polynomials (a knee cap to the knee). MuJoCo enforces such a
+coupling with a soft constraint; a controller has to work in the independent joints. Every
+coupled joint follows one other joint, so each degree of freedom moves with at most one
+independent one: the projection `G = d(all)/d(independent)` has one entry per row and is stored
+as a column and a factor. Not for `connect`, `weld` and tendon equalities: these remain forces
+of the constraint solver.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ _DEGREE = 4
 
 @dataclass(frozen=True)
 class JointCoupling:
-    """Which degrees of freedom are independent, and how the others follow.
+    """Independent degrees of freedom, and the dependence of the others.
 
-    nv degrees of freedom, nr independent ones, ne ties in an order in which each source
-    is known before it is used.
+    nv degrees of freedom, nr independent ones, ne couplings in an order in which each source is
+    known before it is used.
     """
 
     independent: Ints
     """Degree of freedom of each reduced coordinate, (nr,)."""
     column: Ints
-    """Reduced coordinate that a degree of freedom moves with, (nv,); -1 when locked."""
+    """Reduced coordinate of each degree of freedom, (nv,); -1 when locked."""
     actuated: Ints
     """Reduced coordinates that do not belong to a free joint, (na,)."""
     dof: Ints
-    """Tied degree of freedom, (ne,)."""
+    """Coupled degree of freedom, (ne,)."""
     source: Ints
     """Degree of freedom that it follows, (ne,); -1 when locked."""
     position: Ints
-    """Address of the tied joint in qpos, (ne,)."""
+    """Address of the coupled joint in qpos, (ne,)."""
     source_position: Ints
     """Address of the source in qpos, (ne,); 0 when locked."""
     reference: Floats
-    """qpos of the tied joint and of its source in the model's rest pose, (ne, 2)."""
+    """qpos of the coupled joint and of its source in the model's rest pose, (ne, 2)."""
     coefficients: Floats
     """q = ref + sum_k c_k (q_source - ref_source)^k, (ne, 5)."""
 
@@ -61,7 +61,7 @@ class JointCoupling:
         return self.motion(qpos, np.zeros((len(qpos), len(self.column))))[0]
 
     def motion(self, qpos: Floats, qvel: Floats) -> tuple[Floats, Floats]:
-        """Factors of G, and the acceleration of tied joints at constant velocity.
+        """Factors of G, and the acceleration of coupled joints at constant velocity.
 
         qdd = G qdd_independent + drift; shapes (B, nq), (B, nv) -> (B, nv), (B, nv).
         """
@@ -74,7 +74,7 @@ class JointCoupling:
         return factor, drift
 
     def closed(self, qpos: Floats) -> Floats:
-        """A copy of `qpos` (..., nq) with each tied joint where its tie wants it."""
+        """A copy of `qpos` (..., nq) with all couplings satisfied."""
         out = np.array(qpos, dtype=np.float64)
         for i in range(len(self.dof)):
             c = self.coefficients[i]
@@ -87,7 +87,7 @@ class JointCoupling:
         return out
 
     def closed_velocity(self, qpos: Floats, qvel: Floats) -> Floats:
-        """`qvel` (B, nv) with tied joints moving as their sources tell, at `qpos`."""
+        """`qvel` (B, nv) with all couplings satisfied, at `qpos`."""
         reduced = qvel[:, self.independent]
         return self.factors(qpos) * self.spread(reduced)
 
@@ -112,7 +112,7 @@ class JointCoupling:
         return np.where(self.column >= 0, reduced[:, self.column], 0.0)
 
     def expanded(self, reduced: Floats) -> Floats:
-        """A force on the independent coordinates as (B, nv): tied joints get none."""
+        """A force on the independent coordinates as (B, nv), zero for coupled joints."""
         out = np.zeros((len(reduced), len(self.column)))
         out[:, self.independent] = reduced
         return out
@@ -122,7 +122,7 @@ def joint_coupling(model: mujoco.MjModel) -> JointCoupling:
     """The active joint equalities of `model`.
 
     Raises:
-        MuscleError: joints follow each other in a circle, or one joint follows two.
+        MuscleError: Joints follow each other in a cycle, or one joint follows two.
     """
     ties = _ties(model)
     order = _ordered(model, ties)
@@ -171,7 +171,7 @@ def _ties(model: mujoco.MjModel) -> dict[int, tuple[int, int, int]]:
 def _ordered(
     model: mujoco.MjModel, ties: dict[int, tuple[int, int, int]]
 ) -> list[tuple[int, int, int]]:
-    """The ties, each after the tie of the joint that it follows."""
+    """The couplings, each after that of the joint that it follows."""
     order: list[tuple[int, int, int]] = []
     done: set[int] = set()
     waiting = dict(ties)

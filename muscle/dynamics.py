@@ -1,11 +1,11 @@
-"""What a controller reads of the dynamics: inertia, forces and state, batch first.
+"""Inputs of a controller from the dynamics: inertia, forces and state, batch first.
 
-`of_data` looks at one simulation and `of_batch` at a `mujoco.batch.Batch`; both return
-live views, so they are made once. The arrays belong to the state at which MuJoCo last ran
-its position and velocity stages: call between `mj_step1` and `mj_step2` (one simulation),
-or after `step(stage=mjSTAGE_VEL)` (batch). After `mj_resetData` they are zero until
-`make_current` or `mj_forward`; `mj_forward` also gives the constraint forces, which
-otherwise are those of the last step.
+`of_data` views one simulation and `of_batch` a `mujoco.batch.Batch`; both return live views, so
+they are made once. The arrays belong to the state at which MuJoCo last ran its position and
+velocity stages: call between `mj_step1` and `mj_step2` (one simulation), or after
+`step(stage=mjSTAGE_VEL)` (batch). After `mj_resetData` they are zero until `make_current` or
+`mj_forward`; `mj_forward` also gives the constraint forces, which otherwise are those of the
+last step.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class Dynamics:
     bias: Floats
     """Coriolis, centrifugal and gravity forces, (B, nv), [N m] or [N]."""
     passive: Floats
-    """Springs, dampers and fluid, (B, nv)."""
+    """Forces of springs, dampers and fluid, (B, nv)."""
     constraint: Floats
-    """Contacts, limits and equalities in the last step, (B, nv)."""
+    """Forces of contacts, limits and equalities in the last step, (B, nv)."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Transmission:
     count: Ints
     """Moment arms of each actuator, (B, nu)."""
     start: Ints
-    """Where they begin in `moment`, (B, nu)."""
+    """Start of each actuator in `moment`, (B, nu)."""
     dof: Ints
     """Degree of freedom of each moment arm, (B, nJmom)."""
 
@@ -77,8 +77,8 @@ _TRANSMISSION = {
 def mass_matrix(model: mujoco.MjModel, data: mujoco.MjData) -> Floats:
     """The joint-space inertia matrix (nv, nv) at the state of `data`.
 
-    Since MuJoCo 3.11 there is no `qM`; right after a reset the stored matrix is zero, and
-    this function makes it anew.
+    Since MuJoCo 3.11 there is no `qM`; right after a reset the stored matrix is zero, and this
+    function computes it.
     """
     make_current(model, data)
     dense = np.zeros((model.nv, model.nv))

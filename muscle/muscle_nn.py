@@ -1,11 +1,11 @@
-"""A network that gives activations for a wanted torque: run in NumPy, kept in one file.
+"""A network from requested torque to activations: run in NumPy, stored in one file.
 
-Input: the entries of JtA that can be other than zero, the wanted torque minus the passive
-one (Jtp), and, if it was trained so, force and length factors of the muscle groups. Output:
+Input: the entries of JtA that can be nonzero, the requested torque minus the passive one (Jtp),
+and, for a conditioned network, force and length factors of the muscle groups. Output:
 activations. The idea is MuscleNet of Lee, Park, Lee and Lee, "Scalable Muscle-actuated Human
-Simulation and Control", ACM Transactions on Graphics 38(4), 2019; the passive torque in
-the input and the 256 x 3 layers are those of Park, Min, Chang, Lee, Park and Lee,
-"Generative GaitNet", SIGGRAPH 2022. `train.muscle` trains it; `solver` is exact.
+Simulation and Control", ACM Transactions on Graphics 38(4), 2019; the passive torque in the
+input and the 256 x 3 layers are those of Park, Min, Chang, Lee, Park and Lee, "Generative
+GaitNet", SIGGRAPH 2022. `train.muscle` trains it; `solver` is exact.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ from ambulo.muscle.sampling import ReducedPattern
 from ambulo.muscle.solver import cholesky_solve, compress
 
 LEAK = 0.2
-"""Slope of the hidden units below zero, as published."""
+"""Slope of the hidden units below zero, as Lee et al."""
 OFFSET = 3.0
-"""The sigmoid's argument is this much lower than the output: muscles begin near rest."""
+"""Offset subtracted from the sigmoid's argument: muscles start near rest."""
 SLACK = 1e-3
-"""Room that a muscle at its bound has in a correction."""
+"""Freedom of a muscle at its bound in a correction."""
 SOFT = 1.0
-"""Torque error that a correction may leave, [N^2 m^2]; keeps hopeless targets tame."""
+"""Torque error that a correction may leave, [N^2 m^2]; regularises infeasible targets."""
 _MOST_BYTES = 2**28
 
 
 @dataclass(frozen=True)
 class Scales:
-    """How the inputs are scaled."""
+    """Scaling of the inputs."""
 
     mean: Singles
     """Subtracted from the entries of JtA, (P,), [N m]."""
     values: Singles
-    """They are divided by this, (P,), [N m]."""
+    """Divisor of the entries of JtA, (P,), [N m]."""
     torque: Singles
-    """The torque is divided by this, (na,), [N m]."""
+    """Divisor of the torque, (na,), [N m]."""
     conditioned: bool
     """Whether the factors of the muscle groups are inputs."""
 
@@ -64,19 +64,19 @@ class MuscleNN:
     """A trained network."""
 
     config: MuscleNNConfig
-    """How it was made."""
+    """Settings of its training."""
     muscles: tuple[str, ...]
     """Names of the muscles, in the order of the activations."""
     groups: tuple[str, ...]
     """Names of the muscle groups, G of them."""
     pattern: ReducedPattern
-    """Entries of JtA that it takes."""
+    """Entries of JtA that are inputs."""
     scales: Scales
-    """Of the inputs."""
+    """Scaling of the inputs."""
     weights: tuple[Singles, ...]
-    """Of each layer, (out, in)."""
+    """Weights of each layer, (out, in)."""
     biases: tuple[Singles, ...]
-    """Of each layer, (out,)."""
+    """Biases of each layer, (out,)."""
 
     @cached_property
     def _dense(self) -> DenseNetwork:
@@ -86,13 +86,13 @@ class MuscleNN:
     def activations(
         self, active: Floats, wanted: Floats, factors: Floats | None = None
     ) -> Floats:
-        """Activations for B wanted torques, (B, m), in [0, 1].
+        """Activations for B requested torques, (B, m), in [0, 1].
 
         Args:
             active: JtA, (B, na, m), [N m].
-            wanted: torque minus passive torque, (B, na), [N m].
-            factors: force, then length factors of the groups, (B, 2 G); only for a
-                network that is conditioned on them; default 1.
+            wanted: Requested torque minus passive torque, (B, na), [N m].
+            factors: Force, then length factors of the groups, (B, 2 G); only for a conditioned
+                network; default 1.
         """
         if active.shape[1:] != self.pattern.shape or wanted.shape != active.shape[:2]:
             raise MuscleError(
@@ -120,8 +120,8 @@ class MuscleNN:
 def _correct(by_muscle: Floats, wanted: Floats, steps: int, made: Floats) -> None:
     """Change activations `made` (B, m) so that their torque comes nearer to `wanted`.
 
-    A step is the least change, weighted by the room a (1 - a) that a muscle has, which
-    removes the torque error; activations are clipped after it.
+    A step is the smallest change, weighted by a muscle's freedom a (1 - a), that removes the
+    torque error; activations are clipped after it.
     """
     count, size = by_muscle.shape[1], by_muscle.shape[2]
     start = np.empty(count + 1, np.int64)
@@ -150,7 +150,7 @@ def _correct(by_muscle: Floats, wanted: Floats, steps: int, made: Floats) -> Non
 
 
 def save_muscle_nn(path: str | os.PathLike[str], network: MuscleNN) -> None:
-    """Write `network` as one safetensors file; it appears whole or not at all."""
+    """Write `network` as one safetensors file, atomically."""
     write_bytes(Path(path), muscle_nn_bytes(network))
 
 
@@ -186,7 +186,7 @@ def load_muscle_nn(path: str | os.PathLike[str]) -> MuscleNN:
     """The network in `path`, checked.
 
     Raises:
-        MuscleError: missing, damaged, newer, or of another kind.
+        MuscleError: The file is missing, damaged, newer, or of another kind.
     """
     file = Path(path)
     try:
@@ -199,10 +199,10 @@ def load_muscle_nn(path: str | os.PathLike[str]) -> MuscleNN:
 
 
 def find_muscle_nn(name: str | os.PathLike[str]) -> MuscleNN:
-    """Return the network that is shipped as `name`, or in the file `name`.
+    """Return the shipped network `name`, or that of the file `name`.
 
     Raises:
-        MuscleError: Neither, or no muscle network.
+        MuscleError: The network is missing, or is no muscle network.
     """
     file = ambulo.shipped.locate(name)
     if file is None:
@@ -213,7 +213,7 @@ def find_muscle_nn(name: str | os.PathLike[str]) -> MuscleNN:
 
 @lru_cache(maxsize=4)
 def _loaded(path: str, stamp: int) -> MuscleNN:
-    del stamp  # part of the key: a changed file is read again
+    del stamp  # part of the cache key: a changed file is read again
     return load_muscle_nn(path)
 
 
@@ -259,7 +259,7 @@ def _header(metadata: Mapping[str, str] | None, file: Path) -> MuscleNNHeader:
 def _built(
     header: MuscleNNHeader, tensors: Mapping[str, NDArray[Any]], file: Path
 ) -> MuscleNN:
-    """The network of a file's parts; shapes are checked against each other."""
+    """The network from a file's parts; shapes are checked against each other."""
     rows, muscles = header.shape
     pattern = ReducedPattern(
         tensors["pattern.rows"], tensors["pattern.muscles"], (rows, muscles)

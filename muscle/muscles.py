@@ -1,4 +1,4 @@
-"""Hill muscles as MuJoCo computes them: gain, passive force, and the torque that they make.
+"""Hill muscles as in MuJoCo: gain, passive force, and their torque.
 
 A muscle pulls with F = F0 (FL(L) FV(V) a + FP(L)) on a rigid tendon, with the fibre length
 L in units of the optimal length (MuJoCo documentation, "Muscle actuators", after Zajac
@@ -6,8 +6,8 @@ L in units of the optimal length (MuJoCo documentation, "Muscle actuators", afte
 
     torque = active @ activation + passive
 
-`active` (JtA) is moment arm times gain, `passive` (Jtp) moment arm times passive force, on
-the independent coordinates (`coupling`) without the free joint, which muscles cannot push.
+`active` (JtA) is moment arm times gain, `passive` (Jtp) moment arm times passive force, on the
+independent coordinates (`coupling`) without the free joint, on which muscles do not act.
 Activation dynamics is in `activation`.
 """
 
@@ -25,7 +25,7 @@ from ambulo.muscle.coupling import JointCoupling, joint_coupling
 from ambulo.muscle.dynamics import Transmission, make_current, transmission_of_data
 
 _MINVAL = 1e-15
-"""MuJoCo's `mjMINVAL`: the least divisor."""
+"""MuJoCo's `mjMINVAL`: the smallest divisor."""
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ class MuscleTable:
     """Constants of m muscles, each (m,)."""
 
     actuator: Ints
-    """Which actuator of the model it is."""
+    """Index of its actuator in the model."""
     names: tuple[str, ...]
     """Names of the actuators."""
     peak_force: Floats
     """F0, [N]."""
     optimal_length: Floats
-    """Fibre length at which it is strongest, [m]."""
+    """Fibre length of the largest force, [m]."""
     tendon_length: Floats
     """Slack length of the tendon, [m]."""
     shortest: Floats
@@ -47,20 +47,20 @@ class MuscleTable:
     longest: Floats
     """Fibre length above which it cannot pull actively, lmax."""
     fastest: Floats
-    """Largest shortening speed, vmax, in optimal lengths a second."""
+    """Largest shortening speed, vmax, in optimal lengths per second."""
     lengthening_peak: Floats
-    """Active force when it is stretched fast, fvmax, in F0."""
+    """Active force at fast lengthening, fvmax, in F0."""
     passive: Floats
-    """Of the passive force, which a model may set apart, (5, m): F0 [N], optimal length
-    [m], tendon length [m], lmax, and fpmax in F0: twice the force half-way to lmax."""
+    """Constants of the passive force, which a model may set separately, (5, m): F0 [N], optimal
+    length [m], tendon length [m], lmax, and fpmax in F0: twice the force half-way to lmax."""
 
     @property
     def size(self) -> int:
-        """Muscles, m."""
+        """Number of muscles, m."""
         return len(self.actuator)
 
     def packed(self) -> Floats:
-        """The numbers as the kernels take them, (12, m)."""
+        """The constants in the layout of the kernels, (12, m)."""
         active = [
             self.peak_force, self.optimal_length, self.tendon_length, self.shortest,
             self.longest, self.fastest, self.lengthening_peak,
@@ -70,14 +70,14 @@ class MuscleTable:
 
 @dataclass(frozen=True)
 class MuscleTorque:
-    """What the muscles of B simulations can do at their states."""
+    """Torques of the muscles of B simulations in their present states."""
 
     active: Floats
-    """JtA: torque a full activation adds, (B, na, m), [N m]."""
+    """JtA: torque of a full activation, (B, na, m), [N m]."""
     passive: Floats
     """Jtp: torque of the passive forces, (B, na), [N m]."""
     gain: Floats
-    """Force a full activation adds, (B, m), [N]; negative pulls."""
+    """Force of a full activation, (B, m), [N]; negative pulls."""
     bias: Floats
     """Passive force, (B, m), [N]; negative pulls."""
 
@@ -86,7 +86,7 @@ class MuscleTorque:
         return np.einsum("bim,bm->bi", self.active, activation) + self.passive
 
     def capacity(self) -> tuple[Floats, Floats]:
-        """Least and largest torque of each coordinate taken alone, (B, na) each, [N m]."""
+        """Smallest and largest torque of each coordinate taken alone, (B, na) each, [N m]."""
         low = np.minimum(self.active, 0.0).sum(axis=2) + self.passive
         high = np.maximum(self.active, 0.0).sum(axis=2) + self.passive
         return low, high
@@ -96,7 +96,7 @@ class MuscleLayer:
     """The muscles of one model, for any number of simulations."""
 
     coupling: JointCoupling
-    """Which coordinates are independent; torques are on `coupling.actuated` of them."""
+    """Independent coordinates; torques are on `coupling.actuated` of them."""
     table: MuscleTable
     """Constants of the muscles."""
 
@@ -106,7 +106,7 @@ class MuscleLayer:
         """Find the muscles of `model`.
 
         Raises:
-            MuscleError: it has none, or one of a kind that is not known.
+            MuscleError: The model has no muscle, or one of an unknown kind.
         """
         self.model = model
         self.coupling = coupling or joint_coupling(model)
@@ -130,13 +130,13 @@ class MuscleLayer:
     def evaluate(
         self, transmission: Transmission, qpos: Floats, numbers: Floats | None = None
     ) -> MuscleTorque:
-        """What the muscles can do in B simulations.
+        """Torques of the muscles in B simulations.
 
         Args:
-            transmission: of the simulations.
-            qpos: their positions, (B, nq).
-            numbers: constants of each simulation's muscles, `MuscleTable.packed` stacked
-                to (B, 12, m); default: those of the model.
+            transmission: Transmission of the simulations.
+            qpos: Their positions, (B, nq).
+            numbers: Constants of each simulation's muscles, `MuscleTable.packed` stacked to (B,
+                12, m); default: those of the model.
         """
         if numbers is None:
             numbers = self._numbers
@@ -154,7 +154,7 @@ class MuscleLayer:
 
 
 def muscle_table(model: mujoco.MjModel) -> MuscleTable:
-    """Constants of the muscle actuators of `model`; raises `MuscleError` without any."""
+    """Constants of the muscle actuators of `model`; `MuscleError` without any."""
     muscle = int(mujoco.mjtGain.mjGAIN_MUSCLE)
     which = np.flatnonzero(model.actuator_gaintype == muscle)
     if not len(which):
@@ -187,9 +187,9 @@ def _lengths(numbers: Floats, reach: Floats, ease: Floats) -> Floats:
     """F0, optimal length and tendon length of actuator parameters (m, 9), (3, m).
 
     Args:
-        numbers: range (2), force, scale, lmin, lmax, vmax, fpmax, fvmax of each.
-        reach: shortest and longest actuator length, (m, 2), [m].
-        ease: acceleration that a unit force makes in the rest pose, (m,).
+        numbers: Range (2), force, scale, lmin, lmax, vmax, fpmax, fvmax of each.
+        reach: Shortest and longest actuator length, (m, 2), [m].
+        ease: Acceleration by a unit force in the rest pose, (m,).
     """
     scaled = numbers[:, 3] / np.maximum(ease, _MINVAL)
     span = np.maximum(numbers[:, 1] - numbers[:, 0], _MINVAL)
@@ -244,7 +244,7 @@ def _force(length: float, velocity: float, numbers: Floats) -> tuple[float, floa
     v = velocity / max(_MINVAL, optimal * numbers[5])
     pull = _length_curve(x, numbers[3], numbers[4]) * _velocity_curve(v, numbers[6])
     gain = -numbers[0] * pull
-    # Passive: half a parabola up to the middle of [1, lmax], a straight line behind it.
+    # Passive: half a parabola up to the middle of [1, lmax], then a straight line.
     peak, fpmax = numbers[7], numbers[11]
     x = (length - numbers[9]) / max(_MINVAL, numbers[8])
     stretch = (x - 1.0) / max(_MINVAL, 0.5 * (numbers[10] - 1.0))
@@ -262,7 +262,7 @@ def _length_curve(x: float, lmin: float, lmax: float) -> float:
     if x < lmin or x > lmax:
         return 0.0
     low, high = 0.5 * (lmin + 1.0), 0.5 * (1.0 + lmax)
-    # lmin = 1 leaves no ascending side; the divisors keep 0 / 0 away.
+    # lmin = 1 leaves no ascending side; the divisors avoid 0 / 0.
     if x <= low:
         side = (x - lmin) / max(_MINVAL, low - lmin)
         return 0.5 * side * side

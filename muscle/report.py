@@ -1,10 +1,10 @@
-"""What the muscles did in a roll-out: activation, force, length, speed, energy.
+"""Muscle report of a roll-out: activation, force, length, speed, energy.
 
-Metabolic power follows Bhargava, Pandy and Anderson, "A phenomenological model for
-estimating metabolic energy consumption in muscle contraction", Journal of Biomechanics
-37(1), 2004: heat of activation, maintenance and shortening, plus mechanical work. The
-models carry no muscle masses or fibre types: the mass is peak force / specific tension *
-density * optimal length, and half of each muscle is slow (both can be set).
+Metabolic power follows Bhargava, Pandy and Anderson, "A phenomenological model for estimating
+metabolic energy consumption in muscle contraction", Journal of Biomechanics 37(1), 2004: heat
+of activation, maintenance and shortening, plus mechanical work. The models have no muscle
+masses or fibre types: the mass is peak force / specific tension * density * optimal length, and
+half of each muscle is slow (both can be set).
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from ambulo.muscle.muscles import MuscleTable, fibre_state, gain_and_bias
 SPECIFIC_TENSION = 0.25e6
 """Peak stress of a muscle, [Pa]; the value of Bhargava et al."""
 DENSITY = 1059.7
-"""Of muscle, [kg/m^3] (Mendez and Keys 1960)."""
+"""Density of muscle, [kg/m^3] (Mendez and Keys 1960)."""
 _ACTIVATION_HEAT = (40.0, 133.0)
-"""Of slow and fast fibres, [W/kg]."""
+"""Activation heat of slow and fast fibres, [W/kg]."""
 _MAINTENANCE_HEAT = (74.0, 111.0)
-"""Of slow and fast fibres at the optimal length, [W/kg]."""
+"""Maintenance heat of slow and fast fibres at the optimal length, [W/kg]."""
 _LENGTHS, _MAINTAINED = (0.5, 1.0, 1.5), (0.5, 1.0, 0.0)
-"""Maintenance heat over the fibre length, in its value at the optimal length."""
+"""Maintenance heat over the fibre length, relative to that at the optimal length."""
 
 
 @dataclass(frozen=True)
@@ -34,19 +34,19 @@ class MuscleReport:
     """Series of m muscles over T samples."""
 
     names: tuple[str, ...]
-    """Of the muscles."""
+    """Names of the muscles."""
     dt: float
-    """Between samples, [s]."""
+    """Time between samples, [s]."""
     activation: Floats
-    """In [0, 1], (T, m)."""
+    """Activation in [0, 1], (T, m)."""
     force: Floats
     """Pull, active and passive, (T, m), [N]."""
     passive_force: Floats
     """The passive part, (T, m), [N]."""
     length: Floats
-    """Of the fibres, (T, m), in optimal lengths."""
+    """Length of the fibres, (T, m), in optimal lengths."""
     velocity: Floats
-    """Of the fibres, (T, m), [optimal lengths / s]; negative shortens."""
+    """Velocity of the fibres, (T, m), [optimal lengths / s]; negative shortens."""
     work_rate: Floats
     """Mechanical power given by the fibres' active force, (T, m), [W]."""
     metabolic_rate: Floats
@@ -58,7 +58,7 @@ class MuscleReport:
         return float(self.metabolic_rate.sum() * self.dt)
 
     def cost_of_transport(self, mass: float, distance: float) -> float:
-        """Metabolic energy for a kilogram and a metre, [J / (kg m)]."""
+        """Metabolic energy per kilogram and metre, [J / (kg m)]."""
         if not (mass > 0.0 and distance > 0.0):
             raise MuscleError(
                 "cost of transport: mass and distance must be positive, got"
@@ -67,7 +67,7 @@ class MuscleReport:
         return self.energy / (mass * distance)
 
     def rows(self) -> list[dict[str, float | str]]:
-        """One row a muscle for a table, the most expensive first."""
+        """One row per muscle for a table, the most expensive first."""
         order = np.argsort(-self.metabolic_rate.sum(axis=0), kind="stable")
         return [
             {
@@ -94,18 +94,18 @@ def muscle_report(
     *,
     slow_share: float = 0.5,
 ) -> MuscleReport:
-    """What m muscles did.
+    """Compute the report of m muscles.
 
     Args:
-        table: the muscles.
-        activation: (T, m).
-        length: actuator lengths, (T, m), [m].
-        velocity: actuator velocities, (T, m), [m/s].
-        dt: time between samples, [s].
-        slow_share: share of slow fibres in each muscle.
+        table: The muscles.
+        activation: Activations, (T, m).
+        length: Actuator lengths, (T, m), [m].
+        velocity: Actuator velocities, (T, m), [m/s].
+        dt: Time between samples, [s].
+        slow_share: Fraction of slow fibres in each muscle.
 
     Raises:
-        MuscleError: no samples, or series of different shapes.
+        MuscleError: No samples, or series of different shapes.
     """
     shape = activation.shape
     if len(shape) != 2 or not shape[0] or shape[1] != table.size:
@@ -153,13 +153,13 @@ def metabolic_rate(
     """Metabolic power of Bhargava et al. 2004, not below zero, (T, m), [W].
 
     Args:
-        table: the muscles.
-        activation: taken for the excitation too, (T, m).
-        fibre: lengths, (T, m), in optimal lengths.
-        velocity: of the fibres, (T, m), [m/s].
-        active_force: (T, m), [N].
-        isometric_force: active force at this length and activation without motion, [N].
-        slow_share: share of slow fibres.
+        table: The muscles.
+        activation: Activation, also used as excitation, (T, m).
+        fibre: Fibre lengths, (T, m), in optimal lengths.
+        velocity: Fibre velocities, (T, m), [m/s].
+        active_force: Active force, (T, m), [N].
+        isometric_force: Active force at this length and activation without motion, [N].
+        slow_share: Fraction of slow fibres.
     """
     fast_share = 1.0 - slow_share
     slow = slow_share * np.sin(0.5 * np.pi * activation)

@@ -1,7 +1,7 @@
-"""Random poses, what the muscles can do there, and torques to ask of them.
+"""Random poses, muscle torques there, and feasible target torques.
 
-For the training and test of a muscle network, and for bounds of a model's strength. Poses
-are drawn uniformly in the joint limits of the independent joints, tied joints follow.
+For the training and test of a muscle network, and for bounds of a model's strength. Poses are
+drawn uniformly in the joint limits of the independent joints; coupled joints follow.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from ambulo.muscle.dynamics import transmission_of_data
 from ambulo.muscle.muscles import MuscleLayer
 
 _STILL = 1e-9
-"""A torque of a full activation below this is no entry of the pattern, [N m]."""
+"""Torque of a full activation below which an entry is not in the pattern, [N m]."""
 _TOGETHER = 250
 """Poses of a job."""
 
 
 @dataclass(frozen=True)
 class ReducedPattern:
-    """Which entries of JtA (na, m) can be other than zero: P of them."""
+    """Entries of JtA (na, m) that can be nonzero: P of them."""
 
     rows: Ints
-    """Coordinate of each, (P,)."""
+    """Coordinate of each entry, (P,)."""
     muscles: Ints
-    """Muscle of each, (P,)."""
+    """Muscle of each entry, (P,)."""
     shape: tuple[int, int]
     """(na, m)."""
 
@@ -50,10 +50,10 @@ class ReducedPattern:
 
 @dataclass(frozen=True)
 class MuscleSamples:
-    """What the muscles can do in N poses."""
+    """Muscle torques in N poses."""
 
     pattern: ReducedPattern
-    """Which entries `values` are."""
+    """Pattern of the entries `values`."""
     values: Floats
     """Entries of JtA, (N, P), [N m]."""
     passive: Floats
@@ -97,7 +97,7 @@ def group_factors(names: tuple[str, ...], state: Condition) -> Floats:
 def _drawn_pose(
     layer: MuscleLayer, rng: np.random.Generator, speed: float = 2.0
 ) -> tuple[Floats, Floats]:
-    """Positions (nq,) and velocities (nv,) of the independent joints, ties not kept."""
+    """Positions (nq,) and velocities (nv,) of independent joints, without couplings."""
     model = layer.model
     qpos = np.array(model.qpos0)
     low, high = model.jnt_range.T
@@ -109,7 +109,7 @@ def _drawn_pose(
 
 
 def _closed(layer: MuscleLayer, qpos: Floats, qvel: Floats) -> tuple[Floats, Floats]:
-    """The pose with its ties kept."""
+    """The pose with its couplings satisfied."""
     coupling = layer.coupling
     qpos = coupling.closed(qpos)
     return qpos, coupling.closed_velocity(qpos[None], qvel[None])[0]
@@ -125,22 +125,22 @@ def sample_muscles(
     shortness: tuple[float, float] = (1.0, 1.0),
     apply: Apply = here,
 ) -> MuscleSamples:
-    """What the muscles can do in `count` random poses.
+    """Muscle torques in `count` random poses.
 
-    All chance is drawn here, so that the samples do not depend on who works.
+    All random numbers are drawn here, so that the samples do not depend on the workers.
 
     Args:
-        layer: of the model.
-        count: poses.
-        rng: where chance comes from.
-        pattern: entries of JtA to keep; default: all that are not zero in these poses.
-        weakness: range of the force factor of a muscle group. Half of the groups of a
-            pose are healthy, the factors of the others are uniform.
-        shortness: range of the length factor of a group.
-        apply: who works on the poses.
+        layer: Muscles of the model.
+        count: Number of poses.
+        rng: Random generator.
+        pattern: Entries of JtA to keep; default: all that are nonzero in these poses.
+        weakness: Range of the force factor of a muscle group. Half of the groups of a pose are
+            healthy, the factors of the others are uniform.
+        shortness: Range of the length factor of a group.
+        apply: Applies the work to the poses.
 
     Raises:
-        MuscleError: an entry that `pattern` does not have is not zero.
+        MuscleError: An entry outside of `pattern` is nonzero.
     """
     if count < 1:
         raise MuscleError(f"poses: expected 1 or more, got {count}")
@@ -164,7 +164,7 @@ def sample_muscles(
 
 @dataclass(frozen=True, eq=False)
 class _Poses:
-    """B random poses, whose ties are not kept yet."""
+    """B random poses, whose couplings are not satisfied yet."""
 
     qpos: Floats
     """Positions, (B, nq)."""
@@ -174,14 +174,14 @@ class _Poses:
     """Force and length factors of the muscles, (B, 2, m); None: healthy."""
 
     def name(self) -> str:
-        """What errors call them."""
+        """Their name in errors."""
         return f"muscles in {len(self.qpos)} poses"
 
 
 def _portions(
     layer: MuscleLayer, count: int, rng: np.random.Generator, states: Floats | None
 ) -> Iterator[_Poses]:
-    """Poses that are worked on together; `states` are those of all, (N, 2, m)."""
+    """Poses in portions for the workers; `states` are those of all, (N, 2, m)."""
     for begin in range(0, count, _TOGETHER):
         end = min(begin + _TOGETHER, count)
         drawn = [_drawn_pose(layer, rng) for _ in range(begin, end)]
@@ -208,7 +208,7 @@ def _muscles_in(layer: MuscleLayer, poses: _Poses) -> tuple[Floats, Floats]:
 
 
 def random_activations(count: int, muscles: int, rng: np.random.Generator) -> Floats:
-    """Activations that make feasible targets, from rest to full effort, (count, m)."""
+    """Random activations for feasible targets, from rest to full effort, (count, m)."""
     level = rng.random((count, 1))
     share = 0.2 + 0.8 * rng.random((count, 1))
     used = rng.random((count, muscles)) < share
@@ -216,13 +216,13 @@ def random_activations(count: int, muscles: int, rng: np.random.Generator) -> Fl
 
 
 def feasible_targets(samples: MuscleSamples, rng: np.random.Generator) -> Floats:
-    """Active torques (wanted minus passive) that muscles can make, (N, na), [N m]."""
+    """Feasible active torques (requested minus passive), (N, na), [N m]."""
     active = samples.active
     activation = random_activations(len(active), active.shape[2], rng)
     return np.einsum("bim,bm->bi", active, activation)
 
 
 def _pattern(active: Floats) -> ReducedPattern:
-    """The entries of JtA (N, na, m) that are not zero in a pose."""
+    """The entries of JtA (N, na, m) that are nonzero in any pose."""
     rows, muscles = np.nonzero((np.abs(active) > _STILL).any(axis=0))
     return ReducedPattern(rows, muscles, (active.shape[1], active.shape[2]))

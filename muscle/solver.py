@@ -1,14 +1,13 @@
-"""The exact least-effort activations for a wanted torque.
+"""The exact least-effort activations for a requested torque.
 
     minimise  |A a + passive - wanted|^2 + effort |a|^2   over 0 <= a <= 1
 
-Two methods, both compiled, batched and warm-started. `solve` works in the dual: the optimum
-is a = clip(A^T y, 0, 1), where y (one value a joint) solves
-effort y + A clip(A^T y, 0, 1) = wanted - passive, the stationary point of a convex function
-with piecewise linear gradient. Newton's method with a line search ends there after a few
-steps (Li and Swetits, "A new algorithm for solving strictly convex quadratic programs", SIAM J.
-Optim. 7(3), 1997, for programs of this form). `descend` changes one activation at a time;
-it is simple, and it checks the other.
+Two methods, both compiled, batched and warm-started. `solve` works in the dual: the optimum is
+a = clip(A^T y, 0, 1), where y (one value a joint) solves effort y + A clip(A^T y, 0, 1) =
+wanted - passive, the stationary point of a convex function with piecewise linear gradient.
+Newton's method with a line search converges in a few steps (Li and Swetits, "A new algorithm
+for solving strictly convex quadratic programs", SIAM J. Optim. 7(3), 1997, for programs of this
+form). `descend` changes one activation at a time; it is simple, and it checks the other.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ _TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Activations:
-    """Activations for B wanted torques, and how well they do."""
+    """Activations for B requested torques, with their errors."""
 
     activation: Floats
-    """In [0, 1], (B, m)."""
+    """Activation in [0, 1], (B, m)."""
     residual: Floats
-    """Torque made minus torque wanted, (B, na), [N m]."""
+    """Resulting torque minus requested torque, (B, na), [N m]."""
     dual: Floats
-    """One value a joint, (B, na); the warm start of the next `solve`."""
+    """Dual variable, one per joint, (B, na); the warm start of the next `solve`."""
     converged: Bools
     """Whether the optimum was reached, (B,)."""
 
@@ -48,12 +47,12 @@ def solve(
 ) -> Activations:
     """The optimal activations, by Newton's method on the dual.
 
-    A simulation with values that are not finite gets zeros and is not converged.
+    A simulation with non-finite values gets zeros and does not converge.
 
     Args:
-        active: torque of a full activation, JtA, (B, na, m), [N m].
-        wanted: torque minus passive torque, (B, na), [N m].
-        cost: effort, and most steps.
+        active: Torque of a full activation, JtA, (B, na, m), [N m].
+        wanted: Requested torque minus passive torque, (B, na), [N m].
+        cost: Effort, and largest number of steps.
         start: `dual` of an earlier solution, (B, na).
     """
     cost = cost or ActivationCost()
@@ -139,7 +138,7 @@ def _newton(
         if not np.isfinite(values[: start[count]].sum() + goal.sum() + y.sum()):
             y[:], activation[b], residual[b], converged[b] = 0.0, 0.0, 0.0, False
             continue
-        # A cold start walks down from an effort at which all is nearly quadratic.
+        # A cold start decreases the effort from a value at which all is nearly quadratic.
         level = effort
         if not y.any():
             level = max(effort, 0.01 * np.square(values[: start[count]]).sum() / size)
@@ -174,7 +173,7 @@ def _minimise(
     step: Floats,
     matrix: Floats,
 ) -> bool:
-    """Move `y` to the optimum; fills `pull` and `gradient` there; whether it got there."""
+    """Move `y` to the optimum; fills `pull` and `gradient`; returns whether it converged."""
     enough = _TOLERANCE * (1.0 + np.abs(goal).max())
     for _ in range(iterations):
         _gradient(y, goal, effort, start, rows, values, pull, gradient)
@@ -194,7 +193,7 @@ def _minimise(
 
 @njit(cache=True)
 def _step_length(pull: Floats, slope: Floats, linear: float, square: float) -> float:
-    """Where the convex function is least along a Newton step, in (0, 1].
+    """Minimiser of the convex function along a Newton step, in (0, 1].
 
     Its derivative after t steps is linear + square t + sum slope clip(pull + slope t, 0, 1).
     """
@@ -251,7 +250,7 @@ def _gradient(
 def _curvature(
     pull: Floats, effort: float, start: Ints, rows: Ints, values: Floats, matrix: Floats
 ) -> None:
-    """The generalised Hessian: effort I + the muscles that are between their bounds."""
+    """The generalised Hessian: effort I + the muscles strictly between their bounds."""
     matrix[:, :] = 0.0
     for j in range(matrix.shape[0]):
         matrix[j, j] = effort

@@ -1,4 +1,4 @@
-"""Stable PD: the torque of a PD controller that knows where the next step will be.
+"""Stable PD: the torque of a PD controller evaluated at the next step's state.
 
 Explicit PD diverges when damping * dt exceeds the inertia of a joint. Stable PD uses the
 position and velocity after the step (Tan, Liu and Turk, "Stable Proportional-Derivative
@@ -31,7 +31,7 @@ class SpdController:
     """Stable PD for the joints of one model, for any number of simulations."""
 
     coupling: JointCoupling
-    """Which coordinates are independent."""
+    """Independent coordinates."""
     stiffness: Floats
     """Proportional gain of each independent coordinate, (nr,); 0 for a free joint."""
     damping: Floats
@@ -46,7 +46,7 @@ class SpdController:
         """Resolve `gains` on the joints of `model`.
 
         Raises:
-            MuscleError: a pattern matches no joint, or the model cannot be controlled.
+            MuscleError: A pattern matches no joint, or the model cannot be controlled.
         """
         if model.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4:
             raise MuscleError(
@@ -104,16 +104,16 @@ class SpdController:
         external: Floats | None = None,
         limits: tuple[Floats, Floats] | None = None,
     ) -> tuple[Floats, Bools]:
-        """The torques on the independent coordinates, (B, nr), [N m], and where they hold.
+        """The torques on the independent coordinates, (B, nr), [N m], and a validity mask.
 
-        A simulation whose state is not finite gets zeros and False; others do not notice.
+        A simulation with a non-finite state gets zeros and False; others are not affected.
 
         Args:
-            dynamics: of B simulations.
-            target: wanted positions as in qpos, (B, nq); tied and free joints are ignored.
-            target_velocity: wanted velocities as in qvel, (B, nv); default zero.
-            external: forces that act besides, as those of passive muscles, (B, nv).
-            limits: least and largest torque, each (nr,) or (B, nr).
+            dynamics: Dynamics of B simulations.
+            target: Target positions as in qpos, (B, nq); coupled and free joints are ignored.
+            target_velocity: Target velocities as in qvel, (B, nv); default zero.
+            external: Additional forces, such as those of passive muscles, (B, nv).
+            limits: Smallest and largest torque, each (nr,) or (B, nr).
         """
         qpos = np.ascontiguousarray(dynamics.qpos)
         qvel = np.ascontiguousarray(dynamics.qvel)

@@ -1,11 +1,11 @@
 """The compiled part of stable PD: from the dynamics of B simulations to torques.
 
-The formula is in the docstring of `spd`. The matrix of a body is solved by a sparse
-L^T D L in which each coordinate is linked with its ancestors alone (Featherstone, "Rigid
-Body Dynamics Algorithms", 2008, section 6.5). Row k of the packed matrix holds the entries
-of coordinate k's ancestors in ascending order, then the diagonal. An ancestor's own
-ancestors are the first of these, so that rows are subtracted from each other without
-looking columns up; rows are padded with zeros to whole vectors of the processor.
+The formula is in the docstring of `spd`. The matrix of a body is solved by a sparse L^T D L in
+which each coordinate is linked with its ancestors alone (Featherstone, "Rigid Body Dynamics
+Algorithms", 2008, section 6.5). Row k of the packed matrix holds the entries of coordinate k's
+ancestors in ascending order, then the diagonal. An ancestor's own ancestors are the first of
+these, so that rows can be subtracted without column look-ups; rows are padded with zeros to the
+processor's vector length.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ _VECTOR = 8
 
 
 class SpdTables(NamedTuple):
-    """The sparsity of one model as `stable_pd` reads it; nr independent coordinates."""
+    """The sparsity of one model for `stable_pd`; nr independent coordinates."""
 
     dofs: Ints
     """Reduced coordinate (-1: locked), first entry of the mass matrix's row and the one
     after its last, of each degree of freedom. Shape (nv, 3)."""
     entries: Ints
-    """Column and place in the packed matrix (-1: locked) of each entry of the mass matrix.
+    """Column and position in the packed matrix (-1: locked) of each entry of the mass matrix.
     Shape (nM, 2)."""
     joints: Ints
-    """First reduced coordinate, address in qpos, is a ball, of each independent joint but
-    free ones. Shape (nj, 3)."""
+    """First reduced coordinate, address in qpos, whether a ball, of each independent joint
+    except free ones. Shape (nj, 3)."""
     independent: Ints
     """Degree of freedom of each reduced coordinate. Shape (nr,)."""
     start: Ints
-    """Where the ancestors of each reduced coordinate begin. Shape (nr + 1,)."""
+    """Start of the ancestors of each reduced coordinate. Shape (nr + 1,)."""
     ancestors: Ints
     """Ancestors of all reduced coordinates, ascending for each."""
 
@@ -76,7 +76,7 @@ def packed_width(count: int) -> int:
 def _ancestors(model: mujoco.MjModel, coupling: JointCoupling) -> list[list[int]]:
     """Ancestors of each reduced coordinate in the elimination tree, ascending.
 
-    Of a body without ties these are the columns of the mass matrix; ties can fill in.
+    Without couplings these are the columns of the mass matrix; couplings can fill in.
     """
     linked: list[set[int]] = [set() for _ in range(coupling.size)]
     for dof in range(model.nv):
@@ -142,9 +142,9 @@ def stable_pd(
         passive: As in `Dynamics`, (B, nv).
         constraint: As in `Dynamics`, (B, nv).
         external: Further forces, (B, nv).
-        target: Wanted positions, (B, nq).
-        goal: Wanted velocities, (B, nv).
-        factor: As of `JointCoupling.motion`, (B, nv); (0, nv) without tied joints.
+        target: Target positions, (B, nq).
+        goal: Target velocities, (B, nv).
+        factor: As of `JointCoupling.motion`, (B, nv); (0, nv) without coupled joints.
         drift: As `factor`.
         gains: Stiffness and damping of the reduced coordinates, (nr, 2).
         implicit: Joint damping that the integrator takes implicitly, (nv,).
@@ -156,8 +156,8 @@ def stable_pd(
         independent: See `dofs`.
         start: See `dofs`.
         ancestors: See `dofs`.
-        torque: Result, [N m].
-        solved: Where it holds; elsewhere it is 0.
+        torque: Output, [N m].
+        solved: Validity mask; torques are 0 elsewhere.
     """
     size, nv = gains.shape[0], implicit.shape[0]
     packed = np.empty(size * width)
@@ -264,8 +264,8 @@ def solve_packed(
 ) -> bool:
     """Replace `x` by matrix^-1 x; False if a pivot is not positive.
 
-    `matrix` (nr, width), packed, is overwritten; `row` (width,) is scratch memory. What
-    lies behind a row's diagonal means nothing and is carried along.
+    `matrix` (nr, width), packed, is overwritten; `row` (width,) is scratch memory. Entries
+    after a row's diagonal are meaningless padding.
     """
     size = x.shape[0]
     for k in range(size - 1, -1, -1):

@@ -1,7 +1,7 @@
-"""A character's bones as its stream shows them: lengths, mean pose, hinge axes, limits.
+"""A character's bones as observed in its stream: lengths, mean pose, hinge axes, limits.
 
-Nothing is assumed about the rig: which way a bone points, how long it is and about
-which axis a knee turns are all read off the frames.
+Nothing is assumed about the rig: directions and lengths of bones and knee axes are all measured
+from the frames.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from ambulo.rig_server.pose_kernels import Anatomy
 STILL = np.radians(1.0) ** 2
 """Variance below which a hinge has not shown its axis yet, [rad^2]."""
 MARGIN = 0.1
-"""How far beyond the turns that were seen a hinge may go, [rad]."""
+"""Margin of a hinge beyond its observed angles, [rad]."""
 
 
 def anatomy_of(layout: RigLayout, offsets: Floats, rotations: Floats) -> Anatomy:
-    """The anatomy that N frames show.
+    """The anatomy measured from N frames.
 
     Args:
         layout: The rig of B bones and E effectors.
@@ -66,7 +66,7 @@ def anatomy_of(layout: RigLayout, offsets: Floats, rotations: Floats) -> Anatomy
 def _hinge_axis(turns: Floats, mean: Floats, knee: Floats, end: Floats) -> Floats:
     """The axis about which `turns` (N, 3) [rad] vary most, in the lower bone's frame.
 
-    Where they do not vary, the normal of the plane of the two bones in the mean pose.
+    Without variation, the normal of the plane of the two bones in the mean pose.
     """
     values, vectors = np.linalg.eigh(turns.T @ turns / len(turns))
     if values[-1] > STILL:
@@ -84,7 +84,7 @@ def _hinge_axis(turns: Floats, mean: Floats, knee: Floats, end: Floats) -> Float
 
 
 def _path_length(layout: RigLayout, offsets: Floats, bone: int) -> float:
-    """Length of the way from the root to `bone`, [m]."""
+    """Length of the path from the root to `bone`, [m]."""
     length = 0.0
     while bone > 0:
         length += float(np.linalg.norm(offsets[bone]))

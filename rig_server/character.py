@@ -22,44 +22,43 @@ from ambulo.rig_server.sequence import SequenceLearner
 Address = tuple[str, int]
 
 QUEUE = 256
-"""Most frames of a client that wait; the oldest go first."""
+"""Largest number of queued frames of a client; the oldest are dropped first."""
 MAX_PENDING = 256
-"""Most learning tasks of a client; beyond it the oldest are skipped.
-Less than the newest frames that a model keeps (`memory.RECENT`)."""
+"""Largest number of learning tasks of a client; beyond it the oldest are skipped. Less than the
+number of newest frames that a model keeps (`memory.RECENT`)."""
 OTHER = 0.02
-"""A bone that is further from where it was on its parent, relative to the longest limb, is
-one of another skeleton."""
+"""Displacement of a bone on its parent, relative to the longest limb, from which it belongs to
+another skeleton."""
 RUNS = 4
-"""Most free runs that a client may wait for."""
+"""Largest number of queued free runs of a client."""
 TIMED = 512
-"""Newest frames over which times and fractions are reported."""
+"""Number of newest frames in reported times and fractions."""
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Smoothed prequential errors below which answers start."""
+    """Thresholds of the smoothed prequential errors below which answers start."""
 
     loss: float = 1e-3
-    """Of the reference loss (`FrameScore.loss`), [cm^2]."""
+    """Threshold of the reference loss (`FrameScore.loss`), [cm^2]."""
     position: float = 0.02
-    """Of the mean distance of a bone from where it was, in lengths of the limbs."""
+    """Threshold of the mean position error of a bone, in lengths of the limbs."""
     frames: int = 60
-    """Frames that must have been scored."""
+    """Smallest number of scored frames."""
     slack: float = 3.0
-    """Answers stop when an error is above this many times its threshold."""
+    """Answers stop when an error exceeds this many times its threshold."""
 
 
 class AnswerGate:
-    """Answers for a learner, from when its prequential errors pass the thresholds.
+    """Opens answers of a learner once its prequential errors pass the thresholds.
 
-    It starts by itself, and stops (a new rig, another character) when errors rise well
-    above the thresholds again.
+    It closes again (a new rig, another character) when errors rise well above the thresholds.
     """
 
     def __init__(
         self, learner: RigLearner, thresholds: Thresholds | None = None
     ) -> None:
-        """Not started, unless `learner` comes with errors that are low enough."""
+        """Create it closed, unless `learner` comes with errors that are low enough."""
         self.learner = learner
         self.thresholds = thresholds or Thresholds()
         self.started = False
@@ -68,7 +67,7 @@ class AnswerGate:
         self.update()
 
     def update(self) -> bool:
-        """Compare the errors with the thresholds; whether answers are given."""
+        """Compare the errors with the thresholds; returns whether the gate is open."""
         errors, limits = self.learner.progress, self.thresholds
         if self.learner.anatomy is None or errors.frames < limits.frames:
             self.started = False
@@ -85,17 +84,17 @@ class AnswerGate:
         return good
 
     def solve(self, frame: RigFrame) -> Prediction | None:
-        """The pose for the targets that `frame` asks for; None before it has started."""
+        """The pose for the targets of `frame`; None while the gate is closed."""
         return self.learner.predict(frame) if self.started else None
 
 
 @dataclass(eq=False)
 class FrameBatch:
-    """The frames of one datagram, and what has been answered of them."""
+    """The frames of one datagram, and their answers so far."""
 
     sequence: int
     left: int
-    """Frames that are still waiting."""
+    """Number of frames that are still waiting."""
     learned: int = 0
     refused: int = 0
     reached: list[NDArray[np.bool_]] = field(default_factory=list)
@@ -104,19 +103,19 @@ class FrameBatch:
 
 @dataclass(frozen=True, eq=False)
 class Waiting:
-    """One frame in a queue."""
+    """One queued frame."""
 
     batch: FrameBatch
     frame: RigFrame
     options: Option
     follows: bool
-    """Whether it is the one after the frame before it."""
+    """Whether it directly follows the previous frame."""
     arrived: float
-    """Clock of the server, [s]."""
+    """Arrival time on the server's clock, [s]."""
 
 
 class LearningTask(NamedTuple):
-    """One answered frame to learn from."""
+    """An answered frame for learning."""
 
     number: int
     """Number of the frame, as `RigLearner.learn` counts them."""
@@ -141,9 +140,9 @@ class Models:
         self.sequence = SequenceLearner(layout, seed=seed) if sequences else None
 
     def answer(self, waiting: Waiting) -> bool:
-        """Score a frame for learning, then answer it; True if it asks to be learned from.
+        """Score a frame, then answer it; returns True if it is requested for learning.
 
-        The answer is computed, and can be sent, before the model learns from the frame.
+        The answer can be sent before the model learns from the frame.
         """
         frame, batch = waiting.frame, waiting.batch
         if waiting.options & Option.LEARN:
@@ -171,7 +170,7 @@ class ClientCharacter:
     def __init__(
         self, address: Address, version: int, session: int, models: Models, path: Path
     ) -> None:
-        """A client that has sent nothing yet."""
+        """Create a client that has sent nothing yet."""
         self.address, self.version, self.session = address, version, session
         self.models, self.path = models, path
         self.layout = models.learner.layout
@@ -200,7 +199,7 @@ class ClientCharacter:
         """Time from a frame's arrival to its answer, [s]."""
 
     def enqueue(self, waiting: Waiting) -> list[FrameBatch]:
-        """Put a frame last; batches that became empty because the queue was full."""
+        """Queue a frame; returns batches that a full queue has emptied."""
         self.received += 1
         emptied = []
         while len(self.queue) >= QUEUE:
@@ -242,9 +241,9 @@ class ClientCharacter:
         return values
 
     def other_skeleton(self, frame: RigFrame) -> str:
-        """How the skeleton of `frame` differs from the one its model learned; "" if not.
+        """Difference between the skeleton of `frame` and the model's; "" if there is none.
 
-        A model is a person's: with another's it would answer poses of the first. Only the
+        A model is for one person: with another's it would answer poses of the first. Only the
         first frame of a client is compared: a stream may stretch its bones later.
         """
         anatomy = self.models.learner.anatomy
@@ -252,7 +251,7 @@ class ClientCharacter:
             self.same_skeleton = True
             return ""
         away = np.linalg.norm(frame.offsets - anatomy.offsets, axis=1)
-        away[0] = 0.0  # the root has no bone above it
+        away[0] = 0.0  # the root has no parent
         bone = int(np.argmax(away))
         self.same_skeleton = bool(away[bone] <= OTHER * float(anatomy.reach.max()))
         if self.same_skeleton:
@@ -265,7 +264,7 @@ class ClientCharacter:
 
     @property
     def share(self) -> float:
-        """Fraction of the newest frames for learning that were learned from; 1 before any."""
+        """Fraction of the newest frames for learning that were used; 1 before any."""
         lately = self.learned_lately
         return sum(lately) / len(lately) if lately else 1.0
 
@@ -288,11 +287,11 @@ class ClientCharacter:
 
 
 class Timer:
-    """Seconds since it was made or last read."""
+    """Stopwatch since creation or the last `read`."""
 
     def __init__(self) -> None:
         self._start = perf_counter()
 
     def read(self) -> float:
-        """Seconds so far."""
+        """Return the elapsed seconds."""
         return perf_counter() - self._start

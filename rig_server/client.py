@@ -1,4 +1,4 @@
-"""A client of the rig server, as a game engine's plug-in would be one."""
+"""A client of the rig server, as in a game engine's plug-in."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Float32 = NDArray[np.float32]
 
 
 class ServerSilentError(AmbuloError):
-    """No answer from the rig server."""
+    """The rig server does not answer."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reply:
-    """A server's message that arrived: one field is set."""
+    """A received server message: one field is set."""
 
     answer: messages.Answer | None = None
     ack: messages.Ack | None = None
@@ -38,12 +38,12 @@ class Reply:
 
 
 class RigClient:
-    """Speaks version 2: `connect`, then `send` frames and read `replies`."""
+    """A client of version 2: `connect`, then `send` frames and read `replies`."""
 
     def __init__(
         self, host: str, port: int, layout: RigLayout, *, secret: bytes = b""
     ) -> None:
-        """A client that has not connected yet."""
+        """Create a client without connecting."""
         self.layout, self._secret = layout, secret
         self._socket = _connected(host, port)
         self._where = f"{host}:{port}"
@@ -51,25 +51,26 @@ class RigClient:
         self.welcome: messages.Welcome | None = None
         self.damaged = 0
         """Datagrams that could not be read."""
-        # One nonce for all HELLOs: a server that still knows us keeps session and model.
+        # One nonce for all HELLOs: a server that still knows this client keeps session and
+        # model.
         self._nonce = secrets.randbits(63)
         self._sequence = 0
 
     def __enter__(self) -> RigClient:
-        """As it is."""
+        """Return the client."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Say BYE and close."""
+        """Send BYE and close."""
         if self.session:
             self._send(Kind.BYE, b"")
         self._socket.close()
 
     def connect(self, timeout: float = 5.0) -> messages.Welcome:
-        """Say HELLO until the server answers, at most `timeout` seconds.
+        """Send HELLO until the server answers, at most `timeout` seconds.
 
-        May be called again after a silence: a server that still knows this client goes on
-        with the same session.
+        May be called again after a silence: a server that still knows this client continues the
+        same session.
         """
         hello = messages.encode_hello(messages.Hello(self._nonce, self.layout))
         end = time.monotonic() + timeout
@@ -91,9 +92,9 @@ class RigClient:
         )
 
     def send(self, values: Float32, options: Option) -> int:
-        """Send frames (k, frame_size) or (frame_size,); their sequence number.
+        """Send frames (k, frame_size) or (frame_size,); returns their sequence number.
 
-        A server that is not there (yet, or any more) loses them, as the network may.
+        An absent server loses them, as the network may.
         """
         table = values.reshape(-1, self.layout.frame_size)
         payload = messages.encode_frames(messages.FramesMessage(options, table))
@@ -109,7 +110,7 @@ class RigClient:
         self._send(Kind.NEXT_REQUEST, messages.encode_next_request(count))
 
     def replies(self, timeout: float = 0.0) -> Iterator[Reply]:
-        """What has arrived, after waiting at most `timeout` seconds for the first."""
+        """Received messages, after waiting at most `timeout` seconds for the first."""
         for packet in self._packets(timeout):
             if packet.session != self.session:
                 continue
@@ -136,7 +137,7 @@ class RigClient:
         return None
 
     def _send(self, kind: Kind, payload: bytes) -> None:
-        """Send a message; one to a server that is not there is lost."""
+        """Send a message; an absent server loses it."""
         self._sequence += 1
         session = 0 if kind == Kind.HELLO else self.session
         packet = Packet(kind, session, self._sequence, payload)
@@ -153,14 +154,14 @@ class RigClient:
 
 
 class PublishedClient:
-    """Speaks version 1, byte for byte as published."""
+    """A client of version 1, byte for byte as published (see docs/index.md)."""
 
     def __init__(self, host: str, port: int) -> None:
         """A client; version 1 has no connection."""
         self._socket = _connected(host, port)
 
     def __enter__(self) -> PublishedClient:
-        """As it is."""
+        """Return the client."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -178,7 +179,7 @@ class PublishedClient:
             self._socket.send(packets_v1.encode_frames(values))
 
     def answers(self, timeout: float = 0.0) -> Iterator[Float32]:
-        """The 0x03 that have arrived, (24,) each."""
+        """Received 0x03 answers, (24,) each."""
         for data in _received(self._socket, timeout):
             with contextlib.suppress(PacketError):
                 yield packets_v1.decode_prediction(data)
@@ -199,10 +200,10 @@ def _connected(host: str, port: int) -> socket.socket:
 
 
 def _received(endpoint: socket.socket, timeout: float) -> Iterator[bytes]:
-    """Datagrams that are there, after waiting at most `timeout` seconds for the first."""
+    """Received datagrams, after waiting at most `timeout` seconds for the first."""
     ready, _, _ = select.select([endpoint], [], [], timeout)
     while ready:
         try:
             yield endpoint.recv(65_535)
         except OSError:
-            return  # nothing more has come, or no server listens there (any more)
+            return  # nothing more has arrived, or no server listens

@@ -27,27 +27,27 @@ TAKEOVER = 2.0
 
 @dataclass(frozen=True)
 class ServerConfig:
-    """How a server treats its clients."""
+    """Settings of a server."""
 
     models: Path | None = None
-    """Folder of learned rigs; None: nothing is kept."""
+    """Folder of learned rigs; None: nothing is stored."""
     secret: bytes = b""
-    """Shared secret; with one, only signed datagrams of version 2 are taken."""
+    """Shared secret; with one, only signed datagrams of version 2 are accepted."""
     version_1: bool = True
-    """Whether version 1 is spoken (never where a secret is set)."""
+    """Whether version 1 is supported (never with a secret)."""
     max_clients: int = 32
     idle_seconds: float = 60.0
-    """Silence after which a client is forgotten (its model is kept on disk), [s]."""
+    """Silence after which a client is removed (its model is kept on disk), [s]."""
     save_seconds: float = 20.0
-    """Time between two savings of a model that has changed, [s]."""
+    """Time between two saves of a changed model, [s]."""
     max_models: int = 256
-    """Most learned rigs in the folder; those that were unused longest go first."""
+    """Largest number of learned rigs in the folder; those unused longest are removed first."""
     max_model_bytes: int = 2**30
-    """Most bytes of them together."""
+    """Largest total size of them, [bytes]."""
     sequences: bool = True
     """Whether free runs are learned too."""
     thresholds: Thresholds = field(default_factory=Thresholds)
-    """When answers start."""
+    """Thresholds of answers."""
 
 
 class Clients:
@@ -74,7 +74,7 @@ class Clients:
         return self.by_address.get(address, [])
 
     def weight(self, address: Address) -> float:
-        """How much a second of work for an address counts: more for large rigs."""
+        """Cost factor of a second of work for an address: larger for large rigs."""
         bones = max((len(c.layout.bones) for c in self.of(address)), default=0)
         return 1.0 + bones / LARGE
 
@@ -102,7 +102,7 @@ class Clients:
         if len(self.characters) >= self._config.max_clients:
             oldest = min(self.characters.values(), key=lambda c: c.heard)
             if now - oldest.heard < min(10.0, self._config.idle_seconds):
-                # First of all: to be refused must cost next to nothing.
+                # First of all: refusing must cost next to nothing.
                 raise PacketError(Fault.FULL, f"{len(self.characters)} clients already")
         path, models = self._free_place(layout, now)
         if len(self.characters) >= self._config.max_clients:
@@ -120,7 +120,7 @@ class Clients:
         return character
 
     def rename(self, character: ClientCharacter, layout: RigLayout) -> ClientCharacter:
-        """Give a client of version 1, which no message can refuse, another model."""
+        """Replace the model of a client of version 1, which no message can refuse."""
         log.warning(
             "%s:%d: another skeleton than %s; it is kept as %s",
             *character.address, character.layout.name, layout.name,
@@ -131,9 +131,9 @@ class Clients:
         return result
 
     def _free_place(self, layout: RigLayout, now: float) -> tuple[Path, Models | None]:
-        """The file that a new client of `layout` keeps, and a model left behind for it.
+        """A file for a new client of `layout`, and a model left behind for it.
 
-        Clients of the same rig at the same time have files, and models, of their own.
+        Simultaneous clients of the same rig have files, and models, of their own.
         """
         folder = self._config.models or Path()
         used = {c.path: c for c in self.characters.values()}
@@ -150,12 +150,12 @@ class Clients:
         raise AssertionError("unreachable: one more name than clients")
 
     def _loaded(self, layout: RigLayout, path: Path) -> Models:
-        """The model in `path`; a new one if there is none, or none that can be used."""
+        """The model in `path`; a new one if it is missing or unusable."""
         config = self._config
         models = Models(layout, config.thresholds, sequences=config.sequences)
         if config.models is None:
             return models
-        # It may wait to be written still.
+        # It may still be in the queue of writes.
         self.saver.flush()
         if not path.is_file():
             return models
@@ -169,12 +169,12 @@ class Clients:
             return Models(layout, config.thresholds, sequences=config.sequences)
 
     def forget(self, character: ClientCharacter) -> None:
-        """Let a client go; what it has learned is saved."""
+        """Remove a client after saving its model."""
         self.save(character)
         self.drop(character)
 
     def drop(self, character: ClientCharacter) -> None:
-        """Let a client go, and what it has learned with it."""
+        """Remove a client and its model."""
         address = character.address
         if self.characters.pop((address, character.session), None) is None:
             return
@@ -185,7 +185,7 @@ class Clients:
             self.answers.remove(address, address[0])
 
     def sweep(self) -> None:
-        """Forget who is silent and save what has changed; call it often, it is cheap."""
+        """Remove silent clients and save changed models; cheap, to be called often."""
         now = self._clock()
         if now - self._swept < 0.5:
             return
@@ -193,13 +193,13 @@ class Clients:
         for character in list(self.characters.values()):
             if now - character.heard > self._config.idle_seconds:
                 self.forget(character)
-        # One at a time: to put a model into bytes takes milliseconds.
+        # One at a time: serialising a model takes milliseconds.
         oldest = min(self.characters.values(), key=lambda c: c.saved_at, default=None)
         if oldest and now - oldest.saved_at > self._config.save_seconds:
             self.save(oldest)
 
     def save(self, character: ClientCharacter) -> None:
-        """Hand a model that has changed to the saver."""
+        """Hand a changed model to the saver."""
         learned = character.models.learner.progress.learned
         character.saved_at = self._clock()
         if self._config.models is None or learned == character.saved_learned:
@@ -210,7 +210,7 @@ class Clients:
             self.saver.put(character.path, data)
 
     def _has_room(self, path: Path, size: int) -> bool:
-        """Whether a model of `size` bytes may be written; unused ones make room."""
+        """Whether a model of `size` bytes may be written; removes unused ones if needed."""
         used = {character.path for character in self.characters.values()}
         config = self._config
         try:
@@ -219,7 +219,7 @@ class Clients:
             )
         except OSError as error:
             log.warning("%s: %s", path.parent, error.strerror)
-            return True  # the saver tries, and counts
+            return True  # the saver tries, and counts failures
         if not room and not self.saver.failed:
             log.warning("%s: not saved: the folder of models is full", path)
         self.saver.failed += not room

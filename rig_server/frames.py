@@ -1,4 +1,4 @@
-"""Streamed frames as arrays in metres and wxyz, checked; and answers back to the wire."""
+"""Streamed frames as checked arrays in metres and wxyz; and conversion of answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ambulo.rig_server.layout import RigError, RigLayout
 from ambulo.rig_server.packets import Fault, PacketError
 
 MAX_LENGTH = 1e4
-"""Largest coordinate that a frame may hold, [m]: farther is a fault of the sender."""
+"""Largest coordinate of a frame, [m]: larger ones are faults of the sender."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class RigFrame:
     normals: Floats
     """Unit ground normals in the root's frame. Shape (E, 3)."""
     hits: Floats
-    """1 where the ground was hit, else 0. Shape (E,)."""
+    """1 for a ground hit, else 0. Shape (E,)."""
     targets: Floats
     """Targets of the effectors in the root's frame, [m]. Shape (E, 3)."""
     up: Floats
@@ -50,7 +50,7 @@ def checked_frames(layout: RigLayout, table: NDArray[np.float32]) -> list[RigFra
 
 
 def frame_of(layout: RigLayout, floats: NDArray[np.float32]) -> RigFrame:
-    """The frame in `floats` (frame_size,); `RigError` when a value cannot be one.
+    """The frame in `floats` (frame_size,); `RigError` for an impossible value.
 
     Quaternions are normalised; one shorter than 0.5 or longer than 1.5 is refused. A
     normal without length, or without a hit, is the root's up direction.
@@ -95,7 +95,7 @@ def _unpack(
     targets: Array,
     up: Array,
 ) -> int:
-    """Fill the arrays of a frame; the index of the rule that is broken, or 0."""
+    """Fill the arrays of a frame; returns the index of the broken rule, or 0."""
     for i in range(len(values)):
         if not math.isfinite(values[i]):
             return 1
@@ -161,6 +161,6 @@ def answer_floats(rotations: Floats) -> NDArray[np.float32]:
 
 
 def answer_rotations(floats: NDArray[np.float32]) -> Floats:
-    """What `answer_floats` was given, with the root's identity first. (B, 4)."""
+    """The inverse of `answer_floats`, with the root's identity first. (B, 4)."""
     table = floats.astype(np.float64).reshape(-1, 4)[:, [3, 0, 1, 2]]
     return np.concatenate([[[1.0, 0.0, 0.0, 0.0]], table])

@@ -1,4 +1,4 @@
-"""Datagrams that wait unread, few for each address, so that none crowds out the others."""
+"""Unread datagrams, limited for each address, so that none crowds out the others."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from collections import deque
 from ambulo.rig_server.character import Address
 
 MOST = 64
-"""Datagrams of a known address that wait; the oldest go first."""
+"""Largest number of waiting datagrams of a known address; the oldest are dropped first."""
 MOST_BYTES = 1 << 20
-"""Bytes of a known address that wait."""
+"""Largest size of waiting datagrams of a known address, [bytes]."""
 STRANGERS, FIRST = 256, 4
-"""Unknown addresses of which datagrams wait, and how many of each: a set-up and frames."""
+"""Largest number of unknown addresses with waiting datagrams, and datagrams of each: a set-up
+and frames."""
 
 
 class Inbox:
-    """What came from each address and has not been read."""
+    """Unread datagrams of each address."""
 
     def __init__(self) -> None:
-        """Empty."""
+        """Create it empty."""
         self.dropped = 0
         """Datagrams that were not kept."""
         self.strangers: dict[Address, None] = {}
@@ -27,7 +28,7 @@ class Inbox:
         self._sizes: dict[Address, int] = {}
 
     def put(self, data: bytes, address: Address, *, known: bool) -> None:
-        """Keep a datagram, or drop it or older ones of the same address."""
+        """Add a datagram, or drop it or older ones of the same address."""
         if not known and address not in self.strangers:
             if len(self.strangers) >= STRANGERS:
                 self.dropped += 1
@@ -43,7 +44,7 @@ class Inbox:
             self.dropped += 1
 
     def take(self, address: Address) -> bytes | None:
-        """Return the oldest datagram of an address; None if none waits."""
+        """Return the oldest datagram of an address, or None."""
         waiting = self._waiting.get(address)
         if waiting is None:
             return None
@@ -54,9 +55,9 @@ class Inbox:
         return data
 
     def next_stranger(self) -> Address | None:
-        """Return the unknown address whose turn it is; None if there is none.
+        """Return the unknown address whose turn it is, or None.
 
-        One of which more waits is last then, known or not.
+        An address with more datagrams becomes the last, known or not.
         """
         while self.strangers:
             address = next(iter(self.strangers))

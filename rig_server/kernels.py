@@ -1,7 +1,7 @@
 """Compiled arithmetic of the rig server: two-bone chains, MLP, Adam.
 
-Everything here works in the frame of the rig's root bone; lengths are in metres and
-quaternions are wxyz. No allocation of anything that outlives a call; no Python objects.
+Everything here works in the frame of the rig's root bone; lengths are in metres and quaternions
+are wxyz. No allocations that outlive a call; no Python objects.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ambulo.motion.quaternion_kernels import about_axis, between, multiply, rota
 
 TINY = 1e-12
 VECTORS = {"nsz", "arcp", "contract", "reassoc"}
-"""Freedom for the compiler to work on many numbers at once; NaN stays NaN."""
+"""Permitted vectorisation; NaN stays NaN."""
 
 
 @njit(cache=True)
@@ -39,23 +39,22 @@ def close_chain(
     limits: Array,
     angle: float,
 ) -> bool:
-    """Bend and swing a two-bone chain so that its end stands on `target`.
+    """Bend and swing a two-bone chain so that its end is at `target`.
 
-    The knee turns about its hinge by the law of cosines, then the upper bone swings the
-    shortest way; what the swing leaves free, the turn about the line to the target, stays
-    as it was. Derivation: |knee + R end|^2 = d^2 is a + b cos(t) + c sin(t) = k in the
-    turn t of the hinge.
+    The knee rotates about its hinge by the law of cosines, then the upper bone swings along the
+    shortest arc; the free rotation about the line to the target is unchanged. Derivation: |knee
+    + R end|^2 = d^2 is a + b cos(t) + c sin(t) = k in the turn t of the hinge.
 
     Args:
         upper: Orientation of the upper bone in the frame of its parent, (4,); changed.
         lower: Of the lower bone in the upper one, (4,); changed.
         knee: Lower bone from the upper one, [m], (3,), in the upper one's frame.
         end: End from the lower bone, [m], (3,), in the lower one's frame.
-        target: Where the end should stand from the upper bone, [m], (3,), in the frame of
-            the upper bone's parent.
+        target: Target of the end relative to the upper bone, [m], (3,), in the frame of the
+            upper bone's parent.
         axis: Unit hinge axis in the lower bone's frame, (3,).
-        limits: Smallest and largest turn of the hinge that were seen, [rad], (2,).
-        angle: The hinge's turn in `lower`, on the scale of `limits`, [rad].
+        limits: Smallest and largest observed angle of the hinge, [rad], (2,).
+        angle: The hinge's angle in `lower`, on the scale of `limits`, [rad].
 
     Returns:
         Whether the target lies within reach.
@@ -117,16 +116,16 @@ def root_space(
 
 @njit(cache=True, error_model="numpy", fastmath=VECTORS)
 def tanh_of(values: Array, bias: Array) -> None:
-    """`values` (N, n) become tanh(values + bias), `bias` (n,).
+    """Replace `values` (N, n) by tanh(values + bias), `bias` (n,).
 
-    The rational function of Eigen's `generic_fast_tanh_float` (within 1e-6 of tanh),
-    which, other than tanh itself, is worked out for many numbers at once.
+    The rational function of Eigen's `generic_fast_tanh_float` (within 1e-6 of tanh), which,
+    unlike tanh itself, can be vectorised.
     """
     c = np.float32
     limit = c(7.90531110763549805)
     for row in range(values.shape[0]):
         for i in range(values.shape[1]):
-            # In this order a NaN stays one.
+            # In this order a NaN is preserved.
             x = max(values[row, i] + bias[i], -limit)
             x = min(x, limit)
             s = x * x
@@ -173,10 +172,10 @@ def adam(
     clip: float,
     memory: float,
 ) -> bool:
-    """One step of Adam (Kingma and Ba, 2015) on flat arrays (P,); False: not taken.
+    """One step of Adam (Kingma and Ba, 2015) on flat arrays (P,); False: skipped.
 
-    The gradient is cut to length `clip`; one that is not finite changes nothing.
-    `smooth` follows the values as a running mean that keeps `memory` of itself.
+    The gradient is clipped to length `clip`; one that is not finite changes nothing. `smooth`
+    is the exponential moving average of the values with decay `memory`.
     """
     norm = math.sqrt(np.dot(gradients, gradients))
     if not norm < 1e9:

@@ -1,4 +1,4 @@
-"""The bones of a streamed rig and where each of their numbers lies in a frame.
+"""The bones of a streamed rig, and the layout of their numbers in a frame.
 
 A frame of a rig of B bones and E effectors is 7 B + 7 E float32, as the published legs
 (63 = 7 * 7 + 7 * 2) have them:
@@ -29,13 +29,13 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import AmbuloError
 
 MAX_BONES = 256
-"""Most bones of a rig, and most effectors."""
+"""Largest number of bones, and of effectors, of a rig."""
 MAX_NAME = 256
-"""Most bytes of a name in UTF-8, as in the published set-up."""
+"""Largest length of a name in UTF-8, as in the published set-up, [bytes]."""
 
 
 class RigError(AmbuloError):
-    """A streamed rig, frame or model of one that breaks a rule."""
+    """A streamed rig, frame or model of a rig that breaks a rule."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,13 @@ class RigLayout:
     """Names, tree and effectors of a streamed rig; parents come before children."""
 
     name: str
-    """Whose anatomy it is; models are kept under it."""
+    """Name of the anatomy, under which models are stored."""
     bones: tuple[str, ...]
     """Names of the B bones; bone 0 is the root."""
     parents: tuple[int, ...]
     """Index of each bone's parent; -1 for the root alone."""
     effectors: tuple[int, ...]
-    """The E bones that are given targets."""
+    """The E bones with targets."""
     scale: float = 0.01
     """Metres in one unit of the stream's positions; 0.01 for centimetres."""
 
@@ -96,8 +96,8 @@ class RigLayout:
     def chains(self) -> NDArray[np.int64]:
         """Upper bone, lower bone and end of each effector's two-bone chain. (E, 3).
 
-        A row of -1 where the effector has no two bones of its own between it and the
-        root; such an effector is learned like any other bone.
+        A row of -1 if the effector has no two bones of its own between it and the root; such an
+        effector is learned like any other bone.
         """
         rows, used = [], set[int]()
         for end in self.effectors:
@@ -128,7 +128,7 @@ class RigLayout:
 
 
 def layout_from_json(values: object) -> RigLayout:
-    """The layout that `to_json` gave; `RigError` when it is something else."""
+    """The inverse of `to_json`; `RigError` for other values."""
     try:
         assert isinstance(values, dict)
         return RigLayout(
@@ -152,16 +152,16 @@ LEGS = RigLayout(
 
 
 def legs_named(names: Sequence[str]) -> RigLayout:
-    """The published legs, kept under a name made from the names of a 0x01 set-up."""
+    """The published legs, stored under a name made from the names of a 0x01 set-up."""
     digest = hashlib.sha256("\0".join(names).encode(errors="replace")).hexdigest()
     return LEGS.named(f"legs-{digest[:12]}")
 
 
 def legs_of(offsets: Floats) -> RigLayout:
-    """The published legs, kept under a name made from their skeleton.
+    """The published legs, stored under a name made from their skeleton.
 
     Args:
-        offsets: Each bone from its parent, [m]; counted to the millimetre. Shape (7, 3).
+        offsets: Each bone from its parent, [m]; rounded to the millimetre. Shape (7, 3).
     """
     whole = np.round(1e3 * np.asarray(offsets)[1:]).astype(np.int64)
     digest = hashlib.sha256(json.dumps(whole.tolist()).encode()).hexdigest()

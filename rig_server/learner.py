@@ -35,17 +35,17 @@ log = logging.getLogger(__name__)
 HIDDEN = 64
 """Width of both hidden layers, as published."""
 WEIGHTS = np.array([1.0, 0.5, 0.3])
-"""Of the loss (`loss_and_gradient`): bone positions, rotations, contact."""
+"""Weights of the loss (`loss_and_gradient`): bone positions, rotations, contact."""
 BATCH = 32
-"""Frames of a learning step: the newest, and repeated ones."""
+"""Frames of a learning step: the newest and replayed ones."""
 SMOOTHING = 60.0
 """Frames over which prequential errors are averaged (time constant)."""
 SPREAD = 512
-"""Most frames that the anatomy is read from."""
+"""Largest number of frames for measuring the anatomy."""
 SAME = 1e-5
-"""Targets nearer than this to where the effectors are ask for the frame's own pose, [m]."""
+"""Distance of targets from the effectors below which they ask for the frame's own pose, [m]."""
 REFRESHED = (2, 4, 8, 16, 32, 64, 128, 256)
-"""Frames after which the anatomy is read again; later every `SPREAD`."""
+"""Frame counts at which the anatomy is measured again; later every `SPREAD`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,36 +64,36 @@ class FrameScore:
 
     loss: float
     """The published loss of the answer, [cm^2]: squared distance of the FK foot from its
-    target, averaged over the effectors with a ground hit (NaN if none has one), plus
-    0.01 times the mean of (length of quaternion - 1)^2."""
+    target, averaged over the effectors with a ground hit (NaN without any), plus 0.01 times the
+    mean of (length of quaternion - 1)^2."""
     network_loss: float
     """Loss of the network's pose before chains are closed, [cm^2]."""
     position_error: float
-    """Distance of a bone from where it was, mean over all but the root, [m]."""
+    """Distance of a bone from its true position, mean over all but the root, [m]."""
     middle_error: float
     """`position_error` of the chains' lower bones (calves), [m]; NaN without chains."""
     angle_error: float
-    """Angle of a bone's orientation in the root's frame from what it was, mean over all
-    but the root, [rad]."""
+    """Angle of a bone's orientation in the root's frame from the true one, mean over all but
+    the root, [rad]."""
     middle_angle: float
     """`angle_error` of the chains' lower bones, [rad]."""
 
 
 @dataclass
 class PrequentialErrors:
-    """Prequential errors, smoothed over about `SMOOTHING` frames."""
+    """Errors of predictions made before learning, smoothed over about `SMOOTHING` frames."""
 
     frames: int = 0
     """Frames scored."""
     learned: int = 0
-    """Frames learned from (fewer when the server had no time)."""
+    """Number of learned frames (fewer if the server had no time)."""
     means: dict[str, float] = field(default_factory=dict)
     """Smoothed value of each field of `FrameScore`."""
     training_loss: float = math.nan
     """The learner's own loss of its last step; no unit, and not of unseen frames."""
 
     def add(self, score: FrameScore) -> None:
-        """Take in the score of a frame."""
+        """Add the score of a frame."""
         self.frames += 1
         keep = min(1.0 - 1.0 / SMOOTHING, 1.0 - 1.0 / self.frames)
         for name, value in vars(score).items():
@@ -109,10 +109,10 @@ class PrequentialErrors:
 class RigLearner:
     """The online learner of one character: memory, anatomy, network, errors.
 
-    An answer is made in three steps: the mean pose with each two-bone chain closed on
-    its target (`base`), turned by what the MLP has learned, and closed again. So a foot
-    stands on its target as soon as the bones' lengths are known, and learning decides
-    what the target leaves open: the way a knee points, the feet's turn, other bones.
+    An answer has three steps: the mean pose with each two-bone chain closed on its target
+    (`base`), rotated by the MLP's residuals, and closed again. So a foot is on its target as
+    soon as the bones' lengths are known, and learning determines the rest: direction of the
+    knee, rotation of the feet, other bones.
     """
 
     def __init__(self, layout: RigLayout, *, seed: int = 0) -> None:
@@ -130,7 +130,7 @@ class RigLearner:
         self._parents = np.array(layout.parents)
         self._ends = np.array(layout.effectors)
         self._last: tuple[RigFrame, Prediction] | None = None
-        self._due = 1  # frames seen when the anatomy is read again
+        self._due = 1  # frame count at the next measurement of the anatomy
 
     def observe(self, frame: RigFrame) -> FrameScore:
         """Score the model on `frame`, then store the frame; call `learn` afterwards.
@@ -158,8 +158,8 @@ class RigLearner:
         """One gradient step on one frame and replayed ones; the loss before the step.
 
         Args:
-            number: Which frame, counted from 1 in the order in which they were observed,
-                one of the newest `RECENT`; by default the newest.
+            number: Number of the frame, counted from 1 in the order of observation, one of the
+                newest `RECENT`; by default the newest.
         """
         if self.memory.seen >= self._due:
             self._read_anatomy()
@@ -185,7 +185,7 @@ class RigLearner:
     ) -> Prediction:
         """The pose for the targets of `frame`, or for `targets` (E, 3) [m] instead."""
         if targets is None and self._last is not None and self._last[0] is frame:
-            return self._last[1]  # asked for what was just scored
+            return self._last[1]  # the frame that was just scored
         assert self.anatomy is not None
         scene = _scene_of(frame, frame.targets if targets is None else targets)
         local, opened = np.empty((2, len(self._parents), 4))
@@ -270,7 +270,7 @@ def _predict_and_score(
     within: Array,
     values: Array,
 ) -> None:
-    """Predict a frame from where its effectors are, and compare with the frame.
+    """Predict a frame from its effector positions, and compare with the frame.
 
     Fills the targets of `scene` (one row) and the last four arguments.
     """

@@ -1,7 +1,7 @@
 """Compiled parts of a learning step: the loss of a batch of frames, and its gradient.
 
-What a step needs of a frame (`Ready`) is computed once and kept until the anatomy is read
-again, since a step replays 31 older frames for each new one.
+The inputs of a step (`Ready`) are computed once per frame and cached until the anatomy is
+measured again, since a step replays 31 older frames for each new one.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ from ambulo.rig_server.pose_kernels import (
 )
 
 FAMILIAR = 0.14
-"""Distance from learned inputs, each effector's in units of its reach, at which the
-network's fraction of an answer has fallen to exp(-1)."""
+"""Distance from learned inputs, each effector's in units of its reach, at which the network's
+weight has fallen to exp(-1)."""
 
 
 class Ready(NamedTuple):
     """Network inputs and targets of M stored frames, for one anatomy."""
 
     inputs: NDArray[np.float32]
-    """Of the network. Shape (M, I)."""
+    """Inputs of the network. Shape (M, I)."""
     base: NDArray[np.float32]
-    """The pose that anatomy alone gives, wxyz. Shape (M, B, 4)."""
+    """The pose from the anatomy alone, wxyz. Shape (M, B, 4)."""
     label: NDArray[np.float32]
-    """The pose to be learned, on level ground, wxyz. Shape (M, B, 4)."""
+    """The target pose, on level ground, wxyz. Shape (M, B, 4)."""
     wanted: NDArray[np.float32]
-    """Where the label's bones are in the root's frame, [m]. Shape (M, B, 3)."""
+    """Bone positions of the target pose in the root's frame, [m]. Shape (M, B, 3)."""
     made_by: NDArray[np.int64]
-    """Number of the anatomy that a row was made with, 0 for none. Shape (M,)."""
+    """Number of the anatomy of each row, 0 for none. Shape (M,)."""
 
 
 def empty_ready(rows: int, inputs: int, bones: int) -> Ready:
@@ -72,15 +72,15 @@ def make_ready(
     rows: Array,
     ready: Ready,
 ) -> None:
-    """Fill those of `rows` that were not made with the anatomy `number`.
+    """Fill those of `rows` that do not have the anatomy `number`.
 
     Args:
         rig: The anatomy.
         number: Its number, above 0.
         rotations: Local rotations of the frames in memory, (M, B, 4).
         scene: Their targets and ground, M frames.
-        rows: Which frames, (N,).
-        ready: Where the results are kept.
+        rows: Indices of frames, (N,).
+        ready: Output.
     """
     bones = len(rig.parents)
     base, label = np.empty((bones, 4)), np.empty((bones, 4))
@@ -128,7 +128,7 @@ def batch_gradient(
     weights: Array,
     slopes: Weights,
 ) -> float:
-    """Mean loss of the frames `rows`; `slopes` is filled with its gradient.
+    """Mean loss of the frames `rows`; fills `slopes` with its gradient.
 
     The arguments are those of `make_ready` and `loss_and_gradient`.
     """
@@ -156,19 +156,19 @@ def loss_and_gradient(
 ) -> float:
     """The learner's mean loss over N frames, and its gradient to the outputs.
 
-    With s the mean reach: loss = weights[0] * sum of squared bone position errors / s^2
-    + weights[1] * sum of squared local rotation errors [rad^2]
-    + weights[2] * sum over hit effectors of (height error over the ground / s)^2.
-    A gradient g to bone positions turns into torques sum (p_k - p_j) x g_k about each
-    bone j above, and from a body turn d into one to the residual q by dq = q (0, d) / 2.
+    With s the mean reach: loss = weights[0] * sum of squared bone position errors / s^2 +
+    weights[1] * sum of squared local rotation errors [rad^2] + weights[2] * sum over hit
+    effectors of (height error over the ground / s)^2. A gradient g to bone positions becomes
+    torques sum (p_k - p_j) x g_k about each ancestor j, and with a body rotation d a gradient
+    to the residual q by dq = q (0, d) / 2.
 
     Args:
         rig: The anatomy.
-        scene: Where the ground is.
-        ready: What the anatomy makes of the frames.
-        rows: Which frames of `scene` and `ready`, (N,).
+        scene: The ground.
+        ready: Prepared frames.
+        rows: Indices of frames in `scene` and `ready`, (N,).
         y: Outputs, (N, 4 (B - 1)).
-        weights: Of position, rotation and contact, (3,).
+        weights: Weights of position, rotation and contact, (3,).
         dy: Gradient, (N, 4 (B - 1)); filled.
     """
     count, bones = len(rows), len(rig.parents)
@@ -253,7 +253,7 @@ def _forces(
 def _sums_below(
     parents: Array, positions: Array, force: Array, total: Array, moment: Array
 ) -> None:
-    """Of each bone's descendants (not itself): force (B, 3), moment about the root."""
+    """Sums over each bone's descendants (not itself): force (B, 3), moment about the root."""
     total[:], moment[:] = 0.0, 0.0
     for bone in range(len(parents) - 1, 0, -1):
         parent = parents[bone]
@@ -278,11 +278,11 @@ def predict_pose(
 ) -> None:
     """The pose for the first row of `scene`: fills `local`, `opened` and `reached`.
 
-    The network's outputs are scaled by exp(-(d / `FAMILIAR`)^2), with d the distance of
-    the inputs from the nearest frame learned from (`familiarity`): far from all of them
-    a network extrapolates, and the anatomy alone is nearer to the truth.
+    The network's outputs are scaled by exp(-(d / `FAMILIAR`)^2), with d the distance of the
+    inputs from the nearest learned frame (`familiarity`): far from all of them a network
+    extrapolates, and the anatomy alone is nearer to the truth.
     """
-    row = np.int64(0)  # a plain 0 would compile the functions below once more
+    row = np.int64(0)  # a literal 0 would compile the functions below once more
     x = np.empty((1, net.w1.shape[0]), np.float32)
     base = np.empty((len(rig.parents), 4))
     inputs_and_base(rig, scene, row, x[0], base)

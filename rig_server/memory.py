@@ -17,18 +17,18 @@ from ambulo.rig_server.network import checked_arrays, count_of
 from ambulo.rig_server.pose_kernels import INPUTS_OF_EFFECTOR, INPUTS_OF_RIG, Scene
 
 RECENT = 512
-"""Rows for the newest frames, a ring."""
+"""Rows of a ring buffer for the newest frames."""
 SAMPLE = 3584
-"""Rows for the sample of all frames (Vitter's reservoir sampling, algorithm R, 1985)."""
+"""Rows of the sample of all frames (Vitter's reservoir sampling, algorithm R, 1985)."""
 LARGEST = 16_000_000
-"""Bytes that a rig of many bones may take; its sample has fewer rows then."""
+"""Largest memory of a rig, [bytes]; rigs of many bones have fewer sample rows."""
 
 
 class FrameMemory:
     """Up to `RECENT` + `sample` frames of one rig, in arrays of fixed size."""
 
     def __init__(self, layout: RigLayout, *, seed: int = 0) -> None:
-        """Empty; the pages of the arrays are taken by the system as they are written."""
+        """Create it empty; the system allocates pages as they are written."""
         bones, effectors = len(layout.bones), len(layout.effectors)
         inputs = INPUTS_OF_RIG + INPUTS_OF_EFFECTOR * effectors
         row_bytes = 88 * bones + 56 * effectors + 4 * inputs + 32
@@ -48,7 +48,7 @@ class FrameMemory:
         self._rng = np.random.default_rng(seed)
 
     def add(self, frame: RigFrame, reached: NDArray[np.float64]) -> int:
-        """Keep `frame` with the targets that it reached (E, 3) [m]; its row."""
+        """Store `frame` with the targets that it reached (E, 3) [m]; returns its row."""
         newest = self.seen % RECENT
         place = self.seen
         if place >= self.sample:
@@ -67,17 +67,17 @@ class FrameMemory:
 
     @property
     def sampled(self) -> int:
-        """How many rows of the sample are filled."""
+        """Number of filled rows of the sample."""
         return min(self.seen, self.sample)
 
     @property
     def filled(self) -> NDArray[np.int64]:
-        """Rows that hold a frame, (N,)."""
+        """Indices of filled rows, (N,)."""
         recent, sample = np.arange(min(self.seen, RECENT)), np.arange(self.sampled)
         return np.concatenate([recent, RECENT + sample])
 
     def batch(self, newest: int, size: int) -> NDArray[np.int64]:
-        """Rows to learn from: `newest`, a quarter of recent ones, the rest of the sample."""
+        """Rows for learning: `newest`, a quarter of recent ones, the rest of the sample."""
         recent = max(1, size // 4)
         rows = np.empty(size, np.int64)
         shares = self._rng.random(size)
@@ -110,7 +110,7 @@ class FrameMemory:
         return own | self.scene._asdict()
 
     def restore(self, state: dict[str, NDArray[np.generic]]) -> None:
-        """Take over `state`; the recent rows are filled from the sample."""
+        """Restore `state`; fills the recent rows from the sample."""
         seen = count_of(state["seen"], "seen")
         rows = min(seen, self.sample)
         arrays = self._arrays()

@@ -1,4 +1,4 @@
-"""Version 2 of the rig protocol: what the messages say. Little endian throughout."""
+"""Version 2 of the rig protocol: the messages. Little endian throughout."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ambulo.rig_server.layout import MAX_NAME, RigError, RigLayout
 from ambulo.rig_server.packets import MAX_PAYLOAD, Fault, PacketError
 
 MAX_NEXT = 600
-"""Most frames of one free run, if they fit into a packet: see `most_next`."""
+"""Largest number of frames of one free run, if they fit into a packet: see `most_next`."""
 
 
 class Kind(IntEnum):
-    """Types of messages; below 0x20 from clients, from there on the server's."""
+    """Types of messages; below 0x20 from clients, from there on from the server."""
 
     HELLO = 0x10
     FRAMES = 0x11
@@ -40,39 +40,39 @@ class Kind(IntEnum):
 
 
 class Option(IntFlag):
-    """What the server should do with the frames of a message."""
+    """Requested processing of the frames of a message."""
 
     LEARN = 1
     PREDICT = 2
 
 
 class Result(IntEnum):
-    """What was done with frames, in an ACK."""
+    """Processing of frames, in an ACK."""
 
     LEARNED = 0
     SEEN = 1
-    """Scored, but not learned from: not asked for, or no time."""
+    """Scored, but not learned: not requested, or no time."""
     REFUSED = 2
-    """A value that cannot be."""
+    """A value is impossible."""
 
 
 class ErrorCode(IntEnum):
-    """Why the server cannot serve."""
+    """Reasons of the server's refusal."""
 
     UNKNOWN_SESSION = 1
-    """Say HELLO again: the server has forgotten you, or was restarted."""
+    """Send HELLO again: the server has removed the client, or was restarted."""
     BAD_RIG = 2
     FULL = 3
     BAD_FRAME = 4
     NOT_READY = 5
-    """Not enough was seen for a free run."""
+    """Too few frames for a free run."""
     BAD_TRACKERS = 6
-    """A header or a row of trackers that breaks a rule; the text names it."""
+    """A tracker header or row breaks a rule; the text names it."""
 
 
 @dataclass(frozen=True)
 class Hello:
-    """A client's rig; the nonce comes back in the WELCOME."""
+    """A client's rig; the WELCOME returns the nonce."""
 
     nonce: int
     layout: RigLayout
@@ -80,11 +80,11 @@ class Hello:
 
 @dataclass(frozen=True)
 class Welcome:
-    """The session is in the header."""
+    """Confirms a client; the session is in the header."""
 
     nonce: int
     frames: int
-    """Frames that the model has learned from, in earlier lives too."""
+    """Number of frames that the model has learned, earlier sessions included."""
     frame_size: int
     output_size: int
     converged: bool
@@ -92,7 +92,7 @@ class Welcome:
 
 @dataclass(frozen=True, eq=False)
 class FramesMessage:
-    """Frames to learn from or to answer. Values (k, frame_size)."""
+    """Frames to learn or to answer. Values (k, frame_size)."""
 
     options: Option
     values: NDArray[np.float32]
@@ -100,7 +100,7 @@ class FramesMessage:
 
 @dataclass(frozen=True)
 class Ack:
-    """What became of the frames in the client's datagram `sequence`."""
+    """Processing of the frames in the client's datagram `sequence`."""
 
     sequence: int
     result: Result
@@ -108,7 +108,7 @@ class Ack:
 
 @dataclass(frozen=True)
 class Status:
-    """How well a model knows its character; errors are prequential and smoothed."""
+    """Quality of a model; errors are prequential and smoothed."""
 
     frames: int
     learned: int
@@ -116,19 +116,19 @@ class Status:
     loss: float
     """The published loss of the answers, [cm^2]."""
     network_loss: float
-    """The same before chains are closed, [cm^2]."""
+    """The same loss before chains are closed, [cm^2]."""
     position_error: float
-    """[m]"""
+    """Mean position error of bones, [m]."""
     angle_error: float
-    """[rad]"""
+    """Mean angle error of bones, [rad]."""
     latency: float
     """Median time to score, answer and learn from one frame, [s]."""
     converged: bool
     share: int = 100
-    """How many of the last 512 frames for learning were learned from, [%]; the others
-    came when there was no time, and are only in memory."""
+    """Fraction of the last 512 frames for learning that were used, [%]; for the others there
+    was no time, and they are only in memory."""
     waiting: int = 0
-    """Frames that were answered and still wait to be learned from."""
+    """Number of answered frames that wait to be learned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,7 @@ class Answer:
 
     sequence: int
     reached: NDArray[np.bool_]
-    """Shape (k, E)."""
+    """Whether each target was reached. Shape (k, E)."""
     values: NDArray[np.float32]
     """Local quaternions xyzw. Shape (k, 4 (B - 1))."""
 
@@ -152,7 +152,7 @@ class Next:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why the client's datagram `sequence` could not be served."""
+    """Reason why the client's datagram `sequence` could not be served."""
 
     code: ErrorCode
     sequence: int
@@ -182,7 +182,7 @@ def encode_hello(hello: Hello) -> bytes:
 
 
 def decode_hello(payload: bytes) -> Hello:
-    """What `encode_hello` wrote; `PacketError` for a rig that breaks a rule."""
+    """The inverse of `encode_hello`; `PacketError` for a rig that breaks a rule."""
     reader = _Reader(payload)
     nonce, scale, bones, effectors = reader.values(_HELLO)
     name = reader.text()
@@ -209,7 +209,7 @@ def encode_welcome(message: Welcome) -> bytes:
 
 
 def decode_welcome(payload: bytes) -> Welcome:
-    """What `encode_welcome` wrote."""
+    """The inverse of `encode_welcome`."""
     return Welcome(*_only(_WELCOME, payload))
 
 
@@ -219,7 +219,7 @@ def encode_frames(message: FramesMessage) -> bytes:
 
 
 def decode_frames(payload: bytes, frame_size: int) -> FramesMessage:
-    """What `encode_frames` wrote for a rig whose frames have `frame_size` numbers."""
+    """The inverse of `encode_frames` for a rig whose frames have `frame_size` numbers."""
     reader = _Reader(payload)
     count, options = reader.values(_FRAMES)
     if not count or options & ~3 or not options:
@@ -233,7 +233,7 @@ def encode_ack(message: Ack) -> bytes:
 
 
 def decode_ack(payload: bytes) -> Ack:
-    """What `encode_ack` wrote."""
+    """The inverse of `encode_ack`."""
     sequence, result = _only(_ACK, payload)
     if result not in set(Result):
         raise PacketError(Fault.CONTENT, f"no result {result}")
@@ -246,7 +246,7 @@ def encode_status(message: Status) -> bytes:
 
 
 def decode_status(payload: bytes) -> Status:
-    """What `encode_status` wrote."""
+    """The inverse of `encode_status`."""
     return Status(*_only(_STATUS, payload))
 
 
@@ -261,7 +261,7 @@ def encode_answer(message: Answer) -> bytes:
 
 
 def decode_answer(payload: bytes, output_size: int) -> Answer:
-    """What `encode_answer` wrote for a rig with `output_size` numbers to answer."""
+    """The inverse of `encode_answer` for a rig with `output_size` numbers per answer."""
     reader = _Reader(payload)
     sequence, count, effectors = reader.values(_ANSWER)
     reached = np.frombuffer(reader.take(count * effectors), np.uint8) > 0
@@ -275,14 +275,14 @@ def encode_next(message: Next) -> bytes:
 
 
 def decode_next(payload: bytes, output_size: int) -> Next:
-    """What `encode_next` wrote."""
+    """The inverse of `encode_next`."""
     reader = _Reader(payload)
     count, _ = reader.values(_FRAMES)
     return Next(reader.last_table(count, 7 + output_size))
 
 
 def most_next(output_size: int) -> int:
-    """Most frames of a free run that one packet holds, for a rig's size of answers."""
+    """Largest number of frames of a free run that fit into one packet."""
     return min(MAX_NEXT, (MAX_PAYLOAD - 4) // (4 * (7 + output_size)))
 
 
@@ -292,7 +292,7 @@ def encode_next_request(count: int) -> bytes:
 
 
 def decode_next_request(payload: bytes) -> int:
-    """How many frames are wanted, 1 to `MAX_NEXT`."""
+    """The requested number of frames, 1 to `MAX_NEXT`."""
     (count,) = _only(_SHORT, payload)
     if not 1 <= count <= MAX_NEXT:
         raise PacketError(Fault.CONTENT, f"{count} frames; 1 to {MAX_NEXT} can be had")
@@ -306,7 +306,7 @@ def encode_failure(message: Failure) -> bytes:
 
 
 def decode_failure(payload: bytes) -> Failure:
-    """What `encode_failure` wrote."""
+    """The inverse of `encode_failure`."""
     reader = _Reader(payload)
     code, size, sequence = reader.values(_ERROR)
     text = reader.take(size).decode(errors="replace")
@@ -317,7 +317,7 @@ def decode_failure(payload: bytes) -> Failure:
 
 
 class _Reader:
-    """Takes a payload apart; every step too far is a `PacketError`."""
+    """Parses a payload; reading past its end is a `PacketError`."""
 
     def __init__(self, payload: bytes) -> None:
         self._payload, self._at = payload, 0

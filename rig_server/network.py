@@ -1,4 +1,4 @@
-"""A small network that learns while it is used: tanh MLP, Adam, running mean of weights.
+"""A small network with online learning: tanh MLP, Adam, running mean of weights.
 
 No torch: one training step of 32 frames costs about a tenth of a millisecond.
 """
@@ -22,15 +22,15 @@ RATE, SLOWEST, SETTLING = 2e-3, 2e-4, 1000
 """Adam's rate at the start, after a long time, and the steps after which it has fallen by
 the square root of 2."""
 CLIP = 1.0
-"""Longest gradient of a step."""
+"""Largest norm of a step's gradient."""
 GAIN = 10.0
-"""Of the gradient of a mean squared error, before it is cut to `CLIP`."""
+"""Factor on the gradient of a mean squared error, before it is clipped to `CLIP`."""
 LARGEST = 1e4
-"""Largest weight that is read from a file; learned ones are below 100."""
+"""Largest weight accepted from a file; learned ones are below 100."""
 MOST = 2**53
-"""Largest count that is read from a file."""
+"""Largest count accepted from a file."""
 MEMORY = 0.99
-"""Share that the running mean of the weights keeps of itself in a step."""
+"""Decay of the running mean of the weights per step."""
 
 
 class Weights(NamedTuple):
@@ -45,7 +45,7 @@ class Weights(NamedTuple):
 
 
 class OnlineMLP:
-    """inputs -> hidden -> hidden -> outputs; 0 for every input before it has learned."""
+    """inputs -> hidden -> hidden -> outputs; returns 0 for every input before learning."""
 
     def __init__(
         self, inputs: int, hidden: int, outputs: int, *, seed: int = 0
@@ -82,7 +82,7 @@ class OnlineMLP:
         return result
 
     def step(self) -> bool:
-        """Move by the gradient in `slopes`; False (and counted) if it is not finite."""
+        """Apply the gradient in `slopes`; False (and counted) if it is not finite."""
         rate = max(SLOWEST, RATE / math.sqrt(1.0 + self.steps / SETTLING))
         keep = min(MEMORY, (1.0 + self.steps) / (10.0 + self.steps))
         taken = bool(
@@ -99,14 +99,14 @@ class OnlineMLP:
         """One step towards outputs `goal` (N, O) of inputs `x` (N, I).
 
         Returns:
-            The mean squared error before it; where it is not finite, no step is taken.
+            The mean squared error before it; if it is not finite, no step is taken.
         """
         error = float(square_error(self.weights, x, goal, self.slopes))
         self.step()
         return error
 
     def state(self) -> dict[str, NDArray[np.generic]]:
-        """Copies of everything that later steps depend on."""
+        """Copies of the complete state."""
         return {
             "weights": self.flat.copy(),
             "smooth": self.smooth.copy(),
@@ -116,7 +116,7 @@ class OnlineMLP:
         }
 
     def restore(self, state: dict[str, NDArray[np.generic]]) -> None:
-        """Take over `state`; ValueError when it does not fit or is not finite."""
+        """Restore `state`; ValueError if it does not fit or is not finite."""
         pairs = (
             (self.flat, "weights"), (self.smooth, "smooth"),
             (self.mean, "adam_mean"), (self.square, "adam_square"),
@@ -135,11 +135,12 @@ def checked_arrays(
     shapes: Mapping[str, tuple[int, ...]],
     largest: float = LARGEST,
 ) -> dict[str, Floats]:
-    """Return the arrays that `shapes` names, in its order.
+    """Return the arrays named by `shapes`, in its order.
 
     Raises:
-        ValueError: One has another shape, or a number that is not finite or beyond `largest`.
-        KeyError: One is missing.
+        ValueError: An array has another shape, or a number that is not finite or beyond
+            `largest`.
+        KeyError: An array is missing.
     """
     for name, shape in shapes.items():
         if state[name].shape != shape:

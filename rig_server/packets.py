@@ -1,7 +1,7 @@
 """Version 2 of the rig protocol: the frame around every message.
 
-A header of 28 bytes, little endian, then the payload, then, where a secret is shared, a
-tag of 16 bytes; see docs/rig_protocol.md. Payloads are in `messages`.
+A header of 28 bytes, little endian, then the payload, then, with a shared secret, a tag of 16
+bytes; see docs/rig_protocol.md. Payloads are in `messages`.
 """
 
 from __future__ import annotations
@@ -21,46 +21,46 @@ VERSION = 2
 SIGNED = 1
 """Flag: a tag follows the payload."""
 TAG = 16
-"""Bytes of a tag."""
+"""Length of a tag, [bytes]."""
 MAX_PAYLOAD = 32_768
-"""Most bytes of a payload."""
+"""Largest payload, [bytes]."""
 
 _HEADER = struct.Struct("<4sBBHQIII")
 _BEFORE_CHECKSUM = _HEADER.size - 4
 HEADER = _HEADER.size
-"""Bytes of a header: 28."""
+"""Length of a header: 28, [bytes]."""
 
 
 class Fault(StrEnum):
     """Reasons to drop a datagram."""
 
     LENGTH = "length"
-    """Its length is not one that its type has, or it is larger than any may be."""
+    """Its length does not match its type, or exceeds the maximum."""
     TYPE = "type"
-    """No such type of message, or none that a server takes."""
+    """The type of message is unknown, or not accepted by a server."""
     VERSION = "version"
-    """A version of the protocol that is not spoken here."""
+    """The version of the protocol is not supported."""
     CHECKSUM = "checksum"
-    """Its CRC32 is wrong: damaged on the way."""
+    """Its CRC32 is wrong: damaged in transit."""
     SECRET = "secret"
-    """Its tag is missing or wrong, or it came without one where a secret is set."""
+    """Its tag is missing or wrong, although a secret is set."""
     SESSION = "session"
-    """Not a session of the address it came from."""
+    """The session does not belong to the address."""
     REPLAYED = "replayed"
-    """Its sequence number was seen before, or is too old to tell."""
+    """Its sequence number was received before, or is too old to check."""
     CONTENT = "content"
-    """Values that cannot be: not finite, no unit quaternion, a broken rig."""
+    """Impossible values: not finite, no unit quaternion, a broken rig."""
     FULL = "full"
-    """No room for another client."""
+    """The server has no space for another client."""
     BUSY = "busy"
-    """Older frames of a client that sends faster than the server can work."""
+    """Dropped older frames of a client that sends faster than the server can work."""
 
 
 class PacketError(RigError):
     """A datagram that breaks a rule."""
 
     def __init__(self, fault: Fault, rule: str) -> None:
-        """Dropped for `fault`; `rule` says what was broken."""
+        """A datagram dropped for `fault`; `rule` names the broken rule."""
         super().__init__(rule)
         self.fault = fault
 
@@ -72,7 +72,7 @@ class Packet:
     kind: int
     """Type of message, see `messages.Kind`."""
     session: int
-    """64 bits that the server gave; 0 in a HELLO."""
+    """64-bit id from the server; 0 in a HELLO."""
     sequence: int
     """Number of the datagram in its direction, from 1; never repeated in a session."""
     payload: bytes
@@ -93,9 +93,9 @@ def encode(packet: Packet, secret: bytes = b"") -> bytes:
 
 
 def decode(data: bytes, secret: bytes = b"") -> Packet:
-    """The packet in a datagram; `PacketError` says which rule it breaks.
+    """The packet in a datagram; `PacketError` names the broken rule.
 
-    With a `secret` an unsigned packet is refused; without one a tag is not looked at.
+    With a `secret`, an unsigned packet is refused; without one, a tag is ignored.
     """
     if not HEADER <= len(data) <= HEADER + MAX_PAYLOAD + TAG:
         raise PacketError(Fault.LENGTH, f"{len(data)} bytes")
@@ -125,21 +125,21 @@ def tag_of(data: bytes, secret: bytes) -> bytes:
 
 
 class ReplayWindow:
-    """Which sequence numbers of a session came already; 64 back are remembered.
+    """Received sequence numbers of a session; 64 back are remembered.
 
-    The sliding window of IPsec (RFC 4303, section 3.4.3): datagrams may overtake each
-    other within it, and none is taken twice.
+    The sliding window of IPsec (RFC 4303, section 3.4.3): datagrams may overtake each other
+    within it, and none is accepted twice.
     """
 
     SIZE = 64
 
     def __init__(self) -> None:
-        """Nothing has come yet."""
+        """Start without received numbers."""
         self.newest = 0
         self._seen = 0
 
     def take(self, sequence: int) -> bool:
-        """Whether `sequence` is new; if so, it is noted."""
+        """Record `sequence`; returns whether it is new."""
         if sequence > self.newest:
             shift = sequence - self.newest
             self._seen = (self._seen << shift) & (2**self.SIZE - 1) if shift < 64 else 0

@@ -1,6 +1,6 @@
-"""Version 1 of the rig protocol: the published packets, byte for byte.
+"""Version 1 of the rig protocol: the published packets (see docs/index.md), byte for byte.
 
-Little endian, one datagram a message, no length, sequence number or checksum; see
+Little endian, one datagram per message, no length, sequence number or checksum; see
 docs/rig_protocol.md.
 """
 
@@ -41,7 +41,7 @@ class FramesV1:
 
 @dataclass(frozen=True)
 class Ping:
-    """A datagram of one byte; the published server only notes it."""
+    """A datagram of one byte; the published server only logs it."""
 
     value: int
 
@@ -50,7 +50,7 @@ Message = Setup | FramesV1 | Ping
 
 
 def decode(data: bytes) -> Message:
-    """What a client sent; `PacketError` when it is none of the three."""
+    """Parse a client's message; `PacketError` for unknown types."""
     if len(data) == 1:
         return Ping(data[0])
     if not data or len(data) > MAX_DATAGRAM:
@@ -68,7 +68,7 @@ def decode(data: bytes) -> Message:
 
 
 def _names(data: bytes) -> tuple[tuple[int, str], ...]:
-    """Index and name of each bone; names are Latin-1, of which ANSI is a kin."""
+    """Index and name of each bone; names are Latin-1, close to ANSI."""
     found: dict[int, str] = {}
     at = 1
     while at < len(data):

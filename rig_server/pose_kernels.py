@@ -25,10 +25,10 @@ from ambulo.rig_server.kernels import (
 )
 
 INPUTS_OF_RIG = 3
-"""Inputs that each rig has: the world's up direction."""
+"""Number of inputs of each rig: the world's up direction."""
 INPUTS_OF_EFFECTOR = 5
-"""Inputs for each effector: target 3, its distance, hit. The ground's normal is none of
-them: it acts by geometry (`tilt_effectors`), so that slopes need not be learned."""
+"""Number of inputs of each effector: target 3, its distance, hit. The ground's normal is not an
+input: it acts by geometry (`tilt_effectors`), so that slopes need not be learned."""
 
 
 class Anatomy(NamedTuple):
@@ -47,7 +47,7 @@ class Anatomy(NamedTuple):
     axes: NDArray[np.float64]
     """Unit hinge axis of each chain's lower bone in its own frame. Shape (B, 3)."""
     limits: NDArray[np.float64]
-    """Smallest and largest turn of these hinges from the mean, [rad]. Shape (B, 2)."""
+    """Smallest and largest rotation of these hinges from the mean, [rad]. Shape (B, 2)."""
     reach: NDArray[np.float64]
     """Length that scales each effector's target, [m]. Shape (E,)."""
 
@@ -60,14 +60,14 @@ class Scene(NamedTuple):
     normals: NDArray[np.float64]
     """Unit ground normals. Shape (N, E, 3)."""
     hits: NDArray[np.float64]
-    """1 where the ground was hit. Shape (N, E)."""
+    """1 for a ground hit. Shape (N, E)."""
     targets: NDArray[np.float64]
     """Targets, [m]. Shape (N, E, 3)."""
 
 
 @njit(cache=True)
 def tilt_of(up: Array, normal: Array, hit: float, out: Array) -> None:
-    """`out` = the turn from level ground to the ground that was hit, (4,)."""
+    """`out` = the rotation from level ground to the hit ground, (4,)."""
     out[0], out[1], out[2], out[3] = 1.0, 0.0, 0.0, 0.0
     if hit > 0.5:
         between(up, normal, out)
@@ -77,9 +77,9 @@ def tilt_of(up: Array, normal: Array, hit: float, out: Array) -> None:
 def tilt_effectors(
     rig: Anatomy, scene: Scene, row: int, local: Array, sign: float
 ) -> None:
-    """Turn the effectors of a pose (B, 4) with the ground (sign 1) or back (-1).
+    """Rotate the effectors of a pose (B, 4) with the ground (sign 1) or back (-1).
 
-    With it a foot learned on level ground stands flat on a slope too.
+    So a foot learned on level ground is also flat on a slope.
     """
     bones = len(rig.parents)
     positions, turned = np.empty((bones, 3)), np.empty((bones, 4))
@@ -98,7 +98,7 @@ def tilt_effectors(
 def inputs_and_base(
     rig: Anatomy, scene: Scene, row: int, x: Array, base: Array
 ) -> None:
-    """Inputs `x` (3 + 5 E,) of the network, and the pose that anatomy alone gives.
+    """Inputs `x` (3 + 5 E,) of the network, and the pose from the anatomy alone.
 
     The pose `base` (B, 4) is the mean pose with each two-bone chain closed on its
     target. Inputs are in the frame that the chain's parent bone has in the mean pose: the
@@ -153,7 +153,7 @@ def residual(y: Array, n: int, bone: int, out: Array) -> float:
 
 @njit(cache=True)
 def apply_residuals(base: Array, y: Array, local: Array) -> None:
-    """`local` (B, 4) = `base` (B, 4) turned by the outputs `y` (1, 4 (B - 1))."""
+    """`local` (B, 4) = `base` (B, 4) rotated by the outputs `y` (1, 4 (B - 1))."""
     for i in range(4):
         local[0, i] = base[0, i]
     for bone in range(1, len(base)):
@@ -165,7 +165,7 @@ def apply_residuals(base: Array, y: Array, local: Array) -> None:
 def close_all(
     rig: Anatomy, scene: Scene, row: int, local: Array, reached: Array
 ) -> None:
-    """Put the end of each two-bone chain of a pose `local` (B, 4) on its target.
+    """Move the end of each two-bone chain of a pose `local` (B, 4) to its target.
 
     `reached` (E,) is filled with whether each target lies within reach; true for
     effectors without a chain of their own.

@@ -1,8 +1,8 @@
-"""A motion clip as the stream that a game engine would send: the seven bones of the legs.
+"""A motion clip as a stream of a game engine: the seven bones of the legs.
 
-Engines of this protocol are left-handed (X forward, Y right, Z up, centimetres); our
-worlds are right-handed with Y to the left, so Y changes its sign and with it the turns
-about X and Z. Both kinds of quaternion obey the same product rule afterwards.
+Engines of this protocol are left-handed (X forward, Y right, Z up, centimetres); our worlds are
+right-handed with Y to the left, so Y changes its sign and with it rotations about X and Z. Both
+kinds of quaternion obey the same product rule afterwards.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def mirrored_rotation(q: Floats) -> Floats:
 def leg_frames(motion: Motion) -> list[RigFrame]:
     """Every frame of `motion` as the legs' stream, in a left-handed world.
 
-    The targets are where the feet (ankles) are, the ground is flat, and the ground's
-    ray always hits. Joints between two of the bones (`lhipjoint`) are passed over.
+    The targets are the feet (ankles), the ground is flat, and the ground's ray always hits.
+    Joints between two of the bones (`lhipjoint`) are skipped.
     """
     roles = roles_of(motion.skeleton)
     missing = [role for role in ROLES if role not in roles]

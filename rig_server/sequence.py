@@ -1,11 +1,11 @@
 """Predict the next frame of a stream from the last few, and continue the stream without it.
 
-Poses of one activity lie near a plane of few dimensions (principal components); a free run
-that stays in it cannot drift into poses that were never shown. An MLP maps the coordinates
-of four earlier frames and the root's last step to the change of the coordinates and the
-next step. In training the inputs are pushed off the path and the answer leads a tenth of
-the way back, which makes the walk attract: without it a free run drifts away within
-seconds, with the whole way back it swings around it.
+Poses of one activity lie near a plane of few dimensions (principal components); a free run that
+stays in it cannot drift into unseen poses. An MLP maps the coordinates of four earlier frames
+and the root's last step to the change of the coordinates and the next step. In training the
+inputs are pushed off the path and the targets remove a tenth of the offset, which makes the
+walk attracting: without it a free run drifts away within seconds, with a full correction it
+oscillates.
 """
 
 from __future__ import annotations
@@ -34,21 +34,22 @@ FRAMES, LAGS = 2048, (0, 2, 4, 8)
 """Newest frames in memory, 17 s at 120 Hz, and how many frames back the inputs reach."""
 _WINDOW = np.arange(1, max(LAGS) + 2)
 FIRST, EVERY, MIN_STEPS = 240, 2, 150
-"""Frames after which learning begins, calls of `learn` for each gradient step, and steps
-before free runs are allowed."""
+"""Frames after which learning begins, calls of `learn` per gradient step, and steps before free
+runs are allowed."""
 BATCH, HIDDEN = 32, 64
 PUSH, PULL = 0.3, 0.1
 """Largest perturbation of the coordinates, in standard deviations (scaled uniformly), and
 the fraction of it that the target removes."""
 COMPONENTS, EXPLAINED, FLOOR = 6, 0.95, 0.1
 """Dimensions of the plane (a walk's first six hold 98.6 % of the variance, CMU 02_01), the
-least fraction that it must explain, and the least spread of one over the first one's."""
+smallest fraction that it must explain, and the smallest spread of one over the first one's."""
 HEIGHT_WEIGHT = 3.0
-"""Radians that one metre of the root's height counts for."""
+"""Weight of the root's height against rotations, [rad/m]."""
 JUMP, JUMP_TURN = 0.5, 0.5
-"""Farther from frame to frame the root, [m], or a bone, [rad], jumps: a cut in the stream."""
+"""Displacement of the root, [m], or rotation of a bone, [rad], between frames from which the
+stream has a cut."""
 BLOCK, DRAWN = 64, 8
-"""Frames that are projected, and batches that are drawn, at once."""
+"""Frames projected at once, and batches drawn at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,16 +57,16 @@ class PosePlane:
     """The plane of a stream's poses; rotations are (..., B, 4), the root's in the world."""
 
     rest: Floats
-    """Mean rotations wxyz; the root's is what counts as upright with yaw 0. Shape (B, 4)."""
+    """Mean rotations wxyz; the root's is the reference for upright with yaw 0. Shape (B, 4)."""
     mean: Floats
     """Mean of the features. Shape (F,), F = 3 B + 1."""
     axes: Floats
     """Principal axes over their spreads, so that coordinates have spread 1. (F, K)."""
     back: Floats
-    """From coordinates to features. Shape (K, F)."""
+    """Matrix from coordinates to features. Shape (K, F)."""
 
     def yaw(self, rotations: Floats) -> Floats:
-        """Heading of the root from the reference, (..., B, 4) -> (...), [rad]."""
+        """Heading of the root relative to the reference, (..., B, 4) -> (...), [rad]."""
         turn = quat_multiply(rotations[..., 0, :], quat_conjugate(self.rest[0]))
         return yaw_of(turn)
 
@@ -79,9 +80,9 @@ class PosePlane:
         return np.concatenate([turns, HEIGHT_WEIGHT * positions[:, 2:]], axis=1)
 
     def place(self, positions: Floats, rotations: Floats) -> tuple[Floats, Floats]:
-        """Coordinates (N, K), and the root's motion into each frame but the first.
+        """Coordinates (N, K), and the root's motion into each frame except the first.
 
-        Forward and sideways, [m], and turn, [rad], in the yaw frame before it. (N - 1, 3).
+        Forward and sideways, [m], and yaw, [rad], in the previous yaw frame. (N - 1, 3).
         """
         yaw = self.yaw(rotations)
         moved = quat_rotate(quat_from_yaw(-yaw[:-1]), np.diff(positions, axis=0))
@@ -124,14 +125,14 @@ class SequenceLearner:
         self._rng = np.random.default_rng(seed)
         self._seed = seed
         self.seen = 0
-        self._projected = 0  # frames whose runs and coordinates are known
-        self._due = FIRST  # when the plane is looked at again
+        self._projected = 0  # frames with known runs and coordinates
+        self._due = FIRST  # frame count at the next check of the plane
         self._calls = 0  # of `learn`
         self.plane: PosePlane | None = None
         self._use(np.ones(0), np.zeros(3), np.ones(3))
 
     def _use(self, *scales: Floats) -> None:
-        """Begin anew for the spread of changes (K,), mean and spread of steps (3,)."""
+        """Reset for the spread of changes (K,), mean and spread of steps (3,)."""
         width, narrow = len(scales[0]), [values.astype(np.float32) for values in scales]
         self._change, self._step_mean, self._step_spread = narrow
         self._coordinates = np.zeros((FRAMES, width), np.float32)
@@ -141,7 +142,7 @@ class SequenceLearner:
         self._batches: list[tuple[Singles, Singles]] = []
 
     def add(self, frame: RigFrame, *, follows: bool = True) -> None:
-        """Take the next frame of the stream; not `follows` after a gap."""
+        """Add the next frame of the stream; not `follows` after a gap."""
         row = self.seen % FRAMES
         self._positions[row] = frame.root_position
         self._rotations[row] = frame.rotations
@@ -150,7 +151,7 @@ class SequenceLearner:
         self.seen += 1
 
     def learn(self) -> None:
-        """One gradient step every `EVERY` calls; the plane is fitted again at times."""
+        """One gradient step every `EVERY` calls; the plane is refitted at times."""
         if self.seen - self._projected >= BLOCK:
             self._project()
         if self.seen >= self._due:
@@ -165,7 +166,7 @@ class SequenceLearner:
 
     @property
     def ready(self) -> bool:
-        """Whether enough frames were seen, and enough since the last cut, for `run`."""
+        """Whether enough frames were received, also since the last cut, for `run`."""
         if self.plane is None or self.network.steps < MIN_STEPS or not self.seen:
             return False
         self._project()
@@ -182,7 +183,7 @@ class SequenceLearner:
         positions, rotations = self._positions[rows], self._rotations[rows]
         places, steps = plane.place(positions, rotations)
         history, step = list(places.astype(np.float32)), self._scaled(steps[-1])
-        # What the plane cannot hold of the newest pose fades out, so that nothing jumps.
+        # The newest pose's offset from the plane fades out, so that nothing jumps.
         extra = plane.features(positions, rotations)[-1]
         extra -= plane.mean + history[-1] @ plane.back
         features = np.empty((count, len(plane.mean)))
@@ -205,7 +206,7 @@ class SequenceLearner:
         return path, rotations
 
     def state(self) -> dict[str, NDArray[np.generic]]:
-        """Copies of what was learned; the frames themselves are not stored."""
+        """Copies of the learned state; the frames themselves are not stored."""
         if self.plane is None:
             return {}
         plane = self.plane
@@ -216,7 +217,7 @@ class SequenceLearner:
         }  # fmt: skip
 
     def restore(self, state: dict[str, NDArray[np.generic]]) -> None:
-        """Take over `state`; ValueError or KeyError when it does not fit."""
+        """Restore `state`; ValueError or KeyError if it does not fit."""
         if not state:
             return
         bones, width = len(self.layout.bones), len(state["change"])

@@ -1,14 +1,14 @@
 """The live rig server: datagrams in, answers out, one model for each client.
 
-One thread does all the work, one piece at a time. A piece reads a datagram of the next
-address and answers a frame of it. If nothing waits, the piece learns from an answered
-frame, or makes a free run, of the next client. Next is who has had least of the server's
-time (`shares`): sources first, then the addresses of each; addresses without a client share
-what one source gets. The socket is emptied between two pieces. While answers wait, learning
-gets a tenth of the time: after `PATIENCE` answers in a row, and nine times what the last
-lesson took, one piece learns. Queues are bounded: the oldest datagrams and frames are
-dropped, the oldest learning tasks are skipped, and all are counted. No datagram can raise
-an exception out of this module.
+One thread does all the work, one piece at a time. A piece reads a datagram of the next address
+and answers a frame of it. Without waiting datagrams, the piece learns from an answered frame,
+or makes a free run, of the next client. The next one is that with the least server time so far
+(`shares`): sources first, then the addresses of each; addresses without a client together count
+as one source. The socket is emptied between two pieces. While answers wait, learning gets a
+tenth of the time: after `PATIENCE` answers in a row, and nine times the duration of the last
+learning task, one piece learns. Queues are bounded: the oldest datagrams and frames are
+dropped, the oldest learning tasks are skipped, and all are counted. No datagram can raise an
+exception out of this module.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ PORT = 6003
 STATUS_EVERY = 30
 """Frames between two STATUS messages."""
 STRANGERS: Address = ("", 0)
-"""Stands for all addresses without a client where shares of time are counted."""
+"""Represents all addresses without a client in the accounting of time."""
 _LEARN = operator.methodcaller("learn")
 SESSIONS = 8
-"""Most sessions of one address."""
+"""Largest number of sessions of one address."""
 
 
 class RigServer:
-    """All clients of one socket. `receive` and `work` may be driven without a socket."""
+    """All clients of one socket. `receive` and `work` also work without a socket."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class RigServer:
         Args:
             config: Limits, thresholds, files and the shared secret.
             send: Sends a datagram to an address.
-            clock: Seconds from any moment on; work is measured with it, too.
+            clock: Monotonic clock, [s]; work is measured with it, too.
         """
         self.config = config
         self.inbox = Inbox()
@@ -88,13 +88,13 @@ class RigServer:
 
     @property
     def characters(self) -> dict[tuple[Address, int], ClientCharacter]:
-        """By address and session (0 in version 1)."""
+        """Characters by address and session (0 in version 1)."""
         return self.clients.characters
 
-    # What comes in
+    # Incoming messages
 
     def offer(self, data: bytes, address: Address) -> None:
-        """Take a datagram that is read when it is the turn of its address."""
+        """Queue a datagram, which is read when it is its address' turn."""
         known = address in self.clients.by_address
         before = self.inbox.dropped
         self.inbox.put(data, address, known=known)
@@ -103,7 +103,7 @@ class RigServer:
             self.faults[Fault.BUSY] += self.inbox.dropped - before
 
     def receive(self, data: bytes, address: Address) -> None:
-        """Take one datagram."""
+        """Process one datagram."""
         self.datagrams += 1
         try:
             if data[:4] == packets.MAGIC:
@@ -114,7 +114,7 @@ class RigServer:
             self.faults[error.fault] += 1
             log.debug("%s:%d: %s", *address, error)
         except Exception:
-            # No rule foresaw it. The server goes on, without the clients of this address.
+            # An unforeseen error. The server continues, without the clients of this address.
             log.exception("%s:%d: given up", *address)
             self.broken += 1
             for character in list(self.clients.of(address)):
@@ -253,7 +253,7 @@ class RigServer:
     # Work
 
     def work(self) -> bool:
-        """Read and answer, else learn; False if there is no work."""
+        """Read and answer, or else learn; False if there is no work."""
         if self._pace.is_due and self._learn():
             return True
         address = self.clients.answers.next(self._ready.__contains__)
@@ -268,7 +268,7 @@ class RigServer:
         return True
 
     def _serve(self, address: Address) -> None:
-        """Read a datagram of an address, or of a stranger, and answer a frame of it."""
+        """Read a datagram of a known or unknown address, and answer a frame of it."""
         who = self.inbox.next_stranger() if address == STRANGERS else address
         if who is not None:
             data = self.inbox.take(who)
@@ -289,7 +289,7 @@ class RigServer:
         )
 
     def _learn(self) -> bool:
-        """Learn, or run free, for the next client; False if none has either to do."""
+        """Learn, or run free, for the next client; False if no client has such work."""
         character = self.clients.next_to_learn()
         if character is None:
             return False
@@ -303,11 +303,11 @@ class RigServer:
     def _guarded(
         self, character: ClientCharacter, run: Callable[[ClientCharacter], None]
     ) -> None:
-        """Work for a client; it goes if that fails."""
+        """Run work of a client; removes the client if it fails."""
         try:
             run(character)
         except Exception:
-            # Its own stream broke it: the other clients go on, and it starts again.
+            # Its own stream broke it: the other clients continue, and it starts again.
             log.exception("%s: given up", character.path.stem)
             self.broken += 1
             self.clients.drop(character)
@@ -348,7 +348,7 @@ class RigServer:
             self._status_request(character, Packet(0, 0, 0, b""))
 
     def sweep(self) -> None:
-        """Forget silent clients and save changed models; cheap, to be called often."""
+        """Remove silent clients and save changed models; cheap, to be called often."""
         self.clients.sweep()
 
     def close(self) -> None:

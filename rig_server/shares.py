@@ -1,10 +1,10 @@
-"""Who is served next: equal shares of time for sources, and for the clients of each.
+"""Fair scheduling: equal time for sources, and for the clients of each.
 
 Start-time fair queuing (Goyal, Vin and Cheng, 1997) with measured costs: each account has a
-tag, which grows by the time that was spent on it; the account of the smallest tag is next.
-One that had no work continues at the tag of the one in service, so that nobody saves up
-time. A source is a network address without its port: many sockets of one machine share what
-one machine gets.
+tag, which grows by the time spent on it; the account with the smallest tag is next. One that
+had no work continues at the tag of the one in service, so that idle time is not saved up. A
+source is a network address without its port: many sockets of one machine have the time of one
+source.
 """
 
 from __future__ import annotations
@@ -14,19 +14,21 @@ from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 PATIENCE = 16
-"""Least frames that are answered before a lesson while others wait."""
+"""Smallest number of answered frames before a learning task while others wait."""
 LESSONS = 9.0
-"""Time for answers, in times of the last lesson, before the next one while answers wait."""
+"""Time for answers, as multiple of the last learning task, before the next one while answers
+wait."""
 LARGE = 128
-"""Bones of a rig whose time counts twice: large rigs hold up everybody else for longer."""
+"""Number of bones from which a rig's time counts twice: large rigs delay all others for
+longer."""
 Member = TypeVar("Member", bound=Hashable)
 
 
 class Shares(Generic[Member]):
-    """Members that take turns, each by the time that was spent on it."""
+    """Members that take turns, each by the time spent on it."""
 
     def __init__(self) -> None:
-        """No members."""
+        """Create it without members."""
         self._tags: dict[Member, float] = {}
         self._turn: deque[Member] = deque()
         self.now = 0.0
@@ -37,17 +39,17 @@ class Shares(Generic[Member]):
         return len(self._turn)
 
     def __contains__(self, member: object) -> bool:
-        """Return whether it is one."""
+        """Return whether `member` is one."""
         return member in self._tags
 
     def add(self, member: Member, tag: float = 0.0) -> None:
-        """Give `member` turns from now on, but not before `tag` is reached."""
+        """Add `member`, whose tag is at least `tag`."""
         if member not in self._tags:
             self._tags[member] = max(tag, self.now)
             self._turn.append(member)
 
     def remove(self, member: Member) -> float:
-        """Give `member` no turns any more; return its tag."""
+        """Remove `member`; return its tag."""
         tag = self._tags.pop(member, None)
         if tag is None:
             return self.now
@@ -55,7 +57,7 @@ class Shares(Generic[Member]):
         return tag
 
     def next(self, has_work: Callable[[Member], bool]) -> Member | None:
-        """Return the member with work on which least was spent; in rotation among equals."""
+        """Return the member with work and the least time so far; in rotation among equals."""
         best: Member | None = None
         for member in self._turn:
             if not has_work(member):
@@ -70,7 +72,7 @@ class Shares(Generic[Member]):
         return best
 
     def charge(self, member: Member, seconds: float) -> None:
-        """Note the time that was spent on `member`, if it is one."""
+        """Add `seconds` of work to `member`, if it is one."""
         if member in self._tags:
             self._tags[member] += seconds
 
@@ -79,19 +81,19 @@ class FairShares(Generic[Member]):
     """Members of sources: sources take turns, and the members of each."""
 
     def __init__(self) -> None:
-        """Nobody."""
+        """Create it without members."""
         self._sources: Shares[Hashable] = Shares()
         self._gone: dict[Hashable, float] = {}
         """Tags of sources that left before others had as much time."""
         self._members: dict[Hashable, Shares[Member]] = {}
 
     def add(self, member: Member, source: Hashable) -> None:
-        """Give `member` turns among those of `source`."""
+        """Add `member` to those of `source`."""
         self._sources.add(source, self._gone.pop(source, 0.0))
         self._members.setdefault(source, Shares()).add(member)
 
     def remove(self, member: Member, source: Hashable) -> None:
-        """Give `member` no turns any more."""
+        """Remove `member`."""
         members = self._members.get(source)
         if members is None:
             return
@@ -103,7 +105,7 @@ class FairShares(Generic[Member]):
             del self._members[source]
 
     def next(self, has_work: Callable[[Member], bool]) -> Member | None:
-        """Return the next member of the next source that has one with work."""
+        """Return the next member with work of the next source."""
 
         def busy(source: Hashable) -> bool:
             return any(map(has_work, self._members[source]._turn))
@@ -112,30 +114,30 @@ class FairShares(Generic[Member]):
         return None if source is None else self._members[source].next(has_work)
 
     def charge(self, member: Member, source: Hashable, seconds: float) -> None:
-        """Note the time that was spent on a member of `source`."""
+        """Add `seconds` of work to a member of `source`."""
         self._sources.charge(source, seconds)
         if source in self._members:
             self._members[source].charge(member, seconds)
 
 
 class LessonPace:
-    """When a lesson comes before answers that wait: they get most of the time."""
+    """Pace of learning tasks while answers wait: answers get most of the time."""
 
     def __init__(self) -> None:
-        """No lesson yet."""
+        """Start without any task."""
         self._count = 0
         self._spent = self._lesson = 0.0
 
     @property
     def is_due(self) -> bool:
-        """Whether answers had their time since the last lesson."""
+        """Whether answers had their time since the last task."""
         return self._count >= PATIENCE and self._spent >= LESSONS * self._lesson
 
     def answered(self, seconds: float) -> None:
-        """Note an answer."""
+        """Record an answer."""
         self._count += 1
         self._spent += seconds
 
     def learned(self, seconds: float) -> None:
-        """Note a lesson."""
+        """Record a learning task."""
         self._count, self._spent, self._lesson = 0, 0.0, seconds

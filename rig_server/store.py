@@ -1,8 +1,8 @@
-"""Learned rigs on disk: one safetensors file each, whole or not at all.
+"""Learned rigs on disk: one safetensors file each, written atomically.
 
-A file holds all that is needed to continue exactly: weights, Adam's moments, the sample of
-frames from which the anatomy is read, and errors. The description of the rig is JSON in the
-file's header. Nothing is pickled.
+A file holds the complete state: weights, Adam's moments, the sample of frames for measuring the
+anatomy, and errors. The description of the rig is JSON in the file's header. Nothing is
+pickled.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ log = logging.getLogger(__name__)
 FORMAT, VERSION = "ambulo-rig", "1"
 SUFFIX = ".safetensors"
 MAX_BYTES = 64_000_000
-"""Largest file that is read."""
+"""Largest accepted file, [bytes]."""
 LARGEST_ERROR = 1e12
-"""Largest smoothed error that is read."""
+"""Largest accepted smoothed error."""
 
 Arrays = dict[str, NDArray[np.generic]]
 
 
 def file_name(layout: RigLayout) -> str:
-    """The name of a rig's file: its name as far as file systems take it, and a hash."""
+    """The file name of a rig: its name in file-system characters, and a hash."""
     plain = re.sub(r"[^A-Za-z0-9_-]+", "_", layout.name)[:48]
     return f"{plain}-{layout.fingerprint}{SUFFIX}"
 
@@ -69,9 +69,9 @@ def to_bytes(learner: RigLearner, sequence: SequenceLearner | None = None) -> by
 def restore(
     path: Path, learner: RigLearner, sequence: SequenceLearner | None = None
 ) -> None:
-    """Fill `learner` and `sequence` from a file; `RigError` if it does not fit.
+    """Restore `learner` and `sequence` from a file; `RigError` if it does not fit.
 
-    Both are as new when it fails half-way only if the caller throws them away then.
+    After a failure both are undefined, and the caller must discard them.
     """
     try:
         data = read_regular(path, MAX_BYTES)
@@ -92,7 +92,7 @@ def restore(
         learner.progress.learned = count_of(about["learned"], "learned")
         learner.progress.means = _errors(about["errors"])
         learner.resume()
-        os.utime(path)  # it is used: others go first when room is needed
+        os.utime(path)  # marks it as used: others are removed first
     except OSError as error:
         raise RigError(f"{path}: cannot be read: {error.strerror}") from None
     except (
@@ -103,7 +103,7 @@ def restore(
 
 
 def _errors(values: dict[str, float]) -> dict[str, float]:
-    """Return the smoothed errors in a file; `ValueError` for others."""
+    """Return the smoothed errors of a file; `ValueError` for invalid ones."""
     known = {field.name for field in fields(FrameScore)}
     errors = {name: float(value) for name, value in values.items()}
     for name, value in errors.items():
@@ -115,17 +115,17 @@ def _errors(values: dict[str, float]) -> dict[str, float]:
 def make_room(
     path: Path, size: int, used: Collection[Path], most: int, most_bytes: int
 ) -> bool:
-    """Remove the learned rigs of a folder that were unused longest until `path` fits.
+    """Remove the longest unused learned rigs of a folder until `path` fits.
 
     Args:
-        path: The file that is to be written.
+        path: The file to write.
         size: Its size, [bytes].
-        used: Files of clients, which stay.
+        used: Files of clients, which are kept.
         most: Most files in the folder.
         most_bytes: Most bytes of them together.
 
     Returns:
-        Whether there is room; without, nothing more is removed.
+        Whether there is space; without it, nothing more is removed.
     """
     sizes = {
         file: file.stat() for file in path.parent.glob(f"*{SUFFIX}") if file != path
@@ -142,10 +142,10 @@ def make_room(
 
 
 class Saver:
-    """Writes files beside the server's work; only the newest of each waits its turn."""
+    """Writes files in a thread; of each file, only the newest version waits."""
 
     def __init__(self) -> None:
-        """A thread that waits."""
+        """Start the thread."""
         self.written = 0
         self.failed = 0
         """Writes that the disk refused (full, read-only); the old file is still there."""
@@ -158,7 +158,7 @@ class Saver:
         self._thread.start()
 
     def put(self, path: Path, data: bytes) -> None:
-        """Write `data` to `path` soon."""
+        """Queue writing `data` to `path`."""
         with self._wake:
             self._waiting[path] = data
             self._wake.notify_all()
@@ -171,7 +171,7 @@ class Saver:
             )
 
     def close(self) -> None:
-        """Write what waits, then end."""
+        """Write the queue, then end."""
         self.flush()
         with self._wake:
             self._closed = True

@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from ambulo.rig_server.packets import Fault, PacketError
 
 MOST_HEADER = 8192
-"""Longest text of a header, [bytes]."""
+"""Longest header, [bytes]."""
 MOST_TRACKERS = 6
-"""Most trackers of a stream."""
+"""Largest number of trackers of a stream."""
 MOST_JOINTS = 256
-"""Most joints of a body."""
+"""Largest number of joints of a body."""
 POSE = 7
 """Numbers of a pose: x, y, z, qx, qy, qz, qw."""
 NO_TRACKER = 255
-"""Status in the place of a tracker that the stream does not have."""
+"""Status of a tracker that the stream does not have."""
 
 _NONCE = struct.Struct("<Q")
 _TRACKERS = struct.Struct("<dBBH")
@@ -35,7 +35,7 @@ _FLOATS = 3 + 4
 
 @dataclass(frozen=True)
 class TrackHello:
-    """A client that wants a body for its trackers; the nonce comes back in SKELETON."""
+    """A client's request of a body for its trackers; SKELETON returns the nonce."""
 
     nonce: int
     header: str
@@ -47,22 +47,22 @@ class TrackersMessage:
     """One row of N trackers, in the convention of the stream's header."""
 
     time: float
-    """[s]"""
+    """Time, [s]."""
     present: NDArray[np.bool_]
-    """Shape (N,)."""
+    """Presence of each tracker. Shape (N,)."""
     poses: NDArray[np.float32]
     """x, y, z, qx, qy, qz, qw. Shape (N, 7)."""
 
 
 @dataclass(frozen=True, eq=False)
 class SkeletonMessage:
-    """The body of a session; comes again when its estimated size has changed."""
+    """The body of a session; sent again when its estimated size has changed."""
 
     nonce: int
     parents: tuple[int, ...]
     """Parent of each of the B joints, -1 for the root."""
     offsets: NDArray[np.float32]
-    """Place of each joint on its parent, in the answers' convention. Shape (B, 3)."""
+    """Position of each joint on its parent, in the answers' convention. Shape (B, 3)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,15 +71,15 @@ class BodyMessage:
 
     sequence: int
     time: float
-    """The row's, [s]."""
+    """Time of the row, [s]."""
     status: int
-    """Of the row: `FrameStatus` of `ambulo.ik.trackers.tracker`."""
+    """`FrameStatus` of the row (`ambulo.ik.trackers.tracker`)."""
     statuses: tuple[int, ...]
     """`TrackerStatus` of each of the stream's trackers."""
     waiting: bool
-    """Whether the T-pose that the header promises is still due."""
+    """Whether the T-pose announced by the header is still missing."""
     root: NDArray[np.float32]
-    """Shape (3,)."""
+    """Position of the root. Shape (3,)."""
     contacts: NDArray[np.float32]
     """Probabilities: left heel, left ball, right heel, right ball. Shape (4,)."""
     rotations: NDArray[np.float32]
@@ -92,7 +92,7 @@ def encode_track(message: TrackHello) -> bytes:
 
 
 def decode_track(payload: bytes) -> TrackHello:
-    """What `encode_track` wrote."""
+    """The inverse of `encode_track`."""
     if not _NONCE.size < len(payload) <= _NONCE.size + MOST_HEADER:
         raise PacketError(Fault.LENGTH, f"a header has 1 to {MOST_HEADER} bytes")
     try:
@@ -112,7 +112,7 @@ def encode_trackers(message: TrackersMessage) -> bytes:
 
 
 def decode_trackers(payload: bytes, count: int) -> TrackersMessage:
-    """What `encode_trackers` wrote for a stream of `count` trackers."""
+    """The inverse of `encode_trackers` for a stream of `count` trackers."""
     if len(payload) != _TRACKERS.size + 4 * POSE * count:
         raise PacketError(Fault.LENGTH, f"a row of {count} trackers has another length")
     time, number, bits, zero = _TRACKERS.unpack_from(payload)
@@ -133,7 +133,7 @@ def encode_skeleton(message: SkeletonMessage) -> bytes:
 
 
 def decode_skeleton(payload: bytes) -> SkeletonMessage:
-    """What `encode_skeleton` wrote."""
+    """The inverse of `encode_skeleton`."""
     if len(payload) < _SKELETON.size:
         raise PacketError(Fault.LENGTH, "the payload is too short")
     nonce, count, _ = _SKELETON.unpack_from(payload)
@@ -157,7 +157,7 @@ def encode_body(message: BodyMessage) -> bytes:
 
 
 def decode_body(payload: bytes) -> BodyMessage:
-    """What `encode_body` wrote."""
+    """The inverse of `encode_body`."""
     if len(payload) < _BODY.size:
         raise PacketError(Fault.LENGTH, "the payload is too short")
     sequence, status, waiting, joints, time, *statuses = _BODY.unpack_from(payload)

@@ -12,16 +12,16 @@ from ambulo.rig_server.clients import ServerConfig
 from ambulo.rig_server.server import PORT, RigServer
 
 DRAINED = 1024
-"""Most datagrams that are taken off the socket before frames are worked on again."""
+"""Largest number of datagrams taken from the socket before frames are processed again."""
 LARGEST = 65_535
-"""Bytes of the receive buffer: no datagram is larger, so none is cut unseen."""
+"""Size of the receive buffer, [bytes]: no datagram is larger, so none is truncated."""
 SOCKET_BUFFER = 1 << 22
 NAP = 0.05
 """Longest wait without datagrams, [s]."""
 
 
 class UdpServer:
-    """A `RigServer` with its socket; a context that closes both."""
+    """A `RigServer` with its socket; a context manager that closes both."""
 
     def __init__(
         self, config: ServerConfig, bind: str = "127.0.0.1", port: int = PORT
@@ -42,7 +42,7 @@ class UdpServer:
         self._busy = False
 
     def __enter__(self) -> UdpServer:
-        """As it is."""
+        """Return the server."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -68,9 +68,9 @@ class UdpServer:
                     tick()
 
     def step(self) -> None:
-        """Empty the socket (wait for it where there is no work), then do a piece of work.
+        """Empty the socket (wait for it without work), then do a piece of work.
 
-        Where the socket never empties, work gets as much time as taking datagrams does.
+        If the socket never empties, work gets as much time as receiving.
         """
         if not self._busy:
             select.select([self._socket], [], [], NAP)
@@ -82,7 +82,7 @@ class UdpServer:
             self._busy = self.server.work()
 
     def _drain(self) -> bool:
-        """Take datagrams off the socket; True if none is left."""
+        """Take datagrams from the socket; True if none is left."""
         for _ in range(DRAINED):
             try:
                 data, address = self._socket.recvfrom(LARGEST)

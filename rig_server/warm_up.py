@@ -22,7 +22,7 @@ from ambulo.rig_server.sequence import BLOCK, EVERY, FIRST, MIN_STEPS
 from ambulo.rig_server.server import RigServer
 
 Report = Callable[[str, int, int], None]
-"""Receives a kernel's name, how many are compiled by now, and how many there are."""
+"""Receives a kernel's name, the number of compiled kernels, and their total."""
 
 _CLIENT = ("warm-up", 0)
 
@@ -30,8 +30,8 @@ _CLIENT = ("warm-up", 0)
 def warm_up(report: Report | None = None) -> None:
     """Compile all kernels, or load them from numba's cache.
 
-    A server without socket or files learns and answers a short walk, so that every kernel
-    is compiled for exactly the types that a stream brings.
+    A server without socket or files learns and answers a short walk, so that every kernel is
+    compiled for the types of a stream.
 
     Args:
         report: Called after each kernel that had to be compiled.
@@ -63,7 +63,7 @@ class _Compilations(event.Listener):  # type: ignore[misc]
         self._total = len(self._left)
 
     def on_start(self, event: Any) -> None:
-        """Nothing yet."""
+        """Do nothing."""
 
     def on_end(self, event: Any) -> None:
         """Report a kernel that is compiled for the first time."""
@@ -102,7 +102,7 @@ def _serve_a_walk() -> None:
 
 
 def _frame(i: int) -> RigFrame:
-    """The i-th frame of a figure that glides and bends all its joints alike."""
+    """The i-th frame of a figure that glides and bends all its joints equally."""
     bones = len(LEGS.bones)
     root = np.array([1.0, 0.0, 0.0, 0.0])
     up = up_of(root)

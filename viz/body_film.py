@@ -1,7 +1,7 @@
 """Films of simulated bodies: MuJoCo without a window, a chequered floor, a camera beside.
 
-The camera goes along at the side of the body. What is drawn is the model itself with
-colours of its own, so every character can be filmed.
+The camera moves along beside the body. The model itself is drawn, with its own colours, so
+every character can be filmed.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ from ambulo.motion.roles.names import name_vote
 SIZE = (640, 480)
 """Width and height of a film, [px]."""
 RATES = {".mp4": 30.0, ".gif": 15.0}
-"""Most frames a second."""
+"""Largest number of frames per second by format."""
 SIDE, ELEVATION, DISTANCE = 65.0, -10.0, 3.4
-"""The camera: its line of sight from the heading, its slope, [deg], and how far, [m]."""
+"""Camera: azimuth of its line of sight from the heading, elevation, [deg], and distance,
+[m]."""
 SMOOTHING = 0.4
-"""Standard deviation of the smoothing of the camera's way, [s]."""
+"""Standard deviation of the smoothing of the camera path, [s]."""
 TILE, REACH = 0.5, 18
-"""Size of a tile of the floor, [m], and how many are drawn to each side."""
+"""Size of a floor tile, [m], and number of tiles to each side."""
 _LIGHT, _DARK = (0.93, 0.94, 0.95, 1.0), (0.80, 0.83, 0.87, 1.0)
 _BODY, _LEFT, _RIGHT = (0.85, 0.86, 0.88), (0.18, 0.38, 0.79), (0.76, 0.09, 0.36)
 _COLOURS = {"": _BODY, "left": _LEFT, "right": _RIGHT}
@@ -43,17 +44,17 @@ _EXTRA_GEOMS = (2 * REACH + 1) ** 2 + 80
 def write_gait_film(
     path: Path, model: mujoco.MjModel, character: Character, poses: Floats, dt: float
 ) -> Path:
-    """Write an .mp4 or .gif of one body, in real time, whole or not at all.
+    """Write an .mp4 or .gif of one body, in real time, atomically.
 
     Args:
-        path: The file; its ending chooses the format.
+        path: The file; its suffix determines the format.
         model: The body in its world.
-        character: Which body it is.
+        character: The character.
         poses: Its positions. Shape (T, nq).
         dt: Time between them, [s].
 
     Raises:
-        RenderError: another ending, no poses, no OpenGL, or the encoder fails.
+        RenderError: Another suffix, no poses, no OpenGL, or a failure of the encoder.
     """
     if path.suffix not in RATES:
         raise RenderError(f"{path}: a film ends in .mp4 or .gif")
@@ -91,11 +92,11 @@ class BodyStage:
         character: Character,
         size: tuple[int, int] = SIZE,
     ) -> None:
-        """Make ready.
+        """Create the stage.
 
         Args:
             model: The body in its world.
-            character: Which body it is.
+            character: The character.
             size: Width and height of pictures, [px].
 
         Raises:
@@ -122,7 +123,7 @@ class BodyStage:
     ) -> Frame:
         """The body in `pose` (nq,), seen by a camera that looks at `target` (3,).
 
-        It looks `azimuth` from the X axis, [deg], from `distance`, [m].
+        Its azimuth is from the X axis, [deg], its `distance` in [m].
         """
         self._data.qpos[:] = pose
         mujoco.mj_kinematics(self._model, self._data)
@@ -181,7 +182,7 @@ class BodyStage:
             )  # fmt: skip
 
     def _add_feet(self) -> None:
-        """Sole balls joined to feet."""
+        """Draw contact spheres as feet."""
         for line in self._feet:
             colour = (*(_RIGHT if line.right else _LEFT), 1.0)
             add_line(self._scene, line.places(self._data), line.radius, colour)
@@ -216,7 +217,7 @@ class BodyStage:
 def _coloured(
     model: mujoco.MjModel, character: Character, size: tuple[int, int]
 ) -> mujoco.MjModel:
-    """A copy with a colour for each side, for pictures of `size`; a level floor unseen."""
+    """A copy with a colour for each side, for pictures of `size`; level floors invisible."""
     model = copy.copy(model)
     view = model.vis
     view.global_.offwidth = max(view.global_.offwidth, size[0])
@@ -236,7 +237,7 @@ def _coloured(
 
 
 def _sides(model: mujoco.MjModel, character: Character) -> list[str]:
-    """The side of each body by its role, its name or what it hangs on; "" in the middle."""
+    """The side of each body by its role, its name or its parent; "" in the middle."""
     roles = {
         character.skeleton.joints[joint]: role
         for role, joint in roles_of(character.skeleton).items()

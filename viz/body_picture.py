@@ -1,4 +1,4 @@
-"""A picture of a body: where it stands, from ahead and from the side, and its roles."""
+"""A picture of a standing body: views from ahead and from the side, with its roles."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FRAME = (640, 800)
 AHEAD, BESIDE = 165.0, 90.0
 """Azimuths of the camera from ahead and from the right side, [deg]."""
 DISTANCE = 1.55
-"""Of the camera over the body's height or span."""
+"""Distance of the camera over the body's height or span."""
 SIZE, PANES = (13.0, 7.3), ((0.145, 0.375), (0.675, 0.315))
 """Size of the picture, [inches], and left edge and width of both views, as fractions."""
 COLOURS = {"left": "#1d4fae", "right": "#b0164f", "": "#333333"}
@@ -32,7 +32,7 @@ SMALL, LONGEST = 8.5, 24
 def body_picture(
     character: Character, pose: Floats, title: str, text: str, *, is_good: bool
 ) -> bytes:
-    """Return a PNG of a body: two views with the joint of each role, and what is known of it.
+    """Return a PNG of a body: two views with the joint of each role, and a text.
 
     Args:
         character: The body.
@@ -83,7 +83,7 @@ def body_picture(
 
 
 def top_of(model: mujoco.MjModel, data: mujoco.MjData) -> float:
-    """Height of the top of all shapes of a body, [m]."""
+    """Height of the highest point of a body, [m]."""
     top = 0.0
     for geom in range(model.ngeom):
         if model.geom_bodyid[geom]:
@@ -95,7 +95,7 @@ def top_of(model: mujoco.MjModel, data: mujoco.MjData) -> float:
 
 
 def _names(character: Character) -> dict[str, str]:
-    """Roles without their sides, joints, and how many others turn the part."""
+    """Roles without their sides, joints, and the number of further joints of the part."""
     found = map_of(character.skeleton)
     names = {role: character.skeleton.joints[j] for role, j in found.joints.items()}
     start = len(commonprefix(list(names.values())))  # noqa: RUF071
@@ -116,14 +116,14 @@ def _colour(role: str) -> str:
 
 
 def _label(axes: Any, pixels: dict[str, Floats], names: dict[str, str]) -> None:
-    """Names in two columns beside a view, the body's right on the left, joined by lines."""
+    """Draw names in two columns beside a view, joined by lines; the body's right is left."""
     width, height = FRAME
     for is_right in (True, False):
         roles = [role for role in pixels if role.startswith("right") == is_right]
         roles.sort(key=lambda role: float(pixels[role][1]))
         gap = 0.036 * height
         rows = np.array([pixels[role][1] for role in roles])
-        for _ in range(200):  # neighbours push each other apart
+        for _ in range(200):  # overlapping labels push each other apart
             close = np.minimum(np.diff(rows) - gap, 0.0)
             if not close.any():
                 break

@@ -1,4 +1,4 @@
-"""A whole clip on one sheet: poses from two sides, the way of the root, contacts."""
+"""A whole clip on one sheet: poses from two sides, path of the root, contacts."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 POSES = 10
-"""Poses in a row."""
+"""Number of poses in a row."""
 _SIZE = (13.0, 8.2)
 """Width and height of the sheet, [inches]."""
 _WIDTH, _ROW = 0.93, 0.255
-"""Size of a row of poses, as a share of the sheet."""
+"""Size of a row of poses, as a fraction of the sheet."""
 _FEWEST = 6
-"""Poses in a row of a body that spreads wide."""
+"""Smallest number of poses in a row, for a body that spreads wide."""
 _ORIGIN = np.zeros(3)
 _SPEED_SPREAD = 0.04
 """Standard deviation of the smoothing of the drawn speed, [s]."""
@@ -43,13 +43,12 @@ def contact_sheet(
     Every pose is seen from the side and from ahead of its own heading.
 
     Args:
-        actor: Who moves, with contacts if they are known.
+        actor: The moving body, with contacts if known.
         fps: Frames per second, [Hz].
         title: The sheet's name.
         subtitle: Facts under it.
-        poses: Poses in a row at most.
-        chosen: Frames that were chosen: their poses and path are drawn, and they are shaded
-            over the times of the whole clip; all if None.
+        poses: Largest number of poses in a row.
+        chosen: Frames to draw, shaded in the time line of the whole clip; all if None.
         theme: The colours.
     """
     figure = new_figure(_SIZE, background=theme.background)
@@ -87,7 +86,7 @@ def contact_sheet(
 def _draw_row(
     ax: Axes, actor: Actor, frames: Ints, camera: Camera, theme: Theme, name: str
 ) -> None:
-    """Poses side by side on the ground, each seen relative to its own heading."""
+    """Draw poses side by side on the ground, each relative to its own heading."""
     facing = headings(actor)[frames]
     low, high = _heights(actor, frames)
     aspect = _aspect(ax)
@@ -114,7 +113,7 @@ def _draw_row(
 
 
 def _shown(actor: Actor, most: int) -> Ints:
-    """Frames of the poses: fewer than `most` where the body spreads wide. Shape (N,)."""
+    """Frames of the poses: fewer than `most` if the body spreads wide. Shape (N,)."""
     few = min(most, len(actor))
     frames = _spread(actor, few)
     low, high = _heights(actor, frames)
@@ -128,14 +127,14 @@ def _spread(actor: Actor, count: int) -> Ints:
 
 
 def _heights(actor: Actor, frames: Ints) -> tuple[float, float]:
-    """The lowest and the highest that a row must show, [m]."""
+    """The lowest and the highest point in a row, [m]."""
     heights = actor.drawn[frames][..., 2]
     low = min(float(heights.min()), actor.ground) - 0.08
     return low, float(heights.max()) + actor.head_radius + 0.05
 
 
 def _widest(actor: Actor, frames: Ints) -> float:
-    """The widest that a pose is from either side, and a gap, [m]."""
+    """The largest width of a pose from either side, plus a gap, [m]."""
     widths = [
         np.ptp(
             camera.turned(float(heading)).project(actor.drawn[frame], _ORIGIN)[0][:, 0]
@@ -155,7 +154,7 @@ def _aspect(ax: Axes) -> float:
 
 
 def _time_labels(ax: Axes, times: Floats, theme: Theme) -> None:
-    """The time of each pose under the row, [s]."""
+    """Draw the time of each pose under the row, [s]."""
     low, high = ax.get_xlim()
     pitch = (high - low) / len(times)
     digits = 1 if times[-1] - times[0] > 10.0 else 2
@@ -168,7 +167,7 @@ def _time_labels(ax: Axes, times: Floats, theme: Theme) -> None:
 
 
 def _draw_path(ax: Axes, actor: Actor, frames: Ints, theme: Theme) -> None:
-    """The way of the root from above, with where the body faces at the poses."""
+    """Draw the path of the root from above, with the headings of the poses."""
     way = actor.root[:, :2]
     ax.plot(*way.T, color=theme.middle, lw=1.4, zorder=2)
     facing = headings(actor)[frames]
@@ -195,7 +194,7 @@ def _draw_path(ax: Axes, actor: Actor, frames: Ints, theme: Theme) -> None:
 
 
 def _draw_contacts(ax: Axes, actor: Actor, times: Floats, theme: Theme) -> None:
-    """When each foot stands on the ground."""
+    """Draw the contacts of each foot."""
     _quiet(ax, theme)
     ax.set_title("foot contacts", color=theme.text, fontsize=10, loc="left")
     ax.set_xlim(0.0, max(times[-1], 1e-3))
@@ -219,7 +218,7 @@ def _draw_contacts(ax: Axes, actor: Actor, times: Floats, theme: Theme) -> None:
 def _draw_height(
     ax: Axes, actor: Actor, times: Floats, fps: float, theme: Theme
 ) -> None:
-    """Height and horizontal speed of the root over time."""
+    """Draw height and horizontal speed of the root over time."""
     _quiet(ax, theme)
     ax.plot(times, actor.root[:, 2], color=theme.middle, lw=1.3)
     ax.set_ylabel("root height [m]", color=theme.middle, fontsize=9)
@@ -237,7 +236,7 @@ def _draw_height(
 
 
 def _quiet(ax: Axes, theme: Theme) -> None:
-    """No frame, small figures, the theme's colours."""
+    """Remove the frame; small figures in the theme's colours."""
     ax.set_facecolor(theme.background)
     for spine in ax.spines.values():
         spine.set_visible(False)

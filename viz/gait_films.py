@@ -14,9 +14,9 @@ from ambulo.viz.skeleton_actor import Actor, actor_of, on_one_ground
 from ambulo.viz.skeleton_film import PANEL, RATES, loop_frames, write_film
 
 CYCLES = 2
-"""Cycles of walks side by side."""
+"""Number of cycles of walks side by side."""
 LEAD = 2
-"""Cycles in front of a film and behind it, in which contacts settle."""
+"""Cycles before and after a film, in which contacts settle."""
 
 
 def write_walk(path: Path, network: GaitNetwork, values: Floats, cycles: int) -> Path:
@@ -24,9 +24,9 @@ def write_walk(path: Path, network: GaitNetwork, values: Floats, cycles: int) ->
 
     Args:
         path: .gif or .mp4.
-        network: What says how the walk is.
-        values: Its parameters (P,), in their units.
-        cycles: Shown.
+        network: The gait network.
+        values: Gait parameters (P,), in their units.
+        cycles: Number of cycles to show.
 
     Raises:
         RenderError: The encoder fails.
@@ -69,9 +69,9 @@ def write_comparison(path: Path, motions: Sequence[Motion]) -> Path:
 
 
 def _shown(motion: Motion, cycles: int, label: str) -> Actor:
-    """The cycles in the middle of a motion that has `LEAD` more at both ends.
+    """The cycles in the middle of a motion with `LEAD` more at both ends.
 
-    A frame more than they have, at which they begin again.
+    One additional frame, from which the film loops.
     """
     frames = len(motion) // (cycles + 2 * LEAD)
     contacts = foot_contacts(motion)

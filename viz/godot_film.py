@@ -1,8 +1,8 @@
 """Pictures of recorded episodes from a real Godot engine that draws.
 
-An engine is started on `scenes/demo/replay.tscn`, with a virtual screen where there is no
-other. It connects to this process, is told level and poses, and sends frames back; nothing
-is written to disk. When the connection ends, on either side, so does the engine.
+An engine is started on `scenes/demo/replay.tscn`, with a virtual screen if there is no other.
+It connects to this process, receives level and poses, and sends frames back; nothing is written
+to disk. The engine ends when the connection is closed on either side.
 """
 
 from __future__ import annotations
@@ -44,27 +44,27 @@ from ambulo.envs.vr.levels.level_io import level_data
 from ambulo.envs.vr.world.cameras import CHASE, CameraPath
 
 SCREEN_STARTER = "godot-xvfb"
-"""The engine with a virtual screen, as the installer makes it."""
+"""The engine with a virtual screen, as made by the installer."""
 SCENE = "res://scenes/demo/replay.tscn"
 START_TIMEOUT = 120.0
-"""From the start of the engine to its first word, [s]."""
+"""Time limit from the start of the engine to its first message, [s]."""
 FRAME_TIMEOUT = 120.0
 """Longest wait for a part of a frame, [s]."""
 STOP_TIMEOUT = 5.0
-"""How long the engine may take to quit by itself, [s]."""
+"""Time limit for the engine to quit by itself, [s]."""
 _POLL = 0.05
 _NOISE = "libEGL warning"
-"""Begins lines of every engine on a virtual screen."""
+"""Prefix of harmless lines of every engine on a virtual screen."""
 
 
 def find_drawing_engine(named: str | None = None) -> Path:
-    """The program that draws: an engine with a virtual screen, or with the real one.
+    """The drawing program: an engine with a virtual screen, or with the real one.
 
     Args:
-        named: the Godot program, see `find_engine`; its neighbour is looked at first.
+        named: The Godot program, see `find_engine`; its folder is searched first.
 
     Raises:
-        RenderError: there is none; the message says how to get one.
+        RenderError: No program; the message explains the installation.
     """
     engine: Path | None = None
     with contextlib.suppress(BridgeError):
@@ -100,27 +100,27 @@ class GodotFilm(Closing):
         frame_time: float | None = None,
         engine: str | None = None,
     ) -> None:
-        """Start the engine; `frames` gives the pictures.
+        """Start the engine; `frames` yields the pictures.
 
         Args:
-            level: what is drawn, with its goal.
-            poses: x, y, z [m] and yaw [rad] of the player, one row a frame, shape (F, 4).
-            spec: whose rays are drawn.
-            goal_radius: of the disc around the goal, [m].
-            views: cameras of F frames by name, side by side; None: the whole level from
-                above. The view "eyes" does not show the rays.
-            bodies: poses of human23 that the character shows: the pelvis' place [m], then
-                the joints' local rotations, wxyz. Shape (F, 95).
-            size: width and height of a view, [px].
-            rays: draw the ray sensor's readings.
-            smooth: smooth edges, which takes a processor four times as long.
-            frame_time: time between poses, [s]: without `bodies`, a character walks after
-                the player; None: a capsule is drawn.
-            engine: the Godot program, see `find_drawing_engine`.
+            level: Level to draw, with its goal.
+            poses: Rows x, y, z [m] and yaw [rad] of the player, one per frame, shape (F, 4).
+            spec: Settings of the rays.
+            goal_radius: Radius of the disc around the goal, [m].
+            views: Cameras of F frames by name, side by side; None: the whole level from above.
+                The view "eyes" does not show the rays.
+            bodies: Poses of human23 for the character: the pelvis' position [m], then the
+                joints' local rotations, wxyz. Shape (F, 95).
+            size: Width and height of a view, [px].
+            rays: Draw the ray sensor's readings.
+            smooth: Anti-aliasing, which takes a processor four times as long.
+            frame_time: Time between poses, [s]: without `bodies`, a character follows the
+                player; None: a capsule is drawn.
+            engine: The Godot program, see `find_drawing_engine`.
 
         Raises:
-            RenderError: no engine that can draw.
-            BridgeError: no Godot project.
+            RenderError: No engine can draw.
+            BridgeError: No Godot project.
         """
         program, project = find_drawing_engine(engine), find_project()
         import_project(_headless(program, engine), project)
@@ -157,15 +157,15 @@ class GodotFilm(Closing):
 
     @property
     def address(self) -> tuple[str, int]:
-        """Where this process waits for the engine."""
+        """Address on which this process waits for the engine."""
         host, port = self._door.getsockname()
         return host, port
 
     def frames(self) -> Iterator[Frame]:
-        """The pictures, one a pose, shape (height, views * width, 3).
+        """The pictures, one per pose, shape (height, views * width, 3).
 
         Raises:
-            RenderError: the engine ended early, or does not answer; with its last words.
+            RenderError: The engine ended early, or does not answer; with its last output.
         """
         self._connect()
         width, height = self._job["size"]
@@ -176,7 +176,7 @@ class GodotFilm(Closing):
             yield np.concatenate(list(pictures), axis=1)
 
     def close(self) -> None:
-        """Hang up, and see that the engine and its screen end. Again does nothing."""
+        """Disconnect, and make sure that the engine and its screen end. Idempotent."""
         self._door.close()
         if self._wire is not None:
             self._wire.close()
@@ -202,7 +202,7 @@ class GodotFilm(Closing):
         )
 
     def _connect(self) -> None:
-        """Wait for the engine, and tell it what to draw."""
+        """Wait for the engine, and send it the scene."""
         deadline = time.monotonic() + START_TIMEOUT
         self._door.settimeout(_POLL)
         while self._wire is None:
@@ -253,7 +253,7 @@ class GodotFilm(Closing):
 
     def _broken(self) -> RenderError:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(1.0)  # its last words are written by then
+            self._process.wait(1.0)  # its last output is written by then
         return RenderError(f"the engine stopped drawing {self._last_words()}")
 
     def _last_words(self) -> str:
@@ -277,7 +277,7 @@ class GodotFilm(Closing):
 
 
 def _view(name: str, path: CameraPath | None) -> dict[str, Any]:
-    """A view as the engine reads it."""
+    """The JSON form of a view for the engine."""
     if path is None:
         return {"name": name, "field_of_view": CHASE.field_of_view, "poses": None}
     rows = np.column_stack([path.places, path.turns])
@@ -289,7 +289,7 @@ def _view(name: str, path: CameraPath | None) -> dict[str, Any]:
 
 
 def _headless(program: Path, named: str | None) -> Path:
-    """An engine that imports the project: the one beside the starter, if need be."""
+    """An engine that imports the project: the one beside the starter, if needed."""
     if program.name != SCREEN_STARTER:
         return program
     neighbour: Any = shutil.which(program.with_name("godot"))
@@ -297,7 +297,7 @@ def _headless(program: Path, named: str | None) -> Path:
 
 
 def _has_screen() -> bool:
-    """Whether a window can be expected to open."""
+    """Whether a window can probably be opened."""
     if sys.platform in ("win32", "darwin"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

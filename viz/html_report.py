@@ -1,4 +1,4 @@
-"""HTML reports from templates: one file with everything inside and no links."""
+"""HTML reports from templates: one self-contained file without links."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TEMPLATES = Path(__file__).parent
 def write_html(
     page: Path, template: Path, title: str, facts: Mapping[str, str], **values: Any
 ) -> Path:
-    """Write the page that `template` makes of `values`; return it.
+    """Render `template` with `values` into the page; return it.
 
     All texts are escaped.
 
@@ -26,7 +26,7 @@ def write_html(
         page: File to write; its folder exists.
         template: Template file, which extends `base.html`.
         title: Title of the page.
-        facts: How it was made; time and versions are added.
+        facts: Provenance; time and versions are added.
         values: Variables of the template.
     """
     import jinja2

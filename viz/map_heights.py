@@ -1,7 +1,7 @@
-"""Maps of levels with heights: shapes by the height of their top.
+"""Maps of levels with heights: shapes coloured by the height of their top.
 
-What is higher is drawn above, in layers of height; terrains are below everything else, and in
-muted maps what one does not walk on is above everything else.
+Higher shapes are drawn above, in layers of height; terrains are below everything else, and in
+muted maps shapes without floor are above everything else.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 EDGE = "#5a4636"
 """Colour of outlines, treads and arrows."""
 SCALE_ROOM = 0.1
-"""Room above a map for its scale of heights, in sides of the level."""
+"""Space above a map for its scale of heights, in sides of the level."""
 _SHADES = ("#f6ead6", "#e0ab6b", "#8c4a26")
 _QUIET = ("#e4e7ea", "#a9b0b9")
 """Shades below heat maps."""
 _OVERHEAD = 0.7
-"""Opacity of what hangs over the ground."""
+"""Opacity of shapes that hang over the ground."""
 _STRIPS = 16
-"""Parts of a ramp, each of one shade."""
+"""Number of strips of a ramp, each of one shade."""
 _CORNERS = 32
-"""Of the circle of a cylinder."""
+"""Number of corners of a cylinder's circle."""
 _LEAST_AREA = 1e-9
-"""Triangles that are smaller from above are not seen, [m^2]."""
+"""Area from above below which triangles are not drawn, [m^2]."""
 _CONTOURS = 8
-"""Lines of equal height on a terrain."""
+"""Number of contour lines of a terrain."""
 _LAYERS = 64
-"""Ranges of height whose meshes, then other shapes, are drawn one above the other."""
+"""Number of height ranges whose meshes, then other shapes, are drawn one above the other."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class _Piece:
     """A polygon of one shade."""
 
     corners: Floats
-    """Shape (n, 2), [m]."""
+    """Corners, shape (n, 2), [m]."""
     top: float
     """Height, [m]."""
     bottom: float = 0.0
@@ -58,7 +58,7 @@ class _Piece:
     edge: bool = True
     """Whether it has an outline."""
     floor: bool = True
-    """Whether one walks on it."""
+    """Whether bodies can walk on it."""
 
 
 def draw_heights(ax: Axes, level: Level, *, muted: bool) -> None:
@@ -97,7 +97,7 @@ def draw_heights(ax: Axes, level: Level, *, muted: bool) -> None:
 
 
 def are_covered(level: Level, positions: Floats) -> Bools:
-    """Whether something of `level` is above each of `positions` (n, 3), shape (n,)."""
+    """Mask of the `positions` (n, 3) below a shape of `level`, shape (n,)."""
     solids = Solids.of(level)
     highest = positions.copy()
     highest[:, 2] = solids.floor_heights()[1]
@@ -108,7 +108,7 @@ def are_covered(level: Level, positions: Floats) -> Bools:
 def _draw_terrain(
     ax: Axes, field: HeightField, shades: Colormap, scale: Normalize
 ) -> None:
-    """A terrain with lines of equal height."""
+    """Draw a terrain with contour lines."""
     rows, columns = field.heights.shape
     x = field.origin[0] + field.cell * np.arange(columns)
     y = field.origin[1] + field.cell * np.arange(rows)
@@ -129,7 +129,7 @@ def _layer(scale: Normalize, heights: Floats) -> NDArray[np.intp]:
 
 
 def _seen_triangles(level: Level) -> Floats:
-    """Return triangles of meshes that are seen from above, highest last, (N, 3, 3), [m]."""
+    """Return triangles of meshes visible from above, highest last, (N, 3, 3), [m]."""
     if not level.meshes:
         return np.zeros((0, 3, 3))
     corners = np.concatenate([mesh.corners() for mesh in level.meshes])
@@ -156,7 +156,7 @@ def _draw_triangles(
 
 
 def _pieces(level: Level) -> Iterator[_Piece]:
-    """All shapes but terrains and meshes."""
+    """All shapes except terrains and meshes."""
     for row, slab in zip(level.boxes, are_slabs(level.boxes), strict=True):
         low = row[2] + row[5] <= CLIMB_HEIGHT  # a thick box below the ground level
         yield _box_piece(row, floor=bool(slab or low))
@@ -199,7 +199,7 @@ def _ramp_pieces(row: Floats) -> Iterator[_Piece]:
 def _draw_pieces(
     ax: Axes, pieces: list[_Piece], shades: Colormap, scale: Normalize, zorder: float
 ) -> None:
-    """Draw `pieces` in their order; those that hang overhead with dashed outlines."""
+    """Draw `pieces` in their order; overhanging ones with dashed outlines."""
     from matplotlib.collections import PolyCollection
 
     if not pieces:
@@ -234,7 +234,7 @@ def _draw_arrow(ax: Axes, row: Floats, zorder: float) -> None:
 
 
 def _draw_scale(ax: Axes, level: Level, shades: Colormap, scale: Normalize) -> None:
-    """A bar of shades with their heights, above the upper left corner of the floor."""
+    """Draw a colour bar with heights above the upper left corner of the floor."""
     x0, y0, x1, y1 = level.bounds
     side = max(x1 - x0, y1 - y0)
     y, x = y1 + 0.45 * SCALE_ROOM * side, x0 + 0.35 * (x1 - x0)

@@ -1,4 +1,4 @@
-"""What moves in a level, on its map: things where they begin and come by, ways of people."""
+"""Movers on a level's map: their initial poses, their swept area, and paths of people."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOVING = "#00838f"
-"""Colour of what moves."""
+"""Colour of movers."""
 _FILL = 0.55
-"""Opacity of things where they begin."""
+"""Opacity of movers at their initial poses."""
 _MOST_PLACES = 24
 
 
@@ -29,16 +29,16 @@ def draw_moving(
     shown: Callable[[Floats], Bools] = np.isfinite,
     zorder: float = 2.3,
 ) -> None:
-    """Draw things where they begin, dashed where they come by, and dotted ways of people.
+    """Draw movers at their initial poses, dashed along their paths, and dotted paths of people.
 
-    Lifts have a cross; places that the crowd walks to are crosses without a box. A phase
-    that is drawn for each episode counts as 0.
+    Lifts have a cross; goals of the crowd are crosses without a box. A random phase counts as
+    0.
 
     Args:
-        ax: axes in metres.
-        level: its movers and people are drawn.
-        shown: which of some heights (n,) [m] the map shows; the usual one: all.
-        zorder: of all lines.
+        ax: Axes in metres.
+        level: Level with movers and people.
+        shown: Mask of the heights (n,) [m] that the map shows; by default all.
+        zorder: Z-order of all lines.
     """
     from matplotlib.collections import PolyCollection
 
@@ -80,7 +80,7 @@ def draw_moving(
 
 
 def moving_handles(levels: Iterable[Level]) -> list[Any]:
-    """What a legend says about the moving things of `levels`, as matplotlib lines."""
+    """Legend entries of the movers of `levels`, as matplotlib lines."""
     from matplotlib.lines import Line2D
 
     levels = list(levels)
@@ -89,7 +89,7 @@ def moving_handles(levels: Iterable[Level]) -> list[Any]:
     styles: list[tuple[bool, str, dict[str, Any]]] = [
         (
             any(level.movers for level in levels),
-            "moving thing, and its way",
+            "moving obstacle, and its path",
             {**square, "mfc": (*_rgb(), _FILL), "lw": 1.0},
         ),
         (
@@ -99,7 +99,7 @@ def moving_handles(levels: Iterable[Level]) -> list[Any]:
         ),
         (
             any(people.walkers for people in peoples),
-            "way of a person",
+            "path of a person",
             {"color": MOVING, "lw": 1.2, "ls": ":"},
         ),
         (
@@ -121,7 +121,7 @@ def _rgb() -> tuple[float, ...]:
 
 
 def _begins(level: Level) -> Floats:
-    """Where movers are at the start of an episode, rows of `solid_kernels`, (M, 9)."""
+    """Poses of movers at the start of an episode, rows of `solid_kernels`, (M, 9)."""
     packed = PackedThings()
     packed.set([0], [level])
     _, things, keys = packed.arrays()

@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
 FLOOR, HOLE, WALL, BOX, CYLINDER = "#e9ebee", "#2b2f36", "#7d8590", "#c9784a", "#3f7d9e"
 MUTED = "#c3c9d1"
-"""Colour of all furniture below heat maps."""
+"""Colour of furniture below heat maps."""
 START, GOAL = "#2f62c9", "#2fa84f"
 OVERHEAD_MARK: dict[str, Any] = {
     "marker": "s", "ms": 10, "mfc": "none", "mec": BOX, "ls": "", "mew": 1.0,
     "fillstyle": "none",
 }  # fmt: skip
-"""Mark of a legend for what hangs overhead in flat levels, as settings of a `Line2D`."""
+"""Legend entry of overhanging shapes in flat levels, as settings of a `Line2D`."""
 
 
 def has_overhead(level: Level) -> bool:
-    """Whether its map has dashed outlines of what hangs overhead."""
+    """Whether its map has dashed outlines of overhanging shapes."""
     hanging = [overhead.any() for overhead in _overhead(level)]
     return not level.heights and any(hanging)
 
 
 def _overhead(level: Level) -> tuple[Bools, Bools]:
-    """Which boxes and which cylinders hang over whoever walks on the ground."""
+    """Masks of the boxes and cylinders that hang over a body on the ground."""
     boxes: Bools = level.boxes[:, 2] - level.boxes[:, 5] >= BODY_HEIGHT
     cylinders: Bools = level.cylinders[:, 4] >= BODY_HEIGHT
     return boxes, cylinders
@@ -49,11 +49,11 @@ def draw_level_map(
     muted: bool = False,
     moving: bool = True,
 ) -> None:
-    """Draw floor, holes, obstacles, what moves, designed start and goal on axes in metres.
+    """Draw floor, holes, obstacles, movers, designed start and goal on axes in metres.
 
-    Shapes lie below z-order 3, so that what is drawn afterwards is seen. What hangs overhead
-    is a dashed outline; shapes of levels with heights have shades (`map_heights`). `muted`
-    obstacles other than walls are grey. Without `moving`, what moves is left to the caller.
+    Shapes are below z-order 3, so that later drawings are visible. Overhanging shapes are
+    dashed outlines; shapes of levels with heights have shades (`map_heights`). `muted`
+    obstacles other than walls are grey. Without `moving`, movers are left to the caller.
     """
     from matplotlib.patches import Circle, Rectangle
 
@@ -97,7 +97,7 @@ def draw_level_map(
 
 
 def _draw_cells(ax: Axes, level: SceneLevel) -> None:
-    """Draw where nobody walks in a scene whose shapes only an engine knows."""
+    """Draw the unwalkable area of a scene whose shapes are only in the engine."""
     grid = level.cells()
     blocked = ~grid.free.any(axis=0)
     shade = np.zeros((*blocked.shape, 4))

@@ -1,4 +1,4 @@
-"""Parts of plots that evaluations share: colours of agents, axes, and grouped bars."""
+"""Shared parts of plots: colours of agents, axes, and grouped bars."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ COLOURS = {
 TRUTH = "#14213d"
 """Colour of the true motion and of limits."""
 NORMAL = "#c9d3df"
-"""Colour of what is normal in people."""
+"""Colour of people's normal range."""
 SOFT = "#8d8d8d"
 """Colour of guide lines."""
 _DIAL = re.compile(r" c=(\d*\.?\d+(?:e-\d+)?)$")

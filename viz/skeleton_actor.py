@@ -1,4 +1,4 @@
-"""Moving bodies as points and bones: what is drawn of a motion, on any skeleton."""
+"""Moving bodies as points and bones, for drawing motions on any skeleton."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ambulo.motion.motion import Motion
 from ambulo.motion.skeleton import Skeleton
 
 LEFT, MIDDLE, RIGHT = 1, 0, -1
-"""Side of the body on which a bone lies."""
+"""Side of a bone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,19 +29,19 @@ class Actor:
     sides: Ints
     """LEFT, MIDDLE or RIGHT of each bone. Shape (B,)."""
     widths: Floats
-    """How thick each bone is drawn, [m]. Shape (B,)."""
+    """Drawn thickness of each bone, [m]. Shape (B,)."""
     head: tuple[int, ...] = ()
-    """Points whose mean is the middle of the head, some of them twice; none: no head."""
+    """Points whose mean is the middle of the head, possibly repeated; empty: no head."""
     head_radius: float = 0.1
-    """How large it is drawn, [m]."""
+    """Drawn radius of the head, [m]."""
     ground: float = 0.0
     """Height of the ground under the feet, [m]."""
     feet: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
     """The bones of the left and of the right foot, for contacts."""
     flanks: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
-    """Points of hips and shoulders, left and right, that tell where the body faces."""
+    """Points of hips and shoulders, left and right, which determine the heading."""
     contacts: Bools | None = None
-    """Whether the left and the right foot stand on the ground. Shape (T, 2)."""
+    """Contacts of the left and the right foot. Shape (T, 2)."""
     label: str = ""
     """A title."""
     body: int = 0
@@ -60,7 +60,7 @@ class Actor:
     def drawn(self) -> Floats:
         """World positions of the points that bones join, [m]. Shape (T, D, 3).
 
-        A still root far from the body is not among them.
+        A static root far from the body is not among them.
         """
         return self.positions[:, np.unique(self.bones)]
 
@@ -73,12 +73,12 @@ class Actor:
 def actor_of(
     motion: Motion, *, contacts: Bools | None = None, label: str = ""
 ) -> Actor:
-    """The actor that plays `motion`, tips included.
+    """The actor of `motion`, tips included.
 
     Args:
         motion: T frames.
-        contacts: Of left and right foot, shape (T, 2).
-        label: A title; the motion's name if left out.
+        contacts: Contacts of left and right foot, shape (T, 2).
+        label: A title; by default the motion's name.
     """
     return actor_of_positions(
         motion.skeleton,
@@ -89,7 +89,7 @@ def actor_of(
 
 
 def on_one_ground(actors: Sequence[Actor]) -> list[Actor]:
-    """Return actors that stand on the ground of the first of them."""
+    """Return actors on the ground of the first of them."""
     return [replace(actor, ground=actors[0].ground) for actor in actors]
 
 
@@ -101,17 +101,17 @@ def actor_of_positions(
     ground: float | None = None,
     label: str = "",
 ) -> Actor:
-    """The actor whose points are known.
+    """The actor with given points.
 
     Args:
-        skeleton: Of J joints and K tips: its bones and sides.
+        skeleton: Skeleton of J joints and K tips, for bones and sides.
         positions: World positions, [m]. Shape (T, J, 3), or (T, J + K, 3) with the tips.
-        contacts: Of left and right foot, shape (T, 2).
-        ground: Height of the ground, [m]; left out: where the lowest points mostly are.
+        contacts: Contacts of left and right foot, shape (T, 2).
+        ground: Height of the ground, [m]; by default the usual height of the lowest points.
         label: A title.
 
     Raises:
-        MotionError: the positions are not those of the skeleton.
+        MotionError: The positions do not match the skeleton.
     """
     joints, tips = len(skeleton), len(skeleton.tip_parents)
     points = np.asarray(positions, dtype=np.float64)
@@ -126,7 +126,7 @@ def actor_of_positions(
     body = carrier(skeleton, points)
     rest = rest - [0.0, rest[body, 1], 0.0]  # the body's middle is at y = 0
     head, inside = _head(rest, parents, height)
-    inside |= set(skeleton.path(0, body)[1:])  # nothing joins the body to a still root
+    inside |= set(skeleton.path(0, body)[1:])  # no bone joins the body to a static root
     drawn = [
         (parent, point)
         for point, parent in enumerate(parents)
@@ -169,8 +169,8 @@ def _head(
 ) -> tuple[tuple[int, ...], frozenset[int]]:
     """Points of the head's middle, and points inside it whose bones are not drawn.
 
-    The head is where the bone in the middle that reaches highest ends; what hangs on it
-    (eyes, jaw) is inside.
+    The head is at the end of the highest bone in the middle; its children (eyes, jaw) are
+    inside.
     """
     middle = _sides(rest, np.arange(len(rest)), height) == MIDDLE
     middle[0] = False
@@ -190,7 +190,7 @@ def _head(
 def _flanks(
     rest: Floats, bones: Ints, sides: Ints, height: float
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Where bones that start in the middle of the body end: left, right."""
+    """Ends of bones that start in the middle of the body: left, right."""
     central = _sides(rest, bones[:, 0], height) == MIDDLE
     left = bones[central & (sides == LEFT), 1]
     right = bones[central & (sides == RIGHT), 1]
@@ -210,7 +210,7 @@ def _foot(rest: Floats, bones: Ints, sides: Ints, side: int) -> tuple[int, ...]:
 def headings(actor: Actor) -> Floats:
     """The direction that the body faces in each frame, [rad]. Shape (T,).
 
-    Square to the way from the right to the left hips and shoulders; 0 without them.
+    Orthogonal to the line from the right to the left hips and shoulders; 0 without them.
     """
     left, right = (list(points) for points in actor.flanks)
     if not left or not right:

@@ -1,4 +1,4 @@
-"""Films of skeletons: one panel an actor, side by side, in real time."""
+"""Films of skeletons: one panel per actor, side by side, in real time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ambulo.viz.skeleton_view import (
 Frame = NDArray[np.uint8]
 
 RATES = {".mp4": 30.0, ".gif": 20.0}
-"""Frames a second of a film, at most; a GIF counts hundredths of a second."""
+"""Largest number of frames per second of a film; a GIF counts hundredths of a second."""
 PANEL = 420
 """Width and height of a panel, [px]."""
 TILE = 0.5
@@ -37,7 +37,7 @@ _DPI = 100
 _BANNER = 34
 """Height of the title, [px]."""
 _CAMERA_SPREAD = 0.5
-"""Standard deviation of the smoothing of the camera's way, [s]."""
+"""Standard deviation of the smoothing of the camera path, [s]."""
 
 
 class FilmPanels:
@@ -95,10 +95,10 @@ class FilmPanels:
         """Draw frame `frame` of an actor in its panel.
 
         Args:
-            number: Of the actor.
+            number: Index of the actor.
             frame: Frame of the actor.
-            camera: From where.
-            target: What the camera looks at, [m]. Shape (3,).
+            camera: The camera.
+            target: Target of the camera, [m]. Shape (3,).
             ghost: Draw the first actor too, pale, in the other panels.
             step: Distance of the lines on the ground, [m].
         """
@@ -131,21 +131,21 @@ def write_film(
     theme: Theme = DARK,
     panel: int = PANEL,
 ) -> Path:
-    """Write a film of actors side by side, whole or not at all.
+    """Write a film of actors side by side, atomically.
 
     Args:
-        path: The file; its ending chooses the format.
-        actors: One a panel, all with the same number of frames.
+        path: The file; its suffix determines the format.
+        actors: One per panel, all with the same number of frames.
         fps: Frames per second of the actors, [Hz]; the film runs in real time.
-        title: Over everything.
+        title: Title above all panels.
         captions: A text for each frame of the actors, under the clock.
         ghost: Draw the first actor, pale, in the others' panels too.
         theme: The colours.
         panel: Width and height of a panel, [px].
 
     Raises:
-        RenderError: another ending, or the encoder fails.
-        MotionError: no actors, or of different lengths.
+        RenderError: Another suffix, or a failure of the encoder.
+        MotionError: No actors, or actors of different lengths.
     """
     if path.suffix not in RATES:
         raise RenderError(f"{path}: a film ends in .mp4 or .gif")
@@ -161,13 +161,13 @@ def write_film(
 
 
 def shown_frames(count: int, fps: float, rate: float) -> NDArray[np.int64]:
-    """Which of `count` frames at `fps` a film of `rate` shows. Shape (F,)."""
+    """Indices of the frames, of `count` at `fps`, in a film of `rate`. Shape (F,)."""
     times = np.arange(0.0, (count - 1) / fps + 0.5 / rate, 1.0 / rate)
     return np.minimum(np.rint(times * fps), count - 1).astype(np.int64)
 
 
 def camera_path(actor: Actor, fps: float) -> Floats:
-    """Where the camera looks: the smoothed way of the body's middle, [m]. Shape (T, 3)."""
+    """Targets of the camera: the smoothed path of the body's middle, [m]. Shape (T, 3)."""
     low, high = actor.drawn.min(axis=1), actor.drawn.max(axis=1)
     middle = actor.root.copy()
     middle[:, 2] = 0.5 * (low + high)[:, 2]
@@ -206,10 +206,10 @@ def film_frames(
 
 
 def loop_frames(actors: Sequence[Actor], panel: int = PANEL) -> Iterator[Frame]:
-    """Pictures (H, W, 3) of all frames but the last, in which the walks begin again.
+    """Pictures (H, W, 3) of all frames except the last, at which the walks restart.
 
-    The camera goes along evenly, and the way of the film is a whole number of tiles: so
-    neither jumps where the film begins again.
+    The camera moves at constant speed, and the film's path is a whole number of tiles, so that
+    neither jumps where the film restarts.
     """
     tall = max(float(np.ptp(actor.drawn[..., 2])) for actor in actors)
     panels = FilmPanels(actors, 0.62 * tall, panel=panel)
@@ -221,7 +221,7 @@ def loop_frames(actors: Sequence[Actor], panel: int = PANEL) -> Iterator[Frame]:
 
 
 def _even_target(actor: Actor, frame: int) -> tuple[Floats, float]:
-    """Where the camera of a loop looks, [m], (3,), and the size of a tile, [m]."""
+    """Target of a loop's camera, [m], (3,), and the size of a tile, [m]."""
     last = len(actor) - 1
     way = float(actor.root[-1, 0] - actor.root[0, 0])
     step = way / max(round(way / TILE), 1)

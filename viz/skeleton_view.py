@@ -1,7 +1,7 @@
-"""Bodies as pictures: from where (`Camera`), in which colours (`Theme`) and strokes.
+"""Rendering of bodies: cameras (`Camera`), colours (`Theme`) and strokes.
 
 Everything up to the strokes is plain arrays; `draw_actor` and `draw_strokes` put them on
-matplotlib axes. Who is drawn is in `skeleton_actor`, films are in `skeleton_film`.
+matplotlib axes. Actors are in `skeleton_actor`, films in `skeleton_film`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Colour = tuple[float, float, float]
 
 
 def _mixed(colour: Colour, other: Colour, share: float) -> Colour:
-    """`colour` with `share` of `other` in it."""
+    """`colour` mixed with a fraction `share` of `other`."""
     red, green, blue = (
         (1 - share) * a + share * b for a, b in zip(colour, other, strict=True)
     )
@@ -44,12 +44,12 @@ class Theme:
     grid: Colour
     shadow: Colour
     ghost: Colour
-    """Of an actor that only stands beside for comparison."""
+    """Colour of an actor that is shown only for comparison."""
     left: Colour
     middle: Colour
     right: Colour
     contact: Colour
-    """Of a foot on the ground."""
+    """Colour of a foot in contact."""
 
 
 def _theme(**codes: str) -> Theme:
@@ -78,11 +78,11 @@ class Camera:
     """
 
     azimuth: float
-    """Where it stands around the target: 0 at +X, pi/2 at +Y, [rad]."""
+    """Direction of the camera from the target: 0 at +X, pi/2 at +Y, [rad]."""
     elevation: float = 0.0
     """Height above the horizon, [rad]."""
     distance: float = np.inf
-    """From the target, [m]; infinite: no perspective."""
+    """Distance from the target, [m]; infinite: no perspective."""
 
     def axes(self) -> Floats:
         """Rows right, up and towards the camera in the world. Shape (3, 3)."""
@@ -97,29 +97,29 @@ class Camera:
 
         Args:
             points: World positions, [m]. Shape (..., 3).
-            target: What the camera looks at, [m]. Shape (3,).
+            target: Target of the camera, [m]. Shape (3,).
         """
         seen = (points - target) @ self.axes().T
         near = seen[..., 2]
         if not np.isfinite(self.distance):
             return seen[..., :2], near
-        # Points behind the camera would turn over; none lies that near in our pictures.
+        # Points behind the camera would be flipped; none is that near in these pictures.
         gap = np.maximum(self.distance - near, 0.05 * self.distance)
         return seen[..., :2] * (self.distance / gap)[..., None], near
 
     def turned(self, heading: float) -> Camera:
-        """The same camera, for a character that faces `heading` instead of 0, [rad]."""
+        """The same camera for a character with heading `heading` instead of 0, [rad]."""
         return replace(self, azimuth=self.azimuth + heading)
 
 
 SIDE = Camera(azimuth=-np.pi / 2)
-"""From the right of a character that faces +X: it walks to the right."""
+"""View from the right of a character that faces +X: it walks to the right."""
 FRONT = Camera(azimuth=0.0)
-"""From ahead."""
+"""View from ahead."""
 TOP = Camera(azimuth=-np.pi / 2, elevation=np.pi / 2)
-"""From above: +X to the right, +Y up."""
+"""View from above: +X to the right, +Y up."""
 THREE_QUARTER = Camera(azimuth=-np.pi / 4, elevation=0.22, distance=6.0)
-"""From ahead, right and a little above."""
+"""View from ahead, right and a little above."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +131,7 @@ class Strokes:
     colours: Floats
     """Red, green, blue, opacity in [0, 1]. Shape (N, 4)."""
     widths: Floats
-    """[m]. Shape (N,)."""
+    """Widths, [m]. Shape (N,)."""
 
 
 def body_strokes(
@@ -143,7 +143,7 @@ def body_strokes(
     *,
     ghost: bool = False,
 ) -> Strokes:
-    """The bones of a frame; what is far is paler, a foot in contact has its colour."""
+    """Strokes of a frame's bones; distant ones are paler, feet in contact are coloured."""
     points = actor.positions[frame]
     picture, near = camera.project(points, target)
     depth = near[actor.bones].mean(axis=1)
@@ -176,7 +176,7 @@ def shadow_strokes(
     flat = actor.positions[frame].copy()
     flat[:, 2] = actor.ground
     picture, _ = camera.project(flat, target)
-    # Opaque: where see-through strokes overlap, every joint would be a dark spot.
+    # Opaque: overlapping transparent strokes would make every joint a dark spot.
     shade = _mixed(theme.shadow, theme.background, 0.7)
     colours = np.tile([*shade, 1.0], (len(actor.bones), 1))
     return Strokes(picture[actor.bones], colours, 1.6 * actor.widths)
@@ -194,12 +194,12 @@ def ground_strokes(
     """A grid on the ground, at whole multiples of `step`, that fades with the distance.
 
     Args:
-        camera: From where.
-        target: What the camera looks at, [m]. Shape (3,); the grid's middle is below.
+        camera: The camera.
+        target: Target of the camera, [m]. Shape (3,); the grid's middle is below.
         theme: The colours.
-        height: Of the ground, [m].
-        radius: Where the grid has faded, [m].
-        step: Between lines, [m].
+        height: Height of the ground, [m].
+        radius: Radius at which the grid has faded, [m].
+        step: Distance between lines, [m].
     """
     centre = target[:2]
     count = int(np.ceil(radius / step))
@@ -258,14 +258,14 @@ def draw_actor(
     """Draw one frame of an actor, with its head, on axes in metres.
 
     Args:
-        ax: Axes whose limits and place in the figure are set.
-        actor: Whom.
-        frame: Which frame.
-        camera: From where.
-        target: What the camera looks at, [m]. Shape (3,).
+        ax: Axes with limits and position in the figure.
+        actor: The actor.
+        frame: Index of the frame.
+        camera: The camera.
+        target: Target of the camera, [m]. Shape (3,).
         theme: The colours.
         ghost: Pale and without colours, for comparison.
-        shift: Where the target is on the axes, [m].
+        shift: Position of the target on the axes, [m].
     """
     from matplotlib.patches import Circle
 
@@ -285,7 +285,7 @@ def draw_actor(
 
 
 def points_per_metre(ax: Axes) -> float:
-    """Printer's points in which a metre of the axes is drawn."""
+    """Printer's points per metre of the axes."""
     figure = ax.get_figure(root=True)
     assert figure is not None
     width = ax.get_position().width * figure.get_size_inches()[0] * 72.0

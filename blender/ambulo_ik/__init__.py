@@ -29,7 +29,7 @@ _WITH_CLASSES = (
 
 
 def register() -> None:
-    """Make everything known to Blender."""
+    """Register all classes and handlers."""
     properties.register()
     for module in _WITH_CLASSES:
         for cls in module.CLASSES:

@@ -1,10 +1,9 @@
 """Binding of an armature to a rig: proportions, and reading and writing of poses.
 
-Any armature whose bones have the names of the rig will do: other proportions, other rest
-axes (an imported BVH file), another facing, an A pose at rest, another scale of the
-object. Frames:
+Any armature with the rig's bone names is supported: other proportions, other rest axes (an
+imported BVH file), another facing, an A pose at rest, another scale of the object. Frames:
 
-- armature space: Blender's, in which `pose_bone.matrix` and `bone.matrix_local` are given;
+- armature space: Blender's, that of `pose_bone.matrix` and `bone.matrix_local`;
 - ours: metres, Z up, the character at rest facing +X, the origin of the object as origin.
 
 With B the turn about Z from armature space to ours and s the scale of the object,
@@ -38,20 +37,20 @@ from ambulo.motion.rotations import (
 )
 
 STRAIGHT = {"Arm": "ForeArm", "ForeArm": "Hand", "Thigh": "Shin", "Shin": "Foot"}
-"""Bones that an A pose turns, and the bone that shows where they point."""
+"""Bones that an A pose rotates, and the child that shows their direction."""
 
 FOLLOWS = {"Hand": "ForeArm", "ToeBase": "Foot"}
-"""Bones that keep their place on another when that one is brought to the T pose."""
+"""Bones that keep their position relative to another when that is brought to the T pose."""
 
 SNAP = np.deg2rad(2.0)
-"""A character that faces an axis this nearly faces it exactly, [rad]."""
+"""Angle to an axis within which a character faces it exactly, [rad]."""
 
 UNEVEN = 1e-4
-"""Scales of an object that differ by more than this part are refused."""
+"""Relative difference of an object's scales from which they are refused."""
 
 
 class BindingError(AmbuloError):
-    """An armature that cannot carry the rig; the text names the bone and the rule."""
+    """An armature that does not fit the rig; the text names the bone and the rule."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +70,7 @@ class Binding:
     before: Floats
     """P: a bone's own rotation is P q K, q our local rotation. Shape (J, 4)."""
     size: float
-    """How long its bones are in all, over those of the rig that it was bound to."""
+    """Sum of its bone lengths, over that of the original rig."""
 
     def bones(self, armature: Object) -> list[PoseBone]:
         """The pose bones of `armature`, in the order of the joints."""
@@ -82,7 +81,7 @@ def bind(armature: Object, rig: Rig) -> Binding:
     """The binding of `armature` to the joints of `rig`.
 
     Raises:
-        BindingError: If bones are missing, hang on others than in the rig, do not inherit
+        BindingError: Bones are missing, have other parents than in the rig, do not inherit
             rotations, or the object is scaled unevenly.
     """
     skeleton = rig.skeleton
@@ -161,7 +160,7 @@ def facing(joints: tuple[str, ...], heads: Floats) -> float:
 
 
 def read_pose(armature: Object, binding: Binding) -> Pose:
-    """The pose that `armature` shows, as a batch of one; needs a fresh view layer."""
+    """The present pose of `armature`, as a batch of one; needs a fresh view layer."""
     matrices = np.array(
         [np.array(bone.matrix) for bone in binding.bones(armature)], np.float64
     )
@@ -185,10 +184,10 @@ def pose_of_matrices(binding: Binding, matrices: Floats) -> Pose:
 
 
 def write_pose(armature: Object, binding: Binding, pose: Pose) -> None:
-    """Put the first pose of the batch onto `armature`: one write to each of the bones.
+    """Write the first pose of the batch to `armature`: one write per bone.
 
-    The channel that the bone's rotation mode reads is written (Blender ignores the
-    others), and scales and locations of other bones than the hips stay as they are.
+    The channel that the bone's rotation mode reads is written (Blender ignores the others), and
+    scales and locations of bones other than the hips are unchanged.
     """
     bones = binding.bones(armature)
     rotations = np.asarray(pose.rotations[0], dtype=np.float64)
@@ -239,7 +238,7 @@ def _bone(armature: Object, name: str) -> Bone:
 
 
 def _check_bone(bone: Bone, parent: Bone | None) -> None:
-    """Whether `bone` moves as a joint of the rig does."""
+    """Check that `bone` moves like a joint of the rig."""
     if parent is not None and bone.parent != parent:
         got = "nothing" if bone.parent is None else repr(bone.parent.name)
         raise BindingError(f"{bone.name!r} must hang on {parent.name!r}, not on {got}")
@@ -252,10 +251,10 @@ def _check_bone(bone: Bone, parent: Bone | None) -> None:
 
 
 def _to_t_pose(rig: Rig, places: Floats) -> Floats:
-    """D: the turn of each bone from the armature's rest pose to ours. Shape (J, 4).
+    """D: the rotation of each bone from the armature's rest pose to ours. Shape (J, 4).
 
     Arms and legs are brought to the directions of our T pose, feet to its heading with
-    their soles as they are; the trunk at rest is upright as it is.
+    unchanged soles; the trunk is upright at rest already.
     """
     joints, skeleton = rig.skeleton.joints, rig.skeleton
     still = np.tile([1.0, 0.0, 0.0, 0.0], (len(skeleton), 1))

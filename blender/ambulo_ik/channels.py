@@ -1,8 +1,8 @@
-"""The channels of bones that poses are written to, as values to compare and to put back.
+"""Bone channels of written poses, as values to compare and to restore.
 
-An action writes its values over ours whenever it is evaluated: at each change of the frame,
-but also when the same frame is set again, a key is edited or a file is opened. These values
-tell which of the two a bone shows.
+An action overwrites our values whenever it is evaluated: at each change of the frame, but also
+when the same frame is set again, a key is edited or a file is opened. These values show which
+of the two a bone has.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ROTATION_CHANNELS = {
     "QUATERNION": "rotation_quaternion",
     "AXIS_ANGLE": "rotation_axis_angle",
 }
-"""The channel of each rotation mode that is not one of Euler angles."""
+"""The channel of each rotation mode other than Euler angles."""
 
 Channels = tuple[str, tuple[float, ...], tuple[float, ...]]
 """Name of a bone's rotation channel, its values, and the bone's location."""
@@ -37,9 +37,9 @@ def read_channels(bones: Sequence[PoseBone]) -> list[Channels]:
 def put_back(
     bones: Sequence[PoseBone], written: Sequence[Channels], under: Sequence[Channels]
 ) -> None:
-    """Give the bones that still show `written` the channels `under` again.
+    """Restore the channels `under` of the bones that still have `written`.
 
-    What a user or an action has changed since stays as it is.
+    Later changes by a user or an action are kept.
     """
     shown = read_channels(bones)
     for bone, now, ours, before in zip(bones, shown, written, under, strict=True):

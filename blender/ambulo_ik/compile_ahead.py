@@ -1,7 +1,7 @@
-"""Compile solver and trackers beside Blender, so that the first Apply does not freeze it.
+"""Compile solver and trackers in the background, so that Blender does not freeze later.
 
-The kernels are compiled once after an installation (40 s of one core) and kept on the disk;
-a Python of Blender's own does that in the background while the add-on is being switched on.
+The kernels are compiled once after an installation (40 s of one core) and cached on disk;
+Blender's own Python does that in the background while the add-on is being enabled.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if model is not None:
 
 
 def start() -> subprocess.Popen[bytes] | None:
-    """The process that compiles, or None where none can be started.
+    """The compiling process, or None if it cannot be started.
 
-    Where everything is compiled already it ends after a second.
+    It ends after a second if everything is compiled already.
     """
     paths = os.pathsep.join(path for path in sys.path if path)
     quiet = subprocess.DEVNULL

@@ -1,4 +1,4 @@
-"""The targets as empties: made at the bones, read as targets of the solver."""
+"""The targets as empties: created at the bones, read as targets of the solver."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .properties import AmbuloTarget, targets_of
 
 COLLECTION = "Ambulo IK targets"
 SIZE = 0.12
-"""How large an empty is drawn, [m]."""
+"""Drawn size of an empty, [m]."""
 
 
 def add_empties(
@@ -31,7 +31,7 @@ def add_empties(
     binding: Binding,
     names: Sequence[str] = TARGETS,
 ) -> None:
-    """Give targets of `armature` that have none an empty where their bones are now."""
+    """Add empties at the bones for targets of `armature` that have none."""
     for row, target in enumerate(targets_of(armature)):
         if target.name not in names or has_empty(context, target):
             continue
@@ -52,7 +52,7 @@ def has_empty(context: Context, target: AmbuloTarget) -> bool:
 
 
 def adopt_empties(context: Context, armature: Object) -> list[str]:
-    """Give targets without an empty the one that has their name; return these names."""
+    """Adopt empties by name for targets without one; return these names."""
     taken = {
         row.empty
         for other in context.scene.objects
@@ -71,14 +71,14 @@ def adopt_empties(context: Context, armature: Object) -> list[str]:
 
 
 def move_to_bone(armature: Object, binding: Binding, row: int, empty: Object) -> None:
-    """Put `empty` where the bone of target `row` is, turned as it is."""
+    """Move `empty` to the bone of target `row`, with its orientation."""
     bone = armature.pose.bones[binding.names[binding.rig.effectors[row]]]
     where = armature.matrix_world @ bone.matrix
     empty.matrix_world = where.normalized()
 
 
 def read_targets(armature: Object, binding: Binding) -> Targets:
-    """The targets that the empties of `armature` stand for, in our frame."""
+    """The targets of the empties of `armature`, in our frame."""
     rows = len(TARGETS)
     matrices = np.tile(np.eye(4), (rows, 1, 1))
     weights = np.zeros((2, rows))

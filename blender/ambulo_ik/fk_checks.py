@@ -1,7 +1,7 @@
 """Compare our kinematics with Blender's: rest, identity and random poses.
 
-Blender computes in single precision, so the bound is 1e-4 m and 1e-4 in the matrices; a
-wrong axis, offset or order is off by centimetres.
+Blender computes in single precision, so the tolerance is 1e-4 m and 1e-4 in the matrices; a
+wrong axis, offset or order causes errors of centimetres.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MATRIX_LIMIT = 1e-4
 """Largest difference of an element of a rotation matrix."""
 RANDOM_POSES = 200
 LARGEST = np.deg2rad(120.0)
-"""No joint of a random pose is turned further, [rad]."""
+"""Largest rotation of a joint in a random pose, [rad]."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,13 @@ class Check:
     name: str
     """Measured values, as text."""
     passed: bool | None
-    """Whether every value is within its limit; None where there is none."""
+    """Whether every value is within its limit; None without a limit."""
     text: str
     """The numbers, with units."""
 
 
 def validate_fk(context: Context, armature: Object, binding: Binding) -> list[Check]:
-    """Compare Blender with our kinematics on `armature`; its pose comes back unchanged."""
+    """Compare Blender with our kinematics on `armature`; its pose is restored."""
     joints = len(binding.names)
     still = Pose(
         binding.rig.skeleton.offsets[:1], np.tile([1.0, 0.0, 0.0, 0.0], (1, joints, 1))
@@ -87,7 +87,7 @@ def posed_matrices(
     with kept_pose(context, armature):
         for row in range(len(poses)):
             write_pose(armature, binding, poses[row : row + 1])
-            # Until the view layer is updated, `matrix` is the one of the last pose.
+            # Until the view layer is updated, `matrix` is that of the last pose.
             context.view_layer.update()
             result[row] = [np.array(bone.matrix) for bone in bones]
     return result
@@ -107,7 +107,7 @@ def expected_matrices(binding: Binding, poses: Pose) -> Floats:
 
 @contextmanager
 def kept_pose(context: Context, armature: Object) -> Iterator[None]:
-    """Give every bone of `armature` its channels back at the end."""
+    """Restore the channels of every bone of `armature` at the end."""
     bones = list(armature.pose.bones)
     before = read_channels(bones)
     try:

@@ -1,9 +1,9 @@
 """Apply to Armature: whenever a target moves or the frame changes, solve and write once.
 
-Two of Blender's rules shape this file. Matrices of bones and objects are those of the last
-update of the view layer. And an action writes its pose over ours whenever it is evaluated. So
-before the frame changes, the bones get the pose back that lay under ours, the action writes
-over that, the result becomes the base, and ours is written after it.
+Two of Blender's rules determine this file. Matrices of bones and objects are those of the last
+update of the view layer. And an action overwrites our pose whenever it is evaluated. So before
+the frame changes, the bones get back the pose before the solve, the action overwrites that, the
+result becomes the base, and the solution is written after it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def tick(armature: Object, *, new_base: bool = False) -> bool:
 
     Args:
         armature: An armature that follows its targets; matrices must be fresh.
-        new_base: Whether the pose that it shows was brought by its action.
+        new_base: Whether its present pose comes from its action.
 
     Returns:
         Whether a pose was written; the view layer needs an update then.
@@ -64,7 +64,7 @@ def tick(armature: Object, *, new_base: bool = False) -> bool:
             return False
         solution = solve(bound, targets, _kept_near(armature, bound))
     except AmbuloError as error:
-        # The pose stays as it is; the panel shows why.
+        # The pose is unchanged; the panel shows the reason.
         if settings.problem != str(error):
             settings.problem = str(error)
             _LOG.warning("%s: %s", armature.name, error)
@@ -84,9 +84,9 @@ def tick(armature: Object, *, new_base: bool = False) -> bool:
 
 
 def _overwritten(armature: Object, bound: Bound) -> bool:
-    """Whether the action has written its values over ours since the last solve.
+    """Whether the action has overwritten our values since the last solve.
 
-    A pose that the user makes by hand is neither: it stays until a target moves.
+    A pose made by the user is neither: it stays until a target moves.
     """
     if bound.written is None or bound.under is None or not is_animated(armature):
         return False
@@ -98,12 +98,12 @@ def _overwritten(armature: Object, bound: Bound) -> bool:
 
 
 def _uncover(armature: Object) -> None:
-    """Put the pose back that lay under the solver's, for an action to write over."""
+    """Restore the pose before the last solve, for an action to overwrite."""
     bound = SESSION.bound.get(armature.session_uid)
     if bound is None or bound.written is None or bound.under is None:
         return
     bones = [armature.pose.bones.get(name) for name in bound.binding.names]
-    if None not in bones:  # else the next tick binds it again, or says why it cannot
+    if None not in bones:  # the next tick binds it again, or reports the reason
         put_back(bones, bound.written, bound.under)
 
 
@@ -117,15 +117,15 @@ def _settle(
     """Tick `armatures` until none has to move.
 
     Args:
-        armatures: The target of one may hang on another: then there are as many passes as
+        armatures: Targets of one may follow another: then there are as many passes as
             armatures, with an update between them.
-        view_layer: What is updated.
-        rebased: Those that show the pose of their action, which becomes their base.
+        view_layer: View layer to update.
+        rebased: Those with the pose of their action, which becomes their base.
         update: Update after the last pass too, if it wrote.
     """
     passes = len(armatures) if any(map(_hangs, armatures)) else 1
     for turn in range(passes):
-        # A list: every armature has its tick.
+        # A list: every armature must tick.
         if not any([tick(a, new_base=turn == 0 and a in rebased) for a in armatures]):
             break
         if update or turn < passes - 1:
@@ -148,7 +148,7 @@ def live_armatures(scene: Scene) -> list[Object]:
 
 
 def _inputs(armature: Object, bound: Bound, targets: Targets) -> tuple[float, ...]:
-    """Everything that a solve depends on but the network, as numbers to compare."""
+    """All inputs of a solve except the network, as numbers to compare."""
     base = _kept_near(armature, bound)
     present = targets.position_weights + targets.rotation_weights > 0.0
     return tuple(
@@ -165,9 +165,9 @@ def _inputs(armature: Object, bound: Bound, targets: Targets) -> tuple[float, ..
 
 
 def _kept_near(armature: Object, bound: Bound) -> Pose | None:
-    """The base pose, unless joints that nothing leads are the network's.
+    """The base pose, unless the network determines the free joints.
 
-    That of trackers is always the base: the body that they move.
+    With trackers it is always the base: the body that they move.
     """
     settings = armature.ambulo_ik
     network = SESSION.network is not None and settings.free_joints == "NETWORK"
@@ -177,7 +177,7 @@ def _kept_near(armature: Object, bound: Bound) -> Pose | None:
 
 @persistent
 def on_change(scene: Scene, depsgraph: Depsgraph) -> None:
-    """After the dependency graph was updated: something in the scene may have moved."""
+    """Handle an update of the dependency graph: objects may have moved."""
     if SESSION.busy:
         return
     live = live_armatures(scene)
@@ -195,9 +195,9 @@ def on_change(scene: Scene, depsgraph: Depsgraph) -> None:
 
 @persistent
 def before_frame(scene: Scene, depsgraph: Depsgraph) -> None:
-    """Before the frame changes: actions write over their own pose, not over ours.
+    """Before the frame changes: let actions overwrite their own pose, not ours.
 
-    Else bones without keys would carry the pose of one frame into the base of the next.
+    Otherwise bones without keys would carry the pose of one frame into the base of the next.
     """
     if SESSION.busy:
         return
@@ -211,7 +211,7 @@ def before_frame(scene: Scene, depsgraph: Depsgraph) -> None:
 def on_frame(scene: Scene, depsgraph: Depsgraph) -> None:
     """After the frame changed: actions have written, targets may have moved.
 
-    Blender itself updates once more after this handler, also in a rendering.
+    Blender itself updates once more after this handler, also when rendering.
     """
     if SESSION.busy:
         return
@@ -223,7 +223,7 @@ def on_frame(scene: Scene, depsgraph: Depsgraph) -> None:
 
 @persistent
 def on_load(*_: object) -> None:
-    """After another file was opened: its armatures are bound when they are used."""
+    """After another file was opened: its armatures are bound at first use."""
     SESSION.reset()
     for scene in bpy.data.scenes:
         if scene.ambulo_ik.weights:
@@ -243,13 +243,13 @@ _HANDLERS = {
 
 
 def register() -> None:
-    """Put the handlers into Blender's lists."""
+    """Add the handlers to Blender's lists."""
     for name, handler in _HANDLERS.items():
         getattr(bpy.app.handlers, name).append(handler)
 
 
 def unregister() -> None:
-    """Take them out again, and forget what was in memory."""
+    """Remove them, and clear the memory."""
     for name, handler in _HANDLERS.items():
         handlers = getattr(bpy.app.handlers, name)
         if handler in handlers:

@@ -1,7 +1,7 @@
-"""Poses in memory: taken from an armature or a file, saved as a motion, keyed as an action.
+"""Poses in memory: extracted from an armature or a file, saved as a motion, keyed as an action.
 
-The files are the suite's own motions (`.npz`), which everything else reads too:
-`ambulo ik extract` makes training data of a folder of them, as of any clips.
+The files are the suite's motions (`.npz`): `ambulo ik extract` makes training data of a folder
+of them, as of any clips.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .channels import rotation_channel
 
 @dataclass(frozen=True)
 class PoseClip:
-    """A motion on the joints of the rig, of whatever proportions."""
+    """A motion on the joints of the rig, of any proportions."""
 
     motion: Motion
     """Its frames, in metres, the character facing +X at rest."""
@@ -38,7 +38,7 @@ class PoseClip:
         return f"{self.motion.name}: {len(self.motion)} poses"
 
     def poses_on(self, rig: Rig) -> Pose:
-        """The poses for `rig`: its root moves as far as its size asks."""
+        """The poses for `rig`, with the root's path scaled to its size."""
         poses = pose_of(self.motion, rig)
         size = _length(rig.skeleton.offsets) / _length(self.motion.skeleton.offsets)
         return Pose(poses.root * size, poses.rotations)
@@ -50,8 +50,8 @@ def extract(
     """The poses of `armature` over its action, or over the scene's frames without one.
 
     Args:
-        context: Its scene is played; the frame comes back.
-        armature: As constraints and drivers leave it, not only what its curves say.
+        context: Its scene is played; the frame is restored.
+        armature: The armature, including its constraints and drivers.
         binding: Its constants.
         step: Every `step`-th frame is taken.
     """
@@ -90,15 +90,15 @@ def key_poses(
     """A new action of `armature` with one key for each of `poses`; others are kept unused.
 
     Args:
-        armature: Whose bones are keyed.
+        armature: Armature to key.
         binding: Its constants.
-        poses: As many as frames.
+        poses: One for each frame.
         frames: The frame of each pose.
-        name: Of the action.
+        name: Name of the action.
     """
     animated = armature.animation_data or armature.animation_data_create()
     if animated.action is not None:
-        animated.action.use_fake_user = True  # it is not thrown away when we replace it
+        animated.action.use_fake_user = True  # it is kept when we replace it
     action = bpy.data.actions.new(name)
     animated.action = action
     bones = binding.bones(armature)
@@ -111,14 +111,14 @@ def key_poses(
 
 
 def save(path: Path, data: PoseClip) -> None:
-    """Write `data` to `path` (.npz), whole or not at all."""
+    """Write `data` to `path` (.npz), atomically."""
     if path.suffix.lower() != ".npz":
         raise MotionError(f"{path.name}: the name must end in .npz")
     write_motion(path, data.motion)
 
 
 def load(path: Path, rig: Rig) -> PoseClip:
-    """The data of `path`: what `save` wrote, or any clip, retargeted to `rig`."""
+    """The data of `path`: from `save`, or any clip, retargeted to `rig`."""
     from ambulo.motion.retargeting.retarget import retarget
 
     motion = read_motion(path, drop_tpose=True)

@@ -23,7 +23,7 @@ def _weight(name: str, what: str) -> FloatProperty:
 
 
 class AmbuloTarget(bpy.types.PropertyGroup):
-    """One target: an empty, how much it counts, and how near the last solve came."""
+    """One target: an empty, its weight, and the error of the last solve."""
 
     empty: PointerProperty(
         name="Empty", type=bpy.types.Object, description="Object that the bone follows"
@@ -86,7 +86,7 @@ CLASSES = (AmbuloTarget, AmbuloArmature, AmbuloReportLine, AmbuloScene)
 
 
 def register() -> None:
-    """Register the classes and hang them on objects and scenes."""
+    """Register the classes and attach them to objects and scenes."""
     for cls in CLASSES:
         bpy.utils.register_class(cls)
     bpy.types.Object.ambulo_ik = PointerProperty(type=AmbuloArmature)
@@ -102,7 +102,7 @@ def unregister() -> None:
 
 
 def targets_of(armature: bpy.types.Object) -> list[AmbuloTarget]:
-    """The six targets of `armature` in the order of TARGETS; made when missing."""
+    """The six targets of `armature` in the order of TARGETS; created if missing."""
     rows = armature.ambulo_ik.targets
     if [row.name for row in rows] != list(TARGETS):
         rows.clear()

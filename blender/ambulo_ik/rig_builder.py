@@ -1,8 +1,8 @@
-"""The Ambulo rig as a Blender armature, built from the skeleton that the suite computes on.
+"""The Ambulo rig as a Blender armature, built from the suite's skeleton.
 
 Blender characters face -Y with their left at +X; ours face +X with their left at +Y. The
-armature is built the Blender way: everything is turned by -90 degrees about Z, once, here
-(and back in `binding`, which measures the turn of whatever armature it is given).
+armature follows Blender's convention: everything is rotated by -90 degrees about Z here (and
+back in `binding`, which measures the heading of any armature).
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from ambulo.motion.rotations import quat_to_matrix
 from ambulo.motion.skeleton import Skeleton
 
 FACING = -math.pi / 2.0
-"""Heading of a character built here, about Z from +X, [rad]: along -Y."""
+"""Heading of the built character, about Z from +X, [rad]: along -Y."""
 
 LEAF = 0.4
 """Length of a bone without a child or a tip, over that of its parent."""
 
 SHORTEST = 0.01
-"""Blender drops bones of no length; none is built shorter than this, [m]."""
+"""Shortest built bone, [m]; Blender drops bones of zero length."""
 
 
 def add_armature(
     context: Context, skeleton: Skeleton, name: str = "Ambulo Rig"
 ) -> Object:
-    """A new armature object with the joints of `skeleton`, active and in pose mode's reach.
+    """A new, active armature object with the joints of `skeleton`.
 
     Bones lie along the local Y of the joints, their rolls give the same Z; rotation modes
     are quaternions.
@@ -78,7 +78,7 @@ def rest_frames(skeleton: Skeleton) -> tuple[NDArray[np.float64], NDArray[np.flo
 
 
 def bone_lengths(skeleton: Skeleton) -> NDArray[np.float64]:
-    """How long each bone is drawn, [m]: to its child along Y, else to its tip. Shape (J,)."""
+    """Drawn length of each bone, [m]: to its child along Y, else to its tip. Shape (J,)."""
     lengths = np.zeros(len(skeleton))
     for joint, parent in enumerate(skeleton.parents):
         ahead = [skeleton.offsets[child] for child in skeleton.children(joint)]

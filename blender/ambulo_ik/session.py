@@ -33,7 +33,7 @@ RIG = "ik23"
 """The rig that armatures are bound to."""
 
 _BASE_KEY = "ambulo_ik_base"
-"""Custom property of an armature: the pose that it had when Apply began."""
+"""Custom property of an armature: its pose when Apply began."""
 
 
 @dataclass
@@ -45,18 +45,18 @@ class Bound:
     rest: tuple[bytes, tuple[str, ...]]
     """Bones at rest and their names; the armature is bound again when they change."""
     solver: NeuralIKSolver | None = None
-    """Made when first asked for."""
+    """Created at first use."""
     base: Pose | None = None
-    """What the solver starts from; the rest follows from targets alone, so that the same
-    targets give the same pose however they were reached."""
+    """Starting pose of the solver; the solution depends on it and the targets alone, so that
+    the same targets give the same pose however they were reached."""
     seen: tuple[float, ...] = ()
-    """The inputs of the last solve: nothing is done until they change."""
+    """The inputs of the last solve: the next one waits until they change."""
     under: list[Channels] | None = None
     """The channels of its bones before the last solve; None until the first."""
     written: list[Channels] | None = None
-    """The channels that the last solve left."""
+    """The channels written by the last solve."""
     tracking: Tracking | None = None
-    """The body that its empties move as trackers; None until that begins."""
+    """The body that its empties move as trackers; None without any."""
 
 
 @dataclass
@@ -68,14 +68,14 @@ class Session:
     data: PoseClip | None = None
     """Poses that were extracted or loaded."""
     tracker_network: tuple[str, TrackerNetwork] | None = None
-    """The network of body trackers that was used last, and its file."""
+    """The last network of body trackers, with its file."""
     bound: dict[int, Bound] = field(default_factory=dict)
-    """By `session_uid` of the object, which survives undo and renaming."""
+    """Armatures by `session_uid` of the object, which survives undo and renaming."""
     busy: int = 0
-    """Above 0: handlers leave the armatures alone."""
+    """Above 0: handlers ignore the armatures."""
 
     def reset(self) -> None:
-        """Forget everything, as after another file was opened."""
+        """Clear everything, as after another file was opened."""
         self.network = None
         self.data = None
         self.tracker_network = None
@@ -101,7 +101,7 @@ def rig() -> Rig:
 
 
 def bound_to(armature: Object) -> Bound:
-    """The binding of `armature`, kept until its scale or its bones change."""
+    """The binding of `armature`, cached until its scale or its bones change."""
     if armature is None or armature.type != "ARMATURE":
         raise BindingError("select an armature first")
     kept = SESSION.bound.get(armature.session_uid)
@@ -113,7 +113,7 @@ def bound_to(armature: Object) -> Bound:
 
 
 def _rest(armature: Object) -> tuple[bytes, tuple[str, ...]]:
-    # Not from updates of the dependency graph: writing a pose is one of the armature too.
+    # Not from updates of the dependency graph: writing a pose also updates the armature.
     bones = armature.data.bones
     matrices = np.empty(16 * len(bones), dtype=np.float32)
     bones.foreach_get("matrix_local", matrices)
@@ -121,10 +121,10 @@ def _rest(armature: Object) -> tuple[bytes, tuple[str, ...]]:
 
 
 def use_network(path: str) -> None:
-    """Load the network that `path` names; an empty one takes none.
+    """Load the network `path`; an empty path selects none.
 
     Args:
-        path: A network's folder, its file of weights, or the name of one that ships.
+        path: A network's folder, its file of weights, or a shipped name.
     """
     from ambulo.ik.solver.network import load_ik_network
 
@@ -165,9 +165,9 @@ def solve(bound: Bound, targets: Targets, base: Pose | None = None) -> Solution:
 
     Args:
         bound: The armature.
-        targets: In our frame.
-        base: What targets leave free stays near it; None leaves that to the network, or
-            to the rig's starting pose where there is none.
+        targets: Targets in our frame.
+        base: Pose near which free joints stay; None uses the network's, or the rig's starting
+            pose without one.
     """
     if base is None and SESSION.network is not None:
         base = predict(bound, targets)
@@ -184,21 +184,21 @@ def predict(bound: Bound, targets: Targets) -> Pose:
 
 
 def keep_base(armature: Object, bound: Bound) -> None:
-    """Take the pose that `armature` shows as its base, and keep it in the file."""
+    """Use the present pose of `armature` as its base, and store it in the file."""
     base = take_base(armature, bound)
     numbers = [*base.root[0].tolist(), *base.rotations[0].ravel().tolist()]
     armature[_BASE_KEY] = numbers
 
 
 def take_base(armature: Object, bound: Bound) -> Pose:
-    """Take the pose that `armature` shows as its base; needs a fresh view layer."""
+    """Use the present pose of `armature` as its base; needs a fresh view layer."""
     bound.base = read_pose(armature, bound.binding)
     bound.under = read_channels(bound.binding.bones(armature))
     return bound.base
 
 
 def base_of(armature: Object, bound: Bound) -> Pose:
-    """The base pose of `armature`: in memory, else from the file, else as it stands."""
+    """The base pose of `armature`: in memory, else from the file, else its present pose."""
     if bound.base is None:
         numbers = list(armature.get(_BASE_KEY, ()))
         joints = len(bound.binding.names)

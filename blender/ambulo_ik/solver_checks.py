@@ -14,21 +14,21 @@ from .fk_checks import Check
 from .session import SESSION, Bound, predict, solve
 
 MOST = 500
-"""No more poses are tested; of more, every n-th is taken."""
+"""Largest number of tested poses; of more, every n-th is tested."""
 
 RAW_POSITION, RAW_ROTATION = 0.03, 8.0
-"""Mean error that a network alone may have at effectors, [m] and [deg]."""
+"""Largest mean error of a network alone at effectors, [m] and [deg]."""
 REACHED = 0.999
-"""Part of the reachable poses that must reach all targets."""
+"""Fraction of the reachable poses that must reach all targets."""
 WITHIN = 1e-6
-"""A joint outside its limits by less is inside, [rad]."""
+"""Tolerance of a joint's limits, [rad]."""
 
 
 def check_solver(bound: Bound, poses: Pose | None) -> list[Check]:
     """Solve for the effectors of `poses`, or of varied starting poses, and measure."""
     rig = bound.binding.rig
     given = _thinned(poses) if poses is not None else _varied(rig)
-    # What lies outside the limits cannot be reached within them.
+    # Poses outside the limits cannot be reached within them.
     target = Pose(given.root, clamp(rig, given.rotations))
     targets = Targets.of_pose(rig, target)
     what = "poses in memory" if poses is not None else "varied starting poses"
@@ -87,7 +87,7 @@ def _thinned(poses: Pose) -> Pose:
 
 
 def _varied(rig: Rig, count: int = 200, spread: float = 0.25) -> Pose:
-    """The starting pose with every joint turned by about `spread`, [rad]."""
+    """The starting pose with every joint rotated by about `spread`, [rad]."""
     rng = np.random.default_rng(0)
     noise = quat_from_rotvec(spread * rng.normal(size=(count, len(rig), 3)))
     start = start_pose(rig)

@@ -1,8 +1,8 @@
-"""Trackers live: at each change of the frame the tracker sees the empties and moves a body.
+"""Live trackers: at each change of the frame the tracker reads the empties and moves a body.
 
-The body is the base of the frame; the solver brings hands, head and what else has an empty
-to the empties themselves, and keeps the feet where the body has them. The player has the
-armature's own proportions.
+The body is the base of the frame; the solver moves hands, head and other joints with an empty
+to the empties themselves, and keeps the feet at the body's. The player has the armature's own
+proportions.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from ambulo.ik.trackers.shape import BodyShape
 
 SHIPPED = "ik_trackers"
-"""The model that comes with the extension, if one was there when it was built."""
+"""The model in the extension, if it existed when the extension was built."""
 FEET = ("LeftFoot", "RightFoot")
 HEAD = TARGETS.index("Head")
 LONGEST = 0.5
-"""Frames farther apart are a jump: the body begins anew, [s]."""
+"""Longest time between frames; after a longer one the body restarts, [s]."""
 
 
 @dataclass
@@ -47,16 +47,16 @@ class Tracking:
     player: RigPlayer
     """The player, in the size of `ik23`."""
     frame: float
-    """Frame of the scene that was tracked last; NaN before the first."""
+    """Last tracked frame of the scene; NaN before the first."""
     pose: Pose
-    """The body there, on the armature's rig."""
+    """The body in that frame, on the armature's rig."""
 
 
 def tracker_network(path: str) -> TrackerNetwork:
     """The network of a model file, read once; an empty path takes the shipped one.
 
     Raises:
-        ModelFileError: Missing, damaged, or no body tracker.
+        ModelFileError: The model is missing, damaged, or no body tracker.
     """
     from ambulo.policies.agents.body_tracker import load_tracker_network
     from ambulo.shipped import locate
@@ -73,12 +73,12 @@ def tracker_network(path: str) -> TrackerNetwork:
 
 
 def follow_trackers(armature: Object, bound: Bound, targets: Targets) -> Targets:
-    """Let the base of `bound` be the tracked body now; return targets with the feet kept.
+    """Set the base of `bound` to the tracked body; return targets with the feet kept.
 
     Args:
         armature: An armature that follows trackers, in a scene.
         bound: Its binding; its base is replaced.
-        targets: What its empties say, in our frame.
+        targets: Targets of its empties, in our frame.
 
     Raises:
         BindingError: There is no empty for the head.
@@ -99,7 +99,7 @@ def follow_trackers(armature: Object, bound: Bound, targets: Targets) -> Targets
 def _advance(
     armature: Object, bound: Bound, tracking: Tracking, targets: Targets, now: float
 ) -> None:
-    """Show the tracker the empties of frame `now`."""
+    """Step the tracker with the empties of frame `now`."""
     if targets.position_weights[0, HEAD] == 0.0:
         raise BindingError("trackers need an empty for the head, of a weight above 0")
     render = armature.users_scene[0].render
@@ -130,7 +130,7 @@ def _begun(network: TrackerNetwork, bound: Bound) -> Tracking:
 
 
 def shape_on(bound: Bound) -> BodyShape:
-    """The armature's proportions, in the size of `ik23`; a person's where it has none."""
+    """The armature's proportions, in the size of `ik23`; a person's without any."""
     from ambulo.ik.trackers.shape import BodyShape, shape_of
 
     skeleton, size = bound.binding.rig.skeleton, bound.binding.size
@@ -141,7 +141,7 @@ def shape_on(bound: Bound) -> BodyShape:
 
 
 def _sample(bound: Bound, targets: Targets) -> TrackerSample:
-    """What the trackers of a player of human23's axes would say."""
+    """The tracker sample that corresponds to `targets`, in human23's axes."""
     from ambulo.ik.trackers.conventions import TrackerSample
 
     rest = quat_conjugate(bound.binding.rig.target_rest)
@@ -153,5 +153,5 @@ def _sample(bound: Bound, targets: Targets) -> TrackerSample:
 
 
 def resized(targets: Targets, size: float) -> Targets:
-    """`targets` whose positions are `size` times as far from the origin."""
+    """`targets` with positions scaled by `size` about the origin."""
     return dataclasses.replace(targets, positions=targets.positions * size)

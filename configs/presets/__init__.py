@@ -1,7 +1,7 @@
 """Presets: one folder for each kind of training, one JSON file for each preset.
 
-A file holds `description` and the settings that differ from the defaults. A file that is
-put into a folder is a preset: nothing else lists them.
+A file holds `description` and the settings that differ from the defaults. Every file in a
+folder is a preset; there is no other list.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class PresetFolder(Mapping[str, str], Generic[Settings]):
         """Return the configuration of the preset `name`.
 
         Raises:
-            ConfigError: there is no such preset.
+            ConfigError: The preset does not exist.
         """
         if name not in self._data:
             raise ConfigError(f"unknown preset {name!r}{nearest(name, self._data)}")

@@ -1,7 +1,7 @@
-"""All trainings: one JSON file each; whatever needs to know of them lists this folder.
+"""All trainings: one JSON file each in this folder, the only list of them.
 
-A file names the commands of a training, its scores, and the settings that are searched. It
-has the name of the folder of its presets (`configs/presets`).
+A file names the commands of a training, its scores, and the settings that are searched. It has
+the name of its presets folder (`configs/presets`).
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ class Score(Config):
     """A score of trained models."""
 
     name: str
-    """Its name in `scores.json` and `evaluations.json`, or in `metrics.csv` behind
+    """Its name in `scores.json` and `evaluations.json`, or in `metrics.csv` after
     `validation/`."""
     label: str
     """Its name in tables and pictures, with the unit."""
     better: Literal["higher", "lower"]
-    """Which scores are better."""
+    """Direction of better scores."""
     ideal: float | None = None
     """The best possible score, for the optimality gap; None: there is no such bound."""
     selected_by: str | None = None
-    """Column that chooses the best row of `metrics.csv`; None: the score itself."""
+    """Column that selects the best row of `metrics.csv`; None: the score itself."""
 
     @property
     def sign(self) -> float:
@@ -45,22 +45,22 @@ class TrainingCommand(Config):
     module: str
     """Module with its `COMMAND`, a `RunCommand`, and the function `main` of its script."""
     former: tuple[str, ...] = ()
-    """Earlier names of `ambulo train WORD`."""
+    """Earlier names of the word in `ambulo train WORD`."""
 
 
 class TrainingKind(Config):
     """How trainings of one kind are started, compared and tuned."""
 
     commands: Annotated[dict[str, TrainingCommand], Field(min_length=1)]
-    """By the word of `ambulo train WORD`; sweeps use the first one."""
+    """Commands by the word of `ambulo train WORD`; sweeps use the first one."""
     logged_in: Literal["evaluations", "metrics"]
     """The file of a run with its learning curve: evaluations.json or metrics.csv."""
     steps: str
     """Name of the steps of a learning curve."""
     scores: Annotated[tuple[Score, ...], Field(min_length=1)]
-    """The scores; the first one is used unless another is named."""
+    """The scores; the first one is the default."""
     search: dict[str, str]
-    """Range of each setting that is searched, as `low:high[:log]` or `a,b,c`."""
+    """Range of each searched setting, as `low:high[:log]` or `a,b,c`."""
 
     @property
     def word(self) -> str:
@@ -71,7 +71,7 @@ class TrainingKind(Config):
         """Return the score `name`, or the first one.
 
         Raises:
-            ConfigError: there is none of that name.
+            ConfigError: The score does not exist.
         """
         if name is None:
             return self.scores[0]
@@ -91,10 +91,10 @@ def load_kind(folder: str) -> TrainingKind:
 
 
 def kind_names() -> tuple[str, ...]:
-    """Return the names of all trainings, which are those of their folders of presets."""
+    """Return the names of all trainings, which are those of their presets folders."""
     return json_names(__name__)
 
 
 def folder_of(word: str) -> str | None:
-    """Return the folder of presets of `ambulo train WORD`; None: there is no such word."""
+    """Return the presets folder of `ambulo train WORD`, or None for an unknown word."""
     return next((n for n in kind_names() if word in load_kind(n).commands), None)

@@ -1,4 +1,4 @@
-"""Pushes at random times, from each body's own generator, and delays of joint targets."""
+"""Random pushes from each body's own generator, and delays of joint targets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.state_arrays import Arrays, NamedState
 
 CLOSE = 1e-6
-"""Times nearer than this are the same, [s]; the clock is a sum of steps."""
+"""Tolerance of equal times, [s]; the clock is a sum of steps."""
 
 
 class Pushes(NamedState):
@@ -55,7 +55,7 @@ class Pushes(NamedState):
         self.force[:] = self._force(impulse, angle)
 
     def at(self, time: Floats, rngs: Sequence[np.random.Generator]) -> Floats:
-        """The forces at `time` (N,), [s]; what is over is drawn anew. Shape (N, 2), [N]."""
+        """Forces at `time` (N,), [s]; draws the next push after each. Shape (N, 2), [N]."""
         now = time + CLOSE
         for env in np.flatnonzero(now >= self.start + self._duration):
             self._draw(int(env), float(time[env]), rngs[int(env)])
@@ -77,14 +77,14 @@ class Pushes(NamedState):
 
 
 class DelayLine:
-    """The offsets of N bodies on their way from the controller to the joints.
+    """A delay line for the joint offsets of N bodies.
 
-    The offsets chosen at the start of a control step act from its substep `delay` on, and
-    until the later ones arrive. None is on its way when an episode begins: they are 0.
+    Offsets chosen at the start of a control step act from its substep `delay` on, until later
+    ones arrive. It is empty at the start of an episode: the offsets are 0.
     """
 
     def __init__(self, delay: int, substeps: int, shape: tuple[int, int]) -> None:
-        """Nothing on its way.
+        """Create an empty delay line.
 
         Args:
             delay: Substeps from a choice to its effect.
@@ -99,7 +99,7 @@ class DelayLine:
         """The offsets of the last control steps, newest first. Shape (N, L, nv)."""
 
     def begin(self, envs: Ints) -> None:
-        """Forget what was on its way to `envs` (k,)."""
+        """Clear the delay line of `envs` (k,)."""
         self._sent[envs] = 0.0
 
     def send(self, offsets: Floats) -> None:
@@ -112,7 +112,7 @@ class DelayLine:
         return np.ascontiguousarray(self._sent[:, self._late[substep]])
 
     def state_dict(self) -> Arrays:
-        """Return a copy of what is on its way; nothing without a delay."""
+        """Return a copy of the contents; empty without a delay."""
         return {name: array.copy() for name, array in self._saved().items()}
 
     def load_state_dict(self, arrays: Arrays) -> None:

@@ -1,4 +1,4 @@
-"""Heading frames: level frames on the ground that face where a body or its reference goes.
+"""Heading frames: level frames on the ground, X along the heading of a body or its reference.
 
 A frame is x, y, [m], yaw, [rad], and the height of the ground, [m].
 """
@@ -18,7 +18,7 @@ def heading_frames(qpos: Floats) -> Floats:
 
 
 def into_frames(places: Floats, frames: Floats) -> Floats:
-    """World places (N, B, 3), [m], in heading frames (N, 4). Shape (N, B, 3)."""
+    """World points (N, B, 3), [m], in heading frames (N, 4). Shape (N, B, 3)."""
     moved = places - frames[:, None, [0, 1, 3]]
     c, s = np.cos(frames[:, 2, None]), np.sin(frames[:, 2, None])
     x, y = moved[..., 0].copy(), moved[..., 1].copy()
@@ -27,7 +27,7 @@ def into_frames(places: Floats, frames: Floats) -> Floats:
 
 
 def from_frames(places: Floats, frames: Floats) -> Floats:
-    """World places of places (N, B, 3) in heading frames (N, 4), [m]."""
+    """World coordinates of points (N, B, 3) in heading frames (N, 4), [m]."""
     x, y, yaw = frames[:, :3].T[:, :, None]
     c, s = np.cos(yaw), np.sin(yaw)
     out = places.copy()
@@ -48,7 +48,7 @@ def along_heading(vectors: Floats, yaw: Floats) -> Floats:
 
 
 def out_of_frame(qpos: Floats, qvel: Floats, reference_frame: Floats) -> None:
-    """Take root states (k, nq), (k, nv) from reference frames (k, 4) to the world, in place."""
+    """Transform root states (k, nq), (k, nv) from frames (k, 4) to the world, in place."""
     c, s = np.cos(reference_frame[:, 2]), np.sin(reference_frame[:, 2])
     x, y = qpos[:, 0].copy(), qpos[:, 1].copy()
     qpos[:, 0] = reference_frame[:, 0] + c * x - s * y
@@ -79,9 +79,9 @@ def walk_frames(
 
     Args:
         frames: Heading frames.
-        speed: Ahead, [m/s]. Shape (N,).
+        speed: Speed ahead, [m/s]. Shape (N,).
         turn: Turning rate, [rad/s]. Shape (N,).
-        dt: [s].
+        dt: Time step, [s].
         side: Speed to the left, [m/s], (N,), if any.
     """
     yaw = frames[:, 2] + 0.5 * dt * turn

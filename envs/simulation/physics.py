@@ -1,7 +1,7 @@
-"""Back ends of the physics: what steps many simulations of one model.
+"""Physics back ends, which step many simulations of one model.
 
-`cpu` is `mujoco.batch.Batch`, in double precision on threads. `warp` is MuJoCo Warp, in
-single precision on a CUDA device or, without one, on Warp's own CPU device.
+`cpu` is `mujoco.batch.Batch`, in double precision on threads. `warp` is MuJoCo Warp, in single
+precision on a CUDA device or, without one, on Warp's own CPU device.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from ambulo.configs.locomotion import Backend
 
 
 class Physics(Protocol):
-    """N simulations of one model; the part of `mujoco.batch.Batch` that is used here."""
+    """N simulations of one model; the part of `mujoco.batch.Batch` that Ambulo uses."""
 
     def bind(self, name: str, /) -> NDArray[Any]:
         """A live array (N, ...) of a field of `MjData`.
 
-        State is read at the next call; what derives from it is written by every call.
+        State is read at the next call; derived fields are written by every call.
         """
         ...
 
     def step(self, *, stage: int) -> None:
-        """Advance all by one time step; then compute what derives, up to `stage`."""
+        """Advance all by one time step; then compute derived fields up to `stage`."""
         ...
 
     def forward(self, ids: NDArray[Any], stage: int, /) -> None:
-        """Compute what derives from the state of `ids`, up to a stage of MuJoCo."""
+        """Compute the fields derived from the state of `ids`, up to a stage of MuJoCo."""
         ...
 
     def set_models(self, models: Sequence[mujoco.MjModel], /) -> None:
@@ -39,7 +39,7 @@ class Physics(Protocol):
         ...
 
     def get_data(self, sim: int, data: mujoco.MjData, /) -> Any:
-        """Fill `data` with everything that simulation `sim` knows."""
+        """Fill `data` with the complete state of simulation `sim`."""
         ...
 
 
@@ -49,10 +49,10 @@ def make_physics(
     """Make `count` simulations of `model`.
 
     Args:
-        model: of all simulations; not copied.
+        model: Model of all simulations; not copied.
         count: N.
         threads: CPU threads that step; of `cpu` only.
-        backend: who computes.
+        backend: `cpu` or `warp`.
 
     Raises:
         ConfigError: `warp` without its packages, or with a model that it does not support.

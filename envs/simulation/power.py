@@ -12,19 +12,19 @@ from ambulo.muscle.coupling import joint_coupling
 
 
 class JointPower:
-    """Absolute power of all joints of N bodies; joints that are tied count as one."""
+    """Absolute power of all joints of N bodies; coupled joints count as one."""
 
     def __init__(self, simulation: CharacterSimulation) -> None:
-        """Of the bodies of `simulation`."""
+        """Create it for the bodies of `simulation`."""
         self._simulation = simulation
         self._force: Floats = simulation.bind("qfrc_actuator")
         self._coupling = joint_coupling(simulation.model)
         self._untied = np.empty((0, simulation.model.nv))
 
     def now(self) -> Floats:
-        """After a physics step, [W]. Shape (N,)."""
+        """Power after a physics step, [W]. Shape (N,)."""
         coupling, factors = self._coupling, self._untied
-        if len(coupling.dof):  # what they do against each other is no work
+        if len(coupling.dof):  # coupled joints do no work against each other
             factors = coupling.factors(self._simulation.qpos)
         power = np.empty(self._simulation.count)
         _joint_power(

@@ -29,7 +29,7 @@ _FORWARD = int(mujoco.mjtStage.mjSTAGE_ACC)
 _VELOCITY = int(mujoco.mjtStage.mjSTAGE_VEL)
 
 FASTEST = 100.0
-"""Generalised velocity above which a simulation is taken to explode, [m/s], [rad/s]."""
+"""Generalised velocity above which a simulation counts as exploded, [m/s], [rad/s]."""
 
 FAULTS = (
     "",
@@ -37,22 +37,22 @@ FAULTS = (
     f"exploded: a velocity above {FASTEST:.0f} m/s or rad/s",
     "unsolvable: stable PD found no torque",
 )
-"""Reasons by code; 0 is none."""
+"""Reasons by code; 0 is no fault."""
 NOT_FINITE, TOO_FAST, UNSOLVABLE = 1, 2, 3
 
 _STATE = ("time", "qpos", "qvel", "act", "ctrl", "xfrc_applied")
-"""What MuJoCo integrates, and what acts on it."""
+"""Inputs of MuJoCo's integration."""
 _GUESS = "qacc_warmstart"
-"""The solver's first guess of the next step."""
+"""The solver's initial guess of the next step."""
 _LAST_STEP = ("constraint", "torque", "fault")
-"""What the next step takes from the last one, in the simulation's own arrays."""
+"""Arrays of the simulation itself that the next step needs from the last one."""
 
 
 def log_mujoco_warnings() -> None:
-    """Send MuJoCo's warnings to `logging`, unless somebody takes them already.
+    """Send MuJoCo's warnings to `logging`, unless a handler is installed already.
 
-    MuJoCo would print them and write a file into the working folder. An
-    unstable body is reported as a fault, so that warning is only for debugging.
+    MuJoCo would print them and write a file into the working folder. An unstable body is
+    reported as a fault, so its warning has level DEBUG.
     """
     if mujoco.get_mju_user_warning() is None:
         mujoco.set_mju_user_warning(_log_warning)
@@ -64,16 +64,16 @@ def _log_warning(message: str) -> None:
 
 
 class Actuation(Protocol):
-    """What moves a body: turns the torques that stable PD wants into controls."""
+    """Turns the joint torques of stable PD into controls."""
 
     def apply(self, torque: Floats, out: Floats) -> None:
         """Fill the controls `out` (N, nu) for torques on the independent axes, [N m]."""
 
     def reset(self, ids: Ints) -> None:
-        """Forget what `ids` did before."""
+        """Clear the state of `ids`."""
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
-        """Copies of what it remembers between steps, by name."""
+        """Copies of the state between steps, by name."""
         ...
 
     def load_state_dict(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -88,24 +88,24 @@ class TorqueMotors:
         self._low, self._high = model.actuator_forcerange.T.copy()
 
     def apply(self, torque: Floats, out: Floats) -> None:
-        """The torque within the motors' limits."""
+        """Clip the torque to the motors' limits."""
         _clip(torque, self._low, self._high, out)
 
     def reset(self, ids: Ints) -> None:
-        """Motors remember nothing."""
+        """Do nothing: motors have no state."""
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
-        """Nothing."""
+        """Return an empty dictionary."""
         return {}
 
     def load_state_dict(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Nothing to continue from."""
+        """Do nothing."""
 
 
 class CharacterSimulation:
     """N simulations of one character, driven by targets of their joints.
 
-    Every substep, stable PD turns target positions, target velocities and a feed-forward
+    In every substep, stable PD turns target positions, target velocities and a feed-forward
     torque into a torque, and the actuation turns that into controls.
     """
 
@@ -137,7 +137,7 @@ class CharacterSimulation:
         log_mujoco_warnings()
         self.character, self.count, self.substeps = character, count, substeps
         self.model = character.model if model is None else model
-        # Else MuJoCo quietly puts a body that explodes within a step back to its rest.
+        # Otherwise MuJoCo silently resets a body that explodes within a step.
         self.model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
         self.dt = float(self.model.opt.timestep) * substeps
         self.tangent = Tangent(self.model)
@@ -170,8 +170,7 @@ class CharacterSimulation:
         """External force and moment on each body, [N], [N m]. Shape (N, nbody, 6)."""
         self._warmstart: Floats = self._batch.bind("qacc_warmstart")
         self.torque: Floats = np.zeros((count, len(self.driven)))
-        """Torque that was wanted of the independent joint axes in the last substep,
-        [N m]."""
+        """Requested torque of the independent joint axes in the last substep, [N m]."""
         self.fault: Ints = np.zeros(count, dtype=np.int64)
         """Why a simulation stopped, as in `FAULTS`; 0 while it runs."""
         self.fault_state: dict[int, tuple[Floats, Floats]] = {}
@@ -183,18 +182,18 @@ class CharacterSimulation:
         return values
 
     def copy_data(self, sim: int, data: mujoco.MjData) -> None:
-        """Fill `data`, of this model, with everything that simulation `sim` knows."""
+        """Fill `data`, of this model, with the complete state of simulation `sim`."""
         self._batch.get_data(sim, data)
 
     def use_models(self, models: Sequence[mujoco.MjModel]) -> None:
         """Run simulation i on `models[i]`: edited copies of the model, of the same sizes.
 
-        To be called again after an edit. Of back end `cpu` only.
+        Call it again after an edit. Back end `cpu` only.
         """
         self._batch.set_models(models)
 
     def forward(self, ids: Ints, stage: int = _FORWARD) -> None:
-        """Make what derives from the state of `ids` current, up to a MuJoCo stage."""
+        """Update the fields derived from the state of `ids`, up to a MuJoCo stage."""
         self._batch.forward(ids.astype(np.int32), stage)
 
     def reset(
@@ -205,9 +204,9 @@ class CharacterSimulation:
         qvel: Floats,
         ctrl: Floats | None = None,
     ) -> None:
-        """Put simulations `ids` (n,) into a state: time (n,), qpos (n, nq), qvel (n, nv).
+        """Set the states of simulations `ids` (n,): time (n,), qpos (n, nq), qvel (n, nv).
 
-        `ctrl` (n, nu) acts already; nothing does if None.
+        `ctrl` (n, nu) are the present controls; zero if None.
         """
         self._warmstart[ids] = 0.0
         self.ctrl[ids], self.push[ids], self.torque[ids] = 0.0, 0.0, 0.0
@@ -232,7 +231,7 @@ class CharacterSimulation:
 
         Raises:
             KeyError: An array is missing.
-            ValueError: One has another shape: it is of another model or count.
+            ValueError: An array has another shape: of another model or count.
         """
         for name in _STATE:
             _put(self.bind(name), arrays[name], name)
@@ -247,7 +246,7 @@ class CharacterSimulation:
     ) -> None:
         """One substep towards `target` (N, nq) and `velocity` (N, nv).
 
-        `torque` (N, nv) is added to that of the controller, which knows of it.
+        `torque` (N, nv) is a feed-forward that the controller takes into account.
         """
         np.copyto(self._before.qpos, self.qpos)
         np.copyto(self._before.qvel, self.qvel)
@@ -269,7 +268,7 @@ class CharacterSimulation:
             self._park(np.flatnonzero(self.fault))
 
     def _stop(self, which: Bools, reason: int) -> None:
-        """Note why simulations `which` stop, and the state that led to it."""
+        """Record why simulations `which` stop, and the state that led to it."""
         for sim in np.flatnonzero(which & (self.fault == 0)):
             before = self._before.qpos[sim].copy(), self._before.qvel[sim].copy()
             states = np.concatenate([*before, self.qpos[sim], self.qvel[sim]])
@@ -278,7 +277,7 @@ class CharacterSimulation:
         self._park(np.flatnonzero(which))
 
     def _park(self, ids: Ints) -> None:
-        """Put stopped simulations to rest, so that they cost and poison nothing."""
+        """Reset stopped simulations to rest, so that they stay cheap and finite."""
         self.qpos[ids], self.qvel[ids] = self.model.qpos0, 0.0
         self.ctrl[ids], self.push[ids], self._warmstart[ids] = 0.0, 0.0, 0.0
         self.torque[ids] = 0.0
@@ -294,7 +293,7 @@ def _put(target: NDArray[Any], values: NDArray[Any], name: str) -> None:
 
 @njit(cache=True)
 def _slower(speeds: Floats, limit: float) -> bool:
-    """Whether the sizes of all `speeds` (N, nv) are below `limit`; no NaN is."""
+    """Whether all |`speeds`| (N, nv) are below `limit`; False for NaN."""
     for b in range(speeds.shape[0]):
         for i in range(speeds.shape[1]):
             if not abs(speeds[b, i]) < limit:

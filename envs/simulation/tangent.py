@@ -14,10 +14,10 @@ from ambulo.motion.quaternion_kernels import log_between, turn
 
 
 class Tangent:
-    """The joints of a model, as the compiled loops want them."""
+    """The joints of a model in the form that the compiled loops need."""
 
     def __init__(self, model: mujoco.MjModel) -> None:
-        """Look the joints of `model` up."""
+        """Look up the joints of `model`."""
         self.nv = int(model.nv)
         self.joints: Ints = np.stack(
             [model.jnt_type, model.jnt_qposadr, model.jnt_dofadr], axis=1

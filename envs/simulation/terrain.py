@@ -1,4 +1,4 @@
-"""Uneven ground that all bodies share, each at places of its own: terrain, slopes and steps."""
+"""Uneven ground that all bodies share, each at its own start: terrain, slopes and steps."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from ambulo.envs.characters.character import Character
 SIZE = 80.0
 """Length and width of the ground, [m]."""
 CELL = 0.1
-"""Distance of its samples, [m]."""
+"""Grid spacing, [m]."""
 RAMP = 4.0
 """Length of a ramp, [m]."""
 BUMP = 0.25
 """Width of the bumps (standard deviation of the smoothing), [m]."""
 EDGE = 34.0
-"""Least distance of episode starts from the edge, [m]; 20 s at 1.6 m/s fit in."""
+"""Smallest distance of episode starts from the edge, [m]; enough for 20 s at 1.6 m/s."""
 COURSES: tuple[str, ...] = get_args(CourseKind)
 """Kinds of courses."""
 LEVEL = 2.0
-"""Where the level part ends, x, [m]."""
+"""End of the level part, x, [m]."""
 STEP_LENGTH = 2.0
-"""Length of a step, [m]: between strides, so that each step comes as a surprise."""
+"""Length of a step, [m]; it does not match the stride, so steps come at any phase."""
 _DEEP = 0.5
 """Half the thickness of the ground, [m]."""
 
@@ -39,22 +39,22 @@ class Ground(Protocol):
     """Ground that is not level."""
 
     kind: str
-    """What it is called in settings."""
+    """Its name in settings."""
     room: float
-    """Least distance of episode starts from the edge, [m]."""
+    """Smallest distance of episode starts from the edge, [m]."""
 
     def height(self, places: Floats) -> Floats:
-        """Height at world places (..., 2), [m]. Shape (...)."""
+        """Height at world points (..., 2), [m]. Shape (...)."""
 
     def place(self, rng: np.random.Generator) -> Floats:
-        """A place and heading to start from: x, y, [m], yaw, [rad]. Shape (3,)."""
+        """A start position and heading: x, y, [m], yaw, [rad]. Shape (3,)."""
 
     def put_into(self, spec: mujoco.MjSpec) -> None:
         """Replace the geom `floor` of `spec` by this ground."""
 
 
 class Terrain:
-    """Heights on a grid; always the same for the same kind and height."""
+    """Heights on a grid, deterministic for each kind and height."""
 
     room = EDGE
 
@@ -75,14 +75,14 @@ class Terrain:
         """Heights by row (Y) and column (X), [m]. Shape (M, M)."""
 
     def height(self, places: Floats) -> Floats:
-        """Height at world places (..., 2), linear between samples, [m]. Shape (...)."""
+        """Height at world points (..., 2), linear between samples, [m]. Shape (...)."""
         flat = np.ascontiguousarray(places.reshape(-1, 2))
         out = np.empty(len(flat))
         _heights(self.heights, flat, out)
         return out.reshape(places.shape[:-1])
 
     def place(self, rng: np.random.Generator) -> Floats:
-        """A place and heading to start from: x, y, [m], yaw, [rad]. Shape (3,)."""
+        """A start position and heading: x, y, [m], yaw, [rad]. Shape (3,)."""
         x, y, yaw = rng.random(3)
         room = SIZE - 2.0 * EDGE
         heading = 2.0 * np.pi * yaw if self.kind == "rough" else np.pi * round(yaw)
@@ -101,12 +101,12 @@ class Terrain:
 
 
 class Course:
-    """A slope or steps, made of boxes with true edges; all bodies start towards +X."""
+    """A slope or steps, made of boxes with sharp edges; all bodies start towards +X."""
 
     room = EDGE
 
     def __init__(self, kind: CourseKind, height: float) -> None:
-        """A course whose steps have `height`, [m], or whose slope has it over `RAMP`."""
+        """A course with steps of `height`, [m], or a slope that rises by it over `RAMP`."""
         sign = -1.0 if kind in ("downhill", "steps_down") else 1.0
         self.kind: str = kind
         self.steps = kind.startswith("steps")
@@ -114,7 +114,7 @@ class Course:
         """Height of a step, or of 4 m of the slope, upwards, [m]."""
 
     def height(self, places: Floats) -> Floats:
-        """Height at world places (..., 2), [m]. Shape (...)."""
+        """Height at world points (..., 2), [m]. Shape (...)."""
         x = places[..., 0] - LEVEL
         if self.steps:
             return np.asarray(
@@ -123,12 +123,12 @@ class Course:
         return np.asarray(self.rise / RAMP * np.maximum(x, 0.0))
 
     def place(self, rng: np.random.Generator) -> Floats:
-        """A place of the level part, x, y, [m], and heading, [rad]. Shape (3,)."""
+        """A start on the level part, x, y, [m], and heading, [rad]. Shape (3,)."""
         x, y, _ = rng.random(3)
         return np.array([STEP_LENGTH * (x - 0.5), y - 0.5, 0.0])
 
     def put_into(self, spec: mujoco.MjSpec) -> None:
-        """Replace the geom `floor` of `spec` by boxes above a floor that none reaches."""
+        """Replace the geom `floor` of `spec` by boxes above a floor out of reach."""
         end = 0.5 * SIZE
         lowest = float(self.height(np.array([end, 0.0])))
         spec.geom("floor").pos = [0.0, 0.0, min(lowest, 0.0) - 2.0 * _DEEP]
@@ -150,7 +150,7 @@ def make_ground(kind: str, height: float) -> Ground:
 def _add_box(
     spec: mujoco.MjSpec, start: float, end: float, top: float, angle: float
 ) -> None:
-    """Add ground from x = `start`, where its top is at `top`, [m], to `end`, at an angle."""
+    """Add a box from x = `start`, where its top is at `top`, [m], to `end`, at an angle."""
     half = 0.5 * (end - start) / np.cos(angle)
     ahead = np.array([np.cos(angle), 0.0, np.sin(angle)])
     up = np.array([-np.sin(angle), 0.0, np.cos(angle)])
@@ -171,7 +171,7 @@ def terrain_model(
     """The character on a ground, the level one if None, after `edit` of its model.
 
     Raises:
-        ConfigError: A character whose model cannot be edited.
+        ConfigError: The character's model cannot be edited.
     """
     if character.spec is None:
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""Forces of everything that a body touches but the ground, and boxes to be touched."""
+"""Contact forces of bodies with anything but the ground, and boxes as obstacles."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ambulo.envs.simulation.simulation import CharacterSimulation
 from ambulo.envs.state_arrays import Arrays, NamedState
 
 FLOOR = "floor"
-"""What the names of geoms that a body stands on begin with."""
+"""Prefix of the names of ground geoms."""
 ALL = "touch_all"
-"""Name of the sensor of all contact forces of a body; those of pieces of floor are called
+"""Name of the sensor of all contact forces of a body; the sensors of floor pieces are called
 `touch_` and the piece's name."""
 SOLVER_ITERATIONS = 50
-"""Most iterations of the contact solver: with 4, limbs that press against walls explode."""
+"""Largest number of solver iterations: with 4, limbs pressed against walls explode."""
 STIFFNESS = (0.03, 1.0)
 """Time constant, [s], and damping ratio of a box's contacts."""
 PARKED = 200.0
@@ -28,7 +28,7 @@ PARKED = 200.0
 
 @dataclass(frozen=True)
 class Box:
-    """An upright box that many bodies may have at places of their own."""
+    """An upright box that many bodies may have at different positions."""
 
     half: tuple[float, float, float]
     """Half lengths, [m]."""
@@ -46,7 +46,7 @@ BOXES = (
 )
 """Walls, pillars and a chest, of the frictions that walls may have."""
 WALLS = 3
-"""The first boxes are walls."""
+"""The first boxes of `BOXES`, which are walls."""
 WALL_GAP, GAP = (0.7, 2.5), (1.3, 3.0)
 """Distances from a body to a wall's middle plane, and to the middle of other boxes, [m]."""
 WALL_ANGLE, ANGLE = np.deg2rad(80.0), np.deg2rad(35.0)
@@ -56,10 +56,10 @@ WALL_ANGLE, ANGLE = np.deg2rad(80.0), np.deg2rad(35.0)
 def add_touch_sensors(spec: mujoco.MjSpec) -> None:
     """Add the sensors that `TouchForces` reads to the model of one body.
 
-    All pieces of the floor must be in the model by then.
+    The model must have all pieces of the floor already.
 
     Raises:
-        ConfigError: There is no floor: the ground would be felt as an obstacle.
+        ConfigError: There is no floor: the ground would count as an obstacle.
     """
     root, floors = spec.worldbody.first_body().name, floor_names(spec)
     if not floors:
@@ -70,7 +70,7 @@ def add_touch_sensors(spec: mujoco.MjSpec) -> None:
         sensor.objtype, sensor.objname = mujoco.mjtObj.mjOBJ_XBODY, root
         if floor is not None:
             sensor.reftype, sensor.refname = mujoco.mjtObj.mjOBJ_GEOM, floor
-        # One force, the sum of all contacts' (reduction 3), in the world.
+        # One net force of all contacts (reduction 3), in the world.
         data = 1 << int(mujoco.mjtConDataField.mjCONDATA_FORCE)
         sensor.intprm[:3] = [data, 3, 1]
     spec.option.iterations = max(spec.option.iterations, SOLVER_ITERATIONS)
@@ -83,7 +83,7 @@ def floor_names(spec: mujoco.MjSpec) -> list[str]:
 
 
 def add_boxes(spec: mujoco.MjSpec) -> None:
-    """Add `BOXES` as bodies that are placed, and not moved by contacts."""
+    """Add `BOXES` as mocap bodies, which contacts do not move."""
     for i, box in enumerate(BOXES):
         body = spec.worldbody.add_body(
             name=f"box{i}", mocap=True, pos=[PARKED + 10.0 * i, PARKED, box.half[2]]
@@ -91,7 +91,7 @@ def add_boxes(spec: mujoco.MjSpec) -> None:
         geom = body.add_geom(name=f"box{i}", type=mujoco.mjtGeom.mjGEOM_BOX)
         geom.size, geom.friction[0], geom.priority = box.half, box.friction, 1
         geom.contype, geom.conaffinity = 1, 0
-        # A pyramid of no friction is degenerate: the solver then fails, and bodies explode.
+        # A frictionless pyramid is degenerate: the solver then fails, and bodies explode.
         geom.condim = 3 if box.friction > 0.0 else 1
         geom.solref[:] = STIFFNESS
 
@@ -100,7 +100,7 @@ class TouchForces:
     """Reads the horizontal forces on the bodies of a simulation with touch sensors."""
 
     def __init__(self, simulation: CharacterSimulation) -> None:
-        """Look the sensors up."""
+        """Look up the sensors."""
         model = simulation.model
         self._values = simulation.bind("sensordata")
         names = [model.sensor(k).name for k in range(model.nsensor)]
@@ -109,8 +109,8 @@ class TouchForces:
         self._all, *self._floors = (slice(at, at + 2) for at in starts)
 
     def now(self) -> Floats:
-        """Force on each body, but the ground's, along the world's X and Y, [N]. (N, 2)."""
-        # The sensors tell what a body does to the others.
+        """Force on each body except the ground's, along the world's X and Y, [N]. (N, 2)."""
+        # The sensors report the force of a body on others.
         force: Floats = -self._values[:, self._all]
         for floor in self._floors:
             force = force + self._values[:, floor]
@@ -118,12 +118,12 @@ class TouchForces:
 
 
 class PlacedBoxes(NamedState):
-    """Places and velocities of each body's own `BOXES`; they go on by themselves."""
+    """Positions and velocities of each body's own `BOXES`, which move by themselves."""
 
     saved = ("place", "velocity")
 
     def __init__(self, simulation: CharacterSimulation) -> None:
-        """All parked."""
+        """Start with all boxes parked."""
         self._places = simulation.bind("mocap_pos")
         self._turns = simulation.bind("mocap_quat")
         count = simulation.count
@@ -135,7 +135,7 @@ class PlacedBoxes(NamedState):
         self.park(np.arange(count))
 
     def park(self, envs: np.ndarray) -> None:
-        """Put all boxes of `envs` (k,) away."""
+        """Park all boxes of `envs` (k,)."""
         self.velocity[envs] = 0.0
         self.place[envs] = 0.0
         self.place[envs, :, 0] = PARKED + 10.0 * np.arange(len(BOXES))
@@ -148,13 +148,13 @@ class PlacedBoxes(NamedState):
         self.show()
 
     def advance(self, dt: float) -> None:
-        """Move all boxes on by `dt`, [s]."""
+        """Advance all boxes by `dt`, [s]."""
         if np.count_nonzero(self.velocity):
             self.place[..., :2] += dt * self.velocity
             self.show()
 
     def show(self) -> None:
-        """Give the places to the physics."""
+        """Write the positions to the physics."""
         self._places[..., :2] = self.place[..., :2]
         self._places[..., 2] = self._height
         half = 0.5 * self.place[..., 2]
@@ -169,13 +169,13 @@ def place_around(
     walk: WalkCommandsConfig,
     rng: np.random.Generator,
 ) -> None:
-    """Park the boxes of body `env`, or put one or two of them in its way.
+    """Park the boxes of body `env`, or place one or two of them as obstacles.
 
     Args:
         boxes: All boxes.
         env: The body.
-        frame: Its place, x, y, [m], and heading, [rad]. Shape (3,).
-        walk: How often, and how they move.
+        frame: Its position x, y, [m], and heading, [rad]. Shape (3,).
+        walk: Their probability and motion.
         rng: Its generator.
     """
     boxes.park(np.array([env]))

@@ -1,4 +1,4 @@
-"""Variants of a body: other friction, masses, control delay or ground."""
+"""Variants of a body: different friction, masses, control delay or ground."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ambulo.configs.variation import VariationConfig
 from ambulo.envs.simulation.terrain import Ground
 
 ITERATIONS = 50
-"""Iterations of the contact solver, at most, with another friction. The 4 of human23 are
-enough at its friction of 1; at 0.4 they leave forces so wrong that bodies explode."""
+"""Solver iterations for another friction. The 4 of human23 suffice at its friction of 1; at 0.4
+the contact forces are so wrong that bodies explode."""
 _STREAM = 23
-"""Random numbers of variants, apart from those of episodes."""
+"""Seed offset that separates variants from episodes."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """How one body and its world differ from the nominal ones; the defaults: not at all."""
+    """Differences of one body and its world from the nominal ones; none by default."""
 
     friction: float | None = None
     """Sliding friction of every contact; None: that of the model."""
@@ -36,7 +36,7 @@ class Variant:
     """The ground; None: that of the settings."""
 
     def numbers(self) -> dict[str, Any]:
-        """Return its numbers by field, as plain JSON; the ground is not among them."""
+        """Return the numbers by field, as plain JSON, without the ground."""
         return {
             "friction": self.friction,
             "mass": self.mass,
@@ -45,7 +45,7 @@ class Variant:
         }
 
     def late(self, substep: float) -> int:
-        """The delay in whole substeps, which last `substep`, [s]."""
+        """The delay in whole substeps of `substep`, [s]."""
         return round(self.delay / substep)
 
     def applied_to(self, model: mujoco.MjModel) -> mujoco.MjModel:
@@ -55,7 +55,7 @@ class Variant:
             return model
         varied = copy.copy(model)
         if self.friction is not None:
-            # Of two geoms that touch, MuJoCo takes the larger friction.
+            # MuJoCo takes the larger friction of the two geoms in contact.
             varied.geom_friction[:, 0] = self.friction
             varied.opt.iterations = max(varied.opt.iterations, ITERATIONS)
             varied.opt.ls_iterations = max(varied.opt.ls_iterations, ITERATIONS)
@@ -80,9 +80,9 @@ def drawn_variants(
 
     Args:
         config: Ranges.
-        count: Bodies.
+        count: Number of bodies.
         segments: Number of bodies of the model but the world.
-        seed: Of the draws.
+        seed: Seed of the draws.
     """
     rng = np.random.default_rng([seed, _STREAM])
 

@@ -1,8 +1,8 @@
-"""The physics of many simulations on MuJoCo Warp: single precision, on a GPU or Warp's CPU.
+"""Physics of many simulations on MuJoCo Warp: single precision, on a GPU or Warp's CPU.
 
-The arrays that callers see are in main memory and of double precision, as those of
-`mujoco.batch.Batch`. Every call sends the state to the device and fetches the state and the
-bound fields; nothing else travels. Time is counted here, so that it does not lose digits.
+Callers see arrays in main memory and double precision, as with `mujoco.batch.Batch`. Every call
+sends the state to the device, and fetches the state and the bound fields. Time is counted here,
+so that it keeps its precision.
 
 Differences from MuJoCo's own engine that matter are listed in docs/gpu.md.
 """
@@ -21,9 +21,9 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import AmbuloError, ConfigError
 
 MAX_CONSTRAINTS = 512
-"""Rows of constraints of one simulation: contacts (4 rows each), limits and ties."""
+"""Constraint rows of one simulation: contacts (4 rows each), limits and couplings."""
 MAX_CONTACTS = 96
-"""Contacts of one simulation, on average over all."""
+"""Contacts of one simulation, averaged over all."""
 _STATE = ("qpos", "qvel", "act", "ctrl", "xfrc_applied", "qacc_warmstart")
 """Fields that callers may write."""
 _INTEGRATED = ("qpos", "qvel", "act", "qacc_warmstart")
@@ -72,7 +72,7 @@ class WarpPhysics:
         self._time: Floats = np.zeros(count)
         self._derived: dict[str, NDArray[Any]] = {}
         self._last: tuple[Floats, Floats] | None = None
-        """Positions and velocities of which the device knows what derives."""
+        """Positions and velocities for which the device's derived fields are valid."""
 
     def set_models(self, models: object, /) -> None:
         """Not supported: all simulations have one model on the device."""
@@ -103,7 +103,7 @@ class WarpPhysics:
         return self._derived[name]
 
     def step(self, *, stage: int) -> None:
-        """Advance all by one time step; then compute what derives, up to `stage`."""
+        """Advance all by one time step; then compute derived fields up to `stage`."""
         self._send()
         if not self._is_current():
             self._run("step1")
@@ -115,7 +115,7 @@ class WarpPhysics:
         self._note()
 
     def forward(self, ids: NDArray[Any], stage: int) -> None:
-        """Compute what derives from the state of `ids` (n,), up to a stage of MuJoCo.
+        """Compute the fields derived from the state of `ids` (n,), up to a stage of MuJoCo.
 
         The device computes all simulations; only those of `ids` are fetched.
         """
@@ -127,7 +127,7 @@ class WarpPhysics:
         self._note()
 
     def get_data(self, sim: int, data: mujoco.MjData) -> mujoco.MjData:
-        """Fill `data` with everything that simulation `sim` knows."""
+        """Fill `data` with the complete state of simulation `sim`."""
         self._send()
         self._engine.get_data_into(data, self._model, self._data, world_id=sim)
         data.time = self._time[sim]
@@ -158,7 +158,7 @@ class WarpPhysics:
             )
 
     def _is_current(self) -> bool:
-        """Whether the device knows what derives from the positions and velocities."""
+        """Whether the derived fields match the positions and velocities."""
         if self._last is None:
             return False
         now = (self._fields["qpos"], self._fields["qvel"])
@@ -168,7 +168,7 @@ class WarpPhysics:
         self._last = (self._fields["qpos"].copy(), self._fields["qvel"].copy())
 
     def _run(self, name: str) -> None:
-        """Run a function of MuJoCo Warp; on a GPU as a graph that was recorded once."""
+        """Run a function of MuJoCo Warp; on a GPU as a recorded CUDA graph."""
         function: Callable[..., None] = getattr(self._engine, name)
         if not self._data.qpos.device.is_cuda:
             function(self._device_model, self._data)
@@ -183,7 +183,7 @@ class WarpPhysics:
 
 
 def _without_autoreset(model: mujoco.MjModel) -> mujoco.MjModel:
-    """A copy of `model` without the flag that stops MuJoCo's own resets: Warp has none."""
+    """A copy of `model` without the flag that disables auto-reset, which Warp does not have."""
     found = copy.copy(model)
     found.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
     return found

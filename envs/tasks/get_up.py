@@ -1,4 +1,4 @@
-"""Get up: rise from wherever a fall ended, and stand."""
+"""Get up: rise from where a fall ended, and stand."""
 
 from __future__ import annotations
 
@@ -24,26 +24,27 @@ from ambulo.motion.formats.npz import packed, unpacked
 from ambulo.motion.rotations import quat_normalize, yaw_of
 
 FALLS, SEED = 256, 1
-"""Falls whose ends are starts, and their seed."""
+"""Number of simulated falls, whose end states are the start states, and their seed."""
 STANDING = 0.15
-"""Fraction of episodes that begin in the standing pose: it must be kept, too."""
+"""Fraction of episodes that begin in the standing pose, so that standing is trained too."""
 UNASSISTED = 0.5
-"""Share of the training from which nothing lifts the body."""
+"""Fraction of the training after which no force lifts the body."""
 HEIGHT, TILT = 0.15, 0.5
-"""A root at most so much lower than in the standing pose, [m], and turned, [rad], stands."""
+"""A body counts as standing if its root is at most this much lower than in the standing pose,
+[m], and tilted by at most this angle, [rad]."""
 DROP_HEIGHT = 0.9
 """Height of the root above the ground from which bodies fall, [m]."""
 DROP_BEND = 0.5
 """Standard deviation of joint angles at the drop, [rad]."""
 DROP_SECONDS = 2.0
-"""Time in which they come to rest, [s]."""
+"""Duration of a simulated fall, [s]."""
 
 
 class GetUpBatch(LocomotionBatch):
     """N bodies that rise from the ground; see `LocomotionBatch`.
 
-    The reference frame stays under the root and turns with it about the vertical. Nothing ends
-    an episode but its time limit; it is a success if the body stands then.
+    The reference frame stays under the root and turns with it about the vertical. Only the time
+    limit ends an episode; standing at that time is success.
     """
 
     rewards = ("rising", "costs")
@@ -55,20 +56,20 @@ class GetUpBatch(LocomotionBatch):
         character: Character,
         **kwargs: Any,
     ) -> None:
-        """As `LocomotionBatch`."""
+        """Create the batch; see `LocomotionBatch`."""
         super().__init__(config, reference, character, **kwargs)
         timestep = float(character.model.opt.timestep)
         self._fallen = fallen_states(character.name, timestep, FALLS, SEED)
-        self._assist = 0.0  # only a training lifts
+        self._assist = 0.0  # the assist acts in training only
 
     def set_progress(self, share: float) -> None:
-        """Lift less and less; see `LocomotionBatch.set_progress`."""
+        """Reduce the assist force as training proceeds; see `LocomotionBatch.set_progress`."""
         left = max(0.0, 1.0 - share / UNASSISTED)
         self._assist = self.config.environment.assist * left
 
     @property
     def standing(self) -> Bools:
-        """Which bodies stand. Shape (N,)."""
+        """Mask of the bodies that stand. Shape (N,)."""
         low = self.state.height < self._stands_at - HEIGHT
         return np.asarray(~low & (self.state.up[:, 2] > np.cos(TILT)))
 
@@ -89,7 +90,7 @@ class GetUpBatch(LocomotionBatch):
         self._follow_root()
 
     def _follow_root(self) -> None:
-        """Put the reference frames under the roots, and lift these."""
+        """Put the reference frames under the roots, and apply the assist force."""
         qpos = self.simulation.qpos
         self.reference_frame[:, :2], self.reference_frame[:, 2] = (
             qpos[:, :2],
@@ -101,11 +102,11 @@ class GetUpBatch(LocomotionBatch):
         self.simulation.push[:, self._pelvis, 2] = lifted
 
     def fell(self) -> Bools:
-        """Return false: no fall ends an episode. Shape (N,)."""
+        """Return False for all: a fall ends no episode. Shape (N,)."""
         return np.zeros(self.num_envs, np.bool_)
 
     def succeeded(self, timeout: Bools) -> Bools:
-        """Which bodies stand when their time is over. Shape (N,)."""
+        """Mask of the bodies that stand at their time limit. Shape (N,)."""
         return np.asarray(timeout & self.standing)
 
     def _reward_groups(
@@ -126,14 +127,14 @@ Falls = tuple[Floats, Floats]
 def fallen_states(name: str, timestep: float, count: int, seed: int) -> Falls:
     """Positions (n, nq) and velocities (n, nv) of bodies that have fallen.
 
-    Made once for all processes (6 s for 256 bodies). Their turn about the vertical is taken
-    out.
+    Simulated once for all processes (6 s for 256 bodies). The rotation about the vertical is
+    removed.
 
     Args:
         name: The character, driven by motors.
-        timestep: Of its physics, [s].
-        count: How many are dropped; n of them, nearly all, did not explode.
-        seed: Of the falls.
+        timestep: Physics time step, [s].
+        count: Bodies to drop; the n that did not explode (nearly all) are returned.
+        seed: Seed of the falls.
     """
 
     def drop() -> Falls:
@@ -166,12 +167,12 @@ def dropped_states(
 ) -> tuple[Floats, Floats]:
     """Positions (n, nq) and velocities (n, nv) of bodies at rest after a fall.
 
-    Roots are turned at random and come down at the origin, joints are bent at random.
+    Root orientations and joint angles are random; roots land at the origin.
 
     Args:
         character: The body, driven by motors.
-        count: How many are dropped; n of them, nearly all, did not explode.
-        seed: Of the falls.
+        count: Bodies to drop; the n that did not explode (nearly all) are returned.
+        seed: Seed of the falls.
     """
     random = np.random.default_rng([seed, 11])
     model = character.model
@@ -185,7 +186,7 @@ def dropped_states(
     qpos[:, 3:7] = quat_normalize(random.normal(size=(count, 4)))
     every = np.arange(count)
     simulation.reset(every, np.zeros(count), qpos, np.zeros((count, model.nv)))
-    for _ in range(steps):  # targets where the joints are: only their damping acts
+    for _ in range(steps):  # targets at the present joint angles: only damping acts
         simulation.step(simulation.qpos.copy(), np.zeros((count, model.nv)))
     good = simulation.fault == 0
     return simulation.qpos[good].copy(), simulation.qvel[good].copy()

@@ -15,21 +15,21 @@ from ambulo.envs.simulation.frames import hold_near, walk_frames
 from ambulo.envs.tasks.walk_commands.commands import Settling, settle
 
 LEASH = 0.2
-"""How far the reference frame runs ahead of a body that does not follow, [m]."""
+"""Largest distance of the reference frame ahead of a body that lags behind, [m]."""
 SETTLING = Settling((0.4, 0.5, 0.0), (0.4, 0.5, 0.0), 0.15)
-"""30 deg/s of turning come in about a second, 1 m/s of speed in two and a half."""
+"""Reaches 30 deg/s of turning rate in about 1 s, and 1 m/s of speed in 2.5 s."""
 
 
 class LocomoteBatch(CommandedBatch):
     """N bodies that follow commands; see `CommandedBatch`.
 
-    The reference frame goes as commanded. With the base `gait`, the reference's gaits at the
-    commanded speed are followed in it; with the base `pose`, joint targets are the standing
-    pose's, and the frame keeps the commanded heading under the body.
+    The reference frame moves as commanded. With the base `gait`, the reference's gaits at the
+    commanded speed are followed in it. With the base `pose`, the joint targets are those of the
+    standing pose, and the frame stays under the body with the commanded heading.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """As `LocomotionBatch`."""
+        """Create the batch; see `LocomotionBatch`."""
         self._follows_gait = args[0].environment.traits.controller
         super().__init__(*args, **kwargs)
         if self._follows_gait:
@@ -39,7 +39,7 @@ class LocomoteBatch(CommandedBatch):
     def set_command(
         self, envs: Ints, speed: Floats, turning: Floats, side: Floats | float = 0.0
     ) -> None:
-        """As `CommandedBatch`; there are no commands to the side."""
+        """As `CommandedBatch`; sideways commands are not supported."""
         if np.count_nonzero(side):
             raise ConfigError("the task locomote takes no commands to the side")
         self.goal[envs, 0], self.goal[envs, 1] = speed, turning

@@ -1,4 +1,4 @@
-"""Track: follow any of many clips, shown as poses of the next third of a second."""
+"""Track: follow any of many clips, observed as poses of the next third of a second."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from ambulo.envs.simulation.simulation import TorqueMotors
 from ambulo.envs.state_arrays import Arrays
 
 FIRST = 0.15
-"""Fraction of random starts that are a clip's first frame."""
+"""Fraction of random starts at a clip's first frame."""
 LEAST_LEFT = 1.0
-"""Least time from a random start to the clip's end, [s]."""
+"""Shortest time from a random start to the clip's end, [s]."""
 
 
 class ClipFollower(LocomotionBatch):
-    """N bodies that each follow a clip of `library`: which, from where, and how it ends."""
+    """N bodies that each follow a clip of `library`: its choice, its start, and its end."""
 
     library: ClipLibrary
-    """What is followed."""
+    """The clips to follow."""
     sampler: ClipSampler
     """Draws clips."""
 
@@ -49,12 +49,12 @@ class ClipFollower(LocomotionBatch):
         character: Character,
         **kwargs: Any,
     ) -> None:
-        """As `LocomotionBatch`; `library` and `sampler` are set before."""
+        """Create the batch after `library` and `sampler` are set. See `LocomotionBatch`."""
         count = int(kwargs["num_envs"])
         self.clip: Ints = np.zeros(count, np.int64)
         """The clip of each body, a number in `library`. Shape (N,)."""
         self.frame: Ints = np.zeros(count, np.int64)
-        """Physics steps of it that are over. Shape (N,)."""
+        """Elapsed physics steps of the clip. Shape (N,)."""
         self.joint_distance: Floats = np.zeros(count)
         """Mean distance of the bodies from the clip's, in the world, [m]. Shape (N,)."""
         self._fixed: Ints = np.full((count, 2), -1)
@@ -68,7 +68,7 @@ class ClipFollower(LocomotionBatch):
         return self.library.names
 
     def choose(self, envs: Ints, clip: Ints, step: Ints) -> None:
-        """Begin all further episodes of `envs` with these clips and control steps, (k,)."""
+        """Fix the clip and control step (k,) at which all further episodes of `envs` begin."""
         self._fixed[envs] = np.stack([clip, step], axis=1)
 
     @property
@@ -76,12 +76,12 @@ class ClipFollower(LocomotionBatch):
         return super()._parts_with_state | {"sampler": self.sampler}
 
     def episode_info(self) -> Arrays:
-        """Return the clip of each body, and how much of it is over as `phase`."""
+        """Return the clip of each body, and its completed fraction as `phase`."""
         share = self.frame / np.maximum(self.library.steps[self.clip], 1)
         return {"phase": share, "clip": self.clip.copy()}
 
     def _draw_clips(self, envs: Ints) -> None:
-        """Set the clips of `envs` (k,) and where they begin."""
+        """Draw the clips of `envs` (k,) and their start frames."""
         env = self.config.environment
         least = round(LEAST_LEFT / env.control_dt)
         for body in envs:
@@ -102,25 +102,25 @@ class ClipFollower(LocomotionBatch):
         return self.library.rows(self.clip, self.frame)
 
     def _noted(self, fell: Bools) -> Bools:
-        """Tell the sampler which of the clips that end now failed; returns `fell` (N,)."""
+        """Report the failed clips to the sampler; returns `fell` (N,)."""
         over = fell | (self.frame >= self.library.steps[self.clip])
         self.sampler.note(self.clip[over], fell[over])
         return fell
 
     def timed_out(self) -> Bools:
-        """Whose time or clip is over. Shape (N,)."""
+        """Mask of the bodies whose time or clip is over. Shape (N,)."""
         ended = self.frame >= self.library.steps[self.clip]
         return np.asarray(super().timed_out() | ended)
 
 
 class TrackBatch(ClipFollower):
-    """N bodies that each follow a clip in the clip's own place; see `LocomotionBatch`.
+    """N bodies that each follow a clip at the clip's own position; see `LocomotionBatch`.
 
     The reference frame is the heading frame of the clip's root. An action of 1 moves the target
-    of one joint axis by `action_scale` from the shown pose, beside what whole-body control
-    adds if the settings want it; no feedback of the clip acts. An episode is truncated at the
-    end of its clip, and terminates on a fall or when joints are `max_joint_distance` from the
-    clip's on average.
+    of one joint axis by `action_scale` from the reference pose, in addition to whole-body
+    control if the settings enable it; the clip's feedback does not act. An episode is truncated
+    at the end of its clip, and terminates on a fall or when joints are `max_joint_distance`
+    from the clip's on average.
     """
 
     def __init__(
@@ -138,11 +138,11 @@ class TrackBatch(ClipFollower):
             config: All settings.
             reference: The clips.
             character: The body.
-            library: What is shown instead of the clips of `reference`.
+            library: Clips that replace those of `reference`.
             **kwargs: As `LocomotionBatch`.
 
         Raises:
-            ConfigError: A clip of another rate.
+            ConfigError: A clip has another frame rate.
         """
         env = config.environment
         self._clips = named_clips(reference, character, env.substeps)
@@ -171,10 +171,10 @@ class TrackBatch(ClipFollower):
     _saved = (*LocomotionBatch._saved, "clip", "frame", "joint_distance")
 
     def teacher_actions(self) -> Floats:
-        """What moved targets, torques and feedback of the fitted clips would do. (N, A).
+        """Actions equivalent to the targets, torques and feedback of the fitted clips. (N, A).
 
         Raises:
-            ConfigError: A clip without feedback.
+            ConfigError: A clip has no feedback.
         """
         if self._teaching is None:
             gaits = list(self._clips.values())
@@ -193,7 +193,7 @@ class TrackBatch(ClipFollower):
         return super()._offsets(wanted) + self._supporting()
 
     def _supporting(self) -> Floats:
-        """How far whole-body control moves the targets now, [rad]. Shape (N, nv)."""
+        """Offsets of the joint targets by whole-body control, [rad]. Shape (N, nv)."""
         simulation = self.simulation
         if self._support is None:
             return np.zeros_like(simulation.qvel)
@@ -227,7 +227,7 @@ class TrackBatch(ClipFollower):
         return qpos, qvel, np.zeros_like(qvel)
 
     def _start_controls(self, envs: Ints) -> Floats | None:
-        """The clip's own torques: a body without any would begin to fall."""
+        """The clip's own torques: without them, a body would begin to fall."""
         simulation = self.simulation
         if not isinstance(simulation.actuation, TorqueMotors):
             return None
@@ -243,12 +243,12 @@ class TrackBatch(ClipFollower):
         self.joint_distance[:] = apart.mean(axis=1)
 
     def joint_distances(self, joints: Floats) -> Floats:
-        """Distance of each body from places (N, B, 3) in the reference frame, [m]. (N, B)."""
+        """Distance of each body from points (N, B, 3) in the reference frame, [m]. (N, B)."""
         places = into_frames(self._bodies[:, self._parts], self.reference_frame)
         return np.asarray(np.linalg.norm(places - joints, axis=2))
 
     def fell(self) -> Bools:
-        """Which bodies are off their clips. Shape (N,)."""
+        """Mask of the bodies that left their clips. Shape (N,)."""
         env = self.config.environment
         off = np.abs(self.state.deviation[:, 2]) > env.max_height_error
         rows = self._rows()
@@ -264,13 +264,13 @@ class TrackBatch(ClipFollower):
         return joints[:, self._effectors] - joints[:, :1], self.library.com[knots]
 
     def _poses_ahead(self) -> Floats:
-        """The poses shown: those of each body, `AHEAD` control steps on. (N len(AHEAD), nq)."""
+        """The observed poses, `AHEAD` control steps ahead. (N len(AHEAD), nq)."""
         steps = np.array(AHEAD) * self.simulation.substeps
         rows = self.library.rows(self.clip[:, None], self.frame[:, None] + steps)
         return self.library.qpos[rows.ravel()]
 
     def _shown(self) -> Parts:
-        """The poses ahead, seen from the bodies."""
+        """The poses ahead in the frames of the bodies."""
         own = np.repeat(self.simulation.qpos, len(AHEAD), axis=0)
         apart = self.simulation.tangent.difference(self._poses_ahead(), own)
         apart = apart.reshape(self.num_envs, len(AHEAD), -1)
@@ -280,7 +280,7 @@ class TrackBatch(ClipFollower):
 def _shown_tables(
     clips: Mapping[str, Gait], *, captured: bool
 ) -> tuple[dict[str, ReferenceTable], Ints]:
-    """What is shown by name: clips as fitted, then as captured; and each one's number."""
+    """Reference tables by name, fitted clips before captured ones, and each clip's index."""
     tables = {name: gait.table for name, gait in clips.items()}
     numbers = list(range(len(tables)))
     for number, (name, gait) in enumerate(clips.items()):

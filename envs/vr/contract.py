@@ -21,14 +21,14 @@ obstruct."""
 STEP_HEIGHT = 0.01
 """Shapes whose top is at or below this are floor paint, [m]."""
 CLIMB_HEIGHT = 0.25
-"""Tops up to this above the feet are stepped on, [m]."""
+"""Highest step above the feet that a body steps onto, [m]."""
 STEEPEST_FLOOR = math.cos(math.radians(45.0))
-"""Least upward part of the unit normal of a floor."""
+"""Smallest vertical component of the unit normal of a floor."""
 MAX_SEAM = 0.05
-"""Rays pass gaps in the floor that are this wide, as a body does: seams between tiles, [m]."""
+"""Widest gap in the floor that rays and bodies pass: seams between tiles, [m]."""
 CAPSULE_LOW = CLIMB_HEIGHT + BODY_RADIUS * math.sqrt(0.5)
-"""Lower end of the capsule's axis above the feet, [m]. What is at
-most `CLIMB_HEIGHT` high touches the capsule from below 45 degrees, and is floor."""
+"""Lower end of the capsule's axis above the feet, [m]. Shapes up to `CLIMB_HEIGHT` touch the
+capsule from more than 45 degrees below, and are floor."""
 EYE_HEIGHT = USUAL_EYES
 """Usual height of the camera above the XR origin, [m]."""
 HAND_OFFSET = (0.35, 0.22, 1.1)
@@ -39,12 +39,12 @@ GRAVITY = 9.81
 SLIDE_ITERATIONS = 4
 """Passes of push-out from overlapping obstacles per tick."""
 MAX_PUSH = 1.4 * BODY_RADIUS
-"""A body that would be moved farther than this in a tick goes back: on the other side of a
-wall it would be at least twice the radius away, [m]."""
+"""Largest push per tick, [m]; a body that needs a longer one moves back: beyond a wall it would
+be at least twice the radius away."""
 TELEPORT_PART = 0.05
-"""Longest part of a teleport at whose end obstacles and floor are looked for, [m]."""
+"""Interval of the checks for obstacles and floor along a teleport, [m]."""
 TELEPORT_EXACT = 1e-3
-"""A teleport ends at most this far before what stops it, [m]."""
+"""Largest distance between the end of a teleport and the obstacle that stops it, [m]."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,9 @@ class WorldSpec:
     dt: float = 1.0 / 90.0
     """Length of a tick, [s]."""
     max_speed: float = 2.0
-    """[m/s] at full stick."""
+    """Speed at full stick, [m/s]."""
     max_yaw_rate: float = math.radians(90.0)
-    """[rad/s] at full stick."""
+    """Turning rate at full stick, [rad/s]."""
     smoothing: float = 0.3
     """Fraction of the old command left after one step."""
     dead_zone: float = 0.05
@@ -74,7 +74,7 @@ class WorldSpec:
     rearm_ticks: int = 45
     """Ticks without contact before the next touch is a new collision event."""
     fall_depth: float = 1.0
-    """Depth below the floor at which a player has fallen, [m]."""
+    """Depth below the floor at which a body has fallen, [m]."""
     discrete: bool = False
     """Actions are indices of the seven discrete actions."""
     turn_angle: float = math.radians(45.0)
@@ -82,28 +82,28 @@ class WorldSpec:
     move_distance: float = 1.0
     """Discrete move, [m]."""
     max_acceleration: float = 0.0
-    """By the stick, and by walking in a turn, [m/s^2]; 0: no limit."""
+    """Largest acceleration by the stick, and by walking in a turn, [m/s^2]; 0: no limit."""
     max_yaw_acceleration: float = 0.0
-    """By the stick, [rad/s^2]; 0: no limit."""
+    """Largest angular acceleration by the stick, [rad/s^2]; 0: no limit."""
     facing: float = math.pi
     """Largest angle between the stick and straight ahead, [rad]."""
     comfort_speed: float = 0.0
     """Largest speed where the comfort dial is 1, [m/s]; 0: `max_speed`."""
     snap_turn: float = 0.0
-    """Turn at once by the rotation stick, [rad]; 0: it turns smoothly."""
+    """Angle of an instant turn by the rotation stick, [rad]; 0: smooth turning."""
     snap_delay: float = 0.3
-    """Least time from one such turn to the next, [s]."""
+    """Shortest time between two such turns, [s]."""
     teleport: float = 0.0
-    """Move at once by the full stick, [m]; 0: it walks."""
+    """Distance of an instant move by the full stick, [m]; 0: walking."""
     teleport_delay: float = 0.5
-    """Least time from one teleport to the next, [s]."""
+    """Shortest time between two teleports, [s]."""
     vignette: float = 0.0
-    """Fraction by which the field of view is narrowed in motion; only felt, see
+    """Fraction by which the field of view is narrowed in motion; affects only
     `comfort_index`."""
     eye_height: float = EYE_HEIGHT
     """Height of the camera above the XR origin, [m]; the body scales with it."""
     surroundings: bool = False
-    """Also tell what rays end at, the floor along them, and moving things in sight."""
+    """Also report what rays end at, the floor along them, and moving obstacles in sight."""
 
     @property
     def decision_dt(self) -> float:
@@ -117,7 +117,7 @@ class WorldSpec:
 
     @property
     def body_scale(self) -> float:
-        """How tall the body is, of the usual one."""
+        """Height of the body relative to the usual one."""
         return self.eye_height / EYE_HEIGHT
 
     @property
@@ -132,7 +132,7 @@ class WorldSpec:
         return ahead, left, up
 
     def steps_of(self, seconds: float) -> int:
-        """Environment steps from one thing to the next with this delay, at least 1."""
+        """Environment steps of this delay, at least 1."""
         return max(1, math.ceil(seconds / self.decision_dt - 1e-9))
 
     @classmethod
@@ -140,7 +140,7 @@ class WorldSpec:
         """The world settings that a training configuration implies.
 
         Raises:
-            ConfigError: a tick would move the body so far that it passes through walls.
+            ConfigError: A tick would move the body so far that it passes through walls.
         """
         env, actions, obs = config.environment, config.actions, config.observations
         spec = cls(

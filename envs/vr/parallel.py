@@ -43,10 +43,10 @@ except ImportError as error:
     ) from None
 
 AGENTS = 2
-"""Number of agents unless settings say otherwise."""
+"""Default number of agents."""
 _IDLE = DISCRETE_ACTIONS.index("idle")
 STATE_COLUMNS = 12
-"""Numbers of one agent in `VRNavigationParallel.state`."""
+"""Columns of one agent in `VRNavigationParallel.state`."""
 
 log_compilation()
 
@@ -67,7 +67,7 @@ def parallel_env(
         **settings: Keywords of `gymnasium.make("ambulo/VRNavigation-v0")`.
 
     Raises:
-        ConfigError: An unknown name or a bad value, or a world in which agents do not meet.
+        ConfigError: A name is unknown, a value is invalid, or agents cannot meet in the world.
     """
     return VRNavigationParallel(config, num_agents, render_mode, **settings)
 
@@ -81,10 +81,10 @@ class VRNavigationParallel(ParallelEnv[str, Any, Any]):  # type: ignore[misc]
     """Agents walk to their goals in one level, where they see and touch each other.
 
     Observation, action, tasks, rewards and `info` of each agent are those of
-    `ambulo/VRNavigation-v0`. Rays see the others, who are bodies of 0.25 m radius; touching
-    one is a collision with a person (`people_collisions`). Agents begin at least 1 m from
-    each other; each has its own start, and one of the level's two goals. Who reaches its goal
-    or falls leaves `agents` and the level; the others go on.
+    `ambulo/VRNavigation-v0`. Rays detect the others as bodies of 0.25 m radius; touching one is
+    a collision with a person (`people_collisions`). Agents begin at least 1 m from each other;
+    each has its own start, and one of the level's two goals. An agent that reaches its goal or
+    falls leaves `agents` and the level; the others go on.
 
     With a seed, `reset` gives the same episode for the same number of agents.
     """
@@ -144,7 +144,7 @@ class VRNavigationParallel(ParallelEnv[str, Any, Any]):  # type: ignore[misc]
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-        """Begin an episode of all agents, in a level that is drawn.
+        """Begin an episode of all agents, in a random level.
 
         Returns:
             Observations and infos by agent.
@@ -203,9 +203,9 @@ class VRNavigationParallel(ParallelEnv[str, Any, Any]):  # type: ignore[misc]
         )
 
     def state(self) -> NDArray[np.float32]:
-        """All agents seen from outside, for critics in training, shape (12 N,).
+        """State of all agents, for centralised critics, shape (12 N,).
 
-        Of each agent: position x, y, z [m], cosine and sine of the yaw, velocity x, y, z
+        For each agent: position x, y, z [m], cosine and sine of the yaw, velocity x, y, z
         [m/s], goal x, y, z [m] in the world frame, and 1 while it is in the level.
         """
         state = self.batch.world.state
@@ -240,7 +240,7 @@ class VRNavigationParallel(ParallelEnv[str, Any, Any]):  # type: ignore[misc]
         return self._index[self.agents[0]] if self.agents else 0
 
     def _array(self, actions: Mapping[str, Any]) -> NDArray[np.generic]:
-        """Actions of the batch; who has left stands."""
+        """Actions of the batch; zero for agents that have left."""
         discrete = self.config.actions.mode == "discrete"
         count = len(self.possible_agents)
         rows: NDArray[Any] = np.full(count, _IDLE) if discrete else np.zeros((count, 3))
@@ -264,7 +264,7 @@ class VRNavigationParallel(ParallelEnv[str, Any, Any]):  # type: ignore[misc]
         return rows
 
     def _observations(self, agents: list[str]) -> dict[str, Any]:
-        """Observations now, by agent."""
+        """Present observations, by agent."""
         obs = self.batch.obs
         if self.config.observations.format == "flat":
             return {name: obs[self._index[name]].copy() for name in agents}

@@ -47,7 +47,7 @@ class Lean:
         return moved.turn("Head", head)
 
     def _drop(self, share: float) -> Floats:
-        """Downward shift (3,) of tilted hips, [m], that keeps both legs long enough."""
+        """Downward shift (3,) of tilted hips that keeps both legs long enough, [m]."""
         aside = share * self.angle * np.sin(self.direction)
         thigh = self.rig.bases[row_of("LeftFoot")]
         width = abs(float(self.rig.skeleton.offsets[thigh, 0]))

@@ -38,7 +38,7 @@ class LookAt:
     rig: Rig
     """The rig."""
     point: Point
-    """Where to look."""
+    """Point to look at."""
     limit: float = np.deg2rad(75.0)
     """Largest angle from the hips' heading, [rad]."""
     timing: Timing = field(default_factory=Timing)

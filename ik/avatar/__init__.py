@@ -1,1 +1,1 @@
-"""Full-body poses of a walking character from its head; its feet stay where they stand."""
+"""Full-body poses of a walking character from its head; feet in stance do not slide."""

@@ -1,4 +1,4 @@
-"""Compiled: one step of the avatar. The add-on's `avatar_pose.gd` does the same sums."""
+"""Compiled: one step of the avatar. The add-on's `avatar_pose.gd` computes the same."""
 
 from __future__ import annotations
 
@@ -60,24 +60,25 @@ from ambulo.motion.quaternion_kernels import (
 )
 
 COUNTER = 0.35
-"""Part of the pelvis' turn that each of the two joints of the trunk takes back."""
+"""Fraction of the pelvis' rotation that each of the two trunk joints takes back."""
 TOES_OUT = 0.12
 """Feet of the standing pose point outwards by this angle, [rad]."""
 LEAST_LIFT = 0.5
-"""Steps on the spot lift the feet by this part of the slowest walk's."""
+"""Foot lift of steps on the spot, as a fraction of that of the slowest walk."""
 STANCE_PART = 0.31
-"""Part of a stride that a foot is ahead of its home, or behind it, at most."""
+"""Largest distance of a stance foot ahead of or behind its home, as a fraction of the
+stride."""
 APART = 0.05
-"""Feet that step to the side stay as far from the middle as this, [m]."""
+"""Smallest distance of sidestepping feet from the middle, [m]."""
 LONGEST = 2.0
-"""Longest stride that the place for steps to the side is made for, [m]."""
+"""Longest stride with space for sidesteps, [m]."""
 LOWEST = 0.12
-"""The pelvis gives way to a foot that is out of reach by at most this, [m]."""
+"""Largest lowering of the pelvis for a foot out of reach, [m]."""
 MOST_ROLL = 0.8
-"""A heel rises by at most this angle to bring its leg within reach, [rad]."""
+"""Largest roll of a heel that brings its leg within reach, [rad]."""
 LEAVING, COMING = 0.2, 0.6
-"""The pelvis gives way to a foot in flight too, less and less until the first part of its
-flight, more and more from the second on."""
+"""Weights of the lowering for a foot in flight: fading out until the first fraction of the
+flight, fading in from the second."""
 
 
 @njit(cache=True)
@@ -96,8 +97,8 @@ def advance(
         gaze: World orientation of the head. Shape (4,).
         ground: Height of the ground, [m].
         dt: Time since the last step, [s].
-        exact: Part of the head's own motion in the gait that the body takes away.
-        hands: Of each hand 1 where it is led, world position and orientation. Shape (2, 8).
+        exact: Fraction of the gait's head motion that the body compensates.
+        hands: For each hand 1 if it is led, world position and orientation. Shape (2, 8).
         poles: World directions of the elbows, for hands that are led. Shape (2, 3).
         local: Filled with local rotations; the root's is its orientation. Shape (J, 4).
         world: Filled with world orientations. Shape (J, 4).
@@ -112,7 +113,7 @@ def advance(
         tick(state, gait, dt)
     k, t, phase = int(gait[ROW]), gait[PART], state[PHASE]
     amount = gait[AMOUNT]
-    # The whole gait leads the feet; what is shown is blended with standing.
+    # The full gait leads the feet; the displayed pose is blended with standing.
     pose_at(rotations, stand, k, t, phase, 1.0, local)
     moved = np.empty(3)
     root_at(root, k, t, phase, moved)
@@ -168,7 +169,7 @@ def advance(
 
 @njit(cache=True)
 def _set_pelvis(facing: float, local: Array, world: Array) -> None:
-    """Turn the pelvis' local rotation to the heading of the pelvis, [rad]."""
+    """Rotate the pelvis' local rotation to the heading of the pelvis, [rad]."""
     about = np.empty(4)
     set_yaw(facing, about)
     multiply(about, local[PELVIS], world[PELVIS])
@@ -181,7 +182,7 @@ def _gait_leg(
     thigh: int, root: Array, facing: float, offsets: Array, local: Array, world: Array,
     positions: Array, ankle: Array, turn: Array, hinge: Array,
 ) -> None:  # fmt: skip
-    """Ankle in the body frame [m], foot's world orientation and knee's axis of the gait."""
+    """Ankle in the body frame [m], foot's world orientation and knee axis of the gait."""
     c, s = math.cos(facing), math.sin(facing)
     positions[PELVIS, 0] = c * root[0] - s * root[1]
     positions[PELVIS, 1] = s * root[0] + c * root[1]
@@ -226,7 +227,7 @@ def _set_trunk(
         multiply(about, local[joint], local[joint])
         parent = PELVIS if joint == SPINE else SPINE
         multiply(world[parent], local[joint], world[joint])
-    # Half of the way from the trunk to the gaze is the neck's.
+    # The neck takes half of the rotation from the trunk to the gaze.
     nlerp(world[TORSO], gaze, 0.5, world[NECK])
     inverse_multiply(world[TORSO], world[NECK], local[NECK])
     for i in range(4):
@@ -286,10 +287,10 @@ def _keep_legs_in_reach(
     state: Array, exact: float, stance: Array, gait: Array, sole: Array, feet: Array,
     ankles: Array, turns: Array, offsets: Array, world: Array, positions: Array, rolls: Array,
 ) -> None:  # fmt: skip
-    """Bring standing feet within reach: heels rise first, then the pelvis comes down.
+    """Bring stance feet within reach: heels rise first, then the pelvis is lowered.
 
-    The pelvis stays where the head must be exact. Fills `rolls` (2,) with the angles by which
-    the heels rose, [rad].
+    The pelvis stays where the head must be exact. Fills `rolls` (2,) with the rolls of the
+    heels, [rad].
     """
     window, drop, late = np.empty(2), 0.0, 0.0
     for i in range(2):
@@ -314,7 +315,7 @@ def _keep_legs_in_reach(
 def _overreach(
     thigh: int, ankle: Array, offsets: Array, world: Array, positions: Array
 ) -> float:
-    """How far the hip is too high for the ankle, [m]; below 0 if it is not."""
+    """Distance by which the hip is too high for the ankle, [m]; negative if within reach."""
     hip = np.empty(3)
     length = -REACH * (offsets[thigh + SHIN, 2] + offsets[thigh + ANKLE, 2])
     rotate(world[PELVIS], offsets[thigh], hip)
@@ -328,7 +329,7 @@ def _overreach(
 def _raise_heel(
     over: float, sole: Array, ankle: Array, turn: Array, positions: Array
 ) -> float:
-    """Roll a foot that the body has passed over its ball, in place; the angle, [rad]."""
+    """Roll a foot behind the body over its ball, in place; returns the angle, [rad]."""
     arm, ahead = np.empty(3), np.empty(3)
     rotate(turn, sole[1], arm)
     rotate(turn, np.array([1.0, 0.0, 0.0]), ahead)
@@ -348,7 +349,7 @@ def _raise_heel(
 
 @njit(cache=True)
 def _set_toes(thigh: int, gait: Array, toes: Array, roll: float, local: Array) -> None:
-    """Bend the toes as the gait does, as far as the foot rolls, and back by `roll`, [rad]."""
+    """Bend the toes as the gait does, in proportion to the roll, and back by `roll`, [rad]."""
     still = np.array([1.0, 0.0, 0.0, 0.0])
     back = np.array([math.cos(0.5 * roll), 0.0, -math.sin(0.5 * roll), 0.0])
     share = gait[STRETCH] * max(gait[DIR_X], 0.0)

@@ -1,6 +1,6 @@
-"""Compiled: how fast the avatar goes, where to, and the phase of its gait.
+"""Compiled: speed and direction of the avatar, and the phase of its gait.
 
-The add-on's `gait_clock.gd` does the same sums.
+The add-on's `gait_clock.gd` computes the same.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from ambulo.configs.arrays import Array
 from ambulo.ik.avatar.sampling import bracket
 from ambulo.motion.quaternion_kernels import wrapped
 
-# Numbers of the state.
+# Indices of the state.
 PHASE, YAW, RATE, VX, VY, SIGN, OFFSET, STEPPING, LATE = range(9)
 LAST_X, LAST_Y, PLACED = range(9, 12)
 """Phase of the gait [cycles]; heading of the body [rad] and its rate [rad/s]; velocity in the
-world [m/s]; +1 walking ahead, -1 backwards; turn of the pelvis against the heading [rad];
-1 while feet step without a walk; how far the pelvis gave way to a foot that stayed behind [m];
-last place of the head [m]; 1 once that is known."""
+world [m/s]; +1 walking ahead, -1 backwards; rotation of the pelvis against the heading [rad]; 1
+while feet step on the spot; lowering of the pelvis for a foot that stayed behind [m]; last
+position of the head [m]; 1 once that is known."""
 STATE = 12
 
-# Numbers of the gait of this moment.
+# Indices of the present gait.
 ROW, PART, AMOUNT, STRETCH, DIR_X, DIR_Y, FACING, CYCLES, SPEED = range(9)
-"""Row k and part t of the table; weight of the gait against standing; size of the steps;
+"""Row k and fraction t of the table; weight of the gait against standing; size of the steps;
 direction of the steps in the pelvis' frame; heading of the pelvis [rad]; cycles per second
 [Hz]; speed [m/s]."""
 GAIT = 9
@@ -32,23 +32,24 @@ GAIT = 9
 VELOCITY_TIME, YAW_TIME, OFFSET_TIME, RATE_TIME = 0.1, 0.15, 0.2, 0.15
 """Time constants of velocity, heading, pelvis' turn and the heading's rate, [s]."""
 JUMP = 0.5
-"""A head that moves farther between two steps was placed anew, [m]."""
+"""A head that moves farther than this between two steps has been teleported, [m]."""
 STILL = 0.04
 """Below this speed the avatar stands, [m/s]."""
 BACK, AHEAD = -0.4, -0.1
-"""Share of the velocity that goes ahead, at which walking turns into walking backwards, and
-back again."""
+"""Forward fraction of the velocity at which walking turns into walking backwards, and back
+again."""
 LEAN_SHARE, LARGEST_OFFSET = 0.6, math.radians(50.0)
-"""The pelvis turns by this share of the angle between heading and way, at most so far."""
+"""Fraction of the angle between heading and path by which the pelvis rotates, and its largest
+rotation."""
 SIDE_STRIDE = 0.7
-"""Longest part of a stride that leads to the side, [m]."""
+"""Longest lateral component of a stride, [m]."""
 HURRY, LATEST = 0.03, 2.0
-"""A foot that stayed behind, so that the pelvis gives way by the first [m], makes the clock run
-twice as fast; the clock gains at most the second, as a factor."""
+"""A foot that stayed behind and lowers the pelvis by the first [m] doubles the phase rate; the
+second is the largest factor."""
 STEP_RATE = 0.9
 """Cycles per second of steps on the spot, [Hz]."""
 STEP_ANGLE = math.radians(80.0)
-"""A turn on the spot by this angle takes one cycle at least, [rad]."""
+"""A turn on the spot by this angle takes at least one cycle, [rad]."""
 
 
 @njit(cache=True)
@@ -73,7 +74,7 @@ def follow(state: Array, x: float, y: float, yaw: float, dt: float) -> None:
 
 @njit(cache=True)
 def set_gait(state: Array, speeds: Array, rates: Array, dt: float, gait: Array) -> None:
-    """Fill `gait` (GAIT,) from the state, and turn the pelvis towards the way."""
+    """Fill `gait` (GAIT,) from the state, and rotate the pelvis towards the path."""
     cos, sin = math.cos(state[YAW]), math.sin(state[YAW])
     ahead = cos * state[VX] + sin * state[VY]
     left = cos * state[VY] - sin * state[VX]

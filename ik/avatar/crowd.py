@@ -1,4 +1,4 @@
-"""Many avatars at once: the bodies of players of whom only place and heading are known."""
+"""Many avatars at once: bodies of players whose position and heading alone are known."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ from ambulo.motion.quaternion_kernels import set_yaw
 
 
 class AvatarCrowd:
-    """N bodies like one avatar's, whose arms swing; each as `AvatarPose` alone would be.
+    """N copies of an avatar with swinging arms; each moves as a single `AvatarPose` would.
 
-    Heads are level, look where the players face, and stay at the height of the eyes of a
-    standing body.
+    Heads are level, face the players' heading, and stay at the eye height of a standing body.
     """
 
     def __init__(self, avatar: AvatarPose, count: int) -> None:
@@ -44,7 +43,7 @@ class AvatarCrowd:
         """World positions of all joints now, [m]. Shape (N, J, 3)."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """All, and which arrays are read-only: for others the loops compile again."""
+        """State for pickling, with the read-only arrays, so that loops are not recompiled."""
         kept = [table.flags.writeable for table in self._table]
         return {**self.__dict__, "writeable": kept}
 
@@ -55,21 +54,21 @@ class AvatarCrowd:
             table.setflags(write=writeable)
 
     def reset(self, bodies: Ints) -> None:
-        """Forget the past of `bodies` (k,); their next step places them on both feet."""
+        """Clear the state of `bodies` (k,); their next step places them on both feet."""
         self.state[bodies], self.feet[bodies] = self._begin, 0.0
 
     def step(
         self, bodies: Ints, before: Floats, after: Floats, dt: float, parts: int
     ) -> None:
-        """Advance `bodies` (k,) by `dt` in `parts` equal steps along straight ways.
+        """Advance `bodies` (k,) by `dt` in `parts` equal steps along straight paths.
 
         Args:
             bodies: Indices; the other arrays are of all bodies.
             before: x, y, height of the ground [m] and yaw [rad]. Shape (N, 4).
-            after: The same after `dt`. A body farther than `JUMP` from before was placed
+            after: The poses after `dt`. A body farther than `JUMP` from before was placed
                 there, and does not walk.
-            dt: Above 0, [s].
-            parts: K, 1 or more.
+            dt: Time step above 0, [s].
+            parts: Number of steps K, 1 or more.
         """
         if self.rotations.shape[1] != parts:
             count, joints = self.positions.shape[:2]

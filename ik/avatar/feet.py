@@ -1,9 +1,8 @@
-"""Compiled: feet that stay where they stand.
+"""Compiled: feet that do not slide in stance.
 
-Where the gait would put a foot and where it is differ by a correction. In stance the point
-that touches the ground, heel or ball, keeps its place, whatever the body does; in flight the
-correction fades, so that the foot lands where the gait wants it. The add-on's `feet.gd` does
-the same sums.
+A correction is the difference between a foot and the gait's foot. In stance the contact point,
+heel or ball, keeps its position, whatever the body does; in flight the correction fades, so
+that the foot lands where the gait puts it. The add-on's `feet.gd` computes the same.
 """
 
 from __future__ import annotations
@@ -32,29 +31,29 @@ from ambulo.motion.quaternion_kernels import (
     yaw_of,
 )
 
-# Numbers of a foot's state.
+# Indices of a foot's state.
 SHIFT, TURN, HEEL, BALL, YAW, DOWN, REMAINS = 0, 3, 4, 7, 10, 11, 12
-"""Correction of place (3) [m] and yaw [rad]; heel (3) and ball (3) in the world [m]; yaw of
-the foot [rad]; 1 where its place is kept, in stance and just before and
-after it; part of the correction that is left in flight."""
+"""Correction of position (3) [m] and yaw [rad]; heel (3) and ball (3) in the world [m]; yaw of
+the foot [rad]; 1 while its position is kept, in stance and just before and after it; remaining
+fraction of the correction in flight."""
 FOOT = 13
 
 FREE, SETTLED, LAND = 0.05, 0.9, 0.955
-"""Parts of a flight: before the first a foot only rises, after the second the correction is
+"""Fractions of a flight: before the first a foot only rises, after the second the correction is
 gone, and after the third the foot only comes down."""
 LEAD = math.radians(25.0)
-"""A foot lands turned by at most this much ahead of a turning body, [rad]."""
+"""Largest yaw by which a foot lands ahead of a turning body, [rad]."""
 HEEL_FIRST = 1e-4
-"""The heel bears the foot if it is lower than the ball by this, [m]."""
+"""Height by which the heel is below the ball when it bears the foot, [m]."""
 FAR_FOOT, FAR_YAW = 0.09, math.radians(22.0)
 """Distance [m] and angle [rad] from home at which a standing foot steps."""
 TURNING = math.radians(20.0)
-"""A body that turns faster goes on stepping, [rad/s]."""
+"""A body that turns faster keeps stepping, [rad/s]."""
 
 
 @njit(cache=True)
 def flight(phase: float, down: float, up: float, sign: float) -> float:
-    """Part of the flight that is over, in [0, 1); -1 in stance."""
+    """Completed fraction of the flight, in [0, 1); -1 in stance."""
     into = phase - down
     into -= math.floor(into)
     length = up - down
@@ -66,7 +65,7 @@ def flight(phase: float, down: float, up: float, sign: float) -> float:
 
 @njit(cache=True)
 def remains(part: float) -> float:
-    """Part of the correction that is left after `part` of the flight."""
+    """Remaining fraction of the correction after fraction `part` of the flight."""
     x = min((part - FREE) / (SETTLED - FREE), 1.0)
     return 1.0 - x * x * (3.0 - 2.0 * x)
 
@@ -76,11 +75,11 @@ def place(
     state: Array, gait: Array, window: Array, home: Array, step: Array, ground: float,
     sole: Array, foot: Array, ankle: Array, turn: Array,
 ) -> None:  # fmt: skip
-    """Correct where the gait puts a foot.
+    """Correct the gait's position of a foot.
 
     Args:
         state: The avatar's state (see `clock`).
-        gait: The gait of this moment (see `clock`).
+        gait: The present gait (see `clock`).
         window: Phases at which the foot comes down and leaves. Shape (2,).
         home: World offset of the foot's home from the body, (x, y), [m].
         step: World offset of the gait's ankle from that home, (x, y), [m].
@@ -133,7 +132,7 @@ def place(
 
 @njit(cache=True)
 def _turned(turn: Array, yaw: float) -> None:
-    """Turn the orientation `turn` (4,), in place, by `yaw` about the world's Z."""
+    """Rotate the orientation `turn` (4,), in place, by `yaw` about the world's Z."""
     about = np.empty(4)
     set_yaw(yaw, about)
     multiply(about, turn, turn)
@@ -141,7 +140,7 @@ def _turned(turn: Array, yaw: float) -> None:
 
 @njit(cache=True)
 def _keep_contact(ankle: Array, turn: Array, sole: Array, foot: Array) -> None:
-    """Choose the shift at which the lower one of heel and ball stays where it was."""
+    """Choose the shift at which the lower one of heel and ball keeps its position."""
     heel, ball = np.empty(3), np.empty(3)
     rotate(turn, sole[0], heel)
     rotate(turn, sole[1], ball)
@@ -156,7 +155,7 @@ def _keep_contact(ankle: Array, turn: Array, sole: Array, foot: Array) -> None:
 def _to_ground(
     ankle: Array, turn: Array, sole: Array, ground: float, foot: Array, stands: bool
 ) -> None:
-    """Shift `ankle`; on the ground exactly if the foot stands, else not below it."""
+    """Shift `ankle` onto the ground if the foot is in stance, else not below it."""
     heel, ball = np.empty(3), np.empty(3)
     rotate(turn, sole[0], heel)
     rotate(turn, sole[1], ball)
@@ -171,7 +170,7 @@ def _to_ground(
 
 @njit(cache=True)
 def record(ankle: Array, turn: Array, sole: Array, foot: Array) -> None:
-    """Note where heel, ball and yaw of the foot are now; its leg may be too short."""
+    """Record present heel, ball and yaw of the foot, whose leg may be too short."""
     at = np.empty(3)
     for k, first in ((0, HEEL), (1, BALL)):
         rotate(turn, sole[k], at)
@@ -184,11 +183,11 @@ def record(ankle: Array, turn: Array, sole: Array, foot: Array) -> None:
 def needs_step(
     state: Array, gait: Array, feet: Array, ankles: Array, homes: Array
 ) -> float:
-    """Whether feet must step though the avatar does not walk: 1 or 0.
+    """Whether a standing avatar must step: 1 or 0.
 
     Args:
         state: The avatar's state.
-        gait: The gait of this moment; its pelvis faces where the feet shall.
+        gait: The present gait; its pelvis has the target yaw of the feet.
         feet: State of both feet. Shape (2, FOOT).
         ankles: World positions of the ankles, [m]. Shape (2, 3).
         homes: World positions of their homes, (x, y), [m]. Shape (2, 2).

@@ -1,4 +1,4 @@
-"""Joints of human23 by number, for compiled code, and the points of a foot."""
+"""Joint indices of human23 for compiled code, and the points of a foot."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PARENTS = (
 )  # fmt: skip
 """Parent of each joint."""
 TREE = np.array(PARENTS, dtype=np.int64)
-"""The same as an array, for kernels."""
+"""`PARENTS` as an array, for kernels."""
 PELVIS, SPINE, TORSO, NECK, HEAD = 0, 11, 12, 13, 14
 THIGHS = (6, 1)
 """Left and right; the shin, the ankle and the two toes of each follow it."""
@@ -27,17 +27,17 @@ SIDE = (1.0, -1.0)
 """Sign of +Y of the left and of the right."""
 
 EYES = (0.09, 0.0, 0.085)
-"""Middle of the eyes in the head's frame, as parts of a stature of 1.75 m, [m]: below the
-vertex by 0.119 m (Gordon et al. 1988, ectocanthus to top of head, men), ahead of the neck's
-axis by 0.09 m (our choice)."""
+"""Middle of the eyes in the head's frame for a stature of 1.75 m, [m]: below the vertex by
+0.119 m (Gordon et al. 1988, ectocanthus to top of head, men), ahead of the neck's axis by 0.09
+m (our choice)."""
 STATURE = 1.75
-"""Stature that `EYES` belongs to, [m]."""
+"""Stature of `EYES`, [m]."""
 
 
 def sole(skeleton: Skeleton) -> Floats:
     """Heel and ball of a foot in the ankle's frame, on the ground at rest. Shape (2, 3).
 
-    The ball is the middle of the beginnings of big and small toe.
+    The ball is the midpoint of the bases of big and small toe.
     """
     left = THIGHS[0] + ANKLE
     heel = skeleton.tips[skeleton.tip_parents.index(left)]
@@ -46,6 +46,6 @@ def sole(skeleton: Skeleton) -> Floats:
 
 
 def stature(skeleton: Skeleton) -> float:
-    """Height of the highest point at rest over the lowest, [m]."""
+    """Height of the highest point at rest above the lowest, [m]."""
     heights = rest_points(skeleton)[:, 2]
     return float(heights.max() - heights.min())

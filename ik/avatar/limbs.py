@@ -1,7 +1,7 @@
 """Compiled: legs and arms of two bones that reach a point, in closed form.
 
-The law of cosines gives both angles; what is left, the direction of knee or elbow, comes
-from a hint. The add-on's `limbs.gd` does the same sums.
+The law of cosines gives both angles; the remaining freedom, the direction of knee or elbow,
+follows a hint. The add-on's `limbs.gd` computes the same.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from ambulo.motion.quaternion_kernels import (
 )
 
 STRETCH = 0.9995
-"""Longest reach as a part of both bones' lengths: a straight limb has no plane."""
+"""Longest reach as a fraction of both bones' lengths: a straight limb has no plane."""
 TINY = 1e-9
 
 
 @njit(cache=True)
 def corner(first: float, second: float, distance: float) -> tuple[float, float, float]:
-    """Angle at the limb's base, bend of its middle joint, [rad], and the length reached.
+    """Angle at the limb's base, bend of its middle joint, [rad], and the reached length.
 
-    The bend is 0 where the limb is straight.
+    The bend is 0 for a straight limb.
     """
     longest, shortest = STRETCH * (first + second), abs(first - second) + 1e-4
     d = min(max(distance, shortest), longest)
@@ -46,15 +46,15 @@ def solve_leg(
     thigh: int, hip: Array, ankle: Array, hinge: Array, foot: Array,
     offsets: Array, world: Array, local: Array,
 ) -> None:  # fmt: skip
-    """Turn a leg so that its ankle is at a point, and its foot as given.
+    """Rotate a leg so that its ankle is at a point and its foot has an orientation.
 
     Args:
         thigh: Joint of the thigh; shin and ankle follow.
         hip: World position of the thigh's joint, [m]. Shape (3,).
-        ankle: World position to reach, [m]; moved onto the reach if it lies beyond. (3,).
-        hinge: World direction that the knee's axis, +Y, shall be near to. Shape (3,).
+        ankle: World position to reach, [m]; clamped to the reach. (3,).
+        hinge: Preferred world direction of the knee's axis, +Y. Shape (3,).
         foot: World orientation of the ankle's joint. Shape (4,).
-        offsets: Of all joints, [m]. Shape (J, 3).
+        offsets: Offsets of all joints, [m]. Shape (J, 3).
         world: World orientations, of which the pelvis' is set; the leg's are filled. (J, 4).
         local: Local rotations, of which the leg's are filled. Shape (J, 4).
     """
@@ -93,16 +93,16 @@ def solve_arm(
     clavicle: int, sign: float, shoulder: Array, wrist: Array, pole: Array, hand: Array,
     offsets: Array, world: Array, local: Array,
 ) -> None:  # fmt: skip
-    """Turn an arm so that its wrist is at a point, and its hand as given.
+    """Rotate an arm so that its wrist is at a point and its hand has an orientation.
 
     Args:
         clavicle: Joint of the clavicle; upper arm, forearm and hand follow.
         sign: +1 of the left arm, which lies along +Y at rest, -1 of the right one.
         shoulder: World position of the upper arm's joint, [m]. Shape (3,).
-        wrist: World position to reach, [m]; moved onto the reach if it lies beyond. (3,).
-        pole: World direction to which the elbow shall point. Shape (3,).
+        wrist: World position to reach, [m]; clamped to the reach. (3,).
+        pole: Preferred world direction of the elbow. Shape (3,).
         hand: World orientation of the hand's joint. Shape (4,).
-        offsets: Of all joints, [m]. Shape (J, 3).
+        offsets: Offsets of all joints, [m]. Shape (J, 3).
         world: World orientations, of which the clavicle's is set. Shape (J, 4).
         local: Local rotations, of which the arm's are filled. Shape (J, 4).
     """
@@ -121,7 +121,7 @@ def solve_arm(
     px, py, pz = px / size, py / size, pz / size
     c, s = math.cos(base), math.sin(base)
     ux, uy, uz = c * ex + s * px, c * ey + s * py, c * ez + s * pz
-    # The elbow bends about p x e; its hinge, Z, has that axis on the right side alone.
+    # The elbow bends about p x e; only on the right side this is its hinge axis Z.
     zx, zy, zz = py * ez - pz * ey, pz * ex - px * ez, px * ey - py * ex
     zx, zy, zz = -sign * zx, -sign * zy, -sign * zz
     yx, yy, yz = sign * ux, sign * uy, sign * uz

@@ -1,8 +1,8 @@
-"""Full-body poses of a walking character from where its head is, and its hands if led.
+"""Full-body poses of a walking character from its head, and its hands if led.
 
-The legs walk the gait of a table: the phase goes with the distance walked, and standing feet
-keep their places (`feet`). Legs, and arms with targets, are solved in closed form (`limbs`);
-a pose network says where led elbows point, if there is one.
+The legs walk the gait of a table: the phase advances with the distance walked, and feet in
+stance do not slide (`feet`). Legs, and arms with targets, are solved in closed form (`limbs`);
+a pose network, if any, predicts the direction of led elbows.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from ambulo.ik.avatar.table import GaitTable
 from ambulo.motion.skeleton import Skeleton
 
 POLES = ((-0.4, 0.5, -1.0), (-0.4, -0.5, -1.0))
-"""Directions of left and right elbow where no network chooses, in the head's heading."""
+"""Directions of left and right elbow without a network, in the head's heading."""
 FAR = 1e6
-"""Coordinates are at most this large, [m]."""
+"""Largest coordinate, [m]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +47,8 @@ class AvatarFrame:
 class AvatarPose:
     """The body of one walking character.
 
-    Call `step` once per control step or picture, at any rate; it costs a few microseconds.
-    The same calls give the same poses, here and in the Godot add-on (to 1e-4 m).
+    Call `step` once per control step or frame, at any rate; it costs a few microseconds. The
+    same calls give the same poses, here and in the Godot add-on (to 1e-4 m).
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class AvatarPose:
 
         Args:
             table: The body's gait; see `ambulo.policies.agents.avatar.load_avatar`.
-            prior: Where elbows point when hands are led.
+            prior: Elbow directions of led hands.
             exact_head: The head follows its target exactly; else it moves around it as in
                 the gait (2 cm up and down), and the body looks less stiff.
         """
@@ -92,7 +92,7 @@ class AvatarPose:
 
     @property
     def phase(self) -> float:
-        """Phase of the gait, in [0, 1); at 0 the left foot stands, [cycles]."""
+        """Phase of the gait, in [0, 1); at 0 the left foot is in stance, [cycles]."""
         return float(self._state[PHASE])
 
     @property
@@ -102,15 +102,15 @@ class AvatarPose:
 
     @property
     def standing_feet(self) -> tuple[bool, bool]:
-        """Whether the left and the right foot stand."""
+        """Whether the left and the right foot are in stance."""
         return bool(self._feet[0, DOWN] > 0.0), bool(self._feet[1, DOWN] > 0.0)
 
     def reset(self) -> None:
-        """Forget the past; the next `step` places the avatar, on both feet."""
+        """Clear the state; the next `step` places the avatar on both feet."""
         self._state[:], self._feet[:] = self.begun()[1], 0.0
 
     def begun(self) -> tuple[tuple[Floats, ...], Floats]:
-        """Return what `advance` takes: arrays of the body, and the state of a new one."""
+        """Return the arguments of `advance`: arrays of the body, and a new state."""
         state = np.zeros(STATE)
         (_, left_leaves), (right_lands, _) = self.table.stance[0]
         state[PHASE] = 0.5 * (left_leaves + right_lands) % 1.0
@@ -136,7 +136,7 @@ class AvatarPose:
                 human23's hand, or None: that arm swings.
 
         Raises:
-            IKError: A number that is not finite or too large, a quaternion of length 0.
+            IKError: A number is not finite or too large, or a quaternion has length 0.
         """
         place, turn = _checked("head", head, gaze)
         if not (np.isfinite(dt) and dt > 0.0):
@@ -180,7 +180,7 @@ class AvatarPose:
 
 
 def _checked(name: str, place: ArrayLike, turn: ArrayLike) -> tuple[Floats, Floats]:
-    """Return a position and a unit quaternion; `IKError` names what is wrong."""
+    """Return a position and a unit quaternion; `IKError` names an invalid one."""
     position = np.array(place, np.float64)
     rotation = np.array(turn, np.float64)
     if position.shape != (3,) or rotation.shape != (4,):
@@ -198,7 +198,7 @@ def _checked(name: str, place: ArrayLike, turn: ArrayLike) -> tuple[Floats, Floa
 
 @njit(cache=True)
 def _normalised(position: Array, rotation: Array) -> bool:
-    """Bring `rotation` (4,) to unit length; whether it and `position` (3,) can be used."""
+    """Normalise `rotation` (4,); returns whether it and `position` (3,) are valid."""
     for i in range(3):
         if not abs(position[i]) <= FAR:
             return False

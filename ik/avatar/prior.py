@@ -1,4 +1,4 @@
-"""What a pose network knows about a body whose hands are led: where its elbows point."""
+"""A pose network as prior of the elbow directions of led hands."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HAND_ROWS = (TARGETS.index("LeftHand"), TARGETS.index("RightHand"))
 class UpperBodyPrior:
     """A pose network on the rig ik23 as a prior of the avatar's elbows.
 
-    The network answers a whole body from head and hands; its elbows give the direction,
+    The network predicts a whole body from head and hands. Its elbows give the directions, and
     the avatar's own arms reach the hands exactly.
     """
 
@@ -28,7 +28,7 @@ class UpperBodyPrior:
         """Prepare a network.
 
         Raises:
-            IKError: It has the published layout, which needs all targets.
+            IKError: The network has the published layout, which needs all targets.
         """
         if network.is_published:
             raise IKError("the avatar's prior needs a network of targets, as ik_net")
@@ -89,7 +89,7 @@ def _fill_targets(
 
 @njit(cache=True)
 def _aim(joints: Array, arms: Array, hands: Array, poles: Array) -> None:
-    """Fill `poles` (2, 3) with the way from the middle of shoulder and wrist to the elbow."""
+    """Fill `poles` (2, 3) with vectors from the midpoint of shoulder and wrist to the elbow."""
     for k in range(2):
         upper, fore = arms[k, 0], arms[k, 1]
         for i in range(3):

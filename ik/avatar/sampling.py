@@ -1,4 +1,4 @@
-"""Compiled: look-ups in the gait table. The add-on's `gait_table.gd` does the same sums."""
+"""Compiled: look-ups in the gait table. The add-on's `gait_table.gd` computes the same."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ambulo.configs.arrays import Array
 
 @njit(cache=True)
 def bracket(speeds: Array, speed: float) -> tuple[int, float]:
-    """Row k of `speeds` (K,) and part t such that `speed` lies at k + t, clamped."""
+    """Row k of `speeds` (K,) and fraction t such that `speed` lies at k + t, clamped."""
     last = len(speeds) - 2
     k = 0
     while k < last and speed >= speeds[k + 1]:
@@ -62,8 +62,8 @@ def pose_at(
 ) -> None:  # fmt: skip
     """Fill `out` (J, 4) with the pose at row k + t and `phase`, blended with `stand`.
 
-    Linear in the quaternions, which are near each other, then normalised. `part` is the
-    gait's weight, the standing pose has the rest.
+    Linear in the quaternions, which are near each other, then normalised. `part` is the gait's
+    weight, 1 - `part` that of the standing pose.
     """
     p, n, a, b, c, d = corners(rotations.shape[1], t, phase)
     a, b, c, d, e = part * a, part * b, part * c, part * d, 1.0 - part

@@ -1,9 +1,9 @@
-"""The gait table: one body's gait at many speeds and phases, which the avatar walks with.
+"""The gait table: one body's gait at many speeds and phases, for the avatar.
 
-A table is made of a gait network once (`ambulo.policies.agents.avatar`), because the
-network itself takes 250 us an answer and a look-up 2 us. The Godot add-on reads the same
-numbers. Frames are of human23, in the body frame: origin on the ground, which moves on with
-the gait's mean speed, +X ahead, +Y to the left, +Z up.
+A table is computed once from a gait network (`ambulo.policies.agents.avatar`), because the
+network takes 250 us per pose and a look-up 2 us. The Godot add-on reads the same numbers.
+Frames are of human23, in the body frame: origin on the ground, which moves with the gait's mean
+speed, +X ahead, +Y to the left, +Z up.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ class GaitTable:
     rotations: Floats
     """Local rotations, wxyz, each on the side of `stand`. Shape (K, P, J, 4)."""
     root: Floats
-    """Root against the body frame: ahead, to the left, height, [m]. Shape (K, P, 3)."""
+    """Root relative to the body frame: ahead, to the left, height, [m]. Shape (K, P, 3)."""
     stance: Floats
     """Phases at which the left and the right foot come down and leave, the first below the
     second and possibly below 0, [cycles]. Shape (K, 2, 2)."""
     homes: Floats
-    """Mean place of the left and the right ankle in stance, (x, y), [m]. Shape (K, 2, 2)."""
+    """Mean position of the left and the right ankle in stance, (x, y), [m]. Shape (K, 2, 2)."""
     heads: Floats
     """Mean position of the head's joint, [m]. Shape (K, 3)."""
     stand: Floats
     """Local rotations of the standing pose; its legs are bent by the avatar. Shape (J, 4)."""
     stand_root: Floats
-    """Root of the standing pose against the body frame, [m]. Shape (3,)."""
+    """Root of the standing pose relative to the body frame, [m]. Shape (3,)."""
     stand_homes: Floats
-    """Places of the ankles of the standing pose, (x, y), [m]. Shape (2, 2)."""
+    """Ankle positions of the standing pose, (x, y), [m]. Shape (2, 2)."""
     stand_head: Floats
     """Position of the head's joint of the standing pose, [m]. Shape (3,)."""
 

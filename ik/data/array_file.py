@@ -1,6 +1,6 @@
 """Files of training data: an NPZ of plain arrays and a JSON header as bytes.
 
-`numpy.load` opens them; nothing in them is ever run: pickled objects are refused.
+`numpy.load` opens them; they contain no code, and pickled objects are refused.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ def load_arrays(
     Args:
         path: The file.
         header: Class of its header.
-        what: What is in it, in the plural, for errors.
+        what: Content of the file, in the plural, for errors.
         types: Type of each array by name, as NumPy writes it ("f4"); `root` and
             `rotations` are positions and quaternions.
-        shapes: Gives the shape of each array from the header and the arrays.
+        shapes: Computes the shape of each array from the header and the arrays.
 
     Raises:
-        IKError: Missing, damaged, or of other contents; the message names the file.
+        IKError: The file is missing, damaged, or of another kind; the message names it.
     """
     file = Path(path)
     if not file.is_file():

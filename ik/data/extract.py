@@ -1,8 +1,8 @@
 """Poses of clips: every clip on the rig, at one rate, inside the limits, thinned.
 
-Clips go through the same steps as any motion here (low pass, resampling, retargeting);
-Rotations outside the joint limits are clamped and counted. Frames too far outside, where
-clamping would change the pose, are left out.
+Clips go through the same steps as all motions (low pass, resampling, retargeting). Rotations
+outside the joint limits are clamped and counted. Frames too far outside, which clamping would
+change too much, are skipped.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ STEP = 0.005
 pose, [m]."""
 
 FAR = np.deg2rad(30.0)
-"""A frame with a joint further outside its limits than this is left out, [rad]: no person
-took that pose, and inside the limits it would be another one."""
+"""A frame with a joint further outside its limits than this is skipped, [rad]: it is a capture
+error, and clamping would make another pose of it."""
 
 MOST = 0.5
 """A clip with more than this fraction of such frames is not used at all."""
@@ -61,8 +61,8 @@ class Extraction:
     frames: int
     """Frames of all clips at the poses' rate, before thinning."""
     left_out: dict[str, int]
-    """Number of frames left out by clip: those too far outside the limits, or all frames if
-    most of them are."""
+    """Number of skipped frames by clip: those too far outside the limits, or all frames if most
+    of them are."""
     clamped: float
     """Fraction of the other frames with a joint outside its limits."""
     joints_clamped: float
@@ -94,18 +94,18 @@ def extract(
     """The poses of `clips` on `rig`.
 
     Args:
-        clips: What to read.
+        clips: Clips to read.
         rig: The rig.
         fps: Rate of the poses, [Hz].
-        step: Thinning: least way of the joint that moves most, since the last kept pose
-            of the clip, [m]; 0 keeps all. Equal poses of all clips are kept once.
+        step: Thinning: smallest displacement of the joint that moves most since the last kept
+            pose of the clip, [m]; 0 keeps all. Equal poses of all clips are kept once.
         progress: Wraps the clips to show progress (such as `tqdm`).
         strict: A file that cannot be used is an error.
         cached: As for `ambulo.motion.datasets.prepare.motion_on`.
         cache_folder: As for `ambulo.motion.datasets.prepare.motion_on`.
         axes: As for `ambulo.motion.datasets.prepare.motion_on`.
         rest_pose: As for `ambulo.motion.datasets.prepare.motion_on`.
-        apply: Who works on the clips; the poses do not depend on it.
+        apply: Applies the work to the clips; the poses do not depend on it.
     """
     errors: list[MotionFileError] = []
     records: list[ClipRecord] = []
@@ -146,7 +146,7 @@ def extract(
 
 @dataclass(frozen=True)
 class _Reading:
-    """How the poses of every clip are made; see `extract`."""
+    """Settings of the extraction; see `extract`."""
 
     rig: Rig
     fps: float
@@ -159,12 +159,12 @@ class _Reading:
 
 @dataclass(frozen=True, eq=False)
 class _Kept:
-    """The poses of a clip, and what the limits changed."""
+    """The poses of a clip, and the effect of the limits."""
 
     record: ClipRecord
     """The clip."""
     pose: Pose
-    """The poses that are kept."""
+    """The kept poses."""
     rows: NDArray[np.int32]
     """Their frames."""
     stands: NDArray[np.uint8]
@@ -172,21 +172,21 @@ class _Kept:
     frames: int
     """Frames of the clip."""
     used: int
-    """Those not too far outside the limits."""
+    """Frames not too far outside the limits."""
     outside: NDArray[np.int64]
-    """How many of these have each joint outside."""
+    """Number of these frames with each joint outside."""
     frames_outside: int
-    """How many have any."""
+    """Number of frames with any joint outside."""
     far: NDArray[np.float64]
-    """How far each joint is outside, at most, [rad]."""
+    """Largest excess of each joint, [rad]."""
     sum: float
-    """All excesses together, [rad]."""
+    """Sum of all excesses, [rad]."""
     moved: float
-    """Mean displacement of joints by clamping, added over the frames, [m]."""
+    """Sum over frames of the mean displacement of joints by clamping, [m]."""
 
 
 def _kept(how: _Reading, clip: Clip) -> _Kept | MotionFileError:
-    """The poses of `clip` inside the limits, thinned; or why it cannot be used."""
+    """The thinned poses of `clip` inside the limits, or an error if it is unusable."""
     rig = how.rig
     try:
         motion = motion_on(
@@ -231,7 +231,7 @@ def _kept(how: _Reading, clip: Clip) -> _Kept | MotionFileError:
 def _thinned(
     rig: Rig, pose: Pose, usable: NDArray[np.bool_], step: float
 ) -> NDArray[np.int64]:
-    """Indices of the usable poses that differ from the one kept before."""
+    """Indices of the usable poses that differ from the previously kept one."""
     rows = np.flatnonzero(usable)
     if step <= 0.0:
         return rows
@@ -245,7 +245,7 @@ def _thinned(
 
 
 class _Tally:
-    """Adds up what the limits changed."""
+    """Sums up the effect of the limits."""
 
     def __init__(self, rig: Rig) -> None:
         self.rig = rig

@@ -1,7 +1,7 @@
 """Training poses of one rig: arrays, provenance, and their file.
 
-A file is an NPZ (`numpy.load` opens it) of plain arrays and a JSON header as bytes; nothing
-in it is ever run: pickled objects are refused.
+A file is an NPZ (`numpy.load` opens it) of plain arrays and a JSON header as bytes; it contains
+no code, and pickled objects are refused.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ambulo.motion.operations import mirror
 from ambulo.motion.rotations import quat_angle
 
 GRID = 0.01
-"""Poses whose joints all lie in the same grid cells of this size count as one pose, [m]."""
+"""Cell size within which poses with all joints in the same cells count as one pose, [m]."""
 
 _TYPES = {
     "root": "f4",
@@ -58,15 +58,15 @@ class PoseHeader(Config):
     """The header of a file of poses."""
 
     format: Literal["ambulo-ik-poses"] = "ambulo-ik-poses"
-    """Names this format."""
+    """Identifies the file format."""
     version: Literal[1] = 1
-    """Of the format."""
+    """Version of the format."""
     rig: str
-    """The rig whose poses they are."""
+    """The rig of the poses."""
     fps: float
     """Rate of the frames, [Hz]."""
     clips: tuple[ClipRecord, ...]
-    """Every clip that poses are from."""
+    """All clips of the poses."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +106,7 @@ class PoseData:
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
     def clip_names(self) -> list[str]:
-        """The names of the clips that it has poses of, in the order of the header."""
+        """The names of the clips with poses, in the order of the header."""
         return [self.header.clips[index].name for index in np.unique(self.clip)]
 
     def of_clips(self, names: Sequence[str]) -> PoseData:

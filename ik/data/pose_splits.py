@@ -13,7 +13,7 @@ from ambulo.motion.datasets.splits import PARTS, make_split
 
 
 def parts_are_people(data: PoseData, config: IKRunConfig) -> bool:
-    """Whether `split_poses` parts people, not recordings.
+    """Whether `split_poses` splits by people, not by recordings.
 
     It does, unless there are fewer people than parts and none was chosen.
     """
@@ -24,7 +24,7 @@ def parts_are_people(data: PoseData, config: IKRunConfig) -> bool:
 
 
 def split_poses(data: PoseData, config: IKRunConfig) -> dict[str, PoseData]:
-    """The poses of each of `PARTS`; no person is in two of them, or no recording.
+    """The poses of each of `PARTS`; no person (or no recording) is in two of them.
 
     See `parts_are_people`.
     """

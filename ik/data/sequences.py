@@ -1,8 +1,8 @@
 """Motions of many people as training sequences for trackers: extraction, and their file.
 
 Each clip is retargeted to human23 with the performer's own proportions
-(`ambulo.ik.trackers.shape`), at one rate. Frames that no person took are cut out. A file is an
-NPZ of plain arrays and a JSON header; nothing in it is ever run.
+(`ambulo.ik.trackers.shape`), at one rate. Faulty frames are cut out. A file is an NPZ of plain
+arrays and a JSON header; it contains no code.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ CUTOFF = 12.0
 """Low-pass of all motions, [Hz]: marker noise is above, foot strikes are below. At most
 `CUTOFF_RATIO` of a slower file's own rate."""
 MAX_SPEED = 12.0
-"""A joint that moves faster than this relative to the hips is an error of the capture,
-[m/s]: pitchers' hands reach 10."""
+"""Largest speed of a joint relative to the hips, [m/s]; faster ones are capture errors.
+Pitchers' hands reach 10."""
 MAX_ROOT_SPEED = 7.0
-"""The same of the hips, [m/s]."""
+"""Largest speed of the hips, [m/s]."""
 MAX_TURN = np.deg2rad(2000.0)
-"""The same of a joint's rotation, [rad/s]."""
+"""Largest angular speed of a joint, [rad/s]."""
 MAX_DEPTH = 0.15
-"""The same of a foot below the ground, [m]."""
+"""Largest depth of a foot below the ground, [m]."""
 MIN_SECONDS = 1.0
-"""Shorter pieces are not kept, [s]."""
+"""Shortest kept piece, [s]."""
 AROUND = 0.1
-"""Time that is cut out beside an error, [s]."""
+"""Time that is cut out on each side of an error, [s]."""
 
 
 class SequenceRecord(Config):
@@ -76,13 +76,13 @@ class SequenceHeader(Config):
     """The header of a file of sequences."""
 
     format: Literal["ambulo-tracker-sequences"] = "ambulo-tracker-sequences"
-    """Names this format."""
+    """Identifies the file format."""
     version: Literal[1] = 1
-    """Of the format."""
+    """Version of the format."""
     fps: float
     """Rate of the frames, [Hz]."""
     clips: tuple[SequenceRecord, ...]
-    """Every sequence, in the order of its frames."""
+    """All sequences, in the order of their frames."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +150,7 @@ class SequenceData:
 
 @dataclass
 class SequenceReport:
-    """What an extraction found."""
+    """Statistics of an extraction."""
 
     frames: int = 0
     """Frames of all usable files, at the sequences' rate."""
@@ -162,7 +162,7 @@ class SequenceReport:
 
 @dataclass(frozen=True)
 class _Options:
-    """How every clip is read."""
+    """Settings for reading a clip."""
 
     fps: float
     axes: str
@@ -183,8 +183,8 @@ def sized_motion(
         path: Any motion file.
         fps: Rate, [Hz].
         asf: The skeleton of an AMC file, if it is not beside it.
-        axes: Of the file, as for `read_source`.
-        rest_pose: Of its skeleton, as for `read_source`.
+        axes: Axes of the file, as for `read_source`.
+        rest_pose: Rest pose of its skeleton, as for `read_source`.
 
     Raises:
         MotionFileError: The file cannot be used.
@@ -204,7 +204,7 @@ def sized_motion(
 
 
 def faulty_frames(motion: Motion) -> Bools:
-    """Frames (T,) that no person took: too fast, or feet deep in the ground."""
+    """Mask of faulty frames (T,): too fast, or feet deep in the ground."""
     positions = motion_kinematics(motion)[0]
     bad = np.zeros(len(motion), dtype=np.bool_)
     bad |= positions[..., 2].min(axis=1) < -MAX_DEPTH
@@ -233,12 +233,12 @@ def extract_sequences(
     """The sequences of `clips`, faulty frames cut out.
 
     Args:
-        clips: What to read.
+        clips: Clips to read.
         fps: Rate, [Hz].
         progress: Wraps the clips to show progress.
-        axes: Of the files, as for `read_source`.
-        rest_pose: Of their skeletons, as for `read_source`.
-        apply: Who works on the clips.
+        axes: Axes of the files, as for `read_source`.
+        rest_pose: Rest poses of their skeletons, as for `read_source`.
+        apply: Applies the work to the clips.
 
     Raises:
         IKError: None of them can be used.
@@ -277,7 +277,7 @@ _Piece = tuple[SequenceRecord, tuple[Singles, Singles, NDArray[np.uint8]]]
 def _pieces(
     options: _Options, clip: Clip
 ) -> tuple[int, list[_Piece]] | MotionFileError:
-    """Frames of a clip, and its faultless pieces; or why it cannot be used."""
+    """Frame count of a clip and its faultless pieces, or an error if it is unusable."""
     try:
         motion, shape = sized_motion(
             clip.path, options.fps, asf=clip.asf, axes=options.axes,

@@ -1,6 +1,6 @@
-"""Compiled: the steps of one character, each tried and counted only if the error falls.
+"""Compiled: the steps of one character, each accepted only if the error falls.
 
-Not for callers: `ambulo.ik.solver.refine` prepares the arrays.
+Internal: `ambulo.ik.solver.refine` prepares the arrays.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from ambulo.motion.fk_kernel import place_pose
 NEAR, ALIGNED, STOP, CAP, POSTURE, DAMPING, FLOOR, LENGTH, SLACK = range(9)
 
 ROUNDS = 3
-"""How often a step is solved anew for limits."""
+"""Largest number of repeated solves of a step for limits."""
 
 
 @njit(cache=True, error_model="numpy")
@@ -48,7 +48,7 @@ def place(
     reaches: Array, slack: Array, wanted: Array, turn: Array, root: Array, local: Array,
     p: Array, q: Array, goal: Array, r: Array,
 ) -> float:  # fmt: skip
-    """Fill positions, orientations, goals and residuals of a pose; its error."""
+    """Fill positions, orientations, goals and residuals of a pose; returns its error."""
     place_pose(parents, rest, offsets, root, local, p, q)
     reachable_goals(ends, rows, reaches, slack, wanted, p, goal)
     residuals(ends, rows, goal, turn, p, q, r)
@@ -68,9 +68,9 @@ def descend(  # noqa: PLR0915 - one step, written out
     body: Body, task: Task, settings: Array, steps: int, slack: Array, at: State,
     to: State, w: Work,
 ) -> int:  # fmt: skip
-    """Lead `at` up to `steps` steps on; how many it took. `to` is scratch memory."""
-    # Taken out of the tuples once: numba counts references to each array, atomically.
-    # For the same reason a step that counts is copied; nothing is swapped.
+    """Advance `at` by up to `steps` steps; returns their number. `to` is scratch memory."""
+    # Unpacked once: numba counts references to each array, atomically. For the same reason an
+    # accepted step is copied; nothing is swapped.
     parents, rest, offsets, tree = body.parents, body.rest, body.offsets, body.tree
     table, ends, reaches = body.table, body.ends, body.reaches
     rows, order, weights, wanted = task.rows, task.order, task.weights, task.wanted

@@ -1,6 +1,6 @@
 """Compiled: swing-twist limits as in `ambulo.ik.limits`.
 
-Numbers in tuples, not arrays: LLVM keeps them in registers. Not for callers.
+Numbers in tuples, not arrays: LLVM keeps them in registers. Internal.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from ambulo.configs.arrays import Array
 from ambulo.motion.quaternion_kernels import Quaternion, Vector
 
 SWING, TWIST = 1, 2
-"""Bits of the limits at which a joint stands."""
+"""Bits of the active limits of a joint."""
 
 HAIR = 1e-14
 """Relative margin by which a clamped joint lies inside its limits."""
 
 PROJECTIONS = 6
-"""Newton steps from outside to the rim of a cone; what is left is closed radially. The
-quarters of the rim meet at the axes: a step that crosses an axis stops there."""
+"""Newton steps from outside to the rim of a cone; the rest is closed radially. The quarters of
+the rim meet at the axes: a step that crosses an axis stops there."""
 
 FLAT = 1e-300
-"""Added to squares that are divided by, so that 0 / 0 is 0."""
+"""Added to squared divisors, so that 0 / 0 is 0."""
 
 # Columns of the table of joints (J, 9), see `ambulo.ik.solver.refine.RigTables`.
 INVERSE_RADII, TWIST_ENDS, TWIST_TANGENTS, COMPLIANCE = 0, 4, 6, 8
@@ -31,10 +31,10 @@ INVERSE_RADII, TWIST_ENDS, TWIST_TANGENTS, COMPLIANCE = 0, 4, 6, 8
 
 @njit(cache=True, error_model="numpy", inline="always")
 def is_outside(table: Array, j: int, w: float, x: float, y: float, z: float) -> bool:
-    """False if the rotation surely is inside the limits of joint j; else look closer.
+    """False if the rotation is certainly inside the limits of joint j; True is inconclusive.
 
-    No trigonometry and one root: the twist by its tangent, the swing by an upper bound of
-    the arc tangent, atan(t) < t / (1 + 0.28 t^2) + 0.005 for t in [0, 1].
+    No trigonometry and one root: the twist by its tangent, the swing by an upper bound of the
+    arc tangent, atan(t) < t / (1 + 0.28 t^2) + 0.005 for t in [0, 1].
     """
     if w < 0.0:
         w, x, y, z = -w, -x, -y, -z
@@ -65,7 +65,7 @@ def is_outside(table: Array, j: int, w: float, x: float, y: float, z: float) -> 
 
 @njit(cache=True, error_model="numpy")
 def parts_of(w: float, x: float, y: float, z: float) -> Vector:
-    """Swing x, twist and swing z of a rotation, [rad]."""
+    """Decompose a rotation into swing x, twist and swing z, [rad]."""
     around = w * w + y * y
     if around < 1e-12:
         cw, cy, n = 1.0, 0.0, 0.0
@@ -85,7 +85,7 @@ def parts_of(w: float, x: float, y: float, z: float) -> Vector:
 
 @njit(cache=True, error_model="numpy")
 def of_parts(sx: float, twist: float, sz: float) -> Quaternion:
-    """The rotation with these parts, [rad]."""
+    """Compose a rotation from its swing x, twist and swing z, [rad]."""
     angle = math.sqrt(sx * sx + sz * sz)
     scale = 0.5 if angle < 1e-9 else math.sin(0.5 * angle) / angle
     w, x, z = math.cos(0.5 * angle), sx * scale, sz * scale
@@ -97,7 +97,7 @@ def of_parts(sx: float, twist: float, sz: float) -> Quaternion:
 def clamp_one(
     table: Array, j: int, w: float, x: float, y: float, z: float
 ) -> tuple[float, float, float, float, int]:
-    """The rotation inside the limits of joint j, and the bits of those that cut it."""
+    """Clamp a rotation to the limits of joint j; returns also the bits of active limits."""
     sx, twist, sz = parts_of(w, x, y, z)
     bits = 0
     low, high = table[j, TWIST_ENDS], table[j, TWIST_ENDS + 1]
@@ -129,7 +129,7 @@ def clamp_one(
 
 @njit(cache=True, error_model="numpy")
 def clamp_poses(table: Array, poses: Array) -> None:
-    """Put all joints of `poses` (B, J, 4) inside their limits, in place."""
+    """Clamp all joints of `poses` (B, J, 4) to their limits, in place."""
     for b in range(len(poses)):
         for j in range(len(table)):
             q = poses[b, j]

@@ -21,7 +21,7 @@ from ambulo.configs.arrays import Array
 from ambulo.ik.kernels.tree import BELOW, COMMON, FAST, JOINT
 
 IN_ORDER = {"contract", "nsz", "arcp"}
-"""Freedom of rounding for loops that are too short for vectors: sums keep their order."""
+"""Permitted rounding in loops too short for vectors: sums keep their order."""
 
 
 @njit(cache=True, fastmath=FAST, error_model="numpy")
@@ -35,11 +35,11 @@ def build_matrix(
     matrix: Array,
     first: Array,
 ) -> None:
-    """Fill the lower half of `matrix` (n, n), and `first` (n,): where each row begins.
+    """Fill the lower half of `matrix` (n, n), and `first` (n,): the first column of each row.
 
-    `order` (k,) are the targets in the order of their rows; `slide` is 1 / stiffness of
-    the root's position, 0 where it is given. Blocks of limbs that share no joint are left
-    out of the rows' beginnings, so that they cost nothing.
+    `order` (k,) are the targets in the order of their rows; `slide` is 1 / stiffness of the
+    root's position, 0 if the root is fixed. Blocks of limbs without a common joint are excluded
+    by `first`, so that they cost nothing.
     """
     for a in range(len(order)):
         e = order[a]
@@ -86,7 +86,7 @@ def position_block(
     ke: int,
     kf: int,
 ) -> None:
-    """Write what joints down to c have for the positions of joints je and jf (3, 3)."""
+    """Write the block of joints down to c for the positions of joints je and jf (3, 3)."""
     s, sx, sy, sz = sums[c, 0], sums[c, 1], sums[c, 2], sums[c, 3]
     ex, ey, ez = p[je, 0], p[je, 1], p[je, 2]
     fx, fy, fz = p[jf, 0], p[jf, 1], p[jf, 2]
@@ -136,7 +136,7 @@ def lock_direction(
     matrix: Array,
     first: Array,
 ) -> None:
-    """Take the turn of joint j about the world's unit (nx, ny, nz) out of `matrix`."""
+    """Remove the rotation of joint j about the world's unit (nx, ny, nz) from `matrix`."""
     for e in order:
         for part in range(2):
             k = rows[e, part]
@@ -167,15 +167,15 @@ def factor_and_solve(  # noqa: PLR0915 - blocks, written out
 ) -> bool:
     """Solve `matrix` y = y in place by L D L^T with blocks of 3 x 3, written out.
 
-    Rows come in threes (a position or a rotation); row i of L begins at `first[i]`. The
-    lower half of `matrix` (n, n) is overwritten by L, its diagonal blocks by the inverses
-    of D: one division for three rows, where a square root for each would have to wait for
-    the one before. False if a block is not positive.
+    Rows come in threes (a position or a rotation); row i of L begins at `first[i]`. The lower
+    half of `matrix` (n, n) is overwritten by L, its diagonal blocks by the inverses of D: one
+    division for three rows, instead of a chain of square roots. False if a block is not
+    positive.
     """
     n = len(first)
     for i in range(0, n, 3):
         begin = first[i]
-        # L D of this row, from rows that are done.
+        # L D of this row, from finished rows.
         for k in range(begin, i, 3):
             s00, s01, s02 = matrix[i, k], matrix[i, k + 1], matrix[i, k + 2]
             s10, s11, s12 = matrix[i + 1, k], matrix[i + 1, k + 1], matrix[i + 1, k + 2]

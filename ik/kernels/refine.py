@@ -1,6 +1,6 @@
-"""Compiled: poses led to their targets, one character after the other.
+"""Compiled: moves poses to their targets, one character after the other.
 
-Not for callers: `ambulo.ik.solver.refine` prepares the arrays.
+Internal: `ambulo.ik.solver.refine` prepares the arrays.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ HIPS = 5
 """Row of the hips in the targets."""
 
 SHIFT = 0.3
-"""A character without hips whose targets lie further off, [m], is moved."""
+"""A character without hips whose targets lie farther away, [m], is moved as a whole first."""
 
 
 @njit(cache=True, error_model="numpy")
@@ -46,7 +46,7 @@ def follow_hips(
     rest: Array, b: int, positions: Array, rotations: Array, moved: Array,
     turned: Array, root: Array, local: Array,
 ) -> None:  # fmt: skip
-    """Put the hips on their target, or part of the way where its weight is below 1."""
+    """Put the hips on their target, or interpolate if its weight is below 1."""
     if moved[b, HIPS] > 0.0:
         t = min(moved[b, HIPS], 1.0)
         for i in range(3):
@@ -60,7 +60,7 @@ def follow_hips(
 
 @njit(cache=True, error_model="numpy")
 def clamp_pose(table: Array, b: int, poses: Array, local: Array) -> None:
-    """Fill `local` (J, 4): `poses[b]` of unit length and inside the limits."""
+    """Fill `local` (J, 4) with `poses[b]`, normalised and clamped to the limits."""
     for j in range(len(table)):
         w, x, y, z = poses[b, j, 0], poses[b, j, 1], poses[b, j, 2], poses[b, j, 3]
         n = 1.0 / math.sqrt(w * w + x * x + y * y + z * z)
@@ -84,7 +84,7 @@ def load_targets(
     turned: Array, root: Array, settings: Array, free: Array, weights: Array,
     wanted: Array, turn: Array, slack: Array,
 ) -> None:  # fmt: skip
-    """Fill what character b is asked for, places about its root."""
+    """Fill the targets of character b, with positions relative to its root."""
     free[0] = 1.0 if moved[b, HIPS] == 0.0 else 0.0
     free[1] = 1.0 if turned[b, HIPS] == 0.0 else 0.0
     for e in range(6):
@@ -102,13 +102,13 @@ def load_targets(
 
 @njit(cache=True, error_model="numpy")
 def is_met(rows: Array, settings: Array, part: float, r: Array) -> bool:
-    """Whether all residuals are within this part of the tolerances."""
+    """Whether all residuals are within `part` times the tolerances."""
     return is_reached(rows, part * settings[NEAR], part * settings[ALIGNED], r)
 
 
 @njit(cache=True, error_model="numpy")
 def beyond_reach(body: Body, task: Task, near: float, slack: Array, at: State) -> bool:
-    """Whether targets lie beyond their limbs; they are put where these reach now.
+    """Whether targets lie beyond their limbs; those are projected to the present reach.
 
     Within `near`, [m], of the reach they count as met.
     """
@@ -125,7 +125,7 @@ def beyond_reach(body: Body, task: Task, near: float, slack: Array, at: State) -
             most = max(most, distance(wanted, e, p, ends[e, BASE]) - reaches[e])
     if most <= near:
         return False
-    # A free root that one far target pulls takes the other limbs' bases along.
+    # A free root pulled by one far target moves the other limbs' bases as well.
     least = max(near, 0.5 * most if task.free[0] > 0.0 else 0.0)
     for e in range(len(ends)):
         if rows[e, 0] < 0 or slack[e] == 0.0:
@@ -142,7 +142,7 @@ def beyond_reach(body: Body, task: Task, near: float, slack: Array, at: State) -
 
 @njit(cache=True, error_model="numpy")
 def distance(a: Array, i: int, b: Array, j: int) -> float:
-    """From a[i] to b[j], both (n, 3)."""
+    """Distance from a[i] to b[j], both (n, 3)."""
     x, y, z = a[i, 0] - b[j, 0], a[i, 1] - b[j, 1], a[i, 2] - b[j, 2]
     return math.sqrt(x * x + y * y + z * z)
 
@@ -151,7 +151,7 @@ def distance(a: Array, i: int, b: Array, j: int) -> float:
 def find_rows(
     in_order: Array, b: int, moved: Array, turned: Array, rows: Array
 ) -> tuple[Array, int]:
-    """Fill `rows` (6, 2) for character b; its targets in order, and how many rows.
+    """Fill `rows` (6, 2) for character b; returns its targets in order, and the number of rows.
 
     The hips have none.
     """
@@ -173,7 +173,7 @@ def find_rows(
 
 @njit(cache=True, error_model="numpy")
 def same_rows(b: int, moved: Array, turned: Array) -> bool:
-    """Whether character b has the same targets as the one before it."""
+    """Whether character b has the same targets as the previous one."""
     for e in range(HIPS):
         if (moved[b, e] > 0.0) != (moved[b - 1, e] > 0.0):
             return False
@@ -184,7 +184,7 @@ def same_rows(b: int, moved: Array, turned: Array) -> bool:
 
 @njit(cache=True, error_model="numpy")
 def new_state(joints: int, n: int) -> State:
-    """A place for a character with n residuals."""
+    """Allocate the state of a character with n residuals."""
     return State(
         np.empty(3), np.empty((joints, 4)), np.empty((joints, 3)), np.empty((joints, 4)),
         np.empty((6, 3)), np.empty(n),
@@ -220,11 +220,11 @@ def refine_batch(
     reached: Array,
     taken: Array,
 ) -> None:
-    """Lead `root` (B, 3) and `local` (B, J, 4) to the targets, in place.
+    """Move `root` (B, 3) and `local` (B, J, 4) to the targets, in place.
 
-    `in_order` (5,) are the effectors in the order of their rows. Fills `missing`
-    (2, B, 6), the distance [m] and the angle [rad] to each target as it was given, 0 where
-    absent; `reached` (B, 6); and `taken` (B,), how many steps it took.
+    `in_order` (5,) are the effectors in the order of their rows. Fills `missing` (2, B, 6), the
+    distance [m] and the angle [rad] to each original target, 0 where absent; `reached` (B, 6);
+    and `taken` (B,), the number of steps.
     """
     if len(root) == 0:
         return
@@ -283,11 +283,11 @@ def give_up_worst(
     body: Body, task: Task, in_order: Array, settings: Array, steps: int, slack: Array,
     b: int, moved: Array, turned: Array, at: State, missing: Array, reached: Array,
 ) -> int:  # fmt: skip
-    """Leave out the target that is missed most, if the others can then be met.
+    """Drop the target that is missed most, if the others can then be met.
 
-    Limits can make a target unreachable that is near enough; least squares would spread
-    its error over all others. From where `at` is, the others are met without it; `at`
-    moves there if that meets them all. The steps that it took.
+    Limits can make a target unreachable that is near enough; least squares would spread its
+    error over all others. `at` moves to the solution without it if that meets all others.
+    Returns the number of steps.
     """
     worst, most, missed = -1, 0.0, 0
     for e in in_order:
@@ -319,7 +319,7 @@ def give_up_worst(
 
 @njit(cache=True, error_model="numpy")
 def _copy_state(source: State, target: State) -> None:
-    """Copy where a character is; slice assignments take seconds more to compile."""
+    """Copy a character's state; slice assignments would take seconds more to compile."""
     for i in range(3):
         target.root[i] = source.root[i]
     for j in range(len(source.local)):
@@ -332,7 +332,7 @@ def _copy_state(source: State, target: State) -> None:
 
 @njit(cache=True, error_model="numpy")
 def come_near(body: Body, task: Task, at: State) -> None:
-    """Move a free root by the median way to the targets, if that is far.
+    """Move a free root by the median displacement to the targets, if that is large.
 
     The median, as one target may be out of reach.
     """
@@ -358,9 +358,9 @@ def measure_residuals(
     ends: Array, b: int, positions: Array, rotations: Array, moved: Array, turned: Array,
     origin: Array, settings: Array, p: Array, q: Array, missing: Array, reached: Array,
 ) -> None:  # fmt: skip
-    """Fill `missing[:, b]` and `reached[b]` against the targets as they were given.
+    """Fill `missing[:, b]` and `reached[b]` against the original targets.
 
-    `p` (J, 3) are places about `origin[b]`.
+    `p` (J, 3) are positions relative to `origin[b]`.
     """
     for e in range(6):
         j = ends[e, JOINT]

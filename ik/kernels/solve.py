@@ -1,21 +1,21 @@
 """Compiled: Levenberg-Marquardt steps of one character after the other.
 
-Each step solves, over turns d of the joints and the way of the root,
+Each step solves, over rotations d of the joints and the displacement of the root,
 
     min |d - d0|^2_W   so that   J d = r     (damped: + r^T S^2 r / lambda)
 
-with W the stiffness and d0 the way back to the posture: y from
-(J W^-1 J^T + lambda S^-2) y = r - J d0, then d = d0 + W^-1 J^T y. The damping follows the
-error, lambda = a E + b (T. Sugihara, IEEE Transactions on Robotics 27(5), 2011), and a step
-counts only if the error falls. Limits are an active set: a joint that would leave its
-limits is put on the rim (its d0), keeps the directions along the rim, and the step is
-solved again; it is let go when the step pulls it inside.
+with W the stiffness and d0 the return to the posture: y from (J W^-1 J^T + lambda S^-2) y = r -
+J d0, then d = d0 + W^-1 J^T y. The damping follows the error, lambda = a E + b (T. Sugihara,
+IEEE Transactions on Robotics 27(5), 2011), and a step is accepted only if the error falls.
+Limits are an active set: a joint that would leave its limits is put on the rim (its d0), keeps
+the directions along the rim, and the step is solved again; it is released when the step pulls
+it inside.
 
 This is the dual form, of at most 36 rows. A step of the primal one
 (`ambulo.motion.retargeting.kernels`), of 72 unknowns on this rig, took 5.3 times as long
 (measured on five effectors and hips, without limits), and more steps are needed; with goals on
-all joints, as there, the rows would be 138.
-Not for callers: `ambulo.ik.solver.refine` prepares the arrays.
+all joints, as there, the rows would be 138. Internal: `ambulo.ik.solver.refine` prepares the
+arrays.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ from ambulo.ik.kernels.tree import BASE, FAST, USED
 from ambulo.motion.quaternion_kernels import product, rotated
 
 STRETCH = 0.9998
-"""Part of a limb's length that targets beyond its reach are projected to: a limb that is
-quite straight cannot be turned towards its target."""
+"""Fraction of a limb's length to which targets beyond its reach are projected: a fully straight
+limb cannot be turned towards its target."""
 
 INWARDS = 1e-9
-"""A joint at a limit is let go if the step pulls it inside by more than this, [rad]."""
+"""A joint at a limit is released if the step pulls it inside by more than this, [rad]."""
 
 
 class Body(NamedTuple):
-    """What stays the same for a rig; layouts in `ambulo.ik.kernels.tree`."""
+    """Constant arrays of a rig; layouts in `ambulo.ik.kernels.tree`."""
 
     parents: Array  # (J,)
     rest: Array  # (J, 4)
@@ -60,7 +60,7 @@ class Body(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What one character is asked for."""
+    """Targets of one character."""
 
     rows: Array  # (6, 2) first row of a target's position and rotation, or -1
     order: Array  # (k,) targets in the order of their rows
@@ -68,31 +68,31 @@ class Task(NamedTuple):
     free: Array  # (2,) 1 where the root may move and turn, else 0
     wanted: Array  # (6, 3) positions about the root's start, [m]
     turn: Array  # (6, 4) orientations
-    root: Array  # (3,) where the root is pulled to
-    posture: Array  # (J, 4) where the joints are pulled to
+    root: Array  # (3,) posture of the root
+    posture: Array  # (J, 4) posture of the joints
 
 
 class State(NamedTuple):
-    """Where a character is."""
+    """Pose of a character, with residuals."""
 
     root: Array  # (3,)
     local: Array  # (J, 4)
     p: Array  # (J, 3)
     q: Array  # (J, 4)
-    goal: Array  # (6, 3) `wanted` within reach
+    goal: Array  # (6, 3) `wanted`, projected to the reach
     r: Array  # (n,) residuals
 
 
 class Work(NamedTuple):
     """Scratch memory of a step."""
 
-    bits: Array  # (J,) active set: limits at which a joint stands
-    kept: Array  # (J,) the same before the step
+    bits: Array  # (J,) active set: limits reached by a joint
+    kept: Array  # (J,) the active set before the step
     normals: Array  # (J, 2, 3) their directions in the joint's frame, orthonormal
     d: Array  # (J, 3) the step
-    d0: Array  # (J, 3) what the step is wanted to be, and (3,) of the root
+    d0: Array  # (J, 3) preferred step, and (3,) that of the root
     way: Array
-    outside: Array  # (J,) joints whose limits must be looked at closely
+    outside: Array  # (J,) joints whose limits need an exact check
     sums: Array  # (J, 10)
     wrench: Array  # (J, 6)
     matrix: Array  # (n, n)
@@ -106,9 +106,9 @@ def turn_joints(
     tree: Array, table: Array, local: Array, d: Array, scale: float, first: int,
     out: Array, outside: Array,
 ) -> int:  # fmt: skip
-    """out[j] = local[j] exp(scale d[j]), the exponential by Cayley's form, unit length.
+    """out[j] = local[j] exp(scale d[j]), the exponential by Cayley's form, normalised.
 
-    Fills `outside` (J,) with the joints that may have left their limits; how many.
+    Fills `outside` (J,) with the joints that may have left their limits; returns their number.
     """
     h, found = 0.5 * scale, 0
     for j in range(first, len(tree)):
@@ -136,14 +136,14 @@ def ways_between(
         w, x, y, z = product(
             a[j, 0], -a[j, 1], -a[j, 2], -a[j, 3], b[j, 0], b[j, 1], b[j, 2], b[j, 3]
         )
-        # Beyond 2 pi / 3 the way is cut short.
+        # Beyond 2 pi / 3 the rotation is cut short.
         size = scale * math.copysign(2.0, w) / max(abs(w), 0.5)
         out[j, 0], out[j, 1], out[j, 2] = x * size, y * size, z * size
 
 
 @njit(cache=True, error_model="numpy")
 def clamp_joint(table: Array, q: Array, j: int) -> int:
-    """Put q[j] inside its limits; the bits of those that cut it."""
+    """Clamp q[j] to its limits; returns the bits of the active ones."""
     w, x, y, z, bits = clamp_one(table, j, q[j, 0], q[j, 1], q[j, 2], q[j, 3])
     q[j, 0], q[j, 1], q[j, 2], q[j, 3] = w, x, y, z
     return bits
@@ -215,7 +215,7 @@ def remove_normals(normals: Array, bits: int, j: int, v: Array) -> None:
 
 @njit(cache=True, error_model="numpy")
 def normals_of(table: Array, q: Array, j: int, bits: int, out: Array) -> None:
-    """`limit_normals` of q[j], the twist's made square to the swing's if both count."""
+    """`limit_normals` of q[j], the twist's orthogonal to the swing's if both are active."""
     limit_normals(table, j, q[j, 0], q[j, 1], q[j, 2], q[j, 3], out)
     if bits == SWING | TWIST:
         dot = out[0, 0] * out[1, 0] + out[0, 1] * out[1, 1] + out[0, 2] * out[1, 2]
@@ -233,7 +233,7 @@ def start_step(
     table: Array, local: Array, posture: Array, pull: float, bits: Array,
     normals: Array, d0: Array,
 ) -> None:  # fmt: skip
-    """Fill `d0` with this part of the way back to the posture, and the active normals."""
+    """Fill `d0` with fraction `pull` of the return to the posture, and the active normals."""
     if pull > 0.0:
         ways_between(local, posture, 0, len(local), pull, d0)
     else:
@@ -279,7 +279,7 @@ def turns_of_wrenches(
 ) -> None:
     """Fill `d` (J, 3) from `f` (J, 6): W^-1 J^T y in each joint's own frame.
 
-    The root counts `root`, 0 or 1.
+    `root`, 0 or 1, is the weight of the root.
     """
     for j in range(len(tree)):
         c = table[j, COMPLIANCE] * tree[j, USED]
@@ -295,7 +295,7 @@ def turns_of_wrenches(
 
 @njit(cache=True, error_model="numpy")
 def release(bits: Array, normals: Array, last: bool, d0: Array, d: Array) -> bool:
-    """Keep `d` (J, 3) along the active limits and add `d0`; True if a joint was let go."""
+    """Keep `d` (J, 3) along the active limits and add `d0`; True if a joint was released."""
     released = False
     for j in range(len(d)):
         if bits[j]:
@@ -329,7 +329,7 @@ def catch(
     table: Array, local: Array, outside: Array, count: int, bits: Array, normals: Array,
     d0: Array, trial: Array,
 ) -> bool:  # fmt: skip
-    """Clamp the first `count` joints of `outside`; True if one met a limit anew."""
+    """Clamp the first `count` joints of `outside`; True if one reached a new limit."""
     caught = False
     for k in range(count):
         j = outside[k]
@@ -337,7 +337,7 @@ def catch(
         if cut & ~bits[j]:
             bits[j] |= cut
             caught = True
-            # To the rim now; what goes along the rim the next round finds.
+            # To the rim now; the next round finds the component along the rim.
             ways_between(local, trial, j, j + 1, 1.0, d0)
             normals_of(table, trial, j, bits[j], normals[j])
     return caught

@@ -1,6 +1,6 @@
-"""Compiled: targets checked, their yaw frame, a network's inputs, and its answers as poses.
+"""Compiled: checks of targets, their yaw frame, network inputs, and outputs as poses.
 
-Not for callers: `ambulo.ik.solver.targets`, `features` prepare the arrays.
+Internal: `ambulo.ik.solver.targets`, `features` prepare the arrays.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ambulo.configs.arrays import Array
 from ambulo.motion.quaternion_kernels import from_rows, product, rotated
 
 OK, POSITION, ROTATION, ZERO, WEIGHT = 0, 1, 2, 3, 4
-"""What `check_targets` finds."""
+"""Results of `check_targets`."""
 
 REASONS = {
     POSITION: "the position must be finite and within 1e6 m along each axis",
@@ -26,11 +26,11 @@ HIPS, HEAD = 5, 4
 """Rows of targets (see `ambulo.ik.rig.TARGETS`)."""
 
 FAR = 1e6
-"""Positions are no farther from the origin than this along an axis, [m]: beyond it a
-millimetre is lost among the digits."""
+"""Largest distance of positions from the origin along an axis, [m]: beyond it, a millimetre is
+lost to rounding."""
 
 FLAT = 1e-300
-"""Added to squares that are divided by, so that 0 / 0 is 0."""
+"""Added to squared divisors, so that 0 / 0 is 0."""
 
 WIDTH = 11
 """Network inputs of a target: position 3, rotation 6, the two weights."""
@@ -40,7 +40,7 @@ WIDTH = 11
 def check_targets(
     positions: Array, rotations: Array, moved: Array, turned: Array
 ) -> tuple[int, int]:
-    """Bring rotations (B, 6, 4) to unit length; the first bad row and its problem.
+    """Normalise rotations (B, 6, 4); returns the first bad row and its problem.
 
     Where a weight (B, 6) is 0, the position (B, 6, 3) becomes 0, the rotation identity.
     """
@@ -76,7 +76,7 @@ def check_targets(
 
 @njit(cache=True, inline="always")
 def relative_yaw(rotation: Array, rest: Array) -> float:
-    """The yaw of `rotation` (4,) against `rest` (4,): the twist about Z, [rad]."""
+    """The yaw of `rotation` (4,) relative to `rest` (4,): the twist about Z, [rad]."""
     w, x, y, z = rotation[0], rotation[1], rotation[2], rotation[3]
     a, b, c, d = rest[0], -rest[1], -rest[2], -rest[3]
     real = w * a - x * b - y * c - z * d
@@ -176,8 +176,8 @@ def poses_of(
     """Fill `root` (B, 3) and `local` (B, J, 4) in the world from `output` (B, 3 + 6 J).
 
     `ambulo.ik.solver.features.decode` and `pose_from_frame` in one pass: rows of each rotation
-    by Gram-Schmidt, quaternions as Shepperd takes them from matrices. `rest` (4,) is the
-    root's orientation at rest.
+    by Gram-Schmidt, quaternions by Shepperd's method. `rest` (4,) is the root's orientation at
+    rest.
     """
     joints = local.shape[1]
     for b in range(len(output)):

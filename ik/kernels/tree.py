@@ -1,4 +1,4 @@
-"""Compiled: what a tree of joints and its targets give a Levenberg-Marquardt step.
+"""Compiled: terms of a Levenberg-Marquardt step for a tree of joints and its targets.
 
 Residuals, sums for the matrix J W^-1 J^T (`kernels.matrix`), and the products J d and J^T y,
 each in one pass over the tree. J is never built.
@@ -27,14 +27,14 @@ SUMS = 10
 """Sums down to a joint: c, c p (3), c p p^T (xx, xy, xz, yy, yz, zz)."""
 
 FAST = {"contract", "reassoc", "nsz", "arcp"}
-"""Freedom of rounding for sums; infinities and NaN keep their meaning."""
+"""Permitted rounding in sums; infinities and NaN keep their meaning."""
 
 
 @njit(cache=True, fastmath=FAST, error_model="numpy")
 def residuals(
     ends: Array, rows: Array, goal: Array, turn: Array, p: Array, q: Array, r: Array
 ) -> None:
-    """Fill `r` (n,): what is missing to `goal` (6, 3), [m], and `turn` (6, 4), [rad]."""
+    """Fill `r` (n,) with the residuals to `goal` (6, 3), [m], and `turn` (6, 4), [rad]."""
     for e in range(len(ends)):
         j, k = ends[e, JOINT], rows[e, 0]
         if k >= 0:
@@ -81,7 +81,7 @@ def turns_of_targets(
 ) -> None:
     """J^T y: fill `wrench` (J, 6), moment about the origin and force, summed upwards.
 
-    The turn of joint j that it stands for is moment - p_j x force, in the world.
+    Its rotation for joint j is moment - p_j x force, in the world.
     """
     count = len(tree)
     for j in range(count):
@@ -120,9 +120,9 @@ def subtract_motion(
     twists: Array,
     r: Array,
 ) -> None:
-    """Take J d from `r` (n,): what turns `d` (J, 3) and the way `slide` (3,) do.
+    """Subtract J d from `r` (n,): the effect of `d` (J, 3) and the displacement `slide` (3,).
 
-    `twists` (J, 6) is scratch memory: turn and motion of the origin, summed downwards.
+    `twists` (J, 6) is scratch memory: rotation and motion of the origin, summed downwards.
     """
     for j in range(len(tree)):
         a = tree[j, PARENT]

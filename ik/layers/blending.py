@@ -25,8 +25,8 @@ def override(below: Pose, above: Pose, weights: Floats) -> Pose:
     Args:
         below: B poses.
         above: B poses.
-        weights: Per joint: 0 keeps `below` bit for bit, 1 keeps `above`, between
-            them it is the rotation at that part of the shorter arc. Shape (J,).
+        weights: Per joint: 0 keeps `below` bit for bit, 1 keeps `above`, between them slerp
+            along the shorter arc. Shape (J,).
     """
     w = np.broadcast_to(weights, below.rotations.shape[:2])
     mixed = quat_slerp(below.rotations, above.rotations, w)
@@ -91,7 +91,7 @@ def hips_yaw(rig: Rig, pose: Pose) -> Floats:
 
 
 def _unturned(rig: Rig, rotations: Floats, yaw: Floats) -> Floats:
-    """Return `rotations` (B, J, 4) with the hips expressed in their yaw frame."""
+    """Return `rotations` (B, J, 4) with the hips in their yaw frame."""
     result = rotations.copy()
     result[:, 0] = turned(rig, result[:, 0], -yaw)
     return result

@@ -75,7 +75,7 @@ class Continuity:
         Args:
             below: Poses without IK.
             dt: Time since the last solution, [s].
-            level: Weight of IK now, 0 to 1; the change falls with it.
+            level: Present weight of IK, 0 to 1; the change is scaled by it.
         """
         shape = below.rotations.shape[:2]
         if self._change is None or self._change.rotations.shape[:2] != shape:
@@ -86,15 +86,15 @@ class Continuity:
     def follow(
         self, below: Pose, answer: Pose, reached: Bools, dt: float, level: float
     ) -> Pose:
-        """Return the pose to show: the solution, plus what is left of a jump.
+        """Return the pose to show: the solution, plus the remaining offset of a jump.
 
         Args:
             below: Poses without IK.
             answer: The solver's solution.
-            reached: Which characters reach all that is asked for. They get their answers
-                as they are, unless they come from where they did not. Shape (B,).
+            reached: Mask of characters that reach all targets. They get their solutions
+                unmodified, unless their last ones missed. Shape (B,).
             dt: Time since the last solution, [s].
-            level: Weight of IK now, 0 to 1.
+            level: Present weight of IK, 0 to 1.
         """
         change, missed, shown = _Change.between(below, answer), ~reached, answer
         if self._change is not None:
@@ -111,7 +111,7 @@ class Continuity:
         return shown
 
     def forget(self) -> None:
-        """Forget the last solution; the next solve starts at the pose below."""
+        """Clear the last solution; the next solve starts at the pose below."""
         self._change = self._offset = None
 
     def _absorb(self, before: Pose, answer: Pose, may: Bools, dt: float) -> None:

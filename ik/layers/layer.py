@@ -1,4 +1,4 @@
-"""One layer: its settings, its fade state, and its provider's checked answers."""
+"""One layer: its settings, its fade state, and the checked results of its provider."""
 
 from __future__ import annotations
 
@@ -61,8 +61,7 @@ class TimedAnswer:
     time: float
     """Time of the answer, [s], on the clock of the ticks."""
     note: str = ""
-    """What could not be used on the way to the answer, for log and trace; the answer itself
-    can be."""
+    """Problems on the way to a valid answer, for log and trace."""
 
 
 Answer = Pose | Targets | EffectorGoals | TimedAnswer | None
@@ -117,7 +116,7 @@ class PoseLayer:
 
 
 class LayerState:
-    """Run-time state of a layer: start, release, and the provider's last problem."""
+    """Run-time state of a layer: start, release, and the last problem of its provider."""
 
     def __init__(self, layer: PoseLayer, now: float) -> None:
         self.layer = layer
@@ -156,7 +155,7 @@ class LayerState:
         count: int,
         joints: int,
     ) -> Pose | Targets | EffectorGoals | None:
-        """Return the provider's checked answer, or None; changes of the reason are logged."""
+        """Return the provider's checked answer, or None; logs changes of the reason."""
         value, reason = provider_answer(self.layer.provider, tick, self.layer.max_age)
         if value is not None:
             problem = ""
@@ -188,7 +187,7 @@ class LayerState:
 def provider_answer(
     provider: Provider, tick: Tick, max_age: float
 ) -> tuple[Pose | Targets | EffectorGoals | None, str]:
-    """Return a provider's answer and its note, or None and why it cannot be used."""
+    """Return a provider's answer and its note, or None and the reason."""
     note = ""
     try:
         answer: Any = provider(tick)
@@ -205,7 +204,7 @@ def provider_answer(
 
 
 def _problem(answer: Pose | Targets | EffectorGoals | None) -> str:
-    """Return why an answer cannot be used; empty if it can."""
+    """Return the problem of an answer; empty if it is valid."""
     if answer is None:
         return "no answer"
     if isinstance(answer, Pose):

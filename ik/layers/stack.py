@@ -1,8 +1,8 @@
 """Layers: base -> additive -> override -> IK -> limits -> one write, every tick.
 
-The base is evaluated anew in every tick and never read back from the character, so that a
-layer of weight 0.5 stays half-way. A provider that fails, is late or returns invalid values
-is left out for the tick, with its reason in the log and in the trace.
+The base is evaluated anew in every tick and never read back from the character, so that a layer
+of weight 0.5 stays half-way. A provider that fails, is late or returns invalid values is
+skipped for the tick, with its reason in the log and in the trace.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Frame:
     pose: Pose
     """Poses of all characters, as written."""
     trace: TickTrace
-    """What each layer did."""
+    """Effect of each layer."""
     solution: Solution | None
     """The solver's answer for the IK layers; None without any. The pose is the same, unless
     a jump is being smoothed (see `ambulo.ik.layers.continuity`)."""
@@ -104,10 +104,10 @@ class LayerStack:
             rig: The rig.
             base: The motion below everything: a function of the tick.
             write: Called once in every tick with the finished poses.
-            solve: Solves targets from poses, as `NeuralIKPool` can; the solver of this
-                process if left out.
-            held: Rows that IK keeps where the layers below have them, unless moved.
-            limits: Whether poses are put inside the joint limits at the end.
+            solve: Solves targets from poses, such as `NeuralIKPool.solve`; by default the
+                solver of this process.
+            held: Rows that IK keeps at the pose below, unless moved.
+            limits: Whether the final poses are clamped to the joint limits.
         """
         self.rig = rig
         self.held = tuple(held)
@@ -273,7 +273,7 @@ class LayerStack:
         return pose
 
     def _log_once(self, reason: str) -> None:
-        """Log once why the solver's answer is left out."""
+        """Log once why the solver's solution is skipped."""
         if reason != self._ik_reason:
             logger.warning("IK: %s", reason)
         self._ik_reason = reason
@@ -325,7 +325,7 @@ class LayerStack:
                 raise IKError(
                     f"the solver answered poses of shape {solution.pose.rotations.shape}"
                 )
-        except Exception as error:  # a solver that fails must not stop the character
+        except Exception as error:  # a failing solver must not stop the character
             reason = f"{type(error).__name__}: {error}"
             self._log_once(reason)
             self._continuity.forget()

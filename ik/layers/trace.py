@@ -30,8 +30,7 @@ class LayerTrace:
     root_moved: float
     """Largest displacement of the root, [m]."""
     reason: str = ""
-    """Why it was left out, or what its provider could not use (see `TimedAnswer.note`); else
-    empty."""
+    """Why it was skipped, or its provider's problem (see `TimedAnswer.note`); else empty."""
 
 
 @dataclass(frozen=True)

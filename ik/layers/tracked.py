@@ -14,20 +14,20 @@ from ambulo.ik.trackers.rig_player import RigPlayer
 from ambulo.ik.trackers.tracker import LONGEST_GAP, BodyFrame, BodyTracker, FrameStatus
 
 Samples = Callable[[float], TrackerSample | None]
-"""What the trackers say at a time of the ticks, [s]; None: nothing. Live: the newest sample."""
+"""Readings of the trackers at a time of the ticks, [s]; None: none. Live: the newest sample."""
 
 FIRST_STEP = 1.0 / 60.0
 """Time step of the first sample, [s]."""
 LONGEST_STEP = 1.0 / 45.0
-"""Longer ticks are divided, where the samples are of several times, [s]."""
+"""Longer ticks are divided, if there are samples in between, [s]."""
 
 
 class TrackedBody:
     """One player as a provider of poses, and by `targets` as a provider of targets.
 
-    The body advances once from tick to tick, however many layers ask. A sample that cannot
-    be used never stops it: what was wrong is the note of the answer, which the trace shows as
-    the layer's reason. Before there was a head there is no pose, so the layer is left out.
+    The body advances once per tick, however many layers call it. An invalid sample never stops
+    it: the problem is the note of the answer, which the trace shows as the layer's reason.
+    Before the first head there is no pose, so the layer is skipped.
     """
 
     def __init__(
@@ -41,12 +41,11 @@ class TrackedBody:
         """Prepare a body that is placed by the first tick with a head.
 
         Args:
-            tracker: Of the player; nobody else steps it.
+            tracker: Tracker of the player; only this object may step it.
             rig: A rig with the bones of `ik23`.
-            samples: What the trackers say. It is asked at times between two ticks too if
-                these are far apart; a sample object that it gives several times running
-                is one sample.
-            ground: Height of the ground, [m], or a function of the time that gives it.
+            samples: Readings of the trackers. It is called for times between two ticks too if
+                these are far apart; the same object several times in a row is one sample.
+            ground: Height of the ground, [m], or a function of the time.
         """
         self.player = RigPlayer(tracker, rig)
         self.samples, self.ground = samples, ground
@@ -62,8 +61,8 @@ class TrackedBody:
     def __call__(self, tick: Tick) -> TimedAnswer:
         """The pose at a tick, for a base or an override layer.
 
-        A tick of the past is answered with the kept pose that is nearest to it: a stack asks
-        for the one before when its base changes.
+        A past tick gets the nearest cached pose: a stack evaluates the previous one when its
+        base changes.
         """
         self._advance(tick.time)
         near = min(self._poses, key=lambda kept: abs(kept[0] - tick.time))
@@ -75,7 +74,7 @@ class TrackedBody:
         return TimedAnswer(self.player.targets(), tick.time, self._note)
 
     def reset(self) -> None:
-        """Forget the player but for the given proportions; the next tick places the body."""
+        """Clear the player except given proportions; the next tick places the body."""
         self.player.reset()
         self._time, self._note = None, ""
         self._poses.clear()
@@ -94,7 +93,7 @@ class TrackedBody:
             raise IKError(self._note or "no sample yet")
 
     def _steps(self, begin: float, end: float) -> tuple[str, ...]:
-        """Step from `begin` to `end`; return what went wrong with getting the samples."""
+        """Step from `begin` to `end`; returns the problems with the samples."""
         parts = 1
         if end - begin <= LONGEST_GAP:
             parts = max(1, math.ceil((end - begin) / LONGEST_STEP - 1e-6))
@@ -128,7 +127,7 @@ class TrackedBody:
     def _sample(self, time: float, faults: dict[str, None]) -> TrackerSample | None:
         try:
             return self.samples(time)
-        except Exception as error:  # trackers that fail must not stop the body
+        except Exception as error:  # failing trackers must not stop the body
             faults[f"samples: {_line(error)}"] = None
             return None
 
@@ -137,7 +136,7 @@ class TrackedBody:
             return self.ground
         try:
             return float(self.ground(time))
-        except Exception as error:  # the tracker estimates the ground of NaN
+        except Exception as error:  # for NaN, the tracker estimates the ground
             faults[f"ground: {_line(error)}"] = None
             return math.nan
 

@@ -106,12 +106,12 @@ def transition(
     """Return the transition from the shown motion to a new one.
 
     Args:
-        shown: Poses as they would be at `now` without the switch, or the last that were
-            shown, and those `dt` before them.
+        shown: Poses at `now` without the switch, or the last shown ones, and those `dt` before
+            them.
         new: Poses of the new motion at `now` and `dt` before.
         now: Time of the switch, [s].
-        dt: Between the two of each pair, [s].
-        seconds: How long the transition may take, [s].
+        dt: Time between the two of each pair, [s].
+        seconds: Longest duration of the transition, [s].
     """
     if seconds <= 0.0 or dt <= 0.0:
         raise IKError(

@@ -1,4 +1,4 @@
-"""Values of published jobs: numbers, vectors and rotations that are checked, and answers."""
+"""Values of the published jobs: checked numbers, vectors and rotations, and answers."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ KINDS = (CACHE_NEURAL_IK, NEURAL_IK_SOLVE, TRACK_BODY)
 
 HIPS = TARGETS.index("Hips")
 LAYERS = {8: "published", 6: "published_compact"}
-"""Which published network has this many weight arrays."""
+"""The published network by its number of weight arrays."""
 
 SOLVE_KEYS = (
     "effector_positions",
@@ -71,7 +71,7 @@ def run_job(pool: NeuralIKPool, kind: str, data: Mapping[str, Any]) -> dict[str,
     except AmbuloError as error:
         return {"success": False, "error": str(error)}
     except (TypeError, ValueError, AttributeError, OverflowError):
-        # None of the documented kinds.
+        # An undocumented kind.
         reason = "a value is of the wrong kind: a number, list or dictionary"
         return {"success": False, "error": f"{kind}: {reason}"}
 
@@ -106,8 +106,8 @@ def _solve(pool: NeuralIKPool, data: Mapping[str, Any]) -> dict[str, Any]:
     targets = Targets.concatenate([row for row, _ in rows])
     whole = bool((targets.rotation_weights > 0.0).all())
     whole &= bool((targets.position_weights > 0.0).all())
-    # The published network knows no absent input, and zeros in its place mislead it: then
-    # the network with masks answers, or, without one, the solver alone.
+    # The published network has no absent inputs, and zeros mislead it: then the network with
+    # masks is used, or, without one, the solver alone.
     context = Context.of_rows(np.stack([context for _, context in rows]))
     published = whole and pool.has_published
     result = pool.solve(targets, context=context if published else None)
@@ -126,8 +126,8 @@ def _solve(pool: NeuralIKPool, data: Mapping[str, Any]) -> dict[str, Any]:
 def _plain(data: Mapping[str, Any], what: str) -> Mapping[str, Any]:
     """Return `data` with `effector_targets` and `contact_flags` under their other keys.
 
-    The first holds the places of EFFECTORS in their order (5, 3), or by name; the second
-    whether the left and the right foot stand, (2,).
+    The first holds the positions of EFFECTORS in their order (5, 3), or by name; the second the
+    contacts of the left and the right foot, (2,).
     """
     result = dict(data)
     if "effector_targets" in data:
@@ -215,7 +215,7 @@ def _context_row(data: Mapping[str, Any], targets: Targets, what: str) -> Floats
 
 
 def _facing(forward: Floats, up: Floats, what: str) -> Floats:
-    """Rotation that takes +X to `forward` and +Z as near to `up` as possible, wxyz."""
+    """Rotation from +X to `forward` and +Z as near to `up` as possible, wxyz."""
     left = np.cross(up, forward)
     if np.linalg.norm(left) < 1e-6:
         raise IKError(f"{what}: root_forward and root_up must not be parallel or 0")

@@ -23,9 +23,9 @@ from ambulo.ik.solver.targets import Targets
 
 ROWS = len(TARGETS)
 INPUTS = ("positions", "rotations", "position_weights", "rotation_weights")
-"""The fields that make targets."""
+"""Fields of targets."""
 BASE = ("base_root", "base_rotations")
-"""The fields that make poses to start from."""
+"""Fields of starting poses."""
 OUTPUTS = (
     "root",
     "turns",
@@ -34,7 +34,7 @@ OUTPUTS = (
     "rotation_residual",
     "steps",
 )
-"""The fields that make a solution."""
+"""Fields of a solution."""
 NETWORK = ("network_input", "network_output")
 """Inputs and outputs of a published network."""
 FROM_BASE, FROM_NETWORK, FROM_PUBLISHED = "base", "network", "published"
@@ -44,7 +44,7 @@ LEAST = 2
 
 
 def slot_type(capacity: int, joints: int) -> np.dtype[Any]:
-    """Return the type of a slot: of each field an array of `capacity` characters."""
+    """Return the type of a slot: for each field an array of `capacity` characters."""
     shapes: dict[str, tuple[int, ...]] = {
         "positions": (ROWS, 3),
         "rotations": (ROWS, 4),
@@ -72,9 +72,9 @@ def slot_type(capacity: int, joints: int) -> np.dtype[Any]:
 class SlotMemory:
     """The block of slots.
 
-    A worker writes the outputs of the characters that it was given, and nothing else; the
-    pool reads them after all workers of the job have said that they are done. A slot's
-    inputs stay as they are until then, so that parts can be given to another worker.
+    A worker writes only the outputs of the characters of its part; the pool reads them after
+    all workers of the job have finished. A slot's inputs do not change until then, so that
+    parts can be reassigned.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class SlotMemory:
 
 
 def share_network(network: IKNetwork) -> SharedMemory:
-    """Put a network into a block of its own, for `shared_network`."""
+    """Put a network into its own block, for `shared_network`."""
     data = pickle.dumps((network.header, network.tensors()))
     memory = SharedMemory(create=True, size=len(data))
     assert memory.buf is not None
@@ -162,7 +162,7 @@ def share_network(network: IKNetwork) -> SharedMemory:
 
 
 def shared_network(name: str, rig: Rig) -> IKNetwork:
-    """The network in the block called `name`, checked."""
+    """The checked network in the block called `name`."""
     memory = SharedMemory(name)
     try:
         assert memory.buf is not None
@@ -195,7 +195,7 @@ class JobResult:
     workers: tuple[int, ...]
     """Index of the worker that answered each part; -1: none."""
     attempts: int
-    """Number of attempts: workers that were given the job, or its most often repeated part."""
+    """Number of attempts of the part that was reassigned most often."""
 
     @property
     def worker(self) -> int:
@@ -213,7 +213,7 @@ class Job:
     mode: str
     given: float
     left: int = 1
-    """Parts without an answer; the slot is reserved until all have one."""
+    """Number of parts without an answer; the slot is reserved until all have one."""
     attempts: int = 0
     reason: str = ""
     taken_us: float = 0.0

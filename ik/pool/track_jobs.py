@@ -31,7 +31,7 @@ def track_bodies(pool: NeuralIKPool, data: Mapping[str, Any]) -> dict[str, Any]:
     """Advance the trackers of all characters, and refine their poses in one job.
 
     Raises:
-        IKError: Wrong input; then no tracker was advanced.
+        IKError: The input is invalid; then no tracker was advanced.
     """
     people, dt = _checked(data)
     if pool.tracker_network is None:
@@ -95,7 +95,7 @@ def _answer(
     now = player.frame
     answer = answer_of(pool.rig, frame.targets, frame.result, b)
     if not answer["success"]:
-        # The tracked body itself is there without the workers.
+        # The tracked body exists without the workers.
         answer["bone_rotations"] = frame.base.rotations[b]
         answer["root_position"] = frame.base.root[b]
     return answer | {
@@ -125,7 +125,7 @@ def _name(person: Any, what: str) -> str:
 
 
 def _sample(trackers: Any, what: str) -> TrackerSample:
-    """What a character's trackers say; numbers that cannot be are the tracker's to report."""
+    """The readings of a character's trackers; the tracker reports impossible numbers."""
     if not isinstance(trackers, Mapping):
         raise IKError(f"{what}: trackers must map names to position and rotation")
     sample = TrackerSample.nothing()

@@ -1,7 +1,7 @@
-"""Many tracked players: their trackers advance here, one job refines the bodies of all.
+"""Many tracked players: their trackers advance here, and one job refines all bodies.
 
-What trackers have seen stays in the caller's process. Workers only get targets and poses of
-one moment, so that a worker that ends loses nothing.
+The history of the trackers stays in the caller's process. Workers only get targets and poses of
+one moment, so that no state is lost with a worker.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ambulo.ik.trackers.tracker import BodyTracker
 Solve = Callable[[Targets, Pose], JobResult]
 
 FEET = ("LeftFoot", "RightFoot")
-"""Rows that are kept where the tracked bodies have them, unless they have trackers."""
+"""Rows that are kept at the tracked body, unless they have trackers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,17 +32,17 @@ class CrowdFrame:
     """Poses of B players at one moment, in the order of `names`."""
 
     names: tuple[str, ...]
-    """The players that were given samples."""
+    """The players with samples."""
     pose: Pose
     """Their poses on the rig, which meet the trackers; where the job failed, `base`."""
     base: Pose
-    """As the trackers have the bodies, before the refinement."""
+    """Poses of the tracked bodies before the refinement."""
     targets: Targets
-    """What was asked for."""
+    """The targets."""
     result: JobResult
     """The job's answer."""
     problems: dict[str, str]
-    """What of a player's sample could not be used, in a line; empty lines are left out."""
+    """Problems of each player's sample, in a line; players without any are left out."""
 
     def of(self, name: str) -> Pose:
         """The pose of one player; `IKError` if it had no sample."""
@@ -81,25 +81,25 @@ class TrackedCrowd:
         return tuple(self._players)
 
     def add(self, name: str, tracker: BodyTracker) -> None:
-        """Take in a player; nobody else steps its tracker."""
+        """Add a player; only the crowd may step its tracker."""
         if name in self._players:
             raise IKError(f"there is a player {name!r} already")
         self._players[name] = RigPlayer(tracker, self.rig)
         self._waited[name] = 0.0
 
     def remove(self, name: str) -> None:
-        """Forget a player; `IKError` if there is none of that name."""
+        """Remove a player; `IKError` for an unknown name."""
         self.player(name)
         del self._players[name], self._waited[name]
 
     def player(self, name: str) -> RigPlayer:
-        """A player; `IKError` if there is none of that name."""
+        """Return a player; `IKError` for an unknown name."""
         if name not in self._players:
             raise IKError(f"no player {name!r}{nearest(name, self._players)}")
         return self._players[name]
 
     def waited(self, name: str) -> float:
-        """For how long a player has had no sample, [s]."""
+        """Time that a player has had no sample, [s]."""
         return self._waited[name]
 
     def step(
@@ -111,14 +111,14 @@ class TrackedCrowd:
         """Advance all players by `dt` and refine their poses in one job.
 
         Args:
-            samples: What the trackers of each player say; None: nothing, all are lost.
-                Players that are left out wait, and advance by the whole time later.
+            samples: Readings of the trackers of each player; None: all are lost. Players left
+                out wait, and later advance by the whole time.
             dt: Time since the last call, above 0, [s].
-            ground: Height of the ground, [m]; of each player, if they differ.
+            ground: Height of the ground, [m], or one for each player.
 
         Raises:
-            IKError: No samples, more than the pool takes, an unknown player, a time that does
-                not grow, arrays of other shapes, or a closed pool.
+            IKError: No samples, more than the pool's capacity, an unknown player, a time that
+                does not increase, arrays of other shapes, or a closed pool.
         """
         if not samples:
             raise IKError("no samples: give those of one player at least")

@@ -1,7 +1,7 @@
 """One worker of the pool: reads a job from shared memory, solves it, writes the answer.
 
-Messages are shorter than a pipe's buffer, and one at most is under way to each side, so
-that neither can be stopped in the middle of one: everything large goes through shared memory.
+Messages are shorter than a pipe's buffer, and at most one is in transit in each direction, so
+that neither side can block in the middle of one: large data go through shared memory.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ REASON = 200
 Part = tuple[str, int, int, int]
 """Mode, slot, first character and number of characters."""
 Message = Part | str
-"""What a worker is sent: a part to solve, or the name of a network's block.
+"""Message to a worker: a part to solve, or the name of a network's block.
 
-It answers with a reason, empty if all went well, and the time that it took, [ns].
+The worker answers with a reason, empty on success, and the time taken, [ns].
 """
 
 
@@ -81,8 +81,8 @@ def receive(pipe: Connection) -> Any:
 
 
 def run_worker(connection: Connection, plan: WorkerPlan) -> None:
-    """Serve jobs until the pool is gone."""
-    # Control-C goes to the whole group of processes; the pool decides what ends.
+    """Serve jobs until the pool is closed."""
+    # Control-C reaches the whole process group; the pool alone ends workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     memory = SlotMemory(*plan.memory)
     try:
@@ -97,10 +97,10 @@ def run_worker(connection: Connection, plan: WorkerPlan) -> None:
 
 
 def _messages(connection: Connection) -> Iterator[Message]:
-    """Yield each message; poll for a moment first where the one before came soon.
+    """Yield each message; poll for a moment first if the previous one came soon.
 
-    Being woken takes longer than a small solve. Between polls the processor is yielded, so
-    that a loaded machine loses nothing.
+    Waking up takes longer than a small solve. Between polls the processor is yielded, so that a
+    loaded machine loses nothing.
     """
     poller = select.poll() if POSIX else None
     if poller is not None:
@@ -129,7 +129,7 @@ class SlotSolver:
             self.use(shared_network(name, self.rig))
 
     def answer(self, message: Message) -> tuple[str, int]:
-        """Do what a message asks for; return why that failed, "" if not, and the time, [ns]."""
+        """Process a message; returns the reason of a failure or "", and the time, [ns]."""
         begin, reason = time.perf_counter_ns(), ""
         try:
             if isinstance(message, str):
@@ -141,7 +141,7 @@ class SlotSolver:
         return reason, time.perf_counter_ns() - begin
 
     def use(self, network: IKNetwork) -> None:
-        """Take a network, and compile what it needs."""
+        """Install a network, and compile its code."""
         if network.is_published:
             self.published = network
         else:
@@ -151,7 +151,7 @@ class SlotSolver:
     def solve(self, mode: str, slot: int, first: int, count: int) -> None:
         """Solve characters of a slot, from `first` on."""
         rows = self.memory.rows
-        # The pool has written arrays that `Targets` had checked.
+        # The pool has written arrays that `Targets` has checked.
         targets = Targets.of_checked(*rows(slot, first, count, *INPUTS))
         if mode == FROM_PUBLISHED:
             solution = self._solve_published(targets, slot, first, count)

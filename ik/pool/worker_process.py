@@ -1,4 +1,4 @@
-"""The pool's side of one worker: its process, what it does, and statistics."""
+"""The pool's handle of one worker: its process, its present task, and statistics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ START_DEADLINE = 600.0
 KEPT = 1024
 """Number of solve times kept for the statistics."""
 STARTING, CACHING = "starting", "caching"
-"""What a worker does besides solving parts of jobs."""
+"""Tasks of a worker other than solving parts of jobs."""
 THREADS = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -30,18 +30,17 @@ THREADS = (
     "NUMBA_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
-"""Environment variables with the number of threads of libraries, read when these are
-loaded."""
+"""Environment variables with the number of threads of libraries, read when they are loaded."""
 
 
 @dataclass(frozen=True)
 class WorkerStats:
-    """Statistics of a worker and its predecessors in the same place of the pool."""
+    """Statistics of a worker and its predecessors with the same index."""
 
     index: int
-    """Index of its place in the pool."""
+    """Its index in the pool."""
     pid: int
-    """Of the process; 0 if there is none."""
+    """Process id; 0 without a process."""
     ready: bool
     """Whether it accepts jobs."""
     jobs: int
@@ -49,7 +48,7 @@ class WorkerStats:
     characters: int
     """Characters in them."""
     restarts: int
-    """Number of replacements in this place."""
+    """Number of replacements of the worker."""
     load: float
     """Fraction of the time since the first start spent on solving, 0..1."""
     median_us: float
@@ -59,7 +58,7 @@ class WorkerStats:
 
 
 class Worker:
-    """The pool's side of one worker: its process, what it does now, and statistics."""
+    """The pool's handle of one worker: its process, its present task, and statistics."""
 
     def __init__(self, index: int) -> None:
         self.index = index
@@ -88,7 +87,7 @@ class Worker:
         return self.pipe is not None and self.task is not STARTING
 
     def start(self, plan: WorkerPlan) -> None:
-        """Start a process in this place."""
+        """Start a process for this index."""
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(
@@ -114,7 +113,7 @@ class Worker:
         return True
 
     def receive(self) -> tuple[JobPart | str | None, str, float]:
-        """What it has done, why that failed, and the time that it took, [us]."""
+        """Return its finished task, the reason of a failure, and the time taken, [us]."""
         assert self.pipe is not None
         reason, nanoseconds = receive(self.pipe)
         task, taken = self.task, nanoseconds / 1e3
@@ -156,7 +155,7 @@ class Worker:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """The environment in which libraries of a child process use one thread."""
+    """Set the environment so that libraries of a child process use one thread."""
     before = {name: os.environ.get(name) for name in THREADS}
     os.environ.update(dict.fromkeys(THREADS, "1"))
     try:

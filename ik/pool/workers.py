@@ -1,11 +1,11 @@
 """A pool of processes that solve poses: one job per frame, answered exactly once.
 
 The caller's process only writes targets to shared memory and reads poses from it, unless
-`helps` is set. The characters of a job are shared out among the workers that are idle. A
-worker that ends or misses its deadline is killed before its part goes to another one, so
-that no late answer can be mistaken for the right one. BLAS has one thread in each worker.
+`helps` is set. The characters of a job are divided among the idle workers. A worker that ends
+or misses its deadline is killed before its part is reassigned, so that no late answer can be
+mistaken for the right one. BLAS has one thread in each worker.
 
-As every use of `multiprocessing` with fresh interpreters, scripts that make a pool need
+As with every use of `multiprocessing` with fresh interpreters, scripts that create a pool need
 `if __name__ == "__main__":`.
 """
 
@@ -58,9 +58,9 @@ logger = logging.getLogger(__name__)
 CACHE_DEADLINE = 120.0
 """Time limit for loading a network, [s]."""
 ATTEMPTS = 3
-"""A part fails after it has ended this many workers."""
+"""A part fails after it has crashed this many workers."""
 BARREN = 3
-"""A slot is given up after this many consecutive workers that never became ready."""
+"""An index is given up after this many consecutive workers that never became ready."""
 HERE = -2
 """Index of the caller's own process among the workers of an answer."""
 
@@ -68,8 +68,8 @@ HERE = -2
 class NeuralIKPool(Closing):
     """Worker processes that solve poses of one rig. Use it as a context manager.
 
-    All characters of a frame go into one job (`solve`); several jobs can be under way
-    (`submit`, `result`). Not for several threads at once.
+    All characters of a frame go into one job (`solve`); several jobs can be pending (`submit`,
+    `result`). Not thread-safe.
     """
 
     def __init__(
@@ -88,11 +88,11 @@ class NeuralIKPool(Closing):
 
         Args:
             rig: Name or file of the rig.
-            workers: How many processes.
-            capacity: Characters of a job, at most.
-            slots: Jobs that can be under way at once; `submit` waits beyond that.
+            workers: Number of processes.
+            capacity: Largest number of characters of a job.
+            slots: Largest number of pending jobs; `submit` waits beyond that.
             steps: Refinement steps from a network's pose.
-            deadline: A worker that has not answered a job by then is replaced, [s].
+            deadline: Time after which a worker without an answer is replaced, [s].
             helps: Solve a part of each frame in this process too, while `solve` would
                 only wait for the workers: on two processors one worker and this process
                 are faster than two workers.
@@ -131,12 +131,12 @@ class NeuralIKPool(Closing):
             self.wait_ready()
 
     def close(self) -> None:
-        """End all workers and remove the shared memory; jobs under way are dropped."""
+        """End all workers and remove the shared memory; pending jobs are dropped."""
         self._closed = True
         self._finalizer()
 
     def wait_ready(self, timeout: float = START_DEADLINE) -> None:
-        """Return when all workers are ready; `IKError` if they are not in time."""
+        """Wait until all workers are ready; `IKError` after `timeout`, [s]."""
         self._until(
             lambda: all(w.ready or w.given_up for w in self._workers),
             timeout,
@@ -144,12 +144,12 @@ class NeuralIKPool(Closing):
         )
 
     def cache(self, network: IKNetwork | TrackerNetwork) -> int:
-        """Give `network` to every worker, present and future; its number of parameters.
+        """Give `network` to every worker, present and future; returns its number of parameters.
 
-        One of body trackers stays in this process, where tracked players are.
+        A body tracker's network stays in this process, with the tracked players.
 
         Raises:
-            IKError: a worker could not take it, or did not confirm.
+            IKError: A worker failed to install it, or did not confirm.
         """
         if isinstance(network, TrackerNetwork):
             self.tracker_network = network
@@ -162,7 +162,7 @@ class NeuralIKPool(Closing):
         )
         place = FROM_PUBLISHED if network.is_published else FROM_NETWORK
         old, block = self._networks.get(place), share_network(network)
-        # Workers that start from now on read it by themselves.
+        # Workers that start later read it by themselves.
         self._networks[place] = block
         self._faults.clear()
         for worker in self._workers:
@@ -199,7 +199,7 @@ class NeuralIKPool(Closing):
         """Submit a job; return its number.
 
         Args:
-            targets: Of all characters of a frame.
+            targets: Targets of all characters of a frame.
             base: Poses to start from, instead of the network's.
             context: Context of the published network; if given, that network is used.
         """
@@ -249,7 +249,7 @@ class NeuralIKPool(Closing):
 
     @property
     def capacity(self) -> int:
-        """Characters of a job, at most."""
+        """Largest number of characters of a job."""
         return self._memory.capacity
 
     @property
@@ -263,7 +263,7 @@ class NeuralIKPool(Closing):
         return FROM_PUBLISHED in self._networks
 
     def stats(self) -> tuple[WorkerStats, ...]:
-        """What each worker has done so far."""
+        """Statistics of each worker so far."""
         return tuple(worker.stats() for worker in self._workers)
 
     def _taken_in(
@@ -327,7 +327,7 @@ class NeuralIKPool(Closing):
         self._hand_out()
 
     def _readable(self, timeout: float) -> list[Worker]:
-        """Workers that have said something, or have ended, within `timeout`, [s]."""
+        """Workers with a message, or that have ended, within `timeout`, [s]."""
         if POSIX:
             return [key.data for key, _ in self._selector.select(timeout)]
         pipes = {id(w.pipe): w for w in self._workers if w.pipe is not None}
@@ -335,7 +335,7 @@ class NeuralIKPool(Closing):
         return [pipes[id(pipe)] for pipe in ready]
 
     def _start(self, worker: Worker) -> None:
-        """Start a process that knows all networks in use."""
+        """Start a process with all installed networks."""
         networks = tuple(block.name for block in self._networks.values())
         worker.start(replace(self._plan, networks=networks))
         if POSIX and worker.pipe is not None:
@@ -378,7 +378,7 @@ class NeuralIKPool(Closing):
             self._replace(worker, "ended")
 
     def _replace(self, worker: Worker, why: str) -> None:
-        """Kill `worker` if it lives, take back its part, start another in its place."""
+        """Kill `worker` if it is alive, take back its part, start a replacement."""
         part = worker.task if isinstance(worker.task, JobPart) else None
         if POSIX and worker.pipe is not None:
             self._selector.unregister(worker.pipe)
@@ -407,7 +407,7 @@ def _release(
     networks: dict[str, SharedMemory],
     selector: selectors.BaseSelector,
 ) -> None:
-    """Release everything that a pool holds; also called at the end of the interpreter."""
+    """Release all resources of a pool; also called at the end of the interpreter."""
     selector.close()
     for worker in workers:
         worker.kill()

@@ -1,15 +1,15 @@
 """Input and output layout of IK networks.
 
-Input, 66 numbers: for each row of `TARGETS` position in the root frame (3, [m]), rotation
-in the root frame as six numbers, weight of the position, weight of the rotation; what is
-absent is 0. Output, 3 + 6 J numbers: the hips' position in the root frame, then each
-joint's local rotation as six numbers (of the hips in the frame: as if the frame were the
-world), all as offsets from the mean pose.
+Input, 66 numbers: for each row of `TARGETS` position in the root frame (3, [m]), rotation in
+the root frame as six numbers, weight of the position, weight of the rotation; absent targets
+are 0. Output, 3 + 6 J numbers: the hips' position in the root frame, then each joint's local
+rotation as six numbers (of the hips in the frame: as if the frame were the world), all as
+offsets from the mean pose.
 
-The root frame is the character's yaw frame; one function finds it, for extraction, training
-and run time alike. It lies on the ground level (z = 0, so that heights stay heights) under
-the hips, or under the head where no hips are given, and is turned as these are turned about
-Z against their rest orientation: a character that looks along world +X at rest has yaw 0.
+The root frame is the character's yaw frame, computed by one function for extraction, training
+and run time. It lies on the ground level (z = 0, so that heights are preserved) under the hips,
+or under the head without hips, with their yaw relative to their rest orientation: a character
+that looks along world +X at rest has yaw 0.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ INPUTS = WIDTH * len(TARGETS)
 def root_frame(rig: Rig, targets: Targets) -> tuple[Floats, Floats]:
     """Origin (B, 3), [m], and yaw (B,), [rad], of each character's root frame.
 
-    Position and rotation are found apart: of the hips if given, else of the head, else
-    the mean of what is given, else 0.
+    Position and rotation are independent: of the hips if given, else of the head, else the mean
+    of the given ones, else 0.
     """
     origin, yaw = np.empty((len(targets), 3)), np.empty(len(targets))
     root_frames(
@@ -73,7 +73,7 @@ def to_frame(
 
 
 def _spread(values: Array, like: Array) -> Array:
-    """`values` (B, k) with axes of one, to go with `like` (B, ..., n)."""
+    """`values` (B, k) with axes of length one, to broadcast with `like` (B, ..., n)."""
     xp = array_namespace(values)
     ones = (1,) * (like.ndim - 2)
     return xp.reshape(values, (values.shape[0], *ones, values.shape[-1]))
@@ -89,9 +89,9 @@ def network_input(
     targets: Targets,
     frame: tuple[Floats, Floats] | None = None,
 ) -> NDArray[np.float32]:
-    """The input (B, 66), seen from the root frames.
+    """The input (B, 66) in the root frames.
 
-    `frame` is what `root_frame` gave of `targets`, where it is known already.
+    `frame` is the result of `root_frame` for `targets`, if known already.
     """
     frame = root_frame(rig, targets) if frame is None else frame
     origin, yaw = frame
@@ -143,7 +143,7 @@ def output_of(root: Array, rotations: Array, mean: Array) -> Array:
 def decode(output: Array, mean: Array) -> tuple[Array, Array]:
     """Hips (B, 3), [m], and local rotation matrices (B, J, 3, 3) of an `output`.
 
-    NumPy or torch, with gradients; `mean` (3 + 6 J,) is what `output_of` took off.
+    NumPy or torch, with gradients; `mean` (3 + 6 J,) is the mean of `output_of`.
     """
     xp = array_namespace(output)
     whole = output + mean

@@ -19,7 +19,7 @@ class IKNetworkHeader(Config):
     format: Literal["ambulo-ik-network", "ambulo-ik-published"] = "ambulo-ik-network"
     """Names the format; follows from `kind`."""
     version: Literal[1] = 1
-    """Of the format."""
+    """Version of the format."""
     kind: Kind = "own"
     """Layout of inputs and outputs: `own` (see `ambulo.ik.solver.features`), or the
     published 50 numbers to 69 (`ambulo.ik.solver.published`) in one of two sizes."""
@@ -28,11 +28,11 @@ class IKNetworkHeader(Config):
     hidden: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(max_length=16)]
     """Widths of the hidden layers."""
     activation: Activation = "leaky_relu"
-    """After each hidden layer."""
+    """Activation after each hidden layer."""
     slope: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.1
-    """Of the leaky ReLU below 0."""
+    """Slope of the leaky ReLU below 0."""
     extra: dict[str, Any] = Field(default_factory=dict)
-    """Anything more, as plain JSON: how it was trained, its scores."""
+    """Further data as plain JSON: training settings, scores."""
 
     @model_validator(mode="before")
     @classmethod
@@ -47,6 +47,6 @@ class IKNetworkHeader(Config):
 
     @classmethod
     def of(cls, config: IKNetConfig, rig: str, **extra: Any) -> IKNetworkHeader:
-        """The header of a network that was trained with `config` on the rig `rig`."""
+        """The header of a network trained with `config` on the rig `rig`."""
         settings = config.model_dump(exclude={"dropout"})
         return cls(rig=rig, extra=extra, **settings)

@@ -17,7 +17,7 @@ def whole(rig: Rig) -> Floats:
 
 
 def bones(rig: Rig, weights: Mapping[str, float]) -> Floats:
-    """The named bones alone, by weight. Shape (J,)."""
+    """Only the named bones, by weight. Shape (J,)."""
     mask = np.zeros(len(rig))
     for name, weight in weights.items():
         mask[rig.skeleton.index(name)] = weight
@@ -29,9 +29,9 @@ def branch(rig: Rig, top: str, ramp: int = 1) -> Floats:
 
     Args:
         rig: The rig.
-        top: The bone where the branch begins.
-        ramp: Bones along which the weight rises to 1: with 2 `top` has 0.5, its children
-            have 1. So a layer does not bend the body at one joint.
+        top: First bone of the branch.
+        ramp: Number of bones along which the weight rises to 1: with 2, `top` has 0.5 and its
+            children have 1. So a layer does not bend the body at one joint only.
     """
     if ramp < 1:
         raise IKError(f"ramp must be at least 1, got {ramp}")

@@ -1,11 +1,10 @@
 """The IK network at run time: NumPy arrays and compiled loops, no torch.
 
 A network is a folder with two files: `ik_network.json` is its header, and
-`ik_network.safetensors` holds its weights, float32, under the names `layers.0.weight`
-(outputs, inputs), `layers.0.bias`, ... and `mean` (3 + 6 J,), the mean pose that answers
-are offsets from (see `ambulo.ik.solver.features`). With the published layout the files are
-`ik_published.*`, and the names `W1` (inputs, outputs), `b1`, ...
-`policies/networks/ik_net.py` trains it.
+`ik_network.safetensors` holds its weights, float32, under the names `layers.0.weight` (outputs,
+inputs), `layers.0.bias`, ... and `mean` (3 + 6 J,), the mean pose, to which outputs are offsets
+(see `ambulo.ik.solver.features`). With the published layout the files are `ik_published.*`, and
+the names `W1` (inputs, outputs), `b1`, ... `policies/networks/ik_net.py` trains it.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from ambulo.motion.dense_network import DenseNetwork
 HEADERS = ("ik_network.json", "ik_published.json")
 """Names of the header's file: of the own layout, and of the published one."""
 MAX_WEIGHTS = 256 * 1024 * 1024
-"""A larger file is no network of poses, [byte]."""
+"""Largest file of an IK network, [bytes]."""
 
 
 class IKNetwork:
@@ -79,7 +78,7 @@ class IKNetwork:
 
     @property
     def mean(self) -> Floats:
-        """The mean pose that answers are offsets from. Shape (3 + 6 J,)."""
+        """The mean pose, to which outputs are offsets. Shape (3 + 6 J,)."""
         return self._mean
 
     @property
@@ -97,17 +96,17 @@ class IKNetwork:
         return dict(zip(names, parts, strict=True))
 
     def forward(self, inputs: Singles) -> Singles:
-        """The answers (B, out) to `inputs` (B, in), float32.
+        """The outputs (B, out) for `inputs` (B, in), float32.
 
-        The array is used again by the next call with as many characters.
+        The array is reused by the next call with as many characters.
         """
         return self._network.forward(inputs)
 
     def inputs(self, targets: Targets, context: Context | None = None) -> Singles:
-        """What the network is given for `targets`. Shape (B, in).
+        """The network's inputs for `targets`. Shape (B, in).
 
-        With the published layout all six targets must be present; `context` is what it
-        sees besides them: on level ground, idle, if left out.
+        With the published layout all six targets must be present; `context` has its further
+        inputs: on level ground, idle, by default.
         """
         if not self.is_published:
             return network_input(self.rig, targets)
@@ -115,7 +114,7 @@ class IKNetwork:
         return published.published_input(self.rig, targets, context)
 
     def poses(self, output: Singles, targets: Targets) -> Pose:
-        """The poses in the world that `output` (B, out) stands for."""
+        """The poses in the world for `output` (B, out)."""
         if self.is_published:
             return published.published_pose(self.rig, output, targets)
         return self._poses(output, root_frame(self.rig, targets))
@@ -149,7 +148,7 @@ def load_ik_network(
     """Return the network in a folder (or its header's file), or a shipped one by name.
 
     Raises:
-        ModelFileError: Missing, damaged, or made for something else.
+        ModelFileError: The network is missing, damaged, or of another kind.
     """
     folder = Path(path_or_name)
     if not folder.is_dir():
@@ -179,7 +178,7 @@ def load_ik_network(
 def save_ik_network(
     folder: str | Path, header: IKNetworkHeader, tensors: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Write a network's two files into `folder`; the header last, as its seal."""
+    """Write a network's two files into `folder`; the header last, which marks completion."""
     path = Path(folder) / HEADERS[header.kind != "own"]
     sizes = layer_sizes(header, load_rig(header.rig))
     checked = checked_tensors(tensors, _shapes(header, sizes), str(folder))
@@ -189,7 +188,7 @@ def save_ik_network(
 
 
 def layer_sizes(header: IKNetworkHeader, rig: Rig) -> tuple[int, ...]:
-    """Numbers that go into each layer, and those that come out of the last."""
+    """Input sizes of all layers, and the output size of the last."""
     if header.kind != "own":
         return (published.INPUTS, *header.hidden, published.OUTPUTS)
     return (INPUTS, *header.hidden, outputs_of(rig))

@@ -1,17 +1,17 @@
-"""The published network interface: exactly 50 numbers in, 69 out.
+"""The published network interface (see docs/index.md): exactly 50 numbers in, 69 out.
 
-Input: of each of the five effectors place relative to the hips (3, [m]) and turn from its
-rest orientation as Euler angles (3, divided by pi); forward and up of the hips (6); of the
-left and the right foot height of the ankle over the ground divided by 2 (1), ground normal
-(3), grounded (1), desired contact (1); phase (1), task (1). Everything is seen from the
-character's own yaw frame (`ambulo.ik.solver.features.root_frame` of the hips), the same one in
-extraction, training and at run time, so that nothing depends on place and heading.
-Output: the local rotations of the 23 joints as rotation vectors, of the hips in that
-frame. The hips' position is an input: it is not answered.
+Input: of each of the five effectors position relative to the hips (3, [m]) and rotation from
+its rest orientation as Euler angles (3, divided by pi); forward and up of the hips (6); of the
+left and the right foot height of the ankle over the ground divided by 2 (1), ground normal (3),
+grounded (1), desired contact (1); phase (1), task (1). All are in the character's own yaw frame
+(`ambulo.ik.solver.features.root_frame` of the hips), the same one in extraction, training and
+at run time, so that position and heading do not matter. Output: the local rotations of the 23
+joints as rotation vectors, of the hips in that frame. The hips' position is an input and not
+predicted.
 
 Euler angles (x, y, z) mean R = Rz Ry Rx, as Blender's order "XYZ" does, y within a quarter
-turn. Turns are taken from rest, not from the world's axes: that keeps all three near 0,
-away from where Euler angles jump.
+turn. Rotations are relative to rest, not to the world's axes: that keeps all three near 0, away
+from the jumps of Euler angles.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from ambulo.motion.rotations import (
 )
 
 INPUTS, OUTPUTS = 50, 69
-"""Numbers that go in and come out."""
+"""Input and output sizes."""
 
 TASKS = ("idle", "locomotion", "reach", "grab", "crouch", "jump")
 """Meaning of the last input."""
@@ -48,24 +48,24 @@ GROUNDED = 0.10
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """What the published input holds besides targets, for B characters."""
+    """Inputs of the published network besides targets, for B characters."""
 
     ground_heights: Floats
     """World height of the ground under the left and right foot, [m]. Shape (B, 2)."""
     ground_normals: Floats
     """World normals of that ground. Shape (B, 2, 3)."""
     grounded: Floats
-    """1 where a foot stands. Shape (B, 2)."""
+    """1 for a foot in contact. Shape (B, 2)."""
     contacts: Floats
-    """1 where a foot shall stand. Shape (B, 2)."""
+    """1 for a foot that should be in contact. Shape (B, 2)."""
     phase: Floats
-    """Of the step, 0..1. Shape (B,)."""
+    """Phase of the step, 0..1. Shape (B,)."""
     task: Floats
     """Index into `TASKS`. Shape (B,)."""
 
     @classmethod
     def level(cls, targets: Targets, task: str = "idle", phase: float = 0.0) -> Context:
-        """On level ground at height 0; feet below `GROUNDED` stand, and shall stand."""
+        """Context on level ground at height 0; feet below `GROUNDED` are in contact."""
         if task not in TASKS:
             raise IKError(f"no task {task!r} (valid: {', '.join(TASKS)})")
         count = len(targets)
@@ -134,7 +134,7 @@ def published_input(rig: Rig, targets: Targets, context: Context) -> Singles:
 
 
 def published_pose(rig: Rig, output: Singles, targets: Targets) -> Pose:
-    """The poses in the world that `output` (B, 69) stands for; the hips on their target."""
+    """The poses in the world for `output` (B, 69); the hips on their target."""
     frame = root_frame(rig, targets)
     local = quat_from_rotvec(output.reshape(-1, OUTPUTS // 3, 3).astype(np.float64))
     root = to_frame(*frame, targets.positions, targets.rotations)[0][:, HIPS]

@@ -21,11 +21,11 @@ from ambulo.ik.solver.targets import Targets
 Positive = Annotated[float, Field(gt=0.0)]
 
 FREE = 1e9
-"""Stands for no limit of a twist, [rad], where infinity would make NaN."""
+"""Stands for a free twist, [rad]; infinity would produce NaN."""
 
 ORDER = np.array([2, 3, 0, 1, 4])
-"""The effectors as the system has them: feet first, so that with given hips the legs
-stand apart from the rest."""
+"""Order of the effectors in the system: feet first, so that with given hips the legs are
+decoupled from the rest."""
 
 
 class RefineConfig(Config):
@@ -38,22 +38,22 @@ class RefineConfig(Config):
     stop: Annotated[float, Field(gt=0.0, le=1.0)] = 0.5
     """Steps end when all targets are within this fraction of `near` and `aligned_deg`."""
     cap: Positive = 0.5
-    """Largest turn of a joint in one step, [rad]: beyond it the linear model is poor."""
+    """Largest rotation of a joint in one step, [rad]: beyond it the linear model is poor."""
     posture: Annotated[float, Field(ge=0.0, le=1.0)] = 1.0
     """Fraction of the distance to the starting pose that each step returns in the null
     space."""
     damping: Positive = 0.1
     """Damping for each m^2 of error."""
     floor: Positive = 1e-8
-    """Damping that is always there, so that the system is positive."""
+    """Constant damping, so that the system is positive."""
     length: Positive = 0.15
     """Length equivalent to a radian, [m]."""
     slack: Annotated[float, Field(ge=0.0)] = 0.05
-    """How far shoulders may come towards a target beyond reach before it is taken as
-    unreachable, [m]: how wrong the starting pose may be."""
+    """Largest displacement of shoulders towards a target beyond reach before it counts as
+    unreachable, [m]: the error of the starting pose."""
     extra: Annotated[int, Field(ge=0)] = 4
-    """Most steps more where targets are not met: with those beyond reach projected, and
-    again without the one that is missed most, if the others can then be met."""
+    """Additional steps for missed targets: with those beyond reach projected, and again without
+    the one that is missed most, if the others can then be met."""
 
     @cached_property
     def settings(self) -> Floats:
@@ -78,11 +78,11 @@ class Solution:
     """Whether each target is met (1 mm and 0.5 degrees, unless configured otherwise);
     absent targets are. Shape (B, 6)."""
     position_residual: Floats
-    """Distance to each target, as it was given, [m]; 0 where absent. Shape (B, 6)."""
+    """Distance to each original target, [m]; 0 where absent. Shape (B, 6)."""
     rotation_residual: Floats
     """Angle to each target, [rad]; 0 where absent. Shape (B, 6)."""
     steps: Ints
-    """Steps that were taken. Shape (B,)."""
+    """Number of steps. Shape (B,)."""
 
 
 @lru_cache(maxsize=16)
@@ -104,7 +104,7 @@ def body_of(rig: Rig) -> Body:
         inverse = 1.0 / rig.swing
     twist = np.clip(rig.twist, -FREE, FREE)
     half = np.clip(0.5 * twist, -0.5 * np.pi, 0.5 * np.pi)
-    # Half a turn is no limit: its tangent must not be a large number that cuts.
+    # Half a turn is no limit: its tangent is numerically useless.
     tangents = np.where(np.abs(twist) >= np.pi, np.sign(twist) * np.inf, np.tan(half))
     table = np.concatenate(
         [
@@ -141,16 +141,16 @@ def refine(
 
     Args:
         rig: The rig.
-        targets: Targets of B characters. Given hips are followed exactly; else the root
-            is found too.
+        targets: Targets of B characters. Given hips are followed exactly; otherwise the root is
+            solved for.
         start: B poses. Where targets leave freedom, the solution stays near them.
-        steps: Most steps, unless something stays unmet (see `RefineConfig.extra`);
-            each counts only if the error falls.
+        steps: Largest number of steps, unless a target is missed (see `RefineConfig.extra`);
+            each is accepted only if the error falls.
         config: Tolerances and weights.
 
-    A target beyond the reach of its limb does not pull the body along: it is projected
-    to the sphere that the limb can reach about its base, and reported as not reached. One
-    that limits put out of reach is left out in the end, if that meets all others.
+    A target beyond the reach of its limb does not pull the body along: it is projected to the
+    sphere that the limb can reach about its base, and reported as not reached. One that limits
+    put out of reach is dropped at the end, if that meets all others.
     """
     if len(start) != len(targets):
         raise IKError(f"{len(targets)} targets, but {len(start)} starting poses")

@@ -24,10 +24,10 @@ FAR_SLACK = 0.3
 
 
 def towards_rest(rig: Rig, pose: Pose, part: float) -> Pose:
-    """Interpolate the joints of `pose`, but the root, to the rig's start by `part`.
+    """Interpolate the joints of `pose`, except the root, to the rig's start by `part`.
 
-    A limb that is quite straight, as in a T pose, cannot be shortened by small turns: no
-    solver that follows derivatives lifts a foot from there.
+    A fully straight limb, as in a T pose, cannot be shortened by small rotations: no
+    gradient-based solver lifts a foot from there.
     """
     rotations = pose.rotations.copy()
     start = np.broadcast_to(rig.start[1:], rotations[:, 1:].shape)
@@ -39,7 +39,7 @@ def towards_rest(rig: Rig, pose: Pose, part: float) -> Pose:
 class NeuralIKSolver:
     """Full-body poses from a few targets, batched over characters.
 
-    Not for several threads at once: the network keeps buffers between calls.
+    Not thread-safe: the network keeps buffers between calls.
     """
 
     def __init__(
@@ -56,12 +56,13 @@ class NeuralIKSolver:
 
         Args:
             rig: The rig.
-            network: Chooses the starting poses; without it they are the rig's own.
-            steps: Most refinement steps from a network's pose; 0 for the network alone.
-            far_steps: Most steps from the rig's starting pose or a given one.
+            network: Predicts the starting poses; without it they are the rig's own.
+            steps: Largest number of refinement steps from a network's pose; 0 for the network
+                alone.
+            far_steps: Largest number of steps from the rig's starting pose or a given one.
             config: Tolerances and weights of the refinement.
-            bends: Characters that miss a target are tried again from their starting pose
-                bent by each of these parts (see `towards_rest`), and keep the best answer.
+            bends: Characters that miss a target are solved again from their starting pose bent
+                by each of these fractions (see `towards_rest`), and keep the best solution.
         """
         if steps < 0 or far_steps < 0:
             raise IKError(f"steps must be at least 0, got {min(steps, far_steps)}")
@@ -84,7 +85,7 @@ class NeuralIKSolver:
         Args:
             targets: Targets of B characters.
             base: B poses to start from, instead of the network's: an animation's, or the
-                last frame's. What targets leave free stays near them.
+                last frame's. Free joints stay near them.
         """
         if not isinstance(targets, Targets):
             raise IKError(
@@ -110,7 +111,7 @@ class NeuralIKSolver:
     def _try_again(
         self, targets: Targets, start: Pose, part: float, rows: Rows, found: Solution
     ) -> None:
-        """Solve `rows` from bent starting poses; better answers replace those of `found`."""
+        """Solve `rows` from bent starting poses; better solutions replace those of `found`."""
         asked = targets[rows]
         again = refine(
             self.rig,
@@ -137,7 +138,7 @@ class NeuralIKSolver:
         return missed
 
     def warm_up(self) -> None:
-        """Compile (or load from the cache) everything that `solve` runs."""
+        """Compile (or load from the cache) everything that `solve` needs."""
         here = Targets.of_pose(self.rig, start_pose(self.rig))
         self.solve(here)
 
@@ -153,6 +154,6 @@ def load_solver(path_or_name: str | os.PathLike[str]) -> NeuralIKSolver:
     """Return a warm solver with the network in a folder, or a shipped one by name.
 
     Raises:
-        ModelFileError: Missing, damaged, or made for something else.
+        ModelFileError: The network is missing, damaged, or of another kind.
     """
     return warm_solver(load_ik_network(path_or_name))

@@ -22,7 +22,7 @@ class Targets:
     """Targets of B characters; rows as in `ambulo.ik.rig.TARGETS`.
 
     Values of weight 0 are ignored (they may be NaN) and become 0 or identity. Rotations are
-    brought to unit length.
+    normalised.
     """
 
     __repr__ = short_repr
@@ -75,7 +75,7 @@ class Targets:
         position_weights: Floats,
         rotation_weights: Floats,
     ) -> Targets:
-        """Targets of the arrays of other `Targets`: neither copied nor checked again.
+        """Targets from arrays of other `Targets`, without copies and checks.
 
         Shapes as of the fields.
         """
@@ -124,7 +124,7 @@ class Targets:
         rotations: Mapping[str, ArrayLike] | None = None,
         weights: Mapping[str, float] | None = None,
     ) -> Targets:
-        """Targets of one character, by name; what is not named is absent.
+        """Targets of one character, by name; the others are absent.
 
         Args:
             positions: World positions (3,), [m].
@@ -132,7 +132,7 @@ class Targets:
             weights: Weight of a target's position and rotation; 1 if left out.
 
         Raises:
-            IKError: an unknown name, or values that are not as many numbers as that.
+            IKError: A name is unknown, or a value has the wrong length.
         """
         moved, turned = np.zeros((1, ROWS)), np.zeros((1, ROWS))
         where, how = np.zeros((1, ROWS, 3)), np.zeros((1, ROWS, 4))
@@ -169,7 +169,7 @@ class Targets:
 
 
 def row_of(name: str) -> int:
-    """The row of the target `name`; `IKError` lists what there is."""
+    """The row of the target `name`; `IKError` lists the valid names."""
     try:
         return TARGETS.index(name)
     except ValueError:
@@ -177,7 +177,7 @@ def row_of(name: str) -> int:
 
 
 def numbers(name: str, what: str, given: ArrayLike, *shape: int) -> Floats:
-    """`given` as an array of `shape`; `IKError` naming the target if it is none."""
+    """`given` as an array of `shape`; `IKError` names the target if that is impossible."""
     try:
         values = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):

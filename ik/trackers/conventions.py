@@ -1,4 +1,4 @@
-"""Poses of tracked devices in the axes of other programs, and the joints that they lead.
+"""Poses of tracked devices in the axes of other programs, and the joints that they track.
 
 | convention | up | ahead | right | hand | unit |
 |---|---|---|---|---|---|
@@ -60,11 +60,11 @@ class Convention:
     """Axes, unit and meaning of poses."""
 
     name: str
-    """What files call it."""
+    """Its name in files."""
     axes: Floats
-    """Rows: ahead, left and up of this project in the convention's axes. Shape (3, 3)."""
+    """Rows: ahead, left and up of Ambulo in the convention's axes. Shape (3, 3)."""
     unit: float
-    """Length of its unit, [m]."""
+    """Its unit of length, [m]."""
     devices: bool
     """Whether its poses are those of devices rather than of joints."""
 
@@ -89,12 +89,12 @@ PALM: Final = 0.0756
 """Distance along the hand of human23 from the wrist to the centroid of the palm around a
 handle, [m]: 0.4 of the hand's length (our choice)."""
 THICKNESS: Final = 0.025
-"""How far that point is from the wrist's axis on the palm's side, [m] (our choice)."""
+"""Distance of that point from the wrist's axis towards the palm, [m] (our choice)."""
 LEAST_SPAN = 0.5
-"""Least distance of the hands in a T-pose, [m]."""
+"""Smallest distance of the hands in a T-pose, [m]."""
 HIGHEST_HANDS, LOWEST_HANDS, BESIDE_HEAD = 0.05, 0.3, 0.13
-"""How far the hands' middle may be above, below and beside the head in a T-pose, over the
-distance of the hands: on human23 the eyes are 0.15 of it above the hands."""
+"""Largest distances of the hands' midpoint above, below and beside the head in a T-pose, over
+the distance of the hands: on human23 the eyes are 0.15 of it above the hands."""
 _QUARTER = math.sqrt(0.5)
 
 
@@ -102,7 +102,7 @@ def convention(name: str) -> Convention:
     """Return the convention of that name.
 
     Raises:
-        IKError: There is none.
+        IKError: The name is unknown.
     """
     if name not in CONVENTIONS:
         raise IKError(f"unknown convention {name!r}{nearest(name, CONVENTIONS)}")
@@ -110,7 +110,7 @@ def convention(name: str) -> Convention:
 
 
 def points_to_project(points: Floats, source: Convention) -> Floats:
-    """Points (..., 3) of a convention in this project's axes, [m]."""
+    """Points (..., 3) of a convention in Ambulo's axes, [m]."""
     result: Floats = source.unit * (np.asarray(points, dtype=float) @ source.axes.T)
     return result
 
@@ -122,14 +122,14 @@ def points_from_project(points: Floats, target: Convention) -> Floats:
 
 
 def turns_to_project(turns: Floats, source: Convention) -> Floats:
-    """Rotations wxyz (..., 4) of a convention in this project's axes, any length."""
+    """Rotations wxyz (..., 4) of a convention in Ambulo's axes, of any length."""
     turns = np.asarray(turns, dtype=np.float64)
     vectors = source.parity * (turns[..., 1:] @ source.axes.T)
     return np.concatenate([turns[..., :1], vectors], axis=-1)
 
 
 def turns_from_project(turns: Floats, target: Convention) -> Floats:
-    """Rotations wxyz (..., 4) in a convention's axes, any length."""
+    """Rotations wxyz (..., 4) in a convention's axes, of any length."""
     turns = np.asarray(turns, dtype=np.float64)
     vectors = target.parity * (turns[..., 1:] @ target.axes)
     return np.concatenate([turns[..., :1], vectors], axis=-1)
@@ -146,7 +146,7 @@ def wxyz(turns: Floats) -> Floats:
 
 
 def poses_to_project(poses: Floats, source: Convention) -> tuple[Floats, Floats]:
-    """Positions (..., 3), [m], and rotations wxyz (..., 4) in this project's axes.
+    """Positions (..., 3), [m], and rotations wxyz (..., 4) in Ambulo's axes.
 
     Args:
         poses: x, y, z, qx, qy, qz, qw in the convention. Shape (..., 7).
@@ -159,7 +159,7 @@ def poses_to_project(poses: Floats, source: Convention) -> tuple[Floats, Floats]
 
 
 def poses_from_project(positions: Floats, turns: Floats, target: Convention) -> Floats:
-    """What `poses_to_project` reads. Shape (..., 7)."""
+    """The inverse of `poses_to_project`. Shape (..., 7)."""
     return np.concatenate(
         [
             points_from_project(positions, target),
@@ -174,22 +174,21 @@ class Mounts:
     """Poses of joints in the frames of their devices; rows as in `ambulo.ik.rig.TARGETS`."""
 
     positions: Floats
-    """[m]. Shape (6, 3)."""
+    """Positions, [m]. Shape (6, 3)."""
     rotations: Floats
     """Unit quaternions wxyz. Shape (6, 4)."""
 
     @classmethod
     def none(cls) -> Mounts:
-        """Return those of devices that are the joints themselves."""
+        """Return the mounts of devices that are the joints themselves."""
         turns = np.zeros((TRACKERS, 4))
         turns[:, 0] = 1.0
         return cls(np.zeros((TRACKERS, 3)), turns)
 
     def joints(self, positions: Floats, rotations: Floats) -> tuple[Floats, Floats]:
-        """Poses of the joints (..., 6, 3) and (..., 6, 4) of those of the devices.
+        """Poses of the joints (..., 6, 3) and (..., 6, 4) from those of the devices.
 
-        A quaternion that is far from unit length stays so; the place of its joint is that of
-        its device.
+        A quaternion far from unit length is kept; its joint is then at the device.
         """
         lengths = np.linalg.norm(rotations, axis=-1, keepdims=True)
         good = (lengths > 0.5) & (lengths < 2.0)
@@ -198,7 +197,7 @@ class Mounts:
         return places, quat_multiply(rotations, self.rotations)
 
     def devices(self, positions: Floats, rotations: Floats) -> tuple[Floats, Floats]:
-        """Poses of the devices of those of the joints: the inverse of `joints`."""
+        """Poses of the devices from those of the joints: the inverse of `joints`."""
         turns = quat_multiply(rotations, quat_conjugate(self.rotations))
         return positions - quat_rotate(turns, self.positions), turns
 
@@ -208,7 +207,7 @@ def default_mounts(kind: Convention, shape: BodyShape | None = None) -> Mounts:
 
     Args:
         kind: The convention.
-        shape: Proportions of the player; human23's if left out.
+        shape: Proportions of the player; by default human23's.
     """
     mounts = Mounts.none()
     if not kind.devices:
@@ -234,9 +233,9 @@ class TrackerSample:
     rotations: Floats
     """World orientations, wxyz; of joints those of human23. Shape (6, 4)."""
     present: Bools
-    """Whether each tracker is there. Shape (6,)."""
+    """Whether each tracker is present. Shape (6,)."""
     time: float = 0.0
-    """When it was taken, [s]; for streams of devices."""
+    """Time of the sample, [s]; for streams of devices."""
 
     @classmethod
     def nothing(cls) -> TrackerSample:
@@ -252,16 +251,16 @@ def calibrated_mounts(
     kind: Convention = CONVENTIONS["openxr"],
     ground: float = 0.0,
 ) -> Mounts:
-    """Mounts that follow from one sample of devices in a T-pose.
+    """Mounts calibrated from one sample of devices in a T-pose.
 
     The body stands upright on the ground with its arms to the sides and its palms down. It
-    faces as the line of its hands says (the head without hands), and its head is under the
-    headset as `default_mounts` has it. Devices that are not there keep their default.
+    faces across the line of its hands (or as the head, without hands), and its head is under
+    the headset as in `default_mounts`. Absent devices keep their default.
 
     Args:
-        sample: The devices; the head must be there.
+        sample: The devices; the head must be present.
         shape: Proportions of the player.
-        kind: Of the devices: whether a headset's pose is between the eyes.
+        kind: Convention of the devices.
         ground: Height of the ground, [m].
 
     Raises:
@@ -290,13 +289,13 @@ def shape_in_t_pose(
     kind: Convention = CONVENTIONS["openxr"],
     ground: float = 0.0,
 ) -> BodyShape:
-    """Proportions that follow from one sample of devices in a T-pose.
+    """Proportions calibrated from one sample of devices in a T-pose.
 
     Trunk and legs scale with the height of the headset, arms with the distance of the hands.
     Arguments as for `calibrated_mounts`.
 
     Raises:
-        IKError: No headset, no T-pose, or lengths that no person has.
+        IKError: No headset, no T-pose, or implausible lengths.
     """
     positions, present = sample.positions, sample.present
     _check_t_pose(positions, sample.rotations, present)
@@ -317,13 +316,13 @@ def shape_in_t_pose(
 
 
 def _shoulder() -> float:
-    """Distance of a shoulder of human23 from its middle, [m]."""
+    """Distance of a shoulder of human23 from the midline, [m]."""
     skeleton = sized_skeleton(BodyShape())
     return float(rest_positions(skeleton)[skeleton.index("ArmL"), 1])
 
 
 def _check_t_pose(positions: Floats, rotations: Floats, present: Bools) -> None:
-    """Raise `IKError` where a sample is no T-pose of a person with a headset."""
+    """Raise `IKError` if a sample is no T-pose of a person with a headset."""
     if not present[HEAD_ROW]:
         raise IKError("calibration: the sample has no head")
     there = positions[present], rotations[present]

@@ -1,4 +1,4 @@
-"""Compiled: the network's input of one network step, and its pose in the world."""
+"""Compiled: the network's input at a network step, and its output as a pose in the world."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ambulo.ik.trackers.sizes import (
 from ambulo.motion.quaternion_kernels import from_rows, heading_of, product, to_rows
 
 TINY = 1e-12
-"""Added to squared lengths of the network's rows, so that 0 is no NaN."""
+"""Added to squared lengths of the network's rows, so that 0 gives no NaN."""
 
 
 @njit(cache=True)
@@ -43,14 +43,14 @@ def write_inputs(
     Args:
         places: Last positions of the trackers in the world, [m]. Shape (6, 3).
         turns: Last orientations. Shape (6, 4).
-        present: 1 where a tracker is seen now. Shape (6,).
-        ages: Time since it was seen, [s]. Shape (6,).
-        places_before: The same at the network step before.
-        turns_before: The same at the network step before.
-        present_before: The same at the network step before.
+        present: 1 for each present tracker. Shape (6,).
+        ages: Time since its last sample, [s]. Shape (6,).
+        places_before: Positions at the previous network step.
+        turns_before: Orientations at the previous network step.
+        present_before: Presence at the previous network step.
         ratios: Assumed proportions. Shape (3,).
         scale: Their standing height over human23's.
-        interval: Time since the network step before, [s].
+        interval: Time since the previous network step, [s].
         out: The input. Shape (106,).
     """
     c, s = heading_of(turns[HEAD_ROW])
@@ -83,7 +83,7 @@ def write_inputs(
             out[at + VELOCITY + 2] = vz / scale
             a, b = turns[k], turns_before[k]
             e, f, g, h = product(a[0], a[1], a[2], a[3], b[0], -b[1], -b[2], -b[3])
-            # The skew part of the turn's matrix, halved: 2 w (x, y, z).
+            # The skew part of the rotation matrix, halved: 2 w (x, y, z).
             size = 2.0 * e / interval
             out[at + SPIN] = size * (c * f + s * g)
             out[at + SPIN + 1] = size * (c * g - s * f)
@@ -97,15 +97,15 @@ def write_inputs(
 def read_pose(
     output: Array, head: Array, turn: Array, scale: float, root: Array, local: Array
 ) -> None:
-    """Turn the network's `output` (151,) into a pose in the world.
+    """Convert the network's `output` (151,) to a pose in the world.
 
     Args:
         output: The output.
         head: Position of the head at the network step, [m]. Shape (3,).
         turn: Its orientation. Shape (4,).
         scale: Assumed standing height over human23's.
-        root: Position of the pelvis, filled, [m]. Shape (3,).
-        local: Local rotations, filled. Shape (23, 4).
+        root: Position of the pelvis (output), [m]. Shape (3,).
+        local: Local rotations (output). Shape (23, 4).
     """
     c, s = heading_of(turn)
     x, y = scale * output[0], scale * output[1]

@@ -1,9 +1,9 @@
 """Compiled: feet that neither slide nor sink, from the network's contacts.
 
-A foot in contact keeps the place of its heel or ball, and lies level while both touch. What
-this changes fades while the foot is in the air. A foot that stands where the network does
-not want it any more steps there. All changes follow critically damped springs, so that feet
-move without jumps.
+A foot in contact keeps the position of its heel or ball, and lies level while both touch. This
+correction fades while the foot is in the air. A foot in stance that the network predicts
+elsewhere steps there. All corrections follow critically damped springs, so that feet move
+without jumps.
 """
 
 from __future__ import annotations
@@ -25,38 +25,37 @@ from ambulo.motion.quaternion_kernels import (
     yaw_of,
 )
 
-# Numbers of a foot's state.
+# Indices of a foot's state.
 MODE, ANCHOR, SHIFT, SPEED, TURN, YAW, STEPPING, WAY, PIVOT, LIFTED = (
     0, 1, 4, 7, 10, 14, 15, 16, 17, 20,
 )  # fmt: skip
-"""`FREE`, `HEEL`, `BALL` or `FLAT`; place of the point that stays (3) [m]; change of the
-ankle's place (3) [m], its rate (3) [m/s]; change of the foot's orientation (4); yaw of a level
-foot [rad]; 1 while it steps; length of the step [m]; last place of the pivot (3) [m]; height by
-which a step lifts the foot [m], its rate [m/s]."""
+"""`FREE`, `HEEL`, `BALL` or `FLAT`; position of the fixed point (3) [m]; correction of the
+ankle's position (3) [m], its rate (3) [m/s]; correction of the foot's orientation (4); yaw of a
+level foot [rad]; 1 while it steps; length of the step [m]; last position of the pivot (3) [m];
+lift of a step [m], its rate [m/s]."""
 FOOT = 22
 FREE, HEEL, BALL, FLAT = 0.0, 1.0, 2.0, 3.0
 
 ON, OFF, BOTH = 0.6, 0.35, 0.5
 """Probabilities at which contact begins, ends, and at which heel and ball both touch."""
 NEAR = 0.10
-"""A contact begins no higher above the ground than this, [m]."""
+"""Largest height of a beginning contact above the ground, [m]."""
 FAR, ARRIVED = 0.12, 0.02
-"""Distances from where the network wants it at which a standing foot steps, and has stepped,
-[m]."""
+"""Distances from the predicted position at which a stance foot steps, and has arrived, [m]."""
 HOLD_RATE, FREE_RATE, STEP_RATE, LIFT_RATE, TURN_RATE = 50.0, 14.0, 18.0, 25.0, 12.0
-"""Frequencies of the springs, [rad/s]: of a foot that stands, in the air, that steps, of its
-lift; and rate of the orientation's changes, [1/s]."""
+"""Frequencies of the springs, [rad/s]: of a foot in stance, in the air, in a step, of its lift;
+and rate of the orientation's corrections, [1/s]."""
 AHEAD = 0.03
-"""A foot that comes down stops where it would be this much later, [s]."""
+"""A landing foot stops at the position predicted for this much later, [s]."""
 LIFT, HIGHEST = 0.35, 0.06
-"""A stepping foot is lifted by this part of its way, at most so high, [m]."""
+"""Lift of a stepping foot as a fraction of its path, and the largest lift, [m]."""
 CLEAR, CLEARANCE = 0.08, 0.045
-"""A foot in the air is at least so high for each m/s of its speed, [s], and at most, [m]."""
+"""Smallest height of a foot in the air by its speed, [s], and its largest value, [m]."""
 
 
 @njit(cache=True)
 def reset_foot(foot: Array) -> None:
-    """Make `foot` (FOOT,) the state of a foot that was never seen."""
+    """Initialise the state `foot` (FOOT,)."""
     foot[:] = 0.0
     foot[TURN] = 1.0
 
@@ -97,7 +96,7 @@ def _contact(
     foot: Array, heel: float, ball: float, ground: float, sole: Array, dt: float,
     ankle: Array, predicted: Array,
 ) -> int:  # fmt: skip
-    """Decide what of the foot stays where; return its pivot: 0 the heel, 1 the ball."""
+    """Choose the contact of the foot; returns its pivot: 0 the heel, 1 the ball."""
     was, shown, turned = foot[MODE], np.empty(3), np.empty(4)
     multiply(foot[TURN : TURN + 4], predicted, turned)
     for i in range(3):
@@ -131,7 +130,7 @@ def _move_foot(
     foot: Array, stands: bool, pivot: int, ground: float, sole: Array, dt: float,
     ankle: Array, turn: Array,
 ) -> None:  # fmt: skip
-    """Move `ankle`, in place, by its change and by a lift; never into the ground."""
+    """Move `ankle`, in place, by its correction and by a lift; never into the ground."""
     rate, goal = FREE_RATE, np.zeros(3)
     if stands:
         rate = HOLD_RATE
@@ -186,7 +185,7 @@ def _clearance(
     ankle: Array,
     turn: Array,
 ) -> float:
-    """How far a foot in the air must be lifted so that it does not brush the ground, [m]."""
+    """Lift of a foot in the air that avoids brushing the ground, [m]."""
     x, y, _ = point_at(ankle, turn, sole[pivot, 0], sole[pivot, 1], sole[pivot, 2])
     speed = math.hypot(x - foot[PIVOT], y - foot[PIVOT + 1]) / dt
     wanted = min(CLEAR * speed, CLEARANCE)
@@ -195,7 +194,7 @@ def _clearance(
 
 @njit(cache=True)
 def _mode(was: float, heel: float, ball: float) -> float:
-    """What of a foot touches the ground."""
+    """Contact mode of a foot."""
     best = max(heel, ball)
     if best < (ON if was == FREE else OFF):
         return FREE
@@ -208,7 +207,7 @@ def _mode(was: float, heel: float, ball: float) -> float:
 
 @njit(cache=True)
 def _turn_foot(foot: Array, flat: bool, predicted: Array, dt: float) -> None:
-    """Turn a foot that lies on the ground level, and others back as predicted."""
+    """Rotate a flat foot level, and others back as predicted."""
     goal, change = np.zeros(4), np.zeros(4)
     change[0] = 1.0
     if flat:

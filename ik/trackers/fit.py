@@ -1,7 +1,7 @@
-"""Compiled: a predicted pose that meets its trackers exactly, with feet on the ground.
+"""Compiled: fits a predicted pose exactly to its trackers, with feet on the ground.
 
 In this order: hips, spine, head, legs, arms. Limbs are solved in closed form; knees and elbows
-bend where the network predicts it.
+bend as the network predicts.
 """
 
 from __future__ import annotations
@@ -40,25 +40,25 @@ from ambulo.motion.quaternion_kernels import (
 )
 
 BENDS, BEND = 3, 0.7
-"""Sweeps over the spine where hips and head are both given, and how much of the way each joint
-takes in one."""
+"""Sweeps over the spine if hips and head are both given, and the fraction of the rotation that
+each joint takes in one."""
 REACH = 0.35
-"""Largest turn of a clavicle towards a hand out of reach, [rad]."""
+"""Largest rotation of a clavicle towards a hand out of reach, [rad]."""
 
 SOFT_LEG, SOFT_ARM = 0.03, 0.01
-"""Part of a limb's length within which it does not become straight."""
+"""Fraction of a limb's length within which it does not become straight."""
 
-# Numbers of a tracker's hold on its joint.
+# Indices of a tracker's influence on its joint.
 WEIGHT, THERE, ONCE, OFFSET, REST, CALMED, CALM = 0, 1, 2, 3, 6, 9, 10
-"""From 0, as predicted, to 1, as given; 1 while the tracker is seen; 1 once it was; its place
-over the predicted one (3) [m]; what is left of a jump at its return (3) [m]; of the head: 1
-once the body was moved, by how much (3) [m] and its rate (3) [m/s]."""
+"""Weight from 0 (predicted) to 1 (tracked); 1 while the tracker is present; 1 once it was; its
+offset from the predicted position (3) [m]; remaining offset of a jump at its return (3) [m];
+for the head: 1 once the body was moved, the displacement (3) [m] and its rate (3) [m/s]."""
 HOLD = 16
 CALM_RATE = 45.0
 """Frequency of the spring by which the body follows the head, [rad/s]."""
 TAKE, LET_GO, REST_FADE = 0.2, 0.4, 0.1
-"""Time in which a tracker takes hold again; time constants of letting go, and of what is left
-of a jump, [s]."""
+"""Time in which a returning tracker regains its full weight; time constants of losing it, and
+of the remaining offset, [s]."""
 
 
 @njit(cache=True)
@@ -67,22 +67,22 @@ def fit(
     present: Array, holds: Array, contacts: Array, feet: Array, root: Array, local: Array,
     positions: Array, world: Array,
 ) -> None:  # fmt: skip
-    """Change a pose, in place, so that it meets its goals.
+    """Fit a pose to its goals, in place.
 
     Args:
-        offsets: Of the player's joints, [m]. Shape (23, 3).
+        offsets: Offsets of the player's joints, [m]. Shape (23, 3).
         sole: Heel and ball in the ankle's frame, [m]. Shape (2, 3).
         ground: Height of the ground, [m].
         dt: Time since the last frame, [s].
         goals: Positions of the tracked joints, [m]. Shape (6, 3).
         goal_turns: Their orientations. Shape (6, 4).
-        present: 1 where a tracker is seen now. Shape (6,).
-        holds: State of the trackers' hold on the body, updated. Shape (6, HOLD).
+        present: 1 for each present tracker. Shape (6,).
+        holds: State of the trackers' influence, updated. Shape (6, HOLD).
         contacts: Probabilities of contact of heels and balls. Shape (4,).
         feet: State of the feet, updated. Shape (2, FOOT).
         root: Position of the pelvis, [m]. Shape (3,).
         local: Local rotations. Shape (23, 4).
-        positions: Of the joints, filled, [m]. Shape (23, 3).
+        positions: Positions of the joints, filled, [m]. Shape (23, 3).
         world: Orientations of the joints, filled. Shape (23, 4).
     """
     goal, ankles = np.empty(3), np.empty((2, 3))
@@ -90,7 +90,7 @@ def fit(
     for side in range(2):
         for i in range(3):
             ankles[side, i] = positions[THIGHS[side] + ANKLE, i] - root[i]
-    # As integers, not as literals, for each of which `_held` would be compiled.
+    # As integer variables: `_held` would be compiled for each literal.
     hips, head = np.int64(HIPS_ROW), np.int64(HEAD_ROW)
     part = _held(goals, present, holds, hips, root, dt, goal)
     if part > 0.0:
@@ -128,7 +128,7 @@ def _put_hips(
     goal: Array, goal_turn: Array, weight: float, offsets: Array, root: Array, local: Array,
     positions: Array, world: Array,
 ) -> None:  # fmt: skip
-    """Put the hips where they are tracked; thighs keep their directions in the world.
+    """Put the hips on their tracker; thighs keep their directions in the world.
 
     A belt's tracker tilts with the belly: legs that turned with it would leave the ground.
     """
@@ -145,10 +145,10 @@ def _held(
     goals: Array, present: Array, holds: Array, row: int, predicted: Array, dt: float,
     goal: Array,
 ) -> float:  # fmt: skip
-    """Weight of a tracker; `goal` (3,) becomes the place to which its joint goes, [m].
+    """Weight of a tracker; `goal` (3,) becomes the target position of its joint, [m].
 
-    A tracker that is lost lets go slowly, relative to where its joint is predicted; one that
-    comes back takes hold again without a jump.
+    The weight of a lost tracker fades slowly, relative to the joint's predicted position; a
+    returning one regains it without a jump.
     """
     hold = holds[row]
     if present[row] > 0.0:
@@ -177,10 +177,10 @@ def _held(
 
 @njit(cache=True)
 def _calm(hold: Array, axis: int, shift: float, dt: float) -> float:
-    """What the body is moved by along an axis so that its head is where it is tracked, [m].
+    """Displacement of the body along an axis that brings its head to its tracker, [m].
 
-    The network's pose moves with the head already; what is missing changes slowly. So it
-    follows a spring, and the tracker's noise does not shake the whole body.
+    The network's pose already moves with the head; the remainder changes slowly. So it follows
+    a spring, and the tracker's noise does not shake the whole body.
     """
     at, rate = CALM + axis, CALM + 3 + axis
     if hold[CALMED] == 0.0:
@@ -201,7 +201,7 @@ def _bend_spine(
     positions: Array,
     world: Array,
 ) -> None:
-    """Bend the spine so that the head comes to its goal from where the hips are."""
+    """Bend the spine from the present hips so that the head reaches its goal."""
     for _ in range(BENDS):
         for joint in (SPINE, TORSO, NECK):
             at, head = positions[joint], positions[HEAD]
@@ -223,7 +223,7 @@ def _fit_leg(
     goals: Array, goal_turn: Array, present: Array, holds: Array, heel: float, ball: float,
     foot: Array, local: Array, positions: Array, world: Array,
 ) -> None:  # fmt: skip
-    """Put a foot where its tracker is, else where its contacts keep it."""
+    """Put a foot on its tracker, or else where its contacts keep it."""
     thigh = THIGHS[side]
     talus = thigh + ANKLE
     place_joints(TREE, None, offsets, local, thigh, thigh + 1, positions, world)
@@ -278,9 +278,9 @@ def _fit_arm(
 def soften(base: Array, longest: float, zone: float, end: Array) -> None:
     """Move the `end` (3,) of a nearly straight limb a little towards its `base` (3,).
 
-    Of a straight limb the knee or elbow would jump with the smallest movement of the end: the
-    angle goes with the root of what is missing to the full length. Within `zone` of this
-    length the distance approaches it exponentially.
+    Knee or elbow of a straight limb would jump with the smallest movement of the end: the angle
+    is the square root of the distance to the full length. Within `zone` of this length the
+    distance approaches it exponentially.
     """
     x, y, z = end[0] - base[0], end[1] - base[1], end[2] - base[2]
     distance = math.sqrt(x * x + y * y + z * z)
@@ -301,7 +301,7 @@ def _reach(
     positions: Array,
     world: Array,
 ) -> None:
-    """Turn a clavicle towards a hand that is out of reach; fill the shoulder's position."""
+    """Rotate a clavicle towards a hand that is out of reach; fill the shoulder's position."""
     upper, fore = clavicle + UPPER, clavicle + FORE
     longest = 0.0
     for joint in (fore, clavicle + HAND):

@@ -1,9 +1,9 @@
-"""Compiled: what of a sample can be used, and the trackers' positions without their noise.
+"""Compiled: validation of tracker samples, and filtering of their noise.
 
-A tracker whose numbers are impossible is treated as lost, with a reason. Good ones pass a
-filter of second order, without a lag at constant speed, whose bandwidth grows with the mean
-of its errors: noise has the mean 0, a lag has not. So noise is smoothed where the movement
-allows it (as the 1-euro filter, Casiez et al. 2012, does by the speed).
+A tracker with impossible numbers is treated as lost, with a reason. Good ones pass a
+second-order filter, without a lag at constant speed, whose bandwidth grows with its mean error:
+noise has zero mean, a lag has not. So noise is smoothed where the movement allows it (similar
+to the 1-euro filter, Casiez et al. 2012, which uses the speed).
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from ambulo.motion.quaternion_kernels import nlerp, normalize
 OK, ABSENT, LOST, NOT_FINITE, NOT_UNIT, JUMPED, FROZEN = range(7)
 """As `TrackerStatus`."""
 
-# Numbers of a tracker's state.
+# Indices of a tracker's state.
 SEEN, AGE, RAW, RAW_TURN, PLACE, SPEED, TURN, WAIT, AWAY, SAME, RATE, ERROR = (
     0, 1, 2, 5, 9, 12, 15, 19, 20, 23, 24, 25,
 )  # fmt: skip
 """1 once seen; time since last used [s]; last sample: position (3), orientation (4); filtered:
-position (3) [m], velocity (3) [m/s], orientation (4); time for which it has been somewhere
-else [s], and where (3); time for which it has repeated itself [s]; its angular speed [rad/s];
-mean error of the filter's prediction (3) [m]."""
+position (3) [m], velocity (3) [m/s], orientation (4); time for which it has been elsewhere [s],
+and its position there (3); time for which it has repeated itself [s]; its angular speed
+[rad/s]; mean error of the filter's prediction (3) [m]."""
 TRACKER = 28
 
 FARTHEST = 1e5
-"""Coordinates are at most this large, [m]."""
+"""Largest coordinate, [m]."""
 SHORTEST, LONGEST = 0.5, 1.5
-"""Lengths of quaternions that are taken for rounding."""
+"""Range of lengths of quaternions that count as rounding errors."""
 JUMP_SPEED, JUMP = 20.0, 0.3
 """A tracker jumps if it moves faster, [m/s], and farther, [m], than this between samples."""
 BELIEVE = 0.25
-"""A tracker that stays for so long where it jumped to is believed, [s]."""
+"""Time after which a tracker that stays where it jumped to is trusted, [s]."""
 STUCK = 1.0
-"""A tracker that repeats itself for longer while others move is frozen, [s]."""
+"""Time after which a tracker that repeats itself while others move is frozen, [s]."""
 MOVED = 1e-7
-"""Samples that differ by less are the same, [m]."""
+"""Difference below which samples count as equal, [m]."""
 
 SLOW = np.array([10.0, 10.0, 10.0, 10.0, 10.0, 10.0])
 """Bandwidth of each tracker's filter without errors, [rad/s]; hands and feet, head and hips."""
@@ -50,7 +50,7 @@ QUICK = np.array([800.0, 800.0, 800.0, 800.0, 800.0, 500.0])
 MEAN = np.array([0.05, 0.05, 0.05, 0.05, 0.05, 0.075])
 """Time constant of the mean error, [s]."""
 TURN_SLOW, TURN_QUICK = 12.0, 12.0
-"""The same of rotations: [rad/s], and without unit."""
+"""Bandwidth of rotations without errors, [rad/s], and its growth, without unit."""
 
 
 @njit(cache=True)
@@ -66,11 +66,11 @@ def check(
 
     Args:
         position: World position, [m]. Shape (3,).
-        rotation: World orientation; brought to unit length. Shape (4,).
-        present: Whether the tracker is there.
+        rotation: World orientation, normalised in place. Shape (4,).
+        present: Whether the tracker is present.
         dt: Time since the last sample, [s].
         others: Whether other trackers moved since the last sample.
-        state: Of the tracker, updated.
+        state: State of the tracker, updated.
     """
     state[AGE] += dt
     if not present:
@@ -85,7 +85,7 @@ def check(
 
 @njit(cache=True)
 def _fault(position: Array, rotation: Array) -> int:
-    """What is wrong with the numbers; `rotation` (4,) is brought to unit length."""
+    """Fault of the numbers; normalises `rotation` (4,)."""
     square = 0.0
     for i in range(3):
         if not abs(position[i]) <= FARTHEST:
@@ -104,7 +104,7 @@ def _fault(position: Array, rotation: Array) -> int:
 def _is_frozen(
     position: Array, rotation: Array, dt: float, others: bool, state: Array
 ) -> bool:
-    """Whether a tracker has repeated its sample for long; the sample is kept."""
+    """Whether a tracker has repeated its sample for too long; records the sample."""
     same = True
     for i in range(3):
         same = same and abs(position[i] - state[RAW + i]) < MOVED
@@ -120,7 +120,7 @@ def _is_frozen(
 
 @njit(cache=True)
 def _jumps(position: Array, dt: float, state: Array) -> bool:
-    """Whether a tracker is where it cannot be yet; one that stays there is seen anew."""
+    """Whether a tracker has jumped; one that stays there counts as new."""
     way = 0.0
     for i in range(3):
         way += (position[i] - state[PLACE + i]) ** 2
@@ -190,16 +190,16 @@ def examine(
 
     Args:
         positions: World positions, [m]. Shape (6, 3).
-        rotations: World orientations; brought to unit length. Shape (6, 4).
-        present: Whether each tracker is there. Shape (6,).
+        rotations: World orientations, normalised in place. Shape (6, 4).
+        present: Whether each tracker is present. Shape (6,).
         dt: Time since the last samples, [s].
         filtered: Whether the noise is filtered.
-        states: Of the trackers, updated. Shape (6, TRACKER).
-        statuses: Filled. Shape (6,).
-        used: Filled with 1 where a sample is good, else 0. Shape (6,).
+        states: States of the trackers, updated. Shape (6, TRACKER).
+        statuses: Statuses (output). Shape (6,).
+        used: Output, 1 for a valid sample, else 0. Shape (6,).
 
     Returns:
-        Whether the head was placed anew after a jump.
+        Whether the head was teleported.
     """
     moved = np.zeros(len(states))
     for k in range(len(states)):

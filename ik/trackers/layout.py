@@ -1,14 +1,14 @@
-"""Input and output layout of body trackers: one network step.
+"""Input and output layout of body trackers, per network step.
 
-All positions and velocities are seen from the head's frame: its origin on the ground under
-the head, its yaw that of the head. They are divided by the body's scale (standing height over
-that of human23).
+All positions and velocities are in the head's frame: its origin on the ground under the head,
+its yaw that of the head. They are divided by the body's scale (standing height over that of
+human23).
 
 Input: for each row of `TARGETS` position (3), rotation (6), velocity (3), angular velocity (3),
-presence (1), age (1, time since it was last seen over `FORGET`); then the logarithms of the
+presence (1), age (1, time since its last sample over `FORGET`); then the logarithms of the
 lengths of trunk, arms and legs over the scale (3), and the time since the last network step
-over `TICK` (1). A tracker that is lost keeps its last place in the world with no velocity;
-after `FORGET`, or if it was never there, all is 0 and its age 1.
+over `TICK` (1). A lost tracker keeps its last position in the world with zero velocity; after
+`FORGET`, or if it was never present, all is 0 and its age 1.
 
 Output: hips in the frame (3), then six numbers of each joint's local rotation (of the hips in
 the frame), both `lead` seconds ahead of the input; logits of contacts of left heel, left ball,
@@ -31,7 +31,7 @@ TRACKED = (
     HEAD,
     PELVIS,
 )
-"""The joint that each tracker leads, in the order of `TARGETS`."""
+"""The tracked joint of each tracker, in the order of `TARGETS`."""
 LEFT_HAND, RIGHT_HAND, LEFT_FOOT, RIGHT_FOOT, HEAD_ROW, HIPS_ROW = range(TRACKERS)
 POSITION, ROTATION, VELOCITY, SPIN, PRESENT, AGE = 0, 3, 9, 12, 15, 16
 """First column of each quantity of a tracker."""
@@ -44,4 +44,4 @@ assert STEP + 1 == INPUTS
 TICK = 1.0 / 30.0
 """Nominal time between network steps, [s]."""
 FORGET = 2.0
-"""Time for which the last place of a lost tracker is an input, [s]."""
+"""Time for which the last position of a lost tracker is an input, [s]."""

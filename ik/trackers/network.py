@@ -31,7 +31,7 @@ class TrackerNetwork:
 
         Args:
             tensors: Weights and statistics.
-            lead: How far ahead of the input its poses are, [s].
+            lead: Time by which its poses are ahead of the input, [s].
         """
         self.lead = lead
         given = {name: np.asarray(t, dtype=np.float64) for name, t in tensors.items()}
@@ -57,7 +57,7 @@ class TrackerNetwork:
         return sum(array.size for array in vars(self).values() if _is_weight(array))
 
     def start(self) -> Singles:
-        """Return the state of a body that was never seen. Shape (units,)."""
+        """Return the initial state. Shape (units,)."""
         return np.zeros(self.units, dtype=np.float32)
 
     def step(self, inputs: Singles, state: Singles) -> Singles:
@@ -95,10 +95,10 @@ def _is_weight(value: object) -> bool:
 
 
 def find_tracker_network(name: str | os.PathLike[str]) -> TrackerNetwork:
-    """Return the network that is shipped as `name`, or in the model file `name`.
+    """Return the shipped network `name`, or that of the model file `name`.
 
     Raises:
-        IKError: Neither, or a file of something else.
+        IKError: The network is missing, or the file is of another kind.
     """
     file = ambulo.shipped.locate(name)
     if file is None:
@@ -109,7 +109,7 @@ def find_tracker_network(name: str | os.PathLike[str]) -> TrackerNetwork:
 
 @lru_cache(maxsize=4)
 def _loaded(path: str, stamp: int) -> TrackerNetwork:
-    del stamp  # part of the key: a changed file is read again
+    del stamp  # part of the cache key: a changed file is read again
     try:
         with zipfile.ZipFile(path) as archive:
             header = json.loads(archive.read("ambulo.json"))

@@ -1,4 +1,4 @@
-"""Recordings made of captured motions, as tests and examples need them."""
+"""Recordings made from captured motions, for tests and examples."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ THREE_POINTS = ("Head", "LeftHand", "RightHand")
 
 
 def on_human23(motion: Motion) -> tuple[Motion, BodyShape]:
-    """Return a motion on human23 with its own proportions, and these.
+    """Return a motion on human23 with its own proportions, and the proportions.
 
     Raises:
-        MotionError: Its skeleton lacks hips, thighs or legs, or is no person's.
+        MotionError: Its skeleton lacks hips, thighs or legs, or is not a person's.
     """
     shape = shape_of(motion.skeleton)
     if motion.skeleton.joints == load_skeleton("human23").joints:
@@ -54,22 +54,23 @@ def record_motion(
     seed: int = 0,
     with_shape: bool = True,
 ) -> Recording:
-    """Return what devices on the tracked joints of a motion say.
+    """Return the readings of devices on the tracked joints of a motion.
 
     Args:
-        motion: Of any skeleton whose joints have roles; others than human23 are retargeted.
+        motion: A motion of any skeleton whose joints have roles; others than human23 are
+            retargeted.
         trackers: Names of `ambulo.ik.rig.TARGETS`.
         axes: Convention of the file; the devices have its default mounts.
         rate: Rows per second; None: the motion's.
         noise: Standard deviation of positions along each axis, [m].
         turn_noise: Standard deviation of rotations about each axis, [rad].
-        dropouts: Times a second that a tracker is lost (of a Poisson process).
-        dropout_seconds: For how long, [s].
-        seed: Of noise and dropouts.
+        dropouts: Rate at which a tracker is lost (Poisson process), [1/s].
+        dropout_seconds: Duration of a dropout, [s].
+        seed: Seed of noise and dropouts.
         with_shape: Whether the header has the proportions.
 
     Raises:
-        IKError: An unknown tracker, or a wrong number.
+        IKError: A tracker is unknown, or a number is invalid.
         MotionError: The motion cannot be used.
     """
     if unknown := [name for name in trackers if name not in TARGETS]:
@@ -113,7 +114,7 @@ def record_motion(
 def _lost(
     rng: np.random.Generator, rows: int, fps: float, rate: float, seconds: float
 ) -> Bools:
-    """Rows (T, 6) in which each tracker is lost."""
+    """Mask of rows (T, 6) in which each tracker is lost."""
     begins = rng.random((rows, TRACKERS)) < 1.0 - np.exp(-rate / fps)
     span = max(1, round(seconds * fps))
     since = np.cumsum(begins, axis=0)
@@ -126,7 +127,7 @@ def _lost(
 def _blank(
     positions: Floats, rotations: Floats, present: Bools
 ) -> tuple[Floats, Floats]:
-    """Poses with those of absent trackers as a file has them: at the origin, not turned."""
+    """Poses with those of absent trackers as in a file: at the origin, unrotated."""
     one = np.array([1.0, 0.0, 0.0, 0.0])
     there = present[..., None]
     return np.where(there, positions, 0.0), np.where(there, rotations, one)

@@ -2,8 +2,8 @@
 
 The lines are those of live streams (`ambulo.ik.trackers.recording_lines`); see
 docs/trackers_stream.md. A recording that breaks a rule is refused in one line that names file,
-line and rule; the files that `write_recording` writes end with a checksum, so that a change of
-any byte is found.
+line and rule; files of `write_recording` end with a checksum, which detects a change of any
+byte.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from ambulo.ik.trackers.recording_lines import (
 from ambulo.ik.trackers.sizes import TRACKERS
 
 MOST_BYTES = 128 * 2**20
-"""Largest file that is read, [bytes]."""
+"""Largest accepted file, [bytes]."""
 MOST_ROWS = 400_000
-"""Most rows of a recording: more than an hour at 90 Hz."""
+"""Largest number of rows: more than an hour at 90 Hz."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,15 +44,15 @@ class Recording:
     """Poses of devices over time, in this project's axes; T rows."""
 
     header: RecordingHeader
-    """The first line of its file."""
+    """The header line of its file."""
     times: Floats
-    """Growing, [s]. Shape (T,)."""
+    """Times, increasing, [s]. Shape (T,)."""
     positions: Floats
-    """Of the devices, [m]. Shape (T, 6, 3), rows as in `ambulo.ik.rig.TARGETS`."""
+    """Positions of the devices, [m]. Shape (T, 6, 3), rows as in `ambulo.ik.rig.TARGETS`."""
     rotations: Floats
-    """Of the devices, wxyz, as they were recorded: of any length. Shape (T, 6, 4)."""
+    """Rotations of the devices, wxyz, as recorded, of any length. Shape (T, 6, 4)."""
     present: Bools
-    """Whether each is there. Shape (T, 6)."""
+    """Whether each is present. Shape (T, 6)."""
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -85,7 +85,7 @@ class Recording:
         """Yield the poses of the tracked joints, row by row.
 
         Args:
-            mounts: From devices to joints; those of the header if left out.
+            mounts: Mounts of the devices; by default those of the header.
         """
         used = self.header.joint_mounts() if mounts is None else mounts
         for place, turn, there in zip(
@@ -98,7 +98,7 @@ def read_recording(path: str | os.PathLike[str]) -> Recording:
     """Return the recording in a file.
 
     Raises:
-        MotionFileError: Missing, too large, or a line breaks a rule.
+        MotionFileError: The file is missing or too large, or a line breaks a rule.
     """
     file = Path(path)
     try:
@@ -109,7 +109,7 @@ def read_recording(path: str | os.PathLike[str]) -> Recording:
 
 
 def is_recording(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins as a recording does."""
+    """Whether a file begins like a recording."""
     try:
         with open(path, "rb") as file:
             return FORMAT.encode() in file.read(4096).split(b"\n", 1)[0]
@@ -164,10 +164,10 @@ def recording_of(data: bytes, name: str | os.PathLike[str] = "recording") -> Rec
 
 
 def write_recording(path: str | os.PathLike[str], recording: Recording) -> None:
-    """Write a recording, with a checksum; the file appears whole or not at all.
+    """Write a recording with a checksum, atomically.
 
     Raises:
-        MotionFileError: It cannot be written.
+        MotionFileError: The file cannot be written.
     """
     file = Path(path)
     try:
@@ -177,7 +177,7 @@ def write_recording(path: str | os.PathLike[str], recording: Recording) -> None:
 
 
 def recording_bytes(recording: Recording) -> bytes:
-    """Return what `write_recording` writes."""
+    """Return the content that `write_recording` writes."""
     header = recording.header.replace(checksum="crc32")
     lines = [header_line(header)]
     lines += [row_line(recording.row(i), header) for i in range(len(recording))]

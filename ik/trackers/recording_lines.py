@@ -41,9 +41,9 @@ VERSION = 1
 MOST_LINE = 8192
 """Longest line, [bytes]."""
 FARTHEST = 1e6
-"""Largest number of a pose."""
+"""Largest coordinate of a pose."""
 LATEST = 1e10
-"""Largest time, [s]: clocks that count from 1970 are far below it."""
+"""Largest time, [s]; far above clocks that count from 1970."""
 POSE = 7
 """Numbers of a pose."""
 
@@ -93,7 +93,7 @@ class RecordingHeader(Config):
     """The first line of a recording, and the first message of a live stream."""
 
     format: Literal["ambulo-trackers"]
-    """Always the same."""
+    """Identifies the file format."""
     version: Literal[1]
     """Version of the format."""
     convention: Axes
@@ -105,15 +105,15 @@ class RecordingHeader(Config):
     shape: ShapeData | None = None
     """Proportions of the player; without them they are estimated."""
     mounts: dict[Tracker, Pose] = Field(default_factory=dict)
-    """Pose of the joint in its device's frame, in the convention; else the default's."""
+    """Pose of the joint in its device's frame, in the convention; else the default."""
     calibrate: bool = False
-    """Whether the first row with a head is a T-pose, of which shape and mounts follow."""
+    """Whether the first row with a head is a T-pose for the calibration of shape and mounts."""
     name: Annotated[str, Field(max_length=200)] = ""
-    """What the recording is called."""
+    """Name of the recording."""
     checksum: Literal["crc32"] | None = None
-    """Whether a checksum is the last line of the file."""
+    """Whether the last line of the file is a checksum."""
     answers: Axes = "ambulo"
-    """Of live streams: axes and unit of the answers."""
+    """For live streams: axes and unit of the answers."""
 
     @model_validator(mode="after")
     def _rules(self) -> RecordingHeader:
@@ -146,11 +146,11 @@ class RecordingHeader(Config):
         return self.ground * self.axes.unit
 
     def player(self) -> BodyShape | None:
-        """Return the proportions; None if they are not given."""
+        """Return the proportions, or None."""
         return None if self.shape is None else self.shape.shape()
 
     def joint_mounts(self, shape: BodyShape | None = None) -> Mounts:
-        """Return the mounts: given ones, else the convention's for a person of `shape`."""
+        """Return the given mounts, or else the convention's for a person of `shape`."""
         mounts = default_mounts(self.axes, shape or self.player())
         for name, pose in self.mounts.items():
             row = TARGETS.index(name)
@@ -164,7 +164,7 @@ def parse_header(text: str | bytes) -> RecordingHeader:
     """Return the header in a line.
 
     Raises:
-        IKError: Not a header; one line that names the rule.
+        IKError: The line is no header; the message names the rule.
     """
     if len(text) > MOST_LINE:
         raise IKError(f"a header has at most {MOST_LINE} bytes")
@@ -186,7 +186,7 @@ def parse_row(text: str | bytes, header: RecordingHeader) -> TrackerSample:
     """Return the devices of one row.
 
     Raises:
-        IKError: Not a row of such a recording; one line that names the rule.
+        IKError: The line is no row of such a recording; the message names the rule.
     """
     poses = np.zeros((TRACKERS, POSE))
     poses[:, 6] = 1.0
@@ -243,7 +243,7 @@ def row_line(row: TrackerSample, header: RecordingHeader, *, digits: int = 6) ->
 
     Args:
         row: The devices.
-        header: Its trackers are written; where one is absent, null.
+        header: Header, which lists the trackers; absent ones are null.
         digits: Decimals of metres; quaternions have one more.
     """
     kind = header.axes

@@ -1,8 +1,8 @@
-"""A tracked player on a rig of the solver: its pose, and targets that are its trackers.
+"""A tracked player on a rig of the solver: its pose, and its trackers as targets.
 
-The tracked body meets its trackers on the player's own proportions, and smooths them; the
-rig has others. So the solver refines the pose: targets are the samples as they came, with
-the weights by which a tracker that was lost takes hold again.
+The tracked body meets its smoothed trackers with the player's own proportions; the rig has
+others. So the solver refines the pose: targets are the raw samples, with the rising weights of
+trackers that return.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ TELLING = {
     FrameStatus.NO_HEAD: "there has never been a head",
     FrameStatus.LOST: "there is no head: the pose stays",
 }
-"""What is said of a frame's status."""
+"""Messages of a frame's status."""
 
 
 class RigPlayer:
-    """One player on `rig`. Not for several threads at once."""
+    """One player on `rig`. Not thread-safe."""
 
     def __init__(self, tracker: BodyTracker, rig: Rig) -> None:
-        """Take a tracker, which nobody else steps, and a rig with the bones of `ik23`."""
+        """Create it; no other code may step `tracker`; `rig` has the bones of `ik23`."""
         self.tracker, self.rig = tracker, rig
         self._nothing = TrackerSample.nothing()
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything but the proportions that were given."""
+        """Clear everything except given proportions."""
         self.tracker.reset()
         self._weights = np.zeros(TRACKERS)
         self._once = np.zeros(TRACKERS, dtype=np.bool_)
@@ -59,12 +59,12 @@ class RigPlayer:
         """Advance by `dt`; the frame's arrays are overwritten by the next call.
 
         Args:
-            sample: What the trackers say; None: nothing, so all are lost.
+            sample: Readings of the trackers; None: all are lost.
             dt: Time since the last sample, [s].
             ground: Height of the ground, [m].
 
         Raises:
-            IKError: Arrays of other shapes.
+            IKError: An array has another shape.
         """
         given = self._nothing if sample is None else sample
         frame = self.tracker.step(given, dt, ground)
@@ -85,20 +85,20 @@ class RigPlayer:
 
     @property
     def frame(self) -> BodyFrame:
-        """The last frame of a step in which time went forward; `IKError` before the first."""
+        """The frame of the last step in which time increased; `IKError` before the first."""
         if self._frame is None:
             raise IKError("a tracked player has no pose before the first step")
         return self._frame
 
     def pose(self) -> Pose:
-        """The body on the rig, as the tracker has it: one pose."""
+        """The tracked body on the rig: one pose."""
         frame, ratios = self.frame, self.tracker.shape.ratios
         return rig_pose(self.rig, frame.root[None], frame.orientations[None], ratios)
 
     def targets(self) -> Targets:
-        """The trackers of the last sample that can be used, of one character.
+        """The trackers of the last valid sample, of one character.
 
-        Weights are 1, but of a tracker that has come back: they rise within `TAKE` seconds.
+        Weights are 1; that of a returning tracker rises within `TAKE` seconds.
         """
         given = rig_targets(self._sample, self.rig, self.tracker.shape.ratios)
         return replace(
@@ -108,7 +108,7 @@ class RigPlayer:
         )
 
     def problem(self) -> str:
-        """What of the last sample could not be used, in a line; empty if all could."""
+        """Problems of the last sample, in a line; empty without any."""
         frame = self.frame
         lines = [TELLING[frame.status]] if frame.status is not FrameStatus.OK else []
         for row, name in enumerate(TARGETS):

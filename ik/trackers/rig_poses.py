@@ -1,8 +1,8 @@
 """Tracked bodies on a rig of the solver (`ik23`), and back.
 
-Both skeletons have their joints in the same places at rest, so that a pose goes over by the
-joints' turns from rest: bones of the spine and the neck that human23 lacks turn with the bone
-that they are a part of.
+Both skeletons have their joints in the same places at rest, so that a pose is converted by the
+joints' rotations from rest: bones of the spine and the neck that human23 lacks rotate with the
+bone that they are a part of.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TURNS = {
         }.items()
     },
 }  # fmt: skip
-"""The joint of human23 that each bone of `ik23` turns with."""
+"""The joint of human23 with which each bone of `ik23` rotates."""
 
 
 def rig_pose(rig: Rig, root: Floats, orientations: Floats, ratios: Floats) -> Pose:
@@ -60,7 +60,7 @@ def rig_pose(rig: Rig, root: Floats, orientations: Floats, ratios: Floats) -> Po
 
 
 def rig_targets(sample: TrackerSample, rig: Rig, ratios: Floats) -> Targets:
-    """What the trackers say, as targets on `rig`, scaled to its size.
+    """The readings of trackers as targets on `rig`, scaled to its size.
 
     The sample's arrays are of one character, or of B characters (B, 6, ...).
     """
@@ -82,9 +82,9 @@ def recording_on_rig(
         ground: Height of the ground in the recording, [m].
 
     Returns:
-        T poses, and targets of T characters: where hands, feet and head of the tracked body
-        are, with full weights; the hips' weight is 0. A solver that starts from the poses
-        brings the rig's there.
+        T poses, and targets of T characters: hands, feet and head of the tracked body, with
+            full weights; the hips' weight is 0. A solver that starts from the poses moves the
+            rig's there.
     """
     motion, ratios = tracked.motion, tracked.shape.ratios
     positions, orientations = motion_kinematics(motion)

@@ -30,23 +30,23 @@ from ambulo.motion.motion import Motion
 from ambulo.motion.operations import sample
 
 FIRST_STEP = 1.0 / 60.0
-"""Time that the first row of a stream stands for, [s]."""
+"""Duration of the first row of a stream, [s]."""
 RESTARTED = 1.0
-"""A clock that goes back by more than this was set anew, [s]."""
+"""A clock that goes back by more than this has been reset, [s]."""
 REFIT_EVERY = 30
-"""Rows after which default mounts follow a body whose size is still estimated."""
+"""Number of rows after which default mounts are updated for a body whose size is still
+estimated."""
 MOST_FRAMES = 600_000
-"""Most frames of a tracked recording."""
+"""Largest number of frames of a tracked recording."""
 FRAMES_A_ROW, SPARE_FRAMES = 20, 1000
-"""Most frames for each of its rows, and beside them: longer gaps are no recording."""
+"""Largest number of frames per row, and in addition: longer gaps are refused."""
 
 
 class BodySession:
     """The body of one stream of devices.
 
-    A row whose time is before the last one's is out of order and changes nothing; one that is
-    more than `RESTARTED` before it comes from a clock that was set anew, and the stream goes
-    on from there.
+    A row before the last one's time is out of order and changes nothing. A row more than
+    `RESTARTED` before it comes from a reset clock, and the stream continues from there.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class BodySession:
         shape: BodyShape | None = None,
         ground: float | None = None,
     ) -> None:
-        """Begin a stream.
+        """Start a stream.
 
         Args:
             network: The network; sessions may share one.
@@ -88,7 +88,7 @@ class BodySession:
         return self.body.step(joints, self._elapsed(row.time), self.ground)
 
     def _elapsed(self, time: float) -> float:
-        """Time since the last row, [s]; not above 0 for one that is out of order."""
+        """Time since the last row, [s]; not above 0 for a row out of order."""
         before, self._time = self._time, time
         if before is None:
             return FIRST_STEP
@@ -97,7 +97,7 @@ class BodySession:
         return time - before
 
     def _calibrate(self, row: TrackerSample) -> None:
-        """Take proportions and mounts of a row in a T-pose, if it is one."""
+        """Calibrate proportions and mounts from a row in a T-pose, if it is one."""
         needed = {HEAD_ROW, LEFT_HAND, RIGHT_HAND} & set(self.header.rows)
         missing = [TARGETS[at] for at in sorted(needed) if not row.present[at]]
         if missing:
@@ -125,15 +125,15 @@ class TrackedRecording:
     """The body of a recording."""
 
     motion: Motion
-    """On human23 with the player's proportions."""
+    """The motion on human23 with the player's proportions."""
     shape: BodyShape
-    """These proportions."""
+    """The player's proportions."""
     frames: dict[str, int]
-    """Rows of each `FrameStatus` by its name in small letters, without those of none."""
+    """Number of rows of each occurring `FrameStatus`, by its name in lower case."""
     trackers: dict[str, dict[str, int]]
-    """The same of the `TrackerStatus` of each tracker by name."""
+    """Number of rows of each `TrackerStatus`, for each tracker by name."""
     skipped: int
-    """Rows in front without a head, which have no pose."""
+    """Number of first rows without a head, which have no pose."""
 
 
 def track_recording(
@@ -144,10 +144,10 @@ def track_recording(
     ground: float | None = None,
     rate: float | None = None,
 ) -> TrackedRecording:
-    """Return the body of a whole recording, as it would have been live.
+    """Return the body of a whole recording, equal to the live result.
 
-    Only where nothing says how large the player is, the recording is seen twice: the
-    proportions that the first pass estimates are known to the second.
+    If the player's size is not given, the recording is processed twice: the second pass uses
+    the proportions estimated by the first.
 
     Args:
         network: The network.
@@ -157,7 +157,7 @@ def track_recording(
         rate: Frames per second of the result; None: the recording's.
 
     Raises:
-        IKError: No head, no T-pose where the header promises one, or too many frames.
+        IKError: No head, no T-pose although the header promises one, or too many frames.
     """
     fps = recording.rate if rate is None else rate
     if not (np.isfinite(fps) and fps > 0.0):
@@ -194,7 +194,7 @@ def track_recording(
         session.body.skeleton, fps, roots[skipped:], turns[skipped:], name=header.name
     )
     times = recording.times[skipped:] - recording.times[skipped]
-    # A sample on a row is that row, also where its time was written rounded.
+    # A sample at a row's time is that row, also if its time was rounded in the file.
     steps = np.arange(int(np.floor(times[-1] * fps + 1e-3)) + 1) / fps
     frames = np.interp(steps, times, np.arange(len(times), dtype=float))
     near = np.round(frames)
@@ -211,6 +211,6 @@ def track_recording(
 def _counts(
     values: np.ndarray, kinds: type[FrameStatus] | type[TrackerStatus]
 ) -> dict[str, int]:
-    """How often each status occurs, by its name."""
+    """Number of occurrences of each status, by name."""
     found = collections.Counter(values.tolist())
     return {kind.name.lower(): found[kind] for kind in kinds if found[kind]}

@@ -26,7 +26,7 @@ PARTS = ("trunk", "arm", "leg")
 TRUNK, ARM, LEG = range(3)
 
 SMALLEST, LARGEST = 0.45, 1.6
-"""Ratios of people: from a small child's to beyond the tallest person's."""
+"""Range of people's ratios: from a small child's to beyond the tallest person's."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class BodyShape:
     """Thigh, shin, foot."""
 
     def __post_init__(self) -> None:
-        """Check the ratios; `IKError` names the one that no person has."""
+        """Check the ratios; `IKError` names one that is out of range."""
         for name, value in zip(PARTS, self.ratios, strict=True):
             if not SMALLEST <= value <= LARGEST:
                 raise IKError(
@@ -68,11 +68,11 @@ class BodyShape:
 STATURE = 1.75
 """Standing height of human23, [m]."""
 _LEG_SHARE = 0.53
-"""Height of its hips' joints over its stature (Drillis and Contini 1966)."""
+"""Height of the hip joints over the stature (Drillis and Contini 1966)."""
 
 
 def scale_of(ratios: Floats) -> float:
-    """Standing height over that of human23, of ratios (3,)."""
+    """Standing height over that of human23, from ratios (3,)."""
     return float(_LEG_SHARE * ratios[LEG] + (1.0 - _LEG_SHARE) * ratios[TRUNK])
 
 
@@ -91,7 +91,7 @@ def parts_of_joints() -> Ints:
 def sized_offsets(ratios: Floats) -> Floats:
     """Offsets of human23's joints with these ratios (..., 3), [m]. Shape (..., 23, 3).
 
-    The root's is where the hips stand at rest, so that the soles are on the ground.
+    The root's offset puts the soles on the ground at rest.
     """
     skeleton, ratios = _human(), np.asarray(ratios, dtype=np.float64)
     offsets: Floats = skeleton.offsets * ratios[..., parts_of_joints(), None]
@@ -115,10 +115,10 @@ def sized_skeleton(shape: BodyShape) -> Skeleton:
 def shape_of(skeleton: Skeleton) -> BodyShape:
     """Measure the proportions of a skeleton whose joints have roles.
 
-    What it lacks (arms, a head) is taken in proportion to the legs.
+    Missing parts (arms, a head) are assumed in proportion to the legs.
 
     Raises:
-        MotionError: It lacks hips, thighs or legs, or no person is shaped like it.
+        MotionError: It lacks hips, thighs or legs, or its proportions are no person's.
     """
     body, human = body_of(skeleton), body_of(_human())
     leg = leg_length(body) / leg_length(human)
@@ -144,7 +144,7 @@ def shape_of(skeleton: Skeleton) -> BodyShape:
 def _ratio(
     body: RetargetBody, human: RetargetBody, bones: tuple[tuple[str, str], ...]
 ) -> float | None:
-    """Length of connected `bones` over human23's; None if `body` has no such ends."""
+    """Length of connected `bones` over human23's; None if `body` lacks the ends."""
     start, end = bones[0][0], bones[-1][1]
     if body.bone(start, end) is None:
         return None
@@ -165,26 +165,25 @@ PRIOR = 0.06
 CORRELATED = 1.0
 """Time after which the network's corrections count as a new measurement, [s]."""
 SETTLED = 1e-4
-"""A change of the logarithms that is not worth a new body."""
+"""Smallest change of the logarithms that updates the body."""
 
 
 class ShapeEstimate:
-    """Ratios of trunk, arms and legs, and how certain they are.
+    """Ratios of trunk, arms and legs, with their uncertainty.
 
-    The network says how wrong the assumed proportions are and how sure it is. Corrections are
-    weighed by their variances as a Kalman filter of a constant does; neighbouring ones
-    count as one in `CORRELATED` seconds.
+    The network predicts corrections of the assumed proportions and their variances. A Kalman
+    filter of a constant weighs them; consecutive ones count as one per `CORRELATED` seconds.
     """
 
     def __init__(self, given: BodyShape | None) -> None:
-        """Begin with the proportions `given`, which stay, or with those of human23."""
+        """Start with the fixed proportions `given`, or with those of human23."""
         self._fixed = given is not None
         self.ratios: Floats = (BodyShape() if given is None else given).ratios
         self._variance = np.full(3, PRIOR**2)
         self._pending = np.zeros(3)
 
     def update(self, output: Singles, interval: float) -> bool:
-        """Take in the network's `output` (151,); return whether the ratios changed."""
+        """Process the network's `output` (151,); returns whether the ratios changed."""
         if self._fixed:
             return False
         correction = output[CORRECTION : CORRECTION + 3].astype(np.float64)

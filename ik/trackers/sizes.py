@@ -1,15 +1,15 @@
 """Sizes of the input and output of body trackers; importing them loads nothing."""
 
 TRACKERS = 6
-"""Trackers that can be given."""
+"""Number of trackers."""
 WIDTH = 17
 """Columns of a tracker in the input."""
 INPUTS = WIDTH * TRACKERS + 4
-"""Numbers of the input: 106."""
+"""Size of the input: 106."""
 JOINTS = 23
-"""Joints of human23."""
+"""Number of joints of human23."""
 POSE = 3 + 6 * JOINTS
-"""Numbers of the pose in the output: 141."""
+"""Size of the pose in the output: 141."""
 CONTACTS = POSE
 """First of the four logits of contacts."""
 CORRECTION = CONTACTS + 4
@@ -17,4 +17,4 @@ CORRECTION = CONTACTS + 4
 VARIANCE = CORRECTION + 3
 """First of their log-variances."""
 OUTPUTS = VARIANCE + 3
-"""Numbers of the output: 151."""
+"""Size of the output: 151."""

@@ -1,8 +1,8 @@
 """Compiled: poses between network steps, smooth in time.
 
-The displayed pose follows the straight way from one predicted pose to the next as a
-critically damped spring does. Its delay, the time between network steps and 2 / omega of the
-spring, is what the network's poses are ahead.
+The displayed pose follows the straight path from one predicted pose to the next like a
+critically damped spring. Its delay, the time between network steps plus 2 / omega of the
+spring, equals the lead of the network's poses.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ambulo.motion.quaternion_kernels import normalize
 def spring(
     value: float, speed: float, goal: float, rate: float, dt: float
 ) -> tuple[float, float]:
-    """The value and its speed `dt` later on the way to `goal`, critically damped.
+    """Value and speed after `dt` on the way to `goal`, critically damped.
 
-    `rate` is the spring's frequency, [rad/s]; solved exactly for a goal at rest.
+    `rate` is the spring's frequency, [rad/s]; exact for a goal at rest.
     """
     decay, error = math.exp(-rate * dt), value - goal
     drive = (speed + rate * error) * dt
@@ -30,7 +30,7 @@ def spring(
 
 @njit(cache=True)
 def aim(old: Array, new: Array) -> None:
-    """Give quaternions `new` (J, 4) the signs that are nearest to `old` (J, 4)."""
+    """Flip signs of the quaternions `new` (J, 4) to be nearest to `old` (J, 4)."""
     for j in range(len(new)):
         dot = 0.0
         for i in range(4):
@@ -50,7 +50,7 @@ def follow(
     omega: float,
     dt: float,
 ) -> None:
-    """Move `values` (n, k) towards the point `part` of the way from `old` to `new`.
+    """Move `values` (n, k) towards fraction `part` of the segment from `old` to `new`.
 
     By a `spring` of frequency `omega`, [rad/s]; `speeds` (n, k) are updated.
     """
@@ -64,7 +64,7 @@ def follow(
 
 @njit(cache=True)
 def unit_rows(values: Array, out: Array) -> None:
-    """Copy the quaternions `values` (J, 4) to `out`, at unit length."""
+    """Copy the quaternions `values` (J, 4) to `out`, normalised."""
     for j in range(len(values)):
         for i in range(4):
             out[j, i] = values[j, i]

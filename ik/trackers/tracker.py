@@ -1,4 +1,4 @@
-"""A whole body from trackers, live: `BodyTracker.step` makes one pose of each sample.
+"""A whole body from trackers, live: `BodyTracker.step` computes one pose per sample.
 
 Every array is on human23 with the player's proportions (`ambulo.ik.trackers.shape`): world
 axes, X ahead at yaw 0, Y left, Z up, metres, quaternions wxyz.
@@ -53,49 +53,49 @@ from ambulo.motion.skeletons import load_skeleton
 MIN_LAG = 0.01
 """Shortest delay of the smoothing of the pose, [s]."""
 LONGEST_GAP = 0.5
-"""After a longer pause between samples the network begins anew, [s]."""
+"""Longest pause between samples, after which the network restarts, [s]."""
 HEAD_HEIGHT = 1.546
 """Height of the Head joint of human23 at rest, [m]."""
 LOWEST, HIGHEST_HEAD = 0.12, 1.5
-"""Heights of the head over the ground, in those of a standing head, that are believed: from
-lying to a jump."""
+"""Plausible heights of the head over the ground, relative to a standing head: from lying to a
+jump."""
 
 
 class TrackerStatus(IntEnum):
-    """What became of one tracker's sample."""
+    """Status of one tracker's sample."""
 
     OK = 0
-    """It was used."""
+    """Used."""
     ABSENT = 1
-    """It has never been there, or not for `FORGET` seconds."""
+    """Never present, or not for `FORGET` seconds."""
     LOST = 2
-    """It is not there now; its last place still counts."""
+    """Not present now; its last position still counts."""
     NOT_FINITE = 3
     """A number is not finite or too large; treated as lost."""
     NOT_UNIT = 4
     """Its quaternion is far from unit length; treated as lost."""
     JUMPED = 5
-    """It moved faster than anybody can; treated as lost until it stays there."""
+    """Moved impossibly fast; treated as lost until it stays there."""
     FROZEN = 6
-    """It repeats the same sample while others move; treated as lost."""
+    """Repeats the same sample while others move; treated as lost."""
 
 
 class FrameStatus(IntEnum):
-    """What became of a whole sample."""
+    """Status of a whole sample."""
 
     OK = 0
-    """The pose is of this sample."""
+    """The pose belongs to this sample."""
     TIME = 1
-    """Time did not go forward: the last pose is repeated."""
+    """Time did not increase: the last pose is repeated."""
     GAP = 2
-    """More time passed than the network can bridge: it begins anew, at once or, with the last
-    pose until then, with the next head."""
+    """The gap was too long for the network: it restarts, at once or, keeping the last pose,
+    with the next head."""
     FLOOR = 3
-    """The ground is where nobody can stand under this head: it was estimated."""
+    """The ground is implausible for this head: it was estimated."""
     NO_HEAD = 4
-    """There has never been a head: the body stands at rest."""
+    """No head so far: the body stands at rest."""
     LOST = 5
-    """The head has not been there for `FORGET` seconds: the pose stays as it is until it is."""
+    """No head for `FORGET` seconds: the pose is frozen until it returns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +115,7 @@ class BodyFrame:
     statuses: NDArray[np.int64]
     """`TrackerStatus` of each tracker. Shape (6,)."""
     status: FrameStatus
-    """What became of the sample."""
+    """Status of the sample."""
 
 
 class BodyTracker:
@@ -154,7 +154,7 @@ class BodyTracker:
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything but the proportions that were given."""
+        """Clear everything except given proportions."""
         self._estimate = ShapeEstimate(self._given)
         self._set_shape(self._estimate.ratios)
         self._forget()
@@ -164,12 +164,12 @@ class BodyTracker:
         self._placed = False
 
     def set_shape(self, shape: BodyShape | None) -> None:
-        """Give the player's proportions, and begin anew; None: they are found."""
+        """Set the player's proportions, and restart; None: they are estimated."""
         self._given = shape
         self.reset()
 
     def _forget(self) -> None:
-        """Begin anew with the same body."""
+        """Restart with the same body."""
         self._trackers = np.zeros((TRACKERS, TRACKER))
         self._used = np.zeros(TRACKERS)
         self._trackers[:, TURN_AT] = 1.0
@@ -197,7 +197,7 @@ class BodyTracker:
 
     @property
     def shape(self) -> BodyShape:
-        """The player's proportions, as far as they are known."""
+        """The player's proportions, as far as known."""
         trunk, arm, leg = np.clip(self._estimate.ratios, SMALLEST, LARGEST).tolist()
         return BodyShape(trunk, arm, leg)
 
@@ -205,13 +205,13 @@ class BodyTracker:
         """Advance by `dt` and return the pose; its arrays are overwritten by the next call.
 
         Args:
-            sample: What the trackers say. What is wrong in it is reported in the frame's
-                statuses and never breaks the pose.
+            sample: Readings of the trackers. Faults are reported in the frame's statuses and
+                never break the pose.
             dt: Time since the last sample, [s].
             ground: Height of the ground, [m].
 
         Raises:
-            IKError: Arrays of other shapes.
+            IKError: An array has another shape.
         """
         positions, turns, present = _checked(sample)
         frame = self._frame
@@ -252,7 +252,7 @@ class BodyTracker:
         return self._answer(status)
 
     def _level(self, ground: float) -> tuple[float, bool]:
-        """The ground to stand on, [m], and whether it had to be estimated."""
+        """The ground height in use, [m], and whether it was estimated."""
         head = float(self._trackers[HEAD_ROW, PLACE + 2])
         height = HEAD_HEIGHT * self._scale
         given = ground if np.isfinite(ground) else head - height
@@ -285,7 +285,7 @@ class BodyTracker:
         frame.positions[:, 2] += ground
 
     def _tick(self, places: Floats, turns: Floats, used: Floats) -> None:
-        """Let the network see the trackers, and aim at its pose."""
+        """Run the network on the trackers, and aim at its pose."""
         first = not self._began
         interval = TICK if first else self._since
         if first:

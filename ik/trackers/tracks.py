@@ -1,4 +1,4 @@
-"""Samples of trackers made of captured motions, with noise and dropouts."""
+"""Tracker samples made from captured motions, with noise and dropouts."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ POINTS = {
     5: (HEAD_ROW, LEFT_HAND, RIGHT_HAND, LEFT_FOOT, RIGHT_FOOT),
     6: (HEAD_ROW, LEFT_HAND, RIGHT_HAND, LEFT_FOOT, RIGHT_FOOT, HIPS_ROW),
 }
-"""Trackers of each set."""
+"""Rows of each set of trackers."""
 TURN_NOISE = 3.0
-"""Noise of rotations over that of positions, [rad/m]: 0.17 deg beside 1 mm."""
+"""Noise of rotations over that of positions, [rad/m]: 0.17 deg for 1 mm."""
 
 
 @dataclass(frozen=True, eq=False)
 class TrackerTrack:
-    """What trackers say along a motion of T frames."""
+    """Readings of trackers along a motion of T frames."""
 
     positions: Floats
-    """In the world, [m]. Shape (T, 6, 3)."""
+    """Positions in the world, [m]. Shape (T, 6, 3)."""
     rotations: Floats
-    """In the world, wxyz. Shape (T, 6, 4)."""
+    """Rotations in the world, wxyz. Shape (T, 6, 4)."""
     present: Bools
-    """Shape (T, 6)."""
+    """Presence of each tracker. Shape (T, 6)."""
     fps: float
     """Rate, [Hz]."""
 
@@ -62,14 +62,14 @@ class TrackerTrack:
 def track_of(
     motion: Motion, points: int = 3, *, noise: float = 0.0, seed: int = 0
 ) -> TrackerTrack:
-    """What trackers of the joints of `motion`, which is on human23, say.
+    """Readings of trackers on the joints of `motion`, which is on human23.
 
     Args:
         motion: The motion.
         points: 3 to 6 trackers; see `POINTS`.
-        noise: Standard deviation of positions along each axis, [m]; rotations shake by
-            `TURN_NOISE` of it.
-        seed: Of the noise.
+        noise: Standard deviation of positions along each axis, [m]; rotations have `TURN_NOISE`
+            times it.
+        seed: Seed of the noise.
     """
     positions, rotations = motion_kinematics(motion)
     places, turns = positions[:, TRACKED], rotations[:, TRACKED]

@@ -1,7 +1,7 @@
 """Activity label of a clip, from a small fixed set.
 
-The label comes from the first of these sources that has one: a `manifest.csv` beside the
-clip or above it, the table of CMU trials, words in the file's name; else it is "other".
+The label comes from the first source that has one: a `manifest.csv` beside the clip or above
+it, the table of CMU trials, words in the file's name; otherwise it is "other".
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ MANIFEST = "manifest.csv"
 _LEVELS_ABOVE = 4
 _MAX_MANIFEST_BYTES = 2**26
 
-# Beginnings of words (whole words where they end in "$"); the first one in a text
-# decides, so that "walk, then jump" is a walk.
+# Word prefixes (whole words if they end in "$"); the first one in a text decides, so that
+# "walk, then jump" is a walk.
 _WORDS: dict[str, str] = {
     "walk": "walk march stride step sidestep limp sneak creep wander navigat hobble "
     "stagger tiptoe strut avoid follow steps terrain slope turn$ turns$ turning$ "
@@ -81,7 +81,7 @@ _DECISIVE = (
 
 
 def _pattern() -> tuple[re.Pattern[str], dict[str, str]]:
-    """One expression with every word, longest first, and the label of each word."""
+    """One regular expression with every word, longest first, and the label of each word."""
     labels = {}
     for label, words in _WORDS.items():
         for word in words.split():
@@ -100,7 +100,7 @@ _EXPRESSION, _LABEL_OF_WORD = _pattern()
 def label_of_text(text: str) -> str | None:
     """The activity that `text` names first, or None.
 
-    Capitals and underscores part words: "SlowWalk_2" holds "walk".
+    Capitals and underscores separate words: "SlowWalk_2" contains "walk".
     """
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text)
     words = re.sub(r"[^a-z0-9]+", " ", words.lower())
@@ -125,7 +125,7 @@ def cmu_activities() -> dict[str, str]:
 
 
 def cmu_trials(subject: str) -> tuple[str, ...]:
-    """Names of the trials of a CMU subject, ("02_01", ...), as far as they are known."""
+    """Names of the known trials of a CMU subject, ("02_01", ...)."""
     return tuple(
         sorted(name for name in cmu_activities() if name.split("_")[0] == subject)
     )
@@ -159,10 +159,10 @@ def find_manifest(folder: Path) -> Path | None:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """The manifest at `path`; rows without a trial (skeletons) are passed over.
+    """The manifest at `path`; rows without a trial (skeletons) are skipped.
 
     Raises:
-        MotionFileError: it is no table with `subject`, `trial` and `activity`.
+        MotionFileError: The file is no table with `subject`, `trial` and `activity`.
     """
     try:
         with file_errors(path):
@@ -188,7 +188,7 @@ def padded(name: str) -> str:
 
 
 def known_label(text: str) -> str:
-    """`text` if it is one of `ACTIVITIES`, else the label that its words name."""
+    """`text` if it is one of `ACTIVITIES`, else the label of its words."""
     label = text.strip().lower()
     return label if label in ACTIVITIES else label_of_text(text) or "other"
 

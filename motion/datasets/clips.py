@@ -49,7 +49,7 @@ class Clip:
 
     @property
     def name(self) -> str:
-        """Subject and trial in one word, for example "02_01"."""
+        """Subject and trial joined, for example "02_01"."""
         return f"{self.subject}_{self.trial}"
 
 
@@ -66,16 +66,15 @@ def scan_clips(
         folders: Data folders (or single motion files). An AMC file takes the skeleton in
             its own folder, else the SUBJECT.asf of any of the folders.
         strict: Raise the first error instead of listing it.
-        check: Read every file. Without it only files that do not exist, are empty or
-            lack their skeleton are found out.
-        all_conversions: Keep every file of a recording that is there several times;
-            otherwise the best one stays: AMC, then BVH in the layout of MotionBuilder,
-            then Daz, then other formats. A file that cannot be read never stands in the
-            way of another conversion.
+        check: Read every file. Without it, only files that do not exist, are empty or lack
+            their skeleton are detected.
+        all_conversions: Keep every file of a recording with several conversions; otherwise the
+            best one: AMC, then BVH in the layout of MotionBuilder, then Daz, then other
+            formats. An unreadable file never hides another conversion.
 
     Raises:
-        MotionError: a folder does not exist.
-        MotionFileError: with `strict`, the first bad file.
+        MotionError: A folder does not exist.
+        MotionFileError: With `strict`, the first bad file.
     """
     places = [folders] if isinstance(folders, str | Path) else list(folders)
     result: list[Clip] = []
@@ -120,8 +119,8 @@ def best_conversions(clips: Iterable[Clip]) -> list[Clip]:
 def names_of(path: Path) -> tuple[str, str]:
     """Subject and trial of the file at `path`.
 
-    `SS_TT...` in the file's name tells both, as in the CMU database; otherwise the folder
-    is the subject and the file's name the trial.
+    `SS_TT...` in the file's name gives both, as in the CMU database; otherwise the folder is
+    the subject and the file's name the trial.
     """
     numbers = re.match(r"(\d{1,3})_(\d{1,3})(?!\d)", path.stem)
     if numbers is not None:
@@ -136,14 +135,14 @@ def file_hash(path: Path) -> str:
 
 
 class _Manifests:
-    """The manifest of each folder, each file read once."""
+    """Manifests by folder, each file read once."""
 
     def __init__(self) -> None:
         self.errors: list[MotionFileError] = []
         self._read: dict[Path, Manifest | None] = {}
 
     def of(self, folder: Path) -> Manifest | None:
-        """The manifest that holds for `folder`."""
+        """The manifest that applies to `folder`."""
         path = find_manifest(folder)
         if path is not None and path not in self._read:
             self._read[path] = None
@@ -205,7 +204,7 @@ def _skeleton_of(path: Path, subject: str, skeletons: dict[str, Path]) -> Path |
 
 
 def _rank(path: Path) -> int:
-    """How good a conversion is, from its format; small is good."""
+    """Rank of a conversion by its format; the best has the smallest."""
     suffix = path.suffix.lower()
     if suffix == ".amc":
         return 0

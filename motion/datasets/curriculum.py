@@ -30,7 +30,7 @@ class CurriculumProgress:
 
     @property
     def activities(self) -> tuple[str, ...] | None:
-        """Labels used now; None means all."""
+        """Present labels; None means all."""
         stages = self.config.stages
         if self.index >= len(stages):
             return None
@@ -55,7 +55,7 @@ class CurriculumProgress:
         return True
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything that changes, ready for JSON."""
+        """The state, ready for JSON."""
         return {
             "index": self.index,
             "epochs": self._epochs,

@@ -37,10 +37,10 @@ logger = logging.getLogger(__name__)
 FPS = 25.0
 """Rate of the states by default, [Hz]."""
 CUTOFF_RATIO = 0.4
-"""Cut-off of the low-pass filter over the new rate: 10 Hz for 25 frames per second, below
-half the new rate, so that faster shaking does not come back as slow movement."""
+"""Cut-off of the low-pass filter over the new rate: 10 Hz for 25 frames per second, below half
+the new rate, so that faster movement does not alias."""
 RECIPE = 1
-"""To be raised with a change of the code that makes other motions out of the same inputs."""
+"""To be increased with any change of the code that changes the resulting motions."""
 
 
 def prepare_clip(
@@ -53,7 +53,7 @@ def prepare_clip(
 ) -> States:
     """The states of a motion file on the canonical `human23`. Shape (T, 112), T >= 2.
 
-    Of `motion_on`, whose arguments and errors these are.
+    Arguments and errors as of `motion_on`.
     """
     human = load_skeleton("human23")
     motion = motion_on(
@@ -85,13 +85,13 @@ def motion_on(
         skeleton: The skeleton that gets the motion.
         fps: Rate of the result, [Hz].
         asf: The skeleton of an AMC file, if it is not beside it.
-        axes: Of the file, as for `ambulo.motion.retargeting.source.read_source`.
-        rest_pose: Of its skeleton, as for the same.
+        axes: Axes of the file, as for `ambulo.motion.retargeting.source.read_source`.
+        rest_pose: Rest pose of its skeleton, as for the same function.
         cached: Store the result in the cache and reuse it.
-        cache_folder: Where; None is `default_cache()`.
+        cache_folder: Folder of the cache; None is `default_cache()`.
 
     Raises:
-        MotionFileError: the file cannot be used.
+        MotionFileError: The file cannot be used.
     """
     if not (np.isfinite(fps) and fps > 0.0):
         raise MotionError(f"fps must be above 0, got {fps}")
@@ -101,7 +101,7 @@ def motion_on(
     folder = default_cache() if cache_folder is None else Path(cache_folder)
     key = cache_key(file, fps, asf, skeleton, axes, rest_pose)
     entry = folder / f"{key}.npz"
-    with suppress(MotionFileError):  # missing or damaged: made again
+    with suppress(MotionFileError):  # missing or damaged: computed again
         motion = read_npz(entry)
         say_again(entry, file.stem)
         return motion
@@ -120,15 +120,15 @@ class PrepareOptions(TypedDict, total=False):
     """Options of `prepare_clips`."""
 
     errors: list[MotionFileError] | None
-    """Gets the errors of clips that cannot be used, which are then passed over; without it
-    the first error is raised."""
+    """Receives the errors of unusable clips, which are then skipped; without it the first error
+    is raised."""
     cached: bool
     """As in `prepare_clip` (default: True)."""
     cache_folder: str | Path | None
     """As in `prepare_clip`."""
     processes: int
-    """Number of processes (default: 1). They fill the cache before the first clip is
-    handed out; without a cache there is only one."""
+    """Number of processes (default: 1). They fill the cache before the first clip is yielded;
+    without a cache there is only one."""
 
 
 def prepare_clips(
@@ -168,7 +168,7 @@ def cache_key(
     axes: str = "auto",
     rest_pose: str = "auto",
 ) -> str:
-    """Name of a cache entry: it changes with the contents of files and with all options."""
+    """Name of a cache entry, which depends on the contents of files and on all options."""
     body = load_skeleton("human23") if skeleton is None else skeleton
     options = [RECIPE, float(fps), axes, rest_pose]
     tree = [body.name, body.joints, body.parents, body.orders, body.tip_parents]
@@ -194,7 +194,7 @@ def _motion_on(
     source = read_source(path, asf=asf, drop_tpose=True, axes=axes, rest_pose=rest_pose)
     motion = source.logged()
     with rules_of(path):
-        # Before the filter, which would draw a jump by half a turn over many frames.
+        # Before the filter, which would smear a jump by half a turn over many frames.
         motion = at_most(untwisted(motion), fps)
         moved = retarget(resample(motion, fps), skeleton).motion
     return finite(moved, path)
@@ -208,7 +208,7 @@ def at_most(motion: Motion, fps: float) -> Motion:
 
 
 def finite(motion: Motion, path: Path) -> Motion:
-    """`motion`, made of the file `path`; `MotionFileError` if a number is not finite."""
+    """`motion` of the file `path`; `MotionFileError` if a number is not finite."""
     for numbers in (motion.root_positions, motion.rotations):
         if not np.isfinite(numbers).all():
             raise MotionFileError(path, 0, "its poses are not finite")
@@ -218,7 +218,7 @@ def finite(motion: Motion, path: Path) -> Motion:
 def _fill_cache(clip: Clip, fps: float, cache_folder: str | Path | None) -> None:
     """Prepare one clip; errors are ignored here and raised again when the clip is used."""
     try:
-        with recorded_warnings(silent=True):  # said when the clip is used
+        with recorded_warnings(silent=True):  # reported when the clip is used
             prepare_clip(clip.path, fps, asf=clip.asf, cache_folder=cache_folder)
     except MotionFileError as error:
         logger.debug("%s", error)

@@ -38,9 +38,9 @@ class ShardIndex:
     fps: float
     """Rate of the states, [Hz]."""
     longest_window: int
-    """Longest window that never reaches over a piece's end, [frames]."""
+    """Longest window that always lies within one piece, [frames]."""
     identity: str
-    """Hash of what the shards were made of."""
+    """Hash of the shards' sources."""
     files: tuple[str, ...]
     """Name of each shard: little-endian float32, rows of 112."""
     shard_frames: Ints
@@ -52,13 +52,13 @@ class ShardIndex:
     offset: Ints
     """The piece's first frame in the shard."""
     start: Ints
-    """The piece's first frame in its clip."""
+    """Start of the clip's next piece, or the clip's end."""
     next_start: Ints
     """Start of the clip's next piece, or the clip's end."""
     clip_frames: Ints
     """Frames of the whole clip."""
     activity: Ints
-    """Number of its label in `ACTIVITIES`."""
+    """Index of its label in `ACTIVITIES`."""
 
     def path_of(self, shard: int) -> Path:
         """The file of a shard."""
@@ -90,21 +90,21 @@ def make_shards(
     shard_mb: float = 4.0,
     **options: Unpack[PrepareOptions],
 ) -> ShardIndex:
-    """Prepare `clips` and write them to `folder`, unless they are there already.
+    """Prepare `clips` and write them to `folder`, unless it has them already.
 
-    Only one clip and one shard are held in memory. The clips are mixed, so that each
-    shard shows much of what there is.
+    Only one clip and one shard are held in memory. The clips are shuffled, so that each shard
+    is diverse.
 
     Args:
-        clips: What to write.
-        folder: Where; made if it is missing. Not a data folder.
+        clips: Clips to write.
+        folder: Output folder, created if missing. Not a data folder.
         fps: Rate of the states, [Hz].
         longest_window: Clips longer than a shard are cut into pieces that overlap, so
             that windows up to this length are whole in one of them, [frames].
         shard_mb: Largest size of a shard, [MB].
         **options: See `PrepareOptions`.
     """
-    # Only making shards needs readers and retargeting, streaming them does not.
+    # Only creating shards needs readers and retargeting, streaming does not.
     from ambulo.motion.datasets.prepare import prepare_clips
 
     room = int(shard_mb * 1e6) // (4 * N_STATE)
@@ -132,10 +132,10 @@ class ShardWriter:
     def __init__(
         self, folder: Path, fps: float, longest_window: int, room: int, identity: str
     ) -> None:
-        """Begin in `folder`, with shards of up to `room` frames.
+        """Start in `folder`, with shards of up to `room` frames.
 
-        The old index goes first and the new one is written last: a folder with an index
-        is whole.
+        The old index is removed first and the new one written last: a folder with an index is
+        complete.
         """
         self._folder, self._fps, self._identity = folder, fps, identity
         self._longest, self._room = longest_window, room
@@ -189,7 +189,7 @@ class ShardWriter:
         if not self._held:
             return
         data = np.concatenate(self._parts).astype("<f4", copy=False).tobytes()
-        # The identity in the name keeps two writers of one folder apart.
+        # The identity in the name separates two writers of one folder.
         name = f"shard_{self._identity[:12]}_{len(self._shards):05d}.f32"
         write_bytes(self._folder / name, data)
         self._shards.append(
@@ -223,7 +223,7 @@ def read_index(folder: Path) -> ShardIndex:
 
 
 def _check(path: Path, index: ShardIndex) -> None:
-    """Refuse an index whose pieces lie outside of their shards."""
+    """Refuse an index with pieces outside of their shards."""
     good = (index.shard >= 0) & (index.shard < len(index.files))
     good &= (index.activity >= 0) & (index.activity < len(ACTIVITIES))
     good &= (index.offset >= 0) & (index.start >= 0)
@@ -239,7 +239,7 @@ def _check(path: Path, index: ShardIndex) -> None:
 
 
 def _index_there(folder: Path) -> ShardIndex | None:
-    """The index in `folder` if it is whole, with every shard."""
+    """The index in `folder` if it is complete, with every shard."""
     try:
         index = read_index(folder)
         sizes = [

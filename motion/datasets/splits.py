@@ -35,7 +35,7 @@ class Split:
     test: tuple[Clip, ...]
     """Test clips."""
     by: SplitBy
-    """How it was made; see `make_split`."""
+    """Its criterion; see `make_split`."""
     seed: int
     """Seed of its random choices."""
 
@@ -51,9 +51,9 @@ class Split:
 
         Args:
             path: The file to write.
-            folders: The data folders; a clip in none of them is noted by its whole
-                path. They are noted relative to the file's folder, so that both can
-                move together.
+            folders: The data folders; a clip in none of them is stored by its absolute path.
+                The folders are stored relative to the file's folder, so that both can move
+                together.
         """
         file = Path(path)
         base = file.absolute().parent
@@ -92,18 +92,18 @@ def make_split(
     """Split `clips`; the result does not depend on their order.
 
     Args:
-        clips: What is parted; several conversions of a recording stay together.
-        by: "subject" puts every subject into one part as a whole: the test asks about
-            people who were never seen. "activity" draws the test's fraction of the
-            recordings of each activity (at least one where there are three or more):
-            the test asks about new recordings of known people and activities.
+        clips: Clips to split; several conversions of a recording stay together.
+        by: "subject" puts every subject into one part as a whole, so that the test measures
+            unseen people. "activity" draws the test's fraction of the recordings of each
+            activity (at least one of three or more), so that the test measures new recordings
+            of known people and activities.
         test_ratio: The test's fraction of the recordings.
         seed: Seed of the choice.
         test_subjects: With "subject", exactly these people are the test set.
         validation_ratio: The validation's fraction of the recordings; 0 for none.
 
     Raises:
-        MotionError: a part would be empty, or a subject does not exist.
+        MotionError: A part would be empty, or a subject does not exist.
     """
     if by not in get_args(SplitBy):
         raise MotionError(f"no split by {by!r}{nearest(by, get_args(SplitBy))}")
@@ -181,7 +181,7 @@ def _fill(
 ) -> set[str]:
     """At least one and at most `most` of `subjects`.
 
-    They are taken in turn where that brings their recordings nearer to `needed`.
+    Each is taken in turn if that brings their recordings nearer to `needed`.
     """
     chosen: set[str] = set()
     count = 0
@@ -205,8 +205,8 @@ def _by_activity(
     for activity in sorted(set(activity_of.values())):
         keys = [key for key in activity_of if activity_of[key] == activity]
         order = [keys[index] for index in random.permutation(len(keys))]
-        tested = _share(len(keys), ratios[0])
-        validated = _share(len(keys), ratios[1]) if ratios[1] else 0
+        tested = _part_size(len(keys), ratios[0])
+        validated = _part_size(len(keys), ratios[1]) if ratios[1] else 0
         for index, key in enumerate(order):
             if index < tested:
                 parts[key] = "test"
@@ -215,7 +215,7 @@ def _by_activity(
     return lambda clip: parts[clip.key]
 
 
-def _share(count: int, ratio: float) -> int:
+def _part_size(count: int, ratio: float) -> int:
     """Number of recordings, out of `count`, for a part of fraction `ratio`."""
     nearest_count = int(np.floor(count * ratio + 0.5))
     return max(1, min(nearest_count, count - 2)) if count >= 3 else 0
@@ -247,18 +247,18 @@ def load_split(
     parts: Iterable[str] = PARTS,
     check: bool = True,
 ) -> Split:
-    """The split in a file that `Split.save` wrote.
+    """The split in a file of `Split.save`.
 
     Args:
         path: The file, or a folder with a `split_info.json`.
-        folders: Data folders where the clips are searched first, then in those that the
-            file names, then in the folder of the file.
+        folders: Data folders that are searched first, then those that the file names, then the
+            folder of the file.
         parts: Parts that are needed; others come back empty.
-        check: Compare every clip's content with what it was.
+        check: Compare every clip's content hash.
 
     Raises:
-        ConfigError: the file does not exist or is none of a split.
-        MotionFileError: a clip is missing or has changed.
+        ConfigError: The file does not exist or is no split.
+        MotionFileError: A clip is missing or has changed.
     """
     file = Path(path)
     file = file / SPLIT_FILE if file.is_dir() else file

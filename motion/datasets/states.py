@@ -1,4 +1,4 @@
-"""The states that networks learn from: 112 numbers for each frame of `human23`.
+"""States of networks: 112 numbers for each frame of `human23`.
 
 The first 56 are the pose and the last 56 its velocity, both as `ambulo.motion.human23` lays
 them out. The velocity of a frame leads from the frame before to this one (a backward
@@ -42,12 +42,12 @@ def motion_of(states: NDArray[np.floating], fps: float) -> Motion:
 
 
 def mirror_states(states: States, out: States | None = None) -> States:
-    """The states of the same movement with left and right changed. Shape (..., 112).
+    """The states of the mirrored movement. Shape (..., 112).
 
-    `out` is where to write them, if not to a new array.
+    `out` is an optional output array.
     """
     source, signs = _mirror()
-    # "clip" only saves a check of the indices.
+    # "clip" only avoids a check of the indices.
     mirrored: States = np.take(states, source, axis=-1, out=out, mode="clip")
     mirrored *= signs
     return mirrored
@@ -57,9 +57,9 @@ def mirror_states(states: States, out: States | None = None) -> States:
 def _mirror() -> tuple[Ints, States]:
     """Source column and sign of each number of a mirrored state.
 
-    The mirror is the plane y = 0: a place (x, y, z) becomes (x, -y, z), a rotation vector
-    or an angular velocity (x, -y, z) with the opposite sign. A hinge keeps its angle or
-    changes its sign, as its axis and that of its twin demand.
+    The mirror is the plane y = 0: a position (x, y, z) becomes (x, -y, z), a rotation vector or
+    an angular velocity (x, -y, z) with the opposite sign. A hinge keeps its angle or changes
+    its sign, depending on its axis and its counterpart's.
     """
     skeleton = load_skeleton("human23")
     twins = mirror_indices(skeleton)
@@ -82,7 +82,7 @@ def _mirror() -> tuple[Ints, States]:
 
 
 def _hinge_sign(joint: int, twin: int) -> float:
-    """1 if a mirrored turn of the hinge `twin` is one of `joint` by the same angle."""
+    """1 if the mirrored hinge `twin` rotates like `joint`, -1 if in the opposite direction."""
     skeleton = load_skeleton("human23")
 
     def axis(hinge: int) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Windows from shards on disk: memory stays within a stated bound, whatever the data."""
+"""Windows from shards on disk: bounded memory for any amount of data."""
 
 from __future__ import annotations
 
@@ -20,13 +20,12 @@ BYTES_OF_STATE = 4 * N_STATE
 
 
 class StreamingMotionDataset(WindowedDataset):
-    """Windows over clips that lie on disk as shards; see `make_shards`.
+    """Windows over clips that are on disk as shards; see `make_shards`.
 
-    In each epoch the shards come in a random order; as many as fit into the buffer are
-    held at once, and the windows of these are shuffled. So the frames in memory take
-    `buffer_mb` and never more (half of it is for mirrored ones where `mirror` asks for
-    them); the windows' order takes about a tenth of that at a stride of 1, and a batch
-    takes batch_size * window * 448 bytes.
+    In each epoch the shards come in a random order; as many as fit into the buffer are in
+    memory at once, and their windows are shuffled. So the frames in memory take at most
+    `buffer_mb` (half of it for mirrored ones with `mirror`); the windows' order takes about a
+    tenth of that at a stride of 1, and a batch takes batch_size * window * 448 bytes.
     """
 
     def __init__(
@@ -40,15 +39,15 @@ class StreamingMotionDataset(WindowedDataset):
         """Stream from `folder`.
 
         Args:
-            folder: Where `make_shards` wrote.
+            folder: Output folder of `make_shards`.
             window: Frames of a window.
             buffer_mb: Frames held at once, [MB].
             **options: See `WindowOptions`; `mirror` takes half of the buffer.
 
         Raises:
-            MotionFileError: the shards are missing or damaged.
-            MotionError: a window is longer than the shards allow, or the buffer smaller
-                than a shard.
+            MotionFileError: The shards are missing or damaged.
+            MotionError: A window is longer than the shards allow, or the buffer smaller than a
+                shard.
         """
         super().__init__(window=window, **options)
         self._index = read_index(Path(folder))
@@ -69,7 +68,7 @@ class StreamingMotionDataset(WindowedDataset):
         self._pieces = _pieces(self._index, window, self.stride)
         self._buffer: States | None = None
         self._checked: set[int] = set()
-        self._places: dict[int, int] = {}  # where each shard in the buffer begins
+        self._places: dict[int, int] = {}  # start of each shard in the buffer
         self._held = 0  # frames in the buffer, not mirrored
 
     @property
@@ -96,7 +95,7 @@ class StreamingMotionDataset(WindowedDataset):
         if self._buffer is None:  # one buffer for all groups
             rows = min(self._capacity, int(self._index.shard_frames.sum()))
             self._buffer = np.empty((self._copies * rows, N_STATE), dtype=np.float32)
-        if not self._places.keys() >= set(shards.tolist()):  # data that fit stay there
+        if not self._places.keys() >= set(shards.tolist()):  # data that fit are kept
             self._fill(shards, self._buffer)
         places = np.array([self._places[shard] for shard in shards.tolist()])
         return self._buffer[: self._copies * self._held], places.astype(np.int64)
@@ -119,7 +118,7 @@ class StreamingMotionDataset(WindowedDataset):
         self._places = places
 
     def _read(self, shard: int, out: States) -> None:
-        """Read a shard to `out`; its check sum is compared the first time."""
+        """Read a shard to `out`; checks its checksum the first time."""
         path = self._index.path_of(shard)
         try:
             with open_regular(path) as file:

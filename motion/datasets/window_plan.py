@@ -25,7 +25,7 @@ class Pieces:
     windows: Ints
     """Number of windows that it owns. Shape (P,)."""
     activity: Ints
-    """Number of its label in `ACTIVITIES`. Shape (P,)."""
+    """Index of its label in `ACTIVITIES`. Shape (P,)."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Group:
     number: int
     shards: Ints
     pieces: Ints
-    """Indices of their pieces that take part."""
+    """Indices of its pieces."""
     first: int
-    """Number of the group's first window in the epoch."""
+    """Index of the group's first window in the epoch."""
     windows: int
 
 
@@ -85,5 +85,5 @@ def window_counts(frames: Ints, window: int, stride: int) -> Ints:
 
 
 def activity_numbers(activities: Sequence[str]) -> Ints:
-    """Numbers of labels in `ACTIVITIES`; `MotionError` for a wrong one."""
+    """Indices of labels in `ACTIVITIES`; `MotionError` for a wrong one."""
     return np.array([activity_number(label) for label in activities], dtype=np.int64)

@@ -23,7 +23,7 @@ from ambulo.motion.datasets.window_plan import (
     window_starts,
 )
 
-_ORDER, _WITHIN = 1, 2  # what a random stream is for
+_ORDER, _WITHIN = 1, 2  # purposes of random streams
 
 
 class WindowBatch(NamedTuple):
@@ -32,7 +32,7 @@ class WindowBatch(NamedTuple):
     states: States
     """States as `ambulo.motion.datasets.states` describes them. Shape (B, W, 112)."""
     activities: Ints
-    """Numbers of their labels in `ACTIVITIES`. Shape (B,)."""
+    """Indices of their labels in `ACTIVITIES`. Shape (B,)."""
 
 
 class WindowOptions(TypedDict, total=False):
@@ -45,22 +45,22 @@ class WindowOptions(TypedDict, total=False):
     seed: int
     """Seed of everything random (default: 0)."""
     shuffle: bool
-    """Windows in random order, another one in each epoch; without it in the order of the
-    clips (default: True)."""
+    """Random order of the windows, a new one in each epoch; otherwise the order of the clips
+    (default: True)."""
     mirror: bool
-    """Change left and right in half of the windows, chosen at random; takes memory for
-    the mirrored frames (default: False)."""
+    """Mirror a random half of the windows; needs memory for the mirrored frames (default:
+    False)."""
     drop_last: bool
-    """Leave out a last batch that is not full (default: False)."""
+    """Drop a last batch that is not full (default: False)."""
     worker: int
-    """Number of this worker of `workers`, from 0 (default: 0)."""
+    """Index of this worker among `workers` (default: 0)."""
     workers: int
     """Number of workers that share the batches of each epoch (default: 1)."""
 
 
 @dataclass
 class _Loaded:
-    """A group whose frames are in memory, its windows in the order they are handed out."""
+    """A group with its frames in memory, and the order of its windows."""
 
     number: int
     frames: States
@@ -71,9 +71,9 @@ class _Loaded:
 class WindowedDataset(ABC):
     """Batches of windows, epoch after epoch; the base of both data sets.
 
-    Iterating yields the rest of the current epoch and then moves on to the next one. The
-    order is a function of seed, epoch and the data alone. Batch i of an epoch goes to
-    worker i mod `workers`: together the workers hand out what one alone would.
+    Iterating yields the rest of the current epoch and then starts the next one. The order is a
+    function of seed, epoch and the data alone. Batch i of an epoch goes to worker i mod
+    `workers`: together the workers yield the batches of a single one.
     """
 
     _pieces: Pieces
@@ -92,7 +92,7 @@ class WindowedDataset(ABC):
         worker: int = 0,
         workers: int = 1,
     ) -> None:
-        """At the beginning of epoch 0; see `WindowOptions` for the arguments."""
+        """Start at epoch 0; see `WindowOptions` for the arguments."""
         if min(window, stride, batch_size, workers) < 1 or not 0 <= worker < workers:
             raise MotionError(
                 "window, stride, batch_size and workers must be at least 1 and worker "
@@ -110,11 +110,11 @@ class WindowedDataset(ABC):
 
     @abstractmethod
     def _groups(self, shards: Ints) -> list[Ints]:
-        """Part `shards`, in the order of an epoch, into groups held at once."""
+        """Divide `shards`, in the order of an epoch, into groups that fit in memory."""
 
     @abstractmethod
     def _load(self, shards: Ints) -> tuple[States, Ints]:
-        """The frames of some shards, and the place of each shard's first one.
+        """The frames of some shards, and the position of each shard's first one.
 
         (N, 112), or with `mirror` (2 N, 112): the mirrored ones after all the others.
         """
@@ -136,12 +136,12 @@ class WindowedDataset(ABC):
     def set_epoch(
         self, epoch: int, activities: Collection[str] | None = None, *, batch: int = 0
     ) -> None:
-        """Go on with batch number `batch` of `epoch`, and with some activities only.
+        """Continue with batch number `batch` of `epoch`, optionally with some activities only.
 
         Args:
             epoch: Any number from 0.
             activities: Labels that take part, from now on; None is all.
-            batch: Where to begin, counted over all workers.
+            batch: First batch, counted over all workers.
         """
         activity_numbers(tuple(activities or ()))
         allowed = None if activities is None else tuple(sorted(set(activities)))
@@ -162,7 +162,7 @@ class WindowedDataset(ABC):
         """Restore the state of `state_dict`.
 
         Raises:
-            MotionError: the state is of other data or settings.
+            MotionError: The state is of other data or settings.
         """
         if state.get("data") != self._identity():
             raise MotionError(
@@ -172,7 +172,7 @@ class WindowedDataset(ABC):
         self.set_epoch(state["epoch"], state["activities"], batch=state["batch"])
 
     def __iter__(self) -> Iterator[WindowBatch]:
-        """The batches of the current epoch that are left for this worker."""
+        """The remaining batches of the current epoch for this worker."""
         groups = self._plan()
         total = self.num_batches
         while (
@@ -233,11 +233,11 @@ class WindowedDataset(ABC):
         """Write windows of a loaded group to `out` (n, W, 112)."""
         rows = loaded.starts[taken, None] + np.arange(self.window)
         flat = out.reshape(-1, N_STATE)
-        # "clip" only saves a check: every window lies within its clip.
+        # "clip" only avoids a check: every window lies within its clip.
         np.take(loaded.frames, rows.reshape(-1), axis=0, out=flat, mode="clip")
 
     def _with_frames(self, group: Group) -> _Loaded:
-        """The group with its frames; the last one is kept."""
+        """The group with its frames; caches the last one."""
         if self._loaded is not None and self._loaded.number == group.number:
             return self._loaded
         self._loaded = None  # before the next one is read: never two in memory
@@ -269,7 +269,7 @@ class MotionWindows(WindowedDataset):
         window: int,
         **options: Unpack[WindowOptions],
     ) -> None:
-        """Hold `clips`.
+        """Load `clips`.
 
         Args:
             clips: States of each clip, (T, 112); shorter ones than `window` give none.

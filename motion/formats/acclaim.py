@@ -1,8 +1,8 @@
 """Motions as ASF/AMC files: a skeleton file and a movement file beside it.
 
-Every skeleton can be written. The frames of its angles, and rest orientations, become
-the bones' `axis`. An ASF bone has one end, at which all its children start: where the
-children of a joint start at different places, fixed bones in between lead to them.
+Every skeleton can be written. The frames of its angles, and rest orientations, become the
+bones' `axis`. An ASF bone has one end, at which all its children start: fixed bones lead to
+children that start elsewhere.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ambulo.motion.rotations import quat_conjugate, quat_multiply
 from ambulo.motion.skeleton import Skeleton
 
 FULL = "ZYX"
-"""Order of a joint that needs all three angles, in the file's letters: rx ry rz."""
+"""Order of a joint with three angles, in the file's letters: rx ry rz."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ def write_acclaim(
 ) -> None:
     """Write the AMC file `path` and, beside it, the ASF file of the same name.
 
-    `units` is the unit of length: that of the CMU data base ("asf") if left out.
+    `units` is the unit of length: by default that of the CMU data base ("asf").
     """
     skeleton_path = path.with_suffix(".asf")
     with rules_of(path):
@@ -137,7 +137,7 @@ def _bones(
     for j, name in enumerate(names):
         below = skeleton.children(j)
         starts = [*(offsets[child] for child in below), *tips[j]]
-        # The end of the bone itself: where all that follow start, if it is one place.
+        # The end of the bone itself: the start of all its children, if they share one.
         end = np.zeros(3)
         if j > 0 and starts and all((start == starts[0]).all() for start in starts):
             end = starts[0]
@@ -183,7 +183,7 @@ def _angles(skeleton: Skeleton, quats: Floats, joint: int, axes: Axes) -> _Angle
     full = axes.order_to_ours(FULL)[0]
     order = skeleton.orders[joint]
     if joint == 0:
-        # The root's frame goes into its angles.
+        # The root's frame becomes part of its angles.
         order = order if len(order) == 3 and not frame[1:].any() else full
     else:
         quats = quat_multiply(quat_multiply(quat_conjugate(frame), quats), frame)

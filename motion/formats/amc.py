@@ -36,7 +36,7 @@ from ambulo.motion.motion import Motion
 from ambulo.motion.skeleton import MAX_JOINTS
 
 DEFAULT_FPS = 120.0
-"""Rate of the CMU data base, [Hz]; AMC files seldom name theirs."""
+"""Rate of the CMU data base, [Hz]; AMC files seldom state theirs."""
 _RATE = ":samples-per-second"
 _NAMED_ASF = re.compile(r"#!oml:asf\s+(.*\S)", re.IGNORECASE)
 _MAX_HEADER = 2**20
@@ -47,13 +47,13 @@ class AmcFile:
     """Contents of an AMC file, in its own units."""
 
     bones: tuple[tuple[str, int], ...]
-    """Names in the order of the first frame, and how many numbers each has."""
+    """Names in the order of the first frame, with their number of values."""
     values: Floats
     """All numbers of each frame, in that order. Shape (T, C)."""
     first: int = 1
     """Number of the first frame."""
     degrees: bool | None = None
-    """`:DEGREES` or `:RADIANS`; None where the file says neither (the ASF does then)."""
+    """`:DEGREES` or `:RADIANS`; None if the file has neither (then the ASF decides)."""
     fps: float = DEFAULT_FPS
     """Frames per second."""
     asf_name: str = ""
@@ -76,7 +76,7 @@ def read_amc(path: Path) -> AmcFile:
 
 
 def write_amc(path: Path, amc: AmcFile) -> None:
-    """Write `amc`, whole or not at all; every number in as few digits as tell it apart."""
+    """Write `amc` atomically, with the fewest digits that identify every number."""
     lines = [f"#!OML:ASF {amc.asf_name}"] if amc.asf_name else []
     lines.append(":FULLY-SPECIFIED")
     if amc.degrees is not None:
@@ -98,10 +98,10 @@ def write_amc(path: Path, amc: AmcFile) -> None:
 def find_asf(amc: Path, asf_name: str = "") -> Path:
     """The skeleton file of the AMC file `amc`, in the same folder.
 
-    The file that its first line names, if it is there; else the only ASF file; else the
-    one whose name is the part before the first "_" (07.asf for 07_01.amc). The only one
-    is not taken if it has another subject's number: the bones of all subjects of the CMU
-    data base have the same names, so that nothing else would tell.
+    The file that its first line names, if it is there; else the only ASF file; else the one
+    whose name is the part before the first "_" (07.asf for 07_01.amc). The only one is refused
+    if it has another subject's number: the bones of all subjects of the CMU data base have the
+    same names, so that the mistake would go unnoticed.
     """
     with file_errors(amc):
         files = [p for p in amc.parent.iterdir() if p.suffix.lower() == ".asf"]
@@ -139,7 +139,7 @@ def read_amc_motion(
 ) -> Motion:
     """The motion in the AMC file `path` on the skeleton of its ASF file.
 
-    `asf` is that file, found by `find_asf` if left out. `units` is the unit of length of
+    `asf` is that file, by default the result of `find_asf`. `units` is the unit of length of
     both: "auto" takes `:units length` of the ASF.
     """
     amc = read_amc(path)
@@ -186,12 +186,12 @@ def amc_to_motion(
 
 
 def amc_degrees(amc: AmcFile, asf: AsfFile) -> bool:
-    """Whether the angles of `amc` are degrees: what it says, or else its skeleton."""
+    """Whether the angles of `amc` are degrees, by the file or else by its skeleton."""
     return asf.degrees if amc.degrees is None else amc.degrees
 
 
 def _match(path: Path, asf_path: Path, amc: AmcFile, asf: AsfFile) -> dict[str, slice]:
-    """The columns of each joint; an error names both files where they do not fit."""
+    """The columns of each joint; an error names both files if they do not fit."""
     target = {bone.name: len(bone.dof) for bone in asf.bones if bone.dof}
     target[ROOT] = len(asf.root_order)
     columns: dict[str, slice] = {}
@@ -269,7 +269,7 @@ def _header_values(
 def _first_frame(
     path: Path, data: bytes, start: int, line: int
 ) -> tuple[tuple[str, int], ...]:
-    """Names and how many numbers each has, from the first frame."""
+    """Names, with their number of values, from the first frame."""
     bones: dict[str, int] = {}
     lines = _lines(data, start, line)
     next(lines)

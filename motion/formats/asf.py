@@ -1,12 +1,11 @@
 """ASF files: the skeleton of the Acclaim format, as it is written and as a `Skeleton`.
 
-Format: "Acclaim Motion Capture ASF/AMC" as documented by M. Schafer (1994) and
-J. Lander ("Working with Motion Capture File Formats", Game Developer, January 1998), in
-the dialect of the CMU data base. Of a bone, `direction` times `length` is the vector from
-its start to its end at rest, in world axes; children start at their parent's end. Its
-angles are measured in the frame C of `axis`: the local rotation is C M C^-1, and the
-angles of `dof` act one after the other about fixed axes (rx ry rz: M = Rz Ry Rx).
-Skin, mass and centre of mass are passed over.
+Format: "Acclaim Motion Capture ASF/AMC" as documented by M. Schafer (1994) and J. Lander
+("Working with Motion Capture File Formats", Game Developer, January 1998), in the dialect of
+the CMU data base. Of a bone, `direction` times `length` is the vector from its start to its end
+at rest, in world axes; children start at their parent's end. Its angles are measured in the
+frame C of `axis`: the local rotation is C M C^-1, and the angles of `dof` act one after the
+other about fixed axes (rx ry rz: M = Rz Ry Rx). Skin, mass and centre of mass are skipped.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from ambulo.motion.formats.disk import rules_of, write_bytes
 from ambulo.motion.skeleton import MAX_JOINTS, Skeleton
 
 ROOT = "root"
-"""Name of the root, which is no bone."""
+"""Name of the root, which is not a bone."""
 ROOT_ORDER = ("TX", "TY", "TZ", "RX", "RY", "RZ")
 _TURNS = ("rx", "ry", "rz")
 _MOVES = ("tx", "ty", "tz", "l")
@@ -47,7 +46,7 @@ class AsfBone:
     dof: tuple[str, ...] = ()
     """The angles that move: "rx", "ry", "rz" in the file's order."""
     limits: tuple[tuple[float, float], ...] = ()
-    """Lower and upper limit of each angle; may be infinite; () if there are none."""
+    """Lower and upper limit of each angle; may be infinite; () without limits."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class AsfFile:
     mass: float = 1.0
     """`:units mass`."""
     length: float = 1.0
-    """`:units length`: the scale to which lengths are divided to give inches."""
+    """`:units length`: the scale by which lengths are divided to give inches."""
     degrees: bool = True
     """`:units angle`: degrees, else radians."""
     root_order: tuple[str, ...] = ROOT_ORDER
@@ -83,7 +82,7 @@ class AsfFile:
         return INCH / self.length
 
     def bone(self, name: str) -> AsfBone | None:
-        """The bone called `name`; none for the root."""
+        """The bone called `name`; None for the root."""
         return next((bone for bone in self.bones if bone.name == name), None)
 
 
@@ -129,7 +128,7 @@ def asf_to_skeleton(
 ) -> Skeleton:
     """The skeleton of `asf`: a joint at the start of each bone, the root first.
 
-    `metres` is one unit of length; that of the file if left out.
+    `metres` is one unit of length; by default that of the file.
     """
     scale = asf.metres if metres is None else metres
     angle = np.pi / 180.0 if asf.degrees else 1.0
@@ -174,7 +173,7 @@ def read_asf_skeleton(path: Path, metres: float | None = None) -> Skeleton:
 
 
 def turn_order(channels: tuple[str, ...]) -> str:
-    """The intrinsic rotation order of angles that act one by one about fixed axes.
+    """The intrinsic rotation order of angles that act one after the other about fixed axes.
 
     rx ry rz: R = Rz Ry Rx, which is the intrinsic order "ZYX".
     """
@@ -182,7 +181,7 @@ def turn_order(channels: tuple[str, ...]) -> str:
 
 
 def write_asf(path: Path, asf: AsfFile) -> None:
-    """Write `asf`, whole or not at all."""
+    """Write `asf` atomically."""
     lines = [":version 1.10", f":name {asf.name}", ":units"]
     lines.append(f"  mass {asf.mass!r}")
     lines.append(f"  length {asf.length!r}")
@@ -233,7 +232,7 @@ def _limits(bone: AsfBone, unit: float) -> list[tuple[float, float]]:
 
 
 def _depth_first(asf: AsfFile) -> list[str]:
-    """The root and all bones that are joined to it, parents first."""
+    """The root and all bones connected to it, parents first."""
     order, waiting = [], [ROOT]
     while waiting:
         joint = waiting.pop()

@@ -1,4 +1,4 @@
-"""The lines of an ASF file: words, numbers and limits, with the errors they can have."""
+"""The lines of an ASF file: words, numbers and limits, with their errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ambulo.motion.formats.disk import read_text
 from ambulo.motion.formats.number_text import parse_number
 
 MAX_BYTES = 2**24
-"""Larger files are no skeleton, [bytes]."""
+"""Largest accepted skeleton file, [bytes]."""
 _PAIR = re.compile(r"\(\s*([^()\s,]+)[\s,]+([^()\s,]+)\s*\)")
 
 
@@ -24,13 +24,13 @@ class Line:
     number: int
     """Its number in the file, from 1."""
     text: str
-    """All of it but space at both ends."""
+    """Its text without surrounding space."""
     words: tuple[str, ...]
     """Its words, at least one."""
 
 
 class Lines:
-    """The lines of a file, read one after the other."""
+    """The lines of a file, read in order."""
 
     def __init__(self, path: Path, lines: list[Line]) -> None:
         self.path = path
@@ -46,7 +46,7 @@ class Lines:
         raise MotionFileError(self.path, number, rule)
 
     def peek(self) -> Line:
-        """The next line; it stays the next one."""
+        """The next line, without consuming it."""
         return self._lines[self._at]
 
     def next(self, expected: str = "a section") -> Line:

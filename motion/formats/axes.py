@@ -1,8 +1,8 @@
 """Conversion between the axes and units of files and ours (metres, Z up, facing +X, left +Y).
 
-Files of the CMU tradition (ASF/AMC, BVH) have Y up and the character facing +Z, so its
-left is +X. Ours is then a cyclic exchange of letters: file X is our Y, Y is our Z, Z is
-our X. Angles keep their values.
+Files of the CMU tradition (ASF/AMC, BVH) have Y up and the character facing +Z, so its left is
++X. Ours is then a cyclic permutation: file X is our Y, Y is our Z, Z is our X. Angles keep
+their values.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ASF_UNIT = INCH / 0.45
 UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "inch": INCH, "asf": ASF_UNIT}
 """Metres in one unit of length, by name; "asf" is that of CMU's ASF files."""
 REACH = 1.3
-"""Distance along the bones from an adult's hips to the finger tips, about, [m]."""
+"""Approximate distance along the bones from an adult's hips to the finger tips, [m]."""
 
 _DIRECTIONS = {
     sign + axis: (i, -1.0 if sign == "-" else 1.0)
@@ -40,10 +40,10 @@ class Axes:
     up: str = "Y"
     """Direction in the file against gravity: an axis, with a sign if negative."""
     forward: str = "Z"
-    """Direction in the file to which a character at rest faces."""
+    """Direction in the file that a character at rest faces."""
 
     def __post_init__(self) -> None:
-        """Refuse what is no pair of different axes."""
+        """Refuse anything but a pair of different axes."""
         for name, value in (("up", self.up), ("forward", self.forward)):
             if value not in _DIRECTIONS:
                 raise MotionError(
@@ -112,11 +112,11 @@ CMU_AXES = Axes()
 def parse_axes(text: str) -> Axes:
     """The axes that `text` names: "y-up", "z-up", ..., or two letters, up and forward.
 
-    "y-up" is the tradition of BVH (forward Z), "z-up" that of Blender (forward -Y), "x-up"
-    has Y forward; "Z,X" and "-Y,Z" name both.
+    "y-up" is the convention of BVH (forward Z), "z-up" that of Blender (forward -Y), "x-up" has
+    Y forward; "Z,X" and "-Y,Z" name both.
 
     Raises:
-        MotionError: It names no axes.
+        MotionError: The text names no axes.
     """
     upper = text.strip().upper()
     up, _, after = upper.partition("-UP") if upper.endswith("-UP") else ("", "", "")

@@ -1,7 +1,7 @@
 """BVH files as they are written: the hierarchy and the table of channels.
 
-Not for axes, units or quaternions: `ambulo.motion.formats.bvh_motion` makes a `Motion`.
-Reading, writing and reading again gives the same values, bit by bit.
+Axes, units and quaternions are handled by `ambulo.motion.formats.bvh_motion`. Reading, writing
+and reading again gives the same values, bit by bit.
 
 The format is that of Biovision (M. Meredith and S. Maddock, "Motion Capture File Formats
 Explained", 2001). Read here: keywords in any case, any order of channels, position
@@ -62,14 +62,14 @@ class BvhFile:
     values: Floats
     """The motion block. Shape (T, all channels of all joints)."""
     notes: tuple[str, ...] = ()
-    """What was mended where the file was read."""
+    """Repairs made when the file was read."""
 
     @property
     def fps(self) -> float:
-        """Frames per second; the whole number where the printed digits allow it.
+        """Frames per second; an integer if the printed digits allow it.
 
-        A frame time of .0083333 means 120: the whole number whose frame time rounds to
-        the same digits is taken if it is within 0.2 percent.
+        A frame time of .0083333 means 120: the integer whose frame time rounds to the same
+        digits is taken if it is within 0.2 percent.
         """
         exact = 1.0 / self.frame_time
         digits = np.format_float_positional(self.frame_time).partition(".")[2]
@@ -104,7 +104,7 @@ def read_bvh(path: Path) -> BvhFile:
 
 
 def _table(data: bytes, start: int, line: int, frames: int, columns: int) -> Floats:
-    """The frames from byte `start` on; one more or less than `frames` is read, too."""
+    """The frames from byte `start` on; accepts one more or less than `frames`."""
     try:
         return parse_table(data, start, line, frames, columns)
     except NumberTextError as error:
@@ -126,7 +126,7 @@ def read_bvh_header(path: Path) -> BvhFile:
 
 
 def write_bvh(path: Path, bvh: BvhFile) -> None:
-    """Write `bvh`, whole or not at all; every number in as few digits as tell it apart."""
+    """Write `bvh` atomically, with the fewest digits that identify every number."""
     lines = ["HIERARCHY", *_hierarchy(bvh), "MOTION", f"Frames: {len(bvh.values)}"]
     lines.append(f"Frame Time: {bvh.frame_time!r}")
     lines.extend(" ".join(map(repr, row)) for row in bvh.values.tolist())
@@ -140,7 +140,7 @@ class _Word(NamedTuple):
 
 
 class _Words:
-    """The words of a header, with the lines they stand in."""
+    """The words of a header, with their lines."""
 
     def __init__(self, path: Path, text: str) -> None:
         self.path = path
@@ -177,7 +177,7 @@ class _Words:
         return word
 
     def name(self) -> str:
-        """All text up to the end of the line or a brace; the next word if there is none."""
+        """The text up to the end of the line or a brace; the next word if it is empty."""
         match = _NAME.match(self._text, self._at)
         name = " ".join(match.group().split()) if match else ""
         if match and name:

@@ -48,7 +48,7 @@ def read_bvh_motion(
 def write_bvh_motion(
     path: Path, motion: Motion, units: str | float = "cm", axes: Axes = CMU_AXES
 ) -> None:
-    """Write `motion` as a BVH file in `units`, whole or not at all."""
+    """Write `motion` as a BVH file in `units`, atomically."""
     with rules_of(path):
         bvh = motion_to_bvh(motion, units, axes)
     write_bvh(path, bvh)
@@ -57,8 +57,8 @@ def write_bvh_motion(
 def bvh_units(bvh: BvhFile) -> str:
     """The unit of length that gives the skeleton of `bvh` the size of a human.
 
-    Its reach is measured from the hips, which need not be the root; where position channels
-    replace the offsets, with the median of what they say.
+    Its reach is measured from the hips, which need not be the root; if position channels
+    replace the offsets, with the median of the channels.
     """
     skeleton = _skeleton(bvh, 1.0, CMU_AXES, "")
     ends = np.zeros(len(skeleton))
@@ -69,7 +69,7 @@ def bvh_units(bvh: BvhFile) -> str:
         if joint and len(place):
             offsets[joint] = np.median(place, axis=0)
     roles = roles_of(skeleton)
-    # Joints between a root on the floor and the hips are no part of the body.
+    # Joints between a root on the floor and the hips are not part of the body.
     hips = roles["hips"] if "left_thigh" in roles else 0
     offsets[skeleton.path(0, hips)] = 0.0
     return likely_units(longest_path(skeleton.parents, offsets, ends))
@@ -114,11 +114,11 @@ def motion_to_bvh(
 ) -> BvhFile:
     """The BVH file that describes `motion`.
 
-    BVH knows neither rest orientations nor frames of angles: bones are written in axes
-    that are the world's at rest (the same positions, the same movement). Joints of a
-    skeleton that has neither keep their order of channels; all others get ZYX. Angles
-    are those nearest to the frame before. Joints of fewer axes get zeros for the others,
-    because most programs read joints with three rotations only.
+    BVH has neither rest orientations nor frames of angles: bones are written in axes that are
+    the world's at rest (the same positions, the same movement). Joints of a skeleton that has
+    neither keep their order of channels; all others get ZYX. Angles are those nearest to the
+    frame before. Joints of fewer axes get zeros for the others, because most programs read
+    joints with three rotations only.
     """
     scale = metres_per_unit("cm" if units == "auto" else units)
     skeleton, turn = aligned_axes(motion.skeleton)
@@ -195,7 +195,7 @@ def _places(bvh: BvhFile, columns: dict[tuple[int, str], int]) -> dict[int, Floa
 
 
 def _moving(motion: Motion) -> set[int]:
-    """Joints other than the root whose offsets are not the skeleton's all the time."""
+    """Joints other than the root whose offsets ever differ from the skeleton's."""
     if motion.joint_offsets is None:
         return set()
     differs = (motion.joint_offsets != motion.skeleton.offsets).any(axis=(0, 2))

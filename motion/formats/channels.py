@@ -1,4 +1,4 @@
-"""Angles of all joints of a motion to quaternions, and back on a smooth branch."""
+"""Conversion of all joints' angles of a motion to quaternions, and back with smooth angles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ambulo.motion.rotations import (
     quat_normalize,
 )
 
-_OTHER_AXES = 1e-8  # a rotation about other axes than the order has, [rad]
+_OTHER_AXES = 1e-8  # a rotation about axes outside of the order, [rad]
 
 
 def quats_of_channels(
@@ -41,10 +41,10 @@ def quats_of_channels(
 
 
 def angles_and_order(quats: Floats, order: str, full: str) -> tuple[Floats, str]:
-    """Angles (T, n), [rad], of `quats` (T, 4), and the order that they have.
+    """Angles (T, n), [rad], of `quats` (T, 4), and their order.
 
-    That is `order`, unless it has fewer than three axes and some rotation is not about
-    these: then it is `full`. Each frame's angles are those nearest to the frame before.
+    It is `order`, unless that has fewer than three axes and some rotation is not about these:
+    then `full`. Each frame's angles are those nearest to the frame before.
     """
     angles = quat_to_euler(quats, order)
     if len(order) < 3:

@@ -1,9 +1,9 @@
 """Motions of the DeepMimic format: JSON, 44 numbers a frame (reading only).
 
-The character and the layout of a frame are those of `humanoid3d` (Peng et al.,
-"DeepMimic", ACM Transactions on Graphics 37(4), 2018): seconds to the next frame, root
-place and rotation, then joints in the order below, a quaternion wxyz for a ball and an
-angle about the file's Z for a hinge. Y is up, the character faces +X, metres.
+The character and the layout of a frame are those of `humanoid3d` (Peng et al., "DeepMimic", ACM
+Transactions on Graphics 37(4), 2018): seconds to the next frame, root position and rotation,
+then joints in the order below, a quaternion wxyz for a ball and an angle about the file's Z for
+a hinge. Y is up, the character faces +X, metres.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ AXES = Axes(up="Y", forward="X")
 NUMBERS = 44
 """Numbers in a frame."""
 ROUNDED = 0.02
-"""Lengths of quaternions differ from 1 by less where only their digits are few."""
+"""Tolerance of quaternions' length that counts as rounding of their digits."""
 MAX_BYTES = 2**28
-"""Larger files are no DeepMimic motion, [bytes]."""
+"""Largest accepted DeepMimic motion, [bytes]."""
 
 
 class _Joint(NamedTuple):
@@ -106,7 +106,7 @@ def is_deepmimic(path: Path) -> bool:
 def read_deepmimic(path: Path) -> Motion:
     """The motion in the DeepMimic file `path`; `MotionFileError` names the rule it breaks.
 
-    The last frame's time has no meaning. Uneven times and lengths of quaternions are mended.
+    The last frame's time has no meaning. Uneven times and lengths of quaternions are repaired.
     """
     frames = _frames(path)
     steps = frames[:, 0][:-1] if len(frames) > 1 else frames[:, 0]

@@ -11,11 +11,11 @@ from ambulo.configs.errors import MotionError, MotionFileError, SkeletonError
 from ambulo.configs.reading import read_regular
 
 MAX_BYTES = 2**31
-"""Largest motion file that is read, [bytes]."""
+"""Largest accepted motion file, [bytes]."""
 
 
 def read_bytes(path: Path) -> bytes:
-    """All bytes of the regular file `path`; `MotionFileError` if there is none."""
+    """All bytes of the regular file `path`; `MotionFileError` if it is none."""
     try:
         with file_errors(path):
             if path.is_dir():
@@ -30,15 +30,15 @@ def read_bytes(path: Path) -> bytes:
 def read_lines(path: Path) -> bytes:
     r"""The bytes of a text file, without a byte order mark, lines ended by "\n".
 
-    "\r\n" is left as it is (readers take "\r" as space); only where the whole file has no
-    "\n" is "\r" alone a line's end.
+    "\r\n" is kept (readers take "\r" as space); "\r" alone ends a line only if the file has no
+    "\n".
     """
     data = read_bytes(path).removeprefix(b"\xef\xbb\xbf")
     return data if b"\n" in data else data.replace(b"\r", b"\n")
 
 
 def read_text(path: Path, most: int) -> str:
-    """The text of a file of at most `most` bytes, as `read_lines` gives it."""
+    """The text of a file of at most `most` bytes, as of `read_lines`."""
     data = read_lines(path)
     if len(data) > most:
         raise MotionFileError(path, 0, f"has more than {most} bytes")
@@ -66,7 +66,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 @contextlib.contextmanager
 def file_errors(path: Path, done: str = "read") -> Iterator[None]:
-    """Convert errors of the operating system to `MotionFileError`: cannot be `done`."""
+    """Convert operating system errors to `MotionFileError`; `done` is the verb."""
     try:
         yield
     except OSError as error:
@@ -76,7 +76,7 @@ def file_errors(path: Path, done: str = "read") -> Iterator[None]:
 
 @contextlib.contextmanager
 def rules_of(path: Path) -> Iterator[None]:
-    """Convert errors of skeletons and motions to those of the file `path`."""
+    """Convert errors of skeletons and motions to errors of the file `path`."""
     try:
         yield
     except MotionFileError:

@@ -1,7 +1,7 @@
 """Read and write motion files of all formats, chosen by file name extension.
 
-Lengths become metres and axes become ours (Z up, facing +X) where a file is read, and go
-back where it is written. Unusable files raise `MotionFileError`.
+Reading converts lengths to metres and axes to ours (Z up, facing +X), writing converts them
+back. Unusable files raise `MotionFileError`.
 """
 
 from __future__ import annotations
@@ -48,20 +48,20 @@ def read_motion(
 ) -> Motion:
     """Return the motion in the file `path`; the extension determines the format.
 
-    What was mended in it is logged (`Motion.notes`). A role map beside it, `NAME.roles.json`,
-    gives the roles of its joints.
+    Repairs are logged (`Motion.notes`). A role map beside it, `NAME.roles.json`, gives the
+    roles of its joints.
 
     Args:
         path: A BVH, AMC, NPZ or DeepMimic (.txt, .json) file, or a glTF file, of which one
             frame is read, the rest pose.
-        asf: Skeleton of an AMC file; found in the same folder if left out.
+        asf: Skeleton of an AMC file; by default searched in the same folder.
         units: The unit of length of a BVH, AMC or glTF file: "m", "cm", "mm", "inch", "asf"
-            (the CMU data base's), a number of metres, or "auto": what the ASF says, or the
-            unit that gives a BVH skeleton the size of a human (`units_of`).
+            (the CMU data base's), a number of metres, or "auto": that of the ASF, or the unit
+                that gives a BVH skeleton the size of a human (`units_of`).
         drop_tpose: Whether to drop leading frames of a synthetic T-pose
             (`ambulo.motion.formats.tpose`).
         axes: Up and forward directions of a BVH, AMC or glTF file.
-        strict: Refuse a file in which anything must be mended.
+        strict: Refuse a file that needs any repair.
     """
     motion = read_unlogged(path, asf=asf, units=units, axes=axes, strict=strict)
     for note in motion.notes:
@@ -81,7 +81,7 @@ def read_unlogged(
     """`read_motion` for callers that report `Motion.notes` themselves.
 
     Args:
-        path: As for `read_motion`, as are those that follow.
+        path: As for `read_motion`, as are the following.
         asf: See there.
         units: See there.
         axes: See there.
@@ -127,9 +127,8 @@ def write_motion(
 ) -> None:
     """Write `motion` to `path` atomically; the extension determines the format.
 
-    `.bvh` is in centimetres and `.amc` in the CMU data base's unit unless `units` says
-    otherwise; beside `x.amc` its skeleton `x.asf` is written. `.npz` is always in
-    metres and our axes.
+    By default `.bvh` is in centimetres and `.amc` in the CMU data base's unit; beside `x.amc`
+    its skeleton `x.asf` is written. `.npz` is always in metres and our axes.
     """
     file = Path(path)
     ending = file.suffix.lower()
@@ -148,7 +147,7 @@ def find_motions(folder: str | os.PathLike[str]) -> list[Path]:
 
     `.txt`, `.json` and `.npz` files are included only if their contents look like a motion,
     since folders of clips also hold notes, splits and tables. Hidden files and folders are
-    left out.
+    skipped.
     """
     root = Path(folder)
     if not root.is_dir():
@@ -166,16 +165,16 @@ def find_motions(folder: str | os.PathLike[str]) -> list[Path]:
 def units_of(
     path: str | os.PathLike[str], asf: str | os.PathLike[str] | None = None
 ) -> str:
-    """The unit of length that `read_motion` takes for "auto", such as "cm" or "0.025 m".
+    """The unit of length that `read_motion` uses for "auto", such as "cm" or "0.025 m".
 
-    See `ambulo.motion.formats.axes.likely_units` for how it is guessed for BVH.
+    See `ambulo.motion.formats.axes.likely_units` for the guess for BVH.
     """
     file = Path(path)
     ending = file.suffix.lower()
     if ending == ".bvh":
         header = read_bvh_header(file)
         if any(c.endswith("position") for j in header.joints[1:] for c in j.channels):
-            header = read_bvh(file)  # what moves the joints gives their distances
+            header = read_bvh(file)  # channels give the distances
         return bvh_units(header)
     if ending == ".amc":
         skeleton = find_asf(file, read_amc(file).asf_name) if asf is None else Path(asf)

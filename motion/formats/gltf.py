@@ -36,14 +36,14 @@ from ambulo.motion.skeleton import MAX_JOINTS, Skeleton
 ENDINGS = (".glb", ".gltf", ".vrm")
 """File name extensions of glTF."""
 MAX_FILE = 2**28
-"""Longest glTF file, [bytes]."""
+"""Largest accepted glTF file, [bytes]."""
 
 
 def read_gltf(path: Path, units: str | float = "auto", axes: Axes = CMU_AXES) -> Motion:
     """Return the rest pose of the joints in a glTF, GLB or VRM file, one frame.
 
-    The joints are those of its skins, and the nodes that animations turn where it has none.
-    The bones that a VRM file names have those names.
+    The joints are those of its skins, or without skins the nodes that animations rotate. The
+    bones that a VRM file names have those names.
 
     Args:
         path: The file.
@@ -51,7 +51,7 @@ def read_gltf(path: Path, units: str | float = "auto", axes: Axes = CMU_AXES) ->
         axes: Up and forward directions of the file.
 
     Raises:
-        MotionFileError: It is no glTF file, or holds no joints.
+        MotionFileError: The file is no glTF file, or has no joints.
     """
     skeleton = _read(path)
     scale = metres_per_unit(_units(skeleton) if units == "auto" else units)
@@ -64,12 +64,12 @@ def read_gltf(path: Path, units: str | float = "auto", axes: Axes = CMU_AXES) ->
 
 
 def gltf_units(path: Path) -> str:
-    """Return the unit of length that `read_gltf` takes for "auto"; errors as there."""
+    """Return the unit of length that `read_gltf` uses for "auto"; errors as there."""
     return _units(_read(path))
 
 
 def _read(path: Path) -> Skeleton:
-    """The joints of a file in its unit and axes; errors as `read_gltf`."""
+    """The joints of a file in its unit and axes; errors as of `read_gltf`."""
     data = _json(path)
     try:
         return _skeleton(path, data)
@@ -88,7 +88,7 @@ def _units(skeleton: Skeleton) -> str:
 def _skeleton(path: Path, data: dict[str, Any]) -> Skeleton:
     """The joints in the unit and axes of the file.
 
-    They hang on a root at the origin if several have no joint above them.
+    Several root joints are attached to a new root at the origin.
     """
     nodes = data.get("nodes", [])
     if len(nodes) > 16 * MAX_JOINTS:
@@ -132,7 +132,7 @@ def _skeleton(path: Path, data: dict[str, Any]) -> Skeleton:
 
 
 def _joints(data: dict[str, Any]) -> set[int]:
-    """Nodes of skins, else those that animations turn."""
+    """Nodes of skins, or else those that animations rotate."""
     joints = {joint for skin in data.get("skins", []) for joint in skin["joints"]}
     return joints or {
         channel["target"]["node"]
@@ -143,7 +143,7 @@ def _joints(data: dict[str, Any]) -> set[int]:
 
 
 def _unique(names: list[str]) -> tuple[str, ...]:
-    """Names with a number where one came before."""
+    """Names made unique by a number."""
     seen: dict[str, None] = {}
     for name in names:
         own, count = name, 1

@@ -1,4 +1,4 @@
-"""What readers of motion files mend, and the notes on it."""
+"""Repairs by readers of motion files, and the notes on them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from ambulo.motion.motion import Motion
 from ambulo.motion.operations import sample
 
 MOST_OFF = 0.4
-"""Quaternions whose length differs from 1 by up to this are normalised, and steps of time
-that differ from the usual by up to this fraction of it count as usual."""
+"""Largest deviation of a quaternion's length from 1 that is normalised, and of a time step from
+the usual, as a fraction, that is accepted."""
 LONGEST_STEP = 10.0
-"""Longest step of time between frames over the usual one that is interpolated."""
+"""Longest time step between frames, over the usual one, that is interpolated."""
 
 
 def unit_quats(quats: Floats, name: str, tolerance: float) -> tuple[Floats, str]:
-    """Quaternions (..., 4) at unit length, and a note; unchanged where nothing can be mended.
+    """Normalised quaternions (..., 4) and a note; unchanged if they cannot be repaired.
 
     Args:
         quats: The quaternions.
-        name: What they turn, for the note.
-        tolerance: Lengths that differ from 1 by less need no mending.
+        name: What they rotate, for the note.
+        tolerance: Deviation of the length from 1 that needs no repair.
     """
     with np.errstate(over="ignore"):
         lengths = np.linalg.norm(quats, axis=-1, keepdims=True)
@@ -54,6 +54,6 @@ def evened(motion: Motion, steps: Floats) -> Motion:
 
 
 def noted(motion: Motion, *notes: str) -> Motion:
-    """`motion` with those of `notes` that are not ""."""
+    """`motion` with the non-empty ones of `notes`."""
     more = tuple(note for note in notes if note)
     return motion.replace(notes=(*motion.notes, *more)) if more else motion

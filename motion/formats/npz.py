@@ -1,8 +1,8 @@
 """The NPZ motion format of this package: exact and fast.
 
-A zip file of `.npy` members, not compressed, that `numpy.load` opens too. `header.npy`
-holds JSON as bytes (format, version, names, rate), the others hold arrays of float64 in
-metres and our axes. Pickled objects are refused, so no code in a file is ever run.
+A zip file of `.npy` members, not compressed, that `numpy.load` opens too. `header.npy` holds
+JSON as bytes (format, version, names, rate), the others hold arrays of float64 in metres and
+our axes. Pickled objects are refused, so that no code in a file is run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ambulo.motion.skeleton import Skeleton
 FORMAT = "ambulo-motion"
 """Value of "format" in the header."""
 VERSION = 1
-"""Newest version of the format that is read, and the one that is written."""
+"""Newest readable version of the format, which is also written."""
 _SKELETON = ("offsets", "rest", "axes", "limits", "tips")
 _MOTION = ("root_positions", "rotations")
 _QUATS = ("rest", "axes", "rotations")
@@ -119,7 +119,7 @@ def read_npz(path: Path) -> Motion:
 
 
 def is_motion_npz(path: Path) -> bool:
-    """Whether an NPZ file claims to be a motion, or is too damaged to tell."""
+    """Whether an NPZ file declares itself a motion, or is too damaged to know."""
     try:
         with open_regular(path) as file, zipfile.ZipFile(file) as archive:
             return "header.npy" in archive.namelist()
@@ -148,11 +148,11 @@ def unpacked(
     """The arrays in the bytes of an NPZ file as `packed` makes them.
 
     Args:
-        path: Named in errors.
+        path: Its path, for errors.
         data: The file.
-        members: Names that may occur.
+        members: Permitted names.
         kind: What the file should be, for errors.
-        types: Types of members that are not float64, as NumPy names them.
+        types: NumPy types of members that are not float64.
 
     The arrays take no more memory than the file: members are not compressed, and do not
     overlap.
@@ -179,7 +179,7 @@ def unpacked(
 
 
 def check_stored(archive: zipfile.ZipFile, size: int) -> None:
-    """Raise `ValueError` unless all members lie as they are in a file of `size` bytes."""
+    """Raise `ValueError` unless members are stored uncompressed within `size` bytes."""
     total = 0
     for info in archive.infolist():
         total += info.file_size
@@ -190,7 +190,7 @@ def check_stored(archive: zipfile.ZipFile, size: int) -> None:
 
 
 def _array(data: bytes, name: str, expected: np.dtype[Any]) -> NDArray[Any]:
-    """The array in the bytes of a `.npy` file; it takes no memory beyond them."""
+    """The array in the bytes of a `.npy` file, as a view."""
     stream = io.BytesIO(data)
     shape, dtype = member_head(stream, name)
     if dtype != expected or any(size < 0 for size in shape):
@@ -203,7 +203,7 @@ def _array(data: bytes, name: str, expected: np.dtype[Any]) -> NDArray[Any]:
 
 
 def member_head(stream: IO[bytes], name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Shape and type of the `.npy` data in `stream`, which then stands at the numbers."""
+    """Shape and type of the `.npy` data in `stream`, which is left at the data."""
     version = npy.read_magic(stream)
     if version != (1, 0):
         raise ValueError(f"{name}: npy version {version}")

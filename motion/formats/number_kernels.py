@@ -1,7 +1,7 @@
 """Compiled loops over the bytes of number tables; used by `ambulo.motion.formats.number_text`.
 
-Each goes on from a `state` and returns a code: done, the list of slow numbers is full,
-or which rule is broken.
+Each continues from a `state` and returns a code: done, the list of slow numbers is full, or the
+broken rule.
 """
 
 # ruff: noqa: PLR0912, PLR0915 - compiled loops over bytes are long
@@ -12,14 +12,14 @@ import numpy as np
 from numba import njit
 
 MAX_VALUE = 1e9
-"""Larger numbers are no angle and no place: the file is damaged."""
+"""Largest accepted number: larger ones are no angle or position, so the file is damaged."""
 
 DONE, FULL, JUNK, FEW, MANY, BEFORE_END = 0, 1, 2, 3, 4, 5
 NAME, TWICE, MISSING, NUMBER = 6, 7, 8, 9
 
 _POWERS = 10.0 ** np.arange(23)
 _EXACT = 2**53
-_DIGITS = 18  # most decimal digits that surely fit an int64
+_DIGITS = 18  # most decimal digits that always fit an int64
 _SPACE, _NEWLINE, _PLUS, _MINUS, _POINT, _ZERO, _NINE = 32, 10, 43, 45, 46, 48, 57
 
 
@@ -102,7 +102,7 @@ def _number(data, at, stop):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _note(slow, noted, place, at, after):  # type: ignore[no-untyped-def]
-    """Note the number [at, after) of `place` for Python; how many are noted then."""
+    """Record the number [at, after) of `place` for Python; returns how many are recorded."""
     slow[noted, 0] = place
     slow[noted, 1] = at
     slow[noted, 2] = after
@@ -111,7 +111,7 @@ def _note(slow, noted, place, at, after):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def read_table(data, values, slow, state):  # type: ignore[no-untyped-def]
-    """Go on with a table; `state` is byte, line, row, column, unused, slow numbers."""
+    """Continue a table; `state` is byte, line, row, column, unused, slow numbers."""
     at, line, row, column = state[0], state[1], state[2], state[3]
     stop = len(data)
     rows, columns = values.shape
@@ -178,10 +178,10 @@ def _bone(data, at, after, text, ends, guess):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def read_frames(data, values, slow, state, text, ends, stops, seen):  # type: ignore[no-untyped-def]
-    """Go on with frames.
+    """Continue with frames.
 
-    `state` is byte, line, frame, bone, bones so far, slow numbers, the first frame's
-    number, and the bone that was read last (-1 before the first frame).
+    `state` is byte, line, frame, bone, bones so far, slow numbers, the first frame's number,
+    and the bone that was read last (-1 before the first frame).
     """
     at, line, frame, bones, first = state[0], state[1], state[2], state[4], state[6]
     last = state[7]

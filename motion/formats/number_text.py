@@ -1,9 +1,9 @@
 """Tables of decimal numbers in text, read at compiled speed and correctly rounded.
 
-A number whose digits fit 2^53 and whose power of ten lies within 10^22 is one exact
-product or quotient of two doubles (W. D. Clinger, PLDI 1990); all others are noted and
-given to Python's `float`. Every value is therefore the double nearest to the text.
-NaN, infinity, hexadecimal numbers, underscores and commas are refused.
+A number whose digits fit 2^53 and whose power of ten lies within 10^22 is one exact product or
+quotient of two doubles (W. D. Clinger, PLDI 1990); all others are left to Python's `float`. So
+every value is the double nearest to the text. NaN, infinity, hexadecimal numbers, underscores
+and commas are refused.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ from ambulo.motion.formats.number_kernels import (
     read_table,
 )
 
-_SLOW = 1 << 15  # numbers noted for `float` before they are handed over
+_SLOW = 1 << 15  # numbers recorded for `float` before they are converted
 
 
 class NumberTextError(Exception):
     """Text that breaks a rule: `line` from 1, and `rule`.
 
-    Where only the number of rows is wrong, `more` says how many more there may be, else 0.
+    If only the number of rows is wrong, `more` is the largest possible number of further rows,
+    else 0.
     """
 
     def __init__(self, line: int, rule: str, more: int = 0) -> None:
@@ -57,9 +58,9 @@ class NamedRows:
 def parse_table(data: bytes, start: int, line: int, rows: int, columns: int) -> Floats:
     """The `rows` lines of `columns` numbers each from byte `start` on. Shape (T, C).
 
-    `line` is the number of the line at `start`. Empty lines do not count; anything but
-    space after the last row is an error. Memory is 8 bytes a number, and a number
-    takes two bytes of text at least: the caller compares `rows` with the file's size.
+    `line` is the number of the line at `start`. Empty lines do not count; anything but space
+    after the last row is an error. A number needs 8 bytes of memory and at least two bytes of
+    text: the caller compares `rows` with the file's size.
     """
     buffer = np.frombuffer(data, dtype=np.uint8)
     values = np.empty((rows, columns))
@@ -91,8 +92,8 @@ def parse_frames(
 ) -> NamedRows:
     """Parse all frames from byte `start` on: a frame number, then one named row a joint.
 
-    Every frame has each of `names` once, in any order, with as many numbers as `counts`
-    says; frame numbers go up by one.
+    Every frame has each of `names` once, in any order, with as many numbers as in `counts`;
+    frame numbers increase by one.
     """
     buffer = np.frombuffer(data, dtype=np.uint8)
     shortest = sum(len(n) + 2 * c + 1 for n, c in zip(names, counts, strict=True)) + 2
@@ -130,7 +131,7 @@ def parse_number(text: str) -> float:
 
 
 def not_a_number(data: bytes, at: int) -> str:
-    """Message about the invalid number that starts at byte `at`."""
+    """Message about the invalid number at byte `at`."""
     token = data[at : at + 64].split(None, 1)
     text = (token[0] if token else b"").decode("ascii", "backslashreplace")
     try:
@@ -145,7 +146,7 @@ def _shown(text: str) -> str:
 
 
 def _settle(data: bytes, slow: Ints, values: Floats, state: Ints) -> None:
-    """Fill in the numbers that the compiled loop has left to Python."""
+    """Convert the numbers that the compiled loop has left to Python."""
     if not len(slow):
         return
     positions, starts, stops = slow.T.tolist()
@@ -154,7 +155,7 @@ def _settle(data: bytes, slow: Ints, values: Floats, state: Ints) -> None:
     )
     if not (np.abs(numbers) <= MAX_VALUE).all():
         bad = starts[int(np.argmin(np.abs(numbers) <= MAX_VALUE))]
-        # The loop stands further on; count back to the line of the number.
+        # The loop is further on; count back to the line of the number.
         line = int(state[1]) - data.count(b"\n", bad, int(state[0]))
         raise NumberTextError(line, not_a_number(data, bad))
     values.reshape(-1)[positions] = numbers

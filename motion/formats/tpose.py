@@ -1,8 +1,8 @@
-"""Leading frames that a converter has put before the recording: a synthetic T-pose.
+"""Detection of leading frames that a converter added: a synthetic T-pose.
 
-The BVH conversions of the CMU data base start with one: the root upright, nearly every
-joint at zero, then a jump into the recording. In the Daz conversions the jump of the
-limbs is eased with an overshoot until frame 8, so frames 1 to 7 are no recording either.
+The BVH conversions of the CMU data base start with one: the root upright, nearly every joint at
+zero, then a jump into the recording. In the Daz conversions the jump of the limbs is eased with
+an overshoot until frame 8, so that frames 1 to 7 are not part of the recording either.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ _JUMP = np.radians(5.0)
 def tpose_frames(motion: Motion) -> int:
     """Number of leading frames of `motion` that are a synthetic T-pose; 0 if it has none.
 
-    A T-pose has the root's rotation within 0.01 degrees of none and seven of ten joints
-    within 5 degrees of rest, is left by a jump of more than 5 degrees of some joint, and
-    the joints turn three times as far in it as they usually do. Where the second step of
-    the joints below the root is more than 0.6 of the first, the jump is eased, and all
-    frames before `EASED` are left out with it.
+    A T-pose has the root within 0.01 degrees of no rotation and seven of ten joints within 5
+    degrees of rest. It ends with a jump of more than 5 degrees of some joint, three times as
+    far as the joints usually rotate. If the second step of the joints below the root is more
+    than 0.6 of the first, the jump is eased, and all frames before `EASED` are dropped with it.
     """
     if len(motion) < 3:
         return 0

@@ -1,1 +1,1 @@
-"""Gait cycles: found in clips, measured, varied, and stored as frames and shards."""
+"""Gait cycles: extraction from clips, measurement, variants, and files of frames and shards."""

@@ -44,7 +44,7 @@ def leg_angles(motion: Motion) -> Floats:
 
 
 def _angles(positions: Floats) -> Floats:
-    """Angles (T, 2, 3) of joints at (T, 2, 4, 3) in the pelvis frame; the foot's from level."""
+    """Angles (T, 2, 3) from joints (T, 2, 4, 3) in the pelvis frame; the foot's from level."""
     bones = np.diff(positions, axis=2)
     thigh, shin = (np.arctan2(bones[:, :, k, 0], -bones[:, :, k, 2]) for k in (0, 1))
     pitch = np.arctan2(bones[:, :, 2, 2], bones[:, :, 2, 0])

@@ -17,33 +17,33 @@ from ambulo.motion.rotations import quat_about_mean, quat_from_rotvec, quat_mult
 from ambulo.motion.skeleton import Skeleton
 
 PHASES = 512
-"""Samples of a cycle."""
+"""Number of samples of a cycle."""
 
 HARMONICS = 6
 """Number of harmonics kept, up to about 5.5 Hz for a walk: higher ones are capture noise
 that would destabilise the body."""
 
 MOVES, HARDLY = 0.1, 0.4
-"""A clip moves if its root does at this speed, or its joints beside the root in the mean,
-[m/s]; people who stand and talk do at 0.01 to 0.09. A cycle hardly does if it moves at less
-than the second, a fraction, of the clip's speed: of 60 CMU clips, cycles of gaits move at 0.85
-to 1.4 of it, standing parts at less than 0.35."""
+"""A clip moves if its root has this speed, or its joints relative to the root in the mean,
+[m/s]; people who stand and talk have 0.01 to 0.09. A cycle hardly moves below the second
+fraction of the clip's speed: of 60 CMU clips, cycles of gaits have 0.85 to 1.4 of it, standing
+parts less than 0.35."""
 
 OPEN = 0.6
-"""How far a cycle may end from where it began, over its own movement."""
+"""Largest distance from the start at the end of a cycle, over its own movement."""
 
 TRAVELS, ASIDE, BENDS = 0.1, np.deg2rad(3.0), np.deg2rad(7.0)
-"""A cycle that goes less far, [m], has no direction; a straight one goes along +X and turns
-by less than these, [rad]: straight walks of 20 people go up to 2.6 degrees aside of their
-clip, and turn by up to 5.9."""
+"""A cycle that travels less than the first, [m], has no direction; a straight one deviates from
++X and turns by less than the others, [rad]: straight walks of 20 people deviate by up to 2.6
+degrees from their clip, and turn by up to 5.9."""
 
 VELOCITY_WEIGHT = 0.15
-"""Weight of joint velocities, [s], beside joint positions where a cycle closes."""
+"""Weight of joint velocities, [s], relative to joint positions in the closure of a cycle."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cycle:
-    """A gait cycle: N samples at equal phases, which then repeat one stride further on."""
+    """A gait cycle: N samples at equal phases, which repeat one stride further on."""
 
     skeleton: Skeleton
     """The skeleton, J joints; it walks along +X."""
@@ -83,7 +83,7 @@ class Cycle:
 
     @property
     def progress(self) -> Floats:
-        """Displacement of an even walk since the first sample, [m]. Shape (N, 3)."""
+        """Displacement of a uniform walk since the first sample, [m]. Shape (N, 3)."""
         return np.arange(len(self))[:, None] / len(self) * self.stride
 
     def kinematics(self) -> tuple[Floats, Floats]:
@@ -98,9 +98,9 @@ class Cycle:
 
 
 def along_x(motion: Motion) -> Motion:
-    """`motion` turned and moved so that it starts over the origin and travels along +X.
+    """`motion` rotated and moved to start at the origin and travel along +X.
 
-    A clip that travels less than 0.2 m is turned by its mean heading instead.
+    A clip that travels less than 0.2 m is rotated by its mean heading instead.
     """
     displacement = motion.root_positions[-1] - motion.root_positions[0]
     yaw = np.arctan2(displacement[1], displacement[0])
@@ -124,11 +124,11 @@ def find_cycle(
         motion: The clip.
         shortest: Shortest cycle, [s].
         longest: Longest cycle, [s].
-        moving: Only cycles that move if the clip does, as `check_cycle` has it; the best
-            of all if there is none.
+        moving: Only cycles that move if the clip does, as in `check_cycle`; the best of all if
+            there is none.
 
     Raises:
-        MotionError: If the motion is shorter than the shortest cycle.
+        MotionError: The motion is shorter than the shortest cycle.
     """
     low, high = (round(seconds * motion.fps) for seconds in (shortest, longest))
     if len(motion) <= low + 2:
@@ -152,10 +152,10 @@ def find_cycle(
 
 
 def check_cycle(motion: Motion, frames: slice, first: int = 0, finer: int = 1) -> None:
-    """Check that a cycle moves if its clip does, and ends about where it began.
+    """Check that a cycle moves if its clip does, and is closed.
 
-    Compared are mean speeds over 0.1 s: of the root in space, and of the joints beside it.
-    In a clip that stands any part is a cycle.
+    Mean speeds over 0.1 s are compared: of the root in space, and of the joints relative to it.
+    In a standing clip any part is a cycle.
 
     Args:
         motion: The clip.
@@ -164,7 +164,7 @@ def check_cycle(motion: Motion, frames: slice, first: int = 0, finer: int = 1) -
         finer: Frames of the clip for one of its file.
 
     Raises:
-        MotionError: The clip moves on the whole, its cycle hardly; or it does not repeat.
+        MotionError: The clip moves, but its cycle hardly does; or the cycle is not closed.
     """
     speeds = _speeds(motion)
     whole = [float(one.mean()) for one in speeds]
@@ -197,7 +197,7 @@ def _in_file(frames: slice, first: int, finer: int) -> str:
 
 
 def _other_cycle(motion: Motion, first: int, finer: int) -> str:
-    """Where a cycle that moves is, in words."""
+    """Describe the position of a cycle that moves."""
     other = find_cycle(motion, moving=True)
     speeds = _speeds(motion)
     hardly = _hardly([one[other].mean() for one in speeds], [s.mean() for s in speeds])
@@ -211,8 +211,8 @@ def _other_cycle(motion: Motion, first: int, finer: int) -> str:
 def straightened(motion: Motion, frames: slice) -> Motion:
     """`motion` with the cycle `frames` going straight along +X.
 
-    A cycle that turns, or goes another way than its clip, would slide when its path is
-    made straight: its frames are turned with the path. What is straight already is left.
+    A cycle that turns, or travels in another direction than its clip, would slide when its path
+    is straightened: its frames are rotated with the path. A straight cycle is unchanged.
     """
     start, stop = frames.start, min(frames.stop, len(motion) - 1)
     step = motion.root_positions[stop] - motion.root_positions[start]
@@ -228,7 +228,7 @@ def straightened(motion: Motion, frames: slice) -> Motion:
 
 
 def _features(motion: Motion) -> Floats:
-    """Joint positions beside the root, [m], and their weighted velocities. Shape (T, n)."""
+    """Joint positions relative to the root, [m], and weighted velocities. Shape (T, n)."""
     still = np.zeros_like(motion.root_positions)
     places, _ = forward_kinematics(motion.skeleton, still, motion.rotations)
     rates = VELOCITY_WEIGHT * np.gradient(places, 1.0 / motion.fps, axis=0)
@@ -236,7 +236,7 @@ def _features(motion: Motion) -> Floats:
 
 
 def _gap(motion: Motion, frames: slice) -> float:
-    """How far a cycle ends from where it began, over its own movement."""
+    """Distance between the ends of a cycle, over its own movement."""
     features = _features(motion)
     own = features[frames]
     spread = np.sqrt(np.square(own - own.mean(axis=0)).sum(axis=1).mean())
@@ -245,7 +245,7 @@ def _gap(motion: Motion, frames: slice) -> float:
 
 
 def _speeds(motion: Motion) -> tuple[Floats, Floats]:
-    """Speeds of the root, and mean speeds of joints beside it, [m/s]. Two of shape (T,)."""
+    """Speeds of the root, and mean joint speeds relative to it, [m/s]. Two of shape (T,)."""
     window = max(1, min(round(0.1 * motion.fps), len(motion) // 2))
     still = np.zeros_like(motion.root_positions)
     places, _ = forward_kinematics(motion.skeleton, still, motion.rotations)
@@ -261,7 +261,7 @@ def _speeds(motion: Motion) -> tuple[Floats, Floats]:
 
 
 def _hardly(part: Sequence[Floats | float], whole: Sequence[float]) -> Bools:
-    """Whether a part hardly moves of a whole that does, by root or by joints."""
+    """Whether a part hardly moves although the whole does, by root or by joints."""
     found = [
         np.asarray(own) < HARDLY * all_
         for own, all_ in zip(part, whole, strict=True)
@@ -275,9 +275,9 @@ def periodic(
 ) -> Cycle:
     """The cycle in `frames` of a motion along +X, made seamless and smooth.
 
-    Root position and local rotations (as rotation vectors about each joint's mean) lose
-    their linear drift over the cycle, keep `harmonics` harmonics, and are sampled anew at
-    `phases` equal phases. The forward drift of the root is the stride.
+    Root position and local rotations (as rotation vectors about each joint's mean) lose their
+    linear drift over the cycle, keep `harmonics` harmonics, and are resampled at `phases` equal
+    phases. The forward drift of the root is the stride.
     """
     start, stop = frames.start, frames.stop
     count = stop - start
@@ -335,7 +335,7 @@ def body_velocities(cycle: Cycle) -> tuple[Floats, Floats]:
 
 
 def rotvec_velocity(turns: Floats, rates: Floats) -> Floats:
-    """Angular velocity in the turned frame of exp(turns) that changes at `rates`.
+    """Angular velocity, in its own frame, of exp(turns) changing at `rates`.
 
     All shapes are (..., 3); `turns` are rotation vectors and `rates` their derivatives.
     The right Jacobian of SO(3) (G. Chirikjian, Stochastic Models, Information Theory, and

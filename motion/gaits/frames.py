@@ -1,8 +1,8 @@
-"""Two gait cycles as 60 frames at equal phases, the form that gait networks learn.
+"""Two gait cycles as 60 frames at equal phases, the training format of gait networks.
 
-A frame has the 101 numbers of `motion.human23.to_sixdof`, but for the root's position: 6 and
-7 are its displacement in 1/30 s (its velocity over 30 Hz, whatever the rate of the frames),
-along +X, in which the two cycles lead, and along +Y to the left; 8 is its height, [m].
+A frame has the 101 numbers of `motion.human23.to_sixdof`, except the root's position: 6 and 7
+are its displacement in 1/30 s (its velocity over 30 Hz, whatever the rate of the frames), along
++X, the direction of the two cycles, and along +Y to the left; 8 is its height, [m].
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import load_skeleton
 
 WAY_RATE = 30.0
-"""The root's displacement is counted in 1 / this, [Hz], as published."""
+"""The root's displacement is counted per 1 / this, [Hz], as in GaitNet."""
 CYCLES = FRAMES // PER_CYCLE
-"""Cycles of a sequence."""
+"""Number of cycles of a sequence."""
 STANDING = 0.2
-"""Two cycles that lead less far have no direction; their mean heading is taken, [m]."""
+"""Two cycles that travel less than this have no direction, and use their mean heading, [m]."""
 MARGIN = 12
-"""Frames before and behind the sequence that its splines also go through."""
+"""Frames before and after the sequence that its splines include."""
 
 
 def sequence(positions: Floats, at: Floats, rate: float) -> Floats:
     """The frames (60, 101) of two cycles.
 
-    Every number goes through a cubic spline over time; rotations are made orthonormal
-    again afterwards. Then the path is straightened: it is turned about the vertical so
-    that it leads along +X, evenly more or less over the two cycles where they bend.
+    Every number goes through a cubic spline over time; rotations are made orthonormal again
+    afterwards. Then the path is straightened: it is rotated about the vertical to lead along
+    +X, by a linearly varying angle if the cycles bend.
 
     Args:
         positions: Frames of human23. Shape (T, 56).
-        at: Where phases 0, 1/30, ... 2 lie, in frames, ascending. Shape (61,).
-        rate: Of the positions, [Hz].
+        at: Times of the phases 0, 1/30, ... 2, in frames, ascending. Shape (61,).
+        rate: Rate of the positions, [Hz].
     """
     if at.shape != (FRAMES + 1,) or not (np.diff(at) > 0.0).all():
         raise MotionError("gait: expected 61 moments that ascend")
@@ -65,10 +65,9 @@ def sequence(positions: Floats, at: Floats, rate: float) -> Floats:
 
 
 def single(positions: Floats, start: float, end: float, rate: float) -> Floats:
-    """The frames (60, 101) of one cycle from frame to frame, closed and taken twice.
+    """The frames (60, 101) of one cycle from `start` to `end`, closed and repeated.
 
-    What the cycle drifts from its beginning to its end is taken off evenly. For the rest
-    see `sequence`.
+    Its linear drift is removed. See also `sequence`.
     """
     if not 0.0 <= start < end <= len(positions) - 1:
         raise MotionError("gait: a cycle lies outside of the frames")
@@ -105,7 +104,7 @@ def orthonormal(frames: NDArray[np.floating]) -> Floats:
 def mirrored(frames: NDArray[np.floating]) -> NDArray[np.floating]:
     """`frames` (..., 60, 101) with left and right exchanged, half a cycle later.
 
-    So the left foot does at phase 0 what it did before.
+    So phase 0 is the same event of the left foot.
     """
     source, signs = _mirror()
     turned = np.take(frames, source, axis=-1) * signs.astype(frames.dtype)
@@ -118,7 +117,7 @@ def speed_of(frames: Floats) -> Floats:
 
 
 def root_path(frames: Floats, fps: float) -> Floats:
-    """Positions of the root (T, 3), [m], of frames (T, 101) at `fps`; it starts over 0.
+    """Positions of the root (T, 3), [m], of frames (T, 101) at `fps`; it starts at 0.
 
     The trapezoidal rule over the frames' velocities.
     """
@@ -144,7 +143,7 @@ def motion_of(
 
 
 def frame_rate(space: GaitSpace, params: ArrayLike) -> Floats:
-    """Frames per second (...), [Hz], at which sequences of `params` (..., P) are true."""
+    """True frame rate (...) of sequences with parameters `params` (..., P), [Hz]."""
     values = np.asarray(params, dtype=np.float64)
     cadence = values[..., space.index("cadence")]
     return PER_CYCLE * HEALTHY.rate_of(cadence, leg_length(space, values))
@@ -198,11 +197,11 @@ def _mirror() -> tuple[NDArray[np.int64], Floats]:
 
 
 def _straightened(frames: Floats, travel: Floats) -> Floats:
-    """`frames` (60, 101) turned so that they lead along +X.
+    """`frames` (60, 101) rotated to lead along +X.
 
     Args:
         frames: Frames whose root still has its own direction.
-        travel: From the first place of the root to its last, (x, y), [m].
+        travel: From the first to the last position of the root, (x, y), [m].
     """
     ahead = np.unwrap(np.arctan2(frames[:, 3], frames[:, 0]))
     first, second = ahead[:PER_CYCLE].mean(), ahead[PER_CYCLE:].mean()

@@ -1,8 +1,8 @@
-"""Refined sequences as a stream of buffers: memory stays within a stated bound.
+"""Refined sequences as a stream of buffers in bounded memory.
 
-Files are read in blocks that come in a random order; a buffer takes as many as fit in,
-and while one is learnt from, a thread fills the other. Everything random follows from
-seed and epoch, so that a resumed training sees what an uninterrupted one would.
+Files are read in blocks in random order; a buffer takes as many as fit, and a thread fills the
+next one during training on the other. All randomness follows from seed and epoch, so that a
+resumed training sees the data of an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ from ambulo.motion.gaits.shards import (
 from ambulo.motion.human23 import N_SIXDOF
 
 BLOCK = 256
-"""Sequences that are read at once; 6 MB."""
+"""Sequences read at once; 6 MB."""
 PARTS = ("train", "validation", "test")
-"""Parts of the data; their places here number them."""
+"""Parts of the data, by index."""
 
 
 FOOT = re.compile(" (?:left|right) ")
-"""Comes after the clip in the labels of captured sequences."""
+"""Follows the clip in the labels of captured sequences."""
 ALIKE = 1e-9
-"""Values that differ by less are the same."""
+"""Difference below which values count as equal."""
 
 
 @dataclass(frozen=True)
 class GaitData:
-    """What is in the files; their motions stay on disk."""
+    """Index of the files' contents; their motions stay on disk."""
 
     heads: tuple[RefinedHead, ...]
     """The files."""
     space: GaitSpace
     """Parameters of all of them."""
     parts: tuple[NDArray[np.int8], ...]
-    """The part of each file's sequences, by number in `PARTS`."""
+    """The part of each file's sequences, as index in `PARTS`."""
     errors: tuple[GaitDataError, ...]
-    """Files that were passed over."""
+    """Errors of skipped files."""
     is_cascaded: bool
     """Whether the motions were made by cascaded networks."""
 
@@ -65,7 +65,7 @@ class GaitData:
         return int(sum((of == number).sum() for of in self.parts))
 
     def held(self) -> dict[str, float]:
-        """Parameters that are the same in all sequences that are learnt from, by name."""
+        """Parameters that are constant over all training sequences, by name."""
         learnt = [
             head.params[of == 0]
             for head, of in zip(self.heads, self.parts, strict=True)
@@ -93,9 +93,9 @@ class GaitSet:
     """Sequences in memory."""
 
     params: Singles
-    """Normalised. Shape (N, P)."""
+    """Normalised parameters. Shape (N, P)."""
     motions: Singles
-    """Shape (N, 60, 101)."""
+    """Frames. Shape (N, 60, 101)."""
 
     def __len__(self) -> int:
         return len(self.params)
@@ -104,13 +104,13 @@ class GaitSet:
 def open_data(
     places: Sequence[str], config: GaitNetDataConfig, seed: int, space: GaitSpace | None
 ) -> GaitData:
-    """Look at every file once, from its first to its last byte.
+    """Index every file, reading it once completely.
 
     Args:
         places: Folders or files.
-        config: How the data are split; whether bad files end it.
-        seed: Of the split.
-        space: The parameters that they must have; None takes the first file's.
+        config: The split, and whether bad files are errors.
+        seed: Seed of the split.
+        space: Required parameters; None takes the first file's.
 
     Raises:
         GaitDataError: No file is left, a part is empty, or files do not fit.
@@ -183,7 +183,7 @@ def _read(
 
 @dataclass
 class _Buffer:
-    """Room for sequences, and what fills it."""
+    """A buffer of sequences, and its filling thread."""
 
     params: Singles
     motions: Singles
@@ -191,14 +191,14 @@ class _Buffer:
 
 
 class GaitStream:
-    """The training part as buffers; used as a context, which ends its thread.
+    """The training part as buffers; a context manager, which ends its thread.
 
     Memory: two buffers of `capacity` sequences, 24.2 KB each (one where everything fits
     in), a block of 6 MB, and the parameters of all sequences.
     """
 
     def __init__(self, data: GaitData, config: GaitNetDataConfig, seed: int) -> None:
-        """Nothing is read yet."""
+        """Create the stream without reading."""
         self._data, self._seed = data, seed
         self._mirror = config.mirror
         copies = 2 if config.mirror else 1
@@ -266,7 +266,7 @@ class GaitStream:
         ]
 
     def buffer(self, epoch: int, number: int) -> GaitSet:
-        """A buffer of an epoch; valid until the next but one is asked for."""
+        """A buffer of an epoch; valid until the next but one is requested."""
         if self._whole:
             held = self._buffers[0]
             if not self._filled:
@@ -321,10 +321,10 @@ class GaitStream:
 
 
 def _space_of(head: RefinedHead, space: GaitSpace | None) -> GaitSpace:
-    """The parameters of a file, which must be those of `space` if that is given.
+    """The parameters of a file, which must equal `space` if that is given.
 
     Raises:
-        GaitDataError: Names the file and what does not fit.
+        GaitDataError: The parameters differ; names the file and the difference.
     """
     stored = head.source.get("space")
     if stored is None and space is None:
@@ -344,7 +344,7 @@ def _space_of(head: RefinedHead, space: GaitSpace | None) -> GaitSpace:
 
 
 def _parts(head: RefinedHead, config: GaitNetDataConfig, seed: int) -> NDArray[np.int8]:
-    """The part of each sequence of a file, by its content alone. Shape (N,)."""
+    """The part of each sequence of a file, by a hash of its content. Shape (N,)."""
     if config.split == "subject":
         keys = [name.encode() for name in head.subject.tolist()]
     else:
@@ -353,7 +353,7 @@ def _parts(head: RefinedHead, config: GaitNetDataConfig, seed: int) -> NDArray[n
             # Sequences of a clip overlap, and each has measured parameters of its own.
             clip = FOOT.split(str(head.clip[row]))[0]
             keys[row] = f"{head.subject[row]}/{clip}".encode()
-    share = np.array([_share(key, seed) for key in keys])
+    share = np.array([_hash_fraction(key, seed) for key in keys])
     part = np.zeros(len(head), dtype=np.int8)
     if config.test_subjects or config.validation_subjects:
         part[np.isin(head.subject, config.validation_subjects)] = 1
@@ -364,8 +364,8 @@ def _parts(head: RefinedHead, config: GaitNetDataConfig, seed: int) -> NDArray[n
     return part
 
 
-def _share(key: bytes, seed: int) -> float:
-    """A number in [0, 1) that a content and a seed decide."""
+def _hash_fraction(key: bytes, seed: int) -> float:
+    """A hash of content and seed as a number in [0, 1)."""
     digest = hashlib.blake2b(key, digest_size=8, salt=seed.to_bytes(8, "little"))
     return int.from_bytes(digest.digest(), "little") / 2.0**64
 

@@ -9,15 +9,15 @@ from ambulo.motion.retargeting.retarget import retarget
 from ambulo.motion.skeleton import Skeleton
 
 LEAD = 2
-"""Cycles before and after the extracted one, so that the effects of retargeting at the ends
-of a clip do not reach it."""
+"""Cycles before and after the extracted one, which keep the end effects of retargeting out of
+it."""
 
 
 def generated_cycle(motion: Motion, frames: int, skeleton: Skeleton) -> Cycle:
     """The cycle of a gait that repeats every `frames` frames, on `skeleton`, along +X.
 
     Raises:
-        MotionError: The motion holds fewer than five of its cycles and a frame.
+        MotionError: The motion has fewer than five cycles and a frame.
     """
     first, last = LEAD * frames, (LEAD + 1) * frames
     if len(motion) <= last + LEAD * frames:

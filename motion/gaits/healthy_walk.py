@@ -1,7 +1,7 @@
-"""The healthy walk that gait parameters are ratios of: a captured one, symmetric, as data.
+"""The healthy walk, reference of the gait parameters: captured, made symmetric, as data.
 
 `configs/gaits/healthy_walk.json` holds Fourier coefficients: of the root's position (its travel
-taken off), and of each joint's rotation vector about its mean, with their cosines and sines.
+removed), and of each joint's rotation vector about its mean, with cosines and sines.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ambulo.motion.rotations import (
 from ambulo.motion.skeletons import load_skeleton
 
 HARMONICS = 8
-"""Harmonics that the file keeps."""
+"""Harmonics in the file."""
 
 
 def healthy_walk(phases: int = 512) -> Cycle:

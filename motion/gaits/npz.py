@@ -19,7 +19,7 @@ from ambulo.motion.formats.disk import write_bytes
 from ambulo.motion.formats.npz import BROKEN, check_stored, member_head, packed
 
 BLOCK = 2**22
-"""Bytes that are checked at once."""
+"""Bytes checked at once."""
 
 
 @contextmanager
@@ -66,7 +66,7 @@ def read_arrays(path: Path, members: Mapping[str, str]) -> dict[str, NDArray[Any
 
 
 def check_motions(path: Path, expected: tuple[int, ...]) -> tuple[int, int]:
-    """Read all motions of a refined shard in blocks; where they begin, their CRC-32."""
+    """Check all motions of a refined shard in blocks; returns their offset and CRC-32."""
     with open_regular(path) as file, zipfile.ZipFile(file) as archive:
         rule("motions.npy" in archive.namelist(), "has no array 'motions'")
         info = archive.getinfo("motions.npy")
@@ -91,7 +91,7 @@ def _data_start(path: Path, info: zipfile.ZipInfo) -> int:
 
 
 def rule(holds: bool, message: str) -> None:
-    """Raise `GaitDataError` with the given message unless `holds`."""
+    """Raise `GaitDataError` with `message` unless `holds`."""
     if not holds:
         raise GaitDataError(message)
 

@@ -1,8 +1,8 @@
-"""A walk without a captured clip: typical joint angles of normal level walking.
+"""A walk made from typical joint angles of normal level walking, without a captured clip.
 
-The curves are rounded values of textbook figures (D. Winter, Biomechanics and Motor
-Control of Human Movement, 4th edition, 2009, and J. Perry and J. Burnfield, Gait Analysis,
-2nd edition, 2010), smoothed by their first harmonics; arms and pelvis are plain sines.
+The curves are rounded values of textbook figures (D. Winter, Biomechanics and Motor Control of
+Human Movement, 4th edition, 2009, and J. Perry and J. Burnfield, Gait Analysis, 2nd edition,
+2010), smoothed by their first harmonics; arms and pelvis are plain sines.
 """
 
 from __future__ import annotations
@@ -19,23 +19,24 @@ PERIOD = 1.1
 """Duration of the cycle, [s]."""
 
 HIP = (30.0, 25.0, 16.0, 6.0, -3.0, -9.0, -7.0, 10.0, 26.0, 32.0)
-"""Flexion at tenths of the cycle from heel strike, [deg]."""
+"""Hip flexion at tenths of the cycle from heel strike, [deg]."""
 KNEE = (6.0, 17.0, 18.0, 12.0, 8.0, 13.0, 36.0, 60.0, 52.0, 20.0)
-"""Flexion, [deg]."""
+"""Knee flexion, [deg]."""
 ANKLE = (0.0, -3.0, 3.0, 7.0, 9.0, 7.0, -10.0, -9.0, 0.0, 2.0)
-"""Dorsiflexion, [deg]."""
+"""Ankle dorsiflexion, [deg]."""
 PELVIS_TURN, PELVIS_LIST, SWAY = 4.0, 2.5, 0.02
-"""Amplitudes of the pelvis: about the vertical, [deg], to the side, [deg], and [m]."""
+"""Amplitudes of the pelvis: rotation about the vertical, [deg], list to the side, [deg], and
+sway, [m]."""
 ADDUCTION = 2.5
 """Adduction of the thighs, which brings the feet closer together than the hips, [deg]."""
 ARM_SWING, ELBOW, ARMS_DOWN = 18.0, 20.0, 78.0
-"""Swing and bend of the arms, and how far they hang down from the side, [deg]."""
+"""Swing and bend of the arms, and their angle below the horizontal, [deg]."""
 
 
 def plain_walk(skeleton: Skeleton) -> Cycle:
     """The walk on a skeleton whose joints' rest axes are the world's, along +X.
 
-    A raw cycle: `motion.reference.prepare.physical_cycle` plants its feet.
+    A raw cycle, whose feet `envs.reference` plants.
     """
     roles = roles_of(skeleton)
     phase = np.arange(PHASES) / PHASES
@@ -51,7 +52,7 @@ def plain_walk(skeleton: Skeleton) -> Cycle:
             bend = _curve(angle, late) * (1.0 if role == "shin" else -1.0)
             rotations[:, roles[f"{side}_{role}"]] = _turned(1, bend)
         thigh = roles[f"{side}_thigh"]
-        # The legs undo what the pelvis does to the side and about the vertical.
+        # The legs compensate the pelvis' list and rotation.
         sway = SWAY * np.sin(swing) / float(skeleton.offsets[0, 2])
         inward = np.deg2rad(-sign * ADDUCTION) - turns[:, 0, 0] - sway
         rotations[:, thigh] = quat_multiply(_turned(0, inward), rotations[:, thigh])
@@ -78,7 +79,7 @@ def plain_walk(skeleton: Skeleton) -> Cycle:
 
 
 def _curve(tenths: tuple[float, ...], late: float) -> Floats:
-    """Angles at all phases, [rad], `late` in the cycle. Shape (PHASES,)."""
+    """Angles at all phases, [rad], delayed by `late` of the cycle. Shape (PHASES,)."""
     smooth = resynthesized(np.deg2rad(tenths), min(HARMONICS, 4), PHASES)
     return np.asarray(np.roll(smooth, round(late * PHASES)))
 

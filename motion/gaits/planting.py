@@ -1,7 +1,7 @@
-"""Feet that stay where they stand: slide that filters and other lengths added is taken out.
+"""Removal of foot sliding that filters and retargeting have added.
 
-The soles of the body decide, not joints: what counts is the velocity of the material that
-touches the ground. A foot that the movement drags or turns on purpose is left to it.
+The soles of the body decide, not the joints: the velocity of the touching material counts. A
+foot that is dragged or turned on purpose is left unchanged.
 """
 
 from __future__ import annotations
@@ -35,42 +35,45 @@ from ambulo.motion.rotations import (
 )
 
 NEAR, FAR = 0.01, 0.03
-"""Heights of the lowest sole point, [m]: up to the first a foot stands, from the second not."""
+"""Heights of the lowest sole point, [m]: up to the first a foot is in stance, from the second
+it is not."""
 SLOW, FAST = 0.2, 0.6
-"""The same of the speed with which it slides, [m/s]. Captured feet in stance slide with up to
-0.15 m/s once noise is filtered; what is faster is rolled, dragged or in the air."""
+"""The same two thresholds of the sliding speed, [m/s]. Captured feet in stance slide with up to
+0.15 m/s once noise is filtered; faster ones roll, are dragged or are in the air."""
 TOUCHING = 0.006
-"""Height over the lowest sole point at which another bears a third as much, [m]."""
+"""Height above the lowest sole point at which another point has a third of its weight, [m]."""
 SPEED_CUTOFF = 8.0
-"""Cut-off of the low-pass of the speed that decides, [Hz]."""
+"""Cut-off of the low-pass of the sliding speed, [Hz]."""
 HOLD = 0.5
-"""Time in which a shift of a standing foot fades, [s]: drift over many steps is the clip's."""
+"""Time constant in which a shift of a stance foot fades, [s]: drift over many steps belongs to
+the clip."""
 SMOOTHING = 0.03
 """Time over which a shift changes, [s]."""
 PRESS = 20.0
-"""Weight of a height error of a standing foot, [1/s]: 5 cm weigh as 1 m/s of slide."""
+"""Weight of a height error of a stance foot, [1/s]: 5 cm weigh as 1 m/s of slide."""
 LAX = 0.2
-"""Weight of a change of a swinging foot's shift, beside 1 of the slide of a standing one."""
+"""Weight of a change of a swing foot's shift, relative to the slide of a stance foot."""
 ROUNDS = 2
-"""Times that the feet are planted: legs turn soles as they are moved."""
+"""Number of passes: legs rotate soles as they are moved."""
 SHIN = 0.1
-"""Weight of a squared distance of knees from where they were; they give way."""
+"""Weight of squared distances of knees from their original positions; they are free to
+yield."""
 CYCLE_HARMONICS = 12
 """Harmonics that a planted cycle keeps."""
 
 
 def planted(motion: Motion, soles: Soles, depth: float = DEPTH) -> Motion:
-    """`motion` with standing feet at rest, their lowest points at height -`depth`, [m].
+    """`motion` with stance feet at rest, their lowest points at height -`depth`, [m].
 
-    The shift d (T, 3) of each foot is a least-squares solution: along the ground of
-    w (v + d')^2 + LAX (1 - w) d'^2, upwards of w (PRESS (h + depth + d))^2 + d'^2, both with
-    (d / HOLD)^2 + (SMOOTHING d'')^2, where v is the velocity of the touching sole, h its
-    height, and w how far it stands. Legs follow by the refinement of the retargeting.
+    The shift d (T, 3) of each foot is a least-squares solution: along the ground of w (v +
+    d')^2 + LAX (1 - w) d'^2, upwards of w (PRESS (h + depth + d))^2 + d'^2, both with (d /
+    HOLD)^2 + (SMOOTHING d'')^2, where v is the velocity of the touching sole, h its height, and
+    w the stance weight. Legs follow by the refinement of the retargeting.
 
     Args:
-        motion: On the body that the soles are of, the ground at height 0.
+        motion: Motion on the body of the soles, the ground at height 0.
         soles: Contact spheres of its feet.
-        depth: How deep they press into the ground, [m].
+        depth: Depth to which they press into the ground, [m].
     """
     for _ in range(ROUNDS):
         height, velocity = touching_soles(motion, soles)
@@ -88,7 +91,8 @@ def planted(motion: Motion, soles: Soles, depth: float = DEPTH) -> Motion:
 def with_shifted_feet(motion: Motion, shifts: Floats) -> Motion:
     """`motion` with its feet moved by `shifts`, [m]; legs follow. Shape (T, 2, 3), left first.
 
-    By the refinement of the retargeting: soles keep their orientation, the rest its place.
+    By the refinement of the retargeting: soles keep their orientation, other joints their
+    position.
     """
     body = body_of(motion.skeleton)
     places, turns = motion_kinematics(motion)
@@ -103,7 +107,7 @@ def with_shifted_feet(motion: Motion, shifts: Floats) -> Motion:
         weights[:, body.roles[side + "shin"]] = SHIN
         if side + "foot" in body.roles:
             ankle = body.roles[side + "foot"]
-        else:  # the shin stands on its end: it is moved as it is
+        else:  # a shin that stands on its end is moved rigidly
             ankle = body.roles[side + "shin"]
             aims[:, body.parts[side + "shin"]] = AIM["foot"]
         weights[:, ankle] = ANKLE
@@ -120,7 +124,7 @@ def with_shifted_feet(motion: Motion, shifts: Floats) -> Motion:
 
 
 def planted_cycle(cycle: Cycle, soles: Soles, depth: float = DEPTH) -> Cycle:
-    """`cycle` with standing feet at rest; as `planted`."""
+    """`cycle` with stance feet at rest; as `planted`."""
     count = len(cycle)
     moved = planted(cycle.motion(3), soles, depth)[count : 2 * count]
     root = moved.root_positions - cycle.stride - cycle.progress
@@ -136,8 +140,8 @@ def planted_cycle(cycle: Cycle, soles: Soles, depth: float = DEPTH) -> Cycle:
 def touching_soles(motion: Motion, soles: Soles) -> tuple[Floats, Floats]:
     """Height (T, 2), [m], and velocity (T, 2, 3), [m/s], of the lowest sole of each foot.
 
-    The velocity is that of the sole's material, with its points weighted by how low they
-    are: a foot that rolls over its edge does not slide.
+    The velocity is that of the sole's material, averaged with larger weights of lower points: a
+    foot that rolls over its edge does not slide.
     """
     at, sides = list(soles.joints), np.array(soles.sides)
     places, turns = motion_kinematics(motion)
@@ -157,7 +161,7 @@ def touching_soles(motion: Motion, soles: Soles) -> tuple[Floats, Floats]:
 
 
 def standing(motion: Motion, height: Floats, velocity: Floats) -> Floats:
-    """How far each foot stands, from 0 to 1, by `touching_soles`. Shape (T, 2)."""
+    """Stance weight of each foot, from 0 to 1, by `touching_soles`. Shape (T, 2)."""
     speed = np.linalg.norm(velocity[..., :2], axis=-1)
     cutoff = min(SPEED_CUTOFF, 0.4 * motion.fps)
     speed = low_pass(speed, motion.fps, cutoff)
@@ -165,7 +169,7 @@ def standing(motion: Motion, height: Floats, velocity: Floats) -> Floats:
 
 
 def slide(motion: Motion, soles: Soles) -> float:
-    """Mean horizontal speed of standing soles, [m/s]; 0 where none ever stands."""
+    """Mean horizontal speed of soles in stance, [m/s]; 0 without any stance."""
     height, velocity = touching_soles(motion, soles)
     stands = standing(motion, height, velocity)
     speed = np.linalg.norm(velocity[..., :2], axis=-1)
@@ -182,9 +186,9 @@ def _shift(stands: Floats, velocity: Floats, lift: Floats, fps: float) -> Floats
     """The shift of a foot, [m]. Shape (T, 3).
 
     Args:
-        stands: How far it stands. Shape (T,).
-        velocity: Of its sole, [m/s]. Shape (T, 3).
-        lift: What its height lacks, [m]. Shape (T,).
+        stands: Stance weight. Shape (T,).
+        velocity: Velocity of its sole, [m/s]. Shape (T, 3).
+        lift: Missing height, [m]. Shape (T,).
         fps: Frames per second.
     """
     between = 0.5 * (stands[1:] + stands[:-1])
@@ -192,7 +196,7 @@ def _shift(stands: Floats, velocity: Floats, lift: Floats, fps: float) -> Floats
     held = between + LAX * (1.0 - between)
     goals = -rates * (between / held)[:, None]
     level = _solved(np.zeros(len(stands)), held, fps, (None, goals))
-    # A foot that is under the ground stands, however fast it is.
+    # A foot under the ground is in stance, however fast it is.
     pressed = PRESS**2 * np.where(lift > 0.0, 1.0, stands)
     upright = _solved(pressed, np.ones_like(between), fps, (lift[:, None], None))
     return np.concatenate([level, upright], axis=1)
@@ -204,7 +208,7 @@ def _solved(
     fps: float,
     goals: tuple[Floats | None, Floats | None],
 ) -> Floats:
-    """The smooth shift d (T, n) nearest to places and rates; small where nothing is asked.
+    """The smooth shift d (T, n) nearest to positions and rates; small without goals.
 
     Args:
         place_weights: Weights of squared distances to places. Shape (T,).

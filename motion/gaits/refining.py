@@ -23,15 +23,15 @@ from ambulo.motion.gaits.shards import (
 )
 
 MIN_FRAMES = 140
-"""Minimum length of an episode; shorter ones ended in a fall and are left out, as
-published."""
+"""Smallest length of an episode; shorter ones ended in a fall and are skipped, as in
+GaitNet."""
 SETTLED = 0.4
-"""Cycles at the beginning of an episode that are left out: as many as leave two whole ones
-in 5 s of the slowest gait."""
+"""Skipped cycles at the beginning of an episode: two whole ones must remain in 5 s of the
+slowest gait."""
 PER_FILE = 1024
 """Sequences of a refined file: 25 MB."""
 PREFIX = "gait_"
-"""How the names of refined files begin."""
+"""Prefix of the names of refined files."""
 
 
 @dataclass
@@ -39,29 +39,29 @@ class Refining:
     """Statistics of refined episodes, for reports."""
 
     episodes: int = 0
-    """Episodes that were looked at."""
+    """Processed episodes."""
     sequences: int = 0
-    """Sequences that were made."""
+    """Resulting sequences."""
     short: int = 0
     """Episodes with too few frames."""
     stuck: int = 0
-    """Episodes whose phase goes back, or makes no two whole cycles."""
+    """Episodes whose phase decreases, or has no two whole cycles."""
     files: list[Path] = field(default_factory=list)
-    """Files that were written."""
+    """Written files."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sequence:
-    """One refined sequence and where it is from."""
+    """One refined sequence with its origin."""
 
     params: Floats
-    """Shape (P,)."""
+    """Parameters. Shape (P,)."""
     frames: Floats
-    """Shape (60, 101)."""
+    """Frames. Shape (60, 101)."""
     fps: float
     """True rate, [Hz]."""
     clip: str
-    """The file, the episode in it and the cycle in that."""
+    """The file, the episode in it and the cycle in the episode."""
     subject: str
     """The character, or the person."""
 
@@ -74,7 +74,7 @@ def refined(
     least: int = MIN_FRAMES,
     settled: float = SETTLED,
 ) -> Iterator[Sequence]:
-    """Return the sequences of a raw shard called `name`; omitted episodes are counted."""
+    """Yield the sequences of a raw shard called `name`; skipped episodes are counted."""
     subject = str(shard.source.get("character", ""))
     for number, (params, rows) in enumerate(shard.episodes()):
         counts.episodes += 1
@@ -102,9 +102,9 @@ def unwrapped(phase: Floats) -> Floats:
 
 
 def starts(whole: Floats, settled: float) -> list[int]:
-    """Cycles of a clock (T,) at which pairs of whole cycles begin, none in two of them.
+    """First cycles of disjoint pairs of whole cycles of an unwrapped phase (T,).
 
-    None if the clock ever goes back.
+    Empty if the phase ever decreases.
     """
     if (np.diff(whole) < 0.0).any():
         return []
@@ -120,7 +120,7 @@ def moments(whole: Floats, start: int) -> Floats:
 
 
 class RefinedWriter:
-    """Gathers sequences and writes them to numbered files; one file is in memory."""
+    """Collects sequences and writes them to numbered files; one file is in memory."""
 
     def __init__(
         self,
@@ -131,10 +131,10 @@ class RefinedWriter:
         *,
         per_file: int = PER_FILE,
     ) -> None:
-        """Begin in `folder`, which is made.
+        """Start in `folder`, which is created.
 
         Raises:
-            GaitDataError: Such files are there already.
+            GaitDataError: The folder has such files already.
         """
         if per_file < 1:
             raise GaitDataError("a file holds at least one sequence")
@@ -152,7 +152,7 @@ class RefinedWriter:
         self.files: list[Path] = []
 
     def add(self, sequences: Iterable[Sequence]) -> None:
-        """Take in sequences; write files that are full."""
+        """Add sequences; writes full files."""
         for one in sequences:
             self._held.append(one)
             if len(self._held) == self._per_file:

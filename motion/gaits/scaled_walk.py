@@ -1,8 +1,8 @@
 """The healthy walk adapted to another body: other steps, limb lengths and torsions.
 
-Nothing here is simulated or learned. The stride is made by larger or smaller swings about
-the mean posture; then the paths of hips and feet are scaled by leg length, and the legs of
-the body follow them: knees by the law of cosines, in the planes of the healthy legs.
+Nothing is simulated or learned here. The stride is changed by scaling the swings about the mean
+posture; then the paths of hips and feet are scaled by leg length, and the legs of the body
+follow them: knees by the law of cosines, in the planes of the healthy legs.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ choice)."""
 STRAIGHT = 0.995
 """Longest distance from hip to ankle, over the leg's length."""
 LIST_SHARE, LIST_LIMIT = 0.5, 0.07
-"""Part of the difference of the legs that the pelvis' list makes up for, and the largest
-list, [rad]; the longer leg bends for the rest."""
+"""Fraction of the legs' difference that the pelvis' list compensates, and the largest list,
+[rad]; the longer leg bends for the rest."""
 FULL_STRIDE, LIFT = 1.25, 3.2
-"""Stride at which the swinging foot is high enough by itself, and how much it is drawn up
-for each unit of stride below it, in fractions of `variants.LIFT`: the captured foot clears
-the ground by 8 mm, and bodies with other legs stumble."""
+"""Stride at which the swing foot clears the ground by itself, and its additional lift per unit
+of stride below it, in fractions of `variants.LIFT`: the captured foot clears the ground by 8
+mm, and bodies with other legs stumble."""
 STRIDE_TRIES = 4
 """Iterations of the search for the amplitude that gives a stride."""
 
@@ -51,8 +51,8 @@ STRIDE_TRIES = 4
 def gait_cycle(space: GaitSpace, values: ArrayLike, soles: Soles) -> Cycle:
     """The gait with parameters `values` (P,) on its body, whose soles are `soles`.
 
-    Not yet on the ground to the millimetre: `motion.reference.prepare.physical_cycle`
-    does that, and makes its torques.
+    Its ground contact is not exact yet; the preparation of references corrects it, and computes
+    torques.
     """
     named = space.named(values)
     skeleton = gait_skeleton(space, values)
@@ -61,7 +61,7 @@ def gait_cycle(space: GaitSpace, values: ArrayLike, soles: Soles) -> Cycle:
     moved = _on_body(strided, skeleton, legs / HEALTHY.leg_length, named)
     period = 1.0 / float(HEALTHY.rate_of(named["cadence"], legs))
     flat, _ = flat_soles(replace(moved, period=period), soles)
-    # Feet slip by what they did not go.
+    # Without this correction the feet would slip.
     stride = float(HEALTHY.stride_of(named["stride"], legs))
     return flat.lengthened(np.array([stride - float(flat.stride[0]), 0.0, 0.0]))
 
@@ -123,7 +123,7 @@ def _on_body(
     ankles = {}
     for letter in legs:
         ankles[letter] = scale * positions[:, old.index(f"Talus{letter}")]
-        # Feet are as large as the body, not as the legs.
+        # Feet are scaled like the body, not like the legs.
         higher = (named["global"] - scale) * _ankle_height(old, letter)
         ankles[letter][:, 2] += higher
     root[:, 2] -= max(
@@ -153,7 +153,7 @@ class _Leg:
 
     @classmethod
     def of(cls, skeleton: Skeleton, letter: str) -> _Leg:
-        """That of the side `letter`."""
+        """The leg of the side `letter`."""
         hip, knee, ankle = (
             skeleton.offsets[skeleton.index(name + letter)]
             for name in ("Femur", "Tibia", "Talus")
@@ -171,7 +171,7 @@ class _Leg:
         return np.asarray(ankle - root - hip)
 
     def drop(self, root: Floats, root_turns: Floats, ankle: Floats) -> float:
-        """Amount to lower the root so that the leg reaches the ankle, [m], at least 0."""
+        """Lowering of the root with which the leg reaches the ankle, [m], at least 0."""
         leg = self.hip_to_ankle(root, root_turns, ankle)
         level = np.hypot(leg[:, 0], leg[:, 1])
         reach = np.sqrt(np.maximum(self.longest**2 - level**2, 0.0))
@@ -192,13 +192,13 @@ class _Leg:
             root_turns: Its orientations. Shape (N, 4).
             ankle: Requested positions of the ankle, [m]. Shape (N, 3).
             healthy: World orientations of the healthy thigh and foot. Shape (N, 4).
-            torsion: Turn of the knee in the thigh about the upward axis, [rad].
+            torsion: Rotation of the knee in the thigh about the upward axis, [rad].
         """
         shown = SHARED_TORSION * torsion
         leg = self.hip_to_ankle(root, root_turns, ankle)
         length = np.linalg.norm(leg, axis=1)
         along = leg / length[:, None]
-        # The knee's axis is that of the healthy leg, square to the line to the ankle.
+        # The knee's axis is that of the healthy leg, orthogonal to the line to the ankle.
         axis = quat_rotate(
             quat_from_rotvec(-shown * along), quat_rotate(healthy["Femur"], _AXIS_Y)
         )

@@ -1,8 +1,8 @@
 """Files of gait: raw roll-outs, and refined sequences of 60 frames to train on.
 
-Both are zip files of `.npy` members that are not compressed, so that `numpy.load` opens
-them and parts can be read where they lie. Pickled objects are refused. Files are written
-atomically; readers raise `GaitDataError` naming the file and the rule that it breaks.
+Both are zip files of uncompressed `.npy` members, so that `numpy.load` opens them and parts can
+be read in place. Pickled objects are refused. Files are written atomically; readers raise
+`GaitDataError` naming the file and the rule that it breaks.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FRAMES = 60
 PER_CYCLE = 30
 """Frames of one cycle, at equal phases."""
 RAW_COLUMNS = N_POSITIONS + 1
-"""Numbers of a raw frame: positions and phase."""
+"""Columns of a raw frame: positions and phase."""
 _TEXT = "U"
 _RAW = {
     "lengths": "i8", "params": "f8", "motions": "f8", "names": _TEXT, "source": _TEXT,
@@ -88,7 +88,7 @@ class RawShard:
 
     @property
     def rate(self) -> float:
-        """Frames per second, [Hz]; 30 unless the source says otherwise."""
+        """Frames per second, [Hz]; 30 by default."""
         return float(self.source.get("rate", 30.0))
 
     def episodes(self) -> Iterable[tuple[Floats, Floats]]:
@@ -141,8 +141,8 @@ class RefinedShard(RefinedRows):
 
     motions: Singles
     """Frames of 101 numbers (`motion.human23.to_sixdof`), of which 6 and 7 are the root's
-    displacement in 1/30 s along +X, where the two cycles lead, and along +Y, [m], and 8 its
-    height, [m]. Shape (N, 60, 101)."""
+    displacement in 1/30 s along +X, the direction of the two cycles, and along +Y, [m], and 8
+    its height, [m]. Shape (N, 60, 101)."""
 
     def __post_init__(self) -> None:
         """Raise `GaitDataError` naming the rule that is broken."""
@@ -154,14 +154,14 @@ class RefinedShard(RefinedRows):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RefinedHead(RefinedRows):
-    """A refined shard without its motions, and where these lie in the file."""
+    """A refined shard without its motions, and their offset in the file."""
 
     path: Path
     """The file."""
     offset: int
     """Offset of the motions in the file, [bytes]."""
     crc: int
-    """CRC-32 of the whole shard's motions as the file has it."""
+    """CRC-32 of the whole shard's motions, from the file."""
 
     def read(self, start: int, out: Singles) -> None:
         """Fill `out` (K, 60, 101) with the sequences from `start` on."""
@@ -183,7 +183,7 @@ def write_raw(path: Path, shard: RawShard) -> None:
 
 
 def read_raw(path: Path) -> RawShard:
-    """Return the raw shard in `path`; `GaitDataError` names the rule that it breaks."""
+    """Return the raw shard in `path`; `GaitDataError` names the broken rule."""
     with errors_of(path):
         return RawShard(**_read(path, _RAW))
 
@@ -194,13 +194,13 @@ def write_refined(path: Path, shard: RefinedShard) -> None:
 
 
 def read_refined(path: Path) -> RefinedShard:
-    """Return the refined shard in `path`; `GaitDataError` names the rule that it breaks."""
+    """Return the refined shard in `path`; `GaitDataError` names the broken rule."""
     with errors_of(path):
         return RefinedShard(**_read(path, _REFINED))
 
 
 def read_head(path: Path) -> RefinedHead:
-    """A refined shard's head; its motions are checked in blocks of 4 MiB, not kept."""
+    """A refined shard's head; its motions are checked in blocks of 4 MiB and discarded."""
     with errors_of(path):
         values = _read(path, {k: v for k, v in _REFINED.items() if k != "motions"})
         rows = RefinedRows(**values)
@@ -238,7 +238,7 @@ def find_shards(positions: str | Path | Sequence[str | Path]) -> list[Path]:
     """The NPZ files in folders (not below), or single files, sorted within each.
 
     Raises:
-        GaitDataError: A place does not exist, or there is no file at all.
+        GaitDataError: A path does not exist, or there are no files.
     """
     listed = [positions] if isinstance(positions, str | Path) else list(positions)
     result: list[Path] = []
@@ -268,7 +268,7 @@ def usable(
     Args:
         paths: The files.
         read: `read_raw`, `read_refined` or `read_head`.
-        errors: Gets the errors of files that are passed over.
+        errors: Receives the errors of skipped files.
         strict: Raise the first error instead.
     """
     for path in paths:

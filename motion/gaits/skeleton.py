@@ -1,4 +1,4 @@
-"""The skeleton human23 of a person whose lengths and torsions are gait parameters."""
+"""The skeleton human23 with a person's lengths and torsions from gait parameters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ENDS: dict[str, str] = {
     "arm": "ForeArm",
     "forearm": "Hand",
 }
-"""The joint at the far end of each limb that has a length."""
+"""The joint at the far end of each limb with a length parameter."""
 LETTERS: dict[str, str] = {"left": "L", "right": "R"}
 """The letter of each side in joint names."""
 INWARDS: dict[str, float] = {"left": -1.0, "right": 1.0}
@@ -27,10 +27,9 @@ INWARDS: dict[str, float] = {"left": -1.0, "right": 1.0}
 def gait_skeleton(space: GaitSpace, values: ArrayLike) -> Skeleton:
     """human23 with the lengths and torsions in `values` (P,).
 
-    Everything is `global` times as large, limbs also their own factor. A femur's torsion
-    is the rest orientation of its shin, whose knee and foot positive torsions turn
-    inwards; joint angles keep their meaning. The root stands so that the longer leg
-    reaches the ground.
+    Everything is scaled by `global`, limbs also by their own factor. A femur's torsion is the
+    rest orientation of its shin: positive torsions turn knee and foot inwards; joint angles
+    keep their meaning. The root's height lets the longer leg reach the ground.
     """
     named = space.named(values)
     base = load_skeleton("human23")
@@ -73,7 +72,8 @@ def leg_lengths(space: GaitSpace, values: ArrayLike) -> Floats:
 def mass_factors(space: GaitSpace, values: ArrayLike) -> dict[str, float]:
     """Mass of each human23 body over that of the healthy adult's.
 
-    As of similar bodies: with the cube of the size; a shorter limb is as thick (our choice).
+    As for similar bodies, with the cube of the size; a shorter limb keeps its thickness (our
+    choice).
     """
     named = space.named(values)
     factors = dict.fromkeys(load_skeleton("human23").joints, named["global"] ** 3)
@@ -85,6 +85,6 @@ def mass_factors(space: GaitSpace, values: ArrayLike) -> dict[str, float]:
 
 
 def _reach(skeleton: Skeleton, letter: str) -> float:
-    """Vertical distance from the hip to the ankle at rest, below 0, [m]."""
+    """Vertical position of the ankle relative to the hip at rest, negative, [m]."""
     joints = [skeleton.index(name + letter) for name in ("Tibia", "Talus")]
     return float(skeleton.offsets[joints, 2].sum())

@@ -22,25 +22,25 @@ from ambulo.motion.rotations import (
 )
 
 STANCE_SHARE = 0.3
-"""The slowest part of the cycle, in which a foot is taken to stand flat."""
+"""The slowest fraction of the cycle, in which a foot counts as flat in stance."""
 
 DEPTH = 0.002
-"""How deep the lowest sole point presses into the ground, [m]."""
+"""Depth to which the lowest sole point presses into the ground, [m]."""
 
 STANDING_SPEED = 0.8
-"""Speed below which the lowest sole point is taken to stand, [m/s]."""
+"""Speed below which the lowest sole point counts as in stance, [m/s]."""
 
 GROUND_HARMONICS = 7
 """Harmonics of the height correction."""
 
 FLIGHT_HEIGHT, FLIGHT_SHARE = 0.015, 0.05
-"""Height of the lowest sole point, [m], above which nothing stands, and the fraction of the
-cycle from which that counts as a flight."""
+"""Height of the lowest sole point, [m], above which neither foot is in stance, and the fraction
+of the cycle from which that counts as a flight."""
 
 STANCE_ERROR, FLIGHT_ERROR, BEND = 0.01, 1.0, 0.15
-"""Where there is a flight: errors that weigh alike, of the height of standing soles, [m],
-and of the acceleration of the falling body, [m/s^2], and the fraction of the latter's weight
-that bending the root's path has elsewhere."""
+"""For a gait with a flight: errors of equal weight, of the height of stance soles, [m], and of
+the acceleration of the falling body, [m/s^2], and the fraction of the latter's weight on
+bending the root's path elsewhere."""
 
 GRAVITY = 9.81
 """[m/s^2]."""
@@ -78,7 +78,7 @@ def sole_velocities(cycle: Cycle, soles: Soles) -> Floats:
 
 
 def stance(cycle: Cycle, soles: Soles) -> np.ndarray:
-    """The phases in which each foot stands: the slowest `STANCE_SHARE`. Shape (N, 2)."""
+    """Stance mask of each foot: the slowest `STANCE_SHARE` of the phases. Shape (N, 2)."""
     speeds = np.linalg.norm(sole_velocities(cycle, soles)[..., :2], axis=-1)
     sides = np.array(soles.sides)
     slow = np.empty((len(cycle), 2), dtype=bool)
@@ -89,12 +89,12 @@ def stance(cycle: Cycle, soles: Soles) -> np.ndarray:
 
 
 def flat_soles(cycle: Cycle, soles: Soles) -> tuple[Cycle, Floats]:
-    """Both ankles turned by a constant, so that the soles are level in mid-stance.
+    """Rotate both ankles by a constant, so that the soles are level in mid-stance.
 
-    Shins that stand on their ends are left as they are.
+    Shins that stand on their ends are unchanged.
 
-    Captured ankle angles on a body of other proportions leave the sole pitched by as much
-    as 15 deg; the constant keeps how the ankle moves.
+    Captured ankle angles on a body of other proportions leave the sole pitched by as much as 15
+    deg; a constant preserves the ankle's movement.
 
     Returns:
         The cycle and the two angles, left and right, [rad].
@@ -110,7 +110,7 @@ def flat_soles(cycle: Cycle, soles: Soles) -> tuple[Cycle, Floats]:
         if role not in body.roles:
             continue
         ankle = body.parts[role]
-        # The sole's normal in the world, and the mean normal seen from the foot.
+        # The sole's normal in the world, and the mean normal in the foot's frame.
         seen = quat_rotate(quat_conjugate(turns[standing[:, foot], ankle]), up)
         normal = seen.mean(axis=0) / np.linalg.norm(seen.mean(axis=0))
         fix = quat_between(normal, up)
@@ -123,14 +123,14 @@ def flat_soles(cycle: Cycle, soles: Soles) -> tuple[Cycle, Floats]:
 def grounded(cycle: Cycle, soles: Soles, depth: float = DEPTH) -> Cycle:
     """Raise or lower the root so that the lowest sole point is at height -`depth`, [m].
 
-    The correction has `GROUND_HARMONICS` harmonics, fitted where a foot stands (the
-    lowest sole point is slow), so that the body still moves smoothly and a flight keeps
-    its height. A gait with a flight is corrected again: there the centre of mass falls
-    freely, and the correction bends little elsewhere.
+    The correction has `GROUND_HARMONICS` harmonics, fitted in stance (where the lowest sole
+    point is slow), so that the body still moves smoothly and a flight keeps its height. A gait
+    with a flight is corrected again: there the centre of mass falls freely, and the correction
+    bends little elsewhere.
     """
     lowest, slow = _lowest(cycle, soles)
     waves = fourier_waves(len(cycle), GROUND_HARMONICS)
-    # A little stiffness decides the correction where nothing stands.
+    # A little stiffness determines the correction without stance.
     count = len(cycle)
     order = np.r_[0, np.repeat(np.arange(1, GROUND_HARMONICS + 1), 2)]
     rigid = np.diag(order**2.0)
@@ -158,7 +158,7 @@ def grounded(cycle: Cycle, soles: Soles, depth: float = DEPTH) -> Cycle:
 
 
 def _lowest(cycle: Cycle, soles: Soles) -> tuple[Floats, Bools]:
-    """Height of the lowest sole point, [m], and whether it stands, each (N,)."""
+    """Height of the lowest sole point, [m], and whether it is in stance, each (N,)."""
     heights = sole_places(cycle, soles)[..., 2]
     speeds = np.linalg.norm(sole_velocities(cycle, soles), axis=-1)
     point = heights.argmin(axis=1)[:, None]

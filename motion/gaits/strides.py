@@ -1,12 +1,11 @@
 """Gait cycles of captured clips: strides between foot strikes, and their parameters.
 
-A clip is retargeted to human23 with the person's own lengths. A foot strikes where it
-comes to stand; the moment is refined to the one at which the ankle is foremost before the
-root (J. Zeni, J. Richards and J. Higginson, Two simple methods for determining gait events
-during treadmill and overground walking using kinematic data, Gait & Posture 27, 2008),
-which a spline places between frames. Two strides of a foot after each other that are
-alike are a sequence; those of the right foot are mirrored, so that phase 0 is always the
-left foot's.
+A clip is retargeted to human23 with the person's own lengths. A foot strikes where its contact
+begins; the time is refined to that at which the ankle is foremost before the root (J. Zeni, J.
+Richards and J. Higginson, Two simple methods for determining gait events during treadmill and
+overground walking using kinematic data, Gait & Posture 27, 2008), which a spline interpolates
+between frames. Two similar consecutive strides of a foot are a sequence; those of the right
+foot are mirrored, so that phase 0 is always the left foot's.
 """
 
 from __future__ import annotations
@@ -34,18 +33,18 @@ from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import load_skeleton
 
 RATE = 60.0
-"""Clips are brought to this rate first, [Hz]."""
+"""Clips are resampled to this rate first, [Hz]."""
 STRIDE_SECONDS = (0.4, 2.0)
 """Shortest and longest stride, [s]."""
 SLOWEST = 0.4
 """Minimum forward speed of a gait, [m/s]."""
 TURN = np.deg2rad(20.0)
-"""Sequences in which the heading turns further from one stride to the next, or away from
-the path, are no straight gait, [rad]."""
+"""Largest change of heading from one stride to the next, and deviation from the path, of a
+straight gait, [rad]."""
 ALIKE = 0.2
 """Largest relative difference of two strides in duration and length."""
 SHORT_GAP, SHORT_STAND = 0.08, 0.10
-"""Gaps in a contact, and contacts, that are shorter are noise, [s]."""
+"""Gaps in a contact, and contacts, shorter than this are noise, [s]."""
 NEAR = 0.2
 """Search window for the foremost ankle around the start of a contact, [s]."""
 
@@ -61,7 +60,7 @@ class CapturedCycles:
     fps: Floats
     """True rate of the frames, [Hz]. Shape (S,)."""
     names: tuple[str, ...]
-    """The foot that begins and the time at which it strikes: "left 1.25 s". S of them."""
+    """The first foot and the time of its strike: "left 1.25 s". S of them."""
 
     def __len__(self) -> int:
         return len(self.params)
@@ -82,7 +81,7 @@ def cycles_of(motion: Motion, contacts: Bools) -> CapturedCycles:
 
     Args:
         motion: T frames.
-        contacts: Whether the left and the right foot stand. Shape (T, 2).
+        contacts: Contacts of the left and the right foot. Shape (T, 2).
     """
     rows: list[Floats] = []
     frames: list[Floats] = []
@@ -145,8 +144,8 @@ def strikes(motion: Motion, stands: Bools) -> Floats:
 def measured_lengths(skeleton: Skeleton) -> dict[str, float]:
     """The lengths of a human23 as parameters.
 
-    `global` is the geometric mean of the eight limbs' lengths over human23's own, and
-    each limb's own parameter what is left.
+    `global` is the geometric mean of the eight limbs' lengths over human23's own, and each
+    limb's own parameter is the remaining factor.
     """
     base = load_skeleton("human23")
     if not skeleton.same_tree(base):
@@ -166,7 +165,7 @@ def measured_lengths(skeleton: Skeleton) -> dict[str, float]:
 def space_row(
     lengths: dict[str, float], stride: float = 1.0, cadence: float = 1.0
 ) -> Floats:
-    """Values (13,) in the order of the space of human23; ranges do not matter."""
+    """Values (13,) in the order of the space of human23; ranges are not checked."""
     space = gait_space("human23")
     values = space.default.copy()
     for name, value in {**lengths, "stride": stride, "cadence": cadence}.items():
@@ -177,7 +176,7 @@ def space_row(
 def captured_space(params: Floats, step: float = 0.05) -> GaitSpace:
     """The space of measured parameters (N, 13): their own ranges, widened to `step`.
 
-    Torsions, which markers do not tell, keep the range of human23.
+    Torsions, which markers do not show, keep the range of human23.
     """
     changed = []
     for column, parameter in enumerate(gait_space("human23").parameters):
@@ -201,7 +200,7 @@ def _sequences(motion: Motion, strikes: Floats) -> list[Floats]:
 
 
 def _phases(start: float, middle: float, end: float) -> Floats:
-    """Moments of the phases 0, 1/30, ... 2, evenly within each stride. Shape (61,)."""
+    """Times of the phases 0, 1/30, ... 2, uniform within each stride. Shape (61,)."""
     phase = np.arange(FRAMES + 1) / PER_CYCLE
     return np.asarray(np.interp(phase, [0.0, 1.0, 2.0], [start, middle, end]))
 
@@ -213,7 +212,7 @@ def _distance(motion: Motion, start: float, end: float) -> float:
 
 
 def _places(motion: Motion, at: Floats) -> Floats:
-    """Root on the ground at frames (N,). Shape (N, 2), [m]."""
+    """Root position on the ground at frames (N,). Shape (N, 2), [m]."""
     frames = np.arange(len(motion))
     columns = [np.interp(at, frames, motion.root_positions[:, k]) for k in (0, 1)]
     return np.stack(columns, axis=1)
@@ -222,7 +221,7 @@ def _places(motion: Motion, at: Floats) -> Floats:
 def _steady(motion: Motion, at: Floats) -> bool:
     """Whether the strides between strikes at frames (2,) or (3,) are a straight gait.
 
-    Two must be alike.
+    Two strides must be similar.
     """
     seconds = np.diff(at) / motion.fps
     if not ((seconds >= STRIDE_SECONDS[0]) & (seconds <= STRIDE_SECONDS[1])).all():
@@ -245,7 +244,7 @@ def _steady(motion: Motion, at: Floats) -> bool:
 
 
 def _without_short(values: Bools, which: bool, frames: float) -> Bools:
-    """`values` (T,) with runs of `which` shorter than `frames` turned, except at ends."""
+    """`values` (T,) with runs of `which` shorter than `frames` flipped, except at the ends."""
     out = values.copy()
     edges = np.flatnonzero(np.diff(values)) + 1
     bounds: list[int] = [0, *edges.tolist(), len(values)]

@@ -30,9 +30,9 @@ KNEE = 0.15
 ARMS = 1.35
 """Angle of the hanging arms below the horizontal, [rad]."""
 LIFT, TOE_LIFT = 0.15, 0.1
-"""How far a slow gait's swinging leg is drawn up by the hip (the knee twice as far), and
-its toes by the ankle, [rad]: smaller swings would let the foot graze the ground, which
-trips a simulated body."""
+"""Lift of a slow gait's swing leg by the hip (the knee twice as much), and of its toes by the
+ankle, [rad]: with smaller swings the foot would graze the ground, which trips a simulated
+body."""
 FOOT_SHARE = 0.45
 """Position of the centre of mass over the feet, as a fraction from heels to toes."""
 
@@ -54,9 +54,9 @@ def with_amplitude(cycle: Cycle, factor: float) -> Cycle:
 
 
 def with_lifted_feet(cycle: Cycle, soles: Soles, fraction: float) -> Cycle:
-    """The cycle with the swinging foot drawn up by `fraction` of `LIFT` and `TOE_LIFT`.
+    """The cycle with the swing foot lifted by `fraction` of `LIFT` and `TOE_LIFT`.
 
-    A leg bends as far as its foot is fast: not in stance, fully in mid-swing.
+    A leg bends in proportion to its foot's speed: not in stance, fully in mid-swing.
     """
     body, sides = body_of(cycle.skeleton), np.array(soles.sides)
     ahead = sole_velocities(cycle, soles)[..., 0]
@@ -75,13 +75,13 @@ def with_lifted_feet(cycle: Cycle, soles: Soles, fraction: float) -> Cycle:
 def at_speed(cycle: Cycle, soles: Soles, speed: float) -> Cycle:
     """The cycle walked at `speed`, [m/s].
 
-    Speed is shared between stride length and cadence about as people do: both grow with
-    its square root (D. Grieve and R. Gear, The relationships between length of stride, step
-    frequency, time of swing and speed of walking, Ergonomics 9(5), 1966). The stride
-    that the feet make is measured on the cycle, and the period follows from it.
+    Speed is divided between stride length and cadence as people do: both grow with its square
+    root (D. Grieve and R. Gear, The relationships between length of stride, step frequency,
+    time of swing and speed of walking, Ergonomics 9(5), 1966). The stride that the feet make is
+    measured on the cycle, and the period follows from it.
 
     Raises:
-        MotionError: A speed of 0 or below, or a cycle that goes nowhere.
+        MotionError: A speed of 0 or below, or a cycle without a stride.
     """
     if speed <= 0.0 or cycle.speed < 0.1:
         raise MotionError(
@@ -96,7 +96,7 @@ def at_speed(cycle: Cycle, soles: Soles, speed: float) -> Cycle:
 
 
 def standing_cycle(skeleton: Skeleton, soles: Soles, samples: int = 24) -> Cycle:
-    """Standing on both feet with hanging arms and a little bent knees, facing +X.
+    """Standing on both feet with hanging arms and slightly bent knees, facing +X.
 
     The whole body leans about the ankles so that the centre of mass is over the feet, and
     the soles stand on the ground.
@@ -135,7 +135,7 @@ def _still(
 
 
 def _com(cycle: Cycle) -> Floats:
-    """Centre of mass of the first sample over the lowest ankle, [m]. Shape (3,)."""
+    """Centre of mass of the first sample relative to the lowest ankle, [m]. Shape (3,)."""
     motion = cycle.motion()[:1]
     x, y, z = center_of_mass(motion)[0]
     return np.array([x, y, z - joint_positions(motion)[0, :, 2].min()])

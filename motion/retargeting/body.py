@@ -22,7 +22,7 @@ from ambulo.motion.rotations import (
 from ambulo.motion.skeleton import Skeleton
 
 LIMBS = {"thigh": "shin", "shin": "foot", "upper_arm": "forearm", "forearm": "hand"}
-"""Bones that must point as the source's do: the role at the start and at the end."""
+"""Bones that must have the source's directions: the role at the start and at the end."""
 
 CHAINS = (("thigh", "shin", "foot", "toe"), ("upper_arm", "forearm", "hand"))
 """Roles along each limb, from the trunk on."""
@@ -32,13 +32,14 @@ SIDES = ("left_", "right_")
 NEEDED = ("hips", "left_thigh", "right_thigh")
 
 BENT_AT_REST = 0.4
-"""Sine of the angle between a limb's bones at rest from which it tells how the limb flexes."""
+"""Sine of the angle between a limb's bones at rest from which it determines the flexion
+axis."""
 UNEVEN = 0.1
-"""Sum of a hinge's limits over their distance from which they tell to which side it flexes."""
+"""Sum of a hinge's limits over their range from which they determine the flexion side."""
 FLEXES = {"shin": -1.0, "forearm": 1.0}
 """Whether a limb's part flexes forwards (1) or backwards (-1)."""
 SHORT = 0.01
-"""Below this length, [m], a bone has no direction that means anything."""
+"""Length below which a bone's direction is meaningless, [m]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,14 +49,14 @@ class RetargetBody:
     skeleton: Skeleton
     """The skeleton, J joints."""
     roles: dict[str, int]
-    """Joint of each role that it has."""
+    """Joint of each of its roles."""
     positions: Floats
     """World positions at rest, [m]. Shape (J, 3)."""
     orientations: Floats
     """World orientations at rest, wxyz. Shape (J, 4)."""
 
     def bone(self, start: str, end: str) -> Floats | None:
-        """From role to role at rest, [m], (3,); None if it is missing or too short."""
+        """Vector from role to role at rest, [m], (3,); None if missing or too short."""
         if start not in self.roles or end not in self.roles:
             return None
         bone: Floats = (
@@ -69,12 +70,12 @@ class RetargetBody:
         return 0.0 if bone is None else float(np.linalg.norm(bone))
 
     def hinge(self, role: str) -> Floats | None:
-        """World axis at rest, (3,), about which a role's hinge flexes; None if it is none.
+        """World axis at rest, (3,), about which a role's hinge flexes; None if it is no hinge.
 
-        It flexes as its bones are bent at rest, or else to the side on which its limits are
-        wider, or where they are even as people's knees and elbows do. A ball counts as a hinge
-        if its limits leave it one axis across its bone (a rig's elbow: it bends about one axis
-        and turns about the bone), a chain of hinges as the one most across its bone.
+        The side follows from the bend at rest, or else from the wider limits, or else from
+        people's knees and elbows. A ball counts as a hinge if its limits leave one axis across
+        its bone (a rig's elbow, which bends about one axis and twists about the bone), a chain
+        of hinges as the one most across its bone.
         """
         joint = self.roles.get(role)
         if joint is None:
@@ -119,7 +120,7 @@ class RetargetBody:
         return ranges[1][1]
 
     def _across(self, role: str) -> int:
-        """The hinge of a role's chain whose axis is most across the bones that meet there."""
+        """The hinge of a role's chain whose axis is most orthogonal to the adjacent bones."""
         chain, bones = self.chains[role], self._bones(role)
         if not bones:
             return chain[-1]
@@ -137,19 +138,19 @@ class RetargetBody:
         return [bone / np.linalg.norm(bone) for bone in bones if bone is not None]
 
     def is_ball(self, role: str) -> bool:
-        """Whether the joint of a role turns about three axes."""
+        """Whether the joint of a role rotates about three axes."""
         return role in self.roles and len(self.skeleton.orders[self.roles[role]]) == 3
 
     def turns_freely(self, role: str) -> bool:
-        """Whether a role's part takes any orientation: by a ball, or by three hinges."""
+        """Whether a role's part can take any orientation: by a ball, or by three hinges."""
         hinges = len(self.chains.get(role, ()))
         return hinges > 2 or len(self.skeleton.orders[self.parts[role]]) > 1
 
     def foot_bone(self, side: str) -> Floats | None:
-        """From the ankle to the middle of the points to which the foot leads, [m], (3,).
+        """Vector from the ankle to the middle of the points to which the foot leads, [m], (3,).
 
-        At rest; None without such points (`ambulo.motion.landmarks.foot_ends`). Where they
-        are a heel and toes, those ahead of the ankle count.
+        At rest; None without such points (`ambulo.motion.landmarks.foot_ends`). If they are a
+        heel and toes, those ahead of the ankle count.
         """
         foot = self.parts.get(side + "foot")
         if foot is None:
@@ -159,17 +160,17 @@ class RetargetBody:
         return self._bone(foot, ahead or ends)
 
     def toes(self, side: str) -> list[int]:
-        """Joints in whose middle the foot's bone ends; [] where it ends in tips."""
+        """Joints whose middle is the end of the foot's bone; [] if it ends in tips."""
         foot = self.parts.get(side + "foot")
         ends = [] if foot is None else foot_ends(self.skeleton, foot)
         return [end for end in ends if end in self.skeleton.children(foot or 0)]
 
     def end_bone(self, role: str) -> Floats | None:
-        """From a role's joint to the middle of its children (else tips), [m], (3,)."""
+        """Vector from a role's joint to the middle of its children (else tips), [m], (3,)."""
         return self.joint_bone(self.parts[role]) if role in self.roles else None
 
     def joint_bone(self, joint: int) -> Floats | None:
-        """From a joint to the middle of its children at rest (else of its tips), [m], (3,)."""
+        """Vector from a joint to the middle of its children (else tips) at rest, [m], (3,)."""
         return self._bone(joint, carried(self.skeleton, joint))
 
     def _bone(self, joint: int, ends: list[int]) -> Floats | None:
@@ -187,12 +188,12 @@ class RetargetBody:
 
     @cached_property
     def chains(self) -> dict[str, list[int]]:
-        """The hinges that together turn the part of a role (`hinge_chains`)."""
+        """The hinges that together rotate the part of a role (`hinge_chains`)."""
         return hinge_chains(self.skeleton, self.roles)
 
     @cached_property
     def parts(self) -> dict[str, int]:
-        """The joint whose orientation is that of each role's part: the last of its chain."""
+        """The joint with the orientation of each role's part: the last of its chain."""
         return self.roles | {role: chain[-1] for role, chain in self.chains.items()}
 
     @cached_property
@@ -205,7 +206,7 @@ def body_of(skeleton: Skeleton) -> RetargetBody:
     """`skeleton` at rest with its roles.
 
     Raises:
-        MotionError: It lacks hips or thighs, without which nothing can be mapped.
+        MotionError: The skeleton lacks hips or thighs.
     """
     roles = roles_of(skeleton)
     missing = [role for role in NEEDED if role not in roles]
@@ -226,9 +227,9 @@ def body_of(skeleton: Skeleton) -> RetargetBody:
 
 
 def broken_limbs(source: RetargetBody, target: RetargetBody) -> dict[str, list[str]]:
-    """Roles that both have, but not all of their limb nearer to the trunk: what is missing.
+    """Missing inner roles of limbs whose outer roles both bodies have.
 
-    They would be turned as the source's on a limb that does not move.
+    Without them, the outer ones would be rotated on a limb that does not move.
     """
     broken = {}
     for side in SIDES:

@@ -1,8 +1,8 @@
-"""Chains of hinges that turn one part of a body together: the angles that orient it.
+"""Chains of hinges that rotate one part of a body together: the angles that orient it.
 
-A robot's hip is three hinges in a row. The role's joint is the last of them; what the part is
-to do is asked of the chain. Its angles are a least-squares solution within their limits, from
-the frame before, so that they go through singular poses without a jump.
+A robot's hip is three hinges in a row. The role's joint is the last of them, and the chain is
+solved for the part's orientation. Its angles are a least-squares solution within their limits,
+started from the previous frame, so that they pass singular poses without a jump.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from ambulo.motion.rotations import quat_rotate
 from ambulo.motion.skeleton import Skeleton
 
 ROUNDS = 60
-"""Most steps of a frame; from the frame before, three to five are enough."""
+"""Largest number of steps of a frame; from the previous frame, three to five suffice."""
 NEUTRAL = 1e-4
-"""Weight of squared angles, beside 1 of the squared angle that is missed: it decides where more
-hinges than needed lie in a row, and costs 0.01 degrees where not."""
+"""Weight of squared angles, relative to the squared angular error: it resolves redundant hinges
+in a row, and costs 0.01 degrees otherwise."""
 MANY, SHARES = 4, (0.0, -0.8, 0.8)
-"""Hinges from which a chain's first frame begins at 0 alone, and where else shorter ones
-begin, of the way to their limits."""
+"""Number of hinges from which a chain's first frame starts at 0 alone, and the start values of
+shorter ones, as fractions of their limits."""
 SOFT = 0.1
-"""What is left of an angle about a soft axis in what is missed."""
+"""Weight of the error about a soft axis."""
 LARGEST, ENOUGH = 0.5, 1e-9
 """Largest step of an angle, and the step after which a frame is done, [rad]."""
 TWISTED, ALONG = ("thigh", "upper_arm"), 0.7
-"""Bones that a hinge turns about themselves wherever it lies on them, and the smallest cosine
-of its axis to the bone at which it does."""
+"""Bones whose twist a hinge contributes wherever it lies on them, and the smallest cosine of
+its axis to the bone."""
 SAME = 0.03
-"""Hinges without a role below them are at one place up to this distance over the hips'
-height."""
+"""Distance, over the hips' height, within which hinges without a role below them count as at
+one place."""
 SHARED = {"spine": "chest", "neck": "head"}
-"""Roles that lead a chain of their own only if it has three hinges, and else join the next."""
+"""Roles that have a chain of their own only with three hinges; otherwise they join the next."""
 
 
 def hinge_axes(skeleton: Skeleton) -> Floats:
@@ -60,11 +60,11 @@ def hinge_axes(skeleton: Skeleton) -> Floats:
 
 
 def hinge_chains(skeleton: Skeleton, roles: dict[str, int]) -> dict[str, list[int]]:
-    """The hinges in a row that turn the part of each role; roles with two or more of them.
+    """The hinges in a row that rotate the part of each role; roles with two or more of them.
 
-    Balls turn their part alone. Chains that the skeleton gives stay. Hinges that lead to a
-    role's joint from another part are its own, and those behind it that are nearer to it than
-    to the next role. One that twists thigh or upper arm is theirs.
+    Balls rotate their part alone. Chains given by the skeleton are kept. A role owns the hinges
+    that lead to its joint from another part, and those after it that are nearer to it than to
+    the next role. A hinge that twists thigh or upper arm belongs to these.
 
     Args:
         skeleton: The skeleton.
@@ -120,7 +120,7 @@ class _Tree:
     held: set[int]
 
     def after(self, role: str) -> list[int]:
-        """The hinges in a row behind a role's joint that belong to it."""
+        """The hinges in a row after a role's joint that belong to it."""
         chain: list[int] = []
         ends, joint = set(self.roles.values()), self.roles[role]
         while True:
@@ -141,8 +141,8 @@ class _Tree:
     def _ends(self, role: str, joint: int, chain: list[int]) -> bool:
         """Whether a hinge without a role below it belongs to a role's part.
 
-        It is at the same place, or all the part's tips lie beyond it (an ankle's second hinge,
-        but no toes: the heel lies before them).
+        It does if it is at the same place, or all the part's tips lie beyond it (an ankle's
+        second hinge, but no toes: the heel lies before them).
         """
         start = self.roles[role]
         away = float(np.linalg.norm(self.places[joint] - self.places[start]))
@@ -182,8 +182,7 @@ def chain_rotations(
         axes: Axis of each hinge in its own frame; zeros for others. Shape (J, 3).
         base: World orientations of the first one's parent. Shape (T, 4).
         goal: World orientations that the last should take. Shape (T, 4).
-        soft: World axes about which it may be off if that lets it be less off about others;
-            zeros for none. Shape (T, 3).
+        soft: World axes about which errors have less weight; zeros for none. Shape (T, 3).
     """
     local = np.empty((len(goal), len(chain), 4))
     limits = np.array(
@@ -210,7 +209,7 @@ def _solve_chain(
     count = len(rest)
     angles, best = np.zeros(count), np.zeros(count)
     least = np.inf
-    # The first frame has no frame before it: it begins in all corners of a short chain's reach.
+    # The first frame has no previous one: it starts from all corners of a short chain's range.
     starts = 3**count if count < MANY else 1
     for start in range(starts):
         rest_of = start
@@ -281,7 +280,7 @@ def _dot(a: Array, b: Array) -> float:
 def _normal(
     spins: Array, miss: Array, angles: Array, limits: Array, normal: Array, right: Array
 ) -> None:
-    """Fill the normal equations; an angle at its limit that would go beyond stays."""
+    """Fill the normal equations; an angle at its limit that would exceed it is fixed."""
     count = len(angles)
     for i in range(count):
         right[i] = _dot(spins[i], miss) - NEUTRAL * angles[i]
@@ -296,7 +295,7 @@ def _normal(
 
 @njit(cache=True)
 def eliminate(matrix: Array, x: Array) -> None:
-    """`matrix` x = x in place; pivots are positive (normal equations, rows of the unit)."""
+    """Solve `matrix` x = x in place; pivots are positive (normal equations)."""
     count = len(x)
     for k in range(count):
         for i in range(k + 1, count):
@@ -312,9 +311,9 @@ def eliminate(matrix: Array, x: Array) -> None:
 
 @njit(cache=True)
 def _missed(rest: Array, soft: Array, out: Array) -> None:
-    """The turn `rest` (4,) that is left as a vector (3,), the part about `soft` (3,) less.
+    """The remaining rotation `rest` (4,) as a vector (3,), with less weight about `soft` (3,).
 
-    That part comes after the smallest turn that brings the axis where it should be.
+    That component comes after the smallest rotation that aligns the axis.
     """
     if not soft.any():
         logarithm(rest, out)

@@ -1,9 +1,9 @@
 """A T-pose computed from a motion, for skeletons whose offsets are no pose.
 
-Each joint gets an anatomical frame from world positions of joints over the whole motion:
-where its bone points, about which axis it bends, and, for feet, how its sole lies while it
-stands. The rest orientation of the joint is the one in which that frame is a T-pose's:
-upright, facing +X, legs straight down, arms to the sides with the palms down, soles level.
+Each joint gets an anatomical frame from world positions of joints over the whole motion: the
+direction of its bone, its flexion axis, and, for feet, the sole's orientation in stance. The
+rest orientation of the joint is the one in which that frame is a T-pose's: upright, facing +X,
+legs straight down, arms to the sides with the palms down, soles level.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from ambulo.motion.rotations import (
 )
 
 STRAIGHT, LINE = np.deg2rad([15.0, 60.0])
-"""Bones of a limb, and of the trunk, that differ by less than this in the file's zero pose
-are one straight line there, [rad]."""
+"""Angles below which bones of a limb, and of the trunk, in the file's zero pose count as one
+straight line, [rad]."""
 TWIST, POSTURE = np.deg2rad([45.0, 45.0])
-"""Largest mean twist of a limb's bone against the one above, and mean rotation of a trunk's
-joint against the one below, from a zero pose that is a neutral posture, [rad]."""
+"""Largest mean twist of a limb's bone relative to the one above, and mean rotation of a trunk
+joint relative to the one below, of a zero pose that is a neutral posture, [rad]."""
 SNAP = np.deg2rad(15.0)
-"""Frames of hips within this of axes of their joint are along them, [rad]."""
+"""Angle within which the hips' frame is snapped to axes of their joint, [rad]."""
 BENT = 0.1
 """Minimum mean sine of a bend for which an axis is estimated."""
 
 NEUTRAL = 20.0
-"""The percentage of frames, those most upright on straight legs, in a neutral posture."""
+"""Percentage of frames in a neutral posture: those most upright on straight legs."""
 EVERY = slice(None)
 """Index of every frame."""
 
@@ -55,7 +55,7 @@ def t_pose_frames(
 ) -> tuple[Floats, tuple[str, ...]]:
     """World orientation of every joint's frame in a T-pose facing +X, wxyz. Shape (J, 4).
 
-    Second: roles whose joints show no neutral posture, so that their mean one is taken.
+    Second: roles whose joints show no neutral posture, so that their mean one is used.
 
     Args:
         motion: A motion, Z up.
@@ -87,7 +87,7 @@ class _Characterisation:
         self.neutral = neutral_frames(self.positions, roles)
 
     def complete(self) -> Floats:
-        """All frames (J, 4); joints without a role are in their mean posture."""
+        """All frames (J, 4); joints without a role take their mean posture."""
         hips = self.roles["hips"]
         for joint in self.skeleton.path(0, hips)[:-1]:
             self.frames[joint] = self._as_in_file(joint, hips, self.frames[hips])
@@ -125,7 +125,7 @@ class _Characterisation:
             )
 
     def arm(self, side: str, outward: Floats) -> None:
-        """Frames from the clavicle to the hand; `outward` (3,) is where the arm points."""
+        """Frames from the clavicle to the hand; `outward` (3,) is the direction of the arm."""
         chest = self.roles.get("chest", self.roles["hips"])
         clavicle = self.roles.get(side + "clavicle")
         if clavicle is not None:
@@ -192,7 +192,7 @@ class _Characterisation:
     def _straight_trunk(self, hips: int, thighs: list[int], top: int) -> Floats | None:
         """Up (3,) in the hips' frame, if the file's zero pose is a straight trunk; or None.
 
-        It is one if all its bones point the same way there and the mean posture in the
+        It is straight if all its bones point in the same direction and the mean posture in the
         motion is near it.
         """
         path = self.skeleton.path(hips, top)
@@ -215,7 +215,7 @@ class _Characterisation:
     def _relative(
         self, joint: int, other: int, frames: Bools | slice = EVERY
     ) -> Floats:
-        """Mean rotation (4,) of a joint against another, from their frames at rest."""
+        """Mean rotation (4,) of a joint relative to another, from their frames at rest."""
         turns = [
             quat_multiply(
                 self.orientations[frames, j],
@@ -226,19 +226,19 @@ class _Characterisation:
         return mean_rotation(quat_multiply(quat_conjugate(turns[0]), turns[1]))
 
     def _is_neutral(self, joint: int, below: int) -> bool:
-        """Whether the mean posture of a trunk's joint is near the file's zero pose.
+        """Whether the mean posture of a trunk joint is near the file's zero pose.
 
-        Against the joint below it: a back that bends, or a head that hangs, does so in many.
+        Relative to the joint below it: a bent back, or a hanging head, shows in several joints.
         """
         return _rotation_angle(self._relative(joint, below, self.neutral)) <= POSTURE
 
     def _goes_on(
         self, joint: int, other: int, bone: Floats | None, along: Floats
     ) -> bool:
-        """Whether the file's zero pose goes on straight from one limb's bone to the next.
+        """Whether the file's zero pose is straight from one limb bone to the next.
 
-        Then the bone (3,) of `joint`, in its frame, points `along` (3,) with the frame that
-        it has from `other`, and the mean twist in the motion is small.
+        Then the bone (3,) of `joint`, in its frame, points `along` (3,) with the frame that it
+        has from `other`, and the mean twist in the motion is small.
         """
         if bone is None:
             return True
@@ -249,7 +249,7 @@ class _Characterisation:
         return _rotation_angle(twist) <= TWIST
 
     def _as_in_file(self, joint: int, other: int, frame: Floats) -> Floats:
-        """Frame (4,) of a joint that turns with `other` (4,) from the file's zero pose."""
+        """Frame (4,) of a joint that follows `other` (4,) from the file's zero pose."""
         between = quat_multiply(
             quat_conjugate(self.rest_orientations[other]), self.rest_orientations[joint]
         )
@@ -263,7 +263,7 @@ class _Characterisation:
         along: Floats | None = None,
         frames: Bools | None = None,
     ) -> Floats:
-        """Frame (4,) of a joint in its mean posture against another that has one.
+        """Frame (4,) of a joint in its mean posture relative to another with a known frame.
 
         With `bone` (3,), in the joint's frame, and `along` (3,) the bone points there and
         only the twist is the mean.
@@ -331,9 +331,9 @@ class _Characterisation:
         return bone / length if length >= SHORT else None
 
     def _flat(self, side: str) -> Bools:
-        """Frames (T,) in which the foot of `side` stands flat; none if it never stands.
+        """Frames (T,) in which the foot of `side` is flat in stance; none if it never is.
 
-        Of the frames in contact those in which the ankle is lowest: no heel is raised.
+        Of the frames in contact those with the lowest ankle, so that no heel is raised.
         """
         none = np.zeros(len(self.motion), dtype=np.bool_)
         if not has_feet(self.skeleton):
@@ -380,7 +380,7 @@ def neutral_frames(positions: Floats, roles: dict[str, int]) -> Bools:
 
 
 def _snapped(matrix: Floats) -> Floats:
-    """`matrix` (3, 3) as a rotation (4,), along axes if it is within `SNAP` of them."""
+    """`matrix` (3, 3) as a rotation (4,), snapped to axes if within `SNAP` of them."""
     near = np.round(matrix)
     proper = np.allclose(near @ near.T, np.eye(3)) and np.linalg.det(near) > 0.0
     rotation = quat_from_matrix(matrix)

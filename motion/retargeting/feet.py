@@ -1,4 +1,4 @@
-"""Feet of the source: when they stand, how their soles lie at rest, and flat soles."""
+"""Feet of the source: contacts, orientation of the soles at rest, and flat soles."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from ambulo.motion.rotations import (
 
 UP = np.array([0.0, 0.0, 1.0])
 FLAT, TILTED = np.deg2rad(12.0), np.deg2rad(28.0)
-"""Tilt below which a sole in contact is made level, and above which it is unchanged, [rad]."""
+"""Tilt below which a sole in contact is levelled, and above which it is unchanged, [rad]."""
 STILL = 0.05
 """Speeds far below this count as equal, [m/s]."""
 BLEND = 0.04
-"""Standard deviation in time of the change from flat to free, [s]."""
+"""Standard deviation in time of the blend between flat and free, [s]."""
 
 
 def align_feet(
@@ -38,12 +38,12 @@ def align_feet(
 
     Args:
         source: The skeleton that moves.
-        target: The skeleton that shall move; its soles are level at rest.
+        target: The target skeleton; its soles are level at rest.
         turns: The source's turns. Shape (T, J, 4).
-        contacts: Whether its left and right foot stand. Shape (T, 2).
+        contacts: Contacts of its left and right foot. Shape (T, 2).
         aligned: The alignments of the other roles.
 
-    The target's sole is laid on the source's, its heading along the source's foot.
+    The target's sole is aligned with the source's, its heading with the source's foot.
     """
     result = dict(aligned)
     for index, side in enumerate(SIDES):
@@ -97,8 +97,8 @@ def flattened(
 ) -> Floats:
     """`requested` orientations (T, J, 4) with feet and toes in stance level on the ground.
 
-    A foot that stands within `FLAT` of level is laid level, one beyond `TILTED` (heel
-    strike, push-off) is left, between them in proportion; the same for its toes.
+    A foot in contact within `FLAT` of level is made level, one beyond `TILTED` (heel strike,
+    push-off) is unchanged, between them in proportion; likewise its toes.
     """
     out = requested.copy()
     for index, side in enumerate(SIDES):
@@ -146,16 +146,16 @@ def plant_toes(
 
     Args:
         source: The skeleton that moves.
-        target: The skeleton that shall move, J joints.
+        target: The target skeleton, J joints.
         scaled: World positions of the source's joints in the target's scale, [m].
         requested: World orientations of the target's joints. Shape (T, J, 4).
-        where: World positions that they should take; ankles where the source's are.
+        where: Requested world positions; ankles at the source's.
         aligned: Alignments of the roles.
         fps: Frames per second.
 
-    An ankle led by the source's ankle moves the toe of a longer or flatter foot while the
-    heel rises. So far as the source's toe moves less than its ankle, the toe is led by
-    the source's toe instead, at the distance that they have in flat stance.
+    An ankle that follows the source's ankle moves the toe of a longer or flatter foot while the
+    heel rises. As far as the source's toe moves less than its ankle, the toe follows the
+    source's toe instead, at their distance in flat stance.
     """
     scale = leg_length(target) / leg_length(source)
     for side in SIDES:
@@ -184,7 +184,7 @@ def plant_toes(
 
 
 def _toe_fraction(ankle: Floats, toe: Floats, fps: float) -> Floats:
-    """Weight of the toe against the ankle, 1 where only the toe is at rest. Shape (T,)."""
+    """Weight of the toe relative to the ankle, 1 if only the toe is at rest. Shape (T,)."""
     squares = [
         np.sum(np.square(np.gradient(path, 1.0 / fps, axis=0)), axis=-1) + STILL**2
         for path in (ankle, toe)

@@ -1,7 +1,7 @@
-"""Which axis of a motion is up, seen from the motion: heads over feet, and a level floor.
+"""Detection of the up axis of a motion: heads over feet, and a level floor.
 
-Motion files do not say which axis is up. A body that stands or walks has its head over its feet
-in most frames, and the lowest of its joints stay at one height.
+Motion files do not state the up axis. A body that stands or walks has its head over its feet in
+most frames, and its lowest joints at one height.
 """
 
 from __future__ import annotations
@@ -16,50 +16,50 @@ from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.standing import standing_fault
 
 FRAMES = 400
-"""Number of frames that are looked at, evenly over the clip."""
+"""Number of frames to examine, evenly over the clip."""
 UPRIGHT = np.deg2rad(35.0)
-"""A body whose head is within this of straight over its feet is upright, [rad]."""
+"""Angle within which the head is over the feet of an upright body, [rad]."""
 MOSTLY = 0.6
-"""A body upright along an axis in this fraction of frames stands along it."""
+"""Fraction of upright frames from which a body stands along an axis."""
 RARELY = 0.3
-"""A body upright in this fraction of frames contradicts no axis (crawling, rolling)."""
+"""Fraction of upright frames from which a body contradicts no axis (crawling, rolling)."""
 FLOOR, STEADY = 0.04, 0.6
-"""The lowest joint is on the floor within this height, [m]; that of a body that stays in
-place is there in this fraction of frames."""
+"""Height within which the lowest joint is on the floor, [m], and the fraction of such frames of
+a body that stays in place."""
 OFTEN, RATIO = 0.25, 2.5
 """The floor is along another axis if the lowest joint is on it in the first fraction of frames,
-and this many times as often as along the given one."""
+and this many times more often than along the given one."""
 LEVEL, UNEVEN = 0.5, 0.05
-"""The floor is along the given axis if its height varies less than this much of that along the
-other, and that by more than this, [m]."""
+"""The floor is along the given axis if its height varies by less than this fraction of that
+along the other, which varies by more than the second, [m]."""
 NEAR, FAR = 0.15, 0.3
-"""Where both are level, the floor is nearer to the origin than the first, the other further
-than the second, [m]."""
+"""If both are level, the floor is nearer to the origin than the first, the other farther than
+the second, [m]."""
 
 TRAVEL, RISE, SIDE = 1.0, 0.3, 0.8
 """A body travels across its own length by more than the first, [m], and along it by less than
-the second, only on its feet; nor does it lie throughout with one hip this straight above the
-other."""
+the second, only on its feet; and it does not lie throughout with one hip straight above the
+other by the third."""
 SHORT_CLIP = 1.0
-"""A clip shorter than this, [s], shows too little to be sure that a body lies."""
+"""Duration below which a clip is too short to be sure that a body lies, [s]."""
 
 DIRECTIONS = np.concatenate([np.eye(3), -np.eye(3)])[[2, 0, 1, 5, 3, 4]]
 """The six directions along axes, +Z first. Shape (6, 3)."""
 
 
 def up_direction(motion: Motion, roles: dict[str, int]) -> Floats:
-    """The direction (3,) along an axis of `motion` that is up; +Z unless it is clearly another.
+    """The up direction (3,) of `motion`, along an axis; +Z unless clearly another.
 
     A body that is upright along another axis in most frames, and hardly along +Z, stands along
     that one if its skeleton does at rest too, or if the floor is there: its lowest joints come
     back to one height, or lie near the origin. (A body that lies, rolls or swims does not.)
 
     Args:
-        motion: A motion, in axes that may not be ours.
+        motion: A motion, in unknown axes.
         roles: Joint of each role, hips and thighs among them.
 
     Raises:
-        MotionError: The body stands along no axis that can be told.
+        MotionError: The up axis cannot be determined.
     """
     points = sampled_points(motion)
     upright = upright_frames(points, roles, DIRECTIONS).mean(axis=0)
@@ -102,11 +102,11 @@ def _rests(motion: Motion, roles: dict[str, int], direction: int) -> bool:
 def _axis_at_rest(
     motion: Motion, roles: dict[str, int], joints: Floats, upright: Floats
 ) -> int:
-    """Number of the one direction along which the skeleton stands at rest; -1 if unsure.
+    """Index of the one direction along which the skeleton stands at rest; -1 if unsure.
 
-    Unsure is +Z, too, where joints (T, J, 3) come back to one height along another far
-    more often. A skeleton without a rest pose stands where the body is `upright` (6,) most
-    often, if that is where they come back to one height.
+    Also unsure if it is +Z, but joints (T, J, 3) return to one height along another far more
+    often. A skeleton without a rest pose stands where the body is `upright` (6,) most often, if
+    joints return to one height there.
     """
     standing = [k for k in range(len(DIRECTIONS)) if _rests(motion, roles, k)]
     floors = [_on_floor(column) for column in (joints @ DIRECTIONS.T).min(axis=1).T]
@@ -135,9 +135,9 @@ def turn_to_up(up: Floats) -> Floats:
 
 
 def _floor_axis(positions: Floats, best: int, long: bool) -> int:
-    """Number of the direction along which joints (T, J, 3) have a floor: 0, `best`, or -1.
+    """Index of the direction along which joints (T, J, 3) have a floor: 0, `best`, or -1.
 
-    -1: both could be. In a `long` clip without any floor (a swimmer's) +Z is kept.
+    -1: both are possible. In a `long` clip without any floor (a swimmer's) +Z is kept.
     """
     lowest = (positions @ DIRECTIONS[[0, best]].T).min(axis=1)
     given, other = (_on_floor(column) for column in lowest.T)

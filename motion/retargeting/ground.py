@@ -1,4 +1,4 @@
-"""Soles and the ground: where a body touches it, and how feet are set on it."""
+"""Soles and the ground: contact points of a body, and placing of feet on the ground."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from ambulo.motion.retargeting.body import SIDES, RetargetBody
 from ambulo.motion.rotations import quat_conjugate, quat_rotate
 
 HEEL = 0.01
-"""A tip at least so far behind the ankle at rest marks the heel, [m]."""
+"""Distance behind the ankle at rest from which a tip marks the heel, [m]."""
 STEP = 0.06
-"""A foot in contact that is further than this from the ground stands on something, [m]."""
+"""Height above which a foot in contact stands on an object, [m]."""
 SLOPE = 0.08
-"""Contacts within this of the low ones belong to one floor, [m]."""
+"""Height range of contacts on one floor, [m]."""
 DEEP = 0.2
-"""A foot further below the ground than this, [m], is not drawn up to it."""
+"""Depth below the ground beyond which a foot is not lifted to it, [m]."""
 SUNK = 0.1
-"""A clip whose lowest contacts lie higher than this, [m], does not touch the ground."""
+"""Height of the lowest contacts above which a clip does not touch the ground, [m]."""
 BLEND = 0.05
 """Standard deviation of the smoothing of the feet's heights in time, [s]."""
 
 
 def end_points(body: RetargetBody, role: str) -> list[tuple[int, Floats]]:
-    """Joints and tips from a role's joint on: the joint of each, and its place there, (3,)."""
+    """Joints and tips from a role's joint on: each one's joint and position there, (3,)."""
     joint = body.roles.get(role)
     if joint is None:
         return []
@@ -52,10 +52,10 @@ def lowest_at_rest(body: RetargetBody) -> float:
 
 
 def sole_points(body: RetargetBody, side: str) -> list[tuple[int, Floats]]:
-    """Points of a sole: the joint that carries each, and its place there, (3,), [m].
+    """Points of a sole: the joint of each, and its position there, (3,), [m].
 
-    The tips, and the points at sole height below the ends of the foot's own bone; below
-    the ankle too where no tip marks the heel.
+    The tips, and the points at sole height below the ends of the foot's own bone; below the
+    ankle too if no tip marks the heel.
     """
     foot = body.roles.get(side + "foot")
     if foot is None:
@@ -106,10 +106,10 @@ def sole_heights(body: RetargetBody, positions: Floats, orientations: Floats) ->
 
 
 def ground_height(soles: Floats, contacts: Bools) -> float:
-    """Height at which the ground seems to be, [m], from soles (T, 2) and contacts (T, 2).
+    """Estimated height of the ground, [m], from soles (T, 2) and contacts (T, 2).
 
-    The middle of the low end of the soles in contact. If that is more than `SUNK` above
-    0 the clip is taken not to touch the ground (it climbs or sits on something): then 0.
+    The middle of the low end of the soles in contact. If that is more than `SUNK` above 0, the
+    clip does not touch the ground (it climbs or sits on an object): then 0.
     """
     touching = soles[contacts]
     if not len(touching):
@@ -120,10 +120,10 @@ def ground_height(soles: Floats, contacts: Bools) -> float:
 
 
 def body_lift(lifts: Floats, fps: float) -> Floats:
-    """The part of the feet's corrections (T, 2) that the whole body takes, [m]. (T,).
+    """Component of the feet's corrections (T, 2) that the whole body takes, [m]. (T,).
 
-    Their mean, slower than a step: a floor that was not level in the capture volume
-    (CMU's falls by some centimetres over a few metres) moves the body with it.
+    Their mean, slower than a step: a floor that was not level in the capture volume (CMU's
+    falls by some centimetres over a few metres) moves the body with it.
     """
     mean: Floats = gaussian_filter1d(
         lifts.mean(axis=1), 3.0 * BLEND * fps, mode="nearest"
@@ -139,9 +139,9 @@ def height_corrections(soles: Floats, contacts: Bools, fps: float) -> Floats:
         contacts: Whether each foot is in contact. Shape (T, 2).
         fps: Frames per second.
 
-    Feet in contact near the ground are set on it; between contacts the correction goes
-    over from one to the next; no sole sinks into the ground. Feet that stand on something
-    higher, or lower, are left alone.
+    Feet in contact near the ground are set on it; between contacts the correction is
+    interpolated; no sole sinks into the ground. Feet that stand on objects higher or lower are
+    unchanged.
     """
     frames = np.arange(len(soles))
     steady = np.zeros(soles.shape)
@@ -163,14 +163,14 @@ def hand_lifts(
     floor: Floats,
     fps: float,
 ) -> Floats:
-    """Lifts of the left and right hand that keep them as high as the source's, [m]. (T, 2).
+    """Lifts of the left and right hand to the source's heights, [m]. (T, 2).
 
-    Arms of other proportions put hands into the ground on which a body leans or gets up. A
-    hand under the ground is lifted to it, or as far as the source's is under it.
+    Arms of other proportions put hands into the ground on which a body leans or gets up. A hand
+    under the ground is lifted to it, or to the source's depth under it.
 
     Args:
         source: The source's body, world positions (T, J, 3) and orientations (T, J, 4).
-        target: Those of the target; its ground is at 0.
+        target: The same of the target; its ground is at 0.
         scale: Factor on lengths of the source.
         floor: Height of the source's ground in that scale, [m]. Shape (T,).
         fps: Frames per second.
@@ -199,7 +199,7 @@ def _lowest(
 def _smooth_lift(depth: Floats, fps: float) -> Floats:
     """A lift, smooth in time, that is nowhere less than `depth` (T, ...), [m], or 0."""
     spread = BLEND * fps
-    # The largest nearby depth, so that smoothing does not let the point sink again.
+    # The largest nearby depth, so that smoothing does not lower the point again.
     size = 2 * int(np.ceil(spread)) + 1
     needed = maximum_filter1d(np.maximum(depth, 0.0), size, axis=0, mode="nearest")
     lift: Floats = gaussian_filter1d(needed, 0.5 * spread, axis=0, mode="nearest")

@@ -1,12 +1,12 @@
 """Compiled damped Gauss-Newton over the joints of a tree, frame after frame (numba).
 
-The squared errors of points and orientations on a tree have normal equations of the form
-of its mass matrix: J^T W J is the joint-space inertia of point masses W at the points, so
-that it is built by composite bodies and factored without fill-in along the branches
-(R. Featherstone, Rigid Body Dynamics Algorithms, Springer 2008, sections 6.2 and 6.5).
-A step costs O(n d) for n degrees of freedom and depth d instead of O(n^3).
+The squared errors of points and orientations on a tree have normal equations of the form of its
+mass matrix: J^T W J is the joint-space inertia of point masses W at the points, so that it is
+assembled by composite bodies and factored without fill-in along the branches (R. Featherstone,
+Rigid Body Dynamics Algorithms, Springer 2008, sections 6.2 and 6.5). A step costs O(n d) for n
+degrees of freedom and depth d instead of O(n^3).
 
-Not for callers: `ambulo.motion.retargeting.refine` prepares the arrays.
+Internal: `ambulo.motion.retargeting.refine` prepares the arrays.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FIXED, HINGE, BALL = 0, 1, 3
 """Kinds of joints: how many degrees of freedom each has."""
 
 MAX_STEP = 0.5
-"""Largest turn of one joint in one step, [rad]: beyond it the linear model is poor."""
+"""Largest rotation of one joint in one step, [rad]: beyond it the linear model is poor."""
 
 
 @njit(cache=True, inline="always")
@@ -44,7 +44,7 @@ def _matrix(q: Array, out: Array) -> None:
 
 @njit(cache=True)
 def _turn(q: Array, x: float, y: float, z: float) -> None:
-    """`q` (4,) turned in place as by `turn`, and normalized."""
+    """Rotate `q` (4,) in place as `turn`, and normalise it."""
     turn(q, x, y, z)
     normalize(q)
 
@@ -90,7 +90,7 @@ def _gather(
         moments[joint, 1] = z * miss[0] - x * miss[2]
         moments[joint, 2] = x * miss[1] - y * miss[0]
         if turn > 0.0:
-            # In world axes the turn still to go is aim turned^-1.
+            # In world axes the remaining rotation is aim turned^-1.
             inverse[0, 0], inverse[1, 0] = aims[joint, 0], turned[joint, 0]
             for i in range(1, 4):
                 inverse[0, i], inverse[1, i] = -aims[joint, i], -turned[joint, i]
@@ -178,7 +178,7 @@ def _axes(
     spins: Array,
     speeds: Array,
 ) -> None:
-    """Each degree of freedom's angular velocity and the velocity that it gives the origin."""
+    """Each degree of freedom's angular velocity and its velocity at the origin."""
     spins[:3] = 0.0
     speeds[:3] = 0.0
     for i in range(3):
@@ -210,7 +210,7 @@ def refine(
     goals: Array, weights: Array, aims: Array, aim_weights: Array,
     pulls: Array, smooths: Array, limit_weight: float, sweeps: int,
 ) -> None:  # fmt: skip
-    """Turn and move the poses of T frames, in place, to the least squares.
+    """Optimise the poses of T frames by least squares, in place.
 
     Args:
         parents: Index of each joint's parent. Shape (J,).
@@ -223,15 +223,15 @@ def refine(
         dof_parents: The degree of freedom above each; -1 for the first. (D,).
         root: Positions of the root, [m]; changed. (T, 3).
         local: Local rotations, wxyz; changed. (T, J, 4).
-        pull_local: Local rotations that the pose is drawn to. (T, J, 4).
-        corrections: From there to here, [m] and [rad]; changed. (T, D).
-        goals: Where each joint should be, [m]. (T, J, 3).
-        weights: Of each joint's distance. (T, J).
-        aims: How each joint should be oriented in the world, wxyz. (T, J, 4).
-        aim_weights: Of each joint's angle to its aim, [m^2/rad^2]. (T, J).
+        pull_local: Local rotations that attract the pose. (T, J, 4).
+        corrections: Present corrections from there, [m] and [rad]; changed. (T, D).
+        goals: Target positions of the joints, [m]. (T, J, 3).
+        weights: Weights of the joints' distances. (T, J).
+        aims: Target world orientations of the joints, wxyz. (T, J, 4).
+        aim_weights: Weights of the joints' angles to them, [m^2/rad^2]. (T, J).
         pulls: Weight of each correction. (D,).
         smooths: Weight of its difference to the neighbours in time. (D,).
-        limit_weight: Of a hinge's angle beyond its limits, [m^2/rad^2].
+        limit_weight: Weight of a hinge's angle beyond its limits, [m^2/rad^2].
         sweeps: Passes over the frames, forwards and backwards in turn.
     """
     frames_count, count = len(root), len(parents)
@@ -269,7 +269,7 @@ def refine(
 def _draw(
     corrections: Array, t: int, pulls: Array, smooths: Array, normal: Array, step: Array
 ) -> None:  # fmt: skip
-    """Add the costs of leaving the start pose and of differing from the frames beside it."""
+    """Add the costs of the corrections, and of their differences to neighbouring frames."""
     for dof in range(len(step)):
         here = corrections[t, dof]
         normal[dof, dof] += pulls[dof]
@@ -303,7 +303,7 @@ def _limit(
 def _apply(
     kinds: Array, hinges: Array, step: Array, local: Array, pull_local: Array, here: Array
 ) -> None:  # fmt: skip
-    """Turn the joints of one frame, in place, and update the corrections from the start."""
+    """Rotate the joints of one frame, in place, and update the corrections."""
     vector = np.empty(3)
     largest = MAX_STEP
     for dof in range(3, len(step)):
@@ -325,7 +325,7 @@ def _apply(
 
 @njit(cache=True, inline="always")
 def hinge_angle(q: Array, axis: Array) -> float:
-    """The angle in (-pi, pi], [rad], of a turn `q` (4,) about `axis` (3,)."""
+    """The angle in (-pi, pi], [rad], of a rotation `q` (4,) about `axis` (3,)."""
     along = q[1] * axis[0] + q[2] * axis[1] + q[3] * axis[2]
     if q[0] < 0.0:
         return 2.0 * math.atan2(-along, -q[0])

@@ -12,7 +12,7 @@ from ambulo.motion.rotations import quat_between, quat_conjugate, quat_rotate
 from ambulo.motion.skeleton import Skeleton
 
 UP_TO_ANKLE = 0.91
-"""Part of a person's hip height that lies over the ankle."""
+"""Fraction of a person's hip height above the ankle."""
 TRUNK = (
     ("hips", "chest"),
     ("chest", "neck"),
@@ -24,15 +24,15 @@ TRUNK = (
     ),
     *((side + "clavicle", side + "upper_arm") for side in SIDES),
 )
-"""Bones that take both length and direction at rest from the source."""
+"""Bones that take both length and rest direction from the source."""
 
 
 def fitted(source: RetargetBody, target: RetargetBody) -> RetargetBody:
     """`target` with the source's lengths between roles; the rest in proportion.
 
-    Limbs and feet keep their directions at rest and take the lengths; the trunk's bones
-    take both, since it is transferred from rest to rest. What the source lacks (or has at
-    a length of 0, as thorax and shoulders in some BVH files) grows with the legs.
+    Limbs and feet keep their directions at rest and take the lengths; the trunk's bones take
+    both, since it is transferred from rest to rest. Parts that the source lacks (or has at
+    length 0, as thorax and shoulders in some BVH files) scale with the legs.
     """
     legs = leg_length(source) / leg_length(target)
     skeleton = target.skeleton
@@ -62,9 +62,9 @@ def fitted(source: RetargetBody, target: RetargetBody) -> RetargetBody:
 
 
 def comparable(source: RetargetBody, body: RetargetBody) -> list[str]:
-    """Roles whose joint can lie where the source's lies, once lengths are fitted."""
-    # The first joint of the spine may lie anywhere between hips and chest, and what
-    # stands for the toes may be one joint or several.
+    """Roles whose joint can coincide with the source's once lengths are fitted."""
+    # The first spine joint may lie anywhere between hips and chest, and the toes may be one
+    # joint or several.
     loose = {"spine", *(side + "toe" for side in SIDES)}
     shared = [r for r in body.roles if r in source.roles and r not in loose]
     if source.bone("chest", "neck") is not None:
@@ -73,10 +73,10 @@ def comparable(source: RetargetBody, body: RetargetBody) -> list[str]:
 
 
 def leg_length(body: RetargetBody) -> float:
-    """Thigh and shin at rest, the mean of both sides, [m]; without feet of the height of hips.
+    """Thigh and shin at rest, the mean of both sides, [m]; without feet from the hips' height.
 
     Raises:
-        MotionError: The skeleton gives neither.
+        MotionError: The skeleton has neither.
     """
     sides = [
         body.length(side + "thigh", side + "shin")

@@ -1,6 +1,6 @@
-"""How well a motion as it was read fits a person: its size, and which way is up.
+"""Plausibility of a read motion for a person: its size, and its up axis.
 
-For what files do not say, their unit and axes: neither is changed here.
+Files do not state their unit and axes; neither is changed here.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from ambulo.motion.retargeting.gravity import DIRECTIONS, sampled_points, uprigh
 from ambulo.motion.roles import roles_of
 
 ADULT_LEGS = (0.65, 1.05)
-"""Shortest and longest legs of adults, hip to ankle, [m]: of people of 1.35 m to 2.15 m."""
+"""Range of adults' leg lengths, hip to ankle, [m]: people of 1.35 m to 2.15 m."""
 TYPICAL_LEGS = 0.83
 """Length of the legs of the people in the CMU data base, [m]."""
 FRAMES = 60
-"""Number of frames that are looked at, evenly over the clip."""
+"""Number of frames to examine, evenly over the clip."""
 
 
 @dataclass(frozen=True)
@@ -28,17 +28,17 @@ class PersonFit:
     """Size and posture of a body in a motion."""
 
     legs: float | None
-    """Length of the legs, hip to ankle, [m]; None where they are not known."""
+    """Length of the legs, hip to ankle, [m]; None if unknown."""
     upright: float | None
     """Fraction of frames in which the head is over the feet; None without known joints."""
 
     @property
     def is_adult(self) -> bool:
-        """Whether the legs are as long as an adult's, as far as they are known."""
+        """Whether the legs have an adult's length, as far as known."""
         return self.legs is None or ADULT_LEGS[0] <= self.legs <= ADULT_LEGS[1]
 
     def size_text(self) -> str:
-        """The length of the legs beside adults', in words."""
+        """Describe the length of the legs relative to adults'."""
         if self.legs is None:
             return "no legs are known by which to tell"
         low, high = ADULT_LEGS
@@ -46,13 +46,13 @@ class PersonFit:
         return f"legs of {self.legs:.2g} m, {known}"
 
     def upright_text(self) -> str:
-        """How often the head is over the feet, in words."""
+        """Describe how often the head is over the feet."""
         if self.upright is None:
             return "no joints are known by which to tell"
         return f"head over feet in {100.0 * self.upright:.0f} % of the frames"
 
     def unit_fault(self, metres: float) -> str:
-        """Why a unit of so many `metres` fits no adult, and one that does; "" if it does."""
+        """Reason why a unit of `metres` fits no adult, with one that does; "" if it fits."""
         if self.legs is None or self.is_adult:
             return ""
         better = metres * TYPICAL_LEGS / self.legs

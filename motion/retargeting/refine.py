@@ -1,4 +1,4 @@
-"""Least-squares refinement of a transferred pose: what to weigh, and the call of the kernel."""
+"""Least-squares refinement of a transferred pose: its weights, and the call of the kernel."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ambulo.motion.retargeting.body import RetargetBody
 from ambulo.motion.retargeting.kernels import BALL, FIXED, HINGE, refine
 
 SWEEPS = 4
-"""Gauss-Newton steps of each frame, forwards and backwards in time in turn: after four
-no joint is further than 0.05 cm from where 30 lead (measured on walk, run and dance)."""
+"""Gauss-Newton steps of each frame, forwards and backwards in time in turn: after four, every
+joint is within 0.05 cm of the result of 30 (measured on walk, run and dance)."""
 
 POSITION, ANKLE, HIPS = 1.0, 30.0, 0.3
 """Weights of squared distances to goals: of a joint, of an ankle, of the hips."""
 AIM = {"foot": 0.3, "hips": 0.03, "head": 0.01, "hand": 0.01}
 """Weights of squared angles to the requested world orientation, [m^2/rad^2]."""
 PULL = 1e-3
-"""Weight of a squared turn from the transferred pose, [m^2/rad^2]: 1 rad is worth 3 cm."""
+"""Weight of a squared rotation from the transferred pose, [m^2/rad^2]: 1 rad is worth 3 cm."""
 PULL_ROOT = 1e-3
 """Weight of a squared shift of the root."""
 SMOOTH = 2e-3
@@ -55,8 +55,8 @@ def refined(
     Args:
         body: The target, J joints.
         root: Root positions to start from, [m]. Shape (T, 3).
-        rotations: Local rotations to start from, and to stay near. Shape (T, J, 4).
-        goals: What to reach.
+        rotations: Local rotations of the start, near which the result stays. Shape (T, J, 4).
+        goals: The goals.
         fps: Frames per second; the correction is as smooth in time at any rate.
     """
     skeleton = body.skeleton

@@ -1,7 +1,7 @@
 """Rest poses of sources: the file's, a frame of the motion, or a T-pose computed from it.
 
-Retargeting needs a rest pose that is a standing body. What is a rest pose is a choice: with
-other rest orientations and local rotations to match, the joints move alike in the world.
+Retargeting needs a rest pose that is a standing body. The rest pose is a free choice: with
+matching local rotations, the joints move identically in the world.
 """
 
 from __future__ import annotations
@@ -30,31 +30,31 @@ from ambulo.motion.rotations import (
 from ambulo.motion.skeleton import Skeleton
 
 CHOICES = "auto, file, motion, t-pose or frame:N"
-"""What can be asked for."""
+"""Valid choices."""
 _FRAME = re.compile(r"frame:(\d{1,9})")
 MOVED = 0.02
-"""Offsets that position channels replace by others this far off, [m], and by a tenth of
-their length, are not the skeleton's."""
+"""Distance, [m], and fraction of their length, from which offsets replaced by position channels
+are not the skeleton's."""
 ARMS, LEGS, TRUNK = np.deg2rad([25.0, 20.0, 15.0])
-"""Largest angles, [rad], of arms from level to the sides, of legs from straight down, and
-of the trunk from upright in a frame that is a T-pose."""
+"""Largest angles, [rad], of arms from level to the sides, of legs from straight down, and of
+the trunk from upright in a T-pose frame."""
 
 
 @dataclass(frozen=True, eq=False)
 class RestPose:
-    """A motion with a rest pose that is a standing body."""
+    """A motion whose rest pose is a standing body."""
 
     motion: Motion
     """The motion: the same world positions and orientations of all joints."""
     note: str
-    """What its rest pose is, in words; "" if it is the file's."""
+    """Description of its rest pose; "" if it is the file's."""
 
 
 def check_rest_pose(choice: str) -> None:
-    """Refuse a `choice` that is none of `CHOICES`.
+    """Refuse a `choice` that is not one of `CHOICES`.
 
     Raises:
-        MotionError: It is none.
+        MotionError: The choice is invalid.
     """
     if choice not in {"auto", "file", "motion", "t-pose"} and not _FRAME.fullmatch(
         choice
@@ -70,9 +70,9 @@ def with_rest_pose(
     Args:
         motion: A motion, Z up.
         roles: Joint of each role, hips and thighs among them.
-        choice: "file"; "motion": a T-pose computed from the motion; "t-pose": the frame that
-            is one; "frame:N": frame N, counted from 0; "auto": the file's if it is a
-            standing body, or is one turned upright, else "motion".
+        choice: "file"; "motion": a T-pose computed from the motion; "t-pose": a frame in
+            T-pose; "frame:N": frame N, counted from 0; "auto": the file's if it is a standing
+            body, possibly after rotation to upright, else "motion".
 
     Raises:
         MotionError: The choice is unknown or gives no standing body.
@@ -103,10 +103,10 @@ def with_rest_pose(
 
 
 def rested(motion: Motion, frames: Floats) -> Motion:
-    """`motion` on a skeleton at rest where world orientations of joints are `frames` (J, 4).
+    """`motion` on a skeleton whose joints have world orientations `frames` (J, 4) at rest.
 
-    World positions and orientations of all joints stay; the root rests so high that the
-    lowest joint is at 0. Joints with fewer than three axes become balls where the turn
+    World positions and orientations of all joints are preserved; the root's rest height puts
+    the lowest joint at 0. Joints with fewer than three axes become balls if the rotation
     between the two rest poses is about another axis.
     """
     skeleton = motion.skeleton
@@ -125,7 +125,7 @@ def rested(motion: Motion, frames: Floats) -> Motion:
 
 
 def _automatic(motion: Motion, roles: dict[str, int]) -> RestPose:
-    """The first of: the file's rest pose, that turned upright, a T-pose from the motion."""
+    """The first valid of: the file's rest pose, that rotated upright, a computed T-pose."""
     rest = rest_points(motion.skeleton), rest_kinematics(motion.skeleton)[1]
     fault = standing_fault(motion.skeleton, roles, rest[0])
     if not fault:
@@ -153,7 +153,7 @@ def _checked(
     """`posed`, if its rest pose is a standing body.
 
     Raises:
-        MotionError: It is none.
+        MotionError: It is not.
     """
     fault = standing_fault(posed.skeleton, roles, rest_points(posed.skeleton))
     if fault:
@@ -164,14 +164,14 @@ def _checked(
 
 
 def _from_motion(motion: Motion, roles: dict[str, int]) -> tuple[Motion, str]:
-    """`motion` at rest in a T-pose computed from it, and what of that is a guess."""
+    """`motion` at rest in a T-pose computed from it, with a note on guesses."""
     frames, guessed = t_pose_frames(motion, roles)
     text = f", neutral in their mean posture: {', '.join(guessed)}" if guessed else ""
     return rested(motion, frames), text
 
 
 def _of_frame(motion: Motion, roles: dict[str, int], frame: int) -> Motion:
-    """`motion` at rest as in a frame, turned about Z to face +X."""
+    """`motion` at rest as in a frame, rotated about Z to face +X."""
     positions, orientations = motion_kinematics(motion[frame : frame + 1])
     left = positions[0, roles["left_thigh"]] - positions[0, roles["right_thigh"]]
     yaw = 0.5 * np.pi - np.arctan2(left[1], left[0])
@@ -179,7 +179,7 @@ def _of_frame(motion: Motion, roles: dict[str, int], frame: int) -> Motion:
 
 
 def _t_pose_frame(motion: Motion, roles: dict[str, int]) -> tuple[int, str]:
-    """The frame nearest to a T-pose, and what is wrong with it ("" if nothing is)."""
+    """The frame nearest to a T-pose, and its fault ("" if there is none)."""
     positions = motion_kinematics(motion)[0]
     down = np.array([0.0, 0.0, -1.0])
     off = np.zeros(len(motion))
@@ -215,9 +215,9 @@ def _t_pose_frame(motion: Motion, roles: dict[str, int]) -> tuple[int, str]:
 
 
 def _upright_turn(positions: Floats, roles: dict[str, int]) -> Floats | None:
-    """The rotation (4,) that brings a rest pose upright, facing +X; None without directions.
+    """The rotation (4,) of a rest pose to upright, facing +X; None without directions.
 
-    A multiple of 90 degrees about axes where that is near: files lie along their axes.
+    A multiple of 90 degrees about axes if near: files lie along their axes.
     """
     left = positions[roles["left_thigh"]] - positions[roles["right_thigh"]]
     middle = positions[[roles[side + "thigh"] for side in SIDES]].mean(axis=0)
@@ -242,7 +242,7 @@ def _upright_turn(positions: Floats, roles: dict[str, int]) -> Floats | None:
 
 
 def _with_moved_offsets(motion: Motion) -> Motion:
-    """`motion` with the median of its moving offsets as the skeleton's, where far from them."""
+    """`motion` with the median of its moving offsets as the skeleton's, if far from them."""
     if motion.joint_offsets is None:
         return motion
     own = motion.skeleton.offsets
@@ -255,7 +255,7 @@ def _with_moved_offsets(motion: Motion) -> Motion:
 
 
 def _free(skeleton: Skeleton, between: Floats) -> dict[str, object]:
-    """Orders and limits, if a joint with few axes must turn about others by `between`."""
+    """Orders and limits, if a joint with few axes must rotate about others by `between`."""
     orders = list(skeleton.orders)
     for joint, order in enumerate(orders):
         if len(order) == 3:

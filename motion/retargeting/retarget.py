@@ -2,7 +2,7 @@
 
 Rotations relative to the rest pose are transferred. The hips' displacement is scaled by leg
 length, and feet are moved to the scaled positions of the source's feet. A least-squares
-refinement then finds a pose that fits all of these within the target's joint limits.
+refinement then fits all of these within the target's joint limits.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ from ambulo.motion.skeleton import Skeleton
 ALL = slice(None)
 """All frames."""
 FIRM = 0.02
-"""A hand that is lifted by this or more, [m], keeps its goal as an ankle does."""
+"""Lift of a hand from which its goal has an ankle's weight, [m]."""
 FARTHEST_CM, FARTHEST_DEG, FARTHEST_BONE = 10.0, 10.0, 40.0
-"""A mapping whose joints, or bones and rotations, are further from the source's in the mean
-than this is refused, [cm], [deg], as is one with a bone further than the third, [deg]."""
+"""Limits of the mean errors of a mapping: of joints, [cm], of bones and rotations, [deg], and
+of a single bone, [deg]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,24 +75,24 @@ class Retargeted:
     """Distance from the source's world pose, with the source's floor made level."""
     residuals_cm: dict[str, float]
     """Mean distance of the joint of each role from its goal on the target's body, [cm]; the
-    goals follow from the transferred rotations: `error` is the distance from the source.
-    The goals of feet are those before they are set on the ground."""
+    goals follow from the transferred rotations: `error` is the distance from the source. The
+    goals of feet are those before they are placed on the ground."""
     residuals_95_cm: dict[str, float]
     """95th percentile of that distance, [cm]."""
     scale: float
     """Target's leg length over the source's; the path of the root is scaled by it."""
     ground: float
-    """Height of the source's ground in the target's scale, [m]; it is moved to 0."""
+    """Height of the source's ground in the target's scale, [m]; it is shifted to 0."""
     contacts: Bools
     """Whether the source's left and right foot are in contact. Shape (T, 2)."""
     levelled: float
     """Largest height by which the body was moved to make the source's floor level, [m]."""
     untwisted: tuple[str, ...]
-    """Roles whose joints were half a turn off in the capture, which was undone."""
+    """Roles whose joints were captured with a half turn of twist, which was corrected."""
     missing: tuple[str, ...]
-    """Roles of the target that no joint of the source has (`missing_roles`)."""
+    """Roles of the target that the source lacks (`missing_roles`)."""
     notes: tuple[str, ...]
-    """What was chosen that the source's file does not say, and what it lacks."""
+    """Choices that the source's file does not determine, and its missing parts."""
 
     @property
     def note(self) -> str:
@@ -112,27 +112,27 @@ def retarget(
     """Retarget `motion` to the skeleton `target`.
 
     Args:
-        motion: A motion of any skeleton whose joints have roles (`ambulo.motion.roles`), which
-            is prepared (`ambulo.motion.retargeting.source`), or one that is.
+        motion: A motion of any skeleton whose joints have roles (`ambulo.motion.roles`),
+            prepared (`ambulo.motion.retargeting.source`) or not.
         target: The skeleton that gets the motion.
         fit_lengths: Give the target the lengths of the source's segments first.
-        refine: Refine the transferred pose by least squares; without it hinges cut off
-            what they cannot do and feet slide and sink a little.
-        ground: Set feet in contact on level ground, with level soles; without it they stay as
-            far from it as the source's.
-        frames: The part of the result that is returned. Rest pose, ground and all else that
-            depends on the clip are found in the whole of it.
+        refine: Refine the transferred pose by least squares; without it hinges clip rotations
+            and feet slide and sink a little.
+        ground: Set feet in contact on level ground, with level soles; without it they keep the
+            source's distance from it.
+        frames: Frames to return. Rest pose, ground and all other properties of the clip are
+            computed from all frames.
 
-    What both have of a limb does not move where one of them lacks a role of the limb nearer
-    to the trunk (`broken_limbs`), as hands on arms that are not known.
+    Outer parts of a limb do not move if one body lacks an inner role of the limb
+    (`broken_limbs`), such as hands on unknown arms.
 
-    Goals of joints are where the target's own bones lead in the source's directions; of
-    ankles the source's ankles in scale; with `fit_lengths` of all joints the source's.
-    The ground of the result is at height 0.
+    Goals of joints follow from the target's bones in the source's directions; goals of ankles
+    are the scaled source's ankles; with `fit_lengths` all goals are the source's joints. The
+    ground of the result is at height 0.
 
     Raises:
         MotionError: A skeleton lacks hips or thighs; the source's axes or rest pose cannot be
-            told; the result is not the source's motion.
+            determined; the result differs too much from the source's motion.
     """
     given = motion if isinstance(motion, Source) else prepared(motion)
     captured = given.motion
@@ -202,7 +202,7 @@ def retarget(
 
 
 def _missing_text(missing: tuple[str, ...], source: RetargetBody) -> str:
-    """What does not move because the source's joints have other names; "" if nothing."""
+    """Describe parts at rest because the source's joints have other names; "" if none."""
     if not missing:
         return ""
     return (
@@ -212,7 +212,7 @@ def _missing_text(missing: tuple[str, ...], source: RetargetBody) -> str:
 
 
 def _led(source: RetargetBody, body: RetargetBody) -> tuple[RetargetBody, str]:
-    """`source` without the ends of broken limbs, and what these lack; "" if there are none."""
+    """`source` without the ends of broken limbs, and a description of the gaps, or ""."""
     broken = broken_limbs(source, body)
     if not broken:
         return source, ""
@@ -238,7 +238,7 @@ def _changed(source: RetargetBody, before: Motion, after: Motion) -> tuple[str, 
 def _check_trusted(
     motion: Motion, target: Skeleton, error: SourceError, untwisted: tuple[str, ...]
 ) -> None:
-    """Refuse a result that is not the source's motion, but for half turns undone.
+    """Refuse a result too far from the source's motion, except corrected half turns.
 
     Raises:
         MotionError: Its joints, bones or rotations are far from the source's in the mean.
@@ -263,7 +263,7 @@ def _check_trusted(
 
 
 def _contacts(motion: Motion) -> Bools:
-    """Whether the left and right foot stand, (T, 2); False where the skeleton has no feet."""
+    """Contacts of the left and right foot, (T, 2); False without feet."""
     if not has_feet(motion.skeleton):
         return np.zeros((len(motion), 2), dtype=np.bool_)
     return foot_contacts(motion)
@@ -297,7 +297,7 @@ def _goal_positions(
             where[:, joint] = scaled[:, source.roles[role]]
             if role.endswith(("hand", "head")):
                 for below in body.skeleton.branch(joint)[1:]:
-                    where[:, below] += shift  # fingers and eyes go along
+                    where[:, below] += shift  # fingers and eyes follow their parents
     for side in SIDES:
         if side + "foot" not in body.roles or side + "foot" not in source.roles:
             continue
@@ -332,10 +332,10 @@ def _goals(
 
     Args:
         body: The target, J joints.
-        where: World positions that its joints should take, [m]. Shape (T, J, 3).
-        requested: World orientations that they should take. Shape (T, J, 4).
-        lifts: What sets the left and right foot on the ground, [m]. Shape (T, 2).
-        hands: What lifts the left and right hand out of it, [m]. Shape (T, 2).
+        where: Target world positions of its joints, [m]. Shape (T, J, 3).
+        requested: Target world orientations of its joints. Shape (T, J, 4).
+        lifts: Lifts that place the left and right foot on the ground, [m]. Shape (T, 2).
+        hands: Lifts of the left and right hand out of it, [m]. Shape (T, 2).
     """
     frames, joints = where.shape[:2]
     positions = where.copy()

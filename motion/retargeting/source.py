@@ -1,7 +1,7 @@
-"""Motions of any maker as sources of retargeting: Z up, with a standing rest pose.
+"""Motions from any program as sources of retargeting: Z up, with a standing rest pose.
 
-World positions and orientations of joints stay, but for one turn of the whole world where
-another axis is up; see `ambulo.motion.retargeting.gravity` and
+World positions and orientations of joints are preserved, except for one rotation of the whole
+world if another axis is up; see `ambulo.motion.retargeting.gravity` and
 `ambulo.motion.retargeting.rest_pose`.
 """
 
@@ -40,17 +40,17 @@ logger = logging.getLogger(__name__)
 OUR_AXES = Axes("Z", "X")
 """Axes of files that are always in ours (NPZ)."""
 BACKWARDS = -0.3
-"""Feet and knees whose part along the body's front is below this point backwards."""
+"""Component of feet and knees along the body's front below which they point backwards."""
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A motion ready to be retargeted, and what was changed to make it so."""
+    """A motion ready for retargeting, with notes on the changes."""
 
     motion: Motion
     """The motion, Z up, its rest pose a standing body."""
     notes: tuple[str, ...]
-    """What was chosen that the file does not say: axes, rest pose; none if nothing was."""
+    """Choices that the file does not determine: axes, rest pose; empty without any."""
 
     @property
     def note(self) -> str:
@@ -62,7 +62,7 @@ class Source:
         return replace(self, notes=(*self.notes, note)) if note else self
 
     def logged(self) -> Motion:
-        """The motion, after a warning that says what was chosen, if anything was."""
+        """The motion, after logging a warning about the choices, if any."""
         if self.notes:
             logger.warning("%s: %s", self.motion.label, self.note)
         return self.motion
@@ -74,7 +74,7 @@ def prepared(
     rest_pose: str = "auto",
     file_axes: Axes = CMU_AXES,
 ) -> Source:
-    """Make `motion` ready to be retargeted; itself if nothing is wrong with it.
+    """Prepare `motion` for retargeting; returns it unchanged if it is ready.
 
     Args:
         motion: A motion, read with `file_axes`.
@@ -83,14 +83,14 @@ def prepared(
         file_axes: Axes with which the motion was read, to name them.
 
     Raises:
-        MotionError: The axes or the rest pose cannot be told, or left and right are exchanged
-            (neither with "file", which takes the file as it is); an unknown choice.
+        MotionError: The axes or the rest pose cannot be determined, or left and right are
+            exchanged (not checked with "file"); or a choice is unknown.
     """
     check_rest_pose(rest_pose)
     motion, found = with_roles(motion)
     roles = roles_of(motion.skeleton)
     if any(role not in roles for role in NEEDED):
-        return Source(motion, ())  # retargeting names what is missing
+        return Source(motion, ())  # retargeting names the missing ones
     notes = list(found)
     if axes == "auto":
         up = DIRECTIONS[0]
@@ -134,15 +134,16 @@ def read_source(
         asf: As for `read_motion`.
         units: As for `read_motion`.
         drop_tpose: Whether to drop leading frames of a synthetic T-pose.
-        axes: "auto": seen from the motion; or the file's (`parse_axes`).
+        axes: "auto": detected from the motion; or the file's (`parse_axes`).
         rest_pose: As for `with_rest_pose`; "frame:N" counts the file's frames.
-        strict: Refuse a file that must be mended, or whose unit fits no adult, instead of a
-            note on it.
-        roles: Role map (`*.roles.json`) of its joints; if left out, the one beside the
-            file, else found.
+        strict: Refuse a file that needs repair, or whose unit fits no adult, instead of a note
+            on it.
+        roles: Role map (`*.roles.json`) of its joints; by default the one beside the file, else
+            detected.
 
     Raises:
-        MotionFileError: The file cannot be used; the axes or the rest pose cannot be told.
+        MotionFileError: The file cannot be used; the axes or the rest pose cannot be
+            determined.
         ConfigError: The role map cannot be read, or names joints that the file lacks.
     """
     file = Path(path)
@@ -176,7 +177,7 @@ def unit_fault(
     path: str | os.PathLike[str],
     asf: str | os.PathLike[str] | None = None,
 ) -> str:
-    """Why the unit that was taken for a file fits no adult; "" if it does, or is fixed.
+    """Reason why the unit chosen for a file fits no adult; "" if it fits, or is fixed.
 
     Args:
         motion: The motion in the file, Z up.
@@ -192,7 +193,7 @@ def unit_fault(
 
 
 def _facing(motion: Motion, roles: dict[str, int], matrix: Floats) -> Floats:
-    """`matrix` (3, 3), with the quarter turn about Z after which a body at rest faces +X."""
+    """`matrix` (3, 3) with the quarter turn about Z that makes a body at rest face +X."""
     rest = rest_points(motion.skeleton) @ matrix.T
     if standing_fault(motion.skeleton, roles, rest):
         return matrix
@@ -204,7 +205,7 @@ def _facing(motion: Motion, roles: dict[str, int], matrix: Floats) -> Floats:
 
 
 def _turned(motion: Motion, matrix: Floats) -> Motion:
-    """`motion` with the whole world turned by `matrix` (3, 3)."""
+    """`motion` with the whole world rotated by `matrix` (3, 3)."""
     if np.array_equal(matrix, np.eye(3)):
         return motion
     turn = quat_from_matrix(matrix)
@@ -222,7 +223,7 @@ def _check_sides(motion: Motion, roles: dict[str, int]) -> None:
     """Refuse a body whose feet point, or whose knees bend, the wrong way.
 
     Raises:
-        MotionError: They do in most frames, seen from its left and right: it is mirrored.
+        MotionError: They do in most frames: left and right are mirrored.
     """
     points = sampled_points(motion)
     left = points[:, roles["left_thigh"]] - points[:, roles["right_thigh"]]

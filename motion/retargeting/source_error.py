@@ -1,8 +1,8 @@
-"""How far a retargeted motion is from the world pose of its source.
+"""Distance of a retargeted motion from the world pose of its source.
 
-Compared with the source's own joints as they stand in the world, never with what was made
-of them on the way: positions on a body of the source's lengths, directions of bones on the
-target's own body, and rotations over time.
+The comparison is with the source's own joints in the world, never with intermediate results:
+positions on a body of the source's lengths, directions of bones on the target's own body, and
+rotations over time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ BONES = (
     ("chest", "head"),
     *((side + start, side + end) for side in SIDES for start, end in LIMBS.items()),
 )
-"""Pairs of roles whose direction from one to the other must be the source's on any body."""
+"""Pairs of roles between which the direction must equal the source's on any body."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,15 @@ class SourceError:
     """Distances of a retargeted motion from its source's world pose, means over the clip."""
 
     positions_cm: dict[str, float]
-    """Of the joint of each role, on a body of the source's lengths, in its scale, [cm]."""
+    """Distance of the joint of each role, on a body of the source's lengths, in its scale,
+    [cm]."""
     directions_deg: dict[str, float]
-    """Of each pair of `BONES`, such as "left_thigh-left_shin", on the target's body, [deg]."""
+    """Angle of each pair of `BONES`, such as "left_thigh-left_shin", on the target's body,
+    [deg]."""
     rotations_deg: dict[str, float]
-    """Of the rotation of each role's joint over the clip, [deg]; the constant rotation between
-    the two joints' frames does not count. Without joints of spine and neck, which share it."""
+    """Error of the rotation of each role's joint over the clip, [deg], up to a constant
+    rotation between the two joints' frames. Without joints of spine and neck, which share the
+    rotation."""
 
     @property
     def position_cm(self) -> float:
@@ -71,7 +74,7 @@ def source_error(
     scale: float,
     floor: Floats,
 ) -> SourceError:
-    """Measure how far `target` is from `source`.
+    """Measure the distance of `target` from `source`.
 
     Args:
         source: The source's body and motion.
@@ -92,7 +95,7 @@ def source_error(
         sized, target[1].root_positions[rows], target[1].rotations[rows]
     )[0]
     thighs = [side + "thigh" for side in SIDES]
-    # The body of the source's lengths is hung where the middle of its hips is the target's.
+    # The body of the source's lengths is placed with the middle of its hips at the target's.
     shift = own[:, [there[r] for r in thighs]] - on_same[:, [there[r] for r in thighs]]
     on_same = on_same + shift.mean(axis=1)[:, None]
     positions = {
@@ -128,10 +131,10 @@ def source_error(
 
 
 def _is_shared(target: RetargetBody, role: str) -> bool:
-    """Whether a joint's rotation is shared with its neighbours, not that of its role alone.
+    """Whether a joint shares its rotation with its neighbours.
 
-    Joints of spine and neck share those of chains of other counts; a rig's forearm turns
-    with the hand; what two hinges turn, and what hangs on that, cannot be as the source's.
+    Joints of spine and neck share those of chains of other lengths; a rig's forearm twists with
+    the hand; parts with two hinges, and their children, cannot equal the source's.
     """
     if role in {"spine", "neck"}:
         return True
@@ -150,7 +153,7 @@ def _is_shared(target: RetargetBody, role: str) -> bool:
 
 
 def _angles(a: Floats, b: Floats) -> Floats:
-    """Angles [rad] between vectors (n, 3) where both have a direction. Shape (m,)."""
+    """Angles [rad] between vectors (n, 3) that both have a direction. Shape (m,)."""
     lengths = np.linalg.norm(a, axis=-1), np.linalg.norm(b, axis=-1)
     long = np.minimum(*lengths) >= SHORT
     sine = np.linalg.norm(np.cross(a[long], b[long]), axis=-1)

@@ -19,21 +19,21 @@ from ambulo.motion.roles.sources import skeleton_tree
 from ambulo.motion.rotations import quat_conjugate, quat_rotate
 
 POSES, FRAMES = 12, 200
-"""Frames in which roles are looked for where the rest pose shows no person, and those of the
-mean pose and of the bend of knees."""
+"""Frames for the role detection if the rest pose shows no person, and frames of the mean pose
+and of the bend of knees."""
 STILL = 1e-4
-"""A joint whose path keeps within this along every axis stands still, [m]."""
+"""A joint whose path stays within this along every axis is at rest, [m]."""
 NAMED, COMPLETE = 0.4, 15
-"""Names that vote for a smaller part of all roles say little; a body with at least this many
-roles is complete."""
+"""Fraction of all roles below which names are unreliable, and the number of roles of a complete
+body."""
 BENT = 0.15
-"""Knees with a smaller mean sine of their bend show no direction."""
+"""Mean sine of the knees' bend below which it shows no direction."""
 BENDS = 0.5
-"""Smallest part of the knees' mean bend along one side that settles the front."""
+"""Smallest component of the knees' mean bend along one side that determines the front."""
 
 
 def with_roles(motion: Motion) -> tuple[Motion, tuple[str, ...]]:
-    """Return `motion` on a skeleton with roles, and notes on what its names do not say.
+    """Return `motion` on a skeleton with roles, and notes on facts that its names do not show.
 
     The same motion, if its roles are given or those of a canonical skeleton, or if neither
     names nor shape show hips and thighs.
@@ -64,12 +64,12 @@ def with_roles(motion: Motion) -> tuple[Motion, tuple[str, ...]]:
 
 
 def fitness(found: RoleMap) -> tuple[bool, float]:
-    """Order of maps: those of a humanoid, then by the number of roles and confidence."""
+    """Sort key of role maps: humanoids first, then number of roles and confidence."""
     return not found.refusal, found.confidence * len(found.joints)
 
 
 def knee_bends(points: Floats, roles: dict[str, int], left: Floats) -> list[float]:
-    """Part of each knee's mean bend that is about the left; [] where it hardly bends.
+    """Component of each knee's mean bend about the left; [] if it hardly bends.
 
     Args:
         points: World positions of joints. Shape (T, J or more, 3).
@@ -93,9 +93,9 @@ def knee_bends(points: Floats, roles: dict[str, int], left: Floats) -> list[floa
 
 
 def _in_motion(motion: Motion) -> RoleMap:
-    """Roles by shape in the mean pose and in frames of the motion, the best of them.
+    """Roles by shape in the mean pose and in frames of the motion; the best result.
 
-    Seen from the hips the mean of a walk is a standing body.
+    In the hips' frame, the mean of a walk is a standing body.
     """
     step = max(1, len(motion) // FRAMES)
     points = body_points(motion[::step])
@@ -109,7 +109,7 @@ def _in_motion(motion: Motion) -> RoleMap:
 
 
 def _faced(motion: Motion, found: RoleMap) -> tuple[RoleMap, str]:
-    """The map with the sides that the bend of the knees over the motion shows, and a note."""
+    """The map with sides determined by the bend of the knees over the motion, and a note."""
     points = body_points(motion[:: max(1, len(motion) // FRAMES)])
     left = (
         points[:, found.joints["left_thigh"]] - points[:, found.joints["right_thigh"]]

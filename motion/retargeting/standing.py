@@ -1,7 +1,7 @@
 """Whether a pose is a standing body, by the directions of its bones.
 
 For rest poses: offsets of a file may be a T-pose, an A-pose, arms hanging down, or no pose at
-all (every bone along one axis of its joint), which cannot be transferred from.
+all (every bone along one axis of its joint), which is no basis for a transfer.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ TRUNK_LEAN, LEG_SPREAD, HEAD_LEAN, BEND = np.deg2rad([40.0, 55.0, 75.0, 110.0])
 """Largest angles at rest, [rad]: trunk from upright, leg bones from straight down, head from
 upright, and elbows from straight."""
 ARM_FORWARD, ARM_RAISED, ARM_INWARD = 0.87, 0.6, 0.4
-"""Largest parts of an upper arm's direction at rest forwards or backwards, up, and inwards."""
+"""Largest components of an upper arm's direction at rest forwards or backwards, up, and
+inwards."""
 FOOT_BACK = 0.2
-"""Largest part of a foot's direction at rest to the back."""
+"""Largest backward component of a foot's direction at rest."""
 FOOT_DOWN = np.deg2rad(15.0)
 """Smallest angle of a foot's bone at rest from straight down, [rad]."""
 
@@ -27,7 +28,7 @@ UP = np.array([0.0, 0.0, 1.0])
 
 
 def standing_fault(skeleton: Skeleton, roles: dict[str, int], pose: Floats) -> str:
-    """What keeps `pose` from being a standing body, in words; "" if it is one.
+    """Reason why `pose` is no standing body; "" if it is one.
 
     Args:
         skeleton: The skeleton, J joints.
@@ -62,7 +63,7 @@ class _Directions:
         return _unit(self.pose[self.roles[end]] - self.pose[self.roles[start]])
 
     def toes(self, side: str) -> Floats | None:
-        """Unit vector (3,) from the ankle to the middle of the points to which it leads."""
+        """Unit vector (3,) from the ankle to the middle of the foot's end points."""
         foot = self.roles.get(f"{side}_foot", -1)
         ends = [] if foot < 0 else foot_ends(self.skeleton, foot)
         if not ends:

@@ -1,9 +1,9 @@
-"""Rotation transfer between skeletons: which joint follows which, and how it is turned.
+"""Rotation transfer between skeletons: mapping of joints, and their rotations.
 
-A joint's turn is its world orientation now times the inverse of that at rest, both bodies
-facing +X. A joint of the target takes the turn of the source's joint of the same role,
-after a constant rotation (its alignment) that lays the target's bone at rest along the
-source's, so that bones point in the same direction whatever the two rest poses are.
+A joint's turn is its present world orientation times the inverse of that at rest, both bodies
+facing +X. A joint of the target takes the turn of the source's joint of the same role, after a
+constant rotation (its alignment) of the target's bone at rest onto the source's, so that bones
+have the same direction whatever the two rest poses are.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ def alignments(
 
     Args:
         source: The skeleton that moves.
-        target: The skeleton that shall move.
+        target: The target skeleton.
         turns: The source's turns. Shape (T, J, 4).
 
-    The trunk, shoulders and head go from rest to rest. Limbs are laid along the source's
-    bones, their twist such that hinges bend in the source's planes. Hands follow the
+    The trunk, shoulders and head are transferred from rest to rest. Limbs are aligned with the
+    source's bones, their twist such that hinges bend in the source's planes. Hands follow the
     forearm without that twist. Feet and toes are aligned by `ambulo.motion.retargeting.feet`.
     """
     result = {
@@ -92,9 +92,9 @@ def source_hinge(
         turns: The source's turns. Shape (T, J, 4).
         guess: The axis about which it should flex, world, at rest. Shape (3,).
 
-    The mean axis of the bends in the motion, seen from the bone above; where it hardly
-    bends, or bends in all directions, the axis that the skeleton declares, to the side of the
-    guess; None where it declares none.
+    The mean axis of the bends in the motion, seen from the bone above; if it hardly bends, or
+    bends in all directions, the axis that the skeleton declares, with the sign of the guess;
+    None without one.
     """
     seen, declared = _seen_hinge(source, role, turns), source.hinge(role)
     if declared is None:
@@ -121,7 +121,7 @@ def _seen_hinge(source: RetargetBody, role: str, turns: Floats) -> Floats | None
         size, sines = float(np.linalg.norm(total)), np.linalg.norm(axes, axis=1).sum()
         if size >= BENT * len(axes) and size >= 0.9 * sines:
             return total / size
-        # Once more, with the bends beyond straight counted as bends about the same axis.
+        # Again, with bends beyond straight counted as bends about the same axis.
         total = (np.where(axes @ total < 0.0, -1.0, 1.0)[:, None] * axes).sum(axis=0)
     return None
 
@@ -129,7 +129,7 @@ def _seen_hinge(source: RetargetBody, role: str, turns: Floats) -> Floats | None
 def two_axes(
     target_bone: Floats, axis: Floats, source_bone: Floats, other: Floats
 ) -> Floats:
-    """The rotation (4,) of direction to direction (3,), and of `axis` as near to `other`."""
+    """The rotation (4,) of a direction (3,) to another, with `axis` as near to `other`."""
 
     def frame(first: Floats, second: Floats) -> Floats:
         x = first / np.linalg.norm(first)
@@ -151,8 +151,8 @@ def requested_orientations(
 ) -> Floats:
     """World orientations (T, J, 4) that the target's joints should take.
 
-    Joints with a role take its turn; those between hips, chest and head share the turns
-    of the source's chain by their place along it; all others stay with their parents.
+    Joints with a role take its turn; those between hips, chest and head interpolate the turns
+    of the source's chain by their position along it; all others follow their parents.
     """
     rest = target.orientations
     requested = np.empty((len(turns), len(target.skeleton), 4))
@@ -183,10 +183,10 @@ def requested_orientations(
 
 
 def _twist_forearm(target: RetargetBody, side: str, requested: Floats) -> None:
-    """Give the hand's turn about the forearm to it, in place, where that can turn so.
+    """Transfer the hand's twist about the forearm to the forearm, in place, if that can twist.
 
-    A forearm that is a ball by its limits' leave turns with the hand, as in rigs; where
-    it is a hinge the wrist turns.
+    A forearm whose limits make it a ball twists with the hand, as in rigs; if it is a hinge,
+    the wrist twists.
     """
     forearm, hand = side + "forearm", side + "hand"
     bone = target.bone(forearm, hand)
@@ -204,7 +204,7 @@ def _twist_forearm(target: RetargetBody, side: str, requested: Floats) -> None:
 
 
 def _toe_twins(target: RetargetBody) -> dict[int, int]:
-    """Joints of a foot without a role of their own: the toe that each moves with."""
+    """Joints of a foot without a role: the toe that each follows."""
     twins: dict[int, int] = {}
     for side in SIDES:
         foot, toe = target.parts.get(side + "foot"), target.roles.get(side + "toe")
@@ -290,13 +290,12 @@ def constrained_rotations(
 ) -> tuple[Floats, Floats]:
     """Local rotations nearest to `requested` world orientations (T, J, 4).
 
-    Hinges keep the twist about their axis only and fixed joints none; what a joint cannot
-    do is left to its children. Chains of hinges are solved for the orientation of their last.
+    Hinges keep only the twist about their axis and fixed joints none; the remainder goes to
+    their children. Chains of hinges are solved for the orientation of their last.
 
     Returns:
-        The rotations, and `requested` with the chains' other joints as they then lie, and
-        feet that cannot turn freely: nothing shall be twisted for what they cannot do. Both
-        (T, J, 4).
+        The rotations, and `requested` updated for the chains' other joints and for feet that
+            cannot rotate freely, so that no other joint compensates for these. Both (T, J, 4).
     """
     skeleton, chains = target.skeleton, target.chains
     firsts = {chain[0]: role for role, chain in chains.items()}
@@ -337,9 +336,9 @@ def constrained_rotations(
 
 
 def _soft_axes(body: RetargetBody, role: str, requested: Floats) -> Floats:
-    """Axes (T, 3) about which a part may be off if it cannot turn freely; zeros if it can.
+    """Axes (T, 3) of tolerated errors of a part that cannot rotate freely; zeros if it can.
 
-    Feet lie flat first, and bones first point where they should.
+    Feet lie flat first, and bones first have their directions.
     """
     axes = np.zeros((len(requested), 3))
     side, _, limb = role.partition("_")

@@ -1,4 +1,4 @@
-"""Parts of bodies turned in a motion: by a ball, or by all hinges of a chain."""
+"""Rotation of body parts in a motion: by a ball, or by all hinges of a chain."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ambulo.motion.rotations import (
 
 
 def turn_part(body: RetargetBody, rotations: Floats, role: str, turn: Floats) -> None:
-    """Turn a role's part, and what hangs on it, in local rotations (T, J, 4), in place.
+    """Rotate a role's part with its children, in local rotations (T, J, 4), in place.
 
     Args:
         body: The body.
         rotations: Local rotations.
-        role: The role; a body without it is left as it is.
-        turn: In the part's own frame. Shape (T, 4) or (1, 4).
+        role: The role; a body without it is unchanged.
+        turn: Rotation in the part's own frame. Shape (T, 4) or (1, 4).
     """
     if role not in body.roles:
         return

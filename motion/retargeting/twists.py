@@ -1,10 +1,9 @@
 """Detect and correct hands, feet and straight arms that were captured 180 degrees off.
 
-A capture that solves a foot or a hand for its direction has two answers that are half a
-turn about the bone apart: in an AMC file Rz(c + pi) Rx(pi - a) = Rz(c) Rx(a) Ry(pi), with
-Y along the bone. Swapped markers of a wrist, and an upper arm whose elbow is straight, are
-off by the same half turn. The places of the joints are right then, so nothing but these
-turns is changed.
+A capture that solves a foot or a hand for its direction has two solutions half a turn about the
+bone apart: in an AMC file Rz(c + pi) Rx(pi - a) = Rz(c) Rx(a) Ry(pi), with Y along the bone.
+Swapped wrist markers, and an upper arm with a straight elbow, cause the same error. The
+positions of the joints are right then, so only the rotations are changed.
 """
 
 from __future__ import annotations
@@ -30,19 +29,19 @@ from ambulo.motion.rotations import (
 
 @dataclass(frozen=True)
 class _Limb:
-    """Three bones, and the twists that are possible on the left side, [rad].
+    """Three bones, and the anatomically possible twists on the left side, [rad].
 
-    Twists are about the bone, away from the body, from a rest pose with arms to the
-    sides, palms down, and feet forwards.
+    Twists are about the bone, away from the body, from a rest pose with arms to the sides,
+    palms down, and feet forwards.
     """
 
     upper: str
     lower: str
     end: str
     end_range: tuple[float, float]
-    """Twist range of the end against the lower bone."""
+    """Twist range of the end relative to the lower bone."""
     upper_range: tuple[float, float] | None
-    """Twist range of the upper bone against its parent; None if it is never corrected."""
+    """Twist range of the upper bone relative to its parent; None if it is never corrected."""
 
 
 def _degrees(low: float, high: float) -> tuple[float, float]:
@@ -53,28 +52,28 @@ _LIMBS = (
     _Limb("upper_arm", "forearm", "hand", _degrees(-120, 135), _degrees(-155, 115)),
     _Limb("thigh", "shin", "foot", _degrees(-65, 60), None),
 )
-"""Ranges are 25 degrees wider than those of the rig `ik23`, which hold nearly all of 147
-CMU clips: poses outside are capture errors. Thighs are not corrected: turning them back too
-brought no captured leg nearer to its limits."""
+"""Ranges are 25 degrees wider than those of the rig `ik23`, which hold nearly all of 147 CMU
+clips: poses outside are capture errors. Thighs are not corrected: that brought no captured leg
+nearer to its limits."""
 
 BACKWARDS, BENT = float(np.deg2rad(10.0)), float(np.deg2rad(30.0))
-"""No elbow bends backwards by more than the first, and no arm is straight that bends by
-more than the second, [rad]."""
+"""Largest backward bend of an elbow, and largest bend of a straight arm, [rad]."""
 
 PERSISTENCE = 0.05
-"""Cost of a turn of 1 rad between two frames, relative to 1 rad outside a range for 1 s, [s].
-A twist of 60 degrees outside must last 0.3 s before it counts, unless it came by a jump."""
+"""Cost of a rotation of 1 rad between two frames, relative to 1 rad outside a range for 1 s,
+[s]. A twist of 60 degrees outside must last 0.3 s before it is corrected, unless it came by a
+jump."""
 
 _SMOOTH = float(np.deg2rad(5.0))
-"""A joint may turn by this more between two frames than in the source, [rad]: a state changes
-only where the capture itself jumps."""
+"""Largest additional rotation of a joint between two frames compared with the source, [rad]: a
+state changes only where the capture itself jumps."""
 
 _PREFERENCE = float(np.deg2rad(1.0))
-"""A half turn must be better than none by this, [rad], and by half of what none is outside:
-where both are far outside, the capture stays as it is."""
+"""A half turn must be better than none by this, [rad], and by half of the excess without one:
+if both are far outside, the capture is unchanged."""
 
 _Plan = dict[int, tuple[int, Floats]]
-"""For each joint that turns: its part of the limb (0 or 1), and its bone at rest, (3,)."""
+"""For each joint to correct: its part of the limb (0 or 1), and its bone at rest, (3,)."""
 
 _STATES = np.array([[False, False], [False, True], [True, False], [True, True]])
 """The four states: whether the whole limb, and whether its end, is half a turn off."""
@@ -91,7 +90,7 @@ def untwisted(motion: Motion) -> Motion:
 
 
 def turned_back(body: RetargetBody, motion: Motion, orientations: Floats) -> Motion:
-    """Do as `untwisted`, given the body and world orientations (T, J, 4)."""
+    """As `untwisted`, given the body and world orientations (T, J, 4)."""
     turns = turns_of(body, orientations)
     rotations: Floats | None = None
     for side in SIDES:
@@ -114,9 +113,9 @@ def turned_back(body: RetargetBody, motion: Motion, orientations: Floats) -> Mot
 def _costs(
     body: RetargetBody, side: str, limb: _Limb, turns: Floats
 ) -> tuple[Floats, list[tuple[Floats, Floats]]] | None:
-    """How far each of the four states is outside the possible twists, (T, 4), and steps.
+    """Excess of each of the four states over the possible twists, (T, 4), and steps.
 
-    None if the limb has no such joints, or if no frame is better turned.
+    None if the limb lacks the joints, or if no frame would improve.
 
     Args:
         body: The body.
@@ -172,10 +171,10 @@ def _elbow(
     first: Floats,
     second: Floats,
 ) -> tuple[float, Floats] | None:
-    """How the elbow's axis lies at rest and how far it bends, [rad], () and (T,).
+    """Angle of the elbow's axis at rest, and its bend, [rad], () and (T,).
 
-    The first is the angle about the upper arm, from an axis that bends it forwards. None
-    where it bends backwards all the time: such an arm is not off by half turns.
+    The first is the angle about the upper arm, from an axis that bends it forwards. None if it
+    bends backwards all the time: such an arm is not off by half turns.
     """
     upper, lower = side + limb.upper, side + limb.lower
     forwards = np.cross(first, [1.0, 0.0, 0.0])
@@ -193,7 +192,7 @@ def _elbow(
 
 
 def _carrier(body: RetargetBody, side: str, limb: _Limb) -> int:
-    """The joint relative to which the upper bone turns."""
+    """The joint relative to which the upper bone rotates."""
     if limb.end == "foot":
         return body.roles["hips"]
     for role in (side + "clavicle", "chest"):
@@ -226,7 +225,7 @@ def _outside(angle: Floats, span: tuple[float, float], mirrored: bool) -> Floats
 def _steps(turns: Floats, bone: Floats) -> tuple[Floats, Floats]:
     """Angles between neighbours of `turns` (T, 4), [rad], (T - 1,) each.
 
-    As they are, and with one of the two half a turn about `bone` (3,) off.
+    Unmodified, and with one of the two rotated by half a turn about `bone` (3,).
     """
     half = np.array([0.0, *bone])
     ahead = turns[1:]
@@ -240,10 +239,10 @@ def _steps(turns: Floats, bone: Floats) -> tuple[Floats, Floats]:
 def _smooth(
     body: RetargetBody, plan: _Plan, orientations: Floats, rotations: Floats
 ) -> Bools:
-    """Whether no joint turns more in the step to a frame than in the source.
+    """Whether no joint rotates more in the step to a frame than in the source.
 
-    In the world, what hangs on the limb included, and against its parent.
-    Shape (T - 1, 4, 4) over the state before and the state after.
+    In the world, with the limb's children, and relative to its parent. Shape (T - 1, 4, 4) over
+    the state before and the state after.
     """
     frames, count = len(orientations), len(_STATES)
     joints, parents = list(plan), body.skeleton.parents
@@ -263,7 +262,7 @@ def _smooth(
     limit = quat_angle(states[0][:-1], states[0][1:]) + _SMOOTH
     result = np.ones((frames - 1, count, count), dtype=bool)
     for before, after in np.ndindex(count, count):
-        if before != after:  # else every joint turns as far as in the source
+        if before != after:  # otherwise every joint rotates as in the source
             step = quat_angle(states[before][:-1], states[after][1:])
             result[:, before, after] = (step <= limit).all(axis=1)
     return result
@@ -274,9 +273,9 @@ def _cheapest(
 ) -> NDArray[np.int64]:
     """The cheapest sequence of states, (T,), for costs (T, 4) and the steps of both parts.
 
-    Of all sequences whose changes are `smooth` (T - 1, 4, 4) that is taken which is least
-    outside the possible twists while turning least from frame to frame (dynamic
-    programming, A. Viterbi, IEEE Transactions on Information Theory 13, 1967).
+    Of all sequences with `smooth` changes (T - 1, 4, 4), the one with the smallest excess over
+    the possible twists and the least rotation from frame to frame (dynamic programming, A.
+    Viterbi, IEEE Transactions on Information Theory 13, 1967).
     """
     differs = _STATES[:, None, :] != _STATES[None, :, :]
     total = costs[0].copy()
@@ -297,10 +296,10 @@ def _cheapest(
 
 
 def _plan(body: RetargetBody, side: str, limb: _Limb) -> _Plan:
-    """The joints of a limb that turn, each with its part and its bone at rest.
+    """The joints of a limb to correct, each with its part and its bone at rest.
 
-    Joints of the limb and toes turn about their own bones, so that all places stay; what
-    else hangs on them (fingers) moves with them.
+    Joints of the limb and toes rotate about their own bones, so that all positions are
+    preserved; other children (fingers) follow.
     """
     upper, lower, end = (
         body.roles[side + role] for role in (limb.upper, limb.lower, limb.end)
@@ -312,7 +311,7 @@ def _plan(body: RetargetBody, side: str, limb: _Limb) -> _Plan:
     for part, start, stop in ((0, upper, lower), (1, lower, end)):
         for joint in body.skeleton.path(start, stop)[:-1]:
             bone = body.positions[stop] - body.positions[joint]
-            # A wrist may lie where the hand begins.
+            # A wrist may coincide with the hand's joint.
             bone = bone if np.linalg.norm(bone) >= SHORT else last
             plan[joint] = (0 if joint == lower else part, bone)
     if limb.end == "foot":
@@ -325,12 +324,12 @@ def _plan(body: RetargetBody, side: str, limb: _Limb) -> _Plan:
 def _turned(
     body: RetargetBody, plan: _Plan, off: Bools, orientations: Floats, rotations: Floats
 ) -> tuple[Floats, Floats]:
-    """World and local orientations of the joints in `plan`, turned where `off` is true.
+    """World and local orientations of the joints in `plan`, corrected where `off` is true.
 
     Args:
         body: The body.
         plan: P joints.
-        off: Whether part 0 and part 1 of the limb turn. Shape (T, 2).
+        off: Mask of corrections of part 0 and part 1 of the limb. Shape (T, 2).
         orientations: World orientations of all joints. Shape (T, J, 4).
         rotations: Local rotations of all joints. Shape (T, J, 4).
 

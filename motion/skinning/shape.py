@@ -1,8 +1,8 @@
-"""The body's shape: round cones along the bones, melted into one another.
+"""The body's shape: round cones along the bones, blended into one another.
 
 Radii are those of an average adult of 1.75 m (girths of Gordon et al., 1988 Anthropometric
-Survey of U.S. Army Personnel, over 2 pi, rounded; hands, feet and face are our choice) and go
-with the stature; lengths are the skeleton's own.
+Survey of U.S. Army Personnel, over 2 pi, rounded; hands, feet and face are our choice) and
+scale with the stature; lengths are the skeleton's own.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ambulo.motion.landmarks import rest_points
 from ambulo.motion.skeleton import Skeleton
 
 STATURE = 1.75
-"""Stature that the radii belong to, [m]."""
+"""Stature of the radii, [m]."""
 MELT = 0.035
-"""Width over which neighbouring cones melt into each other, [m]."""
+"""Width over which neighbouring cones blend, [m]."""
 SKIN, SHIRT, TROUSERS, SHOES, HAIR = range(5)
-"""Colours of the surface, by number."""
+"""Indices of the surface's colours."""
 COLOURS = (
     (0.87, 0.68, 0.55), (0.16, 0.42, 0.62), (0.20, 0.22, 0.28), (0.12, 0.12, 0.13),
     (0.25, 0.17, 0.12),
@@ -33,12 +33,12 @@ Point = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class _Cone:
-    """A round cone in a joint's frame, as a part of the stature of 1.75 m."""
+    """A round cone in a joint's frame, for a stature of 1.75 m."""
 
     joint: str
     start: Point
     end: Point | str
-    """Place in the same frame, or the joint at whose place it ends."""
+    """End point in the same frame, or the joint at its end."""
     radii: tuple[float, float]
     colour: int
 
@@ -100,19 +100,19 @@ class BodyShape:
     joints: Ints
     """Joint of each cone. Shape (C,)."""
     starts: Floats
-    """One end, [m]. Shape (C, 3)."""
+    """Start point, [m]. Shape (C, 3)."""
     ends: Floats
-    """The other end, [m]. Shape (C, 3)."""
+    """End point, [m]. Shape (C, 3)."""
     radii: Floats
     """Radius at both ends, [m]. Shape (C, 2)."""
     colours: Ints
-    """Number of each cone's colour. Shape (C,)."""
+    """Index of each cone's colour. Shape (C,)."""
     groups: Ints
-    """Cones of one number melt: 0 trunk and arms, 1 left leg, 2 right leg, by cone. (C,)."""
+    """Blending group of each cone: 0 trunk and arms, 1 left leg, 2 right leg. (C,)."""
     floor: float
-    """Nothing of the surface lies below this height, [m]."""
+    """Lower bound of the surface's height, [m]."""
     melt: float
-    """Width over which cones of a group melt, [m]."""
+    """Width over which cones of a group blend, [m]."""
 
 
 def body_shape(skeleton: Skeleton) -> BodyShape:
@@ -163,10 +163,10 @@ def cone_distances(shape: BodyShape, points: Floats) -> Floats:
 
 
 def surface_distance(shape: BodyShape, points: Floats) -> Floats:
-    """Distance of points (N, 3) from the melted surface, below 0 inside, [m]. Shape (N,).
+    """Distance of points (N, 3) from the blended surface, negative inside, [m]. Shape (N,).
 
-    Cones of a group melt by the logarithm of the sum of exponentials; both legs melt with
-    the trunk, but not with each other.
+    Cones of a group blend by the logarithm of the sum of exponentials; both legs blend with the
+    trunk, but not with each other.
     """
     apart = cone_distances(shape, points)
     rate = 4.0 / shape.melt

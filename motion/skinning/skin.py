@@ -1,8 +1,8 @@
 """A skinned surface of a body: vertices, triangles and weights of the joints.
 
 The surface is found by naive surface nets (Gibson, "Constrained Elastic Surface Nets", 1998):
-one vertex for each cell of a grid that the surface passes, at the mean of where it cuts the
-cell's edges, then drawn onto the surface.
+one vertex for each cell of a grid that the surface passes, at the mean of its cuts with the
+cell's edges, then projected onto the surface.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from ambulo.motion.skinning.shape import (
 CELL = 0.017
 """Size of the grid's cells, [m]."""
 INFLUENCES = 4
-"""Joints that move a vertex, at most."""
+"""Largest number of joints that move a vertex."""
 SOFT = 0.016
-"""A cone that is farther than the nearest by this counts by 1 / e, [m]."""
+"""Distance beyond that of the nearest cone at which a cone's weight is 1 / e, [m]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Skin:
     weights: Floats
     """Their weights, which sum to 1. Shape (V, 4)."""
     colours: Ints
-    """Number of each vertex' colour (see `shape`). Shape (V,)."""
+    """Index of each vertex' colour (see `shape`). Shape (V,)."""
 
 
 def body_skin(skeleton: Skeleton, cell: float = CELL) -> Skin:
@@ -88,7 +88,7 @@ def _surface(shape: BodyShape, cell: float) -> tuple[Floats, Ints]:
 def _add_cuts(
     field: Floats, inside: np.ndarray, axis: int, total: Floats, cuts: Ints
 ) -> None:
-    """Add where the surface cuts the edges along `axis`, in each cell's own measure."""
+    """Add the cuts of the surface with the edges along `axis`, in each cell's coordinates."""
     others = [i for i in range(3) if i != axis]
     for first in (0, 1):
         for second in (0, 1):

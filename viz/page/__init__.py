@@ -1,1 +1,1 @@
-"""A static web page in which agents act, without Python behind it: its builder and sources."""
+"""A static web page with acting agents that needs no Python: its builder and sources."""

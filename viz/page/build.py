@@ -1,4 +1,4 @@
-"""Build the static page: HTML, style, one bundled script and one file of data a page."""
+"""Build the static page: HTML, style, one bundled script and one data file per page."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ambulo.viz.page.navigator_data import navigator_data
 from ambulo.viz.page.walker_data import muscle_data, walker_data
 
 MARK = "page.json"
-"""File by which a folder is known to hold a page."""
+"""File that marks a folder as a page."""
 MOST_BYTES = 20_000_000
-"""Largest page with all that it loads, [bytes]."""
+"""Largest page with all loaded files, [bytes]."""
 
 Data = dict[str, bytes]
-"""Contents of a page by the names that its script asks for."""
+"""Contents of a page by the names in its script."""
 
 
 @dataclass(frozen=True)
@@ -33,19 +33,19 @@ class Page:
     """One page of the site."""
 
     name: str
-    """Of its HTML, its script and its data."""
+    """Name of its HTML, its script and its data."""
     title: str
     """Heading, and text of links to it."""
     about: str
     """One sentence for the index."""
     data: Callable[[str], Data]
-    """What it shows, for the name of a model."""
+    """Makes its contents from the name of a model."""
     model: str
-    """Shipped model that it shows."""
+    """Its shipped model."""
     source: str = "player"
-    """Name of its HTML and of its script."""
+    """Name of its HTML source and of its script."""
     hint: str = ""
-    """Sentences above the picture, where it is."""
+    """Sentences above the picture, if any."""
 
 
 PAGES = (
@@ -77,7 +77,7 @@ PAGES = (
 
 @dataclass(frozen=True)
 class Built:
-    """What `build_site` has written."""
+    """Result of `build_site`."""
 
     folder: Path
     sizes: Mapping[str, int]
@@ -87,7 +87,7 @@ class Built:
 def build_site(out: Path, names: Sequence[str] = ()) -> Built:
     """Write the pages `names` (none: all) and their index into the folder `out`.
 
-    Nothing is changed when it fails.
+    A failure changes nothing.
 
     Raises:
         PageError: npm or esbuild is missing or fails, `out` holds other files, or a page
@@ -108,7 +108,7 @@ def build_site(out: Path, names: Sequence[str] = ()) -> Built:
 
 
 def check_folder(out: Path) -> None:
-    """Refuse a folder whose files would be lost; `PageError`."""
+    """Refuse a folder whose files would be lost, by `PageError`."""
     if not out.parent.is_dir():
         raise PageError(f"{out.parent}: no such folder (for {out})")
     if out.exists() and not out.is_dir():
@@ -118,7 +118,7 @@ def check_folder(out: Path) -> None:
 
 
 def _write(folder: Path, pages: Sequence[Page], packages: Path) -> dict[str, int]:
-    """Write the files of `pages`; the bytes that each loads."""
+    """Write the files of `pages`; returns the bytes that each loads."""
     shutil.copyfile(SOURCES / "style.css", folder / "style.css")
     sizes = {}
     for page in pages:

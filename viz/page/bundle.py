@@ -17,7 +17,7 @@ SOURCES = Path(__file__).resolve().parent
 LOCK = "package-lock.json"
 _READY = ".ready"
 _WAIT = 600.0
-"""Longest run of npm or esbuild, [s]."""
+"""Time limit of npm or esbuild, [s]."""
 
 
 class PageError(AmbuloError):
@@ -25,10 +25,10 @@ class PageError(AmbuloError):
 
 
 def package_folder() -> Path:
-    """Return the folder with the packages of the lock, which npm fills at first use.
+    """Return the folder with the packages of the lock file, which npm fills at first use.
 
     Raises:
-        PageError: there is no npm, or it fails.
+        PageError: Npm is missing, or fails.
     """
     lock = (SOURCES / LOCK).read_bytes()
     folder = user_cache(f"page-{hashlib.sha256(lock).hexdigest()[:12]}")
@@ -47,15 +47,15 @@ def package_folder() -> Path:
 
 
 def bundle(name: str, packages: Path, out: Path) -> None:
-    """Write the script `name` and all that it imports as one classic script.
+    """Write the script `name` and all its imports as one classic script.
 
     Args:
-        name: file of `SOURCES`.
-        packages: see `package_folder`.
-        out: file to write.
+        name: File of `SOURCES`.
+        packages: See `package_folder`.
+        out: File to write.
 
     Raises:
-        PageError: esbuild fails.
+        PageError: Esbuild fails.
     """
     tools = packages / "node_modules" / ".bin"
     program = shutil.which("esbuild", path=str(tools)) or tools / "esbuild"
@@ -72,7 +72,7 @@ def bundle(name: str, packages: Path, out: Path) -> None:
 def run_tool(
     command: Sequence[str], folder: Path, more: dict[str, str] | None = None
 ) -> None:
-    """Run a program in `folder`; `PageError` with its last line when it fails."""
+    """Run a program in `folder`; `PageError` with its last line if it fails."""
     name = Path(command[0]).name
     try:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""What the page of the IK network holds: the rig, its starting pose and plain layers."""
+"""Contents of the page of the IK network: the rig, its starting pose and plain layers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def ik_data(model: str) -> dict[str, bytes]:
     """Return the rig and the network of the solver `model`.
 
     Raises:
-        PageError: the solver has no network, or the published layout.
+        PageError: The solver has no network, or the published layout.
     """
     solver = load_solver(model)
     if solver.network is None:

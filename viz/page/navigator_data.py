@@ -1,4 +1,4 @@
-"""Recorded episodes of a navigator in the levels drawn by hand."""
+"""Recorded episodes of a navigator in the hand-drawn levels."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from ambulo.viz.page.recording import (
 )
 
 FIRST = "library"
-"""The level that the page begins with."""
+"""The first level of the page."""
 WALL, LOW, FLOOR, HOLE = 0x7D8B99, 0xB08D57, 0xFFFFFF, 0x3A4048
 BODY, NOSE, GOAL = 0x1F6FEB, 0xFFFFFF, 0x1A7F37
 RAY, PLAN = 0xD29922, 0x8250DF
 TALLEST = 1.6
-"""Walls are drawn no higher, so that one looks into rooms, [m]."""
+"""Largest drawn height of walls, so that one can look into rooms, [m]."""
 _AHEAD = np.linspace(0.5, 10.0, LINE_POINTS)
-"""Where on the planned path the points of its line lie, [m]."""
+"""Distances of the line's points along the planned path, [m]."""
 
 
 def navigator_data(model: str) -> dict[str, bytes]:
     """Return an episode of the agent `model` in each level.
 
     Raises:
-        PageError: its memory plans no path, or it does not reach a goal.
+        PageError: The agent's memory plans no path, or it does not reach a goal.
     """
     agent: Any = load_agent(find_model(model))
     levels = sorted(handmade_levels(), key=lambda level: level.name != FIRST)
@@ -67,7 +67,7 @@ def scene_of(agent: Any, level: Level) -> Scene:
     """Return the episode from the level's designed start, with the goal as it was drawn.
 
     Raises:
-        PageError: the agent's memory plans no path, or it does not reach the goal.
+        PageError: The agent's memory plans no path, or it does not reach the goal.
     """
     assert level.start is not None, "levels drawn by hand have one"
     bank = LevelBank([level], np.random.default_rng(0))

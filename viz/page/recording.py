@@ -1,4 +1,4 @@
-"""Recorded episodes of anything, as the player of the page reads them."""
+"""Recorded episodes of any kind, in the format of the page's player."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 
 LINE_POINTS = 10
-"""Points of each line."""
+"""Number of points of each line."""
 _FAR = 32.0
-"""Points of lines are nearer to the root than this, [m]."""
+"""Largest distance of line points from the root, [m]."""
 
 Shape = dict[str, Any]
 """A geom: `type` (box, capsule, cylinder, sphere, mesh), `size` (half sizes; radius and half
-length), `pos`, `quat` (wxyz), `colour` (0xRRGGBB), `body` (its index; without one it stands),
-and of a mesh `vertices` and `faces`."""
+length), `pos`, `quat` (wxyz), `colour` (0xRRGGBB), `body` (its index; static without one), and
+of a mesh `vertices` and `faces`."""
 
 
 @dataclass(frozen=True)
 class Readout:
-    """A number that is shown beside the picture."""
+    """A number shown beside the picture."""
 
     name: str
     unit: str
@@ -37,37 +37,37 @@ class Scene:
 
     name: str
     about: str
-    """What is seen, one sentence."""
+    """Description, one sentence."""
     standing: list[Shape] = field(default_factory=list)
-    """What does not move, in the world."""
+    """Static shapes, in the world."""
     view: tuple[Sequence[float], Sequence[float]] | None = None
     """Eye and target of the camera, [m]; None: it follows the root."""
     frames: list[dict[str, Floats]] = field(default_factory=list)
-    """Of each frame `poses` (B, 7): position [m] and quaternion (wxyz) of each body, the root
+    """For each frame `poses` (B, 7): position [m] and quaternion (wxyz) of each body, the root
     first; `lines` (L, LINE_POINTS, 3) [m] and `values` (L,) in [0, 1], their colours; `bars`
     (A,) in [-1, 1]; and `readouts` (R,)."""
 
 
 @dataclass
 class Recording:
-    """What one page plays."""
+    """Content of one page."""
 
     picture: str
-    """Of the picture, for those who cannot see it."""
+    """Text description of the picture, for screen readers."""
     dt: float
-    """Between two frames, [s]."""
+    """Time between two frames, [s]."""
     shapes: list[Shape]
-    """Of the bodies that move."""
+    """Shapes of the moving bodies."""
     scenes: list[Scene]
     bars: Sequence[str]
     """Names of the bars."""
     readouts: Sequence[Readout]
     colours: tuple[int, int] = (0x2F5FD0, 0xD1242F)
-    """Of lines with the values 0 and 1."""
+    """Colours of lines with the values 0 and 1."""
 
 
 def packed(recording: Recording) -> dict[str, bytes]:
-    """Return the header and one array of all frames for each of their parts."""
+    """Return the header, and one array over all frames for each part."""
     rows: dict[str, list[Floats]] = {}
     scenes = []
     for scene in recording.scenes:

@@ -22,7 +22,7 @@ from ambulo.viz.page.recording import Readout, Recording, Scene, Shape, packed
 _ENV = np.array([0])
 BONE, SKIN = 0xE8DFCF, 0x6B9BD2
 _VISIBLE = 0
-"""Group of the geoms that are drawn; others are for contacts and muscles."""
+"""Group of the drawn geoms; others are for contacts and muscles."""
 _KINDS = {
     mujoco.mjtGeom.mjGEOM_CAPSULE: "capsule",
     mujoco.mjtGeom.mjGEOM_SPHERE: "sphere",
@@ -33,17 +33,17 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Script:
-    """What a walker is commanded in one episode."""
+    """Commands of a walker in one episode."""
 
     name: str
     about: str
-    """What is seen, one sentence."""
+    """Description, one sentence."""
     seconds: float
     orders: tuple[tuple[float, float, float, float], ...] = ()
-    """From which time on, [s], which speed ahead, [m/s], turning rate, [deg/s], and speed to
-    the left, [m/s], is commanded."""
+    """Commands: time from which they apply, [s], speed ahead, [m/s], turning rate, [deg/s], and
+    speed to the left, [m/s]."""
     push: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Time, [s], and impulse along X and Y, [N s]."""
+    """Time, [s], and impulse along X and Y, [N s], of a push."""
 
 
 WALKER_SCENES = (
@@ -60,14 +60,14 @@ WALKER_SCENES = (
     Script("Pushed while standing", "It is pushed by 20 N s from behind, and steps.", 8.0,
           ((0.0, 0.0, 0.0, 0.0),), (2.5, 20.0, 0.0)),
 )  # fmt: skip
-"""What the walker does on its page."""
+"""Scenes of the walker's page."""
 
 MUSCLE_SCENES = (
     Script("Walk", "It walks at about 1 m/s by its muscles.", 8.0),
     Script("Pushed", "It is pushed by 5 N s from the side after 2.5 s.", 8.0,
           push=(2.5, 0.0, 5.0)),
 )  # fmt: skip
-"""What the muscle walker does on its page."""
+"""Scenes of the muscle walker's page."""
 
 
 def walker_data(model: str) -> dict[str, bytes]:
@@ -112,7 +112,7 @@ def record(
     """Return one episode.
 
     Raises:
-        PageError: the body falls.
+        PageError: The body falls.
     """
     sim = batch.simulation
     places, turns = sim.bind("xpos"), sim.bind("xquat")
@@ -145,7 +145,7 @@ def record(
 
 
 def _push(batch: Any, script: Script, now: float) -> None:
-    """Push the body for one control step, when it is time."""
+    """Push the body for one control step, at the time of the script."""
     time, x, y = script.push
     dt, root = batch.simulation.dt, batch._pelvis
     acts = (x or y) and time <= now < time + dt - 1e-9
@@ -153,7 +153,7 @@ def _push(batch: Any, script: Script, now: float) -> None:
 
 
 def drawn_geoms(model: mujoco.MjModel) -> tuple[list[int], list[Shape]]:
-    """Return the bodies that are drawn, the root first, and their geoms."""
+    """Return the drawn bodies, the root first, and their geoms."""
     bodies: list[int] = []
     geoms: list[Shape] = []
     for k in range(model.ngeom):
@@ -184,7 +184,7 @@ def drawn_geoms(model: mujoco.MjModel) -> tuple[list[int], list[Shape]]:
 
 
 def _spoke(model: mujoco.MjModel, geom: int, body: int) -> Shape:
-    """Return a capsule from a body's origin to its contact sphere: feet have a shape."""
+    """Return a capsule from a body's origin to its contact sphere, to draw feet."""
     away = model.geom_pos[geom]
     length = float(np.linalg.norm(away))
     quat = np.array([1.0, 0.0, 0.0, 0.0])

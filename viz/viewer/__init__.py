@@ -1,1 +1,1 @@
-"""A viewer in the browser: what is shown, its clock, its window and its controls."""
+"""A viewer in the browser: its stages, clock, window and controls."""

@@ -1,4 +1,4 @@
-"""Controls of simulated bodies: what they are commanded, and changes of body and world."""
+"""Controls of simulated bodies: commands, and changes of body and world."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ambulo.viz.viewer.stage import Choice, Control, Press, Slider, Switch
 
 Commands = Mapping[str, Sequence[Control]]
 Again = Callable[[], None]
-"""Gives the commands again after a reset, which draws others."""
+"""Repeats the commands after a reset, which draws others."""
 
 
 def command_controls(batch: WalkerBatch) -> tuple[Commands, Again]:
-    """The controls of a batch's task, by folder, and what is done after each reset."""
+    """The controls of a batch's task, by folder, and the action after each reset."""
     if isinstance(batch, TrackBatch):
         return _clips(batch)
-    if isinstance(batch, WalkingBodyBatch):  # walks as its trackers say
+    if isinstance(batch, WalkingBodyBatch):  # its trackers determine the walk
         return {}, lambda: None
     if isinstance(batch, WalkCommandsBatch):
         return _walk_commands(batch)
@@ -117,14 +117,14 @@ def _clips(batch: TrackBatch) -> tuple[Commands, Again]:
 
 
 class _Order:
-    """A command of all bodies that is given again after each reset."""
+    """A command of all bodies that is repeated after each reset."""
 
     def __init__(self, batch: CommandedBatch, values: list[float]) -> None:
         self._batch, self.values = batch, values
         self._envs = np.arange(batch.num_envs)
 
     def setter(self, index: int, unit: float = 1.0) -> Callable[[float], None]:
-        """Change one number of the command, which is `unit` times what is given."""
+        """Change one number of the command, to `unit` times the given value."""
 
         def change(value: float) -> None:
             self.values[index] = unit * value
@@ -133,7 +133,7 @@ class _Order:
         return change
 
     def give(self) -> None:
-        """Order it of all bodies."""
+        """Send the command to all bodies."""
         count = self._batch.num_envs
         self._batch.set_command(self._envs, *(np.full(count, v) for v in self.values))
 
@@ -144,18 +144,18 @@ class _Order:
 
 
 class _Reach:
-    """Lead hands to a point half a metre ahead of where bodies stand."""
+    """Reaches for a point half a metre ahead of standing bodies."""
 
     def __init__(self, batch: WalkCommandsBatch) -> None:
         self._batch, self._on = batch, False
 
     def switch(self, on: bool) -> None:
-        """Begin or end to reach."""
+        """Start or stop reaching."""
         self._on = on
         self.give()
 
     def give(self) -> None:
-        """Lead, or let go."""
+        """Lead the hands, or release them."""
         batch = self._batch
         envs = np.arange(batch.num_envs)
         points = np.full((batch.num_envs, 3), np.nan)
@@ -168,13 +168,13 @@ class _Reach:
 
 
 class BodyChanges:
-    """Friction and mass of all bodies, changed while they move; the policy does not know.
+    """Changes of friction and mass of all bodies during the simulation, unknown to the policy.
 
-    The controller keeps the nominal body: that is what makes it a test.
+    The controller keeps the nominal body, so that this is a robustness test.
     """
 
     def __init__(self, members: Sequence[CharacterSimulation]) -> None:
-        """Bodies as their models describe them."""
+        """Start with the bodies as in their models."""
         self._members = members
         self._models = [member.model for member in members]
         self._friction: float | None = None

@@ -16,32 +16,32 @@ from ambulo.viz.viewer.stage import Stage
 log = logging.getLogger(__name__)
 
 RATE = 60.0
-"""Pictures a second."""
+"""Frames per second."""
 HISTORY_SECONDS = 60.0
-"""Simulated time that can be looked at again."""
+"""Length of the history in simulated time, [s]."""
 _MOST_LATE = 0.25
-"""Time that the clock may fall behind before it lets go, [s]: a slow machine shows slower
-bodies instead of jumps."""
+"""Largest lag of the clock before it skips time, [s]: a slow machine shows slower bodies
+instead of jumps."""
 
 _REST = 0.2
-"""Time between looks at whether anything is seen, [s]."""
+"""Time between checks whether any window is visible, [s]."""
 
 
 @dataclass
 class Pace:
-    """How the clock goes; changed in its own thread."""
+    """State of the clock; changed in its own thread."""
 
     playing: bool = True
     speed: float = 1.0
-    """Simulated seconds in a second."""
+    """Simulated seconds per second."""
     looking_back: int | None = None
-    """Steps before the newest that are shown; None: now."""
+    """Steps before the newest one that is shown; None: the newest."""
 
 
 class Clock:
     """Steps a stage while it plays, and calls `show` 60 times a second.
 
-    Everything that touches the stage runs in this thread: others `post` functions to it.
+    All accesses to the stage run in this thread: others `post` functions to it.
     """
 
     def __init__(
@@ -51,13 +51,13 @@ class Clock:
         needed: Callable[[], bool] = lambda: True,
         report: Callable[[Exception], object] = lambda error: None,
     ) -> None:
-        """A clock that stands; `start` lets it go.
+        """A paused clock; `start` runs it.
 
         Args:
-            stage: What it steps.
+            stage: Stage to step.
             show: Shows a snapshot.
-            needed: Whether anything is seen; while it is not, the clock stands.
-            report: Told why a control failed; the clock goes on.
+            needed: Whether any window is visible; otherwise the clock pauses.
+            report: Receives errors of controls; the clock continues.
         """
         self.stage = stage
         self.pace = Pace()
@@ -80,7 +80,7 @@ class Clock:
         self.history.append(stage.reset())
 
     def start(self) -> None:
-        """Let the clock go."""
+        """Start the clock."""
         self._thread.start()
 
     def post(self, task: Callable[[], object]) -> None:
@@ -95,44 +95,44 @@ class Clock:
         self.stage.close()
 
     def wait(self, seconds: float) -> bool:
-        """Wait until the clock has stopped, at most `seconds`; whether it has."""
+        """Wait until the clock has stopped, at most `seconds`; returns whether it has."""
         return self._stop.wait(seconds)
 
-    # What follows is called in the clock's thread, through `post`.
+    # The following functions are called in the clock's thread, through `post`.
 
     def single_step(self) -> None:
-        """Pause, and go on by one step."""
+        """Pause, and make one step."""
         self.pace.playing, self.pace.looking_back = False, None
         self._advance()
         self._share = 1.0
 
     def reset(self) -> None:
-        """Begin a new episode and a new history; where that fails, pause and keep the old."""
+        """Begin a new episode and a new history; after a failure, pause and keep the old."""
         first = self._attempt(self.stage.reset)
         if first is not None:
             self._begin(first)
 
     def look_back(self, steps: int) -> None:
-        """Pause, and show what was `steps` before the newest step."""
+        """Pause, and show the state `steps` before the newest one."""
         steps = min(max(steps, 0), len(self.history) - 1)
         self.pace.playing = False
         self.pace.looking_back = steps or None
 
     def play(self, playing: bool) -> None:
-        """Go on from now, or pause."""
+        """Continue from the newest step, or pause."""
         self.pace.playing = playing
         if playing:
             self.pace.looking_back = None
             self._debt = 0.0
 
     def put(self, stage: Stage, first: Snapshot) -> None:
-        """Show another stage from its `first` snapshot on; the one before is closed."""
+        """Show another stage from its `first` snapshot on; closes the previous one."""
         self.stage.close()
         self.stage = stage
         self._begin(first)
 
     def seen(self) -> Snapshot:
-        """The scene that is shown now."""
+        """The shown scene."""
         if self.pace.looking_back is not None:
             return self.history[-1 - self.pace.looking_back]
         if len(self.history) < 2 or self._share >= 1.0:
@@ -140,7 +140,7 @@ class Clock:
         return between(self.history[-2], self.history[-1], self._share)
 
     def _begin(self, first: Snapshot) -> None:
-        """Begin a history; what a failure has paused goes on."""
+        """Start a history; resumes a clock that a failure has paused."""
         if self.failed is not None:
             self.failed, self.pace.playing = None, True
         self.history = deque([first], self._length(self.stage))
@@ -168,15 +168,15 @@ class Clock:
                 self._show(self.seen())
                 self.shown += 1
                 self._unshown = False
-            except Exception:  # a window that closes just now must not end the clock
-                if not self._unshown:  # one that lasts must not fill the log
+            except Exception:  # a window that is just closing must not end the clock
+                if not self._unshown:  # a lasting failure must not fill the log
                     log.exception("a picture was not shown")
                 self._unshown = True
             due = max(due + 1.0 / RATE, time.perf_counter() - 1.0 / RATE)
             self._stop.wait(max(0.0, due - time.perf_counter()))
 
     def _work(self) -> None:
-        """Run what was posted."""
+        """Run the posted functions."""
         while True:
             try:
                 task = self._tasks.get_nowait()
@@ -189,7 +189,7 @@ class Clock:
                 self._report(error)
 
     def go_on(self, passed: float) -> None:
-        """Let `passed` seconds pass."""
+        """Advance by `passed` seconds."""
         if not self.pace.playing:
             return
         dt = self.stage.dt
@@ -211,7 +211,7 @@ class Clock:
         self._share = self._debt / dt
 
     def _advance(self) -> bool:
-        """Step the stage; False where it fails, which pauses the clock."""
+        """Step the stage; False if it fails, which pauses the clock."""
         snapshot = self._attempt(self.stage.step)
         if snapshot is None:
             return False
@@ -220,7 +220,7 @@ class Clock:
         return True
 
     def _attempt(self, act: Callable[[], Snapshot]) -> Snapshot | None:
-        """Return what a stage's step or reset does; None where it fails, which pauses."""
+        """Return the result of a stage's step or reset; None if it fails, which pauses."""
         try:
             return act()
         except Exception as error:

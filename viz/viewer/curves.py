@@ -1,4 +1,4 @@
-"""Learning curves in the panel: numbers of a run that grow while it trains."""
+"""Learning curves in the panel: numbers of a run that grow during training."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ambulo.viz.viewer.plots import COLOURS
 from ambulo.viz.viewer.widgets import Widgets
 
 PERIOD = 1.0
-"""Time between looks at whether there are new numbers, [s]."""
+"""Time between checks for new numbers, [s]."""
 
 
 @dataclass(frozen=True)
@@ -23,20 +23,20 @@ class Curve:
 
     title: str
     steps: Floats
-    """Shape (n,)."""
+    """Training steps, shape (n,)."""
     series: Mapping[str, Floats]
-    """Numbers by name, (n,) each; NaN where there is none."""
+    """Numbers by name, (n,) each; NaN for missing ones."""
 
 
 ReadCurves = Callable[[], Sequence[Curve]]
-"""Return the curves as they are now: the same object as before where nothing is new."""
+"""Return the present curves: the same object as before without new numbers."""
 
 
 class CurvePlots:
-    """The curves of a run in the container that is open."""
+    """The curves of a run in the open container."""
 
     def __init__(self, widgets: Widgets, read: ReadCurves) -> None:
-        """Plots of what there is now."""
+        """Create plots of the present numbers."""
         self._widgets, self._read = widgets, read
         self._next = 0.0
         self._shown: Sequence[Curve] = ()
@@ -46,11 +46,11 @@ class CurvePlots:
 
     @property
     def folder(self) -> Any:
-        """The folder that they are in."""
+        """The folder of the plots."""
         return self._folder
 
     def update(self) -> None:
-        """Show new numbers, if the last look was long enough ago."""
+        """Show new numbers, if the last check was long enough ago."""
         now = time.perf_counter()
         if now < self._next:
             return

@@ -1,4 +1,4 @@
-"""Snapshots as nodes of viser: built once, then only what has changed is sent."""
+"""Snapshots as nodes of viser: built once, then only changes are sent."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from ambulo.viz.viewer.snapshot import (
 from ambulo.viz.viewer.stage import Drag
 
 ROOT = "/world"
-"""The node of what stays where it is; moving it keeps a body in the middle."""
+"""The node of static parts; moving it keeps a body in the middle."""
 MOVING = "/moving"
-"""The node of what moves, whose places are sent as seen from the middle."""
+"""The node of moving parts, whose positions are sent relative to the middle."""
 
 
 class Mouse(Protocol):
-    """What is told of clicks on layers, and of drags."""
+    """Receiver of clicks on layers, and of drags."""
 
     def clicked(self, layer: str, instance: int, direction: Floats) -> None:
-        """Take a click, whose ray goes along `direction` (3,)."""
+        """Handle a click, whose ray has direction `direction` (3,)."""
 
     def dragged(self, drag: Drag) -> None:
-        """Take the start or the next move of a drag."""
+        """Handle the start or the next move of a drag."""
 
     def dropped(self) -> None:
-        """Take the end of a drag."""
+        """Handle the end of a drag."""
 
 
 class SceneDrawer:
@@ -45,12 +45,12 @@ class SceneDrawer:
     def __init__(
         self, server: Any, layers: Mapping[str, Layer], mouse: Mouse | None = None
     ) -> None:
-        """Nodes without instances yet; the first snapshot makes them.
+        """Create nodes without instances; the first snapshot makes them.
 
         Args:
             server: A `viser.ViserServer`.
-            layers: Of the stage, which may add others.
-            mouse: Told of clicks and drags.
+            layers: Layers of the stage, which may add others.
+            mouse: Receives clicks and drags.
         """
         self._server, self._layers, self._mouse = server, layers, mouse
         self._nodes: dict[str, Any] = {}
@@ -62,7 +62,7 @@ class SceneDrawer:
         self._hidden: set[str] = set()
 
     def draw(self, snapshot: Snapshot, *, follow: bool) -> None:
-        """Show a snapshot; with `follow` its centre is put above the origin."""
+        """Show a snapshot; with `follow`, its centre is above the origin."""
         centre = np.zeros(3)
         if follow:
             centre[:2] = snapshot.centre[:2]
@@ -73,7 +73,7 @@ class SceneDrawer:
                 self._shown.pop(name)
                 self._given.pop(name)
             for name, part in snapshot.parts.items():
-                # Nothing is sent of what is not seen, or has not changed.
+                # Invisible or unchanged parts are not sent.
                 same = part is self._given.get(name) and (part.steady or not moved)
                 if not same and not self._is_hidden(name):
                     self._given[name] = part
@@ -83,9 +83,9 @@ class SceneDrawer:
                 self._centre = centre
 
     def _draw_part(self, name: str, part: Part) -> None:
-        """Send a part, as it lies in the windows' scene."""
-        # A window may be late with the place of the root, but not with a part of a message:
-        # what moves is sent as seen from the middle.
+        """Send a part in the coordinates of the windows' scene."""
+        # A window may receive the root's position late, but not a part of a message: moving
+        # parts are sent relative to the middle.
         if name in self._nodes:
             _update(self._nodes[name], part, self._shown[name])
         else:
@@ -94,11 +94,11 @@ class SceneDrawer:
 
     @property
     def centre(self) -> Floats:
-        """What is at the origin of the window's scene, [m]. Shape (3,)."""
+        """World point at the origin of the window's scene, [m]. Shape (3,)."""
         return self._centre
 
     def has(self, layer: str, instance: int) -> bool:
-        """Whether an instance is shown now; a window may name one that is gone, or none."""
+        """Whether an instance is shown now; a window may name one that is gone or invalid."""
         part = self._shown.get(layer)
         return isinstance(part, Instances) and 0 <= instance < len(part.positions)
 
@@ -113,7 +113,7 @@ class SceneDrawer:
         return name.split("/", maxsplit=1)[0] in self._hidden
 
     def remove(self) -> None:
-        """Take everything out of the scene."""
+        """Remove everything from the scene."""
         self._root.remove()
         self._moving.remove()
         self._nodes.clear()
@@ -144,7 +144,7 @@ class SceneDrawer:
         return node
 
     def _listen(self, node: Any, name: str, layer: MeshLayer, mouse: Mouse) -> None:
-        """Report clicks on a node, and drags of it, in their order."""
+        """Report clicks on a node, and drags of it, in order."""
 
         @node.on_click
         async def _(event: Any) -> None:
@@ -170,7 +170,7 @@ class SceneDrawer:
 
 
 def _update(node: Any, part: Part, before: Part) -> None:
-    """Send what differs between two parts of a layer."""
+    """Send the differences between two parts of a layer."""
     if isinstance(part, Lines):
         assert isinstance(before, Lines)
         if not np.array_equal(part.points, before.points):

@@ -1,4 +1,4 @@
-"""Nothing to show yet: a training without a checkpoint, or one of no body."""
+"""A stage without content: a training without a checkpoint, or without a body."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ambulo.viz.viewer.stage import PlainStage
 
 
 class EmptyStage(PlainStage):
-    """An empty floor, and a title that says why."""
+    """An empty floor, with a title that gives the reason."""
 
     dt = 0.1
     reach = 6.0
@@ -23,10 +23,10 @@ class EmptyStage(PlainStage):
         self._time = 0.0
 
     def reset(self) -> Snapshot:
-        """Nothing."""
+        """Return an empty snapshot."""
         return Snapshot(self._time, np.zeros(3), {}, cut=True)
 
     def step(self) -> Snapshot:
-        """Nothing, a little later."""
+        """Return an empty snapshot at the next time."""
         self._time += self.dt
         return Snapshot(self._time, np.zeros(3), {})

@@ -1,4 +1,4 @@
-"""Feet: the lines between the sole balls of a body, for N copies of it."""
+"""Feet: lines between the contact spheres of a body, for N copies of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Colour = tuple[int, ...]
 
 
 class FootParts:
-    """Cylinders between the sole balls; nothing for a body without any."""
+    """Cylinders between the contact spheres; none for a body without any."""
 
     def __init__(
         self,

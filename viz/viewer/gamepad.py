@@ -1,6 +1,6 @@
 """A gamepad of this machine: its sticks move sliders, its buttons pause, restart and push.
 
-The browser's page has no access to gamepads (viser passes none on), but it runs on the
+The browser's page has no access to gamepads (viser does not support any), but it runs on the
 machine of the server, which reads them through SDL (pygame-ce).
 """
 
@@ -21,30 +21,30 @@ BUTTONS = {
     "start": "pause", "b": "reset", "dpad_up": "ahead", "dpad_left": "left",
     "dpad_down": "back", "dpad_right": "right",
 }  # fmt: skip
-"""What a button does, by its SDL name."""
+"""Task of a button, by its SDL name."""
 DEAD = 0.12
-"""Part of a stick's way in which it rests."""
+"""Dead zone of a stick, as a fraction of its range."""
 _PERIOD = 1.0 / 60.0
 _AFTER_FAILURE = 2.0
-"""Time without reading after a failure, [s]: one that lasts must not fill the log."""
+"""Pause after a failure, [s]: a lasting one must not fill the log."""
 _FULL = 32767.0
 
 
 def value_of_stick(low: float, high: float, stick: float) -> float:
-    """Return the value in [low, high] for a stick in [-1, 1]; at rest that nearest to 0."""
+    """Return the value in [low, high] for a stick in [-1, 1]; at rest the one nearest to 0."""
     rest = min(max(0.0, low), high)
     end = high if stick >= 0.0 else low
     return rest + abs(stick) * (end - rest)
 
 
 def live(stick: float) -> float:
-    """Return the deflection beyond the dead part, in [-1, 1]."""
+    """Return the deflection beyond the dead zone, in [-1, 1]."""
     beyond = max(0.0, min(abs(stick), 1.0) - DEAD) / (1.0 - DEAD)
     return beyond if stick >= 0.0 else -beyond
 
 
 class Gamepad:
-    """Reads the first gamepad in a thread of its own, also one that is plugged in later."""
+    """Reads the first gamepad in a thread of its own, even if it is plugged in later."""
 
     def __init__(
         self,
@@ -52,12 +52,12 @@ class Gamepad:
         pressed: Callable[[str], object],
         said: Callable[[str], object],
     ) -> None:
-        """Nothing read yet.
+        """Create it without reading.
 
         Args:
-            moved: Told of each change of an axis of `STICKS`, to -1 to 1; of its rest once.
-            pressed: Told of each button that goes down, as a value of `BUTTONS`.
-            said: Told that a gamepad has come or gone.
+            moved: Receives each change of an axis of `STICKS`, in [-1, 1]; its rest once.
+            pressed: Receives each pressed button, as a value of `BUTTONS`.
+            said: Receives messages about connected and removed gamepads.
         """
         self._moved, self._pressed, self._said = moved, pressed, said
         self._stop = threading.Event()
@@ -72,17 +72,17 @@ class Gamepad:
         return importlib.util.find_spec("pygame") is not None
 
     def start(self) -> None:
-        """Begin to read."""
+        """Start reading."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join(timeout=2.0)
 
     def _run(self) -> None:
-        # No window, no sound; signals stay the program's; no other window takes the pad.
+        # No window, no sound; signals stay with the program; no other window takes the gamepad.
         os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
         os.environ.setdefault("SDL_NO_SIGNAL_HANDLERS", "1")
         os.environ.setdefault("SDL_JOYSTICK_ALLOW_BACKGROUND_EVENTS", "1")
@@ -93,21 +93,21 @@ class Gamepad:
 
             pygame.display.init()
             controller.init()
-        except Exception as error:  # such as a machine whose SDL does not start
+        except Exception as error:  # such as an SDL that does not start
             log.warning("gamepads are not read: %s", error)
             return
         while not self._stop.wait(_PERIOD):
             pygame.event.pump()
             try:
                 self._read(pygame, controller)
-            except Exception:  # what a button does must not end the reading
+            except Exception:  # an error of a button's task must not end the reading
                 log.exception("a gamepad's input failed")
                 self._stop.wait(_AFTER_FAILURE)
         controller.quit()
         pygame.display.quit()
 
     def _read(self, pygame: Any, controller: Any) -> None:
-        """Report what has changed since the last look."""
+        """Report changes since the last reading."""
         if self._pad is not None and not self._pad.attached():
             self._pad = None
             self._said("gamepad lost")

@@ -1,4 +1,4 @@
-"""A pose that meets targets which are dragged: head, hands, feet and hips."""
+"""A pose that follows dragged targets: head, hands, feet and hips."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ambulo.viz.viewer.snapshot import Layer, MeshLayer, Snapshot
 from ambulo.viz.viewer.stage import Control, Gizmo, PlainStage, Plot, Switch
 
 RATE = 30.0
-"""Poses a second."""
+"""Poses per second."""
 _MET, _MISSED = (42, 157, 92), (200, 40, 60)
 _BALL = 0.035
 
@@ -37,7 +37,7 @@ class Solver(Protocol):
 
 
 class IKStage(PlainStage):
-    """One pose, solved anew whenever a target has moved."""
+    """One pose, solved again whenever a target has moved."""
 
     reach = 3.5
     dt = 1.0 / RATE
@@ -60,7 +60,7 @@ class IKStage(PlainStage):
         self._dirty = True
 
     def reset(self) -> Snapshot:
-        """Begin again with the starting pose."""
+        """Restart with the starting pose."""
         pose = start_pose(self._rig)
         positions, turns = fk(self._rig, pose)
         joints = list(self._rig.effectors)
@@ -89,7 +89,7 @@ class IKStage(PlainStage):
         )  # fmt: skip
 
     def controls(self) -> Mapping[str, Sequence[Control]]:
-        """Which targets count."""
+        """Switches of the active targets."""
         hint = "A target that does not count leaves its limb free"
         switches = [
             Switch(name, bool(self._on[row]), self._switcher(row), hint)
@@ -105,7 +105,7 @@ class IKStage(PlainStage):
         ]
 
     def plots(self) -> Sequence[Plot]:
-        """How far targets are missed."""
+        """Plots of the targets' errors."""
         return [Plot("miss", "distance to targets [mm]", TARGETS)]
 
     def _solve(self) -> None:
@@ -134,4 +134,4 @@ class IKStage(PlainStage):
 
 
 _AT_FIRST = frozenset(TARGETS)
-"""Targets that count at first."""
+"""Initially active targets."""

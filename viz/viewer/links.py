@@ -27,7 +27,7 @@ def balls(places: Floats, radii: Floats, colours: Bytes) -> Instances:
 
 
 def turns_of(along: Floats, length: Floats) -> Floats:
-    """The smallest turns of Z onto directions (n, 3) of `length` (n,); wxyz, (n, 4)."""
+    """The smallest rotations of Z onto directions (n, 3) of `length` (n,); wxyz, (n, 4)."""
     unit = along / np.maximum(length, _LEAST)[:, None]
     unit[length < _LEAST] = _UP
     turns: Floats = np.asarray(quat_between(np.broadcast_to(_UP, unit.shape), unit))

@@ -1,4 +1,4 @@
-"""Meshes of unit size that instances stretch: sphere, cylinder, box; and of MuJoCo models."""
+"""Meshes of unit size for scaled instances: sphere, cylinder, box; and of MuJoCo models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Floats
 
 SIDES, RINGS = 20, 12
-"""Corners around a sphere or cylinder, and from pole to pole of a sphere."""
+"""Corners around a sphere or cylinder, and rings from pole to pole of a sphere."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +20,7 @@ class Mesh:
     """A surface of triangles."""
 
     vertices: NDArray[np.float32]
-    """[m]. Shape (V, 3)."""
+    """Vertices, [m]. Shape (V, 3)."""
     faces: NDArray[np.uint32]
     """Indices of corners, counter-clockwise from outside. Shape (F, 3)."""
 
@@ -42,7 +42,7 @@ def cylinder() -> Mesh:
     """A cylinder of radius 1 along Z, from -1 to 1, closed."""
     turn = np.linspace(0.0, 2.0 * np.pi, SIDES, endpoint=False)
     ring = np.stack([np.cos(turn), np.sin(turn)], axis=1)
-    # Rings twice, so that the shading has an edge at the caps.
+    # Doubled rings give the shading an edge at the caps.
     rings = [(0.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, -1.0), (1.0, -1.0), (0.0, -1.0)]
     points = [np.column_stack([r * ring, np.full(SIDES, z)]) for r, z in rings]
     return _grid_mesh(np.concatenate(points), len(rings) - 1)
@@ -104,7 +104,7 @@ def joined(meshes: list[Mesh]) -> Mesh:
 
 
 def _grid_mesh(points: Floats, bands: int) -> Mesh:
-    """Rings of `SIDES` points, the first the highest, joined by `bands` bands."""
+    """Connect rings of `SIDES` points, the first the highest, by `bands` bands."""
     faces = []
     for band in range(bands):
         for k in range(SIDES):

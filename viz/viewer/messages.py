@@ -1,7 +1,7 @@
-"""Checks what windows send: messages of controls that exist, with values that these offer.
+"""Validation of windows' messages: existing controls, with values that these offer.
 
-viser takes any value for any attribute of its widgets from a window. Whatever passes here is
-of a known kind, has finite numbers, and sets nothing but values.
+viser accepts any value for any attribute of its widgets from a window. A message that passes
+here is of a known kind, has finite numbers, and sets only values.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ KINDS = (
     "SceneNodeClickMessage", "SceneNodeDragMessage", "TransformControlsUpdateMessage",
     "TransformControlsDragStartMessage", "TransformControlsDragEndMessage",
 )  # fmt: skip
-"""Messages that the viewer's windows send; uploads, forms and tunnels are none."""
+"""Accepted messages of the viewer's windows; uploads, forms and tunnels are not."""
 LARGEST = 1e6
 """Largest number, such as a coordinate, [m]."""
 
 
 class MessageError(AmbuloError):
-    """A message of a window that the viewer does not take."""
+    """An invalid message of a window."""
 
 
 class MessageGate:
-    """Passes on what windows of one server may send."""
+    """Filters the messages of one server's windows."""
 
     def __init__(self) -> None:
-        """Know no widgets yet."""
+        """Start without widgets."""
         self.widgets: Mapping[str, Any] = {}
         """viser's handles of the panel's inputs, by id; updated while panels change."""
 
     def guard(self, connection: Any) -> None:
-        """Let `recv` of a WebSocket connection skip what is refused; one warning for each."""
+        """Let `recv` of a WebSocket connection skip refused messages; one warning for each."""
         receive, warned = connection.recv, False
 
         async def recv() -> bytes:
@@ -58,10 +58,10 @@ class MessageGate:
         connection.recv = recv
 
     def checked(self, data: bytes | str) -> bytes | None:
-        """Return a message as viser may have it; None for one of a widget that is gone.
+        """Return a message for viser; None for one of a removed widget.
 
         Raises:
-            MessageError: Of another kind, form or value.
+            MessageError: The message has another kind, form or value.
         """
         import msgspec
         import viser._messages
@@ -92,17 +92,17 @@ class MessageGate:
 
 
 def _value(widget: Any, updates: Mapping[str, Any]) -> object:
-    """Return the value that a window sets a widget to."""
+    """Return the value that a window sets on a widget."""
     if updates.keys() != {"value"}:
         raise MessageError(f"{sorted(updates)!r:.80}: windows set the value alone")
     return offered(widget, updates["value"])
 
 
 def offered(widget: Any, value: object) -> object:
-    """Return the value of a viser widget for one that is asked for, within its limits.
+    """Return the value of a viser widget for a requested one, within its limits.
 
     Raises:
-        MessageError: It offers no such value.
+        MessageError: The widget does not offer the value.
     """
     import viser
 

@@ -27,7 +27,7 @@ _SEEN_GROUPS = 3
 _LEAST_ALPHA = 0.05
 """Geoms more transparent than this are not drawn."""
 NEUTRAL, LEFT, RIGHT = (217, 219, 224), (46, 97, 201), (194, 23, 92)
-"""Colours of bodies of the middle, left and right, as in films."""
+"""Colours of bodies in the middle, left and right, as in films."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,19 +35,19 @@ class _Pieces:
     """Instances of one mesh that are fixed to bodies."""
 
     bodies: Ints
-    """Shape (n,)."""
+    """Bodies, shape (n,)."""
     places: Floats
-    """In the frame of the body, [m]. Shape (n, 3)."""
+    """Positions in the frame of the body, [m]. Shape (n, 3)."""
     turns: Floats
-    """In the frame of the body; wxyz. Shape (n, 4)."""
+    """Orientations in the frame of the body; wxyz. Shape (n, 4)."""
     scales: Floats
-    """Shape (n, 3)."""
+    """Scales, shape (n, 3)."""
     colours: Bytes
-    """Shape (n, 3)."""
+    """Colours, shape (n, 3)."""
 
 
 class ModelGeoms:
-    """All visible geoms of a model but level planes, of N copies of its bodies."""
+    """All visible geoms of a model except level planes, for N copies of its bodies."""
 
     def __init__(
         self,
@@ -69,9 +69,9 @@ class ModelGeoms:
             copies: N.
             prefix: First part of the names of its layers.
             colour: Red, green, blue of everything, for a ghost.
-            opacity: Of everything; None: as the model says.
-            by_side: Colour bodies by the side that their names end in.
-            drawn: What is fixed to the world, what moves, or both.
+            opacity: Opacity of everything; None: as in the model.
+            by_side: Colour bodies by the side at the end of their names.
+            drawn: Static geoms, moving geoms, or both.
             clickable: Whether clicks on it and drags of it are reported.
             drag_key: Key held in a drag.
         """
@@ -116,10 +116,10 @@ class ModelGeoms:
         }
 
     def parts(self, xpos: Floats, xquat: Floats) -> dict[str, Part]:
-        """Instances of the layers where the bodies are.
+        """Instances of the layers at the bodies' poses.
 
         Args:
-            xpos: Places of bodies in the world, [m]. Shape (N, nbody, 3).
+            xpos: Positions of bodies in the world, [m]. Shape (N, nbody, 3).
             xquat: Their orientations; wxyz. Shape (N, nbody, 4).
         """
         # All layers at once: most models have many small ones.
@@ -141,7 +141,7 @@ class ModelGeoms:
         return copy, int(pieces.bodies[piece])
 
     def _stack(self) -> None:
-        """Put the pieces of all layers one behind the other."""
+        """Concatenate the pieces of all layers."""
         pieces = [one for _, one in self._pieces.values()]
         self._bodies: Ints = np.concatenate(
             [np.zeros(0, np.int64), *(one.bodies for one in pieces)]
@@ -170,7 +170,7 @@ class ModelGeoms:
         colour: tuple[int, int, int] | None,
         by_side: bool,
     ) -> None:
-        """Join the meshes of a body into one, so that it is one message a frame."""
+        """Join the meshes of a body into one, so that it is one message per frame."""
         placed = []
         for geom, mesh in listed:
             turned = quat_rotate(
@@ -228,7 +228,7 @@ _UNIT = {"spheres": sphere, "cylinders": cylinder, "boxes": box}
 
 
 def _primitives(kind: int, size: Floats) -> list[tuple[str, Floats, Floats]]:
-    """Unit meshes of a geom: name, place along its axes, scale."""
+    """Unit meshes of a geom: name, position along its axes, scale."""
     here = np.zeros(3)
     if kind == _GEOM.mjGEOM_BOX:
         return [("boxes", here, np.array(size))]

@@ -1,4 +1,4 @@
-"""Motions that loop: those of gait networks, with a slider for each parameter."""
+"""Looping motions of gait networks, with a slider for each parameter."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from ambulo.viz.viewer.snapshot import Layer, Snapshot
 from ambulo.viz.viewer.stage import Control, PlainStage, Plot, Slider, WriteFilm
 
 MakeMotion = Callable[[Floats], Motion]
-"""One gait cycle of parameters (P,), in their units; it leads along +X."""
+"""Makes one gait cycle from parameters (P,), in their units, along +X."""
 _SLIDERS = 100
-"""Steps of a slider."""
+"""Number of steps of a slider."""
 
 
 class GaitStage(PlainStage):
-    """A gait that goes on cycle after cycle, and changes with its parameters."""
+    """A gait that repeats its cycle, and changes with its parameters."""
 
     reach = 4.5
 
     def __init__(
         self, space: GaitSpace, make: MakeMotion, title: str, fixed: Sequence[str] = ()
     ) -> None:
-        """A healthy gait at first.
+        """Start with a healthy gait.
 
         Args:
             space: Parameters.
-            make: Makes the motion of one cycle, always of as many frames.
-            title: What is shown.
-            fixed: Parameters that have only one value.
+            make: Makes the motion of one cycle, always with the same number of frames.
+            title: Title.
+            fixed: Parameters with a single value.
         """
         self.title = title
         self._space, self._make, self._fixed = space, make, frozenset(fixed)
@@ -48,12 +48,12 @@ class GaitStage(PlainStage):
         self._offset = np.zeros(3)
 
     def reset(self) -> Snapshot:
-        """From the first frame, at the origin."""
+        """Restart from the first frame, at the origin."""
         self._frame, self._offset = 0, np.zeros(3)
         return self._snapshot(cut=True)
 
     def step(self) -> Snapshot:
-        """The next frame; the cycle begins again where it has led."""
+        """The next frame; the cycle repeats from where it has ended."""
         self._time += self.dt
         self._frame += 1
         if self._frame == len(self._motion):
@@ -102,7 +102,7 @@ class GaitStage(PlainStage):
         return change
 
     def _stride(self) -> float:
-        """How far a cycle leads, [m]."""
+        """Length of a cycle's path, [m]."""
         root = self._motion.root_positions[:, 0]
         return float(root[-1] - root[0] + (root[-1] - root[-2]))
 

@@ -12,29 +12,29 @@ from ambulo.viz.viewer.snapshot import Bytes, Layer, LineLayer, Lines, Part
 
 LAYER = "muscles"
 THICKNESS = 0.013
-"""[m]."""
+"""Thickness of the lines, [m]."""
 _RELAXED, _ACTIVE = np.array([92.0, 118.0, 168.0]), np.array([226.0, 32.0, 30.0])
 
 
 class Muscles:
-    """The paths of all tendons that a muscle pulls, of N copies of a body.
+    """The paths of all muscle tendons of N copies of a body.
 
-    Each tendon has as many lines as it can have at most; those left over have no length.
+    Each tendon has its largest possible number of lines; unused ones have zero length.
     """
 
     def __init__(self, model: mujoco.MjModel, actuators: Ints, copies: int) -> None:
-        """Paths of the tendons of `actuators` (m,)."""
+        """Create the paths of the tendons of `actuators` (m,)."""
         self._actuators = actuators
         self._tendons = model.actuator_trnid[actuators, 0]
         self._copies = copies
-        # Each site is a point; each wrapping geom two, at most.
+        # Each site is a point; each wrapping geom at most two.
         self._room = int(2 * model.tendon_num[self._tendons].max())
         first = model.actuator_actadr[actuators]
         self._states: Ints | None = first if np.all(first >= 0) else None
 
     @classmethod
     def of(cls, model: mujoco.MjModel, copies: int) -> Self | None:
-        """The muscles of a model; None where it has none."""
+        """The muscles of a model; None without any."""
         muscle = model.actuator_dyntype == mujoco.mjtDyn.mjDYN_MUSCLE
         pulled = model.actuator_trntype == mujoco.mjtTrn.mjTRN_TENDON
         gains = model.actuator_gaintype == mujoco.mjtGain.mjGAIN_MUSCLE
@@ -62,7 +62,7 @@ class Muscles:
         return paths + shift, np.clip(active, 0.0, 1.0)
 
     def parts(self, read: list[tuple[Floats, Floats]]) -> dict[str, Part]:
-        """Lines of what `read` gave of each copy."""
+        """Lines from the results of `read` for each copy."""
         paths = np.concatenate([path for path, _ in read])
         active = np.concatenate([activation for _, activation in read])
         points = np.stack([paths[:, :-1], paths[:, 1:]], axis=2).reshape(-1, 2, 3)

@@ -1,4 +1,4 @@
-"""What is drawn around a navigator: rays, memory, the planned way, its trail, people."""
+"""Overlays around a navigator: rays, memory, the planned path, its trail, people."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from ambulo.viz.viewer.snapshot import (
 )
 
 MOST_CELLS = 1200
-"""Remembered cells that are drawn, the nearest ones."""
+"""Largest number of drawn remembered cells, the nearest ones."""
 MOST_MOVING = 48
-"""People and things that are drawn."""
+"""Largest number of drawn people and movers."""
 TRAIL = 300
-"""Decisions of the trail."""
+"""Length of the trail, [environment steps]."""
 PATH = 120
-"""Points of the planned path that are drawn, of one cell (0.25 m) each."""
+"""Largest number of drawn points of the planned path, one per cell (0.25 m)."""
 _FREE_RAY, _HIT_RAY = (120, 190, 120), (230, 120, 30)
 _PLAN, _TRAIL, _CELL = (190, 60, 200), (240, 190, 20), (200, 40, 90)
 _PERSON, _THING = (204, 115, 77), (0, 130, 143)
@@ -39,7 +39,7 @@ _NOWHERE = np.array([0.0, 0.0, -100.0])
 
 
 def overlay_layers() -> dict[str, Layer]:
-    """All layers that are not of the level and the body."""
+    """All layers except the level's and the body's."""
     return {
         "rays/lines": LineLayer(2.0),
         "remembered/cells": MeshLayer(box(), opacity=0.6, shadow=False),
@@ -52,7 +52,7 @@ def overlay_layers() -> dict[str, Layer]:
 
 
 def ray_lines(batch: NavigationBatch, place: Floats, yaw: float) -> Lines:
-    """The rays from the body's axis to where they end."""
+    """The rays from the body's axis to their ends."""
     readings = batch.world.state.rays[0]
     count = len(readings)
     first = yaw if batch.spec.rays_in_head_frame else float(batch.episode.origin[0, 2])
@@ -84,7 +84,7 @@ def memory_cells(batch: NavigationBatch, place: Floats) -> Instances:
 
 
 def plan_lines(batch: NavigationBatch, place: Floats) -> Lines:
-    """The planned path over all floors, as far as `PATH` points."""
+    """The planned path over all floors, up to `PATH` points."""
     navigator = batch.memory.navigator
     if navigator is None:
         return _lines(np.zeros((0, 3)), PATH, _PLAN)
@@ -93,13 +93,13 @@ def plan_lines(batch: NavigationBatch, place: Floats) -> Lines:
 
 
 def trail_lines(trail: Iterable[Floats]) -> Lines:
-    """Where the agent has walked."""
+    """The path that the agent has walked."""
     points = np.array(list(trail)) + np.array([0.0, 0.0, _TRAIL_HEIGHT])
     return _lines(points, TRAIL, _TRAIL)
 
 
 def moving_parts(rows: Floats) -> dict[str, Part]:
-    """People and things that move by themselves: rows of `solid_kernels` (n, 9)."""
+    """People and movers: rows of `solid_kernels` (n, 9)."""
     people = rows[rows[:, 8] == PERSON][:MOST_MOVING]
     things = rows[rows[:, 8] == BOX][:MOST_MOVING]
     return {**_people(people), "people/boxes": _boxes(things)}
@@ -135,7 +135,7 @@ def _boxes(rows: Floats) -> Instances:
 
 
 def _lines(points: Floats, count: int, colour: tuple[int, int, int]) -> Lines:
-    """The path through `points` (k, 3) as `count` lines; those left over have no length."""
+    """The path through `points` (k, 3) as `count` lines; unused ones have zero length."""
     ends = np.tile(_NOWHERE, (count, 2, 1))
     pairs = min(max(len(points) - 1, 0), count)
     if pairs:

@@ -1,4 +1,4 @@
-"""A navigator in its level: what it sees, remembers and plans; goal and obstacles move."""
+"""A navigator in its level with its readings, memory and plan; goal and obstacles can move."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from ambulo.viz.viewer.stage import Control, Drag, Gizmo, PlainStage, Plot, Slid
 
 _BLUE = tuple(round(255 * value) for value in SKIN[:3])
 TERMS = 8
-"""Reward terms in a plot, at most."""
+"""Largest number of reward terms in a plot."""
 
 
 class Navigator(Protocol):
@@ -74,8 +74,8 @@ class NavigationStage(PlainStage):
         Args:
             batch: The environment.
             navigator: Acts.
-            title: What is shown.
-            lost: The probability of being lost at the last action; None: not known.
+            title: Title.
+            lost: The probability of being lost at the last action; None: unknown.
         """
         self.batch, self._navigator, self._name = batch, navigator, title
         self.title, self._lost = title, lost
@@ -114,7 +114,7 @@ class NavigationStage(PlainStage):
         return self._snapshot({}, cut=True)
 
     def step(self) -> Snapshot:
-        """One decision."""
+        """Make one environment step."""
         actions = self._navigator.act(self.batch)
         _, rewards, terminated, truncated, info = self.batch.step(actions)
         self._time += self.dt
@@ -141,7 +141,7 @@ class NavigationStage(PlainStage):
         }
 
     def gizmos(self) -> Sequence[Gizmo]:
-        """The goal."""
+        """The goal, which can be dragged."""
         return [
             Gizmo(
                 "goal_handle", lambda: self.batch.task.goal[0], self._move_goal,
@@ -150,7 +150,7 @@ class NavigationStage(PlainStage):
         ]  # fmt: skip
 
     def drag(self, drag: Drag) -> None:
-        """Show the obstacle that is held where it is dragged."""
+        """Show the held obstacle at its dragged position."""
         part = self._walls.parts(self._data.xpos[None], self._data.xquat[None]).get(
             drag.layer
         )
@@ -165,14 +165,14 @@ class NavigationStage(PlainStage):
             self._held, self._grip = obstacle, drag.start
         elif obstacle != self._held:  # of another window
             return
-        # The obstacle moves with the drag, and its held point with it: not the grip.
+        # The obstacle moves with the drag, and its held point with it, unlike the grip.
         self._way = level_way(replace(drag, start=self._grip))
         positions = part.positions.copy()
         positions[drag.instance, :2] += self._way
         self._level_parts[drag.layer] = replace(part, positions=positions)
 
     def let_go(self) -> None:
-        """Put the held obstacle where it was dragged, if the level stays playable.
+        """Move the held obstacle to its dragged position, if the level stays valid.
 
         Not on the player, nor on the goal.
         """
@@ -187,7 +187,7 @@ class NavigationStage(PlainStage):
         else:
             try:
                 change_level(self.batch, 0, changed)
-            except LevelError:  # such as people without a way
+            except LevelError:  # such as people without a path
                 changed = level
         self._enter(changed)
 
@@ -282,7 +282,7 @@ class NavigationStage(PlainStage):
         return Snapshot(self._time, place, parts, values, cut)
 
     def _place_body(self, place: Floats, yaw: float) -> None:
-        """Put player and goal where they are."""
+        """Move player and goal to their positions."""
         model, data = self._model, self._data
         poses = self.batch.world.poses
         if self._character is None:
@@ -297,17 +297,17 @@ class NavigationStage(PlainStage):
 
 
 def change_level(batch: NavigationBatch, env: int, level: Level) -> None:
-    """Put `level` in the place of the level that `env` plays; its episode goes on.
+    """Replace the level of `env` by `level`; its episode continues.
 
-    Goals and what the agent remembers stay; walking distances are computed anew.
+    Goals and the agent's memory stay; walking distances are recomputed.
 
     Args:
-        batch: Of the environment.
+        batch: Batch of the environment.
         env: Its index.
         level: A changed copy, with as many waypoints, and with heights as before.
 
     Raises:
-        LevelError: people have no way in it; the level is then as before.
+        LevelError: People have no path in it; the level is then unchanged.
     """
     slot = int(batch.task.slot[env])
     before = batch.bank.levels[slot]
@@ -320,7 +320,7 @@ def change_level(batch: NavigationBatch, env: int, level: Level) -> None:
 
 
 def _put(batch: NavigationBatch, slot: int, level: Level) -> None:
-    """Give a level to the bank, with the goals as they are, and to the world."""
+    """Put a level into the bank, with the present goals, and into the world."""
     bank = batch.bank
     levels = list(bank.levels)
     levels[slot] = level

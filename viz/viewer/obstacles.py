@@ -1,4 +1,4 @@
-"""Obstacles of a level that the mouse takes hold of and puts elsewhere."""
+"""Obstacles of a level that the mouse can drag."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ambulo.envs.vr.levels.level import Level
 from ambulo.viz.viewer.stage import Drag
 
 _FLAT = 0.02
-"""Slope of a ray that does not reach the floor."""
+"""Slope of a ray below which it does not reach the floor."""
 _SAME = 1e-3
-"""Distance of a drawn shape from its obstacle, [m]."""
+"""Largest distance of a drawn shape from its obstacle, [m]."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,9 @@ def obstacle_at(level: Level, kind: str, place: Floats) -> Obstacle | None:
 
 
 def level_way(drag: Drag) -> Floats:
-    """Return the level part of a drag, x and y, [m]. Shape (2,).
+    """Return the horizontal displacement of a drag, x and y, [m]. Shape (2,).
 
-    The pointer's ray is followed to the height of the point that is held; without end where
-    it does not get there, which is then no way at all.
+    The pointer's ray is followed to the height of the held point; zero if it does not reach it.
     """
     ray = drag.end - drag.eye
     fall = drag.start[2] - drag.eye[2]
@@ -90,7 +89,7 @@ def _cylinder_centres(level: Level) -> Floats:
 
 
 def _nearest(centres: Floats, place: Floats) -> int | None:
-    """The row of `centres` (n, 3) that is at `place` (3,)."""
+    """The row of `centres` (n, 3) at `place` (3,), or None."""
     if not len(centres):
         return None
     away = np.linalg.norm(centres - place, axis=1)

@@ -1,4 +1,4 @@
-"""The panel of a viewer: time, pushes, what is shown, the stage's own controls, plots."""
+"""The panel of a viewer: time, pushes, layers, the stage's own controls, plots."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from ambulo.viz.viewer.widgets import Widgets, markdown, plain
 log = logging.getLogger(__name__)
 
 SPEEDS = {"0.1x": 0.1, "0.25x": 0.25, "0.5x": 0.5, "1x": 1.0, "2x": 2.0}
-"""How fast time may go, in simulated seconds a second, by label."""
+"""Speeds of time, in simulated seconds per second, by label."""
 DIRECTIONS = {"ahead": 0.0, "left": 90.0, "back": 180.0, "right": -90.0}
 """Directions of the push button, from the X axis, [deg]."""
 STATUS_FRAMES = 15
-"""Pictures between updates of the line of status."""
+"""Frames between updates of the status line."""
 
 
 @dataclass(frozen=True)
 class Models:
-    """What can be loaded instead of what is shown."""
+    """Models that can be loaded."""
 
     names: Sequence[str]
     open: Callable[[str], Stage]
@@ -43,7 +43,7 @@ class Models:
 
 
 class Host(Protocol):
-    """What the panel controls; see `Viewer`."""
+    """Interface of the panel's host; see `Viewer`."""
 
     server: Any
     clock: Clock
@@ -63,7 +63,7 @@ class Host(Protocol):
 
 
 class Panel:
-    """The controls of one stage; remade when another is loaded."""
+    """The controls of one stage; recreated when another is loaded."""
 
     def __init__(self, viewer: Host) -> None:
         """Build all folders."""
@@ -94,16 +94,16 @@ class Panel:
         self._add_files()
 
     def remove(self) -> None:
-        """Take all controls out of the windows."""
+        """Remove all controls from the windows."""
         for node in self._tops:
             node.remove()
 
     def values(self) -> dict[tuple[str, str], Any]:
-        """What the stage's own controls are set to, by folder and label."""
+        """Values of the stage's own controls, by folder and label."""
         return {name: node.value for name, node in self._nodes.items()}
 
     def restore(self, values: Mapping[tuple[str, str], Any]) -> None:
-        """Set controls as others of the same names were set, as far as they offer that."""
+        """Set controls to the values of others of the same names, if they offer them."""
         for name in self._nodes.keys() & values.keys():
             node = self._nodes[name]
             with contextlib.suppress(MessageError):
@@ -112,12 +112,12 @@ class Panel:
                     node.value = value
 
     def stick(self, name: str, value: float) -> None:
-        """Set the sliders of a gamepad's axis, which is at `value` in [-1, 1]."""
+        """Set the sliders of a gamepad's axis to `value` in [-1, 1]."""
         for slider, node in self._sticks.get(name, ()):
             node.value = value_of_stick(slider.low, slider.high, value)
 
     def button(self, task: str) -> None:
-        """Do what a gamepad's button is for, a value of `gamepad.BUTTONS`."""
+        """Run the task of a gamepad's button, a value of `gamepad.BUTTONS`."""
         if task in DIRECTIONS:
             self._push(task)
         elif task == "reset":
@@ -202,7 +202,7 @@ class Panel:
                 clock.post(lambda: clock.look_back(steps))
 
     def _on_press(self, button: Any, key: str, task: Callable[[], object]) -> None:
-        """Run `task` in the clock's thread on a click, or on a key of the keyboard."""
+        """Run `task` in the clock's thread on a click, or on a key."""
         button.on_click(lambda _: self._clock.post(task))
         command = self._top(self._gui.add_command(button.label, hotkey=key))
         command.on_trigger(lambda _: self._clock.post(task))
@@ -284,9 +284,9 @@ class Panel:
             self._clock.post(lambda: self._film(event.client))
 
     def _film(self, client: Any) -> None:
-        """Film the latest seconds, and give it to the window that asked.
+        """Film the latest seconds, and send it to the requesting window.
 
-        The stage has copied what it films, so the clock goes on while the film is drawn.
+        The stage has copied its history, so the clock continues while the film is drawn.
         """
         write = self._clock.stage.film()
         if write is None:
@@ -308,7 +308,7 @@ class Panel:
 
 
 def _change(control: Slider | Switch | Choice) -> Callable[[Any], object]:
-    """Return what takes the value of a control's widget."""
+    """Return the callback for the value of a control's widget."""
     if not isinstance(control, Choice):
         change: Callable[[Any], object] = control.change
         return change

@@ -24,7 +24,7 @@ class LivePlots:
     """The plots of one stage in a folder of the panel."""
 
     def __init__(self, widgets: Widgets, plots: Sequence[Plot]) -> None:
-        """Empty plots, in the container that is open."""
+        """Create empty plots in the open container."""
         self._plots = plots
         self._next = 0.0
         empty = np.zeros(1)

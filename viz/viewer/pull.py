@@ -1,4 +1,4 @@
-"""A pull on a body by the mouse: the farther it is dragged, the stronger."""
+"""A mouse pull on a body: the farther the drag, the stronger the force."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ambulo.viz.viewer.stage import Drag
 STIFFNESS = 400.0
 """Force by the length of the drag, [N/m]."""
 MOST_FORCE = 300.0
-"""[N]."""
+"""Largest force, [N]."""
 PULL_LAYERS: dict[str, Layer] = {"pull/line": LineLayer(0.02, in_world=True)}
 _COLOUR = np.array([[230, 120, 30]], np.uint8)
 
 
 class Pull:
-    """What the mouse holds and pulls; nothing at first."""
+    """The body held by the mouse, and its pull; none at first."""
 
     def __init__(self) -> None:
-        """Hold nothing."""
+        """Start without a body."""
         self.held: tuple[int, int] | None = None
         """Copy and body."""
         self._way = np.zeros(3)
@@ -41,7 +41,7 @@ class Pull:
         return force * min(1.0, MOST_FORCE / max(float(np.linalg.norm(force)), 1e-9))
 
     def parts(self, xpos: Floats) -> dict[str, Part]:
-        """The pull as a line, from bodies at `xpos` (N, nbody, 3), [m]; else of no length."""
+        """The pull as a line from bodies at `xpos` (N, nbody, 3), [m]; else of zero length."""
         start = xpos[0, 1] if self.held is None else xpos[self.held] + self._offset
         end = start if self.held is None else start + self._way
         return {"pull/line": Lines(np.array([[start, end]]), _COLOUR)}

@@ -19,7 +19,7 @@ GHOST = (96, 150, 118)
 
 
 class SkeletonParts:
-    """One skeleton's layers and, for places of its points, their instances."""
+    """One skeleton's layers, and their instances for positions of its points."""
 
     def __init__(
         self, skeleton: Skeleton, prefix: str = "body", *, ghost: bool = False
@@ -27,9 +27,9 @@ class SkeletonParts:
         """Capsules of a skeleton.
 
         Args:
-            skeleton: Of J joints and K tips.
+            skeleton: Skeleton of J joints and K tips.
             prefix: First part of the names of its layers.
-            ghost: Whether it only stands beside for comparison.
+            ghost: Whether it is shown only for comparison.
         """
         self._prefix, self._ghost = prefix, ghost
         actor = actor_of_positions(skeleton, rest_points(skeleton)[None])
@@ -55,7 +55,7 @@ class SkeletonParts:
         }
 
     def parts(self, points: Floats) -> dict[str, Part]:
-        """Instances for places of joints, then tips, (J + K, 3), [m]."""
+        """Instances for positions of joints, then tips, (J + K, 3), [m]."""
         starts, ends = points[self._bones[:, 0]], points[self._bones[:, 1]]
         head = points[self._head].mean(axis=0) if self._head else points[0]
         places = np.concatenate([starts, ends, head[None]])

@@ -1,4 +1,4 @@
-"""What a viewer shows at one time: places of instances, lines and numbers."""
+"""A viewer's scene at one time: positions of instances, lines and numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Instances:
     """Instances of one mesh in the world."""
 
     positions: Floats
-    """[m]. Shape (n, 3)."""
+    """Positions, [m]. Shape (n, 3)."""
     turns: Floats
     """Unit quaternions wxyz. Shape (n, 4)."""
     scales: Floats
@@ -28,26 +28,26 @@ class Instances:
     colours: Bytes
     """Red, green, blue. Shape (n, 3)."""
     steady: bool = False
-    """Whether instances stay, or jump: those of one row differ in two snapshots."""
+    """Whether instances stay or jump, without interpolation between snapshots."""
 
     def moved(self, by: Floats) -> Instances:
-        """The same, moved by (3,), [m]."""
+        """The same instances, moved by (3,), [m]."""
         return replace(self, positions=self.positions + by)
 
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Straight lines in the world; those of no length are not seen."""
+    """Straight lines in the world; those of zero length are invisible."""
 
     points: Floats
     """Their ends, [m]. Shape (n, 2, 3)."""
     colours: Bytes
     """Red, green, blue. Shape (n, 3)."""
     steady: bool = False
-    """Whether they stay, or jump."""
+    """Whether they stay or jump, without interpolation."""
 
     def moved(self, by: Floats) -> Lines:
-        """The same, moved by (3,), [m]."""
+        """The same lines, moved by (3,), [m]."""
         return replace(self, points=self.points + by)
 
 
@@ -56,25 +56,25 @@ Part = Instances | Lines
 
 @dataclass(frozen=True)
 class MeshLayer:
-    """A mesh that has instances in every snapshot, always as many."""
+    """A mesh with the same number of instances in every snapshot."""
 
     mesh: Mesh
     opacity: float | None = None
-    """In (0, 1); None: opaque."""
+    """Opacity in (0, 1); None: opaque."""
     clickable: bool = False
     """Whether clicks on an instance and drags of it are reported."""
     shadow: bool = True
-    """Whether it throws a shadow."""
+    """Whether it casts a shadow."""
     drag_key: Literal["shift"] | None = None
-    """Key held in a drag; None: none, and the camera does not turn by drags that begin here."""
+    """Key held in a drag; None: no key, and drags that begin here do not rotate the camera."""
 
 
 @dataclass(frozen=True)
 class LineLayer:
-    """Lines that are in every snapshot."""
+    """Lines in every snapshot."""
 
     width: float = 2.0
-    """[px], or [m]."""
+    """Width, [px], or [m]."""
     in_world: bool = False
     """Whether the width is in metres of the scene."""
 
@@ -89,20 +89,21 @@ class Snapshot:
     time: float
     """Simulated time since the start of the viewer's clock, [s]."""
     centre: Floats
-    """What the camera looks at, [m]. Shape (3,)."""
+    """Target of the camera, [m]. Shape (3,)."""
     parts: Mapping[str, Part]
-    """By the name of their layer."""
+    """Parts by the name of their layer."""
     values: Mapping[str, float] = field(default_factory=dict)
     """Numbers for plots, by `plot/series`."""
     cut: bool = False
-    """Whether an episode begins here, so that nothing moves on from the one before."""
+    """Whether an episode begins here, so that nothing is interpolated from the previous
+    snapshot."""
 
 
 def between(first: Snapshot, second: Snapshot, share: float) -> Snapshot:
-    """The scene at a `share` in [0, 1] of the time from the first to the second.
+    """The scene at a fraction `share` in [0, 1] of the time from the first to the second.
 
-    Positions move straight, quaternions along the normalised mean (Shoemake's slerp differs
-    by less than a pixel at the turns of one step).
+    Positions are interpolated linearly, quaternions by the normalised mean (Shoemake's slerp
+    differs by less than a pixel at the turns of one step).
     """
     if second.cut or share >= 1.0:
         return second

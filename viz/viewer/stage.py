@@ -1,4 +1,4 @@
-"""The interface of what a viewer shows: something that steps and can be drawn."""
+"""The interface of a viewer's content: it steps and can be drawn."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Post = Callable[[Callable[[], object]], None]
 """Runs a function in the thread that steps, between two steps."""
 
 WriteFilm = Callable[[Path], object]
-"""Writes a film of what it has copied, in any thread; raises `RenderError`."""
+"""Writes a film of its copied history, in any thread; raises `RenderError`."""
 
 
 @dataclass(frozen=True)
 class Slider:
-    """A number that the stage takes while it runs."""
+    """A number of the stage that can be changed while it runs."""
 
     label: str
     low: float
@@ -27,7 +27,7 @@ class Slider:
     value: float
     step: float
     change: Callable[[float], object]
-    """Called in the thread that steps."""
+    """Called in the stepping thread."""
     hint: str = ""
     stick: str = ""
     """The axis of a gamepad that moves it, of `gamepad.STICKS`; empty: none."""
@@ -35,34 +35,34 @@ class Slider:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of several options that the stage takes while it runs."""
+    """One of several options of the stage that can be changed while it runs."""
 
     label: str
     options: tuple[str, ...]
     value: str
     change: Callable[[str], object]
-    """Called in the thread that steps."""
+    """Called in the stepping thread."""
     hint: str = ""
 
 
 @dataclass(frozen=True)
 class Switch:
-    """Something of the stage that is on or off."""
+    """An option of the stage that is on or off."""
 
     label: str
     value: bool
     change: Callable[[bool], object]
-    """Called in the thread that steps."""
+    """Called in the stepping thread."""
     hint: str = ""
 
 
 @dataclass(frozen=True)
 class Press:
-    """Something that the stage does once."""
+    """An action of the stage."""
 
     label: str
     press: Callable[[], object]
-    """Called in the thread that steps."""
+    """Called in the stepping thread."""
     hint: str = ""
 
 
@@ -71,17 +71,17 @@ Control = Slider | Choice | Switch | Press
 
 @dataclass(frozen=True)
 class Gizmo:
-    """A point of the scene that is dragged."""
+    """A draggable point of the scene."""
 
     name: str
     place: Callable[[], Floats]
-    """Where it is now, [m]. Shape (3,)."""
+    """Its present position, [m]. Shape (3,)."""
     move: Callable[[Floats], object]
-    """Called in the thread that steps, with a new place (3,), [m]."""
+    """Called in the stepping thread, with a new position (3,), [m]."""
     axes: tuple[bool, bool, bool] = (True, True, True)
-    """Along which axes it moves."""
+    """Axes along which it moves."""
     scale: float = 0.3
-    """[m]."""
+    """Its size, [m]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,25 +93,26 @@ class Click:
     instance: int
     """Row of the instance."""
     direction: Floats
-    """Unit vector from the camera to what was clicked. Shape (3,)."""
+    """Unit vector from the camera to the clicked point. Shape (3,)."""
     impulse: float
     """Size of a push, [N s]."""
 
 
 @dataclass(frozen=True, eq=False)
 class Drag:
-    """An instance of a layer that the mouse holds."""
+    """A drag of an instance of a layer."""
 
     layer: str
     """Name of the layer."""
     instance: int
     """Row of the instance."""
     start: Floats
-    """Where the point of it that is held is drawn now, [m]. Shape (3,)."""
+    """Present drawn position of the held point, [m]. Shape (3,)."""
     end: Floats
-    """The pointer, in the plane of the first `start` that faces the camera, [m]. Shape (3,)."""
+    """The pointer, in the plane through the first `start` that faces the camera, [m]. Shape
+    (3,)."""
     eye: Floats
-    """The camera, [m]. Shape (3,)."""
+    """Position of the camera, [m]. Shape (3,)."""
 
 
 @dataclass(frozen=True)
@@ -124,59 +125,59 @@ class Plot:
 
 
 class Stage(Protocol):
-    """What is shown; all methods but `__init__` are called from one thread."""
+    """Content of a viewer; all methods except `__init__` are called from one thread."""
 
     title: str
-    """A line that says what is shown."""
+    """A title line."""
     dt: float
     """Duration of a step, [s]."""
     reach: float
-    """Distance of the camera at the start, [m]."""
+    """Initial distance of the camera, [m]."""
     view: tuple[float, float, float]
-    """Direction from what the camera looks at to the camera."""
+    """Direction from the target to the camera."""
     hidden: frozenset[str]
-    """Groups of layers (first parts of their names) that are not shown at first."""
+    """Groups of layers (first parts of their names) that are hidden at first."""
     pushable: bool
-    """Whether `push` pushes."""
+    """Whether `push` has an effect."""
     note: str
-    """A line on what clicks do; empty: nothing."""
+    """A line on the effect of clicks; empty: none."""
 
     @property
     def layers(self) -> Mapping[str, Layer]:
-        """What snapshots are made of, by name; a stage may add some."""
+        """Layers of the snapshots, by name; a stage may add some."""
 
     def reset(self) -> Snapshot:
         """Begin a new episode."""
 
     def step(self) -> Snapshot:
-        """Go on by one step; a finished episode begins anew."""
+        """Make one step; a finished episode restarts."""
 
     def controls(self) -> Mapping[str, Sequence[Control]]:
         """Return the stage's own controls, by the name of their folder."""
 
     def gizmos(self) -> Sequence[Gizmo]:
-        """Return what is dragged in the scene."""
+        """Return the draggable points of the scene."""
 
     def plots(self) -> Sequence[Plot]:
         """Return the plots."""
 
     def push(self, copy: int, body: int, impulse: Floats) -> None:
-        """Push a body by an impulse (3,), [N s]; ignored where there is nothing to push."""
+        """Push a body by an impulse (3,), [N s]; ignored without a body."""
 
     def click(self, click: Click) -> None:
-        """Take a click on one of the layers that are clickable."""
+        """Handle a click on one of the clickable layers."""
 
     def drag(self, drag: Drag) -> None:
-        """Take the start or the next move of a drag of one of these layers."""
+        """Handle the start or the next move of a drag of one of these layers."""
 
     def let_go(self) -> None:
-        """Take the end of a drag; also where none was begun."""
+        """Handle the end of a drag, even without one."""
 
     def film(self) -> WriteFilm | None:
-        """Return what writes a film of the latest seconds; None: it cannot be filmed."""
+        """Return a function that writes a film of the latest seconds; None: no film."""
 
     def close(self) -> None:
-        """Free what the stage holds."""
+        """Free the stage's resources."""
 
 
 class PlainStage:
@@ -189,35 +190,35 @@ class PlainStage:
     note = ""
 
     def controls(self) -> Mapping[str, Sequence[Control]]:
-        """No controls."""
+        """Return no controls."""
         return {}
 
     def gizmos(self) -> Sequence[Gizmo]:
-        """No gizmos."""
+        """Return no gizmos."""
         return ()
 
     def plots(self) -> Sequence[Plot]:
-        """No plots."""
+        """Return no plots."""
         return ()
 
     def push(self, copy: int, body: int, impulse: Floats) -> None:
-        """Nothing to push."""
+        """Do nothing."""
 
     def click(self, click: Click) -> None:
-        """Nothing to click on."""
+        """Do nothing."""
 
     def drag(self, drag: Drag) -> None:
-        """Nothing to drag."""
+        """Do nothing."""
 
     def let_go(self) -> None:
-        """Nothing is held."""
+        """Do nothing."""
 
     def film(self) -> WriteFilm | None:
-        """No film."""
+        """Return None: no film."""
         return None
 
     def close(self) -> None:
-        """Nothing to free."""
+        """Do nothing."""
 
 
 def numbers(prefix: str, values: Mapping[str, Any]) -> dict[str, float]:

@@ -23,7 +23,7 @@ _AWAY = np.array([0.0, 0.0, -100.0])
 
 
 class TrackerStage(PlainStage):
-    """A recording that is tracked again and again, with the true body as a ghost."""
+    """A recording that is tracked in a loop, with the true body as a ghost."""
 
     def __init__(
         self,
@@ -32,13 +32,13 @@ class TrackerStage(PlainStage):
         title: str,
         truth: Motion | None = None,
     ) -> None:
-        """A recording that is not begun.
+        """Create it at the start of the recording.
 
         Args:
-            begin: Begins a stream that the recording's rows are given to.
+            begin: Starts a stream for the recording's rows.
             recording: Rows of devices.
-            title: What is shown.
-            truth: The motion that the devices were on, with a frame for each row.
+            title: Title.
+            truth: The true motion of the devices, with a frame for each row.
         """
         self.title = title
         self._begin, self._recording = begin, recording
@@ -59,7 +59,7 @@ class TrackerStage(PlainStage):
         self._shade: Bytes = np.tile(np.array([_DEVICE], np.uint8), (count, 1))
 
     def reset(self) -> Snapshot:
-        """Begin the recording again, with a new body."""
+        """Restart the recording with a new body."""
         self._session, self._row = self._begin(), 0
         return self._track(cut=True)
 
@@ -102,7 +102,7 @@ class TrackerStage(PlainStage):
         return Snapshot(self._time, points[0].copy(), parts, values, cut)
 
     def _devices(self) -> Instances:
-        """Boxes where devices are; those that are lost, nowhere."""
+        """Boxes at the devices; lost ones are not drawn."""
         rows, present = self._recording, self._recording.present[self._row]
         places = np.where(present[:, None], rows.positions[self._row], _AWAY)
         turns = np.nan_to_num(rows.rotations[self._row].astype(np.float64))

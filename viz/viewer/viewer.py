@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 Values = Mapping[tuple[str, str], Any]
 FIELD_OF_VIEW = 0.8
-"""Of the camera at first, from top to bottom, [rad]."""
+"""Initial vertical field of view of the camera, [rad]."""
 
 
 class Viewer:
@@ -39,14 +39,14 @@ class Viewer:
         *,
         rests: bool = False,
     ) -> None:
-        """A viewer that stands; `start` lets it go.
+        """A paused viewer; `start` runs it.
 
         Args:
             server: A `viser.ViserServer`.
-            stage: What is shown.
-            models: What can be loaded instead.
-            curves: Learning curves that are shown, too.
-            rests: Whether the clock stands while no window is open.
+            stage: Content to show.
+            models: Models that can be loaded instead.
+            curves: Learning curves to show, too.
+            rests: Whether the clock pauses while no window is open.
         """
         self.server, self.models, self.curves = server, models, curves
         needed = (lambda: bool(server.get_clients())) if rests else (lambda: True)
@@ -63,7 +63,7 @@ class Viewer:
         self._build()
 
     def start(self) -> None:
-        """Let the clock go, and read gamepads where pygame-ce is installed."""
+        """Start the clock, and read gamepads if pygame-ce is installed."""
         self.clock.start()
         if Gamepad.readable():
             self._gamepad = Gamepad(
@@ -79,13 +79,13 @@ class Viewer:
         stop_server(self.server)
 
     def load(self, name: str) -> None:
-        """Show another model; what fails is said in all windows."""
+        """Show another model; failures are shown in all windows."""
         assert self.models is not None
         try:
             if name not in self.models.names:
                 raise ModelFileError(f"{name}: is none of the models that are offered")
             self.put(self.models.open(name))
-        except Exception as error:  # shown, not raised: the windows go on
+        except Exception as error:  # shown, not raised: the windows continue
             log.warning("%s: %s", name, error)
             self.say("Cannot show this model", str(error))
 
@@ -95,7 +95,7 @@ class Viewer:
         self.clock.post(lambda: self._swap(stage, first))
 
     def put_newer(self, stage: Stage) -> None:
-        """Show a newer version of what is shown, with the controls as they are set."""
+        """Show a newer version of the stage, with the present values of the controls."""
         first = _begin(stage)
         self.clock.post(lambda: self._swap(stage, first, self._panel.values()))
 
@@ -106,7 +106,7 @@ class Viewer:
             client.add_notification(title, body, auto_close_seconds=8.0)
 
     def _say_error(self, error: Exception) -> None:
-        """Show why a control failed."""
+        """Show the error of a control."""
         self.say("This failed", str(error))
 
     def _swap(
@@ -122,7 +122,7 @@ class Viewer:
             self._look_again()
 
     def _look_again(self) -> None:
-        """Move the cameras of open windows to where new ones begin."""
+        """Move the cameras of open windows to the initial view."""
         first = self.server.initial_camera
         for client in self.server.get_clients().values():
             with client.atomic():
@@ -154,7 +154,7 @@ class Viewer:
         self._drawer.remove()
 
     def show_layers(self, group: str, visible: bool) -> None:
-        """Show or hide the layers of a group, from the next picture on."""
+        """Show or hide the layers of a group, from the next frame on."""
         self.clock.post(lambda: self._drawer.show(group, visible))
 
     def _show(self, snapshot: Snapshot) -> None:
@@ -166,7 +166,7 @@ class Viewer:
                 if not np.allclose(place, node.position, atol=1e-4):
                     node.position = place
         self._panel.update(snapshot)
-        # viser waits for more messages else, and sends fewer pictures than it is given.
+        # Otherwise viser waits for more messages, and sends fewer frames than it gets.
         self.server.flush()
 
     def _add_gizmo(self, gizmo: Gizmo) -> None:
@@ -190,15 +190,15 @@ class Viewer:
         self._gizmos.append((gizmo, node))
 
     def _stick(self, name: str, value: float) -> None:
-        """Give a gamepad's axis to the panel that is shown then, not to one being replaced."""
+        """Forward a gamepad's axis to the panel that is shown when it is processed."""
         self.clock.post(lambda: self._panel.stick(name, value))
 
     def _button(self, task: str) -> None:
-        """Give a gamepad's button to the panel that is shown then."""
+        """Forward a gamepad's button to the panel that is shown when it is processed."""
         self.clock.post(lambda: self._panel.button(task))
 
     def clicked(self, layer: str, instance: int, direction: Floats) -> None:
-        """Give a click to the stage; called by the scene."""
+        """Forward a click to the stage; called by the scene."""
         click = Click(layer, instance, direction, self.impulse)
 
         def act() -> None:
@@ -208,7 +208,7 @@ class Viewer:
         self.clock.post(act)
 
     def dragged(self, drag: Drag) -> None:
-        """Give the start or the next move of a drag to the stage; called by the scene."""
+        """Forward the start or the next move of a drag to the stage; called by the scene."""
 
         def act() -> None:
             if self._drawer.has(drag.layer, drag.instance):
@@ -217,19 +217,19 @@ class Viewer:
         self.clock.post(act)
 
     def dropped(self) -> None:
-        """Give the end of a drag to the stage; called by the scene.
+        """Forward the end of a drag to the stage; called by the scene.
 
-        Also when a window that drags is closed, or what it drags is removed.
+        Also when the dragging window is closed, or the dragged object removed.
         """
 
-        def let_go() -> None:  # of the stage that is shown then
+        def let_go() -> None:  # of the stage that is shown when it is processed
             self.clock.stage.let_go()
 
         self.clock.post(let_go)
 
 
 def _begin(stage: Stage) -> Snapshot:
-    """Begin a stage's first episode; it is closed where that fails."""
+    """Begin a stage's first episode; closes the stage if that fails."""
     try:
         return stage.reset()
     except Exception:

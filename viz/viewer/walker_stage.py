@@ -1,4 +1,4 @@
-"""Simulated bodies under a policy: walkers, muscle walkers, trackers of clips."""
+"""Simulated bodies under a policy: walkers, muscle walkers, clip trackers."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ PUSH_SECONDS = 0.1
 """Duration of a push, [s]."""
 FILM_SECONDS = 10.0
 LEAST_LEVEL = 1e-6
-"""A click from straight above pushes nowhere."""
+"""Horizontal component of a click's direction below which there is no push."""
 TERMS = 8
-"""Reward terms in a plot, at most."""
+"""Largest number of reward terms in a plot."""
 
 
 class WalkerStage(PlainStage):
@@ -51,7 +51,7 @@ class WalkerStage(PlainStage):
         Args:
             batch: The bodies, or several joined ones.
             act: The policy.
-            title: What is shown.
+            title: Title.
         """
         self.batch, self._act, self.title = batch, act, title
         self.dt = float(batch.simulation.dt)
@@ -90,7 +90,7 @@ class WalkerStage(PlainStage):
         self._orders: Callable[[], None] = lambda: None
 
     def reset(self) -> Snapshot:
-        """Begin new episodes of all bodies; another start every time."""
+        """Begin new episodes of all bodies, with new random starts."""
         self.batch.seed([self._seed + k for k in range(self._count)])
         self._seed += self._count
         self._obs = self.batch.reset(np.arange(self._count))
@@ -142,7 +142,7 @@ class WalkerStage(PlainStage):
         self._push_left[copy] = max(1, round(PUSH_SECONDS / self.dt))
 
     def click(self, click: Click) -> None:
-        """Push the body that was clicked, level, away from the camera."""
+        """Push the clicked body horizontally away from the camera."""
         hit = self.body_of(click.layer, click.instance)
         level = click.direction * [1.0, 1.0, 0.0]
         length = float(np.linalg.norm(level))
@@ -150,7 +150,7 @@ class WalkerStage(PlainStage):
             self.push(*hit, click.impulse * level / length)
 
     def drag(self, drag: Drag) -> None:
-        """Pull the body that is held."""
+        """Pull the held body."""
         hit = self.body_of(drag.layer, drag.instance)
         if hit is not None:
             copy, body = hit
@@ -203,7 +203,7 @@ class WalkerStage(PlainStage):
         raise IndexError(copy)
 
     def _apply_pull(self) -> None:
-        """Pull what the mouse holds."""
+        """Apply the pull of the mouse."""
         if self._pull.held is not None:
             copy, body = self._pull.held
             member, row = self._member(copy)
@@ -232,7 +232,7 @@ class WalkerStage(PlainStage):
         return np.full((self._count, 1), np.nan)
 
     def _snapshot(self, values: dict[str, float], *, cut: bool) -> Snapshot:
-        """Copy what the simulations know into a picture."""
+        """Copy the state of the simulations into a snapshot."""
         bodies = self._model.nbody
         xpos, xquat = (
             np.empty((self._count, bodies, 3)),
@@ -259,7 +259,7 @@ class WalkerStage(PlainStage):
         return Snapshot(self._time, centre, parts, values, cut)
 
     def _ghost_parts(self) -> dict[str, Part]:
-        """The reference that is followed now."""
+        """The present reference as a ghost."""
         qpos = self.batch.followed_positions()
         xpos = np.empty((self._count, self._model.nbody, 3))
         xquat = np.empty((self._count, self._model.nbody, 4))
@@ -272,7 +272,7 @@ class WalkerStage(PlainStage):
 
 
 def _spread(count: int) -> Floats:
-    """Places of N bodies beside each other, [m]. Shape (N, 3)."""
+    """Positions of N bodies beside each other, [m]. Shape (N, 3)."""
     columns = int(np.ceil(np.sqrt(count)))
     rows = np.arange(count)
     grid = np.column_stack([rows // columns, rows % columns, np.zeros(count)])
@@ -281,7 +281,7 @@ def _spread(count: int) -> Floats:
 
 
 def _foot_forces(model: mujoco.MjModel, data: mujoco.MjData) -> dict[str, float]:
-    """Normal force on bodies whose names end in L or R, [N]: that of the feet, in walking."""
+    """Normal force on bodies whose names end in L or R, [N]: the feet, in walking."""
     forces = {"contact/left": 0.0, "contact/right": 0.0}
     wrench = np.empty(6)
     for k in range(data.ncon):

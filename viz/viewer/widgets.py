@@ -1,7 +1,7 @@
-"""Widgets of a viewer's panel, in which every text is shown as text.
+"""Widgets of a viewer's panel, which show every text literally.
 
-Names of levels, files, columns and clips come from files that others may have written, and
-viser renders HTML in Markdown, scripts included. All of the panel's texts pass through here.
+Names of levels, files, columns and clips come from possibly untrusted files, and viser renders
+HTML in Markdown, scripts included. All of the panel's texts pass through here.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import re
 from typing import Any
 
 LONGEST = 500
-"""Longest text that is shown, [characters]."""
+"""Longest shown text, [characters]."""
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
-"""What Markdown lets be escaped: all of ASCII that has a meaning in it, or in HTML."""
+"""Characters that Markdown can escape: all of ASCII with a meaning in it, or in HTML."""
 
 
 def plain(text: str) -> str:
@@ -25,7 +25,7 @@ def plain(text: str) -> str:
 
 
 def markdown(pattern: str, **values: object) -> str:
-    """Return Markdown: `pattern.format(...)`, in which `values` that are texts are literal."""
+    """Return Markdown: `pattern.format(...)` with text `values` shown literally."""
     return pattern.format(
         **{
             name: _PUNCTUATION.sub(r"\\\1", plain(value))
@@ -48,7 +48,7 @@ class Widgets:
         return self._gui.add_markdown(markdown(pattern, **values))
 
     def __getattr__(self, name: str) -> Any:
-        """Return viser's function of this name, which is given plain texts."""
+        """Return viser's function of this name, with texts made plain."""
         if not name.startswith("add_") or name == "add_html":
             raise AttributeError(name)
         add = getattr(self._gui, name)
@@ -56,7 +56,7 @@ class Widgets:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value whose texts, also in tuples and dictionaries, are plain."""
+    """Return a value with plain texts, also in tuples and dictionaries."""
     if isinstance(value, str):
         return plain(value)
     if isinstance(value, tuple):

@@ -1,10 +1,10 @@
-"""The web server of a viewer: on loopback, for whoever has its address, and its own pages.
+"""The web server of a viewer: on the loopback address, with a secret URL.
 
-The address ends in a random token, without which other users and programs of this machine
-are refused. viser has no option for that, nor for the Origin of a connection, so its server
-is started with a check in front of the handshake: any other page that the browser shows
-could otherwise drive the viewer, and read it under a name that it resolves to this machine.
-What windows send is checked as well (`messages`).
+The URL ends in a random token, without which other users and programs of this machine are
+refused. viser has no option for that, nor for checking the Origin of a connection, so its
+server is started with a check in front of the handshake: any other page in the browser could
+otherwise control the viewer, and read it under a name that resolves to this machine. Messages
+of windows are checked as well (`messages`).
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _PATCHING = Lock()
 def open_server(port: int, label: str) -> Any:
     """Return a started `viser.ViserServer` on this port of the loopback address.
 
-    Its attribute `address` is what windows open, token included.
+    Its attribute `address` is the URL of windows, token included.
 
     Args:
         port: The port; 0 takes a free one.
         label: Title of its panel.
 
     Raises:
-        ConfigError: The port is taken, or no port.
+        ConfigError: The port is in use, or invalid.
         ImportError: viser is not installed.
     """
     import viser
@@ -61,17 +61,17 @@ def open_server(port: int, label: str) -> Any:
 
 
 def stop_server(server: Any) -> None:
-    """Stop a server without what viser prints."""
+    """Stop a server without viser's output."""
     with contextlib.redirect_stdout(io.StringIO()):
         server.stop()
 
 
 def _never_shared(verbose: bool = True) -> None:
-    """Answer a window that asks for a public tunnel, which viser offers: there is none."""
+    """Refuse a window's request of a public tunnel, which viser offers."""
 
 
 def checked_port(port: int) -> int:
-    """Return the port, or a free one for 0; `ConfigError` where it cannot be bound."""
+    """Return the port, or a free one for 0; `ConfigError` if it cannot be bound."""
     if not 0 <= port <= 65535:
         raise ConfigError(f"--port {port}: must be 0 to 65535")
     with socket.socket() as probe:
@@ -90,10 +90,10 @@ def checked_port(port: int) -> int:
 
 
 def refusal(headers: Mapping[str, str], port: int) -> str | None:
-    """Why a request with these headers is refused; None: it is not.
+    """Return why a request with these headers is refused, or None.
 
-    The Host must be this machine's loopback name (against names that are made to resolve to
-    it), and the Origin, which browsers send with every WebSocket handshake, this server.
+    The Host must be this machine's loopback name (against DNS rebinding), and the Origin, which
+    browsers send with every WebSocket handshake, this server.
     """
     own = {f"{name}:{port}" for name in _NAMES}
     host = headers.get("Host", "")
@@ -106,7 +106,7 @@ def refusal(headers: Mapping[str, str], port: int) -> str | None:
 
 
 def inner_path(path: str, token: str) -> str | None:
-    """Return a request's path behind the token; None: it does not begin with it."""
+    """Return a request's path after the token, or None without it."""
     begin = f"/{token}"
     given = path[: len(begin)].encode(errors="replace")
     rest = path[len(begin) :]
@@ -117,7 +117,7 @@ def inner_path(path: str, token: str) -> str | None:
 
 @contextlib.contextmanager
 def _guarded(port: int, token: str, gate: MessageGate) -> Iterator[None]:
-    """Let servers that start in the context refuse what the checks of this module do."""
+    """Apply the checks of this module to servers that start in the context."""
     import websockets.asyncio.server
 
     module: Any = websockets.asyncio.server

@@ -1,4 +1,4 @@
-"""Gait: envs whose bodies and gaits have parameters, several different bodies at once."""
+"""Batch of gait environments: bodies and gaits given by parameters, several bodies at once."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from ambulo.envs.tasks.gait.sampling import healthy_parameters, random_parameter
 log = logging.getLogger(__name__)
 
 _TRIES = 20
-"""Parameters drawn before one gives up to find a gait that can be made."""
+"""Draws of parameters before the search for a feasible gait is given up."""
 
 
 class GaitBatch(JoinedBatch[GaitGroup]):
     """N bodies that walk as gait parameters say; the envs of a group share a body.
 
-    MuJoCo steps copies of one model together, so that a group is a batch of its own. When
-    the life of a group's body (`gait.lifetime`) is over, its episodes are truncated, and
-    with the reset of all its envs it gets another body. A group of one env gets one with
-    every reset. Parameters are drawn by the generator of the group's first env. The info
-    of a step also holds the factors of the reward as `factor/<name>`.
+    MuJoCo steps copies of one model together, so each group is a batch of its own. When the
+    lifetime of a group's body (`gait.lifetime`) is over, its episodes are truncated, and the
+    reset of its last env gives the group a new body. A group of one env gets a new body at
+    every reset. The generator of the group's first env draws the parameters. The info of a step
+    also holds the factors of the reward as `factor/<name>`.
     """
 
     def __init__(
@@ -56,11 +56,10 @@ class GaitBatch(JoinedBatch[GaitGroup]):
             character: The healthy body.
             num_envs: N.
             threads: CPU threads for the physics.
-            parameters: One row for each group, that stays; there are as many groups as
-                rows. Shape (G, P).
+            parameters: Fixed parameters, one row for each group. Shape (G, P).
 
         Raises:
-            GaitParameterError: A fixed parameter that is unknown or out of range.
+            GaitParameterError: A fixed parameter is unknown or out of range.
         """
         self.space = gait_space(config.environment.character)
         self._threads = threads
@@ -87,7 +86,7 @@ class GaitBatch(JoinedBatch[GaitGroup]):
         return self.batches
 
     def show(self, make: MakePart) -> None:
-        """Append a part to the observations, those of later bodies included."""
+        """Append a part to the observations, also after a change of bodies."""
         self._shown_parts.append(make)
         super().show(make)
 
@@ -98,7 +97,7 @@ class GaitBatch(JoinedBatch[GaitGroup]):
 
         Args:
             transform: From actions (N, A + 1) to actions (N, A).
-            extra: Name of the last action that it is given.
+            extra: Name of the extra last action.
         """
         self._transform = transform
         self.action_size += 1
@@ -111,16 +110,16 @@ class GaitBatch(JoinedBatch[GaitGroup]):
         return np.repeat([group.values for group in self.groups], sizes, axis=0)
 
     def positions(self) -> Floats:
-        """The 56 published positions of each env. Shape (N, 56)."""
+        """The 56 joint positions of the Park et al. format for each env. Shape (N, 56)."""
         return np.concatenate([group.positions() for group in self.groups])
 
     def seed(self, seeds: Sequence[int | None]) -> None:
-        """Seed the generator of each env whose seed is not None; new bodies follow."""
+        """Seed the generator of each env whose seed is not None; later bodies depend on it."""
         super().seed(seeds)
         self._left[:] = 0
 
     def set_parameters(self, group: int, values: ArrayLike) -> None:
-        """Give a group's envs the body of `values` (P,), for good; reset them next.
+        """Give a group's envs the body of `values` (P,) permanently; reset them next.
 
         Raises:
             GaitParameterError: A value out of range.
@@ -160,7 +159,7 @@ class GaitBatch(JoinedBatch[GaitGroup]):
         } | super().state_dict()
 
     def load_state_dict(self, arrays: Arrays) -> None:
-        """Continue from `state_dict`: bodies are made anew from their parameters."""
+        """Continue from `state_dict`: bodies are rebuilt from their parameters."""
         values = arrays["values"]
         if values.shape != (len(self.groups), self.space.size):
             raise ValueError(
@@ -172,7 +171,7 @@ class GaitBatch(JoinedBatch[GaitGroup]):
         self._left[...], self._pinned[...] = arrays["left"], arrays["pinned"]
 
     def _renew(self, g: int) -> None:
-        """Another body for group `g`."""
+        """Replace the body of group `g`."""
         rng = self.groups[g].rngs[0]
         self._left[g] = self.config.gait.lifetime
         for _ in range(_TRIES):
@@ -203,7 +202,7 @@ class GaitBatch(JoinedBatch[GaitGroup]):
         return group
 
     def _replace(self, g: int, made: GaitGroup) -> None:
-        """Put a new group in the place of `g`; its envs keep their generators."""
+        """Install a rebuilt group in place of `g`; its envs keep their generators."""
         made.rngs = self.groups[g].rngs
         self.groups[g].close()
         self.groups[g] = made

@@ -1,7 +1,7 @@
-"""Envs that share one body: its gait is followed, and rewarded as published.
+"""Envs that share one body and follow its gait, with the reward of Generative GaitNet.
 
 The reward is that of Park et al., "Generative GaitNet: Predictive Simulation", SIGGRAPH 2022,
-with the constants of the published environment: r = 2 r_head r_average r_step + r_metabolic.
+with the constants of the authors' code: r = 2 r_head r_average r_step + r_metabolic.
 """
 
 from __future__ import annotations
@@ -35,37 +35,37 @@ from ambulo.motion.rotations import quat_mean
 from ambulo.muscle.actuation import MuscleActuation
 
 PARAMETERS = "parameters"
-"""Name of the observation's part with the normalised parameters."""
+"""Name of the observation part with the normalised parameters."""
 PHASE_ACTION = "phase"
-"""Name of the last action, which moves the clock."""
+"""Name of the last action, which warps the phase."""
 HISTORY = 64
-"""Control steps that the average velocity looks back at most."""
+"""Longest window of the average velocity, [control steps]."""
 LEASH = 0.1
-"""How far the reference frame gets from the body along the way, [m]: speed is asked for by
-the average velocity, not by the place."""
+"""Largest distance of the reference frame from the body along the path, [m]. Speed is rewarded
+by the average velocity, not by the position."""
 LEAST_HISTORY = 6
-"""Steps from which on an average velocity counts."""
+"""Shortest window of a valid average velocity, [control steps]."""
 
 
 @dataclass(frozen=True)
 class GaitErrors:
-    """What the reward is made of; arrays over N bodies."""
+    """Inputs of the reward; arrays over N bodies."""
 
     head_change: Floats
     """Change of the head's velocity since the last step, [m/s]. Shape (N, 3)."""
     head_turn: Floats
-    """Angle of the head from where it looks on average, [rad]. Shape (N,)."""
+    """Angle of the head from its mean orientation, [rad]. Shape (N,)."""
     velocity: Floats
-    """Mean velocity over the last cycle minus the wanted one, along the reference frame, [m/s].
-    Shape (N, 2)."""
+    """Mean velocity over the last cycle minus the target velocity, along the reference frame,
+    [m/s]. Shape (N, 2)."""
     step: Floats
-    """Place of the standing foot minus the planned one, [m]. Shape (N, 3)."""
+    """Position of the stance foot minus the planned one, [m]. Shape (N, 3)."""
     effort: Floats
-    """Mean squared torque over its limit, or activation. Shape (N,)."""
+    """Mean squared torque over its limit, or mean squared activation. Shape (N,)."""
 
 
 def gait_factors(errors: GaitErrors, weights: GaitConfig) -> Terms:
-    """The published factors, each in (0, 1], (N,)."""
+    """The reward factors of Park et al., each in (0, 1], (N,)."""
     beyond = np.maximum(np.abs(errors.step) - weights.step_tolerance, 0.0)
     return {
         "head": np.exp(-weights.head_velocity * _square(errors.head_change) / 3.0)
@@ -84,8 +84,8 @@ def _square(vectors: Floats) -> Floats:
 class GaitGroup(LocomotionBatch):
     """N envs with the body and the gait of one parameter vector.
 
-    An action moves joint targets as in `LocomotionBatch`; its last number lets the clock
-    run faster or slower. The observation ends with the normalised parameters.
+    An action moves joint targets as in `LocomotionBatch`; its last number speeds up or slows
+    down the phase. The observation ends with the normalised parameters.
     """
 
     extra_actions = (PHASE_ACTION,)
@@ -105,14 +105,14 @@ class GaitGroup(LocomotionBatch):
         Args:
             config: All settings.
             healthy: The healthy gaits, whose controllers balance this one.
-            space: Of the parameters.
+            space: The parameter space.
             values: The parameters. Shape (P,).
             num_envs: N.
             threads: CPU threads for the physics.
 
         Raises:
-            GaitParameterError: A parameter out of its range.
-            MotionError: Parameters whose gait the body cannot make.
+            GaitParameterError: A parameter is out of range.
+            MotionError: The body cannot perform the gait of these parameters.
         """
         env = config.environment
         self.space, self.values = space, np.array(values, dtype=np.float64)
@@ -127,7 +127,7 @@ class GaitGroup(LocomotionBatch):
         self.action_size += 1
         self.action = np.zeros((num_envs, self.action_size))
         self._poses = LegPoses(body.model) if legs else None
-        # A rigid trunk has its head where the root is.
+        # With a rigid trunk, the head is at the root.
         head = roles_of(body.skeleton).get("head", 0)
         self._head = body_of_joint(body, head)
         self._feet = _feet(body)
@@ -155,7 +155,7 @@ class GaitGroup(LocomotionBatch):
         return obs
 
     def step(self, actions: NDArray[np.generic]) -> BatchStep:
-        """One control step; its info also holds the factors of the reward."""
+        """One control step; the info also holds the factors of the reward."""
         obs, reward, terminated, truncated, info = super().step(actions)
         info |= {f"factor/{name}": value for name, value in self.factors.items()}
         return obs, reward, terminated, truncated, info
@@ -166,7 +166,7 @@ class GaitGroup(LocomotionBatch):
         return info | {f"factor/{n}": np.zeros(self.num_envs) for n in self.factors}
 
     def _named_terms(self) -> tuple[str, ...]:
-        # The terms remember the last steps, which only a step may move on.
+        # The terms hold the state of the last steps; only `step` may advance it.
         memory = {name: getattr(self, name).copy() for name in self._saved}
         names = super()._named_terms()
         for name, array in memory.items():
@@ -174,7 +174,7 @@ class GaitGroup(LocomotionBatch):
         return names
 
     def positions(self) -> Floats:
-        """The 56 published positions of all envs now. Shape (N, 56)."""
+        """The 56 joint positions of the Park et al. format for all envs. Shape (N, 56)."""
         if self._poses is not None:
             return self._poses.positions(self._bodies_at, self._turns)
         return self.character.get_positions(self.simulation.qpos)
@@ -186,7 +186,7 @@ class GaitGroup(LocomotionBatch):
 
     def _advance(self) -> None:
         super()._advance()
-        # The frame waits for a body that falls behind, and catches up with a faster one.
+        # The frame waits for a slower body, and catches up with a faster one.
         root = self.simulation.qpos[:, 0]
         apart = np.clip(self.reference_frame[:, 0] - root, -LEASH, LEASH)
         self.reference_frame[:, 0] = root + apart
@@ -199,7 +199,7 @@ class GaitGroup(LocomotionBatch):
     def _terms(self, power: Floats, actions: Floats) -> Terms:
         weights, config = self.config.rewards, self.config.gait
         factors = gait_factors(self._errors(), config)
-        # The metabolic term is in the place of energy.
+        # The metabolic term replaces the energy term.
         costs = self._cost_terms(power, actions, energy=False)
         gait = 2.0 * factors["head"] * factors["average"] * factors["step"]
         terms = {"gait": gait, "metabolic": factors["metabolic"], **costs}
@@ -211,7 +211,7 @@ class GaitGroup(LocomotionBatch):
         return terms
 
     def _errors(self) -> GaitErrors:
-        """What the reward is made of; moves the memory of the last steps on."""
+        """Compute the inputs of the reward, and advance the history of the last steps."""
         dt, steps = self.simulation.dt, self.episode.steps
         head = self._bodies_at[:, self._head]
         rate = (head - self._head_place) / dt
@@ -228,14 +228,14 @@ class GaitGroup(LocomotionBatch):
         return GaitErrors(change, apart, slip, self._step_error(), self._effort())
 
     def _head_turn(self) -> Floats:
-        """Angle of the head from where it looks on average, [rad]. (N,)."""
+        """Angle of the head from its mean orientation, [rad]. (N,)."""
         half = 0.5 * self.reference_frame[:, 2]
         apart = np.empty((2, self.num_envs))
         _apart(np.cos(half), np.sin(half), self._turns, self._head, self._looks, apart)
         return np.asarray(2.0 * np.arctan2(*apart))
 
     def _step_error(self) -> Floats:
-        """Place of the standing foot minus that of the reference, [m]. (N, 3)."""
+        """Position of the stance foot minus that of the reference, [m]. (N, 3)."""
         effectors, _ = self._followed_now()
         feet = (self.state.effectors - effectors)[:, self._feet]
         feet = feet + self.state.deviation[:, None, :3]
@@ -278,7 +278,7 @@ def _apart(
         turns: Orientations of all bodies, wxyz. Shape (N, nbody, 4).
         head: Id of the head's body.
         looks: Mean orientation of the head in the reference frame. Shape (4,).
-        out: Result.
+        out: Output.
     """
     for b in range(len(c)):
         w, x, y, z = turns[b, head]
@@ -288,7 +288,7 @@ def _apart(
 
 
 def _feet(body: Character) -> list[int]:
-    """Which end effectors are the left and the right foot."""
+    """Indices of the left and the right foot among the end effectors."""
     soles, ids = body.soles, effector_bodies(body)
     found = []
     for side in (0, 1):

@@ -1,7 +1,7 @@
-"""What the joints of bodies could do if their gait parameters were others.
+"""Joint torque ranges that bodies would have with other gait parameters.
 
-The joint state of Park et al. 2022, by which cascaded policies tell bodies apart: half of
-the least and of the largest torque of each joint axis, and its passive torque, [N m].
+The joint state of Park et al. 2022, by which cascaded policies distinguish bodies: half of the
+smallest and of the largest torque of each joint axis, and its passive torque, [N m].
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _motors(group: GaitGroup, values: Floats) -> Floats:
 
 
 def _muscles(group: GaitGroup, muscles: MuscleActuation, values: Floats) -> Floats:
-    """Joint states of bodies with muscles where they are now. (N, 3 na)."""
+    """Joint states of bodies with muscles at their present posture. (N, 3 na)."""
     # Envs of a group mostly share their parameters.
     kinds = {row.tobytes(): row for row in values}
     packed = {key: muscles_of(group.space, row).packed() for key, row in kinds.items()}

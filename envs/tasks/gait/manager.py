@@ -1,8 +1,8 @@
-"""One body behind the accessors of the published gait environments.
+"""One body behind the accessors of the authors' gait environments.
 
-For programs that were written for them (Lee et al. 2019 and Park et al. 2022): the names
-are theirs, in snake case; numbers are ours (metres, Z up, radians). `ambulo/Gait-v0` is the
-environment for everything else.
+For programs that were written for them (Lee et al. 2019 and Park et al. 2022): the names are
+theirs, in snake case; numbers are ours (metres, Z up, radians). For everything else, use
+`ambulo/Gait-v0`.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from ambulo.muscle.actuation import MuscleActuation
 from ambulo.muscle.muscle_nn import MuscleNN
 
 OWN_DRAWS = 1
-"""Sets the parameters drawn here apart from those of resets."""
+"""Seed offset that separates the draws here from those of resets."""
 RUNNING, FELL, TIME_OVER = 0, 1, 3
-"""What `is_eoe` answers, as published."""
+"""Return values of `is_eoe`, as in the authors' code."""
 
 
 class EnvManager:
@@ -73,7 +73,7 @@ class EnvManager:
         self._listen()
 
     def set_action(self, action: ArrayLike) -> None:
-        """The next action. Shape (get_num_action(),)."""
+        """Set the next action. Shape (get_num_action(),)."""
         values = np.asarray(action, dtype=np.float32)
         if values.shape != self._action.shape:
             raise ConfigError(
@@ -82,17 +82,17 @@ class EnvManager:
         self._action = values
 
     def step(self) -> None:
-        """One control step with the action that was set."""
+        """Make one control step with the last `set_action`."""
         _, reward, terminated, truncated, _ = self.batch.step(self._action[None])
         self._reward = float(reward[0])
         self._end = FELL if terminated[0] else TIME_OVER if truncated[0] else RUNNING
 
     def is_eoe(self) -> int:
-        """Whether the episode is over: 0 it runs, 1 a fall, 3 its time is over."""
+        """Return 0 while the episode runs, 1 after a fall, 3 after its time limit."""
         return self._end
 
     def get_reward(self) -> float:
-        """Of the last step."""
+        """Return the reward of the last step."""
         return self._reward
 
     def get_state(self) -> Singles:
@@ -100,26 +100,26 @@ class EnvManager:
         return self.batch.obs[0].copy()
 
     def get_action(self) -> Singles:
-        """The action that was set last. Shape (A,)."""
+        """Return the last `set_action`. Shape (A,)."""
         return self._action.copy()
 
-    # What it is ----------------------------------------------------------------
+    # Sizes and settings --------------------------------------------------------
 
     def get_num_action(self) -> int:
-        """Numbers of an action."""
+        """Return the length of an action."""
         return int(self.batch.action_size)
 
     def get_num_actuator_action(self) -> int:
-        """Those of them that move joints."""
+        """Return the number of action entries that move joints."""
         return len(self._group.dofs)
 
     def get_num_muscles(self) -> int:
-        """Muscles of the body; 0 with motors."""
+        """Return the number of muscles; 0 with motors."""
         muscles = self._muscles
         return 0 if muscles is None else muscles.layer.table.size
 
     def get_num_muscle_dof(self) -> int:
-        """Joint axes that muscles move; 0 with motors."""
+        """Return the number of joint axes that muscles move; 0 with motors."""
         muscles = self._muscles
         return 0 if muscles is None else len(muscles.layer.coupling.actuated)
 
@@ -128,12 +128,12 @@ class EnvManager:
         return self._muscles is not None
 
     def is_two_level_controller(self) -> bool:
-        """Whether a muscle network stands between policy and body."""
+        """Return whether a muscle network turns the policy's targets into activations."""
         muscles = self._muscles
         return muscles is not None and muscles.network is not None
 
     def get_use_cascading(self) -> bool:
-        """Whether policies are composed in here; they never are (see `policies.cascade`)."""
+        """Return False: policies are composed in `policies.cascade`, not here."""
         return False
 
     def get_learning_std(self) -> bool:
@@ -166,35 +166,35 @@ class EnvManager:
         return random_parameters(self.config, batch.reference, self._rng, 1)[0]
 
     def get_normalized_param_state(self) -> Floats:
-        """The parameters as parts of their ranges. Shape (P,)."""
+        """The parameters as fractions of their ranges. Shape (P,)."""
         return self.batch.space.normalize(self._group.values)
 
     def get_param_state_from_normalized(self, normalized: ArrayLike) -> Floats:
-        """Parameters of parts of their ranges, (..., P) each."""
+        """Parameters from fractions of their ranges, (..., P) each."""
         return self.batch.space.denormalize(normalized)
 
     def get_normalized_param_state_from_param(self, values: ArrayLike) -> Floats:
-        """Parts of the ranges of parameters, (..., P) each."""
+        """Fractions of the ranges from parameters, (..., P) each."""
         return self.batch.space.normalize(values)
 
     def get_normalized_param_sample(self) -> Floats:
-        """Random parameters as parts of their ranges. Shape (P,)."""
+        """Random parameters as fractions of their ranges. Shape (P,)."""
         return self.batch.space.normalize(self._drawn())
 
     def get_num_known_param(self) -> int:
-        """How many parameters can be measured on a person."""
+        """Return how many parameters can be measured on a person."""
         return int(self.batch.space.known.sum())
 
     def get_param_min(self) -> Floats:
-        """Least parameters. Shape (P,)."""
+        """Lower bounds of the parameters. Shape (P,)."""
         return self.batch.space.low.copy()
 
     def get_param_max(self) -> Floats:
-        """Largest parameters. Shape (P,)."""
+        """Upper bounds of the parameters. Shape (P,)."""
         return self.batch.space.high.copy()
 
     def get_mirror_param_state(self, values: ArrayLike) -> Floats:
-        """Parameters of the mirrored body, (..., P) each; normalised ones alike."""
+        """Parameters of the mirrored body, normalised or not, (..., P) each."""
         return self.batch.space.mirror(values)
 
     # Pose ----------------------------------------------------------------------
@@ -222,7 +222,7 @@ class EnvManager:
         return mirrored.reshape(array.shape)
 
     def get_normalized_phase(self) -> float:
-        """Place in the cycle, which the policy's clock drives. [0, 1)."""
+        """Warped phase of the gait cycle, which the policy drives, in [0, 1)."""
         return float(self._group.phase[0])
 
     def get_world_phase(self) -> float:
@@ -234,17 +234,17 @@ class EnvManager:
     # Muscles -------------------------------------------------------------------
 
     def set_muscle_network(self, network: MuscleNN) -> None:
-        """Share torques out among muscles by a network.
+        """Distribute joint torques over the muscles by a network.
 
         Raises:
             ConfigError: The body has no muscles.
-            MuscleError: It is a network for other muscles.
+            MuscleError: The network is for other muscles.
         """
         self._own_muscles().use(network)
         self._muscle_network = network
 
     def get_random_muscle_tuple(self) -> tuple[Floats, Floats]:
-        """What the muscles were asked for last: torque (na,), JtA (na, m), [N m].
+        """Last targets of the muscles: torque (na,) and JtA (na, m), [N m].
 
         Raises:
             ConfigError: The body has no muscles, or no step was made.
@@ -277,7 +277,7 @@ class EnvManager:
         return muscles
 
     def _listen(self) -> None:
-        """Remember what the muscles of a new body are asked for."""
+        """Record the torque targets of the muscles of a new body."""
         muscles = self._muscles
         if muscles is None:
             return

@@ -1,4 +1,4 @@
-"""Which parameters bodies get: drawn, fixed by the settings, or fixed by the body."""
+"""Sampling of gait parameters: drawn, fixed by the settings, or fixed by the body."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ambulo.envs.reference.reference import Reference
 
 
 def healthy_parameters(config: LocomotionConfig, reference: Reference) -> Floats:
-    """A healthy adult's parameters, with those that are fixed. Shape (P,).
+    """A healthy adult's parameters, overridden by the fixed ones. Shape (P,).
 
     Raises:
-        GaitParameterError: A fixed parameter that is unknown or out of range.
+        GaitParameterError: A fixed parameter is unknown or out of range.
     """
     space = gait_space(config.environment.character)
     values = space.vector(**fixed_parameters(config, reference))
@@ -54,11 +54,11 @@ def random_parameters(
 
 
 def varying(config: LocomotionConfig) -> NDArray[np.bool_]:
-    """Which parameters are drawn, if any are; fixed ones are among them. (P,).
+    """Mask of the parameters that may be drawn, fixed ones included. (P,).
 
     Raises:
         ConfigError: `gait.impaired` for a body without muscles, or `gait.vary` without it.
-        GaitParameterError: An unknown name in `gait.vary`, or one of no muscle.
+        GaitParameterError: A name in `gait.vary` is unknown, or belongs to no muscle.
     """
     gait, space = config.gait, gait_space(config.environment.character)
     if gait.impaired is None:
@@ -80,10 +80,10 @@ def varying(config: LocomotionConfig) -> NDArray[np.bool_]:
 def parameter_box(
     config: LocomotionConfig, reference: Reference
 ) -> tuple[Floats, Floats]:
-    """Least and largest parameters that `random_parameters` can draw. (P,) each.
+    """Bounds of the parameters that `random_parameters` can draw. (P,) each.
 
     Raises:
-        GaitParameterError: A fixed parameter that is unknown or out of range.
+        GaitParameterError: A fixed parameter is unknown or out of range.
     """
     gait, space = config.gait, gait_space(config.environment.character)
     low = healthy_parameters(config, reference)

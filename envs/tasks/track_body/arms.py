@@ -1,4 +1,4 @@
-"""Hands and head where the trackers have them, whatever the trunk does."""
+"""Arms and head solved for the tracked targets from the present trunk."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from ambulo.envs.simulation.simulation import CharacterSimulation
 
 FARTHEST = 0.3
-"""How far hands are led away from where the pose has them beside the body, [m], at most."""
+"""Largest displacement of a hand from its place in the carried pose, [m]."""
 UPPER = ("clavicle", *PARTS)
-"""Parts of each arm that follow the tracked pose, as neck and head do."""
+"""Joints of each arm that follow the tracked pose; neck and head do as well."""
 
 
 class TrackedArms(Arms):
-    """Local rotations of both arms and the head of N bodies, from where their trunks are."""
+    """Local rotations of both arms and the head of N bodies, solved from their trunks."""
 
     def __init__(self, character: Character, simulation: CharacterSimulation) -> None:
         """Look up joints and bodies."""
@@ -46,7 +46,7 @@ class TrackedArms(Arms):
     saved = ("arms", "head")
 
     def follow(self, envs: Ints, pose: Floats) -> None:
-        """Take arms and heads of `envs` (k,) from poses (k, nq)."""
+        """Copy arms and heads of `envs` (k,) from poses (k, nq)."""
         for env, own in zip(envs, pose, strict=True):
             for side in range(2):
                 gait_arm(own, self._columns[side], self.arms[env, side])
@@ -55,14 +55,14 @@ class TrackedArms(Arms):
     def solve(
         self, pose: Floats, joints: Floats, beside: Floats, hands: Floats, head: Floats
     ) -> None:
-        """Solve for the trunks as they are now.
+        """Solve for the present trunks.
 
         Args:
             pose: The tracked poses. Shape (N, nq).
-            joints: World places of their bodies, [m]. Shape (N, B, 3).
-            beside: The same carried to where the bodies are. Shape (N, B, 3).
+            joints: World positions of their bodies, [m]. Shape (N, B, 3).
+            beside: The same positions, carried along to the simulated bodies. Shape (N, B, 3).
             hands: World orientations of the hands. Shape (N, 2, 4).
-            head: That of the head. Shape (N, 4).
+            head: World orientations of the heads. Shape (N, 4).
         """
         part = self._bodies - 1
         wrists = joints[:, part[:, 3]] - beside[:, part[:, 3]]
@@ -82,7 +82,7 @@ class TrackedArms(Arms):
         self.head[:] = quat_multiply(inverse, head)
 
     def bend(self, qpos: Floats) -> None:
-        """Put arms and heads into positions (N, nq), in place."""
+        """Write arms and heads into positions (N, nq), in place."""
         every = np.arange(len(qpos))
         for side in range(2):
             self.put(side, every, self.arms[:, side], qpos)
@@ -90,7 +90,7 @@ class TrackedArms(Arms):
 
 
 def quaternions_of(axes: Floats) -> Floats:
-    """Rotations of first two axes (N, k, 2, 3) in the world, wxyz. Shape (N, k, 4)."""
+    """Rotations whose first two axes are (N, k, 2, 3) in the world, wxyz. Shape (N, k, 4)."""
     first, second = axes[..., 0, :], axes[..., 1, :]
     matrix = np.stack([first, second, np.cross(first, second)], axis=-1)
     return np.asarray(quat_from_matrix(matrix))

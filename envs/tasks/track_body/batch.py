@@ -25,10 +25,9 @@ from ambulo.envs.tasks.track_body.walker import WalkingBodyBatch
 class TrackBodyBatch(TrackerFollower, TrackBatch):
     """N bodies that each follow the poses that a body tracker makes of a clip's trackers.
 
-    Actions and poses alone move all joints.
-
-    As `TrackBatch`, but no pose is shown before its samples have arrived: after a step, the
-    body is `pose_delay` control steps behind the newest sample.
+    Only actions and poses move the joints. As in `TrackBatch`, but a pose is observed only
+    after its samples have arrived: after a step, the body is `pose_delay` control steps behind
+    the newest sample.
     """
 
     def __init__(
@@ -38,11 +37,11 @@ class TrackBodyBatch(TrackerFollower, TrackBatch):
         character: Character,
         **kwargs: Any,
     ) -> None:
-        """As `LocomotionBatch`; the trackers are those of the clips as captured.
+        """Create the batch with the trackers of the captured clips; see `LocomotionBatch`.
 
         Raises:
-            ConfigError: A clip of another rate.
-            IKError: There is no such body tracker.
+            ConfigError: A clip has another frame rate.
+            IKError: The body tracker does not exist.
         """
         self.tracked = tracked_clips(config, reference, character)
         super().__init__(
@@ -75,14 +74,14 @@ class TrackBodyBatch(TrackerFollower, TrackBatch):
         super()._tick(advance)
 
     def _hold(self) -> None:
-        """Apply the outside force on what is followed now."""
+        """Apply the support force for the present reference."""
         simulation, rows = self.simulation, self._rows()
         qpos, qvel = self.library.qpos[rows], self.library.qvel[rows]
         apart = simulation.tangent.difference(qpos, simulation.qpos)[:, :6]
         self._pull(apart, (qvel - simulation.qvel)[:, :6], level=False)
 
     def _poses_ahead(self) -> Floats:
-        """The poses `AHEAD`; those that have not arrived go on from the newest."""
+        """The poses `AHEAD`; those that have not arrived are extrapolated from the newest."""
         library, trackers = self.library, self.config.trackers
         known = self._late + 1
         steps = np.minimum(AHEAD, known) * library.substeps
@@ -113,7 +112,7 @@ AnyTrackBody = TrackBodyBatch | WalkingBodyBatch
 
 
 def track_body(config: LocomotionConfig, *args: Any, **kwargs: Any) -> AnyTrackBody:
-    """Bodies whose legs are those of a walker, or follow the poses (`environment.legs`)."""
+    """Bodies whose legs walk on their own, or follow the poses (`environment.legs`)."""
     walks = config.environment.legs == "walker"
     make = WalkingBodyBatch if walks else TrackBodyBatch
     return make(config, *args, **kwargs)

@@ -1,4 +1,4 @@
-"""What all bodies that follow a player's trackers have in common."""
+"""Common parts of all bodies that follow a player's trackers."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from ambulo.ik.trackers.layout import TRACKED
 STIFFNESS, DAMPING = 60.0, 15.0
 """Acceleration by distance, [1/s^2], and by velocity, [1/s]."""
 TURN_STIFFNESS, TURN_DAMPING = 100.0, 4.0
-"""The same of rotations. More damping than that shakes the light pelvis from one physics step
-to the next."""
+"""Stiffness, [1/s^2], and damping, [1/s], of rotations. With more damping, the light pelvis
+oscillates from one physics step to the next."""
 INERTIA = 0.12
-"""Moment of inertia about the root over the mass, [m^2]: a trunk with arms."""
+"""Moment of inertia about the root over the mass, [m^2], of a trunk with arms."""
 ARM = 0.3
 """Largest moment over the largest force, [m]."""
 
 
 class SupportForce:
-    """Limited outside wrenches that hold the roots of N bodies on what they follow.
+    """Limited external wrenches that pull the roots of N bodies towards their references.
 
-    Nothing in the world gives them; the limit says how far a motion is from one that the ground
-    alone could carry (residual forces: Y. Yuan and K. Kitani, NeurIPS 2020).
+    They have no physical source; the limit says how far a motion is from one that ground
+    contact alone could support (residual forces: Y. Yuan and K. Kitani, NeurIPS 2020).
     """
 
     def __init__(self, model: mujoco.MjModel, mass: float, most: float) -> None:
-        """For bodies of `mass`, [kg], held with at most `most` of their weight."""
+        """Create it for bodies of `mass`, [kg]; forces are at most `most` body weights."""
         weight = mass * float(np.linalg.norm(model.opt.gravity))
         self._mass, self._most = mass, most * weight
 
@@ -46,9 +46,9 @@ class SupportForce:
         """Force, [N], and moment, [N m], in the world. Shape (N, 6).
 
         Args:
-            apart: From the root to where it should be: place in the world, [m], and rotation
-                in its own frame, [rad]. Shape (N, 6).
-            slower: The same of velocities, [m/s], [rad/s]. Shape (N, 6).
+            apart: Error of the root: position in the world, [m], and rotation in its own
+                frame, [rad]. Shape (N, 6).
+            slower: Error of its velocity, [m/s], [rad/s]. Shape (N, 6).
             turn: Rotations of the roots. Shape (N, 3, 3).
         """
         force = self._mass * (STIFFNESS * apart[:, :3] + DAMPING * slower[:, :3])
@@ -60,7 +60,7 @@ class SupportForce:
 
 
 def _within(vectors: Floats, longest: float) -> Floats:
-    """Vectors (N, 3), shortened to `longest`."""
+    """Vectors (N, 3), shortened to at most `longest`."""
     size = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors * np.minimum(1.0, longest / np.maximum(size, longest)))
 
@@ -68,11 +68,11 @@ def _within(vectors: Floats, longest: float) -> Floats:
 def tracked_clips(
     config: LocomotionConfig, reference: Reference, character: Character
 ) -> TrackedLibrary:
-    """The poses made of the trackers of the clips of `reference`, as captured.
+    """Poses computed from the trackers of the captured clips of `reference`.
 
     Raises:
-        ConfigError: A clip of another rate.
-        IKError: There is no such body tracker.
+        ConfigError: A clip has another frame rate.
+        IKError: The body tracker does not exist.
     """
     substeps = config.environment.substeps
     clips = named_clips(reference, character, substeps)
@@ -81,14 +81,14 @@ def tracked_clips(
 
 
 class TrackerFollower(ClipFollower):
-    """N bodies that follow the poses made of a clip's trackers.
+    """N bodies that follow the poses computed from a clip's trackers.
 
-    No pose is shown before its samples have arrived: after a step, a body is `pose_delay`
+    A pose is observed only after its samples have arrived: after a step, a body is `pose_delay`
     control steps behind the newest sample.
     """
 
     tracked: TrackedLibrary
-    """What is followed, and what was captured; set before `__init__`."""
+    """Tracked poses and captured motion; set before `__init__`."""
 
     def __init__(
         self,
@@ -97,14 +97,14 @@ class TrackerFollower(ClipFollower):
         character: Character,
         **kwargs: Any,
     ) -> None:
-        """As `LocomotionBatch`."""
+        """Create the batch; see `LocomotionBatch`."""
         count = int(kwargs["num_envs"])
         self._late = config.trackers.pose_delay
         self.captured_distance: Floats = np.zeros(count)
         """Mean distance of the bodies from the captured ones at the time of the newest
         sample, in the world, [m]. Shape (N,)."""
         self.tracker_distance: Floats = np.zeros(count)
-        """The same of the tracked joints alone, [m]. Shape (N,)."""
+        """Distance of the tracked joints alone, [m]. Shape (N,)."""
         super().__init__(config, reference, character, **kwargs)
         most, mass = config.trackers.support, float(character.model.body_mass.sum())
         self._support_force: SupportForce | None = None
@@ -115,7 +115,7 @@ class TrackerFollower(ClipFollower):
         self._tracked_joints = np.array(TRACKED)[self.tracked.present]
 
     def episode_info(self) -> Arrays:
-        """Return also how far the bodies are from what was captured, [m]."""
+        """Return also the distances of the bodies from the captured motion, [m]."""
         return super().episode_info() | {
             "captured_distance": self.captured_distance.copy(),
             "tracker_distance": self.tracker_distance.copy(),
@@ -140,16 +140,16 @@ class TrackerFollower(ClipFollower):
         self.tracker_distance[:] = apart[:, self._tracked_joints].mean(axis=1)
 
     def _move(self, offsets: Floats) -> Floats:
-        self._pushed = None  # pushes are set anew
+        self._pushed = None  # pushes are reapplied
         return super()._move(offsets)
 
     def _pull(self, apart: Floats, slower: Floats, *, level: bool) -> None:
-        """Apply the outside force that leads to what is followed, beside the pushes.
+        """Apply the support force towards the reference, in addition to the pushes.
 
         Args:
-            apart: Root of what is followed minus the body's, tangent space. Shape (N, 6).
-            slower: The same of their velocities. Shape (N, 6).
-            level: Without moments that would tilt the body.
+            apart: Root of the reference minus the body's, in tangent space. Shape (N, 6).
+            slower: Difference of their velocities. Shape (N, 6).
+            level: Leave out moments that would tilt the body.
         """
         simulation, force = self.simulation, self._support_force
         assert force is not None
@@ -168,18 +168,18 @@ class TrackerFollower(ClipFollower):
 def seen_trackers(
     tracked: TrackedLibrary, clip: Ints, newest: Ints, root: Floats, yaw: Floats
 ) -> dict[str, Floats]:
-    """Parts of the observation by name: the last samples, from the roots of N bodies.
+    """Observation parts by name: the last tracker samples relative to the roots of N bodies.
 
     Args:
         tracked: The clips.
         clip: The clip of each body. Shape (N,).
         newest: Physics step of it with the newest sample. Shape (N,).
-        root: World places of the roots, [m]. Shape (N, 3).
+        root: World positions of the roots, [m]. Shape (N, 3).
         yaw: Headings of the roots, [rad]. Shape (N,).
 
     Returns:
-        `tracked`, which trackers there are, (N, 6); for each age in `TRACKER_AGES` the places
-        from the root, `trackers_<age>`, (N, 18), [m], and the first two axes,
+        `tracked`, the mask of present trackers, (N, 6); for each age in `TRACKER_AGES` the
+        positions from the root, `trackers_<age>`, (N, 18), [m], and the first two axes,
         `tracker_axes_<age>`, (N, 36), in the heading frame of the root.
     """
     library, count, there = tracked.library, len(clip), tracked.present[:, None]

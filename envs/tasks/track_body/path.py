@@ -1,4 +1,4 @@
-"""The path that a walker is led along, commands that lead it there, rewards for nearness."""
+"""The path that a walker is led along: commands towards it, and rewards for nearness."""
 
 from __future__ import annotations
 
@@ -11,35 +11,36 @@ from ambulo.envs.simulation.frames import along_heading
 from ambulo.envs.tasks.walk_commands.commands import within_envelope
 
 PLACE_TIME, TURN_TIME = 0.2, 0.8
-"""Time constants of the path's place and heading, [s]: the pelvis swings with every step."""
+"""Time constants of the path's position and heading, [s]: the pelvis swings with every step."""
 PULL, TURN_PULL = 1.0, 2.6
-"""Speed for each metre from the path, [1/s], and turning rate for each radian, [1/s]."""
+"""Commanded speed by distance from the path, [1/s], and turning rate by angle, [1/s]."""
 FARTHEST = 0.3
-"""A path farther than this pulls no harder, [m]."""
+"""Distance from the path beyond which the commanded speed does not grow, [m]."""
 STEERING, WIDEST, PACES = 0.8, 0.4, (0.4, 0.8)
-"""A fast walker turns towards a path beside it, by this angle for each metre over its speed,
-[rad/s], at most, [rad]; not at all up to the first speed, and so from the second on, [m/s]."""
+"""A fast walker turns towards a path beside it: gain of the angle, [rad/s], its largest value,
+[rad], and the speeds, [m/s], at which this begins and is complete."""
 BEGIN, END = (0.1, 0.25, 0.35), (0.05, 0.12, 0.2)
-"""Distance from the path, [m], its speed, [m/s], and the angle to its heading, [rad], beyond
-one of which a standing body steps, and within all of which a stepping one stands."""
+"""Thresholds of distance from the path, [m], of its speed, [m/s], and of the heading error,
+[rad]. A standing body steps when one exceeds `BEGIN`; a stepping one stands when all are below
+`END`."""
 
 CROUCHED = 2.5
-"""Over `BEGIN` and `END` in a crouch."""
+"""Factor on `BEGIN` and `END` in a crouch."""
 PLACE_WIDTH, SPEED_WIDTH, HEADING_WIDTH, JOINTS_WIDTH = 0.15, 0.5, 0.3, 0.15
 """Widths of the reward terms: [m], [m/s], [rad], [m]."""
 
 
 def advance_path(path: Floats, pace: Floats, measured: Floats, dt: float) -> None:
-    """Follow measured places and headings without a lag at constant velocity, in place.
+    """Track measured positions and headings, in place; no lag at constant velocity.
 
     A g-h filter, critically damped (E. Brookner, Tracking and Kalman Filtering Made Easy,
     1998, section 1.2.6).
 
     Args:
         path: x, y, [m], yaw, [rad]. Shape (N, 3).
-        pace: Its rates. Shape (N, 3).
-        measured: What it follows. Shape (N, 3).
-        dt: Time since the last one, [s].
+        pace: Time derivative of `path`. Shape (N, 3).
+        measured: Measured pose. Shape (N, 3).
+        dt: Time since the last measurement, [s].
     """
     keep = np.exp(-dt / np.array([PLACE_TIME, PLACE_TIME, TURN_TIME]))
     path += dt * pace
@@ -50,12 +51,12 @@ def advance_path(path: Floats, pace: Floats, measured: Floats, dt: float) -> Non
 
 
 def leading_commands(path: Floats, pace: Floats, root: Floats, frame: Floats) -> Floats:
-    """Speed ahead, turning rate and speed to the left that lead to the path. (N, 3).
+    """Commands (speed, turning rate, speed to the left) towards the path. (N, 3).
 
     Args:
         path: x, y, [m], yaw, [rad]. Shape (N, 3).
-        pace: Its rates. Shape (N, 3).
-        root: Places of the bodies, [m]. Shape (N, 2).
+        pace: Time derivative of `path`. Shape (N, 3).
+        root: Positions of the bodies, [m]. Shape (N, 2).
         frame: Headings of their reference frames, [rad]. Shape (N,).
     """
     away = path[:, :2] - root
@@ -75,15 +76,15 @@ def leading_commands(path: Floats, pace: Floats, root: Floats, frame: Floats) ->
 def steps_on(
     stepping: Bools, path: Floats, pace: Floats, root: Floats, yaw: Floats, low: Bools
 ) -> Bools:
-    """Which bodies shall step now, of which `stepping` do; see `BEGIN` and `END`. (N,).
+    """Mask of the bodies that should step; see `BEGIN` and `END`. (N,).
 
     Args:
-        stepping: Shape (N,).
+        stepping: Mask of the bodies that step already. Shape (N,).
         path: x, y, [m], yaw, [rad]. Shape (N, 3).
-        pace: Its rates. Shape (N, 3).
-        root: Places of the bodies, [m]. Shape (N, 2).
+        pace: Time derivative of `path`. Shape (N, 3).
+        root: Positions of the bodies, [m]. Shape (N, 2).
         yaw: Their headings, [rad]. Shape (N,).
-        low: Which players crouch; they do not step for `CROUCHED` times as much. Shape (N,).
+        low: Mask of crouching players; larger thresholds, by `CROUCHED`. Shape (N,).
     """
     far = np.hypot(path[:, 0] - root[:, 0], path[:, 1] - root[:, 1])
     speed = np.hypot(pace[:, 0], pace[:, 1])
@@ -95,7 +96,7 @@ def steps_on(
 
 
 def wrapped(angle: Floats) -> Floats:
-    """`angle` within half a turn of 0, [rad]."""
+    """`angle` wrapped to [-pi, pi], [rad]."""
     return np.asarray((angle + np.pi) % (2.0 * np.pi) - np.pi)
 
 
@@ -106,12 +107,12 @@ def following_terms(
     joints: Floats,
     weights: LocomotionRewardsConfig,
 ) -> Terms:
-    """Nearness to the path and to the tracked pose, each term (N,).
+    """Reward terms for nearness to the path and to the tracked pose, (N,) each.
 
     Args:
-        place: Root from the path. Shape (N, 2), [m].
+        place: Position of the root relative to the path. Shape (N, 2), [m].
         velocity: Root's velocity minus that of the path. Shape (N, 2), [m/s].
-        yaw: Heading from that of the path. Shape (N,), [rad].
+        yaw: Heading relative to that of the path. Shape (N,), [rad].
         joints: Mean distance of joints from the tracked ones. Shape (N,), [m].
         weights: Weights of the terms.
     """

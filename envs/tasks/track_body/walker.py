@@ -1,4 +1,4 @@
-"""Track body on a walker's legs: its steps lead the body along, arms and head are tracked."""
+"""Track body on a walker's legs: steps move the body along, arms and head are tracked."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ from ambulo.envs.tasks.walk_commands.walking import WalkingBatch
 from ambulo.ik.trackers.layout import HEAD_ROW, LEFT_HAND, RIGHT_HAND
 
 QUICK = Settling((3.0, 6.0, 2.5), (4.0, 6.0, 2.5), 0.09)
-"""How fast commands settle: a player starts and turns faster than a navigator asks for."""
+"""How commands settle: a player starts and turns faster than a navigator commands."""
 SLACK, LOW = 0.03, 0.12
-"""How far below its height in standing the tracked pelvis is without a crouch, [m], and from
-where on a body rather stands than steps."""
+"""Depth of the tracked pelvis below its standing height, [m], up to which there is no crouch,
+and from which a body prefers standing to stepping."""
 SINKING_RATE = 1.2
 """Fastest change of the depth of a crouch, [1/s]."""
 START_HOLD = 0.3
-"""Time on the spot after a start, [s]."""
+"""Time of stepping on the spot after a start, [s]."""
 WALKS = 0.25
-"""Speed at its first frame from which an episode begins in a step, [m/s]."""
+"""Speed at a clip's first frame from which an episode begins in mid-step, [m/s]."""
 PHASES = 32
-"""Phases among which the first step is chosen."""
+"""Candidate phases of the first step."""
 
 
 class WalkingBodyBatch(TrackerFollower, WalkCommandsBatch):
     """N bodies with a walker's steps that each follow the poses made of a clip's trackers.
 
-    The walker is commanded along the path of the tracked pelvis (`path`), and its arms and
-    head follow the tracked pose. Nothing is shown before its samples have arrived: after a
+    The walker is commanded along the path of the tracked pelvis (`path`), and its arms and head
+    follow the tracked pose. A pose is observed only after its samples have arrived: after a
     step the body is `pose_delay` control steps behind the newest one. An episode is truncated
     at the end of its clip, and terminates on a fall of the walker or when joints are
     `max_joint_distance` from the tracked ones on average.
@@ -73,11 +73,11 @@ class WalkingBodyBatch(TrackerFollower, WalkCommandsBatch):
         character: Character,
         **kwargs: Any,
     ) -> None:
-        """As `LocomotionBatch`; `reference` are the clips.
+        """Create the batch to follow the clips of `reference`; see `LocomotionBatch`.
 
         Raises:
-            ConfigError: A clip of another rate.
-            IKError: There is no such body tracker.
+            ConfigError: A clip has another frame rate.
+            IKError: The body tracker does not exist.
         """
         env, count = config.environment, int(kwargs["num_envs"])
         self.tracked = tracked_clips(config, reference, character)
@@ -134,7 +134,7 @@ class WalkingBodyBatch(TrackerFollower, WalkCommandsBatch):
             self.phase[walks] = self._alike(library.rows(self.clip, self.frame))[walks]
 
     def _alike(self, rows: Ints) -> Floats:
-        """Phases at which the gaits' ankles are most like those of `rows` (N,). (N,)."""
+        """Phases at which the gaits' ankles are nearest to those of `rows` (N,). (N,)."""
         self.blend = self._blend()
         legs, qpos = self._steering.legs, self.library.qpos[rows].copy()
         yaw = self.library.frames[rows, 2]
@@ -148,7 +148,7 @@ class WalkingBodyBatch(TrackerFollower, WalkCommandsBatch):
         return at
 
     def _draw(self, index: int, now: float) -> None:
-        """Commands come from the path alone."""
+        """Do nothing: commands come from the path alone."""
         self.next_command[index] = np.inf
 
     def _tick(self, advance: Floats) -> None:
@@ -158,7 +158,7 @@ class WalkingBodyBatch(TrackerFollower, WalkCommandsBatch):
         self._next_frame()
 
     def _drag(self) -> None:
-        """Apply the outside force, level and about the vertical, towards the path."""
+        """Apply the support force towards the path, horizontal and about the vertical."""
         simulation = self.simulation
         apart, slower = np.zeros((self.num_envs, 6)), np.zeros((self.num_envs, 6))
         apart[:, :2] = self.path[:, :2] - simulation.qpos[:, :2]
@@ -190,16 +190,16 @@ class WalkingBodyBatch(TrackerFollower, WalkCommandsBatch):
         return qpos, qvel, torque
 
     def _lowered(self) -> Floats:
-        """How far the tracked pelvis is below that of standing, [m]. Shape (N,)."""
+        """Depth of the tracked pelvis below its standing height, [m]. Shape (N,)."""
         stand = float(self.gaits.qpos[-1, 0, 2])
         return stand - self.library.qpos[self._newest_rows(), 2]
 
-    def _depth_wanted(self, ready: Bools) -> Floats:
+    def _needed_depth(self, ready: Bools) -> Floats:
         depth = np.clip((self._lowered() - SLACK) / DEEPEST, 0.0, 1.0)
         return np.where(ready, depth, 0.0)
 
     def _reach_out(self) -> None:
-        """Solve arms and heads for the newest samples, from where the trunks are now."""
+        """Solve arms and heads for the newest samples from the present trunks."""
         tracked, rows = self.tracked, self._newest_rows()
         knots = self._knots(self._late + 1)
         there = self.library.frames[rows].copy()
@@ -230,7 +230,7 @@ class WalkingBodyBatch(TrackerFollower, WalkCommandsBatch):
         self.joint_distance[:] = off.mean(axis=1)
 
     def fell(self) -> Bools:
-        """Which bodies fell, or are off their path. Shape (N,)."""
+        """Mask of the bodies that fell or left their path. Shape (N,)."""
         far = self.joint_distance > self.config.environment.max_joint_distance
         return self._noted(np.asarray(super().fell() | far))
 
@@ -266,6 +266,6 @@ class WalkingBodyBatch(TrackerFollower, WalkCommandsBatch):
 
 
 def _between_ankles(ankles: Floats, yaw: Floats) -> Floats:
-    """From the right ankle to the left one, (N, 2, 3), seen along headings (N,). (N, 3)."""
+    """Vector from the right to the left ankle of (N, 2, 3), in headings (N,). (N, 3)."""
     away = ankles[:, 0] - ankles[:, 1]
     return np.concatenate([along_heading(away, yaw), away[:, 2:]], axis=1)

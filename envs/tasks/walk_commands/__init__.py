@@ -1,1 +1,1 @@
-"""Walk as commanded, stop, stand, and stay up where things are touched."""
+"""Walk as commanded, stop, stand, and keep the balance on contact with obstacles."""

@@ -1,8 +1,8 @@
-"""Led arms: hands that go to points in the world, whatever the legs do.
+"""Led arms: hands that reach for points in the world, whatever the legs do.
 
-At every control step the arm is solved in closed form from where its shoulder is
-(`ik.avatar.limbs`); the elbow points where a prior has it. Joint targets turn at a limited
-rate, and an integrator makes up for what the joints give way to the arm's weight.
+At every control step the arm is solved in closed form from the present shoulder
+(`ik.avatar.limbs`); the elbow points as a prior says. Joint targets turn at a limited rate, and
+an integrator corrects the sag under the arm's weight.
 """
 
 from __future__ import annotations
@@ -28,19 +28,20 @@ if TYPE_CHECKING:
     from ambulo.envs.simulation.simulation import CharacterSimulation
 
 PALM = 0.08
-"""From the wrist to the middle of the hand, [m]."""
+"""From the wrist to the centre of the palm, [m]."""
 RATE = 1.5
-"""Fastest turn of an arm's joint targets, [rad/s]."""
+"""Largest turning rate of an arm's joint targets, [rad/s]."""
 SAG = (1.5, 0.12)
-"""Part of a hand's error that is made up for in a second, and the most of that, [m]."""
+"""Fraction of a hand's error that the integrator corrects per second, and its largest
+correction, [m]."""
 BACK = 0.02
-"""An arm this near to its gait's, [rad], follows that again."""
+"""Angle to the gait's arm below which an arm on its way back follows the gait again, [rad]."""
 POLE = (-0.4, 0.4, -1.0)
-"""Where the left elbow points without a prior: ahead, to the left, up."""
+"""Direction of the left elbow without a prior: ahead, to the left, up."""
 ARM = 0.75
-"""A standing body crouches for a point nearer than this to its shoulder, level, [m]."""
+"""A standing body crouches for a point nearer than this to its shoulder, horizontally, [m]."""
 PARTS = ("upper_arm", "forearm", "hand")
-"""Joints of an arm that turn."""
+"""Joints of an arm that are solved."""
 TURNED = len(PARTS)
 
 Elbows = Callable[[Ints, Floats], Floats]
@@ -51,7 +52,7 @@ class Arms(NamedState):
     """Joints and bodies of both arms of N bodies."""
 
     def __init__(self, character: Character, simulation: CharacterSimulation) -> None:
-        """Look joints and bodies up."""
+        """Look up joints and bodies."""
         roles, model = roles_of(character.skeleton), character.model
         self._model = model
         names = character.skeleton.joints
@@ -76,7 +77,7 @@ class Arms(NamedState):
         """Length of an arm without its hand, [m]."""
 
     def put(self, side: int, envs: Ints, turn: Floats, qpos: Floats) -> None:
-        """Put local rotations (k, 3, 4) of an arm into rows `envs` (k,) of positions."""
+        """Write local rotations (k, 3, 4) of an arm into rows `envs` (k,) of positions."""
         upper, fore, hand = self._columns[side]
         qpos[envs[:, None], np.arange(upper, upper + 4)] = turn[:, 0]
         qpos[envs, fore] = 2.0 * np.arctan2(turn[:, 1, 3], turn[:, 1, 0])
@@ -84,10 +85,10 @@ class Arms(NamedState):
 
 
 class LedArms(Arms):
-    """Both arms of N bodies: which are led, whereto, and how their joints are turned."""
+    """Both arms of N bodies: which are led, their goals, and their joint rotations."""
 
     def __init__(self, character: Character, simulation: CharacterSimulation) -> None:
-        """No arm is led."""
+        """Start with no arm led."""
         super().__init__(character, simulation)
         self._centres: Floats = simulation.bind("xipos")
         mass = character.model.body_mass
@@ -98,13 +99,13 @@ class LedArms(Arms):
         self.led: Bools = np.zeros((count, 2), np.bool_)
         """Which arms are led, left and right. Shape (N, 2)."""
         self.away: Bools = np.zeros((count, 2), np.bool_)
-        """Which arms do not follow the gait: led ones, and those on their way back. (N, 2)."""
+        """Mask of the arms off the gait: led ones, and those on their way back. (N, 2)."""
         self.moving: Bools = np.zeros((count, 2), np.bool_)
         """Which of them still turn to where they shall be. Shape (N, 2)."""
         self.turn: Floats = np.zeros((count, 2, TURNED, 4))
         """Local rotations of upper arm, forearm and hand of those. Shape (N, 2, 3, 4)."""
         self.sag: Floats = np.zeros((count, 2, 3))
-        """What is added to the goals, [m]. Shape (N, 2, 3)."""
+        """Integrated correction of the goals, [m]. Shape (N, 2, 3)."""
         self.missed: Floats = np.zeros((count, 2))
         """How far a goal is beyond the arm, [m]. Shape (N, 2)."""
         self.overhang: Floats = np.zeros((count, 2))
@@ -115,7 +116,7 @@ class LedArms(Arms):
 
     @property
     def columns(self) -> list[Ints]:
-        """Columns of qpos of each arm."""
+        """Columns of `qpos` of each arm."""
         return [np.arange(arm[0], arm[-1] + 4) for arm in self._columns]
 
     def clear(self, envs: Ints) -> None:
@@ -142,13 +143,13 @@ class LedArms(Arms):
         dt: float,
         elbows: Elbows | None = None,
     ) -> None:
-        """Turn the arms on by one control step.
+        """Advance the arms by one control step.
 
         Args:
-            ready: Bodies whose arms may be led now; others' go back. Shape (N,).
-            own: Positions of the gait, whose arms are gone back to. Shape (N, nq).
+            ready: Mask of bodies whose arms may be led; others return to the gait. Shape (N,).
+            own: Positions of the gait, to which arms return. Shape (N, nq).
             yaw: Headings of the bodies, [rad]. Shape (N,).
-            dt: [s].
+            dt: Control step, [s].
             elbows: The prior; None: elbows point down, outwards and back.
         """
         led = self.led & ready[:, None]
@@ -178,7 +179,7 @@ class LedArms(Arms):
         )  # fmt: skip
 
     def _overhang(self, envs: Ints, yaw: Floats) -> Floats:
-        """See `overhang`: of `envs` (k,) with headings `yaw` (k,), [rad]. Shape (k, 2)."""
+        """Leverage of the arms of `envs` (k,) with headings `yaw` (k,), [rad]. (k, 2)."""
         return self._leverage(self._centres[envs], self._places[envs], yaw)
 
     def _leverage(self, centres: Floats, places: Floats, yaw: Floats) -> Floats:
@@ -186,7 +187,7 @@ class LedArms(Arms):
 
         Args:
             centres: Centres of mass of all bodies, [m]. Shape (k, nbody, 3).
-            places: Their origins, [m]. Shape (k, nbody, 3).
+            places: Origins of the MuJoCo bodies, [m]. Shape (k, nbody, 3).
             yaw: Headings, [rad]. Shape (k,).
         """
         arms = self._bodies[:, 1:].ravel()
@@ -205,7 +206,7 @@ class LedArms(Arms):
         return self._leverage(centres, places, np.zeros(len(qpos)))
 
     def bend(self, qpos: Floats, qvel: Floats) -> None:
-        """Put the arms into positions (N, nq) and velocities (N, nv), in place."""
+        """Write the arms into positions (N, nq) and velocities (N, nv), in place."""
         for side in range(2):
             envs = np.flatnonzero(self.away[:, side])
             if len(envs):
@@ -214,14 +215,14 @@ class LedArms(Arms):
 
 
 def nearer_hand(shoulders: Floats, points: Floats) -> Ints:
-    """The side (0 left, 1 right) whose shoulder (k, 2, 3) is nearer to points (k, 3). (k,)."""
+    """Side (0 left, 1 right) of the shoulder (k, 2, 3) nearer to points (k, 3). (k,)."""
     away = np.linalg.norm(shoulders - points[:, None], axis=2)
     return np.asarray(np.argmin(away, axis=1))
 
 
 @njit(cache=True)
 def _palm(wrist: Array, turn: Array, sign: float, out: Array) -> None:
-    """Fill `out` (3,) with the palm of a hand turned by `turn` (4,)."""
+    """Fill `out` (3,) with the palm of a hand of orientation `turn` (4,)."""
     along = np.array([0.0, sign * PALM, 0.0])
     rotate(turn, along, out)
     for i in range(3):
@@ -230,7 +231,7 @@ def _palm(wrist: Array, turn: Array, sign: float, out: Array) -> None:
 
 @njit(cache=True)
 def _palms(wrists: Array, turns: Array, out: Array) -> None:
-    """Fill `out` (N, 2, 3) with the palms of hands turned by (N, 2, 4)."""
+    """Fill `out` (N, 2, 3) with the palms of hands of orientations (N, 2, 4)."""
     for b in range(len(out)):
         for side in range(2):
             sign = 1.0 if side == 0 else -1.0
@@ -243,7 +244,7 @@ def _advance(
     places: Array, turns: Array, poles: Array, own: Array, dt: float, goals: Array,
     led: Array, away: Array, moving: Array, turn: Array, sag: Array, missed: Array,
 ) -> None:  # fmt: skip
-    """See `LedArms.advance`; `active` (k,) are bodies whose arms do not all follow."""
+    """See `LedArms.advance`; `active` (k,) are the bodies with an arm off the gait."""
     world, local = np.zeros((len(offsets), 4)), np.zeros((len(offsets), 4))
     wrist, palm, aim = np.empty(3), np.empty(3), np.empty((TURNED, 4))
     for row in range(len(active)):
@@ -310,7 +311,7 @@ def _wrist_for(
 
 @njit(cache=True)
 def _turn_towards(turn: Array, aim: Array, most: float) -> bool:
-    """Turn rotations (3, 4) to `aim` by at most `most`, [rad]; whether they are near it."""
+    """Turn rotations (3, 4) to `aim` by at most `most`, [rad]; return whether they arrived."""
     near = True
     for part in range(len(turn)):
         dot = 0.0

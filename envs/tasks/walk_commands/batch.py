@@ -20,49 +20,49 @@ from ambulo.envs.tasks.walk_commands.gaze import Gaze
 from ambulo.envs.tasks.walk_commands.walking import WalkingBatch
 
 STILL = 0.3
-"""Time that a body has stood before it crouches or leads its hands anew, [s]."""
+"""Time for which a body has stood before it may crouch or lead its hands again, [s]."""
 STEADY = (0.1, 0.15)
-"""A standing body farther from its reference, [m], or tilted more, [rad], lets go, rises and
-steps."""
+"""A standing body farther from its reference, [m], or more tilted, [rad], releases its hands,
+rises and steps."""
 PLANTED = 0.2
-"""From this depth on, the legs are solved for where the feet stand."""
+"""Depth of a crouch from which the legs are solved for the present feet."""
 SHALLOW = 0.15
-"""A crouch less deep than this may end with a step."""
+"""Depth of a crouch below which it may end with a step."""
 
 
 class WalkCommandsBatch(WalkingBatch):
     """N bodies that follow commands, and whose hands, height and gaze may be led.
 
-    `reach` leads the nearer hand of a body to a point. A body that stands crouches as deep as
-    a low point asks for; one that shall walk rises first. `look_at` turns its head. Neither
-    is part of the policy, which sees the arms and head of its gait: the arm, the crouch and
-    the head are solved, and stable PD and the balance controllers hold them. Bodies of the
-    user's own are not led.
+    `reach` leads the nearer hand of a body to a point. A standing body crouches as far as a low
+    point needs; one that is commanded to walk rises first. `look_at` turns its head. Neither is
+    part of the policy, which observes the arms and head of its gait: arm, crouch and head are
+    solved, and stable PD and the balance controllers stabilise them. Users' own bodies are not
+    led.
     """
 
     own_bodies, settling = WalkingBatch, SETTLING
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """As `LocomotionBatch`."""
+        """Create the batch; see `LocomotionBatch`."""
         count = kwargs["num_envs"]
         self.depth: Floats = np.zeros(count)
-        """Depth of the crouch, 0 stands, 1 is the deepest. Shape (N,)."""
+        """Depth of the crouch, from 0 (standing) to 1 (deepest). Shape (N,)."""
         self.sinking: Floats = np.zeros(count)
         """Change of the depth, [1/s]. Shape (N,)."""
         self.planted: Floats = np.zeros((count, 2, 3))
-        """Where each foot of a crouching body stands beside its reference, ahead, to the left,
-        [m], and turned to the left, [rad]. Shape (N, 2, 3)."""
+        """Position of each foot of a crouching body relative to its reference, ahead, to the
+        left, [m], and yaw, [rad]. Shape (N, 2, 3)."""
         self.elbows: Elbows | None = None
         """Where elbows point, an IK network's from the first led hand on; None: down,
         outwards and back."""
         self._crouches: Crouches | None = None
         self._arms_hang: Floats | None = None
         super().__init__(*args, **kwargs)
-        self._steps = self.reference  # gaits, whatever `reference` is later
+        self._steps = self.reference  # gaits, also after `reference` changes
         self.arms = LedArms(self.character, self.simulation)
         """The arms that are led."""
         self.gaze = Gaze(self.character, self.simulation)
-        """What is looked at."""
+        """Gaze targets."""
         self._led_columns = np.concatenate([*self.arms.columns, *self.gaze.columns])
         self._led_dofs = np.concatenate([*self.arms.dofs, *self.gaze.dofs])
 
@@ -73,10 +73,10 @@ class WalkCommandsBatch(WalkingBatch):
     def reach(self, envs: Ints, points: Floats) -> None:
         """Lead the nearer hand of `envs` (k,) to `points` (k, 3) in the world, [m].
 
-        A hand that is led already goes on; NaN lets both hands go.
+        The present hand keeps leading; NaN releases both hands.
 
         Raises:
-            ConfigError: Points of another shape.
+            ConfigError: Points have another shape.
         """
         if np.shape(points) != (len(envs), 3):
             raise ConfigError(
@@ -92,7 +92,7 @@ class WalkCommandsBatch(WalkingBatch):
         arms.goal[on] = points[:, None]
 
     def look_at(self, envs: Ints, points: Floats) -> None:
-        """Let `envs` (k,) look at `points` (k, 3) in the world, [m]; NaN: ahead."""
+        """Let `envs` (k,) look at `points` (k, 3) in the world, [m]; NaN is straight ahead."""
         gaze, wanted = self.gaze, np.all(np.isfinite(points), axis=1)
         gaze.on[envs] = wanted
         gaze.point[envs] = np.where(wanted[:, None], points, 0.0)
@@ -113,12 +113,12 @@ class WalkCommandsBatch(WalkingBatch):
         return ((self.depth > 0.0) | stays) & holds
 
     def _ready(self) -> Bools:
-        """Who may crouch: bodies that stand, and shall. Shape (N,)."""
+        """Mask of the bodies that may crouch: they stand, and are commanded to. Shape (N,)."""
         stands = self.standing & (self.stood > STILL) & stands_still(self.goal)
         return stands & self._steady()
 
     def _steady(self) -> Bools:
-        """Who is near the reference. Shape (N,)."""
+        """Mask of the bodies near their reference. Shape (N,)."""
         off = self.state.deviation
         near = np.hypot(off[:, 0], off[:, 1]) < STEADY[0]
         return near & (np.hypot(off[:, 3], off[:, 4]) < STEADY[1])
@@ -131,7 +131,7 @@ class WalkCommandsBatch(WalkingBatch):
             self._sink(ready, dt)
             own = super()._reference(self.phase)[0]
             if self.elbows is None:
-                # Its files need a package that bare environments do without.
+                # Its files need a package that plain environments do not need.
                 from ambulo.envs.tasks.walk_commands.elbows import ElbowPrior
 
                 self.elbows = ElbowPrior(self.character, self.simulation)
@@ -139,8 +139,8 @@ class WalkCommandsBatch(WalkingBatch):
         self.gaze.advance(dt)
 
     def _sink(self, ready: Bools, dt: float) -> None:
-        """Change the depths as what `ready` bodies (N,) reach for asks."""
-        wanted = self._depth_wanted(ready)
+        """Change the depths of `ready` bodies (N,) towards those that their goals need."""
+        wanted = self._needed_depth(ready)
         self._plant(np.flatnonzero((wanted > 0.0) & (self.depth == 0.0)))
         most = self.sinking_rate * dt
         step = np.clip(wanted - self.depth, -most, most)
@@ -148,8 +148,8 @@ class WalkCommandsBatch(WalkingBatch):
         self.depth += step
         self.sinking = step / dt
 
-    def _depth_wanted(self, ready: Bools) -> Floats:
-        """Depths that `ready` bodies (N,) need for what they reach for. Shape (N,)."""
+    def _needed_depth(self, ready: Bools) -> Floats:
+        """Depths that the goals of `ready` bodies (N,) need. Shape (N,)."""
         arms, wanted = self.arms, np.zeros(self.num_envs)
         on = np.flatnonzero(ready & arms.led.any(axis=1))
         if len(on):
@@ -160,7 +160,7 @@ class WalkCommandsBatch(WalkingBatch):
         return wanted
 
     def _plant(self, envs: Ints) -> None:
-        """Note where the feet of `envs` (k,), which begin to crouch, stand."""
+        """Record the stance of the feet of `envs` (k,), which begin to crouch."""
         if not len(envs):
             return
         feet = np.ix_(envs, np.array(self._ankles))
@@ -188,12 +188,12 @@ class WalkCommandsBatch(WalkingBatch):
         )
 
     def _crouched(self) -> Ints:
-        """Bodies that crouch. Shape (k,)."""
+        """Indices of the crouching bodies. Shape (k,)."""
         return np.flatnonzero(self.standing & (self.depth > 0.0))
 
     @property
     def crouches(self) -> Crouches:
-        """The postures of the body; solved when they are first needed."""
+        """Crouched postures of the body; solved at first use."""
         if self._crouches is None:
             self._crouches = Crouches(
                 self.character, self._steps, self.config.environment
@@ -219,9 +219,7 @@ class WalkCommandsBatch(WalkingBatch):
         on = np.flatnonzero(
             self.standing & (self.arms.away.any(axis=1) | (self.depth > 0))
         )
-        if len(
-            on
-        ):  # the trunk gives way to the arms' weight, legs go to where the feet are
+        if len(on):  # the trunk leans back, legs reach for the feet
             stands, part = qpos[on], np.minimum(self.depth[on] / PLANTED, 1.0)
             root = self._hanging(self.depth[on]) - self.arms.overhang[on]
             feet = part[:, None, None] * self.planted[on]
@@ -232,7 +230,7 @@ class WalkCommandsBatch(WalkingBatch):
         return qpos, qvel, torque
 
     def _fill(self, layout: ObservationLayout, out: NDArray[np.float32]) -> None:
-        """Show the policy arms and head of the gait, which it knows, instead of led ones."""
+        """Write the gait's arms and head, not the led ones, into the policy's observation."""
         real, envs = self.state, self._led()
         if len(envs):
             own, rates, _ = super()._reference(self.phase)
@@ -244,7 +242,7 @@ class WalkCommandsBatch(WalkingBatch):
         self.state = real
 
     def _led(self) -> Ints:
-        """Bodies whose arms or head are led, and do not follow the gait. Shape (k,)."""
+        """Indices of the bodies whose arms or head are led. Shape (k,)."""
         led = self.arms.away.any(axis=1) | self.gaze.angles.any(axis=1)
         return np.flatnonzero(led)
 
@@ -253,7 +251,7 @@ class WalkCommandsBatch(WalkingBatch):
         led, low = self._led(), self._crouched()
         state = self.state
         for array in (state.deviation, state.rate):
-            # What arms and head do on their own is nothing to balance.
+            # The balance controller ignores the led arms and head.
             array[np.ix_(led, self._led_dofs)] = 0.0
         if not len(self.gaits.controller_dofs):
             return

@@ -22,51 +22,53 @@ from ambulo.configs.walk_commands import (
 
 
 class Settling(NamedTuple):
-    """How fast followed commands move towards those that are given."""
+    """Rates at which the followed commands approach the given ones."""
 
     speeding: tuple[float, float, float]
-    """Fastest change of speed, [m/s^2], turning rate, [rad/s^2], and speed to the left,
-    [m/s^2], away from 0."""
+    """Largest change away from 0 of speed, [m/s^2], turning rate, [rad/s^2], and speed to the
+    left, [m/s^2]."""
     braking: tuple[float, float, float]
-    """The same towards 0."""
+    """Largest change towards 0, in the same units."""
     ease: float
-    """Time in which a change begins and ends, [s]."""
+    """Time in which a change starts and stops smoothly, [s]."""
 
 
 SETTLING = Settling((0.4, 1.6, 0.4), (2.2, 2.6, 0.8), 0.09)
-"""That of walkers that navigate."""
+"""Settling of walkers that navigate."""
 OWN_SETTLING = Settling((0.4, 1.1, 0.4), (0.5, 1.3, 0.4), 0.09)
-"""That of bodies of the user's own, whose steps are those of no clip: with controllers alone,
-94 % of 64 bodies of a Daz rig stay up for 10 s, and 72 % with `SETTLING`, most of whom fall
-ahead when they brake; of Unitree's G1 84 and 75 %."""
+"""Settling of users' own bodies, whose steps come from no clip: with controllers alone, 94 %
+of 64 bodies of a Daz rig stay up for 10 s (72 % with `SETTLING`, where most fall forwards
+when they brake), of Unitree's G1 84 % (75 %)."""
 STILL = np.array([0.04, 0.05, 0.03])
-"""Speed, [m/s], turning rate, [rad/s], and speed to the left, [m/s], below which a command is
-one to stand."""
+"""Speed, [m/s], turning rate, [rad/s], and speed to the left, [m/s], below which a command
+means standing."""
 
 CORRECTION, CORRECTED = 0.3, np.array([0.2, 0.15, 0.15])
-"""Part of the mean error of speed and turning that is made up for in a second, and the most
-of it, [m/s], [rad/s], [m/s]."""
+"""Integral gain on the mean error of the command, [1/s], and the largest correction: speed,
+[m/s], turning rate, [rad/s], speed to the left, [m/s]."""
 MEAN = 0.8
-"""Time constant of these means, [s]."""
+"""Time constant of the means, [s]."""
 BEYOND = 1.2
-"""Turning rates and speeds to the side that are followed over those of the envelope, so that
-a body that lags behind its command at the border can be made up for."""
+"""Factor on the envelope of turning rates and sideways speeds within which corrected commands
+are followed: at the border, a lagging body can still be corrected."""
 SPOT_SPEED = 0.4
-"""Speed from which on the widest turn takes all of the range to the side, [m/s]."""
+"""Speed from which the widest turn leaves no sideways speed, [m/s]."""
 
 
 ONES = np.ones(3)
 """Units of commands of human23."""
 OWN_TURN = 0.5
-"""Turning rates of users' own bodies over those of alike gaits of human23: with controllers
-alone, 92 % of 64 of Unitree's G1 stay up for 10 s, and 81 % with 1."""
+"""Factor on the turning rates of users' own bodies compared with human23 at the same Froude
+number. With controllers alone, 92 % of 64 of Unitree's G1 stay up for 10 s, and 81 % with
+factor 1."""
 
 
 def units_of(pace: float, turn: float = 1.0) -> Floats:
-    """Speed, turning rate and speed aside of a body over those of human23. Shape (3,).
+    """Scale of speed, turning rate and sideways speed of a body against human23. Shape (3,).
 
-    Alike gaits (of equal Froude numbers) have speeds and times that go by `pace`, the root of
-    the legs' lengths; accelerations are the same. `turn` is a factor on turning rates.
+    Similar gaits (of equal Froude numbers) have speeds and times proportional to `pace`, the
+    square root of the ratio of leg lengths; accelerations are equal. `turn` is a factor on
+    turning rates.
     """
     return np.array([pace, turn / pace, pace])
 
@@ -79,22 +81,22 @@ def within_envelope(
     turns_take_side: bool = True,
     units: Floats = ONES,
 ) -> tuple[Floats, Bools]:
-    """Commands (k, 3) moved into the envelope, and which were outside, (k,).
+    """Commands (k, 3) clamped to the envelope, and the mask of those outside, (k,).
 
-    Speed ahead, [m/s], turning rate, [rad/s], and speed to the left, [m/s]. Fast walking
-    takes narrower turns than the ranges say (speed times turning rate is at most
-    `CENTRIPETAL`) and smaller steps to the side (`side_part`), and so do turns (`side_left`).
+    Speed ahead, [m/s], turning rate, [rad/s], and speed to the left, [m/s]. At high speed, the
+    turning rate is smaller (speed times turning rate is at most `CENTRIPETAL`) and so is the
+    sideways speed (`side_part`); turns reduce the sideways speed too (`side_left`).
 
     Args:
         commands: The commands.
         speeds: Range of speeds ahead, [m/s].
         beyond: Factor on the ranges of turning rates and speeds to the left.
-        turns_take_side: Whether turns leave less of the range to the left.
-        units: What 1 is of each part of a command (`units_of`): `speeds` and the envelope are
+        turns_take_side: Whether turns reduce the sideways range.
+        units: Scale of each part of a command (`units_of`); `speeds` and the envelope are
             those of human23. Shape (3,).
 
     Raises:
-        ConfigError: A command that is not finite.
+        ConfigError: A command is not finite.
     """
     if not np.isfinite(commands).all():
         raise ConfigError("a command is not finite")
@@ -113,10 +115,10 @@ def within_envelope(
 
 @njit(cache=True)
 def side_left(speed, turn, widest):  # type: ignore[no-untyped-def]
-    """The part of the range to the side that turns leave, at speeds ahead, [m/s].
+    """Fraction of the sideways range that a turn leaves.
 
-    In the widest turn from `SPOT_SPEED` on none: bodies that walk, turn and go aside all at
-    once fall (41 % of an agent's episodes); on the spot all. Numbers or arrays.
+    None in the widest turn from `SPOT_SPEED` on: bodies that walk, turn and step aside at once
+    fall (41 % of an agent's episodes). All of it on the spot. Numbers or arrays.
 
     Args:
         speed: Ahead, [m/s].
@@ -128,7 +130,7 @@ def side_left(speed, turn, widest):  # type: ignore[no-untyped-def]
 
 
 def side_part(speed: Floats) -> Floats:
-    """The part of `SIDE` that is taken on at speeds ahead (k,), [m/s]. Shape (k,)."""
+    """Fraction of `SIDE` that is available at speeds ahead (k,), [m/s]. Shape (k,)."""
     part: Floats = np.interp(np.abs(speed), SIDE_SPEEDS, SIDE_PARTS)
     return part
 
@@ -149,7 +151,7 @@ def drawn_goal(
     """A command within the envelope from six numbers of 0 to 1. Shape (3,).
 
     Args:
-        chances: What is drawn.
+        chances: Six uniform random numbers.
         speed: Range of speeds ahead, within the envelope, [m/s].
         turn: Range of turning rates, [deg/s].
         walk: Fractions of the kinds of commands.
@@ -172,10 +174,9 @@ def drawn_goal(
 
 
 def drawn_wait(chance: float, span: tuple[float, float]) -> float:
-    """A time within `span`, [s], from a number of 0 to 1: short ones as often as long ones.
+    """Log-uniform time within `span`, [s], from a uniform number in [0, 1].
 
-    Log-uniform, so that a wide span holds commands of a navigator, ten a second, and
-    steady ones.
+    A wide span thus holds both a navigator's commands, ten per second, and steady ones.
     """
     low, high = span
     if low <= 0.0:
@@ -189,7 +190,7 @@ def _between(span: Sequence[float] | Floats, part: float) -> float:
 
 
 def stands_still(commands: Floats) -> Bools:
-    """Which commands (N, 3) are to stand. Shape (N,)."""
+    """Mask of the commands (N, 3) that mean standing. Shape (N,)."""
     still: Bools = np.all(np.abs(commands) < STILL, axis=1)
     return still
 
@@ -205,9 +206,9 @@ def corrected(correction: Floats, error: Floats, dt: Floats) -> Floats:
 def settle(
     goal: Floats, dt: float, command: Floats, change: Floats, settling: Settling
 ) -> None:
-    """Let commands (N, 2 or 3) come nearer to the goal in `dt`, [s], without a jerk, in place.
+    """Move commands (N, 2 or 3) towards the goal within `dt`, [s], smoothly, in place.
 
-    `change` is how fast they change now.
+    `change` is their present rate of change.
     """
     ease = min(1.0, dt / settling.ease)
     for b in range(len(goal)):
@@ -215,7 +216,7 @@ def settle(
             left = goal[b, i] - command[b, i]
             braking = left * command[b, i] < 0.0
             most = settling.braking[i] if braking else settling.speeding[i]
-            # Four times as long as the change eases: then it does not overshoot.
+            # Four times the time constant of the change avoids overshoot.
             pull = left / (4.0 * settling.ease)
             pull = min(max(pull, -most), most)
             change[b, i] += (pull - change[b, i]) * ease

@@ -1,4 +1,4 @@
-"""Where elbows of led hands point: as an IK network, which knows captured people, has them."""
+"""Elbow directions of led arms, as an IK network trained on captured people predicts them."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class ElbowPrior:
     def __call__(self, envs: Ints, goals: Floats) -> Floats:
         """World directions of both elbows of `envs` (k,) with hands at `goals` (k, 2, 3).
 
-        From the middle between shoulder and hand to the elbow of the pose that the network
-        gives to this head and these hands' places.
+        From the midpoint of shoulder and hand to the elbow of the pose that the network
+        predicts for the head and these hands.
         """
         count = len(envs)
         places = np.zeros((count, len(TARGETS), 3))
@@ -61,7 +61,7 @@ class ElbowPrior:
         places[:, _HANDS] = goals
         placed[:, [_HEAD, *_HANDS]], turned[:, _HEAD] = 1.0, 1.0
         joints = np.empty((count, 2, len(PARTS), 3))
-        for i in range(count):  # one by one: the same bits for any number of bodies
+        for i in range(count):  # one by one: same bits for any number of bodies
             rows = (part[i : i + 1] for part in (places, turns, placed, turned))
             pose = self._network.predict(Targets(*rows))
             joints[i] = fk(self._network.rig, pose)[0][0, self._arms]

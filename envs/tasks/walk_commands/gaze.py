@@ -1,4 +1,4 @@
-"""The gaze: a head that turns to a point, shared between neck and head."""
+"""The gaze: turning to a point, divided between neck and head."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from ambulo.envs.simulation.simulation import CharacterSimulation
 
 WIDEST = np.radians([70.0, 40.0])
-"""Farthest turn to the side and down or up, [rad]."""
+"""Largest turn to the side, and down or up, [rad]."""
 RATE = 2.0
-"""Fastest turn, [rad/s]."""
+"""Largest turning rate, [rad/s]."""
 
 
 class Gaze(NamedState):
-    """What N bodies look at."""
+    """Gaze targets of N bodies."""
 
     def __init__(self, character: Character, simulation: CharacterSimulation) -> None:
-        """All look ahead."""
+        """Start with all looking ahead."""
         roles, model = roles_of(character.skeleton), character.model
         joints = [character.skeleton.joints[roles[name]] for name in ("neck", "head")]
         first = [int(model.joint(name).qposadr[0]) for name in joints]
@@ -44,9 +44,9 @@ class Gaze(NamedState):
         )
         count = len(self._places)
         self.point: Floats = np.zeros((count, 3))
-        """What is looked at, in the world, [m]. Shape (N, 3)."""
+        """Gaze targets in the world, [m]. Shape (N, 3)."""
         self.on: Bools = np.zeros(count, np.bool_)
-        """Who looks at a point. Shape (N,)."""
+        """Mask of the bodies with a gaze target. Shape (N,)."""
         self.angles: Floats = np.zeros((count, 2))
         """Turn of the head to the left and down now, [rad]. Shape (N, 2)."""
 
@@ -57,7 +57,7 @@ class Gaze(NamedState):
         self.point[envs], self.on[envs], self.angles[envs] = 0.0, False, 0.0
 
     def advance(self, dt: float) -> None:
-        """Turn the heads on by one control step of `dt`, [s]."""
+        """Advance the heads by one control step of `dt`, [s]."""
         if not (self.on.any() or self.angles.any()):
             return
         away = self.point - self._places[:, self._head]
@@ -69,7 +69,7 @@ class Gaze(NamedState):
         self.angles += np.clip(wanted - self.angles, -RATE * dt, RATE * dt)
 
     def bend(self, qpos: Floats) -> None:
-        """Turn neck and head of positions (N, nq), in place; half of the way each."""
+        """Turn neck and head of positions (N, nq), half of the rotation each, in place."""
         envs = np.flatnonzero(self.angles.any(axis=1))
         if not len(envs):
             return

@@ -1,4 +1,4 @@
-"""When a walker stands and steps, where its frame goes, how it gives way to touches."""
+"""Transitions between standing and stepping, the reference frame, and yielding to contacts."""
 
 from __future__ import annotations
 
@@ -11,39 +11,40 @@ from ambulo.envs.simulation.frames import hold_near
 NEAR = 0.05
 """Steps end this near to the middle of double support, [cycles]."""
 FEET_OFF, SPEED_OFF = 0.06, 0.3
-"""How far feet may be from where standing has them, [m], and how fast the root may move,
-[m/s], when steps end: a foot that stands elsewhere would be pulled at."""
+"""Largest distance of the feet from the standing pose, [m], and largest speed of the root,
+[m/s], at which steps may end: feet elsewhere would be pulled."""
 START_HOLD, TRIP_HOLD = 0.5, 1.0
-"""Time on the spot after a start, and the least after a shove, [s]."""
+"""Time of stepping on the spot after a start, and at least after a push, [s]."""
 QUIET, FADE = 0.5, 0.5
-"""Time in standing after which the policy's offsets fade, and in which they do, [s]. The
-balance controller alone stands for good; a policy that was trained on short stands drifts
-off in ten seconds."""
+"""Time in standing after which the policy's offsets fade, and duration of the fade, [s]. The
+balance controller alone can stand indefinitely; a policy that was trained on short stands
+drifts off in ten seconds."""
 TRIP_SPEED, TRIP_FORCE = 0.15, 16.0
-"""Speed of a standing root, [m/s], or force on the body, [N], from which it steps."""
+"""Speed of a standing root, [m/s], or force on the body, [N], that triggers steps."""
 SWAY = 0.4
-"""Time in which the sway of the last step dies out, [s]: until then `SPEED_OFF` is no shove."""
+"""Time in which the sway of the last step dies out, [s]; until then `SPEED_OFF` is no push."""
 
 LEASH, TOUCHED_LEASH, YAW_LEASH = 0.2, 0.03, 0.4
-"""How far the reference frame is from a body, [m], when that touches something, and how far it
-turns from it, [rad], at most."""
+"""Largest distance of the reference frame from a body, [m], the same on contact with an
+obstacle, and its largest yaw from the body, [rad]."""
 TIED = 0.3
-"""Part of the way to between the feet that the frame of a standing body goes in a step."""
+"""Fraction of the distance to between the feet that the frame of a standing body moves per
+step."""
 
 FILTER = 0.15
 """Time constant of the low-pass of the force, [s]."""
 HOLD = 0.5
-"""Time for which a touch counts, [s]."""
+"""Time for which a contact counts, [s]."""
 AWAY_AHEAD, AWAY_SIDE = np.deg2rad(60.0), np.deg2rad(24.0)
-"""Turning rates away from touches ahead and from touches beside, [rad/s]."""
+"""Turning rates away from contacts ahead and beside, [rad/s]."""
 SLOW = 0.5
-"""Largest speed beside something that is touched, [m/s]."""
+"""Largest speed beside a touched obstacle, [m/s]."""
 GIVE, FASTEST = 0.003, 0.3
-"""Speed by force, [m/s/N], with which a body that is to stand steps out of the way, and the
-largest ahead and to a side, [m/s]. Swept at 0.6 m/s, 44 % stay up; 31 % when only the moving
-frame was moved."""
+"""Speed by force, [m/s/N], with which a standing body yields, and the largest ahead and to a
+side, [m/s]. Pushed by an obstacle at 0.6 m/s, 44 % stay up; 31 % when only the reference frame
+was moved."""
 STRONGEST = 400.0
-"""Force that is not exceeded in the low-pass, [N]: impacts are short."""
+"""Clipping of the force before the low-pass, [N]: impacts are short."""
 
 
 def stops(
@@ -54,16 +55,16 @@ def stops(
     speed: Floats,
     width: float = WIDTH,
 ) -> Bools:
-    """Which stepping bodies may stand now. Shape (N,).
+    """Mask of the stepping bodies that may stand now. Shape (N,).
 
     Args:
-        phase: Place in the cycle. Shape (N,).
+        phase: Gait phase, [cycles]. Shape (N,).
         mid_stance: Phase of the left foot's mid-stance.
-        command: Speed, turning rate, speed to the left now. Shape (N, 3).
+        command: Present speed, turning rate, speed to the left. Shape (N, 3).
         apart: From the right ankle to the left one, along the heading and to the left,
             [m]. Shape (N, 2).
         speed: Horizontal speed of the root, [m/s]. Shape (N,).
-        width: Distance of the ankles from side to side in standing, [m].
+        width: Lateral distance of the ankles in standing, [m].
     """
     place = (phase - mid_stance - 0.25) % 0.5
     double = np.minimum(place, 0.5 - place) < NEAR
@@ -73,14 +74,14 @@ def stops(
     return ends
 
 
-def share_of_policy(stood: Floats) -> Floats:
-    """Factor on the policy's offsets of bodies that have stood for `stood`, [s]. Shape (N,)."""
+def policy_fraction(stood: Floats) -> Floats:
+    """Factor on the policy's offsets after standing for `stood`, [s]. Shape (N,)."""
     share: Floats = 1.0 - np.clip((stood - QUIET) / FADE, 0.0, 1.0)
     return share
 
 
 def first_phase(mid_stance: float, sideways: Floats) -> Floats:
-    """Phase at which steps begin: in double support, on the way that the body moves.
+    """Phase at which steps begin: in double support, on the side to which the body moves.
 
     Args:
         mid_stance: Phase of the left foot's mid-stance.
@@ -91,26 +92,26 @@ def first_phase(mid_stance: float, sideways: Floats) -> Floats:
 
 
 def stay_near(frames: Floats, root: Floats, yaw: Floats, touched: Bools) -> None:
-    """Lead frames (N, 4) back to bodies that are too far, in place.
+    """Pull frames (N, 4) back to bodies that are too far away, in place.
 
     Args:
         frames: Reference frames.
-        root: Places of the roots, [m]. Shape (N, 2).
+        root: Positions of the roots, [m]. Shape (N, 2).
         yaw: Headings of the roots from the frames, [rad]. Shape (N,).
-        touched: Which bodies touch something. Shape (N,).
+        touched: Mask of the bodies that touch an obstacle. Shape (N,).
     """
     hold_near(frames, root, np.where(touched, TOUCHED_LEASH, LEASH))
     frames[:, 2] += yaw - np.clip(yaw, -YAW_LEASH, YAW_LEASH)
 
 
 def tie(frames: Floats, feet: Floats, turns: Floats, behind: float) -> None:
-    """Lead frames (k, 4) of standing bodies to between their feet, in place.
+    """Move frames (k, 4) of standing bodies towards the middle of their feet, in place.
 
     Args:
         frames: Reference frames.
-        feet: Places of the ankles, [m]. Shape (k, 2, 3).
-        turns: Matrices of the feet. Shape (k, 2, 9).
-        behind: Place of the ankles ahead of the frame in standing, [m].
+        feet: Positions of the ankles, [m]. Shape (k, 2, 3).
+        turns: Rotation matrices of the feet. Shape (k, 2, 9).
+        behind: Distance of the ankles ahead of the frame in standing, [m].
     """
     ahead = turns.reshape(-1, 2, 3, 3)[..., :2, 0].sum(axis=1)
     yaw = np.arctan2(ahead[:, 1], ahead[:, 0])
@@ -129,12 +130,12 @@ def low_passed(force: Floats, now: Floats, dt: float) -> Floats:
 
 
 def away(goal: Floats, force: Floats, touched: Bools) -> Floats:
-    """Commands (N, 3) that lead away from what touches.
+    """Commands (N, 3) away from the contacts.
 
     Args:
-        goal: Wanted speed, turning rate and speed to the left. Shape (N, 3).
+        goal: Commanded speed, turning rate and speed to the left. Shape (N, 3).
         force: On the body, ahead and to the left, [N]. Shape (N, 2).
-        touched: Which bodies are touched. Shape (N,).
+        touched: Mask of the bodies in contact. Shape (N,).
     """
     out = goal.copy()
     size = np.maximum(np.linalg.norm(force, axis=1), 1e-9)
@@ -152,7 +153,7 @@ def away(goal: Floats, force: Floats, touched: Bools) -> Floats:
 
 
 def giving(force: Floats) -> Floats:
-    """Commands (N, 3) that give way to forces ahead and to the left, (N, 2), [N]."""
+    """Commands (N, 3) that yield to forces ahead and to the left, (N, 2), [N]."""
     velocity = np.clip(GIVE * force, -FASTEST, FASTEST)
     given: Floats = np.insert(velocity, 1, 0.0, axis=1)
     return given

@@ -1,4 +1,4 @@
-"""Walk, turn and step to the side as commanded, stop, stand, stay up."""
+"""Walk, turn and step to the side as commanded, stop, stand, and stay up."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from ambulo.envs.tasks.walk_commands.stepping import (
     first_phase,
     giving,
     low_passed,
-    share_of_policy,
+    policy_fraction,
     stay_near,
     stops,
     tie,
@@ -61,15 +61,15 @@ PUSHED_FORCE = 100.0
 _BEGUN = (
     "command", "change", "correction", "given", "mean", "force", "held_until", "stood",
 )  # fmt: skip
-"""Arrays that are 0 at a start."""
+"""Arrays that are 0 at the start of an episode."""
 
 
 class WalkingBatch(CommandedBatch):
     """N bodies that follow commands, stop and stand; see `CommandedBatch`.
 
-    The reference frame goes as commanded, and the gaits at that speed are followed in it,
-    their feet led by `FootSteering`. A command of zeros is to stand: the steps end at
-    double support, and begin there again.
+    The reference frame moves as commanded, and the gaits at that speed are followed in it,
+    their feet placed by `FootSteering`. A command of zeros means standing: steps end at double
+    support, and begin there again.
     """
 
     gaits: WalkGaits
@@ -83,16 +83,15 @@ class WalkingBatch(CommandedBatch):
     )
     takes_side, lateral = True, CENTRIPETAL
     settling, start_hold = OWN_SETTLING, START_HOLD
-    """How fast commands settle, of bodies of the user's own; time on the spot after a start,
-    [s]."""
+    """How commands settle, and the time on the spot after a start, [s]."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """As `LocomotionBatch`."""
+        """Create the batch; see `LocomotionBatch`."""
         count = kwargs["num_envs"]
         self.correction: Floats = np.zeros((count, 3))
-        """What is added to the commands so that the body's mean is as they say. (N, 3)."""
+        """Correction of the commands towards the commanded mean velocity. (N, 3)."""
         self.given: Floats = np.zeros((count, 3))
-        """Commands that give way to a force, beside those that are settled. Shape (N, 3)."""
+        """Commands that yield to a force, in addition to the settled ones. Shape (N, 3)."""
         self.mean: Floats = np.zeros((count, 3))
         """Low-passed speed, turning rate and speed to the left. Shape (N, 3)."""
         self.next_scene: Floats = np.full(count, np.inf)
@@ -116,7 +115,7 @@ class WalkingBatch(CommandedBatch):
         super().__init__(*args, **kwargs)
         self.command = np.zeros((count, 3))
         self._steering = FootSteering(self.character, self.gaits, self.gaits.walks)
-        # Only where the balance controller goes on.
+        # Only where the balance controller stays the same.
         self._fades = len(self._acting_dofs) > 0
         self._touching = TouchForces(self.simulation)
         self._places = self.simulation.bind("xpos")
@@ -133,13 +132,12 @@ class WalkingBatch(CommandedBatch):
     def set_command(
         self, envs: Ints, speed: Floats, turning: Floats, side: Floats | float = 0.0
     ) -> None:
-        """As `CommandedBatch`; no obstacles are drawn until the next reset, either.
+        """As `CommandedBatch`; also stops the drawing of obstacles until the next reset.
 
-        Commands outside the envelope are moved into it, which `info["clamped"]` says; zeros
-        are to stand.
+        Commands outside the envelope are clamped (`info["clamped"]`); zeros mean standing.
 
         Raises:
-            ConfigError: A command that is not finite.
+            ConfigError: A command is not finite.
         """
         wanted = np.stack(
             [np.broadcast_to(part, np.shape(envs)) for part in (speed, turning, side)],
@@ -153,7 +151,7 @@ class WalkingBatch(CommandedBatch):
 
     @property
     def speeds(self) -> tuple[float, float]:
-        """Range of speeds ahead in `units`; a user's own body's ends with its fastest gait."""
+        """Range of speeds ahead in `units`; for a user's body, up to its fastest gait."""
         if self.character.standing is None:
             return SPEED
         return SPEED[0], min(SPEED[1], self.gaits.span[1] / float(self.units[0]))
@@ -165,19 +163,19 @@ class WalkingBatch(CommandedBatch):
     def step(self, actions: NDArray[np.generic]) -> BatchStep:
         """As `LocomotionBatch`.
 
-        `info` also tells `standing` (standing is followed, not steps), `touched` and
+        `info` also holds `standing` (the body follows standing, not steps), `touched` and
         `clamped` (the last command was outside the envelope).
         """
         *outcome, info = super().step(actions)
         return (*outcome, info | self._command_info())  # type: ignore[return-value]
 
     def felt(self) -> Floats:
-        """Force of touches, along the world's X and Y, [N]. Shape (N, 2)."""
+        """Contact forces of obstacles along the world's X and Y, [N]. Shape (N, 2)."""
         return self._touching.now()
 
     @property
     def touched(self) -> Bools:
-        """Which bodies touch something, or just did. Shape (N,)."""
+        """Mask of the bodies in contact with an obstacle now or recently. Shape (N,)."""
         return np.asarray(self.simulation.time < self.touched_until)
 
     def _command_info(self) -> Arrays:
@@ -195,7 +193,7 @@ class WalkingBatch(CommandedBatch):
         return self.gaits.blend_for(self._followed_command()[:, 0], self.standing)
 
     def _followed_command(self) -> Floats:
-        """The commands, their correction, what gives way; zeros in standing. (N, 3)."""
+        """The commands with correction and yielding; zeros in standing. (N, 3)."""
         asked = self.correction + self.given
         asked[:, : self.command.shape[1]] += self.command
         reach = (self.gaits.span[0] / self.units[0], self.speeds[1]), BEYOND
@@ -225,7 +223,7 @@ class WalkingBatch(CommandedBatch):
 
     def _offsets(self, wanted: Floats) -> Floats:
         if self._fades:
-            wanted = wanted * share_of_policy(self.stood)[:, None]
+            wanted = wanted * policy_fraction(self.stood)[:, None]
         return super()._offsets(wanted)
 
     def _advance(self) -> None:
@@ -239,7 +237,7 @@ class WalkingBatch(CommandedBatch):
         wanted = self.goal
         if self.config.walk.trip:
             gives = self.touched & stands_still(wanted)
-            # In the reference frame, which is what it moves.
+            # In the reference frame, which this moves.
             force = along_heading(self.force, self.reference_frame[:, 2])
             self.given = gives[:, None] * giving(force)
         if self.config.walk.reflex:
@@ -252,7 +250,7 @@ class WalkingBatch(CommandedBatch):
         self._move_frames(dt)
 
     def _feel(self, dt: float) -> None:
-        """Update the low-passed force and the time of touches."""
+        """Update the low-passed force and the time of contact."""
         self.force = low_passed(self.force, self.felt(), dt)
         strong = np.linalg.norm(self.force, axis=1) > self.config.walk.touch_threshold
         self.touched_until[strong] = self.simulation.time[strong] + HOLD
@@ -267,7 +265,7 @@ class WalkingBatch(CommandedBatch):
         return np.asarray(self.reference_frame[:, 2] + self.state.yaw)
 
     def _switch(self) -> None:
-        """Let bodies begin to step, or stand."""
+        """Switch bodies between stepping and standing."""
         time, heading = self.simulation.time, self.state.heading
         mid = float(self._steering.mid_stance[0])
         busy = self._busy()
@@ -292,7 +290,7 @@ class WalkingBatch(CommandedBatch):
             array[begins | ends] = 0.0
 
     def _correct(self, dt: float) -> None:
-        """Make up for a body whose mean is not as commanded."""
+        """Correct bodies whose mean velocity differs from the command."""
         x, y = self.state.qvel[:, :2].T
         seen = np.stack([x, turn_rate(self.state), y], axis=1)
         self.mean += dt / MEAN * (seen - self.mean)
@@ -302,11 +300,11 @@ class WalkingBatch(CommandedBatch):
         self.correction = corrected(self.correction, error, np.where(steady, dt, 0.0))
 
     def _busy(self) -> Bools:
-        """Who goes on standing, unless pressed. Shape (N,)."""
+        """Mask of the bodies that keep standing unless pushed. Shape (N,)."""
         return np.zeros(self.num_envs, np.bool_)
 
     def _move_frames(self, dt: float) -> None:
-        """Move the frames as commanded, not far from the bodies; standing ones to the feet."""
+        """Move the frames as commanded, near the bodies; standing ones to the feet."""
         _, turning, side = self._followed_command().T
         walk_frames(self.reference_frame, self.blend.speed, turning, dt, side)
         touched = self.touched
@@ -349,7 +347,7 @@ class WalkingBatch(CommandedBatch):
         )
 
     def _place(self, index: int, now: float) -> None:
-        """Give a body other obstacles."""
+        """Place new obstacles around a body."""
         if self._boxes is None:
             return
         walk, rng = self.config.walk, self.rngs[index]

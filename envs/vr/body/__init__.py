@@ -1,1 +1,1 @@
-"""Bodies with legs as VR worlds: simulated characters, and fast models of them."""
+"""Bodies with legs as VR worlds: simulated characters, and fast surrogates of them (twins)."""

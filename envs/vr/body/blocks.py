@@ -1,4 +1,4 @@
-"""Functions of rows that give the same bits for any number of rows."""
+"""Row-wise functions whose results do not depend on the number of rows, to the bit."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 Arrays = tuple[NDArray[Any], ...]
 ROWS = 16
-"""Rows that a function is given at once."""
+"""Rows per call of the function."""
 
 
 def in_blocks(function: Callable[..., Arrays], *arrays: NDArray[Any]) -> Arrays:
-    """Results of `function` for arrays of N rows, which it is given `ROWS` at a time.
+    """Results of `function` for arrays of N rows, computed `ROWS` rows at a time.
 
-    A matrix product rounds differently with the number of rows, so it has a fixed one: the
-    last block is filled with zeros.
+    A matrix product rounds differently for other numbers of rows, so the number is fixed: the
+    last block is padded with zeros.
     """
     count = len(arrays[0])
     parts = []
@@ -30,7 +30,7 @@ def in_blocks(function: Callable[..., Arrays], *arrays: NDArray[Any]) -> Arrays:
 
 
 def _filled(rows: NDArray[Any]) -> NDArray[Any]:
-    """`rows` (k, ...) and zeros behind them, (ROWS, ...)."""
+    """`rows` (k, ...) padded with zeros to (ROWS, ...)."""
     out = np.zeros((ROWS, *rows.shape[1:]), rows.dtype)
     out[: len(rows)] = rows
     return out

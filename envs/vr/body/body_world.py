@@ -1,4 +1,4 @@
-"""A simulated character in VR levels: the world of a walker that follows sticks."""
+"""A simulated character in VR levels: the world of a walker that follows stick input."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ from ambulo.envs.vr.world.step_kernels import are_off_floor
 from ambulo.motion.roles import roles_of
 
 FALLEN_HEIGHT = 0.3
-"""A body whose root is lower than the reference's by more has fallen, [m]."""
+"""A body has fallen if its root is lower than the reference's by more than this, [m]."""
 FALLEN_TILT = np.cos(np.deg2rad(60.0))
-"""Smallest vertical part of the trunk's axis of a body that has not fallen."""
+"""Smallest vertical component of the trunk's axis of a body that has not fallen."""
 START_ROOM = 0.45
-"""Distance from obstacles at the start, where there is room for it, [m]."""
+"""Distance from obstacles at the start, where possible, [m]."""
 TOUCH_FORCE = 1.0
-"""Force from which a contact counts, [N]."""
+"""Smallest force of a contact, [N]."""
 
 
 class BodyWorld(CompiledWorld):
     """N characters in levels; see `World` for the interface.
 
-    A tick is a control step of the walker. `position` is the floor below the head, whose
-    height stays nominal while the body is on its feet; `yaw` is the heading of the
-    pelvis, and `path` its way; `velocity` and `yaw_rate` are means over the environment
-    step, so that the sway of the gait is mostly left out. Rays start below the head,
-    level, and see the prisms of the world contract; bodies touch obstacles in their true
-    sizes. Contacts are looked at once a tick.
+    A tick is a control step of the walker. `position` is the floor below the head, whose height
+    stays nominal while the body is on its feet; `yaw` is the heading of the pelvis, and `path`
+    the length of its path. `velocity` and `yaw_rate` are means over the environment step, so
+    that they contain little sway of the gait. Rays start below the head, level, and see the
+    prisms of the world contract; bodies touch obstacles in their true sizes. Contacts are
+    checked once a tick.
     """
 
     stochastic = True
@@ -59,7 +59,7 @@ class BodyWorld(CompiledWorld):
         """`num_envs` bodies, not yet placed in any level.
 
         Raises:
-            ConfigError: Settings that do not fit the walker.
+            ConfigError: The settings do not fit the walker.
         """
         super().__init__(num_envs, spec)
         check_rate(spec, walker.control_rate, walker.name)
@@ -85,9 +85,9 @@ class BodyWorld(CompiledWorld):
         """Largest force of a touch in the last step, [N]."""
         self._obs = self.batch.obs
         self._points: Floats = np.full((num_envs, 3), np.nan)
-        """What is reached for, in the world, [m], NaN: nothing. Shape (N, 3)."""
+        """Points to reach for, in the world, [m], NaN: none. Shape (N, 3)."""
         self._hands: WalkCommandsBatch | None = None
-        """The bodies, once their hands are led."""
+        """The bodies, if their hands are led."""
         self.poses: Floats = np.repeat(
             self.qpos[:, None], spec.ticks_per_decision, axis=1
         )
@@ -96,7 +96,7 @@ class BodyWorld(CompiledWorld):
         """Put `levels[i]` into slot `slots[i]`.
 
         Raises:
-            LevelError: A level that the body does not fit through.
+            LevelError: The body does not fit through a level.
         """
         refuse_heights(levels, "a simulated body")
         check_levels(levels, self._size)
@@ -107,18 +107,18 @@ class BodyWorld(CompiledWorld):
         self._levels.update(zip(map(int, slots), levels, strict=True))
 
     def seed(self, envs: Ints, seeds: Ints) -> None:
-        """Seed what is random in the next episodes of `envs` (k,)."""
+        """Seed the random numbers of the next episodes of `envs` (k,)."""
         for env, seed in zip(envs, seeds, strict=True):
             self.batch.rngs[int(env)] = np.random.default_rng(int(seed))
 
     def reach(self, points: Floats) -> None:
         """Lead hands to `points` (N, 3) in the world, [m]; NaN: none.
 
-        A body whose sticks rest stops where its point is near, crouches as deep as that asks
-        for, and leads its hand; it looks at the point from farther away.
+        A body whose sticks are at rest stops near its point, crouches as deep as the point
+        requires, and leads its hand. From farther away, it only looks at the point.
 
         Raises:
-            ConfigError: A walker whose hands cannot be led.
+            ConfigError: The walker has no led hands.
         """
         if not isinstance(self.batch, WalkCommandsBatch):
             raise ConfigError(
@@ -130,7 +130,7 @@ class BodyWorld(CompiledWorld):
         self._see_hands(np.arange(len(points)))
 
     def reset(self, envs: Ints, slots: Ints, poses: Floats) -> None:
-        """Place `envs` at `poses` (x, y, yaw) in level `slots`, at their slowest.
+        """Place `envs` at `poses` (x, y, yaw) in level `slots`, at the lowest speed.
 
         A pose with obstacles nearer than `START_ROOM` is moved away from them.
         """
@@ -177,20 +177,20 @@ class BodyWorld(CompiledWorld):
         state.velocity[:] = moved / spec.decision_dt
         state.velocity[:, 2] = 0.0
         state.yaw_rate[:] = (state.yaw - yaw) / spec.decision_dt
-        # Not of the head, whose sway would count as way: two fifths of an oracle's.
+        # Of the pelvis: two fifths of an oracle's path would be sway of the head.
         state.path[:] = np.hypot(*(self._places[:, self._root, :2] - pelvis).T)
         self._see_hands(everyone)
         self._read_rays(everyone)
         return state
 
     def _read_rays(self, envs: Ints) -> None:
-        """Read the rays of `envs` (k,); a head beyond the floor sees nothing, as in a fall."""
+        """Read the rays of `envs` (k,); a head beyond the floor reads nothing, as in a fall."""
         off_floor = np.zeros(len(self.state.position), np.bool_)
         are_off_floor(envs, self._slot, self.state.position, self._shapes(), off_floor)
         self._look_from(envs, self._bodies()._replace(falling=off_floor))
 
     def details(self) -> dict[str, NDArray[Any]]:
-        """What else there is to know of the bodies after a step, arrays over envs."""
+        """Further quantities of the bodies after a step, arrays over envs."""
         height, tilt = self._head_up.T
         return {
             "touched": self.state.contact_ticks > 0,
@@ -231,7 +231,7 @@ class BodyWorld(CompiledWorld):
         self.batch.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        """What the world is made of, and where it is: simulations are not copied."""
+        """Settings and state of the world, for pickling; simulations are not copied."""
         return {
             "made": (len(self._slot), self.spec, self.walker, self._threads),
             "levels": self._levels,
@@ -250,7 +250,7 @@ class BodyWorld(CompiledWorld):
         self.batch.rngs[:] = values["rngs"]
 
     def _with_room(self, slots: Ints, poses: Floats) -> Floats:
-        """`poses` (k, 3) moved so that arms and feet are not in obstacles."""
+        """`poses` (k, 3) moved so that arms and feet are clear of obstacles."""
         out = np.array(poses, np.float64)
         shapes = self._shapes()
         for row, slot in zip(out, slots, strict=True):
@@ -271,13 +271,13 @@ class BodyWorld(CompiledWorld):
         self.batch.set_command(envs, speed, turn, side)
 
     def _see_hands(self, envs: Ints) -> None:
-        """Take in the hands of `envs` (k,), once there is something to reach for."""
+        """Update the hands of `envs` (k,), once there are points to reach for."""
         if self._hands is not None:
             palms = from_origin(self.state, self._hands.arms.palms())
             self.state.hands[envs] = palms[envs]
 
     def _look(self, envs: Ints) -> None:
-        """Take in heading, height and tilt of `envs`."""
+        """Update heading, height and tilt of `envs`."""
         facing = self._turns[envs, self._root, :2, 0]
         yaw = np.arctan2(facing[:, 1], facing[:, 0])
         turned = np.remainder(yaw - self.state.yaw[envs] + np.pi, 2.0 * np.pi) - np.pi
@@ -299,7 +299,7 @@ class BodyWorld(CompiledWorld):
         state.since_contact[:] = np.where(touched, 0, state.since_contact + 1)
 
     def _fallen(self) -> Bools:
-        """Whose trunk is low or tilted, or whose simulation exploded. Shape (N,)."""
+        """Mask of bodies with a low or tilted trunk, or an exploded simulation. (N,)."""
         body = self.batch.state
         low = body.deviation[:, 2] < -FALLEN_HEIGHT
         tilted = ~(self._turns[:, self._root, 2, 2] > FALLEN_TILT)
@@ -314,7 +314,7 @@ class BodyWorld(CompiledWorld):
 
 
 def check_rate(spec: WorldSpec, rate: int, walker: str) -> None:
-    """`ConfigError` if a tick of `spec` is no control step of `walker`."""
+    """Raise `ConfigError` if a tick of `spec` is no control step of `walker`."""
     if abs(spec.dt * rate - 1.0) > 1e-9:
         raise ConfigError(
             f"environment.physics_ticks_per_second = {1.0 / spec.dt:g}: walker {walker} "

@@ -18,21 +18,21 @@ log = logging.getLogger(__name__)
 
 @lru_cache(maxsize=64)
 def _warn(text: str) -> None:
-    """Log `text`, once in a process."""
+    """Log `text` once per process."""
     log.warning(text)
 
 
 class StickCommands:
-    """Commands of a walker for the smoothed sticks of VR: full stick is `WorldSpec`'s speed.
+    """Commands of a walker from the smoothed sticks of VR; full stick is `WorldSpec`'s speed.
 
-    Commands that the walker was not trained for are moved into its envelope.
+    Commands outside the walker's training envelope are clamped to it.
     """
 
     def __init__(self, spec: WorldSpec, envelope: Envelope, walker: str) -> None:
-        """For `walker` with `envelope`; says once what of the sticks it does not take.
+        """For `walker` with `envelope`; warns once of stick inputs that it does not support.
 
         Raises:
-            ConfigError: Full stick asks for more than the envelope has.
+            ConfigError: Full stick exceeds the envelope.
         """
         fastest, turn = envelope.speed[1], envelope.turn
         if spec.max_speed > fastest + 1e-9:
@@ -65,7 +65,7 @@ class StickCommands:
             )
 
     def of(self, stick: Floats) -> Floats:
-        """Speed, [m/s], to the left, [m/s], turning rate, [rad/s], shape (N, 3).
+        """Commands: speed, [m/s], to the left, [m/s], turning rate, [rad/s], shape (N, 3).
 
         `stick`: strafe, forward, rotation (+ is right) in [-1, 1], shape (N, 3).
         """

@@ -1,4 +1,4 @@
-"""Whether a body fits through a level: wide enough ways, and nothing low above them."""
+"""Check of a body's size against a level: width of passages, height of obstacles overhead."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import load_levels
 
 _RESOLUTIONS = (FINE_RESOLUTION, 0.05, 0.02)
-"""Cell sizes on which a way is looked for; the last tells a gap to 2 cm, [m]."""
+"""Cell sizes of the search for a path; the finest resolves a gap to 2 cm, [m]."""
 _BISECTIONS = 6
-"""Halvings of the width between nothing and what the body needs."""
+"""Bisections of the width between zero and the body's width."""
 SPARE, SPARES = 100_003, 9
-"""Distance of the levels that are tried one after the other, and how many."""
+"""Index distance of replacement levels, and the number of them to try."""
 _LOWEST = 0.5
-"""Boxes that begin higher hang over the floor, [m]."""
+"""Boxes that begin higher than this hang over the floor, [m]."""
 
 
 @dataclass(frozen=True)
 class BodySize:
-    """How much room a body needs."""
+    """Space that a body needs."""
 
     name: str
-    """What it is called in messages."""
+    """Its name in messages."""
     width: float = 0.62
-    """Width of the narrowest way that it is sent through, arms included, [m]."""
+    """Width of the narrowest passage for it, arms included, [m]."""
     height: float = BODY_HEIGHT
-    """[m]."""
+    """Its height, [m]."""
 
 
 def check_levels(levels: Sequence[Level], size: BodySize) -> None:
-    """`LevelError` for the first level with start and goal that `size` does not fit through.
+    """Raise `LevelError` for the first level that `size` cannot cross from start to goal.
 
-    It names the level and its widest way, or the height of what hangs over it.
+    The message names the level and its widest gap, or the height of the obstacle overhead.
     """
     for level in levels:
         if level.start is not None and level.goal is not None:
@@ -50,13 +50,13 @@ def check_levels(levels: Sequence[Level], size: BodySize) -> None:
 
 
 def fitting_level(family: str, split: Split, index: int, body: str) -> Level:
-    """Generated level `index` of `family`, or another in place of one too narrow for `body`.
+    """Generated level `index` of `family`, or a replacement if it is too narrow for `body`.
 
-    The other is the same in every run. Capsules fit everywhere. Other bodies get the ground
-    floor of a level with heights, with open start and goal.
+    The replacement is the same in every run. Capsules fit everywhere. Other bodies get the
+    ground floor of a level with heights, with open start and goal.
 
     Raises:
-        LevelError: a family without ground floor for a body that cannot climb.
+        LevelError: The family has no ground floor, and the body cannot climb.
     """
     for turn in range(SPARES):
         level = split_level(family, split, (index + turn * SPARE) % SEEDS_PER_SPLIT)
@@ -69,10 +69,10 @@ def fitting_level(family: str, split: Split, index: int, body: str) -> Level:
 
 
 def own_levels(file: Path | str, body: str) -> list[Level]:
-    """The levels of a file or folder as `body` meets them.
+    """The levels of a file or folder, adapted to `body`.
 
     Raises:
-        LevelError: bad levels, or one that a body cannot walk in.
+        LevelError: A level is invalid, or the body cannot walk in it.
     """
     levels = load_levels(file)
     return levels if body == "capsule" else [ground_floor(level) for level in levels]
@@ -92,13 +92,13 @@ def _check(level: Level, size: BodySize) -> None:
             f"start to goal; {size.name} needs {size.height:.2f} m"
         )
     raise LevelError(
-        f"level {level.name!r}: the widest way from start to goal has a gap of "
+        f"level {level.name!r}: the widest path from start to goal has a gap of "
         f"{_widest(level, size.width):.2f} m; {size.name} needs {size.width:.2f} m"
     )
 
 
 def _widest(level: Level, most: float) -> float:
-    """Width of the widest way, below `most`, [m]."""
+    """Width of the widest gap of all paths, below `most`, [m]."""
     low, high = 0.0, most
     for _ in range(_BISECTIONS):
         middle = 0.5 * (low + high)
@@ -108,7 +108,7 @@ def _widest(level: Level, most: float) -> float:
 
 @lru_cache(maxsize=4096)
 def _passes(level: Level, width: float) -> bool:
-    """Whether a way of that width, [m], leads from start to goal."""
+    """Whether a path of that width, [m], leads from start to goal."""
     start, goal = level.start_place, level.goal_place
     if start is None or goal is None:
         return True

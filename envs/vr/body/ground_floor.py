@@ -1,7 +1,7 @@
-"""A level with heights as bodies meet it that cannot climb: its ground floor, and walls.
+"""The ground floor of a level with heights, for bodies that cannot climb.
 
-What such a body cannot step over or walk under stands in its way: stairs, ramps and curbs are
-obstacles of a flat level, around which it plans as around any others.
+Stairs, ramps and curbs, which such a body cannot step over or walk under, become obstacles of a
+flat level.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from ambulo.envs.vr.levels.level import Level, with_places
 from ambulo.envs.vr.levels.surfaces import Mesh, stair_boxes
 
 _ON_GROUND = 0.1
-"""Places at most so far from z = 0 are on the ground floor, [m]."""
+"""Largest |z| of positions on the ground floor, [m]."""
 
 
 _NOWHERE = np.zeros((0, 4))
 
 
 def open_ground_floor(level: Level) -> Level:
-    """The ground floor of a level with heights, without its places; others as they are.
+    """The ground floor of a level with heights, without places; flat levels unchanged.
 
     Raises:
-        LevelError: terrains, meshes, people, moving things or a missing ground.
+        LevelError: The level has terrains, meshes, people, movers or no ground.
     """
     if not level.heights:
         return level
@@ -35,13 +35,13 @@ def open_ground_floor(level: Level) -> Level:
 
 
 def ground_floor(level: Level) -> Level:
-    """The ground floor of `level` as a flat level; a flat level is returned as it is.
+    """The ground floor of `level` as a flat level; a flat level is returned unchanged.
 
-    Of several starts, goals and waypoints those on the ground floor are left.
+    Of several starts, goals and waypoints, those on the ground floor remain.
 
     Raises:
-        LevelError: a start or goal on another floor, or terrains, meshes, people, moving
-            things or a missing ground, which a flat level cannot have.
+        LevelError: A start or goal is on another floor, or the level has what a flat level
+            cannot have: terrains, meshes, people, movers or a missing ground.
     """
     if not level.heights:
         return level
@@ -92,7 +92,7 @@ def _not_flat(level: Level) -> str | None:
 
 
 def _is_in_the_way(mesh: Mesh) -> bool:
-    """Whether a body on the ground would meet `mesh`."""
+    """Whether `mesh` is an obstacle to a body on the ground."""
     z = mesh.corners()[..., 2]
     between = (z.max(axis=1) > STEP_HEIGHT) & (z.min(axis=1) < BODY_HEIGHT)
     return bool(between.any())
@@ -106,10 +106,10 @@ def _on_ground(places: Floats) -> Floats:
 
 
 def _ramp_box(row: Floats) -> Floats | None:
-    """The part of a ramp (8,) that is in the way, as a box (7,); None: nothing is, [m]."""
+    """The obstructing part of a ramp (8,) as a box (7,), [m]; None: no part obstructs."""
     low, high, width, thickness = row[:3], row[3:6], row[6], row[7]
     along, rise = high[:2] - low[:2], high[2] - low[2]
-    # Along a plank, where its top is above a step and its underside below a head.
+    # The part of a plank whose top is above a step and whose underside is below a head.
     steep = max(rise, 1e-9)
     first = np.clip((STEP_HEIGHT - low[2]) / steep, 0.0, 1.0)
     last = 1.0

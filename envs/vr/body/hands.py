@@ -1,4 +1,4 @@
-"""Hands of bodies that reach for a point: when they are led, and a twin's model of them."""
+"""Hands of bodies that reach for a point: when they are led, and a twin's hand model."""
 
 from __future__ import annotations
 
@@ -10,35 +10,37 @@ from ambulo.envs.reference.crouches import depth_for
 from ambulo.envs.vr.world.state import WorldState
 
 NEAR, ASIDE = 0.6, np.radians(75.0)
-"""Points nearer than this, level, [m], and less far to the side, [rad], are reached for."""
+"""A hand reaches for points nearer than this horizontally, [m], and less far to the side,
+[rad]."""
 STILL_NEAR, STILL_ASIDE = 0.75, np.radians(130.0)
-"""The same for points that are reached for already; a body at rest holds on to those at any
-side, since a crouch moves the head beyond them."""
+"""The same thresholds for points that it reaches for already; a body at rest keeps reaching at
+any side, since a crouch moves the head beyond the point."""
 UPRIGHT = 0.8
-"""Points lower than this are reached for at rest alone, [m]: walking bodies do not crouch."""
+"""Height below which only a body at rest reaches for points, [m]: walking bodies do not
+crouch."""
 AT_REST = 0.3
-"""Sticks that are all smaller than this stop for such a point."""
+"""Sticks below this count as at rest near such a point."""
 SHOULDER = np.array([0.0, 0.198, 1.385])
 """Left shoulder of a standing twin from its XR origin: ahead, left, up, [m]."""
 SUNK = np.array([0.168, 0.0, -0.66])
-"""How much further it is in the deepest crouch, [m]."""
+"""Displacement of the shoulder in the deepest crouch, [m]."""
 HANGING = np.array([0.05, 0.22, 0.75])
-"""Left palm of an arm that hangs, [m]."""
+"""Left palm of a hanging arm, [m]."""
 LENGTH, SPEED = 0.61, 0.5
 """Length of a twin's arm with the palm, [m], and the speed of its hands, [m/s]."""
 STOPS = 0.8
-"""Time from the first still stick to the first motion of a crouch, [s]."""
+"""Time from the first stick at rest to the first motion of a crouch, [s]."""
 _MIRROR = np.array([1.0, -1.0, 1.0])
 
 
 def in_reach(state: WorldState, points: Floats, held: Bools, rests: Bools) -> Bools:
-    """Which points are near and ahead enough to be reached for. Shape (N,).
+    """Mask of the points that are near and ahead enough to reach for. Shape (N,).
 
     Args:
-        state: Where the bodies are.
-        points: In the world, [m]; NaN: there is none. Shape (N, 3).
-        held: Who reaches already. Shape (N,).
-        rests: Whose sticks are at rest. Shape (N,).
+        state: State of the bodies.
+        points: Points in the world, [m]; NaN: none. Shape (N, 3).
+        held: Mask of the bodies that reach already. Shape (N,).
+        rests: Mask of the bodies whose sticks are at rest. Shape (N,).
     """
     local = from_origin(state, points[:, None])[:, 0]
     far = np.hypot(local[:, 0], local[:, 1])
@@ -50,7 +52,7 @@ def in_reach(state: WorldState, points: Floats, held: Bools, rests: Bools) -> Bo
 
 
 def at_rest(sticks: Array) -> Bools:
-    """Which sticks (N, 3) are as good as let go. Shape (N,)."""
+    """Mask of the sticks (N, 3) that count as at rest. Shape (N,)."""
     return np.asarray((np.abs(sticks) < AT_REST).all(axis=1))
 
 
@@ -64,16 +66,16 @@ def from_origin(state: WorldState, points: Floats) -> Floats:
 
 
 class TwinHands:
-    """The hands of N twins, as those of bodies move: they stop, crouch, and a hand goes."""
+    """Hand model of N twins: as real bodies, they stop, crouch and move a hand."""
 
     def __init__(self, count: int) -> None:
-        """All hands hang."""
+        """Start with hanging hands."""
         self.depth: Floats = np.zeros(count)
         """Depth of the crouch, [0, 1]. Shape (N,)."""
         self.stood: Floats = np.zeros(count)
         """Time without motion, [s]. Shape (N,)."""
         self.held: Bools = np.zeros(count, np.bool_)
-        """Whose point was within reach in the last step. Shape (N,)."""
+        """Mask of the twins whose point was within reach in the last step. Shape (N,)."""
         self.palms: Floats = np.tile(
             np.stack([HANGING, HANGING * _MIRROR]), (count, 1, 1)
         )
@@ -88,14 +90,14 @@ class TwinHands:
     def advance(
         self, state: WorldState, points: Floats, near: Bools, still: Bools, dt: float
     ) -> None:
-        """Move hands and heights on by `dt`, [s].
+        """Advance hands and heights by `dt`, [s].
 
         Args:
-            state: Where the twins are.
-            points: What is reached for, in the world, [m]; NaN: nothing. Shape (N, 3).
-            near: Whose point is within reach. Shape (N,).
-            still: Who of those stands there. Shape (N,).
-            dt: [s].
+            state: State of the twins.
+            points: Points to reach for, in the world, [m]; NaN: none. Shape (N, 3).
+            near: Mask of the twins near their point. Shape (N,).
+            still: Mask of those that stand there. Shape (N,).
+            dt: Time step, [s].
         """
         self.held[:] = near
         self.stood[:] = np.where(still, self.stood + dt, 0.0)
@@ -120,6 +122,6 @@ class TwinHands:
         self.palms += step * np.minimum(SPEED * dt / np.maximum(size, 1e-9), 1.0)
 
     def _hanging(self) -> Floats:
-        """Where the palms hang at the present depths. Shape (N, 2, 3)."""
+        """Palms of hanging arms at the present depths. Shape (N, 2, 3)."""
         left = HANGING + self.depth[:, None] * SUNK * np.array([1.0, 0.0, 0.5])
         return np.stack([left, left * _MIRROR], axis=1)

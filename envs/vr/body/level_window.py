@@ -1,9 +1,9 @@
-"""Level geometry around simulated bodies: each has the shapes near it in its own model.
+"""Level geometry around simulated bodies: each body's model holds the shapes near it.
 
-All models have the same few geoms, so that bodies in different levels run as one batch,
-and a step costs the same in a level of any size. A window is filled anew when its body
-has left the middle of it. The shapes have their true sizes, unlike the prisms of the
-world contract.
+All models have the same few geoms, so that bodies in different levels run as one batch, and the
+cost of a step does not depend on the size of the level. A window is refilled when its body has
+left the middle of it. The shapes have their true sizes, unlike the prisms of the world
+contract.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ambulo.envs.vr.levels.solids import floor_rectangles, obstructing
 OBSTACLES = "obstacles"
 """Name of the static body that carries the obstacles."""
 FLOORS = FLOOR
-"""Name of the first piece of floor, which the world body carries as all others."""
+"""Name of the first piece of floor; all pieces belong to the world body."""
 TOUCH = "touch"
 """Name of the sensor of contacts between body and obstacles: count, and force, [N]."""
 NUM_OBSTACLES = 24
@@ -34,7 +34,7 @@ NUM_FLOORS = 12
 STIFFNESS = (0.03, 1.0)
 """Time constant, [s], and damping ratio of contacts with obstacles."""
 STRIDE = 0.5
-"""Way after which a body gets a new window, [m]."""
+"""Distance after which a body gets a new window, [m]."""
 _PARKED = -100.0
 """Height of unused geoms, [m]."""
 _FLOOR_THICKNESS = 0.5
@@ -45,7 +45,7 @@ _CYLINDER = int(mujoco.mjtGeom.mjGEOM_CYLINDER)
 
 @dataclass(frozen=True, eq=False)
 class LevelShapes:
-    """Shapes of a level as MuJoCo has them; S obstacles or pieces of floor."""
+    """Shapes of a level as MuJoCo geoms; S obstacles or pieces of floor."""
 
     kind: Ints
     """Type of geom, shape (S,)."""
@@ -114,42 +114,42 @@ class LevelShapes:
 class LevelGround:
     """Ground and obstacles of levels as the ground of a walker; see `Ground`.
 
-    It is level where it is: a body that steps off the floor falls.
+    It is level; a body that steps off the floor falls.
     """
 
     kind = "level"
     room = float("inf")
 
     def __init__(self) -> None:
-        """No body placed yet."""
+        """Create it without any body."""
         self._starts: list[Floats] = []
 
     def begin(self, poses: Floats) -> None:
-        """Let the next `place` calls return `poses` (k, 3), one after the other."""
+        """Set the results (k, 3) of the next `place` calls, in order."""
         self._starts = list(poses)
 
     def height(self, places: Floats) -> Floats:
-        """Height at world places (..., 2), [m]. Shape (...)."""
+        """Height at world points (..., 2), [m]. Shape (...)."""
         return np.zeros(places.shape[:-1])
 
     def place(self, rng: np.random.Generator) -> Floats:
         """The next start: x, y, [m], yaw, [rad]. Shape (3,)."""
-        del rng  # a level's starts are drawn by the task
+        del rng  # the task draws a level's starts
         return self._starts.pop(0)
 
     def put_into(self, spec: mujoco.MjSpec) -> None:
-        """Add the geoms of a window and the sensor of touches to a character."""
+        """Add the geoms of a window and the contact sensor to a character."""
         body = spec.worldbody.add_body(name=OBSTACLES)
         for index in range(NUM_OBSTACLES):
             geom = _add_parked(body, f"obstacle{index}")
-            # Frictionless: with friction, the few iterations of the solver let limbs
-            # that are wedged between hard faces explode.
+            # Frictionless: with friction, the few solver iterations let limbs wedged between
+            # hard faces explode.
             geom.priority, geom.condim = 1, 1
             geom.solref[:] = STIFFNESS
         spec.delete(spec.geom(FLOORS))
         for name in _floor_names():
             _add_parked(spec.worldbody, name)
-        # Edits move geoms out of the bounding volumes that were compiled.
+        # Edits move geoms out of their compiled bounding volumes.
         spec.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_MIDPHASE)
         sensor = spec.add_sensor(name=TOUCH, type=mujoco.mjtSensor.mjSENS_CONTACT)
         root = spec.worldbody.first_body()
@@ -164,7 +164,7 @@ class LevelGround:
 
 
 _NET_FORCE = 3
-"""How a contact sensor sums contacts up: their resultant."""
+"""Reduction of a contact sensor: the net force."""
 
 
 def _floor_names() -> list[str]:
@@ -179,7 +179,7 @@ def _add_parked(body: mujoco.MjsBody, name: str) -> mujoco.MjsGeom:
 
 
 class LevelWindows:
-    """The models of N bodies, each with the shapes of its level that are near it."""
+    """The models of N bodies, each with the nearby shapes of its level."""
 
     def __init__(self, simulation: CharacterSimulation) -> None:
         """For a simulation whose model has the geoms of `LevelGround`."""
@@ -206,15 +206,15 @@ class LevelWindows:
             )
 
     def forget(self, envs: Ints) -> None:
-        """Fill the windows of `envs` anew at the next `follow`."""
+        """Refill the windows of `envs` at the next `follow`."""
         self._middle[envs] = np.inf
 
     def follow(self, slots: Ints, points: Floats) -> None:
-        """Fill the windows of bodies that left the middle of theirs.
+        """Refill the windows of bodies that left the middle of theirs.
 
         Args:
-            slots: Level of each body, shape (N,); below 0: in none.
-            points: Where they are, shape (N, 2), [m].
+            slots: Level of each body, shape (N,); negative: none.
+            points: Positions of the bodies, shape (N, 2), [m].
         """
         away = np.abs(points - self._middle).max(axis=1)
         stale = np.flatnonzero(~(away <= STRIDE) & (slots >= 0))
@@ -234,7 +234,7 @@ class LevelWindows:
 def _fill(
     model: mujoco.MjModel, geoms: Ints, shapes: LevelShapes, chosen: Ints
 ) -> None:
-    """Give `geoms` the form of the `chosen` shapes, and park those that are left."""
+    """Give `geoms` the form of the `chosen` shapes, and park the remaining ones."""
     used, left = geoms[: len(chosen)], geoms[len(chosen) :]
     kind, size = shapes.kind[chosen], shapes.size[chosen]
     model.geom_type[used], model.geom_size[used] = kind, size

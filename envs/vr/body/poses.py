@@ -1,4 +1,4 @@
-"""Poses of the bodies of a world: simulated ones, or what avatars make of its players."""
+"""Poses of the bodies of a world: simulated ones, or avatars of discs and capsules."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.skeleton import Skeleton
 
 AVATAR_RATE = 30.0
-"""Poses of an avatar a second, about, [Hz]; the shipped walkers' control rate."""
+"""Approximate pose rate of an avatar, [Hz]; the shipped walkers' control rate."""
 
 
 class Poses(Protocol):
-    """Where the joints of N human23 bodies are and were."""
+    """Present and past joint poses of N human23 bodies."""
 
     skeleton: Skeleton
     """The bodies' skeleton."""
@@ -33,7 +33,7 @@ class Poses(Protocol):
         ...
 
     def advance(self) -> Floats:
-        """Positions (N, K, 56) in the step that the world has just made, the last now."""
+        """Positions (N, K, 56) during the world's last step; the last are the present ones."""
         ...
 
     def joints(self) -> tuple[Floats, Floats]:
@@ -49,10 +49,10 @@ class SimulatedPoses:
     """The poses of simulated characters at every control step."""
 
     def __init__(self, world: BodyWorld) -> None:
-        """Of the characters of `world`.
+        """Create it for the characters of `world`.
 
         Raises:
-            ConfigError: They are no human23.
+            ConfigError: A character is not human23.
         """
         self._world = world
         self.skeleton = world.batch.character.skeleton
@@ -76,15 +76,15 @@ class SimulatedPoses:
         return np.asarray(places), np.asarray(turns)
 
     def arrays(self) -> Arrays:
-        """Nothing: the world keeps what there is."""
+        """Return an empty dictionary: the world holds the state."""
         return {}
 
 
 class AvatarPoses:
-    """Poses of bodies that are only discs or capsules: avatars whose heads go where they go."""
+    """Poses of discs and capsules: avatars whose heads follow the bodies."""
 
     def __init__(self, world: World, count: int, avatar: AvatarPose) -> None:
-        """Avatars like `avatar` for the `count` players of `world`."""
+        """Create copies of `avatar` for the `count` bodies of `world`."""
         self._state, self._dt = world.state, world.spec.decision_dt
         self.frames = max(round(self._dt * AVATAR_RATE), 1)
         self._crowd = AvatarCrowd(avatar, count)
@@ -93,7 +93,7 @@ class AvatarPoses:
         self._before: Floats = np.zeros((count, 4))
 
     def begin(self, envs: Ints) -> Floats:
-        """Place avatars, standing; positions (k, 56) of `envs` (k,)."""
+        """Place standing avatars; positions (k, 56) of `envs` (k,)."""
         crowd, now = self._crowd, self._heads()
         crowd.reset(envs)
         self._before[envs] = now[envs]
@@ -102,7 +102,7 @@ class AvatarPoses:
         return found
 
     def advance(self) -> Floats:
-        """Walk to where the players are; positions (N, K, 56) on the way."""
+        """Walk to the present positions of the bodies; positions (N, K, 56) on the path."""
         crowd, now = self._crowd, self._heads()
         crowd.step(self._everyone, self._before, now, self._dt, self.frames)
         self._before[:] = now
@@ -114,10 +114,10 @@ class AvatarPoses:
         return self._crowd.positions, self._crowd.orientations
 
     def arrays(self) -> Arrays:
-        """State of the avatars."""
+        """Return the state of the avatars."""
         crowd = self._crowd
         return {"before": self._before, "avatar": crowd.state, "feet": crowd.feet}
 
     def _heads(self) -> Floats:
-        """x, y, height of the floor [m] and yaw [rad] of all players. Shape (N, 4)."""
+        """x, y, floor height [m] and yaw [rad] of all bodies. Shape (N, 4)."""
         return np.column_stack([self._state.position, self._state.yaw])

@@ -1,4 +1,4 @@
-"""How natural a posture is: what an IK network, which knows captured people, makes of it."""
+"""Naturalness of a posture, by comparison with an IK network trained on captured people."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ambulo.motion.rotations import quat_multiply
 from ambulo.motion.skeleton import Skeleton
 
 LED = {"Head": "head", "LeftHand": "left_hand", "RightHand": "right_hand"}
-"""Targets, and the roles of the joints that give them."""
+"""Targets of the network, and the roles of the joints that provide them."""
 BONES = (
     ("spine", "neck"),
     ("neck", "head"),
@@ -31,20 +31,20 @@ BONES = (
         )
     ),
 )
-"""Bones that are compared, by the roles of their ends."""
+"""Bones to compare, by the roles of their ends."""
 SPREAD = np.deg2rad(10.0)
-"""Bones that are so far apart on average have a likeness of 1/e, [rad]."""
+"""Mean angle between bones at which the likeness is 1/e, [rad]."""
 
 
 class PosturePrior:
-    """Compares bodies with the poses that an IK solver gives to their head and hands.
+    """Compares bodies with the poses that an IK solver predicts from their head and hands.
 
-    The solver's network was trained on captured people: its answer is a posture that people
-    have with this head (place and orientation) and these hands (places).
+    The solver's network was trained on captured people: its result is a typical human posture
+    for this head (position and orientation) and these hands (positions).
     """
 
     def __init__(self, solver: NeuralIKSolver, skeleton: Skeleton) -> None:
-        """For bodies of `skeleton`."""
+        """Create it for bodies of `skeleton`."""
         rig = solver.rig
         self._solver = solver
         self._rows = [TARGETS.index(name) for name in LED]
@@ -55,10 +55,10 @@ class PosturePrior:
         self._rig_bones = np.array([[theirs[end] for end in bone] for bone in BONES])
 
     def __call__(self, places: Floats, turns: Floats) -> Floats:
-        """Share of the targets that the solver meets, times the likeness, (N,) in [0, 1].
+        """Fraction of the targets that the solver meets, times the likeness, (N,) in [0, 1].
 
-        The likeness is exp(-(angle / SPREAD)^2) of the mean angle between the bones of the
-        body and of the solver's pose. Of a body that is nowhere (not finite) it is 0.
+        The likeness is exp(-(angle / SPREAD)^2) of the mean angle between the bones of the body
+        and of the solver's pose. It is 0 for a body with non-finite positions.
 
         Args:
             places: World positions of all joints, [m]. Shape (N, J, 3).
@@ -76,7 +76,7 @@ class PosturePrior:
         where = np.zeros((count, len(TARGETS), 3))
         how = np.zeros((count, len(TARGETS), 4))
         moved, turned = np.zeros((2, count, len(TARGETS)))
-        # Rows that only fill the block lie at the origin: nothing is asked of them.
+        # Padding rows lie at the origin and have no targets.
         there = np.abs(turns).sum(axis=(1, 2)) > 0.0
         where[:, rows] = places[:, self._led]
         how[:, rows] = quat_multiply(turns[:, self._led], self._rest)

@@ -1,9 +1,9 @@
-"""What networks of captured motion say about the bodies of a world.
+"""Features and scores of the bodies of a world, by networks of captured motion.
 
-A motion network sees the last poses of each body: its encoding is a part of the observation,
-and how badly it foresaw the next environment step is how new the motion is. An IK network
-judges the posture. Simulated characters show their own poses; a twin or a capsule has an
-avatar, whose head goes where it goes.
+A motion network encodes the last poses of each body as a part of the observation, and its
+prediction error of the next environment step measures the novelty of the motion. An IK network
+scores the posture. Simulated characters provide their own poses; a twin or a capsule has an
+avatar, whose head follows it.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ class Encoder(Protocol):
     """A motion network, as `load_motion_encoder` returns it."""
 
     history: int
-    """Frames that it sees, H."""
+    """Input frames, H."""
     size: int
-    """Numbers of an encoding, W."""
+    """Size of an encoding, W."""
     inputs_size: int
-    """Numbers that it sees of each frame, F."""
+    """Size of an input frame, F."""
     longest: float
-    """How far it looks ahead, [s]."""
+    """Longest prediction time, [s]."""
 
     def inputs(self, states: Floats, /) -> Singles:
-        """What it sees (..., F) of states (..., 112)."""
+        """Inputs (..., F) from states (..., 112)."""
         ...
 
     def encode(self, inputs: Singles, /) -> Singles:
@@ -57,18 +57,18 @@ class Encoder(Protocol):
     def foresee(
         self, codes: Singles, inputs: Singles, states: Floats, ahead: float, /
     ) -> Singles:
-        """What follows `states` (B, 112) that were encoded as `codes` (B, W), (B, 56)."""
+        """Predict poses (B, 56) after `states` (B, 112) with encodings `codes` (B, W)."""
         ...
 
     def surprise(
         self, expected: Singles, before: Floats, after: Floats, ahead: float, /
     ) -> Floats:
-        """Mean squared error (B,) of what was expected between two poses (B, 56)."""
+        """Mean squared error (B,) of the expected change between two poses (B, 56)."""
         ...
 
 
 class BodyPriors:
-    """The last poses of N bodies, and what networks say about them."""
+    """The last poses of N bodies, and the networks' results on them."""
 
     def __init__(
         self,
@@ -80,15 +80,15 @@ class BodyPriors:
         *,
         foresee: bool = False,
     ) -> None:
-        """Of episodes that have not begun.
+        """Create it for episodes that have not begun.
 
         Args:
             count: N.
-            poses: Of the bodies.
+            poses: Poses of the bodies.
             seconds: Length of an environment step, [s].
             encoder: Encodes the past, or None.
-            posture: Judges the posture, or None.
-            foresee: Tell how new each step is; needs an encoder.
+            posture: Scores the posture, or None.
+            foresee: Compute the novelty of each step; needs an encoder.
         """
         self._foresee = foresee
         self._poses, self._encoder, self._judge = poses, encoder, posture
@@ -98,9 +98,8 @@ class BodyPriors:
         self.codes: Singles = np.zeros((count, width), np.float32)
         """Encoding of the last poses of each body. Shape (N, W)."""
         self.novelty: Floats = np.zeros(count)
-        """How new the last step was: e / (1 + e) with e the squared error of what the
-        network foresaw, in units of its base's on captured motion; 0 unless it is asked
-        to foresee. Shape (N,), in [0, 1)."""
+        """Novelty of the last step: e / (1 + e) with the squared prediction error e in units of
+        the network's error on captured motion; 0 unless `foresee`. Shape (N,), in [0, 1)."""
         self.posture: Floats = np.zeros(count)
         """See `PosturePrior`. Shape (N,), in [0, 1]."""
         self._inputs: Singles = np.zeros((count, *shape), np.float32)
@@ -108,7 +107,7 @@ class BodyPriors:
         self._expected: Singles = np.zeros((count, N_POSITIONS), np.float32)
 
     def begin(self, envs: Ints) -> None:
-        """Fill the past of `envs` (k,), whose episodes begin, with standing still."""
+        """Fill the past of `envs` (k,), whose episodes begin, with the present pose."""
         now = self._poses.begin(envs)
         self.novelty[envs], self.posture[envs] = 0.0, 0.0
         self._last[envs] = now
@@ -118,9 +117,9 @@ class BodyPriors:
             self._look(envs, states)
 
     def advance(self) -> None:
-        """Take in the environment step that the world has just made."""
+        """Take in the last environment step of the world."""
         now = self._poses.advance()
-        bad = ~np.isfinite(now).all(axis=(1, 2))  # an exploded body stays as it was
+        bad = ~np.isfinite(now).all(axis=(1, 2))  # an exploded body keeps its last pose
         now[bad] = self._last[bad, None]
         if self._encoder is not None:
             path = np.concatenate([self._last[:, None], now], axis=1)
@@ -159,7 +158,7 @@ class BodyPriors:
         }
 
     def _look(self, envs: Ints, states: Floats) -> None:
-        """Encode the past of `envs` (k,), whose `states` (k, 112) are now."""
+        """Encode the past of `envs` (k,), whose present `states` are (k, 112)."""
         encoder, inputs = self._encoder, self._inputs[envs]
         assert encoder is not None
         (codes,) = in_blocks(lambda given: (encoder.encode(given),), inputs)
@@ -176,10 +175,10 @@ class BodyPriors:
 
 
 def make_priors(config: NavigationConfig, world: World, count: int) -> BodyPriors:
-    """The priors that `config` asks for, of the `count` bodies of `world`.
+    """The priors that `config` requires, for the `count` bodies of `world`.
 
     Raises:
-        ConfigError: A package is missing, or the network does not look so far ahead.
+        ConfigError: A package is missing, or the network's prediction time is too short.
     """
     seconds = world.spec.decision_dt
     poses: Poses
@@ -215,7 +214,7 @@ def _avatar() -> Any:
 
 
 def _function(path: str) -> Any:
-    """The function `module:name`; environments do not know policies."""
+    """Import the function `module:name`; environments must not import policies."""
     module, _, name = path.partition(":")
     try:
         return getattr(import_module(module), name)

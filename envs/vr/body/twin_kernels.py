@@ -1,4 +1,4 @@
-"""Compiled step of twins: point masses that answer commands as a walker does."""
+"""Compiled step of twins: point masses that respond to commands as a walker does."""
 
 # ruff: noqa: PLR0915 - one compiled loop
 
@@ -30,9 +30,9 @@ from ambulo.envs.vr.world.step_kernels import counted, most_shapes
 GAIN, OFFSET, LAG, CHANGE, DELAY, NOISE = range(6)
 """Columns of the responses of speed, side and turning."""
 MEMORY = 16
-"""Commands that are remembered; the longest delay, [ticks]."""
+"""Length of the command history, and the longest delay, [ticks]."""
 WANDER = 0.3
-"""Time in which the motion's deviation from the response decays, [s]."""
+"""Decay time of the motion's random deviation, [s]."""
 _RADIUS = BODY_RADIUS
 _CLIMB = CLIMB_HEIGHT
 _LEVY = np.uint64(0x9E3779B97F4A7C15)
@@ -41,7 +41,7 @@ _MIX2 = np.uint64(0x94D049BB133111EB)
 
 
 class StickLimits(NamedTuple):
-    """How the command of a walker follows from sticks; see `StickCommands`."""
+    """Conversion of sticks to the command of a walker; see `StickCommands`."""
 
     scale: Floats
     """Command of a full stick: speed, to the left, turning rate, shape (3,)."""
@@ -54,39 +54,39 @@ class StickLimits(NamedTuple):
 
 
 class TwinModel(NamedTuple):
-    """How a walker moves and falls; see `TwinConfig`."""
+    """Motion and falls of a walker; see `TwinConfig`."""
 
     responses: Floats
-    """Of speed, side and turning, shape (3, 6)."""
+    """Responses of speed, sideways speed and turning, shape (3, 6)."""
     delays: Ints
-    """Of each, shape (3,), [ticks]."""
+    """Delay of each, shape (3,), [ticks]."""
     radius: float
-    """Of the body, [m]."""
+    """Radius of the body, [m]."""
     still: float
-    """Logarithm of the rate of falls while it touches something, [1/s]."""
+    """Logarithm of the rate of falls during contact, [1/s]."""
     growth: float
-    """What each m/s into it adds to that logarithm, [s/m]."""
+    """Increase of that logarithm by the speed into the obstacle, [s/m]."""
     after: float
-    """Time after a touch for which that counts, [s]."""
+    """Time after a contact for which that rate applies, [s]."""
     fall_rate: float
-    """Of falls without a touch, [1/s]."""
+    """Rate of falls without contact, [1/s]."""
 
 
 class TwinState(NamedTuple):
-    """What N twins have beside their `Bodies`, under the names of a saved state."""
+    """State of N twins beside their `Bodies`, under the names of a saved state."""
 
     motion: Floats
-    """Speed ahead, to the left, and turning, shape (N, 3), [m/s], [rad/s]."""
+    """Speed ahead, speed to the left, and turning rate, shape (N, 3), [m/s], [rad/s]."""
     wander: Floats
     """Deviations of the motion from the response, shape (N, 3)."""
     past: Floats
     """The last commands, shape (N, MEMORY, 3)."""
     age: Ints
-    """Which of them is the newest, shape (N,)."""
+    """Index of the newest command, shape (N,)."""
     pressed: Floats
-    """Speed into what is touched, [m/s], and the time for which it counts, [s], (N, 2)."""
+    """Speed into the touched obstacle, [m/s], and its remaining time, [s], (N, 2)."""
     chance: NDArray[np.uint64]
-    """Generators, shape (N,)."""
+    """Random generators, shape (N,)."""
 
 
 @njit(cache=True)
@@ -126,7 +126,7 @@ def limited(stick, limits, out):
 
 @njit(cache=True)
 def approached(motion, target, lag, change, dt):
-    """Return `motion` after it has followed `target` for `dt`."""
+    """Return `motion` after following `target` for `dt`."""
     rate = (target - motion) / max(lag, dt)
     return motion + min(max(rate, -change), change) * dt
 
@@ -142,7 +142,7 @@ def respond(command, responses, motion, dt):
 
 @njit(cache=True)
 def follow(target, lag, change, dt, motion):
-    """Fill `motion` (T, N), which follows `target` (T, N) from its first row on."""
+    """Fill `motion` (T, N) from its first row on, following `target` (T, N)."""
     for n in range(target.shape[1]):
         now = target[0, n]
         for t in range(target.shape[0]):
@@ -155,14 +155,14 @@ def step_twins(target, slot, bodies, twins, limits, model, rules, pack):
     """Advance every twin by one environment step, in place; see `TwinWorld`.
 
     Args:
-        target: sticks after clipping and dead zone, shape (N, 3).
-        slot: of the level of each, shape (N,).
+        target: Sticks after clipping and dead zone, shape (N, 3).
+        slot: Level slot of each, shape (N,).
         bodies: `Bodies` of the twins.
         twins: `TwinState`.
         limits: `StickLimits` of the walker.
         model: `TwinModel` of the walker.
         rules: `Rules` of the world.
-        pack: the levels, see `PackedSolids`.
+        pack: The levels, see `PackedSolids`.
     """
     most = most_shapes(pack, slot)
     near = np.empty(most, np.int64)

@@ -1,4 +1,4 @@
-"""Twins of a walker in VR levels: fast models of how a character moves and falls."""
+"""Twins of a walker in VR levels: fast surrogates of a character's motion and falls."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from ambulo.envs.vr.world.state import WorldState
 
 
 class TwinWorld(CompiledWorld):
-    """N twins in levels; see `World` for the interface, `BodyWorld` for what they model.
+    """N twins in levels; see `World` for the interface, `BodyWorld` for the simulated original.
 
-    A twin is a disc that moves as a `Response` of its walker says, slides along the prisms
-    that it touches, and may fall there by its `ContactRule`. It falls at once where there
-    is no floor under it.
+    A twin is a disc that moves by the `Response` of its walker, slides along the prisms that it
+    touches, and may fall there by its `ContactRule`. It falls at once where there is no floor
+    under it.
     """
 
     stochastic = True
@@ -42,7 +42,7 @@ class TwinWorld(CompiledWorld):
         """`num_envs` twins, not yet placed in any level.
 
         Raises:
-            ConfigError: Settings that do not fit the walker.
+            ConfigError: The settings do not fit the walker.
         """
         super().__init__(num_envs, spec)
         check_rate(spec, twin.control_rate, twin.walker)
@@ -78,7 +78,7 @@ class TwinWorld(CompiledWorld):
         """Put `levels[i]` into slot `slots[i]`.
 
         Raises:
-            LevelError: A level that the body does not fit through.
+            LevelError: The body does not fit through a level.
         """
         refuse_heights(levels, "a twin")
         check_levels(levels, self._size)
@@ -92,11 +92,11 @@ class TwinWorld(CompiledWorld):
         self._points[:] = points
 
     def seed(self, envs: Ints, seeds: Ints) -> None:
-        """Seed what is random in the next episodes of `envs` (k,)."""
+        """Seed the random numbers of the next episodes of `envs` (k,)."""
         self._twins.chance[envs] = np.asarray(seeds).astype(np.uint64)
 
     def details(self) -> dict[str, NDArray[np.generic]]:
-        """Return whether each body touched something in the last step, as `touched`."""
+        """Return whether each body touched an obstacle in the last step, as `touched`."""
         return {"touched": self.state.contact_ticks > 0}
 
     def step(self, actions: NDArray[np.generic]) -> WorldState:
@@ -112,7 +112,7 @@ class TwinWorld(CompiledWorld):
         return self.state
 
     def _led(self, sticks: Floats) -> Floats:
-        """`sticks` (N, 3), but of twins that reach or have to get up first; moves hands."""
+        """Move hands; return `sticks` (N, 3), zero for twins that reach or get up first."""
         if self._hands is None:
             return sticks
         hands, state = self._hands, self.state

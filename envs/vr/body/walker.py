@@ -1,7 +1,7 @@
 """Walkers: policies that move the legs of a character as commanded.
 
 A walker is a locomotion policy whose task takes commands (`CommandedBatch`). Environments do
-not know policies: `find_walker` loads the class behind a model file by its dotted name, as
+not import policies: `find_walker` loads the class of a model file by its dotted name, as
 Gymnasium loads environments.
 """
 
@@ -29,9 +29,9 @@ from ambulo.envs.vr.body.blocks import in_blocks
 from ambulo.envs.vr.body.level_window import LevelGround
 
 LOADER = "ambulo.policies.agents.locomotion:load_walker"
-"""What loads the policy in a model file."""
+"""Loader of the policy in a model file."""
 _FOREVER = 10**9
-"""Control steps of an episode that the walker's task never ends."""
+"""Episode length of the walker's task, which never ends an episode, [control steps]."""
 
 
 class WalkerPolicy(Protocol):
@@ -47,29 +47,29 @@ class WalkerPolicy(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Walker:
-    """A policy that follows commands, and which commands it takes."""
+    """A policy that follows commands, with its range of commands."""
 
     name: str
     """Shipped name or file."""
     policy: WalkerPolicy
-    """Acts on the observations of its own task."""
+    """Policy on the observations of its own task."""
     envelope: Envelope
-    """The commands that it was trained for."""
+    """Range of commands in its training."""
 
     @property
     def character(self) -> str:
-        """The body that it moves, by name."""
+        """Name of the character that it moves."""
         return self.policy.config.environment.character
 
     @property
     def control_rate(self) -> int:
-        """Control steps a second, [Hz]."""
+        """Control steps per second, [Hz]."""
         return self.policy.config.environment.control_rate
 
     def make_batch(
         self, count: int, ground: LevelGround, threads: int = 1
     ) -> CommandedBatch:
-        """`count` bodies of its task on `ground`, which begin as slowly as they can."""
+        """`count` bodies of its task on `ground`, which begin at their lowest speed."""
         slowest = self.envelope.nearest_speed(0.0)
         config = self.policy.config.override(
             "environment",
@@ -98,11 +98,11 @@ class Walker:
 
 
 def find_walker(name: str | os.PathLike[str], character: str) -> Walker:
-    """The walker that is shipped as `name`, or in the file `name`, for `character`.
+    """The shipped walker `name`, or that of the file `name`, for `character`.
 
     Raises:
-        ConfigError: There is none, it is of another body, or it takes no commands.
-        ModelFileError: The file is damaged, or no locomotion policy.
+        ConfigError: The walker is missing, is of another body, or takes no commands.
+        ModelFileError: The file is damaged, or holds no locomotion policy.
     """
     text, file = os.fspath(name), walker_file(name)
     try:
@@ -116,10 +116,10 @@ def find_walker(name: str | os.PathLike[str], character: str) -> Walker:
 
 
 def walker_file(name: str | os.PathLike[str]) -> Path:
-    """The file of the walker that is shipped as `name`, or in the file `name`.
+    """The file of the shipped walker `name`, or the file `name` itself.
 
     Raises:
-        ConfigError: There is none.
+        ConfigError: The file is missing.
     """
     text = os.fspath(name)
     file = ambulo.shipped.locate(text)
@@ -131,7 +131,7 @@ def walker_file(name: str | os.PathLike[str]) -> Path:
 
 @lru_cache(maxsize=4)
 def _loaded(path: str, stamp: int) -> WalkerPolicy:
-    del stamp  # part of the key: a changed file is read again
+    del stamp  # part of the cache key: a changed file is read again
     module, _, function = LOADER.partition(":")
     policy: WalkerPolicy = getattr(import_module(module), function)(path)
     return policy

@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 Builder = Callable[[np.random.Generator], Draft | Level | None]
-"""Makes a draft, or a level with start and goal; None: try again with other numbers."""
+"""Makes a draft, or a level with start and goal; None: try again with other random numbers."""
 
 _BUILDERS: dict[str, Builder] = {
     "open": open_floor,
@@ -74,13 +74,13 @@ _BUILDERS: dict[str, Builder] = {
 }
 
 ALL_FAMILIES: tuple[str, ...] = tuple(_BUILDERS)
-"""Every family here; new ones come last: the place of a family seeds its levels."""
+"""Every family of the suite; new ones are appended: a family's index seeds its levels."""
 TRAINING_FAMILIES: tuple[str, ...] = ALL_FAMILIES[:11]
-"""The families of the set `train`; the last two are for training only."""
+"""The families of the set `train`; the last two are only for training."""
 FAMILIES: tuple[str, ...] = TRAINING_FAMILIES[:-2]
 """The nine families of `train`, `validation` and `heldout`, in the order of tables."""
 PLACE_FAMILIES: tuple[str, ...] = ("furnished", "offices", "shops", "outdoor")
-"""The families of the set `places`: flat levels like those that people make."""
+"""The families of the set `places`: flat levels that resemble real places."""
 MOVING_FAMILIES: tuple[str, ...] = ("crowd", "doors", "lifts")
 """The families of the set `moving`: people, doors and lifts."""
 
@@ -89,10 +89,10 @@ _THINNING = 0.3
 
 
 def register_family(name: str, build: Builder) -> None:
-    """Add a family from elsewhere to this process, for `levels` of configurations.
+    """Add a user's family to this process, for `levels` of configurations.
 
     Raises:
-        ConfigError: a family has that name, or levels cannot have it.
+        ConfigError: The name is taken or invalid.
     """
     try:
         LEVEL.checked(name)
@@ -104,7 +104,7 @@ def register_family(name: str, build: Builder) -> None:
 
 
 def family_names() -> tuple[str, ...]:
-    """Every family, those of `register_family` last."""
+    """Names of all families; those of `register_family` last."""
     return tuple(_BUILDERS)
 
 
@@ -129,7 +129,7 @@ def generate(family: str, seed: int) -> Level:
 
 
 def _thinned(draft: Draft) -> Level:
-    """A level from `draft` with ever fewer obstacles, in the end with none."""
+    """A level from `draft` with ever fewer obstacles, finally with none."""
     draft.min_detour, draft.min_floor = 1.0, 0.0
     while True:
         level = place(draft)

@@ -1,4 +1,4 @@
-"""A level under construction: walls, shapes, holes and wishes for start and goal."""
+"""A level under construction: walls, shapes, holes, and preferred start and goal."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Gap = tuple[float, float]
 """Opening in a wall: from, to, along the wall, [m]."""
 
 MAX_EXTENT = 36.0
-"""No generated level is wider or longer, [m]; buffers of level banks rely on it."""
+"""Largest extent of a generated level, [m]; buffers of level banks rely on it."""
 MAX_OBSTACLES = 160
-"""Most boxes and cylinders together in a generated level."""
+"""Largest number of boxes and cylinders in a generated level."""
 MAX_HOLES = 40
-"""Most holes in a generated level."""
+"""Largest number of holes in a generated level."""
 WALL_HEIGHT = 2.5
 """Height of walls, [m]."""
 WALL_THICKNESS = 0.2
@@ -32,14 +32,14 @@ WALL_THICKNESS = 0.2
 MAX_WAY = 90.0
 """Longest path from designed start to designed goal, [m]: 45 s at full speed."""
 _WISH_RADIUS = 2.5
-"""How far a wished start or goal may move to a free cell, [m]."""
+"""Largest distance of a start or goal from its preferred position, [m]."""
 _SHORTLIST = 6
-"""Goal candidates of which the one with the longest path may be taken."""
+"""Number of goal candidates, of which the one with the longest path is preferred."""
 
 
 @njit(cache=True)
 def _keep_apart(circles, gap):  # type: ignore[no-untyped-def]
-    """Greedy choice of circles (n, 3: x, y, r) with at least `gap` between them."""
+    """Greedy selection of circles (n, 3: x, y, r) with at least `gap` between them."""
     n = circles.shape[0]
     keep = np.zeros(n, np.bool_)
     for i in range(n):
@@ -73,7 +73,7 @@ def spread(
 
 
 class Draft:
-    """What a family builds: a floor centred on the origin, things on it, and wishes."""
+    """A draft of a level: centred floor, obstacles, preferred start and goal."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class Draft:
         return x0 <= x <= x1 and y0 <= y <= y1
 
     def somewhere(self, margin: float) -> tuple[float, float]:
-        """A random point at least `margin` [m] (or half the way) from the edges."""
+        """A random point at least `margin` [m] (or half the width) from the edges."""
         x = max(self.width / 2 - margin, self.width / 4)
         y = max(self.height / 2 - margin, self.height / 4)
         return self.rng.uniform(-x, x), self.rng.uniform(-y, y)
@@ -135,7 +135,7 @@ class Draft:
         height: float = WALL_HEIGHT,
         base: float = 0.0,
     ) -> None:
-        """Put a box of half sizes a, b [m], turned by yaw [rad], `base` [m] above z = 0."""
+        """Add a box of half sizes a, b [m], rotated by yaw [rad], `base` [m] above z = 0."""
         self.boxes.append((x, y, base + height / 2, a, b, height / 2, yaw))
 
     def cylinder(
@@ -146,11 +146,11 @@ class Draft:
         height: float = WALL_HEIGHT,
         base: float = 0.0,
     ) -> None:
-        """Put a cylinder of radius r [m], `base` [m] above z = 0."""
+        """Add a cylinder of radius r [m], `base` [m] above z = 0."""
         self.cylinders.append((x, y, r, height, base))
 
     def hole(self, x0: float, y0: float, x1: float, y1: float) -> None:
-        """Cut a hole, clipped to the floor; slivers are left out."""
+        """Cut a hole, clipped to the floor; slivers are skipped."""
         rx0, ry0, rx1, ry1 = self.region
         x0, x1, y0, y1 = max(x0, rx0), min(x1, rx1), max(y0, ry0), min(y1, ry1)
         if x1 - x0 > 0.1 and y1 - y0 > 0.1:
@@ -185,7 +185,7 @@ class Draft:
         thickness: float = WALL_THICKNESS,
         trench: bool = False,
     ) -> None:
-        """Build a wall or trench along `axis` (0: x) at `at`, low to high, but gaps."""
+        """Build a wall or trench along `axis` (0: x) at `at`, from low to high except gaps."""
         position = low
         for g0, g1 in [*sorted(gaps), (high, high)]:
             if g0 - position > 0.1:
@@ -204,7 +204,7 @@ class Draft:
             self.box(at, (low + high) / 2, t / 2, (high - low) / 2)
 
     def border(self, open_chance: float = 0.15) -> None:
-        """Build outer walls; by chance, all or some sides are edges to fall from."""
+        """Build outer walls; at random, all or some sides are open edges."""
         x0, y0, x1, y1 = self.region
         t = WALL_THICKNESS
         keep = np.ones(4, bool)
@@ -217,13 +217,13 @@ class Draft:
                 self.line(axis, at, low, high)
 
     def gap(self, low: float, high: float, width: float) -> Gap:
-        """A random opening of `width` [m] between low and high, off the corners."""
+        """A random opening of `width` [m] between low and high, away from the corners."""
         margin = min(0.2, max(0.0, (high - low - width) / 2))
         start = self.rng.uniform(low + margin, max(low + margin, high - margin - width))
         return (start, start + width)
 
     def thin(self, fraction: float) -> None:
-        """Leave out a random fraction of all but the first four boxes (the border)."""
+        """Remove a random fraction of all but the first four boxes (the border)."""
         keep = self.rng.random(len(self.boxes)) >= fraction
         keep[:4] = True
         self.boxes = [b for b, k in zip(self.boxes, keep, strict=True) if k]
@@ -233,7 +233,7 @@ class Draft:
         self.holes = [h for h, k in zip(self.holes, keep, strict=True) if k]
 
     def level(self) -> Level:
-        """The level so far, without name, start and goal; surplus obstacles are left out."""
+        """The level so far, without name, start and goal; surplus obstacles are dropped."""
         boxes = [b for b in self.boxes if self.holds(b[0], b[1])][:MAX_OBSTACLES]
         drums = [c for c in self.cylinders if self.holds(c[0], c[1])]
         return Level(
@@ -253,7 +253,7 @@ def _wish(grid: LayeredGrid, xy: tuple[float, float] | None) -> Floats | None:
 def _far_goal(
     rng: np.random.Generator, cells: Floats, ways: Floats, straight: Floats
 ) -> int | None:
-    """Index of a goal cell: all distances about as likely, long ways preferred."""
+    """Index of a goal cell: all distances about equally likely, long paths preferred."""
     low, high = GOAL_DISTANCE
     usable = np.flatnonzero((straight >= low) & (straight <= high) & (ways <= MAX_WAY))
     if usable.size == 0:
@@ -267,7 +267,7 @@ def _far_goal(
 
 
 def place(draft: Draft) -> Level | None:
-    """The level of `draft` with a start and a goal that the body can walk between, or None."""
+    """The level of `draft` with a start and a goal joined by a path, or None."""
     level = draft.level()
     rng, grid = draft.rng, LayeredGrid.of(level)
     cells = grid.points(np.flatnonzero(grid.free))[:, :2]

@@ -32,9 +32,9 @@ SETS: dict[str, tuple[str, ...]] = {
     "places": PLACE_FAMILIES,
     "moving": MOVING_FAMILIES,
 }
-"""Sets of families that are not splits: they take the seeds of any split."""
+"""Sets of families that are no splits: they have seeds in every split."""
 HANDMADE = "handmade"
-"""The set of levels that no generator made (`ambulo.envs.vr.handmade`): for tests alone."""
+"""The set of hand-drawn levels (`ambulo.envs.vr.handmade`), for tests only."""
 
 
 def resolve(
@@ -42,9 +42,9 @@ def resolve(
 ) -> tuple[str, ...]:
     """The families behind set and family `names`, without repeats, for `split`.
 
-    With `repeats` a family is there as often as it is named. "train" is allowed in every
-    split (an agent's own training sets, on other seeds) and means the nine families there;
-    other sets only in their own split.
+    With `repeats`, a family appears as often as it is named. "train" is allowed in every split
+    (an agent's own training sets, on other seeds) and means the nine families there; other sets
+    only in their own split.
     """
     _check_split(split)
     if not names:

@@ -1,4 +1,4 @@
-"""Families of narrow ways: mazes and corridors."""
+"""Families of narrow passages: mazes and corridors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def passages(
 ) -> tuple[Bools, Bools]:
     """Open sides of a maze: to the right (ny, nx - 1) and upward (ny - 1, nx).
 
-    A spanning tree grown from its newest cell with chance `depth_first`, else from a
+    A spanning tree grows from its newest cell with probability `depth_first`, else from a
     random one; then a fraction `loops` of the closed sides is opened.
     """
     right = np.zeros((ny, nx - 1), bool)
@@ -86,7 +86,7 @@ def add_maze_walls(
 
 
 def _merge(gaps: list[Gap], post: float) -> list[Gap]:
-    """Gaps joined where less than `post` [m] of wall would be left between."""
+    """Join gaps with less than `post` [m] of wall between them."""
     merged: list[Gap] = []
     for low, high in sorted(gaps):
         if merged and low - merged[-1][1] < post:
@@ -124,7 +124,7 @@ def maze(rng: np.random.Generator, large: bool = False) -> Draft:
 
 
 def corridors(rng: np.random.Generator, large: bool = False) -> Draft:
-    """Narrow ways: between blocks, in zigzag, in a spiral, or winding."""
+    """Narrow passages: between blocks, in zigzag, in a spiral, or winding."""
     kind = rng.integers(4)
     builder = (_blocks, _zigzag, _spiral, _winding)[int(kind)]
     return builder(rng, (12.0, 28.0) if large else (12.0, 18.0))
@@ -197,7 +197,7 @@ def _zigzag(rng: np.random.Generator, sizes: Gap) -> Draft:
 
 
 def _spiral(rng: np.random.Generator, sizes: Gap) -> Draft:
-    """Walls that wind inward; the way in is the way out."""
+    """Walls that wind inward; the entrance is the exit."""
     draft = Draft(rng, sizes=sizes)
     draft.border()
     pitch = rng.uniform(1.3, 2.7)

@@ -99,7 +99,7 @@ def _strew_traps(draft: Draft, count: int) -> None:
 
 
 def _detours(draft: Draft) -> None:
-    """Long walls that must be walked around, with dead-end pockets and clutter."""
+    """Long walls that force detours, with dead-end pockets and clutter."""
     rng = draft.rng
     add_detour_walls(draft)
     if rng.random() < 0.5:
@@ -110,7 +110,7 @@ def _detours(draft: Draft) -> None:
 
 
 def _hidden_door(draft: Draft) -> None:
-    """A wall with its only door at one side, and dead-end pockets on the direct way."""
+    """A wall with its only door at one side, and dead-end pockets on the direct path."""
     rng = draft.rng
     _, y0, _, y1 = draft.region
     at = rng.uniform(-0.15, 0.15) * draft.width
@@ -181,7 +181,7 @@ def _pits_and_things(draft: Draft) -> None:
 
 
 def _blobs(draft: Draft) -> None:
-    """Few large blocks and drums, with pillars in the ways between."""
+    """Few large blocks and cylinders, with pillars in the passages between."""
     rng = draft.rng
     from_walls = draft.inner(0.5)
     radius = rng.uniform(1.0, 3.0)
@@ -228,4 +228,4 @@ _KINDS: dict[Callable[[Draft], None], int] = {
     _blobs: 1,
     _nested_walls: 2,
 }
-"""Combinations and how often they come."""
+"""Combinations and their relative frequencies."""

@@ -1,4 +1,4 @@
-"""Levels in which things move: halls with people, rooms with doors, floors with a lift."""
+"""Levels with moving obstacles: halls with people, rooms with doors, floors with a lift."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from ambulo.envs.vr.levels.level import Level, with_places
 from ambulo.envs.vr.levels.moving import Mover, People, hinged_door
 
 PEOPLE = (5, 20)
-"""Least and largest number of people."""
+"""Smallest and largest number of people."""
 _SPEED = ((0.6, 1.0), (1.2, 1.8))
-"""Ranges of the least and of the largest speed of a crowd, [m/s]."""
+"""Ranges of the lowest and of the highest speed of a crowd, [m/s]."""
 _OBLIVIOUS = 0.15
-"""Chance that a crowd does not make way for the agent."""
+"""Probability that a crowd does not give way to the agent."""
 _LEAF = (1.0, 1.4)
 """Range of the widths of doors, [m]."""
 _HEIGHT = 2.1
-"""Of doors, [m]."""
+"""Height of doors, [m]."""
 _THICK = 0.06
 _PERIOD = (6.0, 14.0)
-"""Range of the times from opening to opening, [s]."""
+"""Range of the times between openings, [s]."""
 _SWINGS = 0.6
-"""Chance that a door swings; others slide."""
+"""Probability that a door swings; others slide."""
 _SEALED = 0.15
-"""Chance that a wall between rooms has no door."""
+"""Probability that a wall between rooms has no door."""
 _SWEEPER = 0.35
-"""Chance of a sweeping wall in a room."""
+"""Probability of a sweeping wall in a room."""
 _SLAB = 0.2
 """Thickness of the upper floor, [m]."""
 _HALF = 0.1
 """Half the thickness of the platform, [m]."""
 _SHORTEST = 5.0
-"""Least way from start to goal, [m]."""
+"""Shortest path from start to goal, [m]."""
 _FURNITURE = 4
-"""Most things on each floor."""
+"""Largest number of pieces of furniture on each floor."""
 
 
 def crowd(rng: np.random.Generator) -> Level | None:
-    """A level of the family `crowd`; None: start and goal found no place."""
+    """A level of the family `crowd`; None if no start and goal fit."""
     draft, goals = _hall(rng) if rng.random() < 0.5 else _crossing(rng)
     level = place(draft)
     if level is None:
@@ -89,7 +89,7 @@ def _crossing(rng: np.random.Generator) -> tuple[Draft, Floats]:
 
 
 def doors(rng: np.random.Generator) -> Level | None:
-    """A level of the family `doors`; None: start and goal found no place."""
+    """A level of the family `doors`; None if no start and goal fit."""
     draft = Draft(rng, sizes=(11.0, 20.0))
     draft.border(0.0)
     x0, y0, x1, y1 = draft.region
@@ -125,7 +125,7 @@ def _cuts(rng: np.random.Generator, low: float, high: float) -> Floats:
 def _wall(
     draft: Draft, axis: int, at: float, low: float, high: float, *, sealed: bool
 ) -> list[Mover]:
-    """Build a wall along `axis` with a door in it, or without one; its door."""
+    """Build a wall along `axis`, with a door unless `sealed`; returns the door."""
     rng = draft.rng
     width = rng.uniform(*_LEAF)
     start, end = draft.gap(low + 1.0, high - 1.0, width)
@@ -140,7 +140,7 @@ def _wall(
     if rng.random() < _SWINGS:
         yaw = math.atan2(*(way * along)[::-1])
         opening = float(rng.choice([-1.0, 1.0])) * rng.uniform(1.3, 1.7)
-        # The leaf is hung inside of the opening, so that it turns free of the wall.
+        # The leaf hangs inside the opening, so that it turns clear of the wall.
         inner = hinge + way * 0.5 * _THICK
         place_of_hinge = np.append(inner * along + at * across, 0.0)
         size = (width - _THICK, _THICK, _HEIGHT)
@@ -166,7 +166,7 @@ def _wall(
 def _sweeper(
     rng: np.random.Generator, room: tuple[float, float, float, float]
 ) -> Mover:
-    """A wall that goes to and fro in a room, and leaves room beside it."""
+    """A wall that moves back and forth in a room, with space beside it."""
     x0, y0, x1, y1 = room
     spare = WALL_THICKNESS / 2 + 0.75
     along_x = rng.random() < 0.5
@@ -184,7 +184,7 @@ def _sweeper(
 
 
 def lifts(rng: np.random.Generator) -> Level | None:
-    """A level of the family `lifts`; None: start and goal found no place."""
+    """A level of the family `lifts`; None if no start and goal fit."""
     draft = Draft(rng, sizes=(7.5, 13.0))
     storey = rng.uniform(2.5, 3.2)
     x0, y0, x1, _ = draft.region
@@ -261,7 +261,7 @@ def _moving_lift(rng: np.random.Generator, shaft: Region, storey: float) -> Move
 
 
 def _turned(level: Level) -> Level:
-    """`level` turned by a quarter."""
+    """`level` rotated by a quarter turn."""
     x0, y0, x1, y1 = level.bounds
     boxes, cylinders = level.boxes.copy(), level.cylinders.copy()
     for rows in (boxes, cylinders):

@@ -1,4 +1,4 @@
-"""Families of falls: holes, bridges, islands, open edges."""
+"""Families with falls: holes, bridges, islands, open edges."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def add_holes(
 
 
 def pits(rng: np.random.Generator, large: bool = False) -> Draft:
-    """Holes and edges to fall from, with bridges, alone or among obstacles."""
+    """Holes and open edges, with bridges, alone or among obstacles."""
     kind = int(rng.integers(5))
     sizes = (12.0, 34.0) if large else (12.0, 20.0)
     return (_strewn, _trenches, _islands, _causeway, _guarded)[kind](rng, sizes)
@@ -44,7 +44,7 @@ def _strewn(rng: np.random.Generator, sizes: Gap) -> Draft:
 
 
 def _pillars_off_holes(draft: Draft, count: int) -> None:
-    """Pillars where they leave the body room beside every hole."""
+    """Pillars where they leave the body a passage beside every hole."""
     rng = draft.rng
     holes = np.array(draft.holes).reshape(-1, 4)
     for x, y, r in spread(rng, draft.inner(1.2), (0.15, 0.5), 1.2, count):
@@ -92,7 +92,7 @@ def _islands(rng: np.random.Generator, sizes: Gap) -> Draft:
 
 
 def _causeway(rng: np.random.Generator, sizes: Gap) -> Draft:
-    """Narrow ways over a void: streets between big holes."""
+    """Narrow paths over a void: streets between big holes."""
     draft = Draft(rng, sizes=sizes)
     draft.border(0.5)
     x0, y0, x1, y1 = draft.region

@@ -1,4 +1,4 @@
-"""Families of free-standing things: nothing at all, pillars, clutter."""
+"""Families of free-standing obstacles: none at all, pillars, clutter."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ambulo.envs.vr.families.draft import Draft, Region, spread
 
 
 def add_pillar(draft: Draft, x: float, y: float, r: float, square: float) -> None:
-    """Put a round pillar of radius r [m], or with chance `square` a square one."""
+    """Add a round pillar of radius r [m], or with probability `square` a square one."""
     rng = draft.rng
     if rng.random() < square:
         yaw = rng.uniform(0, math.pi / 2) if rng.random() < 0.6 else 0.0
@@ -20,7 +20,7 @@ def add_pillar(draft: Draft, x: float, y: float, r: float, square: float) -> Non
 
 
 def add_thing(draft: Draft, x: float, y: float, r: float) -> None:
-    """Put a small thing within radius r [m]: box, plank, cylinder, L or T shape."""
+    """Add a small obstacle within radius r [m]: box, plank, cylinder, L or T shape."""
     rng = draft.rng
     height = float(rng.choice([0.5, 0.9, 1.4, 2.0, 2.5]))
     yaw = rng.uniform(0, 2 * math.pi)
@@ -42,7 +42,7 @@ def add_thing(draft: Draft, x: float, y: float, r: float) -> None:
 def add_clutter(
     draft: Draft, region: Region, count: int, gap: float, radii: tuple[float, float]
 ) -> None:
-    """Strew at most `count` things over `region`, at least `gap` [m] apart."""
+    """Scatter at most `count` obstacles over `region`, at least `gap` [m] apart."""
     for x, y, r in spread(draft.rng, region, radii, gap, count):
         add_thing(draft, x, y, r)
 
@@ -55,7 +55,7 @@ def open_floor(rng: np.random.Generator) -> Draft:
 
 
 def pillars(rng: np.random.Generator) -> Draft:
-    """Round and square pillars, in rows or strewn."""
+    """Round and square pillars, in rows or scattered."""
     draft = Draft(rng)
     draft.border()
     square = float(rng.choice([0.0, 0.5, 1.0]))
@@ -83,7 +83,7 @@ def pillars(rng: np.random.Generator) -> Draft:
 
 
 def clutter(rng: np.random.Generator) -> Draft:
-    """Dense small things with narrow ways between."""
+    """Dense small obstacles with narrow passages between."""
     dense = rng.random() < 0.6
     draft = Draft(rng, sizes=(12.0, 20.0) if dense else (14.0, 34.0))
     draft.border()

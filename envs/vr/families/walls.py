@@ -16,7 +16,7 @@ DOORS = (0.9, 1.6)
 def add_room_grid(
     draft: Draft, door: Gap = DOORS, trench: bool = False, most: int = 4
 ) -> None:
-    """Rooms of unequal sizes, at most `most` a side, joined as a tree with a few loops."""
+    """Rooms of unequal sizes, at most `most` per side, joined as a tree with a few loops."""
     rng = draft.rng
     x0, y0, x1, y1 = draft.region
     lines = []
@@ -40,7 +40,7 @@ def add_room_tree(
 ) -> None:
     """Split `region` by walls with doors until rooms are about `least` [m] wide.
 
-    It is part of `depth` splits, whose `doors` are axis, place, from and to, [m].
+    `depth` counts the enclosing splits, whose `doors` are axis, position, from and to, [m].
     """
     rng = draft.rng
     x0, y0, x1, y1 = region
@@ -94,7 +94,7 @@ def rooms(rng: np.random.Generator, large: bool = False) -> Draft:
 
 
 def slalom(rng: np.random.Generator, large: bool = False) -> Draft:
-    """Walls across the way with gaps that mostly alternate, sometimes tilted."""
+    """Walls across the path with gaps that mostly alternate, sometimes tilted."""
     length = rng.uniform(14, 34)
     width = rng.uniform(12, 26) if large else rng.uniform(5, 10)
     axis = int(rng.integers(2))
@@ -156,8 +156,8 @@ def add_trap(
 ) -> None:
     """Build a U: its bottom at (x, y), open against `heading` [rad].
 
-    `width` across and `depth` [m]; `lips` narrows the mouth at both sides [m]; the
-    second arm is `uneven` times as long as the first.
+    `width` across and `depth` [m]; `lips` narrows the mouth at both sides [m]; the second arm
+    has `uneven` times the length of the first.
     """
     c, s = math.cos(heading), math.sin(heading)
 
@@ -195,7 +195,7 @@ def _mouth(rng: np.random.Generator, width: float) -> float:
 
 
 def _one_trap(draft: Draft, heading: float, large: bool) -> None:
-    """One trap, with others inside or beside it by chance; the goal is behind it."""
+    """One trap, with random others inside or beside it; the goal is behind it."""
     rng = draft.rng
     reach = min(draft.width, draft.height) / 2 - 0.4
     c, s = math.cos(heading), math.sin(heading)

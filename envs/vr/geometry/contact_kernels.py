@@ -48,9 +48,9 @@ _PASSES = SLIDE_ITERATIONS
 _TOUCH = TOUCH_DEPTH
 _STUCK = STUCK_DEPTH
 _OVERHEAD = math.tan(math.radians(6.0))
-"""A sloping ceiling that is flatter than this does not push aside."""
+"""Sloping ceilings flatter than this do not push sideways."""
 _ALONG = 0.999
-"""Cosine of directions that are one."""
+"""Cosine above which two directions count as equal."""
 _R = BODY_RADIUS
 _LOW = CAPSULE_LOW
 _CLIMB = CLIMB_HEIGHT
@@ -58,13 +58,12 @@ _FLOOR = STEEPEST_FLOOR
 
 
 class Contacts(NamedTuple):
-    """What a body overlaps; work space of `slide`."""
+    """Overlaps of a body with shapes; work space of `slide`."""
 
     pushes: Floats
     """Unit vector out of each shape, and depth [m], shape (K, 3)."""
     touched_kind: Bools
-    """Whether a person, and whether anything else, was touched, shape (2,); set, never
-    cleared."""
+    """Flags: touched a person, touched another shape, shape (2,); set, never cleared."""
 
 
 @njit(cache=True)
@@ -75,9 +74,9 @@ def no_contacts():
 
 @njit(cache=True)
 def support(shapes, x, y, highest):
-    """Height of the highest floor at (x, y) up to `highest`, and the mover it belongs to.
+    """Height of the highest floor at (x, y) up to `highest`, and its mover.
 
-    -inf where there is none; the mover is -1 for a floor that stands still.
+    -inf without a floor; the mover is -1 for a static floor.
     """
     prisms, cylinders, triangles, _, near, n, movers = shapes
     n_prisms = prisms.shape[0]
@@ -110,7 +109,7 @@ def support(shapes, x, y, highest):
 
 @njit(cache=True)
 def has_headroom(shapes, x, y, z):
-    """Whether nothing is right above the axis of a body that stands at (x, y, z)."""
+    """Whether the space above a body that stands at (x, y, z) is free."""
     prisms, cylinders, triangles, tall, near, n, movers = shapes
     n_prisms = prisms.shape[0]
     n_still = n_prisms + cylinders.shape[0]
@@ -141,9 +140,9 @@ def has_headroom(shapes, x, y, z):
 
 @njit(cache=True)
 def push_from_flat(x, y, z, axis, row, round_base, bottom, top, spare):
-    """(x, y) moved out of a flat shape, and the depth; a shape overhead pushes nobody.
+    """(x, y) moved out of a flat shape, and the depth; a shape overhead does not push.
 
-    `axis` is as in `reach_beside`, `spare` is room that is kept beside the body, [m].
+    `axis` is as in `reach_beside`, `spare` is a clearance beside the body, [m].
     """
     radius = reach_beside(z, axis, bottom, top)
     if radius == 0.0:
@@ -160,10 +159,10 @@ def push_from_flat(x, y, z, axis, row, round_base, bottom, top, spare):
 
 @njit(cache=True, inline="always")
 def is_steep(hx, hy, hz, aside, gap, row):
-    """Whether a push (hx, hy, hz) of length `gap` from a triangle goes up or down too much.
+    """Whether a push (hx, hy, hz) of length `gap` from a triangle is too vertical.
 
-    `aside` is its horizontal part. The faces of sloping ceilings push at more angles than
-    other things, or bodies would walk through them.
+    `aside` is its horizontal component. Sloping ceilings push at more angles than other faces,
+    so that bodies cannot walk through them.
     """
     if aside < 1e-9:
         return True
@@ -212,9 +211,9 @@ def _is_apart(x, y, row, radius):
 
 @njit(cache=True)
 def overlaps(shapes, x, y, z, spare, contacts):
-    """How many shapes the body at (x, y, z) overlaps, at most K; -1: one cuts its axis.
+    """Number of shapes that the body at (x, y, z) overlaps, at most K; -1: one cuts its axis.
 
-    They are written to `contacts`. `spare` is room that is kept beside the body, [m].
+    They are written to `contacts`. `spare` is a clearance beside the body, [m].
     """
     prisms, cylinders, triangles, tall, near, n, movers = shapes
     pushes, touched_kind = contacts
@@ -266,8 +265,8 @@ def overlaps(shapes, x, y, z, spare, contacts):
 def slide(shapes, x0, y0, x, y, z, spare, contacts):
     """(x, y) pushed out of all `shapes` at height `z`, and whether any was touched.
 
-    Where no way out is found it is back at (x0, y0), and where the way out is so far from
-    there that it may lead through a wall. `spare` and `contacts` are as in `overlaps`.
+    If there is no way out, or it is so far that it may lead through a wall, the body moves back
+    to (x0, y0). `spare` and `contacts` are as in `overlaps`.
     """
     touched = False
     for _ in range(_PASSES):
@@ -295,7 +294,7 @@ def slide(shapes, x0, y0, x, y, z, spare, contacts):
 def standing(solids, places):
     """Heights of the floors at `places` (n, 3) up to a climb above them, and where bodies fit.
 
-    Both of shape (n,); -inf: there is no floor.
+    Both of shape (n,); -inf: no floor.
     """
     near, seen = room_for_shapes(solids)
     contacts = no_contacts()
@@ -322,7 +321,7 @@ def standing(solids, places):
 
 @njit(cache=True)
 def moved_out(solids, x, y, z, radius):
-    """(x, y) moved to `radius` from all that a body at `z` touches; unmoved without a place."""
+    """(x, y) moved to `radius` from all that a body at `z` touches; unmoved if impossible."""
     near, seen = room_for_shapes(solids)
     n = shapes_within(solids, x, y, 2.0 * radius, near, seen, 0)
     shapes = local_shapes(solids, near, n, np.zeros((0, 9)))

@@ -1,4 +1,4 @@
-"""Compiled cuts of rays through shapes: what a ray passes over or through, and how high."""
+"""Compiled cuts of rays through shapes: intervals and heights of each shape along a ray."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from ambulo.envs.vr.geometry.triangle_kernels import cut_by_ray
 
 _FLOOR = STEEPEST_FLOOR
 BEYOND = 1e-6
-"""A cut is looked at this far behind its beginning, and lasts at least twice as long, [m]."""
+"""A cut is evaluated this far after its beginning, and is at least twice as long, [m]."""
 STRIDE = 0.25
-"""Longest part of a sloping floor on which obstacles are looked for once, [m]."""
+"""Longest part of a sloping floor with a single check for obstacles, [m]."""
 
 
 class Ray(NamedTuple):
     """One ray, seen from above."""
 
     x: float
-    """Where it begins, [m]."""
+    """x of its origin, [m]."""
     y: float
     cos: float
-    """Of its direction."""
+    """Cosine of its direction."""
     sin: float
     length: float
-    """[m]."""
+    """Its length, [m]."""
 
 
 class RayWork(NamedTuple):
     """Work space of `cast_free_ways`."""
 
     cuts: Floats
-    """What a ray passes over or through, see `_keep`, shape (K, 7)."""
+    """Cuts of a ray, see `_keep`, shape (K, 7)."""
     ends: Floats
-    """Of a cut through a triangle, shape (4,)."""
+    """Ends of a cut through a triangle, shape (4,)."""
     hubs: Floats
-    """Where shapes are, see `reach_around`, shape (S, 3)."""
+    """Positions and radii of shapes, see `reach_around`, shape (S, 3)."""
     walls: Ints
-    """Numbers of shapes, shape (S,)."""
+    """Indices of shapes, shape (S,)."""
     floors: Ints
-    """Numbers of shapes, shape (S,)."""
+    """Indices of shapes, shape (S,)."""
     directions: Floats
     """Unit vectors of the rays, shape (rays, 2)."""
     trail: Floats
@@ -54,7 +54,7 @@ class RayWork(NamedTuple):
 
 @njit(cache=True, inline="always", error_model="numpy")
 def _cut_rectangle(dx, dy, a, b, cos, sin, cx, sy):
-    """Where a ray from (dx, dy) enters and leaves a rectangle about the origin, [m]."""
+    """Distances at which a ray from (dx, dy) enters and leaves a centred rectangle, [m]."""
     u = cos * dx + sin * dy
     v = -sin * dx + cos * dy
     du = cos * cx + sin * sy
@@ -82,7 +82,7 @@ def _cut_rectangle(dx, dy, a, b, cos, sin, cx, sy):
 
 @njit(cache=True, error_model="numpy")
 def cut_box(ray, row):
-    """Where a ray enters and leaves the base of a prism, [m]; enter > leave: it misses."""
+    """Distances at which a ray enters and leaves a prism's base, [m]; enter > leave: a miss."""
     return _cut_rectangle(
         ray.x - row[0], ray.y - row[1], row[2], row[3], row[4], row[5], ray.cos, ray.sin
     )
@@ -90,7 +90,7 @@ def cut_box(ray, row):
 
 @njit(cache=True, error_model="numpy")
 def cut_disc(ray, px, py, radius):
-    """Where a ray enters and leaves a disc, [m]; enter > leave: it misses."""
+    """Distances at which a ray enters and leaves a disc, [m]; enter > leave: a miss."""
     dx = ray.x - px
     dy = ray.y - py
     b = dx * ray.cos + dy * ray.sin
@@ -105,8 +105,8 @@ def cut_disc(ray, px, py, radius):
 def _keep(cuts, n, enter, leave, length, begin, end, floor):
     """Add a cut: begin, end, bottom and top at both, and whether its top is a floor.
 
-    `begin` and `end` are the bottom and top there; `cuts` gets their slopes for the latter.
-    `floor` is 0 for none, 1 for one of a still shape, and 2 for one that moves.
+    `begin` and `end` are the bottom and top there; `cuts` stores their slopes for the latter.
+    `floor` is 0 for none, 1 for a static floor, and 2 for a moving one.
     """
     low0, top0 = begin
     low1, top1 = end
@@ -126,10 +126,10 @@ def _keep(cuts, n, enter, leave, length, begin, end, floor):
 
 @njit(cache=True, error_model="numpy")
 def reach_around(shapes, x, y, hubs):
-    """Write where shapes lie from (x, y), and how far they reach, to `hubs`.
+    """Write positions of shapes relative to (x, y), and their radii, to `hubs`.
 
-    Numbers after those of all shapes are movers; `hubs` (n, 3) are x, y and a radius, so
-    that rays can leave most shapes out.
+    Movers follow the shapes; `hubs` (n, 3) are x, y and a radius, so that rays can skip most
+    shapes.
     """
     prisms, cylinders, triangles, _, items, n, movers = shapes
     n_prisms = prisms.shape[0]
@@ -171,7 +171,7 @@ def reach_around(shapes, x, y, hubs):
 
 @njit(cache=True, inline="always")
 def _misses(dx, dy, radius, ray):
-    """Whether a ray passes by all within `radius` of (dx, dy), or does not get there."""
+    """Whether a ray misses the disc of `radius` around (dx, dy), or ends before it."""
     along = dx * ray.cos + dy * ray.sin
     aside = abs(dx * ray.sin - dy * ray.cos)
     return aside > radius or along < -radius or along > ray.length + radius
@@ -200,7 +200,7 @@ def span_of(prisms, cylinders, triangles, movers, item):
 
 @njit(cache=True, inline="always", error_model="numpy")
 def cut_item(prisms, cylinders, triangles, movers, item, ray):
-    """Where a ray enters and leaves the base of a prism, cylinder or mover, [m].
+    """Distances at which a ray enters and leaves the base of a prism, cylinder or mover, [m].
 
     Rows are read number by number: a view of one costs more than the ray.
     """
@@ -237,9 +237,9 @@ def cut_item(prisms, cylinders, triangles, movers, item, ray):
 
 @njit(cache=True, error_model="numpy")
 def collect_cuts(shapes, ray, work):
-    """Write what a ray passes over or through to the cuts of `work`; how many.
+    """Write the cuts of a ray to `work`; returns their number.
 
-    The hubs of `work` are what `reach_around` has written.
+    `reach_around` must have written the hubs of `work`.
     """
     prisms, cylinders, triangles, _, items, n, movers = shapes
     cuts, ends, hubs, _, _, _, _ = work

@@ -1,8 +1,8 @@
-"""Compiled: seams of the floor, which carry a body that walks over them, and its drops.
+"""Compiled edges of the floor: seams, which carry a walking body, and drops.
 
-The step of the world (`step_kernels.floor_over_seam`) looks for floor at `MAX_SEAM` on two
-opposite sides along an axis, at every tick. All ticks of a way across find it where the gap
-is at most `MAX_SEAM` wide along that axis, and this is what is measured here.
+The step of the world (`step_kernels.floor_over_seam`) checks for floor at `MAX_SEAM` on two
+opposite sides along an axis, at every tick. All ticks of a crossing find floor if the gap is at
+most `MAX_SEAM` wide along that axis, which is measured here.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _THIN = 0.06 - BODY_RADIUS
 _SEAM = MAX_SEAM
 _HALVINGS = 10
 _ROUNDING = 2.0 * MAX_SEAM / 2**10
-"""What two bisected widths may be too large, [m]."""
+"""Tolerance of the sum of two bisected widths, [m]."""
 
 
 @njit(cache=True)
 def _gap(shapes, x, y, dx, dy, low, top):
-    """Share of the way (dx, dy) from a point without floor to the floor at its end."""
+    """Fraction of the segment (dx, dy) from a point without floor to the floor at its end."""
     empty = 0.0
     floor = 1.0
     for _ in range(_HALVINGS):
@@ -40,7 +40,7 @@ def _gap(shapes, x, y, dx, dy, low, top):
 
 @njit(cache=True)
 def floor_beside_seam(shapes, x, y, z, climb):
-    """Height of the higher floor beside a seam at (x, y), -inf: there is none.
+    """Height of the higher floor beside a seam at (x, y); -inf: no seam.
 
     Both floors are at most `climb` [m] above or below `z`, and (x, y) has no such floor.
     """
@@ -64,10 +64,10 @@ def floor_beside_seam(shapes, x, y, z, climb):
 
 @njit(cache=True)
 def are_drops(solids, points, directions, reach, farthest, step):
-    """Whether a thin body that leaves each of `points` (n, 3) falls before it is stopped, (n,).
+    """Mask of `points` (n, 3) from which a thin body falls before it is stopped, (n,).
 
-    It goes in `directions` (n, 2), unit vectors, and is looked at from the distance `reach`
-    to `farthest`, every `step`, [m].
+    It moves in `directions` (n, 2), unit vectors, and is checked from the distance `reach` to
+    `farthest`, every `step`, [m].
     """
     near, seen = room_for_shapes(solids)
     no_movers = np.zeros((0, 9))

@@ -8,11 +8,11 @@ import numpy as np
 from numba import njit
 
 TOUCH_DEPTH = 1e-6
-"""Overlap up to this is rounding: a body that stands at a wall does not touch it, [m]."""
+"""Overlap up to this is rounding, not contact, [m]."""
 STUCK_DEPTH = 0.001
-"""A body that still overlaps by more after all passes takes its step back, [m]."""
+"""A body whose overlap exceeds this after all passes undoes its step, [m]."""
 MOST_OVERLAPS = 8
-"""Overlaps at one place that are looked at."""
+"""Largest number of simultaneous overlaps."""
 _TOUCH = TOUCH_DEPTH
 
 
@@ -66,11 +66,11 @@ def push_from_cylinder(x, y, cylinder, radius):
 
 @njit(cache=True)
 def way_out(found, n):
-    """The shortest move that undoes the first `n` overlaps of `found`.
+    """The shortest move that resolves the first `n` overlaps of `found`.
 
-    Each overlap is a half-plane that the move must leave, so the shortest one is along
-    a single direction or to the corner of two. Opposed half-planes have no common way
-    out: then it is the deepest overlap's.
+    Each overlap is a half-plane that the move must leave, so the shortest one is along a single
+    direction or to the corner of two. Opposed half-planes have no common solution: then it is
+    that of the deepest overlap.
     """
     best = np.inf
     bx = 0.0

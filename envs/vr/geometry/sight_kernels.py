@@ -1,4 +1,4 @@
-"""Compiled sight of what moves: the nearest moving things that no still shape hides."""
+"""Compiled visibility of movers: the nearest ones that no static shape hides."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from ambulo.envs.vr.geometry.cut_kernels import Ray, collect_cuts, reach_around
 from ambulo.envs.vr.geometry.solid_kernels import BOX, nearest_of
 
 MOVER_COLUMNS = 13
-"""Numbers of a moving thing in sight: x, y, half sizes a, b, cos(yaw), sin(yaw), bottom, top,
-kind (`solid_kernels`), velocity x, y, z [m/s], and yaw rate [rad/s]."""
+"""Columns of a visible mover: x, y, half sizes a, b, cos(yaw), sin(yaw), bottom, top, kind
+(`solid_kernels`), velocity x, y, z [m/s], and yaw rate [rad/s]."""
 _BESIDE = 0.05
-"""What is this near is felt, whatever hides it, [m]."""
+"""Distance within which a mover is sensed even if hidden, [m]."""
 _INSIDE = 0.8
-"""Where points of a box that are looked at lie, as a fraction of its half sizes."""
+"""Positions of the test points of a box, as a fraction of its half sizes."""
 _OFF = 0.02
-"""How far off its bottom and top they lie, [m]."""
+"""Distance of the test points from its bottom and top, [m]."""
 _THIN = 1e-9
 
 
 @njit(cache=True, error_model="numpy")
 def _hidden(cuts, count, eye, height, far):
-    """Whether a still cut lies between an eye and a point at `far` and `height`, [m]."""
+    """Whether a static cut lies between an eye and a point at `far` and `height`, [m]."""
     if far < _THIN:
         return False
     tilt = (height - eye) / far
@@ -40,7 +40,8 @@ def _hidden(cuts, count, eye, height, far):
         low1 = z1 - (c[2] + (end - c[0]) * c[4])
         top0 = (c[3] + (begin - c[0]) * c[5]) - z0
         top1 = (c[3] + (end - c[0]) * c[5]) - z1
-        # Where the line is above the bottom and below the top, as parts of the cut.
+        # Range of the cut in which the line is above the bottom and below the top, as
+        # fractions.
         first = 0.0
         last = 1.0
         for f0, f1 in ((low0, low1), (top0, top1)):
@@ -57,7 +58,7 @@ def _hidden(cuts, count, eye, height, far):
 
 @njit(cache=True)
 def _is_visible(shapes, row, x, y, eye, length, work):
-    """Whether one of five points of bottom or top of a thing can be seen from (x, y, eye)."""
+    """Whether any of five test points on a mover's bottom or top is seen from (x, y, eye)."""
     for p in range(5):
         u = 0.0
         v = 0.0
@@ -83,18 +84,18 @@ def _is_visible(shapes, row, x, y, eye, length, work):
 
 @njit(cache=True)
 def see_movers(shapes, before, x, y, eye, length, dt, out, work):
-    """Write the nearest things in sight to `out` (K, MOVER_COLUMNS); of kind 0: none.
+    """Write the nearest visible movers to `out` (K, MOVER_COLUMNS); kind 0: none.
 
     Args:
-        shapes: still shapes within `length`, and what moves.
-        before: rows of what moves at the start of the last step, shape (M, 9).
-        x: of the eye, [m].
-        y: of the eye, [m].
-        eye: its height, [m].
-        length: how far it sees, [m].
-        dt: length of a step, [s].
-        out: what is in sight, written.
-        work: what `ray_work` made.
+        shapes: Static shapes within `length`, and movers.
+        before: Rows of the movers at the start of the last step, shape (M, 9).
+        x: x of the eye, [m].
+        y: y of the eye, [m].
+        eye: Height of the eye, [m].
+        length: Range of sight, [m].
+        dt: Length of a step, [s].
+        out: Visible movers (output).
+        work: Result of `ray_work`.
     """
     out[:] = 0.0
     most = out.shape[0]

@@ -1,10 +1,9 @@
 """Compiled geometry of levels: the shapes near a place.
 
-A level is a tuple `solids` of the arrays of `ambulo.envs.vr.levels.solids.Solids`, for
-bodies whose height is the last number of its grid. Shapes are numbered: prisms first, then
-cylinders, then triangles. Moving shapes come beside them as rows x, y, half sizes a, b,
-cos(yaw), sin(yaw), bottom, top, kind: a box (1), a cylinder of radius a (2), a person (3),
-or nothing (0).
+A level is a tuple `solids` of the arrays of `ambulo.envs.vr.levels.solids.Solids`, for bodies
+whose height is the last number of its grid. Shapes are numbered: prisms first, then cylinders,
+then triangles. Moving shapes come beside them as rows x, y, half sizes a, b, cos(yaw),
+sin(yaw), bottom, top, kind: a box (1), a cylinder of radius a (2), a person (3), or unused (0).
 """
 
 from __future__ import annotations
@@ -31,24 +30,24 @@ _LOW = CAPSULE_LOW
 _CLIMB = CLIMB_HEIGHT
 _FLOOR = STEEPEST_FLOOR
 DIAGONAL = BODY_RADIUS * math.sqrt(0.5)
-"""Shapes farther above or below the capsule's axis touch it too steeply to obstruct, [m]."""
+"""Shapes farther above or below the capsule's axis are touched too steeply to obstruct, [m]."""
 _EDGE = 1e-9
 MARGIN = 1e-6
 _FEW = 64
-"""Levels of so many shapes are searched without their bins."""
+"""Levels with at most this many shapes are searched without their bins."""
 
 
 class LocalShapes(NamedTuple):
-    """Some shapes of a level, those near a body, say, and what moves there."""
+    """A subset of a level's shapes, such as those near a body, and its movers."""
 
     prisms: Floats
-    """All of the level, see `Solids`."""
+    """All prisms of the level, see `Solids`."""
     cylinders: Floats
     triangles: Floats
     tall: float
     """Height of bodies, [m]."""
     near: Ints
-    """Their numbers: the first `num_near` of this array."""
+    """Indices of the subset: the first `num_near` of this array."""
     num_near: int
     movers: Floats
     """Rows of moving shapes, shape (M, 9)."""
@@ -56,7 +55,7 @@ class LocalShapes(NamedTuple):
 
 @njit(cache=True)
 def local_shapes(solids, near, n, movers):
-    """Return the first `n` of `near` (numbers of shapes of a level), and `movers`."""
+    """Return the first `n` of `near` (indices of shapes of a level), and `movers`."""
     return LocalShapes(solids[0], solids[1], solids[2], solids[3][5], near, n, movers)
 
 
@@ -75,9 +74,9 @@ def room_for_shapes(solids):
 
 @njit(cache=True)
 def nearby(solids, x, y, reach, near, seen, stamp):
-    """Write the numbers of shapes in bins within `reach` of (x, y) to `near`; how many.
+    """Write the indices of shapes in bins near (x, y) to `near`; returns their number.
 
-    `seen` (shapes,) marks with `stamp` those that are listed already.
+    The bins are those within `reach`, [m]. `seen` (shapes,) marks listed shapes with `stamp`.
     """
     grid, first, items = solids[3], solids[4], solids[5]
     side = grid[2]
@@ -120,7 +119,7 @@ def nearest_of(x, y, row, round_base):
 
 @njit(cache=True)
 def within(solids, near, n, x, y, reach):
-    """Keep those of the first `n` of `near` that are within `reach` of (x, y); how many."""
+    """Keep those of the first `n` of `near` within `reach` of (x, y); returns their number."""
     prisms, cylinders, triangles = solids[0], solids[1], solids[2]
     n_prisms = prisms.shape[0]
     n_still = n_prisms + cylinders.shape[0]
@@ -143,9 +142,9 @@ def within(solids, near, n, x, y, reach):
 
 @njit(cache=True)
 def shapes_within(solids, x, y, reach, near, seen, stamp):
-    """Write the numbers of the shapes within `reach` of (x, y) to `near`; how many.
+    """Write the indices of the shapes within `reach` of (x, y) to `near`; returns their number.
 
-    `seen` (shapes,) marks with `stamp` those that are listed already.
+    `seen` (shapes,) marks listed shapes with `stamp`.
     """
     count = shape_count(solids)
     if count > _FEW:
@@ -158,9 +157,9 @@ def shapes_within(solids, x, y, reach, near, seen, stamp):
 
 @njit(cache=True)
 def sort_shapes(shapes, z, spare, pushing, floors):
-    """Find which of `shapes` can touch a body at height `z`, or carry it.
+    """Find which of `shapes` can push a body at height `z`, or carry it.
 
-    Their numbers are written to `pushing` and `floors`, which have room for all.
+    Their indices are written to `pushing` and `floors`, which are long enough for all.
 
     Returns:
         How many can push and how many have a floor within a climb of `z`.
@@ -200,9 +199,9 @@ def sort_shapes(shapes, z, spare, pushing, floors):
 
 @njit(cache=True)
 def even_floor(solids, floors, n_floors, x, y, z):
-    """How far around (x, y) the floor stays at height `z`, [m]; -1 or less: not at all.
+    """Radius around (x, y) in which the floor stays at height `z`, [m]; -1 or less: none.
 
-    `floors` is what `sort_shapes` has found; sloping ones count as not even.
+    `floors` is a result of `sort_shapes`; sloping floors count as not even.
     """
     prisms, cylinders = solids[0], solids[1]
     n_prisms = prisms.shape[0]
@@ -273,7 +272,7 @@ def in_disc(x, y, cx, cy, radius):
 
 @njit(cache=True, inline="always")
 def reach_of(gap):
-    """Radius of the capsule beside what is `gap` above or below its axis; 0: no contact."""
+    """Radius of the capsule at `gap` above or below its axis; 0: no contact."""
     if gap >= DIAGONAL - MARGIN:
         return 0.0
     return math.sqrt(_R * _R - gap * gap)

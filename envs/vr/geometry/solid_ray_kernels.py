@@ -1,9 +1,8 @@
-"""Compiled rays of levels: how far the way is free, along the floor.
+"""Compiled rays of levels: free distance along the floor.
 
 A ray follows the floor from the feet on: up and down slopes and steps of at most
-`CLIMB_HEIGHT`. It ends where something stands between `CLIMB_HEIGHT` and the height of the
-body above that floor, and, if it sees edges, where the floor drops by more along more than
-`MAX_SEAM`.
+`CLIMB_HEIGHT`. It ends at an obstacle between `CLIMB_HEIGHT` and the height of the body above
+that floor, and, if it detects edges, where the floor drops by more over more than `MAX_SEAM`.
 """
 
 from __future__ import annotations
@@ -34,48 +33,48 @@ from ambulo.envs.vr.geometry.solid_kernels import LocalShapes
 _CLIMB = CLIMB_HEIGHT
 _SEAM = MAX_SEAM
 _EVEN = 1e-9
-"""Floors that differ by less are one, [m]."""
+"""Height difference below which floors count as equal, [m]."""
 NOTHING, WALL, DROP, MOVER = 0, 1, 2, 3
-"""What ends a ray: its length, a still shape, an edge of the floor, or what moves."""
+"""What ends a ray: its length, a static shape, an edge of the floor, or a mover."""
 FLOOR_PARTS = 4
-"""Floor heights told along a ray: at equal parts of the way to its end."""
+"""Floor heights reported along a ray, at equal distances up to its end."""
 _SAME_END = 0.03
-"""What stands this near behind an edge of the floor ends a ray as well, [m]."""
+"""An obstacle this near behind an edge of the floor ends a ray as well, [m]."""
 _TRAIL = 128
-"""Parts of a ray between which its floor bends, at most."""
+"""Largest number of parts of a ray between which its floor bends."""
 
 
 class RayFan(NamedTuple):
-    """Rays from a body to all sides, at even angles."""
+    """Rays from a body to all sides, at equal angles."""
 
     x: float
-    """Of the feet, [m]."""
+    """x of the feet, [m]."""
     y: float
     z: float
     angle: float
-    """Of ray 0, [rad]."""
+    """Angle of ray 0, [rad]."""
     length: float
-    """Of each, [m]."""
+    """Length of each, [m]."""
     edges: bool
     """Whether rays end where the floor does."""
 
 
 class RayEnds(NamedTuple):
-    """What rays from a body read, written by `cast_free_ways`."""
+    """Readings of a body's rays, written by `cast_free_ways`."""
 
     ways: Floats
-    """How far each gets, shape (rays,), [m]."""
+    """Free distance of each ray, shape (rays,), [m]."""
     kinds: Ints
-    """What ends each way, shape (rays,); (0,): not asked for."""
+    """What ends each ray, shape (rays,); (0,): not requested."""
     floors: Floats
-    """The floor along it above the feet, (rays, FLOOR_PARTS) or (0, FLOOR_PARTS), [m]."""
+    """The floor along each ray above the feet, (rays, FLOOR_PARTS) or (0, FLOOR_PARTS), [m]."""
 
 
 @njit(cache=True, error_model="numpy")
 def _kind_at(cuts, count, at, aside, floor, tall):
-    """What stands over `floor` at `at` along a ray, or up to `aside` behind: WALL or MOVER.
+    """Kind of shape above `floor` at `at` along a ray, or up to `aside` behind: WALL or MOVER.
 
-    NOTHING where nothing does.
+    NOTHING if there is none.
     """
     for k in range(count):
         c = cuts[k]
@@ -89,7 +88,7 @@ def _kind_at(cuts, count, at, aside, floor, tall):
 
 @njit(cache=True, inline="always")
 def _first_below(a, b, c, d, most):
-    """First s from 0 to `most` at which a + b s and c + d s are both below 0; `most`: none."""
+    """First s in [0, `most`] at which a + b s and c + d s are both negative; `most`: none."""
     if (a >= 0.0 and b >= 0.0) or (c >= 0.0 and d >= 0.0):
         return most
     first = max(-a / b if a >= 0.0 else 0.0, -c / d if c >= 0.0 else 0.0)
@@ -99,9 +98,10 @@ def _first_below(a, b, c, d, most):
 
 @njit(cache=True, inline="always", error_model="numpy")
 def _floor_at(cuts, count, here, floor, length):
-    """Highest floor at `here` up to a climb above `floor`, -inf: none; and what is around it.
+    """Highest floor at `here` up to a climb above `floor` (-inf: none), and its surroundings.
 
-    Its slope, whether anything slopes, and where the next cut begins or ends, at most `length`.
+    Its slope, whether any shape slopes, and where the next cut begins or ends, at most
+    `length`.
     """
     best = -np.inf
     slope = 0.0
@@ -123,9 +123,9 @@ def _floor_at(cuts, count, here, floor, length):
 
 @njit(cache=True, inline="always", error_model="numpy")
 def _first_wall(cuts, count, here, floor, slope, tall, most):
-    """How far a body gets from `here` on a floor that slopes, at most `most`, and what ends it.
+    """Free distance from `here` on a sloping floor, at most `most`, and what ends it.
 
-    WALL or MOVER; NOTHING where it gets that far.
+    WALL or MOVER; NOTHING if it reaches `most`.
     """
     kind = NOTHING
     for k in range(count):
@@ -142,18 +142,18 @@ def _first_wall(cuts, count, here, floor, slope, tall, most):
 
 @njit(cache=True, error_model="numpy")
 def free_way(cuts, count, z, tall, length, edges, trail):
-    """How far a ray whose feet are at height `z` gets over `cuts`, at most `length`, [m].
+    """Free distance of a ray from feet at height `z` over `cuts`, at most `length`, [m].
 
-    `tall` is the height of the body, [m]. `trail` (T, 3) takes where parts of the floor begin,
-    their heights there and their slopes; with T = 0 none is kept.
+    `tall` is the height of the body, [m]. `trail` (T, 3) receives the start, height and slope
+    of each part of the floor; with T = 0 none is stored.
 
     Returns:
-        The way, what ends it, and the number of parts of the trail.
+        The distance, what ends it, and the number of parts of the trail.
     """
     at = 0.0
     floor = z
     gap = -1.0  # where the floor ended, while it may be a seam
-    rim = -1.0  # where the last seam began, and where it ended
+    rim = -1.0  # start and end of the last seam
     back = -1.0
     gap_floor = z
     parts = 0
@@ -173,7 +173,7 @@ def free_way(cuts, count, z, tall, length, edges, trail):
             rim = gap
             back = at
             gap = -1.0
-        # Where something slopes the highest floor may change on the way.
+        # Where shapes slope, the highest floor may change along the ray.
         if slopes:
             next_at = min(next_at, at + STRIDE)
         floor = best
@@ -220,8 +220,8 @@ def sort_level_shapes(shapes, z, walls, floors):
     """Write which shapes are walls and floors of rays that stay at height `z`.
 
     Returns:
-        How many walls and floors there are; -1, -1 where a floor is higher or lower within
-        a climb, or slopes, so that rays have to follow it.
+        The numbers of walls and floors; -1, -1 if a floor within a climb is higher, lower or
+        sloping, so that rays have to follow it.
     """
     prisms, cylinders, triangles, tall, items, n, movers = shapes
     n_still = prisms.shape[0] + cylinders.shape[0]
@@ -247,7 +247,7 @@ def sort_level_shapes(shapes, z, walls, floors):
 
 @njit(cache=True, error_model="numpy")
 def _level_edge(floors, count, length):
-    """How far a ray is carried by `count` floors, which it enters and leaves as `floors`."""
+    """Distance over which `count` floors, entered and left at `floors`, carry a ray."""
     at = 0.0
     while at < length:
         here = at + BEYOND
@@ -269,7 +269,7 @@ def _level_edge(floors, count, length):
 
 @njit(cache=True, error_model="numpy")
 def _cast_level_ways(shapes, n_walls, n_floors, fan, out, work):
-    """Write what rays among walls on a level floor read to `out`, as `cast_free_ways`."""
+    """Write the readings of rays among walls on a level floor to `out`, as `cast_free_ways`."""
     prisms, cylinders, triangles, tall, _, _, movers = shapes
     cuts, _, hubs, walls, floors, directions, _ = work
     ways, kinds, _ = out
@@ -327,14 +327,14 @@ def ray_work(most, rays):
 
 @njit(cache=True, error_model="numpy")
 def cast_free_ways(shapes, fan, out, work):
-    """Write how far the ways of rays are free, and what ends them, to `out`.
+    """Write the free distances of rays, and what ends them, to `out`.
 
     Args:
-        shapes: shapes within the length of the rays; the array of their numbers has room for
-            those of all movers.
-        fan: the rays.
-        out: `RayEnds`, written.
-        work: what `ray_work` made.
+        shapes: Shapes within the length of the rays; their index array has space for all
+            movers.
+        fan: The rays.
+        out: `RayEnds` (output).
+        work: Result of `ray_work`.
     """
     prisms, cylinders, triangles, tall, near, n, movers = shapes
     n_shapes = prisms.shape[0] + cylinders.shape[0] + triangles.shape[0]

@@ -16,7 +16,7 @@ _INSIDE = 1e-9
 
 @njit(cache=True)
 def plane_height(x, y, row):
-    """Height of the triangle at (x, y), or NaN beside it and for one that is vertical."""
+    """Height of the triangle at (x, y); NaN beside it, or if it is vertical."""
     nz = row[11]
     if abs(nz) < 1e-9:
         return np.nan
@@ -51,7 +51,7 @@ def _from_edge(x, y, z, row, a, b):
 
 @njit(cache=True)
 def _over_face(x, y, z, row):
-    """Whether the point's foot on the triangle's plane lies in the triangle."""
+    """Whether the point's projection onto the triangle's plane lies in the triangle."""
     nx = row[9]
     ny = row[10]
     nz = row[11]
@@ -101,8 +101,7 @@ def axis_to_triangle(x, y, low, high, row):
         ey = row[b + 1] - row[a + 1]
         ez = row[b + 2] - row[a + 2]
         flat = ex * ex + ey * ey
-        # Where the edge is nearest to the endless axis; then the axis' height there, cut to
-        # its ends, is the nearest one, as the distance is convex.
+        # Nearest point of the infinite axis, clamped to the segment: the distance is convex.
         if flat > 1e-18:
             t = ((x - row[a]) * ex + (y - row[a + 1]) * ey) / flat
             t = min(max(t, 0.0), 1.0)
@@ -123,10 +122,10 @@ def axis_to_triangle(x, y, low, high, row):
 
 @njit(cache=True)
 def cut_by_ray(x, y, cx, sy, row, out):
-    """Where the vertical plane through a ray cuts the triangle; False: nowhere.
+    """Cut of the triangle with the vertical plane through a ray; False: no cut.
 
-    Writes distance along the ray and height of both ends of the cut to `out` (4,), the
-    nearer end first.
+    Writes distance along the ray and height of both ends of the cut to `out` (4,), the nearer
+    end first.
     """
     n = 0
     for k in range(3):
@@ -152,7 +151,7 @@ def cut_by_ray(x, y, cx, sy, row, out):
 
 @njit(cache=True)
 def is_inside(shapes, x, y, z):
-    """Whether (x, y, z) is in a closed body: the first of its faces above faces up."""
+    """Whether (x, y, z) is in a closed body: the first face above it faces up."""
     prisms, cylinders, triangles, _, near, n, _ = shapes
     n_still = prisms.shape[0] + cylinders.shape[0]
     lowest = np.inf

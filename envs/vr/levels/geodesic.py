@@ -25,10 +25,10 @@ FINE_RESOLUTION = 0.1
 """Cell size for lengths in reports and for levels with narrow doors, [m]."""
 
 MAX_CELLS, MAX_FLAT_CELLS = 4e6, 2e7
-"""Most cells of a grid that is played on; larger floors have cells of `RESOLUTION`. Flat levels
-have one layer of them."""
+"""Largest number of cells of a grid in use; larger floors have cells of `RESOLUTION`. Flat
+levels have one layer of cells."""
 _SWEEPS = 2
-"""How often the points that a way touches are moved; more shortens it by millimetres."""
+"""Passes of moving the turning points of a path; more shorten it by millimetres."""
 
 
 def path_length(
@@ -39,14 +39,14 @@ def path_length(
 ) -> float:
     """Length of the shortest path for the body from `start` to `goal`, [m], or inf.
 
-    Both are (2,) or (3,); lengths are those of the way seen from above.
+    Both are (2,) or (3,); lengths are horizontal.
     """
     grid = LayeredGrid.of(level, resolution)
     return length_of(grid.path(grid.field(goal), start, goal))
 
 
 def length_of(path: Floats) -> float:
-    """Length of a path (n, 3) seen from above, [m]; inf for an empty one."""
+    """Horizontal length of a path (n, 3), [m]; inf for an empty one."""
     if len(path) == 0:
         return math.inf
     return float(np.hypot(*np.diff(path[:, :2], axis=0).T).sum())
@@ -70,25 +70,25 @@ def field_resolution(level: Level) -> float:
 
 
 def played_resolution(level: Level, resolution: float) -> float:
-    """`resolution` where a grid of it has at most `MAX_CELLS`, else `RESOLUTION`, [m]."""
+    """`resolution` if its grid has at most `MAX_CELLS`, else `RESOLUTION`, [m]."""
     return resolution if has_few_cells(level, resolution) else RESOLUTION
 
 
 def has_few_cells(level: Level, resolution: float) -> bool:
-    """Whether `level` has at most `MAX_CELLS` cells of `resolution`, [m]; see there."""
+    """Whether `level` has at most `MAX_CELLS` cells of `resolution`, [m]."""
     area = float(np.prod(level.bounds[2:] - level.bounds[:2]))
     return area <= (MAX_CELLS if level.heights else MAX_FLAT_CELLS) * resolution**2
 
 
 def tour_length(level: Level, start: Floats, stops: Floats, radius: float) -> float:
-    """Length of the shortest way for the body from `start` by all `stops`, [m], or inf.
+    """Length of the shortest path for the body from `start` past all `stops`, [m], or inf.
 
     Args:
-        level: where.
-        start: shape (3,), [m]; of a flat level also (2,).
-        stops: goals in their order, shape (k, 3), [m]; of a flat level also (k, 2).
-        radius: the way comes this near to each stop but the last, in a straight line, and
-            ends in the middle of the last one, [m].
+        level: The level.
+        start: Start, shape (3,), [m]; in a flat level also (2,).
+        stops: Goals in order, shape (k, 3), [m]; in a flat level also (k, 2).
+        radius: Distance within which the path passes each stop but the last, in a straight
+            line, [m]; it ends at the last one.
     """
     grid = grid_of(level, FINE_RESOLUTION)
     points = np.vstack([start, stops])
@@ -109,9 +109,9 @@ def tour_length(level: Level, start: Floats, stops: Floats, radius: float) -> fl
 def _nearest_on_the_way(
     grid: LayeredGrid, points: Floats, stop: Floats, radius: float
 ) -> Floats | None:
-    """The cell within `radius` of `stop` over which the way between two points is shortest.
+    """The cell within `radius` of `stop` that makes the path between two points shortest.
 
-    `points` (3, 3) are the point before, the one to be replaced, and the one after.
+    `points` (3, 3) are the previous point, the one to replace, and the next one.
     """
     ways = (grid.field(points[0]) + grid.field(points[2])).ravel()
     cells = np.flatnonzero(np.isfinite(ways))
@@ -124,5 +124,5 @@ def _nearest_on_the_way(
 
 
 def _leg(grid: LayeredGrid, here: Floats, there: Floats) -> float:
-    """Length of the taut way between two points, [m], or inf."""
+    """Length of the shortest path between two points, [m], or inf."""
     return length_of(grid.path(grid.field(there), here, there))

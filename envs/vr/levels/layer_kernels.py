@@ -36,13 +36,13 @@ _CLIMB = CLIMB_HEIGHT
 _SEAM = MAX_SEAM
 _FLOOR = STEEPEST_FLOOR
 _SAME = 0.02
-"""Floors nearer than this are one, [m]."""
+"""Height difference below which floors count as equal, [m]."""
 _STRIDE = 0.05
-"""Distance of the points of a link at which the floor is looked at, [m]."""
+"""Distance between the checked floor points of a link, [m]."""
 _AHEAD = 0.75
-"""Distance beyond the clearance at which shapes are looked for, [m]."""
+"""Extra distance beyond the clearance in which shapes are collected, [m]."""
 _AROUND = 12
-"""Points around the body at which there must be floor."""
+"""Number of points around the body that need floor."""
 _TINY = 1e-6
 _ROUNDING = 1e-9
 NEIGHBOURS = np.array(
@@ -53,7 +53,7 @@ NEIGHBOURS = np.array(
 
 @njit(cache=True)
 def _floors(solids, near, n, x, y, out):
-    """Write the heights of all floors at (x, y) to `out` in descending order; how many."""
+    """Write the heights of all floors at (x, y) to `out`, highest first; how many."""
     prisms, cylinders, triangles = solids[0], solids[1], solids[2]
     n_prisms = prisms.shape[0]
     n_still = n_prisms + cylinders.shape[0]
@@ -83,7 +83,7 @@ def _floors(solids, near, n, x, y, out):
         out[place] = z
         count += 1
     kept = 0
-    for k in range(count):  # who stands on a floor that near below is lifted at once
+    for k in range(count):  # a body is lifted at once onto a floor this close above
         if kept == 0 or out[k] < out[kept - 1] - _CLIMB - _TINY:
             out[kept] = out[k]
             kept += 1
@@ -132,7 +132,7 @@ def _carries_disc(shapes, x, y, z, radius):
 
 @njit(cache=True)
 def _has_floor_near(height, j, i, z):
-    """Whether a floor of column (j, i) is one for who comes from a floor at `z`."""
+    """Whether column (j, i) has a floor within a climb of `z`."""
     for layer in range(height.shape[0]):
         h = height[layer, j, i]
         if math.isnan(h):
@@ -144,7 +144,7 @@ def _has_floor_near(height, j, i, z):
 
 @njit(cache=True)
 def _insert(height, free, even, j, i, z):
-    """Add a free floor at `z` to column (j, i), whose floors stay in order."""
+    """Insert a free floor at `z` into column (j, i), keeping its floors in order."""
     layer = height.shape[0] - 1
     if free[layer, j, i]:
         return
@@ -162,7 +162,7 @@ def _insert(height, free, even, j, i, z):
 def _close_seams(solids, x0, y0, res, height, free, even, clearance, spare):
     """Add the floors of columns whose centre is over a seam, in place.
 
-    Such a column has a column beside it, along an axis, with a floor that it lacks.
+    Such a column has a neighbour along an axis with a floor that it lacks.
     """
     layers, ny, nx = free.shape
     reach = int(math.floor(0.5 * _SEAM / res)) + 1
@@ -207,8 +207,8 @@ def stand(solids, x0, y0, res, nx, ny, layers, clearance, spare):
     """Find the floors of every column, from below, and where the body fits.
 
     Returns:
-        Heights [m], whether the body fits, and how far around the floor stays level whatever
-        stands there [m], all of shape (layers, ny, nx).
+        Heights [m], whether the body fits, and the radius in which the floor stays level [m],
+        all of shape (layers, ny, nx).
     """
     near, seen = room_for_shapes(solids)
     pushing = np.empty_like(near)
@@ -257,7 +257,7 @@ def stand(solids, x0, y0, res, nx, ny, layers, clearance, spare):
                     free[layer, j, i] = True
                     even[layer, j, i] = level
                     layer += 1
-                # Where nothing is near, the next cells are as this one.
+                # Without shapes nearby, the next cells are like this one.
                 for _ in range(min(run, nx - 1 - i)):
                     i += 1
                     level -= res
@@ -270,7 +270,7 @@ def stand(solids, x0, y0, res, nx, ny, layers, clearance, spare):
 
 @njit(cache=True)
 def _walk(shapes, x, y, z, tx, ty):
-    """Height of the floor at (tx, ty) for who walks there straight; NaN: not without a drop."""
+    """Height of the floor at (tx, ty) after a straight walk there; NaN: only with a drop."""
     steps = int(math.ceil(math.hypot(tx - x, ty - y) / _STRIDE))
     for k in range(1, steps + 1):
         px = x + (tx - x) * k / steps
@@ -280,7 +280,7 @@ def _walk(shapes, x, y, z, tx, ty):
             over = floor_beside_seam(shapes, px, py, z, _CLIMB + _TINY)
             if over == -np.inf:
                 return np.nan
-            # Feet are lifted by no seam; a cell over one has the height of its higher side.
+            # Seams do not lift feet; a cell over one has the height of its higher side.
             floor = over if k == steps else min(over, z)
         z = floor
     return z
@@ -288,9 +288,9 @@ def _walk(shapes, x, y, z, tx, ty):
 
 @njit(cache=True)
 def link(solids, x0, y0, res, height, free, even):
-    """Layer that each free cell's neighbours are reached on, -1: none, (L, ny, nx, 8).
+    """Layer on which each free cell's neighbours are reached, -1: none, (L, ny, nx, 8).
 
-    `even` is what `stand` has found: where the floor stays level, nothing is looked for.
+    `even` is a result of `stand`: where the floor stays level, no check is needed.
     """
     layers, ny, nx = height.shape
     near, seen = room_for_shapes(solids)
@@ -333,7 +333,7 @@ def link(solids, x0, y0, res, height, free, even):
 
 @njit(cache=True)
 def join_diagonals(links):
-    """Link the diagonal neighbours that are reached both ways around, in place."""
+    """Link the diagonal neighbours that are reached along both sides, in place."""
     layers, ny, nx, _ = links.shape
     for layer in range(layers):
         for j in range(ny):

@@ -17,13 +17,14 @@ from ambulo.envs.vr.levels.layer_kernels import NEIGHBOURS
 
 _CLIMB = CLIMB_HEIGHT
 SAME_FLOOR = 0.6
-"""A point belongs to the nearest floor within this height, [m]."""
+"""Largest height difference between a point and its floor, [m]."""
 _NEAR = 3.9
-"""Cells this near to the goal that see it begin with their straight distance, [cells]."""
+"""Cells within this distance of the goal and in sight of it start with their straight distance,
+[cells]."""
 
 
 _ASIDE = 8
-"""First of the moves of two cells along a side and one to its left or right."""
+"""Index of the first move of two cells along a side and one to its left or right."""
 
 
 def _moves() -> np.ndarray:
@@ -44,8 +45,8 @@ _COSTS = np.hypot(_MOVES[:, 0], _MOVES[:, 1])
 def targets(links, layer, j, i, rides, height, out):
     """Write the layers that the 16 moves from a cell lead to, -1: none, to `out` (16,).
 
-    A move of two cells and one passes the two cells between. Where there are `rides`, it
-    passes none: lifts are ridden from one cell to the next.
+    A move of two cells and one passes the two cells between. With `rides` these moves are left
+    out: lifts are ridden from one cell to the next.
     """
     for d in range(8):
         out[d] = links[layer, j, i, d]
@@ -81,7 +82,7 @@ def targets(links, layer, j, i, rides, height, out):
 
 @njit(cache=True)
 def _layer_at(free, height, j, i, z):
-    """Layer of the free floor of a column within a climb of `z`; -1: there is none."""
+    """Layer of the free floor of a column within a climb of `z`; -1: none."""
     for layer in range(free.shape[0]):
         if free[layer, j, i] and abs(height[layer, j, i] - z) <= _CLIMB:
             return layer
@@ -90,7 +91,7 @@ def _layer_at(free, height, j, i, z):
 
 @njit(cache=True)
 def visible(free, height, ax, ay, az, bx, by, bz):
-    """Whether the straight way between points stays on free cells, walked and not ridden.
+    """Whether the straight segment between points stays on free cells, without lifts.
 
     Points are in cell units, and their heights in metres.
     """
@@ -133,7 +134,7 @@ def visible(free, height, ax, ay, az, bx, by, bz):
 def _spread(dist, height, links, rides):
     """Lower `dist` (L, ny, nx) to the distances over links from its finite cells.
 
-    Buckets one cell wide: no move is shorter, so a bucket is final when it is opened.
+    Buckets are one cell wide: no move is shorter, so a bucket is final when it is opened.
     """
     _, ny, nx = dist.shape
     flat = dist.ravel()
@@ -183,9 +184,9 @@ def _spread(dist, height, links, rides):
 
 @njit(cache=True)
 def part_numbers(links, free):
-    """Number of the connected part of each free cell, from 1 on, 0: not free, (L, ny, nx)."""
+    """Index of the connected part of each free cell, from 1 on, 0: not free, (L, ny, nx)."""
     layers, ny, nx = free.shape
-    lower = np.arange(free.size)  # a cell of the same part, itself in the first one
+    lower = np.arange(free.size)  # representative cell of the same part
     flat = free.ravel()
     for u in range(free.size):
         if not flat[u]:
@@ -219,7 +220,7 @@ def part_numbers(links, free):
 
 @njit(cache=True)
 def edge_distances(links, free, height, rides):
-    """Distances in cells from the nearest cell that lacks a neighbour, inf: not free."""
+    """Distances in cells from the nearest cell without a neighbour, inf: not free."""
     layers, ny, nx = free.shape
     dist = np.full((layers, ny, nx), np.inf, np.float32)
     for layer in range(layers):
@@ -254,7 +255,7 @@ def flood(links, free, height, rides, gx, gy, gz):
 
 @njit(cache=True, inline="always")
 def layer_near(field, height, j, i, z):
-    """Floor of column (j, i) nearest to height `z` that has a way; -1: none near."""
+    """Layer of column (j, i) nearest to height `z` with a path to the goal; -1: none near."""
     best = SAME_FLOOR
     nearest = -1
     for layer in range(field.shape[0]):
@@ -267,7 +268,7 @@ def layer_near(field, height, j, i, z):
 
 @njit(cache=True)
 def _mean_around(values, field, height, fx, fy, z):
-    """Mean of `values` on the floor at `z` around (fx, fy), in cells; inf: no way there."""
+    """Mean of `values` on the floor at `z` around (fx, fy), in cells; inf: no path."""
     _, ny, nx = field.shape
     i0 = int(math.floor(fx))
     j0 = int(math.floor(fy))
@@ -288,7 +289,7 @@ def _mean_around(values, field, height, fx, fy, z):
 
 @njit(cache=True)
 def layer_floor(field, height, x0, y0, res, x, y, z):
-    """Height of the floor at (x, y, z) [m] from which `field` has a way; `z`: none."""
+    """Height of the floor at (x, y, z) [m] with a path in `field`; `z`: none."""
     floor = _mean_around(
         height, field, height, (x - x0) / res - 0.5, (y - y0) / res - 0.5, z
     )
@@ -321,7 +322,7 @@ def layer_distance(field, height, x0, y0, res, x, y, z):
 def layer_direction(field, height, x0, y0, res, x, y, z):
     """Unit vector (dx, dy) of steepest descent at (x, y, z); (0, 0) at the goal.
 
-    The best of the 5 x 5 cells around, per metre; none behind blocked cells.
+    The best of the 5 x 5 cells around, per metre, without those behind blocked cells.
     """
     _, ny, nx = field.shape
     here = layer_distance(field, height, x0, y0, res, x, y, z)
@@ -356,7 +357,7 @@ def layer_direction(field, height, x0, y0, res, x, y, z):
 
 @njit(cache=True)
 def descend(links, free, height, rides, field, res, layer, row, column):
-    """Taut chain of cells (layer, row, column) down to the goal, shape (n, 3)."""
+    """Shortened chain of cells (layer, row, column) down to the goal, shape (n, 3)."""
     chain = [(layer, row, column)]
     lead = np.empty(16, np.int64)
     while True:

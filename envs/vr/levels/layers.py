@@ -34,17 +34,17 @@ CLEARANCE = BODY_RADIUS + 0.03
 SNAP = 0.5
 """A start on a blocked cell moves to a free cell within this distance, [m]."""
 _NEAR_CELLS = 2
-"""Rows and columns that `distance` looks at on each side of a place."""
+"""Rows and columns on each side of a position that `distance` checks."""
 MOST_LAYERS = 16
-"""Floors above one another that are told apart."""
+"""Largest number of floors in a column."""
 MAX_NODES = 4e6
-"""Most columns of a grid."""
+"""Largest number of columns of a grid."""
 MAX_FLAT_NODES = 2e7
-"""Most columns of a grid of one layer."""
+"""Largest number of columns of a grid of one layer."""
 Centres = tuple[NDArray[np.floating[Any]], NDArray[np.floating[Any]]]
 """x of columns and y of rows of cells, [m]."""
 _SAME = 0.02
-"""A floor this near to the top of a lift is the lift's, [m]."""
+"""Height difference within which a floor belongs to a lift's platform, [m]."""
 _EAST, _WEST = 0, 4
 """Neighbours at +x and -x, see `layer_kernels.NEIGHBOURS`."""
 
@@ -52,7 +52,7 @@ _EAST, _WEST = 0, 4
 def _near_holes(
     level: Level, resolution: float, clearance: float, shape: tuple[int, ...]
 ) -> NDArray[np.bool_]:
-    """Which cells (ny, nx) of a flat level have their centres in or near holes."""
+    """Mask of cells (ny, nx) of a flat level whose centres are in or near holes."""
     near = np.zeros(shape, np.bool_)
     x = level.bounds[0] + (np.arange(shape[1]) + 0.5) * resolution
     y = level.bounds[1] + (np.arange(shape[0]) + 0.5) * resolution
@@ -67,10 +67,10 @@ def _near_holes(
 
 @dataclass(frozen=True, eq=False)
 class LayeredGrid:
-    """Cells on which the body fits, on floors above one another.
+    """Cells on which the body fits, with several floors per column.
 
-    Cell i has its centre at x0 + (i + 0.5) * resolution; a flat index counts layers, then
-    rows, then columns.
+    Cell i has its centre at x0 + (i + 0.5) * resolution; a flat index counts layers, then rows,
+    then columns.
     """
 
     x0: float
@@ -82,9 +82,9 @@ class LayeredGrid:
     height: Field
     """Height of the floor, NaN where there is none, shape (layers, ny, nx), [m]."""
     free: NDArray[np.bool_]
-    """Where the body fits, shape (layers, ny, nx)."""
+    """Mask of cells where the body fits, shape (layers, ny, nx)."""
     links: NDArray[np.int8]
-    """Layer that each neighbour is reached on, -1: none, shape (layers, ny, nx, 8)."""
+    """Layer on which each neighbour is reached, -1: none, shape (layers, ny, nx, 8)."""
     rides: bool = False
     """Whether some neighbours are reached by lifts."""
 
@@ -98,8 +98,8 @@ class LayeredGrid:
     ) -> LayeredGrid:
         """The cells of `level` that keep `clearance` [m] from edges and obstacles.
 
-        Bodies are `tall`, [m], which flat levels have no use for. Of what moves, lifts alone
-        count: as floors where they wait, and as ways between.
+        Bodies are `tall`, [m], which flat levels ignore. Of the movers only lifts count: as
+        floors at their stops, and as links between.
         """
         x0, y0, x1, y1 = (float(v) for v in level.bounds)
         nx = max(1, math.ceil((x1 - x0) / resolution - 1e-9))
@@ -114,7 +114,7 @@ class LayeredGrid:
             solids, x0, y0, resolution, nx, ny, MOST_LAYERS if level.heights else 1,
             clearance, clearance - BODY_RADIUS,
         )  # fmt: skip
-        if not level.heights:  # nobody gets onto its walls
+        if not level.heights:  # no path onto its walls
             free &= height == 0.0
             free[0] &= ~_near_holes(level, resolution, clearance, free.shape[1:])
             height[~free] = np.nan
@@ -138,18 +138,18 @@ class LayeredGrid:
         return self.free.shape[1]
 
     def narrowed(self, extra: float) -> LayeredGrid:
-        """Those of the cells that keep `extra` [m] more from obstacles and edges."""
+        """The grid with `extra` [m] more clearance from obstacles and edges."""
         if extra < 0.25 * self.resolution:
             return self
         return self.restricted(self.free & (self.edge_distances() >= extra))
 
     def edge_distances(self) -> Field:
-        """Distance from the nearest cell that lacks a neighbour, shape of `free`, [m]."""
+        """Distance from the nearest cell without a neighbour, shape of `free`, [m]."""
         cells = edge_distances(self.links, self.free, self.height, self.rides)
         return np.asarray(cells * np.float32(self.resolution), np.float32)
 
     def restricted(self, free: NDArray[np.bool_]) -> LayeredGrid:
-        """The same grid with no other cells than `free` (layers, ny, nx)."""
+        """The same grid restricted to the cells `free` (layers, ny, nx)."""
         links = np.where(free[..., None], self.links, np.int8(-1))
         for d, (dx, dy) in enumerate(NEIGHBOURS):
             to = links[..., d]
@@ -175,13 +175,13 @@ class LayeredGrid:
         return np.column_stack([x, y, self.height.ravel()[cells]]).astype(np.float64)
 
     def parts(self) -> Ints:
-        """Number of the connected part of each cell, 0: not free, shape of `free`."""
+        """Index of the connected part of each cell, 0: not free, shape of `free`."""
         return np.asarray(part_numbers(self.links, self.free), np.int64)
 
     def nearest(self, xyz: ArrayLike, radius: float) -> int | None:
         """Flat index of the nearest free cell within `radius` [m] on that floor.
 
-        Heights count as much as distances.
+        Heights count as distances.
         """
         x, y, z = _point(xyz)
         reach = math.ceil(radius / self.resolution)
@@ -202,9 +202,9 @@ class LayeredGrid:
         return int(cells[k]) if away[k] <= radius + 1e-9 else None
 
     def field(self, goal: ArrayLike) -> Field:
-        """Walking distance to `goal` (2,) or (3,) from every cell, inf: no way.
+        """Walking distance to `goal` (2,) or (3,) from every cell, inf: no path.
 
-        Shape (layers, ny, nx). Lengths are those of the way seen from above.
+        Shape (layers, ny, nx). Lengths are horizontal.
         """
         point = _point(goal)
         j, i = self.cell(point)
@@ -220,7 +220,7 @@ class LayeredGrid:
         return np.asarray(cells * np.float32(self.resolution), np.float32)
 
     def distance(self, field: Field, xyz: ArrayLike) -> float:
-        """Walking distance at `xyz` (2,) or (3,) from a `field`, [m]; inf: no way."""
+        """Walking distance at `xyz` (2,) or (3,) from a `field`, [m]; inf: no path."""
         x, y, z = (float(v) for v in _point(xyz))
         return float(
             layer_distance(
@@ -229,9 +229,9 @@ class LayeredGrid:
         )
 
     def reach_cell(self, xyz: ArrayLike) -> int | None:
-        """Flat index of the cell in which walks from `xyz` (2,) or (3,) begin; None: none.
+        """Flat index of the cell where paths from `xyz` (2,) or (3,) begin; None: none.
 
-        It lies near enough for `distance`.
+        It is near enough for `distance`.
         """
         cell = self.nearest(xyz, SNAP)
         if cell is None:
@@ -249,7 +249,7 @@ class LayeredGrid:
     def path(
         self, field: Field, start: ArrayLike, goal: ArrayLike | None = None
     ) -> Floats:
-        """Taut path from `start` down `field`: x, y, z, shape (n, 3), [m]; (0, 3): none.
+        """Shortened path from `start` down `field`: x, y, z, shape (n, 3), [m]; (0, 3): none.
 
         It ends at `goal`, or at the goal's cell without it; both are (2,) or (3,).
         """
@@ -269,13 +269,13 @@ class LayeredGrid:
 
 
 def _point(xyz: ArrayLike) -> Floats:
-    """x, y, z of a point (2,) or (3,), which is at height 0 without a third number."""
+    """x, y, z of a point (2,) or (3,); z is 0 if missing."""
     point = np.asarray(xyz, np.float64)
     return point if len(point) > 2 else np.append(point, 0.0)
 
 
 def with_lifts(level: Level) -> Level:
-    """`level` with a box wherever a lift waits."""
+    """`level` with a box at every stop of its lifts."""
     stops = [lift_stops(m) for m in level.movers if m.kind == "lift"]
     if not stops:
         return level
@@ -289,17 +289,17 @@ def join_stops(
     links: NDArray[np.int8],
     centre: Centres,
 ) -> None:
-    """Link the cells on a lift with those one stop higher, in place.
+    """Link the cells of a lift's stop with those of the next higher stop, in place.
 
-    Two cells beside each other are joined, the western one of the lower stop with the
-    eastern one of the upper: a ride is as long as a cell, seen from above.
+    The western of two adjacent cells at the lower stop is linked to the eastern one at the
+    upper: a ride has the horizontal length of a cell.
 
     Args:
-        level: its movers are looked at.
-        height: floors, shape (layers, ny, nx), [m].
-        free: where the body fits, of the same shape.
-        links: layers of neighbours, shape (layers, ny, nx, 8).
-        centre: x of the columns (nx,) and y of the rows (ny,), [m].
+        level: Level with the lifts.
+        height: Floors, shape (layers, ny, nx), [m].
+        free: Mask of cells where the body fits, of the same shape.
+        links: Layers of neighbours, shape (layers, ny, nx, 8).
+        centre: Coordinates: x of the columns (nx,) and y of the rows (ny,), [m].
     """
     for mover in level.movers:
         if mover.kind != "lift":
@@ -323,7 +323,7 @@ def _layer_on(
     free: NDArray[np.bool_],
     centre: Centres,
 ) -> Ints:
-    """Layer of the free cells on top of a waiting lift (7,), -1: not there, (ny, nx)."""
+    """Layer of the free cells on top of a waiting lift (7,), -1: none, (ny, nx)."""
     dx = centre[0][None, :] - stop[0]
     dy = centre[1][:, None] - stop[1]
     cos, sin = np.cos(stop[6]), np.sin(stop[6])

@@ -17,9 +17,9 @@ from ambulo.envs.vr.levels.surfaces import (
 )
 
 MAX_OBSTACLES = 100_000
-"""Most boxes, cylinders and holes together."""
+"""Largest number of boxes, cylinders and holes together."""
 GOAL_DISTANCE = (5.0, 30.0)
-"""Range of sampled straight-line distances unless the level says otherwise, [m]."""
+"""Default range of sampled straight-line distances, [m]."""
 
 
 def _empty(columns: int) -> Floats:
@@ -30,21 +30,21 @@ def _empty(columns: int) -> Floats:
 class Level:
     """One level, in metres and radians, Z up; the ground is at z = 0.
 
-    With `heights`, shapes are as tall as they are, and the body climbs ramps and steps. In a
+    With `heights`, shapes have their true heights, and the body climbs ramps and steps. In a
     flat level obstacles are walls, whatever their heights (`solids.obstacles_of`).
     """
 
     name: str
     """Unique within a set, for tables and pictures."""
     bounds: Floats
-    """Floor rectangle x0, y0, x1, y1, shape (4,); outside it one falls."""
+    """Floor rectangle x0, y0, x1, y1, shape (4,); outside it, bodies fall."""
     holes: Floats = field(default_factory=lambda: _empty(4))
-    """Axis-aligned holes x0, y0, x1, y1, shape (H, 4); inside them one falls."""
+    """Axis-aligned holes x0, y0, x1, y1, shape (H, 4); in them, bodies fall."""
     boxes: Floats = field(default_factory=lambda: _empty(7))
     """Centre x, y, z, half sizes a, b, c, yaw, shape (B, 7)."""
     cylinders: Floats = field(default_factory=lambda: _empty(5))
-    """Centre x, y, radius, height, height of the base, shape (C, 5); rows of four stand on
-    the ground."""
+    """Centre x, y, radius, height, height of the base, shape (C, 5); rows of four numbers stand
+    on the ground."""
     start: Floats | None = None
     """Designed start x, y, yaw, shape (3,)."""
     goal: Floats | None = None
@@ -54,7 +54,7 @@ class Level:
     family: str = "custom"
     """Family for per-family tables."""
     heights: bool = False
-    """Whether shapes have heights that matter; ramps, stairs, height fields and meshes need
+    """Whether shapes have their true heights; ramps, stairs, height fields and meshes need
     it."""
     ground: bool = True
     """Whether there is a floor at z = 0 within `bounds`; else only shapes carry the body."""
@@ -78,12 +78,12 @@ class Level:
     waypoints: Floats = field(default_factory=lambda: _empty(3))
     """Goals of `patrol`, in order, x, y, z, shape (n, 3)."""
     movers: tuple[Mover, ...] = ()
-    """Things that move along paths; they need `heights`."""
+    """Obstacles that move along paths; they need `heights`."""
     people: People | None = None
     """People; they need `heights`."""
 
     def __post_init__(self) -> None:
-        """Give cylinders without a base their place on the ground."""
+        """Append the base height 0 to cylinders without one."""
         if self.cylinders.shape[1] == 4:
             based = np.pad(self.cylinders, ((0, 0), (0, 1)))
             object.__setattr__(self, "cylinders", based)
@@ -110,7 +110,7 @@ class Level:
 
     @property
     def moving(self) -> bool:
-        """Whether anything moves by itself."""
+        """Whether the level has movers or people."""
         people = self.people
         crowded = people is not None and (people.count > 0 or len(people.walkers) > 0)
         return len(self.movers) > 0 or crowded
@@ -122,13 +122,13 @@ AnyLevel = TypeVar("AnyLevel", bound=Level)
 def with_places(
     level: AnyLevel, starts: Floats, goals: Floats, waypoints: Floats | None = None
 ) -> AnyLevel:
-    """`level` with other places: one start or goal is designed, of several one is drawn.
+    """`level` with other places: a single start or goal is designed, of several one is drawn.
 
     Args:
-        level: it keeps its waypoints without others.
-        starts: x, y, z [m], yaw [rad], shape (n, 4).
-        goals: x, y, z, shape (m, 3), [m].
-        waypoints: the same, shape (k, 3).
+        level: The level; it keeps its waypoints if none are given.
+        starts: Rows x, y, z [m], yaw [rad], shape (n, 4).
+        goals: Rows x, y, z, shape (m, 3), [m].
+        waypoints: Rows x, y, z, shape (k, 3), [m].
     """
     changes: dict[str, Any] = {"start": None, "start_height": 0.0, "starts": starts}
     changes |= {"goal": None, "goal_height": 0.0, "goals": goals}

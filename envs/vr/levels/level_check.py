@@ -1,6 +1,6 @@
-"""What makes a level unplayable: the first broken rule, found without long searches.
+"""Validity of a level: the first broken rule, found without long searches.
 
-The rules are those of all levels; `way_check` has the one about ways between places.
+The rules are those of all levels; `way_check` has the rule about paths between places.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ MAX_SIDE = 1e4
 MAX_COVER = 1e7
 """Largest sum of the floor under each shape, overlaps counted, [m^2]."""
 FASTEST = 4.0
-"""Largest speed of any point of a moving thing, [m/s]."""
+"""Largest speed of any point of a mover, [m/s]."""
 FASTEST_TURN = math.pi
-"""Largest turning rate of a moving thing, [rad/s]."""
+"""Largest turning rate of a mover, [rad/s]."""
 FASTEST_WALK = 3.0
 """Largest speed of people, [m/s]."""
 _THINNEST = 0.01
@@ -35,9 +35,9 @@ _WITH_HEIGHTS = ("ramps", "stairs", "heightfields", "meshes", "movers")
 
 
 def level_problem(level: Level, *, solvable: bool = True) -> str | None:
-    """The first broken rule of `level` as `key: rule`; None: it can be played.
+    """The first broken rule of `level` as `key: rule`; None: it is valid.
 
-    Without `solvable` there need be no ways between starts and goals.
+    Without `solvable`, starts and goals need not be connected.
     """
     for rule in (
         _bad_bounds, _bad_heights, _bad_amount, _bad_slopes, _bad_movers, _bad_people,
@@ -65,7 +65,7 @@ def _bad_bounds(level: Level) -> str | None:
 
 
 def _bad_heights(level: Level) -> str | None:
-    """The first thing in a level without heights that needs them."""
+    """The first feature of a level without heights that needs them."""
     if level.heights:
         return None
     found = [key for key in _WITH_HEIGHTS if len(getattr(level, key))]
@@ -159,7 +159,7 @@ def _bad_path(level: Level, thing: Mover | Walker, key: str) -> str | None:
 
 
 def _closes(path: Floats) -> bool:
-    """Whether `path` (K, 4 or 5) ends where it begins, whole turns aside."""
+    """Whether `path` (K, 4 or 5) ends where it begins, up to whole turns."""
     gap = path[-1, 1:] - path[0, 1:]
     turns = gap[3:] / (2 * math.pi)
     return bool(
@@ -192,7 +192,7 @@ def _bad_cover(level: Level, solids: Solids) -> str | None:
 
 
 def _bad_places(level: Level, solids: Solids) -> str | None:
-    """The first of the level's places where no body can stand."""
+    """The first of the level's places where a body cannot stand."""
     named = level.places()
     places = np.array(list(named.values())).reshape(-1, 3)
     floors, free = standing(solids.arrays(), places)

@@ -1,4 +1,4 @@
-"""What level files hold: pydantic models of the JSON, in metres, seconds and radians, Z up.
+"""Content of level files: pydantic models of the JSON, in metres, seconds and radians, Z up.
 
 The models check single values; `level_check` has the rules about whole levels.
 """
@@ -48,13 +48,13 @@ from ambulo.envs.vr.levels.surfaces import (
 MAX_COORDINATE = 1e6
 """Largest number in a level, [m] or [rad]."""
 MAX_PLACES = 10_000
-"""Most starts, goals or waypoints of a level."""
+"""Largest number of starts, goals or waypoints of a level."""
 MAX_MOVERS = 200
-"""Most moving things of a level."""
+"""Largest number of movers of a level."""
 MAX_PEOPLE = 200
-"""Most people of a level."""
+"""Largest number of people of a level."""
 MAX_KEYFRAMES = 10_000
-"""Most keyframes of one path."""
+"""Largest number of keyframes of one path."""
 
 
 def _loop(value: object) -> object:
@@ -98,9 +98,9 @@ def _table(rows: Any, columns: int) -> Floats:
 
 
 def _with(key: str, entry: type[Config], other: type[Config]) -> Discriminator:
-    """Return what tells an `entry`, which has `key`, from an `other`, which has a path.
+    """Return a discriminator of entries with `key` and those with a path.
 
-    Without `key` and path, the keys that an `entry` alone has tell: it lacks `key`.
+    Without `key` and path, the keys that only an `entry` has decide: it lacks `key`.
     """
     own = entry.model_fields.keys() - other.model_fields.keys()
 
@@ -118,7 +118,7 @@ def _length(least: int, most: int, description: str | None = None) -> Any:
 
 T = TypeVar("T")
 Rows = Annotated[tuple[T, ...], FailFast()]
-"""A list of any length: its first error is the only one."""
+"""A list of any length; only its first error is reported."""
 Number = Annotated[StrictFloat, Field(ge=-MAX_COORDINATE, le=MAX_COORDINATE)]
 Positive = Annotated[StrictFloat, Field(gt=0, le=MAX_COORDINATE)]
 Whole = Annotated[StrictFloat, Field(ge=0, le=MAX_COORDINATE, multiple_of=1)]
@@ -189,7 +189,7 @@ class RampEntry(Config):
     high: Triple = Field(alias="to")
     width: Length
     thickness: Length | None = None
-    """Of a plank, [m]; null: solid."""
+    """Thickness of a plank, [m]; null: solid."""
 
     @model_validator(mode="after")
     def _check_ends(self) -> RampEntry:
@@ -254,16 +254,16 @@ class MeshEntry(Config):
 
 
 class PathEntry(Config):
-    """Something on a path."""
+    """An object on a path."""
 
     loop: Loop = "back_and_forth"
-    """At the end of the path: begin anew (true), stop (false) or go back."""
+    """At the end of the path: restart (true), stop (false) or go back."""
     phase: Phase = 0.0
     """Time on the path at the start of an episode, [s]."""
 
 
 class MoverEntry(PathEntry):
-    """A box on a path of its middle."""
+    """A box on a path of its centre."""
 
     kind: Kind
     half_size: HalfSize
@@ -276,7 +276,7 @@ class MoverEntry(PathEntry):
 
 
 class HingedDoorEntry(Config):
-    """A door that swings to and fro about `hinge`, the lower end of its axis.
+    """A door that swings back and forth about `hinge`, the lower end of its axis.
 
     It opens from `yaw`, its direction when closed, by `open`, both counter-clockwise.
     """
@@ -288,9 +288,9 @@ class HingedDoorEntry(Config):
     height: Length = 2.1
     yaw: Yaw = 0.0
     open: Annotated[Number, Field(ge=-2 * math.pi, le=2 * math.pi)]
-    """Not 0, [rad]."""
+    """Opening angle, not 0, [rad]."""
     period: Positive = 8.0
-    """[s]"""
+    """Period of opening and closing, [s]."""
     phase: Phase = 0.0
     """Time in the period at the start of an episode, [s]."""
 
@@ -318,11 +318,11 @@ class WalkerEntry(PathEntry):
 
 
 class RouteEntry(PathEntry):
-    """A person who walks evenly along a route; a loop leads back to its first point."""
+    """A person who walks along a route at constant speed; a loop returns to its start."""
 
     route: Annotated[Rows[Point], Field(min_length=2, max_length=MAX_KEYFRAMES)]
     speed: Positive
-    """[m/s]"""
+    """Walking speed, [m/s]."""
 
     @model_validator(mode="after")
     def _check_route(self) -> RouteEntry:
@@ -350,18 +350,18 @@ _Walker = Annotated[
 
 
 class PeopleEntry(Config):
-    """A crowd that finds its own paths, and walkers."""
+    """A crowd that plans its own paths, and walkers."""
 
     count: Annotated[Whole, Field(le=MAX_PEOPLE)] = 0.0
     """Size of the crowd."""
     speed: Pair = (0.8, 1.6)
     """Range of the speeds of the crowd, [m/s]."""
     radius: Number = 0.25
-    """Of all people, [m]."""
+    """Radius of all people, [m]."""
     see_agent: StrictBool = True
-    """Whether the crowd makes way for the agent."""
+    """Whether the crowd gives way to the agent."""
     goals: Annotated[Rows[Point], Field(max_length=MAX_PEOPLE)] = ()
-    """Where the crowd goes: two places or more, or none for all of the floor."""
+    """Goals of the crowd: two places or more, or empty for all of the floor."""
     walkers: Annotated[Rows[_Walker], Field(max_length=MAX_PEOPLE)] = ()
 
     @model_validator(mode="after")
@@ -396,29 +396,29 @@ class LevelFile(Config):
     family: Name = "custom"
     """Group in tables."""
     bounds: Rectangle
-    """Floor x0, y0, x1, y1, [m]; outside it one falls."""
+    """Floor x0, y0, x1, y1, [m]; outside it, bodies fall."""
     holes: Annotated[Rows[Rectangle], Field(max_length=MAX_OBSTACLES)] = ()
-    """Rectangles x0, y0, x1, y1 of the floor in which one falls, [m]."""
+    """Holes x0, y0, x1, y1 in the floor, in which bodies fall, [m]."""
     boxes: Annotated[Rows[BoxEntry], Field(max_length=MAX_OBSTACLES)] = ()
-    """Obstacles; endlessly high without `heights`."""
+    """Obstacles; of infinite height without `heights`."""
     cylinders: Annotated[Rows[CylinderEntry], Field(max_length=MAX_OBSTACLES)] = ()
-    """Obstacles; endlessly high without `heights`."""
+    """Obstacles; of infinite height without `heights`."""
     start: StartEntry | None = None
-    """Null: drawn from `starts`, else from the floor."""
+    """Start; null: drawn from `starts`, else from the floor."""
     goal: Point | None = None
     """x, y and, unless 0, z of the floor, [m]; null: drawn from `goals`, else the floor."""
     goal_distance: Pair | None = None
     """Range of the straight distance of drawn starts and goals, [m]; null: 5 to 30."""
     heights: StrictBool = False
-    """Whether shapes have heights that matter; `ground`: false, `ramps` to `meshes`,
-    `movers`, `people` and places with z need it."""
+    """Whether shapes have their true heights; `ground`: false, `ramps` to `meshes`, `movers`,
+    `people` and places with z need it."""
     ground: StrictBool = True
     """Whether there is a floor at z = 0; else only shapes carry the body."""
     ramps: Rows[RampEntry] = ()
     stairs: Rows[StairsEntry] = ()
     heightfields: Rows[HeightFieldEntry] = ()
     meshes: Rows[MeshEntry] = ()
-    """Obstacles and floors alike."""
+    """Meshes, obstacles and floors alike."""
     starts: Annotated[Rows[StartEntry], Field(max_length=MAX_PLACES)] = ()
     """Starts to draw from."""
     goals: Annotated[Rows[Point], Field(max_length=MAX_PLACES)] = ()
@@ -430,7 +430,7 @@ class LevelFile(Config):
     people: PeopleEntry | None = None
 
     def level(self) -> Level:
-        """Return the level, not checked as a whole."""
+        """Return the level; rules about the whole level are not checked."""
         start, goal, people = self.start, self.goal, self.people
         round_rows = [
             [*c.center[:2], c.radius, c.height, c.center[2]] for c in self.cylinders

@@ -1,4 +1,4 @@
-"""Level files: JSON as `level_file` describes it, checked so that it can be played."""
+"""Level files: JSON as in `level_file`, with a check that the level can be played."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from ambulo.envs.vr.levels.level_file import LevelFile
 from ambulo.envs.vr.levels.moving import Mover, Walker
 
 MAX_FILE_SIZE = 64 * 2**20
-"""Larger level files are refused unread, [bytes]."""
+"""Largest accepted level file, [bytes]."""
 
 
 def load_levels(path: str | os.PathLike[str], *, solvable: bool = True) -> list[Level]:
     """Return the level in a file, or in all `*.json` files of a folder, sorted by name.
 
-    Without `solvable`, levels are accepted that have no way from start to goal.
+    Without `solvable`, start and goal need not be connected.
 
     Raises:
         LevelError: A file cannot be read or breaks a rule, or two levels share a name.
@@ -56,7 +56,7 @@ def load_levels(path: str | os.PathLike[str], *, solvable: bool = True) -> list[
 def parse_level(data: object, source: str, *, solvable: bool = True) -> Level:
     """Return a checked level from JSON data.
 
-    Without `solvable`, a level is accepted that has no way from start to goal.
+    Without `solvable`, start and goal need not be connected.
 
     Raises:
         LevelError: The data break a rule, in one line `source: key: rule`.
@@ -72,7 +72,7 @@ def parse_level(data: object, source: str, *, solvable: bool = True) -> Level:
 
 
 def level_schema() -> dict[str, Any]:
-    """Return the JSON schema of level files, by which editors complete and check them."""
+    """Return the JSON schema of level files, for completion and checks in editors."""
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return dialect | LevelFile.model_json_schema()
 
@@ -82,10 +82,10 @@ def save_level(
 ) -> None:
     """Write `level` as JSON, in one line if `compact`.
 
-    The file appears whole or not at all.
+    The write is atomic.
 
     Raises:
-        LevelError: It cannot be written, or has values that are not finite.
+        LevelError: The file cannot be written, or a value is not finite.
     """
     path = Path(path)
     layout: dict[str, Any] = {"separators": (",", ":")} if compact else {"indent": 1}
@@ -101,7 +101,7 @@ def save_level(
 
 
 def level_data(level: Level) -> dict[str, Any]:
-    """Return `level` as plain JSON data, without what it does not use of heights."""
+    """Return `level` as plain JSON data, without unused features of heights."""
     start, goal, distance = level.start, level.goal, level.goal_distance
     data: dict[str, Any] = {
         "name": level.name,

@@ -1,4 +1,4 @@
-"""What moves in a level: things on paths, and people (docs/vr_world.md, "Moving things").
+"""Moving obstacles of a level: movers on paths, and people (docs/vr_world.md, "Moving things").
 
 Metres, seconds, radians, Z up.
 """
@@ -14,12 +14,12 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 
 Kind = Literal["door", "wall", "cart", "platform", "lift"]
-"""What a thing may be called; a lift goes straight up and down and joins floors, and people
-keep off the ways of platforms and lifts."""
+"""Kinds of movers; a lift goes straight up and down and joins floors, and people keep off the
+paths of platforms and lifts."""
 CARRIERS = ("platform", "lift")
 """Kinds that people keep off."""
 LOOPS = ("loop", "back_and_forth", "once")
-"""What a thing does at the end of its path: begin anew, go back, or stay."""
+"""Behaviour at the end of a path: restart, go back, or stop."""
 BODY_HEIGHT = 1.75
 """Height of people, [m]."""
 _TURN = 0.15
@@ -28,10 +28,10 @@ _TURN = 0.15
 
 @dataclass(frozen=True, eq=False)
 class Mover:
-    """A box that goes along a path, whatever is in its way."""
+    """A box that moves along a path, whatever is in its way."""
 
     kind: Kind
-    """What it is called."""
+    """Its kind."""
     half_size: Floats
     """Half sizes along its own x, y and z, shape (3,), [m]."""
     path: Floats
@@ -44,7 +44,7 @@ class Mover:
 
 @dataclass(frozen=True, eq=False)
 class Walker:
-    """A person who goes along a path, whatever is in the way."""
+    """A person who moves along a path, whatever is in the way."""
 
     path: Floats
     """Keyframes t, x, y, z of the feet, t ascending from 0, shape (K, 4)."""
@@ -56,24 +56,24 @@ class Walker:
 
 @dataclass(frozen=True, eq=False)
 class People:
-    """People of a level: a crowd that finds its own ways, and walkers on paths."""
+    """People of a level: a crowd that plans its own paths, and walkers on fixed paths."""
 
     count: int = 0
     """Size of the crowd."""
     speed: tuple[float, float] = (0.8, 1.6)
-    """Range of the speeds that they would like to have, [m/s]."""
+    """Range of their preferred speeds, [m/s]."""
     radius: float = 0.25
     """Radius of all people, [m]."""
     see_agent: bool = True
-    """Whether the crowd makes way for the agent."""
+    """Whether the crowd gives way to the agent."""
     goals: Floats = field(default_factory=lambda: np.zeros((0, 3)))
-    """Where the crowd goes, x, y, z, shape (n, 3), [m]; empty: places all over the floor."""
+    """Goals of the crowd, x, y, z, shape (n, 3), [m]; empty: positions all over the floor."""
     walkers: tuple[Walker, ...] = ()
-    """People on paths."""
+    """People on fixed paths."""
 
 
 def period_of(path: Floats, loop: str) -> float:
-    """Time after which a thing on `path` (K, >= 4) repeats itself, [s]."""
+    """Period of the motion on `path` (K, >= 4), [s]."""
     return float(path[-1, 0]) * (2.0 if loop == "back_and_forth" else 1.0)
 
 
@@ -101,16 +101,16 @@ def hinged_door(
     opening: float,
     period: float,
 ) -> tuple[Floats, Floats]:
-    """Half sizes (3,) and keyframes (K, 5) of a door that swings to and fro.
+    """Half sizes (3,) and keyframes (K, 5) of a door that swings back and forth.
 
     It is closed, opens, is open and closes, a quarter of the period each.
 
     Args:
-        hinge: x, y, z of the lower end of the axis that it turns about, [m].
-        size: width, thickness and height, [m].
-        yaw: where the closed door points from its hinge, [rad].
-        opening: angle that it opens, + is counter-clockwise, [rad].
-        period: of the whole, [s].
+        hinge: Lower end x, y, z of its axis, [m].
+        size: Width, thickness and height, [m].
+        yaw: Direction of the closed door from its hinge, [rad].
+        opening: Opening angle, + is counter-clockwise, [rad].
+        period: Period of the whole motion, [s].
     """
     width, thickness, height = size
     parts = max(1, math.ceil(abs(opening) / _TURN))
@@ -132,9 +132,9 @@ def hinged_door(
 
 
 def lift_stops(mover: Mover) -> Floats:
-    """The boxes of a lift where it waits: x, y, z, half sizes, yaw, shape (n, 7), lowest first.
+    """The boxes of a lift at its stops: x, y, z, half sizes, yaw, shape (n, 7), lowest first.
 
-    It waits where two keyframes in a row are the same.
+    It stops where two consecutive keyframes are equal.
     """
     rows: list[Floats] = []
     for before, after in zip(mover.path[:-1], mover.path[1:], strict=True):

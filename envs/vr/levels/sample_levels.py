@@ -1,4 +1,4 @@
-"""Random levels with everything in them, by which worlds are compared."""
+"""Random levels with every kind of shape, for comparisons of worlds."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from ambulo.envs.vr.levels.level_io import parse_level
 SIDE = 16.0
 """Length and width of a sample level, [m]."""
 _START_ROOM = 2.0
-"""What moves keeps this far from the middle, where walks begin, [m]."""
+"""Distance of movers from the centre, where walks begin, [m]."""
 
 
 def sample_level(seed: int, *, moving: bool = False) -> Level:
-    """A square of `SIDE` with low, tall and hanging things, slopes, stairs, terrain and a hole.
+    """A square of `SIDE` with low, tall and hanging shapes, slopes, stairs, terrain and a hole.
 
-    Nothing sees to it that it can be played. A walk begins on the floor in the middle.
+    It need not be solvable. A walk begins on the floor at the centre.
 
     Args:
-        seed: draws the level.
-        moving: with a door, a sweeping wall, a lift, a cart, two walkers and a crowd of four.
+        seed: Seed of the level.
+        moving: Add a door, a sweeping wall, a lift, a cart, two walkers and a crowd of four.
     """
     rng = np.random.default_rng([seed, int(moving)])
     data: dict[str, Any] = {
@@ -47,7 +47,7 @@ def sample_level(seed: int, *, moving: bool = False) -> Level:
 
 
 def _place(rng: np.random.Generator, room: float = _START_ROOM) -> tuple[float, float]:
-    """A place that is not in the middle, [m]."""
+    """A random position away from the centre, [m]."""
     while True:
         x, y = rng.uniform(-SIDE / 2 + 1.5, SIDE / 2 - 1.5, 2).tolist()
         if max(abs(x), abs(y)) > room:
@@ -110,7 +110,7 @@ def _slope(rng: np.random.Generator, *, steps: bool) -> dict[str, Any]:
 
 
 def _terrain(rng: np.random.Generator) -> dict[str, Any]:
-    """Gentle hills, whose border is the ground."""
+    """Gentle hills whose border is level with the ground."""
     x, y = _place(rng, room=3.5)
     cells, side = 8, 0.4
     heights = np.zeros((cells + 1, cells + 1))
@@ -131,7 +131,7 @@ def _rock(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def _movers(rng: np.random.Generator) -> list[dict[str, Any]]:
-    """A door, a sweeping wall, a cart that one can stand on, and a lift."""
+    """A door, a sweeping wall, a cart that bodies can stand on, and a lift."""
     (door_x, door_y), (wall_x, wall_y), (cart_x, cart_y), (lift_x, lift_y) = (
         _place(rng, room=3.5) for _ in range(4)
     )
@@ -171,7 +171,7 @@ def _movers(rng: np.random.Generator) -> list[dict[str, Any]]:
 def _shuttle(
     start: tuple[float, float, float], way: Floats, yaw: float, speed: float
 ) -> list[list[float]]:
-    """Keyframes of a straight way that stays in the level."""
+    """Keyframes of a straight path that stays in the level."""
     x, y, z = start
     room = SIDE / 2 - 1.0
     end = np.clip(np.array([x, y]) + way, -room, room)

@@ -1,4 +1,4 @@
-"""A level of which only the floor is known: a scene that lives in a game engine."""
+"""A level whose floor alone is known: a scene of a game engine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 
 _STEEP = 1.1
-"""Largest rise between sloping cells, by their distance: 45 degrees and some room."""
+"""Largest rise between sloping cells over their distance: 45 degrees with a margin."""
 _EVEN = 1e-3
 """Rounding of heights, [m]."""
 
@@ -23,10 +23,10 @@ class SceneLevel(Level):
     """A scene of a game: its shapes are the engine's, its walkable cells are here."""
 
     grid: LayeredGrid | None = None
-    """Cells on which the engine has found that the body fits, with `CLEARANCE`."""
+    """Cells in which the engine finds that the body fits, with `CLEARANCE`."""
 
     def cells(self, clearance: float = CLEARANCE) -> LayeredGrid:
-        """The cells that keep `clearance` [m], as far as the grid can tell."""
+        """The cells that keep `clearance` [m], at the grid's resolution."""
         assert self.grid is not None
         return self.grid.narrowed(clearance - CLEARANCE)
 
@@ -46,18 +46,16 @@ def joined(
     slopes: NDArray[np.bool_],
     resolution: float,
 ) -> NDArray[np.int8]:
-    """Layer that each free cell's neighbours are reached on: the highest within a climb.
-
-    -1 where there is none.
+    """Layer on which each free cell's neighbours are reached: the highest within a climb.
 
     Args:
-        height: of the floors, NaN where there is none, shape (layers, ny, nx), [m].
-        free: where the body fits, shape (layers, ny, nx).
-        slopes: where the floor is not level, shape (layers, ny, nx).
-        resolution: cell size, [m].
+        height: Heights of the floors, NaN: none, shape (layers, ny, nx), [m].
+        free: Mask of cells where the body fits, shape (layers, ny, nx).
+        slopes: Mask of sloping floors, shape (layers, ny, nx).
+        resolution: Cell size, [m].
 
     Returns:
-        Shape (layers, ny, nx, 8).
+        Layers, -1: none, shape (layers, ny, nx, 8).
     """
     layers, ny, nx = free.shape
     links = np.full((layers, ny, nx, 8), -1, np.int8)

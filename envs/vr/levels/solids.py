@@ -1,7 +1,7 @@
-"""A level as the shapes that worlds compute with.
+"""A level as the shapes with which worlds compute.
 
-Everything is one of three: vertical prisms with a rectangular base (boxes, steps, the
-ground), vertical cylinders, and triangles (ramps, terrains, meshes).
+There are three kinds: vertical prisms with a rectangular base (boxes, steps, the ground),
+vertical cylinders, and triangles (ramps, terrains, meshes).
 """
 
 from __future__ import annotations
@@ -24,49 +24,50 @@ WALL_HEIGHT = 2.0 * BODY_HEIGHT
 """Height of the obstacles of flat levels, [m]."""
 
 _LEAST_WALL = 1.0
-"""Least height of a wall, from its bottom to its top, [m]."""
+"""Smallest height of a wall, from its bottom to its top, [m]."""
 _WALL_THICKNESS = 0.25
-"""Boxes that are no thicker are walls, if they are high enough, [m]."""
+"""Largest thickness of boxes that count as walls if they are high enough, [m]."""
 _WALL_RATIO = 8.0
-"""Thicker ones are if they are so many times as long as thick, as hedges are."""
+"""Length over thickness from which thicker boxes count as walls too, as hedges do."""
 _SLAB_HEIGHT, _SLAB_SIDE = 0.5, 1.5
-"""Boxes at most so high, on sides of at least so much, look like floors, [m]."""
+"""Largest height and smallest side of boxes that count as floors, [m]."""
 _BIN = 1.0
-"""Least side of a bin, [m]."""
+"""Smallest side of a bin, [m]."""
 _MOST_BINS = 65_536
 _MOST_ITEMS = 10_000_000
-"""Bins are larger where shapes would lie in more of them, all together."""
+"""Largest total number of bin entries; bins are enlarged until it fits."""
 _WELD = 1e-6
-"""Corners nearer than this are one, [m]."""
+"""Distance below which corners are merged, [m]."""
 _FLAT = 1e-12
 """Triangles of a smaller area are dropped, [m^2]."""
 
 
 @dataclass(frozen=True, eq=False)
 class Solids:
-    """The shapes of one level, and which of them lie in each bin of a square grid."""
+    """The shapes of one level, and their bins in a square grid."""
 
     prisms: Floats
     """x, y, half sizes a, b, cos(yaw), sin(yaw), bottom, top, shape (P, 8), [m]."""
     cylinders: Floats
     """x, y, radius, bottom, top, shape (D, 5), [m]."""
     triangles: Floats
-    """Corners (9 numbers), unit normal, lowest and highest z, and 1 where there is matter
-    behind the face, shape (T, 15), [m]."""
+    """Corners (9 numbers), unit normal, lowest and highest z, and 1 if the face bounds a solid,
+    shape (T, 15), [m]."""
     grid: Floats
     """Lower x, y of the bins, their side [m], their number along x and y, shape (5,)."""
     first: Ints
-    """Where the shapes of each bin begin in `items`, shape (bins + 1,)."""
+    """Start of each bin in `items`, shape (bins + 1,)."""
     items: NDArray[np.int32]
-    """Numbers of shapes, bin after bin: prisms first, then cylinders, then triangles."""
+    """Indices of shapes, bin after bin: prisms first, then cylinders, then triangles."""
 
     @classmethod
     def of(cls, level: Level, *, as_drawn: bool = False) -> Solids:
-        """Return the shapes that a body meets in `level`.
+        """Return the shapes of `level` for collisions.
 
         Args:
-            level: with heights or flat, whose obstacles are walls (`obstacles_of`).
-            as_drawn: obstacles of a flat level have the heights that they are drawn with.
+            level: A level with heights, or a flat one, whose obstacles are walls
+                (`obstacles_of`).
+            as_drawn: Keep the drawn heights of a flat level's obstacles.
         """
         if not as_drawn:
             level = obstacles_of(level)
@@ -82,7 +83,7 @@ class Solids:
         return _extents(self.prisms, self.cylinders, self.triangles)
 
     def arrays(self, tall: float = BODY_HEIGHT) -> tuple[NDArray[np.generic], ...]:
-        """The arrays in their order, as compiled code takes them.
+        """The arrays in the order that compiled code needs.
 
         They are for bodies of height `tall`, [m], the last number of the grid.
         """
@@ -92,16 +93,16 @@ class Solids:
         )  # fmt: skip
 
     def floor_heights(self) -> Floats:
-        """Lowest and highest z of all shapes, shape (2,), [m]; 0 where there are none."""
+        """Lowest and highest z of all shapes, shape (2,), [m]; 0 without shapes."""
         low = [self.prisms[:, 6], self.cylinders[:, 3], self.triangles[:, 12]]
         high = [self.prisms[:, 7], self.cylinders[:, 4], self.triangles[:, 13]]
-        if not sum(map(len, low)):  # a Godot scene that only the game knows
+        if not sum(map(len, low)):  # a Godot scene whose shapes are only in the engine
             return np.zeros(2)
         return np.array([np.concatenate(low).min(), np.concatenate(high).max()])
 
 
 def obstacles_of(level: Level) -> Level:
-    """Return `level` with heights; a flat one's obstacles become walls on the ground."""
+    """Return `level` with heights; obstacles of a flat one become walls on the ground."""
     if level.heights:
         return level
     boxes, cylinders = obstructing(level)
@@ -111,7 +112,7 @@ def obstacles_of(level: Level) -> Level:
 
 
 def obstructing(level: Level) -> tuple[Floats, Floats]:
-    """Boxes (n, 7) and cylinders (m, 5) that are in the way of a body on the ground."""
+    """Boxes (n, 7) and cylinders (m, 5) that obstruct a body on the ground."""
     b, c = level.boxes, level.cylinders
     boxes = (b[:, 2] - b[:, 5] < BODY_HEIGHT) & (b[:, 2] + b[:, 5] > STEP_HEIGHT)
     cylinders = (c[:, 4] < BODY_HEIGHT) & (c[:, 3] + c[:, 4] > STEP_HEIGHT)
@@ -122,7 +123,7 @@ def floor_rectangles(level: Level) -> Floats:
     """The ground without its holes, as rectangles x0, y0, x1, y1, shape (R, 4), [m].
 
     A line sweeps along x over strips of y. A strip that a hole begins to cover ends its
-    rectangle there, beside those strips that began where it began: H holes leave at most
+    rectangle there, together with neighbouring strips of the same start: H holes leave at most
     5 H + 1.
     """
     x0, y0, x1, y1 = level.bounds.tolist()
@@ -147,7 +148,7 @@ def floor_rectangles(level: Level) -> Floats:
     ends = np.concatenate([holes[:, 2], holes[:, 0]])
     for event in np.argsort(
         ends, kind="stable"
-    ):  # at one x holes end before others begin
+    ):  # at equal x, holes end before others begin
         starts, hole = divmod(int(event), len(holes))
         strips = np.arange(first[hole], last[hole])
         if starts:
@@ -197,10 +198,10 @@ def _triangles(level: Level) -> Floats:
 
 
 def closed_faces(corners: Floats, owner: Ints | None = None) -> NDArray[np.bool_]:
-    """Which triangles (T, 3, 3) belong to a part whose faces close, shape (T,).
+    """Mask of triangles (T, 3, 3) that belong to a part with a closed surface, shape (T,).
 
-    A part closes if each of its edges is passed as often in one direction as in the other.
-    Triangles of another mesh, `owner` (T,), are no part of it.
+    A part is closed if each of its edges is passed equally often in both directions. Triangles
+    of another mesh, `owner` (T,), do not belong to it.
     """
     count = len(corners)
     if count == 0:
@@ -223,7 +224,7 @@ def closed_faces(corners: Floats, owner: Ints | None = None) -> NDArray[np.bool_
 
 
 def _row_numbers(rows: Ints) -> Ints:
-    """The number of each row (n, k), equal rows have the same, shape (n,).
+    """Index of each row (n, k) among the distinct rows, shape (n,).
 
     Several times as fast as `np.unique` by rows.
     """
@@ -235,12 +236,12 @@ def _row_numbers(rows: Ints) -> Ints:
 
 
 def is_floor(triangles: Floats) -> NDArray[np.bool_]:
-    """Which of `triangles` (T, 15) can be walked on, shape (T,)."""
+    """Mask of the `triangles` (T, 15) on which bodies can walk, shape (T,)."""
     return np.asarray(triangles[:, 11] >= STEEPEST_FLOOR)
 
 
 def are_walls(boxes: Floats) -> Bools:
-    """Which of `boxes` (n, 7) look like walls; the others are furniture. Shape (n,).
+    """Mask of the `boxes` (n, 7) that count as walls; the others are furniture. Shape (n,).
 
     The same rule is in `godot/addons/ambulo_rl/view/level_view.gd`.
     """
@@ -251,7 +252,7 @@ def are_walls(boxes: Floats) -> Bools:
 
 
 def are_slabs(boxes: Floats) -> Bools:
-    """Which of `boxes` (n, 7) look like floors of a level with heights. Shape (n,)."""
+    """Mask of the `boxes` (n, 7) that count as floors of a level with heights. Shape (n,)."""
     wide = 2 * boxes[:, 3:5].min(axis=1) >= _SLAB_SIDE
     slabs: Bools = wide & (2 * boxes[:, 5] <= _SLAB_HEIGHT)
     return slabs

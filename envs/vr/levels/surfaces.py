@@ -1,7 +1,7 @@
 """Shapes of levels with heights: ramps, stairs, height fields and triangle meshes.
 
-Ramps and stairs are rows of numbers; `ramp_corners` and `stair_boxes` turn them into the
-shapes that worlds know. Metres, Z up.
+Ramps and stairs are rows of numbers; `ramp_corners` and `stair_boxes` convert them to the
+shapes of worlds. Metres, Z up.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ RAMP_COLUMNS = 8
 STAIR_COLUMNS = 9
 """As a ramp, and the number of steps."""
 MAX_TRIANGLES = 1_000_000
-"""Most triangles of all meshes and height fields of a level together."""
+"""Largest number of triangles of all meshes and height fields of a level together."""
 
 _BOX = np.array(
     [[0, 2, 1], [1, 2, 3], [4, 5, 6], [5, 7, 6], [0, 1, 4], [1, 5, 4],
      [2, 6, 3], [3, 6, 7], [0, 4, 2], [2, 4, 6], [1, 3, 5], [3, 7, 5]]
 )  # fmt: skip
-"""Triangles of a box whose corner k has x, y, z high where bits 0, 1, 2 of k are set."""
+"""Triangles of a box whose corner k has the high x, y, z where bits 0, 1, 2 of k are set."""
 
 
 @dataclass(frozen=True, eq=False)
 class HeightField:
-    """A terrain: heights at the points of a square grid, two triangles a cell."""
+    """A terrain: heights at the points of a square grid, two triangles per cell."""
 
     origin: Floats
     """x, y and base height of the first point, shape (3,), [m]."""
@@ -65,7 +65,7 @@ class Mesh:
 
 
 def ramp_corners(ramps: Floats) -> Floats:
-    """Triangles of `ramps` (R, 8), twelve a ramp, shape (12 R, 3, 3), [m].
+    """Triangles of `ramps` (R, 8), twelve per ramp, shape (12 R, 3, 3), [m].
 
     A ramp of thickness 0 is solid down to 0.2 m below its lower end; others are planks.
     """

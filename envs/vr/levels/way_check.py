@@ -1,4 +1,4 @@
-"""Whether a level has the ways that its episodes need."""
+"""Check that the places of a level are connected by paths."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ Range = tuple[float, float]
 
 
 def way_problem(level: Level) -> str | None:
-    """The first place that lacks a way as `key: rule`; None: every episode has one."""
+    """The first unconnected place as `key: rule`; None: every episode has a path."""
     cells = field_resolution(level)
     if cells == 0:
         return "goal: no way for the body from start to goal"
     places = level.places()
     sizes = {min(cells, played_resolution(level, EVALUATION_RESOLUTION))}
     if level.start is not None and level.goal is not None:
-        del places["start.position"], places["goal"]  # joined on cells of that size
+        del places["start.position"], places["goal"]  # connected on cells of that size
         if not places:
             return None
     elif not any(
@@ -49,15 +49,15 @@ def way_problem(level: Level) -> str | None:
 
 
 def unjoined(level: Level, places: dict[str, Floats], grid: LayeredGrid) -> str | None:
-    """The first of `places` that lacks a way on `grid` as `key: rule`; None: none.
+    """The first unconnected one of `places` on `grid` as `key: rule`, or None.
 
-    Starts need a way to a goal, goals and waypoints one from a start; where those are drawn
-    from all of the floor, one to a cell at the distance at which they are drawn.
+    Starts need a path to a goal, goals and waypoints one from a start. Where the others are
+    drawn from all of the floor, a path to a cell within the drawn distances.
 
     Args:
-        level: the level.
-        places: some of `level.places()`.
-        grid: its free cells.
+        level: The level.
+        places: Some of `level.places()`.
+        grid: Its free cells.
     """
     parts = _Parts(grid)
     low, high = within = level.goal_distance or GOAL_DISTANCE
@@ -81,7 +81,7 @@ def unjoined(level: Level, places: dict[str, Floats], grid: LayeredGrid) -> str 
         for key, place in places.items():
             if not key.startswith(kind):
                 continue
-            # Distances are measured to a goal, and looked up at the others.
+            # Distances are measured to a goal, and read at the others.
             cell = (
                 grid.nearest(place, SNAP) if kind == "goal" else grid.reach_cell(place)
             )
@@ -100,7 +100,7 @@ def _places(level: Level, kind: str) -> Floats:
 
 
 def _named(level: Level, kind: str, within: Range) -> str:
-    """What a message calls the starts or goals of `level`."""
+    """Name of the starts or goals of `level` in messages."""
     if getattr(level, kind) is not None:
         return kind
     if len(_places(level, kind)):
@@ -122,7 +122,7 @@ class _Parts:
     def reach(self, part: int, place: Floats, within: Range) -> bool:
         """Whether a cell of `part` is in a range of distances from `place` (2 or more), [m].
 
-        Looks in the nearest rows first.
+        Searches the nearest rows first.
         """
         if part == 0:
             return False
@@ -143,9 +143,9 @@ class _Parts:
         return False
 
     def hold_pair(self, within: Range) -> bool:
-        """Whether some part holds two cells in a range of distances, [m].
+        """Whether a part has two cells in a range of distances, [m].
 
-        Looks from the outermost cells of each part that is long enough, largest first.
+        Searches from the outermost cells of each part that is long enough, largest first.
         """
         grid = self.grid
         spans = np.array([[s.stop - s.start for s in box[1:]] for box in self._boxes])

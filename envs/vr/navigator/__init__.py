@@ -1,1 +1,1 @@
-"""Navigation with a partial map of several heights: senses to map, plan and velocity."""
+"""Navigation with a partial map of several floors: from sensing to map, plan and velocity."""

@@ -1,8 +1,8 @@
 """Entries of a partial map: floors and obstacles by column and height, compiled.
 
-A map is a grid of columns that wraps around, each with a few entries: a window around the
-body, outside of which everything is forgotten. Heights are whole multiples of `UNIT`, so that
-they take two bytes and compare as integers.
+A map is a grid of columns that wraps around, each with a few entries: a window around the body,
+outside of which everything is forgotten. Heights are whole multiples of `UNIT`, so that they
+take two bytes and compare as integers.
 """
 
 from __future__ import annotations
@@ -25,49 +25,49 @@ LEVELS = 3
 UNIT = 1.0 / 256.0
 """Step of the heights, [m]."""
 FREE, SLOPE, HIT, DROP, BUMP = 1, 2, 4, 8, 16
-"""A ray has passed (the height is measured); it rose or fell there; it ended at a wall, or at
-an edge; the body was stuck here."""
+"""Bits of an entry: a ray has passed (the height is measured); it rose or fell there; it ended
+at a wall; it ended at an edge; the body was stuck here."""
 TIGHT, NEAR, WALL = 32, 64, 128
-"""The centre is so near to a hit that no body fits, or just fits; a wall may go on here."""
+"""Bits of an entry: so near to a hit that no body fits; so near that it just fits; a wall may
+continue here."""
 SEEN, LOOKED = 256, 512
-"""It lies between two rays that have passed; as an end of the known it was come near to."""
+"""Bits of an entry: between two rays that have passed; an explored frontier."""
 CLOSED = HIT | DROP | BUMP
 UNKNOWN, VOID = -1, -2
-"""Of a place: nothing is known; it is over or under a known floor, too near to be one."""
+"""Results of `find`: unknown; blocked, too near above or below a known floor to be one."""
 HIGHEST = 32767
 """Largest height, [UNIT]."""
 _NOWHERE = np.array([1, 1, -1, -1]) << 40
-"""Of a map of which nothing is known."""
+"""`known` of an empty map."""
 
 
 def units(metres: float) -> int:
-    """A height in steps of `UNIT`, for constants."""
+    """Convert a height [m] to steps of `UNIT`, for constants."""
     return round(metres / UNIT)
 
 
 STEP = units(0.5)
-"""Floors of neighbouring columns that differ by more are not joined, [UNIT]."""
+"""Largest height difference of joined floors of neighbouring columns, [UNIT]."""
 SAME = units(0.8)
-"""Obstacles within this height of a floor stand on it, [UNIT]."""
+"""Height above a floor within which obstacles stand on it, [UNIT]."""
 HEADROOM = units(1.7)
-"""No floor is within this of a known floor of the same column, [UNIT]."""
+"""Smallest height between floors of one column, [UNIT]."""
 _TIGHT_GAP, _NEAR_GAP = 0.27, 0.47
 _BESIDE = 2
-"""Columns around a hit that may be `TIGHT` or `NEAR`."""
+"""Radius of columns around a hit that may be `TIGHT` or `NEAR`."""
 _WALLS = 6
-"""Columns around a hit that are marked `WALL`."""
+"""Radius of columns around a hit that are marked `WALL`."""
 
 
 class Columns(NamedTuple):
-    """A map of one env, or of N with one more axis in front."""
+    """A map of one env, or of N with a leading axis."""
 
     heights: NDArray[np.int16]
-    """Of the entries, shape (SIDE, SIDE, LEVELS), [UNIT]."""
+    """Heights of the entries, shape (SIDE, SIDE, LEVELS), [UNIT]."""
     bits: NDArray[np.uint16]
-    """What is known of them, 0: nothing; shape (SIDE, SIDE, LEVELS)."""
+    """Bits of the entries, 0: unknown; shape (SIDE, SIDE, LEVELS)."""
     known: Ints
-    """Cells outside of which nothing is known: least x and y, largest x and y, not wrapped,
-    shape (4,)."""
+    """Bounds of the known cells: smallest x and y, largest x and y, not wrapped, shape (4,)."""
 
     @classmethod
     def empty(cls, num_envs: int) -> Columns:
@@ -81,7 +81,7 @@ class Columns(NamedTuple):
         return columns
 
     def forget(self, envs: Ints) -> None:
-        """Forget the maps of `envs` (k,)."""
+        """Clear the maps of `envs` (k,)."""
         self.bits[envs] = 0
         self.known[envs] = _NOWHERE
 
@@ -106,7 +106,7 @@ def centre(i: Any) -> Any:
 
 @njit(cache=True)
 def in_units(z: Any) -> Any:
-    """A height [m] in steps of `UNIT`, as far as maps have any."""
+    """A height [m] in steps of `UNIT`, clipped to the range of maps."""
     return int(min(max(round(z / UNIT), -HIGHEST), HIGHEST))
 
 
@@ -115,8 +115,8 @@ def cell_centres(
 ) -> Floats:
     """Centres of cells (k,) of a square grid that wraps around, shape (k, 2), [m].
 
-    Of the places that a cell may be it is the one near `around` (>= 2,), [m]. The grid has
-    `side` cells along a side, `per_metre` a metre.
+    Of the possible positions of a cell, the one nearest to `around` (>= 2,), [m]. The grid has
+    `side` cells along a side, `per_metre` per metre.
     """
     index = np.stack([columns, rows], axis=1)
     base = np.floor(around[:2] * per_metre).astype(np.int64)
@@ -126,16 +126,16 @@ def cell_centres(
 
 @njit(cache=True)
 def copy(numbers, out, count):
-    """Write the first `count` numbers to `out`: slices take long to compile."""
+    """Write the first `count` numbers to `out`; slices would take long to compile."""
     for k in range(count):
         out[k] = numbers[k]
 
 
 @njit(cache=True)
 def find(columns, r, c, h):
-    """Entry of column (r, c) that is at height `h`; `UNKNOWN` or `VOID` without one.
+    """Entry of column (r, c) at height `h`; `UNKNOWN` or `VOID` without one.
 
-    A measured floor within a step comes first, then the nearest obstacle, then what else.
+    A measured floor within a step has priority, then the nearest obstacle, then other entries.
     """
     best = UNKNOWN
     off = SAME
@@ -161,14 +161,14 @@ def find(columns, r, c, h):
 
 @njit(cache=True)
 def bits_at(columns, r, c, h):
-    """Bits of the entry that `find` gives; 0 without one."""
+    """Bits of the entry that `find` returns; 0 without one."""
     k = find(columns, r, c, h)
     return int(columns.bits[r, c, k]) if k >= 0 else 0
 
 
 @njit(cache=True)
 def _entry(columns, r, c, h, make):
-    """Entry to write what is at height `h` to; -1: none, and none was to be made."""
+    """Entry for writing at height `h`, created if `make`; -1: none."""
     best = -1
     off = SAME
     spare = -1
@@ -197,7 +197,7 @@ def _entry(columns, r, c, h, make):
 
 @njit(cache=True)
 def add_bits(columns, x, y, h, bits):
-    """Add `bits` to what is known at (x, y), [m], and height `h`."""
+    """Add `bits` to the entry at (x, y), [m], and height `h`."""
     r = cell(y) & (SIDE - 1)
     c = cell(x) & (SIDE - 1)
     columns.bits[r, c, _entry(columns, r, c, h, True)] |= bits
@@ -216,7 +216,7 @@ def add_floor(columns, x, y, h, slope):
 
 @njit(cache=True)
 def _is_void(columns, r, c, h):
-    """Whether a measured floor is so near above or below `h` that no other can be there."""
+    """Whether a measured floor is so near above or below `h` that no other floor fits."""
     for k in range(LEVELS):
         if columns.bits[r, c, k] & FREE:  # noqa: SIM102
             if abs(int(columns.heights[r, c, k]) - h) < HEADROOM:
@@ -226,13 +226,13 @@ def _is_void(columns, r, c, h):
 
 @njit(cache=True)
 def add_hit(columns, x, y, h, bit):
-    """Add an obstacle (`HIT`) or edge (`DROP`) at (x, y), [m], and what it makes tight."""
+    """Add an obstacle (`HIT`) or edge (`DROP`) at (x, y), [m], and tight places around it."""
     cx = cell(x)
     cy = cell(y)
     r = cy & (SIDE - 1)
     c = cx & (SIDE - 1)
     k = _entry(columns, r, c, h, True)
-    # Around a known one only the exact distances are new.
+    # Around a known hit only the exact distances change.
     far = _BESIDE if columns.bits[r, c, k] & bit else _WALLS
     columns.bits[r, c, k] |= bit
     for dy in range(-far, far + 1):
@@ -256,9 +256,9 @@ def add_hit(columns, x, y, h, bit):
 
 @njit(cache=True)
 def keep_around(columns, x, y, reach):
-    """Forget what is outside of the window around (x, y), [m], where the map wraps around.
+    """Forget cells outside of the window around (x, y), [m], where the map wraps around.
 
-    What is `reach` [m] away may be written then.
+    Cells up to `reach` [m] away may then be written.
     """
     half = SIDE // 2
     far = min(int(reach * PER_METRE) + _WALLS + 2, half)
@@ -288,7 +288,7 @@ def _forget_line(columns, axis, i):
 
 @njit(cache=True)
 def forget_bits(columns, bit):
-    """Take `bit` from all entries; whether any had it."""
+    """Remove `bit` from all entries; returns whether any had it."""
     found = False
     for r in range(SIDE):
         for c in range(SIDE):

@@ -1,4 +1,4 @@
-"""Whether a walk meets what moves, and which one does not. Compiled."""
+"""Collisions of a walk with movers, and evasive walks without any. Compiled."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from ambulo.envs.vr.geometry.solid_kernels import PERSON
 from ambulo.envs.vr.navigator.tracks import TRACKS, gap_at
 
 HORIZON = 1.0
-"""How far things are predicted, [s]."""
+"""Prediction time of movers, [s]."""
 ROOM = 0.26
-"""Distance that is kept from things at rest, [m]; the radius of the body and a little."""
+"""Clearance from movers at rest, [m]: the radius of the body and a margin."""
 MOVING_ROOM = 0.32
-"""And from those that move, [m]."""
+"""Clearance from movers in motion, [m]."""
 _SWAY = 0.08
-"""People who walk may come nearer by this than their velocity tells, [m]."""
+"""Lateral deviation of walking people from their velocity, [m]."""
 _SAMPLE = 0.1
 _FARTHEST = 6.5
-"""Things whose centres are farther away are left out, [m]."""
+"""Movers whose centres are farther away are ignored, [m]."""
 _STILL = 0.02
 _SHRINKS = 0.02
-"""A gap that grows by more than this is no danger, [m]."""
+"""A gap that grows by more than this is not dangerous, [m]."""
 _PACES = (0.7, 1.4, 2.1)
 _DIRECTIONS = 16
 _FOR = 0.5
-"""How long an evasive walk lasts, [s]."""
+"""Duration of an evasive walk, [s]."""
 _FREE = 0.35
-"""Free way that it needs beside its own half, [m]."""
+"""Free distance that it needs beyond the body's radius, [m]."""
 
 
 @njit(cache=True)
 def stands_in(row, z):
-    """Whether a thing is at the height of a body whose feet are at `z`."""
+    """Whether a mover is at the height of a body whose feet are at `z`."""
     return row[6] < z + BODY_HEIGHT and row[7] > z + CLIMB_HEIGHT
 
 
 @njit(cache=True)
 def meets_on_path(tracks, use, x, y, z, way, count, speed):
-    """When a walk at `speed` along `way` (count, 2) comes too near to a thing, [s].
+    """Time until a walk at `speed` along `way` (count, 2) comes too near to a mover, [s].
 
-    `use` (TRACKS,) are the things that count. `HORIZON`: not before that.
+    `use` (TRACKS,) is the mask of movers. `HORIZON`: not before that.
     """
     first = HORIZON
     for m in range(TRACKS):
@@ -86,9 +86,9 @@ def meets_on_path(tracks, use, x, y, z, way, count, speed):
 
 @njit(cache=True)
 def least_gap(tracks, use, x, y, z, vx, vy, lasts):
-    """Least gap to things on a walk of (vx, vy) for `lasts` seconds, then a rest, [m].
+    """Smallest gap to movers on a walk of (vx, vy) for `lasts` seconds, then at rest, [m].
 
-    And when it is below `ROOM` first, `HORIZON`: never, [s].
+    Also the time at which it first falls below `ROOM`, `HORIZON`: never, [s].
     """
     first = HORIZON
     least = 9.0
@@ -114,9 +114,9 @@ def least_gap(tracks, use, x, y, z, vx, vy, lasts):
 
 @njit(cache=True)
 def evasive(tracks, use, x, y, z, towards, angle, rays):
-    """Velocity that keeps away from things, a little `towards` (2,), shape (2,), [m/s].
+    """Velocity away from movers, with a preference for `towards` (2,), shape (2,), [m/s].
 
-    `rays` (R,) tell how far the way is free, the first one along `angle`.
+    `rays` (R,) are free distances, the first one along `angle`.
     """
     best = -np.inf
     vx = 0.0

@@ -1,4 +1,4 @@
-"""What an agent observes of its navigator: the path ahead, why it waits, and what is near."""
+"""Observations of an agent's navigator: the path ahead, reason to wait, near obstacles."""
 
 from __future__ import annotations
 
@@ -26,19 +26,20 @@ from ambulo.envs.vr.navigator.steering import EVADE, WALK
 from ambulo.envs.vr.navigator.tracks import carrier_under, tracks_of
 
 AHEAD = (1.0, 2.0, 4.0)
-"""Where on the path the observed points lie, [m]."""
+"""Distances of the observed points along the path, [m]."""
 SECTORS, NEAR_RANGE = 16, 2.0
-"""Directions in which the nearest remembered obstacle is told, and how far, [m]."""
+"""Number of directions of the nearest remembered obstacle, and its range, [m]."""
 THINGS = 3
-"""Moving things that are told, at most."""
+"""Largest number of observed movers."""
 _MOVER = 7
-"""Numbers of each."""
+"""Numbers per mover."""
 _WAITS = EVADE + 1
 _METRES, _HEIGHTS, _SPEEDS, _LENGTH = 0.2, 0.5, VELOCITY_SCALE, 0.05
-"""Factors on places [1/m], heights [1/m], velocities [s/m] and the length of the path [1/m]."""
+"""Factors on positions [1/m], heights [1/m], velocities [s/m] and the length of the path
+[1/m]."""
 _LONGEST = 3.0
 _UNDER = 0.15
-"""A carrier this near under the feet carries, [m]."""
+"""Distance under the feet within which a carrier carries the body, [m]."""
 
 NEAR_FIELD = (
     "near",
@@ -48,7 +49,7 @@ NEAR_FIELD = (
     "directions; 1: farther, or none",
 )
 ROUTE_FIELDS: tuple[tuple[str, int, str, str], ...] = (
-    ("waypoint", 2, "5 m", "where it goes now (forward, left), see `waypoints`"),
+    ("waypoint", 2, "5 m", "present target (forward, left), see `waypoints`"),
     (
         "route_points", 3 * len(AHEAD), "5 m, 2 m",
         f"points {AHEAD} m along the planned path (forward, left, up)",
@@ -56,26 +57,26 @@ ROUTE_FIELDS: tuple[tuple[str, int, str, str], ...] = (
     ("route_length", 1, "20 m", "length of the planned path, at most 3"),
     (
         "route_found", 2, "1",
-        "1 when there is a path on the map; 1 when it ends where the known ends, on another "
+        "1 if the map has a path; 1 if it ends at a frontier of the map, on another "
         "floor than the goal's",
     ),
     (
         "route_state", _WAITS, "1",
-        "one-hot: walks, rides, waits to board, lets something pass, evades",
+        "one-hot: walks, rides, waits to board, gives way, evades",
     ),
-    ("route_velocity", 2, "2 m/s", "velocity that the planner asks for (forward, left)"),
+    ("route_velocity", 2, "2 m/s", "velocity of the planner (forward, left)"),
     (
         "movers", _MOVER * THINGS, "5 m, 2 m, 2 m/s",
-        f"the {THINGS} nearest moving things in sight, nearest first: 1, the nearest point "
+        f"the {THINGS} nearest visible movers, nearest first: 1, the nearest point "
         "(forward, left), the top above the feet, velocity (forward, left, up); zeros: none",
     ),
     (
         "carrier", 5, "5 m, 2 m, 2 m/s",
-        "what carries the body or is to be boarded: 1, its middle (forward, left), its top "
+        "carrier of the body, or to board: 1, its centre (forward, left), its top "
         "above the feet, its vertical velocity; zeros: none",
     ),
 )  # fmt: skip
-"""Name, size, unit and meaning of what else the navigator adds to the observation."""
+"""Name, size, unit and meaning of the navigator's further parts of the observation."""
 ROUTE_SIZE = sum(row[1] for row in ROUTE_FIELDS)
 
 
@@ -85,11 +86,11 @@ def observe_near(
     """Write the numbers of `NEAR_FIELD` of `envs` (k,).
 
     Args:
-        navigator: of N envs.
-        envs: numbers of envs; the other arrays are of all N.
-        position: of their feet, in the fixed frame of the navigator, shape (N, 3), [m].
-        yaw: headings in it, shape (N,), [rad].
-        out: shape (N, SECTORS), written.
+        navigator: Navigator of N envs.
+        envs: Indices of envs; the other arrays are of all N.
+        position: Positions of the feet, in the fixed frame of the navigator, shape (N, 3), [m].
+        yaw: Headings in that frame, shape (N,), [rad].
+        out: Output, shape (N, SECTORS).
     """
     _write_near(envs, navigator.columns, navigator.above_start(position), yaw, out)
 
@@ -100,11 +101,11 @@ def observe_route(
     """Write the numbers of `ROUTE_FIELDS` of `envs` (k,).
 
     Args:
-        navigator: of N envs; it has taken in `sensed`.
-        envs: numbers of envs; the other arrays are of all N.
-        sensed: what they sense.
-        yaw: headings in the same frame, shape (N,), [rad].
-        out: shape (N, ROUTE_SIZE), written.
+        navigator: Navigator of N envs, already updated with `sensed`.
+        envs: Indices of envs; the other arrays are of all N.
+        sensed: Readings of the envs.
+        yaw: Headings in the same frame, shape (N,), [rad].
+        out: Output, shape (N, ROUTE_SIZE).
     """
     position = navigator.above_start(sensed.position)
     points, left = points_on_path(navigator, envs, position)
@@ -115,10 +116,10 @@ def observe_route(
 
 
 def waypoints(navigator: Navigator, position: Floats) -> Floats:
-    """Where envs go now, shape (N, 2), [m].
+    """Present targets of the envs, shape (N, 2), [m].
 
-    That is the furthest point of the path in clear line, the middle of a carrier that is
-    boarded, and for who waits or evades where its velocity leads in a second.
+    The furthest point of the path in a clear line, the centre of a carrier to board, or for a
+    waiting or evading env the point that its velocity reaches in a second.
     """
     plans, steering = navigator.plans, navigator.steering
     rows = navigator.tracks.rows[np.arange(len(position)), plans.boards, :2]
@@ -130,10 +131,10 @@ def waypoints(navigator: Navigator, position: Floats) -> Floats:
 def points_on_path(
     navigator: Navigator, envs: Ints, position: Floats, ahead: tuple[float, ...] = AHEAD
 ) -> tuple[Floats, Floats]:
-    """Points `ahead` [m] on the paths of `envs` (k,), and what is left of them, [m].
+    """Points `ahead` [m] on the paths of `envs` (k,), and the remaining lengths, [m].
 
-    `position` (N, 3) and the points (N, A, 3) are above the start, as
-    `Navigator.above_start`, [m]; the rest has shape (N,).
+    `position` (N, 3) and the points (N, A, 3) are relative to the start's height, as
+    `Navigator.above_start`, [m]; the remaining lengths have shape (N,).
     """
     points = np.zeros((len(position), len(ahead), 3))
     left = points_ahead(envs, navigator.plans, position, np.array(ahead), points)
@@ -165,7 +166,7 @@ def _write_near(envs, columns, position, yaw, out):
 
 @njit(cache=True)
 def _put(row, at, frame, scale, x, y):
-    """Write a vector of the fixed frame in the frame (cos, sin) of a head; the next column."""
+    """Write a fixed-frame vector in a head's frame (cos, sin); returns the next column."""
     cos, sin = frame
     row[at] = scale * (cos * x + sin * y)
     row[at + 1] = scale * (cos * y - sin * x)

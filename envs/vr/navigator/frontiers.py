@@ -1,4 +1,4 @@
-"""Where the known ends: places that may lead to another floor, and what they may cost.
+"""Frontiers: ends of the known map that may lead to another floor, and their cost.
 
 Searches for goals on another floor end at them. Compiled.
 """
@@ -33,30 +33,31 @@ DY = np.array([0, 1, 1, 1, 0, -1, -1, -1])
 LENGTH = np.array([0.25, 0.25 * math.sqrt(2.0)] * 4)
 """From a column to its eight neighbours, [m]."""
 _LIKE_STEEPEST = 0.8
-"""A slope goes on in directions in which it rises by this fraction of its steepest one."""
+"""Directions in which a slope rises by this fraction of its steepest one count as its
+continuation."""
 _LEAST_RISE = 0.12
-"""Rise per metre from which a slope leads anywhere."""
+"""Smallest rise per metre of a slope that leads to another floor."""
 _FLIGHT = 10
-"""Columns that a flight of stairs takes."""
+"""Length of a flight of stairs, [columns]."""
 _STOREY = 2.6
-"""Least height between two floors, [m]."""
+"""Smallest height between two floors, [m]."""
 
 
 class FrontierPrices(NamedTuple):
-    """What the way on from a frontier may cost."""
+    """Estimated costs beyond a frontier."""
 
     slope: float = 1.0
-    """At the end of a slope, [m]."""
+    """Cost at the end of a slope, [m]."""
     level: float = 8.0
-    """At the end of a level floor, [m]."""
+    """Cost at the end of a level floor, [m]."""
     edge: float = 5.0
-    """At an edge of the floor, below which a lift may be, [m]."""
+    """Cost at an edge of the floor, below which a lift may be, [m]."""
     rise: float = 4.0
-    """For each metre up or down."""
+    """Cost per metre up or down."""
     away: float = 0.3
-    """For each metre to the goal, seen from above, at the end of a level floor."""
+    """Cost per horizontal metre to the goal, at the end of a level floor."""
     same: float = 1.5
-    """Less near the end of the last plan, [m]."""
+    """Reduction near the end of the last plan, [m]."""
 
 
 @njit(cache=True)
@@ -85,7 +86,7 @@ def goes_on(columns, r, c, h, step, sign):
 
 @njit(cache=True)
 def _flight_fits(columns, r, c, h):
-    """Whether nothing was seen in a strip of columns in one of the eight directions."""
+    """Whether a strip of columns in one of the eight directions is unknown."""
     for q in range(8):
         fits = True
         for s in range(1, _FLIGHT + 1):
@@ -120,24 +121,24 @@ def _is_level(columns, r, c, h):
 
 @njit(cache=True)
 def rest_from_edge(prices, away, climb):
-    """What may be left from where the floor drops, arguments as in `rest_from`, [m]."""
+    """Estimated cost beyond an edge of the floor, arguments as in `rest_from`, [m]."""
     rise = prices.rise * max(abs(climb), _STOREY)
     return prices.away * away + prices.edge + rise
 
 
 @njit(cache=True)
 def rest_from(columns, prices, at, before, edge, any_end, away, climb):
-    """What may be left from the unknown place `at`, [m]; -1: it is no frontier.
+    """Estimated cost from the unknown place `at`, [m]; -1: it is no frontier.
 
     Args:
-        columns: the map.
-        prices: of what is unknown.
-        at: row, column and height of the place.
-        before: row, column and height of the place before on the path.
-        edge: whether that is where the path begins, or a lift.
-        any_end: take any place of which nothing is known.
-        away: distance to the goal, seen from above, [m].
-        climb: height to the goal, [m].
+        columns: The map.
+        prices: Estimated costs.
+        at: Row, column and height of the place.
+        before: Row, column and height of the previous place on the path.
+        edge: Whether the previous place is the start of the path, or a lift.
+        any_end: Accept any unknown place.
+        away: Horizontal distance to the goal, [m].
+        climb: Height difference to the goal, [m].
     """
     r, c, h = at
     r0, c0, h0 = before

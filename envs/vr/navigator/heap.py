@@ -1,6 +1,6 @@
-"""The nodes of a search, and those yet to be expanded in a binary heap, compiled.
+"""The nodes of a search, with a binary heap of the open ones, compiled.
 
-One `Nodes` serves all envs in turn: a stamp tells which entries are of the search at hand.
+One `Nodes` serves all envs in turn: a stamp marks the entries of the present search.
 """
 
 from __future__ import annotations
@@ -15,44 +15,44 @@ from ambulo.configs.arrays import Ints
 from ambulo.envs.vr.navigator.columns import LEVELS, SIDE
 
 GUESTS = 2
-"""Heights of a column that a search may enter though nothing is known of them."""
+"""Number of unknown floors of a column that a search may enter."""
 PLACES = LEVELS + GUESTS
-"""Nodes of a column."""
+"""Nodes per column."""
 LIFTS = 8
-"""Carriers in one search."""
+"""Largest number of carriers in one search."""
 FIRST_LIFT = SIDE * SIDE * PLACES
 END = FIRST_LIFT + LIFTS
-"""Number of the node that ends every path."""
+"""Index of the node that ends every path."""
 MOST_EXPANDED = 60_000
-"""Nodes expanded before a search is given up."""
+"""Largest number of expanded nodes before a search is given up."""
 _ROOM = 8 * MOST_EXPANDED
 _SPARE = 600
 _SAME = 1e-4
 
 
 class Nodes(NamedTuple):
-    """Nodes by number: those of columns, lifts, the end; and the heap."""
+    """Nodes by index: those of columns, lifts, the end; and the heap."""
 
     cost: NDArray[np.float32]
-    """Of the cheapest path to each node yet, shape (END + 1,), [m]."""
+    """Cost of the cheapest path to each node so far, shape (END + 1,), [m]."""
     parent: NDArray[np.int32]
-    """The node before on that path, -1: it begins there, shape (END + 1,)."""
+    """The previous node on that path, -1: the start, shape (END + 1,)."""
     height: NDArray[np.int32]
-    """Height of the floor at which it comes there, shape (END + 1,), [UNIT]."""
+    """Height of the floor on arrival, shape (END + 1,), [UNIT]."""
     mark: NDArray[np.int32]
-    """Search that each node was last met in, shape (END + 1,)."""
+    """Search in which each node was last reached, shape (END + 1,)."""
     guests: NDArray[np.int32]
-    """Search in which guests were last there, shape (SIDE, SIDE, GUESTS)."""
+    """Search in which unknown floors were last entered, shape (SIDE, SIDE, GUESTS)."""
     keys: NDArray[np.float32]
-    """Heap of costs with what is left at least, shape (_ROOM,)."""
+    """Heap keys: cost plus lower bound of the remaining cost, shape (_ROOM,)."""
     heap: NDArray[np.int32]
     """Nodes in the order of `keys`, shape (_ROOM,)."""
     state: Ints
-    """Number of the search, size of the heap, nodes expanded, shape (3,)."""
+    """Index of the search, size of the heap, expanded nodes, shape (3,)."""
 
     @classmethod
     def empty(cls) -> Nodes:
-        """Nothing searched yet."""
+        """Nodes before any search."""
         n = END + 1
         return cls(
             np.zeros(n, np.float32), np.zeros(n, np.int32), np.zeros(n, np.int32),
@@ -63,7 +63,7 @@ class Nodes(NamedTuple):
 
 @njit(cache=True)
 def begin(nodes):
-    """Forget the last search."""
+    """Start a new search."""
     nodes.state[0] += 1
     nodes.state[1] = 0
     nodes.state[2] = 0
@@ -71,7 +71,7 @@ def begin(nodes):
 
 @njit(cache=True)
 def reach(nodes, node, cost, rest, parent, height):
-    """Put `node` on the heap if this path is its cheapest yet; `rest` is left at least, [m]."""
+    """Push `node` if this path is its cheapest so far; `rest`: lower bound of the rest, [m]."""
     mark = nodes.state[0]
     if nodes.mark[node] == mark and nodes.cost[node] <= cost + _SAME:
         return
@@ -98,7 +98,7 @@ def reach(nodes, node, cost, rest, parent, height):
 
 @njit(cache=True)
 def pop(nodes):
-    """Take the cheapest node off the heap; its key, the cost with what was left, comes too."""
+    """Pop the cheapest node; returns its key as well."""
     keys, heap = nodes.keys, nodes.heap
     node = heap[0]
     least = keys[0]
@@ -125,7 +125,7 @@ def pop(nodes):
 
 @njit(cache=True)
 def place_for(nodes, r, c, h, same):
-    """Place of column (r, c) for an unknown floor at height `h`; -1: there are others."""
+    """Slot of column (r, c) for an unknown floor at height `h`; -1: all are in use."""
     first = (r * SIDE + c) * PLACES + LEVELS
     for g in range(GUESTS):
         if nodes.guests[r, c, g] != nodes.state[0]:

@@ -1,4 +1,4 @@
-"""What rays tell a map: floors that they pass, what ends them, and what lies between two."""
+"""Ray readings into a map: floors that rays pass, their ends, and the area between two rays."""
 
 from __future__ import annotations
 
@@ -23,19 +23,21 @@ from ambulo.envs.vr.navigator.columns import (
 from ambulo.envs.vr.navigator.tracks import is_over
 
 _SPACING = 0.125
-"""Distance of the points along a ray whose floor is written, [m]."""
+"""Spacing of the floor points written along a ray, [m]."""
 _STEEP = 0.2
 """Rise per metre from which a floor is a slope."""
 _JOIN = (0.25, 0.56)
-"""Ends of two neighbouring rays at this distance have an obstacle between them, too, [m]."""
+"""Distance range of the ends of two neighbouring rays that get an obstacle between them,
+[m]."""
 _LEVEL = 0.3
-"""If they differ by less in height, [m]."""
+"""Largest height difference of such ends, [m]."""
 _EVEN = 0.35
-"""Between two rays whose floors differ by less the floor was seen, [m]."""
+"""Largest height difference of the floors of two rays between which the floor counts as seen,
+[m]."""
 _BETWEEN = (0.5, 4.8, 0.25)
-"""From where to where, and how densely, [m]."""
+"""Range and spacing of the points between two rays, [m]."""
 _BEHIND = 0.02
-"""An obstacle is this far behind the end of a ray, [m]."""
+"""Distance of an obstacle behind the end of a ray, [m]."""
 
 
 @njit(cache=True)
@@ -50,16 +52,16 @@ def _floor_at(floors, r, reach, t):
 
 @njit(cache=True)
 def map_rays(columns, position, angle, rays, kinds, floors, movers):
-    """Write what the rays of one env tell into its map.
+    """Write the ray readings of one env into its map.
 
     Args:
-        columns: the map.
-        position: x, y, z of the feet, shape (3,), [m].
-        angle: of ray 0, [rad].
-        rays: their lengths, shape (R,), [m].
-        kinds: what ends them, shape (R,).
-        floors: along them above the feet, shape (R, FLOOR_PARTS), [m].
-        movers: things in sight, whose tops are no still floor, shape (K, 13).
+        columns: The map.
+        position: Position x, y, z of the feet, shape (3,), [m].
+        angle: Angle of ray 0, [rad].
+        rays: Their lengths, shape (R,), [m].
+        kinds: What ends them, shape (R,).
+        floors: Floors along them above the feet, shape (R, FLOOR_PARTS), [m].
+        movers: Visible movers, whose tops are not static floor, shape (K, 13).
     """
     px, py, pz = position[0], position[1], position[2]
     count = rays.shape[0]
@@ -89,7 +91,7 @@ def map_rays(columns, position, angle, rays, kinds, floors, movers):
 
 @njit(cache=True)
 def _map_between(columns, position, angle, rays, kinds, floors, r):
-    """Write what lies between ray `r` and the next one."""
+    """Write the area between ray `r` and the next one."""
     px, py, pz = position[0], position[1], position[2]
     s = (r + 1) % rays.shape[0]
     turn = 2.0 * math.pi / rays.shape[0]

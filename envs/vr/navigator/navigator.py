@@ -1,4 +1,4 @@
-"""The navigator: from what N envs sense to a map, a plan and a velocity, in any fixed frame."""
+"""The navigator of N envs: from readings to a map, a plan and a velocity."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ from ambulo.envs.vr.navigator.tracks import (
 )
 
 _UNDER = 0.15
-"""A carrier this near under the feet carries, [m]."""
+"""Distance under the feet within which a carrier carries the body, [m]."""
 _STILL = 0.02
-"""Vertical speed of one from which what is seen is of no floor, [m/s]."""
+"""Vertical speed of a carrier above which rays see no static floor, [m/s]."""
 _MOST = 2.0**40
-"""Largest number that a state may hold otherwise: of metres, columns and decisions."""
+"""Default bound of numbers in a saved state: of metres, columns and environment steps."""
 _RANGES = {
     "heights_list": (-HIGHEST, HIGHEST),
     "bits_list": (0, 2 * LOOKED - 1),
@@ -51,13 +51,13 @@ _RANGES = {
     "plans_age": (0, REPLAN - 1),
     "steering_state": (WALK, EVADE),
 }
-"""Least and largest values of those that lie closer together."""
+"""Ranges of entries with tighter bounds."""
 _UNKNOWN = ("tracks_stops", "plans_rest")
-"""Places that may be unknown, which is inf in a state."""
+"""Arrays with unknown entries, which are inf in a saved state."""
 
 
 class Sensed(NamedTuple):
-    """What N envs sense, in a frame that stays fixed during their episodes."""
+    """Readings of N envs, in a frame that stays fixed during their episodes."""
 
     position: Floats
     """x, y, z of the feet, shape (N, 3), [m]."""
@@ -66,22 +66,22 @@ class Sensed(NamedTuple):
     goal: Floats
     """The goal, on its floor, shape (N, 3), [m]."""
     rays: Floats
-    """Shape (N, R), [m]."""
+    """Ray lengths, shape (N, R), [m]."""
     kinds: Ints
     """What ends them (`solid_ray_kernels`), shape (N, R)."""
     floors: Floats
     """Floors along them above the feet, shape (N, R, FLOOR_PARTS), [m]."""
     movers: Floats
-    """Things in sight, see `sight_kernels`, kind 0: none, shape (N, K, MOVER_COLUMNS)."""
+    """Visible movers, see `sight_kernels`, kind 0: none, shape (N, K, MOVER_COLUMNS)."""
     falling: Bools
-    """Whether each falls, and sees nothing, shape (N,)."""
+    """Mask of falling bodies, which sense nothing, shape (N,)."""
 
 
 class Navigator:
     """Maps, plans and steering of N envs."""
 
     def __init__(self, num_envs: int, prices: Prices | None = None) -> None:
-        """Nothing mapped."""
+        """Create empty maps."""
         self.prices = prices or Prices()
         self.columns = Columns.empty(num_envs)
         self.tracks = Tracks.empty(num_envs)
@@ -106,7 +106,7 @@ class Navigator:
         self._steps[envs] = -1
 
     def update(self, envs: Ints, sensed: Sensed, pace: float, dt: float) -> None:
-        """Map what `envs` (k,) sense, plan and steer, at `pace` [m/s], every `dt` seconds."""
+        """Update map, plan and steering of `envs` (k,) at `pace` [m/s], every `dt` seconds."""
         envs = np.asarray(envs, np.int64)
         begun = envs[self._steps[envs] < 0]
         self._base[begun] = sensed.position[begun, 2]
@@ -125,7 +125,7 @@ class Navigator:
         steer(envs, self.tracks, self.plans, self.steering, sensed, self._steps, pace)
 
     def above_start(self, places: Floats) -> Floats:
-        """`places` (N, 3) with their heights above the starts of the episodes, [m]."""
+        """`places` (N, 3) with heights relative to the starts of the episodes, [m]."""
         above: Floats = places - np.pad(self._base[:, None], ((0, 0), (2, 0)))
         return above
 
@@ -135,9 +135,9 @@ class Navigator:
         return points + np.array([0.0, 0.0, self._base[env]])
 
     def blocked(self, env: int, place: Floats) -> Floats:
-        """Middles of what `env` takes to be closed, near `place` (3,), shape (k, 3), [m].
+        """Centres of the cells near `place` (3,) that are blocked for `env`, (k, 3), [m].
 
-        The map wraps around: of the places that a column may be, the one near `place`.
+        The map wraps around: of the possible positions of a column, the one near `place`.
         """
         rows, columns, k = np.nonzero(self.columns.bits[env] & CLOSED)
         centres = cell_centres(rows, columns, SIDE, place, PER_METRE)
@@ -145,7 +145,7 @@ class Navigator:
         return np.column_stack([centres, heights])
 
     def state_dict(self) -> dict[str, NDArray[np.generic]]:
-        """Copies of all that is remembered; of the maps the entries that are used."""
+        """Copies of the complete state; of the maps only used entries."""
         used = np.flatnonzero(self.columns.bits)
         return {
             "entries_list": used,
@@ -161,8 +161,8 @@ class Navigator:
         """Continue from `state_dict`.
 
         Raises:
-            ValueError: entries that no map has, not a height and bits for each, or numbers that
-                are none, or beyond all that is ever remembered.
+            ValueError: Entries outside the map, an entry without height or bits, or numbers
+                that are not finite or out of range.
         """
         ranges = {**_RANGES, "entries_list": (0, self.columns.bits.size - 1)}
         for name, array in arrays.items():
@@ -189,7 +189,7 @@ class Navigator:
         stops[np.isinf(stops)] = np.nan
 
     def _whole_windows(self) -> Ints:
-        """What may be known, by states that do not tell, shape (N, 4)."""
+        """Largest bounds of known cells, for states without them, shape (N, 4)."""
         whole = np.zeros_like(self.columns.known)
         for i, rest in enumerate(self.plans.rest):
             if np.isfinite(rest).all():
@@ -198,7 +198,7 @@ class Navigator:
         return whole
 
     def _remembered(self) -> Iterator[tuple[str, NDArray[np.generic]]]:
-        """Name and array of all but the maps."""
+        """Name and array of the state except the maps."""
         parts: dict[str, tuple[Any, ...]] = {
             "tracks": self.tracks,
             "plans": self.plans,
@@ -210,14 +210,14 @@ class Navigator:
 
 
 def _saved(array: NDArray[np.generic]) -> NDArray[np.generic]:
-    """A copy with inf where a height is unknown: states hold no NaN."""
+    """A copy with inf for unknown heights: states hold no NaN."""
     if array.dtype.kind != "f":
         return array.copy()
     return np.where(np.isnan(array), np.inf, array)
 
 
 def _within(goal: Floats, position: Floats) -> Floats:
-    """The goals, those outside of the map at its border, shape (N, 3), [m]."""
+    """The goals, clamped to the border of the map, shape (N, 3), [m]."""
     most = 0.25 * (SIDE // 2 - 4)
     way = goal - position
     far = np.abs(way[:, :2]).max(axis=1)
@@ -228,7 +228,7 @@ def _within(goal: Floats, position: Floats) -> Floats:
 
 @njit(cache=True)
 def _map(envs, sensed, columns, tracks, steps, dt):
-    """Take in what `envs` (k,) see: things, and the rest but where a lift carries them."""
+    """Update tracks and maps of `envs` (k,); no mapping while a lift carries the body."""
     for i in envs:
         position = sensed.position[i]
         own = map_of(columns, i)

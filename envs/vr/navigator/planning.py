@@ -1,4 +1,4 @@
-"""From map and moving things to a path and the waypoint on it. Compiled."""
+"""From map and movers to a path and the waypoint on it. Compiled."""
 
 from __future__ import annotations
 
@@ -43,29 +43,30 @@ from ambulo.envs.vr.navigator.tracks import (
 )
 
 REPLAN = 3
-"""Decisions between two plans."""
+"""Environment steps between two plans."""
 POINTS = 300
-"""Points of a path."""
+"""Largest number of points of a path."""
 _STUCK = 30
-"""Decisions without motion after which the map is closed ahead."""
+"""Environment steps without motion after which the map is blocked ahead."""
 _MOVED = 0.15
-"""A shorter way is none, [m]."""
+"""Smallest distance that counts as motion, [m]."""
 _LEAP = 0.6
-"""Who is farther than this from where it was has leapt, and plans anew, [m]."""
+"""Displacement per step from which a body has been teleported, and replans, [m]."""
 _AHEAD = (0.25, 0.6)
-"""Where on the path it is closed, from the body, [m]."""
+"""Distances ahead on the path that are blocked, [m]."""
 _AT_GOAL = 0.3
-"""Who is nearer to the goal is not stuck, [m]."""
+"""Distance to the goal within which a body is not stuck, [m]."""
 _AT_FRONTIER = 0.8
-"""A frontier that is this near has been looked at, [m]."""
+"""Distance at which a frontier counts as explored, [m]."""
 _BESIDE_LIFT = (1.5, 0.3)
-"""And beside a lift that carries the body one that is so near, at the same height, [m]."""
+"""The same for a frontier beside the lift that carries the body, and its largest height
+difference, [m]."""
 _PASSED = 12
-"""Points of a path among which the body is."""
+"""Number of points of a path among which the body is searched."""
 _OWN = 0.5
-"""Tight places this near to the body do not end a line of sight, [m]."""
+"""Radius around the body in which tight places do not end a line of sight, [m]."""
 _AT_LIFT = 0.5
-"""A carrier is waited for within this of the place to board it, [m]."""
+"""Distance to the boarding place within which a carrier is awaited, [m]."""
 
 
 class Plans(NamedTuple):
@@ -74,27 +75,27 @@ class Plans(NamedTuple):
     points: NDArray[np.float32]
     """The path, as `POINT` of `search` but with tracks for lifts, shape (N, POINTS, POINT)."""
     length: Ints
-    """Its points, 0: no plan yet, shape (N,)."""
+    """Number of its points, 0: no plan yet, shape (N,)."""
     found: Bools
-    """Whether there is a path; without one its only point is the goal, shape (N,)."""
+    """Whether there is a path; otherwise its only point is the goal, shape (N,)."""
     frontier: Bools
-    """Whether it ends where the known ends, on another floor than the goal's, shape (N,)."""
+    """Whether it ends at a frontier, on another floor than the goal's, shape (N,)."""
     mask: Ints
-    """Bits that were closed when it was found, shape (N,)."""
+    """Bits that counted as blocked in its search, shape (N,)."""
     age: Ints
-    """Decisions until the next plan, shape (N,)."""
+    """Environment steps until the next plan, shape (N,)."""
     waypoint: Floats
-    """The furthest point in clear line, shape (N, 2), [m]."""
+    """The furthest point in a clear line, shape (N, 2), [m]."""
     boards: Ints
-    """Track that is to be boarded now, -1: none, shape (N,)."""
+    """Track to board now, -1: none, shape (N,)."""
     rest: Floats
-    """Where each env last moved to, shape (N, 2), [m]."""
+    """Last position to which each env moved, shape (N, 2), [m]."""
     still: Ints
-    """Decisions since then, waiting left out, shape (N,)."""
+    """Environment steps since then, without waiting, shape (N,)."""
 
     @classmethod
     def empty(cls, num_envs: int) -> Plans:
-        """No plans of `num_envs` envs."""
+        """Empty plans of `num_envs` envs."""
         n = num_envs
         return cls(
             np.zeros((n, POINTS, POINT), np.float32), np.zeros(n, np.int64),
@@ -104,7 +105,7 @@ class Plans(NamedTuple):
         )  # fmt: skip
 
     def forget(self, envs: Ints) -> None:
-        """Forget the plans of `envs` (k,)."""
+        """Clear the plans of `envs` (k,)."""
         self.length[envs] = 0
         self.age[envs] = 0
         self.rest[envs] = np.inf
@@ -113,7 +114,7 @@ class Plans(NamedTuple):
 
 @njit(cache=True)
 def _note_bump(columns, plans, i, position, goal, waits):
-    """Close the map ahead of who is stuck."""
+    """Block the map ahead of a stuck body."""
     x = position[0]
     y = position[1]
     moved = math.hypot(x - plans.rest[i, 0], y - plans.rest[i, 1])
@@ -141,7 +142,7 @@ def _note_bump(columns, plans, i, position, goal, waits):
 
 @njit(cache=True)
 def _note_frontier(columns, plans, i, position):
-    """Mark a frontier that was come near to, which then is none any more."""
+    """Mark a frontier near the body as explored."""
     if plans.length[i] == 0 or not plans.frontier[i]:
         return
     end = plans.points[i, plans.length[i] - 1]
@@ -167,7 +168,7 @@ def _note_frontier(columns, plans, i, position):
 
 @njit(cache=True)
 def _find(columns, nodes, movers, prices, plans, i, position, goal, aboard):
-    """Search with tight places closed, then open, then in all that is unknown, then anew."""
+    """Search with tight places blocked, then open, then any unknown, then a fresh map."""
     last = np.full(3, 1e9)
     if plans.length[i] > 0:
         copy(plans.points[i, plans.length[i] - 1], last, 3)
@@ -205,7 +206,7 @@ def _find(columns, nodes, movers, prices, plans, i, position, goal, aboard):
 
 @njit(cache=True)
 def _is_line_clear(columns, movers, begin, end, mask, own):
-    """Whether a straight walk between two points (3,) crosses nothing closed, [m].
+    """Whether a straight walk between two points (3,) crosses no blocked cell, [m].
 
     Within `own` of its beginning, bits of `mask` do not count.
     """
@@ -227,7 +228,7 @@ def _is_line_clear(columns, movers, begin, end, mask, own):
 
 @njit(cache=True)
 def _aim(columns, movers, plans, i, position, of, aboard, reach):
-    """Write the waypoint, and the carrier that is to be boarded now."""
+    """Write the waypoint, and the carrier to board now."""
     points = plans.points[i]
     count = plans.length[i]
     begin = 1 if aboard >= 0 and count > 1 else 0
@@ -254,19 +255,19 @@ def _aim(columns, movers, plans, i, position, of, aboard, reach):
 
 @njit(cache=True)
 def plan(envs, columns, tracks, nodes, movers, prices, plans, sensed, steps, waits):
-    """Plan for those of `envs` (k,) whose plans are old, or of which something was learned.
+    """Plan for those of `envs` (k,) with an old plan or a changed map.
 
     Args:
-        envs: their numbers; the other arrays are of all N.
-        columns: maps.
-        tracks: what is remembered of things.
-        nodes: work space of the search.
-        movers: work space for what moves.
-        prices: of a path.
-        plans: written.
-        sensed: where they are and go to.
-        steps: decisions, shape (N,).
-        waits: not 0 where an env waited in the last decision, shape (N,).
+        envs: Their indices; the other arrays are of all N.
+        columns: Maps.
+        tracks: Remembered movers.
+        nodes: Work space of the search.
+        movers: Work space for movers.
+        prices: Costs of a path.
+        plans: Plans (updated).
+        sensed: Their positions and goals.
+        steps: Environment steps so far, shape (N,).
+        waits: Nonzero where an env waited in the last step, shape (N,).
     """
     for i in envs:
         own = map_of(columns, i)
@@ -292,17 +293,17 @@ def plan(envs, columns, tracks, nodes, movers, prices, plans, sensed, steps, wai
 
 @njit(cache=True)
 def points_ahead(envs, plans, position, ahead, out):
-    """Write points of the paths of `envs` to `out`, and return what is left of them.
+    """Write points of the paths of `envs` to `out`; returns the remaining lengths.
 
     Args:
-        envs: numbers (k,); the other arrays are of all N.
-        plans: of all.
-        position: of the feet, shape (N, 3), [m].
-        ahead: where on the paths the points lie, ascending, shape (A,), [m].
-        out: the points, or the end of a shorter path, shape (N, A, 3), [m].
+        envs: Indices (k,); the other arrays are of all N.
+        plans: Plans of all.
+        position: Positions of the feet, shape (N, 3), [m].
+        ahead: Distances of the points along the paths, ascending, shape (A,), [m].
+        out: The points, or the end of a shorter path, shape (N, A, 3), [m].
 
     Returns:
-        Length of what is left of each path, shape (N,), [m].
+        Remaining length of each path, shape (N,), [m].
     """
     left = np.zeros(len(position))
     for i in envs:

@@ -1,8 +1,7 @@
 """The search: A* over the columns of a partial map and over lifts, compiled.
 
-Known floors are joined where they differ by less than a step; the unknown is taken to be
-level with where it is entered. Where the goal is on another floor a path may end at a
-frontier, see `frontiers`.
+Known floors are joined if they differ by less than a step; unknown floor is assumed level with
+its entry. If the goal is on another floor, a path may end at a frontier, see `frontiers`.
 """
 
 # ruff: noqa: PLR0912, PLR0915 - the search is one loop
@@ -68,32 +67,33 @@ from ambulo.envs.vr.navigator.search_movers import (
 from ambulo.envs.vr.navigator.tracks import STOPS, in_base
 
 GOAL_RADIUS = 0.8
-"""A path ends this near to the goal, [m]."""
+"""Distance to the goal at which a path ends, [m]."""
 SAME_FLOOR = 0.6
-"""Heights that differ by less are of one floor, [m]."""
+"""Height difference within one floor, [m]."""
 NO_JUMPS, FRONTIERS, ANYWHERE = 0, 1, 2
-"""Where a path to another floor may end: at the goal only, at frontiers, in the unknown."""
+"""Allowed ends of a path to another floor: the goal only, frontiers, or any unknown place."""
 POINT = 5
-"""Numbers of a point of a path: x, y, z [m], lift that it is in (-1: none), 1 at a frontier."""
+"""Numbers of a path's point: x, y, z [m], lift that carries it (-1: none), 1 at a frontier."""
 _AT_GOAL = 0.9
-"""Tight places this near to the goal are open, [m]."""
+"""Distance to the goal within which tight places are open, [m]."""
 _OWN = 2
-"""Tight columns this near to the body are open, and carriers within one more."""
+"""Distance to the body within which tight columns are open, and carriers within one more,
+[columns]."""
 _ALONG = units(0.03)
-"""Off a slope into the unknown it goes only where the floor rises by this much, [UNIT]."""
+"""Smallest rise with which a path may leave a slope into the unknown, [UNIT]."""
 _BLIND = 3
-"""Unknown columns farther than this are not passed on the way to another floor."""
+"""Largest number of unknown columns in a row towards another floor."""
 _FLAT = units(SAME_FLOOR)
 _TALL = units(1.0)
 _AGAIN = 1.25
-"""Frontiers within this of the last plan's end are the same, [m]."""
+"""Distance to the last plan's end within which a frontier counts as the same, [m]."""
 
 
 class Prices(NamedTuple):
-    """What parts of a path cost, as factors of their length where no unit is given."""
+    """Costs of parts of a path: factors on their length, unless a unit is given."""
 
     walls: float = 2.0
-    """Where a wall may go on."""
+    """Where a wall may continue."""
     tight: float = 5.0
     """In tight places on the floor of the goal."""
     tight_away: float = 30.0
@@ -103,48 +103,48 @@ class Prices(NamedTuple):
     reach: float = 10.0
     """Largest distance of the waypoint along the path, [m]."""
     board: float = 4.0
-    """Of waiting for a carrier, [m]."""
+    """Waiting for a carrier, [m]."""
     unseen_stop: float = 2.0
-    """Of leaving a carrier at a height at which it was never seen to stop, [m]."""
+    """Leaving a carrier at a height at which it was never seen to stop, [m]."""
     frontiers: FrontierPrices = FrontierPrices()
 
 
 class Query(NamedTuple):
-    """From where to where one env goes, and what it may pass."""
+    """Start, goal and restrictions of a search."""
 
     x: float
     y: float
     z: float
-    """Of the feet, [m]."""
+    """Height of the feet, [m]."""
     goal_x: float
     goal_y: float
     goal_z: float
-    """Of the goal's floor, [m]."""
+    """Height of the goal's floor, [m]."""
     aboard: int
-    """Lift that it stands on; -1: none."""
+    """Lift that carries the body; -1: none."""
     mask: int
-    """Bits of columns that are closed, unless they are free, or near to the body or goal."""
+    """Bits of blocked columns, except free ones and those near the body or goal."""
     jumps: int
     """`NO_JUMPS`, `FRONTIERS` or `ANYWHERE`."""
     last_x: float
     last_y: float
     last_z: float
-    """End of the plan before, [m]."""
+    """End of the previous plan, [m]."""
 
 
 @njit(cache=True)
 def _rest(weight, x, y, query):
-    """Least cost from (x, y) to the goal, [m]."""
+    """Lower bound of the cost from (x, y) to the goal, [m]."""
     dx = abs(query.goal_x - x)
     dy = abs(query.goal_y - y)
     far = max(dx, dy) + (math.sqrt(2.0) - 1.0) * min(dx, dy)
-    # eight directions make the disc of the goal an octagon, at most this much nearer
+    # eight directions turn the disc of the goal into an octagon, at most this much nearer
     return weight * max(far - 1.09 * GOAL_RADIUS, 0.0)
 
 
 @njit(cache=True)
 def _leave(columns, nodes, movers, query, prices, weight, lift):
-    """Reach the columns around a lift at the heights that it may stop at."""
+    """Reach the columns around a lift at the heights of its possible stops."""
     row = movers.lifts[lift]
     node = FIRST_LIFT + lift
     x0, x1, y0, y1 = cells_around(row, query.x, query.y)
@@ -210,7 +210,7 @@ def _board(columns, nodes, movers, query, prices, weight, node, x, y, rings):
 
 @njit(cache=True)
 def _end_at_frontier(columns, nodes, query, prices, node, at, x, y):
-    """Reach the end from the unknown column `at`, (row, column, height), if it may lead on."""
+    """Reach the end from the unknown column `at` (row, column, height) if a frontier."""
     parent = nodes.parent[node]
     before = at
     edge = parent >= FIRST_LIFT or nodes.parent[parent] < 0
@@ -233,7 +233,7 @@ def _end_at_frontier(columns, nodes, query, prices, node, at, x, y):
 
 @njit(cache=True)
 def search(columns, nodes, movers, query, prices, path):
-    """Find the cheapest path and write it to `path` (P, POINT); its points, 0: there is none.
+    """Find the cheapest path and write it to `path` (P, POINT); returns its length, 0: none.
 
     A longer path is cut at P points; frontiers are only marked at its end.
     """
@@ -349,7 +349,7 @@ def search(columns, nodes, movers, query, prices, path):
 
 @njit(cache=True)
 def _write_path(nodes, movers, query, path):
-    """Write the points of the path to the end to `path`, the goal last; how many."""
+    """Write the points of the path to `path`, the goal last; returns their number."""
     half = SIDE // 2
     bx = cell(query.x)
     by = cell(query.y)

@@ -1,4 +1,4 @@
-"""What moves, as the search takes it: carriers are nodes, what all else is in has a price.
+"""Movers in the search: carriers are nodes, other movers add a cost.
 
 Compiled.
 """
@@ -39,39 +39,39 @@ from ambulo.envs.vr.navigator.tracks import (
 
 INSIDE = 1 << LIFTS
 RING = (0.3, 0.62)
-"""Carriers are boarded from, and left for, columns this far around them, [m]."""
+"""Range of distances around a carrier of the columns for boarding and leaving it, [m]."""
 BESIDE = 0.15
-"""Columns so near to a carrier are no floor, [m]."""
+"""Distance to a carrier within which columns are no floor, [m]."""
 _STEP_IN = 0.3
-"""The point of a carrier that is stepped to is this far from its edges, [m]."""
+"""Distance of the boarding point from the edges of a carrier, [m]."""
 _SAME_STOP = 0.3
 _IN_THE_WAY = 3.0
-"""Price of a column that a thing is in, [m]."""
+"""Cost of a column inside a mover, [m]."""
 _SHUT = 0.4
-"""And where that is a door that is shut, and will open, [m]."""
+"""The same for a closed door, which will open, [m]."""
 _THING_ROOM = 0.3
-"""Columns this near to a thing are in it, [m]."""
+"""Distance to a mover within which columns count as inside, [m]."""
 ABOARD = 0.12
-"""Who stands this near to the top of a carrier is on it, [m]."""
+"""Height difference within which a body stands on a carrier, [m]."""
 
 
 class Movers(NamedTuple):
-    """What moves, as a search takes it."""
+    """Movers in the form that a search needs."""
 
     lifts: NDArray[np.float64]
     """Rows of carriers and their stops (NaN: none), shape (LIFTS, 8 + STOPS)."""
     price: NDArray[np.float32]
-    """Added in each column on the floor of the body, shape (SIDE, SIDE), [m]."""
+    """Additional cost of each column on the floor of the body, shape (SIDE, SIDE), [m]."""
     near: NDArray[np.uint16]
-    """Bit k: the column is in the ring around lift k from which it is boarded; `INSIDE`: it
-    is in or right beside any; shape (SIDE, SIDE)."""
+    """Bit k: the column is in the boarding ring around lift k; `INSIDE`: in or right beside any
+    lift; shape (SIDE, SIDE)."""
 
 
 @njit(cache=True)
 def cells_around(row, x, y):
-    """First and last x, and y, of the cells around a thing, in a map around (x, y), [m].
+    """First and last x, and y, of the cells around a mover, in a map around (x, y), [m].
 
-    The last ones are the first that are outside.
+    The last ones are exclusive.
     """
     far = int((math.hypot(row[2], row[3]) + RING[1]) * PER_METRE) + 2
     half = SIDE // 2
@@ -87,7 +87,7 @@ def cells_around(row, x, y):
 
 @njit(cache=True)
 def stops_at(lift, z):
-    """Whether a lift is known to stop at height `z`; and whether it may, for all one knows."""
+    """Whether a lift is known to stop at height `z`; and whether it may, as far as is known."""
     known = False
     count = 0
     for s in range(8, 8 + STOPS):
@@ -124,7 +124,7 @@ def is_open_between(columns, x, y, h, lift):
 
 @njit(cache=True)
 def _is_shut(columns, row, z):
-    """Whether both ends of a thing are at walls, as those of a shut door are."""
+    """Whether both ends of a mover are at walls, as those of a closed door."""
     far = max(row[2], row[3]) + 0.12
     ux = row[4]
     uy = row[5]
@@ -151,12 +151,12 @@ def _is_shut(columns, row, z):
 
 @njit(cache=True)
 def enter_movers(columns, tracks, movers, position, step, enter, of):
-    """Write (or, where `enter` is 0, take back) what moves into what the search reads.
+    """Write movers into the inputs of the search (or, with `enter` 0, remove them).
 
-    `of` (LIFTS,) takes the track of each lift.
+    `of` (LIFTS,) receives the track of each lift.
 
     Returns:
-        The lift that the body is on, -1: none.
+        The lift that carries the body, -1: none.
     """
     aboard = -1
     lifts = 0

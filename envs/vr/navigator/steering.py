@@ -1,6 +1,6 @@
-"""From plan and moving things to a velocity: walking, waiting, riding, evading. Compiled."""
+"""From plan and movers to a velocity: walking, waiting, riding, evading. Compiled."""
 
-# ruff: noqa: PLR0912, PLR0915 - the decision is one function, which reads as it is made
+# ruff: noqa: PLR0912, PLR0915 - the decision is one function, in the order of its rules
 
 from __future__ import annotations
 
@@ -31,44 +31,44 @@ from ambulo.envs.vr.navigator.tracks import (
 )
 
 WALK, RIDE, BOARD, STAND, EVADE = 0, 1, 2, 3, 4
-"""Walks along its path, stands on a carrier, waits for one, lets something pass, gets out of
-its way."""
+"""States: walking along the path, riding a carrier, waiting for a carrier, letting a mover
+pass, evading."""
 _LEVEL = 0.24
-"""Step onto a carrier or off it, [m]."""
+"""Largest step onto a carrier or off it, [m]."""
 _MIDDLE = 0.3
-"""On a carrier it stands within this of the middle, [m]."""
+"""Distance from the centre of a carrier within which a rider stays, [m]."""
 _FRESH = 5
-"""A carrier that came this many decisions ago is boarded."""
+"""Environment steps since a carrier's arrival within which it is boarded."""
 _LEFT = 8
-"""So is one that rests for this many decisions more, if nobody is on it."""
+"""Remaining steps of its rest with which an empty carrier is boarded."""
 _CLEAR = 0.75
-"""Who waits stays this far from a carrier that somebody is on, [m]."""
+"""Distance of waiting bodies from an occupied carrier, [m]."""
 _ABOARD = 0.12
 _SLOW = 0.7
 _NEARLY = 4.0
-"""Who waits goes to the place at this speed per metre, [1/s]."""
+"""Gain of the speed towards the waiting place, [1/s]."""
 _WAY = 14
-"""Points of the path behind the waypoint on which things are met."""
+"""Number of path points behind the waypoint that are checked for movers."""
 _BRAKE = (0.45, 0.27, 5.0)
-"""Below this length of a ray the speed into it is at most the third number times what is over
-the second one, [m], [m], [1/s]."""
+"""Below this length of a ray, the speed into it is at most the third number times its excess
+over the second one, [m], [m], [1/s]."""
 
 
 class Steering(NamedTuple):
-    """What N envs do now."""
+    """Present motion of N envs."""
 
     velocity: Floats
-    """Shape (N, 2), [m/s]."""
+    """Velocity, shape (N, 2), [m/s]."""
     look: Floats
     """Point to look at, shape (N, 2), [m]."""
     state: Ints
     """`WALK`, `RIDE`, `BOARD`, `STAND` or `EVADE`, shape (N,)."""
     boarding: Bools
-    """Whether it is on its way onto a carrier, shape (N,)."""
+    """Mask of envs on their way onto a carrier, shape (N,)."""
 
     @classmethod
     def empty(cls, num_envs: int) -> Steering:
-        """All of `num_envs` envs stand."""
+        """Initial state of `num_envs` envs, standing."""
         n = num_envs
         return cls(
             np.zeros((n, 2)), np.zeros((n, 2)), np.zeros(n, np.int64),
@@ -76,14 +76,14 @@ class Steering(NamedTuple):
         )  # fmt: skip
 
     def forget(self, envs: Ints) -> None:
-        """Forget what `envs` (k,) did."""
+        """Clear the state of `envs` (k,)."""
         self.state[envs] = WALK
         self.boarding[envs] = False
 
 
 @njit(cache=True)
 def _may_board(tracks, m, z, step, was):
-    """Whether carrier `m` is level with the feet, and stays; `was`: it did in the last step."""
+    """Whether carrier `m` is level with the feet and stays; `was`: the last result."""
     level = abs(tracks.rows[m, 7] - z) <= _LEVEL
     rests = abs(tracks.velocity[m, 2]) < AT_REST and step - tracks.seen[m] <= RECENT
     if not (level and rests):
@@ -97,7 +97,7 @@ def _may_board(tracks, m, z, step, was):
 
 @njit(cache=True)
 def _make_way(tracks, m, x, y, target):
-    """Write to `target` (2,) where who waits at (x, y) leaves room before carrier `m`, [m]."""
+    """Write a waiting position before carrier `m`, from (x, y), to `target` (2,), [m]."""
     dx = x - tracks.rows[m, 0]
     dy = y - tracks.rows[m, 1]
     far = max(math.hypot(dx, dy), 1e-6)
@@ -132,7 +132,7 @@ def _way_ahead(plans, i, target, straight, way):
 
 @njit(cache=True)
 def _brake(velocity, angle, rays, kinds):
-    """Take out of `velocity` (2,) what leads into something still that is near."""
+    """Remove from `velocity` (2,) the components into near static obstacles."""
     near, stop, gain = _BRAKE
     for r in range(len(rays)):
         if rays[r] < near and kinds[r] != MOVER:
@@ -148,16 +148,16 @@ def _brake(velocity, angle, rays, kinds):
 
 @njit(cache=True)
 def steer(envs, tracks, plans, steering, sensed, steps, pace):
-    """Write what `envs` (k,) do now to `steering`.
+    """Write the present motion of `envs` (k,) to `steering`.
 
     Args:
-        envs: their numbers; the other arrays are of all N.
-        tracks: what is remembered of things.
-        plans: where they go.
-        steering: written.
-        sensed: where they are, and what is around them.
-        steps: decisions, shape (N,).
-        pace: at which they walk, [m/s].
+        envs: Their indices; the other arrays are of all N.
+        tracks: Remembered movers.
+        plans: Their plans.
+        steering: Output.
+        sensed: Their readings.
+        steps: Environment steps so far, shape (N,).
+        pace: Walking speed, [m/s].
     """
     for i in envs:
         _steer(
@@ -168,11 +168,11 @@ def steer(envs, tracks, plans, steering, sensed, steps, pace):
 
 @njit(cache=True)
 def _steer(tracks, plans, steering, i, position, step, pace, angle, rays, kinds):
-    """Write what env `i` does now."""
+    """Write the present motion of env `i`."""
     px, py, pz = position[0], position[1], position[2]
     on = carrier_under(tracks, position, _ABOARD)
     boards = plans.boards[i]
-    if boards >= 0 and not is_carrier(tracks, boards):  # forgotten since it was planned
+    if boards >= 0 and not is_carrier(tracks, boards):  # forgotten since
         boards = plans.boards[i] = -1
         plans.age[i] = 0
     target = plans.waypoint[i].copy()

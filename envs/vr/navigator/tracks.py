@@ -1,7 +1,7 @@
-"""What an agent remembers of things that move: where they were, how they go, where they rest.
+"""An agent's memory of movers: their last poses, motions and stops.
 
-Things have no names: one that is seen is the remembered one of its kind and size that it is
-nearest to, after what that has moved since. Compiled.
+Movers have no identity: a visible one is matched to the nearest remembered one of its kind and
+size, after predicted motion. Compiled.
 """
 
 # ruff: noqa: PLR0912 - compiled loops take their arrays one by one
@@ -19,60 +19,61 @@ from ambulo.envs.vr.geometry.solid_kernels import BOX, PERSON
 from ambulo.envs.vr.navigator.columns import copy
 
 TRACKS = 12
-"""Things remembered."""
+"""Largest number of remembered movers."""
 STOPS = 2
-"""Heights at which a thing rests that are remembered."""
+"""Largest number of remembered stops of a mover, by height."""
 RECENT = 5
-"""Decisions for which a thing that is no longer seen is still counted on."""
+"""Environment steps for which an unseen mover still counts."""
 AT_REST = 0.05
 """Vertical speed below which a carrier is at rest, [m/s]."""
 _STILL = 0.02
 """Sum of velocities and yaw rate below which a thing is at rest."""
 _SIZE = 0.03
-"""Sizes of one thing differ by less, [m]."""
+"""Size difference within which two sightings can be the same mover, [m]."""
 _NEAR = 0.4
-"""A thing is at most this far from where it is expected, [m]."""
+"""Largest distance of a sighting from the prediction, [m]."""
 _ASTRAY = 1.5
-"""And by so much more for each second since it was seen, [m/s]."""
+"""Increase of that distance per second since the last sighting, [m/s]."""
 _FARTHEST = 6.0
-"""At most, [m]."""
+"""Its upper limit, [m]."""
 _AHEAD = 1.0
-"""Time for which a velocity tells where a thing will be, [s]."""
+"""Time for which a velocity predicts the position, [s]."""
 _STEADY = 1e-6
-"""Yaw rate below which a thing goes straight, [rad/s]."""
+"""Yaw rate below which a mover goes straight, [rad/s]."""
 _UP = 0.25
-"""What a metre of height counts as, as a distance: lifts go up and down."""
+"""Weight of a metre of height in distances: lifts go up and down."""
 _FORGET = 30
-"""Decisions after which a person is forgotten."""
+"""Environment steps after which a person is forgotten."""
 _WIDE, _THIN = 0.4, 0.6
-"""Least half size and largest thickness of what one can ride on, [m]."""
+"""Smallest half size and largest thickness of a carrier, [m]."""
 _ON = 0.3
-"""Who stands this near to the top of a carrier is on it, [m]."""
+"""Height difference within which a body stands on a carrier, [m]."""
 _SAME_STOP = 0.3
-"""Stops that differ by less are one, [m]."""
+"""Height difference within which stops count as the same, [m]."""
 
 
 class Tracks(NamedTuple):
-    """Things remembered by one env, or by N with one more axis in front."""
+    """Movers remembered by one env, or by N with a leading axis."""
 
     rows: Floats
-    """As last seen: rows of `solid_kernels`, shape (TRACKS, 9)."""
+    """Last seen rows of `solid_kernels`, shape (TRACKS, 9)."""
     velocity: Floats
-    """And its x, y, z [m/s] and yaw rate [rad/s], shape (TRACKS, 4)."""
+    """Last seen velocity x, y, z [m/s] and yaw rate [rad/s], shape (TRACKS, 4)."""
     seen: Ints
-    """Decision in which it was last seen, -1: no thing, shape (TRACKS,)."""
+    """Environment step of the last sighting, -1: unused, shape (TRACKS,)."""
     stops: Floats
-    """Heights of its top at which it rested, NaN: none, shape (TRACKS, STOPS), [m]."""
+    """Heights of its top at its stops, NaN: none, shape (TRACKS, STOPS), [m]."""
     rest_from: Ints
-    """Decision in which it came to rest as seen, -1: unknown or moving, shape (TRACKS,)."""
+    """Environment step in which it was seen to come to rest, -1: unknown or moving, shape
+    (TRACKS,)."""
     rest: Ints
-    """Length of its last whole rest, 0: unknown, shape (TRACKS,), [decisions]."""
+    """Length of its last complete rest, 0: unknown, shape (TRACKS,), [environment steps]."""
     carries: Bools
-    """Whether one can ride on it, shape (TRACKS,)."""
+    """Whether bodies can ride on it, shape (TRACKS,)."""
 
     @classmethod
     def empty(cls, num_envs: int) -> Tracks:
-        """Memories of `num_envs` envs without things."""
+        """Empty memories of `num_envs` envs."""
         n, m = num_envs, TRACKS
         return cls(
             np.zeros((n, m, 9)), np.zeros((n, m, 4)), np.full((n, m), -1, np.int64),
@@ -81,7 +82,7 @@ class Tracks(NamedTuple):
         )  # fmt: skip
 
     def forget(self, envs: Ints) -> None:
-        """Forget everything of `envs` (k,)."""
+        """Clear the memories of `envs` (k,)."""
         self.seen[envs] = -1
 
 
@@ -96,7 +97,7 @@ def tracks_of(tracks, i):
 
 @njit(cache=True)
 def in_base(row, x, y, grow):
-    """Whether (x, y) is in the base of a thing that is `grow` larger all around, [m]."""
+    """Whether (x, y) is in the base of a mover that is enlarged by `grow` all around, [m]."""
     dx = x - row[0]
     dy = y - row[1]
     u = abs(row[4] * dx + row[5] * dy)
@@ -106,7 +107,7 @@ def in_base(row, x, y, grow):
 
 @njit(cache=True)
 def is_over(movers, x, y, z):
-    """Whether a floor at (x, y, z) would be on, in or right under a thing in sight."""
+    """Whether a floor at (x, y, z) would be on, in or right under a visible mover."""
     for k in range(movers.shape[0]):
         row = movers[k]
         over = row[8] != 0.0 and row[6] < z + 1.0 and row[7] > z - 0.3
@@ -117,9 +118,9 @@ def is_over(movers, x, y, z):
 
 @njit(cache=True)
 def pose_at(row, velocity, t):
-    """x, y, cos and sin of the yaw of a thing `t` seconds on, at constant rates.
+    """x, y, cos and sin of the yaw of a mover after `t` seconds, at constant rates.
 
-    What turns turns about the point that is at rest, as a hinged door does.
+    A rotating mover turns about its point at rest, as a hinged door does.
     """
     w = velocity[3]
     if abs(w) < _STEADY:
@@ -138,7 +139,7 @@ def pose_at(row, velocity, t):
 
 @njit(cache=True)
 def gap_at(row, velocity, t, x, y):
-    """Distance from (x, y) to the base of a thing `t` seconds on, [m]."""
+    """Distance from (x, y) to the base of a mover after `t` seconds, [m]."""
     px, py, c, s = pose_at(row, velocity, t)
     dx = x - px
     dy = y - py
@@ -153,7 +154,7 @@ def gap_at(row, velocity, t, x, y):
 
 @njit(cache=True)
 def _unlike(tracks, m, thing, step, dt):
-    """How far `thing` is from where track `m` is expected; inf: it is another one."""
+    """Distance of `thing` from the prediction of track `m`; inf: a different mover."""
     row = tracks.rows[m]
     if tracks.seen[m] < 0 or row[8] != thing[8]:
         return np.inf
@@ -172,9 +173,9 @@ def _unlike(tracks, m, thing, step, dt):
 
 @njit(cache=True)
 def _oldest(tracks):
-    """The track to give up for a new thing: a free one, or the one unseen for longest.
+    """The track to replace for a new mover: a free one, or the one unseen for longest.
 
-    What carries is kept longest.
+    Carriers are kept longest.
     """
     best = 0
     for m in range(1, TRACKS):
@@ -186,7 +187,7 @@ def _oldest(tracks):
 
 @njit(cache=True)
 def track(tracks, things, step, dt):
-    """Take in the `things` (K, 13) that are in sight in decision `step`, every `dt` seconds."""
+    """Update the memory with the visible `things` (K, 13) of `step`, every `dt` seconds."""
     for m in range(TRACKS):
         if tracks.seen[m] >= 0 and tracks.rows[m, 8] == PERSON:  # noqa: SIM102
             if step - tracks.seen[m] > _FORGET:
@@ -227,7 +228,7 @@ def track(tracks, things, step, dt):
 
 @njit(cache=True)
 def _follow(tracks, m, thing, step):
-    """Write where track `m` is seen now, and what its motion tells of its stops."""
+    """Update track `m` with a sighting, and infer its stops from its motion."""
     rate = tracks.velocity[m]
     moved = abs(rate[0]) + abs(rate[1]) + abs(rate[2]) + abs(rate[3]) > _STILL
     fresh = tracks.seen[m] >= 0 and tracks.seen[m] == step - 1
@@ -255,7 +256,7 @@ def _follow(tracks, m, thing, step):
 
 @njit(cache=True)
 def is_carrier(tracks, m):
-    """Whether track `m` is one of a thing that one can ride on."""
+    """Whether track `m` is a carrier."""
     return tracks.seen[m] >= 0 and tracks.carries[m]
 
 
@@ -273,7 +274,7 @@ def carrier_under(tracks, position, near):
 
 @njit(cache=True)
 def is_ridden(tracks, m, step):
-    """Whether somebody is seen to stand on carrier `m`."""
+    """Whether a person is seen on carrier `m`."""
     row = tracks.rows[m]
     for k in range(TRACKS):
         other = tracks.rows[k]

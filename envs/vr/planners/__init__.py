@@ -1,1 +1,1 @@
-"""Classical planners that agents are compared with."""
+"""Classical planners as baselines of agents."""

@@ -1,9 +1,9 @@
 """Dynamic window (Fox, Burgard and Thrun 1997) on the rays, under the same limits.
 
-Candidate sticks are rolled out through the same smoothing for about a second, over the
-obstacle points that the rays of the last few seconds have shown. Who gets no nearer to
-the goal for a while walks into some open direction first, the usual recovery of local
-planners. There is no map and no global plan, so dead ends and mazes remain hard.
+Candidate sticks are rolled out through the same smoothing for about a second, over the obstacle
+points of the rays of the last few seconds. An env that gets no nearer to the goal for a while
+first walks in some open direction, the usual recovery of local planners. There is no map and no
+global plan, so dead ends and mazes remain hard.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from ambulo.envs.vr.task.observation import rotated
 from ambulo.envs.vr.world.actions import stick
 
 _SCANS = 30
-"""Scans remembered."""
+"""Number of remembered scans."""
 _HALF = 32
 _CELL = 0.1
 _BODY = BODY_RADIUS + 0.05
 """Clearance below which a roll-out ends, [m]."""
 _COMFORTABLE = 0.7
-"""Clearance beyond which more earns nothing, [m]."""
+"""Clearance beyond which the score does not grow, [m]."""
 _JOIN = 0.9
-"""Ends of neighbouring rays nearer than this are one surface, [m]."""
+"""Distance below which the ends of neighbouring rays are one surface, [m]."""
 _STEPS = 12
-"""Decisions of a roll-out."""
+"""Environment steps of a roll-out."""
 _DIRECTIONS = 16
 _SPEEDS = (0.45, 1.0)
 _TURNS = (-1.0, -0.4, 0.0, 0.4, 1.0)
@@ -46,34 +46,34 @@ _W_SAME = 0.1
 _PATIENCE = 2.0
 """Seconds without getting nearer to the goal before a recovery, [s]."""
 _NEARER = 0.3
-"""What counts as nearer, [m]."""
+"""Smallest approach to the goal that counts as progress, [m]."""
 _RECOVERY = 4.0
 """Longest recovery, [s]."""
 _ARRIVED = 0.8
-"""Distance at which the place of a recovery is reached, [m]."""
+"""Distance at which the target of a recovery counts as reached, [m]."""
 
 
 class Motion(NamedTuple):
-    """How N envs move."""
+    """Motion of N envs."""
 
     position: Floats
-    """Shape (N, 2), [m]."""
+    """Position, shape (N, 2), [m]."""
     yaw: Floats
-    """Shape (N,), [rad]."""
+    """Heading, shape (N,), [rad]."""
     velocity: Floats
-    """Ahead and to the left, shape (N, 2), [m/s]."""
+    """Velocity ahead and to the left, shape (N, 2), [m/s]."""
     yaw_rate: Floats
-    """Shape (N,), [rad/s]."""
+    """Yaw rate, shape (N,), [rad/s]."""
 
 
 class MotionLimits(NamedTuple):
-    """Numbers of a `WorldSpec` by which sticks become motion."""
+    """Limits of a `WorldSpec` between sticks and motion."""
 
     max_speed: float
     max_yaw_rate: float
     smoothing: float
     dt: float
-    """Of an environment step, [s]."""
+    """Duration of an environment step, [s]."""
 
 
 class DynamicWindow:
@@ -82,7 +82,7 @@ class DynamicWindow:
     name = "dwa"
 
     def __init__(self, num_envs: int) -> None:
-        """Envs not yet reset."""
+        """Create it before any reset."""
         self._points = np.full((num_envs, _SCANS, 1, 2), np.nan)
         self._scan = np.zeros(num_envs, np.int64)
         self._last = np.zeros((num_envs, 3))
@@ -95,7 +95,7 @@ class DynamicWindow:
         self._recoveries = np.zeros(num_envs, np.int64)
 
     def reset(self, envs: Ints, seeds: Ints) -> None:
-        """Forget what `envs` saw."""
+        """Clear the scans of `envs`."""
         self._points[envs] = np.nan
         self._scan[envs] = 0
         self._last[envs] = 0.0
@@ -131,7 +131,7 @@ class DynamicWindow:
         return stick(target[:, :2], target[:, 2], spec, batch.world.state.cooldown)
 
     def _target(self, now: Senses, dt: float) -> Floats:
-        """Goal, or the place of a recovery, in the head frame, shape (N, 2), [m]."""
+        """Goal, or the target of a recovery, in the head frame, shape (N, 2), [m]."""
         distance = np.hypot(now.goal[:, 0], now.goal[:, 1])
         nearer = distance < self._best - _NEARER
         self._best = np.where(nearer, distance, self._best)
@@ -148,7 +148,7 @@ class DynamicWindow:
         return np.where(there, np.column_stack([x, y]), now.goal)
 
     def _begin_recovery(self, stuck: Bools, now: Senses) -> None:
-        """Send the `stuck` to the end of a long ray, chosen with some chance."""
+        """Send the `stuck` to the end of a random long ray."""
         draws = uniform(self._seed, self._recoveries, now.rays.shape[1])
         ray = np.argmax(now.rays * (2.0 + draws), axis=1)
         rows = np.arange(len(ray))
@@ -163,7 +163,7 @@ class DynamicWindow:
 
 
 def _candidates() -> Floats:
-    """Towards the goal, left of it and turn, as fractions of the limits, shape (K, 3)."""
+    """Speed to the goal, speed left of it, turn, as fractions of the limits, (K, 3)."""
     rows = [(0.0, 0.0, turn) for turn in _TURNS]
     for k in range(_DIRECTIONS):
         angle = 2.0 * math.pi * k / _DIRECTIONS
@@ -218,9 +218,9 @@ def _fill_clearance(cost, points, newest, x, y):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _score(cost, yaw, velocity, yaw_rate, goal, target, limits):  # type: ignore[no-untyped-def]
-    """Value of asking for `target` (forward, left, turn) from now on.
+    """Score of the command `target` (forward, left, turn) from now on.
 
-    Positions are metres from the player, in the axes of `cost`; `goal` (2,) too.
+    Positions are metres from the body, in the axes of `cost`; so is `goal` (2,).
     """
     keep, dt = limits.smoothing, limits.dt
     x = 0.0

@@ -1,6 +1,6 @@
-"""The classical planner with memory: it maps what it senses, plans on the map, and walks there.
+"""The classical planner with memory: it maps its readings, plans on the map, and walks there.
 
-It is the bound to hold a learned agent against that has the same senses.
+It is the fair bound for a learned agent, since it has the same senses.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
     from ambulo.envs.vr.task.batch import NavigationBatch
 
 _HERE = 0.1
-"""Points that are nearer are not turned to, [m]."""
+"""Distance below which points are not faced, [m]."""
 
 
 class MapPlanner:
-    """Walks the path of the batch's `Navigator`, facing where it goes."""
+    """Walks the path of the batch's `Navigator`, facing along it."""
 
     name = "planner"
 
     def __init__(self, num_envs: int) -> None:
-        """Nothing to remember: the memory of the batch does."""
+        """Do nothing: the batch holds the memory."""
 
     def reset(self, envs: Ints, seeds: Ints) -> None:
-        """Nothing to forget."""
+        """Do nothing: there is no state."""
 
     def act(self, batch: NavigationBatch) -> Floats:
         """Straight to the waypoint at full speed, unless something moves there.
 
         Raises:
-            ConfigError: the memory of the batch has no navigator.
+            ConfigError: The memory of the batch has no navigator.
         """
         state, spec, navigator = batch.world.state, batch.spec, batch.memory.navigator
         if navigator is None:
@@ -72,11 +72,11 @@ class MapPlanner:
 
 
 class DenseMapPlanner(MapPlanner):
-    """The planner with a ray for every degree: what 16 rays leave unseen it sees.
+    """The planner with 360 rays, which detect what 16 rays miss.
 
-    With the planner it brackets what sensing is worth.
+    Compared with the planner, it shows the value of sensing.
     """
 
     name = "planner360"
     rays = 360
-    """Rays of the world that it is played in."""
+    """Rays of its world."""

@@ -1,4 +1,4 @@
-"""The oracle: knows the level, follows the taut shortest path under the same limits."""
+"""The oracle: knows the level, and follows the shortest path under the same limits."""
 
 from __future__ import annotations
 
@@ -34,54 +34,54 @@ from ambulo.envs.vr.world.actions import TURN_GAIN, stick
 
 @dataclass(frozen=True)
 class _Room:
-    """How far from obstacles and edges a path may stay."""
+    """Clearance of a path from obstacles and edges."""
 
     clearances: tuple[float, ...]
-    """Widest first, [m]."""
+    """Clearances, widest first, [m]."""
     detour: float
-    """How much longer a wider path may be."""
+    """Largest factor on the length of a path with more clearance."""
 
 
 _CAPSULE = _Room((0.45, 0.4, 0.36, 0.32), 1.02)
 _WALKER = _Room((0.6, 0.52, 0.45, 0.4, 0.36, 0.32), 1.06)
-"""Of a body with legs or its twin, which sways and answers late."""
+"""Clearance for a body with legs or its twin, which sways and responds late."""
 _SPACING = 0.1
 """Distance between the points of a path, [m]."""
 _MOVED = 0.3
-"""A goal that moved this far needs a new path, [m]."""
+"""Motion of a goal after which a new path is needed, [m]."""
 _LOST = 0.8
-"""Who was pushed this far off the path needs a new one, [m]."""
+"""Distance from the path after which a new path is needed, [m]."""
 _PATIENCE = 5
-"""Steps of waiting after which a way around what is ahead is looked for."""
+"""Steps of waiting before a detour is searched."""
 _DETOUR = 3.0
-"""A way around that is longer by more takes longer than waiting, [m]."""
+"""Largest extra length of a detour, beyond which waiting is faster, [m]."""
 _AHEAD = 0.33
-"""The body aims at the point of the path this far ahead, [m]."""
+"""Distance of the target point ahead on the path, [m]."""
 _LOOK = 1.5
-"""The head turns to the point of the path this far ahead, [m]."""
+"""Distance of the faced point ahead on the path, [m]."""
 _LATE = 1.1
-"""Factor on the path that is left, against what is lost in its bends."""
+"""Factor on the remaining path, for the time lost in bends."""
 _TURN_GAIN = 2.5
 """Yaw rate per radian of heading error, [1/s]."""
 _CELLS = (FINE_RESOLUTION, EVALUATION_RESOLUTION, RESOLUTION)
-"""Cell sizes on which a path is looked for, [m]. A gap hardly wider than the body has free
-cells on some of these grids only, and levels need a path on one of them."""
+"""Cell sizes for the search, [m]. A gap hardly wider than the body has free cells on only some
+of these grids, and a path on one of them suffices."""
 _CACHE = 64
-"""Levels whose grids are cached."""
+"""Number of levels with cached grids."""
 
 
 class Oracle:
-    """Walks the shortest path at the published comfort limits, strafing where it bends.
+    """Walks the shortest path at the comfort limits, strafing where it bends.
 
-    It waits for lifts and doors, whose ways it knows. It goes faster only where the rest of
-    the path would take longer than the episode lasts. Bodies that answer late are steered
-    from where they will be by then.
+    It waits for lifts and doors, whose motion it knows. It exceeds the limits only if the rest
+    of the path would take longer than the episode. Bodies that respond late are steered from
+    their predicted positions.
     """
 
     name = "oracle"
 
     def __init__(self, num_envs: int) -> None:
-        """Envs not yet reset."""
+        """Create it before any reset."""
         self._paths = np.zeros((num_envs, 1, 3))
         self._count = np.ones(num_envs, np.int64)
         self._at = np.zeros(num_envs, np.int64)
@@ -95,11 +95,11 @@ class Oracle:
         """Level of each slot that has been planned in, and its grids."""
 
     def reset(self, envs: Ints, seeds: Ints) -> None:
-        """Forget the paths of `envs`."""
+        """Clear the paths of `envs`."""
         self._target[envs] = np.nan
 
     def act(self, batch: NavigationBatch) -> Floats:
-        """Towards a point a little ahead on the path, facing one further on."""
+        """Actions towards a point a little ahead on the path, facing one further on."""
         state, spec = batch.world.state, batch.spec
         goal = batch.task.goal[:, :2]
         off = np.hypot(*(goal - self._target).T)
@@ -152,7 +152,7 @@ class Oracle:
         return stick(velocity, rate, spec, state.cooldown)
 
     def _speed(self, batch: NavigationBatch) -> Floats:
-        """Comfortable, or as fast as the time that is left asks for, shape (N,), [m/s]."""
+        """Comfortable speed, or as fast as the remaining time requires, shape (N,), [m/s]."""
         spec, limit = batch.spec, batch.config.environment.max_episode_steps
         time = np.maximum(limit - batch.episode.steps, 1) * spec.decision_dt
         way = (self._count - 1 - self._at) * _SPACING
@@ -161,7 +161,7 @@ class Oracle:
         )
 
     def _in_hand_reach(self, batch: NavigationBatch, aim: Floats) -> Floats:
-        """`aim` moved so that a hand, not the body, comes to a goal in the air."""
+        """`aim` moved so that a hand, not the body, reaches a goal in the air."""
         state, goal = batch.world.state, batch.task.goal
         delta = goal[:, :2] - state.position[:, :2]
         close = (batch.task.kind == REACH) & (np.hypot(*delta.T) < 1.0)
@@ -174,7 +174,7 @@ class Oracle:
         return np.where(close[:, None], goal[:, :2] - hand, aim)
 
     def _plan(self, batch: NavigationBatch, env: int) -> None:
-        """Write the path of one env from where it stands to its goal."""
+        """Plan the path of one env from its position to its goal."""
         slot, goal = int(batch.task.slot[env]), goal_places(batch.task, batch.bank)[env]
         here = batch.world.state.position[env]
         room = _CAPSULE if batch.config.environment.body == "capsule" else _WALKER
@@ -183,7 +183,7 @@ class Oracle:
         self._follow(env, path, goal)
 
     def _walk_around(self, batch: NavigationBatch, env: int) -> None:
-        """Write another path if there is one beside the doors as they are now."""
+        """Replace the path if there is one around the present doors."""
         slot, goal = int(batch.task.slot[env]), goal_places(batch.task, batch.bank)[env]
         level = batch.bank.levels[slot]
         grid = self._grid(level, slot, CLEARANCE, FINE_RESOLUTION)
@@ -206,7 +206,7 @@ class Oracle:
     def _best_path(
         self, level: Level, slot: int, here: Floats, goal: Floats, room: _Room
     ) -> Floats:
-        """The shortest path, or one with more room that is hardly longer."""
+        """The shortest path, or one with more clearance that is hardly longer."""
         for cells in _CELLS:
             shortest, length = self._search(level, slot, here, goal, CLEARANCE, cells)
             if len(shortest):
@@ -228,7 +228,7 @@ class Oracle:
         clearance: float,
         cells: float = FINE_RESOLUTION,
     ) -> tuple[Floats, float]:
-        """The taut path that keeps `clearance`, and its length (inf without one)."""
+        """The shortest path with `clearance`, and its length (inf without one)."""
         grid = self._grid(level, slot, clearance, cells)
         path = grid.path(grid.field(goal), here, goal)
         return path, length_of(path)
@@ -236,7 +236,7 @@ class Oracle:
     def _grid(
         self, level: Level, slot: int, clearance: float, cells: float
     ) -> LayeredGrid:
-        """The cells that keep `clearance`, cached as long as `slot` has this level."""
+        """The cells with `clearance`, cached as long as `slot` holds this level."""
         if slot not in self._grids or self._grids[slot][0] is not level:
             while len(self._grids) >= _CACHE:
                 self._grids.pop(next(iter(self._grids)))
@@ -254,7 +254,7 @@ class Oracle:
 
 
 def _resampled(path: Floats) -> Floats:
-    """Points every `_SPACING` along a polyline (n, 3), seen from above, with its last point."""
+    """Points every `_SPACING` along a polyline (n, 3), horizontally, and its last point."""
     steps = np.diff(path[:, :2], axis=0)
     length = np.concatenate([[0.0], np.hypot(*steps.T).cumsum()])
     at = np.append(np.arange(0.0, length[-1], _SPACING), length[-1])
@@ -265,7 +265,7 @@ def _resampled(path: Floats) -> Floats:
 def _points_ahead(  # type: ignore[no-untyped-def]
     path, count, at, position, ahead, look
 ):
-    """Points `ahead` and `look` steps beyond the nearest one; `at` (N,) is moved on."""
+    """Points `ahead` and `look` steps after the nearest one; advances `at` (N,)."""
     n = path.shape[0]
     aim = np.empty((n, 2))
     far = np.empty((n, 2))

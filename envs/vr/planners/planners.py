@@ -1,7 +1,7 @@
-"""Classical controllers that agents are compared with, played through the same actions.
+"""Classical controllers as baselines of agents, with the same actions.
 
-All but `oracle` know nothing but what their senses tell;
-`oracle` knows the level and is the upper bound. None of them learns, and no agent uses them.
+All but `oracle` know only their readings; `oracle` knows the level and is the upper bound. None
+of them learns, and no agent uses them.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.world.actions import TURN_GAIN, stick
 
 _WIDE = 0.5 * np.pi
-"""Heading error at which a walker stops to turn on the spot, [rad]."""
+"""Heading error at which `StraightLine` stops to turn on the spot, [rad]."""
 
 
 class Planner(Protocol):
     """Controls all envs of a batch; actions of one env never depend on others."""
 
     name: str
-    """As in `--baselines`."""
+    """Name in `--baselines`."""
 
     def reset(self, envs: Ints, seeds: Ints) -> None:
-        """Begin new episodes of `envs` (k,); `seeds` (k,) drive what is random."""
+        """Begin new episodes of `envs` (k,); `seeds` (k,) seed all randomness."""
         ...
 
     def act(self, batch: NavigationBatch) -> Floats:
@@ -45,24 +45,24 @@ class StandStill:
     name = "stand"
 
     def __init__(self, num_envs: int) -> None:
-        """Nothing to remember."""
+        """Do nothing: there is no state."""
 
     def reset(self, envs: Ints, seeds: Ints) -> None:
-        """Nothing to forget."""
+        """Do nothing: there is no state."""
 
     def act(self, batch: NavigationBatch) -> Floats:
-        """Sticks at rest."""
+        """Return sticks at rest."""
         return np.zeros((batch.num_envs, 3))
 
 
 class RandomWalk:
-    """Uniform stick positions, one every `HOLD` steps, blended in between."""
+    """Uniform random stick positions, one every `HOLD` steps, interpolated in between."""
 
     name = "random"
     HOLD = 5
 
     def __init__(self, num_envs: int) -> None:
-        """Envs not yet reset."""
+        """Create it before any reset."""
         self._seed = np.zeros(num_envs, np.int64)
         self._step = np.zeros(num_envs, np.int64)
 
@@ -72,7 +72,7 @@ class RandomWalk:
         self._step[envs] = 0
 
     def act(self, batch: NavigationBatch) -> Floats:
-        """The next point of every stream."""
+        """Return the next point of every stream."""
         knot, blend = np.divmod(self._step, self.HOLD)
         self._step += 1
         weight = (blend / self.HOLD)[:, None]
@@ -81,18 +81,18 @@ class RandomWalk:
 
 
 class StraightLine:
-    """Turns to the goal and walks; blind."""
+    """Turns to the goal and walks, without sensing."""
 
     name = "straight"
 
     def __init__(self, num_envs: int) -> None:
-        """Nothing to remember."""
+        """Do nothing: there is no state."""
 
     def reset(self, envs: Ints, seeds: Ints) -> None:
-        """Nothing to forget."""
+        """Do nothing: there is no state."""
 
     def act(self, batch: NavigationBatch) -> Floats:
-        """Forward, slower the more the goal is to the side."""
+        """Walk forward, slower the more the goal is to the side."""
         goal = senses(batch).goal
         error = np.arctan2(goal[:, 1], goal[:, 0])
         speed = batch.spec.max_speed * np.clip(1.0 - np.abs(error) / _WIDE, 0.0, 1.0)
@@ -112,13 +112,13 @@ class PotentialField:
     """Repulsion of one ray against the attraction of 1."""
 
     def __init__(self, num_envs: int) -> None:
-        """Nothing to remember."""
+        """Do nothing: there is no state."""
 
     def reset(self, envs: Ints, seeds: Ints) -> None:
-        """Nothing to forget."""
+        """Do nothing: there is no state."""
 
     def act(self, batch: NavigationBatch) -> Floats:
-        """Along the force, facing where it points."""
+        """Move along the force, facing its direction."""
         now, spec = senses(batch), batch.spec
         length = np.maximum(np.hypot(now.goal[:, 0], now.goal[:, 1]), 1e-6)
         pull = now.goal / length[:, None]
@@ -154,7 +154,7 @@ def make_planner(name: str, num_envs: int) -> Planner:
     """The planner `name` for `num_envs` envs.
 
     Raises:
-        ConfigError: no such planner.
+        ConfigError: There is no such planner.
     """
     if name not in PLANNERS:
         raise ConfigError(f"unknown baseline {name!r}{nearest(name, PLANNERS)}")

@@ -1,4 +1,4 @@
-"""What a fair planner knows: the numbers of the observation, in the head frame."""
+"""The readings of a fair planner: the numbers of the observation, in the head frame."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from ambulo.envs.vr.task.tasks import REACH
 from ambulo.envs.vr.world.actions import TELEPORT_STICK
 
 _WALKER_RESPONSE = 0.5
-"""Of bodies with legs and their twins, [s]: between what a walker's delay (0.27 s of speed,
-0.07 s of turning) and its delay and lag in all (0.68 s and 0.41 s) would say."""
+"""Response time of bodies with legs and their twins, [s]: between a walker's delay (0.27 s of
+speed, 0.07 s of turning) and its delay plus lag (0.68 s and 0.41 s)."""
 
 _SHORTEST_LEAP = 1.02 * TELEPORT_STICK
 """Stick of the shortest teleport."""
 _CLOSE, _AWAY = BODY_RADIUS + 0.1, 0.3
-"""Nearer things [m] are aimed away from by this much of the stick."""
+"""Distance of near shapes, [m], and the fraction of the stick that is aimed away from them."""
 _REACHES = (0.5, np.radians(40.0))
-"""Bodies with legs stop this near to a point to reach for, [m], turned to it within, [rad]."""
+"""Bodies with legs stop within this distance of a point to reach, [m], and this heading error,
+[rad]."""
 _ABOVE = 0.25
-"""Nearer points may be at any side: crouching bodies have their heads above them, [m]."""
+"""Distance below which points may be at any side: the heads of crouching bodies are above them,
+[m]."""
 
 
 @dataclass(frozen=True)
@@ -32,19 +34,19 @@ class Senses:
     """Readings of N envs, all from their observations; x is ahead, y is left."""
 
     position: Floats
-    """x, y in a frame that stays fixed during the episode, shape (N, 2), [m]."""
+    """Position x, y in a frame that stays fixed during the episode, shape (N, 2), [m]."""
     yaw: Floats
     """Heading in that frame, shape (N,), [rad]."""
     velocity: Floats
-    """Head frame, shape (N, 2), [m/s]."""
+    """Velocity in the head frame, shape (N, 2), [m/s]."""
     yaw_rate: Floats
-    """Shape (N,), [rad/s]."""
+    """Yaw rate, shape (N,), [rad/s]."""
     rays: Floats
-    """Shape (N, R), [m]."""
+    """Ray lengths, shape (N, R), [m]."""
     ray_angles: Floats
     """Direction of each ray in the head frame, shape (N, R), [rad]."""
     goal: Floats
-    """Where the body should go, head frame, shape (N, 2), [m]."""
+    """Target of the body, head frame, shape (N, 2), [m]."""
 
 
 def senses(batch: NavigationBatch) -> Senses:
@@ -76,9 +78,9 @@ def senses(batch: NavigationBatch) -> Senses:
 
 
 def response_time(batch: NavigationBatch) -> float:
-    """How long what moves in `batch` takes to answer a stick, [s].
+    """Response time of the bodies of `batch` to a stick, [s].
 
-    Planners steer from where it will be by then.
+    Planners steer from the positions predicted for that time.
     """
     return 0.0 if batch.config.environment.body == "capsule" else _WALKER_RESPONSE
 
@@ -86,16 +88,16 @@ def response_time(batch: NavigationBatch) -> float:
 def at_rest_near_points(
     batch: NavigationBatch, goal: Floats, velocity: Floats, error: Floats
 ) -> Floats:
-    """Stop bodies with legs whose point to reach for is near: their hands are led at rest.
+    """Stop bodies with legs near their point to reach: hands are led only at rest.
 
     Args:
-        batch: What the bodies do.
+        batch: The batch of the bodies.
         goal: Their goals in the head frame, [m]. Shape (N, 2).
         velocity: Head frame, [m/s]. Shape (N, 2); zeroed in place.
         error: Errors of their headings, [rad]. Shape (N,).
 
     Returns:
-        Errors of headings: none of bodies that stop and face their point. Shape (N,).
+        Heading errors; zero for bodies that stop and face their point. Shape (N,).
     """
     far = np.hypot(*goal.T)
     near = (batch.task.kind == REACH) & (far < _REACHES[0])
@@ -108,10 +110,10 @@ def at_rest_near_points(
 
 
 def leap_to(velocity: Floats, distance: Floats, now: Senses, spec: WorldSpec) -> Floats:
-    """Velocities (N, 2) whose sticks teleport by `distance` (N,) [m], if sticks do.
+    """Velocities (N, 2) whose sticks teleport by `distance` (N,) [m], if sticks teleport.
 
-    Directions are those of `velocity`, but away from what the body nearly touches, which
-    would stop it at once. Where sticks walk, `velocity` is returned unchanged.
+    Directions are those of `velocity`, but away from near obstacles, which would stop a
+    teleport at once. If sticks walk, `velocity` is returned unchanged.
     """
     if spec.teleport <= 0.0:
         return velocity
@@ -126,12 +128,12 @@ def leap_to(velocity: Floats, distance: Floats, now: Senses, spec: WorldSpec) ->
     aim -= np.where(close, towards + _AWAY, 0.0)[:, None] * inward
     aim /= np.maximum(np.hypot(aim[:, 0], aim[:, 1]), 1e-9)[:, None]
     length = np.clip(distance / spec.teleport, _SHORTEST_LEAP, 1.0)
-    moves = speed > 1e-6  # who stands waits
+    moves = speed > 1e-6  # bodies at rest wait
     return aim * (moves * length * spec.max_speed)[:, None]
 
 
 def wrapped(angle: Floats) -> Floats:
-    """The same angle in [-pi, pi)."""
+    """The equivalent angle in [-pi, pi)."""
     return np.remainder(angle + np.pi, 2.0 * np.pi) - np.pi
 
 

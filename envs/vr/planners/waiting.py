@@ -1,6 +1,6 @@
-"""When a walk along a path has to wait: for lifts that are elsewhere, and for closed doors.
+"""Waiting on a path: for lifts that are elsewhere, and for closed doors.
 
-The paths of things that move are known, so where they will be is, too. People are not.
+The paths of movers are known, so their future positions are, too. Those of people are not.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from ambulo.envs.vr.levels.moving import CARRIERS, Mover
 from ambulo.envs.vr.task.batch import NavigationBatch
 
 LIFT, DOOR = 1, 2
-"""What an env waits for: a lift (or platform) to come, or a thing to leave the way."""
+"""Reason to wait: a lift (or platform) to come, or a mover to leave the path."""
 
 _SAMPLE = 0.1
-"""Time between two looks ahead, [s]."""
+"""Time step of the prediction, [s]."""
 _SAMPLES = 24
 _AHEAD = 1.2
-"""Way ahead on which things are waited for, [m]."""
+"""Distance ahead in which movers are awaited, [m]."""
 _LEAVE = 0.6
-"""Way ahead on which the floor outside a lift has to be level with it, [m]."""
+"""Distance ahead in which the floor outside a lift must be level with it, [m]."""
 _SOON = 0.5
-"""When a way around doors begins, [s]."""
+"""Time after which a detour around doors begins, [s]."""
 _BODY = BODY_RADIUS + 0.05
 _LATE = 6
-"""Looks for which a lift must still be there on arrival."""
+"""Time steps for which a lift must still be there on arrival."""
 _REACH = 0.15
-"""What comes nearer than this to the path is in the way; past the rest one slides, [m]."""
+"""Distance to the path below which movers block it; bodies slide past others, [m]."""
 _LEVEL = 0.2
-"""Step onto a lift or off it, [m]."""
+"""Largest step onto a lift or off it, [m]."""
 _TALL, _CLIMB = BODY_HEIGHT, CLIMB_HEIGHT
 
 
@@ -47,15 +47,15 @@ def blocked_by_movers(
     speed: Floats,
     spacing: float,
 ) -> Ints:
-    """Which envs must not walk on now, and for what: `LIFT` or `DOOR`, else 0, shape (N,).
+    """Reason of each env to wait now: `LIFT` or `DOOR`, else 0, shape (N,).
 
     Args:
-        batch: the envs.
-        paths: points x, y, z every `spacing`, shape (N, P, 3), [m].
-        count: used points, shape (N,).
-        at: the point that each env is at, shape (N,).
-        speed: at which it walks on, shape (N,), [m/s].
-        spacing: distance between two points, [m].
+        batch: The envs.
+        paths: Points x, y, z every `spacing`, shape (N, P, 3), [m].
+        count: Number of used points, shape (N,).
+        at: Present path point of each env, shape (N,).
+        speed: Walking speed, shape (N,), [m/s].
+        spacing: Distance between two points, [m].
     """
     waits: Ints = np.zeros(len(at), np.int64)
     moving = batch.world.moving
@@ -78,7 +78,7 @@ def blocked_by_movers(
 
 
 def _stops(movers: Sequence[Mover]) -> Floats:
-    """Heights that carriers come to with their tops, NaN: no carrier, shape (M, K), [m]."""
+    """Heights of the carriers' tops at their stops, NaN: no carrier, shape (M, K), [m]."""
     found = [
         mover.path[-1 if mover.loop == "once" else 0 :, 3] + mover.half_size[2]
         if mover.kind in CARRIERS
@@ -92,7 +92,7 @@ def _stops(movers: Sequence[Mover]) -> Floats:
 
 
 def around_doors(batch: NavigationBatch, env: int, grid: LayeredGrid) -> LayeredGrid:
-    """The cells of `grid` that doors and other things leave free in a moment."""
+    """The cells of `grid` that doors and other movers leave free in a moment."""
     slot = int(batch.task.slot[env])
     rows = batch.world.moving.forecast(env, slot, np.array([_SOON]))[0]
     _, ny, nx = grid.free.shape
@@ -117,7 +117,7 @@ def around_doors(batch: NavigationBatch, env: int, grid: LayeredGrid) -> Layered
 def _must_wait(  # type: ignore[no-untyped-def]
     path, spacing, position, speed, rows, stops
 ):
-    """What is at the next points of `path` (P, 3) when the body comes there; 0: nothing."""
+    """Reason to wait at the next points of `path` (P, 3) on arrival; 0: none."""
     x, y, z = position
     aboard = -1
     for m in range(len(stops)):
@@ -138,7 +138,7 @@ def _must_wait(  # type: ignore[no-untyped-def]
         for m in range(len(stops)):
             row = rows[look, m]
             if np.nanmin(np.abs(stops[m] - pz)) <= _LEVEL:
-                if in_box(px, py, row):  # what follows is looked at on board
+                if in_box(px, py, row):  # the rest of the path is checked on board
                     later = rows[min(look + _LATE, last), m]
                     away = max(abs(row[7] - pz), abs(later[7] - pz))
                     return LIFT if away > _LEVEL else 0

@@ -23,12 +23,12 @@ from ambulo.envs.vr.task.jitter import jittered
 from ambulo.envs.vr.task.places import drawn_goal, sampled_start
 
 GOALS = 2
-"""Goals held per level: the designed one (or a drawn one), and a second drawn one."""
+"""Goals per level: the designed one (or a drawn one), and a second drawn one."""
 
 
 @dataclass(frozen=True)
 class Start:
-    """Where an episode begins and which goal it has."""
+    """Start pose and goal of an episode."""
 
     slot: int
     """Level slot of the bank."""
@@ -58,20 +58,20 @@ class LevelBank:
         own: int = 0,
         own_fraction: float = 1.0,
     ) -> None:
-        """Fields of all `levels`.
+        """Compute the fields of all `levels`.
 
         Args:
-            levels: one per slot.
-            rng: draws the second goals (and the first where a level has none).
-            designed: probability that an episode uses the designed start and goal;
-                1 keeps whatever a level fixes.
-            goal_distance: straight-line range for levels that set none, [m].
-            resolution: cell size of the fields, [m].
-            jitter: largest distance [m] and turn [deg] of drawn starts from where a level
-                designed them, if it designed the goal, too.
-            own: number of levels, first in `levels`, that are a user's: they are played
-                as designed, on finer cells, and keep their own goal distances.
-            own_fraction: of the episodes that are drawn in these, if there are others.
+            levels: Levels, one per slot.
+            rng: Generator of the second goals (and the first where a level has none).
+            designed: Probability of the designed start and goal; 1 always uses those of a
+                level.
+            goal_distance: Range of straight-line distances for levels without one, [m].
+            resolution: Cell size of the fields, [m].
+            jitter: Largest distance [m] and rotation [deg] of starts from the designed ones, in
+                levels that also design the goal.
+            own: Number of user levels, first in `levels`: they are used as designed, on finer
+                cells, and keep their own goal distances.
+            own_fraction: Fraction of the episodes in these, if there are others.
         """
         self.levels = list(levels)
         self.names = np.array([level.name for level in self.levels], dtype=object)
@@ -98,12 +98,12 @@ class LevelBank:
         return len(self.levels)
 
     def replace(self, slot: int, level: Level, rng: np.random.Generator) -> None:
-        """Put another level into `slot`; no running episode may be in it."""
+        """Put another level into `slot`, which no running episode may use."""
         self._put(slot, level)
         self._fill(slot, rng)
 
     def move_goal(self, slot: int, goal: int, place: Floats) -> bool:
-        """Put a goal of `slot` elsewhere, with its distances.
+        """Move a goal of `slot`, and recompute its distances.
 
         Args:
             slot: Level.
@@ -111,7 +111,7 @@ class LevelBank:
             place: x, y and height of the floor, [m]. Shape (3,).
 
         Returns:
-            Whether the goal moved: it stays where no floor of the body is near `place`.
+            Whether the goal moved: it stays if there is no floor for the body near `place`.
         """
         field = self._field(slot, place)
         if not np.isfinite(field).any():
@@ -120,10 +120,10 @@ class LevelBank:
         return True
 
     def restore(self, levels: Sequence[Level], places: Floats) -> list[int]:
-        """Hold `levels`, one per slot, with goals at `places` (slots, most, 3) again, [m].
+        """Restore `levels`, one per slot, with goals at `places` (slots, most, 3), [m].
 
         Returns:
-            Slots whose level was exchanged; the world has to replace them too.
+            Slots whose level changed; the world must replace them too.
         """
         exchanged = []
         for slot, level in enumerate(levels):
@@ -140,17 +140,17 @@ class LevelBank:
         return exchanged
 
     def next_goals(self, slots: Ints, goals: Ints) -> Ints:
-        """The goals that come after `goals` (n,) in the tours of `slots` (n,)."""
+        """The next goals after `goals` (n,) on the tours of `slots` (n,)."""
         count = self._waypoints[slots]
         after = GOALS + np.maximum(goals - GOALS + 1, 0) % np.maximum(count, 1)
         return np.where(count > 0, after, (goals + 1) % GOALS)
 
     def first_goals(self, slots: Ints, goals: Ints) -> Ints:
-        """The goals that tours begin with: the first waypoints, or else `goals` (n,)."""
+        """The first goals of tours: the first waypoints, or else `goals` (n,)."""
         return np.where(self._waypoints[slots] > 0, GOALS, goals)
 
     def tour_stops(self, slots: Ints, usual: int) -> Ints:
-        """How many goals a tour has: the level's waypoints, or else `usual`, shape (n,)."""
+        """Number of goals of a tour: the level's waypoints, or else `usual`, shape (n,)."""
         count = self._waypoints[slots]
         return np.where(count > 0, count, usual)
 
@@ -163,7 +163,7 @@ class LevelBank:
         return self.fields.direction(slots, goals, position)
 
     def floor(self, slots: Ints, goals: Ints, position: Floats) -> Floats:
-        """Heights of the floors at `position` (n, 3) with a way to the goals, (n,), [m]."""
+        """Heights of the floors at `position` (n, 3) with a path to the goals, (n,), [m]."""
         return self.fields.floor(slots, goals, position)
 
     def draw(
@@ -172,7 +172,7 @@ class LevelBank:
         slot: int | None = None,
         goal_distance: tuple[float, float] | None = None,
     ) -> Start:
-        """A random start (in `slot`, or in any); `LevelError` when none can be found."""
+        """A random start (in `slot`, or in any); `LevelError` if none exists."""
         if slot is None:
             slot = self._draw_slot(rng)
         level = self.levels[slot]
@@ -195,7 +195,7 @@ class LevelBank:
         return Start(slot, goal, pose[:3], float(pose[3]))
 
     def _draw_slot(self, rng: np.random.Generator) -> int:
-        """Any slot, a user's levels with their fraction."""
+        """A random slot; a user's levels have their fraction."""
         own, count = self.own, len(self.levels)
         if not 0 < own < count:
             return int(rng.integers(count))
@@ -206,14 +206,14 @@ class LevelBank:
     def _designed_start(
         self, slot: int, pose: Floats, rng: np.random.Generator
     ) -> Start:
-        """The designed start `pose` of a level, jittered."""
+        """The designed start `pose` of a level, with jitter."""
         start = Start(slot, 0, pose.copy(), self.levels[slot].start_height)
         return self.jittered(start, rng, self.jitter)
 
     def jittered(
         self, start: Start, rng: np.random.Generator, jitter: tuple[float, float]
     ) -> Start:
-        """`start` up to `jitter` ([m], [deg]) off if its level also fixes the goal."""
+        """`start` with `jitter` ([m], [deg]) if its level also fixes the goal."""
         if self.levels[start.slot].goal is None:
             return start
         grid, field = self._grids[start.slot], self.fields.view(start.slot, start.goal)
@@ -233,12 +233,12 @@ class LevelBank:
         return sampled_start(self._grids[slot], field, target, (low, high), rng)
 
     def reachable(self, slot: int, goal: int) -> tuple[LayeredGrid, Ints]:
-        """The grid of `slot`, and its cells with a way to `goal`, shape (n,)."""
+        """The grid of `slot`, and its cells with a path to `goal`, shape (n,)."""
         field = self.fields.view(slot, goal)
         return self._grids[slot], np.flatnonzero(np.isfinite(field))
 
     def own_starts(self, slot: int, goal: int) -> Floats:
-        """The level's own starts with a way to the goal: x, y, yaw, z, shape (n, 4)."""
+        """The level's own starts with a path to the goal: x, y, yaw, z, shape (n, 4)."""
         starts = self.levels[slot].starts
         if len(starts) == 0:
             return starts
@@ -247,23 +247,23 @@ class LevelBank:
         return starts[np.isfinite(ways)][:, [0, 1, 3, 2]]
 
     def _put(self, slot: int, level: Level) -> None:
-        """Another level in `slot`, its fields still to be filled."""
+        """Put another level into `slot`, without computing its fields."""
         self._allocate(slot, level, self._grid(slot, level))
 
     def _grid(self, slot: int, level: Level) -> LayeredGrid:
-        """The free cells of `level`, coarser ones where there would be too many."""
+        """The free cells of `level`, coarser if there would be too many."""
         cells = EVALUATION_RESOLUTION if slot < self.own else self.resolution
         return grid_of(level, played_resolution(level, cells))
 
     def _allocate(self, slot: int, level: Level, grid: LayeredGrid) -> None:
-        """Put `level` on `grid` into `slot`, with room for its fields."""
+        """Put `level` on `grid` into `slot`, and allocate its fields."""
         self.levels[slot], self.names[slot] = level, level.name
         self._grids[slot] = grid
         self._waypoints[slot] = len(level.waypoints)
         self.fields.allocate(slot, grid)
 
     def _fill(self, slot: int, rng: np.random.Generator) -> None:
-        """Goals and fields of one slot."""
+        """Choose goals and compute fields of one slot."""
         level = self.levels[slot]
         for goal in range(GOALS + len(level.waypoints)):
             if goal >= GOALS:
@@ -289,7 +289,7 @@ class LevelBank:
         return self._grids[slot].field(place)
 
     def _designed_field(self, slot: int, goal: Floats) -> NDArray[np.float32]:
-        """Distances to the designed goal; on finer cells if a narrow door asks for it."""
+        """Distances to the designed goal; on finer cells if a narrow door needs them."""
         level, grid = self.levels[slot], self._grids[slot]
         field = self._field(slot, goal)
         start = level.start_place

@@ -1,6 +1,6 @@
-"""The one implementation of VR navigation: N envs, their tasks, rewards and endings.
+"""The one implementation of VR navigation: N envs, their tasks, rewards and terminations.
 
-The Gymnasium environments and the SB3 adapter are thin fronts of `NavigationBatch`.
+The Gymnasium environments and the SB3 adapter are thin wrappers of `NavigationBatch`.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ if TYPE_CHECKING:
 
 Info = dict[str, NDArray[np.generic]]
 _AT_AN_END = 1e-4
-"""Rays that are shorter than their range by this end at something, [m]."""
+"""Tolerance of the ray length, above which a ray ends at a shape, [m]."""
 _SEEDS = 2**31
-"""Seeds that an episode of a world with chance in it may have."""
+"""Number of seeds of an episode in a world with random numbers."""
 
 
 class NavigationBatch:
@@ -76,15 +76,15 @@ class NavigationBatch:
         privileged: bool = False,
         custom_terms: Sequence[RewardTerm] = (),
     ) -> None:
-        """Envs not yet reset.
+        """Create envs before any reset.
 
         Args:
-            config: all settings.
-            bank: levels and distance fields; put into `world` here.
-            world: holds `num_envs` envs.
+            config: All settings.
+            bank: Levels and distance fields; they are put into `world` here.
+            world: World of `num_envs` envs.
             num_envs: N.
-            privileged: append the critic's extra numbers to the observation.
-            custom_terms: extra reward terms.
+            privileged: Append the critic's extra numbers to the observation.
+            custom_terms: Extra reward terms.
         """
         self.config, self.bank = config, bank
         self.num_envs, self.privileged = num_envs, privileged
@@ -107,10 +107,10 @@ class NavigationBatch:
         world.set_levels(range(len(bank)), bank.levels)
 
     def enter(self, world: World) -> None:
-        """Play in `world` from the next episodes on.
+        """Use `world` from the next episodes on.
 
         Raises:
-            ConfigError: Settings ask for priors that its bodies cannot have.
+            ConfigError: The settings need priors that its bodies do not support.
         """
         self.world = world
         world.comfort = self.comfort
@@ -131,7 +131,7 @@ class NavigationBatch:
     def reset(
         self, envs: Ints, starts: Sequence[Start] | None = None
     ) -> NDArray[np.float32]:
-        """Begin new episodes of `envs` (drawn, or the given `starts`); observations."""
+        """Begin new episodes of `envs`, drawn or at `starts`; returns observations."""
         starts = self._drawn(envs) if starts is None else starts
         slots = np.array([s.slot for s in starts], np.int64)
         goals = np.array([s.goal for s in starts], np.int64)
@@ -167,10 +167,10 @@ class NavigationBatch:
         return self.obs
 
     def move_goal(self, env: int, place: Floats) -> bool:
-        """Put the goal of `env` elsewhere in its level, (3,), [m]; whether it moved.
+        """Move the goal of `env` in its level to `place` (3,), [m]; returns whether it moved.
 
-        All environments of that level that have this goal have it there from then on. The
-        agent's progress is measured anew from where it is.
+        All environments of that level with this goal get it there from then on. The agent's
+        progress is measured from its present position.
         """
         slot, goal = int(self.task.slot[env]), int(self.task.index[env])
         if not self.bank.move_goal(slot, goal, place):
@@ -183,7 +183,7 @@ class NavigationBatch:
         return True
 
     def _following_plan(self, actions: NDArray[np.generic]) -> NDArray[np.generic]:
-        """`actions` that move as the navigator asks where it does not walk on."""
+        """`actions`, overridden by the navigator where it does not walk on."""
         walks = self.obs[:, self._slices["route_state"]][:, WALK] > 0.0
         asked = self.obs[:, self._slices["route_velocity"]].astype(np.float64)
         return follow_plan(actions, walks, asked / VELOCITY_SCALE, self.spec)
@@ -215,14 +215,14 @@ class NavigationBatch:
     ) -> tuple[NDArray[np.float32], Floats, Bools, Bools, Info]:
         """One environment step: observations (N, size), rewards, terminated, truncated, info.
 
-        `info` holds arrays over envs: `is_success`, `fell`, `distance`, `comfort`,
-        `collisions` (all), `people_collisions`, `bridge_fault` and every reward term as
-        `reward/<name>`. An env with a bridge fault was lost by the world: it is truncated,
-        and earns nothing. Where agents share levels, `cut_off` says whose episode was
-        truncated because all go on to another level.
+        `info` holds arrays over envs: `is_success`, `fell`, `distance`, `comfort`, `collisions`
+        (all), `people_collisions`, `bridge_fault` and every reward term as `reward/<name>`. An
+        env with a bridge fault has lost its engine: it is truncated without a reward. Where
+        agents share levels, `cut_off` marks episodes truncated because all agents move to
+        another level.
 
         Raises:
-            ActionError: actions of the wrong shape, or not finite.
+            ActionError: Actions of the wrong shape, or not finite.
         """
         episode, env = self.episode, self.config.environment
         now = self.world.state
@@ -244,7 +244,7 @@ class NavigationBatch:
         distance = np.where(np.isfinite(distance), distance, before)
         before = np.where(switched, distance, before)
         follows = self.task.kind == FOLLOW
-        if follows.any():  # only what the player did counts, not where the goal went
+        if follows.any():  # only the agent's motion counts, not the goal's
             to_goal = np.hypot(*(self.task.goal - old_position)[:, :2].T)
             before = np.where(follows, to_goal, before)
         fault = state.fault.copy()
@@ -309,7 +309,7 @@ class NavigationBatch:
         return self.obs, reward, solved | fell, truncated, info
 
     def _parts(self) -> dict[str, Any]:
-        """The parts with a state of their own."""
+        """The components with a state of their own."""
         parts = {
             "world": self.world,
             "memory": self.memory,
@@ -339,7 +339,7 @@ class NavigationBatch:
         self.world.close()
 
     def _drawn(self, envs: Ints) -> list[Start]:
-        """Drawn starts of `envs` (k,)."""
+        """Random starts of `envs` (k,)."""
         if self.shared is None:
             return [
                 self.bank.draw(self.rngs[p], goal_distance=self.goal_distance)
@@ -353,10 +353,10 @@ class NavigationBatch:
         )
 
     def _sensed(self) -> Sensed:
-        """What the bodies sense, in the frame of their levels.
+        """Readings of the bodies, in the frame of their levels.
 
-        Where their world tells no more than the lengths of rays, floors are taken to be level,
-        and all that ends rays to stand still.
+        If their world reports only the lengths of rays, floors are assumed level, and all
+        obstacles static.
         """
         state, spec = self.world.state, self.spec
         kinds, floors = state.ray_ends, state.ray_floors
@@ -375,12 +375,12 @@ class NavigationBatch:
         )
 
     def _lead_hands(self) -> None:
-        """Tell the world what hands shall go to, if anybody reaches."""
+        """Report the hands' targets to the world, in the task `reach`."""
         if "reach" in self.tasks:
             self.world.reach(reached_for(self.task))
 
     def _distances(self) -> tuple[Floats, Floats]:
-        """Distance that progress is measured on, and straight distance, shape (N,)."""
+        """Distance for progress, and straight distance, shape (N,)."""
         geodesic = self.config.rewards.progress_metric == "geodesic"
         return task_distance(self.task, self.world.state, self.bank, geodesic)
 

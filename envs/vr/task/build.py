@@ -20,19 +20,19 @@ from ambulo.envs.vr.world.compiled_world import CompiledWorld
 from ambulo.envs.vr.world.state import World
 
 GOAL_DRAWS = 8
-"""Goals that the seed of an episode chooses from where level files fix none."""
+"""Number of drawn goals of level files that fix none; the episode's seed chooses."""
 
 
 def make_world(
     config: NavigationConfig, num_envs: int, log_folder: Path | None = None
 ) -> World:
-    """The world that `environment.body` and `.world` name.
+    """The world of `environment.body` and `.world`.
 
     Engines keep their logs in `log_folder`.
 
     Raises:
-        BridgeError: a Godot engine that is not there or cannot be started.
-        ConfigError: a walker or twin that is not there, or settings that do not fit it.
+        BridgeError: A Godot engine is missing or cannot be started.
+        ConfigError: A walker or twin is missing, or settings do not fit it.
     """
     spec = WorldSpec.from_config(config)
     if config.environment.body != "capsule":
@@ -65,11 +65,11 @@ def make_body_world(config: NavigationConfig, num_envs: int, spec: WorldSpec) ->
 
 
 def scene_of(config: NavigationConfig) -> Level:
-    """The scene that `environment.scene` names, as a level; an engine is asked once.
+    """The scene `environment.scene` as a level; an engine is queried once.
 
     Raises:
-        BridgeError: an engine or scene that is not there or cannot be opened.
-        LevelError: a scene without walkable floor, or with markers that no walk joins.
+        BridgeError: The engine or scene is missing or cannot be opened.
+        LevelError: The scene has no walkable floor, or its markers are not connected.
     """
     from ambulo.envs.godot.scene_map import scene_level
     from ambulo.envs.godot.settings import BridgeSettings
@@ -113,7 +113,7 @@ def make_bank(config: NavigationConfig, split: Split, seed: int) -> LevelBank:
 
 
 def _turns(families: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """Each family, and how often it was there before."""
+    """Yield each family, with the number of its earlier occurrences."""
     for place, family in enumerate(families):
         yield family, families[:place].count(family)
 
@@ -129,10 +129,10 @@ def make_batch(
     custom_terms: Sequence[RewardTerm] = (),
     log_folder: Path | None = None,
 ) -> NavigationBatch:
-    """`num_envs` envs in their own bank (or in `bank`), each with its own generator.
+    """`num_envs` envs with their own bank (or `bank`), each with its own generator.
 
-    Env i is seeded with (seed, i), so runs of different sizes share their first envs.
-    Engines outside of this process keep their logs in `log_folder`.
+    Env i is seeded with (seed, i), so runs of different sizes share their first envs. Engines
+    in other processes keep their logs in `log_folder`.
     """
     bank = bank if bank is not None else make_bank(config, split, seed)
     batch = NavigationBatch(

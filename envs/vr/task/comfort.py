@@ -14,28 +14,28 @@ from ambulo.configs.arrays import Floats
 FAST_TURN = 0.7
 """Yaw rate above which turning counts as uncomfortable, [rad/s] (published)."""
 FAST_SHARE = 0.8
-"""Share of the top speed above which moving counts as uncomfortable (published)."""
+"""Fraction of the top speed above which moving counts as uncomfortable (published)."""
 HARD_ACCELERATION = 10.0
 """Acceleration at which smoothness is zero, [m/s^2]."""
 _SIDE = np.radians(90.0)
 _ANGLE = np.radians(60.0)
-"""Angle over which moving aside turns into moving ahead or backwards, [rad]."""
+"""Angle over which sideways motion blends into forward or backward motion, [rad]."""
 _MOVING = 0.5
-"""Speed from which a direction of motion counts in full, [m/s]."""
+"""Speed from which the direction of motion counts in full, [m/s]."""
 VIGNETTE_RELIEF = 0.5
-"""Fraction of the parts that are seen that a whole vignette takes away: our choice."""
+"""Fraction of the visual parts that a full vignette removes: our choice."""
 SEEN = (
     "speed", "acceleration", "jerk", "yaw_rate", "yaw_acceleration", "sideways", "backwards",
 )  # fmt: skip
-"""Parts by the flow of the picture, which a narrow field of view has less of."""
+"""Visual parts, which a narrow field of view reduces."""
 
 
 def comfort_score(yaw_rate: Floats, speed: Floats, max_speed: float) -> Floats:
     """Published score per environment step, in [0.5, 1], shape (N,).
 
-    1 - 0.3 [|yaw rate| > 0.7 rad/s] - 0.2 [speed > 0.8 max_speed]; the published third
-    term (roll) is always zero for a player who stands upright. The published condition on
-    `rotation_speed` names no unit; rad/s is the stricter reading.
+    1 - 0.3 [|yaw rate| > 0.7 rad/s] - 0.2 [speed > 0.8 max_speed]; the published third term
+    (roll) is always zero for an upright player. The published condition on `rotation_speed`
+    names no unit; rad/s is the stricter reading.
     """
     turning = np.abs(yaw_rate) > FAST_TURN
     fast = speed > FAST_SHARE * max_speed + 1e-9
@@ -53,14 +53,14 @@ def smoothness(velocity_change: Floats, dt: float) -> Floats:
 
 @dataclass(frozen=True)
 class Range:
-    """A part of the index: 0 up to `low`, 1 from `high` on, linear between."""
+    """One part of the index: 0 up to `low`, 1 from `high` on, linear between."""
 
     weight: float
     low: float
     high: float
     unit: str
     source: str
-    """Why it counts."""
+    """Its source in the literature."""
 
 
 PARTS: dict[str, Range] = {
@@ -94,21 +94,21 @@ class HeadMotion:
     """Motion of N heads in a step, all of shape (N,), none negative."""
 
     speed: Floats
-    """Horizontal, [m/s]."""
+    """Horizontal speed, [m/s]."""
     acceleration: Floats
-    """Horizontal, [m/s^2]."""
+    """Horizontal acceleration, [m/s^2]."""
     jerk: Floats
-    """Horizontal, [m/s^3]."""
+    """Horizontal jerk, [m/s^3]."""
     yaw_rate: Floats
-    """[rad/s]."""
+    """Yaw rate, [rad/s]."""
     yaw_acceleration: Floats
-    """[rad/s^2]."""
+    """Yaw acceleration, [rad/s^2]."""
     sideways: Floats
-    """How much the motion is to a side, in [0, 1]."""
+    """Sideways fraction of the motion, in [0, 1]."""
     backwards: Floats
-    """How much it is backwards, in [0, 1]."""
+    """Backward fraction of the motion, in [0, 1]."""
     head_bob: Floats
-    """Vertical speed of the head against the floor, [m/s]."""
+    """Vertical speed of the head relative to the floor, [m/s]."""
 
 
 def head_motion(

@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 
 class BatchRenderer(Closing):
-    """Draws envs of a batch in their levels, and the people that they meet there."""
+    """Draws envs of a batch in their levels, with the people there."""
 
     def __init__(self, batch: NavigationBatch) -> None:
-        """Nothing drawn yet; OpenGL is looked for at the first picture."""
+        """Create it; OpenGL is initialised at the first picture."""
         self._batch = batch
         self._renderer: EpisodeRenderer | None = None
         self._trail: list[Floats] = []
         self._env = -1
 
     def restart(self) -> None:
-        """Forget the trail of an earlier episode."""
+        """Clear the trail of an earlier episode."""
         self._trail, self._env = [], -1
 
     def follow(self, env: int) -> None:
-        """Append where `env` is to the trail; that of another env is forgotten."""
+        """Append the position of `env` to the trail; clear that of another env."""
         if env != self._env:
             self._trail, self._env = [], env
         self._trail.append(self._batch.world.state.position[env].copy())

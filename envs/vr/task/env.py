@@ -28,7 +28,7 @@ MAX_EPISODE_STEPS = 600
 """Step limit of the registered environments, [environment steps] (one minute; a body with
 legs has two)."""
 LEVELS_PER_FAMILY = 8
-"""Different levels of each family that an environment made by hand holds."""
+"""Levels per family of a directly created environment."""
 Format = Literal["flat", "dict"]
 
 
@@ -44,18 +44,18 @@ def navigation_config(
     """The configuration of an environment from `gymnasium.make` keywords.
 
     Args:
-        config: start from this (or from its JSON data, which keeps the environment's spec
-            writable as JSON) instead of the defaults of the registered environment.
-        level: a level family or set, or several.
-        level_file: a level JSON file or a folder of them, for all episodes.
-        step_limit: `environment.max_episode_steps`, under a name that `gymnasium.make`
-            does not keep to itself (its own only truncates, without the timeout term).
-        embodied: start from the defaults of a body with legs, without `config`.
-        **settings: any key of the groups environment, observations, actions and rewards
-            (their names do not overlap), such as `frame="world"` or `goal_reached=50`.
+        config: Base configuration (or its JSON data, so that the environment's spec stays JSON)
+            instead of the defaults of the registered environment.
+        level: A level family or set, or several.
+        level_file: A level JSON file or a folder of them, for all episodes.
+        step_limit: `environment.max_episode_steps`, under a name that `gymnasium.make` does not
+            consume (its own limit only truncates, without the timeout term).
+        embodied: Start from the defaults of a body with legs, if `config` is None.
+        **settings: Any key of the groups environment, observations, actions and rewards (their
+            names do not overlap), such as `frame="world"` or `goal_reached=50`.
 
     Raises:
-        ConfigError: an unknown name or a bad value, with the nearest valid name.
+        ConfigError: A name is unknown or a value invalid; names the nearest valid name.
     """
     if config is None:
         config = NavigationConfig().override(
@@ -84,8 +84,8 @@ def navigation_config(
 def embodied_config(config: NavigationConfig) -> NavigationConfig:
     """`config` for human23 and its walker, whose control steps are the ticks.
 
-    It has twice the steps: at full stick a walker goes at less than a third of the
-    capsule's speed, and 1000 steps would not do for the longest ways, of 88 m.
+    It has twice the steps: at full stick, a walker has less than a third of the capsule's
+    speed, and 1000 steps would not suffice for the longest paths of 88 m.
     """
     return config.override(
         "environment",
@@ -150,12 +150,12 @@ class VRNavigationEnv(SingleEnv):
 
     @property
     def comfort(self) -> float | None:
-        """Comfort dial, from 0 (fast) to 1 (comfortable), once set also of later episodes.
+        """Comfort dial from 0 (fast) to 1 (comfortable), also of later episodes once set.
 
         None: `observations.comfort` is false.
 
         Raises:
-            ConfigError: On setting it, beyond [0, 1] or without a dial.
+            ConfigError: On setting it outside [0, 1] or without a dial.
         """
         dials = self.batch.comfort
         return None if dials is None else float(dials[0])
@@ -189,14 +189,14 @@ class VRNavigationEnv(SingleEnv):
 class EmbodiedNavigationEnv(VRNavigationEnv):
     """A character with legs walks to a goal as its navigator commands.
 
-    Levels, tasks, observation and rewards are those of `VRNavigationEnv`. `body` says what
-    moves: "human23", a simulated character whose legs the policy `walker` moves (three of
-    its control steps each environment step); "twin", a fast model of that; or "capsule", the
-    body of `VRNavigationEnv`. The stick commands speed ahead, speed to the side and turning
-    rate; what the walker was not trained for is moved into its envelope.
+    Levels, tasks, observation and rewards are those of `VRNavigationEnv`. `body` is "human23",
+    a simulated character whose legs the policy `walker` moves (three of its control steps per
+    environment step); "twin", a fast surrogate of it; or "capsule", the body of
+    `VRNavigationEnv`. The stick commands speed ahead, speed to the side and turning rate,
+    clamped to the walker's training envelope.
 
-    The episode also terminates when the body falls. `info` adds `touched`, and for a
-    character `touch_force`, `head_height`, `head_tilt`, `gait_phase` and `exploded`.
+    The episode also terminates when the body falls. `info` adds `touched`, and for a character
+    `touch_force`, `head_height`, `head_tilt`, `gait_phase` and `exploded`.
     """
 
     _embodied = True
@@ -218,7 +218,7 @@ class VRNavigationVectorEnv(GymBatchEnv):
         """N envs; see `navigation_config` for the keyword `settings`.
 
         Raises:
-            ConfigError: a setting or `num_envs` that cannot be used.
+            ConfigError: A setting or `num_envs` is invalid.
         """
         check_many(num_envs, render_mode)
         self.config = navigation_config(config, embodied=self._embodied, **settings)
@@ -254,7 +254,7 @@ def action_space(config: NavigationConfig) -> spaces.Box | spaces.Discrete:
 def observation_space(
     layout: ObservationLayout, form: Format = "flat"
 ) -> spaces.Box | spaces.Dict:
-    """What the actor sees: one float32 vector, or a dictionary of the parts."""
+    """The actor's observations: one float32 vector, or a dictionary of the parts."""
     if form == "dict":
         return spaces.Dict({part.name: _unbounded(part.size) for part in layout.parts})
     return _unbounded(layout.size)

@@ -14,13 +14,13 @@ from ambulo.envs.vr.task.comfort import comfort_index, head_motion
 from ambulo.envs.vr.world.state import WorldState
 
 _LATER = ("people_collisions", "comfort_index", "acceleration")
-"""Arrays that states of earlier versions lack."""
+"""Arrays that saved states of earlier versions lack."""
 
 
 def seen_velocity(state: WorldState, spec: WorldSpec) -> Floats:
-    """Horizontal velocity that is seen as motion, shape (N, 2), [m/s]: no teleports.
+    """Horizontal velocity of visible motion, without teleports, shape (N, 2), [m/s].
 
-    The array is the state's own where there are none.
+    Without teleports, the array is the state's own.
     """
     now = state.velocity[:, :2]
     if spec.teleport <= 0.0:
@@ -39,9 +39,9 @@ class NavigationEpisode(StateArrays):
     steps: Ints
     """Environment steps so far."""
     start_distance: Floats
-    """Distance to the goal at the start, [m]; of a patrol, the way to all of its goals."""
+    """Distance to the goal at the start, [m]; for a patrol, the path past all goals."""
     distance: Floats
-    """Distance to the goal now, [m]."""
+    """Present distance to the goal, [m]."""
     best: Floats
     """Smallest distance to the current goal so far, [m]."""
     path: Floats
@@ -49,13 +49,13 @@ class NavigationEpisode(StateArrays):
     collisions: Ints
     """Collision events."""
     people_collisions: Ints
-    """Those of them with people."""
+    """Collision events with people."""
     comfort: Floats
     """Sum of the published comfort score."""
     comfort_index: Floats
     """Sum of the comfort index."""
     acceleration: Floats
-    """Horizontal, in the last step, shape (N, 2), [m/s^2]."""
+    """Horizontal acceleration in the last step, shape (N, 2), [m/s^2]."""
     reward: Floats
     """Return so far, unscaled and undiscounted."""
 
@@ -91,14 +91,14 @@ class NavigationEpisode(StateArrays):
         spec: WorldSpec,
         now: Floats,
     ) -> Floats:
-        """The comfort index of a step, shape (N,).
+        """Return the comfort index of a step, shape (N,).
 
         Args:
-            state: after the step.
-            velocity: felt before it, horizontal, shape (N, 2), [m/s].
-            yaw_rate: before it, shape (N,), [rad/s].
-            spec: settings of the world.
-            now: velocity seen after it (`seen_velocity`), shape (N, 2), [m/s].
+            state: State after the step.
+            velocity: Visible horizontal velocity before it, shape (N, 2), [m/s].
+            yaw_rate: Yaw rate before it, shape (N,), [rad/s].
+            spec: Settings of the world.
+            now: Visible velocity after it (`seen_velocity`), shape (N, 2), [m/s].
         """
         dt = spec.decision_dt
         acceleration = (now - velocity) / dt
@@ -111,6 +111,6 @@ class NavigationEpisode(StateArrays):
         )
 
     def load_state_dict(self, arrays: Arrays) -> None:
-        """Continue from `state_dict`; those of earlier versions have fewer arrays."""
+        """Continue from `state_dict`, also of earlier versions with fewer arrays."""
         missing = {name: np.zeros_like(getattr(self, name)) for name in _LATER}
         super().load_state_dict({**missing, **arrays})

@@ -1,7 +1,7 @@
-"""Walking-distance fields of many levels in one flat buffer, read by compiled code.
+"""Walking-distance fields of many levels in one flat buffer for compiled code.
 
-Each slot holds the heights of its cells and the fields of its goals one behind the other, as
-large as its own grid, so a large level among small ones costs its own size only.
+Each slot holds the heights of its cells and then the fields of its goals, on its own grid, so
+that a large level among small ones costs only its own size.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from ambulo.envs.vr.levels.layers import LayeredGrid
 Field = NDArray[np.float32]
 
 _DISTANCE, _DIRECTION, _FLOOR = range(3)
-"""What is looked up at a place."""
+"""Quantities that can be looked up."""
 
 
 class DistanceFields:
     """`goals` fields of each of `slots` grids."""
 
     def __init__(self, slots: int, goals: int) -> None:
-        """No grids yet."""
+        """Create it without grids."""
         self.goals = goals
         self._data = np.zeros(0, np.float32)
         self._used = 0
@@ -38,11 +38,11 @@ class DistanceFields:
         self._meta = np.zeros((slots, 6))
 
     def allocate(self, slot: int, grid: LayeredGrid) -> None:
-        """Make room for the fields of `grid` in `slot`; they are unreachable (inf) first."""
+        """Allocate the fields of `grid` in `slot`, unreachable (inf) at first."""
         cells = grid.free.size
         size = cells * (self.goals + 1)
         if size > self._room[slot]:
-            # A slot that moves takes the largest room so far, so that it moves seldom.
+            # A moved slot gets the largest size so far, so that it rarely moves.
             room = max(size, self._largest) if self._room[slot] else size
             self._offset[slot], self._room[slot] = self._used, room
             self._used += room
@@ -75,9 +75,9 @@ class DistanceFields:
         return self._at(slots, goals, position, _DIRECTION)
 
     def floor(self, slots: Ints, goals: Ints, position: Floats) -> Floats:
-        """Heights of the floors at `position` (n, 3) with a way to the goals, (n,), [m].
+        """Heights of the floors at `position` (n, 3) with a path to the goals, (n,), [m].
 
-        Those of `position` where there is none.
+        The height of `position` where there is none.
         """
         return self._at(slots, goals, position, _FLOOR)[:, 0]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _TRIES = 30
 _LEVEL = 0.01
-"""Floors this near in height are one, [m]."""
+"""Height difference within which floors count as one, [m]."""
 
 
 def jittered(
@@ -26,17 +26,17 @@ def jittered(
     rng: np.random.Generator,
     jitter: tuple[float, float],
 ) -> Floats:
-    """`pose` moved at random to where the body fits and gets to its goal.
+    """`pose` moved at random to where the body fits and has a path to its goal.
 
-    Without such a place it is only turned.
+    Without such a position it is only rotated.
 
     Args:
-        pose: x, y [m], yaw [rad], shape (3,).
-        height: of the floor there, [m]; it stays.
-        grid: cells of the level.
-        field: walking distance to the goal from each cell, flat, [m].
-        rng: draws place and turn.
-        jitter: largest distance [m] and turn [deg]; zeros draw nothing.
+        pose: Start x, y [m], yaw [rad], shape (3,).
+        height: Height of the floor there, [m], which is kept.
+        grid: Cells of the level.
+        field: Walking distance to the goal from each cell, flat, [m].
+        rng: Random generator.
+        jitter: Largest distance [m] and rotation [deg]; zeros draw nothing.
     """
     reach, angle = jitter
     if reach == angle == 0.0:
@@ -58,8 +58,7 @@ def jittered(
 def _has_room(grid: LayeredGrid, free: NDArray[np.bool_], xy: Floats) -> bool:
     """Whether the four cells around `xy` (2,) are `free` (layers, ny, nx).
 
-    Their centres keep `CLEARANCE`; between four that are at most 0.25 m apart, that leaves
-    room for the body.
+    Their centres keep `CLEARANCE`; between four of them at most 0.25 m apart, the body fits.
     """
     column = math.floor((xy[0] - grid.x0) / grid.resolution - 0.5)
     row = math.floor((xy[1] - grid.y0) / grid.resolution - 0.5)

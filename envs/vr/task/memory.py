@@ -1,12 +1,12 @@
-"""What an agent remembers of the numbers it saw: a pure function of the observation stream.
+"""An agent's memory of its observations: a pure function of the observation stream.
 
-`visits` counts the decisions spent in each 1 m cell. `map` also remembers, in 0.25 m cells,
-what the rays showed to be free or blocked: a memory, not a planner. `navigator` adds what a
-`Navigator` has found: the path ahead, why it waits, what moves and what is near. `plan` and
-`path` are what agents of earlier versions see of it: `plan` beside a map, `path` beside visits
-and what is near. None knows the level. Grids wrap around after 64 m, so memory is bounded: in
-larger levels what stood at a place also counts as visited (`map`: as known) 64 m further on. A
-navigator forgets what is farther than 32 m away.
+`visits` counts the environment steps spent in each 1 m cell. `map` also stores, in 0.25 m
+cells, which the rays showed to be free or blocked: a memory, not a planner. `navigator` adds
+the results of a `Navigator`: the path ahead, reason to wait, movers and near obstacles. `plan`
+and `path` are what agents of earlier versions observe of it: `plan` beside a map, `path` beside
+visits and near obstacles. None knows the level. Grids wrap around after 64 m, so memory is
+bounded: in larger levels, a visited position also counts as visited (`map`: as known) 64 m
+further on. A navigator forgets what is farther than 32 m away.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ _SPOTS_IN = np.bincount(_SPOTS[:, 2].astype(int), minlength=_CELLS).astype(float
 
 
 def memory_fields(kind: Kind) -> list[tuple[str, int, str, str]]:
-    """Rows (name, size, unit, meaning) that a kind of memory adds to the observation."""
+    """Rows (name, size, unit, meaning) of the observation for a kind of memory."""
     rows = []
     if kind == "navigator":
         rows.append(
@@ -91,7 +91,7 @@ def memory_fields(kind: Kind) -> list[tuple[str, int, str, str]]:
                 "stay",
                 _STAY,
                 "1",
-                "log(1 + decisions spent in the own 1 m cell) / 5, and decisions since the "
+                "log(1 + steps spent in the own 1 m cell) / 5, and decisions since the "
                 "best distance to the goal / 100 (<= 3)",
             )
         )
@@ -101,7 +101,7 @@ def memory_fields(kind: Kind) -> list[tuple[str, int, str, str]]:
                 "visits",
                 _VISITS,
                 "1",
-                f"log(1 + decisions spent) / 5 in the 1 m cells {_VISIT_RINGS} m away in "
+                f"log(1 + steps spent) / 5 in the 1 m cells {_VISIT_RINGS} m away in "
                 f"{_VISIT_DIRECTIONS} directions (from ahead to the left), in the own "
                 "cell, and decisions since the best distance to the goal / 100 (<= 3)",
             )
@@ -129,13 +129,13 @@ def memory_fields(kind: Kind) -> list[tuple[str, int, str, str]]:
                 "map_visited",
                 _MAP_DIRECTIONS,
                 "1",
-                "log(1 + decisions spent) / 5 summed over the free way of each direction",
+                "log(1 + steps spent) / 5 summed over the free way of each direction",
             )
         )
         shape = f"{_SECTORS} directions x rings with edges {_SECTOR_EDGES} m"
         for name, meaning in (
-            ("sector_blocked", "share of remembered obstacle in"),
-            ("sector_unknown", "share never seen in"),
+            ("sector_blocked", "fraction of remembered obstacles in"),
+            ("sector_unknown", "fraction never seen in"),
         ):
             rows.append((name, _CELLS, "1", f"{meaning} {shape}"))
     if kind in ("path", "navigator"):
@@ -151,14 +151,14 @@ def memory_fields(kind: Kind) -> list[tuple[str, int, str, str]]:
                 f"waypoint in sight and the points {_AHEAD} m along the planned way "
                 "(forward, left)",
             ),
-            ("plan_length", 1, "20 m", "length of the planned way"),
-            ("plan_found", 1, "1", "1 when there is a way on the map, else 0"),
+            ("plan_length", 1, "20 m", "length of the planned path"),
+            ("plan_found", 1, "1", "1 if the map has a path, else 0"),
         ]
     return rows
 
 
 class Memory:
-    """What N envs remember."""
+    """Memories of N envs."""
 
     def __init__(self, kind: Kind, num_envs: int, reach: float = 10.0) -> None:
         """Empty memories of one `kind`; waypoints lie at most `reach` [m] along the path."""
@@ -176,7 +176,7 @@ class Memory:
         )
 
     def reset(self, envs: Ints) -> None:
-        """Forget everything of `envs`."""
+        """Clear the memories of `envs`."""
         self.best[envs] = np.inf
         self.stale[envs] = 0
         if self.kind != "none":
@@ -190,17 +190,17 @@ class Memory:
         self, envs: Ints, sensed: Sensed, yaw: Floats, start: Floats, spec: WorldSpec,
         distance: Floats, out: Singles,
     ) -> None:  # fmt: skip
-        """Remember one step of `envs` and write their features.
+        """Record one step of `envs` and write their features.
 
         Args:
-            envs: indices (k,); the other arrays are over all N envs.
-            sensed: what they sense, in the frame of their levels.
-            yaw: heading in that frame, shape (N,), [rad].
-            start: x, y [m] and yaw [rad] at the start of the episodes, shape (N, 3): the
-                frame of visits and of `map`.
-            spec: settings of the world.
-            distance: straight distance to the goal, shape (N,), [m].
-            out: features, shape (N, size), written.
+            envs: Indices (k,); the other arrays are over all N envs.
+            sensed: Their readings, in the frame of their levels.
+            yaw: Heading in that frame, shape (N,), [rad].
+            start: Start x, y [m] and yaw [rad] of the episodes, shape (N, 3): the frame of
+                visits and of `map`.
+            spec: Settings of the world.
+            distance: Straight distance to the goal, shape (N,), [m].
+            out: Features (output), shape (N, size).
         """
         if self.kind == "none":
             return
@@ -231,7 +231,7 @@ class Memory:
             out[envs, self.size - _PLAN :] = self._plan(envs, sensed, yaw)
 
     def _plan(self, envs: Ints, sensed: Sensed, yaw: Floats) -> Singles:
-        """What agents of earlier versions see of the plans of `envs` (k,), shape (k, 8)."""
+        """Plan features of agents of earlier versions, for `envs` (k,), shape (k, 8)."""
         assert self.navigator is not None
         navigator = self.navigator
         above = navigator.above_start(sensed.position)
@@ -247,7 +247,7 @@ class Memory:
         return rows
 
     def blocked(self, env: int, place: Floats) -> Floats:
-        """Middles of the cells that are remembered as blocked, near `place` (3,), (k, 3), [m].
+        """Centres of cells remembered as blocked, near `place` (3,), (k, 3), [m].
 
         In the frame of the level; of a `map`, at the height of `place`.
         """
@@ -258,7 +258,7 @@ class Memory:
         return np.zeros((0, 3))
 
     def visited(self, env: int, place: Floats) -> Floats:
-        """Middles of the 1 m cells that `env` has been in, near `place` (3,), (k, 3), [m]."""
+        """Centres of the 1 m cells that `env` has visited, near `place` (3,), (k, 3), [m]."""
         if self.kind == "none":
             return np.zeros((0, 3))
         return self._cells(env, self.visits[env] > 0, place, 1.0)
@@ -266,7 +266,7 @@ class Memory:
     def _cells(
         self, env: int, marks: NDArray[np.bool_], place: Floats, per_metre: float
     ) -> Floats:
-        """Middles of marked cells (n, n) of a grid in the frame of the start, (k, 3), [m]."""
+        """Centres of marked cells (n, n) of a grid in the frame of the start, (k, 3), [m]."""
         start = self._start[env]
         around = _turned(place[:2] - start[:2], -start[2])
         rows, columns = np.nonzero(marks)
@@ -277,7 +277,7 @@ class Memory:
         )
 
     def state_dict(self) -> dict[str, NDArray[np.generic]]:
-        """Copies of everything remembered."""
+        """Copies of the complete state."""
         arrays: dict[str, NDArray[np.generic]] = {
             "visits": self.visits.copy(),
             "cells": self.cells.copy(),
@@ -290,7 +290,7 @@ class Memory:
         return arrays
 
     def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
-        """Continue from `state_dict`; what an earlier version mapped is mapped anew."""
+        """Continue from `state_dict`; maps of earlier versions start empty."""
         for name in ("visits", "cells", "best", "stale"):
             getattr(self, name)[...] = arrays[name]
         own = {
@@ -305,7 +305,7 @@ class Memory:
 
 
 def _turned(way: Floats, angle: Floats | float) -> Floats:
-    """Vectors (..., 2) turned counter-clockwise by angles (...,), [rad]."""
+    """Vectors (..., 2) rotated counter-clockwise by angles (...,), [rad]."""
     cos, sin = np.cos(angle), np.sin(angle)
     x, y = way[..., 0], way[..., 1]
     return np.stack([cos * x - sin * y, sin * x + cos * y], axis=-1)

@@ -34,50 +34,50 @@ FAST_TURNING = np.radians(90.0)
 VIGNETTE_SPEED = 10.0
 """Speed at which godot-xr-tools closes its vignette, [m/s]."""
 _MOVING = 0.1
-"""Slower than this has no direction of motion, [m/s]."""
+"""Speed below which there is no direction of motion, [m/s]."""
 
 
 @dataclass(frozen=True, eq=False)
 class BodyTrace:
-    """What a simulated character did in an episode, one row an environment step."""
+    """Motion of a simulated character in an episode, one row per environment step."""
 
     head_height: Floats
-    """Shape (T + 1,), [m]."""
+    """Height of the head, shape (T + 1,), [m]."""
     head_tilt: Floats
-    """From upright, shape (T + 1,), [rad]."""
+    """Tilt of the head from upright,"""
     gait_phase: Floats
     """Phase of the gait, shape (T + 1,), [cycles]."""
     touch_force: Floats
-    """Largest force of a touch in the step, shape (T + 1,), [N]."""
+    """Largest contact force in the step,"""
     qpos: NDArray[np.float32]
-    """Positions of all joints at the start and after each of the C control steps of an
-    environment step, shape (1 + C T, nq)."""
+    """Joint positions at the start and after each of the C control steps of an environment
+    step, shape (1 + C T, nq)."""
 
 
 @dataclass(frozen=True, eq=False)
 class PlanTrace:
-    """What a navigator planned and remembered, an entry an environment step."""
+    """Plans and maps of a navigator, one entry per environment step."""
 
     paths: tuple[Floats, ...]
-    """The planned path, shape (k, 3) each, [m]."""
+    """Planned paths, shape (k, 3) each, [m]."""
     blocked: tuple[Floats, ...]
-    """Middles of what it took to be closed, shape (k, 3) each, [m]."""
+    """Centres of the cells that it takes to be blocked, shape (k, 3) each, [m]."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """Trace of one episode, one row an environment step; row 0 is the start, at rest."""
+    """Trace of one episode, one row per environment step; row 0 is the start, at rest."""
 
     dt: float
     """Time between two rows, [s]."""
     position: Floats
-    """Shape (T + 1, 3), world frame, [m]."""
+    """Position, shape (T + 1, 3), world frame, [m]."""
     yaw: Floats
-    """Unwrapped, shape (T + 1,), [rad]."""
+    """Unwrapped heading, shape (T + 1,), [rad]."""
     velocity: Floats
-    """Shape (T + 1, 3), world frame, [m/s]."""
+    """Velocity, shape (T + 1, 3), world frame, [m/s]."""
     yaw_rate: Floats
-    """Snap turns excluded, shape (T + 1,), [rad/s]."""
+    """Yaw rate without snap turns, shape (T + 1,), [rad/s]."""
     clearance: Floats
     """Shortest ray, from the axis of the body, shape (T + 1,), [m]."""
     contact_ticks: Ints
@@ -87,13 +87,13 @@ class Trace:
     distance: Floats | None = None
     """Walking distance to the goal, shape (T + 1,), [m]."""
     body: BodyTrace | None = None
-    """Of a character with legs."""
+    """Motion of a character with legs."""
     people_ticks: Ints | None = None
     """Ticks in contact with a person, shape (T + 1,)."""
     moving: MovingBegun | None = None
-    """How what moves in the level began; None: nothing moves, or agents share it."""
+    """Initial state of moving obstacles; None: none, or agents share the level."""
     plans: PlanTrace | None = None
-    """Of an agent that has a navigator, where it was asked for."""
+    """Plans of an agent with a navigator, if requested."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Proxy:
     unit: str
     meaning: str
     source: str
-    """Why it is reported."""
+    """Its source in the literature."""
 
 
 _OCULUS = "Oculus best practices (2015): accelerations short and infrequent"
@@ -118,19 +118,19 @@ _SIDE = "Oculus best practices (2015): avoid moving backwards and sideways"
 
 COMFORT_PROXIES: dict[str, Proxy] = {
     "speed_mean": Proxy("m/s", "mean horizontal speed", _WALK),
-    "speed_over_3": Proxy("1", "time share faster than 3 m/s", _WALK),
+    "speed_over_3": Proxy("1", "fraction of time faster than 3 m/s", _WALK),
     "acceleration_mean": Proxy("m/s^2", "mean |a|", _OCULUS),
     "acceleration_p95": Proxy("m/s^2", "95th percentile of |a|", _OCULUS),
     "acceleration_max": Proxy("m/s^2", "largest |a|", _OCULUS),
-    "acceleration_over_5": Proxy("1", "time share of |a| > 5 m/s^2", _VIGNETTE),
+    "acceleration_over_5": Proxy("1", "fraction of time with |a| > 5 m/s^2", _VIGNETTE),
     "jerk_mean": Proxy("m/s^3", "mean |jerk|", _DE_WINKEL),
     "jerk_p95": Proxy("m/s^3", "95th percentile of |jerk|", _DE_WINKEL),
     "jerk_max": Proxy("m/s^3", "largest |jerk|", _DE_WINKEL),
     "yaw_rate_mean": Proxy("rad/s", "mean |yaw rate|", _HU),
     "yaw_rate_p95": Proxy("rad/s", "95th percentile of |yaw rate|", _HU),
     "yaw_rate_max": Proxy("rad/s", "largest |yaw rate|", _HU),
-    "yaw_rate_over_20_deg": Proxy("1", "time share of it > 20 deg/s", _XR_TOOLS),
-    "yaw_rate_over_90_deg": Proxy("1", "time share of it > 90 deg/s", _TURN),
+    "yaw_rate_over_20_deg": Proxy("1", "fraction of time above 20 deg/s", _XR_TOOLS),
+    "yaw_rate_over_90_deg": Proxy("1", "fraction of time above 90 deg/s", _TURN),
     "yaw_acceleration_mean": Proxy("rad/s^2", "mean |yaw acceleration|", _SUOMALAINEN),
     "yaw_acceleration_p95": Proxy("rad/s^2", "95th percentile of it", _SUOMALAINEN),
     "yaw_acceleration_max": Proxy("rad/s^2", "largest", _SUOMALAINEN),
@@ -138,8 +138,8 @@ COMFORT_PROXIES: dict[str, Proxy] = {
         "rad/m", "total turn, snaps included, per metre walked",
         "Ujike 2009: total rotation predicts; Mimnaugh et al. 2021: fewest turns",
     ),
-    "strafe_share": Proxy("1", "share of moving time 45-135 deg to the side", _SIDE),
-    "back_share": Proxy("1", "share of moving time over 135 deg backwards", _SIDE),
+    "strafe_share": Proxy("1", "fraction of moving time 45-135 deg to the side", _SIDE),
+    "back_share": Proxy("1", "fraction of moving time over 135 deg backwards", _SIDE),
     "snaps_per_second": Proxy(
         "1/s", "snap turns", "Meta locomotion guide: from 8/s they are seen as motion",
     ),
@@ -180,7 +180,7 @@ def spl(success: Floats, optimal: Floats, path: Floats) -> Floats:
 def soft_spl(end_distance: Floats, optimal: Floats, path: Floats) -> Floats:
     """Progress weighted by path length, max(0, 1 - d / l) l / max(p, l), per episode.
 
-    `end_distance` (d) is the walking distance left to the edge of the goal disc, [m].
+    `end_distance` (d) is the remaining walking distance to the edge of the goal disc, [m].
     """
     left = np.asarray(end_distance, np.float64)
     length = np.asarray(optimal, np.float64)
@@ -254,8 +254,7 @@ def _efficiency(optimal: Floats, path: Floats) -> Floats:
 def _derivatives(trace: Trace) -> tuple[Floats, ...]:
     """Series of speed, |a|, |jerk|, |yaw rate|, |yaw acceleration|, angle, clearance.
 
-    The angle lies between motion and heading. Two numbers follow: the length of the
-    path and the total turn.
+    The angle is between motion and heading. Then the length of the path and the total rotation.
     """
     flat, dt = trace.velocity[:, :2], trace.dt
     accel = np.diff(flat, axis=0) / dt

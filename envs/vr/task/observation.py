@@ -1,7 +1,7 @@
 """The observation: its layout as data, and the pure function that fills it.
 
-The first 48 numbers (with 16 rays) are the published ones in the published order; docs and
-schema are generated from `observation_layout`, so they cannot drift from the code.
+The first 48 numbers (with 16 rays) are the [published](index.md#words) ones in their order;
+docs and schema are generated from `observation_layout`, so that they match the code.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _MOTION = (
 )
 
 PRIVILEGED = (
-    Part("geodesic_distance", 1, "m", "length of the shortest way to the goal", 0.1),
-    Part("geodesic_direction", 2, "1", "direction of the shortest way, head frame"),
-    Part("time_fraction", 1, "1", "share of the step limit used"),
-    Part("contact_fraction", 1, "1", "share of the last decision in contact"),
+    Part("geodesic_distance", 1, "m", "length of the shortest path to the goal", 0.1),
+    Part("geodesic_direction", 2, "1", "direction of the shortest path, head frame"),
+    Part("time_fraction", 1, "1", "fraction of the step limit used"),
+    Part("contact_fraction", 1, "1", "fraction of the last step in contact"),
     Part("detour", 1, "m", "geodesic minus straight distance", 0.1),
 )
 
 
 def observation_layout(config: NavigationConfig) -> ObservationLayout:
-    """The layout that a configuration asks for."""
+    """The layout of a configuration."""
     obs, env = config.observations, config.environment
     head = obs.frame == "head"
     axes = "head (yaw) frame" if head else "world axes"
@@ -75,7 +75,7 @@ def observation_layout(config: NavigationConfig) -> ObservationLayout:
 
 
 def rotated(x: Floats, y: Floats, angle: Floats) -> tuple[Floats, Floats]:
-    """(x, y) turned counter-clockwise by `angle`."""
+    """(x, y) rotated counter-clockwise by `angle`."""
     cos, sin = np.cos(angle), np.sin(angle)
     return cos * x - sin * y, sin * x + cos * y
 
@@ -107,12 +107,12 @@ def observe(
     """Fill the published numbers of the observation.
 
     Args:
-        state: the envs' state.
-        goal: goal points in the world, shape (N, 3), [m].
-        origin: episode starts x, y, yaw, shape (N, 3).
+        state: State of the envs.
+        goal: Goal points in the world, shape (N, 3), [m].
+        origin: Episode starts x, y, yaw, shape (N, 3).
         frame: `head` or `world`.
-        out: shape (N, >= 32 + num_rays); the first columns are written.
-        eye_height: of the camera above the feet, [m].
+        out: Output, shape (N, >= 32 + num_rays), of which the first columns are written.
+        eye_height: Height of the camera above the feet, [m].
     """
     head = frame == "head"
     rays = state.rays.shape[1]
@@ -172,14 +172,14 @@ def write_privileged(
     """Write the critic's extra numbers.
 
     Args:
-        out: Observations, written. Shape (N, size).
-        where: Their parts.
-        state: The players.
-        way: Unit vectors of the shortest ways to the goals, world frame. Shape (N, 2).
+        out: Observations (output). Shape (N, size).
+        where: Slices of their parts.
+        state: State of the players.
+        way: Unit vectors of the shortest paths to the goals, world frame. Shape (N, 2).
         distance: Walking distances to the goals, [m]. Shape (N,).
-        detour: By how much these are longer than straight ones, [m]. Shape (N,).
-        time: Fraction of the episode that is over. Shape (N,).
-        contact: Fraction of the last decision in contact. Shape (N,).
+        detour: Excess of these over straight distances, [m]. Shape (N,).
+        time: Elapsed fraction of the episode. Shape (N,).
+        contact: Fraction of the last environment step in contact. Shape (N,).
     """
     out[:, where["geodesic_distance"]] = distance[:, None]
     ahead, left = rotated(way[:, 0], way[:, 1], -state.yaw)

@@ -1,4 +1,4 @@
-"""Places of starts and goals on the free floor of a level, drawn at random."""
+"""Random positions of starts and goals on the free floor of a level."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 
 TRIES = 200
-"""Cells that are tried for a start before all are searched."""
+"""Random cells tried for a start before an exhaustive search."""
 
 
 def sampled_start(
@@ -30,8 +30,8 @@ def sampled_start(
         grid: Free cells of the level.
         field: Walking distance of every cell to the goal, flat, [m].
         target: The goal's x and y, [m]. Shape (2,).
-        within: Least and largest distance, [m].
-        rng: Where the draws come from.
+        within: Smallest and largest distance, [m].
+        rng: Random generator.
 
     Returns:
         x, y [m], yaw [rad], z [m], shape (4,); None if no cell is near enough.
@@ -56,7 +56,7 @@ def sampled_start(
     reach = np.hypot(*(points[:, :2] - target).T)
     miss = np.maximum(low - reach, reach - high)
     best = int(np.argmin(miss))
-    # Levels are checked on cells of `RESOLUTION`, which says how near is near enough.
+    # Levels are checked on cells of `RESOLUTION`, which sets the tolerance.
     return _pose(points[best], yaw) if miss[best] <= RESOLUTION else None
 
 
@@ -71,8 +71,8 @@ def drawn_goal(
     Args:
         level: The level.
         grid: Its free cells.
-        within: Least and largest distance from the start, [m].
-        rng: Where the draws come from.
+        within: Smallest and largest distance from the start, [m].
+        rng: Random generator.
 
     Returns:
         x, y, z, [m], shape (3,), and the walking distance of every cell to it, flat, [m].

@@ -1,8 +1,8 @@
-"""Rewards: what happened in an environment step, and the weighted terms it earns.
+"""Rewards: events of an environment step, and their weighted terms.
 
-The published bonuses paid per step make standing still the best policy (2 x 1000 steps
-against 100 for the goal). Here they are paid per metre of new best distance to the goal, so
-their sum is bounded by the length of the path; see docs/vr_rewards.md.
+The [published](index.md#words) bonuses per step make standing still the best policy (2 x 1000
+steps against 100 for the goal). Here they are paid per metre of new best distance to the goal,
+so their sum is bounded by the length of the path; see docs/vr_rewards.md.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from ambulo.configs.vr_rewards import NavigationRewardsConfig
 
 @dataclass(frozen=True)
 class Transition:
-    """What happened to N envs in one step; every array has shape (N,)."""
+    """Events of N envs in one step; every array has shape (N,)."""
 
     progress: Floats
     """Distance to the goal before minus after, [m]."""
     new_best: Floats
-    """How much the smallest distance so far was lowered, [m], >= 0."""
+    """Reduction of the smallest distance so far, [m], >= 0."""
     goals: Floats
     """Fraction of the task's goals reached in this step."""
     comfort: Floats
@@ -41,7 +41,7 @@ class Transition:
     contact_ticks: Ints
     """Ticks in contact."""
     people_collisions: Ints
-    """Those collision events that are with people."""
+    """Collision events with people."""
     people_ticks: Ints
     """Ticks in contact with people."""
     fell: Bools
@@ -57,9 +57,9 @@ class Transition:
     action_change: Floats
     """Mean squared change of the smoothed command."""
     posture: Floats
-    """How natural the posture is, in [0, 1]; 0 where no term needs it."""
+    """Naturalness of the posture, in [0, 1]; 0 where no term needs it."""
     novelty: Floats
-    """How new the motion is to a motion network, in [0, 1); 0 where nothing needs it."""
+    """Novelty of the motion to a motion network, in [0, 1); 0 where no term needs it."""
     dial: Floats | float = 1.0
     """Comfort dial, in [0, 1]: factor of the costs of discomfort."""
 
@@ -68,7 +68,7 @@ class RewardTerm(Protocol):
     """A custom term: a class without constructor arguments, given by dotted path."""
 
     name: str
-    """Logged as `reward/<name>`."""
+    """Its name, logged as `reward/<name>`."""
 
     def __call__(self, transition: Transition) -> Floats:
         """The term of each env, shape (N,)."""
@@ -111,7 +111,7 @@ def reward_terms(
 def _collisions(
     t: Transition, mode: str
 ) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
-    """Collisions with things and with people, as `collision_mode` counts them, (N,) each."""
+    """Collisions with objects and with people, as `collision_mode` counts them, (N,) each."""
     if mode == "event":
         return t.collisions - t.people_collisions, t.people_collisions
     if mode == "tick":
@@ -131,10 +131,10 @@ REWARD_TERMS = (
 def load_custom_terms(paths: Sequence[str]) -> tuple[RewardTerm, ...]:
     """Import and construct the custom terms `package.module:ClassName`.
 
-    Only call this for a configuration that the user gave, never for one from a model file.
+    Only call this for a user's configuration, never for one from a model file.
 
     Raises:
-        ConfigError: not such a path, import failure, or a class without name or call.
+        ConfigError: A path is invalid, an import fails, or a class has no name or `__call__`.
     """
     terms: list[RewardTerm] = []
     for path in paths:

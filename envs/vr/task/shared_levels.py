@@ -1,4 +1,4 @@
-"""Agents that share levels: who begins where, and when they go on to another level."""
+"""Agents that share levels: their starts, and the change of the level."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from ambulo.envs.vr.task.bank import GOALS, LevelBank, Start
 Range = tuple[float, float]
 
 APART = 4.0 * BODY_RADIUS
-"""Least distance between the axes of agents that begin: two body diameters, [m]."""
+"""Smallest distance between starting agents, [m]: two body diameters between the axes."""
 EPISODES = 4
-"""Episodes per agent in one level, on average, where agents begin again one by one."""
+"""Mean episodes per agent in one level, where agents restart one by one."""
 _NEAREST = 1.5
-"""Least distance from a start to its goal where the range asks for less, [m]."""
+"""Smallest distance from a start to its goal if the range requires less, [m]."""
 _TRIES = 200
 
 
 class SharedLevels:
-    """N envs of which every `agents` in a row share a level.
+    """N envs of which every `agents` consecutive ones share a level.
 
-    The agents of a level begin together, in a level that the first of them draws. Where one
-    begins again while others are in the midst of their episodes it stays in that level; after
-    `EPISODES` per agent the level is over: the episodes that run are cut off.
+    The agents of a level begin together, in a level that the first of them draws. An agent that
+    restarts during the others' episodes stays in that level. After `EPISODES` per agent the
+    level is over, and running episodes are truncated.
     """
 
     _arrays: ClassVar = ("begun", "again", "ended")
 
     def __init__(self, num_envs: int, agents: int) -> None:
-        """No agent has begun.
+        """Create it before any episode.
 
         Raises:
             ConfigError: `agents` does not divide `num_envs`.
@@ -51,7 +51,7 @@ class SharedLevels:
         self.again = np.zeros(num_envs // agents, np.int64)
         """Episodes begun after the first of each agent, shape (levels,)."""
         self.ended = np.zeros(num_envs, np.bool_)
-        """Whose episode has ended, and no other begun yet, shape (N,)."""
+        """Mask of the envs between the end of an episode and the next start, shape (N,)."""
 
     def draw(
         self,
@@ -62,19 +62,19 @@ class SharedLevels:
         places: Floats,
         goal_distance: Range | None = None,
     ) -> list[Start]:
-        """Starts of `envs` (k,), at least `APART` from their mates.
+        """Starts of `envs` (k,), at least `APART` from the other agents.
 
         Args:
-            envs: Who begins.
+            envs: Envs that begin.
             bank: Levels.
             rngs: One generator for each of the N envs.
             slots: Level slots of running episodes, shape (N,).
-            places: Where agents are; NaN: in no level, shape (N, 3), [m].
+            places: Positions of agents; NaN: in no level, shape (N, 3), [m].
             goal_distance: Range of the straight distance to goals, [m].
 
         Raises:
-            ConfigError: Some agents of a level begin before the others ever did.
-            LevelError: No room for another agent.
+            ConfigError: Agents of a level begin their first episodes at different times.
+            LevelError: No space for another agent.
         """
         chosen = np.zeros(len(rngs), np.bool_)
         chosen[envs] = True
@@ -101,7 +101,7 @@ class SharedLevels:
         return [starts[int(env)] for env in envs]
 
     def begin(self, envs: Ints) -> None:
-        """Count the episodes of `envs` (k,), which begin."""
+        """Count the new episodes of `envs` (k,)."""
         groups, counts = np.unique(np.asarray(envs) // self.agents, return_counts=True)
         whole = counts == self.agents
         self.begun[groups[whole]] = True
@@ -109,10 +109,10 @@ class SharedLevels:
         self.ended[envs] = False
 
     def cut_off(self, done: Bools) -> Bools:
-        """Whose episode the end of its level cuts off, shape (N,).
+        """Mask of the episodes truncated by the end of their level, shape (N,).
 
-        `done` (N,) says whose episode ended in this step. Levels end where no agent waits to
-        begin again, so that all of their agents begin anew together.
+        `done` (N,) is the mask of episodes that ended in this step. A level ends when none of
+        its agents waits for a restart, so that all of them restart together.
         """
         first = (done & ~self.ended).reshape(-1, self.agents).any(axis=1)
         waits = self.ended.reshape(-1, self.agents).any(axis=1)
@@ -140,10 +140,10 @@ def start_apart(
 ) -> Start:
     """A drawn goal of the level in `slot`, and a start `APART` from all of `taken` (k, 3).
 
-    It is one of the level's own starts if one of them is free. Rows of NaN take no place.
+    It is one of the level's own starts if one of them is free. Rows of NaN are ignored.
 
     Raises:
-        LevelError: No room for another agent.
+        LevelError: No space for another agent.
     """
     level = bank.levels[slot]
     limits = level.goal_distance or bank.goal_distance
@@ -168,7 +168,7 @@ def start_apart(
                 x, y, z = fits[rng.integers(len(fits))]
                 return Start(slot, goal, np.array([x, y, yaw]), float(z))
         points, reach = points[reach >= _NEAREST], reach[reach >= _NEAREST]
-        if len(points):  # the range asks for more than there is room for
+        if len(points):  # the range does not fit the level
             miss = np.maximum(limits[0] - reach, reach - limits[1])
             x, y, z = points[np.argmin(miss)]
             return Start(slot, goal, np.array([x, y, yaw]), float(z))

@@ -19,7 +19,7 @@ from ambulo.envs.vr.world.state import WorldState
 
 NAVIGATE, FOLLOW, REACH, PATROL = range(len(TASKS))
 FOLLOW_HOLD = 2.0
-"""Seconds in a row near the moving goal that solve `follow`, [s]."""
+"""Time near the moving goal without a break that solves `follow`, [s]."""
 
 
 @dataclass(frozen=True)
@@ -33,17 +33,17 @@ class TaskState(StateArrays):
     slot: Ints
     """Level slot."""
     index: Ints
-    """Goal of the level that is current (for `follow`: where the episode's goal began)."""
+    """Present goal of the level (for `follow`: the initial one)."""
     heading_for: Ints
-    """Goal of the level that a moving goal walks to."""
+    """Target of a moving goal, as a goal of the level."""
     goal: Floats
     """Goal point in the world, shape (N, 3), [m]."""
     held: Floats
-    """Seconds in a row near a moving goal, [s]."""
+    """Time near a moving goal without a break, [s]."""
     visited: Ints
     """Patrol goals reached."""
     solved: Bools
-    """The task is done."""
+    """Whether the task is solved."""
 
     def begin(
         self,
@@ -54,7 +54,7 @@ class TaskState(StateArrays):
         bank: LevelBank,
         heights: Floats | float = HAND_OFFSET[2],
     ) -> None:
-        """Give `envs` (k,) their tasks; points to reach for have `heights` (k,), [m]."""
+        """Set the tasks of `envs` (k,); points to reach have `heights` (k,), [m]."""
         self.kind[envs] = kinds
         self.slot[envs] = slots
         goals = np.where(kinds == PATROL, bank.first_goals(slots, goals), goals)
@@ -70,9 +70,9 @@ class TaskState(StateArrays):
 def drawn_between(
     rngs: Sequence[np.random.Generator], envs: Ints, bounds: tuple[float, float]
 ) -> Floats:
-    """A number between `bounds` for each of `envs` (k,) from its own generator, shape (k,).
+    """Random numbers between `bounds` from the generators of `envs` (k,), shape (k,).
 
-    Bounds that are equal leave the generators as they are.
+    Equal bounds leave the generators unchanged.
     """
     low, high = bounds
     if low == high:
@@ -97,9 +97,9 @@ def stops(
 def rest_of_tour(
     task: TaskState, bank: LevelBank, env: NavigationEnvironmentConfig
 ) -> Floats:
-    """Shortest way from the current goal's disc by all goals after it, shape (N,), [m].
+    """Shortest path from the present goal's disc past all later goals, shape (N,), [m].
 
-    0 without further goals. A lower bound: what a way crosses of the discs is left out.
+    0 without further goals. A lower bound: segments inside the discs do not count.
     """
     rest = np.zeros(len(task.kind))
     rows = np.flatnonzero(task.kind == PATROL)
@@ -116,7 +116,7 @@ def rest_of_tour(
 
 
 def reached_for(task: TaskState) -> Floats:
-    """Points that hands shall go to, NaN where there is none. Shape (N, 3), [m]."""
+    """Points for hands to reach, NaN without one. Shape (N, 3), [m]."""
     return np.where((task.kind == REACH)[:, None], task.goal, np.nan)
 
 
@@ -130,8 +130,8 @@ def advance_tasks(
     """Move goals and mark those reached in the last step of `dt` seconds.
 
     Returns:
-        The fraction of each task's goals that was reached now, shape (N,), and which
-        envs got another goal, shape (N,). `task.solved` is updated.
+        The fraction of each task's goals that was reached now, shape (N,), and the mask of envs
+        with a new goal, shape (N,). `task.solved` is updated.
     """
     reached = np.zeros(len(task.kind))
     switched = np.zeros(len(task.kind), np.bool_)
@@ -171,7 +171,7 @@ def advance_tasks(
 
 
 def goal_places(task: TaskState, bank: LevelBank) -> Floats:
-    """The goals, or the floor below points to reach for, shape (N, 3), [m]."""
+    """The goals, or the floor below points to reach, shape (N, 3), [m]."""
     places: Floats = task.goal.copy()
     floors = bank.goals[task.slot, task.index, 2]
     places[:, 2] = np.where(task.kind == REACH, floors, places[:, 2])
@@ -179,9 +179,9 @@ def goal_places(task: TaskState, bank: LevelBank) -> Floats:
 
 
 def _move_goals(task: TaskState, envs: Ints, bank: LevelBank, step: float) -> None:
-    """Walk moving goals back and forth between the goals of their level.
+    """Move goals back and forth between the goals of their level.
 
-    They keep to the floor, and turn where the way goes on by a lift only.
+    They stay on the floor, and turn back where the path continues only by lift.
     """
     slots, ends = task.slot[envs], task.heading_for[envs]
     way = bank.direction(slots, ends, task.goal[envs])
@@ -201,10 +201,10 @@ def hand_distance(task: TaskState, state: WorldState) -> Floats:
 def task_distance(
     task: TaskState, state: WorldState, bank: LevelBank, geodesic: bool
 ) -> tuple[Floats, Floats]:
-    """Distance that progress is measured on, and straight distance, shape (N,), [m].
+    """Distance for progress, and straight distance, shape (N,), [m].
 
-    With `geodesic` the walking detour around obstacles is added for goals that stand still;
-    inf where it is unreachable (a falling player).
+    With `geodesic`, the walking detour around obstacles is added for static goals; inf if
+    unreachable (a falling player).
     """
     euclid = np.hypot(*(task.goal - state.position)[:, :2].T)
     distance = euclid

@@ -18,21 +18,21 @@ DISCRETE_ACTIONS = (
 """Names of the discrete actions, by index."""
 
 IN_TURNS = 0.8
-"""Share of the largest acceleration that walking in a turn may cause: speed and rate of the
-turn grow while they are looked at."""
+"""Fraction of the largest acceleration that walking in a turn may cause: speed and turning rate
+grow during the step that is checked."""
 
 _JUMPS = np.array([[0, 1], [0, -1], [1, 0], [-1, 0], [0, 0], [0, 0], [0, 0]], float)
 _SNAPS = np.array([0, 0, 0, 0, 1, -1, 0], float)
 SNAP_STICK = 0.7
-"""Rotations beyond this snap."""
+"""Rotation stick beyond which a snap turn is made."""
 TELEPORT_STICK = 0.3
-"""Sticks longer than this teleport."""
+"""Stick length beyond which a teleport is made."""
 SNAP, TELEPORT = 0, 1
-"""Columns of cooldowns."""
+"""Columns of `cooldown`."""
 TURN_GAIN = 3.0
-"""Yaw rate that planners ask for per radian of heading error, [1/s]."""
+"""Planners' yaw rate per radian of heading error, [1/s]."""
 _SNAP_FROM = 0.6
-"""Heading errors above this fraction of a snap turn are turned away."""
+"""Fraction of a snap turn from which heading errors are corrected."""
 
 
 @dataclass(frozen=True)
@@ -54,17 +54,17 @@ def motion_of(
     comfort: Floats | None = None,
     cooldown: Ints | None = None,
 ) -> EnvMotion:
-    """The motion that a batch of actions asks for.
+    """Convert a batch of actions to motion.
 
     Args:
-        actions: of N envs.
-        spec: settings of the world.
-        command: smoothed commands of the envs now (strafe, forward, rotation), shape (N, 3).
-        comfort: dials that scale the limits of `spec`, shape (N,), in [0, 1]; None: 1.
-        cooldown: steps until the next snap and teleport, shape (N, 2); None: 0.
+        actions: Actions of N envs.
+        spec: Settings of the world.
+        command: Present smoothed commands (strafe, forward, rotation), shape (N, 3).
+        comfort: Dials that scale the limits of `spec`, shape (N,), in [0, 1]; None: 1.
+        cooldown: Steps until the next snap and teleport, shape (N, 2); None: 0.
 
     Raises:
-        ActionError: wrong shape, NaN or infinite value, or no such discrete action.
+        ActionError: Wrong shape, NaN or infinite value, or an unknown discrete action.
     """
     num_envs = len(command)
     if spec.discrete:
@@ -97,7 +97,7 @@ def motion_of(
 
 
 def _turn_ahead(target: Floats, facing: Floats | float) -> None:
-    """Turn sticks that point aside by more than `facing` [rad] to it, and shorten them."""
+    """Rotate sticks that point aside by more than `facing` [rad] to it; shorten them."""
     angle = np.arctan2(target[:, 0], target[:, 1])
     beyond = np.maximum(np.abs(angle) - facing, 0.0)
     length = np.hypot(target[:, 0], target[:, 1])
@@ -110,11 +110,11 @@ def _turn_ahead(target: Floats, facing: Floats | float) -> None:
 def _limit_changes(
     target: Floats, spec: WorldSpec, limits: Limits, command: Floats
 ) -> None:
-    """Keep targets so near to the commands that accelerations stay within their limits.
+    """Move targets towards the commands so that accelerations stay within their limits.
 
-    A tick takes a share of 1 - decay of the way from the command to the target, so the first
-    one accelerates most. In a turn of rate w, speed v is an acceleration v w: at most
-    `IN_TURNS` of the limit, of which the stick has the rest.
+    A tick moves the command by a fraction 1 - decay towards the target, so the first tick
+    accelerates most. In a turn of rate w, speed v is an acceleration v w: at most `IN_TURNS` of
+    the limit, of which the stick has the rest.
     """
     share = (1.0 - spec.tick_decay) / spec.dt
     most = limits.acceleration
@@ -158,14 +158,15 @@ def _discrete(actions: NDArray[Any], spec: WorldSpec, num_envs: int) -> EnvMotio
 
 @dataclass(frozen=True)
 class Limits:
-    """What sticks can ask for: numbers for all environments, or arrays of shape (N,)."""
+    """Limits of the sticks: numbers for all environments, or arrays of shape (N,)."""
 
     stick: Floats | float
     """Largest length of the stick."""
     acceleration: Floats | float
-    """[m/s^2]; infinite: no limit. Not used where `WorldSpec` has none."""
+    """Acceleration, [m/s^2]; infinite: no limit. Not used without a limit in `WorldSpec`."""
     yaw_acceleration: Floats | float
-    """[rad/s^2]; infinite: no limit. Not used where `WorldSpec` has none."""
+    """Yaw acceleration, [rad/s^2]; infinite: no limit. Not used without a limit in
+    `WorldSpec`."""
     facing: Floats | float
     """Largest angle between the stick and straight ahead, [rad]."""
 
@@ -189,19 +190,19 @@ class Limits:
 def leaps_of(
     target: Floats, spec: WorldSpec, cooldown: Ints | None
 ) -> tuple[Floats, Floats]:
-    """Teleports and snap turns that a batch of commands asks for.
+    """Extract teleports and snap turns from a batch of commands.
 
-    Where `spec` has one, the part of the command that asks for it is set to 0.
+    The part of the command that triggers one is set to 0.
 
     Args:
-        target: command after dead zone and facing (strafe, forward, rotation), shape (N, 3),
+        target: Command after dead zone and facing (strafe, forward, rotation), shape (N, 3),
             changed in place.
-        spec: settings of the world.
-        cooldown: steps until the next snap and teleport may be made, shape (N, 2); None: 0.
+        spec: Settings of the world.
+        cooldown: Steps until the next snap and teleport, shape (N, 2); None: 0.
 
     Returns:
-        Moves at once (left, forward), shape (N, 2), [m], and turns at once,
-        counter-clockwise, shape (N,), [rad].
+        Instant moves (left, forward), shape (N, 2), [m], and instant turns, counter-clockwise,
+        shape (N,), [rad].
     """
     num_envs = len(target)
     jump, snap = np.zeros((num_envs, 2)), np.zeros(num_envs)
@@ -220,7 +221,7 @@ def leaps_of(
 
 
 def count_down(cooldown: Ints, jump: Floats, snap: Floats, spec: WorldSpec) -> None:
-    """Bring `cooldown` (N, 2) to the end of a step with these moves and turns, in place."""
+    """Update `cooldown` (N, 2) after a step with these moves and turns, in place."""
     np.maximum(cooldown - 1, 0, out=cooldown)
     if spec.snap_turn > 0.0:
         cooldown[snap != 0.0, SNAP] = spec.steps_of(spec.snap_delay) - 1
@@ -232,13 +233,12 @@ def count_down(cooldown: Ints, jump: Floats, snap: Floats, spec: WorldSpec) -> N
 def stick(
     velocity: Floats, yaw_rate: Floats, spec: WorldSpec, cooldown: Ints | None = None
 ) -> Floats:
-    """Actions (N, 3) that ask for a head-frame velocity (N, 2) and a yaw rate (N,).
+    """Actions (N, 3) for a head-frame velocity (N, 2) and a yaw rate (N,).
 
-    Beyond the limits the velocity is shortened and the yaw rate clipped; the dead zone
-    is undone. Where the stick turns in snaps, it does so once the heading error that the
-    yaw rate is made of (`TURN_GAIN`) is over half of one and none is made yet
-    (`cooldown`, steps until the next one, shape (N, 2); None: 0), and the velocity is told in
-    the head frame after the turn, in which the world takes it.
+    Beyond the limits the velocity is shortened and the yaw rate clipped; the dead zone is
+    undone. A snapping stick snaps if the heading error behind the yaw rate (`TURN_GAIN`) is
+    over half a snap and none is pending (`cooldown`, steps until the next one, shape (N, 2);
+    None: 0). The velocity is then in the head frame after the turn, as the world expects.
     """
     if spec.snap_turn > 0.0:
         far = np.abs(yaw_rate) > _SNAP_FROM * TURN_GAIN * spec.snap_turn
@@ -259,15 +259,15 @@ def stick(
 def follow_plan(
     actions: NDArray[np.generic], walks: Bools, velocity: Floats, spec: WorldSpec
 ) -> NDArray[np.generic]:
-    """Actions that move as the plan asks where it is not to walk on, or the stick rests.
+    """Actions overridden by the plan where it does not walk on, or the stick is at rest.
 
     Args:
-        actions: of N envs (strafe, forward, rotation), shape (N, 3); others, and those that
-            are not finite, are returned as they are.
-        walks: whether the plan walks along its path, shape (N,); else it rides, waits, lets
-            something pass or gets out of its way.
-        velocity: that the plan asks for (forward, left), shape (N, 2), [m/s].
-        spec: settings of the world.
+        actions: Actions of N envs (strafe, forward, rotation), shape (N, 3); others, and those
+            that are not finite, are returned unchanged.
+        walks: Whether the plan walks along its path, shape (N,); otherwise it rides, waits, or
+            gives way.
+        velocity: Velocity of the plan (forward, left), shape (N, 2), [m/s].
+        spec: Settings of the world.
     """
     sticks = np.asarray(actions)
     numbers = sticks.shape == (len(walks), 3) and sticks.dtype.kind in "fiub"

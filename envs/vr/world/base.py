@@ -1,4 +1,4 @@
-"""What all worlds do alike: the state of N envs, their slots, and saving both."""
+"""Common parts of all worlds: the state of N envs, their slots, and saving both."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ class BaseWorld:
 
     @property
     def stochastic(self) -> bool:
-        """Whether episodes differ that begin alike and have the same actions."""
+        """Whether equal starts and actions can lead to different episodes."""
         return self.moving.is_random
 
     def seed(self, envs: Ints, seeds: Ints) -> None:
-        """Seed what is random in the next episodes of `envs` (k,)."""
+        """Seed the random numbers of the next episodes of `envs` (k,)."""
         self.moving.seed(envs, seeds)
 
     def share(self, size: int) -> None:
-        """Put every `size` envs in a row into one level, where they meet.
+        """Let every `size` consecutive envs share a level, where they meet.
 
         Raises:
             ConfigError: Envs of this world cannot meet.
@@ -70,18 +70,18 @@ class BaseWorld:
             self.moving.share(size)
 
     def leave(self, envs: Ints) -> None:
-        """Take `envs` (k,) out of the level that they share, until their reset."""
+        """Remove `envs` (k,) from the level that they share, until their reset."""
         self.moving.leave(envs)
 
     def present(self) -> Bools:
-        """Whether each env is in a level, where its mates meet it, shape (N,)."""
+        """Mask of the envs that are in a level and meet others there, shape (N,)."""
         return self.moving.state.present if self.moving.shared else self._placed()
 
     def reach(self, points: Floats) -> None:
-        """Hands hold controllers, and go nowhere."""
+        """Ignore the points: hands hold controllers."""
 
     def details(self) -> dict[str, NDArray[np.generic]]:
-        """Nothing but the state."""
+        """Return an empty dictionary: there are no details."""
         return {}
 
     def state_dict(self) -> dict[str, NDArray[np.generic]]:
@@ -92,18 +92,18 @@ class BaseWorld:
     def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
         """Continue from `state_dict`; slots must hold the same levels."""
         for name, array in self._arrays().items():
-            if name in arrays:  # states of earlier versions have fewer
+            if name in arrays:  # older states have fewer
                 array[...] = arrays[name]
         self.moving.load(arrays, self._slot, self.state.position)
 
     def close(self) -> None:
-        """Free what the world holds."""
+        """Free the world's resources."""
 
     def _arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**self.state.arrays(), "slot": self._slot}
 
     def _place(self, envs: Ints, slots: Ints, poses: Floats) -> None:
-        """Write the state of `envs` at rest at `poses` (k, 3 or 4) in `slots`."""
+        """Set `envs` at rest at `poses` (k, 3 or 4) in `slots`."""
         for array in self.state.arrays().values():
             array[envs] = 0
         self.state.since_contact[envs] = 1 << 30

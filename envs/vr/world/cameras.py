@@ -1,4 +1,4 @@
-"""Where the cameras of films stand, the same for every engine that draws.
+"""Camera paths of films, the same for every rendering engine.
 
 A camera looks along its X axis; its Z axis is up in the picture.
 """
@@ -16,24 +16,24 @@ from ambulo.envs.vr.world.level_geoms import through_boxes
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply, quat_rotate
 
 EYES_FIELD_OF_VIEW = 75.0
-"""Vertical, of the view through a body's eyes, [deg]."""
+"""Vertical field of view through a body's eyes, [deg]."""
 _STEPS = 9
-"""Elevations that are tried, from the camera's own up to `_STEEPEST`."""
+"""Number of candidate elevations, from the camera's own up to `_STEEPEST`."""
 _STEEPEST = -78.0
 """[deg]."""
 _MARGIN = 0.12
-"""Distance that lines of sight keep from obstacles, [m]."""
+"""Clearance of lines of sight from obstacles, [m]."""
 _SIGHTS = (0.9, 1.5)
-"""Heights of the player that must be seen, [m]."""
+"""Heights of the player that must be visible, [m]."""
 _RISING, _SETTLING = 0.6, 0.25
-"""The camera rises this long before a wall is in its way; spread of its rise, [s]."""
+"""Time by which the camera rises before a wall occludes the player; smoothing time, [s]."""
 
 _UP = np.array([0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True, eq=False)
 class CameraPose:
-    """One camera at one moment."""
+    """Pose of a camera at one time."""
 
     place: Floats
     """World position, [m]. Shape (3,)."""
@@ -45,7 +45,7 @@ class CameraPose:
 
 @dataclass(frozen=True, eq=False)
 class CameraPath:
-    """One camera through a film."""
+    """Poses of a camera over a film."""
 
     places: Floats
     """World positions, [m]. Shape (F, 3)."""
@@ -68,21 +68,21 @@ class ChaseCamera:
     """A camera behind a player."""
 
     distance: float
-    """From the camera to its target, [m]."""
+    """Distance from the camera to its target, [m]."""
     elevation: float
-    """Of the line of sight, [deg]."""
+    """Elevation of the line of sight,"""
     field_of_view: float
     """Vertical, [deg]."""
     ahead: float
-    """From the player's feet to the target, [m]."""
+    """Distance of the target ahead of the player's feet, [m]."""
     up: float
-    """Height of the target above them, [m]."""
+    """Height of the target above the feet, [m]."""
 
 
 CHASE = ChaseCamera(7.0, -54.0, 50.0, 0.8, 0.9)
-"""Steep, to see over walls."""
+"""Steep camera that sees over walls."""
 CLOSE = ChaseCamera(3.8, -26.0, 50.0, 0.3, 0.95)
-"""For a body whose steps are to be seen; see `elevations_over_walls`."""
+"""Near camera that shows a body's steps; see `elevations_over_walls`."""
 
 
 def chase_path(
@@ -91,13 +91,14 @@ def chase_path(
     camera: ChaseCamera = CHASE,
     elevations: Floats | None = None,
 ) -> CameraPath:
-    """The way of a camera behind a player.
+    """The path of a camera behind a player.
 
     Args:
-        places: of the player's feet, shape (F, 3), [m].
-        headings: in which the camera looks, shape (F,), [rad].
-        camera: its settings.
-        elevations: of the lines of sight instead of the camera's own, shape (F,), [deg].
+        places: Positions of the player's feet, shape (F, 3), [m].
+        headings: View directions, shape (F,), [rad].
+        camera: Its settings.
+        elevations: Elevations of the lines of sight instead of the camera's own, shape (F,),
+            [deg].
     """
     if elevations is None:
         elevations = np.full(len(headings), camera.elevation)
@@ -114,10 +115,10 @@ def chase_path(
 def elevations_over_walls(
     level: Level, places: Floats, headings: Floats, camera: ChaseCamera, fps: float
 ) -> Floats:
-    """Elevations at which obstacles do not hide the player, shape (F,), [deg].
+    """Elevations at which obstacles do not occlude the player, shape (F,), [deg].
 
-    As low as the camera's own where that is free, and otherwise as much steeper as it
-    must be; the camera rises and sinks smoothly. Arguments as of `chase_path`.
+    The camera's own where that is free, otherwise as much steeper as needed; the camera rises
+    and sinks smoothly. Arguments as of `chase_path`.
     """
     steps = np.linspace(camera.elevation, _STEEPEST, _STEPS)
     found = np.full(len(places), _STEEPEST)
@@ -146,7 +147,7 @@ def _hidden(level: Level, seen: Floats, cameras: Floats) -> Bools:
         way = (cameras - seen) @ into.T
         hidden |= through_boxes(begin, way, np.array([a, b, c]) + _MARGIN)
     for x, y, radius, tall, base in level.cylinders:
-        # The square around it: what hides a little too early only raises the camera.
+        # The bounding square: occluding a little too early only raises the camera.
         half = np.array([radius, radius, tall / 2]) + _MARGIN
         hidden |= through_boxes(seen - [x, y, base + tall / 2], cameras - seen, half)
     return hidden

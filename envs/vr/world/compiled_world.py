@@ -104,7 +104,7 @@ class CompiledWorld(BaseWorld):
         self._look_from(envs, self._bodies())
 
     def _look_from(self, envs: Ints, bodies: Bodies) -> None:
-        """Read the rays of `envs` (k,) as `bodies` that fall or do not."""
+        """Read the rays of `envs` (k,) for `bodies` that fall or do not."""
         spec, state = self.spec, self.state
         sight = Sight(
             state.ray_ends, state.ray_floors, state.movers, spec.eye_height,

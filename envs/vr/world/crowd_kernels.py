@@ -1,10 +1,10 @@
 """Compiled crowd: the social force model (docs/vr_world.md, "People").
 
-After D. Helbing and P. Molnar, "Social force model for pedestrian dynamics", Physical Review
-E 51, 4282 (1995): eqs. (2) to (4) and (7) to (10), with its constants, without fluctuations
-and attractions. Its pedestrians are points; what keeps bodies apart is the repulsion of D.
-Helbing, I. Farkas and T. Vicsek, "Simulating dynamical features of escape panic", Nature 407,
-487 (2000). The desired direction is that of the shortest way to a person's goal.
+After D. Helbing and P. Molnar, "Social force model for pedestrian dynamics", Physical Review E
+51, 4282 (1995): eqs. (2) to (4) and (7) to (10), with its constants, without fluctuations and
+attractions. Its pedestrians are points; bodies are kept apart by the repulsion of D. Helbing,
+I. Farkas and T. Vicsek, "Simulating dynamical features of escape panic", Nature 407, 487
+(2000). The desired direction is that of the shortest path to a person's goal.
 """
 
 from __future__ import annotations
@@ -28,46 +28,49 @@ from ambulo.envs.vr.geometry.solid_kernels import local_shapes, nearest_of
 from ambulo.envs.vr.world.mover_kernels import person_row, uniform
 
 X, Y, Z, VX, VY, SPEED, GOAL, SLOW = range(8)
-"""Columns of a crowd (N, P, 8): place, velocity, desired speed, goal, time that it is slow."""
+"""Columns of a crowd (N, P, 8): position, velocity, desired speed, goal, time of slow
+motion."""
 SUBSTEP = 0.1
-"""Longest step of the model, [s]."""
+"""Longest time step of the model, [s]."""
 NO_WAY = 255
-"""Direction of a cell without a way to the goal; others are angles in 254ths of a turn."""
+"""Direction code of a cell without a path to the goal; others are angles in 254ths of a
+turn."""
 BLOCK = 2
-"""Cells along each side of a block, for which the shapes near people are listed."""
+"""Cells along a side of a block, which has a list of near shapes."""
 
 _RELAXATION = 0.5
-"""tau: time in which the desired velocity is taken up, [s]."""
+"""tau: time constant of the desired velocity, [s]."""
 _PUSH, _PUSH_RANGE = 2.1, 0.3
 """V0 and sigma of the repulsion by others, [m^2/s^2], [m]."""
 _STRIDE = 2.0
-"""Delta t: how far ahead the way of others is avoided, [s]."""
+"""Delta t: prediction time for avoiding others, [s]."""
 _BODY, _BODY_RANGE = 2000.0 / 80.0, 0.08
 """A over m and B of the repulsion of bodies, [m/s^2], [m]."""
 _BODY_FAR = 0.5
-"""Bodies farther apart do not repel each other so, [m]."""
+"""Distance beyond which bodies do not repel each other, [m]."""
 _WALL, _WALL_RANGE = 10.0, 0.2
 """U0 and R of the repulsion by walls, [m^2/s^2], [m]."""
 _SIGHT = math.cos(math.radians(100.0))
 """Cosine of phi, half the angle of sight."""
 _BEHIND = 0.5
-"""c: weight of what is out of sight."""
+"""c: weight of others out of sight."""
 HURRY = 1.3
-"""Largest speed over the desired one."""
+"""Largest speed, as a multiple of the desired one."""
 _FAR = 4.0
-"""Others farther away do not count, [m]."""
+"""Distance beyond which others are ignored, [m]."""
 _WEAK = 1.5
-"""b from which others do not count, [m]."""
+"""Value of b above which others are ignored, [m]."""
 WALL_FAR = 1.0
-"""Walls farther away do not count, [m]."""
+"""Distance beyond which walls are ignored, [m]."""
 _ARRIVED = 1.0
 """Distance at which a goal is reached, [m]."""
 _STUCK_SPEED, _STUCK_TIME = 0.2, 4.0
-"""Who is slower than this share of the desired speed for this long draws another goal, [s]."""
+"""A person slower than this fraction of the desired speed for this long draws another goal,
+[s]."""
 _SAME_FLOOR = 0.6
-"""As `layer_way_kernels.SAME_FLOOR`, [m]."""
+"""Height difference within one floor, as `layer_way_kernels.SAME_FLOOR`, [m]."""
 _ROOM = 1.5
-"""Distance that a crowd keeps from agents at the start, [m]."""
+"""Distance of a crowd from agents at the start, [m]."""
 _TRIES = 30
 _RADIUS = BODY_RADIUS
 _CLIMB = CLIMB_HEIGHT
@@ -85,7 +88,7 @@ class CrowdWork(NamedTuple):
     aim: Floats
     """Shape (P, 2)."""
     contacts: Contacts
-    """What a person touches."""
+    """Contacts of a person."""
 
 
 @njit(cache=True)
@@ -97,7 +100,7 @@ def crowd_work(people):
 
 @njit(cache=True, error_model="numpy")
 def ways_of(pack, s):
-    """The crowd's ways of slot `s`: views into the arrays of `pack` (`CrowdWays`)."""
+    """The crowd's path directions of slot `s`: views into `pack` (`CrowdWays`)."""
     offset, meta, ways, heights, cells, goals, blocks, items = pack
     o = offset[s]
     p = offset[s + 1]
@@ -124,7 +127,7 @@ def _layer_at(meta, heights, j, i, z):
 
 @njit(cache=True, inline="always", error_model="numpy")
 def _way_at(meta, ways, heights, goal, x, y, z):
-    """Way to `goal` of the cell of (x, y, z), as `NO_WAY` tells."""
+    """Direction code to `goal` of the cell of (x, y, z); see `NO_WAY`."""
     nx = int(meta[3])
     ny = int(meta[4])
     i = min(max(int((x - meta[0]) / meta[2]), 0), nx - 1)
@@ -137,7 +140,7 @@ def _way_at(meta, ways, heights, goal, x, y, z):
 
 @njit(cache=True, error_model="numpy")
 def _back(meta, ways, heights, goal, x, y, z):
-    """Unit vector from (x, y, z) to the nearest cell that has a way to `goal`."""
+    """Unit vector from (x, y, z) to the nearest cell with a path to `goal`."""
     nx = int(meta[3])
     ny = int(meta[4])
     plane = nx * ny
@@ -167,7 +170,7 @@ def _back(meta, ways, heights, goal, x, y, z):
 
 @njit(cache=True, error_model="numpy")
 def _another(goals, goal, rng, i):
-    """A goal other than `goal` (-1: any)."""
+    """A random goal other than `goal` (-1: any)."""
     count = goals.shape[0]
     if goal < 0:
         return int(uniform(rng, i) * count)
@@ -177,7 +180,7 @@ def _another(goals, goal, rng, i):
 
 @njit(cache=True, error_model="numpy")
 def draw_crowd(slot_ways, crowd, agents, rng, i):
-    """Draw people to `crowd` (P, 8), away from `agents` (A, 3) and from each other."""
+    """Draw people into `crowd` (P, 8), away from `agents` (A, 3) and from each other."""
     meta, heights, cells, goals = slot_ways[0], slot_ways[2], slot_ways[3], slot_ways[4]
     nx = int(meta[3])
     plane = nx * int(meta[4])
@@ -243,9 +246,9 @@ def _add_push(force, ex, ey, rx, ry, r, ox, oy, gap):
 
 @njit(cache=True, inline="always")
 def _walls(prisms, cylinders, triangles, near, x, y, z, out):
-    """Add the pushes of walls to `out` (2,); the distance of the nearest one, [m].
+    """Add the pushes of walls to `out` (2,); returns the distance of the nearest one, [m].
 
-    It is 0 where a triangle is near.
+    It is 0 if a triangle is near.
     """
     n_prisms = prisms.shape[0]
     n_still = n_prisms + cylinders.shape[0]
@@ -284,12 +287,12 @@ def _walls(prisms, cylinders, triangles, near, x, y, z, out):
 def _social_forces(slot_ways, crowd, others, force, aim):
     """Write the drives and pushes of others to `force` (P, 2); `aim` (P, 2) is work space.
 
-    `others` (O, 6) are x, y, z, vx, vy, radius of who is no part of the crowd.
+    `others` (O, 6) are x, y, z, vx, vy, radius of persons and agents outside of the crowd.
     """
     count = crowd.shape[0]
     meta, ways, heights = slot_ways[0], slot_ways[1], slot_ways[2]
     radius = meta[8]
-    for p in range(count):  # alone, so that the memory is read for several at once
+    for p in range(count):  # a loop of its own, so that memory reads are vectorised
         aim[p, 0] = _way_at(
             meta, ways, heights, int(crowd[p, GOAL]), crowd[p, X], crowd[p, Y],
             crowd[p, Z],
@@ -349,10 +352,10 @@ def _is_at(goals, goal, x, y, z):
 
 @njit(cache=True, error_model="numpy")
 def step_crowd(slot_ways, crowd, others, solids, movers, step, work, rng):
-    """Move a `crowd` (P, 8) by one `step` [s] of the model.
+    """Advance a `crowd` (P, 8) by one `step` [s] of the model.
 
-    `others` (O, 6) are x, y, z, vx, vy, radius of who else is made way for; `movers` (M, 9)
-    are things that people cannot pass; `rng` (1,) is their generator.
+    `others` (O, 6) are x, y, z, vx, vy, radius of others to avoid; `movers` (M, 9) are movers
+    that people cannot pass; `rng` (1,) is their generator.
     """
     meta, goals, blocks, items = slot_ways[0], slot_ways[4], slot_ways[5], slot_ways[6]
     side = BLOCK * meta[2]

@@ -1,4 +1,4 @@
-"""Where the crowd of a level walks: its floor, its goals, and the ways to them."""
+"""Walking area of a level's crowd: its floor, goals, and path directions."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from ambulo.envs.vr.world.way_kernels import directions, find_plain, shapes_near
 Fields = NDArray[np.float32]
 
 GOALS = 8
-"""Places that a crowd without goals of its own walks between."""
+"""Number of goals of a crowd without goals of its own."""
 ROOM = 0.8
-"""Floor that a person of a crowd needs, [m^2]."""
+"""Floor area per person of a crowd, [m^2]."""
 
 _STRIDE = 0.25
-"""Distance at which the ways of platforms are looked at, [m]."""
+"""Sampling distance along the paths of platforms, [m]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,18 +48,17 @@ class CrowdWays:
     goals: Floats
     """x, y, z, shape (goals, 3), [m]."""
     blocks: Floats
-    """Where the shapes near each block of `BLOCK` x `BLOCK` cells begin in `items`, how many
-    they are, and its height if it has one level floor whatever people do there (NaN: no),
-    shape (blocks, 3)."""
+    """For each block of `BLOCK` x `BLOCK` cells: start and number of its near shapes in
+    `items`, and its height if it is one level floor (NaN: no), shape (blocks, 3)."""
     items: NDArray[np.int32]
-    """Numbers of the shapes that those who are in a block have to do with."""
+    """Indices of the shapes near people in each block."""
 
     @classmethod
     def of(cls, level: Level) -> CrowdWays | None:
-        """The ways of the crowd of `level`; None: there is none.
+        """The path directions of the crowd of `level`; None: no crowd.
 
         Raises:
-            LevelError: goals without a way between them, or no room for so many people.
+            LevelError: Goals are not connected, or the people do not fit.
         """
         if level.people is None or level.people.count == 0:
             return None
@@ -72,22 +71,22 @@ _KEPT: WeakKeyDictionary[Level, CrowdWays] = WeakKeyDictionary()
 
 
 class PackedWays:
-    """The crowd's ways of each slot's level in flat arrays, as compiled code takes them."""
+    """The crowds' path directions of all slots in flat arrays, for compiled code."""
 
     def __init__(self) -> None:
-        """No slots."""
+        """Create it without slots."""
         self._slots: list[CrowdWays | None] = []
         self._arrays: tuple[NDArray[np.generic], ...] | None = None
 
     def set(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
-        """Hold the ways of `levels[i]` in slot `slots[i]`."""
+        """Put the path directions of `levels[i]` into slot `slots[i]`."""
         for slot, level in zip(slots, levels, strict=True):
             self._slots += [None] * (slot + 1 - len(self._slots))
             self._slots[slot] = CrowdWays.of(level)
         self._arrays = None
 
     def arrays(self) -> tuple[NDArray[np.generic], ...]:
-        """Where slots begin (S + 1, 6), meta (S, 11), then the arrays of ways."""
+        """Starts of slots (S + 1, 6), meta (S, 11), then the arrays of directions."""
         if self._arrays is None:
             parts = [
                 (s.ways, s.heights, s.cells, s.goals, s.blocks, s.items)
@@ -138,14 +137,14 @@ def _ways(level: Level, people: People) -> CrowdWays:
 
 
 def _without_carriers(level: Level) -> Level:
-    """`level` standing still, with walls where platforms and lifts go."""
+    """`level` without motion, with walls on the paths of platforms and lifts."""
     walls = [_swept(m) for m in level.movers if m.kind in CARRIERS]
     boxes = np.vstack([level.boxes, *walls])
     return dataclasses.replace(level, boxes=boxes, movers=(), people=None)
 
 
 def _swept(mover: Mover) -> Floats:
-    """Boxes as tall as a body over the places that `mover` comes by, shape (n, 7)."""
+    """Boxes of body height over the area that `mover` sweeps, shape (n, 7)."""
     rows = [mover.path[:1]]
     for a, b in zip(mover.path[:-1], mover.path[1:], strict=True):
         parts = max(1, int(np.ceil(np.linalg.norm(b[1:4] - a[1:4]) / _STRIDE)))
@@ -177,7 +176,7 @@ def _goals(level: Level, people: People, grid: LayeredGrid) -> tuple[Floats, Fie
 
 
 def _spread(level: Level, grid: LayeredGrid) -> tuple[Floats, Fields]:
-    """Places as far from each other as can be, on the largest part of the floor."""
+    """Positions as far apart as possible, on the largest part of the floor."""
     first = _largest_part(level, grid)
     goals: list[Floats] = []
     fields: list[Fields] = []

@@ -1,4 +1,4 @@
-"""What a camera sees of a level: its shapes as geoms of MuJoCo, which touch nothing."""
+"""Visual geoms of a level in MuJoCo, without collisions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ambulo.envs.vr.levels.solids import are_slabs, are_walls, floor_rectangles
 from ambulo.envs.vr.levels.surfaces import Mesh, ramp_corners, stair_boxes
 
 FLOOR, UPPER_FLOOR = "floor", "upper_floor"
-"""Names of the materials of the ground, and of boxes that look like floors."""
+"""Names of the materials of the ground, and of boxes that count as floors."""
 _FLOOR_THICKNESS = 0.2
 _WALL = [0.55, 0.58, 0.64, 1.0]
 _BOXES = [
@@ -23,19 +23,19 @@ _BOXES = [
 _CYLINDER = [0.23, 0.48, 0.62, 1.0]
 _RAMP = [0.72, 0.66, 0.50, 1.0]
 _STAIRS = ([0.70, 0.70, 0.66, 1.0], [0.60, 0.60, 0.57, 1.0])
-"""In turn, so that treads are told apart from above."""
+"""Alternating colours, so that treads differ from above."""
 _TERRAIN = [0.52, 0.60, 0.44, 1.0]
 _MESH = [0.62, 0.58, 0.62, 1.0]
 _LEAST_AREA = 1e-9
-"""Smaller triangles are not drawn, [m^2]."""
+"""Smallest area of drawn triangles, [m^2]."""
 _TOPS_APART = 0.001
-"""Tops of neighbours lie so far apart, or they flicker, [m]."""
+"""Height difference between tops of neighbours, which would flicker otherwise, [m]."""
 _GLASS = 0.2
-"""Opacity of what hides the player from above."""
+"""Opacity of shapes that occlude the player from above."""
 _SIGHT = 0.9
-"""Height of the player that must be seen, [m]."""
+"""Height of the player that must be visible, [m]."""
 _MARGIN = 0.3
-"""Distance that the line of sight keeps from what hangs overhead, [m]."""
+"""Clearance of the line of sight from overhanging shapes, [m]."""
 _TINY = 1e-12
 
 
@@ -66,7 +66,7 @@ def add_level(spec: mujoco.MjSpec, level: Level) -> None:
 
 
 def _add_meshes(spec: mujoco.MjSpec, level: Level) -> None:
-    """Add what is made of triangles."""
+    """Add ramps, terrains and meshes."""
     ramps = [_mesh_of(ramp_corners(row[None])) for row in level.ramps]
     terrains = [field.mesh() for field in level.heightfields]
     k = 0
@@ -83,7 +83,7 @@ def _add_meshes(spec: mujoco.MjSpec, level: Level) -> None:
             points = (mesh.vertices - middle).astype(np.float32)
             spec.add_mesh(
                 name=f"level_{k}",
-                uservert=np.vstack([points, points[:1]]).ravel(),  # it asks for four
+                uservert=np.vstack([points, points[:1]]).ravel(),  # it requires four
                 userface=mesh.triangles.astype(np.int32).ravel(),
                 inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL,
             )
@@ -93,14 +93,14 @@ def _add_meshes(spec: mujoco.MjSpec, level: Level) -> None:
 
 
 def _solid_part(mesh: Mesh) -> Mesh:
-    """Its triangles that have an area, which MuJoCo asks for."""
+    """Its triangles with a nonzero area, as MuJoCo requires."""
     a, b, c = np.moveaxis(mesh.corners(), 1, 0)
     area = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2
     return Mesh(mesh.vertices, mesh.triangles[area > _LEAST_AREA])
 
 
 def _mesh_of(corners: Floats) -> Mesh:
-    """Triangles (T, 3, 3) with points of their own, so that their edges are sharp."""
+    """Triangles (T, 3, 3) with separate vertices, so that their edges are sharp."""
     return Mesh(corners.reshape(-1, 3), np.arange(3 * len(corners)).reshape(-1, 3))
 
 
@@ -114,7 +114,7 @@ def add_visual(
     yaw: float = 0.0,
     material: str = "",
 ) -> mujoco.MjsGeom:
-    """Add a geom that touches nothing; its material has the last word on its colour."""
+    """Add a geom without collisions; its material overrides its colour."""
     look = {"material": material} if material else {"rgba": rgba}
     return body.add_geom(
         type=getattr(mujoco.mjtGeom, f"mjGEOM_{shape}"),
@@ -133,10 +133,10 @@ def yaw_quaternion(yaw: float) -> list[float]:
 
 
 class Overhead:
-    """Makes those shapes of a level glass that hang over the player and hide him."""
+    """Makes shapes of a level that occlude the player from above transparent."""
 
     def __init__(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
-        """`data` have the places of all geoms; those of the world are the level."""
+        """Create it; `data` has the positions of all geoms; the world's are the level."""
         self._model = model
         self._geoms = np.flatnonzero(model.geom_bodyid == 0)
         self._turns = data.geom_xmat[self._geoms].reshape(-1, 3, 3).copy()
@@ -149,7 +149,7 @@ class Overhead:
         self._looks = model.geom_rgba[self._geoms].copy()
 
     def show(self, feet: Floats, camera: Floats) -> None:
-        """Choose what is glass for a camera and a player, places (3,), [m]."""
+        """Choose the transparent shapes for a camera and a player at positions (3,), [m]."""
         looks = self._looks.copy()
         looks[self._hiding(feet, camera), 3] = _GLASS
         self._model.geom_rgba[self._geoms] = looks
@@ -163,10 +163,10 @@ class Overhead:
 
 
 def through_boxes(begin: Floats, way: Floats, half: Floats) -> Bools:
-    """Whether segments from `begin` along `way` meet boxes about the origin, shape (n,).
+    """Whether segments `way` from `begin` meet centred boxes, shape (n,).
 
-    All are (n, 3), or (3,) for the same of each, in axes along the sides of the boxes, [m];
-    `half` are half sizes.
+    All are (n, 3), or (3,) if equal for all, in axes along the sides of the boxes, [m]; `half`
+    are half sizes.
     """
     inverse = 1.0 / np.where(np.abs(way) < _TINY, _TINY, way)
     one, other = (-half - begin) * inverse, (half - begin) * inverse

@@ -1,4 +1,4 @@
-"""Compiled paths of moving things: where each is at a time, as rows of `solid_kernels`."""
+"""Compiled paths of movers: their poses at a time, as rows of `solid_kernels`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ambulo.envs.vr.contract import BODY_HEIGHT, BODY_RADIUS
 from ambulo.envs.vr.geometry.solid_kernels import BOX
 
 ONCE, LOOP, BACK_AND_FORTH = 0.0, 1.0, 2.0
-"""What a thing does at the end of its path."""
+"""Behaviour at the end of a path."""
 RANDOM = -1.0
-"""Phase that is drawn for every episode."""
+"""Marks a phase that is drawn for every episode."""
 
 _RADIUS = BODY_RADIUS
 _TALL = BODY_HEIGHT
@@ -26,25 +26,25 @@ _BACK = BACK_AND_FORTH
 
 
 class MovingLevels(NamedTuple):
-    """What moves in the levels of S slots."""
+    """Movers and crowds in the levels of S slots."""
 
     counts: Ints
-    """Things on paths and people of a crowd, shape (S, 2)."""
+    """Movers on paths and people of a crowd, shape (S, 2)."""
     first: Ints
-    """Where the things of each slot begin, shape (S + 1,)."""
+    """Start of the movers of each slot, shape (S + 1,)."""
     things: Floats
-    """See `place_on_path`, shape (T, 9)."""
+    """Movers, see `place_on_path`, shape (T, 9)."""
     keys: Floats
     """Keyframes of their paths: time, x, y, z, yaw, shape (K, 5)."""
     ways: Any
-    """The crowds' ways, see `PackedWays.arrays`."""
+    """The crowds' path directions, see `PackedWays.arrays`."""
 
 
 class MovingState(NamedTuple):
-    """What moves in the levels of N envs, in M rows of `solid_kernels`; see `MovingThings`.
+    """Movers in the levels of N envs, in M rows of `solid_kernels`; see `MovingThings`.
 
-    The rows of an env are the things on paths of its level, then its crowd, then its mates.
-    What is random is that of the first env in a level.
+    The rows of an env are the movers on paths of its level, then its crowd, then the other
+    agents there. Random numbers are those of the first env of a level.
     """
 
     before: Floats
@@ -52,26 +52,26 @@ class MovingState(NamedTuple):
     after: Floats
     """Rows at its end, shape (N, M, 9)."""
     used: Ints
-    """Rows of each env that are used, shape (N,)."""
+    """Number of used rows of each env, shape (N,)."""
     leader: Ints
     """First env of those that share a level, shape (N,)."""
     mates: Ints
-    """The other envs in the level of each, shape (N, A)."""
+    """The other envs in each env's level, shape (N, A)."""
     present: Bools
-    """Whether each env is in its level, where its mates see it, shape (N,)."""
+    """Mask of the envs that are in their level and visible there, shape (N,)."""
     rng: NDArray[np.uint64]
     """Generators, shape (N,)."""
     clock: Ints
-    """Steps since things on paths began, shape (N,)."""
+    """Steps since movers on paths began, shape (N,)."""
     phases: Floats
-    """Of things on paths, shape (N, T), [s]."""
+    """Phases of movers on paths,"""
     crowd: Floats
-    """Columns of `crowd_kernels`, shape (N, P, 8)."""
+    """Crowds, columns of `crowd_kernels`, shape (N, P, 8)."""
 
 
 @njit(cache=True)
 def seeded(seed):
-    """A state of `uniform` from any whole number."""
+    """A generator state of `uniform` from any integer."""
     z = np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -93,7 +93,7 @@ def uniform(state, i):
 
 @njit(cache=True)
 def place_on_path(thing, keys, time, row):
-    """Write where a thing is at `time` to `row` (9,).
+    """Write the pose of a mover at `time` to `row` (9,).
 
     `thing` (9,): half sizes a, b, c, kind, first and last keyframe, loop, phase, period.
     """
@@ -138,7 +138,7 @@ def place_on_path(thing, keys, time, row):
 
 @njit(cache=True)
 def draw_phases(things, first, last, phases, rng, i):
-    """Draw the phases of things `first` to `last` - 1 to `phases` [s]."""
+    """Draw the phases of movers `first` to `last` - 1 into `phases` [s]."""
     for m in range(first, last):
         phase = things[m, 7]
         phases[m - first] = phase
@@ -148,7 +148,7 @@ def draw_phases(things, first, last, phases, rng, i):
 
 @njit(cache=True)
 def place_things(things, first, last, keys, phases, time, rows):
-    """Write things `first` to `last` - 1 at `time` since the start to `rows` (M, 9)."""
+    """Write movers `first` to `last` - 1 at `time` since the start to `rows` (M, 9)."""
     for m in range(first, last):
         place_on_path(things[m], keys, time + phases[m - first], rows[m - first])
 
@@ -169,7 +169,7 @@ def person_row(x, y, z, radius, row):
 
 @njit(cache=True)
 def rows_of_mates(i, position, moving):
-    """Write where the mates of env `i` are to the last of its rows."""
+    """Write the other agents of env `i`'s level to the last of its rows."""
     mates = moving.mates
     at = moving.used[i] - mates.shape[1]
     for m in range(mates.shape[1]):
@@ -182,7 +182,7 @@ def rows_of_mates(i, position, moving):
 
 @njit(cache=True)
 def move_between(before, after, count, fraction, now):
-    """Write where the first `count` movers are at a fraction of the step to `now`."""
+    """Write the first `count` movers at a fraction of the step to `now`."""
     for m in range(count):
         b = before[m]
         a = after[m]
@@ -201,9 +201,9 @@ def move_between(before, after, count, fraction, now):
 
 @njit(cache=True)
 def near_movers(before, after, count, x, y, reach, index):
-    """List the movers that come within `reach` of (x, y) in a step; how many, and travel.
+    """List the movers within `reach` of (x, y) in a step; returns number and travel.
 
-    Their numbers go to `index`; travel is the longest way of one of them, [m].
+    Their indices are written to `index`; travel is their longest displacement, [m].
     """
     n = 0
     longest = 0.0

@@ -1,4 +1,4 @@
-"""The moving things of many envs: where they are before and after a step."""
+"""The movers of many envs: their poses before and after a step."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _CROWD_COLUMNS = 8
 
 
 class PackedThings:
-    """Things on paths of each slot's level, in flat arrays."""
+    """Movers on paths of each slot's level, in flat arrays."""
 
     def __init__(self) -> None:
-        """No slots."""
+        """Create it without slots."""
         self._slots: list[tuple[list[Floats], list[Floats]]] = []
         self._arrays: tuple[Ints, Floats, Floats] | None = None
 
     def set(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
-        """Hold the things of `levels[i]` in slot `slots[i]`."""
+        """Put the movers of `levels[i]` into slot `slots[i]`."""
         for slot, level in zip(slots, levels, strict=True):
             self._slots += [([], [])] * (slot + 1 - len(self._slots))
             walkers = level.people.walkers if level.people is not None else ()
@@ -52,7 +52,7 @@ class PackedThings:
         self._arrays = None
 
     def counts(self) -> Ints:
-        """Number of things of each slot, shape (S,)."""
+        """Number of movers of each slot, shape (S,)."""
         return np.array([len(things) for things, _ in self._slots], np.int64)
 
     @property
@@ -61,7 +61,7 @@ class PackedThings:
         return any(row[7] == RANDOM for things, _ in self._slots for row in things)
 
     def arrays(self) -> tuple[Ints, Floats, Floats]:
-        """Where slots begin (S + 1,), things (T, 9), keyframes (K, 5)."""
+        """Starts of slots (S + 1,), movers (T, 9), keyframes (K, 5)."""
         if self._arrays is None:
             first = np.concatenate([[0], np.cumsum(self.counts())])
             rows = [row for things, _ in self._slots for row in things]
@@ -76,7 +76,7 @@ class PackedThings:
 
 
 def _thing(thing: Mover | Walker, radius: float) -> Floats:
-    """Half sizes, kind, (keyframes), loop, phase, period: as `place_on_path` reads it."""
+    """Half sizes, kind, (keyframes), loop, phase, period, for `place_on_path`."""
     half = thing.half_size if isinstance(thing, Mover) else (radius, radius, 0.0)
     kind = BOX if isinstance(thing, Mover) else PERSON
     phase = RANDOM if thing.phase is None else thing.phase
@@ -89,10 +89,10 @@ def _keys(thing: Mover | Walker) -> Floats:
 
 
 class MovingThings:
-    """What moves in the levels of N envs. Envs that share a level share what moves there."""
+    """Movers in the levels of N envs. Envs that share a level share its movers."""
 
     def __init__(self, num_envs: int, spec: WorldSpec) -> None:
-        """Nothing moves yet, and no envs share a level."""
+        """Create it without movers and shared levels."""
         self.spec = spec
         """Settings of the world."""
         self._things, self._ways = PackedThings(), PackedWays()
@@ -127,7 +127,7 @@ class MovingThings:
         return self.state.mates.shape[1] > 0
 
     def share(self, size: int) -> None:
-        """Put every `size` envs in a row into one level, from the next reset on."""
+        """Let every `size` consecutive envs share a level, from the next reset on."""
         envs = len(self.state.leader)
         if envs % size:
             raise ValueError(f"{envs} envs cannot share levels in groups of {size}")
@@ -144,7 +144,7 @@ class MovingThings:
         """Put `levels[i]` into slot `slots[i]`.
 
         Raises:
-            LevelError: something moves too fast for the ticks of this world.
+            LevelError: A mover is too fast for the ticks of this world.
         """
         for level in levels:
             self._check_speed(level)
@@ -172,11 +172,11 @@ class MovingThings:
     def begin(self, envs: Ints, slot: Ints, position: Floats) -> None:
         """Begin episodes of `envs`, whose agents are at `position` (N, 3).
 
-        Where mates of `envs` go on, so does everything else that moves in their level.
+        Where other agents of the level continue, its movers do, too.
         """
         now = self.state
         if not self.some:
-            now.used[envs] = 0  # of the level that each was in before
+            now.used[envs] = 0  # of the previous level of each
             return
         now.present[envs] = True
         begun = np.zeros(len(now.leader), np.bool_)
@@ -185,14 +185,15 @@ class MovingThings:
         fresh = envs[begun[now.mates[envs]].all(axis=1)]
         moving_kernels.begin(fresh, slot, position, self._levels(), now)
         self._place(envs, slot, position)
-        # Mates that go on, too, or else `envs` would come from where they were.
+        # Also for agents that continue, or `envs` would have a velocity from their last
+        # position.
         self.settle(mates[~begun[mates]], position)
 
     def advance(
         self, envs: Ints, slot: Ints, position: Floats, velocity: Floats,
         solids: tuple[NDArray[np.generic], ...],
     ) -> None:  # fmt: skip
-        """Move everything in the levels of `envs` by one step; agents are where they were."""
+        """Move everything in the levels of `envs` by one step; agents stay."""
         if self.some:
             moving_kernels.advance(
                 envs, slot, position, velocity, self._levels(), self.state,
@@ -200,16 +201,16 @@ class MovingThings:
             )  # fmt: skip
 
     def settle(self, envs: Ints, position: Floats) -> None:
-        """Take in where the mates of `envs` have come to."""
+        """Update the positions of the other agents in the levels of `envs`."""
         if self.shared:
             moving_kernels.place_mates(envs, position, self.state)
 
     def leave(self, envs: Ints) -> None:
-        """Take `envs` out of the sight and the way of their mates, until their reset."""
+        """Remove `envs` from their level, for the other agents there, until their reset."""
         self.state.present[envs] = False
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
-        """What a continuation needs."""
+        """Arrays for a continuation."""
         return {
             "moving_rng": self.state.rng,
             "moving_clock": self.state.clock,
@@ -221,7 +222,7 @@ class MovingThings:
     def load(
         self, arrays: dict[str, NDArray[np.generic]], slot: Ints, position: Floats
     ) -> None:
-        """Continue from `arrays`, whose room for things may be another."""
+        """Continue from `arrays`, which may have another number of rows."""
         for name, array in self.arrays().items():
             if name in arrays:
                 saved = arrays[name]
@@ -240,7 +241,7 @@ class MovingThings:
         return rows[rows[:, 8] == PERSON][:, [0, 1, 6, 2]]
 
     def forecast(self, env: int, slot: int, times: Floats) -> Floats:
-        """Where things on paths will be `times` (T,) [s] from now, rows, shape (T, M, 9)."""
+        """Predicted rows of movers at `times` (T,) [s] from now, shape (T, M, 9)."""
         first, things, keys = self._things.arrays()
         begin, end = int(first[slot]), int(first[slot + 1])
         lead = int(self.state.leader[env])
@@ -253,7 +254,7 @@ class MovingThings:
         return rows
 
     def rows(self, env: int) -> Floats:
-        """All that moves in the level of `env`: rows of `solid_kernels`, shape (n, 9)."""
+        """All movers in the level of `env`: rows of `solid_kernels`, shape (n, 9)."""
         return self.state.after[env, : self.state.used[env]]
 
     def crowd(self, env: int) -> Floats:
@@ -261,12 +262,12 @@ class MovingThings:
         return self.state.crowd[self.state.leader[env]]
 
     def boxes(self, env: int) -> Floats:
-        """Things in the level of `env`: x, y, a, b, cos, sin, bottom, top, shape (n, 8)."""
+        """Movers in the level of `env`: x, y, a, b, cos, sin, bottom, top, shape (n, 8)."""
         rows = self.rows(env)
         return rows[rows[:, 8] == BOX][:, :8]
 
     def _place(self, envs: Ints, slot: Ints, position: Floats) -> None:
-        """Put everything that `envs` meet where it is now, at rest."""
+        """Place everything that `envs` can meet, at rest."""
         now = self.state
         moving_kernels.place(
             envs, slot, position, self._levels(), now, self.spec.decision_dt
@@ -277,19 +278,19 @@ class MovingThings:
         return MovingLevels(self._counts, *self._things.arrays(), self._ways.arrays())
 
     def _make_room(self) -> None:
-        """Widen the arrays to what the largest level needs."""
+        """Enlarge the arrays to the size of the largest level."""
         now = self.state
         things, crowd = self._counts.max(axis=0) if len(self._counts) else (0, 0)
         rows = int(self._counts.sum(axis=1).max(initial=0)) + now.mates.shape[1]
         self.state = now._replace(
-            phases=_widened(now.phases, int(things)),
-            crowd=_widened(now.crowd, int(crowd)),
-            before=_widened(now.before, rows),
-            after=_widened(now.after, rows),
+            phases=_with_columns(now.phases, int(things)),
+            crowd=_with_columns(now.crowd, int(crowd)),
+            before=_with_columns(now.before, rows),
+            after=_with_columns(now.after, rows),
         )
 
     def _check_speed(self, level: Level) -> None:
-        """Raise `LevelError` where a mover would jump over a body within a tick."""
+        """Raise `LevelError` if a mover would jump over a body within a tick."""
         spec = self.spec
         for k, mover in enumerate(level.movers):
             travel = (fastest(mover) + spec.max_speed) * spec.dt
@@ -301,7 +302,7 @@ class MovingThings:
                 )
 
 
-def _widened(array: Floats, columns: int) -> Floats:
+def _with_columns(array: Floats, columns: int) -> Floats:
     """`array` (N, M, ...) with at least `columns` columns."""
     missing = columns - array.shape[1]
     if missing <= 0:
@@ -311,16 +312,16 @@ def _widened(array: Floats, columns: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class MovingBegun:
-    """How what moves in a level began an episode of an agent that is alone in it."""
+    """Initial state of the movers in a level, for an episode of an agent alone in it."""
 
     spec: WorldSpec
-    """Of the world."""
+    """Settings of the world."""
     arrays: Mapping[str, NDArray[np.generic]]
-    """Of `MovingThings.arrays`, one row each."""
+    """Arrays of `MovingThings.arrays`, one row each."""
 
     @classmethod
     def of(cls, moving: MovingThings, env: int) -> MovingBegun:
-        """What moves in the level of `env` right now."""
+        """Record the present movers in the level of `env`."""
         arrays = {k: a[env : env + 1].copy() for k, a in moving.arrays().items()}
         return cls(moving.spec, arrays)
 
@@ -328,9 +329,9 @@ class MovingBegun:
         """Rows of `solid_kernels` at the start and after each step, shape (T + 1, M, 9).
 
         Args:
-            level: where the episode was played.
-            position: of the agent at the start and after each step, (T + 1, 3), [m].
-            velocity: the same, (T + 1, 3), [m/s].
+            level: Level of the episode.
+            position: Positions of the agent at the start and after each step, (T + 1, 3), [m].
+            velocity: Its velocities, (T + 1, 3), [m/s].
         """
         moving, solids = MovingThings(1, self.spec), PackedSolids()
         solids.set([0], [level])
@@ -347,7 +348,7 @@ class MovingBegun:
 
 
 def between_rows(rows: Floats, at: Floats) -> Floats:
-    """Rows (T, M, 9) at and between their steps, at times `at` (F,) in steps, (F, M, 9)."""
+    """Rows (T, M, 9) interpolated at times `at` (F,) in steps, (F, M, 9)."""
     first = np.minimum(np.floor(at + 1e-9).astype(np.int64), max(len(rows) - 2, 0))
     before, after = rows[first], rows[np.minimum(first + 1, len(rows) - 1)]
     out: Floats = before + (at - first)[:, None, None] * (after - before)

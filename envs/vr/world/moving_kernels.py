@@ -1,4 +1,4 @@
-"""Compiled bookkeeping of moving things: begin, advance, and the rows that envs see."""
+"""Compiled updates of movers: begin, advance, and the rows of each env."""
 
 # ruff: noqa: RUF046 - int(math.ceil(x)) is what numba needs
 
@@ -30,7 +30,7 @@ from ambulo.envs.vr.world.mover_kernels import (
 from ambulo.envs.vr.world.packed_solids import solids_of
 
 _STRIDE = 0.9 * BODY_RADIUS
-"""Longest way of people in a step of the model, so that walls stop them, [m]."""
+"""Longest displacement of people in a step of the model, so that walls stop them, [m]."""
 
 
 @njit(cache=True)
@@ -42,7 +42,7 @@ def seed_envs(envs, seeds, rng):
 
 @njit(cache=True)
 def begin(envs, slot, position, levels, moving):
-    """Draw what is random in the levels of those `envs` that lead theirs."""
+    """Draw phases and crowds in the levels of those `envs` that lead theirs."""
     counts, first, things, _, ways = levels
     mates, rng = moving.mates, moving.rng
     agents = np.empty((1 + mates.shape[1], 3))
@@ -62,7 +62,7 @@ def begin(envs, slot, position, levels, moving):
 
 @njit(cache=True)
 def place(envs, slot, position, levels, moving, dt):
-    """Write the rows of `envs` as things are now."""
+    """Write the present rows of `envs`."""
     counts, first, things, keys, ways = levels
     for i in envs:
         s = slot[i]
@@ -86,14 +86,14 @@ def place(envs, slot, position, levels, moving, dt):
 
 @njit(cache=True)
 def place_mates(envs, position, moving):
-    """Write where the mates of `envs` are to the last of their rows."""
+    """Write the other agents in the levels of `envs` to the last of their rows."""
     for i in envs:
         rows_of_mates(i, position, moving)
 
 
 @njit(cache=True)
 def advance(envs, slot, position, velocity, levels, moving, dt, solids_pack):
-    """Move everything by `dt`: `before` is what `after` was, `after` is new."""
+    """Advance everything by `dt`: `before` becomes the old `after`."""
     counts, first, things, keys, ways_pack = levels
     before, after, used, leader, mates, present, rng, clock, phases, crowd = moving
     work = crowd_work(crowd.shape[1])
@@ -139,7 +139,7 @@ def advance(envs, slot, position, velocity, levels, moving, dt, solids_pack):
 
 @njit(cache=True)
 def copy_to_mates(envs, slot, levels, moving):
-    """Give `envs` that share a level the rows of things and people of the first of them."""
+    """Copy the rows of movers and people from the first env of a level to the others."""
     for i in envs:
         lead = moving.leader[i]
         if lead != i:
@@ -150,7 +150,7 @@ def copy_to_mates(envs, slot, levels, moving):
 
 @njit(cache=True)
 def add_walkers(now, before, after, dt, others):
-    """Write the people among `now` (M, 9) to `others` (O, 6); how many.
+    """Write the people among `now` (M, 9) to `others` (O, 6); returns their number.
 
     `before` and `after` are their rows at the start and the end of a step of `dt`.
     """
@@ -169,7 +169,7 @@ def add_walkers(now, before, after, dt, others):
 
 @njit(cache=True)
 def add_agent(i, position, velocity, time, others, n):
-    """Add the agent of env `i`, `time` from now, to `n` rows of `others`; how many then."""
+    """Add the agent of env `i`, `time` from now, to `n` rows of `others`; returns the new n."""
     others[n, 0] = position[i, 0] + velocity[i, 0] * time
     others[n, 1] = position[i, 1] + velocity[i, 1] * time
     others[n, 2] = position[i, 2]

@@ -1,7 +1,7 @@
-"""A level in MuJoCo, and what the rules of `mujoco_world` ask about its geometry.
+"""A level in MuJoCo, with the geometric queries of `mujoco_world`.
 
-`mj_ray` finds floors, `mj_geomDistance` what the capsule of a body or a vertical line touches.
-Nothing is simulated: `mj_step` is not called.
+`mj_ray` finds floors, `mj_geomDistance` the contacts of the capsule of a body or of a vertical
+line. Nothing is simulated: `mj_step` is not called.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.solids import Solids, is_floor
 
 MOST_GEOMS = 20_000
-"""Most shapes of one level; each triangle of a mesh or terrain is one."""
+"""Largest number of shapes of one level; each triangle of a mesh or terrain is one."""
 LINE_RADIUS = 2e-4
 """Radius of the vertical line, [m]."""
 
 _DIAGONAL = BODY_RADIUS * math.sqrt(0.5)
 """A rim this far above or below the capsule's axis touches it at 45 degrees, [m]."""
 _BESIDE = np.array([1e-6, 1.6e-6, 0.0])
-"""Rays go this far beside: they would slip through where two triangles meet, [m]."""
+"""Lateral offset of rays, which would slip through where two triangles meet, [m]."""
 _NEXT = 1e-5
-"""A ray goes on this far below a face that is no floor, [m]."""
+"""Distance below a face that is no floor at which a ray continues, [m]."""
 _LIFT = 2e-5
-"""Bottoms are this much higher, so that such a ray meets the floor below a shape, [m]."""
+"""Raise of bottoms, so that such a ray hits the floor below a shape, [m]."""
 _STRIDE, _WITHIN, _EXACT = 0.25, 2e-4, 1e-3
-"""Longest part of a ray that is looked at as one, how far within its ends that is done, and
-how exactly obstacles between them are found, [m]."""
+"""Longest segment of a ray with a single check, distance of the check from its ends, and
+tolerance of obstacles between them, [m]."""
 _BEFORE, _BEHIND = 0.02, 0.03
 """The last floor along a ray is read this far before its end, and an obstacle this far behind
-an edge ends it as well, [m]."""
+an edge also ends it, [m]."""
 _TINY, _SMALL = 1e-9, 1e-6
 _FLAT, _FLOOR, _OTHER = range(3)
 """Groups of geoms: boxes and cylinders; floors of triangles; people, triangles, the body."""
@@ -63,10 +63,10 @@ _FLOORS = np.array([1, 1, 0, 0, 0, 0], np.uint8)
 
 
 class Way(NamedTuple):
-    """What a ray along the floor finds."""
+    """Result of a ray along the floor."""
 
     reach: float
-    """How far it gets, [m]."""
+    """Free distance, [m]."""
     kind: int
     """What ends it, see `solid_ray_kernels`."""
     floors: Floats
@@ -76,16 +76,16 @@ class Way(NamedTuple):
 class Scene:
     """A level with heights, for bodies of one height.
 
-    Its geoms are boxes and cylinders, of which the last ones move (the rows of
-    `MovingThings`), then triangles, the capsule, the line, and the triangles that are floors
-    as one mesh. Envs of one level share it: all that moves is placed before it is asked.
+    Its geoms are boxes and cylinders, of which the last ones move (the rows of `MovingThings`),
+    then triangles, the capsule, the line, and the triangles that are floors as one mesh. Envs
+    of one level share it: movers are placed before every query.
     """
 
     def __init__(self, level: Level, tall: float) -> None:
         """The scene of `level` for bodies `tall` [m].
 
         Raises:
-            LevelError: too many shapes.
+            LevelError: There are too many shapes.
         """
         solids = Solids.of(level)
         rows, triangles = _rows(level, solids), solids.triangles
@@ -116,12 +116,12 @@ class Scene:
         self._place(0, rows)
 
     def move(self, rows: Floats) -> None:
-        """Put what moves to `rows` (M, 9) of `MovingThings`."""
+        """Place the movers at `rows` (M, 9) of `MovingThings`."""
         if len(rows):
             self._place(self.moving, rows)
 
     def _place(self, first: int, rows: Floats) -> None:
-        """Put geoms from number `first` on to `rows` (n, 9)."""
+        """Place geoms from index `first` on at `rows` (n, 9)."""
         x, y, a, b, cos, sin, bottom, top, kind = rows.T
         here, zero = slice(first, first + len(rows)), np.zeros(len(rows))
         turn = [cos, -sin, zero, sin, cos, zero, zero, zero, zero + 1.0]
@@ -141,9 +141,9 @@ class Scene:
         return np.flatnonzero(~apart.any(axis=1))
 
     def floor(self, x: float, y: float, highest: float) -> tuple[float, int]:
-        """Height of the highest floor at (x, y) up to `highest`, and the mover it is of.
+        """Height of the highest floor at (x, y) up to `highest`, and its mover.
 
-        A floor is a face tilted by at most 45 degrees. No floor: -inf; of no mover: -1.
+        A floor is a face tilted by at most 45 degrees. No floor: -inf; no mover: -1.
         """
         point = np.array([x, y, highest + _TINY]) + _BESIDE
         down, normal = np.array([0.0, 0.0, -1.0]), np.zeros(3)
@@ -161,13 +161,13 @@ class Scene:
             point[2] -= way + _NEXT
 
     def is_clear(self, x: float, y: float, floor: float, geoms: Ints) -> bool:
-        """Whether none of `geoms` stands at (x, y) over a floor where a body would be."""
+        """Whether none of `geoms` obstructs a body at (x, y) on a floor."""
         return self.first_at(x, y, floor, geoms) < 0
 
     def first_at(self, x: float, y: float, floor: float, geoms: Ints) -> int:
-        """First of `geoms` that stands at (x, y) over a floor where a body would be; -1: none.
+        """First of `geoms` that obstructs a body at (x, y) on a floor; -1: none.
 
-        It would be from `CLIMB_HEIGHT` over the floor to its own height.
+        The body is from `CLIMB_HEIGHT` over the floor to its own height.
         """
         bottom, top = floor + CLIMB_HEIGHT + _SMALL, floor + self.tall - _SMALL
         between = (self.low[geoms, 2] < top) & (self.high[geoms, 2] > bottom)
@@ -181,7 +181,7 @@ class Scene:
         return -1
 
     def is_visible(self, eye: Floats, point: Floats) -> bool:
-        """Whether nothing that stands still is between two points (3,)."""
+        """Whether no static shape is between two points (3,)."""
         left = math.dist(eye, point)
         way = (point - eye) / max(left, _TINY)
         at, geom = eye.copy(), np.zeros(1, np.int32)
@@ -197,8 +197,8 @@ class Scene:
     def overlaps(self, x: float, y: float, z: float) -> tuple[Floats, Ints]:
         """Overlaps of the capsule of a body that stands at (x, y, z), and their geoms.
 
-        Unit vector out of the shape (horizontal), and way out along it [m], shape (n, 3); the
-        way is inf where a triangle cuts the axis.
+        Unit vector out of the shape (horizontal), and distance along it [m], shape (n, 3); the
+        distance is inf if a triangle cuts the axis.
         """
         middle = (CAPSULE_LOW + self.tall - _DIAGONAL) / 2
         self.data.geom_xpos[self.capsule] = x, y, z + middle
@@ -224,9 +224,9 @@ class Scene:
     def spans(
         self, geoms: Ints, x: float, y: float, cos: float, sin: float
     ) -> tuple[Floats, Floats]:
-        """Where a ray from (x, y) along (cos, sin) enters and leaves `geoms` (k,) in plan.
+        """Distances at which a ray from (x, y) along (cos, sin) enters and leaves `geoms` (k,).
 
-        Each (k,), [m]; inf and -inf for those that it passes by.
+        In plan, each (k,), [m]; inf and -inf for misses.
         """
         dx, dy = np.moveaxis(self.corners[geoms] - (x, y), -1, 0)
         along, across = cos * dx + sin * dy, cos * dy - sin * dx
@@ -246,12 +246,12 @@ class Scene:
     def free_way(  # noqa: PLR0915 - one loop along the ray
         self, geoms: Ints, feet: Floats, heading: float, spec: WorldSpec
     ) -> Way:
-        """How far a ray from the feet (3,) gets along the floor and between `geoms`, [m].
+        """Free distance of a ray from the feet (3,) along the floor between `geoms`, [m].
 
-        It ends where a body would not be clear, and with `rays_see_edges` where the floor drops
-        by over `CLIMB_HEIGHT` along over `MAX_SEAM`. What is around it changes where it enters
-        or leaves a shape in plan, so it is looked at just behind each of these places and,
-        where triangles may slope, before the next one, at most `_STRIDE` further on.
+        It ends where a body would be obstructed, and with `rays_see_edges` where the floor
+        drops by over `CLIMB_HEIGHT` for over `MAX_SEAM`. The surroundings change where the ray
+        enters or leaves a shape in plan, so it is checked just behind each of these points and,
+        where triangles may slope, before the next one, at most every `_STRIDE`.
         """
         x, y, floor = feet.tolist()
         cos, sin = math.cos(heading), math.sin(heading)
@@ -268,12 +268,12 @@ class Scene:
         places = places[(places >= 0.0) & (places < spec.ray_length)]
 
         def standing(at: float, floor: float) -> int:
-            """What stands at `at` over a floor, -1: nothing."""
+            """Obstacle at `at` over a floor, -1: none."""
             here = geoms[(enter <= at + slack) & (leave >= at - slack)]
             return self.first_at(x + cos * at, y + sin * at, floor, here)
 
         def look(at: float, floor: float) -> tuple[float, bool, bool]:
-            """Floor of one who comes from another, whether it drops, whether it is clear."""
+            """Next floor from a floor, whether it drops, whether it is free."""
             px, py = x + cos * at, y + sin * at
             height, _ = self.floor(px, py, floor + CLIMB_HEIGHT)
             drops = height < floor - CLIMB_HEIGHT
@@ -283,7 +283,7 @@ class Scene:
         trail: list[tuple[float, float]] = []
 
         def end(reach: float, at: float, floor: float) -> Way:
-            """The way that ends at `reach`, in view of what stands at `at` over a floor."""
+            """Result of a ray that ends at `reach`, with the obstacle at `at` on a floor."""
             found = standing(at, floor)
             kind = MOVER if self.moving <= found < self.flat else WALL
             if found < 0:
@@ -326,12 +326,12 @@ class Scene:
 
 
 def way_out_of_flat(up: float, aside: float, away: float) -> float:
-    """Horizontal way out of a box or cylinder, [m]; 0: it does not push.
+    """Horizontal distance out of a box or cylinder, [m]; 0: it does not push.
 
     The capsule's axis is `away` from it in a direction with these vertical and horizontal
     parts. A rim at gap = up * away above or below the axis keeps it at a distance of
     sqrt(radius^2 - gap^2). It does not push if it would then touch at over 45 degrees, nor
-    right above or below the axis. inf: the axis is inside, and the way up or down is shorter.
+    right above or below the axis. inf: the axis is inside, and the vertical way out is shorter.
     """
     if away < 0.0 and up > aside:
         return math.inf
@@ -342,11 +342,11 @@ def way_out_of_flat(up: float, aside: float, away: float) -> float:
 
 
 def way_out_of_triangle(up: float, aside: float, overlap: float, slope: float) -> float:
-    """Horizontal way out of a triangle, overlap / aside, [m]; inf: it cuts the axis.
+    """Horizontal distance out of a triangle, overlap / aside, [m]; inf: it cuts the axis.
 
-    The direction out has these vertical and horizontal parts, and `slope` along the normal.
-    At over 45 degrees from horizontal it does not push (0), but for the faces of ceilings,
-    which push from 6 degrees on.
+    The direction out has these vertical and horizontal parts, and `slope` along the normal. At
+    over 45 degrees from horizontal it does not push (0), except faces of ceilings, which push
+    from 6 degrees on.
     """
     if overlap > BODY_RADIUS - 1e-4:
         return math.inf
@@ -355,7 +355,7 @@ def way_out_of_triangle(up: float, aside: float, overlap: float, slope: float) -
 
 
 def _rows(level: Level, solids: Solids) -> Floats:
-    """Boxes and cylinders that stand still, and what moves, at the origin, shape (n, 9)."""
+    """Static boxes and cylinders, and movers at the origin, shape (n, 9)."""
     boxes = [(*row, BOX) for row in solids.prisms]
     cylinders = [
         (x, y, r, r, 1, 0, z0, z1, CYLINDER) for x, y, r, z0, z1 in solids.cylinders
@@ -386,7 +386,7 @@ def _spec(
     axis, free = tall - _DIAGONAL - CAPSULE_LOW, tall - CLIMB_HEIGHT - 2 * _SMALL
     capsule, line = [BODY_RADIUS, axis / 2, 0.0], [LINE_RADIUS, free / 2, 0.0]
     spec.worldbody.add_geom(type=kinds.mjGEOM_CAPSULE, size=capsule, group=_OTHER)
-    # Capsules that reach through a flat box are not found to touch it.
+    # Capsules through a flat box are not detected as touching it.
     spec.worldbody.add_geom(type=kinds.mjGEOM_CYLINDER, size=line, group=_OTHER)
     if len(floors):
         _add_mesh(spec, "floors", floors.reshape(-1, 3), _FLOOR)
@@ -395,8 +395,8 @@ def _spec(
 
 def _add_mesh(spec: mujoco.MjSpec, name: str, corners: Floats, group: int) -> None:
     """Add triangles with the `corners` (3 n, 3), in turn."""
-    middle = corners.mean(axis=0)  # far from the origin, 32 bits lose digits
-    points = np.vstack([corners, corners[:1]]) - middle  # MuJoCo asks for four
+    middle = corners.mean(axis=0)  # far points lose 32-bit digits
+    points = np.vstack([corners, corners[:1]]) - middle  # MuJoCo requires four
     spec.add_mesh(
         name=name,
         uservert=points.astype(np.float32).ravel(),

@@ -1,4 +1,4 @@
-"""MuJoCo models of a level as a camera sees it; nothing in them moves by itself."""
+"""MuJoCo models of a level for rendering; nothing in them moves by itself."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PLAYER = "player"
 _HEAD_RADIUS = 0.13
 _HAND_RADIUS = 0.06
 BEAM = 6.0
-"""Height of the goal's beam, as in Godot: it is seen over walls, [m]."""
+"""Height of the goal's beam, as in Godot, visible over walls, [m]."""
 
 
 def render_model(
@@ -37,11 +37,11 @@ def render_model(
     character: mujoco.MjSpec | None = None,
     eye_height: float = EYE_HEIGHT,
 ) -> mujoco.MjModel:
-    """The level as one sees it, for frames of `width` x `height` pixels.
+    """The visual model of a level, for frames of `width` x `height` pixels.
 
-    Mocap bodies: `player` (origin at the XR origin), whose eyes are at `eye_height` [m],
-    and `goal`. With the model of a
-    `character`, qpos is its, and there is no player.
+    Mocap bodies: `player` (origin at the XR origin), whose eyes are at `eye_height` [m], and
+    `goal`. With the model of a `character`, `qpos` is that of the character, and there is no
+    player.
     """
     spec = mujoco.MjSpec() if character is None else character
     spec.visual.global_.offwidth = width
@@ -52,7 +52,7 @@ def render_model(
     spec.visual.headlight.specular = [0.0, 0.0, 0.0]
     spec.visual.map.znear = 0.005
     spec.visual.map.zfar = 6.0
-    # Smaller, and the floor's corner nearest to the sun has dots of shadow.
+    # With a smaller value, the floor's corner nearest to the sun has shadow artefacts.
     spec.visual.map.shadowclip = 1.0
     spec.stat.center = [*(0.5 * (level.bounds[:2] + level.bounds[2:])), 0.0]
     low, high = (
@@ -61,7 +61,7 @@ def render_model(
         .clip([-np.inf, 0.0], [0.0, np.inf])
     )
     sides = np.ptp(level.bounds.reshape(2, 2), axis=0)
-    # The range of depths grows with it, which must hold the view from above.
+    # The depth range grows with it, and must hold the view from above.
     spec.stat.extent = max(*sides.tolist(), (high + BEAM - low) / 2)
     _add_looks(spec)
     if character is None:

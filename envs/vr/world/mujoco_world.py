@@ -1,7 +1,7 @@
 """The rules of motion of the VR world (docs/vr_world.md), one function each.
 
-This world defines what the compiled one and Godot must do, as plainly as possible; speed comes
-last. What the rules ask about a level, rays included, is answered by MuJoCo (`mujoco_level`).
+This world defines the behaviour of the compiled one and of Godot as plainly as possible,
+without regard to speed. MuJoCo answers the geometric queries, rays included (`mujoco_level`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _TINY = 1e-9
 
 
 def smooth_command(command: Floats, target: Floats, spec: WorldSpec) -> float:
-    """Bring `command` (3,) nearer to `target` (3,); return the yaw rate, [rad/s].
+    """Move `command` (3,) towards `target` (3,); return the yaw rate, [rad/s].
 
     command = decay command + (1 - decay) target; yaw rate = -command.rotation max_yaw_rate.
     """
@@ -49,7 +49,7 @@ def smooth_command(command: Floats, target: Floats, spec: WorldSpec) -> float:
 
 
 def rows_between(before: Floats, after: Floats, fraction: float) -> Floats:
-    """Rows of what moves at a fraction of the step: before + fraction (after - before)."""
+    """Rows of movers at a fraction of the step: before + fraction (after - before)."""
     rows = before + fraction * (after - before)
     rows[:, 4:6] /= np.linalg.norm(rows[:, 4:6], axis=1, keepdims=True)
     return rows
@@ -65,10 +65,10 @@ def carry(feet: Floats, carrier: int, old: Floats, new: Floats) -> None:
 
 
 def displacement(command: Floats, yaw: float, jump: Floats, spec: WorldSpec) -> Floats:
-    """How far the command walks in a tick, shape (2,), [m].
+    """Displacement by the command in a tick, shape (2,), [m].
 
-    R(yaw) (forward, -strafe) max_speed dt, and of a discrete move `jump` (left, ahead)
-    R(yaw) (ahead, left) / K.
+    R(yaw) (forward, -strafe) max_speed dt, and for a discrete move `jump` (left, ahead) R(yaw)
+    (ahead, left) / K.
     """
     walk, part = command * (spec.max_speed * spec.dt), jump / spec.ticks_per_decision
     return turned(yaw, walk[1] + part[1], part[0] - walk[0])
@@ -81,10 +81,10 @@ def turned(yaw: float, ahead: float, left: float) -> Floats:
 
 
 def push_out(scene: Scene, start: Floats, feet: Floats) -> tuple[bool, bool]:
-    """Push the feet (3,) out of what the body overlaps; whether of a thing, and of a person.
+    """Push the feet (3,) out of overlapping shapes; returns contact with a thing, a person.
 
-    Up to 4 times by the shortest displacement that leaves all overlaps. Where one is left, or
-    the body is `MAX_PUSH` from where the tick began, it goes back to there.
+    Up to 4 times by the shortest displacement that resolves all overlaps. If one is left, or
+    the body is `MAX_PUSH` from the start of the tick, it goes back there.
     """
     thing = person = False
     for passes in range(SLIDE_ITERATIONS + 1):
@@ -122,7 +122,7 @@ def floor_under(scene: Scene, feet: Floats, climb: float) -> tuple[float, int]:
 
 
 def has_headroom(scene: Scene, feet: Floats, floor: float) -> bool:
-    """Whether nothing keeps a body from standing on a floor that is higher than its feet."""
+    """Whether the space above a floor higher than the feet is free for the body."""
     x, y, z = feet.tolist()
     return floor <= z + _TINY or scene.is_clear(x, y, floor, scene.near(x, y, 0.0))
 
@@ -130,7 +130,7 @@ def has_headroom(scene: Scene, feet: Floats, floor: float) -> bool:
 def step_up_or_down(
     scene: Scene, feet: Floats, back: Floats
 ) -> tuple[bool, int | None]:
-    """Put feet (3,) on the floor that they came to; whether they hit, and its mover.
+    """Put feet (3,) on the floor below or above them; returns whether they hit, and the mover.
 
     Without headroom over a higher floor they hit, and go `back` (3,). None: they fall.
     """
@@ -146,7 +146,7 @@ def step_up_or_down(
 
 
 def fall(scene: Scene, feet: Floats, velocity: Floats, spec: WorldSpec) -> int | None:
-    """Fall for a tick; the mover that the feet (3,) land on (-1: none), None: they do not.
+    """Fall for a tick; returns the mover that the feet (3,) land on (-1: none), or None.
 
     vz -= g dt; feet += velocity dt; pushed aside by at most max_speed dt; onto the first floor
     that they reach.
@@ -168,17 +168,17 @@ def fall(scene: Scene, feet: Floats, velocity: Floats, spec: WorldSpec) -> int |
 
 
 def count_contact(since: Ints, env: int, touched: bool, rearm: int) -> int:
-    """1 if a tick's contact is an event: none was in the last `rearm` ticks."""
+    """1 if a tick's contact is a new event: no contact in the last `rearm` ticks."""
     event = int(touched and since[env] >= rearm)
     since[env] = 0 if touched else since[env] + 1
     return event
 
 
 def teleport(scene: Scene, feet: Floats, way: Floats, carrier: int) -> int:
-    """Move feet (3,) by `way` (2,), as far as they can walk; return the mover they end on.
+    """Move feet (3,) by `way` (2,), as far as they can walk; return the final mover.
 
-    In parts of 5 cm, each of which ends on floor where nothing pushes; the last one is halved
-    down to 1 mm. `carrier` is the mover that they stand on.
+    In steps of 5 cm, each of which ends on floor without contact; the last one is halved down
+    to 1 mm. `carrier` is the mover that they stand on.
     """
     begin, travel = feet[:2].copy(), math.hypot(*way)
     done, part = 0.0, TELEPORT_PART
@@ -196,7 +196,7 @@ def teleport(scene: Scene, feet: Floats, way: Floats, carrier: int) -> int:
 
 
 def points_to_see(row: Floats) -> Floats:
-    """Points just off bottom and top of what moves at which one looks, shape (10, 3), [m]."""
+    """Test points of visibility just off bottom and top of a mover, shape (10, 3), [m]."""
     x, y, a, b, cos, sin, bottom, top = row[:8]
     u = 0.8 * a * np.array([0, 1, -1, 1, -1])
     v = 0.8 * b * np.array([0, 1, 1, -1, -1])
@@ -218,9 +218,9 @@ class MujocoWorld(BaseWorld):
         """`num_envs` envs, not yet placed in any level."""
         super().__init__(num_envs, spec)
         self._levels: dict[int, Level] = {}
-        self._shapes = PackedSolids()  # among which crowds walk
+        self._shapes = PackedSolids()  # for crowds
         self._takeoff = np.zeros(num_envs)  # height of the last floor
-        self._carrier = np.full(num_envs, -1, np.int64)  # mover that one stands on
+        self._carrier = np.full(num_envs, -1, np.int64)  # carrying mover
         self._cache_size = max(num_envs, 64) if cache_size is None else cache_size
         self._scenes: OrderedDict[int, Scene] = OrderedDict()
 
@@ -342,7 +342,7 @@ class MujocoWorld(BaseWorld):
             state.movers[env, : len(seen)] = seen
 
     def _things_in_sight(self, env: int, scene: Scene) -> Floats:
-        """The nearest moving things in sight of one env, as `WorldState.movers`."""
+        """The nearest visible movers of one env, as `WorldState.movers`."""
         spec, feet = self.spec, self.state.position[env]
         eye = feet + np.array([0.0, 0.0, spec.eye_height])
         rows, dt = self.moving.rows(env), spec.decision_dt
@@ -373,7 +373,7 @@ class MujocoWorld(BaseWorld):
         self._slot[:] = -1
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the compiled levels, which copies compile again."""
+        """State without the compiled levels, which copies compile again."""
         return {**self.__dict__, "_scenes": OrderedDict()}
 
     def _arrays(self) -> dict[str, NDArray[np.generic]]:

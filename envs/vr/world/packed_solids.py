@@ -1,4 +1,4 @@
-"""The shapes of many levels in flat arrays, as compiled code takes them."""
+"""The shapes of many levels in flat arrays, for compiled code."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class PackedSolids:
     """The shapes of each slot's level."""
 
     def __init__(self, *, as_drawn: bool = False) -> None:
-        """No slots; `as_drawn` as of `Solids.of`."""
+        """Create it without slots; `as_drawn` as of `Solids.of`."""
         self._as_drawn = as_drawn
         self._slots: list[Solids] = []
         self._arrays: dict[float, tuple[NDArray[np.generic], ...]] = {}
 
     def set(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
-        """Hold the shapes of `levels[i]` in slot `slots[i]`."""
+        """Put the shapes of `levels[i]` into slot `slots[i]`."""
         for slot, level in zip(slots, levels, strict=True):
             self._slots += [_NOTHING] * (slot + 1 - len(self._slots))
             self._slots[slot] = Solids.of(level, as_drawn=self._as_drawn)

@@ -33,22 +33,22 @@ Camera = Literal["chase", "top"]
 
 _TRAIL_RADIUS = 0.04
 _TRAIL_SEGMENTS = 600
-"""More points than this are thinned."""
+"""Largest number of trail points; longer trails are thinned."""
 _TRAIL_COLOUR = (0.98, 0.83, 0.15, 0.9)
 _PATH_RADIUS, _PATH_COLOUR = 0.05, (0.16, 0.42, 0.95, 0.9)
 _PATH_POINTS = 200
-"""Points of a planned path that are drawn."""
+"""Largest number of drawn points of a planned path."""
 _BLOCKED_HALF, _BLOCKED_COLOUR = 0.07, (0.85, 0.10, 0.20, 0.75)
 _MOST_BLOCKED = 2500
-"""More columns than this, the nearest, are not drawn."""
+"""Largest number of drawn blocked columns, the nearest ones."""
 MOST_MOVING = 512
-"""More things and people than this are not all drawn."""
+"""Largest number of drawn movers and people."""
 _PERSON_COLOUR = (0.80, 0.45, 0.30, 1.0)
 _THING_COLOUR = (0.0, 0.51, 0.56, 1.0)
 _GLASS = 0.3
-"""Opacity of a thing right over the player."""
+"""Opacity of a mover right over the player."""
 _LIFTED = 0.004
-"""Things are drawn so much higher: their tops may lie in the plane of a floor, [m]."""
+"""Raise of drawn movers, whose tops may coincide with a floor, [m]."""
 
 
 class EpisodeRenderer(Closing):
@@ -64,13 +64,13 @@ class EpisodeRenderer(Closing):
         character: str | None = None,
         eye_height: float = EYE_HEIGHT,
     ) -> None:
-        """Frames of `width` x `height` pixels with a disc of `goal_radius` [m].
+        """Create frames of `width` x `height` pixels with a disc of `goal_radius` [m].
 
-        `character`: name of the body that is drawn instead of the capsule, whose eyes are
-        at `eye_height` [m].
+        `character`: Name of a body to draw instead of the capsule, whose eyes are at
+        `eye_height` [m].
 
         Raises:
-            RenderError: no OpenGL on this machine.
+            RenderError: No OpenGL on this machine.
         """
         gl_backend()
         self.level = level
@@ -113,12 +113,11 @@ class EpisodeRenderer(Closing):
         """One picture, shape (height, width, 3).
 
         `position` (2,) or (3,) of the XR origin [m], `yaw` [rad], `goal` (2,) or (3,) [m],
-        `trail` (T, 2) or (T, 3): past positions [m], drawn just above the floor. Heights
-        that are not given are 0. `camera`: "chase" is behind the player, "top" above the
-        whole level; what hangs over the player and hides him is glass. `qpos` (nq,) of
-        the character. `moving` are others and things: rows of `solid_kernels`, shape (n, 9).
-        `plan`: the path that an agent plans (k, 3), and what it remembers as closed (m, 3),
-        [m].
+        `trail` (T, 2) or (T, 3): past positions [m], drawn just above the floor. Missing
+        heights are 0. `camera`: "chase" is behind the player, "top" above the whole level;
+        shapes that occlude the player from above are transparent. `qpos` (nq,) of the
+        character. `moving` are movers: rows of `solid_kernels`, shape (n, 9). `plan`: the
+        agent's planned path (k, 3), and its remembered blocked cells (m, 3), [m].
         """
         if self._screen.closed:
             raise RenderError("this renderer is closed")
@@ -164,7 +163,7 @@ class EpisodeRenderer(Closing):
         self._screen.close()
 
     def _look_from(self, pose: CameraPose) -> None:
-        """All but the camera's roll, which MuJoCo's free camera has not."""
+        """Set the camera except its roll, which MuJoCo's free camera does not have."""
         self._model.vis.global_.fovy = pose.field_of_view
         self._model.vis.global_.orthographic = 0
         camera = self._camera
@@ -175,7 +174,7 @@ class EpisodeRenderer(Closing):
         camera.elevation = np.degrees(np.arctan2(z, np.hypot(x, y)))
 
     def _look_down(self) -> None:
-        """The whole level, X to the right and Y up."""
+        """Show the whole level, X to the right and Y up."""
         x0, y0, x1, y1 = self.level.bounds
         tall = 1.06 * max(y1 - y0, (x1 - x0) * self.height / self.width)
         self._model.vis.global_.fovy = tall
@@ -197,7 +196,7 @@ class EpisodeRenderer(Closing):
                 add_line(self._scene, (begin, end), _TRAIL_RADIUS, _TRAIL_COLOUR)
 
     def _draw_path(self, path: Floats, place: Floats) -> None:
-        """The planned path from the player on."""
+        """Draw the planned path from the player on."""
         if len(path) == 0:
             return
         nearest = int(np.linalg.norm(path[:_PATH_POINTS] - place, axis=1).argmin())
@@ -207,7 +206,7 @@ class EpisodeRenderer(Closing):
 
 
 def _with_heights(points: Sequence[Floats] | Floats) -> Floats:
-    """Points (..., 2 or 3) as (..., 3); their height is 0 if it is not given."""
+    """Points (..., 2 or 3) as (..., 3); a missing height is 0."""
     rows = np.asarray(points, np.float64)[..., :3]
     if rows.shape[-1] == 3:
         return rows
@@ -215,10 +214,10 @@ def _with_heights(points: Sequence[Floats] | Floats) -> Floats:
 
 
 def write_video(frames: Iterable[Frame], path: Path | str, fps: float = 10.0) -> Path:
-    """Write `frames` to an .mp4 (H.264) or .gif file, whole or not at all.
+    """Write `frames` to an .mp4 (H.264) or .gif file, atomically.
 
     Raises:
-        RenderError: another ending, no frames, or the encoder fails.
+        RenderError: Another suffix, no frames, or a failure of the encoder.
     """
     import imageio.v2 as imageio
 
@@ -240,7 +239,7 @@ def write_video(frames: Iterable[Frame], path: Path | str, fps: float = 10.0) ->
     count = 0
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # A GIF is made in memory: its encoder does not survive a full disk.
+        # A GIF is made in memory: its encoder does not report a full disk.
         memory = io.BytesIO()
         target = partial if path.suffix == ".mp4" else memory
         writer: Any
@@ -270,7 +269,7 @@ def write_video(frames: Iterable[Frame], path: Path | str, fps: float = 10.0) ->
 def _check_mp4(file: Path) -> None:
     """Raise `OSError` for a film without its index, which is written last.
 
-    ffmpeg's failure, such as a full disk, is not told otherwise.
+    A failure of ffmpeg, such as a full disk, shows in no other way.
     """
     if b"moov" not in file.read_bytes():
         raise OSError(
@@ -279,12 +278,12 @@ def _check_mp4(file: Path) -> None:
 
 
 def add_moving(scene: mujoco.MjvScene, rows: Floats, feet: Floats) -> None:
-    """Add things and people to what is drawn.
+    """Add movers and people to the scene.
 
     Args:
-        scene: what is drawn.
-        rows: of `solid_kernels`, shape (n, 9).
-        feet: of the player, whom nothing overhead hides, shape (3,), [m].
+        scene: The scene.
+        rows: Rows of `solid_kernels`, shape (n, 9).
+        feet: Feet of the player, whom nothing overhead may occlude, shape (3,), [m].
     """
     for x, y, a, b, cos, sin, bottom, top, kind in rows:
         if kind == PERSON:
@@ -306,12 +305,12 @@ def add_moving(scene: mujoco.MjvScene, rows: Floats, feet: Floats) -> None:
 
 
 def add_cells(scene: mujoco.MjvScene, cells: Floats, place: Floats) -> None:
-    """Add what a map has as closed to what is drawn, the nearest to `place` (3,), [m].
+    """Add blocked cells of a map to the scene, the nearest to `place` (3,), [m].
 
     Args:
-        scene: what is drawn.
-        cells: middles of the columns on their floors, shape (n, 3), [m].
-        place: of the player.
+        scene: The scene.
+        cells: Centres of the columns on their floors, shape (n, 3), [m].
+        place: Position of the player.
     """
     away = np.linalg.norm(cells - place, axis=1)
     half = np.full(3, _BLOCKED_HALF)
@@ -333,13 +332,13 @@ def add_line(
     radius: float,
     colour: Sequence[float],
 ) -> None:
-    """Add a capsule to what is drawn, if there is room.
+    """Add a capsule to the scene, if it has space.
 
     Args:
-        scene: what is drawn.
-        ends: its two ends, [m]. Shape (2, 3).
-        radius: [m].
-        colour: red, green, blue, alpha.
+        scene: The scene.
+        ends: Its two ends, [m]. Shape (2, 3).
+        radius: Radius, [m].
+        colour: Red, green, blue, alpha.
     """
     if scene.ngeom >= scene.maxgeom:
         return

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ambulo.envs.vr.world.moving import MovingThings
 
 MOVERS_SEEN = 3
-"""Moving things that are told, at most."""
+"""Largest number of reported movers."""
 HANDS = np.array([HAND_OFFSET, (HAND_OFFSET[0], -HAND_OFFSET[1], HAND_OFFSET[2])])
 """The hands of a player who holds controllers: ahead, left, up, [m]. Shape (2, 3)."""
 
@@ -50,9 +50,8 @@ class WorldState:
     """Floor above the feet at 1/4, 1/2, 3/4 and the end of each ray, shape (N, num_rays, 4),
     [m]; (N, 0, 4) unless `spec.surroundings`."""
     movers: Floats
-    """Nearest moving things in sight, people too, nearest first, columns as in
-    `sight_kernels`, of kind 0 where there are fewer, shape (N, 3, 13); (N, 0, 13) unless
-    `spec.surroundings`."""
+    """Nearest visible movers and people, nearest first, columns as in `sight_kernels`, of kind
+    0 if unused, shape (N, 3, 13); (N, 0, 13) unless `spec.surroundings`."""
     path: Floats
     """Horizontal distance walked in this step, summed over ticks, shape (N,), [m]."""
     contact_ticks: Ints
@@ -72,14 +71,14 @@ class WorldState:
     snaps: Ints
     """Snap turns made in this step (0 or 1), shape (N,)."""
     cooldown: Ints
-    """Steps until the next snap turn and teleport may be made, shape (N, 2)."""
+    """Steps until the next snap turn and teleport, shape (N, 2)."""
     fell: Bools
-    """Deeper than `fall_depth` below the floor, shape (N,)."""
+    """Whether the body is deeper than `fall_depth` below the floor, shape (N,)."""
     falling: Bools
-    """In the air, shape (N,)."""
+    """Whether the body is in the air, shape (N,)."""
     fault: Bools
-    """The world lost this env in this step (an engine broke down): it stands where it
-    was, nothing happened to it, and its episode cannot go on; shape (N,)."""
+    """Whether the world lost this env in this step (an engine broke down): its state is
+    unchanged, and its episode cannot continue; shape (N,)."""
     hands: Floats
     """Left and right hand from the XR origin: ahead, left, up, shape (N, 2, 3), [m]."""
 
@@ -92,9 +91,9 @@ class WorldState:
         *,
         surroundings: bool = False,
     ) -> WorldState:
-        """A state of `num_envs` envs at the origin whose left hands are at `hand`.
+        """A state of `num_envs` envs at the origin, with left hands at `hand`.
 
-        With `surroundings` it has room for what rays end at, floors and moving things.
+        With `surroundings`, it also has arrays for ray ends, floors and movers.
         """
         n = num_envs
         seen = num_rays if surroundings else 0
@@ -137,10 +136,10 @@ class World(Protocol):
     spec: WorldSpec
     state: WorldState
     comfort: Floats | None
-    """Dials that scale the limits of `spec`, shape (N,), in [0, 1], set and owned by the
-    caller, who may change them between steps; None: 1 everywhere."""
+    """Dials that scale the limits of `spec`, shape (N,), in [0, 1], owned by the caller, who
+    may change them between steps; None: 1 everywhere."""
     moving: MovingThings
-    """What moves in the levels."""
+    """Movers in the levels."""
 
     @property
     def poses(self) -> Floats | None:
@@ -152,22 +151,22 @@ class World(Protocol):
 
     @property
     def stochastic(self) -> bool:
-        """Whether episodes differ that begin alike and have the same actions."""
+        """Whether equal starts and actions can lead to different episodes."""
         ...
 
     def seed(self, envs: Ints, seeds: Ints) -> None:
-        """Seed what is random in the next episodes of `envs` (k,), before their reset."""
+        """Seed the random numbers of the next episodes of `envs` (k,), before their reset."""
         ...
 
     def details(self) -> dict[str, NDArray[np.generic]]:
-        """What else an `info` of the last step says, arrays over envs by name."""
+        """Further `info` of the last step, arrays over envs by name."""
         ...
 
     def share(self, size: int) -> None:
-        """Put every `size` envs in a row into one level, where they meet.
+        """Let every `size` consecutive envs share a level, where they meet.
 
-        Before the first `set_levels`. An env is in the way of its mates from its reset until
-        `leave`; those of one level begin together, and may begin again alone.
+        To be called before the first `set_levels`. An env obstructs the others from its reset
+        until `leave`; those of one level begin together, and may restart alone.
 
         Raises:
             ConfigError: Envs of this world cannot meet.
@@ -175,33 +174,32 @@ class World(Protocol):
         ...
 
     def leave(self, envs: Ints) -> None:
-        """Take `envs` (k,) out of the level that they share, until their reset."""
+        """Remove `envs` (k,) from the level that they share, until their reset."""
         ...
 
     def present(self) -> Bools:
-        """Whether each env is in a level, where its mates meet it, shape (N,)."""
+        """Mask of the envs that are in a level and meet others there, shape (N,)."""
         ...
 
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
-        """Put `levels[i]` into slot `slots[i]`; slots are what `reset` refers to.
+        """Put `levels[i]` into slot `slots[i]`, for `reset`.
 
-        Envs that are in a replaced slot go on in the new level with their next step.
+        Envs in a replaced slot continue in the new level with their next step.
         """
         ...
 
     def reset(self, envs: Ints, slots: Ints, poses: Floats) -> None:
         """Place `envs` (k,) at `poses` in level `slots` (k,).
 
-        `poses`: x, y [m], yaw [rad], and the height of the floor [m], shape (k, 4); without
-        a height, shape (k, 3), it is 0.
-        Everything else of their state is as at rest; rays are read.
+        `poses`: x, y [m], yaw [rad], and the height of the floor [m], shape (k, 4); without a
+        height, shape (k, 3), it is 0. All other state is as at rest; rays are read.
         """
         ...
 
     def reach(self, points: Floats) -> None:
         """Lead hands to `points` (N, 3) in the world, [m]; NaN: none.
 
-        Hands of a capsule hold controllers and go nowhere.
+        A capsule's hands hold controllers and do not move.
         """
         ...
 
@@ -222,5 +220,5 @@ class World(Protocol):
         ...
 
     def close(self) -> None:
-        """Free what the world holds."""
+        """Free the world's resources."""
         ...

@@ -1,6 +1,6 @@
 """Compiled step of the world contract (docs/vr_world.md): start, tick, rays."""
 
-# ruff: noqa: PLR0912, PLR0915 - the tick is one loop, which reads as the contract does
+# ruff: noqa: PLR0912, PLR0915 - the tick is one loop, in the order of the contract
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ _GRAVITY = GRAVITY
 _ASIDE = MAX_SEAM
 _TINY = 1e-9
 _MARGIN = 1e-6
-"""Room that is kept where nothing is looked for, [m]."""
+"""Margin of searches for near shapes, [m]."""
 
 
 class Bodies(NamedTuple):
-    """The arrays of N bodies that a step changes; see `WorldState` where not said."""
+    """The arrays of N bodies that a step changes; see also `WorldState`."""
 
     position: Floats
     yaw: Floats
@@ -79,7 +79,7 @@ class Bodies(NamedTuple):
 
 
 class Commands(NamedTuple):
-    """What N bodies are to do in a step."""
+    """Commands of N bodies in a step."""
 
     target: Floats
     """Command after clipping and dead zone (strafe, forward, rotation), shape (N, 3)."""
@@ -98,11 +98,11 @@ class Rules(NamedTuple):
     rearm: int
     fall_depth: float
     teleport: bool
-    """Whether jumps are made at once."""
+    """Whether jumps are instant."""
 
 
 class Sight(NamedTuple):
-    """What N bodies sense beside the lengths of their rays; see `WorldState`."""
+    """Readings of N bodies beside the lengths of their rays; see `WorldState`."""
 
     kinds: Ints
     floors: Floats
@@ -117,18 +117,18 @@ class Near(NamedTuple):
     """The shapes near one body, and work space."""
 
     shapes: LocalShapes
-    """Those within reach in this step; movers are where they are in this tick."""
+    """Shapes within reach in this step; movers are at their poses of this tick."""
     pushing: Ints
-    """Numbers of those that can touch the body at its height."""
+    """Indices of shapes that can touch the body at its height."""
     floors: Ints
-    """Numbers of those that have a floor within a climb of its height."""
+    """Indices of shapes with a floor within a climb of its height."""
     contacts: Contacts
-    """What it touches."""
+    """Its contacts."""
 
 
 @njit(cache=True, inline="always")
 def counted(touched, since_contact, i, rearm):
-    """Count a tick of env `i` in `since_contact` (N,); 1 if it is a collision event."""
+    """Count a tick of env `i` in `since_contact` (N,); returns 1 for a new collision event."""
     event = 0
     if touched:
         if since_contact[i] >= rearm:
@@ -154,14 +154,14 @@ def most_shapes(pack, slots):
 
 @njit(cache=True)
 def _some(shapes, near, n):
-    """The first `n` of `near` (numbers of shapes), beside all movers of `shapes`."""
+    """The first `n` of `near` (indices of shapes), and all movers of `shapes`."""
     prisms, cylinders, triangles, tall, _, _, movers = shapes
     return LocalShapes(prisms, cylinders, triangles, tall, near, n, movers)
 
 
 @njit(cache=True)
 def _floor(at, n_floors, x, y, highest):
-    """Height of the floor up to `highest` of those within a climb, and its mover."""
+    """Height of the highest floor up to `highest` within a climb, and its mover."""
     return support(_some(at.shapes, at.floors, n_floors), x, y, highest)
 
 
@@ -169,7 +169,7 @@ def _floor(at, n_floors, x, y, highest):
 def floor_over_seam(at, n_floors, x, y, z):
     """Height of the floor on both sides of a seam at (x, y) that carries feet at `z`.
 
-    At most `z`; -inf: there is none.
+    At most `z`; -inf: none.
     """
     for k in range(2):
         dx = _ASIDE * (1 - k)
@@ -184,10 +184,10 @@ def floor_over_seam(at, n_floors, x, y, z):
 
 @njit(cache=True)
 def free_leap(at, x, y, z, on, ux, uy, travel):
-    """How far a body gets from (x, y, z) along the unit vector (ux, uy), along the floor.
+    """Distance that a body can walk from (x, y, z) along the unit vector (ux, uy).
 
-    At most `travel`, [m]; then the height and the mover at its end, of which `on` is that at
-    its beginning. What obstructs a walking body stops it, and so does the end of the floor.
+    At most `travel`, [m]; then the height and the mover at its end, where `on` is the mover at
+    its start. Obstacles of a walking body stop it, and so does an edge of the floor.
     """
     done = 0.0
     part = TELEPORT_PART
@@ -221,7 +221,7 @@ def free_leap(at, x, y, z, on, ux, uy, travel):
 
 @njit(cache=True)
 def place_on_floor(envs, slot, bodies, pack, moving):
-    """Put `envs` on the highest floor up to a climb above the heights that they have."""
+    """Put `envs` on the highest floor up to a climb above their present heights."""
     most = most_shapes(pack, slot[envs])
     near = np.empty(most, np.int64)
     seen = np.full(most, -1, np.int64)
@@ -307,8 +307,8 @@ def read_rays(envs, slot, bodies, rays, head, length, edges, pack, moving, sight
 def step_bodies(envs, slot, bodies, commands, rules, pack, moving):
     """Advance `envs` by one step, in place; rays are read by `read_rays`.
 
-    Movers go evenly from `moving.before` to `moving.after`; the last of them are mates, of
-    whom those earlier in `envs` have moved already, and the others stand where they were.
+    Movers go evenly from `moving.before` to `moving.after`. The last of them are the other
+    agents: those earlier in `envs` have moved already, the later ones have not.
     """
     most = most_shapes(pack, slot[envs])
     near = np.empty(most, np.int64)
@@ -345,7 +345,7 @@ def step_bodies(envs, slot, bodies, commands, rules, pack, moving):
         if used > 0:
             rows_of_mates(i, position, moving)
             m, pushed = near_movers(before, after, used, x, y, reach, index)
-            if pushed > 0.0:  # what moves may push or carry the body on
+            if pushed > 0.0:  # movers may push or carry
                 reach += pushed
                 m, _ = near_movers(before, after, used, x, y, reach, index)
         n = shapes_within(solids, x, y, reach, near, seen, e)
@@ -445,7 +445,7 @@ def step_bodies(envs, slot, bodies, commands, rules, pack, moving):
                     _some(shapes, pushing, n_pushing), x0, y0, x, y, z, 0.0, contacts
                 )
             if falling[i]:
-                # What it fell off pushes it aside, no faster than it can walk.
+                # The edge that it fell off pushes it aside, at most at walking speed.
                 touched = False
                 push = math.sqrt((x - xm) ** 2 + (y - ym) ** 2)
                 if push > rules.max_speed * dt:

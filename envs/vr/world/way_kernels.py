@@ -1,4 +1,4 @@
-"""Compiled preparation of the crowd's ways: directions of cells, shapes near them."""
+"""Compiled preparation of the crowd's paths: directions of cells, near shapes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ambulo.envs.vr.levels.layer_kernels import NEIGHBOURS
 from ambulo.envs.vr.world.crowd_kernels import NO_WAY, WALL_FAR
 
 _AHEAD = 3
-"""A way points at the cell this many steps on."""
+"""Number of cells along the path to the cell that a direction points at."""
 _STEP = 0.4
-"""People move less in a step of the model, pushes included, [m]."""
+"""Largest displacement of people in a step of the model, pushes included, [m]."""
 
 
 @njit(cache=True)
 def directions(links, field, res):
-    """Direction down `field` (layers, ny, nx) from every cell, flat, as `NO_WAY` tells."""
+    """Direction code down `field` (layers, ny, nx) from every cell, flat; see `NO_WAY`."""
     layers, ny, nx = field.shape
     out = np.full(layers * ny * nx, NO_WAY, np.uint8)
     for layer in range(layers):
@@ -119,7 +119,7 @@ def find_plain(solids, blocks, items, x0, y0, res, nx, ny):
 
 @njit(cache=True)
 def inside_by(x, y, row):
-    """How far (x, y) is inside the base of a prism, < 0: outside, [m]."""
+    """Depth of (x, y) inside the base of a prism, negative outside, [m]."""
     dx = x - row[0]
     dy = y - row[1]
     u = row[2] - abs(row[4] * dx + row[5] * dy)

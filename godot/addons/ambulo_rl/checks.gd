@@ -1,18 +1,18 @@
 class_name AmbuloChecks
 extends RefCounted
-## Reads values out of parsed JSON and remembers the first broken rule as "key: rule".
+## Reads values out of parsed JSON and keeps the first broken rule as "key: rule".
 ##
-## Every reader returns a usable value even after a failure, so that parsing code can
-## run on and look at [member problem] once.
+## Every reader returns a usable value even after a failure, so that parsing code can continue and
+## read [member problem] once at the end.
 
 ## Longest text, [characters].
 const MAX_TEXT := 200
 
-## The first broken rule as "key: rule"; empty while everything was fine.
+## The first broken rule as "key: rule"; empty if there is none.
 var problem := ""
 
 
-## Notes the first broken rule.
+## Records the first broken rule.
 func fail(key: String, rule: String) -> void:
 	if problem.is_empty():
 		problem = "%s: %s" % [key, rule]
@@ -40,7 +40,7 @@ func table(
 	return found
 
 
-## A list under [param key] of [param data]; empty when it is absent.
+## A list under [param key] of [param data]; empty if absent.
 func list(data: Dictionary, key: String) -> Array:
 	var value: Variant = data.get(key, [])
 	if not value is Array:
@@ -72,7 +72,7 @@ func whole(value: Variant, key: String, low: int, high: int) -> int:
 	return int(result)
 
 
-## A truth value.
+## A boolean.
 func flag(value: Variant, key: String) -> bool:
 	if not value is bool:
 		fail(key, "expected true or false, got %s" % shown(value))
@@ -104,7 +104,7 @@ func text(value: Variant, key: String) -> String:
 	return result
 
 
-## [param value] for a message: one short line.
+## [param value] as one short line for a message.
 static func shown(value: Variant) -> String:
 	if value is Dictionary:
 		return "an object"

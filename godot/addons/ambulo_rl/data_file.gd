@@ -1,9 +1,9 @@
 class_name AmbuloDataFile
 extends RefCounted
-## The container of exported models: data only, read without running anything from it.
+## The container format of exported models: data only, no code.
 ##
-## Eight bytes that tell the kind and its version, the length of the header (32-bit
-## little-endian), the header as UTF-8 JSON, then nothing but 32-bit little-endian floats.
+## Eight bytes for the kind and version, the length of the header (32-bit little-endian), the header
+## as UTF-8 JSON, then only 32-bit little-endian floats.
 
 ## Longest header, [bytes].
 const MAX_HEADER := 1 << 20
@@ -12,18 +12,18 @@ const MAX_NUMBERS := 1 << 24
 
 ## The header, as parsed.
 var header: Variant
-## Its numbers, after [method read_arrays].
+## Numbers after the header, set by [method read_arrays].
 var floats: PackedFloat32Array = []
 ## First number and shape of each of its arrays.
 var starts: Dictionary[String, int] = {}
 var shapes: Dictionary[String, PackedInt32Array] = {}
-## What is wrong with the file; empty after a method that returned true.
+## The first problem of the file; empty after a method that returned true.
 var problem := ""
 
 var _stream: FileAccess
 
 
-## Open the file at [param path], which shall begin with [param magic] and hold a [param kind].
+## Open the file at [param path], which must begin with [param magic] and hold a [param kind].
 func open(path: String, magic: String, kind: String) -> bool:
 	_stream = FileAccess.open(path, FileAccess.READ)
 	if _stream == null:
@@ -42,8 +42,8 @@ func open(path: String, magic: String, kind: String) -> bool:
 	return true
 
 
-## Why the file at [param path], which was just tried, cannot be opened. An [param exported] game
-## holds files that are no resources only where its preset lists them.
+## Reason why the file at [param path] cannot be opened. An [param exported] game contains files
+## that are not resources only if its export preset lists them.
 static func open_problem(path: String, exported := OS.has_feature("template")) -> String:
 	var error := FileAccess.get_open_error()
 	var reason := error_string(error)
@@ -53,8 +53,8 @@ static func open_problem(path: String, exported := OS.has_feature("template")) -
 	return "%s; list *.%s in the export preset: %s" % [reason, path.get_extension(), setting]
 
 
-## The [param count] floats after the header, called [param what] in messages, whose SHA-256
-## shall be [param digest]; empty, with [member problem] set, if they are not there.
+## The [param count] floats after the header, called [param what] in messages, whose SHA-256 must be
+## [param digest]; empty, with [member problem] set, if they are missing or wrong.
 func numbers(count: int, digest: String, what: String) -> PackedFloat32Array:
 	var got := _stream.get_length() - _stream.get_position()
 	if got != 4 * count:
@@ -70,8 +70,8 @@ func numbers(count: int, digest: String, what: String) -> PackedFloat32Array:
 	return raw.to_float32_array()
 
 
-## Reads the rows "arrays" of [param table], the header, of which "numbers" and "sha256" tell how
-## many numbers follow it. Broken rules go to [param checks].
+## Reads the rows "arrays" of the header [param table], whose "numbers" and "sha256" give the count
+## and digest of the numbers that follow. Broken rules go to [param checks].
 func read_shapes(checks: AmbuloChecks, table: Dictionary) -> void:
 	var keys := PackedStringArray(["name", "start", "shape"])
 	var at := 0
@@ -93,7 +93,7 @@ func read_shapes(checks: AmbuloChecks, table: Dictionary) -> void:
 		checks.fail("arrays", "have %d numbers, expected %s" % [at, table.get("numbers")])
 
 
-## Notes the first array that has not the shape in [param expected].
+## Records the first array whose shape differs from [param expected].
 func check_shapes(checks: AmbuloChecks, expected: Dictionary[String, PackedInt32Array]) -> void:
 	for name in expected:
 		if not shapes.has(name):
@@ -102,8 +102,8 @@ func check_shapes(checks: AmbuloChecks, expected: Dictionary[String, PackedInt32
 			checks.fail(name, "expected the shape %s, got %s" % [expected[name], shapes[name]])
 
 
-## Reads the numbers of the arrays that [method read_shapes] has read from [param table]; what is
-## wrong with them, or "".
+## Reads the numbers of the arrays that [method read_shapes] has read from [param table]; returns
+## the first problem, or "".
 func read_arrays(table: Dictionary) -> String:
 	floats = numbers(int(table["numbers"]), str(table["sha256"]), "numbers")
 	var sum := 0.0

@@ -1,23 +1,23 @@
 extends Logger
-## Errors of the engine, and the first of a script, since this was added with `OS.add_logger`.
+## Engine errors and the first script error since it was added with `OS.add_logger`.
 ##
 ## It has no class name: the exporter runs in projects that have the add-on, too.
 
 ## Most errors that are kept.
 const MOST := 100
-# The engine only warns of it, and adds the node somewhere else.
+# The engine only warns of it, and adds the node elsewhere.
 const _LOST := "has vanished when instantiating"
 
-## What the engine could not do.
+## Errors of the engine.
 var engine_errors: PackedStringArray = []
-## What failed in a script; "": nothing.
+## The first script error; "": none.
 var script_error := ""
-## How often a script has failed.
+## Number of script errors.
 var script_errors := 0
-## The script at fault, and its line.
+## Path and line of the failing script.
 var script_path := ""
 var script_line := 0
-## A node whose parent is not in its scene: what the engine says of it; "": none.
+## The engine's warning about a node whose parent is missing in its scene; "": none.
 var lost_node := ""
 
 var _lock := Mutex.new()

@@ -1,6 +1,6 @@
 class_name AmbuloSpec
 extends RefCounted
-## What a world needs to know to step players; the fields of the trainer's WorldSpec.
+## Settings of a world and its players; the fields of the trainer's WorldSpec.
 
 ## Keys of [method from_dict], in order.
 const KEYS: PackedStringArray = [
@@ -32,7 +32,8 @@ const KEYS: PackedStringArray = [
 	"surroundings",
 ]
 
-## Those of [constant KEYS] that files of earlier versions lack; absent ones change nothing.
+## Those of [constant KEYS] that files of earlier versions lack; their defaults keep the old
+## behaviour.
 const LATER: PackedStringArray = [
 	"max_acceleration",
 	"max_yaw_acceleration",
@@ -51,53 +52,53 @@ const LATER: PackedStringArray = [
 var ticks_per_decision := 9
 ## Length of a tick, [s].
 var dt := 1.0 / 90.0
-## [m/s] at full stick.
+## Speed at full stick, [m/s].
 var max_speed := 2.0
-## [rad/s] at full stick.
+## Turning rate at full stick, [rad/s].
 var max_yaw_rate := PI / 2.0
-## Share of the old command left after one decision.
+## Fraction of the old command left after one decision.
 var smoothing := 0.3
-## Stick values below this are zero.
+## Stick values below this count as zero.
 var dead_zone := 0.05
 ## Rays over the full circle.
 var num_rays := 16
 ## Range of a ray, [m].
 var ray_length := 5.0
-## Rays also end at floor edges.
+## Whether rays also end at floor edges.
 var rays_see_edges := true
-## Ray 0 points along the head's yaw; false: along the world's X axis.
+## Whether ray 0 points along the head's yaw; otherwise along the world's X axis.
 var rays_in_head_frame := true
-## Ticks without contact before the next touch is a new collision event.
+## Ticks without contact after which the next touch is a new collision event.
 var rearm_ticks := 45
 ## Depth below the floor at which a player has fallen, [m].
 var fall_depth := 1.0
-## Actions are indices of the seven discrete actions.
+## Whether actions are indices of the seven discrete actions.
 var discrete := false
-## Snap turn, [rad].
+## Angle of a snap turn, [rad].
 var turn_angle := PI / 4.0
-## Discrete move, [m].
+## Distance of a discrete move, [m].
 var move_distance := 1.0
-## By the stick, and by walking in a turn, [m/s^2]; 0: no limit.
+## Largest acceleration by the stick, and by walking in a turn, [m/s^2]; 0: no limit.
 var max_acceleration := 0.0
-## By the stick, [rad/s^2]; 0: no limit.
+## Largest yaw acceleration by the stick, [rad/s^2]; 0: no limit.
 var max_yaw_acceleration := 0.0
 ## Largest angle between the stick and straight ahead, [rad].
 var facing := PI
 ## Largest speed where the comfort dial is 1, [m/s]; 0: [member max_speed].
 var comfort_speed := 0.0
-## Turn at once by the rotation stick, [rad]; 0: it turns smoothly.
+## Angle of an immediate turn by the rotation stick, [rad]; 0: smooth turns.
 var snap_turn := 0.0
 ## Least time from one such turn to the next, [s].
 var snap_delay := 0.3
-## Move at once by the full stick, [m]; 0: it walks.
+## Distance of an immediate move by the full stick, [m]; 0: walking.
 var teleport := 0.0
 ## Least time from one teleport to the next, [s].
 var teleport_delay := 0.5
-## Share by which the field of view is narrowed in motion, see [AmbuloVignette].
+## Fraction by which the field of view is narrowed in motion, see [AmbuloVignette].
 var vignette := 0.0
 ## Height of the camera above the XR origin, [m]; the body scales with it.
 var eye_height := AmbuloContract.EYE_HEIGHT
-## What ends a ray, the floor along it and the nearest moving things are told, too.
+## Whether the ends of rays, the floors along them and the nearest moving objects are observed, too.
 var surroundings := false
 
 
@@ -106,7 +107,7 @@ func decision_dt() -> float:
 	return ticks_per_decision * dt
 
 
-## Share of the old command left after one tick.
+## Fraction of the old command left after one tick.
 func tick_decay() -> float:
 	return pow(smoothing, 1.0 / ticks_per_decision)
 
@@ -123,13 +124,13 @@ func has_leaps() -> bool:
 	return snap_turn > 0.0 or teleport > 0.0
 
 
-## Decisions from one thing to the next with this delay [s], at least 1.
+## Number of decisions that last at least [param seconds] [s], at least 1.
 func steps_of(seconds: float) -> int:
 	return maxi(1, ceili(seconds / decision_dt() - 1e-9))
 
 
-## Numbers of a state row that an agent senses: its rays and, with [member surroundings], what ends
-## each, the floors along them, and the moving things in sight.
+## Number of sensor readings in a state row: the rays and, with [member surroundings], their ends,
+## the floors along them, and the visible moving objects.
 func sensed_size() -> int:
 	if not surroundings:
 		return num_rays
@@ -137,7 +138,7 @@ func sensed_size() -> int:
 	return num_rays * (2 + AmbuloContract.FLOOR_PARTS) + seen
 
 
-## How tall the body is, of the usual one.
+## Height of the body relative to the default.
 func body_scale() -> float:
 	return eye_height / AmbuloContract.EYE_HEIGHT
 

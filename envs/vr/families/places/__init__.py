@@ -1,1 +1,1 @@
-"""Families of places that people build: homes, offices, shops, gardens, storeys."""
+"""Families that resemble real places: homes, offices, shops, gardens, storeys."""

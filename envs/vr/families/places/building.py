@@ -20,12 +20,12 @@ from ambulo.envs.vr.families.places.sizes import (
 OUTER = 0.2
 """Thickness of outer walls, [m]."""
 _LANDING = 0.9
-"""How far floor is kept free on both sides of a door, [m]."""
+"""Depth of the free floor on both sides of a door, [m]."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """Where two rectangles of a plan touch."""
+    """Common side of two rectangles of a plan."""
 
     first: int
     second: int
@@ -38,16 +38,16 @@ class Side:
 
 @dataclass(frozen=True)
 class Style:
-    """How a plan is joined."""
+    """Style of walls and doors of a plan."""
 
     loops: float = 0.15
-    """Chance of a door that is not needed."""
+    """Probability of a redundant door."""
     leaves: float = 0.4
-    """Chance that a door has a leaf, which stands open."""
+    """Probability that a door has an open leaf."""
     wide: float = 0.1
-    """Chance that two rooms are joined by a wide opening."""
+    """Probability that two rooms are joined by a wide opening."""
     thickness: float | None = None
-    """Thickness of inner walls, [m]; None: a usual one."""
+    """Thickness of inner walls, [m]; None: a random usual one."""
     height: float = WALL_HEIGHT
     """Height of walls, [m]."""
 
@@ -55,7 +55,7 @@ class Style:
 def split(
     rng: np.random.Generator, region: Region, least: float, most: float, depth: int = 0
 ) -> list[Region]:
-    """Rectangles that tile `region`, cut until none is longer than `most` [m]."""
+    """Rectangles that tile `region`, split until none is longer than `most` [m]."""
     x0, y0, x1, y1 = region
     width, height = x1 - x0, y1 - y0
     along_x = width * rng.uniform(0.8, 1.25) > height
@@ -97,7 +97,7 @@ def along_hall(
 def _cuts(
     rng: np.random.Generator, low: float, high: float, widths: tuple[float, float]
 ) -> list[tuple[float, float]]:
-    """Intervals that tile low to high, about as wide as `widths` asks, [m]."""
+    """Intervals that tile low to high, with widths near `widths`, [m]."""
     count = max(1, round((high - low) / rng.uniform(*widths)))
     parts = rng.uniform(1.0, 1.8, count)
     edges = low + np.concatenate([[0.0], np.cumsum(parts)]) / parts.sum() * (high - low)
@@ -107,9 +107,9 @@ def _cuts(
 def build(
     site: Site, tiles: list[Region], kinds: list[str], style: Style
 ) -> list[Room]:
-    """Walls around and between `tiles`, with doors so that all are joined.
+    """Build walls around and between `tiles`, with doors that join all of them.
 
-    Rooms of kind "bath" have one door where that is possible.
+    Rooms of kind "bath" have one door where possible.
     """
     rng = site.rng
     t = style.thickness or float(rng.choice(INNER_WALLS))
@@ -132,7 +132,7 @@ def build(
 
 
 def outer_walls(site: Site, region: Region, height: float = WALL_HEIGHT) -> None:
-    """Four walls around `region`; they come first in the level."""
+    """Build four walls around `region`; they come first in the level."""
     x0, y0, x1, y1 = region
     for ends in (
         ((x0, y0), (x1, y0)), ((x0, y1), (x1, y1)), ((x0, y0), (x0, y1)), ((x1, y0), (x1, y1)),
@@ -155,13 +155,13 @@ def _within(tile: Region, hull: Region, t: float) -> Region:
 
 
 def hull_of(tiles: list[Region]) -> Region:
-    """The rectangle that `tiles` fill."""
+    """The bounding rectangle of `tiles`."""
     rows = np.array(tiles)
     return (*rows[:, :2].min(axis=0).tolist(), *rows[:, 2:].max(axis=0).tolist())
 
 
 def _sides(tiles: list[Region]) -> list[Side]:
-    """Every pair of tiles that touch, with where they do."""
+    """Every pair of touching tiles, with its common side."""
     found = []
     for i, a in enumerate(tiles):
         for j in range(i + 1, len(tiles)):
@@ -182,7 +182,7 @@ def _sides(tiles: list[Region]) -> list[Side]:
 def _joined(
     rng: np.random.Generator, sides: list[Side], kinds: list[str], loops: float
 ) -> list[bool]:
-    """Which sides get a door: a random tree over the tiles, and a few more."""
+    """Mask of the sides with a door: a random spanning tree of the tiles, and a few more."""
 
     def cost(side: Side) -> float:
         pair = kinds[side.first], kinds[side.second]
@@ -212,10 +212,10 @@ def _joined(
 def _wall(
     site: Site, rooms: list[Room], side: Side, joined: bool, t: float, style: Style
 ) -> tuple[float, float] | None:
-    """The wall between two tiles, with an opening if they are `joined`.
+    """Build the wall between two tiles, with an opening if they are `joined`.
 
     Returns:
-        Where a door is, along the wall, [m].
+        Interval of the opening along the wall, [m].
     """
     rng = site.rng
     wide = True
@@ -250,7 +250,7 @@ def _strip(axis: int, at: float, low: float, high: float, t: float) -> Region:
 def _door(
     site: Site, rooms: list[Room], side: Side, gap: tuple[float, float], t: float
 ) -> None:
-    """Keep the floor on both sides of an opening free, and tell the rooms of it."""
+    """Keep the floor on both sides of an opening free, and add the door to its rooms."""
     site.clear.add(_strip(side.axis, side.at, *gap, t + 2 * _LANDING))
     for room in (rooms[side.first], rooms[side.second]):
         room.doors.append(_strip(side.axis, side.at, *gap, t))
@@ -259,7 +259,7 @@ def _door(
 def _leaf(
     site: Site, rooms: list[Room], side: Side, gap: tuple[float, float], t: float
 ) -> None:
-    """A door leaf that stands open, outside of the opening it belongs to."""
+    """An open door leaf beside the opening that it belongs to."""
     rng = site.rng
     into = int(rng.choice([-1, 1]))
     at_low = rng.random() < 0.5

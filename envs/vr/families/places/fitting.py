@@ -1,4 +1,4 @@
-"""Whether a group of parts fits among what stands and what has to stay free; compiled."""
+"""Compiled test whether a group of parts fits among obstacles and reserved floor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ambulo.envs.vr.families.draft import Region
 
 _EPS = 1e-6
 _SLACK = 0.05
-"""How far what has to stay free may reach into a wall, [m]."""
+"""Largest overlap of reserved floor with a wall, [m]."""
 
 
 class Regions:
@@ -35,13 +35,13 @@ class Regions:
         return self._rows[: self._count]
 
     def meets(self, region: Region) -> bool:
-        """Whether one of them overlaps `region`."""
+        """Whether any rectangle overlaps `region`."""
         return bool(_meet(np.array([region]), self.rows, 0.0))
 
 
 @njit(cache=True)
 def around(rows, x, y, yaw):  # type: ignore[no-untyped-def]
-    """Rectangles around the parts `rows` (n, 6) of a group at (x, y, yaw), (n, 4).
+    """Bounding rectangles of the parts `rows` (n, 6) of a group at (x, y, yaw), (n, 4).
 
     A part is x, y, half width, half depth, yaw, 1 if it is round.
     """
@@ -92,9 +92,9 @@ def _inside(rows, room, slack):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def fits(parts, clear, room, solid, kept, gap):  # type: ignore[no-untyped-def]
-    """Whether `parts` (n, 4) stand in `room`, `gap` [m] from `solid` and off `kept`.
+    """Whether `parts` (n, 4) fit in `room`, `gap` [m] from `solid` and outside `kept`.
 
-    Their own `clear` (m, 4) has to be in the room and off `solid`.
+    Their own `clear` (m, 4) must be in the room and outside `solid`.
     """
     if not (_inside(parts, room, _EPS) and _inside(clear, room, _SLACK)):
         return False

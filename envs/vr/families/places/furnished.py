@@ -1,4 +1,4 @@
-"""Homes: rooms with doors, furnished for what they are used for."""
+"""Homes: rooms with doors, furnished for their use."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ambulo.envs.vr.families.places.building import (
 from ambulo.envs.vr.families.places.site import FurnitureGroup, Room, Site
 
 _TURNED = 0.35
-"""Chance that a building is turned against the axes of the level."""
+"""Probability that a building is rotated against the axes of the level."""
 _LEAST_FLOOR = 0.2
-"""Least share of a building that is free for the body and can be reached."""
+"""Smallest fraction of a building's floor that is free and reachable for the body."""
 
 
 def furnished(rng: np.random.Generator) -> Draft:
@@ -46,7 +46,7 @@ def furnished(rng: np.random.Generator) -> Draft:
 def turned_site(
     rng: np.random.Generator, w: float, h: float, chance: float = _TURNED
 ) -> tuple[Draft, Site]:
-    """A floor that holds a building of w by h [m], and the building's axes."""
+    """A floor around a building of w by h [m], and a site in the building's axes."""
     yaw = rng.uniform(-0.6, 0.6) if rng.random() < chance else 0.0
     c, s = math.cos(yaw), abs(math.sin(yaw))
     w, h = w + OUTER, h + OUTER
@@ -56,7 +56,7 @@ def turned_site(
 
 
 def uses(kinds: list[str], areas: list[float]) -> list[str]:
-    """What each room without a kind is used for, by its area [m^2]."""
+    """Uses of all rooms, chosen by area [m^2] for rooms without a kind."""
     order = [int(k) for k in np.argsort(areas) if not kinds[int(k)]]
     result = list(kinds)
     wanted = ["bath"] + (["bath"] if len(order) > 6 else []) + ["kitchen"]
@@ -76,13 +76,13 @@ def _cycle(count: int) -> list[str]:
 
 
 def fill(site: Site, rooms: list[Room], density: float) -> None:
-    """Furnish every room for its use; `density` is the chance of what need not be there."""
+    """Furnish every room for its use; `density` is the probability of optional pieces."""
     for room in rooms:
         _FILLERS[room.kind](site, room, density)
 
 
 def aim(site: Site, rooms: list[Room]) -> None:
-    """Wish for a start in one room and, at times, a goal in the farthest other one."""
+    """Prefer a start in one room and, at times, a goal in the farthest other one."""
     rng = site.rng
     first = rooms[int(rng.integers(len(rooms)))]
     site.draft.start = site.world(*_spot(rng, first))
@@ -207,7 +207,7 @@ def _plants(site: Site, room: Room, density: float, most: int) -> None:
     for _ in range(most):
         if rng.random() < 0.6 * density:
             name = "plant" if rng.random() < 0.7 else "lamp"
-            site.at_wall(room, pieces.drum(rng, name), corner=0.7)
+            site.at_wall(room, pieces.round_piece(rng, name), corner=0.7)
 
 
 _FILLERS: dict[str, Callable[[Site, Room, float], None]] = {
@@ -220,4 +220,4 @@ _FILLERS: dict[str, Callable[[Site, Room, float], None]] = {
     "hall": _hall,
     "storage": _storage,
 }
-"""How rooms are furnished, by their use."""
+"""Furnishing functions by use of the room."""

@@ -1,6 +1,6 @@
 """Offices: corridors with cells, open plans of desk groups, meeting rooms, columns.
 
-Glass walls are walls: what one sees through is as solid as the rest.
+Glass walls are ordinary walls, solid and opaque.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def offices(rng: np.random.Generator) -> Draft:
 def _beside_open(
     rng: np.random.Generator, region: Region
 ) -> tuple[list[Region], list[str]]:
-    """An open plan with a strip of rooms at one of its longer sides."""
+    """An open plan with a strip of rooms along one of its longer sides."""
     x0, y0, x1, y1 = region
     if y1 - y0 > x1 - x0:
         tiles, kinds = _beside_open(rng, (y0, x0, y1, x1))
@@ -122,7 +122,7 @@ def _open_plan(site: Site, room: Room, density: float) -> None:
             site.at_wall(room, pieces.single(rng, "copier"))
     _shelves(site, room, density, 8)
     for _ in range(int(rng.integers(0, 7))):
-        site.amid(room, pieces.drum(rng, "plant"), 0.7, tries=3)
+        site.amid(room, pieces.round_piece(rng, "plant"), 0.7, tries=3)
 
 
 def _columns(site: Site, room: Room, chance: float) -> None:
@@ -143,7 +143,7 @@ def _columns(site: Site, room: Room, chance: float) -> None:
 
 
 def _desk_groups(site: Site, room: Room, density: float, most: int) -> None:
-    """Groups of desks of one kind, in rows where the room is a large one."""
+    """Groups of desks of one kind, in rows in a large room."""
     rng = site.rng
     columns, facing = int(rng.integers(1, 4)), rng.random() < 0.75
     group = pieces.desks(rng, columns, facing)
@@ -210,7 +210,7 @@ def _shelves(site: Site, room: Room, density: float, most: int) -> None:
         if rng.random() < 0.7 * density:
             name = str(rng.choice(["bookcase", "cabinet", "bookcase", "plant"]))
             group = (
-                pieces.drum(rng, name)
+                pieces.round_piece(rng, name)
                 if name == "plant"
                 else pieces.single(rng, name, 0.6)
             )

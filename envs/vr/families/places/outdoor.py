@@ -1,8 +1,7 @@
 """Outdoor places: courses with fences and planks over ditches, parks, gardens.
 
-Heights of what stands outside: fences 1.0 to 1.2 m, hedges 0.8 to 1.8 m, low walls 0.4 to
-0.9 m, as gardeners build them. A plank or footbridge is 0.8 to 1.3 m wide, so that the body
-walks on it.
+Heights: fences 1.0 to 1.2 m, hedges 0.8 to 1.8 m, low walls 0.4 to 0.9 m, as gardeners build
+them. A plank or footbridge is 0.8 to 1.3 m wide, so that the body can walk on it.
 """
 
 from __future__ import annotations
@@ -25,21 +24,21 @@ _FENCE = 0.06
 
 
 class Lane:
-    """A course: things across the way from its first to its last metre."""
+    """A course: obstacles across the path from its first to its last metre."""
 
     def __init__(self, draft: Draft, axis: int) -> None:
-        """Across `axis` (0: elements lie along x, one walks along y)."""
+        """A course across `axis` (0: elements lie along x, the path along y)."""
         x0, y0, x1, y1 = draft.region
         self.draft, self.rng, self.axis = draft, draft.rng, axis
         self.low, self.high = (x0, x1) if axis == 0 else (y0, y1)
         self.first, self.last = (y0, y1) if axis == 0 else (x0, x1)
 
     def point(self, across: float, along: float) -> tuple[float, float]:
-        """World (x, y) of a place on the course, [m]."""
+        """World (x, y) of a point on the course, [m]."""
         return (across, along) if self.axis == 0 else (along, across)
 
     def gaps(self, widths: Gap, more: float = 0.25) -> list[Gap]:
-        """One opening from side to side, or two that are well apart."""
+        """One opening from side to side, or two well apart."""
         width = self.rng.uniform(*widths)
         gaps = [self.draft.gap(self.low + 0.4, self.high - 0.4, width)]
         if self.rng.random() < more:
@@ -102,7 +101,7 @@ def _course(rng: np.random.Generator) -> Draft:
 
 
 def _enclose(draft: Draft) -> None:
-    """A fence, a hedge or a wall around the floor, or none: then one falls at its edge."""
+    """Build a fence, a hedge or a wall around the floor, or none (open edges)."""
     rng = draft.rng
     x0, y0, x1, y1 = draft.region
     if rng.random() < 0.2:
@@ -143,7 +142,7 @@ def _ditch(lane: Lane, at: float) -> float:
 
 
 def _pits(lane: Lane, at: float) -> float:
-    """A row of square pits with ways between them."""
+    """A row of square pits with paths between them."""
     rng = lane.rng
     deep = rng.uniform(0.8, 1.8)
     if at + deep > lane.last - 1.2:
@@ -172,7 +171,7 @@ def _trees(lane: Lane, at: float) -> float:
 
 
 def _logs(lane: Lane, at: float) -> float:
-    """Logs, benches and troughs that lie about."""
+    """Scattered logs, benches and troughs."""
     rng = lane.rng
     for _ in range(int(rng.integers(1, 4))):
         across = rng.uniform(lane.low + 1.0, lane.high - 1.0)
@@ -211,7 +210,7 @@ _ELEMENTS: dict[str, Callable[[Lane, float], float]] = {
     "slalom": _slalom,
     "trees": _trees,
 }
-"""What a course is made of: each puts itself at a distance and returns its depth, [m]."""
+"""Elements of a course: each builds itself at a distance and returns its depth, [m]."""
 
 
 def _park(rng: np.random.Generator) -> Draft:
@@ -239,7 +238,7 @@ def _park(rng: np.random.Generator) -> Draft:
     names = ["tree", "tree", "bush", "lamp_post", "bin", "round_display"]
     for _ in range(int(room.area * rng.uniform(0.06, 0.2))):
         name = names[int(rng.integers(len(names)))]
-        site.amid(room, pieces.drum(rng, name), rng.uniform(0.6, 0.9), tries=3)
+        site.amid(room, pieces.round_piece(rng, name), rng.uniform(0.6, 0.9), tries=3)
     return draft
 
 
@@ -299,6 +298,6 @@ def _garden(rng: np.random.Generator) -> Draft:
                 site.put(bed, float(x), float(y), 0.0, room.region, 0.6)
     for _ in range(int(rng.integers(2, 12))):
         name = str(rng.choice(["bush", "tree", "bin", "round_display"]))
-        site.amid(room, pieces.drum(rng, name), 0.6, tries=5)
+        site.amid(room, pieces.round_piece(rng, name), 0.6, tries=5)
     site.at_wall(room, pieces.single(rng, "bench"))
     return draft

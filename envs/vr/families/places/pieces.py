@@ -17,9 +17,9 @@ from ambulo.envs.vr.families.places.sizes import (
 )
 
 _LEGS = 0.3
-"""Chance that a table has a top and legs instead of one box."""
+"""Probability that a table has a top and legs instead of one box."""
 _PULLED = 0.35
-"""Chance that a chair is pulled out."""
+"""Probability that a chair is pulled out."""
 
 
 def single(
@@ -32,8 +32,8 @@ def single(
     return FurnitureGroup((block(0.0, d / 2, w, d, h),), _front(w, d, front))
 
 
-def drum(rng: np.random.Generator, name: str) -> FurnitureGroup:
-    """A round thing, its middle at the origin."""
+def round_piece(rng: np.random.Generator, name: str) -> FurnitureGroup:
+    """A round piece, its centre at the origin."""
     low, high, height = RADII[name]
     r = rng.uniform(low, high)
     return FurnitureGroup((FurniturePart(0.0, 0.0, r, r, height, round=True),))
@@ -42,7 +42,7 @@ def drum(rng: np.random.Generator, name: str) -> FurnitureGroup:
 def block(
     x: float, y: float, w: float, d: float, top: float, turn: float = 0.0
 ) -> FurniturePart:
-    """A box on the floor around (x, y)."""
+    """A box on the floor with centre (x, y)."""
     return FurniturePart(x, y, w / 2, d / 2, top, turn=turn)
 
 
@@ -62,7 +62,7 @@ def run(
 def table(
     rng: np.random.Generator, x: float, y: float, w: float, d: float, h: float
 ) -> list[FurniturePart]:
-    """A table around (x, y): one box, or a top with four legs."""
+    """A table with centre (x, y): one box, or a top with four legs."""
     if rng.random() >= _LEGS:
         return [block(x, y, w, d, h)]
     leg = TABLE_LEG / 2
@@ -78,9 +78,9 @@ def table(
 def chair(
     rng: np.random.Generator, x: float, y: float, facing: float, name: str = "chair"
 ) -> FurniturePart:
-    """A chair at the edge (x, y) of a table; its user looks along `facing` [rad].
+    """A chair at the edge (x, y) of a table; its user faces `facing` [rad].
 
-    Mostly pushed in, at times pulled out and turned.
+    Mostly pushed in, at times pulled out and rotated.
     """
     w, d, h = size(rng, name)
     pulled = rng.random() < _PULLED
@@ -131,7 +131,7 @@ def round_dining(rng: np.random.Generator) -> FurnitureGroup:
 
 
 def wall_table(rng: np.random.Generator) -> FurnitureGroup:
-    """A small table with its back at a wall and two or three chairs."""
+    """A small table at a wall, with two or three chairs."""
     w, d, h = size(rng, "dining_table", 1.45)
     parts = table(rng, 0.0, d / 2, w, d, h)
     parts.append(chair(rng, 0.0, d, -math.pi / 2))
@@ -170,7 +170,7 @@ def bed(rng: np.random.Generator, most: float = np.inf) -> FurnitureGroup | None
 
 
 def sofa(rng: np.random.Generator, most: float = np.inf) -> FurnitureGroup:
-    """A sofa with a coffee table before it, at times with an armchair or a corner part."""
+    """A sofa with a coffee table, at times with an armchair or a corner part."""
     w, d, h = size(rng, "sofa", most)
     parts = [block(0.0, d / 2, w, d, h)]
     side = int(rng.choice([-1, 1]))

@@ -14,7 +14,7 @@ from ambulo.envs.vr.families.places.site import FurnitureGroup, Room, Site
 from ambulo.envs.vr.families.places.sizes import size
 
 _TILLS = (0.8, 1.0)
-"""Range of the width of the way between two checkouts, [m]."""
+"""Range of the width of the passage between two checkouts, [m]."""
 
 
 def shops(rng: np.random.Generator) -> Draft:
@@ -52,7 +52,7 @@ def _columns(site: Site, room: Room) -> None:
     rng = site.rng
     if rng.random() < 0.35:
         for _ in range(int(rng.integers(1, 7))):
-            site.amid(room, pieces.drum(rng, "column"), 1.2, tries=3)
+            site.amid(room, pieces.round_piece(rng, "column"), 1.2, tries=3)
 
 
 def _market(site: Site, room: Room) -> None:
@@ -79,14 +79,14 @@ def _market(site: Site, room: Room) -> None:
 
 def _display(rng: np.random.Generator, name: str) -> FurnitureGroup | None:
     return (
-        pieces.drum(rng, name)
+        pieces.round_piece(rng, name)
         if name.startswith("round")
         else pieces.single(rng, name, 0.0)
     )
 
 
 def _checkouts(site: Site, room: Room, low: float) -> float:
-    """A row of checkouts from `low` on, and where it ends, [m]."""
+    """Build a row of checkouts from `low` on; returns its end, [m]."""
     rng = site.rng
     x0, _, x1, _ = room.region
     w, d, h = size(rng, "checkout")
@@ -124,7 +124,7 @@ def _shelf_rows(
     aisle: float,
     quarter: bool,
 ) -> None:
-    """Double shelves in parallel, each cut by the same cross aisles.
+    """Parallel double shelves, all cut by the same cross aisles.
 
     `across` is the range of the rows, `along` that of their length, [m].
     """
@@ -146,7 +146,7 @@ def _shelf_rows(
             middle = along[0] + k * (long + cross) + (long - cut) / 2
             row = [pieces.block(0.0, 0.0, deep, long - cut, high)]
             if rng.random() < 0.25:
-                # A gondola's end holds offers.
+                # A display at the end of the shelf row.
                 row.append(pieces.block(0.0, (long - cut) / 2 + 0.2, deep, 0.4, 1.3))
             x, y, yaw = at + deep / 2, middle, 0.0
             if quarter:
@@ -179,7 +179,7 @@ def _boutique(site: Site, room: Room) -> None:
             )
         )
         if name in ("round_display", "mannequin"):
-            group: FurnitureGroup | None = pieces.drum(rng, name)
+            group: FurnitureGroup | None = pieces.round_piece(rng, name)
         else:
             group = pieces.single(rng, name, 0.0)
         site.amid(room, group, gap, tries=8, turned=turned)

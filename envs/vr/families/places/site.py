@@ -1,7 +1,7 @@
-"""Furniture on a floor: groups of parts, put where they leave walkways free.
+"""Furniture on a floor: groups of parts, placed where they leave walkways free.
 
-A `Site` has its own axes, which may be turned against those of the level, and keeps a list
-of what stands and of what has to stay free.
+A `Site` has its own axes, which may be rotated against those of the level, and lists the
+obstacles and the reserved floor.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from ambulo.envs.vr.families.draft import WALL_HEIGHT, Draft, Region
 from ambulo.envs.vr.families.places.fitting import Regions, around, fits
 
 _OFF_WALL = 0.02
-"""Gap between a wall and what stands at it, [m]."""
+"""Gap between a wall and furniture at it, [m]."""
 
 
 @dataclass(frozen=True)
 class FurniturePart:
-    """A box or a drum of a group, in the frame of the group, [m] and [rad]."""
+    """A box or a cylinder of a group, in the frame of the group, [m] and [rad]."""
 
     x: float
     y: float
     a: float
-    """Half width, or the radius of a drum."""
+    """Half width, or the radius of a cylinder."""
     b: float
     """Half depth."""
     top: float
@@ -45,11 +45,11 @@ class FurnitureGroup:
 
     parts: tuple[FurniturePart, ...]
     clear: tuple[Region, ...] = ()
-    """What has to stay free, in the frame of the group."""
+    """Floor that must stay free, in the frame of the group."""
 
     @cached_property
     def rows(self) -> Floats:
-        """Footprints as x, y, half width, half depth, turn, 1 if round, shape (n, 6)."""
+        """Footprints as x, y, half width, half depth, yaw, 1 if round, shape (n, 6)."""
         parts = [(p.x, p.y, p.a, p.b, p.turn, float(p.round)) for p in self.parts]
         return np.array(parts)
 
@@ -62,7 +62,7 @@ class FurnitureGroup:
 
     @cached_property
     def extent(self) -> Region:
-        """The rectangle around all parts."""
+        """The bounding rectangle of all parts."""
         rows = around(self.rows, 0.0, 0.0, 0.0)
         low, high = rows[:, :2].min(axis=0), rows[:, 2:].max(axis=0)
         return (float(low[0]), float(low[1]), float(high[0]), float(high[1]))
@@ -75,7 +75,7 @@ class Room:
     region: Region
     """The floor between the walls, in the axes of the site, [m]."""
     kind: str = ""
-    """What it is used for."""
+    """Its use."""
     doors: list[Region] = field(default_factory=list)
     """Openings in its walls as rectangles, [m]."""
 
@@ -91,7 +91,7 @@ class Room:
 
     @property
     def area(self) -> float:
-        """[m^2]."""
+        """Area, [m^2]."""
         return self.width * self.height
 
     @property
@@ -102,13 +102,13 @@ class Room:
 
 
 class Site:
-    """Walls and furniture in axes that are turned by `yaw` about the origin."""
+    """Walls and furniture in axes that are rotated by `yaw` about the origin."""
 
     def __init__(self, draft: Draft, yaw: float = 0.0, z: float = 0.0) -> None:
         self.draft, self.yaw, self.z = draft, yaw, z
         self.rng = draft.rng
         self.solid = Regions()
-        """What stands, [m]."""
+        """Obstacles, [m]."""
         self.clear = Regions()
         """What has to stay free, [m]."""
 
@@ -124,16 +124,16 @@ class Site:
         thickness: float,
         height: float = WALL_HEIGHT,
     ) -> None:
-        """A wall between two points that share a coordinate.
+        """Build a wall between two points that share a coordinate.
 
-        It is longer by its half thickness at both ends, so that corners are closed.
+        It is longer by half its thickness at both ends, so that corners are closed.
         """
         (x0, y0), (x1, y1) = sorted([start, end])
         half = thickness / 2
         self.slab((x0 - half, y0 - half, x1 + half, y1 + half), height)
 
     def slab(self, region: Region, height: float) -> None:
-        """A box that fills `region`; others keep off it."""
+        """Build a box that fills `region`; other pieces keep off it."""
         x0, y0, x1, y1 = region
         if x1 - x0 < 0.02 or y1 - y0 < 0.02:
             return
@@ -151,9 +151,9 @@ class Site:
         room: Region,
         gap: float = 0.0,
     ) -> bool:
-        """Put `group` at (x, y), turned by `yaw`, if it fits into `room`.
+        """Place `group` at (x, y), rotated by `yaw`, if it fits into `room`.
 
-        Parts keep off what stands by `gap` [m] and off what has to stay free.
+        Parts stay `gap` [m] from obstacles and off reserved floor.
         """
         parts, clear = around(group.rows, x, y, yaw), around(group.free, x, y, yaw)
         within = np.array(room)
@@ -175,9 +175,9 @@ class Site:
         tries: int = 8,
         corner: float = 0.35,
     ) -> bool:
-        """Put `group` with its back to one of the walls `sides` (0: south, then left).
+        """Place `group` with its back to one of the walls `sides` (0: south, then left).
 
-        With chance `corner` it stands in a corner.
+        With probability `corner` it stands in a corner.
         """
         if group is None:
             return False
@@ -206,9 +206,9 @@ class Site:
         tries: int = 8,
         turned: float = 0.0,
     ) -> bool:
-        """Put `group` into the room with `gap` [m] to walls and all that stands.
+        """Place `group` in the room with `gap` [m] to walls and obstacles.
 
-        With chance `turned` at any angle, else along a wall.
+        With probability `turned` at any angle, else along a wall.
         """
         if group is None:
             return False
@@ -246,7 +246,7 @@ class Site:
 
 
 def _wall_frame(region: Region, side: int) -> tuple[float, float, float, float]:
-    """Left end, length and direction of a wall as seen with one's back to it."""
+    """Left end, length and direction of a wall, seen with one's back to it."""
     x0, y0, x1, y1 = region
     ends = ((x0, y0), (x1, y0), (x1, y1), (x0, y1))
     return (*ends[side], (x1 - x0, y1 - y0)[side % 2], side * math.pi / 2)

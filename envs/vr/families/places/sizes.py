@@ -1,8 +1,8 @@
-"""Sizes of furniture and fittings: what makers' catalogues list, as data.
+"""Sizes of furniture and fittings, as in makers' catalogues.
 
 Where there is a standard, sizes are its usual ones: door leaves DIN 18101, kitchens EN 1116,
 desks EN 527-1, office chairs EN 1335-1, baths EN 232; mattresses are 2.0 m long and 0.9, 1.4,
-1.6 or 1.8 m wide. All else is common in catalogues.
+1.6 or 1.8 m wide. All others are common in catalogues.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TABLE_TOP = 0.03
 TABLE_LEG = 0.05
 """Side of a table leg, [m]."""
 WALKWAY = 0.7
-"""Least free width that people leave in front of furniture, [m]."""
+"""Smallest free width that people leave in front of furniture, [m]."""
 
 SIZES: dict[str, tuple[Size, ...]] = {
     "armchair": ((0.80, 0.85, 0.90), (0.70, 0.75, 0.80)),
@@ -78,7 +78,7 @@ RADII: dict[str, tuple[float, float, float]] = {
     "stool": (0.17, 0.2, 0.65),
     "tree": (0.12, 0.35, 5.0),
 }
-"""Round things: least and largest radius, height, [m]."""
+"""Round pieces: smallest and largest radius, height, [m]."""
 
 
 def size(rng: np.random.Generator, name: str, most: float = np.inf) -> Size:

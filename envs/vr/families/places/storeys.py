@@ -24,24 +24,24 @@ from ambulo.envs.vr.levels.level import Level, with_places
 RISE, GOING = 0.17, 0.28
 """Highest rise and usual going (depth) of a step, [m]."""
 STEEPEST_RAMP = math.radians(25.0)
-"""[rad]."""
+"""Slope of the steepest ramp, [rad]."""
 MAX_PARTS = 400
-"""Most boxes and cylinders of a generated building."""
+"""Largest number of boxes and cylinders of a generated building."""
 _SLAB = 0.3
-"""Thickness of a floor, [m]; more than a step, so that walls do not end within a step of it."""
+"""Thickness of a floor, [m]; more than a step, so that no wall ends within a step of it."""
 _LANE_WALL = 0.1
 """Thickness of walls beside a flight, [m]."""
 _LANDING = 1.3
 """Depth of landings, [m]."""
 _SHORTEST = 6.0
-"""Least way from start to goal, [m]."""
+"""Shortest path from start to goal, [m]."""
 _OTHER_FLOOR = 0.8
-"""Chance that the goal is on another floor than the start."""
+"""Probability that the goal is on another floor than the start."""
 
 
 @dataclass(frozen=True)
 class Stairwell:
-    """Where flights lie, in the axes of the building, [m]."""
+    """Layout of the flights, in the axes of the building, [m]."""
 
     count: int
     """Number of floors."""
@@ -50,9 +50,9 @@ class Stairwell:
     low: float
     """x of one end of every flight."""
     high: float
-    """x of the other."""
+    """x of the other end."""
     south: float
-    """y where the first lane begins."""
+    """y of the south edge of the first lane."""
     width: float
     """Width of a flight."""
     steps: int
@@ -60,12 +60,12 @@ class Stairwell:
 
     @property
     def lanes(self) -> int:
-        """Flights beside one another."""
+        """Number of parallel flights."""
         return min(self.count - 1, 2)
 
     @property
     def north(self) -> float:
-        """Where the last lane and its wall end."""
+        """Y of the north edge of the last lane's wall."""
         return self.south + self.lanes * (self.width + _LANE_WALL)
 
     def lane(self, flight: int) -> Region:
@@ -79,7 +79,7 @@ class Stairwell:
 
 
 def storeys(rng: np.random.Generator) -> Level | None:
-    """A level of the family `storeys`; None: start and goal found no place."""
+    """A level of the family `storeys`; None if no start and goal fit."""
     count = 2 if rng.random() < 0.6 else 3
     storey = rng.uniform(2.6, 3.05)
     steps = 0 if rng.random() < 0.35 else math.ceil(storey / RISE)
@@ -109,7 +109,7 @@ def storeys(rng: np.random.Generator) -> Level | None:
 
 
 def _slabs(site: Site, well: Stairwell, floor: int, region: Region) -> None:
-    """The floor, open above the flight that comes up from below."""
+    """Build the floor, open above the flight that comes up from below."""
     x0, y0, x1, y1 = region
     a, b, c, d = well.lane(floor - 1)
     b = y0 if floor % 2 == 1 else b
@@ -175,7 +175,7 @@ def _level(draft: Draft, site: Site, well: Stairwell) -> Level:
 
 
 def _placed(rng: np.random.Generator, level: Level) -> Level | None:
-    """`level` with a start and a goal, mostly on different floors; None: no way is found."""
+    """`level` with a start and a goal, mostly on different floors; None: no path."""
     grid = LayeredGrid.of(level)
     cells = np.flatnonzero(grid.free)
     points = grid.points(cells)

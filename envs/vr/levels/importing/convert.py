@@ -1,4 +1,4 @@
-"""Raw geometry of a scene to a checked level, with a report of what it cannot carry."""
+"""Raw geometry of a scene to a checked level, with a report of unsupported parts."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from ambulo.envs.vr.levels.surfaces import HeightField, Mesh
 DEFAULT_MASK = 1
 """Collision layers of obstacles and floors, as in `AmbuloSpace`."""
 MARKER_HEIGHT = 3.0
-"""A marker stands at most this far above its floor, [m]."""
+"""Largest height of a marker above its floor, [m]."""
 DIGITS = 6
-"""Decimals of a metre that level files of scenes have."""
+"""Decimals of lengths in level files of scenes, [m]."""
 _KEYS: tuple[Key, ...] = ("boxes", "cylinders", "meshes", "heightfields")
 _AROUND = 5.0
 _GROUND = 1e-3
@@ -46,7 +46,7 @@ class Imported:
     level: Level
     """The checked level."""
     report: dict[str, Any]
-    """Counts, and lists of what is not carried as it is, by node path; JSON data."""
+    """Counts, and lists of unsupported or approximated nodes, by node path; JSON data."""
     paths: dict[Key, list[str]]
     """The node of each shape of a kind, in the order of the level."""
 
@@ -60,10 +60,10 @@ def converted(
 ) -> Imported:
     """`scene` as a level called `name`.
 
-    Without `solvable` there need be no way from start to goal.
+    Without `solvable`, start and goal need not be connected.
 
     Raises:
-        LevelError: a node breaks a rule; it is named.
+        LevelError: A node breaks a rule; it is named.
     """
     source = scene.scene or name
     try:
@@ -108,10 +108,10 @@ def _only_faces_down(mesh: Mesh) -> bool:
 
 
 def _assembled(parts: SceneParts, scene: RawScene, name: str) -> Level:
-    """The level with heights that `parts` make; its places are on the floor.
+    """The level with heights of `parts`; its places are on the floor.
 
     Raises:
-        LevelError: there is no floor, or a node breaks a rule; its path is named.
+        LevelError: There is no floor, or a node breaks a rule; its path is named.
     """
     if not _has_floor(parts):
         seen = f" ({scene.pictures} meshes are only seen)" if scene.pictures else ""
@@ -143,7 +143,7 @@ def _checked(
 ) -> None:
     """Raise a `LevelError` that names the node if `level` breaks a rule of level files.
 
-    Without `solvable` there need be no way from start to goal.
+    Without `solvable`, start and goal need not be connected.
     """
     problem = _out_of_range(level) or level_problem(level, solvable=solvable)
     if problem is None:
@@ -170,7 +170,7 @@ def _out_of_range(level: Level) -> str | None:
 
 
 def _has_floor(parts: SceneParts) -> bool:
-    """Whether anything has a face that bodies can stand on."""
+    """Whether any shape has a face on which bodies can stand."""
     if parts.planes or parts.boxes or parts.cylinders or parts.heightfields:
         return True
     return any(_has_flat_face(mesh.corners()) for mesh in parts.meshes)
@@ -246,7 +246,7 @@ def _bounds(parts: SceneParts, scene: RawScene) -> Floats:
 
 
 def _drop_far(parts: SceneParts, bounds: Floats) -> None:
-    """Drop what is out of the bounds and out of sight."""
+    """Drop shapes outside the bounds and out of sight."""
     for key in _KEYS:
         rows = parts.extents(key)
         near = (rows[:, :2] < bounds[2:] + _AROUND).all(axis=1)
@@ -256,7 +256,7 @@ def _drop_far(parts: SceneParts, bounds: Floats) -> None:
 
 
 def _lay_ground(parts: SceneParts, bounds: Floats) -> bool:
-    """Whether the highest endless floor is the ground; one at another height is a box."""
+    """Use the highest endless floor as ground; one at another height becomes a box."""
     if not parts.planes:
         return False
     plane = max(parts.planes, key=lambda plane: plane.height)
@@ -270,7 +270,7 @@ def _lay_ground(parts: SceneParts, bounds: Floats) -> bool:
 
 
 def _goal_distance(bounds: Floats) -> tuple[float, float] | None:
-    """A range of distances that fits a small scene; None: the usual one does."""
+    """A range of distances that fits a small scene; None: the default fits."""
     across = math.hypot(*(bounds[2:] - bounds[:2]))
     low, high = GOAL_DISTANCE
     if across > 3 * low:

@@ -23,11 +23,11 @@ from ambulo.envs.vr.levels.importing.solids import (
 from ambulo.envs.vr.levels.surfaces import MAX_TRIANGLES, HeightField, Mesh
 
 TILT = 1e-3
-"""A shape that is upright but for this is upright, [m]."""
+"""Largest deviation of a shape that counts as upright, [m]."""
 MOST_TWIST = 0.02
-"""A height map whose cells are less even than this becomes triangles, [m]."""
+"""Largest twist of a height map's cells; others become triangles, [m]."""
 SMALLEST = 1e-6
-"""Boxes and cylinders without so much of a size are left out, [m]."""
+"""Boxes and cylinders with a smaller size are dropped, [m]."""
 _UNEVEN = 1e-3
 _LEVEL = 0.9999
 
@@ -41,12 +41,12 @@ class Plane:
     path: str
     """Path of the node."""
     height: float
-    """[m]."""
+    """Its height, [m]."""
 
 
 @dataclass(eq=False)
 class SceneParts:
-    """The shapes of a level before it is put together."""
+    """The shapes of a level before assembly."""
 
     boxes: list[Floats] = field(default_factory=list)
     """Rows of `Level.boxes`, shape (7,)."""
@@ -65,16 +65,16 @@ class SceneParts:
     )  # fmt: skip
     """The node of every shape of a kind."""
     not_carried: list[dict[str, str]] = field(default_factory=list)
-    """What has no place in a level: path, class and reason."""
+    """Unsupported nodes: path, class and reason."""
     approximated: list[dict[str, str]] = field(default_factory=list)
-    """What has another shape in the level: path, class and reason."""
+    """Approximated nodes: path, class and reason."""
 
     @classmethod
     def of(cls, scene: RawScene, mask: int) -> SceneParts:
         """The shapes of `scene` on the collision layers of `mask`.
 
         Raises:
-            LevelError: more triangles than a level may have.
+            LevelError: There are more triangles than a level may have.
         """
         parts = cls()
         maker = _Maker(parts)
@@ -91,11 +91,11 @@ class SceneParts:
         self.paths[key].append(path)
 
     def leave(self, item: Item, reason: str) -> None:
-        """Note that `item` is not carried."""
+        """Record that `item` is unsupported."""
         self.not_carried.append(_note(item, reason))
 
     def keep(self, key: Key, which: list[int]) -> None:
-        """Keep those of the shapes of a kind."""
+        """Keep only the given shapes of a kind."""
         shapes, paths = getattr(self, key), self.paths[key]
         setattr(self, key, [shapes[k] for k in which])
         self.paths[key] = [paths[k] for k in which]
@@ -107,7 +107,7 @@ class SceneParts:
 
 
 class _Maker:
-    """Makes parts; triangles of a shape that is used several times are made once."""
+    """Makes parts; triangles of a shared shape are made once."""
 
     def __init__(self, parts: SceneParts) -> None:
         self._parts = parts
@@ -161,7 +161,7 @@ class _Maker:
 
     def _round(self, item: Item) -> None:
         scale = np.linalg.norm(item.axes, axis=0)
-        even = scale.copy()  # uneven ones as Jolt has them
+        even = scale.copy()  # uneven ones as in the Jolt engine
         even[[0, 2]] = scale[[0, 2]].mean()
         if item.shape.kind != "cylinder":
             even[:] = scale.mean()
@@ -213,7 +213,7 @@ class _Maker:
             self._parts.leave(item, f"a {shape.kind} without volume")
             return
         corners = item.points(local)
-        if np.linalg.det(item.axes) > 0:  # the mirrored are the other way round already
+        if np.linalg.det(item.axes) > 0:  # mirrored ones are right
             corners = corners[:, ::-1]
         if shape.two_sided:
             corners = facing_up(corners)

@@ -33,11 +33,11 @@ from ambulo.configs.json_text import large_json_value
 from ambulo.envs.vr.levels.level_file import MAX_COORDINATE, Number, Rows
 
 MOST_SHAPES = 100_000
-"""Most shapes of a scene."""
+"""Largest number of shapes of a scene."""
 MarkerKind = Literal["start", "goal", "waypoint", "bounds"]
 """Kinds of marker nodes."""
 OUR_AXES = np.array([[0.0, 0.0, -1.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-"""Takes vectors from the engine's axes (-Z forward, Y up) to ours."""
+"""Rotates vectors from the engine's axes (-Z forward, Y up) to ours (Z up)."""
 
 _SIZES = {"box": 3, "sphere": 1, "capsule": 2, "cylinder": 2, "plane": 4}
 _MOST_BYTES = 2**30
@@ -47,48 +47,48 @@ _TINY = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class RawShape:
-    """One collision shape, in its own axes, which are the engine's."""
+    """One collision shape, in its own axes, which are those of the engine."""
 
     kind: str
     """box, sphere, capsule, cylinder, plane, convex, mesh or heightmap."""
     size: Floats
-    """Numbers of a simple shape as its Godot class has them: sizes, radius and height, or
-    normal and distance."""
+    """Sizes of a simple shape as in its Godot class: sizes, radius and height, or normal and
+    distance."""
     points: Floats
     """Points of a convex shape, three corners of every triangle of a mesh, or the heights
     of a height map (depth, width)."""
     two_sided: bool = False
-    """Whether a mesh is also touched from behind."""
+    """Whether a mesh also collides from behind."""
 
 
 @dataclass(frozen=True, eq=False)
 class Item:
-    """One shape at its place in the scene."""
+    """One shape with its transform in the scene."""
 
     path: str
     """Path of the node."""
     shape: RawShape
     """Its shape."""
     axes: Floats
-    """Takes the shape's own vectors to the scene's, in our axes, shape (3, 3)."""
+    """Matrix from the shape's own axes to the scene's, in our axes, shape (3, 3)."""
     origin: Floats
-    """Place, shape (3,), [m]."""
+    """Position, shape (3,), [m]."""
     layer: int
-    """Collision layers, a bit each."""
+    """Bit mask of collision layers."""
 
     def points(self, local: Floats) -> Floats:
-        """`local` points (..., 3) of the shape in the scene, [m]."""
+        """Points (..., 3) of the shape, in the scene, [m]."""
         return local @ self.axes.T + self.origin
 
 
 @dataclass(frozen=True, eq=False)
 class RawMarker:
-    """A node that says where episodes start or end, or which area is played."""
+    """A marker node for a start, a goal, a waypoint or the level's area."""
 
     path: str
     """Path of the node."""
     kind: MarkerKind
-    """What the node marks."""
+    """Kind of marker."""
     place: Floats
     """x, y, z, yaw, shape (4,)."""
     box: Floats
@@ -97,25 +97,25 @@ class RawMarker:
 
 @dataclass(frozen=True, eq=False)
 class RawScene:
-    """All that the exporter has collected."""
+    """Complete result of the exporter."""
 
     scene: str
     """`res://` path of the scene."""
     items: list[Item]
-    """What bodies collide with."""
+    """Colliding shapes."""
     markers: list[RawMarker]
     """In the order of the scene tree."""
     lists: dict[str, list[dict[str, str]]]
     """`not_carried`, `without_collision` and `notes`: path, class and reason each."""
     pictures: int
-    """Meshes that are only seen."""
+    """Number of meshes without collision."""
 
 
 def read_scene(path: Path) -> RawScene:
     """Return the raw geometry in the file `path`.
 
     Raises:
-        LevelError: It cannot be read, or a node breaks a rule; its path is named.
+        LevelError: The file cannot be read, or a node breaks a rule; its path is named.
     """
     data = read_json(path, _MOST_BYTES, large_json_value, LevelError)
     try:
@@ -154,7 +154,7 @@ def _line(text: str) -> str:
 
 
 def _decoded(text: object) -> bytes:
-    """Whole numbers of 4 bytes from base64."""
+    """Array of 32-bit integers from base64."""
     try:
         raw = base64.b64decode(text if isinstance(text, str) else "?", validate=True)
     except ValueError:

@@ -1,7 +1,7 @@
-"""Triangles of simple shapes, and what triangles of the engine become in a level.
+"""Triangles of simple shapes, and conversion of the engine's triangles to a level's.
 
-Local points are in the engine's axes; its triangles are clockwise seen from outside, a
-level's are counter-clockwise.
+Local points are in the engine's axes; its triangles are clockwise seen from outside, a level's
+are counter-clockwise.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.levels.surfaces import Mesh
 
 WELD = 1e-5
-"""Corners nearer than this are one, [m]."""
+"""Distance below which corners are merged, [m]."""
 _SIDES = 24
 _SMALL = 0.31
 _FLAT = 1e-10
@@ -26,9 +26,9 @@ Triangles = NDArray[np.int64]
 
 
 def normals(corners: Floats) -> Floats:
-    """Normals of triangles (T, 3, 3), as long as twice their areas, shape (T, 3).
+    """Normals of triangles (T, 3, 3), of length twice their areas, shape (T, 3).
 
-    What `np.cross` returns, in a tenth of its time for the few triangles of a shape.
+    Equals `np.cross`, in a tenth of its time for the few triangles of a shape.
     """
     u, v = (corners[:, 1] - corners[:, 0]).T, (corners[:, 2] - corners[:, 0]).T
     x, y, z = (
@@ -42,7 +42,7 @@ def normals(corners: Floats) -> Floats:
 def welded(corners: Floats) -> Mesh | None:
     """A mesh of triangles with `corners` (T, 3, 3); None: all are degenerate."""
     faces = _same(np.round(corners.reshape(-1, 3) / WELD)).reshape(-1, 3)
-    # The first of the corners that are one, unrounded: large meshes keep their shape.
+    # Merged corners take the first one, unrounded, so that large meshes keep their shape.
     first = np.full(int(faces.max()) + 1, -1, np.int64)
     first[faces.ravel()[::-1]] = np.arange(faces.size)[::-1]
     vertices = corners.reshape(-1, 3)[first]
@@ -55,10 +55,10 @@ def welded(corners: Floats) -> Mesh | None:
 
 
 def _same(points: Floats) -> Triangles:
-    """Number of each of the whole `points` (n, 3) in their sorted set, shape (n,)."""
+    """Index of each of the integer `points` (n, 3) in their sorted set, shape (n,)."""
     low = points.min(axis=0)
     sides = points.max(axis=0) - low + 1.0
-    if np.prod(sides) < _MOST_KEYS:  # a number for each is sorted ten times as fast
+    if np.prod(sides) < _MOST_KEYS:  # ten times faster than sorting rows
         rows = (points - low).astype(np.int64)
         _, across, up = sides.astype(np.int64).tolist()
         keys = (rows[:, 0] * across + rows[:, 1]) * up + rows[:, 2]
@@ -67,13 +67,13 @@ def _same(points: Floats) -> Triangles:
 
 
 def facing_up(corners: Floats) -> Floats:
-    """`corners` (T, 3, 3), those of triangles that face down in the other order."""
+    """`corners` (T, 3, 3), with downward triangles reversed."""
     turned = normals(corners)
     return np.where((turned[:, 2] < 0)[:, None, None], corners[:, ::-1], corners)
 
 
 def hull(points: Floats) -> Floats | None:
-    """Triangles around `points` (n, 3) that face outward, (T, 3, 3); None: flat."""
+    """Outward triangles of the convex hull of `points` (n, 3), (T, 3, 3); None: flat."""
     if len(points) < 4:
         return None
     try:
@@ -88,8 +88,8 @@ def hull(points: Floats) -> Floats | None:
 def height_map_triangles(heights: Floats) -> Floats:
     """Triangles of a height map (depth, width), clockwise from above, (T, 3, 3).
 
-    It lies around its origin, a point a metre, and each cell is cut from the corner with
-    the larger x to that with the larger z, as the engine does. Holes (NaN) have none.
+    It is centred at its origin with 1 m between points, and each cell is cut from the corner
+    with the larger x to that with the larger z, as the engine does. Holes (NaN) have none.
     """
     depth, width = heights.shape
     z, x = np.mgrid[0:depth, 0:width].astype(np.float64)
@@ -103,13 +103,13 @@ def height_map_triangles(heights: Floats) -> Floats:
 
 
 def twist(heights: Floats) -> float:
-    """Largest height by which the two ways to cut a cell of a height map differ, [m]."""
+    """Largest height difference between the two ways to cut a cell of a height map, [m]."""
     across = heights[:-1, :-1] + heights[1:, 1:] - heights[:-1, 1:] - heights[1:, :-1]
     return float(np.abs(across).max()) / 2
 
 
 def tube_points(radius: float, height: float) -> Floats:
-    """Points of an upright prism in place of a cylinder around the origin, (n, 3)."""
+    """Points of an upright prism that approximates a cylinder around the origin, (n, 3)."""
     angle = np.arange(_SIDES) * (2 * np.pi / _SIDES)
     ring = np.column_stack(
         [radius * np.cos(angle), np.zeros(_SIDES), radius * np.sin(angle)]
@@ -119,20 +119,20 @@ def tube_points(radius: float, height: float) -> Floats:
 
 
 def capsule_points(radius: float, height: float) -> Floats:
-    """Points of an upright capsule of this whole height around the origin, (n, 3)."""
+    """Points of an upright capsule of this total height around the origin, (n, 3)."""
     ball = ball_points(radius)
     up = np.array([0.0, max(height / 2 - radius, 0.0), 0.0])
     return np.vstack([ball - up, ball + up])
 
 
 def ball_points(radius: float) -> Floats:
-    """Points of a sphere around the origin, (n, 3); small ones have fewer."""
+    """Points of a sphere around the origin, (n, 3); small spheres have fewer."""
     return radius * _unit_ball(1 if radius <= _SMALL else 2)
 
 
 @functools.cache
 def _unit_ball(rounds: int) -> Floats:
-    """Corners of an icosahedron whose triangles were cut in four `rounds` times."""
+    """Vertices of an icosphere after `rounds` subdivisions."""
     golden = (1 + 5**0.5) / 2
     signs = np.array([(a, b) for a in (-1, 1) for b in (-1, 1)])
     corners = np.array([(0.0, a, b * golden) for a, b in signs])

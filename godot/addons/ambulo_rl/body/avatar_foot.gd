@@ -1,8 +1,8 @@
 class_name AmbuloAvatarFoot
 extends RefCounted
-## A foot of an avatar, which stays where it stands.
+## A foot of an avatar that stays in place during its stance.
 ##
-## The same sums as in `ik/avatar/feet.py`, where the constants are explained.
+## The computation is that of `ik/avatar/feet.py`, which explains the constants.
 
 const FREE := 0.05
 const SETTLED := 0.9
@@ -13,17 +13,17 @@ const HEEL_FIRST := 1e-4
 ## World position of the ankle, [m], and orientation of the foot.
 var ankle := Vector3.ZERO
 var turn := Quaternion.IDENTITY
-## The knee's axis shall be near to this world direction.
+## World direction that the knee's axis should be near.
 var hinge := Vector3.UP
 ## Correction of the foot's yaw, [rad].
 var twist := 0.0
 ## Yaw of the foot in the world, [rad].
 var yaw := 0.0
-## Its place is kept: in stance, and just before and after it.
+## Whether the foot's place is held: in stance, and just before and after it.
 var down := false
-## Place (x, y) [m] and yaw [rad] of a foot that stands at home.
+## Place (x, y) [m] and yaw [rad] of the foot in the standing pose.
 var goal := Vector3.ZERO
-## Angle by which its heel has been raised, [rad].
+## Angle by which the heel is raised, [rad].
 var roll := 0.0
 
 var _shift := Vector3.ZERO
@@ -32,7 +32,7 @@ var _ball := Vector3.ZERO
 var _remains := 1.0
 
 
-## Part of the flight that is over, in [0, 1); -1 in stance.
+## Elapsed fraction of the swing, in [0, 1); -1 in stance.
 static func flight(phase: float, comes: float, leaves: float, sign: float) -> float:
 	var into := phase - comes
 	into -= floorf(into)
@@ -43,11 +43,11 @@ static func flight(phase: float, comes: float, leaves: float, sign: float) -> fl
 	return part if sign > 0.0 else 1.0 - part
 
 
-## Correct where the gait puts the foot, which [member ankle] and [member turn] say.
+## Correct the foot that the gait predicts in [member ankle] and [member turn].
 ##
-## [param window] are the phases at which it comes down and leaves, [param home] the world
-## offset of its home from the body and [param step] that of the ankle from there [m],
-## [param sole] heel and ball in the ankle's frame [m].
+## [param window] are the phases at which it comes down and leaves, [param home] the world offset of
+## its home from the body and [param step] that of the ankle from there [m], [param sole] heel and
+## ball in the ankle's frame [m].
 func place(
 	clock: AmbuloGaitClock,
 	window: Vector2,
@@ -83,7 +83,7 @@ func place(
 	_to_ground(sole, ground, part < 0.0)
 
 
-## Note where heel, ball and yaw of the foot are now; its leg may be too short.
+## Store the present heel, ball and yaw of the foot; its leg may be too short to reach them.
 func record(sole: PackedVector3Array) -> void:
 	_heel = ankle + turn * sole[0]
 	_ball = ankle + turn * sole[1]

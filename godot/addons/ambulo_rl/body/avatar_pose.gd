@@ -1,10 +1,10 @@
 class_name AmbuloAvatarPose
 extends AmbuloHumanPose
-## The body of a walking character, from where its head is and its hands if they are led.
+## The body of a walking character, from the pose of its head and, if given, of its hands.
 ##
-## The same sums as in `ambulo.ik.avatar`, without Python: equal steps give equal poses (to
-## 1e-4 m and rad, tests/envs/godot/test_avatar_in_engine.py). Axes are the contract's, X
-## ahead, Y to the left, Z up; joints are those of human23.
+## The computation is that of `ambulo.ik.avatar`, without Python: equal steps give equal poses (to
+## 1e-4 m and rad, tests/envs/godot/test_avatar_in_engine.py). Axes are the contract's, X ahead, Y
+## to the left, Z up; joints are those of human23.
 
 const COUNTER := 0.35
 const TOES_OUT := 0.12
@@ -22,11 +22,11 @@ const FAR_YAW := deg_to_rad(22.0)
 ## Direction of the left elbow in the head's heading; the right one's is mirrored.
 const POLE := Vector3(-0.4, 0.5, -1.0)
 
-## The gait's clock.
+## Speed, heading and phase of the gait.
 var clock := AmbuloGaitClock.new()
 ## Left and right foot.
 var feet: Array[AmbuloAvatarFoot] = [AmbuloAvatarFoot.new(), AmbuloAvatarFoot.new()]
-## The head follows its target exactly; else it moves around it as in the gait.
+## Whether the head follows its target exactly; otherwise it sways around it as in the gait.
 var exact_head := false
 
 var _table: AmbuloGaitTable
@@ -34,7 +34,7 @@ var _sole: PackedVector3Array
 var _eyes: Vector3
 
 
-## The body of [param file], which was loaded without an error.
+## The body of [param file], which was loaded without error.
 func _init(file: AmbuloCharacterFile) -> void:
 	_table = file.table
 	_sole = file.sole
@@ -48,7 +48,7 @@ func _init(file: AmbuloCharacterFile) -> void:
 	reset()
 
 
-## Forget the past; the next [method step] places the avatar, on both feet.
+## Clear the state; the next [method step] places the avatar on both feet.
 func reset() -> void:
 	clock.reset()
 	var both := 0.5 * (_table.stance[0].y + _table.stance[0].z)
@@ -79,7 +79,7 @@ func step(
 	_set_pelvis()
 	var middle := _set_trunk(eyes, gaze, moved)
 	_set_feet(middle, ground)
-	_give_way()
+	_keep_legs_in_reach()
 	for i in 2:
 		var thigh := THIGHS[i]
 		_set_position(thigh)
@@ -142,7 +142,7 @@ func _set_trunk(eyes: Vector3, gaze: Quaternion, moved: Vector3) -> Vector3:
 	return middle
 
 
-## Turn the gait's ankles in the body frame into feet on the ground in the world.
+## Convert the gait's ankles from the body frame to feet on the ground in the world.
 func _set_feet(middle: Vector3, ground: float) -> void:
 	var flat := -_sole[0].z
 	var roll := clock.stretch * maxf(clock.direction_x, 0.0)
@@ -176,8 +176,8 @@ func _set_feet(middle: Vector3, ground: float) -> void:
 		foot.hinge = AmbuloAvatarFoot.about_z(0.5 * foot.twist) * foot.hinge
 
 
-## Bring standing feet within reach: heels rise first, then the pelvis comes down.
-func _give_way() -> void:
+## Bring standing feet within reach: raise their heels first, then lower the pelvis.
+func _keep_legs_in_reach() -> void:
 	var drop := 0.0
 	clock.late = 0.0
 	var window := _table.stance[clock.row].lerp(_table.stance[clock.row + 1], clock.part)
@@ -206,7 +206,7 @@ func _overreach(thigh: int, ankle: Vector3) -> float:
 	return hip.z - sqrt(maxf(length * length - hip.x * hip.x - hip.y * hip.y, 0.01))
 
 
-## Roll a foot that the body has passed over its ball, in place.
+## Roll a foot in place when the body has passed over its ball.
 func _raise_heel(over: float, foot: AmbuloAvatarFoot) -> void:
 	var ahead := foot.turn * Vector3(1.0, 0.0, 0.0)
 	var past := positions[PELVIS] - foot.ankle
@@ -225,7 +225,7 @@ func _set_toes(thigh: int, pinky: Quaternion, thumb: Quaternion, roll: float) ->
 	local[thigh + 4] = back * _nlerp(Quaternion.IDENTITY, thumb, share)
 
 
-## Lead the hands that have targets; the other arms keep the gait's swing.
+## Solve the arms of hands that have targets; the others keep the gait's swing.
 func _set_arms(hands: Array, yaw: float) -> void:
 	for i in 2:
 		if hands[i] == null:
@@ -242,7 +242,7 @@ func _set_arms(hands: Array, yaw: float) -> void:
 		solve_arm(clavicle, side, wrist.origin, pole, turn)
 
 
-## Whether feet must step though the avatar does not walk.
+## Whether the feet must step although the avatar stands.
 func _needs_step() -> bool:
 	if absf(clock.rate) > TURNING:
 		return true

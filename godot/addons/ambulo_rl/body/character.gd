@@ -1,30 +1,28 @@
 class_name AmbuloCharacter
 extends Node3D
-## A rigged character with a skin, which poses of human23 move.
+## A rigged character with a skin, posed by joints of human23.
 ##
-## It walks after a node ([member follow]), or shows the poses that it is given.
-##
-## It makes a [Skeleton3D] from an [AmbuloCharacterFile]: bones with the names and rest
-## rotations of Godot's humanoid profile, and one mesh that they bend. Poses come from its
-## [AmbuloAvatarPose] ([method walk]), or from outside as local rotations in the contract's
-## axes ([method show_pose]). [method drive] moves another humanoid skeleton, such
-## as an imported one, along with it.
+## It walks after a node ([member follow]), or shows the poses that its methods receive. It builds a
+## [Skeleton3D] from an [AmbuloCharacterFile]: bones with the names and rest rotations of Godot's
+## humanoid profile, and one skinned mesh. Poses come from its [AmbuloAvatarPose] ([method walk]),
+## or from outside as local rotations in the contract's axes ([method show_pose]). [method drive]
+## moves another humanoid skeleton, such as an imported one, along with it.
 
-## Where the character is read from; the shipped one is beside the shipped policy.
+## File of the character; the shipped one is beside the shipped policy.
 @export_file("*.ambulo") var character_path := ""
-## A node on the floor that the character walks after, such as a player whose -Z is ahead; none:
-## poses come by calls.
+## Node on the floor that the character follows, such as a player with -Z ahead; empty: poses come
+## from method calls.
 @export var follow: NodePath
 ## Height of the eyes over the floor, [m].
 @export var eye_height := AmbuloContract.EYE_HEIGHT
 
-## What was read, or null.
+## The file that was loaded, or null.
 var file: AmbuloCharacterFile
-## The bones; null until a character was loaded.
+## The bones; null until a character is loaded.
 var skeleton: Skeleton3D
-## The walking body; null until a character was loaded.
+## The walking body; null until a character is loaded.
 var avatar: AmbuloAvatarPose
-## What is wrong; empty if nothing is.
+## The last error; empty if there is none.
 var error := ""
 
 var _bones: PackedInt32Array = []
@@ -43,8 +41,8 @@ func _physics_process(delta: float) -> void:
 		walk(leader.global_position, AmbuloAxes.yaw_of(leader.global_basis), delta)
 
 
-## Go on by [param delta] seconds: a player now stands at [param place] on the floor and faces
-## [param heading] about +Y (0 looks along -Z).
+## Advance by [param delta] seconds to a player at [param place] on the floor with heading [param
+## heading] about +Y (0 looks along -Z).
 func walk(place: Vector3, heading: float, delta: float) -> void:
 	var at := AmbuloAxes.from_godot(place)
 	var eyes := Vector3(at[0], at[1], at[2] + eye_height)
@@ -52,7 +50,7 @@ func walk(place: Vector3, heading: float, delta: float) -> void:
 	show_avatar(avatar)
 
 
-## Make the character of the file at [param path]; false, with [member error] set, if it is
+## Build the character of the file at [param path]; false, with [member error] set, if it is
 ## refused.
 func load_character(path: String) -> bool:
 	var found := AmbuloCharacterFile.new()
@@ -94,7 +92,7 @@ func show_pose(root: Vector3, local: Array[Quaternion], base := Transform3D.IDEN
 	for other in _driven:
 		var bones := _bones_of(other)
 		var rest := _rest_of(other, bones)
-		# Its own legs are of another length: the hips go as high in proportion.
+		# Scale the height of the hips by the length of the other skeleton's legs.
 		var part := other.get_bone_global_rest(bones[0]).origin.y / file.rest[0].z
 		_show_on(other, bones, rest, part * high, local)
 		other.global_transform = global_transform * skeleton.transform

@@ -1,28 +1,28 @@
 class_name AmbuloCharacterFile
 extends RefCounted
-## A character as `ambulo export` writes it: skeleton, skin and gait, data only.
+## A character file as written by `ambulo export`: skeleton, skin and gait, data only.
 ##
-## An [AmbuloDataFile] that begins with [constant MAGIC]. Loading checks every size and the
-## SHA-256, and runs no code from the file.
+## An [AmbuloDataFile] that begins with [constant MAGIC]. Loading checks every size and the SHA-256,
+## and runs no code from the file.
 
 ## The first bytes of the file; the last one is the version of the format.
 const MAGIC := "AMBULOC1"
-## The joints of human23, which the avatar's sums are made for.
+## Number of joints of human23, the only supported skeleton.
 const JOINTS := 23
 
 const _KEYS: PackedStringArray = [
 	"kind", "joints", "parents", "bones", "arrays", "numbers", "sha256"
 ]
 
-## Where it was read from.
+## Path of the loaded file.
 var path := ""
 ## Names of the joints and of their bones in Godot.
 var joints: PackedStringArray = []
 var bones: PackedStringArray = []
 ## Parent of each joint.
 var parents: PackedInt32Array = []
-## Joints from their parents, and at rest with the feet on the ground, in the contract's
-## axes, [m].
+## Offsets of the joints from their parents, and positions at rest with the feet on the ground, in
+## the contract's axes, [m].
 var offsets: PackedVector3Array = []
 var rest: PackedVector3Array = []
 ## Heel and ball of a foot in the ankle's frame, [m].
@@ -31,7 +31,8 @@ var sole: PackedVector3Array = []
 var eyes := Vector3.ZERO
 ## The gait.
 var table: AmbuloGaitTable
-## The skin at rest, in the contract's axes, [m]; triangles are counter-clockwise outside.
+## Vertices of the skin at rest, in the contract's axes, [m]; triangles are counter-clockwise seen
+## from outside.
 var vertices: PackedVector3Array = []
 var normals: PackedVector3Array = []
 var triangles: PackedInt32Array = []
@@ -40,7 +41,7 @@ var vertex_joints: PackedInt32Array = []
 var vertex_weights: PackedFloat32Array = []
 ## Colour of each vertex.
 var vertex_colours: PackedColorArray = []
-## What is wrong with the file; empty after [method load_from] returned true.
+## The first problem of the file; empty after [method load_from] returned true.
 var error := ""
 
 
@@ -53,7 +54,7 @@ func load_from(file_path: String) -> bool:
 	return problem == ""
 
 
-## What is wrong with the file; empty if all was read.
+## The first problem of the file; empty if all was read.
 func _read(data: AmbuloDataFile) -> String:
 	var checks := AmbuloChecks.new()
 	var header := checks.table(data.header, "header", "", _KEYS, _KEYS)
@@ -175,7 +176,7 @@ func _wrong_indices() -> String:
 	return ""
 
 
-# Quaternions, which files hold as w, x, y, z, as x, y, z, w.
+# Quaternions as x, y, z, w; files store w, x, y, z.
 static func _quaternions(data: AmbuloDataFile, name: String) -> PackedVector4Array:
 	var out := data.fours(name)
 	for k in out.size():

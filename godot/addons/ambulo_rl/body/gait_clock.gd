@@ -1,8 +1,8 @@
 class_name AmbuloGaitClock
 extends RefCounted
-## How fast an avatar goes, where to, and the phase of its gait.
+## Speed and heading of an avatar, and the phase of its gait.
 ##
-## The same sums as in `ik/avatar/clock.py`, where the constants are explained.
+## The computation is that of `ik/avatar/clock.py`, which explains the constants.
 
 const VELOCITY_TIME := 0.1
 const YAW_TIME := 0.15
@@ -29,15 +29,15 @@ var rate := 0.0
 var sign := 1.0
 ## Turn of the pelvis against the heading, [rad].
 var offset := 0.0
-## Feet step on the spot.
+## Whether the feet step on the spot.
 var stepping := false
-## How far the pelvis gave way to a foot that stayed behind, [m].
+## How far the farthest stance foot lies beyond its leg's reach, [m]; it speeds up the phase.
 var late := 0.0
-## The avatar has been placed.
+## Whether the avatar has been placed.
 var placed := false
 
-## The gait of this moment: row and part of the table, weight against standing, size of the
-## steps, their direction, heading of the pelvis [rad], cycles per second [Hz], speed [m/s].
+## The current gait: row and fraction in the table, weight against standing, size of the steps,
+## their direction, heading of the pelvis [rad], cycles per second [Hz], speed [m/s].
 var row := 0
 var part := 0.0
 var amount := 0.0
@@ -54,7 +54,7 @@ var _last_x := 0.0
 var _last_y := 0.0
 
 
-## Forget the past; the phase stays.
+## Clear the state except the phase.
 func reset() -> void:
 	yaw = 0.0
 	rate = 0.0
@@ -67,7 +67,7 @@ func reset() -> void:
 	_velocity_y = 0.0
 
 
-## Update velocity and heading by the head at x, y [m] that faces `gaze` [rad].
+## Update velocity and heading from the head at (x, y) [m] with heading `gaze` [rad].
 func follow(x: float, y: float, gaze: float, dt: float) -> void:
 	var dx := x - _last_x
 	var dy := y - _last_y
@@ -86,7 +86,7 @@ func follow(x: float, y: float, gaze: float, dt: float) -> void:
 	yaw = wrapped(yaw + turn)
 
 
-## Set the gait of this moment, and turn the pelvis towards the way.
+## Update the current gait, and turn the pelvis towards the direction of walking.
 func set_gait(table: AmbuloGaitTable, dt: float) -> void:
 	var ahead := cos(yaw) * _velocity_x + sin(yaw) * _velocity_y
 	var left := cos(yaw) * _velocity_y - sin(yaw) * _velocity_x

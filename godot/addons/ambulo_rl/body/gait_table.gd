@@ -1,17 +1,17 @@
 class_name AmbuloGaitTable
 extends RefCounted
-## One body's gait at many speeds and phases, which an avatar walks with.
+## The gait of one body at many speeds and phases.
 ##
-## `ambulo.ik.avatar.table` explains the numbers; they come with an [AmbuloCharacterFile].
-## Axes are the contract's: X ahead, Y to the left, Z up.
+## `ambulo.ik.avatar.table` explains the numbers; they come with an [AmbuloCharacterFile]. Axes are
+## the contract's: X ahead, Y to the left, Z up.
 
 ## Ascending speeds, [m/s].
 var speeds: PackedFloat64Array = []
 ## Cycles of two steps per second, [Hz].
 var rates: PackedFloat64Array = []
-## Phases of a cycle.
+## Number of phases of a cycle.
 var phases := 0
-## Joints of the body.
+## Number of joints of the body.
 var joints := 0
 ## Local rotations (x, y, z, w) by speed, phase and joint.
 var rotations: PackedVector4Array = []
@@ -33,7 +33,7 @@ var stand_homes := Vector4.ZERO
 var stand_head := Vector3.ZERO
 
 
-## Row k of the table and part t such that `speed` lies at k + t, clamped: (k, t).
+## Row k of the table and fraction t such that `speed` lies at k + t, clamped: (k, t).
 func bracket(speed: float) -> PackedFloat64Array:
 	var last := speeds.size() - 2
 	var k := 0
@@ -59,7 +59,8 @@ func root_at(k: int, t: float, phase: float) -> Vector3:
 	)
 
 
-## Fill `out` with the pose at row k + t and `phase`, of which standing has 1 - `part`.
+## Fill `out` with the pose at row k + t and `phase`, blended with the standing pose of weight 1 -
+## `part`.
 func pose_at(k: int, t: float, phase: float, part: float, out: Array[Quaternion]) -> void:
 	var at := (phase - floorf(phase)) * phases
 	var p := mini(int(at), phases - 1)

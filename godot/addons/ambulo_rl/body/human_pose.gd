@@ -1,9 +1,9 @@
 class_name AmbuloHumanPose
 extends RefCounted
-## A pose of human23: local rotations, and what follows of them; legs and arms of two bones that
-## reach a point, in closed form.
+## A pose of human23: local rotations and the forward kinematics; closed-form inverse kinematics of
+## two-bone legs and arms.
 ##
-## The same sums as in `ik/avatar/limbs.py`.
+## The computation is that of `ik/avatar/limbs.py`.
 
 const PELVIS := 0
 const SPINE := 11
@@ -12,7 +12,7 @@ const NECK := 13
 const HEAD := 14
 const THIGHS: PackedInt32Array = [6, 1]
 const CLAVICLES: PackedInt32Array = [19, 15]
-## Fraction of its length to which a limb stretches.
+## Largest distance that a limb reaches, as a fraction of its length.
 const STRETCH := 0.9995
 
 ## Local rotations of the joints; the pelvis' is its orientation.
@@ -35,9 +35,8 @@ static func corner(first: float, second: float, distance: float) -> PackedFloat6
 	return [acos(clampf(base, -1.0, 1.0)), PI - acos(clampf(middle, -1.0, 1.0)), d]
 
 
-## Turn the leg at joint [param thigh] so that it reaches [param ankle] with a knee
-## whose axis is near [param hinge] and a foot of orientation [param turn]; return where the ankle
-## is then.
+## Turn the leg at joint [param thigh] so that it reaches [param ankle] with a knee whose axis is
+## near [param hinge] and a foot of orientation [param turn]; return the resulting ankle.
 func solve_leg(thigh: int, ankle: Vector3, hinge: Vector3, turn: Quaternion) -> Vector3:
 	var hip := positions[thigh]
 	var reach := ankle - hip

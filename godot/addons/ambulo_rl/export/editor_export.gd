@@ -22,7 +22,7 @@ func _init() -> void:
 	pressed.connect(export_open_scene)
 
 
-## Export the scene that is open in the editor, and tell what was written.
+## Export the scene that is open in the editor, and show the result.
 func export_open_scene() -> void:
 	_dialog.dialog_text = export_scene(EditorInterface.get_edited_scene_root())
 	print(_dialog.dialog_text)
@@ -30,7 +30,7 @@ func export_open_scene() -> void:
 		_dialog.popup_centered()
 
 
-## Write the raw geometry of [param scene]; what to tell.
+## Write the raw geometry of [param scene]; returns a message for the user.
 static func export_scene(scene: Node) -> String:
 	if scene == null:
 		return "No scene is open."

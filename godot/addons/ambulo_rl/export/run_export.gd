@@ -1,8 +1,8 @@
 extends SceneTree
-## Writes the raw geometry of a scene to a file, for `ambulo levels import`:
-## `godot --headless --path PROJECT -s run_export.gd`, with the environment variables
-## AMBULO_EXPORT_SCENE (res://...), AMBULO_EXPORT_FILE, AMBULO_EXPORT_FRAMES (physics frames that
-## the scene runs first) and AMBULO_EXPORT_LENIENT (1: errors of scripts are no problem).
+## Writes the raw geometry of a scene to a file, for `ambulo levels import`: `godot --headless
+## --path PROJECT -s run_export.gd`, with the environment variables AMBULO_EXPORT_SCENE (res://...),
+## AMBULO_EXPORT_FILE, AMBULO_EXPORT_FRAMES (physics frames that the scene runs first) and
+## AMBULO_EXPORT_LENIENT (1: script errors are ignored).
 ##
 ## It prints "AMBULO_EXPORT starting PATH" before a node with a script gets ready, and
 ## "AMBULO_EXPORT problem TEXT" if there is no file.
@@ -12,7 +12,7 @@ const ErrorLog := preload("../error_log.gd")
 const SCENE_ENDINGS: Array[String] = [".tscn", ".scn", ".glb", ".gltf", ".blend", ".fbx"]
 
 var _log := ErrorLog.new()
-# Nodes with scripts in the order in which they get ready.
+# Nodes with scripts, in the order of their `_ready` calls.
 var _scripted: Array[Node] = []
 
 

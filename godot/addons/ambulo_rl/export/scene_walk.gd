@@ -1,21 +1,21 @@
 extends RefCounted
-## Walks a scene that is in the tree and collects what bodies collide with: raw geometry, which
-## `ambulo levels import` turns into a level file.
+## Walks a scene in the tree and collects its collision geometry as raw data, which `ambulo levels
+## import` turns into a level file.
 
 const ShapeTable := preload("shape_table.gd")
 
 ## Most shapes of a scene.
 const MOST_SHAPES := 100_000
-## Groups of marker nodes, and how the names of markers without a group begin.
+## Groups of marker nodes, and the name prefixes of markers without a group.
 const MARKERS: Dictionary[String, String] = {
 	"ambulo_start": "AmbuloStart",
 	"ambulo_goal": "AmbuloGoal",
 	"ambulo_waypoint": "AmbuloWaypoint",
 }
-## The same of the shape or picture around the area in which agents play.
+## Group and name prefix of the shape or picture around the area in which agents play.
 const BOUNDS_GROUP := "ambulo_bounds"
 const BOUNDS_NAME := "AmbuloBounds"
-## Bodies in front of a plane that are looked through.
+## Most bodies in front of a plane that a query skips.
 const MOST_IN_FRONT := 100
 const _MOVED: Dictionary[String, String] = {
 	"RigidBody3D": "a body that physics moves",
@@ -26,7 +26,7 @@ const _MOVED: Dictionary[String, String] = {
 	"PhysicalBone3D": "a bone that physics moves",
 }
 
-## What breaks a rule: its path and the rule; empty: nothing.
+## The first broken rule with the path of its node; empty: none.
 var problem: Dictionary[String, String] = {}
 
 var _root: Node
@@ -38,7 +38,7 @@ var _without: Array[Dictionary] = []
 var _pictures := 0
 
 
-## Raw geometry of all below [param root], as data for JSON.
+## Raw geometry of everything below [param root], as data for JSON.
 func collect(root: Node) -> Dictionary:
 	_root = root
 	var left: Array[Node] = [root]  # no recursion: trees may be deeper than the stack
@@ -120,7 +120,7 @@ func _is_disabled(node: Node) -> bool:
 	return node != null and node.process_mode == Node.PROCESS_MODE_DISABLED
 
 
-# Where the physics engine has a plane, along its normal: Jolt takes Plane.d for its opposite.
+# Distance of a plane in the physics engine, along its normal: Jolt negates Plane.d.
 func _distance(body: CollisionObject3D, shape: WorldBoundaryShape3D, pose: Transform3D) -> float:
 	var normal := shape.plane.normal
 	var reach := normal * (2.0 * absf(shape.plane.d) + 1.0)

@@ -1,23 +1,23 @@
 extends RefCounted
-## The collision shapes of a scene as data for JSON, each once however often it is used.
+## The collision shapes of a scene as data for JSON, each stored once.
 ##
-## No class_name here, nor in the other files of this folder: they also run from outside of a
-## project that has its own copy of the add-on.
+## Files of this folder have no class_name: they also run from outside of a project that has its own
+## copy of the add-on.
 
-## Most triangles of all shapes together, each counted as often as it is used.
+## Most triangles of all shapes together; a shape counts once per use.
 const MOST_TRIANGLES := 1_000_000
 const _BALL := 320
 
 ## The shapes.
 var rows: Array[Dictionary] = []
-## Triangles of everything that was added.
+## Number of triangles of all uses so far.
 var triangles := 0
 
 var _index: Dictionary[RID, int] = {}
 var _counts: PackedInt32Array = []
 
 
-## The number of [param shape] in [member rows]; -1: no shape that obstructs.
+## Index of [param shape] in [member rows]; -1: it does not obstruct.
 func add(shape: Shape3D) -> int:
 	var key := shape.get_rid()
 	if not _index.has(key):
@@ -82,7 +82,7 @@ static func _encoded(points: PackedVector3Array) -> Dictionary:
 	return {"count": points.size(), "data": Marshalls.raw_to_base64(points.to_byte_array())}
 
 
-# Triangles of the shape in a level, nearly.
+# Approximate number of triangles of the shape in a level.
 static func _count(shape: Shape3D) -> int:
 	if shape is ConcavePolygonShape3D:
 		@warning_ignore("integer_division")

@@ -2,9 +2,9 @@ class_name AmbuloColumns
 extends RefCounted
 ## Partial map of one agent: floors and obstacles by column and height.
 ##
-## The map is a grid of columns that wraps around, each with a few entries: a window around the
-## body, outside of which everything is forgotten. What the numbers mean, and what is written when,
-## is the trainer's (`envs/vr/navigator/columns.py`), to the same result.
+## The map is a grid of columns that wraps around, with a few entries each: a window around the
+## body, outside of which everything is cleared. Meanings of the bits and the update rules are those
+## of the trainer (`envs/vr/navigator/columns.py`), with the same result.
 
 ## Columns along a side, a power of two, and the bits of a wrapped index.
 const SIDE := 256
@@ -13,49 +13,51 @@ const WRAP := 255
 const PER_METRE := 4
 ## Entries of a column.
 const LEVELS := 3
-## Steps of height in a metre.
+## Height units per metre.
 const UNITS := 256
-## A ray has passed (the height is measured); it rose or fell there; it ended at a wall, or at an
-## edge; the body was stuck here.
+## Bits: a ray has passed (the height is measured); the floor slopes; a ray ended at a wall, or at a
+## floor edge; the body was stuck here.
 const FREE := 1
 const SLOPE := 2
 const HIT := 4
 const DROP := 8
 const BUMP := 16
-## The centre is so near to a hit that no body fits, or just fits; a wall may go on here.
+## Bits: the centre is so near to a hit that no body fits, or just fits; a wall may continue here.
 const TIGHT := 32
 const NEAR := 64
 const WALL := 128
-## It lies between two rays that have passed; as an end of the known it was come near to.
+## Bits: it lies between two rays that have passed; an end of the known area that the agent has
+## visited.
 const SEEN := 256
 const LOOKED := 512
 const CLOSED := HIT | DROP | BUMP
-## Of a place: nothing is known; it is over or under a known floor, too near to be one.
+## Results of [method find]: nothing is known at this place; it is too close to a known floor above
+## or below to be a floor itself.
 const UNKNOWN := -1
 const VOID := -2
-## Floors of neighbouring columns that differ by more are not joined, [1 / UNITS m].
+## Neighbouring columns connect if their floors differ by at most this, [1 / UNITS m].
 const STEP := 128
-## Obstacles within this height of a floor stand on it.
+## Obstacles at most this far above a floor stand on it, [1 / UNITS m].
 const SAME := 205
-## No floor is within this of a known floor of the same column.
+## Least distance between two floors of a column, [1 / UNITS m].
 const HEADROOM := 435
-## Bits of an entry; its height is in those above.
+## Mask of an entry's bits; its height is stored above them.
 const BITS := 0xFFFF
 const SHIFT := 16
 
 const _HIGHEST := 32767
 const _TIGHT_GAP := 0.27 * 0.27
 const _NEAR_GAP := 0.47 * 0.47
-# Columns around a hit that may be TIGHT or NEAR, and that are WALL.
+# Radius in columns around a hit within which columns may be TIGHT or NEAR, and WALL.
 const _BESIDE := 2
 const _WALLS := 6
 
-## Height and bits of each entry, (row * SIDE + column) * LEVELS + level; without bits it is free.
+## Height and bits of each entry, at (row * SIDE + column) * LEVELS + level; no bits: unused.
 var entries: PackedInt32Array = []
 
-# Entries that have had the bit BUMP.
+# Entries that were given the bit BUMP.
 var _bumps: PackedInt32Array = []
-# Cells outside of which nothing is known: from and to, not wrapped.
+# Range of cells that may hold entries: first and last, not wrapped.
 var _from := Vector2i.MAX
 var _to := Vector2i.MIN
 
@@ -64,7 +66,7 @@ func _init() -> void:
 	entries.resize(SIDE * SIDE * LEVELS)
 
 
-## Forgets everything.
+## Clears the map.
 func clear() -> void:
 	entries.fill(0)
 	_bumps.clear()
@@ -72,8 +74,8 @@ func clear() -> void:
 	_to = Vector2i.MIN
 
 
-## Forgets what is outside of the window around (x, y), [m], where the map wraps around. What is
-## [param reach] [m] away may be written then.
+## Clears cells outside of the window around (x, y), [m], where the map wraps around. Cells up to
+## [param reach] [m] away may be written afterwards.
 func keep_around(x: float, y: float, reach: float) -> void:
 	var half := SIDE / 2
 	var far := mini(int(reach * PER_METRE) + _WALLS + 2, half)
@@ -88,7 +90,7 @@ func keep_around(x: float, y: float, reach: float) -> void:
 		_to[axis] = maxi(mini(_to[axis], low + SIDE - 1), here[axis] + far)
 
 
-## A height [m] in units, as far as maps have any; halves go to even numbers.
+## A height [m] in units, clamped to the range of maps; halves round to even.
 static func in_units(z: float) -> int:
 	var v := clampf(z * UNITS, -_HIGHEST, _HIGHEST)
 	var n := roundi(v)
@@ -102,9 +104,9 @@ static func at(x: float, y: float) -> int:
 	return ((floori(y * PER_METRE) & WRAP) * SIDE + (floori(x * PER_METRE) & WRAP)) * LEVELS
 
 
-## Level of the column that begins at entry [param first] that is at height [param h]; UNKNOWN or
-## VOID without one. A measured floor within a step comes first, then the nearest obstacle, then
-## what else.
+## Level at height [param h] of the column that begins at entry [param first]; UNKNOWN or VOID
+## without one. A measured floor within a step has precedence, then the nearest obstacle, then any
+## other entry.
 func find(first: int, h: int) -> int:
 	var only := entries[first]
 	if (entries[first + 1] | entries[first + 2]) & BITS == 0 and only & BITS:
@@ -134,13 +136,13 @@ func find(first: int, h: int) -> int:
 	return VOID if void_here else best
 
 
-## Bits of the entry that [method find] gives; 0 without one.
+## Bits of the entry that [method find] returns; 0 without one.
 func bits_at(first: int, h: int) -> int:
 	var k := find(first, h)
 	return entries[first + k] & BITS if k >= 0 else 0
 
 
-## Adds bits to what is known at (x, y), [m], and height [param h].
+## Adds bits to the entry at (x, y), [m], and height [param h].
 func add_bits(x: float, y: float, h: int, bits: int) -> void:
 	var i := _entry(at(x, y), h, true)
 	entries[i] |= bits
@@ -148,7 +150,7 @@ func add_bits(x: float, y: float, h: int, bits: int) -> void:
 		_bumps.append(i)
 
 
-## Adds bits to what is known at height [param h] of the column that begins at [param first].
+## Adds bits to the entry at height [param h] of the column that begins at [param first].
 func add_bits_at(first: int, h: int, bits: int) -> void:
 	entries[_entry(first, h, true)] |= bits
 
@@ -162,7 +164,7 @@ func add_floor(first: int, h: int, slope: int) -> void:
 	entries[i] = now << SHIFT | old & BITS | FREE | slope
 
 
-## Adds an obstacle (HIT) or edge (DROP) at (x, y), [m], and what it makes tight.
+## Adds an obstacle (HIT) or edge (DROP) at (x, y), [m], and marks the columns beside it as tight.
 func add_hit(x: float, y: float, h: int, bit: int) -> void:
 	var map := entries
 	var cx := floori(x * PER_METRE)
@@ -170,7 +172,7 @@ func add_hit(x: float, y: float, h: int, bit: int) -> void:
 	var own := _entry(((cy & WRAP) * SIDE + (cx & WRAP)) * LEVELS, h, true)
 	var known := map[own] & bit != 0
 	map[own] |= bit
-	if not known:  # around a known one only the exact distances are new
+	if not known:  # near a known hit only the exact distances change
 		for dy in range(-_WALLS, _WALLS + 1):
 			var row := (cy + dy & WRAP) * SIDE
 			for dx in range(-_WALLS, _WALLS + 1):
@@ -195,7 +197,7 @@ func add_hit(x: float, y: float, h: int, bit: int) -> void:
 				_add_beside(first, h, bits)
 
 
-## Takes the bit BUMP from all entries; whether any had it.
+## Clears the bit BUMP of all entries; whether any had it.
 func forget_bumps() -> bool:
 	var found := false
 	for i in _bumps:
@@ -206,7 +208,7 @@ func forget_bumps() -> bool:
 	return found
 
 
-# Forgets row (axis 1) or column (axis 0) `i` of the grid.
+# Clears row (axis 1) or column (axis 0) `i` of the grid.
 func _forget_line(axis: int, i: int) -> void:
 	for j in SIDE:
 		var first := (i * SIDE + j if axis == 1 else j * SIDE + i) * LEVELS
@@ -214,7 +216,7 @@ func _forget_line(axis: int, i: int) -> void:
 			entries[first + k] = 0
 
 
-# Adds bits to what is known at height `h` of a column, unless no floor can be there.
+# Adds bits at height `h` of a column, unless no floor can be there.
 func _add_beside(first: int, h: int, bits: int) -> void:
 	if (entries[first] | entries[first + 1] | entries[first + 2]) & BITS == 0:
 		entries[first] = h << SHIFT | bits
@@ -227,7 +229,7 @@ func _add_beside(first: int, h: int, bits: int) -> void:
 	entries[i] |= bits
 
 
-# Entry to write what is at height `h` to; -1: none, and none was to be made.
+# Index of the entry for height `h`; -1: none exists, and `make` is false.
 func _entry(first: int, h: int, make: bool) -> int:
 	var best := -1
 	var off := SAME
@@ -255,7 +257,7 @@ func _entry(first: int, h: int, make: bool) -> int:
 	return spare
 
 
-# Whether a measured floor is so near above or below `h` that no other can be there.
+# Whether a measured floor is so near above or below `h` that no other floor fits there.
 func _is_void(first: int, h: int) -> bool:
 	for i in range(first, first + LEVELS):
 		if entries[i] & FREE and absi((entries[i] >> SHIFT) - h) < HEADROOM:

@@ -1,46 +1,46 @@
 class_name AmbuloEvading
 extends RefCounted
-## Whether a walk meets what moves, and which one does not. As the trainer has it
-## (`envs/vr/navigator/evading.py`).
+## Predicts whether a walk comes too near to moving objects, and finds a velocity that does not.
+## Same computation as in the trainer (`envs/vr/navigator/evading.py`).
 
-## How far things are predicted, [s].
+## Time for which motion is predicted, [s].
 const HORIZON := 1.0
 
-# Distance that is kept from things at rest and from those that move, [m].
+# Distance kept from objects at rest and from moving ones, [m].
 const _ROOM := 0.26
 const _MOVING_ROOM := 0.32
-# People who walk may come nearer by this than their velocity tells, [m].
+# Allowance for the sway of people who walk, [m].
 const _SWAY := 0.08
 const _SAMPLE := 0.1
-# Things whose centres are farther away are left out, [m].
+# Objects whose centres are farther away are ignored, [m].
 const _FARTHEST := 6.5
 const _STILL := 0.02
-# A gap that grows by more than this is no danger, [m].
+# A gap that grows by more than this is safe, [m].
 const _SHRINKS := 0.02
 const _PACES: PackedFloat64Array = [0.7, 1.4, 2.1]
 const _DIRECTIONS := 16
-# How long an evasive walk lasts, [s], and the free way that it needs beside its own half, [m].
+# Duration of an evasive walk, [s], and free distance that it needs beyond the body's radius, [m].
 const _FOR := 0.5
 const _FREE := 0.35
 
-## Result of [method least_gap]: when the gap is first too small, HORIZON: never, [s].
+## Result of [method least_gap]: time at which the gap first gets too small, HORIZON: never, [s].
 var first := HORIZON
 
 var _tracks: AmbuloTracks
 var _z := 0.0
-# Things that count.
+# Tracks that are considered.
 var _use: PackedInt32Array = []
 
 
-## Whether a thing is at the height of a body whose feet are at [param z].
+## Whether a moving object overlaps in height with a body whose feet are at [param z].
 static func stands_in(of: AmbuloTracks, m: int, z: float) -> bool:
 	var row := AmbuloTracks.ROW * m
 	var low := z + AmbuloContract.CLIMB_HEIGHT
 	return of.rows[row + 6] < z + AmbuloContract.BODY_HEIGHT and of.rows[row + 7] > low
 
 
-## Looks at those of [param tracks] that [param use] numbers, for feet at (x, y, z), from now on;
-## those that are far away are left out.
+## Selects the tracks [param use] of [param tracks] for feet at (x, y, z); those that are far away
+## are left out.
 func look_at(tracks: AmbuloTracks, use: PackedInt32Array, x: float, y: float, z: float) -> void:
 	_tracks = tracks
 	_z = z
@@ -51,8 +51,8 @@ func look_at(tracks: AmbuloTracks, use: PackedInt32Array, x: float, y: float, z:
 			_use.append(m)
 
 
-## When a walk from (x, y) at [param speed] along [param way] (x and y of each point) comes too near
-## to a thing; HORIZON: not before that, [s].
+## Time at which a walk from (x, y) at [param speed] along [param way] (x and y of each point) comes
+## too near to a moving object; HORIZON: not before that, [s].
 func meets_on_path(x: float, y: float, way: PackedFloat64Array, speed: float) -> float:
 	var soonest := HORIZON
 	for m in _use:
@@ -91,7 +91,7 @@ func meets_on_path(x: float, y: float, way: PackedFloat64Array, speed: float) ->
 	return soonest
 
 
-## Least gap to things on a walk of (vx, vy) for [param lasts] seconds, then a rest, [m].
+## Least gap to moving objects on a walk at (vx, vy) for [param lasts] seconds, then at rest, [m].
 func least_gap(x: float, y: float, vx: float, vy: float, lasts: float) -> float:
 	first = HORIZON
 	var least := 9.0
@@ -116,7 +116,8 @@ func least_gap(x: float, y: float, vx: float, vy: float, lasts: float) -> float:
 	return least
 
 
-## Velocity that keeps away from things, a little towards (dx, dy): vx and vy, [m/s].
+## Velocity (vx, vy) that keeps away from moving objects, with a slight preference for the direction
+## (dx, dy), [m/s].
 func evasive(sensed: AmbuloSensed, dx: float, dy: float) -> PackedFloat64Array:
 	var best := -INF
 	var out: PackedFloat64Array = [0.0, 0.0]

@@ -1,16 +1,16 @@
 class_name AmbuloNavigatorFeatures
 extends RefCounted
-## What a policy observes of an [AmbuloNavigator]: the path ahead, why it waits, and what is near.
-## As the trainer has it (`envs/vr/navigator/features.py`).
+## The observation of a policy from an [AmbuloNavigator]: the path ahead, the reason for waiting,
+## and nearby obstacles. Same computation as in the trainer (`envs/vr/navigator/features.py`).
 
-## Directions in which the nearest remembered obstacle is told, and how far, [m].
+## Number of directions of the distances to remembered obstacles, and their range, [m].
 const SECTORS := 16
 const NEAR_RANGE := 2.0
-## Moving things that are told, at most.
+## Most moving objects in the observation.
 const THINGS := 3
-## Where on the path the observed points lie, [m].
+## Distances of the observed points along the path, [m].
 const AHEAD: PackedFloat64Array = [1.0, 2.0, 4.0]
-## Names and sizes of the parts that [method write_route] writes.
+## Names and sizes of the parts written by [method write_route].
 const ROUTE: Dictionary[String, int] = {
 	"waypoint": 2,
 	"route_points": 9,
@@ -22,22 +22,22 @@ const ROUTE: Dictionary[String, int] = {
 	"carrier": 5,
 }
 
-## Factor on velocities, [s/m].
+## Scale of velocities, [s/m].
 const SPEEDS := 0.5
 
-# Factors on places [1/m], heights [1/m] and the length of the path [1/m].
+# Scales of positions [1/m], heights [1/m] and the length of the path [1/m].
 const _METRES := 0.2
 const _HEIGHTS := 0.5
 const _LENGTH := 0.05
 const _LONGEST := 3.0
-# Numbers of a moving thing.
+# Numbers per moving object.
 const _MOVER := 7
-# A carrier this near under the feet carries, [m].
+# Largest height of the feet above the carrier that they stand on, [m].
 const _UNDER := 0.15
 
 
-## Where the agent goes now (x, y): the furthest point of the path in clear line, the middle of a
-## carrier that is boarded, and for who waits or evades where its velocity leads in a second.
+## Present target (x, y): the furthest visible point of the path; the middle of a carrier that is
+## boarded; while waiting or evading, the point that the velocity reaches in a second.
 static func waypoint(navigator: AmbuloNavigator) -> PackedFloat64Array:
 	var steering := navigator.steering
 	var sensed := navigator.sensed
@@ -49,8 +49,9 @@ static func waypoint(navigator: AmbuloNavigator) -> PackedFloat64Array:
 	return [navigator.plan.waypoint_x, navigator.plan.waypoint_y]
 
 
-## Writes the distance to the nearest remembered obstacle or edge in [constant SECTORS] directions
-## from [param yaw] on, in parts of [constant NEAR_RANGE], into [param out] from [param at] on.
+## Writes the distance to the nearest remembered obstacle or edge in [constant SECTORS] directions,
+## starting at [param yaw], as fractions of [constant NEAR_RANGE], into [param out] from index
+## [param at].
 static func write_near(
 	navigator: AmbuloNavigator, yaw: float, out: PackedFloat32Array, at: int
 ) -> void:
@@ -74,7 +75,8 @@ static func write_near(
 			out[k] = minf(out[k], sqrt(dx * dx + dy * dy) / NEAR_RANGE)
 
 
-## Writes the parts [constant ROUTE] for a heading [param yaw] into [param out] from [param at] on.
+## Writes the parts [constant ROUTE] for a heading [param yaw] into [param out] from index [param
+## at].
 static func write_route(
 	navigator: AmbuloNavigator, yaw: float, out: PackedFloat32Array, at: int
 ) -> void:
@@ -117,7 +119,7 @@ static func write_route(
 		out[at + 4] = SPEEDS * tracks.rates[AmbuloTracks.RATES * m + 2]
 
 
-# Writes the moving thing in sight that begins at `first`.
+# Writes the visible moving object whose numbers begin at `first`.
 static func _write_mover(
 	sensed: AmbuloSensed, first: int, head: Vector2, out: PackedFloat32Array, at: int
 ) -> void:
@@ -143,7 +145,7 @@ static func _write_mover(
 	out[at + 6] = SPEEDS * thing[11]
 
 
-# Writes a vector of the world in the frame of the head; the next index.
+# Writes a world vector in the frame of the head; returns the next index.
 static func _put(
 	out: PackedFloat32Array, at: int, head: Vector2, scale: float, x: float, y: float
 ) -> int:

@@ -1,36 +1,36 @@
 class_name AmbuloFrontiers
 extends RefCounted
-## Where the known ends: places that may lead to another floor, and what they may cost. As the
-## trainer has it (`envs/vr/navigator/frontiers.py`).
+## Ends of the known area that may lead to another floor, and their estimated costs. Same
+## computation as in the trainer (`envs/vr/navigator/frontiers.py`).
 
 ## Steps to the eight neighbours of a column, and their lengths, [m].
 const DX: PackedInt32Array = [1, 1, 0, -1, -1, -1, 0, 1]
 const DY: PackedInt32Array = [0, 1, 1, 1, 0, -1, -1, -1]
 const DIAGONAL := 0.25 * sqrt(2.0)
 const LENGTH: PackedFloat64Array = [0.25, DIAGONAL, 0.25, DIAGONAL, 0.25, DIAGONAL, 0.25, DIAGONAL]
-## What the way on may cost at the end of a slope, at that of a level floor, and at an edge of the
-## floor, below which a lift may be, [m].
+## Estimated cost behind the end of a slope, of a level floor, and of a floor edge, below which a
+## lift may be, [m].
 const SLOPE_PRICE := 1.0
 const LEVEL_PRICE := 8.0
 const EDGE_PRICE := 5.0
-## For each metre up or down, and for each metre to the goal, seen from above, on the level.
+## Cost per metre of height difference, and per metre of horizontal distance to the goal.
 const RISE_PRICE := 4.0
 const AWAY_PRICE := 0.3
-## Less near the end of the last plan, [m].
+## Discount near the end of the last plan, [m].
 const SAME_PRICE := 1.5
 
-# A slope goes on in directions in which it rises by this fraction of its steepest one, at least by
-# so much per metre.
+# A slope continues in directions with at least this fraction of its steepest rise, and at least
+# this rise per metre.
 const _LIKE_STEEPEST := 0.8
 const _LEAST_RISE := 0.12
-# Columns that a flight of stairs takes.
+# Length of a flight of stairs, [columns].
 const _FLIGHT := 10
 # Least height between two floors, [m].
 const _STOREY := 2.6
 
 
-## Rise of a floor at row [param r] and column [param c] towards neighbour [param q], by the
-## opposite one, [1 / UNITS m]; NAN: unknown.
+## Rise of a floor at row [param r] and column [param c] towards neighbour [param q], from the
+## opposite neighbour, [1 / UNITS m]; NAN: unknown.
 static func rise_towards(map: AmbuloColumns, r: int, c: int, h: int, q: int) -> float:
 	var first := ((r - DY[q] & 255) << 8 | c - DX[q] & 255) * 3
 	var k := map.find(first, h)
@@ -39,16 +39,15 @@ static func rise_towards(map: AmbuloColumns, r: int, c: int, h: int, q: int) -> 
 	return h - (map.entries[first + k] >> AmbuloColumns.SHIFT)
 
 
-## What may be left from where the floor drops, [m]; for the arguments see [method rest_from].
+## Estimated remaining cost at a floor edge, [m]; for the arguments see [method rest_from].
 static func rest_from_edge(away: float, climb: float) -> float:
 	return AWAY_PRICE * away + EDGE_PRICE + RISE_PRICE * maxf(absf(climb), _STOREY)
 
 
-## What may be left from the unknown place at row [param r], column [param c] and height [param h]
-## to which the path came from that of [param r0], [param c0] and [param h0], [m]; -1: it is no
-## frontier. [param edge]: the path begins there, or comes from a lift. [param any_end]: any place
-## will do of which nothing is known. [param away]: distance to the goal, seen from above;
-## [param climb]: height to it, [m].
+## Estimated remaining cost from the unknown place at row [param r], column [param c] and height
+## [param h], reached from that of [param r0], [param c0] and [param h0], [m]; -1: it is no
+## frontier. [param edge]: the path begins there, or comes from a lift. [param any_end]: any unknown
+## place counts. [param away]: horizontal distance to the goal; [param climb]: height to it, [m].
 static func rest_from(
 	map: AmbuloColumns,
 	r: int,
@@ -101,7 +100,7 @@ static func _goes_on(
 	return towards >= _LIKE_STEEPEST * best
 
 
-# Whether nothing was seen in a strip of columns in one of the eight directions.
+# Whether a strip of columns in one of the eight directions is unknown.
 static func _flight_fits(map: AmbuloColumns, r: int, c: int, h: int) -> bool:
 	var entries := map.entries
 	var seen := AmbuloColumns.FREE | AmbuloColumns.SEEN | AmbuloColumns.HIT | AmbuloColumns.DROP
@@ -126,7 +125,7 @@ static func _flight_fits(map: AmbuloColumns, r: int, c: int, h: int) -> bool:
 	return false
 
 
-# Whether no slope is known in the columns around (r, c).
+# Whether the columns around (r, c) contain no known slope.
 static func _is_level(map: AmbuloColumns, r: int, c: int, h: int) -> bool:
 	var entries := map.entries
 	for dy in range(-1, 2):

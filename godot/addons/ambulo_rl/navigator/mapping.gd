@@ -1,29 +1,30 @@
 class_name AmbuloMapping
 extends RefCounted
-## What rays tell a map: floors that they pass, what ends them, and what lies between two. As the
-## trainer has it (`envs/vr/navigator/mapping.py`).
+## Writes ray readings into a map: the floors along them, their ends, and the area between
+## neighbouring rays. Same computation as in the trainer (`envs/vr/navigator/mapping.py`).
 
-# Distance of the points along a ray whose floor is written, and of the last one to its end, [m].
+# Spacing of the points along a ray at which the floor is written, and distance of the last one from
+# its end, [m].
 const _SPACING := 0.125
 const _BEFORE := 0.05
-# Rise per metre from which a floor is a slope.
+# Least rise per metre of a slope.
 const _STEEP := 0.2
-# Ends of two neighbouring rays at such a distance have an obstacle between them, too, if they
-# differ by less than this in height, [m].
+# Distance range of the ends of two neighbouring rays that get an obstacle between them, and their
+# largest height difference, [m].
 const _JOIN_FROM := 0.25
 const _JOIN_TO := 0.56
 const _LEVEL := 0.3
-# Between two rays whose floors differ by less the floor was seen: from where to where, how densely,
-# [m].
+# If the floors of two neighbouring rays differ by less, the floor between them was seen: range of
+# distances and spacing, [m].
 const _EVEN := 0.35
 const _BETWEEN_FROM := 0.5
 const _BETWEEN_TO := 4.8
 const _BETWEEN_STEP := 0.25
-# An obstacle is this far behind the end of a ray, [m].
+# Distance of an obstacle behind the end of its ray, [m].
 const _BEHIND := 0.02
 
 
-## Writes what the rays of a decision tell into a map.
+## Writes the ray readings of one decision into a map.
 static func map_rays(map: AmbuloColumns, sensed: AmbuloSensed) -> void:
 	var count := sensed.rays.size()
 	var turn := TAU / count
@@ -52,7 +53,7 @@ static func _bit_of(end: int) -> int:
 	return AmbuloColumns.HIT if end == AmbuloContract.WALL else AmbuloColumns.DROP
 
 
-# A ray on the floor of the feet, over nothing that moves.
+# Writes a ray on the floor of the feet without moving objects below it.
 static func _map_level_ray(
 	map: AmbuloColumns, sensed: AmbuloSensed, last: float, cx: float, sy: float
 ) -> void:
@@ -104,7 +105,7 @@ static func _map_ray(
 		t += _SPACING
 
 
-# Writes what lies between ray `r` and the next one.
+# Writes the area between ray `r` and the next one.
 static func _map_between(map: AmbuloColumns, sensed: AmbuloSensed, r: int) -> void:
 	var px := sensed.x
 	var py := sensed.y
@@ -161,7 +162,7 @@ static func _all(size: int) -> PackedInt32Array:
 	return found
 
 
-# Those of some things that a ray may pass over or under.
+# Rows of the moving objects that a ray may pass over or under.
 static func _along(
 	sensed: AmbuloSensed, things: PackedInt32Array, cx: float, sy: float, reach: float
 ) -> PackedInt32Array:
@@ -178,7 +179,7 @@ static func _along(
 	return found
 
 
-# Whether a floor at (x, y, z) would be on, in or right under one of some things.
+# Whether a floor at (x, y, z) would be on, in or right under a moving object.
 static func _is_over(
 	things: PackedFloat64Array, some: PackedInt32Array, x: float, y: float, z: float
 ) -> bool:

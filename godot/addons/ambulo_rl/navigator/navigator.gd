@@ -1,36 +1,36 @@
 class_name AmbuloNavigator
 extends RefCounted
-## From what one agent senses to a map, a plan and a velocity, in the frame of its world: as the
-## trainer's navigator (`envs/vr/navigator/`), with the same numbers.
+## From one agent's sensor readings to a map, a plan and a velocity, in the frame of its world; the
+## numbers equal those of the trainer's navigator (`envs/vr/navigator/`).
 ##
-## Where [member spreads] the map is written and the plan is made between two decisions, by another
-## thread: a plan is then followed from the next decision on, and one whose search is long a little
-## later. The first decisions of an episode, which have no plan yet, wait for it.
+## With [member spreads] another thread updates map and plan between two decisions: the plan is used
+## from the next decision on, and after a long search a little later. The first decisions of an
+## episode, which have no plan yet, wait for it.
 
-# A carrier this near under the feet carries, [m].
+# Largest height of the feet above the carrier that they stand on, [m].
 const _UNDER := 0.15
-# Vertical speed of one from which what is seen is of no floor, [m/s].
+# Least vertical speed of a carrier at which rays are not mapped as floors, [m/s].
 const _STILL := 0.02
-# Nodes that a search expands between two decisions, and at once: all of its attempts.
+# Most nodes that a search expands between two decisions, and in one call with all its attempts.
 const _SLICE := 3000
 const _ALL := 5 * AmbuloNodes.MOST_EXPANDED
 
-## What is known of floors and obstacles, what is remembered of things, the plan, and what the agent
-## does now. Heights in them count from [member base].
+## Map of floors and obstacles, tracks of moving objects, the plan, and the steering. Their heights
+## count from [member base].
 var columns := AmbuloColumns.new()
 var tracks := AmbuloTracks.new()
 var plan := AmbuloPlanning.new()
 var steering := AmbuloSteering.new()
-## What was sensed last.
+## The latest sensor readings.
 var sensed := AmbuloSensed.new()
 ## Height of the start, [m].
 var base := 0.0
-## Whether maps and plans are made between decisions.
+## Whether maps and plans are updated on another thread between decisions.
 var spreads := false
 
 var _step := -1
 var _task := -1
-# What is left to do for a decision.
+# Work left of the last decision.
 var _left := Callable()
 
 
@@ -39,7 +39,7 @@ func _notification(what: int) -> void:
 		WorkerThreadPool.wait_for_task_completion(_task)
 
 
-## Forgets everything.
+## Clears the state.
 func reset() -> void:
 	collect()
 	plan.clear()
@@ -49,7 +49,7 @@ func reset() -> void:
 	_step = -1
 
 
-## Waits for what was left to do after the last decision; map and plan may be read then.
+## Waits for the work left of the last decision; map and plan may be read afterwards.
 func collect() -> void:
 	set_off()
 	if _task >= 0:
@@ -58,7 +58,7 @@ func collect() -> void:
 		plan.take()
 
 
-## Points of the path to follow, in the contract's axes; waits for it as [method collect] does.
+## Points of the path, in the contract's axes; waits for it as [method collect] does.
 func path() -> PackedVector3Array:
 	collect()
 	var way := PackedVector3Array()
@@ -68,8 +68,8 @@ func path() -> PackedVector3Array:
 	return way
 
 
-## Maps what an agent senses, plans and steers; one decision. [param row] is its state row in an
-## [AmbuloWorld] with settings [param spec], or the front of it up to what is sensed, [param goal]
+## Maps the readings of one decision, plans and steers. [param row] is the agent's state row in an
+## [AmbuloWorld] with settings [param spec], or its front up to the sensor readings, [param goal]
 ## the goal (x, y, z) on its floor.
 func update(row: PackedFloat64Array, goal: PackedFloat64Array, spec: AmbuloSpec) -> void:
 	collect()
@@ -89,7 +89,7 @@ func update(row: PackedFloat64Array, goal: PackedFloat64Array, spec: AmbuloSpec)
 	_left = _map_and_plan.bind(waits, _SLICE) if later else Callable()
 
 
-## Has another thread do what is left of this decision; map and plan may be read again after
+## Starts the work left of this decision on another thread; map and plan may be read again after
 ## [method collect], which the next decision calls.
 func set_off() -> void:
 	if _left.is_valid():

@@ -1,11 +1,10 @@
 class_name AmbuloNodes
 extends RefCounted
-## The nodes of a search over [AmbuloColumns] and lifts, and those yet to be expanded in a binary
-## heap. As the trainer has it (`envs/vr/navigator/heap.py`).
-##
-## A stamp tells which entries are of the search at hand, so that nothing needs to be cleared.
+## The nodes of a search over [AmbuloColumns] and lifts, and its open list, a binary heap. Same
+## computation as in the trainer (`envs/vr/navigator/heap.py`). A stamp marks the entries of the
+## present search, so that no array needs to be cleared.
 
-## Heights of a column that a search may enter though nothing is known of them.
+## Most unknown heights of a column that a search may enter.
 const GUESTS := 2
 ## Nodes of a column.
 const PLACES := AmbuloColumns.LEVELS + GUESTS
@@ -14,32 +13,32 @@ const LIFTS := 8
 const FIRST_LIFT := AmbuloColumns.SIDE * AmbuloColumns.SIDE * PLACES
 ## Number of the node that ends every path.
 const END := FIRST_LIFT + LIFTS
-## Nodes expanded before a search is given up.
+## Most nodes that a search expands.
 const MOST_EXPANDED := 60_000
-## Paths that cost at most so much less are no cheaper.
+## A path must be cheaper by more than this to replace another, [m].
 const SAME_COST := 1e-4
 
 const _ROOM := 8 * MOST_EXPANDED - 600
 const _FIRST_ROOM := 4096
 
-## Of the cheapest path to each node yet, [m].
+## Cost of the cheapest path to each node so far, [m].
 var costs: PackedFloat32Array = []
-## The node before on that path, -1: it begins there.
+## Previous node on that path, -1: its start.
 var parents: PackedInt32Array = []
-## Height of the floor at which it comes there, [1 / UNITS m].
+## Height of the floor at the node on that path, [1 / UNITS m].
 var heights: PackedInt32Array = []
-## Search that each node was last met in.
+## Number of the search that last reached each node.
 var marks: PackedInt32Array = []
-## Search in which guests were last in each place for one, GUESTS of each column.
+## Number of the search that last used each place for an unknown height, GUESTS per column.
 var guests: PackedInt32Array = []
 ## Number of the search, nodes in the heap, nodes expanded.
 var mark := 0
 var size := 0
 var expanded := 0
-## The key of the node that was popped last: its cost and what was left at least, [m].
+## Key of the node that was popped last: its cost plus the least remaining cost, [m].
 var key := 0.0
 
-# Heap of the costs with what is left at least, and of their nodes.
+# The heap: keys (cost plus least remaining cost), and their nodes.
 var _keys: PackedFloat32Array = []
 var _heap: PackedInt32Array = []
 
@@ -54,15 +53,15 @@ func _init() -> void:
 	_heap.resize(_FIRST_ROOM)
 
 
-## Forgets the last search.
+## Starts a new search.
 func begin() -> void:
 	mark += 1
 	size = 0
 	expanded = 0
 
 
-## Puts [param node] on the heap if this path is its cheapest yet; [param left] is left at least,
-## [m].
+## Pushes [param node] if this path is its cheapest so far; [param left] is the least remaining
+## cost, [m].
 func reach(node: int, cost: float, left: float, parent: int, h: int) -> void:
 	if (marks[node] == mark and costs[node] <= cost + SAME_COST) or size >= _ROOM:
 		return
@@ -78,7 +77,7 @@ func reach(node: int, cost: float, left: float, parent: int, h: int) -> void:
 	var keys := _keys
 	var heap := _heap
 	keys[at] = cost + left
-	var own := keys[at]  # in 32 bits, as the others are
+	var own := keys[at]  # rounded to 32 bits like the others
 	while at > 0:
 		var up := at - 1 >> 1
 		if keys[up] <= own:
@@ -90,7 +89,7 @@ func reach(node: int, cost: float, left: float, parent: int, h: int) -> void:
 	heap[at] = node
 
 
-## Takes the cheapest node off the heap.
+## Pops the cheapest node.
 func pop() -> int:
 	var keys := _keys
 	var heap := _heap
@@ -120,8 +119,8 @@ func pop() -> int:
 	return node
 
 
-## Place in a column, (row * SIDE + column), for an unknown floor at height [param h]; -1: there are
-## others.
+## Place (row * SIDE + column) of an unknown floor at height [param h] of a column; -1: all places
+## are taken.
 func place_for(column: int, h: int) -> int:
 	var first := column * PLACES + AmbuloColumns.LEVELS
 	for g in GUESTS:

@@ -1,64 +1,62 @@
 class_name AmbuloPlanning
 extends RefCounted
-## From map and moving things to a path and the waypoint on it. As the trainer has it
-## (`envs/vr/navigator/planning.py`).
-##
-## With [method update] it goes on with a search, which may take several decisions; what that has
-## found is followed after [method take].
+## From the map and moving objects to a path and the waypoint on it. Same computation as in the
+## trainer (`envs/vr/navigator/planning.py`). [method update] continues a search, which may take
+## several decisions; [method take] adopts its result.
 
 ## Decisions between two plans.
 const REPLAN := 3
 
-# Decisions without motion after which the map is closed ahead; a shorter way is none, [m].
+# Decisions without motion after which the map is closed ahead; shorter moves do not count, [m].
 const _STUCK := 30
 const _MOVED := 0.15
-# Who is farther than this from where it was has leapt, and plans anew, [m].
+# A larger move in one decision is a leap and starts a new plan, [m].
 const _LEAP := 0.6
-# Where on the path it is closed, from the body, [m].
+# Range on the path, from the body, that is closed, [m].
 const _AHEAD_FROM := 0.25
 const _AHEAD_TO := 0.6
-# Who is nearer to the goal is not stuck, [m].
+# An agent nearer to the goal than this is not stuck, [m].
 const _AT_GOAL := 0.3
-# A frontier that is this near has been looked at, [m].
+# Distance at which a frontier counts as explored, [m].
 const _AT_FRONTIER := 0.8
-# And beside a lift that carries the body one that is so near, at the same height, [m].
+# The same beside a lift that carries the body: distance and height difference, [m].
 const _BESIDE_LIFT: PackedFloat64Array = [1.5, 0.3]
-# Points of a path among which the body is.
+# Number of points of a path among which the body is searched.
 const _PASSED := 12
-# Tight places this near to the body do not end a line of sight, [m].
+# Tight places at most this far from the body do not block a line of sight, [m].
 const _OWN := 0.5
-# A carrier is waited for within this of the place to board it, [m].
+# An agent waits for a carrier within this distance of the place to board it, [m].
 const _AT_LIFT := 0.5
 const _ABOARD := 0.12
 const _POINT := AmbuloSearch.POINT
 
-# Searches that no agent is about, which keep their work space.
+# Searches that no agent uses, kept for their work space.
 static var _spare: Array[AmbuloSearch] = []
 static var _lock := Mutex.new()
 
-## The path: [constant AmbuloSearch.POINT] numbers a point, but tracks for lifts, and how many there
-## are; 0: no plan yet.
+## The path: [constant AmbuloSearch.POINT] numbers per point, with tracks in place of lifts, and the
+## number of points; 0: no plan yet.
 var points: PackedFloat32Array = []
 var length := 0
-## Whether there is a path; without one its only point is the goal.
+## Whether a path exists; without one its only point is the goal.
 var found := false
-## Whether it ends where the known ends, on another floor than the goal's.
+## Whether it ends at a frontier, on another floor than the goal's.
 var frontier := false
-## The furthest point in clear line, [m].
+## The furthest visible point of the path, [m].
 var waypoint_x := 0.0
 var waypoint_y := 0.0
-## Track that is to be boarded now, -1: none.
+## Track of the carrier to board now, -1: none.
 var boards := -1
 ## Largest distance of the waypoint along the path, [columns].
 var reach := 40
 
 var _age := 0
-# Where the body last moved to, [m], and decisions since then, waiting left out.
+# Place at the last move, [m], and decisions since then, except those of waiting.
 var _rest_x := INF
 var _rest_y := INF
 var _still := 0
-# The search at hand: null, or from where to where it leads, when it began, what it has tried, and
-# the points that it has found (-1: it goes on).
+# The present search: null, or its start and end, its first decision, the attempts so far, and the
+# number of points found (-1: unfinished).
 var _search: AmbuloSearch
 var _map: AmbuloColumns
 var _tracks: AmbuloTracks
@@ -73,7 +71,7 @@ var _new_y := 0.0
 var _new_boards := -1
 
 
-## Forgets the plan.
+## Clears the plan.
 func clear() -> void:
 	if _search != null:
 		_count = -1
@@ -85,27 +83,27 @@ func clear() -> void:
 	_still = 0
 
 
-## Forgets the plan if the agent has leapt from where it was.
+## Clears the plan if the agent has leapt.
 func note_leap(sensed: AmbuloSensed) -> void:
 	if sqrt((sensed.x - _rest_x) ** 2 + (sensed.y - _rest_y) ** 2) > _LEAP:
 		clear()
 
 
-## Boards nothing for now: what was to be boarded is not remembered any more. Plans anew.
+## Boards nothing for now, because the carrier is no longer remembered; starts a new plan.
 func forget_carrier() -> void:
 	boards = -1
 	_age = 0
 
 
-## Follows what a search has found, if it has come to an end.
+## Adopts the result of a search that has finished.
 func take() -> void:
 	if _search != null and _count >= 0:
 		_end_search()
 
 
-## Begins a search if the plan is old, or something was learned of it, in decision [param step], and
-## goes on with it for at most [param most] nodes; [param waits]: in the last decision the agent
-## waited.
+## Begins a search in decision [param step] if the plan is old or the agent has learned something
+## relevant, and continues it for at most [param most] nodes; [param waits]: the agent waited in the
+## last decision.
 func update(
 	map: AmbuloColumns,
 	tracks: AmbuloTracks,
@@ -126,8 +124,8 @@ func update(
 	_go_on(most)
 
 
-## Points of the path at the distances [param ahead] along it (ascending), or the end of a shorter
-## one: x, y, z each, and then the length of what is left of it, [m].
+## Points (x, y, z) of the path at the distances [param ahead] along it (ascending), or the end of a
+## shorter one, and then the remaining length of the path, [m].
 func points_ahead(x: float, y: float, ahead: PackedFloat64Array) -> PackedFloat64Array:
 	var out: PackedFloat64Array = []
 	out.resize(3 * ahead.size() + 1)
@@ -153,7 +151,7 @@ func points_ahead(x: float, y: float, ahead: PackedFloat64Array) -> PackedFloat6
 	return out
 
 
-# Closes the map ahead of who is stuck.
+# Closes the map ahead of an agent that is stuck.
 func _note_bump(map: AmbuloColumns, sensed: AmbuloSensed, waits: bool) -> void:
 	var moved := sqrt((sensed.x - _rest_x) ** 2 + (sensed.y - _rest_y) ** 2)
 	if not moved <= _MOVED:
@@ -176,7 +174,7 @@ func _note_bump(map: AmbuloColumns, sensed: AmbuloSensed, waits: bool) -> void:
 			map.add_bits(points[_POINT * j], points[_POINT * j + 1], h, AmbuloColumns.BUMP)
 
 
-# Marks a frontier that was come near to, which then is none any more.
+# Marks a nearby frontier as explored.
 func _note_frontier(map: AmbuloColumns, sensed: AmbuloSensed) -> void:
 	if length == 0 or not frontier:
 		return
@@ -212,7 +210,7 @@ func _begin(map: AmbuloColumns, tracks: AmbuloTracks, sensed: AmbuloSensed, step
 		_query.append(points[_POINT * (length - 1) + k] if length > 0 else 1e9)
 
 
-# Goes on with the search for at most `most` nodes.
+# Continues the search for at most `most` nodes.
 func _go_on(most: int) -> void:
 	if _attempt < 0:
 		_search.movers.enter(_map, _tracks, _query, _step)
@@ -236,8 +234,8 @@ func _go_on(most: int) -> void:
 		_aim()
 
 
-# Begins the next search: with tight places closed, then open, then in all that is unknown, then
-# without what was bumped into. False: there is none.
+# Begins the next attempt: with tight places closed, then open, then through all unknown places,
+# then without bumps. False: no attempt is left.
 func _try_next() -> bool:
 	_attempt += 1
 	_mask = AmbuloColumns.CLOSED
@@ -253,7 +251,7 @@ func _try_next() -> bool:
 	return true
 
 
-# Finds the waypoint, and the carrier that is to be boarded now.
+# Finds the waypoint, and the carrier to board now.
 func _aim() -> void:
 	var path := _new_points
 	var count := path.size() / _POINT
@@ -277,7 +275,7 @@ func _aim() -> void:
 			_new_boards = int(path[_POINT * lift + 3])
 
 
-# Follows what the search has found; its work space is free.
+# Adopts the result of the search and frees its work space.
 func _end_search() -> void:
 	_search.movers.leave()
 	_lock.lock()
@@ -295,8 +293,8 @@ func _end_search() -> void:
 	boards = _new_boards
 
 
-# Whether a straight walk to the point of the new path that begins at number `p` crosses nothing
-# closed.
+# Whether a straight walk to the point of the new path that begins at number `p` crosses no closed
+# place.
 func _is_line_clear(p: int) -> bool:
 	var dx := _new_points[p] - _query[0]
 	var dy := _new_points[p + 1] - _query[1]

@@ -1,37 +1,38 @@
 class_name AmbuloSearch
 extends RefCounted
-## The search: A* over the columns of a partial map and over lifts. As the trainer has it
-## (`envs/vr/navigator/search.py`), to the same paths.
-##
-## Known floors are joined where they differ by less than a step; the unknown is taken to be level
-## with where it is entered. Where the goal is on another floor a path may end at a frontier.
+## A* search over the columns of a partial map and over lifts. Same computation and paths as in the
+## trainer (`envs/vr/navigator/search.py`). Known floors connect where they differ by less than a
+## step; unknown places count as level with the place from which they are entered. If the goal is on
+## another floor a path may end at a frontier.
 
 ## A path ends this near to the goal, [m].
 const GOAL_RADIUS := 0.8
-## Where a path to another floor may end: at the goal only, at frontiers, in the unknown.
+## Where a path to another floor may end: only at the goal, at frontiers, or at any unknown place.
 const NO_JUMPS := 0
 const FRONTIERS := 1
 const ANYWHERE := 2
 ## Numbers of a point of a path: x, y, z [m], lift that it is in (-1: none), 1 at a frontier.
 const POINT := 5
-## Points of a path; a longer one is cut.
+## Most points of a path; a longer one is cut.
 const POINTS := 300
-# What parts of a path cost, as factors of their length: where a wall may go on; in tight places on
-# the floor of the goal, on other floors and on slopes.
+# Cost factors: where a wall may continue; in tight places on the floor of the goal, on other floors
+# and on slopes.
 const _WALLS := 2.0
 const _TIGHT_HERE := 5.0
 const _TIGHT_AWAY := 30.0
 const _TIGHT_SLOPE := 1.5
-# Of waiting for a carrier, and of leaving one at a height at which it was never seen to stop, [m].
+# Cost of waiting for a carrier, and of leaving one at a height at which it was never seen to stop,
+# [m].
 const _BOARD := 4.0
 const _UNSEEN_STOP := 2.0
-# Tight places this near to the goal are open, [m]; so are columns this near to the body, and
-# carriers within one more.
+# Tight places this near to the goal are open, [m]; so are those this near to the body, and carriers
+# within one more, [columns].
 const _AT_GOAL := 0.9
 const _OWN := 2
-# Off a slope into the unknown it goes only where the floor rises by so much, [1 / UNITS m].
+# From a slope, the search enters unknown places only where the floor rises by at least this, [1 /
+# UNITS m].
 const _ALONG := 8
-# Unknown columns farther than this are not passed on the way to another floor.
+# Unknown columns farther than this are not crossed on the way to another floor.
 const _BLIND := 3
 const _FLAT := 154
 const _TALL := 256
@@ -39,9 +40,9 @@ const _TALL := 256
 const _AGAIN := 1.25
 const _NEARER := sqrt(2.0) - 1.0
 
-## The path that was found, POINT numbers each.
+## The resulting path, POINT numbers each.
 var path: PackedFloat32Array = []
-## What moves, as the search takes it.
+## Moving objects as nodes and prices of the search.
 var movers := AmbuloSearchMovers.new()
 
 var _nodes := AmbuloNodes.new()
@@ -53,10 +54,10 @@ var _goal_x := 0.0
 var _goal_y := 0.0
 var _goal_z := 0.0
 var _weight := 1.0
-# Bits that are closed, see `begin`.
+# Bits that close a column, see `begin`.
 var _mask := 0
 var _jumps := 0
-# End of the plan before, [m].
+# End of the previous plan, [m].
 var _last_x := 0.0
 var _last_y := 0.0
 var _last_z := 0.0
@@ -66,14 +67,14 @@ func _init() -> void:
 	path.resize(POINTS * POINT)
 
 
-## Nodes expanded by the search at hand.
+## Number of nodes expanded by the present search.
 func expanded() -> int:
 	return _nodes.expanded
 
 
 ## Begins a search on [param map]. [param query]: x, y, z of the feet, of the goal, and of the end
-## of the plan before, [m]; [param aboard]: lift that the body is on, -1: none; [param mask]: bits
-## of columns that are closed, unless they are free, or near to the body or goal.
+## of the previous plan, [m]; [param aboard]: lift that carries the body, -1: none; [param mask]:
+## bits that close a column, unless it is free, or near to the body or goal.
 func begin(
 	map: AmbuloColumns, query: PackedFloat64Array, aboard: int, mask: int, jumps: int
 ) -> void:
@@ -104,8 +105,8 @@ func begin(
 	_nodes.reach(first / 3 * AmbuloNodes.PLACES + k, 0.0, 0.0, -1, h)
 
 
-## Goes on with the search for at most [param most] nodes; the points of the path once it is found,
-## 0: there is none, -1: the search goes on.
+## Continues the search for at most [param most] nodes; returns the number of points of the path, 0:
+## no path exists, -1: unfinished.
 func advance(most: int) -> int:
 	var nodes := _nodes
 	var entries := _map.entries
@@ -186,7 +187,7 @@ func advance(most: int) -> int:
 				if k2 == AmbuloColumns.VOID:
 					continue
 				entry = entries[i + k2] if k2 >= 0 else 0
-			else:  # as `find` has it, for one entry or none
+			else:  # as `find`, for one entry or none
 				var gap := absi((entry >> 16) - h)
 				if entry & 1:
 					if gap > 128:
@@ -197,7 +198,7 @@ func advance(most: int) -> int:
 				elif gap >= 205 or entry & 0xFFFF == 0:
 					k2 = -1
 					entry = 0
-			# Most have been reached for less than any way from here; edges may be ends.
+			# Most were already reached at less cost; edges may be ends.
 			var to := 5 * next + k2
 			if k2 < 0:
 				to = 5 * next + 3 if guests[2 * next] == mark and heights[5 * next + 3] == h else -1
@@ -260,7 +261,7 @@ func _rest(x: float, y: float) -> float:
 	return _weight * maxf(far - 1.09 * GOAL_RADIUS, 0.0)
 
 
-# Reaches the columns around a lift at the heights that it may stop at.
+# Reaches the columns around a lift at the heights of its possible stops.
 func _leave(lift: int) -> void:
 	var lifts := movers.lifts
 	var row := AmbuloSearchMovers.LIFT * lift
@@ -330,7 +331,7 @@ func _board(node: int, x: float, y: float, rings: int) -> void:
 			_nodes.reach(AmbuloNodes.FIRST_LIFT + lift, cost, left, node, h)
 
 
-# Reaches the end from an unknown column if it may lead on.
+# Reaches the end from an unknown column that may be a frontier.
 func _end_at_frontier(node: int, r: int, c: int, h: int, x: float, y: float) -> void:
 	var parent := _nodes.parents[node]
 	var edge := parent >= AmbuloNodes.FIRST_LIFT or _nodes.parents[parent] < 0
@@ -355,7 +356,7 @@ func _end_at_frontier(node: int, r: int, c: int, h: int, x: float, y: float) -> 
 	_nodes.reach(AmbuloNodes.END, _nodes.costs[node] + left, 0.0, node, h)
 
 
-# Writes the points of the path to the end, the goal last; how many.
+# Writes the points of the path to the end, the goal last; returns their number.
 func _write_path() -> int:
 	var bx := floori(_x * 4.0)
 	var by := floori(_y * 4.0)

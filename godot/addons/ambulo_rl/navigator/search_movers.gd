@@ -1,42 +1,44 @@
 class_name AmbuloSearchMovers
 extends RefCounted
-## What moves, as an [AmbuloSearch] takes it: carriers are nodes of its own, and the columns of all
-## else have a price. As the trainer has it (`envs/vr/navigator/planning.py` and `search.py`).
+## Moving objects for an [AmbuloSearch]: carriers become nodes of their own, all others add a price
+## to their columns. Same computation as in the trainer (`envs/vr/navigator/planning.py` and
+## `search.py`).
 
 ## Numbers of a lift: those of its box, and its stops.
 const LIFT := 8 + AmbuloTracks.STOPS
-## Bit of [member near] of columns in or right beside a carrier; those below are the rings around
-## each from which it is boarded.
+## Bit of [member near] of columns in or right beside a carrier; the bits below it mark the ring
+## around each carrier from which it is boarded.
 const INSIDE := 1 << AmbuloNodes.LIFTS
-## Carriers are boarded from, and left for, columns this far around them; nearer ones are no floor,
-## [m].
+## Range of distances of the columns from which a carrier is boarded and to which it is left; nearer
+## columns are no floor, [m].
 const RING_FROM := 0.3
 const RING_TO := 0.62
 const BESIDE := 0.15
 
-# Price of a column that a thing is in, and where that is a door that is shut, and will open, [m].
+# Price of a column that a moving object occupies, and the price if that is a shut door, which will
+# open, [m].
 const _IN_THE_WAY := 3.0
 const _SHUT := 0.4
-# Columns this near to a thing are in it, [m].
+# A moving object occupies columns at most this far from it, [m].
 const _THING_ROOM := 0.3
-# Who stands this near to the top of a carrier is on it, [m].
+# A body this near to the top of a carrier is on it, [m].
 const _ABOARD := 0.12
-# The point of a carrier that is stepped to is this far from its edges, [m].
+# Distance from the edges of a carrier of the point that is stepped to, [m].
 const _STEP_IN := 0.3
-# Stops that differ by less are one, [m].
+# Stops that differ by less are the same, [m].
 const _SAME_STOP := 0.3
 
 ## LIFT numbers of each carrier, and the track of each.
 var lifts: PackedFloat64Array = []
 var tracks: PackedInt32Array = []
-## Added in each column on the floor of the body, [m].
+## Price of each column on the floor of the body, [m].
 var prices: PackedFloat32Array = []
 ## Bits of the columns near carriers, see [constant INSIDE].
 var near: PackedInt32Array = []
-## Lift that the body is on, -1: none.
+## Lift that carries the body, -1: none.
 var aboard := -1
 
-# Columns of the map around the body, not wrapped, and those that are written to.
+# Columns of the map around the body, not wrapped, and those that were written.
 var _window := Rect2i()
 var _columns: PackedInt32Array = []
 
@@ -48,7 +50,7 @@ func _init() -> void:
 	near.resize(AmbuloColumns.SIDE * AmbuloColumns.SIDE)
 
 
-## Takes in what is remembered of things in decision [param step] by who is at (x, y, z).
+## Adds the remembered moving objects in decision [param step] for a body at (x, y, z).
 func enter(map: AmbuloColumns, of: AmbuloTracks, at: PackedFloat64Array, step: int) -> void:
 	aboard = -1
 	var count := 0
@@ -73,7 +75,7 @@ func enter(map: AmbuloColumns, of: AmbuloTracks, at: PackedFloat64Array, step: i
 			_enter_thing(map, of, m, at[2])
 
 
-## Takes back what [method enter] wrote.
+## Undoes what [method enter] wrote.
 func leave() -> void:
 	for column in _columns:
 		prices[column] = 0.0
@@ -89,7 +91,7 @@ func stops_at(row: int, z: float) -> bool:
 	return false
 
 
-## Whether it may stop there, for all one knows.
+## Whether it may stop there, as far as known.
 func may_stop(row: int, z: float) -> bool:
 	for s in range(row + 8, row + LIFT):
 		if is_nan(lifts[s]):
@@ -97,7 +99,7 @@ func may_stop(row: int, z: float) -> bool:
 	return stops_at(row, z)
 
 
-## Whether no wall is known between (x, y) at height [param h] and the inside of a lift.
+## Whether no known wall lies between (x, y) at height [param h] and the inside of a lift.
 func is_open_between(map: AmbuloColumns, x: float, y: float, h: int, row: int) -> bool:
 	var dx := x - lifts[row]
 	var dy := y - lifts[row + 1]
@@ -119,7 +121,7 @@ func is_open_between(map: AmbuloColumns, x: float, y: float, h: int, row: int) -
 	return true
 
 
-## Cells around a thing whose numbers begin at [param row], in the map around the body.
+## Cells around a moving object whose numbers begin at [param row], in the map around the body.
 func cells_around(rows: PackedFloat64Array, row: int) -> Rect2i:
 	var a := rows[row + 2]
 	var b := rows[row + 3]
@@ -162,7 +164,7 @@ func _enter_thing(map: AmbuloColumns, of: AmbuloTracks, m: int, z: float) -> voi
 				_columns.append(column)
 
 
-# Whether both ends of a thing are at walls, as those of a shut door are.
+# Whether both ends of a moving object are at walls, like those of a shut door.
 static func _is_shut(map: AmbuloColumns, rows: PackedFloat64Array, row: int, z: float) -> bool:
 	var far := maxf(rows[row + 2], rows[row + 3]) + 0.12
 	var ux := rows[row + 4]

@@ -1,35 +1,37 @@
 class_name AmbuloSensed
 extends RefCounted
-## What a navigator senses in a decision, in a frame that stays fixed during an episode.
+## The sensor readings of a navigator in one decision, in a frame that stays fixed during an
+## episode.
 
-## What a ray reads that ends at nothing is less short of its range than this, [m].
+## A ray that hits nothing reads at least its range minus this, [m].
 const _AT_AN_END := 1e-4
 
-## Place of the feet, above the start of the episode, [m].
+## Position of the feet, relative to the start of the episode, [m].
 var x := 0.0
 var y := 0.0
 var z := 0.0
 ## Direction of ray 0, [rad].
 var angle := 0.0
-## The goal on its floor, in the same frame; goals outside of the map are at its border, [m].
+## The goal on its floor, in the same frame; goals outside of the map are clamped to its border,
+## [m].
 var goal_x := 0.0
 var goal_y := 0.0
 var goal_z := 0.0
-## Lengths of the rays [m], what ends each, and the floors along them above the feet [m].
+## Lengths of the rays [m], their ends, and the floors along them above the feet [m].
 var rays: PackedFloat64Array = []
 var ends: PackedInt32Array = []
 var floors: PackedFloat64Array = []
-## Whether the floor along each ray is that of the feet.
+## Whether the floor along each ray is level with the feet.
 var levels: PackedByteArray = []
-## Whether it falls, and sees nothing.
+## Whether the body falls; rays are then ignored.
 var falls := false
-## Rows of the things in sight, see [constant AmbuloContract.MOVER_COLUMNS].
+## Rows of the visible moving objects, see [constant AmbuloContract.MOVER_COLUMNS].
 var things: PackedFloat64Array = []
 
 
-## Takes in the state row [param row] of an [AmbuloWorld] with settings [param spec] and a goal
-## (x, y, z). Heights count from [param base]. Where the world tells no more than the lengths of
-## rays, floors are level, and all that ends rays stands still.
+## Reads the state row [param row] of an [AmbuloWorld] with settings [param spec] and a goal (x, y,
+## z). Heights count from [param base]. If the world reports only the lengths of rays, floors count
+## as level, and all obstacles as static.
 func read(row: PackedFloat64Array, goal: PackedFloat64Array, spec: AmbuloSpec, base: float) -> void:
 	var count := spec.num_rays
 	var whole := row.size() > AmbuloWorld.RAYS + spec.sensed_size()

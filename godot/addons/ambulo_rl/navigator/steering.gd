@@ -1,34 +1,35 @@
 class_name AmbuloSteering
 extends RefCounted
-## From plan and moving things to a velocity: walking, waiting, riding, evading. As the trainer has
-## it (`envs/vr/navigator/steering.py`).
+## From plan and moving objects to a velocity: walking, waiting, riding, evading. Same computation
+## as in the trainer (`envs/vr/navigator/steering.py`).
 
-## Walks along its path, stands on a carrier, waits for one, lets something pass, gets out of its
-## way.
+## States: walks along its path, stands on a carrier, waits for one, waits for an obstacle to pass,
+## evades one.
 const WALK := 0
 const RIDE := 1
 const BOARD := 2
 const STAND := 3
 const EVADE := 4
 
-# Step onto a carrier or off it, [m].
+# Largest height difference at which a carrier is boarded or left, [m].
 const _LEVEL := 0.24
-# On a carrier it stands within this of the middle, [m].
+# Distance to the middle of a carrier within which the agent stands still, [m].
 const _MIDDLE := 0.3
-# A carrier that came this many decisions ago is boarded; so is one that rests for this many more,
-# if nobody is on it. Who waits stays this far from one that somebody is on, [m].
+# A carrier is boarded at most this many decisions after its arrival; an empty one also while at
+# least this many of its rest remain. Waiting bodies stay this far from an occupied one, [m].
 const _FRESH := 5
 const _LEFT := 8
 const _CLEAR := 0.75
 const _ABOARD := 0.12
 const _SLOW := 0.7
-# Who waits goes to the place at this speed per metre, [1/s].
+# Speed per metre of distance to the waiting place, [1/s].
 const _NEARLY := 4.0
-# Points of the path behind the waypoint on which things are met, and among which the waypoint is.
+# Number of path points behind the waypoint that are checked for moving objects, and of path points
+# among which the waypoint is searched.
 const _WAY := 14
 const _NEXT := 60
-# Below this length of a ray [m] the speed into it is at most the third number [1/s] times what is
-# over the second one [m].
+# On a ray shorter than this [m], the speed towards its end is at most the third number [1/s] times
+# the length beyond the second one [m].
 const _BRAKE_BELOW := 0.45
 const _STOP := 0.27
 const _GAIN := 5.0
@@ -40,21 +41,21 @@ var velocity_y := 0.0
 ## Point to look at, [m].
 var look_x := 0.0
 var look_y := 0.0
-## One of the kinds above.
+## The present state, one of the constants above.
 var state := WALK
-## Whether it is on its way onto a carrier.
+## Whether the agent is walking onto a carrier.
 var boarding := false
 
 var _evading := AmbuloEvading.new()
 
 
-## Forgets what it did.
+## Clears the state.
 func clear() -> void:
 	state = WALK
 	boarding = false
 
 
-## Decides what to do in decision [param step], at [param pace] [m/s].
+## Updates the state and velocity in decision [param step], at the speed [param pace] [m/s].
 func update(
 	tracks: AmbuloTracks, plan: AmbuloPlanning, sensed: AmbuloSensed, step: int, pace: float
 ) -> void:
@@ -115,7 +116,7 @@ func update(
 	_brake(sensed)
 
 
-# Gets out of the way of those of the things that are `met`, or lets them pass.
+# Evades the moving objects `met`, or lets them pass.
 func _avoid(
 	tracks: AmbuloTracks,
 	sensed: AmbuloSensed,
@@ -142,7 +143,7 @@ func _avoid(
 		state = EVADE
 
 
-# Things that are counted on, but the carrier that the body is on, or on its way to.
+# Tracks of the reliable moving objects, except the carrier that the body is on or boards.
 func _others(tracks: AmbuloTracks, on: int, boards: int, step: int) -> PackedInt32Array:
 	var found: PackedInt32Array = []
 	for m in AmbuloTracks.TRACKS:
@@ -152,7 +153,7 @@ func _others(tracks: AmbuloTracks, on: int, boards: int, step: int) -> PackedInt
 	return found
 
 
-# Whether the carrier that the body is on rests level with where the path leaves it.
+# Whether the carrier of the body is at rest and level with the point where the path leaves it.
 static func _is_at_exit(tracks: AmbuloTracks, plan: AmbuloPlanning, on: int, z: float) -> bool:
 	var out := z
 	if on == plan.boards:
@@ -164,7 +165,7 @@ static func _is_at_exit(tracks: AmbuloTracks, plan: AmbuloPlanning, on: int, z: 
 	return absf(tracks.rates[AmbuloTracks.RATES * on + 2]) < AmbuloTracks.AT_REST
 
 
-# Whether a carrier is level with the feet, and stays, or did in the last decision.
+# Whether a carrier is level with the feet and stays, or did so in the last decision.
 func _may_board(tracks: AmbuloTracks, m: int, z: float, step: int) -> bool:
 	if absf(tracks.rows[AmbuloTracks.ROW * m + 7] - z) > _LEVEL:
 		return false
@@ -204,7 +205,7 @@ static func _way_ahead(
 	return way
 
 
-# Takes out of the velocity what leads into something still that is near.
+# Removes the velocity component towards static obstacles that are near.
 func _brake(sensed: AmbuloSensed) -> void:
 	var count := sensed.rays.size()
 	for r in count:

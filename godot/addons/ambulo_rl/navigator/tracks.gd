@@ -1,63 +1,61 @@
 class_name AmbuloTracks
 extends RefCounted
-## What an agent remembers of things that move: where they were, how they go, where they rest. As
-## the trainer has it (`envs/vr/navigator/tracks.py`).
-##
-## Things have no names: one that is seen is the remembered one of its kind and size that it is
-## nearest to, after what that has moved since.
+## An agent's memory of moving objects: their poses, velocities and resting places. Same computation
+## as in the trainer (`envs/vr/navigator/tracks.py`). Objects have no identity: a visible object is
+## matched to the nearest track of its kind and size, after predicting the track's motion.
 
-## Things remembered, the numbers of each (see [AmbuloThings]), and those of its velocity: x, y, z
+## Number of tracks, the numbers of each (see [AmbuloThings]), and those of its velocity: x, y, z
 ## [m/s], yaw rate [rad/s].
 const TRACKS := 12
 const ROW := 9
 const RATES := 4
-## Heights at which a thing rests that are remembered.
+## Number of remembered resting heights per track.
 const STOPS := 2
-## Decisions for which a thing that is no longer seen is still counted on.
+## Number of decisions for which a track without observations stays reliable.
 const RECENT := 5
 ## Vertical speed below which a carrier is at rest, [m/s].
 const AT_REST := 0.05
 
-# Sum of velocities and yaw rate below which a thing is at rest.
+# Sum of velocities and yaw rate below which an object is at rest.
 const _STILL := 0.02
-# Sizes of one thing differ by less, [m].
+# Largest difference between the sizes of one object, [m].
 const _SIZE := 0.03
-# A thing is at most this far from where it is expected [m], and by so much more for each second
-# since it was seen [m/s], at most so far [m].
+# Largest distance of an object from its predicted position [m], its growth per second without
+# observation [m/s], and its upper limit [m].
 const _NEAR := 0.4
 const _ASTRAY := 1.5
 const _FARTHEST := 6.0
-# Time for which a velocity tells where a thing will be, [s].
+# Time for which a velocity predicts the position, [s].
 const _AHEAD := 1.0
-# Yaw rate below which a thing goes straight, [rad/s].
+# Yaw rate below which motion counts as straight, [rad/s].
 const _STEADY := 1e-6
-# What a metre of height counts as, as a distance: lifts go up and down.
+# Weight of a metre of height in distances, because lifts go up and down.
 const _UP := 0.25
-# Decisions after which a person is forgotten.
+# Decisions after which a person is dropped.
 const _FORGET := 30
-# Least half size and largest thickness of what one can ride on, [m].
+# Least half size and largest thickness of a carrier, [m].
 const _WIDE := 0.4
 const _THIN := 0.6
-# Stops that differ by less are one, [m].
+# Stops that differ by less are the same, [m].
 const _SAME_STOP := 0.3
-# Who stands this near to the top of a carrier is on it, [m].
+# A body this near to the top of a carrier is on it, [m].
 const _ON := 0.3
 
-## As last seen: ROW numbers of each thing.
+## Last observation: ROW numbers of each track.
 var rows: PackedFloat64Array = []
-## And its velocity, RATES numbers.
+## Last velocity: RATES numbers of each track.
 var rates: PackedFloat64Array = []
-## Decision in which it was last seen, -1: no thing.
+## Decision of the last observation, -1: unused track.
 var seen: PackedInt32Array = []
-## Heights of its top at which it rested, STOPS numbers, NAN: none, [m].
+## Heights of the top at rest, STOPS numbers, NAN: none, [m].
 var stops: PackedFloat64Array = []
-## Decision in which it came to rest as seen, -1: unknown or moving.
+## Decision in which it was seen to come to rest, -1: unknown or moving.
 var rest_from: PackedInt32Array = []
-## Length of its last whole rest, 0: unknown, [decisions].
+## Length of its last complete rest, 0: unknown, [decisions].
 var rest: PackedInt32Array = []
-## Whether one can ride on it.
+## Whether it is a carrier.
 var carries: PackedByteArray = []
-## Whether any thing is remembered.
+## Whether any track is in use.
 var some := false
 
 
@@ -71,14 +69,14 @@ func _init() -> void:
 	clear()
 
 
-## Forgets everything.
+## Clears all tracks.
 func clear() -> void:
 	seen.fill(-1)
 	some = false
 
 
-## Takes in rows of things (see [constant AmbuloContract.MOVER_COLUMNS]) that are in sight in
-## decision [param step], one of [param dt] seconds.
+## Updates the tracks with the visible rows (see [constant AmbuloContract.MOVER_COLUMNS]) in
+## decision [param step], which lasts [param dt] seconds.
 func update(things: PackedFloat64Array, step: int, dt: float) -> void:
 	if things.is_empty() and not some:
 		return
@@ -125,12 +123,12 @@ func update(things: PackedFloat64Array, step: int, dt: float) -> void:
 			rest_from[m] = -1
 
 
-## Whether track [param m] is one of a thing that one can ride on.
+## Whether track [param m] is in use and a carrier.
 func is_carrier(m: int) -> bool:
 	return seen[m] >= 0 and carries[m]
 
 
-## The thing on which feet at (x, y, z) stand, within [param near] of its top; -1: none.
+## Track of the carrier under feet at (x, y, z), within [param near] of its top; -1: none.
 func carrier_under(x: float, y: float, z: float, near: float) -> int:
 	if not some:
 		return -1
@@ -141,7 +139,7 @@ func carrier_under(x: float, y: float, z: float, near: float) -> int:
 	return -1
 
 
-## Whether somebody is seen in decision [param step] to stand on carrier [param m].
+## Whether a person was seen on carrier [param m] in decision [param step].
 func is_ridden(m: int, step: int) -> bool:
 	for k in TRACKS:
 		if seen[k] < 0 or step - seen[k] > RECENT or rows[ROW * k + 8] != AmbuloThings.PERSON:
@@ -152,8 +150,8 @@ func is_ridden(m: int, step: int) -> bool:
 	return false
 
 
-## Distance from (x, y) to the base of thing [param m] in [param t] seconds, at constant rates, [m].
-## What turns turns about the point that is at rest, as a hinged door does.
+## Distance from (x, y) to the base of track [param m] in [param t] seconds, at constant rates, [m].
+## Rotation is about the point at rest, as of a hinged door.
 func gap_at(m: int, t: float, x: float, y: float) -> float:
 	var k := ROW * m
 	var v := RATES * m
@@ -184,8 +182,8 @@ func gap_at(m: int, t: float, x: float, y: float) -> float:
 	return sqrt(along * along + aside * aside)
 
 
-## Whether (x, y) is in the base of the thing whose row begins at [param k], which is [param grow]
-## larger all around, [m].
+## Whether (x, y) is in the base of the object whose row begins at [param k], enlarged by [param
+## grow] on all sides, [m].
 static func is_in_base(things: PackedFloat64Array, k: int, x: float, y: float, grow: float) -> bool:
 	var dx := x - things[k]
 	var dy := y - things[k + 1]
@@ -195,7 +193,7 @@ static func is_in_base(things: PackedFloat64Array, k: int, x: float, y: float, g
 	)
 
 
-# How far a thing is from where track `m` is expected; INF: it is another one.
+# Distance of an object from the predicted track `m`; INF: it cannot be the same object.
 func _unlike(m: int, things: PackedFloat64Array, k: int, step: int, dt: float) -> float:
 	var row := ROW * m
 	if rows[row + 8] != things[k + 8]:
@@ -226,8 +224,8 @@ func _unlike(m: int, things: PackedFloat64Array, k: int, step: int, dt: float) -
 	return off + _UP * up
 
 
-# The track to give up for a new thing: a free one, or the one unseen for longest. What carries is
-# kept longest.
+# The track to reuse for a new object: a free one, or the one unseen for longest. Carriers are kept
+# longest.
 func _oldest() -> int:
 	var best := 0
 	for m in range(1, TRACKS):
@@ -242,7 +240,7 @@ func _oldest() -> int:
 	return best
 
 
-# Writes where track `m` is seen now, and what its motion tells of its stops.
+# Writes the observed pose of track `m`, and learns its stops from its motion.
 func _follow(m: int, things: PackedFloat64Array, k: int, step: int) -> void:
 	var moved := _sum_of_rates(rates, RATES * m) > _STILL
 	var fresh := seen[m] >= 0 and seen[m] == step - 1

@@ -1,19 +1,19 @@
 @tool
 extends MenuButton
-## The 3D editor's menu "Play-test": draws the report of a play-test over the open scene, and
-## takes it away again; runs `ambulo playtest` where the project setting names its program.
+## The 3D editor's menu "Play-test": shows or hides the report of a play-test over the open scene;
+## runs `ambulo playtest` as the project setting configures it.
 
 enum { SHOW, RUN, FIRST_MAP }
 
 const TITLE_SHOW := "Show play-test"
 const TITLE_RUN := "Run play-test"
-## Ending of the reports, which lie beside their scenes.
+## File name suffix of the reports, which are beside their scenes.
 const ENDING := ".ambulo_playtest.json"
 ## Project setting: program and leading arguments of the command line, for example `ambulo`.
 const PROGRAM := "ambulo/playtest/command"
-## Project setting: further arguments.
+## Project setting: additional arguments.
 const ARGUMENTS := "ambulo/playtest/arguments"
-## Heat maps that are shown first, if they have cells.
+## Heat maps in order of preference, if they have cells.
 const PREFERRED: Array[String] = ["stuck", "collisions", "presence"]
 
 var _dialog := AcceptDialog.new()
@@ -44,7 +44,7 @@ func _exit_tree() -> void:
 		_process = -1
 
 
-## Show the play-test of the open scene, or take it away.
+## Show or hide the play-test of the open scene.
 func toggle() -> void:
 	if is_instance_valid(_overlay):
 		_take_away()
@@ -52,7 +52,7 @@ func toggle() -> void:
 		_tell(show_over(EditorInterface.get_edited_scene_root()))
 
 
-## Draw the report of [param scene] over it; what to tell, or nothing.
+## Draw the report of [param scene] over it; returns a message for the user, or "".
 func show_over(scene: Node) -> String:
 	_take_away()
 	if scene == null:
@@ -79,12 +79,12 @@ func show_over(scene: Node) -> String:
 	return ""
 
 
-## Start a play-test of the open scene, or tell which command does.
+## Start a play-test of the open scene, or show its command.
 func run() -> void:
 	_tell(run_on(EditorInterface.get_edited_scene_root()))
 
 
-## Start a play-test of [param scene]; what to tell, or nothing.
+## Start a play-test of [param scene]; returns a message for the user, or "".
 func run_on(scene: Node) -> String:
 	if scene == null:
 		return "No scene is open."
@@ -109,7 +109,7 @@ func run_on(scene: Node) -> String:
 	return ""
 
 
-## Where the report of the scene at [param path] lies.
+## Path of the report of the scene at [param path].
 static func report_path(path: String) -> String:
 	return path.get_basename() + ENDING
 
@@ -125,7 +125,7 @@ static func command(path: String) -> PackedStringArray:
 	return words
 
 
-## The command that play-tests [param scene], for a shell.
+## The command that play-tests [param scene], quoted for a shell.
 static func command_text(scene: Node) -> String:
 	var words := PackedStringArray(["ambulo"])
 	for word in command(scene.scene_file_path):

@@ -1,8 +1,10 @@
 @tool
 class_name AmbuloPlaytestOverlay
 extends Node3D
-## A play-test drawn over its scene: a heat map on the floors, unreachable floor, and a marker
-## at each problem. Nodes of it have no owner, so that no scene is saved with them.
+## A play-test drawn over its scene: a heat map on the floors, unreachable floor, and a marker at
+## each problem.
+##
+## Its nodes have no owner, so that they are never saved with a scene.
 
 ## Height of the cells above the floor, [m].
 const LIFT := 0.04
@@ -12,13 +14,13 @@ const COLOUR_FAILS := Color("#d32f2f")
 const COLOUR_NOTE := Color("#5d6b7a")
 const COLOUR_STUCK := Color("#8e24aa")
 const UNREACHABLE := "unreachable"
-## Fraction of the cells whose values the scale of colours covers.
+## Fraction of the cells whose values the colour scale covers.
 const COVERED := 0.98
 const _LOW := Color(1.0, 0.95, 0.55, 0.75)
 const _HIGH := Color(0.75, 0.05, 0.1, 0.9)
 const _LONGEST := 90
 
-## Name of the heat map that is shown.
+## Name of the displayed heat map.
 var shown_map := ""
 
 var _maps: Dictionary[String, MultiMeshInstance3D] = {}

@@ -1,16 +1,16 @@
 class_name AmbuloAgentNetwork
 extends RefCounted
-## The policy of one kind of agent: its observation by name in, its action by name out.
+## The policy of one kind of agent: maps a named observation to a named action.
 ##
-## Numbers are normalised and pictures go through convolutions; the rest is an [AmbuloMlp].
+## Vector inputs are normalised, images go through convolutions; the rest is an [AmbuloMlp].
 
-## Name of the kind.
+## Name of the agent kind.
 var name := ""
 ## Sizes of the parts of the observation by name, in order.
 var observation: Dictionary[String, int] = {}
-## Numbers that it remembers of an agent; 0: nothing.
+## Size of the recurrent state of an agent; 0: not recurrent.
 var state_size := 0
-## What is wrong with the last observation; "": nothing.
+## The problem of the last observation; "": none.
 var error := ""
 
 var _actions: Array[Dictionary] = []
@@ -18,7 +18,7 @@ var _mean: PackedFloat32Array = []
 var _deviation: PackedFloat32Array = []
 var _limit := 0.0
 var _log_std: PackedFloat32Array = []
-# Of pictures by name: convolutions, then the dense layers behind them.
+# By name of the image input: convolutions, then the dense layers behind them.
 var _convolutions: Dictionary[String, Array] = {}
 var _dense: Dictionary[String, AmbuloMlp] = {}
 var _trunk: AmbuloMlp
@@ -44,14 +44,14 @@ static func from_kind(kind: Dictionary, weights: PackedFloat32Array) -> AmbuloAg
 	return network
 
 
-## What it remembers where an episode begins.
+## The recurrent state at the start of an episode.
 func new_state() -> PackedVector4Array:
 	return _trunk.new_state()
 
 
-## The action for the observation [param seen] by name: a [PackedFloat32Array] of numbers in
-## [-1, 1], an int for a choice. Replaces [param state]. Without [param deterministic] it is drawn
-## as in training. Empty, with [member error] set, if the observation is another one.
+## The action for the named observation [param seen]: a [PackedFloat32Array] of numbers in [-1, 1],
+## or an int for a discrete action. Updates [param state]. Without [param deterministic] the action
+## is sampled as in training. Empty, with [member error] set, if the observation does not fit.
 func act(seen: Dictionary, state: PackedVector4Array, deterministic := true) -> Dictionary:
 	var input := _encoded(seen)
 	if error != "":
@@ -133,7 +133,7 @@ static func _choose(scores: PackedFloat64Array, deterministic: bool) -> int:
 	return best
 
 
-# Numbers, lists of them, and bytes of pictures; null for anything else.
+# Numbers, lists of numbers and bytes of images as floats; null for anything else.
 static func _floats(value: Variant) -> Variant:
 	if value is PackedByteArray:
 		return PackedFloat32Array(Array(value as PackedByteArray))

@@ -3,21 +3,21 @@ extends Node
 ## Plays an agent of the game with a trained policy, without Python.
 ##
 ## Put it below an [AmbuloAgent2D], an [AmbuloAgent3D] or a controller of godot-rl, or anywhere and
-## name the agent: it then observes, acts and begins episodes anew by itself. Without an agent, ask
-## it with [method act] for what your own code observes.
+## set [member agent]: it then observes, acts and restarts episodes by itself. Without an agent,
+## call [method act] with your own observations.
 
 ## File of `ambulo export MODEL --out FILE.ambulo`.
 @export_file("*.ambulo") var policy_path := ""
-## Kind of agent in the file; "": that of the agent, or the only one.
+## Kind of agent in the file; "": that of the agent, or the only kind in the file.
 @export var kind := ""
-## The agent that it plays; empty: none.
+## The controlled agent; empty: none.
 @export var agent := ^".."
-## Means and likeliest choices; else actions are drawn as in training.
+## Whether to use mean and most likely actions; otherwise actions are sampled as in training.
 @export var deterministic := true
-## Physics ticks of a step; 0: as in training.
+## Physics ticks per environment step; 0: as in training.
 @export_range(0, 1000) var action_repeat := 0
 
-## What is wrong; empty while all is fine.
+## The last error; empty if there is none.
 var error := ""
 
 var _network: AmbuloAgentNetwork
@@ -61,9 +61,9 @@ func load_policy(path: String) -> bool:
 	return true
 
 
-## The action for the observation [param seen] by name: a [PackedFloat32Array] of numbers in
-## [-1, 1], an int for a choice. [param who] tells agents apart whose memory is their own. Empty,
-## with [member error] set, if the policy observes something else.
+## The action for the named observation [param seen]: a [PackedFloat32Array] of numbers in [-1, 1],
+## or an int for a discrete action. [param who] identifies the agent whose recurrent state is used.
+## Empty, with [member error] set, if the observation does not fit.
 func act(seen: Dictionary, who := 0) -> Dictionary:
 	if _network == null:
 		return _refuse(error if error else "no policy is loaded")
@@ -76,7 +76,7 @@ func act(seen: Dictionary, who := 0) -> Dictionary:
 	return action
 
 
-## An episode of [param who] begins: its policy forgets the last one.
+## Clears the recurrent state of agent [param who] at the start of an episode.
 func reset(who := 0) -> void:
 	_states.erase(who)
 
@@ -98,7 +98,7 @@ func _physics_process(_delta: float) -> void:
 	_ticks += 1
 
 
-## Notes an [member error], and reports it to the engine the first time.
+## Sets [member error], and reports it to the engine the first time.
 func _refuse(reason: String) -> Dictionary:
 	if error != reason:
 		error = reason

@@ -2,13 +2,13 @@ class_name AmbuloCommand
 extends RefCounted
 ## Turns the actions of a policy into the motion of a body that your own code moves.
 ##
-## It is the steering of docs/vr_world.md: dead zone, stick circle and smoothing per
-## physics tick. [AmbuloWorld] has it built in; use this one with
-## [method AmbuloPolicyNode.act_in_scene]: [method aim] at each decision, then at each tick
-## [method tick], and move the body by [method velocity] and [member yaw_rate]. Where the spec has
-## teleports, sweep it by [method leap] after [method aim], too, as far as it comes.
+## It is the steering of docs/vr_world.md: dead zone, stick circle and smoothing per physics tick.
+## [AmbuloWorld] has this built in; use this one with [method AmbuloPolicyNode.act_in_scene]:
+## [method aim] at each decision, then at each tick [method tick], and move the body by [method
+## velocity] and [member yaw_rate]. Where the spec has teleports, sweep it by [method leap] after
+## [method aim], too, as far as it comes.
 
-## How fast the body turns about +Y, [rad/s].
+## Turning rate of the body about +Y, [rad/s].
 var yaw_rate := 0.0
 
 var _spec: AmbuloSpec
@@ -19,14 +19,14 @@ var _leap: PackedFloat64Array = [0.0, 0.0, 0.0]
 var _waits: PackedFloat64Array = [0.0, 0.0]
 
 
-## The steering of [param spec], such as that of the policy's [AmbuloPolicyFile].
+## The steering for the settings [param spec], such as those of the policy's [AmbuloPolicyFile].
 func _init(spec: AmbuloSpec) -> void:
 	_spec = spec
 
 
-## Take the action of a new decision. Returns the angle [rad] about +Y that the body must
-## turn by at once; only discrete turns and snap turns do. [param comfort] is the dial of
-## [method AmbuloPolicyNode.dial], which scales the limits of the stick.
+## Apply the action of a new decision. Returns the angle [rad] about +Y of an immediate turn, which
+## only discrete and snap turns have. [param comfort] is the dial of [method AmbuloPolicyNode.dial],
+## which scales the limits of the stick.
 func aim(action: PackedFloat64Array, comfort := 1.0) -> float:
 	if _spec.discrete:
 		_jump = AmbuloActions.jump(int(action[0]), _spec)
@@ -41,13 +41,13 @@ func aim(action: PackedFloat64Array, comfort := 1.0) -> float:
 	return _leap[2]
 
 
-## Where a teleport of this decision takes a body with heading [param yaw] (after its turn), in
-## Godot's axes, [m]; zero: there is none.
+## Displacement of this decision's teleport for a body with heading [param yaw] (after its turn), in
+## Godot's axes, [m]; zero: no teleport.
 func leap(yaw: float) -> Vector3:
 	return _in_godot(_leap[1], _leap[0], yaw)
 
 
-## Go on by one physics tick.
+## Advance by one physics tick.
 func tick() -> void:
 	var decay := _spec.tick_decay()
 	for i in 3:
@@ -55,7 +55,7 @@ func tick() -> void:
 	yaw_rate = -_command[2] * _spec.max_yaw_rate
 
 
-## Where a body with heading [param yaw] shall go, in Godot's axes, [m/s].
+## Commanded velocity of a body with heading [param yaw], in Godot's axes, [m/s].
 func velocity(yaw: float) -> Vector3:
 	var left := _jump[0] / _spec.decision_dt() - _command[0] * _spec.max_speed
 	var ahead := _jump[1] / _spec.decision_dt() + _command[1] * _spec.max_speed

@@ -1,10 +1,10 @@
 class_name AmbuloConvolution
 extends RefCounted
-## A convolution without padding. Pixels lie row by row, the numbers of a pixel side by side.
+## A convolution without padding, over images in row-major order with interleaved channels.
 ##
-## Each place of the kernel is a layer of [AmbuloMlp] on the pixels below it.
+## Each position of the kernel is a layer of [AmbuloMlp] on the pixels below it.
 
-## Numbers that it puts out.
+## Number of outputs.
 var outputs := 0
 
 var _width := 0
@@ -37,7 +37,7 @@ static func from_row(weights: PackedFloat32Array, row: Dictionary) -> AmbuloConv
 	return conv
 
 
-## What comes out of [param picture].
+## The output for the image [param picture].
 func forward(picture: PackedFloat32Array) -> PackedFloat32Array:
 	var found := PackedFloat32Array()
 	var line := _kernel * _channels

@@ -1,46 +1,46 @@
 class_name AmbuloEpisode
 extends RefCounted
-## One episode of `navigate`: who walks to within the goal radius has solved it.
+## One episode of `navigate`, solved by walking to within the goal radius.
 ##
 ## The rule is the trainer's: after each decision the player must be on the floor of the goal and
 ## nearer to it than the radius; a fall or the step limit ends the episode.
 
-## Rules of an episode of which nothing else is said.
+## Default rules of an episode.
 const DEFAULT_MAX_STEPS := 1000
 const DEFAULT_GOAL_RADIUS := 1.0
 ## Range of the straight distance of a drawn goal, [m].
 const GOAL_DISTANCE := Vector2(5.0, 30.0)
 
-## Number of the episode, from 1, and decisions of the server when it began.
+## Number of the episode, from 1, and the server's decision count at its start.
 var number := 0
 var began := 0
 ## Pose at the start: x, y [m], yaw [rad].
 var origin: PackedFloat64Array = [0.0, 0.0, 0.0]
 ## Goal x, y, z, [m]; empty: none.
 var goal: PackedFloat64Array = []
-## Decisions until a timeout.
+## Decisions until the timeout.
 var max_steps := DEFAULT_MAX_STEPS
 ## Horizontal distance at which the goal is reached, [m].
 var goal_radius := DEFAULT_GOAL_RADIUS
 ## Level and its family.
 var level := ""
 var family := ""
-## The goal was reached.
+## Whether the goal was reached.
 var success := false
-## Ended by a fall.
+## Whether the episode ended by a fall.
 var fell := false
-## Decisions.
+## Number of decisions.
 var steps := 0
-## Collision events.
+## Number of collisions.
 var collisions := 0
 ## Horizontal length walked, [m].
 var path := 0.0
-## Time that the policy took, [us].
+## Total computation time of the policy, [us].
 var policy_usec := 0
 
 
-## Play agent 0 of [param world] in [param in_level]. [param places] is its start (x, y,
-## yaw, z) and its goal (x, y, z), as [method AmbuloPlaces.in_level] gives them.
+## Play agent 0 of [param world] in [param in_level]. [param places] is its start (x, y, yaw, z) and
+## its goal (x, y, z), as returned by [method AmbuloPlaces.in_level].
 static func play(
 	world: AmbuloWorld, policy: AmbuloPolicyNode, in_level: AmbuloLevel, places: PackedFloat64Array
 ) -> AmbuloEpisode:
@@ -65,7 +65,7 @@ static func play(
 	return episode
 
 
-## Whether who is in the state [param row] has reached the goal.
+## Whether the agent of the state row [param row] has reached the goal.
 func is_reached(row: PackedFloat64Array) -> bool:
 	if goal.is_empty() or absf(goal[2] - row[2]) >= AmbuloContract.SAME_FLOOR:
 		return false

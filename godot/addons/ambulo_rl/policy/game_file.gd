@@ -1,6 +1,6 @@
 class_name AmbuloGameFile
 extends RefCounted
-## The policies of a game as `ambulo export` writes them (docs/model_format.md): data only.
+## The policies of a game as written by `ambulo export` (docs/model_format.md): data only.
 
 ## The first bytes of the file; the last one is the version of the format.
 const MAGIC := "AMBULOG1"
@@ -9,15 +9,15 @@ const _AGENT: PackedStringArray = [
 	"name", "observation", "action", "numbers", "log_std", "layers", "state_size"
 ]
 
-## Physics ticks of a step.
+## Physics ticks per environment step.
 var action_repeat := 8
 ## Of each kind of agent: "name", "observation" (rows "name", "size", "layers"), "action" (rows
 ## "name", and "size" or "choices"), "numbers" (a row of [AmbuloLayerRows] or {}), "log_std",
 ## "continuous", "layers", "state_size".
 var agents: Array[Dictionary] = []
-## All numbers.
+## Weights of all networks.
 var weights: PackedFloat32Array = []
-## What is wrong with the file; empty after [method load_from] returned true.
+## The first problem of the file; empty after [method load_from] returned true.
 var error := ""
 
 var _end := 0

@@ -1,17 +1,18 @@
 class_name AmbuloGru
 extends RefCounted
-## The gated recurrent unit (GRU) of a recurrent policy: it remembers an episode in its state.
+## The gated recurrent unit (GRU) of a recurrent policy, whose state carries information through an
+## episode.
 ##
-## With the input x and the state h, each gate has a = W x + b and c = V h + d; then
-## r = sigmoid(a + c) and z = sigmoid(a + c) of the first two, n = tanh(a + r c) of the third, and
-## the next state, which is also the output, is (1 - z) n + z h.
+## With the input x and the state h, each gate has a = W x + b and c = V h + d; then r = sigmoid(a +
+## c) and z = sigmoid(a + c) of the first two, n = tanh(a + r c) of the third, and the next state,
+## which is also the output, is (1 - z) n + z h.
 
 const _GATES := 3
 
-## Numbers of the state.
+## Size of the state.
 var units := 0
 
-# Of each gate: rows of blocks, biases, and room for sums; of inputs, then of states.
+# Per gate: rows of blocks, biases, and space for sums; for the inputs, then for the state.
 var _rows: Array[Array] = []
 var _biases: Array[PackedVector4Array] = []
 var _sums: Array[PackedVector4Array] = []
@@ -35,7 +36,7 @@ static func from_layer(weights: PackedFloat32Array, layer: Dictionary) -> Ambulo
 	return gru
 
 
-## Replace [param state] by the next one for the input [param x].
+## Update [param state] with the input [param x].
 func step(x: PackedVector4Array, state: PackedVector4Array) -> void:
 	for index in 2 * _GATES:
 		var input := x if index < _GATES else state

@@ -1,15 +1,15 @@
 class_name AmbuloLayerRows
 extends RefCounted
-## The rows "layers" of the file of a network: their sizes, and where their numbers lie.
+## The rows "layers" of a network's file: sizes and places of their numbers.
 ##
-## A row without a type is dense; the others are those of [constant TYPES]. Numbers of a row
-## follow those of the row before it.
+## A row without a type is dense; the others are those of [constant TYPES]. The numbers of the rows
+## follow each other.
 
 ## Widest layer, [numbers].
 const MAX_WIDTH := 1 << 14
-## Most numbers of a file.
+## Most numbers in a file.
 const MAX_NUMBERS := 1 << 24
-## Names of the activations that [AmbuloMlp] computes.
+## Names of the activations of [AmbuloMlp].
 const ACTIVATIONS: PackedStringArray = ["none", "relu", "tanh", "elu", "silu"]
 ## Keys of the rows of each type; "" is a dense layer.
 const TYPES: Dictionary[String, Array] = {
@@ -34,18 +34,18 @@ const _SIZES: PackedStringArray = [
 	"inputs", "outputs", "height", "width", "channels", "kernel", "stride"
 ]
 
-## The rows, checked.
+## The checked rows.
 var rows: Array[Dictionary] = []
-## Numbers that the last one puts out.
+## Number of outputs of the last row.
 var outputs := 0
-## Numbers that the GRU among them remembers; 0: there is none.
+## Size of the GRU's state; 0: no GRU.
 var state_size := 0
-## Index behind the last of their numbers.
+## Index after the last number of the rows.
 var end := 0
 
 
-## Reads [param list], whose first row takes [param inputs] numbers and has its own from index
-## [param first] on. Only the types [param allowed] may be there. Broken rules go to [param checks].
+## Reads [param list], whose first row has [param inputs] inputs and its numbers from index [param
+## first] on. Only the types [param allowed] are valid. Broken rules go to [param checks].
 func read(
 	checks: AmbuloChecks, list: Array, inputs: int, first: int, allowed: PackedStringArray
 ) -> void:
@@ -80,7 +80,8 @@ func read(
 		checks.fail("layers", "more than %d numbers" % MAX_NUMBERS)
 
 
-## Height or width of what comes out of the convolution [param row] of a picture with this one.
+## Height or width of the output of the convolution [param row] for an image of height or width
+## [param length].
 static func side(length: int, row: Dictionary) -> int:
 	return floori(float(length - int(row.kernel)) / int(row.stride)) + 1
 
@@ -108,7 +109,7 @@ func _read_row(checks: AmbuloChecks, item: Variant, type: String) -> Dictionary:
 	return row
 
 
-## The index behind the numbers of [param row], which begin at [param at]; -1 if they do not.
+## Index after the numbers of [param row], which begin at [param at]; -1 if the row is invalid.
 static func _end_of(row: Dictionary, at: int) -> int:
 	var height: int = row.outputs
 	var sizes := {}

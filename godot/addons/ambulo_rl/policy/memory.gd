@@ -1,11 +1,11 @@
 class_name AmbuloMemory
 extends RefCounted
-## What one player remembers of its observations, and the features made of it.
+## Memory of one player's observations, and its features.
 ##
-## "visits" counts the decisions spent in each 1 m cell. "map" also remembers, in 0.25 m
-## cells, what the rays showed to be free or blocked. Grids wrap around after 64 m. "navigator"
-## adds what an [AmbuloNavigator] has found: the path ahead, why it waits, what moves and what is
-## near. "plan" and "path" are what policies of earlier versions see of it.
+## "visits" counts the decisions spent in each 1 m cell. "map" also remembers, in 0.25 m cells, what
+## the rays showed to be free or blocked. Grids wrap around after 64 m. "navigator" adds the
+## features of an [AmbuloNavigator]: the path ahead, the reason for waiting, moving objects and
+## nearby obstacles. "plan" and "path" are its features for policies of earlier versions.
 
 ## Cells along a side of the fine grid, 0.25 m each.
 const GRID := 256
@@ -31,13 +31,13 @@ const _SPOTS_RADIAL: PackedInt32Array = [1, 2, 2, 3, 4]
 const _SPOTS_ANGULAR: PackedInt32Array = [2, 2, 3, 3, 3]
 const _SECTOR_CELLS := 80
 const _MOST_VISITS := 65535
-# Where on the path the points of "plan" and "path" lie, [m].
+# Distances along the path of the points of "plan" and "path", [m].
 const _AHEAD: PackedFloat64Array = [2.0, 4.0]
 const _PLAN := 6
 const _MAP := 3 * _MAP_DIRECTIONS + 2 * _SECTOR_CELLS
 
-# Codes in the fine grid, chosen so that a sum of at most twelve cells tells how many are
-# unknown (low four bits) and how many are blocked (the rest).
+# Codes in the fine grid, chosen so that a sum of at most twelve cells encodes the number of unknown
+# cells (low four bits) and of blocked cells (the rest).
 const _FREE := 0
 const _UNKNOWN := 1
 const _BLOCKED := 16
@@ -49,7 +49,7 @@ static var _spots_in: PackedInt32Array = []
 
 ## One of [constant KINDS].
 var kind: String
-## Features that [method update] writes.
+## Number of features written by [method update].
 var size: int
 
 var _counts := PackedInt32Array()
@@ -79,7 +79,7 @@ func _init(memory_kind: String, reach := 10.0) -> void:
 	reset()
 
 
-## Name and number of the features that a kind of memory adds to the observation.
+## Names and sizes of the features that a kind of memory adds to the observation.
 static func fields(memory_kind: String) -> Dictionary:
 	var rows := {}
 	if memory_kind == "navigator":
@@ -103,7 +103,7 @@ static func fields(memory_kind: String) -> Dictionary:
 	return rows
 
 
-## Forget everything.
+## Clear the memory.
 func reset() -> void:
 	_best = INF
 	_stale = 0
@@ -114,11 +114,11 @@ func reset() -> void:
 		_navigator.reset()
 
 
-## Remember one decision and write its features into [param out] from [param at] on.
+## Record one decision and write its features into [param out] from index [param at].
 ##
-## [param row] is the state row in an [AmbuloWorld] with the settings [param spec], or the front of
-## it up to what is sensed, [param goal] (x, y, z) the goal on its floor, [param start] x, y [m] and
-## yaw [rad] at the start of the episode: the frame of visits and of "map".
+## [param row] is the state row in an [AmbuloWorld] with the settings [param spec], or its front up
+## to the sensor readings, [param goal] (x, y, z) the goal on its floor, [param start] x, y [m] and
+## yaw [rad] at the start of the episode: the frame of "visits" and "map".
 func update(
 	row: PackedFloat64Array,
 	goal: PackedFloat64Array,
@@ -164,12 +164,12 @@ func update(
 	_navigator.set_off()
 
 
-## Decisions spent in each coarse cell, row by row; for tests and pictures.
+## Decisions spent in each coarse cell, row by row; for tests and figures.
 func visit_counts() -> PackedInt32Array:
 	return _counts.duplicate()
 
 
-## What is remembered of each fine cell, row by row: 0 unknown, 1 free, 2 blocked.
+## State of each fine cell, row by row: 0 unknown, 1 free, 2 blocked.
 func cell_states() -> PackedByteArray:
 	var out := _cells.duplicate()
 	for i in out.size():
@@ -178,12 +178,12 @@ func cell_states() -> PackedByteArray:
 	return out
 
 
-## The navigator of a memory that has one, for tests and pictures; null for the others.
+## The navigator of a memory that has one, for tests and figures; null for the others.
 func navigator() -> AmbuloNavigator:
 	return _navigator
 
 
-## Decisions since the distance to the goal was last at its best.
+## Decisions since the distance to the goal was smallest.
 func stale_decisions() -> int:
 	return _stale
 
@@ -214,13 +214,13 @@ func _write_visits(x: float, y: float, yaw: float, out: PackedFloat32Array, firs
 	_write_stay(x, y, out, at)
 
 
-## Decisions spent in this cell, and those since the distance to the goal was at its best.
+## Writes the decisions spent in this cell, and those since the distance to the goal was smallest.
 func _write_stay(x: float, y: float, out: PackedFloat32Array, at: int) -> void:
 	out[at] = 0.2 * _logs[(floori(y) & 63) << 6 | floori(x) & 63]
 	out[at + 1] = minf(0.01 * _stale, 3.0)
 
 
-## Free cells up to each reading, a blocked one behind it.
+## Marks cells free up to each reading, and one blocked behind it.
 func _map_rays(
 	x4: float,
 	y4: float,
@@ -245,7 +245,7 @@ func _map_rays(
 			cells[(floori(y4 + sin_angle * reach) & 255) << 8 | column] = _BLOCKED
 
 
-## First obstacle, known floor and visits along each direction.
+## Writes the first obstacle, known floor and visits along each direction.
 func _write_directions(
 	x4: float, y4: float, yaw: float, out: PackedFloat32Array, first: int
 ) -> void:
@@ -273,7 +273,7 @@ func _write_directions(
 		out[at + 2 * _MAP_DIRECTIONS] = 0.2 * walked * _STEP
 
 
-## Shares of blocked and unknown cells in each sector.
+## Writes the fractions of blocked and unknown cells in each sector.
 func _write_sectors(x4: float, y4: float, yaw: float, out: PackedFloat32Array, first: int) -> void:
 	var cells := _cells
 	var spots_x := _spots_x
@@ -296,7 +296,7 @@ func _write_sectors(x4: float, y4: float, yaw: float, out: PackedFloat32Array, f
 		out[first + _SECTOR_CELLS + sector] = float(sum & 15) / count
 
 
-## The planned path: its points in the head frame, its length, and whether there is one.
+## Writes the planned path: its points in the head frame, its length, and whether it exists.
 func _write_plan(yaw: float, out: PackedFloat32Array, first: int) -> void:
 	var cos_yaw := cos(yaw)
 	var sin_yaw := sin(yaw)

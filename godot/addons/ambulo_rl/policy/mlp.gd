@@ -2,39 +2,37 @@ class_name AmbuloMlp
 extends RefCounted
 ## The network of a trained policy: raw observations in, actions out.
 ##
-## Each layer is cut into 4 x 4 blocks that are kept as [Projection]: one multiplication of
-## the engine is then sixteen of the network. They are packed once, in [method from_file].
-## Inputs that are zero in whole groups of four cost nothing. The network of a recurrent policy
-## also has a state, see [AmbuloGru].
+## Each layer is cut into 4 x 4 blocks stored as [Projection], so that one multiplication of the
+## engine performs sixteen of the network. They are packed once, in [method from_file]. Whole groups
+## of four zero inputs are skipped. For the state of recurrent networks see [AmbuloGru].
 
 const _TANH := 1
 const _ELU := 2
 const _SILU := 3
 const _RELU := 4
-## Numbers of the activations for [method layer], by name.
+## Codes of the activations for [method layer], by name.
 const CODES := {"none": 0, "tanh": _TANH, "elu": _ELU, "silu": _SILU, "relu": _RELU}
 
-## Numbers of one observation.
+## Size of the observation.
 var inputs := 0
-## Numbers that the last layer puts out.
+## Number of outputs of the last layer.
 var outputs := 0
 ## The output stage, see [AmbuloPolicyFile].
 var output := "clip"
 ## For "bound": largest stick length and largest rotation.
 var bound := Vector2.ONE
 
-# What remembers in a recurrent network, and the index of its layer; null, -1 in others.
+# The recurrent unit and the index of its layer; null, -1 if there is none.
 var _gru: AmbuloGru
 var _gru_at := -1
-# Of each layer, rows of four outputs; each row is an Array[Projection].
+# Per layer, rows of four outputs; each row is an Array[Projection].
 var _rows: Array[Array] = []
 var _biases: Array[PackedVector4Array] = []
 var _activations: PackedInt32Array = []
 var _values: Array[PackedVector4Array] = []
 
 
-## The network of [param file], which was loaded without an error; null if a weight is not
-## finite.
+## The network of [param file], which was loaded without error; null if a weight is not finite.
 static func from_file(file: AmbuloPolicyFile) -> AmbuloMlp:
 	var total := 0.0
 	for weight in file.weights:
@@ -70,15 +68,13 @@ static func from_layers(layers: Array[Dictionary], weights: PackedFloat32Array) 
 	return mlp
 
 
-## What a recurrent network remembers at the beginning of an episode, for [method act]; empty for
-## others.
+## The state of a recurrent network at the start of an episode, for [method act]; empty for others.
 func new_state() -> PackedVector4Array:
 	return zeros(0 if _gru == null else _gru.units)
 
 
-## The action for [param observation]: strafe, forward and rotation in [-1, 1], or one
-## number, the index of a discrete action. A recurrent network replaces [param state]; without
-## one an episode begins.
+## The action for [param observation]: strafe, forward and rotation in [-1, 1], or the index of a
+## discrete action. A recurrent network updates [param state]; an empty state starts an episode.
 func act(observation: PackedFloat32Array, state := PackedVector4Array()) -> PackedFloat64Array:
 	var raw := forward(observation, state)
 	if output == "argmax":
@@ -104,7 +100,7 @@ static func bounded(
 	return PackedFloat64Array([share * strafe, share * ahead, turn * tanh(rotation / turn)])
 
 
-## What the last layer puts out, before the output stage; see [method act].
+## Output of the last layer, before the output stage; see [method act].
 func forward(observation: PackedFloat32Array, state := PackedVector4Array()) -> PackedFloat64Array:
 	assert(observation.size() == inputs, "an observation of another size")
 	var x := _values[0]
@@ -141,7 +137,7 @@ static func _fill(observation: PackedFloat32Array, x: PackedVector4Array) -> voi
 		x[whole] = last
 
 
-## One layer: [param y] of [param x], both filled up with zeros to whole groups of four.
+## One layer: [param y] from [param x], both padded with zeros to whole groups of four.
 static func layer(
 	rows: Array[Array],
 	bias: PackedVector4Array,
@@ -179,14 +175,14 @@ static func _activate(value: float, activation: int) -> float:
 	return value / (1.0 + exp(-value))
 
 
-## Room for [param numbers] numbers in groups of four.
+## Zeros for [param numbers] numbers in groups of four.
 static func zeros(numbers: int) -> PackedVector4Array:
 	var out := PackedVector4Array()
 	out.resize((numbers + 3) >> 2)
 	return out
 
 
-## Numbers in groups of four, filled up with zeros.
+## Numbers in groups of four, padded with zeros.
 static func fours(numbers: PackedFloat32Array) -> PackedVector4Array:
 	var out := zeros(numbers.size())
 	for i in numbers.size():
@@ -196,7 +192,7 @@ static func fours(numbers: PackedFloat32Array) -> PackedVector4Array:
 	return out
 
 
-## A matrix as rows of blocks, filled up with zeros; each row is an Array[Projection].
+## A matrix as rows of blocks, padded with zeros; each row is an Array[Projection].
 static func pack(weights: PackedFloat32Array, first: int, rows: int, columns: int) -> Array[Array]:
 	var packed: Array[Array] = []
 	for row in range(0, rows, 4):

@@ -2,14 +2,14 @@ class_name AmbuloObservation
 extends RefCounted
 ## The published numbers of an observation, from the state row of a player.
 ##
-## A state row is what [method AmbuloWorld.state_rows] gives; only its front, up to the
-## rays, is read. Axes are the contract's: X forward at yaw 0, Y left, Z up. With 16 rays
-## the observation has the 48 published numbers.
+## A state row comes from [method AmbuloWorld.state_rows]; only its front, up to the rays, is read.
+## Axes are the contract's: X forward at yaw 0, Y left, Z up. With 16 rays the observation has the
+## 48 published numbers.
 
 ## Tasks in the order of the task id.
 const TASKS: PackedStringArray = ["navigate", "follow", "reach", "patrol"]
 
-## Name and size of the parts before and after the rays.
+## Names and sizes of the parts before and after the rays.
 const _BEFORE_RAYS := {
 	"camera_position": 3,
 	"camera_rotation": 4,
@@ -32,7 +32,7 @@ static func published_size(num_rays: int) -> int:
 	return 32 + num_rays
 
 
-## Names of all parts and their sizes, in order, as this add-on fills them.
+## Names and sizes of all parts that this add-on fills, in order.
 static func layout(
 	num_rays: int, has_task_id: bool, memory: String, has_dial := false
 ) -> Dictionary:
@@ -49,10 +49,10 @@ static func layout(
 
 ## Write the published numbers into the front of [param out].
 ##
-## [param row] is a state row, [param goal] the goal in the world (x, y, z) and
-## [param origin] the pose at the start of the episode (x, y, yaw). [param head] turns
-## vectors into the frame of the head and the pose into that of the start; otherwise all
-## is in world axes. The camera is at [param eye_height] [m], and the hands as that has it.
+## [param row] is a state row, [param goal] the goal in the world (x, y, z) and [param origin] the
+## pose at the start of the episode (x, y, yaw). [param head] turns vectors into the frame of the
+## head and the pose into that of the start; otherwise all values are in world axes. The camera is
+## at [param eye_height] [m], and the height of the hands scales with it.
 static func write(
 	row: PackedFloat64Array,
 	goal: PackedFloat64Array,

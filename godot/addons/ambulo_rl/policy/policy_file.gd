@@ -1,16 +1,16 @@
 class_name AmbuloPolicyFile
 extends RefCounted
-## A trained policy as `ambulo export --target godot` writes it: data only.
+## A trained policy as written by `ambulo export --target godot`: data only.
 ##
-## Eight bytes [constant MAGIC], the length of the header (32-bit little-endian), the
-## header as UTF-8 JSON, then nothing but 32-bit little-endian floats. Loading checks every
-## size, name and the SHA-256 of the weights, and runs no code from the file.
+## Eight bytes [constant MAGIC], the length of the header (32-bit little-endian), the header as
+## UTF-8 JSON, then only 32-bit little-endian floats. Loading checks every size, name and the
+## SHA-256 of the weights, and runs no code from the file.
 
 ## The first bytes of the file; the last one is the version of the format.
 const MAGIC := "AMBULOP1"
 ## Most weights, [numbers].
 const MAX_NUMBERS := 1 << 24
-## Largest weight; with larger ones the sums of a network are not finite.
+## Largest weight; larger ones overflow the sums of a network.
 const MAX_WEIGHT := 1e6
 ## Widest layer, [numbers].
 const MAX_WIDTH := 1 << 14
@@ -32,51 +32,51 @@ const _KEYS: PackedStringArray = [
 	"weights",
 ]
 
-## Where it was read from.
+## Path of the loaded file.
 var path := ""
-## What kind of agent it is, free text.
+## Kind of agent, free text.
 var kind := ""
-## Decisions of its training.
+## Number of decisions of the training.
 var num_timesteps := 0
-## Numbers of one observation.
+## Size of one observation.
 var observation_size := 0
-## Names of the parts of the observation and their sizes, in order.
+## Names and sizes of the parts of the observation, in order.
 var observation: Dictionary = {}
 ## Frame of the observation: "head" or "world".
 var frame := "head"
-## Memory that the observation ends with: one of [constant AmbuloMemory.KINDS].
+## Memory at the end of the observation: one of [constant AmbuloMemory.KINDS].
 var memory := "none"
 ## Largest distance of the waypoint along a planned path, [m].
 var plan_reach := 2.5
-## Whether the plan moves the agent wherever it is not to walk on, or the stick rests.
+## Whether the plan moves the agent while the plan is not to walk on, or the stick is at rest.
 var follow_plan := false
-## Where the comfort dial is when nothing is said, for a policy that has one.
+## Default of the comfort dial, for a policy that has one.
 var comfort := 0.5
-## Rays over the full circle.
+## Number of rays over the full circle.
 var num_rays := 0
 ## Range of a ray, [m].
 var ray_length := 0.0
 ## Whether the actions are indices of the seven discrete ones.
 var discrete := false
-## Numbers that the network puts out.
+## Number of outputs of the network.
 var outputs := 0
 ## The output stage: one of [constant OUTPUTS].
 var output := "clip"
 ## For "bound": largest stick length and largest rotation.
 var bound := Vector2.ONE
-## Settings of the world that the agent was trained in.
+## Settings of the world of the training.
 var spec: AmbuloSpec
-## How the body answers that it was trained for; null: it moves a capsule.
+## Model of the body's motion in training; null: it moved a capsule.
 var twin: AmbuloTwin
-## Tasks it was trained for.
+## Tasks of the training.
 var tasks: PackedStringArray = []
 ## Horizontal distance at which the goal is reached, [m].
 var goal_radius := 1.0
-## Decisions before an episode is over.
+## Decisions until an episode times out.
 var max_steps := 1000
 ## Range of the straight distance to a goal that is drawn, [m].
 var goal_distance := Vector2(5.0, 30.0)
-## Numbers that a recurrent policy remembers of an agent; 0: it is not recurrent.
+## Size of the recurrent state of an agent; 0: not recurrent.
 var state_size := 0
 ## Rows [code]{"inputs", "outputs", "weight", "bias", "activation"}[/code]; "weight" and
 ## "bias" are indices into [member weights]. One row may be the [AmbuloGru] of a recurrent policy:
@@ -86,7 +86,7 @@ var layers: Array[Dictionary] = []
 ## All weights; a matrix lies row by row, one row for each output. Files of earlier versions end
 ## with those of a network "lost", which is not read.
 var weights: PackedFloat32Array = []
-## What is wrong with the file; empty after [method load_from] returned true.
+## The first problem of the file; empty after [method load_from] returned true.
 var error := ""
 
 var _numbers := 0
@@ -101,7 +101,7 @@ func load_from(file_path: String) -> bool:
 	return problem == ""
 
 
-## Place of the part [param part] in the observation.
+## First index of the part [param part] in the observation.
 func start_of(part: String) -> int:
 	var start := 0
 	for name: String in observation:
@@ -111,7 +111,7 @@ func start_of(part: String) -> int:
 	return start
 
 
-## What is wrong with the file; empty if all was read.
+## The first problem of the file; empty if all was read.
 func _read(data: AmbuloDataFile) -> String:
 	var checks := AmbuloChecks.new()
 	var sha256 := _read_header(checks, data.header)
@@ -121,7 +121,7 @@ func _read(data: AmbuloDataFile) -> String:
 	return _wrong_weights() if data.problem == "" else data.problem
 
 
-## The SHA-256 that the weights must have.
+## Reads and checks the header; returns the required SHA-256 of the weights.
 func _read_header(checks: AmbuloChecks, data: Variant) -> String:
 	var header := checks.table(data, "header", "", _KEYS + _OPTIONAL, _KEYS)
 	kind = checks.text(header.get("kind"), "kind")
@@ -230,7 +230,7 @@ func _read_episode(checks: AmbuloChecks, data: Variant) -> void:
 	goal_distance = Vector2(pair[0], pair[1])
 
 
-## What is wrong with the weights; empty if nothing is.
+## The first problem of the weights; empty if there is none.
 func _wrong_weights() -> String:
 	for weight in weights:
 		if not absf(weight) <= MAX_WEIGHT:

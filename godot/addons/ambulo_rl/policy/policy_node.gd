@@ -2,17 +2,17 @@ class_name AmbuloPolicyNode
 extends Node
 ## A trained policy that plays inside the engine, without Python.
 ##
-## Give it the file of `ambulo export --target godot`. Once per decision (ten times a
-## second, see [method decision_seconds]) ask it for an action, with [method act] for an
-## agent of an [AmbuloWorld] or with [method act_in_scene] for a body of your own scene.
-## It remembers what each agent has seen; tell it with [method reset] when one starts anew.
+## Set the file of `ambulo export --target godot`. Once per decision (ten times a second, see
+## [method decision_seconds]) get an action from [method act] for an agent of an [AmbuloWorld] or
+## from [method act_in_scene] for a body of your own scene. It remembers what each agent has seen;
+## call [method reset] when an agent's episode restarts.
 
-## The agent [param agent] begins to say that it is lost, or stops to: see [member lost_above].
-## Only of policies with a memory.
+## Agent [param agent] starts or stops being lost, see [member lost_above]. Only of policies with a
+## memory.
 signal lost_changed(agent: int, is_lost: bool)
 
-# Settings of a world without which the observation or the action means something else, and
-# those without which the agent only moves in an unusual way: by stick, by discrete actions.
+# Settings of a world whose change alters the meaning of the observation or the action, and settings
+# whose change only makes the agent move in an unusual way: by stick, by discrete actions.
 const _MUST_EQUAL: PackedStringArray = [
 	"num_rays", "ray_length", "rays_see_edges", "rays_in_head_frame", "discrete"
 ]
@@ -30,52 +30,53 @@ const _STICK: PackedStringArray = [
 const _STEPS: PackedStringArray = ["turn_angle", "move_distance", "eye_height"]
 ## Logit of being lost: constant, factor of ln(1 + decisions since the least distance to the goal)
 ## and of ln(1 + decisions spent in this 1 m cell). Equal to LOST of policies/agents/navigation.py,
-## which says where they come from and how well they tell.
+## which documents their origin and accuracy.
 const LOST: PackedFloat64Array = [-4.2, 0.3, 0.85]
 
 ## File of the policy.
 @export_file("*.ambulo") var policy_path := ""
 ## Whether policies with a planner map and plan between two decisions, on another thread: a decision
-## then takes 0.1 to 0.3 ms of this one, and follows the plan of the one before. Else it takes 1 to
-## 10 ms, and is that of the trainer bit for bit.
+## then takes 0.1 to 0.3 ms of this thread, and follows the plan of the decision before. Otherwise
+## it takes 1 to 10 ms, and equals the trainer's bit for bit.
 @export var plans_later := false
 ## Task of the agents, for a policy that was trained for several; loading one that was trained
 ## for a single task sets it.
 @export_enum("navigate", "follow", "reach", "patrol") var task := 0
 
 ## Comfort dial of a policy that was trained with one, from 0 (fast) to 1 (comfortable); below 0:
-## where its file has it. It may be turned while agents walk. The limits of their sticks follow
-## it, see [method dial].
+## the file's default. It may change while agents walk. The limits of their sticks follow it, see
+## [method dial].
 @export_range(-1.0, 1.0) var comfort := -1.0:
 	set(value):
 		comfort = clampf(value, -1.0, 1.0)
 
-## Probability of being lost above which an agent says so.
+## Probability above which an agent counts as lost.
 @export_range(0.0, 1.0) var lost_above := 0.6
-## Probability below which it stops to; smaller than [member lost_above], or it flickers.
+## Probability below which it no longer counts as lost; less than [member lost_above], to avoid
+## flicker.
 @export_range(0.0, 1.0) var lost_below := 0.4
 
-## What is wrong with the file or the world; empty while all is fine.
+## The last error of the file or the world; empty if there is none.
 var error := ""
-## What the file says; null while no policy is loaded.
+## The loaded file; null while no policy is loaded.
 var file: AmbuloPolicyFile
-## Probability that the agent of the last decision is lost, from 0 to 1; -1 before the first one,
-## and for policies without a memory. See [method lost_of] for several agents.
+## Probability that the agent of the last decision is lost, from 0 to 1; -1 before the first
+## decision, and for policies without a memory. See [method lost_of] for several agents.
 var lost := -1.0
 
 var _mlp: AmbuloMlp
 var _players: Dictionary[int, _Player] = {}
-# The probability of being lost of each agent at its last decision, and the agents that say so.
+# Probability of being lost of each agent at its last decision, and the agents that count as lost.
 var _lost: Dictionary[int, float] = {}
 var _says_lost: Dictionary[int, bool] = {}
-# What a recurrent policy remembers of each agent.
+# Recurrent state of each agent.
 var _states: Dictionary[int, PackedVector4Array] = {}
 var _observation := PackedFloat32Array()
 var _memory_at := 0
 var _checked_spec: AmbuloSpec
-# Height of the floor of the goal at hand, NAN: that of the feet, [m].
+# Height of the present goal's floor, NAN: that of the feet, [m].
 var _floor_z := NAN
-# Settings of the file's world without surroundings, for states that have none.
+# Settings of the file's world without surroundings, for states that lack them.
 var _flat: AmbuloSpec
 
 
@@ -124,13 +125,13 @@ func load_policy(path: String) -> bool:
 	return true
 
 
-## Time between two decisions that the policy was trained with, [s]; 0 without a policy.
+## Time between two decisions in training, [s]; 0 without a policy.
 func decision_seconds() -> float:
 	return file.spec.decision_dt() if file != null else 0.0
 
 
-## How far the limits of sticks hold, from 0 (not at all) to 1 (in full): [member comfort], or 1
-## for a policy without a dial. For [method AmbuloCommand.aim].
+## Strength of the stick limits, from 0 (none) to 1 (full): [member comfort], or 1 for a policy
+## without a dial. For [method AmbuloCommand.aim].
 func dial() -> float:
 	if not has_dial():
 		return 1.0
@@ -142,7 +143,7 @@ func has_dial() -> bool:
 	return file != null and file.observation.has("comfort")
 
 
-## Forget what [param agent] has seen: it begins anew, where it then is.
+## Clear the memory of [param agent], whose episode restarts at its present place.
 func reset(agent: int) -> void:
 	_players.erase(agent)
 	_states.erase(agent)
@@ -153,8 +154,8 @@ func reset(agent: int) -> void:
 
 ## The action of [param agent] of [param world], whose goal is at x, y [m] on the floor at height
 ## [param floor_z], in the contract's axes: strafe, forward and rotation in [-1, 1], or the index of
-## a discrete action. Empty, with [member error] set, if the policy does not fit to the world. Sets
-## the dial of the agent in the world.
+## a discrete action. Empty, with [member error] set, if the policy does not fit the world. Sets the
+## agent's dial in the world.
 func act(world: AmbuloWorld, agent: int, goal: Vector2, floor_z := 0.0) -> PackedFloat64Array:
 	if not _can_act() or not _has_place(world, agent):
 		return PackedFloat64Array()
@@ -184,8 +185,8 @@ func act_on_row(
 	return act_on_observation(observe(agent, row, goal), agent)
 
 
-## The action for a whole observation of [param agent], such as [method observe] gives. A
-## recurrent policy takes in one decision of that agent.
+## The action for a whole observation of [param agent], as returned by [method observe]. Advances a
+## recurrent policy by one decision of that agent.
 func act_on_observation(observation: PackedFloat32Array, agent := 0) -> PackedFloat64Array:
 	if not _can_act():
 		return PackedFloat64Array()
@@ -203,24 +204,24 @@ func act_on_observation(observation: PackedFloat32Array, agent := 0) -> PackedFl
 	return action
 
 
-## Probability that [param agent] was lost at its last decision; -1 before the first one, and for
-## policies without a memory.
+## Probability that [param agent] was lost at its last decision; -1 before its first decision, and
+## for policies without a memory.
 func lost_of(agent: int) -> float:
 	return _lost.get(agent, -1.0)
 
 
-## Whether [param agent] says that it is lost, see [member lost_above].
+## Whether [param agent] counts as lost, see [member lost_above].
 func is_lost(agent: int) -> bool:
 	return _says_lost.has(agent)
 
 
 ## The action of a body of any scene, in Godot's axes.
 ##
-## [param position] is its point on the floor, [param yaw] its heading about +Y (0 looks
-## along -Z), [param velocity] [m/s] and [param yaw_rate] [rad/s] its motion, [param rays]
-## the distances [m] to what stands around it, counter-clockwise from straight ahead (from
-## -Z for a policy in the frame of the world), [param goal] a point on the floor. Empty, with
-## [member error] set, if that is not what the policy needs.
+## [param position] is its point on the floor, [param yaw] its heading about +Y (0 looks along -Z),
+## [param velocity] [m/s] and [param yaw_rate] [rad/s] its motion, [param rays] the distances [m] to
+## the surrounding obstacles, counter-clockwise from straight ahead (from -Z for a policy in the
+## frame of the world), [param goal] a point on the floor. Empty, with [member error] set, if the
+## policy needs other inputs.
 func act_in_scene(
 	agent: int,
 	position: Vector3,
@@ -244,8 +245,8 @@ func act_in_scene(
 	return act_on_row(agent, row, AmbuloAxes.from_godot(goal))
 
 
-## What [param agent] observes and remembers in the state [param row]; one decision. The
-## array is the node's own and is overwritten by the next call.
+## Observation and memory features of [param agent] in the state [param row]; one decision. The
+## array belongs to the node and is overwritten by the next call.
 func observe(agent: int, row: PackedFloat64Array, goal: PackedFloat64Array) -> PackedFloat32Array:
 	if not _players.has(agent):
 		var memory := AmbuloMemory.new(file.memory, file.plan_reach)
@@ -272,13 +273,13 @@ func observe(agent: int, row: PackedFloat64Array, goal: PackedFloat64Array) -> P
 	return out
 
 
-## The memory of [param agent], for tests and pictures; null before its first decision.
+## The memory of [param agent], for tests and figures; null before its first decision.
 func memory_of(agent: int) -> AmbuloMemory:
 	return _players[agent].memory if _players.has(agent) else null
 
 
-## Where the plan of [param observation] is not to walk on, or the stick of [param action] rests,
-## move as the plan asks.
+## Move as planned while the plan of [param observation] is not to walk on, or the stick of [param
+## action] is at rest.
 func _follow_plan(action: PackedFloat64Array, observation: PackedFloat32Array) -> void:
 	var state := file.start_of("route_state")
 	var stick := maxf(absf(action[0]), absf(action[1]))
@@ -291,7 +292,7 @@ func _follow_plan(action: PackedFloat64Array, observation: PackedFloat32Array) -
 	)
 
 
-## Take in how probable it is that [param agent], which sees [param observation], is lost.
+## Update the probability that [param agent], which observes [param observation], is lost.
 func _note_lost(agent: int, observation: PackedFloat32Array) -> void:
 	var fields := AmbuloMemory.fields(file.memory)
 	var last: int = _memory_at + fields.get("stay", fields.get("visits", 0)) - 1
@@ -308,7 +309,7 @@ func _note_lost(agent: int, observation: PackedFloat32Array) -> void:
 		lost_changed.emit(agent, true)
 
 
-## Whether there is a policy, and for the task; what is wrong with its file stays told.
+## Whether a policy for the task is loaded; an error of its file is kept.
 func _can_act() -> bool:
 	if file == null:
 		_refuse(error if error else "no policy is loaded")
@@ -320,7 +321,7 @@ func _can_act() -> bool:
 	return true
 
 
-## Whether the policy fits to [param world], and [param agent] has been placed there.
+## Whether the policy fits [param world], and [param agent] has been placed there.
 func _has_place(world: AmbuloWorld, agent: int) -> bool:
 	if world == null:
 		_refuse("there is no world")
@@ -358,7 +359,7 @@ func _fits(spec: AmbuloSpec) -> bool:
 	return true
 
 
-## Notes an [member error], and reports it to the engine the first time.
+## Sets [member error], and reports it to the engine the first time.
 func _refuse(reason: String) -> void:
 	_checked_spec = null
 	if error != reason:
@@ -372,7 +373,7 @@ static func _equal(a: Variant, b: Variant) -> bool:
 	return a == b
 
 
-## What is kept of one agent.
+## State of one agent.
 class _Player:
 	extends RefCounted
 

@@ -2,21 +2,21 @@ class_name AmbuloPlayerRig
 extends XROrigin3D
 ## The player: origin, camera and two controllers, with or without a headset.
 ##
-## Without one the camera and the hands stand where the contract puts them, and keyboard or
-## gamepad steer. With one ([method start_xr]) the headset moves camera and hands, and the
-## controllers' sticks steer. Either way the world moves the origin ([method place]).
+## Without one the camera and the hands are where the contract puts them, and keyboard or gamepad
+## steer. With one ([method start_xr]) the headset moves camera and hands, and the controllers'
+## sticks steer. In both cases the world moves the origin ([method place]).
 
 ## Visual layer of the avatar, which the player's own camera does not see.
 const AVATAR_LAYER := 2
 
-## Height of the camera and, with it, of hands and body where no headset moves them, [m].
+## Height of the camera without a headset, which scales hands and body, [m].
 @export_range(0.6, 2.2) var eye_height := AmbuloContract.EYE_HEIGHT:
 	set(value):
 		eye_height = value
 		if is_node_ready():
 			_stand()
 
-## A headset is in use.
+## Whether a headset is in use.
 var xr_running := false
 
 @onready var _camera: XRCamera3D = $Camera
@@ -37,13 +37,13 @@ func _ready() -> void:
 		_add_part(controller, _ball(0.05), AmbuloPalette.HAND, Vector3.ZERO, 1)
 
 
-## Has the comfort options of [param spec]: the height of the eyes and the vignette.
+## Apply the comfort options of [param spec]: the height of the eyes and the vignette.
 func use_spec(spec: AmbuloSpec) -> void:
 	eye_height = spec.eye_height
 	_vignette.amount = spec.vignette
 
 
-## Starts the headset if the engine has one (`--xr-mode on`); false: it goes on without.
+## Start the headset if the engine has one (`--xr-mode on`); false: continue without.
 func start_xr() -> bool:
 	var headset := XRServer.find_interface("OpenXR")
 	if headset == null or not headset.is_initialized():
@@ -59,13 +59,12 @@ func place(x: float, y: float, z: float, yaw: float) -> void:
 	transform = AmbuloAxes.pose(x, y, z, yaw)
 
 
-## Makes the player's eyes the picture of the viewport.
+## Show the view of the player's eyes in the viewport.
 func look_through() -> void:
 	_camera.make_current()
 
 
-## What keyboard, gamepad or controllers ask for: strafe, forward, rotation in [-1, 1],
-## + is right.
+## Commands of keyboard, gamepad or controllers: strafe, forward, rotation in [-1, 1], + is right.
 func stick() -> PackedFloat64Array:
 	var strafe := _keys(KEY_D, KEY_A)
 	var forward := _keys(KEY_W, KEY_S) + _keys(KEY_UP, KEY_DOWN)
@@ -82,7 +81,7 @@ func stick() -> PackedFloat64Array:
 	return [clampf(strafe, -1, 1), clampf(forward, -1, 1), clampf(rotation, -1, 1)]
 
 
-# Puts camera, hands and avatar where the contract has them.
+# Put camera, hands and avatar at the contract's places.
 func _stand() -> void:
 	var scale_up := eye_height / AmbuloContract.EYE_HEIGHT
 	var hand_left := AmbuloContract.HAND_LEFT * scale_up

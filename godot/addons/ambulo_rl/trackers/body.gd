@@ -2,12 +2,12 @@ class_name AmbuloBody
 extends Node3D
 ## The whole body of a player, from headset and controllers.
 ##
-## Put it under an [XROrigin3D] beside the cameras and controllers that it reads. A character with a
-## skin appears; [member skeleton] names a rigged one of your own instead, whose bones have Godot's
+## Put it under an [XROrigin3D] beside the camera and controllers that it reads. It shows a
+## character with a skin, or moves the rigged one in [member skeleton], whose bones have Godot's
 ## humanoid names. Locomotion by stick moves the origin, and the body with it. Without a headset it
 ## plays a [member recording]. The pose also goes to the [XRBodyTracker] `/user/body_tracker`.
 
-## A tracker's or the sample's status changed.
+## Emitted when the status of a tracker or of the sample changes.
 signal status_changed(statuses: PackedInt32Array, frame: int)
 
 const BODY_TRACKER := &"/user/body_tracker"
@@ -38,13 +38,13 @@ const _BONES: Dictionary[int, String] = {
 	XRBodyTracker.JOINT_RIGHT_TOES: "RightToes",
 }
 
-## The body tracker's file, from `ambulo export ik_trackers --target godot`.
+## File of the body tracker, from `ambulo export ik_trackers --target godot`.
 @export_file("*.ambulo") var tracker_path := "res://policies/ik_trackers.ambulo"
-## The character with a skin; empty: none.
+## File of the character with a skin; empty: none.
 @export_file("*.ambulo") var character_path := "res://policies/vr_navigation_body.ambulo"
-## A rigged character of your own that follows, with Godot's humanoid bone names.
+## Rigged character of your own that follows, with Godot's humanoid bone names.
 @export var skeleton: NodePath
-## What is tracked; empty: the camera and the controllers among the siblings.
+## Tracked devices; empty: the camera and the controllers among the siblings.
 @export var head: NodePath
 @export var left_hand: NodePath
 @export var right_hand: NodePath
@@ -53,19 +53,19 @@ const _BONES: Dictionary[int, String] = {
 @export var hips: NodePath
 ## Height of the ground under the origin, [m].
 @export var ground := 0.0
-## Physics layers of what the player can stand on: the ground is found by a ray down from the head.
-## None: [member ground] stays as it is.
+## Physics layers of the ground, which a ray down from the head finds. None: [member ground] stays
+## as it is.
 @export_flags_3d_physics var ground_mask := 0
-## A recording that is played in place of the devices; see [AmbuloTrackerRecording].
+## Recording to play in place of the devices; see [AmbuloTrackerRecording].
 @export_file("*.trackers") var recording := ""
-## Show the character without its head, so that the player's camera is not inside it.
+## Whether to hide the character's head, so that the player's camera is not inside it.
 @export var first_person := false
 
-## The tracked body; null until a file was loaded.
+## The tracked body; null until a file is loaded.
 var body: AmbuloBodyTracker
-## The shown character, or null.
+## The displayed character, or null.
 var character: AmbuloCharacter
-## What is wrong; empty if nothing is.
+## The last error; empty if there is none.
 var error := ""
 
 var _devices := AmbuloTrackerDevices.new()
@@ -119,8 +119,8 @@ func _physics_process(delta: float) -> void:
 		find_ground(delta)
 
 
-## Move [member ground] towards what is under the head on [member ground_mask], as [param delta]
-## seconds allow; nothing under it changes nothing.
+## Move [member ground] smoothly towards the ground below the head on [member ground_mask], over
+## [param delta] seconds; unchanged if there is no ground.
 func find_ground(delta: float) -> void:
 	var seen: Variant = _seen(4)
 	if seen == null:
@@ -160,8 +160,7 @@ func load_tracker(path: String) -> bool:
 	return true
 
 
-## Play the recording at [param path] over and over; false, with [member error] set, if it is
-## refused.
+## Play the recording at [param path] in a loop; false, with [member error] set, if it is refused.
 func play(path: String) -> bool:
 	var found := AmbuloTrackerRecording.new()
 	if not found.load_from(path):
@@ -174,8 +173,8 @@ func play(path: String) -> bool:
 	return true
 
 
-## Give the player's proportions: trunk, arms, legs over those of human23; empty: they are found.
-## False, and nothing changes, if no person has them.
+## Set the player's proportions: lengths of trunk, arms and legs relative to human23; empty:
+## estimated. False, without effect, if they are out of a person's range.
 func set_shape(ratios: PackedFloat64Array) -> bool:
 	if not body.set_shape(ratios):
 		return false
@@ -183,8 +182,8 @@ func set_shape(ratios: PackedFloat64Array) -> bool:
 	return true
 
 
-## Measure a player who stands upright with arms straight out to the sides and looks ahead: the
-## proportions, and how every device sits on the body. False if this is no T-pose.
+## Measure a player in a T-pose (upright, arms straight out to the sides, looking ahead): the
+## proportions, and the mounting of every device on the body. False if this is no T-pose.
 func calibrate() -> bool:
 	var seen: Array = []
 	for row in AmbuloTrackerDevices.NAMES.size():
@@ -202,7 +201,7 @@ func calibrate() -> bool:
 	return _devices.calibrate(seen, body.rest(), ground)
 
 
-## Go on by [param delta] seconds with what the devices, or the recording, say now.
+## Advance by [param delta] seconds with the present samples of the devices or the recording.
 func step(delta: float) -> void:
 	_time += delta
 	var places := PackedVector3Array()
@@ -225,7 +224,7 @@ func step(delta: float) -> void:
 	_show()
 
 
-## The device of [param row] under the origin in Godot's axes, or null.
+## Pose of the device of [param row] under the origin in Godot's axes, or null.
 func _seen(row: int) -> Variant:
 	if _played != null:
 		return _played.pose(_played.row_at(_time), row)
@@ -274,7 +273,7 @@ func _show() -> void:
 	_feed_tracker()
 
 
-## Give the pose to Godot's body tracker, in the origin's axes.
+## Write the pose to Godot's body tracker, in the origin's axes.
 func _feed_tracker() -> void:
 	if _tracker == null:
 		return

@@ -1,10 +1,11 @@
 class_name AmbuloBodyTracker
 extends RefCounted
-## A whole body from trackers, live: [method step] makes one pose of each sample.
+## Live body tracking: [method step] computes one whole-body pose from each sample.
 ##
-## The same sums as `BodyTracker` in `ik/trackers/tracker.py`, without Python: equal samples give
-## equal poses (tests/envs/godot/test_body_tracker_in_engine.py). Axes are the contract's: X ahead,
-## Y to the left, Z up. Rows of trackers: left hand, right hand, left foot, right foot, head, hips.
+## The computation is that of `BodyTracker` in `ik/trackers/tracker.py`, without Python: equal
+## samples give equal poses (tests/envs/godot/test_body_tracker_in_engine.py). Axes are the
+## contract's: X ahead, Y to the left, Z up. Rows of trackers: left hand, right hand, left foot,
+## right foot, head, hips.
 
 enum Frame { OK, TIME, GAP, FLOOR, NO_HEAD, LOST }
 
@@ -32,7 +33,7 @@ var contacts: PackedFloat64Array = [0.0, 0.0, 0.0, 0.0]
 ## [enum AmbuloTrackerState.Status] of each tracker, and [enum Frame] of the last sample.
 var statuses: PackedInt32Array = [1, 1, 1, 1, 1, 1]
 var status := Frame.OK
-## Filter the noise of the trackers.
+## Whether to filter the noise of the trackers.
 var smooth := true
 
 var _file: AmbuloTrackerFile
@@ -59,7 +60,7 @@ var _placed := false
 var _ground := 0.0
 
 
-## A body moved by the network of [param file], which was loaded without an error.
+## A body tracker with the network of [param file], which was loaded without error.
 func _init(file: AmbuloTrackerFile) -> void:
 	_file = file
 	_network = AmbuloTrackerNetwork.new(file)
@@ -67,7 +68,7 @@ func _init(file: AmbuloTrackerFile) -> void:
 	reset()
 
 
-## Forget everything but given proportions.
+## Clear the state except given proportions.
 func reset() -> void:
 	if not shape.fixed:
 		shape = AmbuloTrackerShape.new()
@@ -95,8 +96,8 @@ func rest() -> PackedVector3Array:
 	return out
 
 
-## Give the player's proportions, and begin anew: trunk, arms and legs over those of human23;
-## empty: they are found. False, and nothing changes, if no person has them.
+## Set the player's proportions and restart: lengths of trunk, arms and legs relative to human23;
+## empty: estimated. False, without effect, if they are out of a person's range.
 func set_shape(ratios: PackedFloat64Array) -> bool:
 	for ratio in ratios:
 		if not (ratio >= AmbuloTrackerShape.SMALLEST and ratio <= AmbuloTrackerShape.LARGEST):
@@ -111,7 +112,7 @@ func set_shape(ratios: PackedFloat64Array) -> bool:
 	return true
 
 
-## Advance by [param dt] with what the trackers say; [member pose] and the statuses follow.
+## Advance by [param dt] with the samples of the trackers; updates [member pose] and the statuses.
 func step(
 	places: PackedVector3Array,
 	turns: Array[Quaternion],
@@ -179,7 +180,7 @@ func _apply_shape() -> void:
 		pose.sole.append(point * shape.ratios[AmbuloTrackerShape.LEG])
 
 
-## Check and filter all samples; whether the head was placed anew after a jump.
+## Check and filter all samples; whether the body was placed again after a jump of the head.
 func _examine(
 	places: PackedVector3Array, turns: Array[Quaternion], present: PackedByteArray, dt: float
 ) -> bool:
@@ -232,7 +233,7 @@ func _advance(dt: float) -> void:
 		pose.positions[joint].z += _ground
 
 
-## Let the network see the trackers, and aim at its pose.
+## Run the network on the samples, and set its pose as the target.
 func _tick() -> void:
 	var places := PackedVector3Array()
 	var turns: Array[Quaternion] = []
@@ -335,7 +336,7 @@ static func _heading(q: Quaternion) -> float:
 	return atan2(2.0 * q.w * q.z, q.w * q.w - q.z * q.z)
 
 
-## Put the body at rest at the origin.
+## Put the body in its rest pose at the origin.
 func _stand(ground: float) -> void:
 	for joint in pose.local.size():
 		pose.local[joint] = Quaternion.IDENTITY

@@ -1,23 +1,24 @@
 class_name AmbuloTrackerDevices
 extends RefCounted
-## Poses of headset, controllers and trackers in Godot's axes, as joints in the contract's.
+## Converts poses of headset, controllers and trackers in Godot's axes to joints in the contract's.
 ##
-## The same sums as in `ik/trackers/conventions.py`, convention `openxr`, whose axes are Godot's:
-## the headset is the view between the eyes, controllers are grip poses; of trackers at feet and
-## hips the joint itself with its axes at rest, until [method calibrate] has measured how they sit.
+## The computation is that of `ik/trackers/conventions.py` for convention `openxr`, whose axes are
+## Godot's. A headset's pose is between the eyes, a controller's is the grip pose; trackers at feet
+## and hips count as the joint itself with its rest axes, until [method calibrate] has measured
+## their mounting.
 
 const PALM := 0.0756
 const THICKNESS := 0.025
 ## Middle of the eyes in the head's frame, [m].
 const EYES := Vector3(0.09, 0.0, 0.085)
-## Height of the eyes of human23 when it stands, [m].
+## Height of the eyes of human23 standing, [m].
 const EYE_HEIGHT := AmbuloBodyTracker.HEAD_HEIGHT + 0.085
-## Half the distance of the shoulders' joints, and length of an arm to the wrist, of human23, [m].
+## Half the distance of the shoulder joints, and length of an arm to the wrist, of human23, [m].
 const SHOULDER := 0.1978
 const ARM := 0.5387
 ## Least distance of the hands in a T-pose, [m].
 const LEAST_SPAN := 0.5
-## How far the hands' middle may be above, below and beside the head, over their distance.
+## Largest offset of the hands' middle above, below and beside the head, relative to their distance.
 const HIGHEST_HANDS := 0.05
 const LOWEST_HANDS := 0.3
 const BESIDE_HEAD := 0.13
@@ -48,8 +49,8 @@ func joint(row: int, pose: Transform3D) -> Transform3D:
 	return Transform3D(Basis(turn * _turns[row]), place)
 
 
-## Measure how devices sit on a player in a T-pose, who faces as the line of the hands says (the
-## head without hands); false if this is no T-pose.
+## Measure the mounting of the devices on a player in a T-pose; the line of the hands gives the
+## heading (the head without hands). False if this is no T-pose.
 ##
 ## [param seen] has the pose of each row under the origin, or null; [param rest] the tracked joints
 ## of the player at rest, in the contract's axes; [param ground] its height.
@@ -70,8 +71,8 @@ func calibrate(seen: Array, rest: PackedVector3Array, ground: float) -> bool:
 	return true
 
 
-## Whether there is a head, and hands, if there are both, are out to the sides at the height of
-## the shoulders, beside the head.
+## Whether the head is present, and both hands, if present, are out to the sides at the height of
+## the shoulders.
 static func is_t_pose(seen: Array) -> bool:
 	if seen[4] == null:
 		return false
@@ -110,18 +111,18 @@ static func _point(v: Vector3) -> Vector3:
 	return Vector3(at[0], at[1], at[2])
 
 
-## A rotation of Godot's axes in the contract's.
+## Converts a rotation from Godot's axes to the contract's.
 static func to_contract(q: Quaternion) -> Quaternion:
 	return Quaternion(-q.z, -q.x, q.y, q.w)
 
 
-## A rotation of the contract's axes in Godot's.
+## Converts a rotation from the contract's axes to Godot's.
 static func to_godot(q: Quaternion) -> Quaternion:
 	return Quaternion(-q.y, q.z, -q.x, q.w)
 
 
-## Proportions of a player who stands upright with arms to the sides: from the height of the eyes
-## over the ground and the distance of the palms, [m]; no hands: in proportion.
+## Proportions of a player in a T-pose, from the height of the eyes above the ground and the
+## distance of the palms, [m]; without hands all scale alike.
 static func proportions(eyes: float, span: float) -> PackedFloat64Array:
 	var size := clampf(eyes / EYE_HEIGHT, AmbuloTrackerShape.SMALLEST, AmbuloTrackerShape.LARGEST)
 	var arm := size

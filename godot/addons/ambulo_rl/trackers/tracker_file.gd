@@ -1,15 +1,15 @@
 class_name AmbuloTrackerFile
 extends RefCounted
-## A body tracker as `ambulo export` writes it: network and measures, data only.
+## A body tracker's file as written by `ambulo export`: network and body measures, data only.
 ##
-## An [AmbuloDataFile] that begins with [constant MAGIC]. Loading checks every size and the
-## SHA-256, and runs no code from the file.
+## An [AmbuloDataFile] that begins with [constant MAGIC]. Loading checks every size and the SHA-256,
+## and runs no code from the file.
 
 ## The first bytes of the file; the last one is the version of the format.
 const MAGIC := "AMBULOB1"
-## The joints of human23.
+## Number of joints of human23.
 const JOINTS := 23
-## Numbers of the network's input and output.
+## Sizes of the network's input and output.
 const INPUTS := 106
 const OUTPUTS := 151
 
@@ -26,21 +26,22 @@ const _KEYS: PackedStringArray = [
 	"sha256",
 ]
 
-## How far ahead of its input the network's pose is, [s].
+## Time by which the network's pose is ahead of its input, [s].
 var lead := 0.0
-## Parent of each joint, and the part of the body whose length scales its offset.
+## Parent of each joint, and the body part whose length scales its offset.
 var parents: PackedInt32Array = []
 var parts: PackedInt32Array = []
 ## Names of the joints' bones in Godot.
 var bones: PackedStringArray = []
-## Joints from their parents at rest, [m]; heel and ball of a foot in the ankle's frame, [m].
+## Offsets of the joints from their parents at rest, [m]; heel and ball of a foot in the ankle's
+## frame, [m].
 var offsets: PackedVector3Array = []
 var sole: PackedVector3Array = []
-## The network's numbers, the first of each array, and its shape.
+## Numbers of the network, and first index and shape of each array.
 var numbers: PackedFloat32Array = []
 var starts: Dictionary[String, int] = {}
 var shapes: Dictionary[String, PackedInt32Array] = {}
-## What is wrong with the file; empty after [method load_from] returned true.
+## The first problem of the file; empty after [method load_from] returned true.
 var error := ""
 
 

@@ -1,8 +1,8 @@
 class_name AmbuloTrackerFit
 extends AmbuloHumanPose
-## A predicted pose that meets its trackers exactly, with feet on the ground.
+## Fits a predicted pose to its trackers exactly, with feet on the ground.
 ##
-## The same sums as in `ik/trackers/fit.py`, where the constants are explained.
+## The computation is that of `ik/trackers/fit.py`, which explains the constants.
 
 ## Rows of the trackers.
 const LEFT_HAND := 0
@@ -22,11 +22,12 @@ const CALM_RATE := 45.0
 
 class Hold:
 	extends RefCounted
-	## How firmly a tracker holds its joint: it lets go slowly and takes hold without a jump.
+	## Blends a joint between prediction and tracker: smooth release, and no jump when the tracker
+	## returns.
 	##
-	## The same sums as `_held` and `_calm` in `ik/trackers/fit.py`.
+	## The computation is that of `_held` and `_calm` in `ik/trackers/fit.py`.
 
-	## From 0, as predicted, to 1, as given.
+	## Weight of the tracker, from 0 (prediction) to 1 (tracker).
 	var weight := 0.0
 
 	var _there := false
@@ -37,7 +38,7 @@ class Hold:
 	var _calm := Vector3.ZERO
 	var _calm_speed := Vector3.ZERO
 
-	## The place to which the joint goes that is predicted at [param predicted].
+	## Target position of a joint predicted at [param predicted].
 	func goal(place: Vector3, present: bool, predicted: Vector3, dt: float) -> Vector3:
 		if present:
 			var before := weight
@@ -57,7 +58,7 @@ class Hold:
 		_rest *= exp(-dt / REST_FADE)
 		return predicted + weight * _offset + _rest
 
-	## What the body is moved by for a head that is off by [param shift].
+	## Displacement of the body for a head error of [param shift].
 	func calm(shift: Vector3, dt: float) -> Vector3:
 		if not _calmed:
 			_calmed = true
@@ -76,7 +77,7 @@ class Hold:
 var sole: PackedVector3Array = []
 ## Left and right foot.
 var feet: Array[AmbuloTrackerFoot] = [AmbuloTrackerFoot.new(), AmbuloTrackerFoot.new()]
-## The trackers' hold on their joints.
+## Blending states of the trackers.
 var holds: Array[Hold] = []
 
 
@@ -146,7 +147,7 @@ func spread(root: Vector3) -> void:
 			world[joint] = world[parent] * local[joint]
 
 
-## The end of a nearly straight limb, a little nearer to its base.
+## The end of a nearly straight limb, moved slightly towards its base.
 static func soften(base: Vector3, longest: float, zone: float, end: Vector3) -> Vector3:
 	var distance := base.distance_to(end)
 	var width := zone * longest
@@ -160,7 +161,7 @@ static func _seen(tracker: AmbuloTrackerState, ground: float) -> Vector3:
 	return tracker.place - Vector3(0.0, 0.0, ground)
 
 
-## Put the hips where they are tracked; thighs keep their directions in the world.
+## Put the hips at their tracked place; thighs keep their world directions.
 func _put_hips(goal: Vector3, turn: Quaternion, weight: float) -> void:
 	local[PELVIS] = AmbuloTrackerState.mix(local[PELVIS], turn, weight)
 	for thigh in THIGHS:

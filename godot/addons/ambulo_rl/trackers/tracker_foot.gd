@@ -1,8 +1,8 @@
 class_name AmbuloTrackerFoot
 extends RefCounted
-## A foot that neither slides nor sinks, from the network's contacts.
+## A foot that neither slides nor sinks in, from the network's contacts.
 ##
-## The same sums as in `ik/trackers/feet.py`, where the constants are explained.
+## The computation is that of `ik/trackers/feet.py`, which explains the constants.
 
 enum Mode { FREE, HEEL, BALL, FLAT }
 
@@ -26,7 +26,7 @@ const CLEARANCE := 0.045
 ## World position of the ankle, [m], and orientation of the foot: predicted, then corrected.
 var ankle := Vector3.ZERO
 var turn := Quaternion.IDENTITY
-## What of it touches the ground.
+## Part of the foot that touches the ground.
 var mode := Mode.FREE
 
 var _anchor := Vector3.ZERO
@@ -40,7 +40,7 @@ var _pivot := Vector3.ZERO
 var _lifted := Vector2.ZERO
 
 
-## Correct [member ankle] and [member turn], which are as predicted.
+## Correct the predicted [member ankle] and [member turn].
 func plant(heel: float, ball: float, ground: float, sole: PackedVector3Array, dt: float) -> void:
 	var predicted := turn
 	var pivot := _contact(heel, ball, ground, sole, dt, predicted)

@@ -1,10 +1,10 @@
 class_name AmbuloTrackerNetwork
 extends RefCounted
-## The network of a body tracker: one network step, as `ik/trackers/network.py` computes it.
+## The network of a body tracker: one step, as in `ik/trackers/network.py`.
 
 const _SILU := 3
 
-## Numbers of the state.
+## Size of the state.
 var units := 0
 
 var _gru: AmbuloGru
@@ -16,7 +16,7 @@ var _decoded: PackedVector4Array
 var _out: PackedVector4Array
 
 
-## The network of [param file], which was loaded without an error.
+## The network of [param file], which was loaded without error.
 func _init(file: AmbuloTrackerFile) -> void:
 	var shapes := file.shapes
 	units = shapes["states"][1]
@@ -46,12 +46,12 @@ func _init(file: AmbuloTrackerFile) -> void:
 	_out = AmbuloMlp.zeros(AmbuloTrackerFile.OUTPUTS)
 
 
-## The state of a body that was never seen.
+## The initial state.
 func new_state() -> PackedVector4Array:
 	return AmbuloMlp.zeros(units)
 
 
-## The output for [param input]; [param state] becomes the next one.
+## The output for [param input]; updates [param state].
 func step(input: PackedFloat32Array, state: PackedVector4Array) -> PackedFloat32Array:
 	for i in _in.size():
 		var four := Vector4.ZERO

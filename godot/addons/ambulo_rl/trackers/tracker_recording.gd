@@ -1,9 +1,9 @@
 class_name AmbuloTrackerRecording
 extends RefCounted
-## A recording of trackers, as `ambulo track --record` writes it (docs/trackers_stream.md).
+## A recording of trackers, as written by `ambulo track --record` (docs/trackers_stream.md).
 ##
-## A header and rows, a JSON value a line, of the conventions `openxr` and `ambulo`. Reading runs
-## nothing from the file.
+## A header and rows, one JSON value per line, of the conventions `openxr` and `ambulo`. Reading
+## runs no code from the file.
 
 ## Longest line and most rows.
 const MAX_LINE := 8192
@@ -11,13 +11,13 @@ const MAX_ROWS := 400000
 
 ## Time of each row, [s].
 var times: PackedFloat64Array = []
-## Poses are those of devices, in Godot's axes; else those of joints, in the contract's.
+## Whether poses are those of devices, in Godot's axes; otherwise of joints, in the contract's.
 var devices := true
 ## Height of the ground, [m].
 var ground := 0.0
-## Proportions, if they are given: trunk, arms, legs.
+## Given proportions: trunk, arms, legs; empty: none.
 var ratios: PackedFloat64Array = []
-## What is wrong with the file; empty after [method load_from] returned true.
+## The first problem of the file; empty after [method load_from] returned true.
 var error := ""
 
 var _rows: Array[Array] = []
@@ -48,15 +48,15 @@ func load_from(path: String) -> bool:
 	return true
 
 
-## The row at [param seconds], counted from the first one; it begins anew at the end.
+## Index of the row at [param seconds] after the first one; restarts at the end.
 func row_at(seconds: float) -> int:
 	var span := times[-1] - times[0]
 	var time := times[0] + (fmod(seconds, span) if span > 0.0 else 0.0)
 	return maxi(times.bsearch(time, false) - 1, 0)
 
 
-## The pose of tracker [param row] in row [param index]: in Godot's axes of devices, else in the
-## contract's; null if it is not there.
+## Pose of tracker [param row] in row [param index], in Godot's axes for devices, otherwise in the
+## contract's; null if missing.
 func pose(index: int, row: int) -> Variant:
 	var column := _columns.find(row)
 	if column < 0 or _rows[index][column] == null:

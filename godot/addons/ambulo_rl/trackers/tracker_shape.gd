@@ -1,8 +1,8 @@
 class_name AmbuloTrackerShape
 extends RefCounted
-## The player's proportions: lengths of trunk, arms and legs over those of human23.
+## The player's proportions: lengths of trunk, arms and legs relative to human23.
 ##
-## The same sums as in `ik/trackers/shape.py` and `ik/trackers/shape_estimate.py`.
+## The computation is that of `ik/trackers/shape.py` and `ik/trackers/shape_estimate.py`.
 
 const TRUNK := 0
 const ARM := 1
@@ -17,19 +17,19 @@ const SETTLED := 1e-4
 
 ## Trunk, arms, legs.
 var ratios: PackedFloat64Array = [1.0, 1.0, 1.0]
-## Given proportions stay; others are corrected by the network.
+## Whether the proportions were given; otherwise the network corrects them.
 var fixed := false
 
 var _variance: PackedFloat64Array = [PRIOR * PRIOR, PRIOR * PRIOR, PRIOR * PRIOR]
 var _pending: PackedFloat64Array = [0.0, 0.0, 0.0]
 
 
-## Standing height over that of human23.
+## Standing height relative to human23.
 func scale() -> float:
 	return LEG_SHARE * ratios[LEG] + (1.0 - LEG_SHARE) * ratios[TRUNK]
 
 
-## Take in the network's [param output]; whether the ratios changed.
+## Apply the network's [param output]; whether the ratios changed.
 func update(output: PackedFloat32Array, first: int, interval: float) -> bool:
 	if fixed:
 		return false

@@ -1,8 +1,8 @@
 class_name AmbuloTrackerState
 extends RefCounted
-## One tracker: what of its samples can be used, and its place without noise.
+## State of one tracker: validity of its samples, and its filtered pose.
 ##
-## The same sums as in `ik/trackers/guard.py`, where the constants are explained.
+## The computation is that of `ik/trackers/guard.py`, which explains the constants.
 
 enum Status { OK, ABSENT, LOST, NOT_FINITE, NOT_UNIT, JUMPED, FROZEN }
 
@@ -21,7 +21,7 @@ const MEAN: PackedFloat64Array = [0.05, 0.05, 0.05, 0.05, 0.05, 0.075]
 const TURN_SLOW := 12.0
 const TURN_QUICK := 12.0
 
-## It was seen once; time since it was last used, [s].
+## Whether it was ever seen; time since its last valid sample, [s].
 var seen := false
 var age := 0.0
 ## Filtered position, [m], its rate, [m/s], and orientation.
@@ -39,7 +39,7 @@ var _rate := 0.0
 var _error := Vector3.ZERO
 
 
-## The status of a sample; [param others]: other trackers moved since the last one.
+## Status of a sample; [param others]: whether other trackers moved since the last sample.
 func check(position: Vector3, rotation: Quaternion, present: bool, dt: float, others: bool) -> int:
 	age += dt
 	if not present:
@@ -87,7 +87,7 @@ func _jumps(position: Vector3, dt: float) -> bool:
 	return false
 
 
-## Filter a good sample of the tracker of row [param row].
+## Filter a valid sample of the tracker of row [param row].
 func smooth(position: Vector3, rotation: Quaternion, dt: float, row: int) -> void:
 	rotation = rotation.normalized()
 	if not seen or age > 0.5:
@@ -114,7 +114,7 @@ func smooth(position: Vector3, rotation: Quaternion, dt: float, row: int) -> voi
 	age = 0.0
 
 
-## The normalised mix of two rotations on the short way.
+## Normalised linear interpolation of two rotations along the shorter arc.
 static func mix(a: Quaternion, b: Quaternion, part: float) -> Quaternion:
 	var mixed := a * (1.0 - part) + b * (part if a.dot(b) >= 0.0 else -part)
 	var length := mixed.length()

@@ -1,6 +1,6 @@
 class_name AmbuloGoalMarker
 extends Node3D
-## Shows a goal: a disc as wide as the goal radius and a beam to find it from afar.
+## Shows a goal: a disc of the goal radius and a beam that is visible from afar.
 
 var _disc := MeshInstance3D.new()
 var _beam := MeshInstance3D.new()

@@ -1,14 +1,14 @@
 class_name AmbuloLevelView
 extends Node3D
-## Draws a level: floor, holes, boxes, stairs, cylinders, ramps, terrains and meshes. For eyes only;
-## it has no colliders.
+## Draws a level: floor, holes, boxes, stairs, cylinders, ramps, terrains and meshes. It has no
+## colliders.
 
 ## Depth of the sides of the floor, [m].
 const SIDES := 0.6
-## With more holes than this their sides are left out.
+## With more holes than this the sides of holes are left out.
 const MOST_HOLES := 2000
 
-## What is drawn; null: nothing yet.
+## The displayed level; null: none yet.
 var level: AmbuloLevel
 
 var _floor := MeshInstance3D.new()
@@ -38,7 +38,7 @@ func _init() -> void:
 		add_child(part)
 
 
-## Draws [param new_level] in place of what was there.
+## Draws [param new_level] in place of the previous one.
 func show_level(new_level: AmbuloLevel) -> void:
 	if new_level == level:
 		return
@@ -55,20 +55,19 @@ func show_level(new_level: AmbuloLevel) -> void:
 	_faces.mesh = null if solids == null else _faces_mesh(solids.closed + solids.open)
 
 
-## Where a unit cube stands as the box with the seven numbers [param b].
+## Transform of a unit cube to the box with the seven numbers [param b].
 static func box_pose(b: PackedFloat64Array) -> Transform3D:
 	var size := Vector3(b[4], b[5], b[3]) * 2.0
 	return AmbuloAxes.pose(b[0], b[1], b[2], b[6]).scaled_local(size)
 
 
-## Where a cylinder of radius and height 1 stands as the one with the five numbers
-## [param c].
+## Transform of a cylinder of radius and height 1 to the one with the five numbers [param c].
 static func drum_pose(c: PackedFloat64Array) -> Transform3D:
 	var size := Vector3(c[2], c[3], c[2])
 	return AmbuloAxes.pose(c[0], c[1], c[4] + c[3] / 2.0, 0.0).scaled_local(size)
 
 
-# What is seen through the holes.
+# Shows the depth below the holes.
 func _show_depths() -> void:
 	var b := level.bounds
 	(_depths.mesh as PlaneMesh).size = Vector2(b[3] - b[1], b[2] - b[0])
@@ -99,12 +98,12 @@ func _box_colour(k: int, b: PackedFloat64Array) -> Color:
 	if not level.heights and not level.box_obstructs(7 * k):
 		return AmbuloPalette.PAINT if b[2] < 1.0 else AmbuloPalette.OVERHEAD
 	var colour := AmbuloPalette.WALL if is_wall(b) else AmbuloPalette.BLOCK
-	# Neighbours differ a little, so that edges show.
+	# Neighbours differ slightly, so that edges are visible.
 	return colour.darkened(0.05 * (k % 4))
 
 
-## Whether the box with the seven numbers [param b] looks like a wall, not like furniture;
-## the same rule as in [code]envs/vr/levels/solids.py[/code].
+## Whether the box with the seven numbers [param b] is drawn as a wall, not as furniture; the same
+## rule as in [code]envs/vr/levels/solids.py[/code].
 static func is_wall(b: PackedFloat64Array) -> bool:
 	var length := 2.0 * maxf(b[3], b[4])
 	var thickness := 2.0 * minf(b[3], b[4])
@@ -139,7 +138,7 @@ static func floor_mesh(of_level: AmbuloLevel) -> ArrayMesh:
 	return sides.commit(mesh)
 
 
-# Triangles of corners, nine numbers each.
+# Mesh of triangles, nine numbers each.
 static func _faces_mesh(corners: PackedFloat64Array) -> ArrayMesh:
 	var tool := SurfaceTool.new()
 	tool.begin(Mesh.PRIMITIVE_TRIANGLES)

@@ -1,6 +1,6 @@
 class_name AmbuloPalette
 extends RefCounted
-## Colours and materials of what is drawn: plain, matt, easy to tell apart.
+## Colours and materials: plain, matt, easy to distinguish.
 
 const FLOOR := Color("b4b9b3")
 const FLOOR_LINE := Color("939a94")
@@ -20,7 +20,7 @@ const FAR_RAY := Color("57a0d3")
 const TRAIL := Color("f2c230")
 
 
-## A matt material; [param glow] > 0 shines by itself.
+## A matt material, emissive if [param glow] > 0.
 static func matt(color: Color, glow := 0.0) -> StandardMaterial3D:
 	var material := StandardMaterial3D.new()
 	material.albedo_color = color
@@ -42,7 +42,7 @@ static func vertex_coloured() -> StandardMaterial3D:
 	return material
 
 
-## Floor with a line every metre, which shows motion; UV is in metres.
+## Floor material with a line every metre, which makes motion visible; UV is in metres.
 static func floor_grid() -> StandardMaterial3D:
 	const SIZE := 64
 	var image := Image.create_empty(SIZE, SIZE, true, Image.FORMAT_RGB8)

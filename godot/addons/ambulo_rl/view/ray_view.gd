@@ -1,6 +1,6 @@
 class_name AmbuloRayView
 extends MeshInstance3D
-## Draws the readings of the ray sensor as lines, red where something is near.
+## Draws the readings of the ray sensor as lines, red near obstacles.
 
 ## Height of the lines above the node, [m].
 const HEIGHT := 0.5

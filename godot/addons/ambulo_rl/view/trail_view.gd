@@ -1,12 +1,12 @@
 class_name AmbuloTrailView
 extends MeshInstance3D
-## Draws where a player has walked, or will: a ribbon just above the floor.
+## Draws a player's past or planned path as a ribbon just above the floor.
 
 ## Half the width of the ribbon, [m].
 const HALF_WIDTH := 0.05
 ## Height above the floor, [m].
 const HEIGHT := 0.02
-## Shortest piece, [m].
+## Shortest segment, [m].
 const STEP := 0.1
 ## With more points every second one is dropped.
 const MOST_POINTS := 1500
@@ -30,13 +30,13 @@ func _init() -> void:
 	material_override = material
 
 
-## Forgets the way so far.
+## Clears the path.
 func clear() -> void:
 	_points.clear()
 	_ribbon.clear_surfaces()
 
 
-## The player has come to (x, y, z), in the contract's axes.
+## Extends the path to (x, y, z), in the contract's axes.
 func extend_to(x: float, y: float, z := 0.0) -> void:
 	var here := Vector3(x, y, z)
 	if not _points.is_empty() and _points[-1].distance_to(here) < STEP:
@@ -50,7 +50,7 @@ func extend_to(x: float, y: float, z := 0.0) -> void:
 	_draw_ribbon()
 
 
-## Draws the way along [param way], points in the contract's axes, in place of that so far.
+## Draws the path [param way], points in the contract's axes, in place of the previous one.
 func show_way(way: PackedVector3Array) -> void:
 	_points = way
 	_draw_ribbon()

@@ -3,28 +3,28 @@ extends MeshInstance3D
 ## Narrows the field of view while the body moves or turns by stick, after Fernandes and Feiner,
 ## "Combating VR sickness through subtle dynamic field-of-view modification", 3DUI 2016.
 ##
-## Make `vignette.tscn` a child of the camera of any rig. It watches [member tracked], by default
-## the XROrigin3D above the camera: what the head does by itself narrows nothing. Without such a
-## node call [method drive]. Jumps (teleports and snap turns) narrow nothing either.
+## Make `vignette.tscn` a child of the camera of any rig. It follows [member tracked], by default
+## the XROrigin3D above the camera, so that motion of the head itself has no effect. Without such a
+## node call [method drive]. Jumps (teleports and snap turns) have no effect either.
 
-## Speed and rate of turning at which the view is as narrow as it gets, [m/s] and [rad/s].
+## Speed and turning rate at which the view is narrowest, [m/s] and [rad/s].
 const FULL_SPEED := 1.4
 const FULL_TURN := PI / 4.0
-## Faster motion is a jump, [m/s] and [rad/s].
+## Faster motion counts as a jump, [m/s] and [rad/s].
 const JUMP_SPEED := 15.0
 const JUMP_TURN := 3.0 * PI
 ## Time constants of narrowing and of widening again, [s].
 const NARROW_TIME := 0.15
 const WIDEN_TIME := 0.4
 
-## Share by which the field of view is narrowed at most.
+## Largest fraction by which the field of view is narrowed.
 @export_range(0.0, 1.0) var amount := 0.5
-## What moves by stick; null: the XROrigin3D above the camera.
+## Node moved by the stick; null: the XROrigin3D above the camera.
 @export var tracked: Node3D
-## Field of view that is narrowed, from one side to the other, [deg].
+## Full field of view that is narrowed, [deg].
 @export_range(10.0, 170.0) var field_of_view := 100.0
 
-## Share by which the field of view is narrowed now.
+## Present fraction by which the field of view is narrowed.
 var narrowing := 0.0
 
 var _last := Transform3D()
@@ -54,8 +54,8 @@ func _process(delta: float) -> void:
 	_last = now
 
 
-## Goes on by [param delta] [s] in which the body moves at [param speed] [m/s] and turns at
-## [param yaw_rate] [rad/s].
+## Advance by [param delta] [s] in which the body moves at [param speed] [m/s] and turns at [param
+## yaw_rate] [rad/s].
 func drive(speed: float, yaw_rate: float, delta: float) -> void:
 	var motion := 0.0
 	if absf(speed) < JUMP_SPEED and absf(yaw_rate) < JUMP_TURN:
@@ -66,7 +66,7 @@ func drive(speed: float, yaw_rate: float, delta: float) -> void:
 	_show()
 
 
-## Angle from the axis of the view at which it is dark, [rad]; PI: nowhere.
+## Angle from the view axis at which the picture is dark, [rad]; PI: nowhere.
 func opening() -> float:
 	if narrowing < 1e-3:
 		return PI
@@ -78,7 +78,7 @@ func _show() -> void:
 	_material.set_shader_parameter(&"opening", opening())
 
 
-# Whether the camera that it is before is the one that draws.
+# Whether the camera above this node is the current one.
 func _is_seen() -> bool:
 	var camera := get_parent() as Camera3D
 	return camera == null or camera.current

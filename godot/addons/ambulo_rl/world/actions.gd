@@ -1,16 +1,17 @@
 class_name AmbuloActions
 extends RefCounted
-## Actions: validation, dead zone, and the meaning of the seven discrete ones.
+## Actions: validation, dead zone, and the seven discrete actions.
 
-## Share of the largest acceleration that walking in a turn may cause.
+## Fraction of the largest acceleration that walking in a turn may cause.
 const IN_TURNS := 0.8
 ## Rotations beyond this snap, and sticks longer than this teleport.
 const SNAP_STICK := 0.7
 const TELEPORT_STICK := 0.3
 
 
-## Why [param actions] cannot be stepped by [param agents] agents; empty: it can.
-## Continuous: three numbers an agent (strafe, forward, rotation); discrete: one index.
+## Reason why [param actions] are invalid for [param agents] agents; empty: valid.
+##
+## Continuous: three numbers per agent (strafe, forward, rotation); discrete: one index.
 static func problem(actions: PackedFloat64Array, spec: AmbuloSpec, agents: int) -> String:
 	var width := 1 if spec.discrete else 3
 	if actions.size() != agents * width:
@@ -33,7 +34,7 @@ static func shaped(value: float, zone: float) -> float:
 	return signf(clipped) * maxf(absf(clipped) - zone, 0.0) / (1.0 - zone)
 
 
-## The command (strafe, forward, rotation) that a stick asks for.
+## The command (strafe, forward, rotation) of a stick.
 static func target(
 	strafe: float, forward: float, rotation: float, zone: float
 ) -> PackedFloat64Array:
@@ -55,8 +56,9 @@ static func write_targets(
 		commands[k + 2] = shaped(actions[k + 2], zone)
 
 
-## Writes the sticks that ask for a velocity ([param ahead], [param left]) [m/s] to strafe and
-## forward of [param action]; beyond the largest speed it is shortened, the dead zone is undone.
+## Writes the sticks for a velocity ([param ahead], [param left]) [m/s] to strafe and forward of
+## [param action]; a velocity beyond the largest speed is shortened, and the dead zone is
+## compensated.
 static func write_move(
 	ahead: float, left: float, spec: AmbuloSpec, action: PackedFloat64Array
 ) -> void:
@@ -67,10 +69,10 @@ static func write_move(
 		action[k] = signf(stick[k]) * full
 
 
-## Shortens and turns a stick from place [param at] of [param commands] on that is too long or
-## points too far aside, and keeps it so near to the command (strafe, forward, rotation) at
-## [param now_at] of [param now] that accelerations stay within the limits of [param spec]
-## (docs/vr_world.md, "The decision"), as far as the dial [param comfort] in [0, 1] asks for them.
+## Shortens and turns the stick at index [param at] of [param commands] if it is too long or points
+## too far aside, and limits its change from the command (strafe, forward, rotation) at [param
+## now_at] of [param now] so that accelerations stay within the limits of [param spec]
+## (docs/vr_world.md, "The decision"), scaled by the dial [param comfort] in [0, 1].
 static func limit(
 	commands: PackedFloat64Array,
 	at: int,
@@ -96,8 +98,8 @@ static func limit(
 		_limit_stick(commands, at, spec, now, now_at, most)
 
 
-## Shortens a stick from place [param at] of [param commands] on that is too long, and turns one
-## that points too far aside, as far as the dial [param comfort] asks for it.
+## Shortens the stick at index [param at] of [param commands] if it is too long, and turns it if it
+## points too far aside, scaled by the dial [param comfort].
 static func shape_stick(
 	commands: PackedFloat64Array, at: int, spec: AmbuloSpec, comfort := 1.0
 ) -> void:
@@ -118,10 +120,10 @@ static func shape_stick(
 	commands[at + 1] = length * cos(angle)
 
 
-## Metres to the left and ahead, and counter-clockwise turn, that the stick from place [param at]
-## of [param commands] on makes at once, where [param spec] has it so; that part of it is then 0.
-## [param waits] has from [param wait_at] on how many decisions the next turn and the next teleport
-## have to wait, and is brought to the end of this decision.
+## Immediate displacement to the left and ahead [m], and counter-clockwise turn [rad], of the stick
+## at index [param at] of [param commands], if [param spec] has snap turns or teleports; that part
+## of the stick is then set to 0. [param waits] has at index [param wait_at] the decisions until the
+## next allowed turn and teleport, and is updated to the end of this decision.
 static func leap(
 	commands: PackedFloat64Array, at: int, spec: AmbuloSpec, waits: PackedFloat64Array, wait_at: int
 ) -> PackedFloat64Array:
@@ -169,7 +171,7 @@ static func _limit_stick(
 	commands[at + 1] = now[now_at + 1] + y * scale
 
 
-## Metres to the left and ahead, and counter-clockwise turn, of a discrete action.
+## Displacement to the left and ahead [m], and counter-clockwise turn [rad], of a discrete action.
 static func jump(index: int, spec: AmbuloSpec) -> PackedFloat64Array:
 	match index:
 		0:

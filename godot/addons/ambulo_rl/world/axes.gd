@@ -1,10 +1,10 @@
 class_name AmbuloAxes
 extends RefCounted
-## The one place where the contract's axes (X forward, Y left, Z up) meet Godot's
-## (-Z forward, Y up): godot = (-y, z, -x). Yaw is the same angle about the up axis.
+## Conversion between the contract's axes (X forward, Y left, Z up) and Godot's (-Z forward, Y up):
+## godot = (-y, z, -x). Yaw is the same angle about the up axis.
 
 
-## The Godot point or vector of (x, y, z).
+## The point or vector (x, y, z) in Godot's axes.
 static func to_godot(x: float, y: float, z: float) -> Vector3:
 	return Vector3(-y, z, -x)
 
@@ -24,7 +24,7 @@ static func pose(x: float, y: float, z: float, yaw: float) -> Transform3D:
 	return Transform3D(basis(yaw), to_godot(x, y, z))
 
 
-## The heading of a Godot basis: where its -Z axis points, seen from above.
+## The heading of a Godot basis: the direction of its -Z axis seen from above.
 static func yaw_of(rotation: Basis) -> float:
 	var forward := -rotation.z
 	return atan2(-forward.x, -forward.z)

@@ -2,34 +2,35 @@ class_name AmbuloBlade
 extends RefCounted
 ## A ray of a body in a scene: a thin upright blade that is swept along the floor.
 ##
-## It reaches from what may be stepped on to the top of the body, so that a table and a beam stop
-## it as they stop the body; where the floor rises or drops by a step or a slope it goes along.
+## It reaches from the climbing height to the top of the body, so that the same obstacles stop ray
+## and body; it follows steps and slopes of the floor.
 
-## Distance at which the floor is looked at, in the flat and where it is not, [m].
+## Spacing of the points at which the floor is examined, on level and on other floors, [m].
 const STRIDE := 0.25
 const FINE := 0.0625
 const HALVINGS := 4
 ## Half the width of the blade, [m].
 const HALF := 0.002
-## The blade flies level over floors that differ by less, [m].
+## The blade moves horizontally over floors that differ by less, [m].
 const LEVEL := 0.03
-## Where the floor is not flat the blade is swept this far at once, [m].
+## On other floors the blade is swept at most this far at once, [m].
 const LOOK := 1.5
-## What lies behind a face is looked at this far behind it, [m].
+## Distance behind a face at which its solid is examined, [m].
 const NEAR := 0.01
-## Looks at the floor of one ray at most.
+## Most queries of the floor per ray.
 const MOST_LOOKS := 256
 
-## The blade, for the masks of what it sees.
+## Query of the blade, with the masks of what it sees.
 var query := PhysicsShapeQueryParameters3D.new()
 
 ## Parts of the floor along the last [method way], see [method AmbuloRays.write_floors].
 var trail: PackedFloat64Array = []
 
-## What ended it: nothing, an edge, or what stands still or moves (a wall until it is looked at).
+## End of the last ray: nothing, an edge, or a static or moving obstacle (a wall until it is
+## examined).
 var end := AmbuloContract.NOTHING
 
-# The height of the floor there.
+# Height of the floor at the end.
 var _end_floor := 0.0
 var _shape := BoxShape3D.new()
 var _middle := 0.5 * (AmbuloContract.CLIMB_HEIGHT + AmbuloContract.BODY_HEIGHT)
@@ -41,15 +42,15 @@ func _init() -> void:
 	fit(AmbuloContract.BODY_HEIGHT)
 
 
-## Makes it the blade of a body of height [param body_height], [m].
+## Sets the height of the body to [param body_height], [m].
 func fit(body_height: float) -> void:
-	# A hair shorter than what it looks for, so that it does not scratch along steps and beams.
+	# Slightly shorter than the gap, so that it does not touch steps and beams.
 	var tall := body_height - AmbuloContract.CLIMB_HEIGHT - 2.0 * HALF
 	_shape.size = Vector3(2.0 * HALF, tall, 2.0 * HALF)
 	_middle = 0.5 * (AmbuloContract.CLIMB_HEIGHT + body_height)
 
 
-## How far the blade gets from [param feet] (engine's axes) along [param heading], [m].
+## Free distance of the blade from [param feet] (engine's axes) along [param heading], [m].
 func sweep(state: PhysicsDirectSpaceState3D, feet: Vector3, heading: float, length: float) -> float:
 	var at := feet + Vector3(0.0, _middle, 0.0)
 	query.transform = Transform3D(Basis(Vector3.UP, heading), at)
@@ -62,14 +63,14 @@ func sweep(state: PhysicsDirectSpaceState3D, feet: Vector3, heading: float, leng
 	return minf(0.5 * (free[0] + free[1]) * length + HALF, length)
 
 
-## What stands right behind the end of the last [method way], which began at (x, z) of the engine
-## and got as far as [param reach]. Of a solid of triangles that is its face.
+## The solid right behind the end of the last [method way], which began at (x, z) of the engine and
+## ended after [param reach]. For a solid of triangles this is its face.
 func behind(
 	state: PhysicsDirectSpaceState3D, x: float, z: float, heading: float, reach: float
 ) -> Array[Dictionary]:
 	if end == AmbuloContract.NOTHING:
 		return []
-	# Of triangles the engine finds those that look at the middle of a shape.
+	# For triangles the engine finds only those that face the middle of a shape.
 	var at := reach + (-0.5 * NEAR if end == AmbuloContract.WALL else AmbuloContract.SAME_END)
 	var turned := Basis(Vector3.UP, heading)
 	var feet := Vector3(x, _end_floor + _middle, z)
@@ -80,8 +81,8 @@ func behind(
 	return found
 
 
-## How far the way from (x, y) along [param heading] is free for feet at height [param z], at
-## most [param length]; [param edges]: it ends where the floor drops, too, [m].
+## Free distance along [param heading] from (x, y) for feet at height [param z], at most [param
+## length]; [param edges]: it also ends where the floor drops, [m].
 func way(
 	space: AmbuloSpace, x: float, y: float, z: float, heading: float, length: float, edges: bool
 ) -> float:
@@ -91,7 +92,7 @@ func way(
 	var at := 0.0
 	var floor_z := z
 	var level := z
-	var fine := 0.0  # to here it is looked at closely
+	var fine := 0.0  # up to here it is examined closely
 	var until := space.sweep(x, y, z, heading, length)
 	var blocked := until < length
 	trail.clear()
@@ -134,7 +135,7 @@ func way(
 			var half := 0.5 * (at + next)
 			var middle := space.support(x + cx * half, y + sy * half, floor_z, climb)
 			if not absf(middle - 0.5 * (floor_z + found)) <= LEVEL:
-				fine = next  # a step or an edge: look where
+				fine = next  # a step or an edge: find its place
 				continue
 		if is_nan(found):
 			if beyond:
@@ -152,7 +153,7 @@ func way(
 			floor_z = found
 			_note(at, floor_z)
 			continue
-		# The floor rises or sinks here: on from there.
+		# The floor rises or sinks here: continue from there.
 		var rest := minf(length - next, LOOK)
 		var ahead := rest
 		if rest > 0.0:
@@ -170,7 +171,7 @@ func way(
 	return minf(at, length)
 
 
-# Adds a point of the floor to the trail: it goes there evenly from the last one.
+# Adds a point of the floor to the trail, linearly connected to the last one.
 func _note(at: float, z: float) -> void:
 	var last := trail.size() - 3
 	if last >= 0 and at > trail[last]:
@@ -180,7 +181,7 @@ func _note(at: float, z: float) -> void:
 	trail.append(0.0)
 
 
-## Distance along a ray to where its floor ends, between [param held] and [param next], [m].
+## Distance along a ray to the end of its floor, between [param held] and [param next], [m].
 func _edge(
 	space: AmbuloSpace, x: float, y: float, cx: float, sy: float, z: float, held: float, next: float
 ) -> float:

@@ -4,8 +4,8 @@ extends RefCounted
 ## levels with [member heights] ramps, stairs, terrains and meshes (docs/vr_world.md, "Shapes and
 ## floor").
 ##
-## The rules and the names in error messages are those of the trainer's level files.
-## Whether a walk from start to goal exists is not looked at here.
+## The rules and the names in error messages are those of the trainer's level files. Whether a walk
+## from start to goal exists is not checked here.
 
 ## Largest number in a level, [m] or [rad].
 const MAX_COORDINATE := 1e6
@@ -17,7 +17,7 @@ const MAX_AREA := 1e6
 const MAX_SIDE := 1e4
 ## Largest sum of the floor under each obstacle, overlaps counted, [m^2].
 const MAX_COVER := 1e7
-## Keys of [method from_dict].
+## Keys accepted by [method from_dict].
 const KEYS: PackedStringArray = [
 	"$schema",
 	"name",
@@ -41,47 +41,47 @@ const KEYS: PackedStringArray = [
 	"movers",
 	"people",
 ]
-## Why things that move are refused.
+## Message for levels with moving obstacles.
 const _MOVES := "nothing moves by itself in Godot's level world: use the compiled world"
 ## Numbers of a cylinder in [member cylinders].
 const DRUM := 5
 
 ## Unique within a set.
 var name := ""
-## Family for tables.
+## Level family, as used in tables.
 var family := "custom"
 ## Floor rectangle x0, y0, x1, y1, [m].
 var bounds: PackedFloat64Array = [0.0, 0.0, 0.0, 0.0]
 ## Holes x0, y0, x1, y1, four numbers each, [m].
 var holes: PackedFloat64Array = []
-## Centre x, y, z, half sizes a, b, c, yaw: seven numbers a box.
+## Boxes: centre x, y, z, half sizes a, b, c, yaw; seven numbers each.
 var boxes: PackedFloat64Array = []
-## Centre x, y, radius, height, height of the base: five numbers a cylinder.
+## Cylinders: centre x, y, radius, height, height of the base; five numbers each.
 var cylinders: PackedFloat64Array = []
-## Designed start x, y, yaw; empty: drawn.
+## Fixed start x, y, yaw; empty: sampled.
 var start: PackedFloat64Array = []
-## Designed goal x, y; empty: drawn.
+## Fixed goal x, y; empty: sampled.
 var goal: PackedFloat64Array = []
-## Range of the straight distance of drawn places min, max; empty: the default.
+## Range (min, max) of the straight distance of sampled places; empty: the default.
 var goal_distance: PackedFloat64Array = []
-## Whether shapes have the heights that are named; else they are walls and the floor is at z = 0.
+## Whether shapes have their own heights; otherwise they are walls and the floor is at z = 0.
 var heights := false
-## Whether there is a floor at z = 0 in the bounds; else only shapes carry the body.
+## Whether there is a floor at z = 0 in the bounds; otherwise bodies stand only on shapes.
 var ground := true
-## Eight numbers a ramp, see [constant AmbuloLevelSurfaces.RAMP].
+## Ramps, eight numbers each, see [constant AmbuloLevelSurfaces.RAMP].
 var ramps: PackedFloat64Array = []
-## Nine numbers a flight of stairs, see [constant AmbuloLevelSurfaces.STAIR].
+## Flights of stairs, nine numbers each, see [constant AmbuloLevelSurfaces.STAIR].
 var stairs: PackedFloat64Array = []
 ## Terrains.
 var heightfields: Array[AmbuloLevelSurfaces.HeightField] = []
-## Triangle meshes, obstacles and floors alike.
+## Triangle meshes, both obstacles and floors.
 var meshes: Array[AmbuloLevelSurfaces.FaceMesh] = []
 ## Height of the floor at the designed start and goal, [m].
 var start_height := 0.0
 var goal_height := 0.0
-## Starts x, y, z, yaw to draw from: four numbers each.
+## Starts x, y, z, yaw to sample from: four numbers each.
 var starts: PackedFloat64Array = []
-## Goals x, y, z to draw from, and those of a patrol in their order: three numbers each.
+## Goals x, y, z to sample from, or the waypoints of a patrol in order: three numbers each.
 var goals: PackedFloat64Array = []
 var waypoints: PackedFloat64Array = []
 
@@ -111,8 +111,8 @@ static func from_json(text: String, errors: PackedStringArray) -> AmbuloLevel:
 	return from_dict(reader.data, errors)
 
 
-## The levels of the file or folder [param path], in the order of the file names. For each file
-## that is refused, and where there is none, a line is appended to [param errors].
+## The levels of the file or folder [param path], in the order of the file names. Each refused file,
+## and a missing one, appends a line to [param errors].
 static func read_files(path: String, errors: PackedStringArray) -> Array[AmbuloLevel]:
 	var files: PackedStringArray = []
 	if FileAccess.file_exists(path):
@@ -192,7 +192,7 @@ func has_floor(x: float, y: float) -> bool:
 	return has_in_bounds(x, y) and hole_at(x, y) < 0
 
 
-## Whether there is floor wherever it is nearer to (x, y) than [param radius], for certain.
+## Whether the floor certainly covers the circle of [param radius] around (x, y).
 func has_floor_around(x: float, y: float, radius: float) -> bool:
 	var b := bounds
 	if x - radius < b[0] or y - radius < b[1] or x + radius > b[2] or y + radius > b[3]:
@@ -209,7 +209,7 @@ func has_in_bounds(x: float, y: float) -> bool:
 	return x >= bounds[0] and y >= bounds[1] and x <= bounds[2] and y <= bounds[3]
 
 
-## Number of a hole that has (x, y) strictly inside; -1: none.
+## Index of a hole with (x, y) strictly inside; -1: none.
 func hole_at(x: float, y: float) -> int:
 	for k in range(0, holes.size(), 4):
 		if holes[k] < x and x < holes[k + 2] and holes[k + 1] < y and y < holes[k + 3]:
@@ -271,7 +271,7 @@ func _parse(checks: AmbuloChecks, data: Variant) -> void:
 		checks.fail("people", _MOVES)
 
 
-# Whether these are no people at all.
+# Whether the value is an empty list of people.
 func _is_empty_crowd(people: Variant) -> bool:
 	if people is not Dictionary:
 		return people == null

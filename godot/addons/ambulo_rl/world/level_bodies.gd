@@ -1,8 +1,8 @@
 class_name AmbuloLevelBodies
 extends RefCounted
-## The static bodies of a level, in a physics space of their own that goes with them.
+## The static bodies of a level, in a physics space of their own, which is freed with them.
 
-## Layers: boxes and cylinders, triangles that bound matter, other triangles, and the rims of the
+## Layers: boxes and cylinders, triangles of closed solids, other triangles, and the rims of the
 ## ground, which only rays see.
 const FLATS := 1
 const CLOSED := 2
@@ -13,13 +13,13 @@ const RIM := 10.0
 
 ## The physics space.
 var space := PhysicsServer3D.space_create()
-## The body of the rims: holes, then the four sides of the ground; none where not only walls stand
-## on it.
+## The body of the rims: holes, then the four sides of the ground; none if other shapes than walls
+## stand on it.
 var rims := RID()
 
 var _bodies: Array[RID] = []
 var _shapes: Array[RID] = []
-# Where the engine's origin is, [m].
+# Engine coordinates of the origin, [m].
 var _x := 0.0
 var _y := 0.0
 
@@ -36,7 +36,7 @@ func _init(level: AmbuloLevel, solids: AmbuloLevelSolids, x: float, y: float) ->
 
 
 func _notification(what: int) -> void:
-	if what == NOTIFICATION_PREDELETE:  # own methods cannot be called any more
+	if what == NOTIFICATION_PREDELETE:  # the object's own methods cannot be called here
 		for rid in _bodies:
 			PhysicsServer3D.free_rid(rid)
 		for rid in _shapes:

@@ -1,22 +1,22 @@
 class_name AmbuloLevelFloor
 extends RefCounted
-## Remembers how far around a place the floor is level, in a scene whose floors stand still: there
-## rays and steps need not look at it again.
+## Caches how far around a place the floor is level, in a scene whose floors are static, so that
+## rays and steps need not query it again.
 
-## Size of the places, and spacing of the points that are looked at, [m].
+## Size of the places, and spacing of the examined points, [m].
 const CELL := 0.25
-## As far as it is looked at, [m].
+## Largest examined distance, [m].
 const FARTHEST := 2.0
-## Heights that differ by less are level, [m].
+## Heights that differ by less count as level, [m].
 const EVEN := 0.01
-## Places that are remembered.
+## Most cached places.
 const MOST := 200_000
 const _HALF_DIAGONAL := 0.18
 
 var _radii: Dictionary[Vector3i, float] = {}
 
 
-## How far around (x, y) the floor of [param space] is as high as [param z], at least, [m].
+## Radius around (x, y) in which the floor of [param space] is certainly at height [param z], [m].
 func radius(space: AmbuloSpace, x: float, y: float, z: float) -> float:
 	var key := Vector3i(floori(x / CELL), floori(y / CELL), roundi(z / EVEN))
 	var found: float = _radii.get(key, -1.0)

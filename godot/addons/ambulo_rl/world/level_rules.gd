@@ -1,10 +1,10 @@
 class_name AmbuloLevelRules
 extends RefCounted
-## What makes a level unplayable, as "key: rule": the trainer's rules, without the search
-## for a walk from start to goal.
+## Reasons why a level is unplayable, as "key: rule": the trainer's rules, without the search for a
+## walk from start to goal.
 
 
-## Notes the first broken rule of [param level] in [param checks].
+## Records the first broken rule of [param level] in [param checks].
 static func check(level: AmbuloLevel, checks: AmbuloChecks) -> void:
 	_check_shapes(level, checks)
 	if checks.problem.is_empty():
@@ -87,7 +87,7 @@ static func _check_range(level: AmbuloLevel, checks: AmbuloChecks) -> void:
 		checks.fail("goal", "the same place as start")
 
 
-# Notes the first shapes in a level without heights that need them.
+# Records the first shapes that need heights in a level without heights.
 static func _check_heights(level: AmbuloLevel, checks: AmbuloChecks) -> void:
 	if level.heights:
 		return
@@ -173,7 +173,7 @@ static func _check_place(
 		checks.fail(key, "inside an obstacle (the body needs %s m around it)" % room)
 
 
-# Places x, y, z that a level has under a key of its file: three numbers each.
+# Places x, y, z of a level under a key of its file: three numbers each.
 static func _places_of(level: AmbuloLevel, key: String) -> PackedFloat64Array:
 	match key:
 		"start.position":

@@ -1,40 +1,41 @@
 class_name AmbuloLevelSolids
 extends RefCounted
-## A level as the shapes that a physics space holds: upright prisms with a rectangular base (boxes,
-## steps, the ground), upright cylinders, and triangles (ramps, terrains, meshes).
+## A level as shapes of a physics space: upright prisms with a rectangular base (boxes, steps, the
+## ground), upright cylinders, and triangles (ramps, terrains, meshes).
 ##
-## Boxes and cylinders of a level without heights are walls, or nothing.
+## Boxes and cylinders of a level without heights become walls or are omitted.
 
 ## Numbers of a flat shape: x, y, half sizes a, b (cylinders: radius, -1), cosine and sine of the
 ## yaw, bottom, top, [m].
 const FLAT := 8
 ## Depth of the ground below z = 0, [m].
 const GROUND_THICKNESS := 1.0
-## Height of obstacles that nothing passes over or under: two bodies, [m].
+## Height of obstacles that no body passes over or under: two bodies, [m].
 const TALL := 2.0 * AmbuloContract.BODY_HEIGHT
-## Shapes from the ground to at least this high are walls, which nobody stands on or below, [m].
+## Shapes from the ground to at least this height are walls, which no body stands on or below, [m].
 const WALL := 1.0
-## Ramps without a thickness reach so far below their lower end, [m].
+## Depth below the lower end of ramps without a thickness, [m].
 const RAMP_DEPTH := 0.2
-## Corners nearer than this are one, [m].
+## Corners nearer than this are merged, [m].
 const _WELD := 1e-6
 # Triangles of a smaller area are dropped, [m^2].
 const _NOTHING := 1e-12
-# Triangles of a box whose corner k has x, y, z high where bits 0, 1, 2 of k are set.
+# Triangles of a box. Bits 0, 1, 2 of corner k select its high x, y, z.
 const _BOX := "021123456576014154263367042246135375"
 
 ## Prisms, then cylinders: [constant FLAT] numbers each.
 var flats: PackedFloat64Array = []
-## Corners of triangles that bound matter, nine numbers each, counter-clockwise from outside, [m].
+## Corners of the triangles of closed solids, nine numbers each, counter-clockwise from outside,
+## [m].
 var closed: PackedFloat64Array = []
-## The same of the triangles of meshes that do not close.
+## Corners of the triangles of meshes that are not closed.
 var open: PackedFloat64Array = []
 ## Lowest and highest z of all shapes, [m].
 var lowest := INF
 var highest := -INF
 
 var _has_ground := false
-# First number in [member flats] behind the ground.
+# Index after the ground in [member flats].
 var _behind_ground := 0
 
 
@@ -73,7 +74,7 @@ func _init(level: AmbuloLevel) -> void:
 			highest = maxf(highest, corners[k])
 
 
-## Whether nothing but walls stands on a ground at z = 0.
+## Whether only walls stand on a ground at z = 0.
 func has_only_walls() -> bool:
 	for k in range(_behind_ground, flats.size(), FLAT):
 		if flats[k + 6] > AmbuloContract.CLIMB_HEIGHT or flats[k + 7] < WALL:
@@ -81,7 +82,7 @@ func has_only_walls() -> bool:
 	return _has_ground and closed.is_empty() and open.is_empty()
 
 
-## Prisms that stand on the ground or hang: seven numbers each, as [member AmbuloLevel.boxes].
+## Prisms on or above the ground: seven numbers each, as [member AmbuloLevel.boxes].
 func boxes() -> PackedFloat64Array:
 	var found := PackedFloat64Array()
 	for k in range(_behind_ground, flats.size(), FLAT):
@@ -92,14 +93,14 @@ func boxes() -> PackedFloat64Array:
 	return found
 
 
-## The ground without its holes: x0, y0, x1, y1, four numbers a rectangle, [m].
+## The ground without its holes: x0, y0, x1, y1, four numbers per rectangle, [m].
 ##
-## A line sweeps along x over strips of y. A strip that a hole begins to cover ends its rectangle
-## there, beside those strips that began where it began.
+## A sweep line moves along x over strips of y. When a hole begins to cover a strip, the strip's
+## rectangle ends there, merged with neighbouring strips that began at the same x.
 static func floor_rectangles(level: AmbuloLevel) -> PackedFloat64Array:
 	var b := level.bounds
 	var edges: PackedFloat64Array = [b[1], b[3]]
-	# x, whether it begins there, y from and to
+	# x, whether a hole begins there, y from and to
 	var events: Array[PackedFloat64Array] = []
 	for k in range(0, level.holes.size(), 4):
 		var x0 := clampf(level.holes[k], b[0], b[2])
@@ -131,12 +132,12 @@ static func floor_rectangles(level: AmbuloLevel) -> PackedFloat64Array:
 	return found
 
 
-# At one x holes end before others begin.
+# At equal x, ends of holes precede beginnings.
 static func _is_before(a: PackedFloat64Array, b: PackedFloat64Array) -> bool:
 	return a[0] < b[0] or (a[0] == b[0] and a[1] < b[1])
 
 
-# Adds rectangles that end at x in a range of strips; equal edges leave empty strips.
+# Adds the rectangles of a range of strips that end at x; equal edges leave empty strips.
 static func _end_free(
 	strips: Vector2i,
 	x: float,
@@ -250,8 +251,8 @@ static func _add_triangle(
 		into.append_array(a + b + c)
 
 
-## Which triangles belong to a part whose faces close: each of its edges is passed as often in one
-## direction as in the other.
+## Marks the triangles of closed parts, whose edges are passed as often in one direction as in the
+## other.
 static func _closed_faces(
 	mesh: AmbuloLevelSurfaces.FaceMesh, points: Array[PackedFloat64Array]
 ) -> Array[bool]:

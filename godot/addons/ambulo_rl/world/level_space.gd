@@ -1,58 +1,57 @@
 class_name AmbuloLevelSpace
 extends AmbuloSpace
-## A physics space of its own that holds one level. Nothing in it moves by itself, and engine ticks
-## do not touch it.
+## A physics space that holds one level. It is static, and engine ticks do not affect it.
 ##
-## The engine finds the floor, the headroom and what is near. How far that pushes a body and stops
-## a ray are the contract's formulas, in 64-bit floats: the engine's own depths are clipped where
-## faces meet, and a ray along slopes and steps would be hundreds of its queries. In a level with
-## nothing but walls on its ground (every flat one) the floor is known without looking, and a ray
-## is one query: that is several times as fast.
+## The engine finds the floor, the headroom and nearby shapes. Push-out and ray ends use the
+## contract's formulas, in 64-bit floats: the engine clips depths where faces meet, and a ray along
+## slopes and steps would need hundreds of its queries. In a level with only walls on its ground
+## (such as every flat one) the floor is known without a query, and a ray is one query: that is
+## several times as fast.
 ##
-## A space is made for each level and dropped with it: bodies that come and go in a space that is
-## never stepped would make its queries slower and slower.
+## Each level gets a new space, freed with it, because adding and removing bodies in a space that is
+## never stepped makes its queries slower and slower.
 
 ## Height of the rays among walls, [m].
 const RAY_HEIGHT := 0.6
 
-# Shapes that bodies may touch are gathered once for each cell of this side, up to so far beyond a
-# body in its middle, [m].
+# Shapes near a body are cached per cell of this side, with a margin around a body in its middle,
+# [m].
 const _CELL := 0.25
 const _BEYOND := 0.4
-# Cells that are remembered.
+# Most cached cells.
 const _MOST_CELLS := 20_000
 const _MOST_NEAR := 1024
-# What rays may meet is gathered anew after so long a way, [m].
+# Shapes for rays are gathered again after a body has moved this far, [m].
 const _SEEN_AROUND := 1.0
 const _SLACK := 0.05
 const _MARGIN := 1e-6
 
-## What is built here.
+## The level of this space.
 var level: AmbuloLevel
 
 var _solids: AmbuloLevelSolids
 var _triangles: AmbuloTriangles
 var _bodies: AmbuloLevelBodies
-# Only walls stand on the ground, and nothing moves.
+# Whether only walls stand on the ground, without moving obstacles.
 var _is_walled := false
 var _gather := PhysicsShapeQueryParameters3D.new()
 var _around_cell := CylinderShape3D.new()
-# First numbers of the flat shapes and triangles that bodies in a cell may touch, by cell.
+# Per cell, first indices of the flat shapes and triangles that a body in it may touch.
 var _flats_of: Dictionary[Vector3i, PackedInt32Array] = {}
 var _faces_of: Dictionary[Vector3i, PackedInt32Array] = {}
-# Those of the cell that was looked at last, and its middle.
+# Those of the last used cell, and its middle.
 var _near: PackedInt32Array = []
 var _near_faces: PackedInt32Array = []
 var _near_x := NAN
 var _near_y := NAN
 var _near_z := NAN
-# What rays may meet that begin near a place.
+# Shapes that rays from a place may meet.
 var _rays := AmbuloRays.new()
 var _seen: PackedInt32Array = []
 var _seen_faces: PackedInt32Array = []
 var _seen_at := Vector2(NAN, NAN)
 var _seen_length := 0.0
-# Ends of the rays among walls, from their origin at yaw 0.
+# Ends of the rays among walls, relative to their origin at yaw 0.
 var _ray := PhysicsRayQueryParameters3D.new()
 var _fan: PackedVector3Array = []
 var _fan_length := 0.0
@@ -74,12 +73,12 @@ func _init(new_level: AmbuloLevel) -> void:
 	_ray.hit_from_inside = true
 
 
-## Lowest and highest floor that there may be, [m].
+## Heights of the lowest and highest floor, [m].
 func floor_range() -> Vector2:
 	return Vector2.ZERO if _is_walled else Vector2(_solids.lowest, _solids.highest)
 
 
-## Whether (x, y, z) is in a closed body of triangles: the first of its faces above faces up.
+## Whether (x, y, z) is inside a closed solid of triangles: the first of its faces above faces up.
 func is_inside(x: float, y: float, z: float) -> bool:
 	if _solids.closed.is_empty():
 		return false
@@ -100,7 +99,7 @@ func is_inside(x: float, y: float, z: float) -> bool:
 	return below.y > first.y + _TINY
 
 
-## See [AmbuloSpace]; tops of boxes that move are floors, too.
+## See [AmbuloSpace]; tops of moving boxes are floors, too.
 func floor_at(x: float, y: float, highest: float, lowest: float) -> float:
 	var still := NAN
 	if not _is_walled or highest >= AmbuloLevelSolids.WALL:
@@ -137,7 +136,7 @@ func has_floor_around(x: float, y: float, z: float, radius: float) -> bool:
 	return super(x, y, z, radius)
 
 
-## See [AmbuloSpace]; where anything moves nothing is known beforehand.
+## See [AmbuloSpace]; 0 if anything moves.
 func level_radius(x: float, y: float, z: float, most: float) -> float:
 	if things != null:
 		return 0.0
@@ -146,7 +145,7 @@ func level_radius(x: float, y: float, z: float, most: float) -> float:
 	return most if z == 0.0 and level.has_floor_around(x, y, most) else 0.0
 
 
-## See [AmbuloSpace]; where anything moves nothing is known beforehand.
+## See [AmbuloSpace]; 0 if anything moves.
 func room(x: float, y: float, z: float, most: float) -> float:
 	stand_at(z)
 	_gather_near(x, y)
@@ -158,7 +157,7 @@ func room(x: float, y: float, z: float, most: float) -> float:
 	return minf(spare, most) if _count == 0 and not _is_cut else 0.0
 
 
-## See [AmbuloSpace]: the pushes of the shapes, of what moves, and of people.
+## See [AmbuloSpace]: adds the pushes of shapes, moving boxes and people.
 func find_overlaps(x: float, y: float) -> void:
 	_count = 0
 	_is_cut = false
@@ -215,8 +214,8 @@ func read_rays(
 	_rays.read(_solids, _seen, _triangles, _seen_faces, at, spec, rows, start)
 
 
-# Reads rays among walls with a query each; false: one of them passes a gap in the ground that is
-# narrow enough for a seam, so they have to be walked along.
+# Reads rays among walls with one query each; false if a ray crosses a gap in the ground as narrow
+# as a seam, so that the general method is needed.
 func _cast_rays(
 	x: float, y: float, yaw: float, spec: AmbuloSpec, rows: PackedFloat64Array, start: int
 ) -> bool:
@@ -264,7 +263,7 @@ func _is_wall_behind(edge: Vector3, end: Vector3) -> bool:
 	return not _state.intersect_ray(ray).is_empty()
 
 
-# Whether a ray from (x, y) passes no more than a seam of the rim of a number.
+# Whether the part of a ray from (x, y) inside a rim is no longer than a seam.
 func _is_seam(rim: int, x: float, y: float, heading: float) -> bool:
 	if 4 * rim >= level.holes.size():
 		return false
@@ -277,8 +276,9 @@ func _is_seam(rim: int, x: float, y: float, heading: float) -> bool:
 	)
 
 
-# Adds the pushes of those of `flats` that begin at `first` on a body whose axis reaches from `low`
-# to `high`; their number. What does not push it may limit how far it has to spare.
+# Adds the pushes of the shapes of `flats` that begin at `first` on a body whose axis reaches from
+# `low` to `high`; returns their number. Shapes that do not push may reduce the body's free
+# distance.
 func _push_from_flats(
 	x: float, y: float, low: float, high: float, flats: PackedFloat64Array, first: PackedInt32Array
 ) -> int:
@@ -344,7 +344,7 @@ func _push_from_flats(
 	return count
 
 
-# Has the shapes at hand that a body near (x, y) may touch.
+# Loads the shapes that a body near (x, y) may touch.
 func _gather_near(x: float, y: float) -> void:
 	var cell := Vector3i(floori(x / _CELL), floori(y / _CELL), floori(_feet / _CELL))
 	_near_x = (cell.x + 0.5) * _CELL
@@ -363,7 +363,7 @@ func _gather_near(x: float, y: float) -> void:
 	_near_faces = _faces_of[cell]
 
 
-# First numbers of the flat shapes in a cylinder whose middle is at (x, y, z).
+# First indices of the flat shapes in a cylinder whose middle is at (x, y, z).
 func _flats_in(cylinder: CylinderShape3D, x: float, y: float, z: float) -> PackedInt32Array:
 	_gather.shape = cylinder
 	_gather.transform = Transform3D(Basis.IDENTITY, Vector3(origin_y - y, z, origin_x - x))

@@ -1,9 +1,9 @@
 class_name AmbuloLevelSurfaces
 extends RefCounted
-## The keys of level files that only levels with heights or several places have: ramps, stairs,
+## Keys of level files that only levels with heights or several places have: ramps, stairs,
 ## terrains, meshes, lists of starts, goals and waypoints.
 
-## Keys that [method read] knows.
+## Keys read by [method read].
 const KEYS: PackedStringArray = [
 	"heights",
 	"ground",
@@ -18,7 +18,7 @@ const KEYS: PackedStringArray = [
 ## Numbers of a ramp: middle of the lower edge x, y, z, of the upper edge x, y, z, width,
 ## thickness (0: solid), [m].
 const RAMP := 8
-## As a ramp, and the number of steps.
+## Numbers of a flight of stairs: those of a ramp, and the number of steps.
 const STAIR := 9
 ## Most triangles of all meshes and terrains of a level together.
 const MAX_TRIANGLES := 1_000_000
@@ -30,7 +30,7 @@ const MAX_STEPS := 1000
 
 class HeightField:
 	extends RefCounted
-	## A terrain: heights at the points of a square grid, two triangles a cell.
+	## A terrain: heights at the points of a square grid, two triangles per cell.
 
 	## x, y and base height of the first point, [m].
 	var origin: PackedFloat64Array = [0.0, 0.0, 0.0]
@@ -38,7 +38,7 @@ class HeightField:
 	var cell := 1.0
 	## Points along x.
 	var columns := 0
-	## Heights above the origin, row after row along x, [m].
+	## Heights above the origin, row by row along x, [m].
 	var heights: PackedFloat64Array = []
 
 	## Points along y.
@@ -124,7 +124,7 @@ static func pose(checks: AmbuloChecks, data: Variant, key: String) -> PackedFloa
 	return found
 
 
-## A place as a level file has it: with its height unless that is 0.
+## A place in the format of level files: without its height if that is 0.
 static func raised(x: float, y: float, z: float) -> Array:
 	return [x, y] if z == 0.0 else [x, y, z]
 

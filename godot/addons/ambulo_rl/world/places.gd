@@ -1,10 +1,10 @@
 class_name AmbuloPlaces
 extends RefCounted
-## Draws a start and a goal in a level or a scene that leaves them open.
+## Samples a start and a goal in a level or a scene that does not fix them.
 ##
-## Both are on floors that reach a little farther than the body, which keeps
-## [constant AmbuloSceneFloor.ROOM] from obstacles, and it can walk from one to the other: straight,
-## or over cells in whose middles it keeps it too.
+## Both are on floors slightly wider than the body, which keeps [constant AmbuloSceneFloor.ROOM]
+## from obstacles, and are connected by a walk: straight, or over cells whose middles keep that
+## distance too.
 
 ## Spacing of the points on a walk, [m]. Between two free ones the body fits everywhere: what is
 ## BODY_RADIUS + ROOM away from both is more than BODY_RADIUS from the line.
@@ -12,8 +12,8 @@ const CELL := 0.25
 
 const _TRIES := 400
 const _POINTS := 20
-# Places that are looked at: work, not time, so that a seed has one result on all machines. All of
-# them take about half a second.
+# Most examined places: a limit of work, not time, so that a seed has the same result on all
+# machines. All of them take about half a second.
 const _MOST_WORK := 40_000
 const _SIDES: Array[Vector2i] = [Vector2i.LEFT, Vector2i.RIGHT, Vector2i.UP, Vector2i.DOWN]
 const _BLOCKED := 0
@@ -24,20 +24,20 @@ var _random: RandomNumberGenerator
 # Starts x, y, yaw, z and goals x, y, z to choose from; empty: anywhere.
 var _starts: PackedFloat64Array = []
 var _goals: PackedFloat64Array = []
-# Corners of the box in which places are drawn, [m].
+# Corners of the box in which places are sampled, [m].
 var _low := Vector3.ZERO
 var _high := Vector3.ZERO
 var _work_left := _MOST_WORK
-# A search was not finished: what it looked for may be there.
+# Whether a search was aborted: a walk may exist although none was found.
 var _gave_up := false
-# Cells that were looked at: the number of the search that found them free, or _BLOCKED.
+# Examined cells: the number of the search that found each free, or _BLOCKED.
 var _seen: Dictionary[Vector3i, int] = {}
 var _searches := 0
 
 
-## Start x, y, yaw, z and goal x, y, z in [param level]; places that it fixes stay. The straight
-## distance is in [param reach] (min, max) [m] unless the level has its own. Empty, with a line
-## appended to [param problems], when no such places were found.
+## Samples start x, y, yaw, z and goal x, y, z in [param level], except places that it fixes. The
+## straight distance is in [param reach] (min, max) [m] unless the level has its own range. Empty,
+## with a line appended to [param problems], if no such places were found.
 static func in_level(
 	level: AmbuloLevel,
 	random: RandomNumberGenerator,
@@ -63,8 +63,8 @@ static func in_level(
 	return places._draw(reach, problems)
 
 
-## The same in the scene [param space] of which [param survey] knows the markers. What moves there
-## is not in the way.
+## As [method in_level], in the scene [param space] with the markers of [param survey]. Moving
+## bodies are ignored.
 static func in_scene(
 	space: AmbuloSpace,
 	survey: AmbuloSceneSurvey,
@@ -73,7 +73,7 @@ static func in_scene(
 	problems: PackedStringArray
 ) -> PackedFloat64Array:
 	var places := AmbuloPlaces.new(space, random)
-	# The engine's X and Z point against y and x.
+	# The engine's X and Z are the negative y and x.
 	var one := AmbuloAxes.from_godot(survey.box.end)
 	var other := AmbuloAxes.from_godot(survey.box.position)
 	places._low = Vector3(one[0], one[1], other[2] - 0.1)
@@ -93,7 +93,7 @@ func _init(space: AmbuloSpace, random: RandomNumberGenerator) -> void:
 	_random = random
 
 
-# Whether each marker of starts and goals stands on a floor where the body fits.
+# Whether each marker of a start or goal is above a floor where the body fits.
 func _read_markers(survey: AmbuloSceneSurvey, problems: PackedStringArray) -> bool:
 	for group: String in ["ambulo_start", "ambulo_goal"]:
 		for node: Node3D in survey.markers[group]:
@@ -147,7 +147,7 @@ func _draw_open(between: Vector2) -> PackedFloat64Array:
 	return PackedFloat64Array()
 
 
-# One of rows of `width` numbers; empty: there is none.
+# A random row of `width` numbers; empty: there is none.
 func _one_of(rows: PackedFloat64Array, width: int) -> PackedFloat64Array:
 	if rows.is_empty():
 		return rows
@@ -155,8 +155,8 @@ func _one_of(rows: PackedFloat64Array, width: int) -> PackedFloat64Array:
 	return rows.slice(k, k + width)
 
 
-# x, y, z of a free place, at a distance of `near` (x, y) that lies in `between`, if there is one;
-# empty: none was found.
+# x, y, z of a free place whose distance from `near` (x, y), if given, is in `between`; empty: none
+# was found.
 func _free_place(near: PackedFloat64Array, between: Vector2) -> PackedFloat64Array:
 	for _k in _POINTS:
 		var x := _random.randf_range(_low.x, _high.x)
@@ -179,7 +179,7 @@ func _free_place(near: PackedFloat64Array, between: Vector2) -> PackedFloat64Arr
 	return PackedFloat64Array()
 
 
-# Whether the body can stand at (x, y, z) with room to spare, to obstacles and floor edges.
+# Whether the body can stand at (x, y, z) with a margin to obstacles and floor edges.
 func _is_free(x: float, y: float, z: float) -> bool:
 	_work_left -= 1
 	if not _space.has_floor_around(x, y, z, _space.body_radius):
@@ -187,7 +187,7 @@ func _is_free(x: float, y: float, z: float) -> bool:
 	return _space.fits(x, y, z, AmbuloSceneFloor.SPARE)
 
 
-# Whether the body can go straight from one free place to another.
+# Whether the body can walk straight from one free place to another.
 func _is_straight(start: Vector3, goal: Vector3) -> bool:
 	var dx := goal.x - start.x
 	var dy := goal.y - start.y
@@ -208,10 +208,9 @@ func _is_straight(start: Vector3, goal: Vector3) -> bool:
 # Whether a walk over free cells leads from `start` to `goal`; the cells next to both ends count as
 # reached from them.
 #
-# Of the cells found so far the one nearest to the goal is looked at first: what counts is that
-# there is a walk, not that it is short. A search that fails has found all cells that can be
-# reached from its start; later ones need not look at them again. One that takes half of the work
-# that is left is broken off: other places may be easier.
+# A greedy search: it expands the found cell nearest to the goal first, because the walk need not be
+# short. A failed search has found all cells reachable from its start, which later searches skip. A
+# search that takes half of the remaining work is aborted, because other places may be easier.
 func _is_walk(start: Vector3, goal: Vector3) -> bool:
 	var last := _cell(goal)
 	var known: Dictionary[int, bool] = {}
@@ -222,8 +221,8 @@ func _is_walk(start: Vector3, goal: Vector3) -> bool:
 		if search != _BLOCKED and known.has(search):
 			return true
 	_searches += 1
-	# Found cells and their heights by their steps to the goal; one step on, that is one more or
-	# less.
+	# Found cells and their heights, by the number of steps to the goal, which changes by at most
+	# one per step.
 	var found: Dictionary[int, Array] = {}
 	var nearest := 0
 	var farthest := -1
@@ -253,7 +252,7 @@ func _is_walk(start: Vector3, goal: Vector3) -> bool:
 	return false
 
 
-# Puts a cell for who comes from a place into `found` if it is free, new and beside it; its steps to
+# Adds a cell reached from a place to `found` if it is free, new and connected; returns its steps to
 # `last`, else -1.
 func _find(cell: Vector2i, from: Vector3, last: Vector3i, found: Dictionary[int, Array]) -> int:
 	var x := (cell.x + 0.5) * CELL
@@ -269,7 +268,7 @@ func _find(cell: Vector2i, from: Vector3, last: Vector3i, found: Dictionary[int,
 		_seen[key] = _BLOCKED
 		return -1
 	if not _space.has_floor_along(from.x, from.y, from.z, x, y):
-		return -1  # perhaps from another side
+		return -1  # it may be free from another side
 	_seen[key] = _searches
 	var steps := absi(cell.x - last.x) + absi(cell.y - last.y)
 	found.get_or_add(steps, []).append(Vector3(cell.x, cell.y, floor_z))

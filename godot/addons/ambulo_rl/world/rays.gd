@@ -1,25 +1,25 @@
 class_name AmbuloRays
 extends RefCounted
-## Rays in a level: how far the way is free, along the floor (docs/vr_world.md).
+## Rays in a level: free distances along the floor (docs/vr_world.md).
 ##
-## A vertical plane through each ray cuts the shapes; a walk over the cuts finds where it ends.
+## A vertical plane through each ray cuts the shapes; a walk over the cuts finds the end of the ray.
 
 ## Numbers of a cut: begin and end along the ray, bottom and top at the begin, their slopes, and
-## whether the top is a floor: 1 of what stands still, 2 of what moves.
+## whether the top is a floor: 1 static, 2 moving.
 const CUT := 7
-## A cut is looked at this far behind its beginning, and lasts at least twice as long, [m].
+## Offset behind the beginning of a cut at which it is examined, and half its least length, [m].
 const BEYOND := 1e-6
-## Longest part of a sloping floor on which obstacles are looked for once, [m].
+## Longest part of a sloping floor that is examined for obstacles at once, [m].
 const STRIDE := 0.25
 const _EMPTY: PackedFloat64Array = []
 
-## What moves; null: nothing.
+## Moving obstacles; null: none.
 var things: AmbuloThings
 ## Height of the body, [m].
 var body_height := AmbuloContract.BODY_HEIGHT
 
 var _cuts: Array[PackedFloat64Array] = []
-# What ends the ray that was walked last, and the parts of its floor: begin, height there, slope.
+# End of the last ray, and the parts of its floor: begin, height there, slope.
 var _end := AmbuloContract.NOTHING
 var _trail: PackedFloat64Array = []
 var _heading := 0.0
@@ -31,9 +31,9 @@ var _low := 0.0
 var _high := 0.0
 
 
-## Writes how far the way is free along the floor for feet at (x, y, z) into [param rows] from
-## [param start] on and, where the spec has surroundings, what ends each ray and the floors along
-## it behind them. [param flats] begin the numbers of flat shapes of [param solids], [param faces]
+## Writes the free distances along the floor for feet at (x, y, z) into [param rows] from index
+## [param start] and, if the spec has surroundings, behind them the end of each ray and the floors
+## along it. [param flats] are the first indices of flat shapes of [param solids], [param faces]
 ## those of [param triangles].
 func read(
 	solids: AmbuloLevelSolids,
@@ -67,8 +67,8 @@ func read(
 			write_floors(_trail, at[2], reach, rows, start + 2 * count + 4 * r)
 
 
-## Writes the heights of the floor along a ray that gets [param reach] [m] far, above feet at height
-## [param z], into [param rows] from [param first] on. [param trail] has the parts of the floor:
+## Writes the heights of the floor along a ray of length [param reach] [m], above feet at height
+## [param z], into [param rows] from index [param first]. [param trail] has the parts of the floor:
 ## where each begins, its height there, and its slope.
 static func write_floors(
 	trail: PackedFloat64Array, z: float, reach: float, rows: PackedFloat64Array, first: int
@@ -85,9 +85,9 @@ static func write_floors(
 			rows[first + p] = trail[k + 1] + trail[k + 2] * (at - trail[k]) - z
 
 
-## How long the way is of a ray along [param heading] through an upright box with half sizes a and
-## b along the axes, whose middle is (dx, dy) from its origin; negative: it passes beside it, or the
-## box lies behind it, [m].
+## Length of the part of a ray along [param heading] inside an upright box with half sizes a and b
+## along the axes and its middle at (dx, dy) from the ray's origin; negative: the ray misses it,
+## [m].
 func way_through(dx: float, dy: float, a: float, b: float, heading: float) -> float:
 	_enter = -INF
 	_leave = INF
@@ -143,8 +143,8 @@ func _cut_triangle(row: PackedFloat64Array, t: int, x: float, y: float) -> void:
 			_keep(ray, first, first, last, last, 1.0 if is_floor else 0.0)
 
 
-## First and last ray that may meet what reaches [param radius] from (dx, dy); they may be beyond
-## the first and last one, all around.
+## First and last ray that may meet a disc of [param radius] around (dx, dy); the indices may wrap
+## around.
 func _rays_at(dx: float, dy: float, radius: float) -> Vector2i:
 	var away := sqrt(dx * dx + dy * dy)
 	var reach := radius + 2.0 * BEYOND
@@ -179,7 +179,8 @@ func _cross_disc(dx: float, dy: float, c: float, s: float, radius: float) -> voi
 		_leave = b + sqrt(root)
 
 
-# Where the vertical plane through a ray cuts a triangle: both ends and their heights.
+# The segment in which the vertical plane through a ray cuts a triangle: both ends and their
+# heights.
 func _cross_triangle(
 	row: PackedFloat64Array, t: int, x: float, y: float, c: float, s: float
 ) -> bool:
@@ -211,13 +212,13 @@ func _cross_triangle(
 	return found == 2
 
 
-# Keeps a cut with these bottoms and tops at both ends.
+# Stores a cut with these bottoms and tops at both ends.
 func _keep(ray: int, low0: float, top0: float, low1: float, top1: float, is_floor: float) -> void:
 	if _leave < 0.0 or _enter >= _length:
 		return
 	var leave := maxf(_leave, _enter + 2.0 * BEYOND)
 	var slope := 1.0 / (leave - _enter)
-	# The arrays of rays without a cut are one.
+	# Rays without a cut share one array.
 	var cuts := _cuts[ray].duplicate() if _cuts[ray].is_empty() else _cuts[ray]
 	cuts.append_array(
 		[_enter, leave, low0, top0, (low1 - low0) * slope, (top1 - top0) * slope, is_floor]
@@ -236,8 +237,8 @@ func _free_way(c: PackedFloat64Array, z: float, edges: bool) -> float:
 	var begun := 0
 	var at := 0.0
 	var floor_z := z
-	var gap := -1.0  # where the floor ended, while it may be a seam
-	var rim := -1.0  # where the last seam began, and where it ended
+	var gap := -1.0  # end of the floor, while it may be a seam
+	var rim := -1.0  # begin and end of the last seam
 	var back := -1.0
 	var gap_floor := z
 	_end = AmbuloContract.NOTHING
@@ -275,7 +276,7 @@ func _free_way(c: PackedFloat64Array, z: float, edges: bool) -> float:
 			rim = gap
 			back = at
 			gap = -1.0
-		# Where something slopes the highest floor may change on the way.
+		# Where something slopes the highest floor may change within a part.
 		if slopes:
 			next_at = minf(next_at, at + STRIDE)
 		floor_z = best
@@ -303,7 +304,7 @@ func _free_way(c: PackedFloat64Array, z: float, edges: bool) -> float:
 	return gap
 
 
-# What ends a ray at an edge of a floor: the edge, or what stands there or right behind it.
+# End of a ray at a floor edge: the edge, or the obstacle on it or right behind it.
 func _end_at_edge(c: PackedFloat64Array, at: float, floor_z: float) -> int:
 	for k in range(0, c.size(), CUT):
 		if c[k] > at + AmbuloContract.SAME_END or c[k + 1] <= at:
@@ -315,7 +316,7 @@ func _end_at_edge(c: PackedFloat64Array, at: float, floor_z: float) -> int:
 	return AmbuloContract.DROP
 
 
-# First s from 0 to `most` at which a + b s and c + d s are both negative; `most`: none.
+# First s from 0 to `most` at which a + b s and c + d s are both negative; `most` if there is none.
 func _before(a: float, b: float, c: float, d: float, most: float) -> float:
 	if (a >= 0.0 and b >= 0.0) or (c >= 0.0 and d >= 0.0):
 		return most

@@ -1,18 +1,18 @@
 class_name AmbuloSceneFloor
 extends RefCounted
-## Where a body fits in a scene: on the floors of columns, found by rays from above and by
-## overlaps of the body itself. Bodies that move are not there for it, neither as obstacles nor as
-## floors: where they stand now, they need not stand later.
+## Finds where a body fits in a scene: on the floors of columns, found by rays from above and by
+## overlap tests of the body. Moving bodies are ignored, both as obstacles and as floors, because
+## they may be elsewhere later.
 
 ## Numbers of a floor: column, row, height [m], whether the body fits there, whether it slopes.
 const WIDTH := 5
-## Floors of one column that are told at most.
+## Most reported floors of one column.
 const MOST_FLOORS := 16
-## Room that is kept around a body, [m].
+## Clearance around a body, [m].
 const ROOM := 0.03
-## Overlap that a body in the middle of its place may have, [m].
+## Allowed overlap of a body in the middle of its place, [m].
 const SPARE := 1e-3
-## Floors whose height differs by more within [constant _BESIDE] slope, [m].
+## A floor slopes if its height differs by more within [constant _BESIDE], [m].
 const _SLOPE := 0.002
 const _BESIDE := 0.02
 
@@ -20,15 +20,15 @@ var _space: AmbuloSpace
 var _moving: Array[RID] = []
 
 
-## The floors of [param space] without the bodies [param moving].
+## The floors of [param space], ignoring the bodies [param moving].
 func _init(space: AmbuloSpace, moving: Array[RID] = []) -> void:
 	_space = space
 	_moving = moving
 
 
-## Rows of [constant WIDTH] numbers of all floors between the heights [param low] and
-## [param high] in the columns [param first] to [param last] (column and row, both included) of
-## cells of [param size] [m] around whose middle, counted from (x0, y0), the body is tried.
+## Rows of [constant WIDTH] numbers of all floors between the heights [param low] and [param high]
+## in the columns [param first] to [param last] (column and row, both included), cells of [param
+## size] [m] counted from (x0, y0); the body is tested at their middles.
 func scan(
 	x0: float, y0: float, size: float, first: Vector2i, last: Vector2i, low: float, high: float
 ) -> PackedFloat64Array:
@@ -37,7 +37,7 @@ func scan(
 	_space.excluded = excluded + _moving
 	var radius := _space.body_radius
 	_space.body_radius = radius + ROOM
-	var before: Array[PackedFloat64Array] = []  # floors of the row before
+	var before: Array[PackedFloat64Array] = []  # floors of the previous row
 	for column in range(first.x, last.x + 1):
 		var x := x0 + (column + 0.5) * size
 		var begins := first.y == 0
@@ -56,8 +56,8 @@ func scan(
 			beside = here
 			var above := INF
 			for z in here:
-				# Another floor in the way of the head: of solids of triangles, which are hollow
-				# to the engine, it is the only face that is seen.
+				# The next floor above may block the head: in a hollow solid of triangles it is the
+				# only face that rays find.
 				var fits := above - z >= AmbuloContract.BODY_HEIGHT and _space.fits(x, y, z, SPARE)
 				if fits and above < INF:
 					fits = not _space.is_inside(x, y, z)
@@ -69,8 +69,8 @@ func scan(
 	return found
 
 
-## Heights of all floors at (x, y) between two heights, from above, [m]; on one that lies less
-## than a climb below another nobody stands.
+## Heights of all floors at (x, y) between two heights, from above, [m]; floors less than a climb
+## below another are left out.
 func floors(x: float, y: float, low: float, high: float) -> PackedFloat64Array:
 	var found := PackedFloat64Array()
 	var top := high
@@ -83,8 +83,8 @@ func floors(x: float, y: float, low: float, high: float) -> PackedFloat64Array:
 	return found
 
 
-## The floor below a marker at (x, y, z), where a body fits; NAN, with [param rule] appended to
-## [param problems]: there is none.
+## Height of the floor below a marker at (x, y, z), where a body fits; NAN, with [param rule]
+## appended to [param problems], if there is none.
 func below(x: float, y: float, z: float, problems: PackedStringArray) -> float:
 	var excluded := _space.excluded
 	_space.excluded = excluded + _moving
@@ -109,8 +109,8 @@ func _below(x: float, y: float, z: float, problems: PackedStringArray) -> float:
 	return found
 
 
-## The floors [param here] of a column, from above, and those of [param near], a column beside it,
-## that go on behind a gap which a body passes: (x, y) lies between two tiles or planks.
+## Those of the floors [param near] of a neighbouring column that continue a floor of [param here],
+## the column's own floors from above, across a seam: (x, y) lies between two tiles or planks.
 func _over_seams(
 	x: float, y: float, here: PackedFloat64Array, near: PackedFloat64Array
 ) -> PackedFloat64Array:

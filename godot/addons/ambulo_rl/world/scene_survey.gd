@@ -1,31 +1,30 @@
 class_name AmbuloSceneSurvey
 extends RefCounted
-## What a scene has for players: its colliders, the box around them, and the marker nodes that
-## say where episodes start and end.
+## Survey of a scene: its colliders, the box around them, and the marker nodes of starts and goals.
 ##
-## A marker is a Node3D in one of the groups of [constant KINDS], or one whose name begins like
-## "AmbuloStart", "AmbuloGoal", "AmbuloWaypoint". It stands up to [constant MARKER_HEIGHT] above
+## A marker is a Node3D in one of the groups of [constant KINDS], or one whose name begins with
+## "AmbuloStart", "AmbuloGoal" or "AmbuloWaypoint". It stands at most [constant MARKER_HEIGHT] above
 ## its floor.
 
-## Groups of markers, and how their names begin.
+## Groups of markers, and their name prefixes.
 const KINDS: Dictionary[String, String] = {
 	"ambulo_start": "AmbuloStart",
 	"ambulo_goal": "AmbuloGoal",
 	"ambulo_waypoint": "AmbuloWaypoint",
 }
-## A marker may be this far above its floor, [m].
+## Largest height of a marker above its floor, [m].
 const MARKER_HEIGHT := 3.0
-## A picture or CSG shape whose name begins so, or in the group "ambulo_bounds", is the box in
-## which agents play.
+## Name prefix of a picture or CSG shape that is the box in which agents play, like one in the group
+## "ambulo_bounds".
 const BOUNDS := "AmbuloBounds"
 ## Most colliders of a scene.
 const MOST_COLLIDERS := 100_000
-## Most points of navigation meshes that are told.
+## Most reported points of navigation meshes.
 const MOST_ANCHORS := 4096
-## Lengths whose cosine is larger are not at right angles.
+## Largest cosine between axes that count as perpendicular.
 const _SHEAR := 1e-3
 
-## The rule that a node breaks, with its path first; "": none.
+## The first broken rule, after the path of its node; "": none.
 var problem := ""
 ## Markers of each group, in the order of the tree.
 var markers: Dictionary[String, Array] = {}
@@ -33,12 +32,12 @@ var markers: Dictionary[String, Array] = {}
 var anchors: PackedVector3Array = []
 ## Number of colliders.
 var colliders := 0
-## Whether something in the scene moves by itself.
+## Whether anything in the scene moves by itself.
 var moves := false
-## Bodies that move: ways and free places are looked for as if they were not there, so that a door
-## that is closed at first closes no way.
+## Moving bodies, which searches for walks and free places ignore, so that a door that is shut at
+## first blocks no walk.
 var moving_bodies: Array[RID] = []
-## Whether a node that is named [constant BOUNDS] says where agents play.
+## Whether a node with the name [constant BOUNDS] limits where agents play.
 var has_bounds := false
 ## The box around all colliders of finite size, in the engine's axes.
 var box := AABB()
@@ -48,8 +47,8 @@ var _empty := true
 var _measures := false
 
 
-## Looks at all of the scene below [param root]; it need not be in the tree unless it
-## [param measures] the box.
+## Surveys all nodes below [param root], which must be in the tree if the survey [param measures]
+## the box.
 func _init(root: Node, measures := true) -> void:
 	_root = root
 	_measures = measures
@@ -58,7 +57,7 @@ func _init(root: Node, measures := true) -> void:
 	_look(root, Transform3D.IDENTITY)
 
 
-## Whether the scene is still there.
+## Whether the scene still exists.
 func is_alive() -> bool:
 	return is_instance_valid(_root)
 
@@ -68,7 +67,7 @@ func path_of(node: Node) -> String:
 	return ("%s/%s" % [_root.name, _root.get_path_to(node)]).trim_suffix("/.")
 
 
-## The nodes that [param script_path] is attached to: the path of the first, or "".
+## Path of the first node with the script [param script_path], or "".
 func node_with(script_path: String) -> String:
 	return _find_script(_root, script_path)
 
@@ -129,7 +128,7 @@ func _note_shape(node: CollisionShape3D, pose: Transform3D) -> void:
 	_note_box(node, pose, box_of(node.shape, _measures))
 
 
-# Shapes that scripts gave to a body without nodes of their own.
+# Shapes that scripts added to a body without nodes of their own.
 func _note_owners(body: CollisionObject3D, pose: Transform3D) -> void:
 	for owner_id in body.get_shape_owners():
 		var holder := body.shape_owner_get_owner(owner_id)
@@ -146,7 +145,7 @@ func _note_owners(body: CollisionObject3D, pose: Transform3D) -> void:
 				_note_box(body, at, box_of(shape, _measures))
 
 
-## The box around a shape, in its own axes; [param measures]: around any but boxes, too.
+## The box around a shape, in its own axes; without [param measures] only of boxes.
 static func box_of(shape: Shape3D, measures := true) -> AABB:
 	if shape is BoxShape3D:
 		var whole := (shape as BoxShape3D).size
@@ -223,7 +222,7 @@ static func _is_sheared(basis: Basis) -> bool:
 	return maxf(absf(x.dot(y)), maxf(absf(y.dot(z)), absf(z.dot(x)))) > _SHEAR
 
 
-## Whether a body is made to move; a vehicle is even if it is frozen now.
+## Whether a body's type moves; a frozen vehicle counts, too.
 static func is_moving_body(node: Node) -> bool:
 	if node is RigidBody3D:
 		return node is VehicleBody3D or not (node as RigidBody3D).freeze

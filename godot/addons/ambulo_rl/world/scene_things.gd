@@ -1,31 +1,31 @@
 class_name AmbuloSceneThings
 extends RefCounted
-## What moves in a user's own scene, near an agent: bodies that are made to (AnimatableBody3D,
-## CharacterBody3D, RigidBody3D), and any that was seen to have moved since the last decision.
+## Moving bodies near an agent in a user's own scene: AnimatableBody3D, CharacterBody3D,
+## RigidBody3D, and any other body that has moved since the last decision.
 ##
-## Each shape of a body is an upright box around it, a person a cylinder.
+## Each shape of a body becomes an upright box around it, a person a cylinder.
 
 ## Group of nodes that are people, as every CharacterBody3D is: touching one, or a body below one
 ## in the tree, counts as a collision with a person.
 const PEOPLE := "people"
-# Bodies that one look finds at most, and looks at most.
+# Most bodies found per query, and most queries.
 const _AT_ONCE := 64
 const _MOST_LOOKS := 16
 # A body has moved if a number of its pose differs by more, [m].
 const _MOVED := 1e-4
 
-## Bodies that move, of those that were found.
+## Moving bodies found so far.
 var moving: Array[RID] = []
-## Decisions made, counted by the caller: what has moved in between has moved in that time.
+## Number of decisions, counted by the caller; poses are compared between decisions.
 var clock := 0
 
 var _state: PhysicsDirectSpaceState3D
 var _query := PhysicsShapeQueryParameters3D.new()
 var _around := SphereShape3D.new()
-# What was found to stand still, which is not found again until a ray ends at it and it has moved.
+# Static bodies, excluded from queries until a ray ends at one that has moved.
 var _still: Dictionary[int, RID] = {}
 var _tracks: Dictionary[int, _Track] = {}
-# Bodies that stand still by their kind, but have moved.
+# Bodies of static types that have moved.
 var _moved: Dictionary[int, bool] = {}
 
 
@@ -35,8 +35,8 @@ func _init(state: PhysicsDirectSpaceState3D) -> void:
 	_query.shape = _around
 
 
-## Rows of what moves within the reach of [param spec] of a point in the engine's axes, those of
-## the layers [param mask] that are not [param excluded].
+## Rows of the moving bodies within the ray range of [param spec] around a point in the engine's
+## axes, on the layers [param mask] and not [param excluded].
 func near(eye: Vector3, spec: AmbuloSpec, mask: int, excluded: Array[RID]) -> PackedFloat64Array:
 	_around.radius = spec.ray_length
 	_query.transform = Transform3D(Basis.IDENTITY, eye)
@@ -64,8 +64,7 @@ func near(eye: Vector3, spec: AmbuloSpec, mask: int, excluded: Array[RID]) -> Pa
 	return rows
 
 
-## What ends a ray at which [param hits] were found, one of the kinds of ends: [param otherwise]
-## without any.
+## Kind of the end of a ray with the hits [param hits]; [param otherwise] without hits.
 func kind_of(hits: Array[Dictionary], otherwise: int) -> int:
 	for hit in hits:
 		if not is_moving(hit.collider as Node3D):
@@ -98,30 +97,30 @@ static func is_person(node: Node) -> bool:
 	return false
 
 
-## What carries an agent: the collider that it stands on.
+## The carrier of an agent: the collider that it stands on.
 class Ride:
 	extends RefCounted
 
-	## How far it was carried since [method begin], in the contract's axes, [m].
+	## Displacement by the carrier since [method begin], in the contract's axes, [m].
 	var way_x := 0.0
 	var way_y := 0.0
 
 	var _on: Node3D
 	var _pose := Transform3D.IDENTITY
 
-	## Begins a decision.
+	## Starts a decision.
 	func begin() -> void:
 		way_x = 0.0
 		way_y = 0.0
 
-	## Has [param collider] carry, null: nothing.
+	## Sets the carrier to [param collider]; null: none.
 	func board(collider: Node3D) -> void:
 		_on = collider
 		if collider != null:
 			_pose = collider.global_transform
 
-	## Moves the agent whose state row begins at [param row] of [param rows] as what carries it has
-	## moved; how far along the floor, [m].
+	## Moves the agent whose state row begins at [param row] of [param rows] with its carrier;
+	## returns the horizontal distance, [m].
 	func carry(rows: PackedFloat64Array, row: int) -> float:
 		if not is_instance_valid(_on) or not _on.is_inside_tree():
 			_on = null
@@ -139,14 +138,14 @@ class Ride:
 		return sqrt(way[0] ** 2 + way[1] ** 2)
 
 
-## A body, and where it was.
+## A body and its previous pose.
 class _Track:
 	extends RefCounted
 
-	# Boxes around the shapes, in the body's own axes; of a person one around all.
+	# Boxes around the shapes, in the body's own axes; of a person one around all shapes.
 	var _boxes: Array[AABB] = []
 	var _first: Transform3D
-	# Rows of these boxes, now and when they were looked at before.
+	# Rows of these boxes, now and at the last query.
 	var _rows: PackedFloat64Array = []
 	var _old: PackedFloat64Array = []
 	var _at := 0
@@ -171,14 +170,14 @@ class _Track:
 				else:
 					_boxes.append(around)
 
-	## Whether it is no longer where it was first seen.
+	## Whether it has left the pose of its first observation.
 	func has_left(pose: Transform3D) -> bool:
 		var apart := (pose.origin - _first.origin).length()
 		for k in 3:
 			apart = maxf(apart, (pose.basis[k] - _first.basis[k]).length())
 		return apart > _MOVED
 
-	## Rows of its boxes in the decision [param clock], one of [param dt] seconds.
+	## Rows of its boxes in the decision [param clock], which lasts [param dt] seconds.
 	func rows(body: Node3D, clock: int, dt: float) -> PackedFloat64Array:
 		if clock != _at or _rows.is_empty():
 			var now := PackedFloat64Array()

@@ -1,18 +1,18 @@
 class_name AmbuloSight
 extends RefCounted
-## What moves in sight of an agent: the nearest things of which no still shape hides all that is
-## looked at (docs/vr_world.md).
+## Visible moving objects of an agent: the nearest ones that static shapes do not hide at all tested
+## points (docs/vr_world.md).
 
-# What is this near is felt, whatever hides it, [m].
+# Objects this near are sensed even if hidden, [m].
 const _BESIDE := 0.05
-# Where points of a box that are looked at lie, as a fraction of its half sizes, and how far off its
-# bottom and top, [m].
+# Position of the tested points of a box, as a fraction of its half sizes, and their distance from
+# its bottom and top, [m].
 const _INSIDE := 0.8
 const _OFF := 0.02
 
 
-## Writes what the agent whose state row begins at [param row] of [param rows] sees in
-## [param space] to the row, nearest first.
+## Writes the objects that the agent sees in [param space] to its state row, which begins at [param
+## row] of [param rows], nearest first.
 static func look(space: AmbuloSpace, spec: AmbuloSpec, rows: PackedFloat64Array, row: int) -> void:
 	var x := rows[row]
 	var y := rows[row + 1]
@@ -40,8 +40,8 @@ static func look(space: AmbuloSpace, spec: AmbuloSpec, rows: PackedFloat64Array,
 			rows[first + i * width + m] = things[found[i] + m]
 
 
-## [param row] of a thing (see [AmbuloThings]) with its velocity [m/s] and yaw rate [rad/s] if it
-## was at [param old] [param dt] seconds ago.
+## [param row] of an object (see [AmbuloThings]) with its velocity [m/s] and yaw rate [rad/s], from
+## the row [param old] of [param dt] seconds ago.
 static func with_rates(
 	row: PackedFloat64Array, old: PackedFloat64Array, dt: float
 ) -> PackedFloat64Array:
@@ -53,7 +53,7 @@ static func with_rates(
 	return out
 
 
-## Distance from (x, y) to the base of the thing whose row begins at [param k], 0 inside, [m].
+## Distance from (x, y) to the base of the object whose row begins at [param k], 0 inside, [m].
 static func gap_to(things: PackedFloat64Array, k: int, x: float, y: float) -> float:
 	var dx := x - things[k]
 	var dy := y - things[k + 1]
@@ -66,7 +66,7 @@ static func gap_to(things: PackedFloat64Array, k: int, x: float, y: float) -> fl
 	return sqrt(u * u + v * v)
 
 
-# Whether one of five points of bottom or top of a thing can be seen from (x, y, eye).
+# Whether one of five points at the bottom or top of an object is visible from (x, y, eye).
 static func _is_visible(
 	space: AmbuloSpace,
 	things: PackedFloat64Array,

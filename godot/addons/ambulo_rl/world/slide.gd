@@ -1,13 +1,13 @@
 class_name AmbuloSlide
 extends RefCounted
-## Moves a body out of what it overlaps: the shortest way that undoes all pushes.
+## Pushes a body out of its overlaps by the shortest displacement that resolves all of them.
 ##
-## A class of its own for those who know the pushes, see [method find_overlaps].
+## Subclasses provide the overlaps, see [method find_overlaps].
 
-## Overlap up to this is rounding of the engine: who stands at a wall does not touch
-## it, [m].
+## Overlap up to this is rounding of the engine, not contact: a body at a wall does not touch it,
+## [m].
 const TOUCH_DEPTH := 2e-5
-## Directions with a larger cosine are one direction.
+## Directions with a larger cosine count as the same.
 const SAME := 0.99999
 
 ## Radius and height of the body, [m].
@@ -21,25 +21,25 @@ var body_height := AmbuloContract.BODY_HEIGHT:
 		if value != body_height:
 			body_height = value
 			_fit()
-## Result of [method slide]: where the body ends, [m].
+## Result of [method slide]: end of the body, [m].
 var slid_x := 0.0
 var slid_y := 0.0
-## Set by [method find_overlaps]: how far the body gets, once it is out of what pushes it, before
-## anything else touches it, at least, [m].
+## Set by [method find_overlaps]: lower bound of the distance that the body, out of its overlaps,
+## can move before the next contact, [m].
 var spare := 0.0
-## Set by [method slide] where a person, and where anything else, is touched.
+## Set by [method slide]: whether a person, and whether anything else, is touched.
 var touched_person := false
 var touched_thing := false
 
-# Number of pushes, as far as they have different directions.
+# Number of pushes with different directions.
 var _count := 0
-# The body is cut: no push leads out.
+# Whether a shape cuts the body's axis, so that no push resolves the overlap.
 var _is_cut := false
 # Directions and depths [m], the deepest first.
 var _push_x: PackedFloat64Array = []
 var _push_y: PackedFloat64Array = []
 var _depth: PackedFloat64Array = []
-# Shortest way that undoes all pushes, [m].
+# Shortest displacement that resolves all overlaps, [m].
 var _way_x := 0.0
 var _way_y := 0.0
 
@@ -49,15 +49,15 @@ func _init() -> void:
 		numbers.resize(AmbuloContract.MOST_OVERLAPS)
 
 
-## Finds what pushes the body at (x, y) aside, and whether it is people; how far it has to spare
-## is 0 where nothing else is known.
+## Finds the pushes on the body at (x, y), and whether people cause them; the free distance is 0 if
+## unknown.
 func find_overlaps(_x: float, _y: float) -> void:
 	_count = 0
 
 
-## Pushes a body that stepped from (x0, y0) to (x, y) out of everything it overlaps, into
-## [member slid_x], [member slid_y]; true: something was touched. Where no way out is found
-## (a gap narrower than the body) it is back at (x0, y0).
+## Pushes a body that stepped from (x0, y0) to (x, y) out of all overlaps, into [member slid_x],
+## [member slid_y]; returns whether it touched anything. If there is no way out (a gap narrower than
+## the body) it returns to (x0, y0).
 func slide(x0: float, y0: float, x: float, y: float) -> bool:
 	slid_x = x
 	slid_y = y
@@ -87,7 +87,7 @@ func slide(x0: float, y0: float, x: float, y: float) -> bool:
 	return true
 
 
-# Has the shapes of the body be as wide and tall as it is.
+# Resizes the shapes of the body.
 func _fit() -> void:
 	pass
 
@@ -96,8 +96,8 @@ func _overlaps_more_than(most: float) -> bool:
 	return _is_cut or (_count > 0 and _depth[0] > most)
 
 
-# Adds a push of a depth along the unit vector (nx, ny). Each direction is kept once,
-# so that the order in which pushes are found does not matter.
+# Adds a push of a depth along the unit vector (nx, ny). Each direction is kept once, so that the
+# order of the pushes does not matter.
 func _add_push(nx: float, ny: float, deep: float) -> void:
 	for k in _count:
 		if nx * _push_x[k] + ny * _push_y[k] > SAME:
@@ -119,8 +119,8 @@ func _add_push(nx: float, ny: float, deep: float) -> void:
 	_count += 1
 
 
-# Finds the shortest move that undoes all pushes, two or more: along one of them or to the corner
-# of two; without any, that of the deepest one.
+# Finds the shortest displacement that resolves two or more pushes: along one of them or to the
+# corner of two; if none does, that of the deepest push.
 func _find_way_out() -> void:
 	_way_x = _push_x[0] * _depth[0]
 	_way_y = _push_y[0] * _depth[0]

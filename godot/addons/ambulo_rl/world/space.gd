@@ -1,47 +1,47 @@
 class_name AmbuloSpace
 extends AmbuloSlide
-## A place in the physics engine in which bodies walk (docs/vr_world.md, "Shapes and floor"): they
-## climb ramps of up to 45 degrees and steps of up to [constant AmbuloContract.CLIMB_HEIGHT], pass
-## below what hangs high enough, are pushed out of the rest, and fall where the floor ends.
+## A physics space in which bodies walk (docs/vr_world.md, "Shapes and floor"): they climb ramps of
+## up to 45 degrees and steps of up to [constant AmbuloContract.CLIMB_HEIGHT], pass below shapes
+## that hang high enough, are pushed out of all others, and fall where the floor ends.
 ##
 ## It is a user's own 3D scene, whose colliders are obstacles and floors where the engine has them
-## at that moment; a level is an [AmbuloLevelSpace]. The body is a capsule that floats: it begins so
-## high above the feet that what may be stepped on touches it from below 45 degrees, and such a push
-## is ignored. Points in the engine are relative to [member origin_x], [member origin_y], so that
-## its 32-bit floats stay exact.
+## at that moment; a level is an [AmbuloLevelSpace]. The body is a floating capsule: its lower end
+## is so high above the feet that a step that it may climb touches it from more than 45 degrees
+## below, and such pushes are ignored. Points in the engine are relative to [member origin_x],
+## [member origin_y], so that its 32-bit floats stay exact.
 
 ## A contact this far off the nearest line of the capsule has a clipped depth, [m].
 const CLIPPED := 1e-4
-## Pushes downwards that are steeper than this (aside to down) are those of a ceiling.
+## Ratio of horizontal to downward push below which the push is that of a ceiling.
 const OVERHEAD := 0.1051
-## A floor is looked for this far below the body at most, [m].
+## Largest depth below the body at which a floor is searched, [m].
 const DEPTH := 1000.0
-## Floors nearer than this are one, [m].
+## Floors nearer than this count as one, [m].
 const ALIKE := 0.01
-## Faces that are too steep to stand on, or too thin, that a look downwards passes at most.
+## Most faces that a downward ray passes because they are too steep or too thin to stand on.
 const MOST_FACES := 8
 const _TINY := 1e-4
-# Room in which obstacles are looked for beyond what a body may reach, [m].
+# Margin beyond the reach of a body in which obstacles are searched, [m].
 const _ROOM := 0.05
-# Width of a seam between two tiles that carries, [m].
+# Width of a seam between two tiles that carries a body, [m].
 const _SEAM := 0.002
-# Part of the body's radius by which it is stepped on from below 45 degrees.
+# Fraction of the body's radius within which a floor touches it from more than 45 degrees below.
 const _RIM := 1.0 - sqrt(0.5)
-# Where the capsule begins above the feet, [m].
+# Height of the capsule's lower end above the feet, [m].
 const _BOTTOM := AmbuloContract.CLIMB_HEIGHT - AmbuloContract.BODY_RADIUS * _RIM
-# Bodies at one place that are looked at.
+# Most bodies examined at one place.
 const _MOST_BODIES := 16
-# Height above a floor at which it is found out whether it is inside of a solid, and the width of
-# the widest solid, [m].
+# Height above a floor of the test whether it is inside a solid, and the width of the widest solid,
+# [m].
 const _WAIST := 0.3
 const _WIDEST := 200.0
-# Looks at the floor around a place, a circle.
+# Number of floor queries per circle around a place.
 const _AROUND := 8
 const _DIRECTIONS: PackedVector3Array = [
 	Vector3.UP, Vector3.LEFT, Vector3.RIGHT, Vector3.FORWARD, Vector3.BACK
 ]
 
-## Bodies that do not count, such as the player's own.
+## Bodies that are ignored, such as the player's own.
 var excluded: Array[RID] = []:
 	set(value):
 		excluded = value
@@ -56,21 +56,20 @@ var floor_mask := 1:
 	set(value):
 		floor_mask = value
 		_apply_masks()
-## Height in the scene (Godot's Y) around which players are placed for whom no height is named,
-## [m]: they stand on the highest floor that is at most 0.25 m above it.
+## Height in the scene (Godot's Y) for placing players without a given height, [m]: they stand on
+## the highest floor that is at most 0.25 m above it.
 var floor_height := 0.0
-## Whether no floor ever moves: it is then looked at once, which is several times as fast.
+## Whether floors are static: they are then examined once, which is several times as fast.
 var floor_stands_still := false:
 	set(value):
 		floor_stands_still = value
 		_level_floor = AmbuloLevelFloor.new() if value else null
-## Where the engine's origin is, [m].
+## Engine coordinates of the origin, [m].
 var origin_x := 0.0
 var origin_y := 0.0
-## What moves where the body is that is moved or looks now, beside the engine's own bodies; null:
-## nothing.
+## Moving obstacles around the present body, besides the engine's own bodies; null: none.
 var things: AmbuloThings
-## What moves in a scene, and what carries the body there that is moved now; null: nothing.
+## Moving bodies of a scene, and the carrier of the present body there; null: none.
 var scene_things: AmbuloSceneThings
 var ride: AmbuloSceneThings.Ride
 var _state: PhysicsDirectSpaceState3D
@@ -85,9 +84,9 @@ var _face := PhysicsRayQueryParameters3D.new()
 var _blade := AmbuloBlade.new()
 var _level_floor: AmbuloLevelFloor
 var _sight := PhysicsRayQueryParameters3D.new()
-# Collider of the floor that was found last; null: there was none.
+# Collider of the last floor; null: none.
 var _floor: Node3D
-# Height of the feet and of the middle of the capsule, [m].
+# Heights of the feet and of the middle of the capsule, [m].
 var _feet := 0.0
 var _middle := 0.0
 
@@ -106,23 +105,23 @@ func _init(space: RID) -> void:
 	_apply_masks()
 
 
-## Height of the highest floor under the body axis at (x, y) that is at most
-## [param highest] and at least [param lowest]; NAN: none, [m].
+## Height of the highest floor below the body axis at (x, y) that is at most [param highest] and at
+## least [param lowest]; NAN: none, [m].
 func floor_at(x: float, y: float, highest: float, lowest: float) -> float:
 	var found := _floor_below(x, y, highest, lowest)
-	if is_nan(found):  # perhaps exactly between two tiles
+	if is_nan(found):  # it may be exactly between two tiles
 		found = _floor_below(x + _SEAM, y + _SEAM, highest, lowest)
 	return found
 
 
-## Height of the floor for who comes from height [param z]: at most a climb above it; NAN: none
-## down to [param depth] below, [m].
+## Height of the floor for a body that comes from height [param z]: at most a climb above it; NAN:
+## none within [param depth] below, [m].
 func support(x: float, y: float, z: float, depth: float) -> float:
 	return floor_at(x, y, z + AmbuloContract.CLIMB_HEIGHT, z - depth)
 
 
 ## Height of the floor on both sides of a seam at (x, y) that carries feet at height [param z], at
-## most [param z]; NAN: there is none, [m].
+## most [param z]; NAN: none, [m].
 func floor_over_seam(x: float, y: float, z: float) -> float:
 	var aside := AmbuloContract.MAX_SEAM
 	for along: Vector2 in [Vector2(aside, 0.0), Vector2(0.0, aside)]:
@@ -135,20 +134,20 @@ func floor_over_seam(x: float, y: float, z: float) -> float:
 	return NAN
 
 
-## Has the floor that was looked for last carry the body, if [param carries].
+## Makes the last floor the carrier of the body, if [param carries].
 func board(carries := true) -> void:
 	if ride != null:
 		ride.board(_floor if carries else null)
 
 
-## How far around (x, y) the floor is known to be as high as [param z], as far as [param most];
-## 0: not at all, [m].
+## Known radius around (x, y) in which the floor is at height [param z], at most [param most]; 0:
+## unknown, [m].
 func level_radius(x: float, y: float, z: float, _most: float) -> float:
 	return _level_floor.radius(self, x, y, z) if _level_floor != null else 0.0
 
 
-## Whether there is floor for feet at height [param z] wherever it is nearer to (x, y) than
-## [param radius], as far as looks at two circles tell.
+## Whether the floor covers the circle of [param radius] around (x, y) for feet at height [param z],
+## tested on two circles.
 func has_floor_around(x: float, y: float, z: float, radius: float) -> bool:
 	for part: float in [0.5, 1.0]:
 		for k in _AROUND:
@@ -159,7 +158,7 @@ func has_floor_around(x: float, y: float, z: float, radius: float) -> bool:
 	return true
 
 
-## Whether there is floor all along the line from (x, y, z) to (to_x, to_y), every 5 cm.
+## Whether the floor covers the line from (x, y, z) to (to_x, to_y), tested every 5 cm.
 func has_floor_along(x: float, y: float, z: float, to_x: float, to_y: float) -> bool:
 	var count := ceili(Vector2(to_x - x, to_y - y).length() / AmbuloContract.MAX_SEAM)
 	for k in range(1, count):
@@ -175,8 +174,8 @@ func has_floor_along(x: float, y: float, z: float, to_x: float, to_y: float) -> 
 	return true
 
 
-## How far a body at (x, y, z) gets at this height before it may touch an obstacle, at least, and
-## at most [param most], [m].
+## Lower bound of the distance that a body at (x, y, z) can move at this height before it touches an
+## obstacle, at most [param most], [m].
 func room(x: float, y: float, z: float, most: float) -> float:
 	stand_at(z)
 	_cylinder.radius = body_radius + most + _ROOM
@@ -186,7 +185,7 @@ func room(x: float, y: float, z: float, most: float) -> float:
 	return most if _state.collide_shape(_around, 1).is_empty() else 0.0
 
 
-## Whether nothing is right above the axis of a body that stands at height [param z].
+## Whether the axis of a body that stands at height [param z] is free of shapes right above it.
 func has_headroom(x: float, y: float, z: float) -> bool:
 	var low := z + AmbuloContract.CLIMB_HEIGHT + ALIKE
 	_up.from = Vector3(origin_y - y, low, origin_x - x)
@@ -203,13 +202,13 @@ func fits(x: float, y: float, z: float, spare := AmbuloContract.STUCK_DEPTH) -> 
 	return not _overlaps_more_than(spare)
 
 
-## Whether a body can be placed at (x, y) at the height of a floor [param z], in no solid.
+## Whether a body fits on the floor at (x, y) and height [param z], outside of all solids.
 func stands(x: float, y: float, z: float) -> bool:
 	return fits(x, y, z) and not is_inside(x, y, z)
 
 
-## Whether the floor at (x, y, z) is inside of a solid, whose faces are seen from outside only: in
-## each direction, before the first face that looks this way, there is one that looks away.
+## Whether the floor at (x, y, z) is inside a solid, whose faces are visible only from outside: in
+## each direction, a face that looks away precedes the first one that looks this way.
 func is_inside(x: float, y: float, z: float) -> bool:
 	var at := Vector3(origin_y - y, z + _WAIST, origin_x - x)
 	for way in _DIRECTIONS:
@@ -221,7 +220,7 @@ func is_inside(x: float, y: float, z: float) -> bool:
 	return true
 
 
-## The name of an obstacle that the body at (x, y, z) overlaps; "": none, or none has a name.
+## The name of an obstacle that the body at (x, y, z) overlaps; "": none, or unnamed.
 func obstacle_at(x: float, y: float, z: float) -> String:
 	stand_at(z)
 	_put_body(x, y)
@@ -232,7 +231,7 @@ func obstacle_at(x: float, y: float, z: float) -> String:
 	return ""
 
 
-## Has [method slide] and [method find_overlaps] work for feet at height [param z].
+## Sets the height of the feet for [method slide] and [method find_overlaps] to [param z].
 func stand_at(z: float) -> void:
 	_feet = z
 	_middle = z + 0.5 * (_BOTTOM + body_height + AmbuloContract.BODY_RADIUS * _RIM)
@@ -257,9 +256,9 @@ func find_overlaps(x: float, y: float) -> void:
 	_find_contacts(x, y)
 
 
-## Writes how far the way is free along the floor for feet at (x, y, z) into [param rows] from
-## [param start] on and, where [param spec] has surroundings, what ends each ray and the floors
-## along it behind them. Ray 0 points along [param yaw].
+## Writes the free distances along the floor for feet at (x, y, z) into [param rows] from index
+## [param start] and, if [param spec] has surroundings, behind them the end of each ray and the
+## floors along it. Ray 0 points along [param yaw].
 func read_rays(
 	x: float, y: float, z: float, yaw: float, spec: AmbuloSpec, rows: PackedFloat64Array, start: int
 ) -> void:
@@ -274,8 +273,8 @@ func read_rays(
 			AmbuloRays.write_floors(_blade.trail, z, reach, rows, floors)
 
 
-## Rows of what moves within [member AmbuloSpec.ray_length] of feet at (x, y, z), see
-## [constant AmbuloContract.MOVER_COLUMNS]; those that are out of sight, too.
+## Rows of the moving objects within [member AmbuloSpec.ray_length] of feet at (x, y, z), see
+## [constant AmbuloContract.MOVER_COLUMNS], including hidden ones.
 func things_near(x: float, y: float, z: float, spec: AmbuloSpec) -> PackedFloat64Array:
 	var eye := Vector3(origin_y - y, z + spec.eye_height, origin_x - x)
 	var rows := scene_things.near(eye, spec, obstacle_mask, excluded)
@@ -283,15 +282,15 @@ func things_near(x: float, y: float, z: float, spec: AmbuloSpec) -> PackedFloat6
 	return rows
 
 
-## Whether the line between two points meets nothing that stands still.
+## Whether no static shape lies on the line between two points.
 func is_clear(x: float, y: float, z: float, to_x: float, to_y: float, to_z: float) -> bool:
 	_sight.from = Vector3(origin_y - y, z, origin_x - x)
 	_sight.to = Vector3(origin_y - to_y, to_z, origin_x - to_x)
 	return _state.intersect_ray(_sight).is_empty()
 
 
-## How far a blade as tall as what blocks a body gets from (x, y) along [param heading] above a
-## floor at height [param z], at most [param length], [m].
+## Free distance of a blade as tall as the blocking part of a body from (x, y) along [param heading]
+## above a floor at height [param z], at most [param length], [m].
 func sweep(x: float, y: float, z: float, heading: float, length: float) -> float:
 	return _blade.sweep(_state, Vector3(origin_y - y, z, origin_x - x), heading, length)
 
@@ -336,7 +335,7 @@ func _floor_below(x: float, y: float, highest: float, lowest: float) -> float:
 	return NAN
 
 
-# The first face that looks at `from` on the way to `to`; not finite: none.
+# The first face towards `from` on the way to `to`; not finite: none.
 func _first_face(from: Vector3, to: Vector3) -> Vector3:
 	_face.from = from
 	_face.to = to
@@ -350,7 +349,8 @@ func _put_body(x: float, y: float) -> Vector3:
 	return at
 
 
-# The pushes of the engine's contacts; a shape that cuts the axis of the body leaves no way out.
+# Adds the pushes of the engine's contacts; a shape that cuts the axis of the body leaves no way
+# out.
 func _find_contacts(x: float, y: float) -> void:
 	var at := _put_body(x, y)
 	var points := _state.collide_shape(_body, 4 * AmbuloContract.MOST_OVERLAPS)
@@ -370,7 +370,7 @@ func _find_contacts(x: float, y: float) -> void:
 			return
 		if depth <= TOUCH_DEPTH or out.y > aside or aside < -OVERHEAD * out.y:
 			continue
-		# Along the floor it is farther out than along the contact.
+		# Convert the depth along the contact to that along the floor.
 		var ahead := (body_radius - depth) / depth
 		var above := ahead * out.y
 		var nx := -out.z / aside
@@ -382,8 +382,8 @@ func _find_contacts(x: float, y: float) -> void:
 			_add_push(nx, ny, depth)
 
 
-# The depth in direction (nx, ny) of a contact at a height of which the engine gave a clipped
-# depth: by a ray from the body axis to the nearest point.
+# Depth in direction (nx, ny) of a contact whose depth the engine has clipped, by a ray from the
+# body axis to the nearest point.
 func _probed_depth(at: Vector3, height: float, nx: float, ny: float, depth: float) -> float:
 	var radius := body_radius
 	_probe.from = Vector3(at.x, height, at.z)

@@ -1,24 +1,24 @@
 class_name AmbuloStep
 extends RefCounted
 ## The ticks of one agent of an [AmbuloWorld] (docs/vr_world.md, "The tick, in order"): its body
-## follows the floor, is pushed out of what stands in its way, and falls where the floor ends.
+## follows the floor, is pushed out of obstacles, and falls where the floor ends.
 
 ## Reaches are rounded up to whole steps of this, [m].
 const REACH_STEP := 0.02
-## Height of a floor that counts as that of before, [m].
+## Largest change of height at which a floor counts as level, [m].
 const _EVEN := 1e-6
-## Longest part of a teleport at whose end obstacles and floor are looked for, [m].
+## Longest part of a teleport after which obstacles and floor are tested, [m].
 const LEAP_PART := 0.05
-## A teleport ends at most this far before what stops it, [m].
+## Largest distance of a teleport's end from the obstacle that stops it, [m].
 const LEAP_EXACT := 1e-3
-## Nobody is pushed farther than this in a tick, [m].
+## Largest push-out of a body in a tick, [m].
 const PRESSED := 1.4 * AmbuloContract.BODY_RADIUS
 
-## Place of the feet, [m].
+## Position of the feet, [m].
 var x := 0.0
 var y := 0.0
 var z := 0.0
-## Whether there is no floor below them.
+## Whether the body falls.
 var falling := false
 
 var _spec: AmbuloSpec
@@ -34,21 +34,23 @@ var _dt := 0.0
 var _vx := 0.0
 var _vy := 0.0
 var _vz := 0.0
-# Most that the body moves at by its own force, [m/s].
+# Largest speed of the body by its own force, [m/s].
 var _fastest := 0.0
-# Height of the floor that the body left, or is on.
+# Height of the floor that the body has left, or is on, [m].
 var _takeoff := 0.0
-# How far the body can walk at this height before it may meet an obstacle, [m].
+# Lower bound of the distance that the body can walk at this height before it touches an obstacle,
+# [m].
 var _room := 0.0
-# The floor is as high as now wherever the body gets.
+# Whether the floor is level everywhere that the body can reach.
 var _level := false
-# Ticks since the last contact, and since that with a person.
+# Ticks since the last contact, and since the last one with a person.
 var _since_contact := 0
 var _since_person := 0
 
 
-## Works from now on on the state rows [param rows] of a world, whose agents have three numbers each
-## in [param targets], their commands, and two in [param jumps], metres to the left and ahead.
+## Uses the state rows [param rows] of a world from now on, with three numbers per agent in [param
+## targets], the commands, and two in [param jumps], the immediate displacements to the left and
+## ahead [m].
 func configure(
 	spec: AmbuloSpec,
 	twin: AmbuloTwin,
@@ -65,7 +67,7 @@ func configure(
 	_jumps = jumps
 
 
-## Puts the body at the height of the floor below (x, y, [member z]), or has it fall.
+## Puts the body on the floor below (x, y, [member z]), or lets it fall.
 func place(space: AmbuloSpace) -> void:
 	var floor_z := space.support(x, y, z, AmbuloSpace.DEPTH)
 	falling = is_nan(floor_z)
@@ -74,8 +76,8 @@ func place(space: AmbuloSpace) -> void:
 		z = floor_z
 
 
-## Moves the body at once along the unit vector (ux, uy), by at most [param travel]: along the
-## floor, as far as a walking body comes. Returns how far, [m]; [member x] and [member y] stay.
+## Distance that the body can move at once along the unit vector (ux, uy), at most [param travel]:
+## along the floor, as far as a walking body gets, [m]. [member x] and [member y] stay.
 func leap(space: AmbuloSpace, ux: float, uy: float, travel: float) -> float:
 	_space = space
 	_things = space.things
@@ -92,8 +94,8 @@ func leap(space: AmbuloSpace, ux: float, uy: float, travel: float) -> float:
 	return done
 
 
-## Moves [param agent] in [param space] by [param ticks] ticks of a decision of which
-## [param done] are over; [param motion]: how it answers its sticks, null: at once.
+## Moves [param agent] in [param space] by [param ticks] ticks of a decision, after its first [param
+## done] ticks; [param motion]: its response to sticks, null: immediate.
 func run(agent: int, space: AmbuloSpace, motion: AmbuloTwin.Motion, ticks: int, done: int) -> void:
 	var rows := _rows
 	var spec := _spec
@@ -117,14 +119,14 @@ func run(agent: int, space: AmbuloSpace, motion: AmbuloTwin.Motion, ticks: int, 
 	var decision := spec.ticks_per_decision * dt
 	var jump_left := _jumps[2 * agent] / decision
 	var jump_ahead := _jumps[2 * agent + 1] / decision
-	# How far the body axis can get, with room for rounding: the command stays between
-	# what it was and what it shall be.
+	# Upper bound of the displacement of the body axis, with a margin for rounding: the command
+	# stays between its old and new value.
 	var stick := maxf(absf(strafe), absf(_targets[3 * agent])) * speed + absf(jump_left)
 	var push := maxf(absf(forward), absf(_targets[3 * agent + 1])) * speed + absf(jump_ahead)
 	var fastest := sqrt(stick * stick + push * push) if motion == null else _twin.fastest()
 	_fastest = speed if motion == null else fastest
 	_begin(space, row, tail, REACH_STEP * ceilf(ticks * dt * fastest / REACH_STEP) + REACH_STEP)
-	# The first ticks, in which it gets nowhere near an obstacle or the end of the floor.
+	# Initial ticks without any obstacle or floor edge in reach.
 	var free := 0
 	if motion == null and _level and _room > 0.0:
 		free = mini(floori(_room / (fastest * dt + 1e-9)), ticks)
@@ -189,8 +191,8 @@ func run(agent: int, space: AmbuloSpace, motion: AmbuloTwin.Motion, ticks: int, 
 	rows[tail + AmbuloWorld.FALLING] = 1.0 if falling else 0.0
 
 
-# Begins the ticks of a body whose state row and its tail start at these numbers, and that gets at
-# most `reach` away.
+# Loads the body whose state row and tail start at these indices, and which can move at most
+# `reach`.
 func _begin(space: AmbuloSpace, row: int, tail: int, reach: float) -> void:
 	var rows := _rows
 	_space = space
@@ -204,13 +206,13 @@ func _begin(space: AmbuloSpace, row: int, tail: int, reach: float) -> void:
 	_since_person = int(rows[tail + AmbuloWorld.SINCE_PERSON])
 	falling = rows[tail + AmbuloWorld.FALLING] != 0.0
 	_vz = rows[row + AmbuloWorld.VELOCITY + 2] if falling else 0.0
-	# It began to fall at rest: the speed tells how deep it is.
+	# It began to fall at rest, so the speed gives the depth.
 	_takeoff = z + 0.5 * _vz * (_vz / AmbuloContract.GRAVITY - _dt)
 	_level = not falling and space.level_radius(x, y, z, reach) >= reach
 	_room = space.room(x, y, z, reach) if not falling else 0.0
 
 
-# Counts a tick that ended in contact or not.
+# Counts a tick with or without contact.
 func _count_contact(tail: int, touched: bool) -> void:
 	var rows := _rows
 	var person := touched and _space.touched_person
@@ -232,7 +234,7 @@ func _count_contact(tail: int, touched: bool) -> void:
 		_since_person += 1
 
 
-# Moves what moves, and the body with the box that it stands on.
+# Moves the moving obstacles, and the body with the box that carries it.
 func _carry(share: float) -> void:
 	var on := _things.carrier
 	var now := _things.now
@@ -249,7 +251,7 @@ func _carry(share: float) -> void:
 		_space.stand_at(z)
 
 
-# One tick on the floor; true: in contact.
+# One tick on the floor; returns whether the body is in contact.
 func _walk(x0: float, y0: float, way_x: float, way_y: float) -> bool:
 	var carried_x := x
 	var carried_y := y
@@ -277,7 +279,7 @@ func _walk(x0: float, y0: float, way_x: float, way_y: float) -> bool:
 	return touched
 
 
-# Puts the feet on the floor of a height; NAN: on that of a seam, or the body falls.
+# Puts the feet on the floor at a height; NAN: on that of a seam, or the body falls.
 func _step_onto(floor_z: float) -> void:
 	_takeoff = z
 	var over_seam := is_nan(floor_z)
@@ -295,7 +297,8 @@ func _step_onto(floor_z: float) -> void:
 	_takeoff = z
 
 
-# Height of the floor at (x1, y1) for who comes straight from (x0, y0); NAN: none, or in contact.
+# Height of the floor at (x1, y1) for a body that comes straight from (x0, y0); NAN: none, or in
+# contact.
 func _floor_after(x0: float, y0: float, x1: float, y1: float) -> float:
 	_space.stand_at(z)
 	if _space.slide(x0, y0, x1, y1):
@@ -320,7 +323,7 @@ func _fall(x0: float, y0: float) -> void:
 	var way_y := y
 	_space.stand_at(z)
 	_slide(x0, y0)
-	# What it fell off pushes it aside, no faster than it can walk.
+	# The edge pushes the falling body aside, at most at walking speed.
 	var push := Vector2(x - way_x, y - way_y).limit_length(_fastest * _dt)
 	x = way_x + push.x
 	y = way_y + push.y
@@ -335,7 +338,7 @@ func _fall(x0: float, y0: float) -> void:
 		_space.board()
 
 
-# Pushes the body out of what it touches; true: it touched something.
+# Pushes the body out of its overlaps; returns whether it touched anything.
 func _slide(x0: float, y0: float) -> bool:
 	var pushed := _space.slide(x0, y0, x, y)
 	x = _space.slid_x

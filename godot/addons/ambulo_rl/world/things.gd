@@ -1,35 +1,35 @@
 class_name AmbuloThings
 extends RefCounted
-## What moves in the level of one agent: boxes and people (docs/vr_world.md, "Moving things").
+## Moving obstacles in the level of one agent: boxes and people (docs/vr_world.md, "Moving things").
 ##
-## Someone else moves them: [method set_rows] says where they are at the end of the next decision,
-## and in its ticks they go there evenly.
+## The caller moves them: [method set_rows] sets their poses at the end of the next decision, and
+## its ticks interpolate linearly.
 
 ## Numbers of a row: x, y, half sizes a and b, cos and sin of the yaw, bottom, top, kind.
 const ROW := 9
 const BOX := 1.0
 const PERSON := 3.0
-## Most things of an agent.
+## Most obstacles of an agent.
 const MOST := 1000
 const _EDGE := 1e-9
-## A top this near to the feet is what one stands on, [m].
+## A top this near to the feet carries them, [m].
 const _SAME := 1e-3
 
-## Flat shapes as those of [AmbuloLevelSolids]: where the things are now.
+## Flat shapes as those of [AmbuloLevelSolids], at their present places.
 var now: PackedFloat64Array = []
-## First numbers in [member now] of boxes and of people.
+## First indices in [member now] of boxes and of people.
 var boxes: PackedInt32Array = []
 var people: PackedInt32Array = []
-## First number of the box that carries the agent; -1: none.
+## First index of the box that carries the agent; -1: none.
 var carrier := -1
-## Result of [method support]: first number of the box whose top was found; -1: none.
+## Result of [method support]: first index of the box with the found top; -1: none.
 var found := -1
 
 var _before: PackedFloat64Array = []
 var _after: PackedFloat64Array = []
 
 
-## What is wrong with [param rows]; "": nothing.
+## The first problem of [param rows]; "": none.
 static func problem(rows: PackedFloat64Array) -> String:
 	for k in range(0, rows.size(), ROW):
 		var kind := rows[k + 8]
@@ -42,8 +42,8 @@ static func problem(rows: PackedFloat64Array) -> String:
 	return ""
 
 
-## Where the things go in the next decision: rows of [constant ROW] numbers, the same things each
-## time. They begin where they were to end before.
+## Sets the poses at the end of the next decision: rows of [constant ROW] numbers, with the same
+## obstacles each time. The motion begins at the previous rows.
 func set_rows(rows: PackedFloat64Array) -> void:
 	var alike := rows.size() == _after.size()
 	_before = _after if alike else rows
@@ -62,8 +62,8 @@ func set_rows(rows: PackedFloat64Array) -> void:
 	move(0.0)
 
 
-## What is sensed of the things at the end of a decision of [param dt] seconds: rows of
-## [constant AmbuloContract.MOVER_COLUMNS] numbers.
+## Rows of the obstacles at the end of a decision of [param dt] seconds, as sensed: [constant
+## AmbuloContract.MOVER_COLUMNS] numbers each.
 func sensed(dt: float) -> PackedFloat64Array:
 	var rows := PackedFloat64Array()
 	for k in range(0, _after.size(), ROW):
@@ -72,20 +72,20 @@ func sensed(dt: float) -> PackedFloat64Array:
 	return rows
 
 
-## Puts the things where they are to end, as at the start of an episode.
+## Puts the obstacles at their end poses, as at the start of an episode.
 func settle() -> void:
 	_before = _after
 	carrier = -1
 	move(1.0)
 
 
-## Has the box whose top is at (x, y, z) carry the agent; none if [param z] is NAN.
+## Sets the carrier to the box whose top is at (x, y, z); none if [param z] is NAN.
 func board(x: float, y: float, z: float) -> void:
 	support(x, y, z + _SAME, z - _SAME)
 	carrier = found
 
 
-## Moves all things to a share of the way of this decision.
+## Moves all obstacles to the fraction [param share] of this decision's motion.
 func move(share: float) -> void:
 	for k in _after.size() / ROW:
 		var b := k * ROW

@@ -1,12 +1,12 @@
 class_name AmbuloTriangles
 extends RefCounted
-## Triangles that push upright bodies aside: the contract's formulas, in 64-bit floats.
+## Triangles that push upright bodies: the contract's formulas, in 64-bit floats.
 
 ## Numbers of a triangle: three corners, unit normal, lowest and highest z, [m].
 const WIDTH := 14
 ## Side of a bin, [m].
 const BIN := 1.0
-## Triangles over more bins are looked at everywhere.
+## Triangles that overlap more bins are tested in every query.
 const MOST_BINS := 1024
 const _INSIDE := 1e-9
 const _ALONG := 0.999
@@ -18,7 +18,7 @@ var depth := 0.0
 ## [constant WIDTH] numbers of each triangle.
 var rows: PackedFloat64Array = []
 
-# First numbers of the triangles of each bin.
+# First indices of the triangles of each bin.
 var _bins: Dictionary[Vector2i, PackedInt32Array] = {}
 var _everywhere: PackedInt32Array = []
 # Shortest vector from a triangle to the axis of a body, and its squared length.
@@ -40,7 +40,7 @@ func _init(corners: PackedFloat64Array) -> void:
 		to += WIDTH
 
 
-## First numbers of the triangles within [param reach] of (x, y), from one height to another.
+## First indices of the triangles within [param reach] of (x, y), from one height to another.
 func gather(x: float, y: float, reach: float, low: float, high: float) -> PackedInt32Array:
 	var found := _everywhere.duplicate()
 	var first := Vector2i(floori((x - reach) / BIN), floori((y - reach) / BIN))
@@ -66,8 +66,8 @@ func gather(x: float, y: float, reach: float, low: float, high: float) -> Packed
 
 
 ## Whether the triangle whose numbers begin at [param t] pushes a body of a radius whose axis is at
-## (x, y) from one height to another; how, is in [member push_x], [member push_y] and
-## [member depth], which is endless if the triangle cuts the axis.
+## (x, y) from one height to another; the push is in [member push_x], [member push_y] and [member
+## depth], which is infinite if the triangle cuts the axis.
 func push(t: int, x: float, y: float, low: float, high: float, radius: float) -> bool:
 	var r := rows
 	if r[t + 13] < low - radius or r[t + 12] > high + radius:
@@ -122,7 +122,8 @@ func _enter(t: int) -> void:
 			bin.append(t)
 
 
-# Faces of sloping ceilings push at more angles than other things, or bodies would walk through.
+# Whether a face is steep enough to push. Sloping ceilings push at more angles than other faces;
+# otherwise bodies would pass through them.
 func _is_steep(t: int, aside: float, gap: float) -> bool:
 	if aside < _INSIDE:
 		return true
@@ -169,7 +170,7 @@ func _is_over(t: int, x: float, y: float, sign_up: float) -> bool:
 	return true
 
 
-# Whether the point's foot on the triangle's plane lies in the triangle.
+# Whether the projection of the point on the triangle's plane lies in the triangle.
 func _is_in_front(t: int, x: float, y: float, z: float) -> bool:
 	var r := rows
 	for k in 3:
@@ -189,8 +190,8 @@ func _is_in_front(t: int, x: float, y: float, z: float) -> bool:
 	return true
 
 
-# Where the edge is nearest to the endless axis; then the axis' height there, cut to its ends, is
-# the nearest one, as the distance is convex.
+# Finds where the edge is nearest to the infinite axis; clamping to the axis' ends gives the nearest
+# point, because the distance is convex.
 func _try_edge(a: int, b: int, x: float, y: float, low: float, high: float) -> void:
 	var r := rows
 	var ex := r[b] - r[a]

@@ -1,16 +1,16 @@
 class_name AmbuloTwin
 extends RefCounted
-## How a walking body answers commands: its limits, and delay, lag and fastest change of its
-## speed ahead, its speed to the left and its turning.
+## Response of a walking body to commands: its limits, and the delay, lag and largest acceleration
+## of forward speed, lateral speed and turning.
 ##
-## It is the twin of a walker (docs/embodied.md) as the file of an exported agent carries it,
-## without its noise and its falls. The same sums as `ambulo.envs.vr.body.twin_kernels`.
+## A model of a walker (docs/embodied.md) from the file of an exported agent, without noise and
+## falls. The computation is that of `ambulo.envs.vr.body.twin_kernels`.
 
 ## Keys of [method from_dict].
 const KEYS: PackedStringArray = ["walker", "radius", "envelope", "speed", "side", "turn"]
-## Commands that are remembered; the longest delay, [ticks].
+## Number of stored commands, which is the longest delay, [ticks].
 const MEMORY := 16
-## Speed from which on the widest turn takes all of the range to the side, [m/s].
+## Speed from which on the sharpest turn uses the whole lateral range, [m/s].
 const SPOT_SPEED := 0.4
 
 const _ENVELOPE_KEYS: PackedStringArray = ["speed", "side", "turn", "lateral"]
@@ -18,12 +18,12 @@ const _RESPONSE_KEYS: PackedStringArray = ["gain", "offset", "lag", "change", "d
 const _PARTS: PackedStringArray = ["speed", "side", "turn"]
 const _MOST := 1e6
 
-## The walker that it is the twin of.
+## Name of the modelled walker.
 var walker := ""
-## Radius of the disc that touches obstacles, [m].
+## Radius of the disc that collides with obstacles, [m].
 var radius := AmbuloContract.BODY_RADIUS
 
-# Of speed ahead, to the left [m/s] and turning [rad/s].
+# Limits of forward speed, lateral speed [m/s] and turning rate [rad/s].
 var _low: PackedFloat64Array = [0.0, 0.0, 0.0]
 var _high: PackedFloat64Array = [0.0, 0.0, 0.0]
 var _gain: PackedFloat64Array = [1.0, 1.0, 1.0]
@@ -83,7 +83,7 @@ func _read_response(checks: AmbuloChecks, data: Variant, k: int, prefix: String)
 	_delay[k] = checks.number(response["delay"], prefix + "delay", 0.0, _MOST)
 
 
-## Most that the body moves at, [m/s].
+## Largest speed of the body, [m/s].
 func fastest() -> float:
 	var most: PackedFloat64Array = [0.0, 0.0]
 	for k in 2:
@@ -91,7 +91,7 @@ func fastest() -> float:
 	return sqrt(most[0] * most[0] + most[1] * most[1])
 
 
-## The motion of a body that stands, or walks as slowly as it can.
+## The motion of a body at rest, or at the walker's lowest speed.
 func start() -> Motion:
 	var motion := Motion.new()
 	motion.now[0] = clampf(0.0, _low[0], _high[0])
@@ -100,7 +100,7 @@ func start() -> Motion:
 	return motion
 
 
-## Go on by one tick of [param spec] with the smoothed stick [param strafe], [param forward],
+## Advance by one tick of [param spec] with the smoothed stick [param strafe], [param forward],
 ## [param rotation] (+ is to the right).
 func tick(motion: Motion, strafe: float, forward: float, rotation: float, spec: AmbuloSpec) -> void:
 	motion.age = (motion.age + 1) % MEMORY
@@ -114,7 +114,7 @@ func tick(motion: Motion, strafe: float, forward: float, rotation: float, spec: 
 		motion.now[c] += clampf(rate, -_change[c], _change[c]) * dt
 
 
-## Write the command of a stick to [param out], within what the walker takes.
+## Write the command of a stick to [param out], clamped to the walker's limits.
 func _write_command(
 	out: PackedFloat64Array,
 	at: int,
@@ -135,11 +135,11 @@ func _write_command(
 	out[at + 2] = turn
 
 
-## How one body moves.
+## Motion of one body.
 class Motion:
 	extends RefCounted
 
-	## Speed ahead and to the left, [m/s], and turning rate, [rad/s].
+	## Forward and lateral speed, [m/s], and turning rate, [rad/s].
 	var now: PackedFloat64Array = [0.0, 0.0, 0.0]
 	## The last commands, three numbers each; [member age] is the newest.
 	var past: PackedFloat64Array = []
@@ -151,12 +151,12 @@ class Motion:
 	func _init() -> void:
 		past.resize(3 * MEMORY)
 
-	## A decision begins in the state that begins at [param row] of [param rows].
+	## Start a decision from the state that begins at [param row] of [param rows].
 	func begin(rows: PackedFloat64Array, row: int) -> void:
 		_begun = [rows[row], rows[row + 1], rows[row + AmbuloWorld.YAW]]
 
-	## A decision of [param time] seconds has ended: velocity and yaw rate are means over it,
-	## which leave out the sway of a gait.
+	## End a decision of [param time] seconds: velocity and yaw rate become its means, which remove
+	## the sway of a gait.
 	func end(rows: PackedFloat64Array, row: int, time: float) -> void:
 		for k in 2:
 			rows[row + AmbuloWorld.VELOCITY + k] = (rows[row + k] - _begun[k]) / time

@@ -1,19 +1,18 @@
 class_name AmbuloWorld
 extends AmbuloWorldPlaces
-## Players of the VR world contract (docs/vr_world.md) that the physics engine moves.
+## Players of the VR world contract (docs/vr_world.md), moved by the physics engine.
 ##
-## Each agent is alone in its level; slots hold levels, and agents of one slot never meet.
-## [method step] moves every agent by one decision inside the call: physics advances by
-## exactly that many ticks and never otherwise. All numbers are in the contract's axes.
+## Each agent is alone in its level; slots hold levels, and agents of one slot never meet. [method
+## step] moves every agent by one decision inside the call: physics advances by exactly that many
+## ticks and never otherwise. All numbers are in the contract's axes.
 ##
-## [method use_scene_space] puts the agents into a user's own 3D scene instead: the
-## obstacles are whatever colliders it has (see [AmbuloSpace]). The slot number is
-## then meaningless and any slot may be named.
+## [method use_scene_space] puts the agents into a user's own 3D scene instead: the obstacles are
+## its colliders (see [AmbuloSpace]). The slot number is then ignored.
 ##
-## With an [AmbuloTwin] the agents answer their sticks as a walking body does: late, slowly and
-## within its limits.
+## With an [AmbuloTwin] the agents respond to their sticks like a walking body: with delay, lag and
+## limits.
 ##
-## Arguments are checked by the caller (see [AmbuloSpec], [AmbuloLevel], [AmbuloActions]).
+## The caller validates the arguments (see [AmbuloSpec], [AmbuloLevel], [AmbuloActions]).
 
 ## Comfort dial of each agent, in [0, 1], which scales the limits of its sticks; 1 after
 ## [method configure].
@@ -23,15 +22,15 @@ var _targets: PackedFloat64Array = []
 var _jumps: PackedFloat64Array = []
 # Velocity of the teleport of each agent in this decision, x and y, [m/s].
 var _leaps: PackedFloat64Array = []
-# Height of the feet of each agent when this decision began, [m].
+# Height of each agent's feet at the start of this decision, [m].
 var _begin_z: PackedFloat64Array = []
 var _motions: Array[AmbuloTwin.Motion] = []
-# Ticks of this decision that are over.
+# Elapsed ticks of this decision.
 var _done := 0
 
 
-## Drops all agents and their states and makes [param agents] new ones that are in no
-## level yet; levels stay. [param new_twin] makes them move like its walker.
+## Removes all agents and their states and creates [param agents] new ones without a level; levels
+## stay. With [param new_twin] they move like its walker.
 func configure(agents: int, new_spec: AmbuloSpec, new_twin: AmbuloTwin = null) -> void:
 	num_agents = agents
 	spec = new_spec
@@ -82,8 +81,8 @@ func reset(
 		_read_rays(agent)
 
 
-## Continues [param agents] exactly from [param rows] of [method state_rows]; with a twin they
-## begin at rest.
+## Restores [param agents] exactly from [param rows] of [method state_rows]; with a twin they start
+## at rest.
 func restore(agents: PackedInt64Array, slots: PackedInt64Array, rows: PackedFloat64Array) -> void:
 	for k in agents.size():
 		_enter(agents[k], slots[k])
@@ -111,8 +110,8 @@ func step(actions: PackedFloat64Array) -> void:
 		finish()
 
 
-## [method step] for actions that [AmbuloActions] finds good and agents that are all in
-## levels: nothing is looked at again.
+## [method step] without validation, for actions that [AmbuloActions] has accepted and agents that
+## are all in levels.
 func step_checked(actions: PackedFloat64Array) -> void:
 	_begin_checked(actions)
 	advance(spec.ticks_per_decision)
@@ -198,7 +197,7 @@ func _begin_discrete(agent: int, index: int, tail: int) -> void:
 	_rows[tail + SNAPS] = 1.0 if jump[2] != 0.0 else 0.0
 
 
-## Turns and moves an agent at once, as its stick asks for.
+## Turns and moves an agent at once, by its stick's snap turn or teleport.
 func _begin_leap(agent: int) -> void:
 	var row := agent * state_width
 	var tail := row + state_width - TAIL

@@ -1,7 +1,7 @@
 class_name AmbuloWorldPlaces
 extends RefCounted
-## Where the agents of an [AmbuloWorld] are: the row of 64-bit floats that is the state of each, and
-## the level or user's scene that it is in, among what moves there.
+## State and place of the agents of an [AmbuloWorld]: the state row of each, 64-bit floats, and its
+## level or user's scene with the moving obstacles there.
 
 const POSITION := 0
 const YAW := 3
@@ -9,7 +9,7 @@ const VELOCITY := 4
 const YAW_RATE := 7
 const COMMAND := 8
 const RAYS := 11
-## From the end of what is sensed on:
+## Offsets from the end of the sensor readings:
 const PATH := 0
 const CONTACT_TICKS := 1
 const COLLISIONS := 2
@@ -24,7 +24,7 @@ const FELL := 11
 const FALLING := 12
 const TAIL := 13
 
-## Fewest physics spaces of levels that are kept built; at least one per agent is.
+## Fewest physics spaces of levels that are kept; at least one per agent is.
 const KEPT := 32
 
 ## Number of agents.
@@ -34,21 +34,20 @@ var spec := AmbuloSpec.new()
 ## 64-bit floats per agent, see [method state_layout].
 var state_width := 0
 
-## How the agents answer their sticks; null: at once, as the contract has it.
+## Response of the agents to their sticks; null: immediate, as in the contract.
 var twin: AmbuloTwin
 
 var _rows: PackedFloat64Array = []
 var _step := AmbuloStep.new()
 var _slots: PackedInt64Array = []
-# Levels by slot, and the spaces that are built of them when agents enter; the one that was used
-# longest ago first.
+# Levels by slot, and their spaces, built when agents enter; the least recently used first.
 var _levels: Dictionary[int, AmbuloLevel] = {}
 var _built: Dictionary[int, AmbuloLevelSpace] = {}
 var _spaces: Array[AmbuloSpace] = []
 var _scene: AmbuloSpace
-# What moves in the level of each agent; null: nothing.
+# Moving obstacles in the level of each agent; null: none.
 var _things: Array[AmbuloThings] = []
-# What carries each agent in a scene; null: nothing is told that may.
+# Carrier of each agent in a scene; null: none is known.
 var _rides: Array[AmbuloSceneThings.Ride] = []
 
 
@@ -126,7 +125,7 @@ func use_scene_space(space: RID) -> AmbuloSpace:
 	return _scene
 
 
-## The scene that all agents are in, or null.
+## The scene of all agents, or null.
 func scene() -> AmbuloSpace:
 	return _scene
 
@@ -136,7 +135,7 @@ func has_slot(slot: int) -> bool:
 	return _scene != null or _levels.has(slot)
 
 
-## The slot of [param agent]; -1: it is in no level.
+## The slot of [param agent]; -1: none.
 func slot_of(agent: int) -> int:
 	return _slots[agent]
 
@@ -146,8 +145,9 @@ func level_of(slot: int) -> AmbuloLevel:
 	return _levels.get(slot)
 
 
-## Says where what moves in the level of [param agent] is at the end of the next decision: rows of
-## [AmbuloThings], none if nothing moves there. After [method reset] it is there at once.
+## Sets the poses of the moving obstacles in the level of [param agent] at the end of the next
+## decision: rows of [AmbuloThings], empty without obstacles. After [method reset] they are there at
+## once.
 func set_things(agent: int, rows: PackedFloat64Array) -> void:
 	if rows.is_empty():
 		_things[agent] = null
@@ -168,7 +168,7 @@ func _clear_places() -> void:
 	_rides.resize(num_agents)
 
 
-# Has the space of an agent know what moves there, and what carries it.
+# Sets the moving obstacles and the carrier in the space of an agent.
 func _show_things(agent: int) -> void:
 	_spaces[agent].things = _things[agent]
 	_spaces[agent].ride = _rides[agent]
@@ -191,8 +191,7 @@ func _enter(agent: int, slot: int) -> void:
 	_spaces[agent].body_radius = AmbuloContract.BODY_RADIUS if twin == null else twin.radius
 
 
-# The space of a slot, built if it is not; the one that was used longest ago, by no agent now,
-# then goes.
+# The space of a slot, built if needed; the least recently used one without agents is then freed.
 func _space_of(slot: int) -> AmbuloLevelSpace:
 	var space: AmbuloLevelSpace = _built.get(slot)
 	if space == null:
@@ -207,8 +206,8 @@ func _space_of(slot: int) -> AmbuloLevelSpace:
 	return space
 
 
-# Moves the agent of a row along the unit vector (ux, uy), at most a way, as far as it is free.
-# Returns how far, [m].
+# Moves the agent of a row along the unit vector (ux, uy), at most `travel`, as far as it is free.
+# Returns the distance, [m].
 func _go_straight(agent: int, ux: float, uy: float, travel: float) -> float:
 	var row := agent * state_width
 	_show_things(agent)
@@ -222,7 +221,7 @@ func _go_straight(agent: int, ux: float, uy: float, travel: float) -> float:
 	return free
 
 
-# Puts the agent of a row on the floor of its place below a height.
+# Puts the agent of a row on the floor at its place below a height.
 func _stand(agent: int, height: float) -> void:
 	var row := agent * state_width
 	_step.x = _rows[row]

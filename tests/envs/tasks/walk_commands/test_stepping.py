@@ -22,7 +22,7 @@ from ambulo.envs.tasks.walk_commands.stepping import (
     first_phase,
     giving,
     low_passed,
-    share_of_policy,
+    policy_fraction,
     stay_near,
     stops,
     tie,
@@ -57,7 +57,7 @@ def test_the_first_step_is_on_the_side_that_the_body_moves_to() -> None:
 
 
 def test_the_policy_fades_out_of_a_body_that_stands() -> None:
-    share = share_of_policy(np.array([0.0, QUIET, QUIET + 0.5 * FADE, 60.0]))
+    share = policy_fraction(np.array([0.0, QUIET, QUIET + 0.5 * FADE, 60.0]))
     np.testing.assert_allclose(share, [1.0, 1.0, 0.5, 0.0])
 
 

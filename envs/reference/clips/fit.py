@@ -35,7 +35,6 @@ from ambulo.envs.reference.linearization import (
     Knot,
     Slopes,
     Step,
-    carries,
     deviations,
     follow,
     start,
@@ -125,8 +124,6 @@ class _Fit:
         self._substeps = round(control_dt / character.model.opt.timestep)
         self._coupling = joint_coupling(character.model)
         self._free: Ints = self._coupling.independent
-        self._heavy = carries(character)
-        """Degrees of freedom that slopes near those along the clip are of."""
         self._cycle = 0
         """Control steps of a cycle; 0 of a clip."""
         self._stride = table.stride
@@ -282,8 +279,8 @@ class _Fit:
     def _same(self, one: Knot, two: Knot) -> bool:
         moved = self._body.tangent.difference(one.qpos[None], two.qpos[None])
         return bool(
-            np.abs(moved[0, self._heavy]).max() < SAME_POSITION
-            and np.abs(one.qvel - two.qvel)[self._heavy].max() < SAME_VELOCITY
+            np.abs(moved).max() < SAME_POSITION
+            and np.abs(one.qvel - two.qvel).max() < SAME_VELOCITY
             and np.abs(one.offsets - two.offsets).max() < SAME_OFFSET
         )
 

@@ -40,7 +40,8 @@ class WalkCommandsBatch(WalkingBatch):
     led.
     """
 
-    own_bodies, settling = WalkingBatch, SETTLING
+    own_bodies = WalkingBatch
+    settling = SETTLING
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Create the batch; see `LocomotionBatch`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Collection, Mapping
@@ -70,12 +71,13 @@ class Hub:
             info = self._api.model_info(
                 repository, revision=revision, files_metadata=True
             )
-            files = info.siblings or []
-            if len(files) > MAX_LISTED or not isinstance(info.sha, str):
-                raise HubError(
-                    f"{repository}: more than {MAX_LISTED} files, or no commit"
-                )
-            return Listing(info.sha, {file.rfilename: file.size or 0 for file in files})
+            sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
+            if len(sizes) > MAX_LISTED:
+                raise HubError(f"{repository}: more than {MAX_LISTED} files")
+            typed = all(type(k) is str and type(v) is int for k, v in sizes.items())
+            if not typed or not re.fullmatch("[0-9a-f]{40}", info.sha):
+                raise TypeError
+        return Listing(info.sha, sizes)
 
     def fetch(
         self, repository: str, listing: Listing, paths: Collection[str], most: int

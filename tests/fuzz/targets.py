@@ -209,30 +209,43 @@ def _answer(body: bytes, kind: bytes) -> bytes:
 
 
 class CannedHub(Hub):
-    """A hub whose answers are given."""
+    """A hub whose answers are given: on a repository, and its file with a manifest."""
 
-    answers: list[bytes]
+    answer, manifest = b"", b""
 
-    def _get(self, url: str, most: int, label: str = "") -> tuple[bytes, str | None]:
-        return self.answers.pop(0), None
+    def fetch(self, *_: Any, **__: Any) -> dict[str, Path]:
+        file = Path("hub_manifest.json")
+        file.write_bytes(self.manifest)
+        return {"g/manifest.json": file}
 
 
 class HubTarget:
-    """Answers of a hub: of a repository, of its files, and a manifest."""
+    """Answers of a hub: on a repository, and a manifest."""
 
     name = "hub answers"
 
     def __init__(self) -> None:
         """Describe one model."""
-        self._hub = CannedHub("http://127.0.0.1:9")
+        import httpx2
+        from huggingface_hub import set_client_factory
+
+        self._hub = hub = CannedHub("http://127.0.0.1:9")
+
+        def answer(request: httpx2.Request) -> httpx2.Response:
+            return httpx2.Response(200, content=hub.answer, request=request)
+
+        set_client_factory(
+            lambda: httpx2.Client(transport=httpx2.MockTransport(answer))
+        )
         manifest = Manifest(
             name="g", kind="ref_nn", summary="", headline="", licence="mit",
             contract="0" * 64, commit="", ambulo="1", created="", training="", onnx="",
             main="g.zip", files=(entry_of("g.zip/ambulo.json", b"{}"),),
         ).to_json()  # fmt: skip
         sizes = {"g/manifest.json": len(manifest), "g/g.zip/ambulo.json": 2}
-        rows = [{"type": "file", "path": p, "size": n} for p, n in sizes.items()]
-        self._answers = [{"sha": "0" * 40}, rows, json.loads(manifest)]
+        files = [{"rfilename": path, "size": size} for path, size in sizes.items()]
+        info = {"id": "a/b", "sha": "0" * 40, "private": False, "siblings": files}
+        self._answers = [info, json.loads(manifest)]
 
     def whole(self) -> None:
         """Read a whole answer of each kind."""
@@ -247,7 +260,7 @@ class HubTarget:
 
     def run(self, case: list[bytes]) -> None:
         """Look for the model, and read its manifest."""
-        self._hub.answers = list(case)
+        self._hub.answer, self._hub.manifest = case
         listing = self._hub.listing("a/b")
         if "g/manifest.json" in listing.sizes:
             _Source(self._hub, "a/b", listing, "g").manifest()

@@ -139,15 +139,13 @@ def test_what_exists_stays(tmp_path: Path) -> None:
     assert json.loads((writer.folder / "metadata.json").read_text()) == before
 
 
-def test_a_killed_writer_leaves_no_data_set(
+def test_minari_sees_only_what_is_complete(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    writer = MinariWriter(tmp_path, "c-v0", BOX, BOX)
-    writer.add(arrays())
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
-    assert "c-v0" not in minari.list_local_datasets()
-    with MinariWriter(tmp_path, "c-v0", BOX, BOX) as again:
-        again.add(arrays())
+    with MinariWriter(tmp_path, "c-v0", BOX, BOX) as writer:
+        writer.add(arrays())
+        assert list(minari.list_local_datasets()) == []
     assert list(minari.list_local_datasets()) == ["c-v0"]
 
 

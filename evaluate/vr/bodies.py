@@ -101,7 +101,7 @@ def _failed(kind: Failure) -> Callable[[EpisodeRecords], Bools]:
 
 
 def _of_bodies(
-    value: Callable[[list[BodyTrace]], float],
+    value: Callable[[list[BodyTrace]], Any],
 ) -> Callable[[EpisodeRecords], float | None]:
     """Return a metric of the traces of simulated bodies; None without such bodies."""
 

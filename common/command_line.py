@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import ast
 import functools
+import inspect
 import shlex
 import sys
 import textwrap
@@ -269,13 +270,13 @@ def checked(flags: type[Flags], values: Mapping[str, Any]) -> dict[str, Any]:
 @functools.cache
 def arguments_of(flags: type[Flags]) -> tuple[Argument, ...]:
     """Return the fields of a class: its own first, then those of its bases."""
-    hints = get_type_hints(flags, include_extras=True)
     defaults = {one.name: one.default for one in fields(flags)}
-    found = {}
+    found: dict[str, Argument] = {}
     for owner in flags.__mro__:
-        for name in vars(owner).get("__annotations__", ()):
+        # Not `get_type_hints`: rules in its annotations see no names of their module.
+        for name, hint in inspect.get_annotations(owner, eval_str=True).items():
             if name in defaults and name not in found:
-                kind, marks = _parts(hints[name])
+                kind, marks = _parts(hint)
                 found[name] = Argument(name, owner, kind, defaults[name], tuple(marks))
     return tuple(found.values())
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from fixtures.gltf_files import Z_UP_TO_Y_UP, glb, gltf_of
 from fixtures.people import PEOPLE, Person, dog, only_legs
 
 from ambulo import cli
-from ambulo.commands.body.check import show
+from ambulo.commands.body.check import BodyTestFlags, show
 from ambulo.configs.errors import RenderError
 from ambulo.envs.characters.registry import load_character
 from ambulo.envs.offscreen import gl_backend
@@ -85,7 +84,7 @@ def test_exit_codes_say_how_it_stands(
         SoleCheck(8, 0.2, 0.06, 0.1),
         StandingCheck(4.0, calm, pushed, 20.0, balance=True), ("n",),
     )  # fmt: skip
-    flags = argparse.Namespace(json=None, picture=None)
+    flags = BodyTestFlags()
     assert show(check, flags, "b.xml") == code
     said = capsys.readouterr().out
     assert f"standing   {verdict}\n" in said

@@ -131,7 +131,7 @@ def test_levels_are_counted_and_pictures_have_endings(
     assert (
         cli.main(["levels", "draw", str(file), "--out", str(tmp_path / "x.txt")]) == 2
     )
-    assert "a map ends in .png, .svg or .pdf" in capsys.readouterr().err
+    assert "must end in .png, .svg or .pdf" in capsys.readouterr().err
 
 
 def test_what_can_be_drawn_of_a_folder_is(

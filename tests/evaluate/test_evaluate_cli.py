@@ -11,7 +11,7 @@ from ambulo.common.find_model import find_model
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.families import generate
 from ambulo.envs.vr.levels.level_io import level_data
-from ambulo.evaluate.command import main, make_parser
+from ambulo.evaluate.command import main
 from ambulo.evaluate.locomotion.perturbations import GROUPS
 from ambulo.evaluate.locomotion.walk_trials import TRIALS
 from ambulo.policies.files.model_file import save_model
@@ -83,7 +83,7 @@ def test_json_has_the_published_keys_and_the_report_holds_everything(
 def test_help_names_all_choices_and_who_takes_them():
     text = {
         part.split()[0]: " ".join(part.split())
-        for part in make_parser().format_help().split("\n  --")
+        for part in main.parser().format_help().split("\n  --")
     }
     assert all(name in text["trials"] for name in TRIALS)
     assert all(name in text["perturb"] for name in GROUPS)

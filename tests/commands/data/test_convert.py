@@ -122,10 +122,8 @@ def test_files_with_a_wrong_rate_are_played_at_another_speed(
     found = read_motion(slow)
     assert found.fps == pytest.approx(0.5 * walk_motion(120).fps)
     np.testing.assert_array_equal(found.rotations, read_motion(whole).rotations)
-    for wrong in ("0", "nan", "fast", "-1"):
-        with pytest.raises(SystemExit) as stop:
-            convert(whole, tmp_path / "no.npz", "--speed", wrong)
-        assert stop.value.code == 2
+    for wrong in ("0", "nan", "-1"):
+        assert convert(whole, tmp_path / "no.npz", "--speed", wrong) == 2
         assert "expected 0.05 to 20" in capsys.readouterr().err
     assert not (tmp_path / "no.npz").exists()
 
@@ -234,7 +232,10 @@ def test_nothing_is_converted_into_itself(
     ("arguments", "words"),
     [
         (["a.bvh", "x.npz", "--workers", "2"], "are for folders"),
-        ([".", "out", "--to", "npz", "--workers", "0"], "--workers must be at least 1"),
+        (
+            [".", "out", "--to", "npz", "--workers", "0"],
+            "--workers 0: must be 1 to 4096",
+        ),
         ([".", "out", "--to", "npz", "--engine", "rai"], "did you mean 'ray'"),
         ([".", "out", "--to", "npz", "--address", "x:1"], "needs --engine ray"),
         (["a.bvh", "x.fbx"], "x.fbx: cannot write this format"),

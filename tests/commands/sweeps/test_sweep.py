@@ -13,7 +13,7 @@ import pytest
 from fixtures.processes import processes_of, wait_for
 
 from ambulo.commands.compare import main as compare
-from ambulo.commands.sweep import main, planned, sweep_parser
+from ambulo.commands.sweep import main, planned
 from ambulo.commands.sweeps.child import request_stop
 from ambulo.commands.sweeps.folder import StudyFolder, SweepPlan
 from ambulo.commands.sweeps.kinds import Training
@@ -261,7 +261,7 @@ def test_settings_that_a_sweep_has_are_not_trained_again(tmp_path: Path) -> None
     counts = []
     for values in ("200", "200,300", "300,400"):
         flags = ["--seeds", "2", "--set", f"network.poses={values}"]
-        with folder.claimed(planned(training, sweep_parser().parse_args(flags), [])):
+        with folder.claimed(planned(training, main.parse(flags))):
             (folder.logs / "begun.log").touch()
         plan = folder.plan()
         counts.append(len(plan.variants))

@@ -19,7 +19,7 @@ from ambulo.envs.godot.locate import find_engine
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world.cameras import chase_path
-from ambulo.evaluate.command import main, make_parser
+from ambulo.evaluate.command import main
 from ambulo.viz import godot_film
 from ambulo.viz.godot_film import GodotFilm, find_drawing_engine
 
@@ -173,7 +173,7 @@ def test_an_evaluation_is_filmed_in_the_engine(drawing, tmp_path, capsys):
 
 def test_record_is_another_name_of_video():
     for flag in ("--video", "--record"):
-        assert make_parser().parse_args([flag, "walk.mp4"]).video == "walk.mp4"
+        assert main.parse([flag, "walk.mp4"]).video == "walk.mp4"
 
 
 def test_no_engine_that_draws_is_one_line_before_anything_is_played(

@@ -104,7 +104,7 @@ def moving_handles(levels: Iterable[Level]) -> list[Any]:
         ),
         (
             any(people.count and len(people.goals) for people in peoples),
-            "where a crowd walks to",
+            "goals of a crowd",
             {"color": MOVING, "marker": "x", "ms": 6, "ls": ""},
         ),
         (

@@ -110,7 +110,7 @@ def test_levels_are_checked_for_a_body(
     capsys.readouterr()
     assert cli.main(["levels", "validate", str(door), "--body", body]) == 2
     error = capsys.readouterr().err
-    assert error.startswith(f"ambulo: error: {door}: level 'door': the widest way")
+    assert error.startswith(f"ambulo: error: {door}: level 'door': the widest path")
     assert error.endswith(f"has a gap of 0.60 m; body = {body} needs 0.62 m\n")
     high = {"name": "h", "bounds": [0, 0, 9, 9], "heights": True}
     door.write_text(json.dumps(high), encoding="utf-8")

@@ -126,9 +126,9 @@ def test_what_moves_is_drawn_and_named():
     assert styles.count(":") == 1
     assert styles.count("-") == 2, "the cross of the lift"
     assert [handle.get_label() for handle in moving_handles([level, LEVEL])] == [
-        "moving thing, and its way",
+        "moving obstacle, and its path",
         "lift",
-        "way of a person",
-        "where a crowd walks to",
+        "path of a person",
+        "goals of a crowd",
     ]
     assert moving_handles([LEVEL]) == []

@@ -91,7 +91,7 @@ def memory_fields(kind: Kind) -> list[tuple[str, int, str, str]]:
                 "stay",
                 _STAY,
                 "1",
-                "log(1 + steps spent in the own 1 m cell) / 5, and decisions since the "
+                "log(1 + steps spent in the own 1 m cell) / 5, and steps since the "
                 "best distance to the goal / 100 (<= 3)",
             )
         )
@@ -103,7 +103,7 @@ def memory_fields(kind: Kind) -> list[tuple[str, int, str, str]]:
                 "1",
                 f"log(1 + steps spent) / 5 in the 1 m cells {_VISIT_RINGS} m away in "
                 f"{_VISIT_DIRECTIONS} directions (from ahead to the left), in the own "
-                "cell, and decisions since the best distance to the goal / 100 (<= 3)",
+                "cell, and steps since the best distance to the goal / 100 (<= 3)",
             )
         )
     if kind in _MAPPED:
@@ -129,7 +129,7 @@ def memory_fields(kind: Kind) -> list[tuple[str, int, str, str]]:
                 "map_visited",
                 _MAP_DIRECTIONS,
                 "1",
-                "log(1 + steps spent) / 5 summed over the free way of each direction",
+                "log(1 + steps spent) / 5 summed over the free path of each direction",
             )
         )
         shape = f"{_SECTORS} directions x rings with edges {_SECTOR_EDGES} m"
@@ -148,7 +148,7 @@ def memory_fields(kind: Kind) -> list[tuple[str, int, str, str]]:
                 "plan_points",
                 2 * (1 + len(_AHEAD)),
                 "5 m",
-                f"waypoint in sight and the points {_AHEAD} m along the planned way "
+                f"waypoint in sight and the points {_AHEAD} m along the planned path "
                 "(forward, left)",
             ),
             ("plan_length", 1, "20 m", "length of the planned path"),

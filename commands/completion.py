@@ -62,7 +62,7 @@ def command_tree() -> argparse.ArgumentParser:
         list(task_names()),
         preset_folders(),
     )
-    groups = {(): tree.add_subparsers(metavar="COMMAND")}
+    groups: dict[tuple[str, ...], Any] = {(): tree.add_subparsers(metavar="COMMAND")}
     for words, row in AMBULO.leaves():
         above = words[:-1]
         if above and above not in groups:

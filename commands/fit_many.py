@@ -9,7 +9,7 @@ from typing import Annotated
 
 from rich.console import Console
 
-from ambulo.commands.motion_flags import Speed
+from ambulo.commands.data.flags import Speed
 from ambulo.common.character_flag import absolute_character
 from ambulo.common.command_line import Arg
 from ambulo.common.console import bars

@@ -267,9 +267,13 @@ def checked(flags: type[Flags], values: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-@functools.cache
 def arguments_of(flags: type[Flags]) -> tuple[Argument, ...]:
     """Return the fields of a class: its own first, then those of its bases."""
+    return _arguments_of(flags)
+
+
+@functools.cache
+def _arguments_of(flags: Any) -> tuple[Argument, ...]:
     defaults = {one.name: one.default for one in fields(flags)}
     found: dict[str, Argument] = {}
     for owner in flags.__mro__:

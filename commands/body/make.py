@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from ambulo.commands.body.check import BodyTestFlags, checked, show
-from ambulo.commands.motion_flags import ReadingFlags
+from ambulo.commands.data.flags import ReadingFlags
 from ambulo.common.command_line import Arg, command
 from ambulo.common.files import refuse_existing
 from ambulo.common.flag_types import OutFile, positional

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from ambulo.commands.data.flags import ReadingFlags, Speed, units_rule
 from ambulo.commands.data.inputs import (
     SOME_BAD,
     Reading,
@@ -15,7 +16,6 @@ from ambulo.commands.data.inputs import (
     report,
     shown_progress,
 )
-from ambulo.commands.motion_flags import ReadingFlags, Speed, units_rule
 from ambulo.common.command_line import Arg, command
 from ambulo.common.engine_flags import WorkerFlags
 from ambulo.common.files import check_parent, refuse_existing

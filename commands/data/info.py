@@ -12,6 +12,7 @@ import numpy as np
 from rich.console import Console
 from rich.markup import escape
 
+from ambulo.commands.data.flags import ReadingFlags
 from ambulo.commands.data.inputs import (
     SOME_BAD,
     Choices,
@@ -22,7 +23,6 @@ from ambulo.commands.data.inputs import (
     rest_fault,
     shown_progress,
 )
-from ambulo.commands.motion_flags import ReadingFlags
 from ambulo.common.command_line import command
 from ambulo.common.files import write_or_print
 from ambulo.common.flag_types import JsonFile, OutFile, positional

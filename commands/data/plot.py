@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from ambulo.commands.data.flags import ReadingFlags
 from ambulo.commands.data.inputs import motion_files
-from ambulo.commands.motion_flags import ReadingFlags
 from ambulo.common.command_line import Arg, command
 from ambulo.common.files import check_parent, write_bytes
 from ambulo.common.flag_types import Count, OutFile, ending, positional

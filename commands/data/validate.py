@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from ambulo.commands.data.flags import ReadingFlags
 from ambulo.commands.data.inputs import (
     SOME_BAD,
     motion_files,
     report,
     shown_progress,
 )
-from ambulo.commands.motion_flags import ReadingFlags
 from ambulo.common.command_line import command
 from ambulo.common.flag_types import positional
 from ambulo.common.paths import resolve_path

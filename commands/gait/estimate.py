@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from rich.console import Console
 
+from ambulo.commands.data.flags import ReadingFlags
 from ambulo.commands.data.inputs import motion_files
 from ambulo.commands.gait.networks import (
     DEFAULT_ESTIMATOR,
@@ -18,7 +19,6 @@ from ambulo.commands.gait.networks import (
     NetworkFlags,
 )
 from ambulo.commands.gait.train_estimator import METHOD
-from ambulo.commands.motion_flags import ReadingFlags
 from ambulo.common.command_line import Arg, command
 from ambulo.common.files import write_or_print
 from ambulo.common.find_model import find_model

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import numpy as np
 
-from ambulo.commands.motion_flags import MapFlags, MotionFolders, SourceFlags
+from ambulo.commands.data.flags import MapFlags, MotionFolders, SourceFlags
 from ambulo.common.command_line import Arg, command
 from ambulo.common.console import bars
 from ambulo.common.flag_types import one_of

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
-from ambulo.commands.motion_flags import MotionFolders, SourceFlags
+from ambulo.commands.data.flags import MotionFolders, SourceFlags
 from ambulo.common.command_line import Arg, command
 from ambulo.common.console import bars
 from ambulo.common.engine_flags import WorkerFlags

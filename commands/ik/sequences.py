@@ -6,8 +6,8 @@ import sys
 from dataclasses import dataclass
 from typing import Annotated
 
+from ambulo.commands.data.flags import MotionFolders, SourceFlags
 from ambulo.commands.ik.extract import shown_clips
-from ambulo.commands.motion_flags import MotionFolders, SourceFlags
 from ambulo.common.command_line import Arg, command
 from ambulo.common.engine_flags import WorkerFlags
 from ambulo.common.flag_types import OutFile, ending, within

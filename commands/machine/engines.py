@@ -57,7 +57,7 @@ def engines() -> list[Engine]:
 def system() -> Engine:
     """Return whether this is the system that all is tested on."""
     name = platform.system() or sys.platform
-    if sys.platform == "linux":
+    if name == "Linux":
         return Engine("System", True, name, "")
     return Engine("System", False, f"{name}; Ambulo is tested on Linux", LINUX_ALONE)
 

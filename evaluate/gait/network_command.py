@@ -197,7 +197,7 @@ def _held_out(
     gaits = held_out_gaits(data, request.episodes)
     found = held_out(network, gaits)
     scores = {**asdict(found.scores), "skate": found.skate[1]}
-    agents = {POLICY: measured(HELD_OUT_COLUMNS, scores)}
+    agents: dict[str, AgentMetrics] = {POLICY: measured(HELD_OUT_COLUMNS, scores)}
     alone = [column for column in HELD_OUT_COLUMNS if column.name != "skate"]
     train = load_part(data, "train", MAX_TRAIN)
     fits: Mapping[str, GaitPredictor] = {

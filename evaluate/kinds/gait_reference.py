@@ -10,6 +10,6 @@ KIND = EvalKind(
     group="locomotion models",
     run="ambulo.evaluate.gait.policy_command:run_reference",
     episodes=48,
-    shared=frozenset({"seconds", "push_episodes"}),
+    flags=frozenset({"seconds", "push_episodes"}),
     baselines={"open_loop": "the reference and its torque, without balance controller"},
 )

@@ -10,7 +10,7 @@ KIND = EvalKind(
     group="pose networks",
     run="ambulo.evaluate.ik.command:run",
     episodes=300,
-    shared=frozenset({"data"}),
+    flags=frozenset({"data"}),
     baselines={
         "network_alone": "the network's poses without refinement",
         "no_network": "refinement from the rig's starting pose, up to 15 steps",

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ambulo.common.command_line import Flags, arguments_of
 from ambulo.evaluate.shared.choices import ALL, chosen
-
-if TYPE_CHECKING:
-    from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest
 
 
 @dataclass(frozen=True)
@@ -45,10 +42,9 @@ class EvalKind:
         own = {argument.name for argument in arguments_of(self.own)}
         return self.flags | (own - every)
 
-    def evaluate(self, request: EvalRequest) -> EvalOutcome:
-        """Run the evaluation."""
-        run: Callable[[EvalRequest], EvalOutcome] = _imported(self.run)
-        return run(request)
+    def evaluate(self, request: Any) -> Any:
+        """Return the `EvalOutcome` of an `EvalRequest`."""
+        return _imported(self.run)(request)
 
     def chosen_baselines(self, text: str | None) -> tuple[str, ...]:
         """Return the baselines named in `--baselines`; all of them for None and "all".

@@ -69,7 +69,7 @@ def body_breakdowns(records: Mapping[str, EpisodeRecords]) -> list[Breakdown]:
     families = {agent: played.by_family() for agent, played in records.items()}
     several = any(len(groups) > 1 for groups in families.values())
     share = MetricColumn("share", "share")
-    failures = {
+    failures: dict[str, dict[str, Any]] = {
         agent: {kind: {"share": _failed(kind)(played).mean()} for kind in FAILURES}
         for agent, played in records.items()
     }

@@ -123,8 +123,8 @@ def _soft_spl(records: EpisodeRecords) -> float:
 
 
 def _barn(records: EpisodeRecords) -> float:
-    columns = (records.column(name) for name in ("success", "optimal", "time"))
-    return float(barn_score(*columns, records.max_speed).mean())
+    success, optimal, time = map(records.column, ("success", "optimal", "time"))
+    return float(barn_score(success, optimal, time, records.max_speed).mean())
 
 
 PEOPLE = "people_collisions_per_episode"

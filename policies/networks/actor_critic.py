@@ -45,7 +45,7 @@ def bounded(mean: Tensor, bound: tuple[float, float] | None) -> Tensor:
 class ActorCritic(ActorCriticPolicy):
     """SB3 policy whose actor and critic are separate `Branches` over the same features.
 
-    Subclasses give the features of observations, and make the branches.
+    Subclasses may give other features of observations, and make the branches.
     """
 
     units = 0
@@ -66,6 +66,10 @@ class ActorCritic(ActorCriticPolicy):
             if isinstance(layer, nn.Linear):
                 nn.init.orthogonal_(layer.weight, gain)
                 nn.init.zeros_(layer.bias)
+
+    def extract_features(self, obs: Any, features_extractor: Any = None) -> Any:
+        """The observation itself, as float; the branches scale it."""
+        return obs.float()
 
     def predict_values(self, obs: Any) -> Tensor:
         """Values (B, 1). SB3's own would take the observation as it is."""
@@ -206,7 +210,3 @@ class NavigationPolicy(ActorCritic):
         """Take observations (N, size) into the statistics of the encoder, if there is one."""
         if self.mlp_extractor.encoder is not None:
             self.mlp_extractor.encoder.observe(obs.float())
-
-    def extract_features(self, obs: Any, features_extractor: Any = None) -> Any:
-        """The observation itself, as float; scaling happens in the extractor."""
-        return obs.float()

@@ -47,6 +47,7 @@ def evaluation_arguments(args: RunFlags, names: Sequence[str]) -> list[str]:
         args: flags of the training command.
         names: attributes of the flags that are passed on where they were given.
     """
+    assert args.eval is not None
     passed = [str(resolve_path(args.eval))]
     for name in names:
         value = getattr(args, name)

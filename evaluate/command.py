@@ -91,7 +91,7 @@ def _evaluate(flags: EvalFlags, command: str, only: str | None = None) -> int:
     with nullcontext() if folder is None else made_folder(folder):
         for written in (flags.json, flags.video):
             check_parent(written)
-        outcome = request.kind.evaluate(request)
+        outcome: EvalOutcome = request.kind.evaluate(request)
         print_tables(outcome.evaluation, console)
         text = outcome.evaluation.to_json()
         write_or_print(flags.json, text)

@@ -269,7 +269,8 @@ def checked(flags: type[Flags], values: Mapping[str, Any]) -> dict[str, Any]:
 
 def arguments_of(flags: type[Flags]) -> tuple[Argument, ...]:
     """Return the fields of a class: its own first, then those of its bases."""
-    return _arguments_of(flags)
+    key: Any = flags
+    return _arguments_of(key)
 
 
 @functools.cache

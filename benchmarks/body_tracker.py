@@ -26,16 +26,23 @@ from ambulo.ik.trackers.shape import BodyShape
 from ambulo.ik.trackers.tracker import BodyTracker
 from ambulo.ik.trackers.tracks import track_of
 from ambulo.motion.kinematics import motion_kinematics
+from ambulo.motion.motion import Motion
 from ambulo.policies.agents.body_tracker import load_tracker_network
 
 RATES = (60.0, 72.0, 90.0, 120.0)
 """Samples per second, [Hz]."""
+STRIDE, CADENCE = 0.9, 1.15
+"""Of the walk, over the healthy ones."""
 NOISE = 0.001
 """Noise of the trackers, [m]."""
 
 
+def _walk(rate: float, seconds: float) -> Motion:
+    return generated_walks(rate, seconds, (STRIDE,), (CADENCE,))[0]
+
+
 def _samples(rate: float, seconds: float, noise: float = 0.0) -> list[TrackerSample]:
-    track = track_of(generated_walks(rate, seconds)[5], noise=noise)
+    track = track_of(_walk(rate, seconds), noise=noise)
     return [track.sample(frame) for frame in range(len(track))]
 
 
@@ -80,7 +87,7 @@ def _jerks(network: TrackerNetwork, seconds: float) -> tuple[float, float, float
             for sample in _samples(60.0, seconds, noise)
         ]
         found.append(jerk(np.array(places[30:]), 60.0))
-    walk = generated_walks(60.0, seconds)[5]
+    walk = _walk(60.0, seconds)
     return found[0], found[1], jerk(motion_kinematics(walk)[0][30:], 60.0)
 
 

@@ -190,7 +190,7 @@ AMBULO = Row(
             push="share a model on the Hugging Face hub",
             pull="take a model from the Hugging Face hub",
         ),
-        **_rows("commands", page="build a static web page in which agents act"),
+        **_rows("commands", page="build a static web page that plays recordings"),
         "levels": LEVELS,
         "eval-motion": Row("score a motion network", "ambulo.train.eval_motion:main"),
         "data": DATA,

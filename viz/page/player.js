@@ -99,7 +99,7 @@ class Player {
 
   draw(part) {
     this.body.pose(this.row("poses", this.before), this.row("poses"), part);
-    const [x, y, z] = this.row("poses");
+    const { x, y, z } = this.body.bodies[0].position;
     if (this.lines) this.lines.set(this.row("lines"), [x, y, z], this.row("values"));
     if (!this.scene.view) this.stage.follow([x, y, 0]);
   }

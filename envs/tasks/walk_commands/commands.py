@@ -36,9 +36,9 @@ class Settling(NamedTuple):
 SETTLING = Settling((0.4, 1.6, 0.4), (2.2, 2.6, 0.8), 0.09)
 """That of walkers that navigate."""
 OWN_SETTLING = Settling((0.4, 1.1, 0.4), (0.5, 1.3, 0.4), 0.09)
-"""That of bodies of the user's own, whose steps are those of no clip. With controllers alone, on
-commands up to 1.6 m/s, 94 % of 64 of a Daz rig stay up for 10 s, and 72 % with `SETTLING`: most
-of these fall ahead when they brake. Of Unitree's G1 84 and 75 % do."""
+"""That of bodies of the user's own, whose steps are those of no clip. With controllers alone
+and commands up to 1.6 m/s, 94 % of 64 of a Daz rig stay up for 10 s. With `SETTLING` 72 % do:
+most others fall ahead when they brake. Of Unitree's G1 84 and 75 % do."""
 STILL = np.array([0.04, 0.05, 0.03])
 """Speed, [m/s], turning rate, [rad/s], and speed to the left, [m/s], below which a command is
 one to stand."""

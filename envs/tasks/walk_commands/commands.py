@@ -36,9 +36,9 @@ class Settling(NamedTuple):
 SETTLING = Settling((0.4, 1.6, 0.4), (2.2, 2.6, 0.8), 0.09)
 """Settling of walkers that navigate."""
 OWN_SETTLING = Settling((0.4, 1.1, 0.4), (0.5, 1.3, 0.4), 0.09)
-"""Settling of users' own bodies, whose steps come from no clip: with controllers alone, 94 %
-of 64 bodies of a Daz rig stay up for 10 s (72 % with `SETTLING`, where most fall forwards
-when they brake), of Unitree's G1 84 % (75 %)."""
+"""Settling of users' own bodies, whose steps come from no clip. With controllers alone and
+commands up to 1.6 m/s, 94 % of 64 bodies of a Daz rig stay up for 10 s (72 % with `SETTLING`,
+where most fall forwards when they brake), of Unitree's G1 84 % (75 %)."""
 STILL = np.array([0.04, 0.05, 0.03])
 """Speed, [m/s], turning rate, [rad/s], and speed to the left, [m/s], below which a command
 means standing."""

@@ -125,7 +125,7 @@ def fetched_wheels(platform: str, scratch: Path) -> list[Path]:
 
 
 def own_wheel(scratch: Path) -> Path:
-    """A wheel of `ambulo` with what is used in Blender alone."""
+    """A wheel of `ambulo` with only the modules that Blender uses."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
         "project"
     ]

@@ -68,7 +68,7 @@ class SeededBatch(TaskBatch, Protocol):
     """A task batch for Gymnasium: its generators can be replaced, and episodes described."""
 
     def episode_info(self) -> dict[str, NDArray[Any]]:
-        """Return what the info of a step lacks about the running episode, (N,) each."""
+        """Return the running episode's values that are not in a step's info, (N,) each."""
 
     def start_info(self) -> dict[str, NDArray[Any]]:
         """Return the info of a reset, (N,) each: `episode_info` and the keys of a step."""

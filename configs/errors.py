@@ -22,10 +22,10 @@ class ConfigError(AmbuloError):
 
 
 class UnknownSettingError(ConfigError, TypeError):
-    """A keyword that an environment does not have.
+    """An unknown keyword of an environment.
 
     It is also a `TypeError` with Python's own text: wrappers of other libraries try keywords,
-    and go on without those that raise it.
+    and continue without those that raise it.
     """
 
 

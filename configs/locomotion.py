@@ -362,7 +362,7 @@ class LocomotionConfig(Config):
     environment: LocomotionEnvironmentConfig = LocomotionEnvironmentConfig()
     """The body and the task."""
     observations: LocomotionObservationsConfig = LocomotionObservationsConfig()
-    """What the agent sees."""
+    """Observations of the agent."""
     rewards: LocomotionRewardsConfig = LocomotionRewardsConfig()
     """Reward weights."""
     gait: GaitConfig = GaitConfig()

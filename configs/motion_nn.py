@@ -83,7 +83,7 @@ class MotionLossConfig(Config):
     """Errors beyond this (in standard deviations, if balanced) count linearly, not squared,
     which limits the influence of capture errors; 0 squares all."""
     frames: Count = 8
-    """Frames of each predicted chunk for `joints`, drawn anew for each step."""
+    """Frames of each predicted chunk for `joints`, resampled for each step."""
 
 
 class MotionTrainingConfig(Config):

@@ -20,7 +20,7 @@ class NavigationRewardsConfig(Config):
     comfort_bonus: float = 2.0
     """Published comfort score in [0, 1] times this; paid as `bonus_mode` says."""
     collision_penalty: NonPositive = -10.0
-    """Per collision with a thing, counted as `collision_mode` says."""
+    """Per collision with an object, counted as `collision_mode` says."""
     person_collision: NonPositive | None = None
     """Per collision with a person, counted as `collision_mode` says; null is
     `collision_penalty`."""
@@ -35,7 +35,7 @@ class NavigationRewardsConfig(Config):
     comfort_cost: NonNegative = 0.0
     """Cost per environment step of (1 - comfort index), see docs/comfort.md."""
     path_cost: NonNegative = 0.0
-    """Cost per metre walked: what a longer way costs."""
+    """Cost per metre walked."""
     turn_cost: NonNegative = 0.0
     """Cost per radian turned."""
     jerk_cost: NonNegative = 0.0

@@ -70,7 +70,7 @@ class ObservationLayout:
         )
 
     def schema(self) -> list[dict[str, Any]]:
-        """The layout of what the actor sees as JSON-ready rows."""
+        """The layout of the actor's observation as JSON-ready rows."""
         where = self.slices()
         return [
             {
@@ -84,7 +84,7 @@ class ObservationLayout:
         ]
 
     def table(self) -> str:
-        """The layout of what the actor sees as a Markdown table."""
+        """The layout of the actor's observation as a Markdown table."""
         lines = ["| numbers | name | unit | meaning |", "|---|---|---|---|"]
         for row in self.schema():
             first, last = row["start"], row["stop"] - 1

@@ -140,7 +140,7 @@ class ModelRenderer:
         """Frames of `width` x `height` pixels; `RenderError` without OpenGL."""
         self._screen = Offscreen(model, width, height)
         self.model, self.data = model, mujoco.MjData(model)
-        """What is drawn; the caller writes the positions of `data`."""
+        """The drawn scene; the caller writes the positions of `data`."""
         self._scene = mujoco.MjvScene(model, model.ngeom + _EXTRA_GEOMS)
         self._option, self.camera = mujoco.MjvOption(), mujoco.MjvCamera()
 

@@ -115,7 +115,7 @@ class Waiting:
 
 
 class LearningTask(NamedTuple):
-    """An answered frame for learning."""
+    """An answered frame that the learner trains on."""
 
     number: int
     """Number of the frame, as `RigLearner.learn` counts them."""

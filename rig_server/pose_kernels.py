@@ -47,7 +47,7 @@ class Anatomy(NamedTuple):
     axes: NDArray[np.float64]
     """Unit hinge axis of each chain's lower bone in its own frame. Shape (B, 3)."""
     limits: NDArray[np.float64]
-    """Smallest and largest rotation of these hinges from the mean, [rad]. Shape (B, 2)."""
+    """Smallest and largest rotation about each hinge from the mean, [rad]. Shape (B, 2)."""
     reach: NDArray[np.float64]
     """Length that scales each effector's target, [m]. Shape (E,)."""
 

@@ -81,7 +81,7 @@ class AMBULO_OT_key_data(ArmatureOperator):
 
 
 class AMBULO_OT_bake(AmbuloOperator):
-    """Key what the targets make of the armature in every frame of the scene, then let go"""
+    """Key the armature's pose from the targets in every frame of the scene, then release it"""
 
     bl_idname = "ambulo_ik.bake"
     bl_label = "Bake to Action"

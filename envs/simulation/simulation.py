@@ -128,9 +128,9 @@ class CharacterSimulation:
             substeps: Physics steps of a control step.
             threads: Threads that step.
             model: The body in another world; the character's own if None.
-            actuation: Makes what moves the bodies out of their simulations; the
+            actuation: Creates the actuation of the bodies from their simulations; the
                 character's own if None.
-            backend: What computes the physics; see `make_physics` for errors.
+            backend: Physics back end; see `make_physics` for errors.
         """
         if count < 1 or substeps < 1:
             raise ConfigError("a simulation needs at least one body and one substep")

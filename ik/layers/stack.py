@@ -1,6 +1,6 @@
 """Layers: base -> additive -> override -> IK -> limits -> one write, every tick.
 
-The base is evaluated anew in every tick and never read back from the character, so that a layer
+The base is re-evaluated in every tick and never read back from the character, so that a layer
 of weight 0.5 stays half-way. A provider that fails, is late or returns invalid values is
 skipped for the tick, with its reason in the log and in the trace.
 """

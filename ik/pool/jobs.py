@@ -2,8 +2,8 @@
 
 `CACHE_NEURAL_IK {weights}` -> `{success, param_count}`; every worker has confirmed.
 `NEURAL_IK_SOLVE {effector_positions, ...}` -> `{success, bone_rotations (23, 4) wxyz, ...}`;
-with `characters`, a list of such inputs, all of a frame are one job and `characters` of
-the answer has an entry for each.
+with `characters`, a list of such inputs, one job has all of a frame; `characters` of the
+answer has an entry for each.
 `TRACK_BODY {dt, characters: [{name, trackers}, ...]}` -> the same of tracked players.
 Keys, shapes and units: docs/ik_runtime.md.
 """

@@ -41,7 +41,7 @@ from ambulo.motion.quaternion_kernels import (
 
 BENDS, BEND = 3, 0.7
 """Sweeps over the spine if hips and head are both given, and the fraction of the rotation that
-each joint takes in one."""
+each joint performs in one sweep."""
 REACH = 0.35
 """Largest rotation of a clavicle towards a hand out of reach, [rad]."""
 

@@ -103,7 +103,7 @@ class WindowedDataset(ABC):
         self.seed, self.shuffle, self.mirror = seed, shuffle, mirror
         self.drop_last, self.worker, self.workers = drop_last, worker, workers
         self.epoch = 0
-        """The epoch that iterating goes on with."""
+        """The epoch of the next iteration."""
         self._batch = 0
         self._allowed: tuple[str, ...] | None = None
         self._loaded: _Loaded | None = None

@@ -20,7 +20,7 @@ def unit_quats(quats: Floats, name: str, tolerance: float) -> tuple[Floats, str]
 
     Args:
         quats: The quaternions.
-        name: What they rotate, for the note.
+        name: Name of the rotated joints, for the note.
         tolerance: Deviation of the length from 1 that needs no repair.
     """
     with np.errstate(over="ignore"):

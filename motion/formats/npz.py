@@ -151,7 +151,7 @@ def unpacked(
         path: Its path, for errors.
         data: The file.
         members: Permitted names.
-        kind: What the file should be, for errors.
+        kind: Expected kind of file, for errors.
         types: NumPy types of members that are not float64.
 
     The arrays take no more memory than the file: members are not compressed, and do not

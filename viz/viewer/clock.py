@@ -67,7 +67,7 @@ class Clock:
         self.real_time = 1.0
         """Simulated over wanted time of the last seconds; below 1 on a slow machine."""
         self.failed: Exception | None = None
-        """Why a step or a reset of the stage failed, which paused it; None: it goes on."""
+        """Why a step or a reset of the stage failed, which paused it; None: it runs."""
         self._show, self._needed, self._report = show, needed, report
         self._unshown = False
         self._tasks: queue.SimpleQueue[Callable[[], object]] = queue.SimpleQueue()

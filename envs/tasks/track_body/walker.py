@@ -89,7 +89,7 @@ class WalkingBodyBatch(TrackerFollower, WalkCommandsBatch):
         self.pace: Floats = np.zeros((count, 3))
         """How fast these change. Shape (N, 3)."""
         self.stepping: Bools = np.zeros(count, np.bool_)
-        """Which bodies shall step. Shape (N,)."""
+        """Mask of bodies that must step. Shape (N,)."""
         super().__init__(config, walker_gaits(env, character), character, **kwargs)
         self.reference = reference
         self._led_columns, self._led_dofs = upper_body(character)

@@ -101,7 +101,7 @@ class LedArms(Arms):
         self.away: Bools = np.zeros((count, 2), np.bool_)
         """Mask of the arms off the gait: led ones, and those on their way back. (N, 2)."""
         self.moving: Bools = np.zeros((count, 2), np.bool_)
-        """Which of them still turn to where they shall be. Shape (N, 2)."""
+        """Mask of those that have not reached their target rotations. Shape (N, 2)."""
         self.turn: Floats = np.zeros((count, 2, TURNED, 4))
         """Local rotations of upper arm, forearm and hand of those. Shape (N, 2, 3, 4)."""
         self.sag: Floats = np.zeros((count, 2, 3))

@@ -184,7 +184,7 @@ class BodyWorld(CompiledWorld):
         return state
 
     def _read_rays(self, envs: Ints) -> None:
-        """Read the rays of `envs` (k,); a head beyond the floor reads nothing, as in a fall."""
+        """Read the rays of `envs` (k,); empty for a head beyond the floor, as in a fall."""
         off_floor = np.zeros(len(self.state.position), np.bool_)
         are_off_floor(envs, self._slot, self.state.position, self._shapes(), off_floor)
         self._look_from(envs, self._bodies()._replace(falling=off_floor))

@@ -54,7 +54,7 @@ class StickCommands:
             high=high,
             lateral=np.inf if envelope.lateral is None else float(envelope.lateral),
         )
-        """What the sticks are turned into."""
+        """Commands computed from the sticks."""
         if envelope.side == (0.0, 0.0):
             _warn(f"walker {walker} does not walk to the side: strafing does nothing")
         slowest = envelope.speed[0]

@@ -73,7 +73,7 @@ def ground_floor(level: Level) -> Level:
 
 
 def _not_flat(level: Level) -> str | None:
-    """What of `level` no flat level has; None: nothing."""
+    """Why `level` cannot become a flat level, as a phrase; None: it can."""
     if not level.ground:
         return "has no ground at z = 0, on which a simulated body walks"
     if level.moving:

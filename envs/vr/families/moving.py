@@ -233,7 +233,7 @@ def _shaft(draft: Draft, shaft: Region, storey: float) -> None:
 
 
 def _furniture(draft: Draft, shaft: Region, base: float) -> None:
-    """A few things on one floor, away from the shaft."""
+    """A few obstacles on one floor, away from the shaft."""
     rng = draft.rng
     count = int(rng.integers(0, _FURNITURE + 1))
     for x, y, r in spread(rng, draft.inner(1.0), (0.25, 0.6), 1.4, count):

@@ -138,7 +138,7 @@ def _guarded(rng: np.random.Generator, sizes: Gap) -> Draft:
 
 
 def add_pits_and_clutter(draft: Draft, count: int) -> None:
-    """Holes with pillars and things between them."""
+    """Holes with pillars and furniture between them."""
     rng = draft.rng
     add_holes(draft, draft.inner(1.5), count, 2.2, (0.4, 1.4))
     if rng.random() < 0.5:

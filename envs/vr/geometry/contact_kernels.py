@@ -68,7 +68,7 @@ class Contacts(NamedTuple):
 
 @njit(cache=True)
 def no_contacts():
-    """Contacts of a body that touches nothing yet."""
+    """Contacts of a body without any contact so far."""
     return Contacts(np.empty((MOST_OVERLAPS, 3)), np.zeros(2, np.bool_))
 
 

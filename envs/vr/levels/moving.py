@@ -44,7 +44,7 @@ class Mover:
 
 @dataclass(frozen=True, eq=False)
 class Walker:
-    """A person who moves along a path, whatever is in the way."""
+    """A person who moves along a path and evades nothing."""
 
     path: Floats
     """Keyframes t, x, y, z of the feet, t ascending from 0, shape (K, 4)."""

@@ -27,7 +27,7 @@ RECENT = 5
 AT_REST = 0.05
 """Vertical speed below which a carrier is at rest, [m/s]."""
 _STILL = 0.02
-"""Sum of velocities and yaw rate below which a thing is at rest."""
+"""Sum of velocities and yaw rate below which a mover is at rest."""
 _SIZE = 0.03
 """Size difference within which two sightings can be the same mover, [m]."""
 _NEAR = 0.4

@@ -74,7 +74,7 @@ class PackedWays:
     """The crowds' path directions of all slots in flat arrays, for compiled code."""
 
     def __init__(self) -> None:
-        """Create it without slots."""
+        """Without slots so far."""
         self._slots: list[CrowdWays | None] = []
         self._arrays: tuple[NDArray[np.generic], ...] | None = None
 

@@ -283,7 +283,7 @@ def add_moving(scene: mujoco.MjvScene, rows: Floats, feet: Floats) -> None:
     Args:
         scene: The scene.
         rows: Rows of `solid_kernels`, shape (n, 9).
-        feet: Feet of the player, whom nothing overhead may occlude, shape (3,), [m].
+        feet: Feet of the player; movers above them are transparent, shape (3,), [m].
     """
     for x, y, a, b, cos, sin, bottom, top, kind in rows:
         if kind == PERSON:

@@ -57,7 +57,7 @@ TOLD = np.deg2rad(5.0)
 """Angle beyond a limit from which it is logged, [rad]."""
 MAX_SECONDS = 60.0
 """Longest clip, [s]."""
-SLOWER, OFTEN = (3.0, 1.5), 0.05
+SLOWER, OFTEN = (3.0, 1.5), 0.3
 """Cut-offs that are tried in turn for limbs whose motors are too weak for the clip, [Hz], and
 the fraction of the time in which one is. An arm that cannot reach inwards whirls about itself
 where it is straight."""

@@ -57,7 +57,7 @@ TOLD = np.deg2rad(5.0)
 """Angle beyond a limit from which it is logged, [rad]."""
 MAX_SECONDS = 60.0
 """Longest clip, [s]."""
-SLOWER, OFTEN = (3.0, 1.5), 0.05
+SLOWER, OFTEN = (3.0, 1.5), 0.3
 """Cut-offs that are tried in turn for limbs whose motors are too weak for the clip, [Hz], and
 the fraction of the time in which one is. An arm that cannot reach inwards whirls about itself
 where it is straight."""
@@ -263,9 +263,12 @@ def _slow_down(qpos: Floats, character: Character) -> None:
         limbs = {_limb(model, int(body)) for body in model.dof_bodyid[weak & free]}
         inside = np.isin([_limb(model, b) for b in range(model.nbody)], list(limbs))
         hinges = model.jnt_type == mujoco.mjtJoint.mjJNT_HINGE
-        at = model.jnt_qposadr[hinges & inside[model.jnt_bodyid]]
-        if not len(at):
+        joints = np.flatnonzero(hinges & inside[model.jnt_bodyid])
+        if not len(joints):
             return
+        names = ", ".join(model.joint(joint).name for joint in joints)
+        log.info("too weak for the clip, smoothed at %g Hz: %s", cutoff, names)
+        at = model.jnt_qposadr[joints]
         qpos[:, at] = low_pass(qpos[:, at], 1.0 / dt, cutoff)
 
 

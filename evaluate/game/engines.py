@@ -99,7 +99,9 @@ class KindsBatch(GameBatch):
         """A reset or step of all kinds at once."""
         rows = self._idle if actions is None else actions
         requests = [
-            KindRequest(modes[place], self._seeds[place], rows[place, : own.action_size])
+            KindRequest(
+                modes[place], self._seeds[place], rows[place, : own.action_size]
+            )
             for own, place in zip(self.game.spec.kinds, self._places, strict=True)
         ]
         steps: Sequence[KindStep] = call(requests)

@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 BENCHMARKS = sorted((ROOT / "benchmarks").glob("[!_]*.py"))
 TOOLS = sorted((ROOT / "tools").glob("*.py"))
 
-GODOT = {"world_parity", "soak", "godot_speed", "godot_character",
+GODOT = {"world_parity", "soak", "godot_speed", "godot_agents", "godot_character",
          "godot_navigator", "scene_import"}  # fmt: skip
 """Scripts that start the Godot engine."""
 MOCAP = {

@@ -63,7 +63,7 @@ def main(flags: LevelsImportFlags) -> int:
     out = resolve_path(flags.out)
     refuse_existing([out], force=flags.force)
     # Modules with compiled kernels load while the engine runs the scene.
-    loading = threading.Thread(target=importlib.import_module, flags=(_CONVERT,))
+    loading = threading.Thread(target=importlib.import_module, args=(_CONVERT,))
     loading.start()
     try:
         scene = _read(flags)

@@ -72,6 +72,8 @@ def _show_help(row: Row, words: Sequence[str], arguments: Sequence[str]) -> int:
     """Print the commands of a group; return the exit code, 2 where none was named."""
     parser = _group_parser(row, words)
     parser.parse_args(arguments)
+    if row not in (AMBULO, TRAIN):
+        parser.error(f"the following arguments are required: {row.word}")
     parser.print_help(sys.stderr)
     return USER_ERROR
 

@@ -188,6 +188,7 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
             ConfigError: Flags that exclude each other, or missing data.
         """
         args = self._line().parse(argv)
+        args.changes()  # a task in a file is known before settings name it
         if args.resume:
             if any(getattr(args, name) for name in self.kept_on_resume):
                 raise ConfigError(

@@ -44,7 +44,7 @@ OWN = (
     "policies/files/__init__.py",
     "policies/files/archive.py",
     "policies/files/headers.py",
-    "policies/files/shapes.py",
+    "policies/files/weights.py",
     "policies/files/spec.py",
     "policies/kinds/__init__.py",
     "policies/kinds/body_tracker.py",

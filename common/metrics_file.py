@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ambulo.common.files import write_atomic
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import RunFolderError
 from ambulo.configs.json_text import json_value
@@ -29,19 +31,8 @@ def read_metrics(file: Path) -> dict[str, Floats]:
     Raises:
         RunFolderError: It cannot be read, or is no table.
     """
-    if not file.is_file():
-        return {}
-    try:
-        rows = list(csv.DictReader(io.StringIO(read_regular_text(file))))
-    except OSError as error:
-        raise RunFolderError(f"{file}: cannot be read: {error.strerror}") from None
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise RunFolderError(f"{file}: no table of numbers: {error}") from None
-    return {
-        FORMER_COLUMNS.get(name, name): np.array([_number(row[name]) for row in rows])
-        for name in (rows[0] if rows else ())
-        if name
-    }
+    names, rows = _read_table(file)
+    return {name: np.array([_number(row[name]) for row in rows]) for name in names}
 
 
 def read_evaluations(file: Path) -> list[dict[str, Any]]:
@@ -63,6 +54,89 @@ def read_evaluations(file: Path) -> list[dict[str, Any]]:
     ):
         raise RunFolderError(f"{file}: not a list of evaluations with timesteps")
     return rows
+
+
+class MetricsTable:
+    """A table that grows with a training, as a CSV file; the first column counts its steps."""
+
+    def __init__(self, file: Path, last: int | None = None) -> None:
+        """Continue the table in `file`, which may be missing.
+
+        Args:
+            file: The CSV file.
+            last: Rows after this step, which a resumed run repeats, are dropped; None: none.
+
+        Raises:
+            RunFolderError: It cannot be written.
+        """
+        self._file, self._names = file, list[str]()
+        rows = self._rows()
+        if last is not None and file.is_file():
+            self._write([row for row in rows if _is_until(row, last)])
+
+    def add(self, row: Mapping[str, object]) -> None:
+        """Add a row; new columns are empty in the rows before.
+
+        Raises:
+            RunFolderError: It cannot be written.
+        """
+        cells = {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()}
+        new = [name for name in cells if name not in self._names]
+        if new:
+            rows = self._rows()
+            self._names += new
+            self._write([*rows, cells])
+            return
+        try:
+            with self._file.open("a", encoding="utf-8", newline="") as stream:
+                stream.write(self._text([cells]))
+        except OSError as error:
+            raise RunFolderError(
+                f"{self._file}: cannot be written: {error.strerror}"
+            ) from error
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """Return the rows in the file, and take over its columns."""
+        self._names, rows = _read_table(self._file)
+        return rows
+
+    def _write(self, rows: Sequence[Mapping[str, object]]) -> None:
+        """Write the file anew."""
+        header = dict(zip(self._names, self._names, strict=True))
+        write_atomic(self._file, self._text([header, *rows]))
+
+    def _text(self, rows: Sequence[Mapping[str, object]]) -> str:
+        text = io.StringIO()
+        writer = csv.DictWriter(
+            text, self._names, extrasaction="ignore", lineterminator="\n"
+        )
+        writer.writerows(rows)
+        return text.getvalue()
+
+
+def _read_table(file: Path) -> tuple[list[str], list[dict[str, Any]]]:
+    """Return columns, by their names of today, and rows of a table; none of a missing file.
+
+    Raises:
+        RunFolderError: It cannot be read, or is no table.
+    """
+    if not file.is_file():
+        return [], []
+    try:
+        reader = csv.DictReader(io.StringIO(read_regular_text(file)))
+        names = [FORMER_COLUMNS.get(name, name) for name in reader.fieldnames or ()]
+        reader.fieldnames = names
+        return [name for name in names if name], list(reader)
+    except OSError as error:
+        raise RunFolderError(f"{file}: cannot be read: {error.strerror}") from None
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise RunFolderError(f"{file}: no table of numbers: {error}") from None
+
+
+def _is_until(row: Mapping[str, Any], last: int) -> bool:
+    """Whether the first column of a row counts steps up to `last`."""
+    step = step_of(next(iter(row.values()), None) or "")
+    return step is not None and step <= last
 
 
 def step_of(text: str) -> int | None:

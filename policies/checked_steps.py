@@ -6,7 +6,7 @@ weights so in the next update, whose error could not name its cause.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -55,6 +55,27 @@ def checked_reset(batch: TaskBatch, envs: Ints) -> NDArray[np.float32]:
         rows[envs] = True
         _check_rows(batch, obs, rows)
     return obs
+
+
+def checked_steps(
+    batch: TaskBatch, act: Callable[[], NDArray[np.generic]], steps: int
+) -> Iterator[Ints]:
+    """Make `steps` steps, with new episodes where some end; a training's own roll-out.
+
+    Args:
+        batch: Environments, reset before.
+        act: Returns actions (N, A) for `batch.obs`.
+        steps: Number of steps.
+
+    Yields:
+        After each step the environments whose episodes ended, not yet reset. Shape (k,).
+    """
+    for _ in range(steps):
+        _, _, terminated, truncated, _ = checked_step(batch, act())
+        ended = np.flatnonzero(terminated | truncated)
+        yield ended
+        if len(ended):
+            checked_reset(batch, ended)
 
 
 def number_not_finite(

@@ -15,12 +15,13 @@ from stable_baselines3.common.utils import set_random_seed
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.configs.vr_learning import PPOConfig
+from ambulo.policies.device import pick_device
 from ambulo.policies.device_rollouts import DeviceRolloutBuffer
 from ambulo.policies.files.headers import DescribedLayout
-from ambulo.policies.files.model_file import ModelFile
+from ambulo.policies.files.model_file import ModelFile, weights_of
 from ambulo.policies.kinds.vr_navigation import NavigationMetadata, describe
 from ambulo.policies.networks.actor_critic import NavigationPolicy
-from ambulo.policies.networks.recurrent import RecurrentPolicy
+from ambulo.policies.networks.recurrent import policy_of
 from ambulo.policies.plan_guide import PlanGuide
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
@@ -57,9 +58,9 @@ def make_learner(
     scales = layout.scales()[: env.batch.obs.shape[1]]
     if not config.observations.normalize:
         scales = np.ones_like(scales)
-    network = config.network
+    kind, kwargs = policy_of(config.network)
     learner = ppo_learner(
-        RecurrentPolicy if network.recurrent > 0 else NavigationPolicy,
+        kind,
         env,
         config.ppo,
         seed=config.training.seed,
@@ -67,16 +68,8 @@ def make_learner(
         threads=config.training.update_threads,
         tensorboard_log=tensorboard_log,
         verbose=verbose,
-        policy_kwargs={
-            "scales": scales,
-            "actor_size": layout.size,
-            "widths": network.net_arch,
-            "activation": network.activation_fn,
-            "action_bound": network.action_bound,
-            "log_std_init": network.log_std_init,
-            "units": network.recurrent,
-        },
-        recurrent=network.recurrent > 0,
+        policy_kwargs={"scales": scales, "actor_size": layout.size, **kwargs},
+        recurrent=kwargs["units"] > 0,
     )
     learner.guide = PlanGuide.of(config, layout.slices())
     return learner
@@ -112,7 +105,7 @@ def ppo_learner(
     Raises:
         ConfigError: a device that is not here, or a roll-out too small to learn from.
     """
-    place = _device(device)
+    place = pick_device(device)
     rollout = ppo.n_steps * env.num_envs
     if rollout < 2:
         raise ConfigError(
@@ -226,21 +219,4 @@ def model_of(
         command=command,
         extra=extra,
     )
-    policy = {
-        name: tensor.detach().cpu().clone()
-        for name, tensor in learner.policy.state_dict().items()
-    }
-    return ModelFile(metadata, policy)
-
-
-def _device(name: str) -> torch.device:
-    """The torch device `name`, checked by putting a number on it."""
-    try:
-        device = torch.device(name)
-        torch.zeros(1, device=device).item()
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        reason = str(error).splitlines()[0].partition(". ")[0]
-        raise ConfigError(
-            f"training.device = {name!r} cannot be used: {reason}"
-        ) from None
-    return device
+    return ModelFile(metadata, weights_of(learner.policy))

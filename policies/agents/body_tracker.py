@@ -7,16 +7,12 @@ from pathlib import Path
 
 from safetensors.numpy import load
 
-from ambulo.configs.errors import ModelFileError
 from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.shape import BodyShape
 from ambulo.ik.trackers.tracker import BodyTracker
 from ambulo.policies.files.archive import open_archive
-from ambulo.policies.files.headers import header_of
-from ambulo.policies.files.shapes import check_shapes, stored_shapes
+from ambulo.policies.files.weights import read_weights
 from ambulo.policies.kinds.body_tracker import TrackerMetadata
-
-WEIGHTS = "policy.safetensors"
 
 
 def load_tracker_network(
@@ -28,13 +24,7 @@ def load_tracker_network(
         ModelFileError: Missing, damaged, or no body tracker.
     """
     with open_archive(Path(path)) as archive:
-        metadata = header_of(TrackerMetadata, archive)
-        shapes = stored_shapes(archive, WEIGHTS)
-        check_shapes(shapes, metadata.weight_shapes(shapes, str(path)), str(path))
-        tensors = load(archive[WEIGHTS])
-    for name, tensor in tensors.items():
-        if not bool((abs(tensor) < float("inf")).all()):
-            raise ModelFileError(f"{path}: weight {name!r} has values not finite")
+        metadata, tensors = read_weights(archive, TrackerMetadata, load)
     return TrackerNetwork(tensors, metadata.run.network.lead), metadata
 
 

@@ -114,8 +114,7 @@ def load_estimator(
     file = Path(path)
     model = load_model(file, EstimatorMetadata)
     metadata, own = model.metadata, model.metadata.gait_space()
-    if space is not None and (gap := space.difference(own)):
-        raise ModelFileError(f"{file}: made for other gait parameters: {gap}")
+    metadata.check_space(space, str(file))
     arrays = {
         name.removeprefix(NOISE): tensor.double().numpy()
         for name, tensor in model.weights.items()

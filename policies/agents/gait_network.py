@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from safetensors import SafetensorError
 from safetensors.numpy import load
 
 from ambulo.configs.arrays import Floats, Singles
@@ -20,13 +19,11 @@ from ambulo.motion.gaits.shards import PER_CYCLE
 from ambulo.motion.gaits.skeleton import gait_skeleton
 from ambulo.motion.motion import Motion
 from ambulo.policies.files.archive import open_archive
-from ambulo.policies.files.headers import header_of
-from ambulo.policies.files.shapes import check_shapes, stored_shapes
+from ambulo.policies.files.weights import read_weights
 from ambulo.policies.kinds.ref_nn import GaitNetMetadata
 
 HELD_WITHIN = 1e-6
 """How near to a held value another one is the same."""
-WEIGHTS = "policy.safetensors"
 
 
 class GaitNetwork:
@@ -38,22 +35,9 @@ class GaitNetwork:
         weights: Mapping[str, NDArray[Any]],
         source: str = "network",
     ) -> None:
-        """Of the weights of a `GaitNet`, by its names; they are checked here."""
+        """Of the weights of a `GaitNet`, by its names, checked; errors name `source`."""
         self.metadata = metadata
         self.space = metadata.gait_space()
-        shapes = metadata.shapes()
-        if set(weights) != set(shapes):
-            odd = sorted(set(weights) ^ set(shapes))[0]
-            raise ModelFileError(f"{source}: weight {odd!r} is missing or unexpected")
-        for name, shape in shapes.items():
-            array = weights[name]
-            if array.shape != shape or array.dtype != np.float32:
-                raise ModelFileError(
-                    f"{source}: weight {name!r} is {array.dtype} {array.shape}, "
-                    f"expected float32 {shape}"
-                )
-            if not np.isfinite(array).all():
-                raise ModelFileError(f"{source}: weight {name!r} is not finite")
         self.held = _held(metadata, self.space, source)
         """Parameters that did not vary in its training, with their values."""
         layers = [
@@ -183,12 +167,6 @@ def load_gait_network(
     """
     file = Path(path)
     with open_archive(file) as archive:
-        metadata = header_of(GaitNetMetadata, archive)
-        metadata.check_space(space, str(file))
-        check_shapes(stored_shapes(archive, WEIGHTS), metadata.shapes(), str(file))
-        data = archive[WEIGHTS]
-    try:
-        weights = load(data)
-    except (SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise ModelFileError(f"{file}: {WEIGHTS}: {error}") from None
+        metadata, weights = read_weights(archive, GaitNetMetadata, load)
+    metadata.check_space(space, str(file))
     return GaitNetwork(metadata, weights, str(file))

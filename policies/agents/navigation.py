@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from ambulo.configs.arrays import Bools, Ints, Singles
 from ambulo.configs.errors import ModelFileError, ObservationError
@@ -30,8 +30,6 @@ from ambulo.policies.files.vecnormalize import (
     read_vecnormalize,
 )
 from ambulo.policies.kinds.vr_navigation import NavigationMetadata
-from ambulo.policies.networks.actor_critic import bounded
-from ambulo.policies.networks.branches import ACTIVATIONS, RecurrentActor, perceptron
 
 log = logging.getLogger(__name__)
 
@@ -46,67 +44,10 @@ training levels (sets `train` and `places`, families `doors`, `crowd` and `store
 family weighted alike. `LOST` of the add-on's policy node and of the web page equal it."""
 
 
-class NavigationActor(nn.Module):
-    """Raw observations (N, size) to unclipped means (N, 3), or scores (N, 7)."""
-
-    scales: Tensor
-
-    def __init__(
-        self,
-        widths: Sequence[int],
-        activation: str,
-        size: int,
-        out: int,
-        bound: tuple[float, float] | None = None,
-        units: int = 0,
-    ) -> None:
-        """Weights not yet set; `units` of a GRU behind the first hidden layer."""
-        super().__init__()
-        self.bound, self.units = bound, units
-        self.register_buffer("scales", torch.ones(size))
-        kind = ACTIVATIONS[activation]
-        self.hidden: nn.Sequential | RecurrentActor
-        if units > 0:
-            self.hidden = RecurrentActor(size, widths, kind, units)
-            self.head = nn.Linear(self.hidden.latent, out)
-        else:
-            self.hidden = perceptron(size, widths, kind)
-            self.head = nn.Linear(widths[-1], out)
-
-    @classmethod
-    def of(
-        cls, metadata: NavigationMetadata, policy: Mapping[str, Tensor]
-    ) -> NavigationActor:
-        """The actor inside the weights of a `NavigationPolicy`."""
-        network, size = metadata.config.network, metadata.observation_size
-        with torch.random.fork_rng(devices=[]):
-            actor = cls(
-                network.net_arch, network.activation_fn, size, metadata.action.size,
-                network.action_bound, network.recurrent,
-            )  # fmt: skip
-        renamed = {"scales": policy["mlp_extractor.scales"][:size]}
-        for name in metadata.actor_shapes():
-            new = name.replace("mlp_extractor.actor.", "hidden.")
-            new = new.replace("action_net.", "head.")
-            if new != "log_std":
-                renamed[new] = policy[name]
-        actor.load_state_dict(renamed)
-        return actor.eval().requires_grad_(False)
-
-    def forward(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-        """Means or scores, and the next state (N, units)."""
-        seen = observations * self.scales
-        if isinstance(self.hidden, RecurrentActor):
-            latent, state = self.hidden(seen, state)
-        else:
-            latent = self.hidden(seen)
-        return bounded(self.head(latent), self.bound), state
-
-
 class Agent:
     """A VR-navigation policy ready to act, with its config and metadata.
 
-    A recurrent one (`units` > 0) remembers each environment: tell it with `reset` where
+    A recurrent one (`units` > 0) remembers each environment: `reset` it where
     episodes begin, unless `make` or `make_vec` made the environments for it.
     """
 
@@ -127,7 +68,9 @@ class Agent:
         self.config: NavigationConfig = config.at_comfort(config.usual_comfort)
         self.layout = StoredLayout(model.metadata.observation)
         self.discrete = model.metadata.action.mode == "discrete"
-        self.actor = NavigationActor.of(model.metadata, model.weights)
+        self.policy = model.metadata.new_policy()
+        self.policy.load_state_dict(_acting(model), strict=False)
+        self.policy.eval().requires_grad_(False)
         log_std = model.weights.get("log_std")
         self._std = None if log_std is None else log_std.detach().cpu().exp()
         self.units = self.config.network.recurrent
@@ -223,7 +166,8 @@ class Agent:
             obs = self.statistics(obs)
         with torch.inference_mode():
             seen = tensor_of(obs, self.layout)
-            out, self._states = self.actor(seen, self._states_of(len(seen)))
+            states = self._states_of(len(seen))
+            out, self._states = self.policy.mean_step(seen, states)
             if self._visits is not None:
                 stop = self._visits.stop
                 self._stay = obs[:, stop - 2 : stop].copy()
@@ -289,6 +233,13 @@ class Agent:
             return scores.argmax(dim=1)
         chances = torch.softmax(scores, dim=1)
         return torch.multinomial(chances, 1, generator=generator)[:, 0]
+
+
+def _acting(model: NavigationModel) -> dict[str, Tensor]:
+    """Return the weights that acting needs; the critic's scales, behind, are left out."""
+    scales = model.weights["mlp_extractor.scales"]
+    found = {"mlp_extractor.scales": scales[: model.metadata.observation_size]}
+    return found | {name: model.weights[name] for name in model.metadata.actor_shapes()}
 
 
 def tensor_of(obs: NDArray[np.float32], layout: StoredLayout) -> Tensor:

@@ -18,10 +18,10 @@ from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.policies.files.archive import Archive, parse_json
 from ambulo.policies.files.headers import header_bytes
-from ambulo.policies.files.model_file import ModelFile, check_finite
+from ambulo.policies.files.model_file import ModelFile
 from ambulo.policies.files.raw_headers import SB3_ZIP
-from ambulo.policies.files.shapes import check_shapes
 from ambulo.policies.files.torch_tensors import read_torch_tensors
+from ambulo.policies.files.weights import check_finite, check_shapes
 from ambulo.policies.kinds.vr_navigation import NavigationMetadata, describe
 
 PUBLISHED_PARTS = (

@@ -41,14 +41,14 @@ class NavigationModule(nn.Module):
     def __init__(self, agent: Agent) -> None:
         """Of an agent without statistics of `VecNormalize`."""
         super().__init__()
-        self.actor, self.discrete = agent.actor, agent.discrete
+        self.policy, self.discrete = agent.policy, agent.discrete
 
     def forward(
         self, observation: Tensor, state: Tensor | None = None
     ) -> Tensor | tuple[Tensor, Tensor]:
         """One step."""
         before = observation[:, :0] if state is None else state
-        out, after = self.actor(observation, before)
+        out, after = self.policy.mean_step(observation, before)
         action = out.argmax(dim=1) if self.discrete else out.clamp(-1.0, 1.0)
         return action if state is None else (action, after)
 
@@ -165,7 +165,7 @@ def output_stage(agent: Agent) -> str:
     """What follows the last layer: `argmax`, `bound` (then clip) or `clip`."""
     if agent.discrete:
         return "argmax"
-    return "clip" if agent.actor.bound is None else "bound"
+    return "clip" if agent.policy.action_bound is None else "bound"
 
 
 def _header(agent: Agent) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def _header(agent: Agent) -> dict[str, Any]:
         "observation": agent.layout.schema(),
         "action": metadata.action.model_dump(mode="json"),
         "output": output_stage(agent),
-        "bound": agent.actor.bound,
+        "bound": agent.policy.action_bound,
         "config": metadata.config.model_dump(mode="json"),
         "layers": [],
         **state_row(agent),
@@ -193,6 +193,6 @@ def state_row(agent: Agent) -> dict[str, int]:
 
 def observations(agent: Agent, rng: np.random.Generator, count: int) -> Floats:
     """Raw observations of plausible size: noise in the units that scaling makes one."""
-    scales = agent.actor.scales.numpy()
+    scales = agent.policy.mlp_extractor.scales.numpy()
     noise = rng.normal(size=(count, len(scales)))
     return (noise / np.where(scales > 0, scales, 1)).astype(np.float32)

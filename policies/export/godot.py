@@ -133,7 +133,7 @@ def _header(agent: Agent, file: Path, world: Mapping[str, float]) -> dict[str, A
             "goal_distance": list(env.goal_distance),
         },
         "output": output_stage(agent),
-        "bound": agent.actor.bound,
+        "bound": agent.policy.action_bound,
         "layers": [],
         **state_row(agent),
     }

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from ambulo.configs.arrays import Floats, Singles
-from ambulo.muscle.muscle_nn import LEAK, OFFSET, SLACK, SOFT, MuscleNN
+from ambulo.muscle.muscle_nn import MuscleNN
 from ambulo.policies.export.graph import Arrays, Graph, Port, scalar_parts
-from ambulo.policies.export.layers import fixed
+from ambulo.policies.networks.muscle_net import MuscleInputs, MuscleNet, activations
 
 
 class MuscleModule(nn.Module):
@@ -19,56 +18,23 @@ class MuscleModule(nn.Module):
     The corrections are unrolled: each solves a system of na equations in float64.
     """
 
-    mean: Tensor
-    values: Tensor
-    torque: Tensor
-    entries: Tensor
-
     def __init__(self, network: MuscleNN) -> None:
         """Of a trained network."""
         super().__init__()
         self.config = network.config
-        scales, pattern = network.scales, network.pattern
-        for name in ("mean", "values", "torque"):
-            values = np.array(getattr(scales, name), dtype=np.float64)
-            self.register_buffer(name, torch.from_numpy(values))
-        entries = pattern.rows * pattern.shape[1] + pattern.muscles
-        self.register_buffer("entries", torch.from_numpy(entries.astype(np.int64)))
-        self.weights = nn.ParameterList(map(fixed, network.weights))
-        self.biases = nn.ParameterList(map(fixed, network.biases))
+        self.inputs = MuscleInputs(network.pattern, network.scales, torch.float64)
+        inputs, outputs = network.weights[0].shape[1], network.pattern.shape[1]
+        self.net = MuscleNet(inputs, outputs, network.config.hidden)
+        self.net.copy_from(network)
 
     def forward(
         self, active: Tensor, wanted: Tensor, factors: Tensor | None = None
     ) -> Tensor:
         """Activations (B, m) in [0, 1]."""
         active, wanted = active.double(), wanted.double()
-        found = active.flatten(1)[:, self.entries]
-        parts = [(found - self.mean) / self.values, wanted / self.torque]
-        if factors is not None:
-            parts.append(factors.double() - 1.0)
-        x = torch.cat(parts, dim=1).float()
-        last = len(self.weights) - 1
-        for k, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
-            x = functional.linear(x, weight, bias)
-            x = x if k == last else torch.maximum(x, LEAK * x)
-        if self.config.output == "relu_tanh":
-            return torch.relu(torch.tanh(x))
-        made = 1.0 / (1.0 + torch.exp(OFFSET - x.double()))
-        for _ in range(self.config.corrections):
-            made = _corrected(active, wanted, made)
-        return made.float()
-
-
-def _corrected(active: Tensor, wanted: Tensor, made: Tensor) -> Tensor:
-    """Activations (B, m) after one correction, as `muscle_nn._correct`."""
-    room = made * (1.0 - made) + SLACK
-    weighted = active * room[:, None]
-    matrix = weighted @ active.transpose(1, 2)
-    matrix = matrix + SOFT * torch.eye(matrix.shape[1], dtype=matrix.dtype)
-    error = wanted - (active @ made[:, :, None])[:, :, 0]
-    push = solve_positive(matrix, error)
-    change = (weighted.transpose(1, 2) @ push[:, :, None])[:, :, 0]
-    return (made + change).clamp(0.0, 1.0)
+        factors = None if factors is None else factors.double()
+        raw = self.net(self.inputs(active, wanted, factors).float()).double()
+        return activations(raw, active, wanted, self.config, solve_positive).float()
 
 
 def solve_positive(matrix: Tensor, right: Tensor) -> Tensor:

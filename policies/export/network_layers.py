@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.policies.agents.navigation import Agent
-from ambulo.policies.networks.branches import ACTIVATIONS, RecurrentActor
+from ambulo.policies.networks.branches import ACTIVATIONS, Branches
 from ambulo.policies.networks.gru import GRU
 
 Floats = NDArray[np.float32]
@@ -143,16 +143,14 @@ def folded_layers(agent: Agent) -> list[Layer]:
         ModelFileError: See `check_exportable`.
     """
     check_exportable(agent)
-    hidden, head = agent.actor.hidden, agent.actor.head
-    modules: list[nn.Module]
-    if isinstance(hidden, RecurrentActor):
-        modules = [*hidden.first, hidden.gru, *hidden.rest, head]
-    else:
-        modules = [*hidden, head]
-    layers = torch_layers(modules)
+    branches: Branches = agent.policy.mlp_extractor
+    actor = branches.actor
+    modules = [*actor] if isinstance(actor, nn.Sequential) else actor.modules_in_order
+    layers = torch_layers([*modules, agent.policy.action_net])
     first = layers[0]
     assert isinstance(first, Dense)
-    weight = first.weight * agent.actor.scales.numpy()
+    assert branches.scales is not None
+    weight = first.weight * branches.scales.numpy()
     return [Dense(weight, first.bias, first.activation), *layers[1:]]
 
 

@@ -51,7 +51,7 @@ def unpack(data: bytes) -> tuple[dict[str, Any], Singles]:
 def pack_arrays(
     magic: bytes, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> bytes:
-    """Return a data file of named arrays, whose places its header tells.
+    """Return a data file of named arrays, with their places in its header.
 
     Raises:
         ModelFileError: A number is not finite.

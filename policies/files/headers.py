@@ -180,6 +180,30 @@ class TrainedHeader(FileHeader):
         return cls(**more, **stamp(command, extra))
 
 
+class GaitHeader(FileHeader):
+    """The header of a model that has gait parameters."""
+
+    space: dict[str, Any]
+    """The parameters (`GaitSpace.to_json`)."""
+
+    def gait_space(self) -> GaitSpace:
+        """Return the parameters; `ConfigError` if they are damaged."""
+        return GaitSpace.from_json(self.space)
+
+    def checked(self, source: str) -> Self:
+        """Refuse damaged parameters."""
+        try:
+            self.gait_space()
+        except ConfigError as error:
+            raise ModelFileError(f"{source}: {error}") from None
+        return self
+
+    def check_space(self, space: GaitSpace | None, source: str) -> None:
+        """`ModelFileError` if the parameters are not those of `space`, where given."""
+        if space is not None and (difference := space.difference(self.gait_space())):
+            raise ModelFileError(f"{source}: has other gait parameters: {difference}")
+
+
 Header = TypeVar("Header", bound=FileHeader)
 
 
@@ -222,14 +246,6 @@ def size_of(parts: Sequence[ObservationPart], source: str) -> int:
             raise ModelFileError(f"{source}: observation part {part.name!r} has a gap")
         at = part.stop
     return at
-
-
-def check_gait_space(space: dict[str, Any], source: str) -> None:
-    """`ModelFileError` for gait parameters of a header that are damaged."""
-    try:
-        GaitSpace.from_json(space)
-    except ConfigError as error:
-        raise ModelFileError(f"{source}: {error}") from None
 
 
 def parse_header(cls: type[Header], data: object, source: str) -> Header:

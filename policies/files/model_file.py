@@ -7,7 +7,6 @@ nothing in a file is executed.
 from __future__ import annotations
 
 import io
-import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,12 +14,10 @@ from pathlib import Path
 from typing import Any, Generic
 
 import numpy as np
-import safetensors
 import safetensors.numpy
 import safetensors.torch
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.policies.files.archive import (
@@ -33,20 +30,17 @@ from ambulo.policies.files.archive import (
     zipped,
 )
 from ambulo.policies.files.headers import ARRAYS, HEADER, VALUES, Header, header_of
-from ambulo.policies.files.shapes import check_shapes, stored_shapes
+from ambulo.policies.files.weights import (
+    DAMAGED_TENSORS,
+    POLICY,
+    check_finite,
+    check_shapes,
+    read_weights,
+    stored_shapes,
+)
 
-log = logging.getLogger(__name__)
-
-POLICY = "policy.safetensors"
 MAX_TRAINING, MAX_STATES = 2**26, 16
 """Largest training state: so many bytes, and so many times the bytes of the weights."""
-_SAFETENSORS_ERRORS = (
-    safetensors.SafetensorError,
-    ValueError,
-    KeyError,
-    TypeError,
-    AttributeError,
-)
 
 
 @dataclass(frozen=True)
@@ -136,29 +130,16 @@ def load_model(path: str | os.PathLike[str], header: type[Header]) -> ModelFile[
 
 
 def model_of_archive(archive: Archive, header: type[Header]) -> ModelFile[Header]:
-    """Return the contents of an open model file; see `load_model`.
-
-    The header says which weights there must be, and which older ones are left out; nothing
-    large is unpacked before the shapes in the file are these.
-    """
-    source = archive.source
-    metadata = header_of(header, archive)
-    stored = stored_shapes(archive, POLICY)
-    shapes = {
-        name: shape
-        for name, shape in stored.items()
-        if not name.startswith(header.ignored_weights)
-    }
-    check_shapes(shapes, metadata.weight_shapes(shapes, source), source)
-    if len(shapes) < len(stored):
-        log.info(
-            "%s: weights %s* are ignored", source, "*, ".join(header.ignored_weights)
-        )
-    tensors = _read_tensors(archive, source)
-    weights = {name: tensors[name] for name in tensors if name in shapes}
-    check_finite(weights, source)
-    attachments = metadata.attachments(archive, source)
+    """Return the contents of an open model file; see `load_model`."""
+    metadata, weights = read_weights(archive, header, safetensors.torch.load)
+    attachments = metadata.attachments(archive, archive.source)
     return ModelFile(metadata, weights, _read_training(archive), attachments)
+
+
+def weights_of(network: nn.Module) -> dict[str, Tensor]:
+    """Return copies of the weights of `network` on the CPU, by name."""
+    weights = network.state_dict()
+    return {name: tensor.detach().cpu().clone() for name, tensor in weights.items()}
 
 
 def plain(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -167,21 +148,6 @@ def plain(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
         name: tensor.detach().cpu().float().contiguous()
         for name, tensor in weights.items()
     }
-
-
-def check_finite(weights: Mapping[str, Tensor], source: str) -> None:
-    """Refuse weights that are NaN or infinite."""
-    for name, tensor in weights.items():
-        if not bool(torch.isfinite(tensor).all()):
-            raise ModelFileError(f"{source}: weight {name!r} has values not finite")
-
-
-def _read_tensors(members: Mapping[str, bytes], source: str) -> dict[str, Tensor]:
-    """Return the weights among the members of a model file."""
-    try:
-        return safetensors.torch.load(members[POLICY])
-    except _SAFETENSORS_ERRORS as error:
-        raise ModelFileError(f"{source}: {POLICY}: {error}") from None
 
 
 def _check_training_size(archive: Archive) -> None:
@@ -208,6 +174,6 @@ def _read_training(archive: Archive) -> TrainingState | None:
         raise ModelFileError(f"{source}: {VALUES}: not a dictionary")
     try:
         arrays = safetensors.numpy.load(archive[ARRAYS])
-    except _SAFETENSORS_ERRORS as error:
+    except DAMAGED_TENSORS as error:
         raise ModelFileError(f"{source}: {ARRAYS}: {error}") from None
     return TrainingState(dict(arrays), values)

@@ -30,6 +30,7 @@ from ambulo.policies.files.archive import (
     zipped,
 )
 from ambulo.policies.files.headers import ARRAYS, VALUES
+from ambulo.policies.files.weights import DAMAGED_TENSORS
 
 PLAIN_ENDINGS = (".json", ".safetensors")
 """How plain files end."""
@@ -164,17 +165,10 @@ def _tensors_of(data: bytes, source: str, budget: MemoryBudget) -> bytes:
 
 def _npz_of(data: bytes, source: str) -> bytes:
     """Return a file of tensors as an NPZ file."""
-    import safetensors
     import safetensors.numpy
 
     try:
         arrays = safetensors.numpy.load(data)
-    except (
-        safetensors.SafetensorError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-    ) as error:
+    except DAMAGED_TENSORS as error:
         raise ModelFileError(f"{source}: not a file of tensors: {error}") from None
     return packed(arrays)

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from ambulo.configs.gait import GaitSpace
 from ambulo.motion.human23 import N_SIXDOF
-from ambulo.policies.files.headers import FileHeader, Shapes, check_gait_space
+from ambulo.policies.files.headers import GaitHeader, Shapes
 from ambulo.policies.files.spec import ModelSpec
 
 NOISE = "noise."
 """How the names of weights begin."""
 
 
-class EstimatorMetadata(FileHeader):
+class EstimatorMetadata(GaitHeader):
     """The contents of `ambulo.json` in a file of a gait estimator."""
 
     kind: Literal["gait_estimator"] = "gait_estimator"
     """What the model does."""
-    space: dict[str, Any]
-    """The parameters that it estimates (`GaitSpace.to_json`)."""
     given: tuple[str, ...] = ()
     """Parameters that were known when its errors were measured."""
     modes: Annotated[int, Field(ge=0, le=1000)]
@@ -36,15 +33,6 @@ class EstimatorMetadata(FileHeader):
             return data
         rest = {key: value for key, value in data.items() if key != "vae"}
         return {"given": data["vae"].get("given", ()), **rest}
-
-    def gait_space(self) -> GaitSpace:
-        """Return its parameters; `ConfigError` if they are damaged."""
-        return GaitSpace.from_json(self.space)
-
-    def checked(self, source: str) -> Self:
-        """Refuse damaged parameters."""
-        check_gait_space(self.space, source)
-        return self
 
     def weight_shapes(self, stored: Shapes, source: str) -> Shapes:
         """Shapes of the noise model, for cycles of 30 frames."""

@@ -131,7 +131,7 @@ def describe_locomotion(
 ) -> LocomotionMetadata:
     """Return the header of a policy trained here and now with `config`.
 
-    Its settings name the back end `cpu`, which all have; `extra` tells who trained.
+    Its settings name the back end `cpu`, which all have; `extra` names the one of the training.
     """
     backend = config.environment.backend
     if backend != "cpu":

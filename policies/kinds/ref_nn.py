@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from ambulo.configs.errors import ModelFileError
-from ambulo.configs.gait import GaitSpace
 from ambulo.motion.human23 import N_SIXDOF
-from ambulo.policies.files.headers import FileHeader, Shapes, check_gait_space, stamp
+from ambulo.policies.files.headers import GaitHeader, Shapes, stamp
 from ambulo.policies.files.spec import ModelSpec
 
 if TYPE_CHECKING:
@@ -22,13 +20,11 @@ _LAST = ("versions", "command", "created", "extra")
 """Fields at the end of the header."""
 
 
-class GaitNetMetadata(FileHeader):
+class GaitNetMetadata(GaitHeader):
     """The contents of `ambulo.json` in the file of a gait network."""
 
     kind: Literal["ref_nn"] = "ref_nn"
     """What the model does."""
-    space: dict[str, Any]
-    """Its parameters: `GaitSpace.to_json`."""
     is_cascaded: bool = False
     """Whether the motions were made by cascaded networks."""
     hidden: Annotated[int, Field(ge=1, le=4096)] = 512
@@ -46,26 +42,8 @@ class GaitNetMetadata(FileHeader):
         last = {name: data.pop(name) for name in _LAST}
         return json.dumps(data | last, indent=2) + "\n"
 
-    def gait_space(self) -> GaitSpace:
-        """Return its parameters; `ConfigError` if they are damaged."""
-        return GaitSpace.from_json(self.space)
-
-    def checked(self, source: str) -> Self:
-        """Refuse damaged parameters."""
-        check_gait_space(self.space, source)
-        return self
-
-    def check_space(self, space: GaitSpace | None, source: str) -> None:
-        """`ModelFileError` if its parameters are not those of `space`, where given."""
-        if space is not None and (difference := space.difference(self.gait_space())):
-            raise ModelFileError(f"{source}: has other gait parameters: {difference}")
-
     def weight_shapes(self, stored: Shapes, source: str) -> Shapes:
         """Shapes of a `GaitNet`."""
-        return self.shapes()
-
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Return names and shapes of the weights."""
         inputs = len(self.space["parameters"]) + 2 * self.harmonics
         sizes = [inputs, *[self.hidden] * self.layers, N_SIXDOF]
         shapes: dict[str, tuple[int, ...]] = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -23,7 +23,12 @@ from ambulo.policies.files.headers import (
 from ambulo.policies.files.raw_headers import SB3_ZIP
 from ambulo.policies.files.spec import ModelSpec
 
+if TYPE_CHECKING:
+    from ambulo.policies.networks.actor_critic import NavigationPolicy
+
 _ACTIONS = {"continuous": 3, "discrete": 7}
+ACTOR = ("mlp_extractor.actor.", "action_net.", "log_std")
+"""How the names of weights begin that acting needs."""
 _MEANINGS = {
     "continuous": ("strafe", "forward", "rotation"),
     "discrete": (
@@ -91,64 +96,47 @@ class NavigationMetadata(FileHeader):
                 f"{source}: mlp_extractor.scales: expected "
                 f"{self.observation_size} or more"
             )
-        network = self.config.network
-        last = network.net_arch[-1]
-        shapes = self.actor_shapes()
-        shapes["mlp_extractor.scales"] = scales
-        critic = "mlp_extractor.critic"
-        shapes |= _layers(critic, scales[0], network.net_arch)
-        shapes |= {"value_net.weight": (1, last), "value_net.bias": (1,)}
-        if "route_net.bias" in stored:
-            targets = stored["route_net.bias"]
-            shapes["route_net.weight"] = (*targets, self.latent_size)
-            shapes["route_net.bias"] = targets
-        return shapes
+        from ambulo.policies.files.network_shapes import shapes_of
 
-    def actor_shapes(self) -> dict[str, tuple[int, ...]]:
+        shapes = shapes_of(lambda: self.new_policy(scales[0]))
+        latent = shapes["action_net.weight"][1]
+        route = stored.get("route_net.bias")  # older policies have none, or another one
+        rest = {k: v for k, v in shapes.items() if not k.startswith("route_net.")}
+        if route is None:
+            return rest
+        return rest | {"route_net.weight": (*route, latent), "route_net.bias": route}
+
+    def actor_shapes(self) -> Shapes:
         """Return the shape of each weight that acting needs, by name."""
-        network, prefix = self.config.network, "mlp_extractor.actor"
-        widths, units = network.net_arch, network.recurrent
-        if units == 0:
-            shapes = _layers(prefix, self.observation_size, widths)
-        else:
-            shapes = _layers(f"{prefix}.first", self.observation_size, widths[:1])
-            shapes |= _gru(f"{prefix}.gru", widths[0], units)
-            shapes |= _layers(f"{prefix}.rest", units, widths[1:])
-        shapes["action_net.weight"] = (self.action.size, self.latent_size)
-        shapes["action_net.bias"] = (self.action.size,)
-        if self.action.mode == "continuous":
-            shapes["log_std"] = (self.action.size,)
-        return shapes
+        from ambulo.policies.files.network_shapes import shapes_of
 
-    @property
-    def latent_size(self) -> int:
-        """Numbers that the last layer of the actor sees."""
-        network = self.config.network
-        if network.recurrent > 0 and len(network.net_arch) == 1:
-            return network.recurrent
-        return network.net_arch[-1]
+        shapes = shapes_of(self.new_policy)
+        return {name: shapes[name] for name in shapes if name.startswith(ACTOR)}
 
+    def new_policy(self, inputs: int | None = None) -> NavigationPolicy:
+        """Return the policy with fresh weights; random generators stay as they are.
 
-def _layers(
-    prefix: str, inputs: int, widths: Sequence[int]
-) -> dict[str, tuple[int, ...]]:
-    """Shapes of hidden layers; an activation stands between two linear layers."""
-    shapes: dict[str, tuple[int, ...]] = {}
-    for i, width in enumerate(widths):
-        shapes[f"{prefix}.{2 * i}.weight"] = (width, inputs)
-        shapes[f"{prefix}.{2 * i}.bias"] = (width,)
-        inputs = width
-    return shapes
+        Args:
+            inputs: Numbers that the critic sees; None: those of the observation.
+        """
+        import torch
+        from gymnasium import spaces
 
+        from ambulo.policies.networks.locomotion_policy import NoOptimizer, no_learning
+        from ambulo.policies.networks.recurrent import policy_of
 
-def _gru(prefix: str, inputs: int, units: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of a GRU: reset, update and new gate, one after another."""
-    return {
-        f"{prefix}.weight_ih": (3 * units, inputs),
-        f"{prefix}.weight_hh": (3 * units, units),
-        f"{prefix}.bias_ih": (3 * units,),
-        f"{prefix}.bias_hh": (3 * units,),
-    }
+        kind, kwargs = policy_of(self.config.network)
+        count, size = self.action.size, self.observation_size
+        moves: spaces.Space[Any] = spaces.Box(-1.0, 1.0, (count,))
+        if self.action.mode == "discrete":
+            moves = spaces.Discrete(count)
+        # A space holds arrays of its size, and a damaged header may say any size.
+        unused = spaces.Box(-1.0, 1.0, (1,))
+        with torch.random.fork_rng(devices=[]):
+            return kind(
+                unused, moves, no_learning, optimizer_class=NoOptimizer,
+                scales=torch.ones(inputs or size), actor_size=size, **kwargs,
+            )  # fmt: skip
 
 
 def describe(

@@ -42,7 +42,61 @@ def bounded(mean: Tensor, bound: tuple[float, float] | None) -> Tensor:
     return torch.cat([v, rotation * torch.tanh(turn / rotation)], dim=1)
 
 
-class NavigationPolicy(ActorCriticPolicy):
+class ActorCritic(ActorCriticPolicy):
+    """SB3 policy whose actor and critic are separate `Branches` over the same features.
+
+    Subclasses give the features of observations, and make the branches.
+    """
+
+    units = 0
+    """Numbers of a state; 0: it has none."""
+
+    def __init__(
+        self,
+        observation_space: spaces.Space[Any],
+        action_space: spaces.Space[Any],
+        lr_schedule: Any,
+        **kwargs: Any,
+    ) -> None:
+        """As in SB3, with orthogonal weights of the last layers: small ones of the actor."""
+        super().__init__(
+            observation_space, action_space, lr_schedule, ortho_init=False, **kwargs
+        )
+        for layer, gain in ((self.action_net, 0.01), (self.value_net, 1.0)):
+            if isinstance(layer, nn.Linear):
+                nn.init.orthogonal_(layer.weight, gain)
+                nn.init.zeros_(layer.bias)
+
+    def predict_values(self, obs: Any) -> Tensor:
+        """Values (B, 1). SB3's own would take the observation as it is."""
+        latent = self.mlp_extractor.forward_critic(self.extract_features(obs))
+        values: Tensor = self.value_net(latent)
+        return values
+
+    def get_distribution(self, obs: Any) -> Distribution:
+        """Of the actions for observations (B, size); see `predict_values`."""
+        latent = self.mlp_extractor.forward_actor(self.extract_features(obs))
+        return self._get_action_dist_from_latent(latent)
+
+    def means(self, obs: Tensor) -> Tensor:
+        """Mean actions (B, actions), unclipped; `obs` may lack the critic's numbers."""
+        latent = self.mlp_extractor.forward_actor(self.extract_features(obs))
+        return self._mean(latent)
+
+    def mean_step(self, obs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean actions (B, actions), unclipped, and next states (B, units)."""
+        return self.means(obs), state
+
+    def _mean(self, latent: Tensor) -> Tensor:
+        """Mean actions (B, actions) of latents of the actor."""
+        mean: Tensor = self.action_net(latent)
+        return mean
+
+    def observe(self, obs: Tensor) -> None:
+        """Take observations (N, size) into the running statistics, if there are any."""
+
+
+class NavigationPolicy(ActorCritic):
     """SB3 policy with an asymmetric critic; a Gaussian, classes, or both by named parts.
 
     Inputs have fixed scales, or an encoder with running statistics and convolutions.
@@ -57,7 +111,7 @@ class NavigationPolicy(ActorCriticPolicy):
         actor_size: int,
         widths: Sequence[int],
         activation: str,
-        scales: NDArray[np.float32] | None = None,
+        scales: NDArray[np.float32] | Tensor | None = None,
         encoder: ObservationEncoder | None = None,
         action_parts: Sequence[ActionSpec] | None = None,
         action_bound: tuple[float, float] | None = None,
@@ -79,16 +133,13 @@ class NavigationPolicy(ActorCriticPolicy):
             "units": units,
             "encoder": encoder,
         }
-        super().__init__(
-            observation_space, action_space, lr_schedule, ortho_init=False, **kwargs
-        )
-        if size > actor_size:
+        super().__init__(observation_space, action_space, lr_schedule, **kwargs)
+
+    def _build(self, lr_schedule: Any) -> None:
+        super()._build(lr_schedule)
+        if self._branches[0] > self.actor_size:
             self.route_net = nn.Linear(self.mlp_extractor.latent_dim_pi, ROUTE_TARGETS)
             self.optimizer.add_param_group({"params": self.route_net.parameters()})
-        for layer, gain in ((self.action_net, 0.01), (self.value_net, 1.0)):
-            assert isinstance(layer, nn.Linear)
-            nn.init.orthogonal_(layer.weight, gain)
-            nn.init.zeros_(layer.bias)
 
     @property
     def rounds(self) -> bool:
@@ -144,11 +195,6 @@ class NavigationPolicy(ActorCriticPolicy):
         target = torch.cat([way, torch.log1p(detour.clamp(min=0.0))], dim=1)
         error = (self.route_net(latent_pi) - target).square().mean(dim=1)
         return values, log_prob, entropy, error
-
-    def means(self, obs: Tensor) -> Tensor:
-        """Mean actions (B, actions), unclipped; `obs` may lack the critic's numbers."""
-        latent = self.mlp_extractor.forward_actor(self.extract_features(obs))
-        return self._mean(latent)
 
     def _mean(self, latent: Tensor) -> Tensor:
         """Mean actions (B, actions) of latents of the actor; of choices the likeliest."""

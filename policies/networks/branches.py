@@ -55,6 +55,11 @@ class RecurrentActor(nn.Module):
         self.gru = GRU(widths[0], units)
         self.rest = perceptron(units, widths[1:], activation)
 
+    @property
+    def modules_in_order(self) -> list[nn.Module]:
+        """Its layers and activations."""
+        return [*self.first, self.gru, *self.rest]
+
     def forward(self, seen: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         """Latents (B, latent) and states (B, units) after one step."""
         state = self.gru(self.first(seen), state)
@@ -69,7 +74,8 @@ class Branches(nn.Module):
     """Separate hidden layers: the actor sees the first `actor_size` features, the critic all.
 
     With fixed `scales`, features are multiplied by them first; with an `encoder` it computes
-    them from observations, for both.
+    them from observations, for both. The last `heads` features, weights of the actor's heads,
+    also stand behind its latent.
     """
 
     scales: Tensor | None
@@ -81,12 +87,14 @@ class Branches(nn.Module):
         activation: type[nn.Module],
         *,
         actor_size: int | None = None,
-        scales: NDArray[np.float32] | None = None,
+        scales: NDArray[np.float32] | Tensor | None = None,
         units: int = 0,
         encoder: ObservationEncoder | None = None,
+        heads: int = 0,
     ) -> None:
-        """For features (..., inputs); `units` of the actor's GRU, 0: without one."""
+        """For features (..., inputs), or more; `units` of the actor's GRU, 0: without one."""
         super().__init__()
+        self.inputs, self.heads = inputs, heads
         self.actor_size = inputs if actor_size is None else actor_size
         self.encoder = encoder
         actor_inputs = self.actor_size
@@ -125,6 +133,8 @@ class Branches(nn.Module):
         if isinstance(self.actor, RecurrentActor):
             raise TypeError("a recurrent policy acts with its state: use `act`")
         latent: Tensor = self.actor(self.seen(features))
+        if self.heads:
+            return torch.cat([latent, features[..., -self.heads :]], dim=-1)
         return latent
 
     def forward_critic(self, features: Tensor) -> Tensor:
@@ -132,5 +142,7 @@ class Branches(nn.Module):
         scales = self.scales
         if self.encoder is not None:
             features = self.encoder(features)
+        elif features.shape[-1] > self.inputs:
+            features = features[..., : self.inputs]
         latent: Tensor = self.critic(features if scales is None else features * scales)
         return latent

@@ -113,7 +113,7 @@ class GaitInverse:
             space: Its parameters.
             noise: What differences from it are like; plain ones if left out.
             trust: Factor on the deviation of each parameter that makes it as large as
-                errors on held-out gaits; 0 where these show that motions do not tell
+                errors on held-out gaits; 0 where these show that motions do not determine
                 the parameter, which then keeps the prior. Shape (P,).
             starts: Descents from different places.
         """
@@ -160,7 +160,7 @@ class GaitInverse:
             # The network does not know such a motion: its poses count for less.
             seen = replace(seen, level=misfit)
             answers = [self._descend(answers[0].place[:-1], seen, sought)]
-        return self._told(answers, seen, free)
+        return self._estimate(answers, seen, free)
 
     def predicted(self, normalised: Floats, shift: float = 0.0) -> Floats:
         """The network's cycle (30, 101) for normalised parameters (P,)."""
@@ -266,7 +266,9 @@ class GaitInverse:
         cost = 0.5 * float(white @ white + prior @ prior) + 0.5 * tempo**2
         return cost, gradient, curvature
 
-    def _told(self, answers: list[_Answer], seen: _Seen, free: Bools) -> GaitEstimate:
+    def _estimate(
+        self, answers: list[_Answer], seen: _Seen, free: Bools
+    ) -> GaitEstimate:
         best = answers[0]
         deviation = np.sqrt(np.diag(np.linalg.inv(best.curvature)))[:-1]
         deviation = np.minimum(self.trust * deviation, PRIOR_DEVIATION)

@@ -87,6 +87,10 @@ class NoOptimizer:
         """Hold `parameters` with their settings."""
         self.param_groups = [{"params": list(parameters), **settings}]
 
+    def add_param_group(self, group: dict[str, Any]) -> None:
+        """Hold more parameters."""
+        self.param_groups.append(group)
+
 
 def no_learning(remaining: float) -> float:
     """Step size of a policy that does not learn."""

@@ -26,9 +26,19 @@ class ModeHeads(nn.Module):
         for head in self.weight:
             nn.init.orthogonal_(head, 0.01)
 
-    def forward(self, latent: Tensor) -> Tensor:
+    def each(self, latent: Tensor) -> Tensor:
         """Actions (B, heads, actions) of every head for latents (B, inputs)."""
         return torch.einsum("kai,bi->bka", self.weight, latent) + self.bias
+
+    def forward(self, latent: Tensor) -> Tensor:
+        """Actions (B, actions) for latents with weights of the heads, (B, inputs + heads)."""
+        latent, weights = self.split(latent)
+        return torch.einsum("bk,bka->ba", weights, self.each(latent))
+
+    def split(self, latent: Tensor) -> tuple[Tensor, Tensor]:
+        """Return latents (B, inputs), and the numbers (B, heads) behind them."""
+        inputs = self.weight.shape[2]
+        return latent[:, :inputs], latent[:, inputs:]
 
 
 class ModePolicy(SimulationNN):
@@ -38,9 +48,14 @@ class ModePolicy(SimulationNN):
     the mode, so that numbers between two modes blend them.
     """
 
-    def _build_inputs(self) -> None:
+    @property
+    def heads(self) -> int:
+        """Number of heads: of modes."""
         first, last = self.columns.modes
-        if last <= first:
+        return last - first
+
+    def _build_inputs(self) -> None:
+        if self.heads < 1:
             raise ConfigError(
                 f"network.policy = {self.network.policy} needs a part mode in the "
                 "observation: name two or more clips"
@@ -48,52 +63,17 @@ class ModePolicy(SimulationNN):
 
     def _build(self, lr_schedule: Any) -> None:
         super()._build(lr_schedule)
-        inputs, actions = self.mlp_extractor.latent_dim_pi, self.actions
-        first, last = self.columns.modes
-        self.action_net = ModeHeads(inputs, actions, last - first)
-        _renew_optimizer(self, lr_schedule)
+        latent = self.mlp_extractor.latent_dim_pi
+        self.action_net = ModeHeads(latent, self.actions, self.heads)
+        self._build_selector()
+        # The optimiser that SB3 has made does not have these layers.
+        make: Any = self.optimizer_class
+        self.optimizer = make(
+            self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs
+        )
 
-    def _latents(self, obs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Latents of actor and critic, and modes (B, K)."""
-        latent_pi, latent_vf = self.mlp_extractor(self.extract_features(obs))
-        return latent_pi, latent_vf, obs.float()[:, slice(*self.columns.modes)]
-
-    def _distribution(self, latent: Tensor, modes: Tensor) -> Distribution:
-        mean = self._mean(latent, modes)
-        found: Distribution = self.action_dist.proba_distribution(mean, self.log_std)
-        return found
-
-    def _mean(self, latent: Tensor, modes: Tensor) -> Tensor:
-        """Mean actions (B, actions)."""
-        return torch.einsum("bk,bka->ba", modes, self.action_net(latent))
-
-    def forward(
-        self, obs: Tensor, deterministic: bool = False
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Actions (B, actions), values (B, 1), log-probabilities (B,)."""
-        latent_pi, latent_vf, modes = self._latents(obs)
-        distribution = self._distribution(latent_pi, modes)
-        actions = distribution.get_actions(deterministic=deterministic)
-        return actions, self.value_net(latent_vf), distribution.log_prob(actions)
-
-    def evaluate_actions(
-        self, obs: Any, actions: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Values (B, 1), log-probabilities (B,) and entropies (B,) of `actions`."""
-        latent_pi, latent_vf, modes = self._latents(obs)
-        distribution = self._distribution(latent_pi, modes)
-        log_prob = distribution.log_prob(actions)
-        return self.value_net(latent_vf), log_prob, distribution.entropy()
-
-    def get_distribution(self, obs: Any) -> Distribution:
-        """Of the actions for observations (B, size)."""
-        latent_pi, _, modes = self._latents(obs)
-        return self._distribution(latent_pi, modes)
-
-    def means(self, obs: Tensor) -> Tensor:
-        """Mean actions (B, actions), unclipped."""
-        latent_pi, _, modes = self._latents(obs)
-        return self._mean(latent_pi, modes)
+    def _build_selector(self) -> None:
+        """Modes weight the heads; nothing selects them."""
 
 
 class TwoLevelPolicy(ModePolicy):
@@ -104,44 +84,38 @@ class TwoLevelPolicy(ModePolicy):
     the whole mixture: selector and generators learn from one exact policy gradient.
     """
 
-    def _build_inputs(self) -> None:
-        """Modes are needed only to know how many generators to make."""
-        if self.network.generators is None:
-            super()._build_inputs()
+    @property
+    def heads(self) -> int:
+        """Number of generators: as configured, or of modes."""
+        return self.network.generators or super().heads
 
-    def _build(self, lr_schedule: Any) -> None:
-        super(ModePolicy, self)._build(lr_schedule)
-        network = self.network
-        first, last = self.columns.modes
-        heads = network.generators or last - first
-        latent, actions = self.mlp_extractor.latent_dim_pi, self.actions
-        self.action_net = ModeHeads(latent, actions, heads)
-        hidden = network.net_arch[:1]
+    def _build_selector(self) -> None:
+        hidden = self.network.net_arch[:1]
         self.selector = perceptron(
-            self.feature_size, hidden, ACTIVATIONS[network.activation_fn]
+            self.feature_size, hidden, ACTIVATIONS[self.network.activation_fn]
         )
-        choice = nn.Linear(hidden[0], heads)
+        choice = nn.Linear(hidden[0], self.heads)
         nn.init.orthogonal_(choice.weight, 0.01)
         nn.init.zeros_(choice.bias)
         self.selector.append(choice)
-        _renew_optimizer(self, lr_schedule)
 
-    def _latents(self, obs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Latents of actor and critic, and the selector's scores (B, K)."""
-        features = self.extract_features(obs)
-        latent_pi, latent_vf = self.mlp_extractor(features)
-        return latent_pi, latent_vf, self.selector(features)
+    def extract_features(self, obs: Any, features_extractor: Any = None) -> Any:
+        """Features (B, feature_size + heads): the last ones are the selector's scores."""
+        features = super().extract_features(obs, features_extractor)
+        return torch.cat([features, self.selector(features)], dim=1)
 
-    def _distribution(self, latent: Tensor, modes: Tensor) -> Distribution:
-        return MixtureOfGaussians(modes, self.action_net(latent), self.log_std)
+    def _get_action_dist_from_latent(self, latent_pi: Tensor) -> Distribution:
+        heads: Any = self.action_net
+        latent, scores = heads.split(latent_pi)
+        return MixtureOfGaussians(scores, heads.each(latent), self.log_std)
 
-    def _mean(self, latent: Tensor, modes: Tensor) -> Tensor:
+    def _mean(self, latent: Tensor) -> Tensor:
         """Mean (B, actions) of the likeliest generator."""
-        return self._distribution(latent, modes).mode()
+        return self._get_action_dist_from_latent(latent).mode()
 
     def choices(self, obs: Tensor) -> Tensor:
         """Probability (B, K) of each generator."""
-        return torch.softmax(self.selector(self.extract_features(obs)), dim=1)
+        return torch.softmax(self.extract_features(obs)[:, -self.heads :], dim=1)
 
 
 class MixtureOfGaussians(Distribution):
@@ -194,10 +168,3 @@ class MixtureOfGaussians(Distribution):
         """A draw and its log density."""
         actions = self.get_actions()
         return actions, self.log_prob(actions)
-
-
-def _renew_optimizer(policy: SimulationNN, lr_schedule: Any) -> None:
-    """An optimiser that knows of layers made after SB3 had made its own."""
-    make: Any = policy.optimizer_class
-    settings = policy.optimizer_kwargs
-    policy.optimizer = make(policy.parameters(), lr=lr_schedule(1), **settings)

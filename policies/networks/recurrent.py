@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
+from ambulo.configs.vr_learning import NavigationNetworkConfig
 from ambulo.policies.networks.actor_critic import Evaluation, NavigationPolicy
 
 
@@ -79,3 +82,17 @@ class RecurrentPolicy(NavigationPolicy):
             latent = extractor.actor.rest(states.flatten(0, 1))
             critic = extractor.forward_critic(self.extract_features(flat))
         return self._evaluated(latent, critic, flat, actions.flatten(0, 1))
+
+
+def policy_of(
+    network: NavigationNetworkConfig,
+) -> tuple[type[NavigationPolicy], dict[str, Any]]:
+    """Return the policy class that settings choose, and its arguments from them."""
+    kind = RecurrentPolicy if network.recurrent > 0 else NavigationPolicy
+    return kind, {
+        "widths": network.net_arch,
+        "activation": network.activation_fn,
+        "action_bound": network.action_bound,
+        "log_std_init": network.log_std_init,
+        "units": network.recurrent,
+    }

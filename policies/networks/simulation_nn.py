@@ -14,11 +14,10 @@ import numpy as np
 import torch
 from gymnasium import spaces
 from numpy.typing import NDArray
-from stable_baselines3.common.distributions import Distribution
-from stable_baselines3.common.policies import ActorCriticPolicy
 from torch import Tensor, nn
 
 from ambulo.configs.simulation_nn import SimulationNetworkConfig
+from ambulo.policies.networks.actor_critic import ActorCritic
 from ambulo.policies.networks.branches import ACTIVATIONS, Branches
 from ambulo.policies.networks.normalizer import Normalizer
 
@@ -51,7 +50,7 @@ class Columns:
         return np.setdiff1d(np.arange(self.size), np.concatenate(taken))
 
 
-class SimulationNN(ActorCriticPolicy):
+class SimulationNN(ActorCritic):
     """Gaussian actor and separate critic over normalised observations.
 
     Mode columns pass as they are. History columns, if any, are left out: they are for
@@ -89,19 +88,19 @@ class SimulationNN(ActorCriticPolicy):
             observation_space,
             action_space,
             lr_schedule,
-            ortho_init=False,
             log_std_init=network.log_std_init,
             **kwargs,
         )
-        for layer, gain in ((self.action_net, 0.01), (self.value_net, 1.0)):
-            if isinstance(layer, nn.Linear):
-                nn.init.orthogonal_(layer.weight, gain)
-                nn.init.zeros_(layer.bias)
         if network.zero_start:
             for parameter in self.action_net.parameters():
                 nn.init.zeros_(parameter)
         if not network.learn_std:
             self.log_std.requires_grad_(False)
+
+    @property
+    def heads(self) -> int:
+        """Numbers at the end of the features that weight heads of the actor; see `Branches`."""
+        return 0
 
     @property
     def actions(self) -> int:
@@ -126,6 +125,7 @@ class SimulationNN(ActorCriticPolicy):
             self.feature_size,
             self.network.net_arch,
             ACTIVATIONS[self.network.activation_fn],
+            heads=self.heads,
         )
 
     def _build_inputs(self) -> None:
@@ -138,23 +138,6 @@ class SimulationNN(ActorCriticPolicy):
         own = self.normalizer(obs[:, self.own] * self.scales)
         return torch.cat([own, obs[:, first:last]], dim=1) if last > first else own
 
-    def predict_values(self, obs: Any) -> Tensor:
-        """Values (B, 1). SB3's own would take the observation as it is."""
-        latent = self.mlp_extractor.forward_critic(self.extract_features(obs))
-        values: Tensor = self.value_net(latent)
-        return values
-
-    def get_distribution(self, obs: Any) -> Distribution:
-        """Of the actions for observations (B, size); see `predict_values`."""
-        latent = self.mlp_extractor.forward_actor(self.extract_features(obs))
-        return self._get_action_dist_from_latent(latent)
-
     def observe(self, obs: Tensor) -> None:
         """Take observations (N, size) into the running statistics."""
         self.normalizer.update(obs.float()[:, self.own] * self.scales)
-
-    def means(self, obs: Tensor) -> Tensor:
-        """Mean actions (B, actions), unclipped."""
-        latent = self.mlp_extractor.forward_actor(self.extract_features(obs))
-        mean: Tensor = self.action_net(latent)
-        return mean

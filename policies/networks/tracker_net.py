@@ -53,7 +53,3 @@ class TrackerNet(nn.Module):
         seen, last = self.gru(x, state[None])
         y = silu(self.decoder(torch.cat([x, seen], dim=-1)))
         return self.output(y) * self.spread + self.mean, last[0]
-
-    def parameters_count(self) -> int:
-        """Number of weights."""
-        return sum(parameter.numel() for parameter in self.parameters())

@@ -16,7 +16,7 @@ from ambulo.configs.muscle import MuscleNNConfig
 from ambulo.muscle.muscle_nn import MuscleNN, load_muscle_nn, save_muscle_nn
 from ambulo.muscle.muscles import MuscleLayer
 from ambulo.muscle.sampling import MuscleSamples, feasible_targets, sample_muscles
-from ambulo.train.muscle.fitting import activations
+from ambulo.policies.networks.muscle_net import activations
 from ambulo.train.muscle.training import train_muscle_nn
 
 Load = Callable[[str], mujoco.MjModel]

@@ -144,9 +144,9 @@ def test_an_agent_acts_like_its_learner_and_stays_as_it_was(mode: str) -> None:
     want = learner.predict(obs, deterministic=True)[0]
     size = agent.metadata.observation_size
     np.testing.assert_array_equal(agent.act(obs[:, :size], deterministic=True), want)
-    before = {k: v.clone() for k, v in agent.actor.state_dict().items()}
+    before = {k: v.clone() for k, v in agent.policy.state_dict().items()}
     learn_until(learner, 192)
-    after = agent.actor.state_dict()
+    after = agent.policy.state_dict()
     assert all(torch.equal(before[k], after[k]) for k in before)
 
 

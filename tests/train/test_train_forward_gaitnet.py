@@ -25,7 +25,8 @@ from ambulo.motion.gaits.shards import (
 )
 from ambulo.motion.skeletons import load_skeleton
 from ambulo.policies.agents.gait_network import load_gait_network
-from ambulo.policies.agents.gait_training import read_gait_net
+from ambulo.policies.files.model_file import load_model
+from ambulo.policies.kinds.ref_nn import GaitNetMetadata
 from ambulo.train.augment_gait import main as augment
 from ambulo.train.shared.run_folders import GaitRunFolder
 from ambulo.train.train_forward_gaitnet import main as train
@@ -58,7 +59,9 @@ def rows_of(run: GaitRunFolder) -> list[dict[str, str]]:
 
 
 def weights_of(path: Path) -> dict[str, np.ndarray]:
-    return {name: w.numpy() for name, w in read_gait_net(path).weights.items()}
+    return {
+        name: w.numpy() for name, w in load_model(path, GaitNetMetadata).weights.items()
+    }
 
 
 def test_run_folder_and_models(

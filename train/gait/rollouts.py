@@ -59,14 +59,14 @@ class RolloutPlan:
 
     @property
     def digest(self) -> str:
-        """What tells this plan from others: settings, gait, policy, seed and sizes."""
+        """Fingerprint of the plan: settings, gait, policy, seed and sizes."""
         policy = (
             b"" if self.model is None else read_regular(Path(self.model), MAX_BYTES)
         )
         parts = [self.config, self.seed, self.steps, self.per_job]
-        told = json.dumps(parts, sort_keys=True).encode()
+        settings = json.dumps(parts, sort_keys=True).encode()
         digest = hashlib.blake2b(digest_size=16)
-        for part in (told, self.reference, policy):
+        for part in (settings, self.reference, policy):
             digest.update(len(part).to_bytes(8, "little") + part)
         return digest.hexdigest()
 

@@ -11,7 +11,6 @@ import logging
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -24,13 +23,11 @@ from ambulo.configs.gait_net import GaitNetRunConfig
 from ambulo.evaluate.gait.scores import asymmetry, score
 from ambulo.motion.gaits.gait_sets import GaitData, GaitSet, GaitStream, load_part
 from ambulo.motion.gaits.shards import FRAMES, PER_CYCLE
-from ambulo.policies.agents.gait_training import save_gait_net
-from ambulo.policies.files.model_file import TrainingState
 from ambulo.policies.kinds.ref_nn import GaitNetMetadata, describe_gait_net
 from ambulo.policies.networks.gait_net import GaitNet, make_gait_net
 from ambulo.train.gait.foot_loss import Legs, feet_loss, legs_of
 from ambulo.train.gait.losses import motion_loss, pose_loss, row_noise, squared_weights
-from ambulo.train.shared.device import pick_device
+from ambulo.train.shared.device import start_torch
 from ambulo.train.shared.fit_settings import FitSettings
 from ambulo.train.shared.supervised import FitProgress, SupervisedTask
 
@@ -100,13 +97,12 @@ class GaitTask(SupervisedTask[GaitPoseBatch]):
         """
         training = config.training
         self.config, self.data = config, data
-        device = self.device = pick_device(training.device)
+        device = self.device = start_torch(
+            training.device, training.seed, training.threads
+        )
         schedule = training.schedule  # buffers count between checkpoints, not updates
         self.settings = FitSettings.of(training, schedule=schedule, save_every=0)
         self._command = command
-        if training.threads:
-            torch.set_num_threads(training.threads)
-        torch.manual_seed(training.seed)
         self.network = make_gait_net(data.space, config.network).to(device)
         self.stream = GaitStream(data, config.dataset, training.seed)
         self._validation = load_part(data, "validation", MAX_VALIDATION)
@@ -138,7 +134,7 @@ class GaitTask(SupervisedTask[GaitPoseBatch]):
         """Return the stream, which reads ahead while it is open."""
         return self.stream
 
-    def batches(self, epoch: int) -> Iterator[GaitPoseBatch]:
+    def batches(self, epoch: int, step: int) -> Iterator[GaitPoseBatch]:
         """Yield the rest of the epoch's batches, buffer after buffer."""
         position, buffers = self.position, len(self.stream.plan(epoch))
         while position.buffer < buffers:
@@ -186,17 +182,6 @@ class GaitTask(SupervisedTask[GaitPoseBatch]):
                 repeated = torch.from_numpy(values).to(self.device).expand(FRAMES, -1)
                 out[row] = network(repeated, phase).cpu().numpy()
         return out
-
-    def save(
-        self,
-        path: Path,
-        network: nn.Module,
-        progress: FitProgress,
-        state: TrainingState | None,
-    ) -> None:
-        """Write a model file."""
-        weights = {name: value.clone() for name, value in network.state_dict().items()}
-        save_gait_net(path, weights, self._metadata(progress), state)
 
     def columns(self, progress: FitProgress) -> dict[str, float]:
         """Return the speed of the training."""
@@ -266,7 +251,7 @@ class GaitTask(SupervisedTask[GaitPoseBatch]):
         first = first - (first % FRAMES == FRAMES - 1).long()
         return torch.cat([first, first + 1])
 
-    def _metadata(self, progress: FitProgress) -> GaitNetMetadata:
+    def header(self, progress: FitProgress) -> GaitNetMetadata:
         """Return the header of a model file."""
         data = self.data
         run = self.config.replace(

@@ -45,10 +45,10 @@ def judge(errors: dict[str, float]) -> str | None:
     """A warning if the largest of `errors`, [cm], asks for one; `IKError` if too large."""
     name = max(errors, key=lambda effector: errors[effector])
     worst = errors[name]
-    told = f"kinematics of training and run time differ by {worst:.2f} cm RMS at {name}"
+    text = f"kinematics of training and run time differ by {worst:.2f} cm RMS at {name}"
     if not worst <= REFUSE_CM:
-        raise IKError(f"{told}: more than {REFUSE_CM:g} cm, not trained")
-    return told if worst > WARN_CM else None
+        raise IKError(f"{text}: more than {REFUSE_CM:g} cm, not trained")
+    return text if worst > WARN_CM else None
 
 
 def described(errors: dict[str, float]) -> str:

@@ -92,8 +92,8 @@ class Kinematics(TreeKinematics):
 def swing_twist_of_matrices(local: Tensor) -> SwingTwist:
     """The parts (B, J), [rad], of local rotations (J, 3, 3, B); see `ambulo.motion.rotations`.
 
-    The bone's direction, column Y, tells the swing; with q = (w, x, y, z) the entries
-    m02 - m20 = 4 w y and m00 + m22 = 2 (w^2 - y^2) tell the twist 2 atan2(y, w).
+    The bone's direction, column Y, gives the swing; with q = (w, x, y, z) the entries
+    m02 - m20 = 4 w y and m00 + m22 = 2 (w^2 - y^2) give the twist 2 atan2(y, w).
     """
     x, y, z = local[:, 0, 1], local[:, 1, 1], local[:, 2, 1]
     sine = torch.sqrt(x * x + z * z + SMALL)
@@ -130,9 +130,14 @@ def matrices_of_rotvec(vectors: Tensor) -> Tensor:
 
 
 def matrices_of_quat(q: Tensor) -> Tensor:
-    """Rotations (J, 3, 3, B) of quaternions (J, 4, B), wxyz."""
-    matrix: Tensor = quat_to_matrix(q.movedim(1, -1)).movedim(1, -1)
-    return matrix
+    """Rotations (J, 3, 3, B) of unit quaternions (J, 4, B), wxyz."""
+    w, x, y, z = q.unbind(1)
+    xx, yy, zz = 2 * x * x, 2 * y * y, 2 * z * z
+    xy, xz, yz = 2 * x * y, 2 * x * z, 2 * y * z
+    wx, wy, wz = 2 * w * x, 2 * w * y, 2 * w * z
+    rows = [1 - yy - zz, xy - wz, xz + wy, xy + wz, 1 - xx - zz, yz - wx, xz - wy, yz + wx,
+            1 - xx - yy]  # fmt: skip
+    return torch.stack(rows, dim=1).reshape(len(q), 3, 3, -1)
 
 
 def angles_between(a: Tensor, b: Tensor) -> Tensor:

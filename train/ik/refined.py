@@ -106,9 +106,11 @@ class Refined:
                 batch.rotation_weights.index_select(0, self._targets),
             ]
         )
-        told = (there.index_select(-1, rows).T > 0.0).float().repeat_interleave(3, 1)
+        weighted = (
+            (there.index_select(-1, rows).T > 0.0).float().repeat_interleave(3, 1)
+        )
         faces = (self._rotation_rows * self._root_of_compliance).expand(poses, -1, -1)
-        return moved.flatten(1, 2), torch.cat([at, faces], dim=1) * told[..., None]
+        return moved.flatten(1, 2), torch.cat([at, faces], dim=1) * weighted[..., None]
 
 
 def turns_between(a: Tensor, b: Tensor) -> Tensor:

@@ -6,7 +6,6 @@ number, so that a resumed run continues exactly as an uninterrupted one.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -17,13 +16,12 @@ from torch import Tensor, nn
 
 from ambulo.configs.neural_ik import IKRunConfig
 from ambulo.evaluate.ik.data import PoseBatch, Poses
-from ambulo.policies.agents.ik import IKModelFile
-from ambulo.policies.files.model_file import TrainingState, save_model
+from ambulo.policies.files.model_file import TrainingState
 from ambulo.policies.kinds.neural_ik import IKMetadata
 from ambulo.policies.networks.ik_net import IKNet
 from ambulo.train.ik.losses import PoseLoss
 from ambulo.train.ik.validation import export, validate
-from ambulo.train.shared.device import pick_device
+from ambulo.train.shared.device import start_torch
 from ambulo.train.shared.fit_settings import FitSettings
 from ambulo.train.shared.supervised import FitProgress, SupervisedTask
 
@@ -56,12 +54,11 @@ class IKTask(SupervisedTask[PoseBatch]):
         """
         training = config.training
         self.config, self.settings = config, FitSettings.of(training)
-        device = self.device = pick_device(training.device)
+        device = self.device = start_torch(
+            training.device, training.seed, training.threads
+        )
         self.poses, self._validation = poses, validation
         self._command, self._extra = command, dict(extra or {})
-        if training.threads:
-            torch.set_num_threads(training.threads)
-        torch.manual_seed(training.seed)
         self.network = IKNet(config.network, poses.rig).to(device)
         self.pose_loss = PoseLoss(config, poses.rig, device)
         self.optimizer = torch.optim.AdamW(
@@ -73,18 +70,16 @@ class IKTask(SupervisedTask[PoseBatch]):
         self.half_precision = self._amp
         self.epoch_steps = max(1, len(poses) // training.batch_size)
         self.total_steps = training.epochs * self.epoch_steps
-        self._step = 0
         self._measure()
 
-    def batches(self, epoch: int) -> Iterator[PoseBatch]:
+    def batches(self, epoch: int, step: int) -> Iterator[PoseBatch]:
         """Yield random poses, some of their targets left out."""
         training = self.config.training
-        while self._step < (epoch + 1) * self.epoch_steps:
-            rng = np.random.default_rng([training.seed, self._step])
+        for number in range(step, (epoch + 1) * self.epoch_steps):
+            rng = np.random.default_rng([training.seed, number])
             torch.manual_seed(int(rng.integers(2**62)))  # of the dropout
-            varied = self._step < training.vary_until * self.total_steps
+            varied = number < training.vary_until * self.total_steps
             batch = self.poses.draw(rng, training.batch_size, varied=varied)
-            self._step += 1
             yield batch.to(self.device)
 
     def loss(self, batch: PoseBatch, step: int) -> Mapping[str, Tensor]:
@@ -97,6 +92,16 @@ class IKTask(SupervisedTask[PoseBatch]):
         """Return the mean joint error, [cm], and the scores of each set of targets."""
         return validate(cast(IKNet, network), self._validation)
 
+    def header(self, progress: FitProgress) -> IKMetadata:
+        """Return the header of a checkpoint."""
+        return IKMetadata.describe(
+            self.config,
+            rig=self.poses.rig.name,
+            steps=progress.step,
+            command=self._command,
+            extra=self._extra,
+        )
+
     def save(
         self,
         path: Path,
@@ -105,33 +110,20 @@ class IKTask(SupervisedTask[PoseBatch]):
         state: TrainingState | None,
     ) -> None:
         """Write a checkpoint, or a folder that `ambulo.ik` loads."""
-        model, rig = cast(IKNet, network), self.poses.rig
-        metadata = IKMetadata.describe(
-            self.config,
-            rig=rig.name,
-            steps=progress.step,
-            command=self._command,
-            extra=self._extra,
-        )
         if state is not None:
-            weights = {k: v.clone() for k, v in model.state_dict().items()}
-            save_model(path, IKModelFile(metadata, weights, state))
+            super().save(path, network, progress, state)
             return
-        best = None if math.isinf(progress.best) else round(progress.best, 3)
+        metadata = self.header(progress)
         header = {
             "run": metadata.run.model_dump(mode="json"),
             "steps": progress.step,
             "versions": metadata.versions,
             "command": self._command,
             "created": metadata.created,
-            "validation_cm": best,
+            "validation_cm": progress.best_error,
             **self._extra,
         }
-        export(model, path, rig, header)
-
-    def restore(self, arrays: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
-        """Continue at the update of a checkpoint."""
-        self._step = int(values["progress"]["step"])
+        export(cast(IKNet, network), path, self.poses.rig, header)
 
     def _measure(self) -> None:
         """Give the network the statistics of the data."""

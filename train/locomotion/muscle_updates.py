@@ -7,8 +7,6 @@ then on. A new training begins with steps on a walk that the exact solver resolv
 
 from __future__ import annotations
 
-import csv
-import io
 import logging
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,15 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.common.files import write_atomic
-from ambulo.common.metrics_file import step_of
+from ambulo.common.metrics_file import MetricsTable
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.muscle import MuscleUpdatesConfig
-from ambulo.configs.reading import read_regular_text
 from ambulo.envs.locomotion.protocol import WalkerBatch
 from ambulo.muscle.actuation import MuscleActuation
 from ambulo.muscle.muscle_nn import MuscleNN
-from ambulo.policies.checked_steps import checked_reset, checked_step
+from ambulo.policies.checked_steps import checked_reset, checked_steps
 from ambulo.train.muscle.trainer import MuscleTrainer
 from ambulo.train.shared.callbacks import BoundaryCallback
 
@@ -95,12 +91,12 @@ class MuscleUpdates(BoundaryCallback):
             muscles.network = None
         checked_reset(batch, np.arange(batch.num_envs))
         still = np.zeros((batch.num_envs, batch.action_size), np.float32)
-        for _ in range(max(1, round(WARM_UP_SECONDS / batch.simulation.dt))):
-            _, _, terminated, truncated, _ = checked_step(batch, still)
-            checked_reset(batch, np.flatnonzero(terminated | truncated))
+        count = max(1, round(WARM_UP_SECONDS / batch.simulation.dt))
+        for _ in checked_steps(batch, lambda: still, count):
+            pass
         losses = self.trainer.train(steps)
         use_network(batch, self.trainer.network)
-        self._tell(0, losses)
+        self._write_row(0, losses)
 
     def at_boundary(self, before: int, now: int) -> None:
         """Update the network if it is due."""
@@ -108,7 +104,7 @@ class MuscleUpdates(BoundaryCallback):
         if self._updates[0] % self._config.every == 0:
             losses = self.trainer.train(self._config.steps)
             use_network(self._batch, self.trainer.network)
-            self._tell(now, losses)
+            self._write_row(now, losses)
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
         """Return copies of the state that a resumed run needs besides the network."""
@@ -119,25 +115,11 @@ class MuscleUpdates(BoundaryCallback):
         self._updates[:] = arrays["updates"]
         self.trainer.load_state_dict(arrays)
 
-    def _tell(self, now: int, losses: NDArray[np.float64]) -> None:
+    def _write_row(self, now: int, losses: NDArray[np.float64]) -> None:
         """Write a row to table and log; remove later rows of an interrupted run."""
         if not len(losses):
             return
         row = (now, float(losses[0]), float(losses.mean()))
         log.info("muscle network after %d: loss %.5f, mean %.5f", *row)
-        rows = [
-            row
-            for row in _rows(self._table)
-            if row and (step := step_of(row[0])) is not None and step < now
-        ]
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(("timesteps", "loss_first", "loss_mean"))
-        writer.writerows([*rows, [str(value) for value in row]])
-        write_atomic(self._table, text.getvalue())
-
-
-def _rows(table: Path) -> list[list[str]]:
-    if not table.is_file():
-        return []
-    return list(csv.reader(io.StringIO(read_regular_text(table))))[1:]
+        names = ("timesteps", "loss_first", "loss_mean")
+        MetricsTable(self._table, now - 1).add(dict(zip(names, row, strict=True)))

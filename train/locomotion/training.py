@@ -43,7 +43,7 @@ from ambulo.policies.agents.locomotion import (
     locomotion_model,
 )
 from ambulo.policies.agents.motion import load_encoder
-from ambulo.policies.files.model_file import TrainingState, save_model
+from ambulo.policies.files.model_file import TrainingState, save_model, weights_of
 from ambulo.policies.kinds.locomotion import describe_locomotion
 from ambulo.policies.locomotion_learner import make_locomotion_learner
 from ambulo.policies.networks.motion_nn import MotionNN
@@ -101,7 +101,7 @@ class LocomotionTraining(RLTask[LocomotionAgent]):
             parts: what was read from files; see `read_parts`.
             command: command line for model files, without paths.
             deterministic: whether validation uses mean actions.
-            remote: whether workers have the environments; one body then tells the learner
+            remote: whether workers have the environments; one body then gives the learner
                 their shapes.
             all_envs: bodies of all workers, if these are a part of them.
         """
@@ -251,10 +251,7 @@ class LocomotionTraining(RLTask[LocomotionAgent]):
             extra=self._above,
             command=self._command,
         )
-        weights = {
-            name: tensor.detach().cpu().clone()
-            for name, tensor in self.policy.state_dict().items()
-        }
+        weights = weights_of(self.policy)
         network = network_of(self.batch)
         muscles = None if network is None else muscle_nn_bytes(network)
         references = bytes_of(carried_references(self.references))
@@ -272,10 +269,8 @@ class LocomotionFactory:
 
     def __call__(self, spec: WorkerSpec, folder: Path) -> LocomotionTraining:
         """Make bodies with the seed of `spec`."""
-        config = self.config.override(
-            "environment", num_environments=spec.num_envs
-        ).override("training", seed=spec.seed)
-        config = config.override("ppo", batch_size=spec.batch_size)
+        config = spec.part_of(self.config)
+        config = config.override("environment", num_environments=spec.num_envs)
         source = "the run"
         network = self.muscles and muscle_nn_from_bytes(self.muscles, source)
         references = tuple(reference_from_bytes(r, source) for r in self.references)

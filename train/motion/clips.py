@@ -47,7 +47,7 @@ def split_of(
     if folder.split.is_file():
         return load_split(folder.split, config.data)
     clips, errors = scan_clips(config.data, strict)
-    _tell(errors)
+    _warn(errors)
     if not clips:
         raise MotionError(
             f"{', '.join(config.data)}: no motion file that can be used "
@@ -77,7 +77,7 @@ def training_windows(
     """Windows of the training clips, in memory or streamed from the run's folder."""
     data = config.dataset
     errors: list[MotionFileError] = []
-    told = None if strict else errors
+    collected = None if strict else errors
     options = WindowOptions(
         stride=data.stride,
         batch_size=data.batch_size,
@@ -92,10 +92,10 @@ def training_windows(
             fps=data.fps,
             longest_window=max(config.window, 256),
             shard_mb=data.shard_mb,
-            errors=told,
+            errors=collected,
             processes=processes,
         )
-        _tell(errors)
+        _warn(errors)
         return StreamingMotionDataset(
             shards,
             window=config.window,
@@ -106,12 +106,12 @@ def training_windows(
     activities: list[str] = []
     for speed in config.training.speeds:
         prepared = prepare_clips(
-            split.train, data.fps / speed, errors=told, processes=processes
+            split.train, data.fps / speed, errors=collected, processes=processes
         )
         for clip, rows in prepared:
             states.append(played(rows, speed))
             activities.append(clip.activity)
-    _tell(errors)
+    _warn(errors)
     return MotionWindows(states, activities, window=config.window, **options)
 
 
@@ -127,7 +127,7 @@ def validation_windows(
         for _, rows in prepare_clips(clips, fps, errors=errors, processes=processes)
         for start in range(0, len(rows) - length + 1, VALIDATION_STRIDE)
     ]
-    _tell(errors)
+    _warn(errors)
     if not found:
         raise MotionError(
             f"no validation clip has {length} frames at {fps:g} Hz; add data, or raise "
@@ -146,6 +146,6 @@ def played(states: States, speed: float) -> States:
     return rows
 
 
-def _tell(errors: Sequence[MotionFileError]) -> None:
+def _warn(errors: Sequence[MotionFileError]) -> None:
     for error in errors:
         log.warning("left out: %s", error)

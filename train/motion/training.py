@@ -6,7 +6,6 @@ number, so that a resumed run continues exactly as an uninterrupted one.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -19,14 +18,13 @@ from ambulo.configs.errors import MotionError
 from ambulo.configs.motion_nn import MotionRunConfig
 from ambulo.motion.datasets.curriculum import CurriculumProgress
 from ambulo.motion.datasets.windows import WindowBatch, WindowedDataset
-from ambulo.policies.agents.motion import MotionModelFile
-from ambulo.policies.files.model_file import TrainingState, save_model
+from ambulo.policies.files.model_file import TrainingState
 from ambulo.policies.kinds.motion_nn import MotionMetadata
 from ambulo.policies.networks.motion_nn import MotionNN
 from ambulo.train.motion.losses import MotionLoss
 from ambulo.train.motion.statistics import Statistics, statistics_of
 from ambulo.train.motion.validation import calibrated, validation_error
-from ambulo.train.shared.device import pick_device
+from ambulo.train.shared.device import start_torch
 from ambulo.train.shared.fit_settings import FitSettings
 from ambulo.train.shared.optimizer_state import group, to_array
 from ambulo.train.shared.supervised import Arrays, FitProgress, SupervisedTask
@@ -71,10 +69,9 @@ class MotionTask(SupervisedTask[WindowBatch]):
             )
         training = config.training
         self.config, self.settings = config, FitSettings.of(training)
-        device = self.device = pick_device(training.device)
+        device = self.device = start_torch(training.device, training.seed)
         self._data, self._validation = data, validation.to(device)
         self._command, self._extra = command, dict(extra or {})
-        torch.manual_seed(training.seed)
         self.network = MotionNN(config.model).to(device)
         decays = [p for p in self.network.parameters() if p.ndim > 1]
         others = [p for p in self.network.parameters() if p.ndim <= 1]
@@ -92,7 +89,7 @@ class MotionTask(SupervisedTask[WindowBatch]):
         )
         self._loss = MotionLoss(config, self._statistics, device)
 
-    def batches(self, epoch: int) -> Iterator[WindowBatch]:
+    def batches(self, epoch: int, step: int) -> Iterator[WindowBatch]:
         """Yield the rest of the epoch's windows of the curriculum's stage."""
         data, curriculum = self._data, self._curriculum
         state = data.state_dict()
@@ -127,18 +124,18 @@ class MotionTask(SupervisedTask[WindowBatch]):
         state: TrainingState | None,
     ) -> None:
         """Write a model file; a model without training state is calibrated if asked."""
-        model = cast(MotionNN, network)
         if state is None and self.config.training.calibrate:
-            model = calibrated(model, self._validation)
-        best = None if math.isinf(progress.best) else round(progress.best, 3)
-        metadata = MotionMetadata.describe(
+            network = calibrated(cast(MotionNN, network), self._validation)
+        super().save(path, network, progress, state)
+
+    def header(self, progress: FitProgress) -> MotionMetadata:
+        """Return the header of a model file."""
+        return MotionMetadata.describe(
             self.config,
             steps=progress.step,
             command=self._command,
-            extra=self._extra | {"validation_mm": best},
+            extra=self._extra | {"validation_mm": progress.best_error},
         )
-        weights = {k: v.clone() for k, v in model.state_dict().items()}
-        save_model(path, MotionModelFile(metadata, weights, state))
 
     def arrays(self) -> Arrays:
         """Return the statistics of the data."""

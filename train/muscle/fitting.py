@@ -1,77 +1,17 @@
-"""The muscle network in torch: its form, its loss, and gradient steps on it."""
+"""The loss of a muscle network, and gradient steps on it."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
-from ambulo.configs.arrays import Singles
 from ambulo.configs.muscle import MuscleNNConfig
-from ambulo.muscle.muscle_nn import LEAK, OFFSET, SLACK, SOFT, MuscleNN, Scales
+from ambulo.muscle.muscle_nn import Scales
 from ambulo.muscle.sampling import ReducedPattern
+from ambulo.policies.networks.muscle_net import MuscleInputs, MuscleNet, activations
 
 INFEASIBLE = 0.25
 """Fraction of random target torques with noise, which muscles may be unable to make."""
-
-
-class MuscleNet(nn.Module):
-    """The trunk of the network; `activations` turns its outputs into activations."""
-
-    def __init__(self, inputs: int, outputs: int, hidden: tuple[int, ...]) -> None:
-        """Build layers with Xavier weights and zero bias, as published."""
-        super().__init__()
-        self.inputs = inputs
-        layers: list[nn.Module] = []
-        for width in hidden:
-            layers += [nn.Linear(inputs, width), nn.LeakyReLU(LEAK)]
-            inputs = width
-        layers.append(nn.Linear(inputs, outputs))
-        for layer in layers:
-            if isinstance(layer, nn.Linear):
-                nn.init.xavier_uniform_(layer.weight)
-                nn.init.zeros_(layer.bias)
-        self.layers = nn.Sequential(*layers)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return raw outputs. Shape (B, outputs)."""
-        return self.layers(x)
-
-    def arrays(self) -> tuple[tuple[Singles, ...], tuple[Singles, ...]]:
-        """Return copies of the weights (out, in) and biases (out,) of each layer."""
-        parts = self._linear()
-        return (
-            tuple(part.weight.detach().numpy().copy() for part in parts),
-            tuple(part.bias.detach().numpy().copy() for part in parts),
-        )
-
-    def copy_from(self, network: MuscleNN) -> None:
-        """Copy the weights of `network`."""
-        with torch.no_grad():
-            for part, weight, bias in zip(
-                self._linear(), network.weights, network.biases, strict=True
-            ):
-                part.weight.copy_(torch.from_numpy(weight))
-                part.bias.copy_(torch.from_numpy(bias))
-
-    def _linear(self) -> list[nn.Linear]:
-        return [part for part in self.layers if isinstance(part, nn.Linear)]
-
-
-def activations(
-    raw: Tensor, active: Tensor, target: Tensor, config: MuscleNNConfig
-) -> Tensor:
-    """Return the activations (B, m) of raw outputs, as `MuscleNN.activations` does."""
-    if config.output == "relu_tanh":
-        return torch.relu(torch.tanh(raw))
-    result = torch.sigmoid(raw - OFFSET)
-    for _ in range(config.corrections):
-        free = result * (1.0 - result) + SLACK
-        scaled = active * free[:, None, :]
-        error = target - torch.einsum("bim,bm->bi", active, result)
-        matrix = scaled @ active.mT + SOFT * torch.eye(active.shape[1])
-        push = torch.linalg.solve(matrix, error)
-        result = (result + torch.einsum("bim,bi->bm", scaled, push)).clamp(0.0, 1.0)
-    return result
 
 
 class Fitting:
@@ -87,17 +27,13 @@ class Fitting:
         """Make an Adam optimiser for `net`."""
         self.net, self._config, self._scales = net, config, scales
         self._shape = pattern.shape
-        flat = pattern.rows * pattern.shape[1] + pattern.muscles
-        self._flat = torch.from_numpy(flat)
-        self._mean = torch.from_numpy(scales.mean)
-        self._values = torch.from_numpy(scales.values)
-        self._torque = torch.from_numpy(scales.torque)
+        self._inputs = MuscleInputs(pattern, scales)
         self.optimizer = torch.optim.Adam(net.parameters())
 
     def full(self, values: Tensor) -> Tensor:
         """Return JtA (B, na, m) of its entries (B, P)."""
         active = torch.zeros(len(values), self._shape[0] * self._shape[1])
-        active[:, self._flat] = values
+        active[:, self._inputs.entries] = values
         return active.view(-1, *self._shape)
 
     def terms(
@@ -111,14 +47,13 @@ class Fitting:
             factors: Those of the muscle groups, (B, 2 G), for a conditioned network.
         """
         config = self._config
-        values = active.flatten(1)[:, self._flat]
-        parts = [(values - self._mean) / self._values, target / self._torque]
-        if self._scales.conditioned:
-            groups = (self.net.inputs - sum(part.shape[1] for part in parts),)
-            parts.append(
-                torch.zeros(len(target), *groups) if factors is None else factors - 1.0
-            )
-        result = activations(self.net(torch.cat(parts, dim=1)), active, target, config)
+        if not self._scales.conditioned:
+            factors = None
+        elif factors is None:
+            groups = self.net.inputs - len(self._scales.values) - self._shape[0]
+            factors = torch.ones(len(target), groups)  # healthy
+        raw = self.net(self._inputs(active, target, factors))
+        result = activations(raw, active, target, config)
         error = torch.einsum("bim,bm->bi", active, result) - target
         scaled = (error / config.torque_scale).square().mean()
         effort = result.square().mean()

@@ -14,12 +14,9 @@ from torch import Tensor
 from ambulo.configs.arrays import Floats
 from ambulo.configs.muscle import MuscleUpdatesConfig
 from ambulo.muscle.muscle_nn import MuscleNN
-from ambulo.train.muscle.fitting import Fitting, MuscleNet, random_targets
-from ambulo.train.shared.optimizer_state import (
-    group,
-    optimizer_arrays,
-    restore_optimizer,
-)
+from ambulo.policies.networks.muscle_net import MuscleNet
+from ambulo.train.muscle.fitting import Fitting, random_targets
+from ambulo.train.shared.optimizer_state import optimizer_arrays, restore_optimizer
 
 
 class MuscleTrainer:
@@ -106,12 +103,4 @@ class MuscleTrainer:
             array[...] = arrays[name]
         self._seen[:] = arrays["seen"]
         self._draw.set_state(torch.from_numpy(np.array(arrays["random"], np.uint8)))
-        moments = group(arrays, "optimizer")
-        restore_optimizer(
-            self._fitting.net,
-            self._fitting.optimizer,
-            {
-                name: torch.from_numpy(np.array(value))
-                for name, value in moments.items()
-            },
-        )
+        restore_optimizer(self._fitting.net, self._fitting.optimizer, arrays)

@@ -34,8 +34,9 @@ from ambulo.policies.agents.muscle import MuscleCheckpoint
 from ambulo.policies.files.model_file import TrainingState, save_model
 from ambulo.policies.kinds.locomotion import MUSCLES
 from ambulo.policies.kinds.muscle_training import MuscleTrainingMetadata
-from ambulo.train.muscle.fitting import Fitting, MuscleNet, random_targets
-from ambulo.train.shared.device import pick_device
+from ambulo.policies.networks.muscle_net import MuscleNet
+from ambulo.train.muscle.fitting import Fitting, random_targets
+from ambulo.train.shared.device import start_torch
 from ambulo.train.shared.fit_settings import FitSettings
 from ambulo.train.shared.supervised import (
     Arrays,
@@ -91,17 +92,14 @@ class MuscleTask(SupervisedTask[MuscleBatch]):
             apply: Who works on the random poses.
         """
         self.config, self._training = config, training
-        self.device = pick_device(training.device)
+        self.device = start_torch(training.device, training.seed, training.threads)
         self.settings = FitSettings(
             epochs=math.ceil(config.steps / training.epoch_steps),
             learning_rate=config.learning_rate,
             save_every=training.save_every,
         )
         self._run, self._command = run, command
-        if training.threads:
-            torch.set_num_threads(training.threads)
         rng = np.random.default_rng(training.seed)
-        torch.manual_seed(training.seed)
         if samples is None:
             samples = sample_muscles(
                 layer, config.poses, rng,
@@ -123,14 +121,13 @@ class MuscleTask(SupervisedTask[MuscleBatch]):
         self._values = torch.from_numpy(samples.values.astype(np.float32))
         self._groups = torch.from_numpy(samples.groups.astype(np.float32))
         self._validation = self._held_out(layer) if training.validation_poses else None
-        self.total_steps, self._step = config.steps, 0
+        self.total_steps = config.steps
 
-    def batches(self, epoch: int) -> Iterator[MuscleBatch]:
+    def batches(self, epoch: int, step: int) -> Iterator[MuscleBatch]:
         """Yield random poses with fresh targets."""
         size = self.config.batch_size
         end = min((epoch + 1) * self._training.epoch_steps, self.total_steps)
-        while self._step < end:
-            self._step += 1
+        for _ in range(step, end):
             index = torch.randint(len(self._values), (size,), generator=self._draw)
             active = self._fitting.full(self._values[index])
             active = active * self._reachable(size, active.shape[2])
@@ -201,9 +198,8 @@ class MuscleTask(SupervisedTask[MuscleBatch]):
         return {"random": self._draw.get_state().numpy().copy()}
 
     def restore(self, arrays: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
-        """Continue at the update of a checkpoint."""
+        """Continue with the generator of a checkpoint."""
         self._draw.set_state(arrays["random"])
-        self._step = int(values["progress"]["step"])
 
     def _held_out(self, layer: MuscleLayer) -> MuscleBatch:
         """Return feasible torques in random poses that are not trained on."""

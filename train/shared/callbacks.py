@@ -6,7 +6,6 @@ boundaries as an uninterrupted one.
 
 from __future__ import annotations
 
-import csv
 import json
 import logging
 import time
@@ -22,11 +21,9 @@ from stable_baselines3.common.logger import KVWriter
 
 from ambulo.common.console import Display
 from ambulo.common.files import write_atomic
-from ambulo.common.metrics_file import FORMER_COLUMNS, read_evaluations, step_of
+from ambulo.common.metrics_file import MetricsTable, read_evaluations
 from ambulo.common.run_folder import RunFolder
 from ambulo.common.signals import Interrupted, StopRequest
-from ambulo.configs.errors import RunFolderError
-from ambulo.configs.reading import read_regular_text
 from ambulo.policies.sb3_batch_env import EPISODE_FIELDS, Sb3BatchEnv
 
 log = logging.getLogger(__name__)
@@ -82,7 +79,7 @@ class Metrics(BoundaryCallback):
     def __init__(self, file: Path, display: Display) -> None:
         """Write rows to `file`."""
         super().__init__()
-        self._file, self._display = file, display
+        self._table, self._display = MetricsTable(file), display
         self._episodes: list[dict[str, float]] = []
         self._recent: deque[float] = deque()
         self._began = self._shown = time.monotonic()
@@ -143,7 +140,7 @@ class Metrics(BoundaryCallback):
             if name.startswith("train/")
         }
         self.logger.dump(now)
-        append_row(self._file, {"timesteps": now, "seconds": elapsed, **row, **update})
+        self._table.add({"timesteps": now, "seconds": elapsed, **row, **update})
         self._show(time.monotonic())
 
     def _episode_means(self) -> dict[str, float | None]:
@@ -234,8 +231,8 @@ class Checkpoints(BoundaryCallback):
             raise Interrupted(self._stop.signal_number)
 
 
-class PassOn(BaseCallback):
-    """Passes the scalars that Stable-Baselines3 logs on to a function."""
+class ForwardScalars(BaseCallback):
+    """Forwards the scalars that Stable-Baselines3 logs to a function."""
 
     def __init__(self, record: Callable[[int, Mapping[str, float]], None]) -> None:
         """Call `record` with environment steps and scalars."""
@@ -278,25 +275,6 @@ def crossed(before: int, now: int, frequency: int) -> bool:
     return frequency > 0 and now // frequency > before // frequency
 
 
-def append_row(file: Path, row: dict[str, Any]) -> None:
-    """Add a row to a CSV file; new columns of later rows are left out."""
-    try:
-        if file.exists():
-            start = read_regular_text(file).partition("\n")[0]
-            names = next(csv.reader([start]), None)
-        else:
-            names = None
-        with file.open("a", encoding="utf-8", newline="") as stream:
-            writer = csv.DictWriter(stream, names or list(row), extrasaction="ignore")
-            if not names:
-                writer.writeheader()
-            writer.writerow(
-                {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()}
-            )
-    except OSError as error:
-        raise RunFolderError(f"{file}: cannot be written: {error.strerror}") from error
-
-
 def append_evaluation(file: Path, row: dict[str, Any]) -> None:
     """Add an evaluation to a JSON list."""
     rows = [*read_evaluations(file), row]
@@ -305,17 +283,7 @@ def append_evaluation(file: Path, row: dict[str, Any]) -> None:
 
 def rewind_logs(folder: RunFolder, num_timesteps: int) -> None:
     """Drop rows and evaluations after `num_timesteps`, which a resumed run repeats."""
-    if folder.metrics.exists():
-        lines = read_regular_text(folder.metrics).splitlines()
-        kept = [
-            line
-            for line in lines[1:]
-            if (step := step_of(line.partition(",")[0])) is not None
-            and step <= num_timesteps
-        ]
-        names = (lines[0] if lines else "").split(",")
-        head = ",".join(FORMER_COLUMNS.get(name, name) for name in names)
-        write_atomic(folder.metrics, "\n".join([head, *kept]) + "\n")
+    MetricsTable(folder.metrics, num_timesteps)
     if folder.evaluations.exists():
         rows = read_evaluations(folder.evaluations)
         rows = [row for row in rows if row["timesteps"] <= num_timesteps]

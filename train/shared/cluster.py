@@ -22,7 +22,7 @@ from ambulo.train.shared.cluster_guards import (
     check_cluster,
     dismiss_reapers,
     fate_shared,
-    knock,
+    probe_port,
     showing_token,
 )
 
@@ -43,7 +43,7 @@ NETWORK = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 WATCH = 2.0
 """Time between looks at the head node while nothing comes, [s]."""
 CHECK_TIME = 25.0
-"""Time for a node to tell its versions, [s]."""
+"""Time for a node to report its versions, [s]."""
 
 
 Place = tuple[str, int]
@@ -148,7 +148,7 @@ class Cluster:
     def _look(self) -> None:
         """Raise `ClusterError` if the head node is gone."""
         self._looked = time.monotonic()
-        reason = knock(self._head) and knock(self._head)
+        reason = probe_port(self._head) and probe_port(self._head)
         if reason:
             raise ClusterError(
                 f"the head node of the cluster at {self._head} is gone: {reason}"
@@ -162,7 +162,7 @@ class Cluster:
         pids: dict[str, list[int]] = {}
         for node, pid in places:
             pids.setdefault(node, []).append(pid)
-        if not pids or knock(self._head):
+        if not pids or probe_port(self._head):
             return
 
         def terminate(
@@ -183,7 +183,7 @@ class Cluster:
 
     def end(self, worker: Any) -> None:
         """End a worker's process; without a head node, all end by themselves."""
-        if not knock(self._head):  # Ray would wait a minute for it
+        if not probe_port(self._head):  # Ray would wait a minute for it
             self._ray.kill(worker)
 
 
@@ -260,7 +260,7 @@ def _join(ray: Any, address: str | None) -> None:
         logging.getLogger(name).setLevel(logging.ERROR)
     if address is not None:
         if address != "auto":
-            reason = knock(address)
+            reason = probe_port(address)
             if reason:
                 raise ClusterError(
                     f"no cluster answers at {address} ({reason}); start one with "

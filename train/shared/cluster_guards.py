@@ -19,7 +19,7 @@ from ambulo.configs.errors import AmbuloError, ConfigError
 
 PROBE_TIME = 40.0
 """A cluster that does not answer a first question in this time never will, [s]."""
-KNOCK_TIME = 4.0
+PROBE_PORT_TIME = 4.0
 """Time for a connection to a machine, [s]."""
 TOKEN = Path(".ray", "auth_token")
 """Ray's file of the cluster's token, in the home folder."""
@@ -50,7 +50,7 @@ class ClusterError(AmbuloError):
     """A cluster that cannot be joined or started, or is too small."""
 
 
-def knock(address: str) -> str:
+def probe_port(address: str) -> str:
     """Return why nothing listens at `HOST:PORT`, or "" if something does.
 
     Raises:
@@ -63,7 +63,7 @@ def knock(address: str) -> str:
         )
     try:
         place = (found[1].strip("[]"), int(found[2]))
-        socket.create_connection(place, KNOCK_TIME).close()
+        socket.create_connection(place, PROBE_PORT_TIME).close()
     except OSError as error:
         return error.strerror or str(error)
     return ""
@@ -71,7 +71,7 @@ def knock(address: str) -> str:
 
 @contextmanager
 def showing_token() -> Iterator[None]:
-    """Let Ray show the cluster's token, where there is one and nothing else is said.
+    """Let Ray show the cluster's token, where there is one and nothing else is noise_file.
 
     Heads that find a token ask for it; programs that join do not show it by themselves.
     A later cluster of this program alone must not ask for it.
@@ -99,22 +99,25 @@ def check_cluster(address: str) -> None:
     """
     place = str(Path(ambulo.__path__[0]).parent)
     command = [sys.executable, "-c", _PROBE, place, address]
-    with tempfile.TemporaryFile("w+") as said, tempfile.TemporaryFile("w+") as told:
+    with (
+        tempfile.TemporaryFile("w+") as noise_file,
+        tempfile.TemporaryFile("w+") as answer_file,
+    ):
         asked = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=told, stderr=said
+            command, stdin=subprocess.DEVNULL, stdout=answer_file, stderr=noise_file
         )
         end = time.monotonic() + PROBE_TIME
         noise = ""
         while asked.poll() is None and time.monotonic() < end:
             with suppress(subprocess.TimeoutExpired):
                 asked.wait(0.2)
-            noise = _text(said)
+            noise = _text(noise_file)
             if _NOT_LET_IN in noise:  # asked again and again, for minutes
                 break
         answer = asked.poll()
         asked.kill()
         asked.wait()
-        noise, out = _text(said), _text(told).strip()
+        noise, out = _text(noise_file), _text(answer_file).strip()
     if answer == 0:
         return
     if _NOT_LET_IN in noise or "AuthenticationError" in noise:

@@ -59,7 +59,7 @@ class Crew(Protocol):
     """Workers that can be started; each is a number."""
 
     def start_worker(self) -> int:
-        """Begin a worker; `events` tells when it is ready."""
+        """Begin a worker; `events` reports when it is ready."""
 
     def give(self, worker: int, job: Any) -> None:
         """Let a worker that is ready, or whose job is over, play a job."""
@@ -85,8 +85,8 @@ def attempt(play: Play[Any, Any, Any], shared: Any, job: Any) -> Outcome:
             try:
                 pickle.loads(pickle.dumps(error))
             except Exception:
-                told = RuntimeError(f"{type(error).__name__}: {error}")
-                return "failed", told, kept.messages
+                plain = RuntimeError(f"{type(error).__name__}: {error}")
+                return "failed", plain, kept.messages
             return "failed", error, kept.messages
 
 
@@ -158,7 +158,7 @@ class Processes:
         return self._count
 
     def give(self, worker: int, job: Any) -> None:
-        """Send a job; that the process is dead is told by the next `events`."""
+        """Send a job; the next `events` report a dead process."""
         with suppress(BrokenPipeError, ConnectionResetError):
             self._alive[worker][1].send(job)
 
@@ -276,7 +276,7 @@ class Actor:
         self._play, self._shared, self._needs = play, shared, needs
 
     def ready(self) -> tuple[str, Place]:
-        """Check that this machine has what jobs need; tell where it is."""
+        """Check that this machine has what jobs need; return where it is."""
         check_seen([Path(path) for path in self._needs])
         return "ready", own_place()
 

@@ -13,7 +13,7 @@ import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -26,8 +26,10 @@ from ambulo.common.signals import Interrupted, StopRequest
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.batch import TaskBatch
 from ambulo.configs.imitation import ImitationConfig
-from ambulo.policies.checked_steps import checked_reset, checked_step
+from ambulo.policies.checked_steps import checked_reset, checked_steps
+from ambulo.policies.networks.recurrent import RecurrentPolicy
 from ambulo.policies.ppo import FastPPO
+from ambulo.policies.sequence_record import cut
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +47,12 @@ class ActionLabels(Protocol[Batch_contra]):
 
 
 class Student(Protocol):
-    """A network that is taught."""
+    """A policy that is taught."""
+
+    @property
+    def units(self) -> int:
+        """Numbers of its state; 0: it has none."""
+        ...
 
     @property
     def device(self) -> torch.device:
@@ -60,8 +67,8 @@ class Student(Protocol):
         """Begin or end its updates."""
         ...
 
-    def means(self, obs: Tensor) -> Tensor:
-        """Mean actions (B, A), unclipped."""
+    def mean_step(self, obs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean actions (B, A), unclipped, and next states (B, units)."""
         ...
 
     def observe(self, obs: Tensor) -> None:
@@ -134,10 +141,6 @@ class DaggerDataset:
 
 Change = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 """Changes the observations (B, size) and actions (B, A) of a minibatch."""
-Fit = Callable[
-    [torch.optim.Optimizer, DaggerDataset, ImitationConfig, int, bool], float
-]
-"""Fits data for a number of epochs, whose step size may fall; returns the last error."""
 
 
 def teach(
@@ -151,7 +154,7 @@ def teach(
     threads: int = 1,
     size: int | None = None,
     change: Change | None = None,
-    fit: Fit | None = None,
+    sequence: int = 1,
     progress: Callable[[DaggerRound], None] = lambda _: None,
 ) -> list[DaggerRound]:
     """Train `student` to imitate `teacher` on `batch`; return statistics of each round.
@@ -169,30 +172,27 @@ def teach(
         threads: Torch threads of an update.
         size: Numbers at the head of an observation that the student sees; None: all.
         change: Changes minibatches, such as their left and right.
-        fit: Fits a student that remembers, which then sees every step; None: `_fit`.
+        sequence: Steps of the sequences that a student with a state learns from.
         progress: Called after each round.
 
     Raises:
         ConfigError: The teacher is a balance controller, and the bodies have none.
         Interrupted: `stop` was requested.
     """
-    rng = np.random.default_rng([seed, 3])
     optimizer = torch.optim.Adam(student.parameters(), lr=config.learning_rate)
-    dataset, rounds = DaggerDataset(), []
-    steps = max(1, math.ceil(config.samples / config.rounds / batch.num_envs))
-    checked_reset(batch, np.arange(batch.num_envs))
+    collector = _Collector(student, batch, config, teacher, seed, size)
+    dataset, rounds = collector.dataset, []
     for number in range(config.rounds):
-        length = _collect(
-            student, batch, config, teacher, dataset, rng, number, steps, size,
-            every_step=fit is not None,
-        )  # fmt: skip
+        length = collector.collect(number)
         last = number == config.rounds - 1
         epochs = config.last_epochs if last else config.epochs
         torch.set_num_threads(threads)
-        if fit is not None:
-            error = fit(optimizer, dataset, config, epochs, last)
+        student.set_training_mode(True)
+        if isinstance(student, RecurrentPolicy):
+            batches = sequence_batches(student, dataset, config.batch_size, sequence)
         else:
-            error = _fit(student, optimizer, dataset, config, epochs, change, cool=last)
+            batches = step_batches(student, dataset, config.batch_size, change)
+        error = fit_epochs(optimizer, batches, config.learning_rate, epochs, cool=last)
         torch.set_num_threads(1)
         samples = sum(map(len, dataset.obs))
         rounds.append(DaggerRound(samples, error, length))
@@ -203,62 +203,77 @@ def teach(
     return rounds
 
 
-def _collect(
-    student: Student,
-    batch: Batch,
-    config: ImitationConfig,
-    teacher: ActionLabels[Batch],
-    dataset: DaggerDataset,
-    rng: np.random.Generator,
-    number: int,
-    steps: int,
-    size: int | None,
-    *,
-    every_step: bool,
-) -> float:
-    """Act for `steps` steps, record the teacher's actions; return the mean length."""
-    student.set_training_mode(False)
-    after = number - config.mix_rounds
-    share = 1.0 if after < 0 else config.mix_decay ** (after + 1)
-    led = round(share * batch.num_envs)  # environments in which the teacher acts
-    ended: list[int] = []
-    for _ in range(steps):
-        target = np.clip(teacher.actions(batch), -1.0, 1.0).astype(np.float32)
-        dataset.obs.append(batch.obs[:, :size].copy())
-        dataset.actions.append(target)
-        dataset.starts.append(batch.episode.steps == 0)
-        applied = target
-        if led < batch.num_envs or every_step:
-            with torch.inference_mode():
-                seen = torch.as_tensor(dataset.obs[-1], device=student.device)
-                own = student.means(seen).cpu().numpy()
-            applied = np.concatenate([target[:led], own[led:]])
-        noise = config.noise * rng.normal(size=target.shape)
-        _, _, terminated, truncated, _ = checked_step(batch, applied + noise)
-        done = np.flatnonzero(terminated | truncated)
-        if len(done):
-            ended += batch.episode.steps[done].tolist()
-            checked_reset(batch, done)
-    if number <= config.mix_rounds:
-        for obs in dataset.obs[-steps:]:
-            student.observe(torch.as_tensor(obs, device=student.device))
-    return float(np.mean(ended)) if ended else math.nan
+class _Collector(Generic[Batch]):
+    """Environments in which student and teacher act, and what they see there."""
+
+    def __init__(
+        self,
+        student: Student,
+        batch: Batch,
+        config: ImitationConfig,
+        teacher: ActionLabels[Batch],
+        seed: int,
+        size: int | None,
+    ) -> None:
+        """Begin episodes everywhere; see `teach`."""
+        self._student, self._batch, self._config = student, batch, config
+        self._teacher, self._size = teacher, size
+        self._rng = np.random.default_rng([seed, 3])
+        self._state = torch.zeros(batch.num_envs, student.units, device=student.device)
+        self.dataset = DaggerDataset()
+        checked_reset(batch, np.arange(batch.num_envs))
+
+    def collect(self, number: int) -> float:
+        """Act in round `number`, record the teacher's actions; return the mean length."""
+        student, batch, config = self._student, self._batch, self._config
+        student.set_training_mode(False)
+        steps = max(1, math.ceil(config.samples / config.rounds / batch.num_envs))
+        after = number - config.mix_rounds
+        fraction = 1.0 if after < 0 else config.mix_decay ** (after + 1)
+        led = round(fraction * batch.num_envs)  # environments in which the teacher acts
+        lengths: list[int] = []
+
+        def act() -> Floats:
+            label = np.clip(self._teacher.actions(batch), -1.0, 1.0).astype(np.float32)
+            self.dataset.obs.append(batch.obs[:, : self._size].copy())
+            self.dataset.actions.append(label)
+            self.dataset.starts.append(batch.episode.steps == 0)
+            applied = label
+            if led < batch.num_envs or student.units:  # whose state sees every step
+                applied = np.concatenate([label[:led], self._act()[led:]])
+            noisy: Floats = applied + config.noise * self._rng.normal(size=label.shape)
+            return noisy
+
+        for ended in checked_steps(batch, act, steps):
+            lengths += batch.episode.steps[ended].tolist()
+        if number <= config.mix_rounds:
+            for obs in self.dataset.obs[-steps:]:
+                student.observe(torch.as_tensor(obs, device=student.device))
+        return float(np.mean(lengths)) if lengths else math.nan
+
+    def _act(self) -> NDArray[np.float32]:
+        """Mean actions (N, A) of the student now; episodes begin with a state of zeros."""
+        student, device = self._student, self._student.device
+        begun = torch.as_tensor(self.dataset.starts[-1], device=device)
+        with torch.inference_mode():
+            seen = torch.as_tensor(self.dataset.obs[-1], device=device)
+            state = self._state * ~begun[:, None]
+            actions, self._state = student.mean_step(seen, state)
+            found: NDArray[np.float32] = actions.cpu().numpy()
+        return found
 
 
-def _fit(
-    student: Student,
-    optimizer: torch.optim.Optimizer,
-    dataset: DaggerDataset,
-    config: ImitationConfig,
-    epochs: int,
-    change: Change | None,
-    *,
-    cool: bool,
-) -> float:
-    """Fit all data for some epochs; return the error of the last one."""
-    student.set_training_mode(True)
+Batches = Callable[[], Iterator[tuple[Tensor, Tensor]]]
+"""Yields actions and their targets (B, A) of each minibatch of a pass over the data."""
+
+
+def step_batches(
+    student: Student, dataset: DaggerDataset, size: int, change: Change | None
+) -> Batches:
+    """Return minibatches of `size` steps in any order."""
     obs, actions = dataset.tensors(student.device)
-    size = min(config.batch_size, len(obs))
+    size = min(size, len(obs))
+    state = obs.new_zeros(size, 0)
 
     def batches() -> Iterator[tuple[Tensor, Tensor]]:
         order = torch.randperm(len(obs))
@@ -267,14 +282,57 @@ def _fit(
             seen, target = obs[rows], actions[rows]
             if change is not None:
                 seen, target = change(seen, target)
-            yield student.means(seen), target
+            yield student.mean_step(seen, state)[0], target
 
-    return fit_epochs(optimizer, batches, config.learning_rate, epochs, cool=cool)
+    return batches
+
+
+def sequence_batches(
+    policy: RecurrentPolicy, dataset: DaggerDataset, size: int, length: int
+) -> Batches:
+    """Return minibatches of `size` steps, in sequences of `length` steps.
+
+    Before each pass over the data, states are computed anew with the current weights, from
+    the first step on. Gradients go back to the beginning of a sequence. What is left over
+    at the end of the data is not used yet.
+    """
+    length = min(length, len(dataset.obs))
+    steps = len(dataset.obs) // length * length
+    parts = (dataset.obs, dataset.actions, dataset.starts)
+    obs, actions, starts = (
+        torch.as_tensor(np.stack(part[:steps])).to(policy.device) for part in parts
+    )
+    data = [cut(part, length) for part in (obs, actions, starts)]
+    size = max(1, size // length)
+
+    def batches() -> Iterator[tuple[Tensor, Tensor]]:
+        states = states_before(policy, obs, starts, length)
+        order = torch.randperm(len(states))
+        for at in range(0, len(states), size):
+            rows = order[at : at + size]
+            seen, target, begun = (part[rows].transpose(0, 1) for part in data)
+            means = policy.mean_sequences(seen, states[rows], begun)
+            yield means, target.flatten(0, 1)
+
+    return batches
+
+
+def states_before(
+    policy: RecurrentPolicy, obs: Tensor, starts: Tensor, length: int
+) -> Tensor:
+    """States before each sequence, in the order of `cut`, shape (P, units)."""
+    state = torch.zeros(obs.shape[1], policy.units, device=obs.device)
+    found = []
+    for at in range(0, len(obs), length):
+        found.append(state)
+        end = at + length
+        state = policy.advanced(obs[at:end], state, starts[at:end])
+    return torch.cat(found)
 
 
 def fit_epochs(
     optimizer: torch.optim.Optimizer,
-    batches: Callable[[], Iterator[tuple[Tensor, Tensor]]],
+    batches: Batches,
     learning_rate: float,
     epochs: int,
     *,
@@ -284,7 +342,7 @@ def fit_epochs(
 
     Args:
         optimizer: Of the parameters that learn.
-        batches: Yields actions and their targets (B, A) of each minibatch of an epoch.
+        batches: The minibatches of an epoch.
         learning_rate: Step size.
         epochs: Passes.
         cool: Let the step size fall to a tenth.

@@ -1,24 +1,19 @@
-"""The torch device of a training."""
+"""The torch of a supervised training: device, threads and seed."""
 
 from __future__ import annotations
 
 import torch
 
-from ambulo.configs.errors import ConfigError
+from ambulo.policies.device import pick_device
 
 
-def pick_device(name: str) -> torch.device:
-    """Return the torch device `name`; `auto` is a GPU where there is one.
+def start_torch(device: str, seed: int, threads: int = 0) -> torch.device:
+    """Seed torch and set its threads, 0: as they are; return the device `device`.
 
     Raises:
-        ConfigError: It cannot be used here.
+        ConfigError: The device cannot be used here.
     """
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError) as error:
-        reason = (str(error).splitlines() or [""])[0]
-        raise ConfigError(f"device {name!r} cannot be used: {reason}") from None
-    return device
+    if threads:
+        torch.set_num_threads(threads)
+    torch.manual_seed(seed)
+    return pick_device(device)

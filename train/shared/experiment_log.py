@@ -142,7 +142,7 @@ class MlflowLog(ExperimentLog):
 
 
 class TrackioLog(ExperimentLog):
-    """trackio: a data base on this machine unless it is told otherwise."""
+    """trackio: a data base on this machine unless its settings name another."""
 
     package = "trackio"
 

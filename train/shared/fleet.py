@@ -91,7 +91,7 @@ class Fleet:
         return bool(answer)
 
     def callbacks(self) -> Sequence[BaseCallback]:
-        """Return what tells the workers of updates, and schedules of the learner."""
+        """Return what reports updates to the workers, and schedules of the learner."""
         return [_Boundaries(self), *self._task.environment_callbacks()]
 
     def boundary(self, timesteps: int) -> None:
@@ -177,7 +177,7 @@ class Fleet:
             if found is not None:
                 self._in_step = True
                 return found
-        raise self._hopeless()
+        raise self._too_many_deaths()
 
     def _meet(self) -> bool:
         """Form a new group of all learners; return whether they have met."""
@@ -293,7 +293,7 @@ class Fleet:
                 except LostWorkerError:
                     lost[rank] += 1
                     if lost[rank] >= ATTEMPTS:
-                        raise self._hopeless() from None
+                        raise self._too_many_deaths() from None
                     self._replace(rank)
                     waiting[self._call(rank, method, arguments)] = rank
         return [results[rank] for rank in chosen]
@@ -317,7 +317,7 @@ class Fleet:
         given = (spec, now, task.learner_settings(), log.getEffectiveLevel())
         return self._cluster.spawn(RolloutWorker, self._factory, *given)
 
-    def _hopeless(self) -> ClusterError:
+    def _too_many_deaths(self) -> ClusterError:
         return ClusterError(
             f"workers died in {ATTEMPTS} tries of one roll-out (out of memory?); "
             "use fewer of them or fewer environments"

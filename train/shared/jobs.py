@@ -193,7 +193,7 @@ class _Schedule:
             if not events and not self.running:
                 raise ClusterError(
                     f"no worker was ready after {PATIENCE:.0f} s: are the cluster's CPUs "
-                    "in use? `ray status` tells; use fewer --workers"
+                    "in use? See `ray status`; use fewer --workers"
                 )
             for event in events:
                 self._handle(event)
@@ -273,10 +273,10 @@ class _Schedule:
 
 def failed(name: str, error: Exception) -> JobError:
     """Return the error of a job that raised `error`."""
-    told = one_line(error)
+    reason = one_line(error)
     if not isinstance(error, AmbuloError | OSError | MemoryError):
-        told = f"{type(error).__name__}: {told}"
-    return JobError(f"job {name}: {told}")
+        reason = f"{type(error).__name__}: {reason}"
+    return JobError(f"job {name}: {reason}")
 
 
 def worker_flags(default: str = "this process") -> tuple[Flag, ...]:

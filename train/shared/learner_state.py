@@ -136,11 +136,7 @@ def restore_progress(learner: FastPPO, state: TrainingState) -> None:
     Errors: see `fits`.
     """
     arrays, values = state.arrays, state.values
-    moments = {
-        name: torch.from_numpy(np.array(array))
-        for name, array in group(arrays, "optimizer").items()
-    }
-    restore_optimizer(learner.policy, learner.policy.optimizer, moments)
+    restore_optimizer(learner.policy, learner.policy.optimizer, arrays)
     for name in _COUNTERS:
         setattr(learner, name, type(getattr(learner, name))(values["learner"][name]))
     window = learner._stats_window_size

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ambulo.configs.batch import TaskBatch
-from ambulo.policies.checked_steps import checked_reset, checked_step
+from ambulo.policies.checked_steps import checked_reset, checked_steps
 from ambulo.policies.ppo import FastPPO
 from ambulo.train.shared.callbacks import BoundaryCallback
 
@@ -51,12 +52,15 @@ class ObservationStatistics(BoundaryCallback):
 def warm_up(policy: Any, batch: TaskBatch, steps: int) -> None:
     """Step `batch` with a new `policy`, for its running statistics alone."""
     checked_reset(batch, np.arange(batch.num_envs))
-    seen = []
-    for _ in range(steps):
+    seen: list[torch.Tensor] = []
+
+    def act() -> NDArray[np.generic]:
         seen.append(torch.as_tensor(batch.obs.copy()))
         with torch.inference_mode():
             actions, _, _ = policy(seen[-1].to(policy.device))
-        _, _, terminated, truncated, _ = checked_step(batch, actions.cpu().numpy())
-        checked_reset(batch, np.flatnonzero(terminated | truncated))
+        return np.asarray(actions.cpu().numpy())
+
+    for _ in checked_steps(batch, act, steps):
+        pass
     if seen:
         policy.observe(torch.cat(seen).to(policy.device))

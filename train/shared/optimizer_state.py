@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -25,9 +26,11 @@ def optimizer_arrays(
 
 
 def restore_optimizer(
-    network: nn.Module, optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]
+    network: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    arrays: Mapping[str, NDArray[Any] | Tensor],
 ) -> None:
-    """Put moments `<moment>.<parameter>` into `optimizer`.
+    """Put what `optimizer_arrays` returned, among other arrays, into `optimizer`.
 
     Raises:
         KeyError: A moment of a parameter that the network does not have.
@@ -36,7 +39,8 @@ def restore_optimizer(
     order = [id(p) for group in optimizer.param_groups for p in group["params"]]
     parameters = dict(network.named_parameters())
     state: dict[int, dict[str, Tensor]] = {}
-    for full, value in tensors.items():
+    for full, array in group(arrays, "optimizer").items():
+        value = torch.from_numpy(np.array(array))
         key, _, name = full.partition(".")
         shape = parameters[name].shape
         if key != "step" and value.shape != shape:

@@ -20,7 +20,7 @@ from ambulo.policies.files.model_file import ModelFile, TrainingState
 from ambulo.policies.learner import learn_until
 from ambulo.train.shared.callbacks import (
     Checkpoints,
-    PassOn,
+    ForwardScalars,
     PeriodicEvaluation,
     append_evaluation,
     evaluation_row,
@@ -174,7 +174,12 @@ class RLRun(Generic[Task]):
         began = time.perf_counter()
         with display:
             beside = [*task.callbacks(display), *self._host.callbacks()]
-            callbacks = [PassOn(folder.record), *beside, evaluation, checkpoints]
+            callbacks = [
+                ForwardScalars(folder.record),
+                *beside,
+                evaluation,
+                checkpoints,
+            ]
             try:
                 learn_until(
                     task.learner, total, CallbackList(callbacks), log_interval=None

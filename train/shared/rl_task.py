@@ -13,6 +13,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from ambulo.common.console import Display
 from ambulo.common.run_folder import RunFolder
 from ambulo.common.signals import StopRequest
+from ambulo.configs.base import Config
 from ambulo.policies.files.model_file import TrainingState
 from ambulo.policies.ppo import FastPPO
 from ambulo.train.shared.learner_state import (
@@ -22,6 +23,7 @@ from ambulo.train.shared.learner_state import (
 )
 
 Agent = TypeVar("Agent")
+Settings = TypeVar("Settings", bound=Config)
 
 
 class Budget(Protocol):
@@ -134,6 +136,11 @@ class WorkerSpec:
     """Seed of its environments."""
     all_envs: int
     """Environments of all workers together."""
+
+    def part_of(self, config: Settings) -> Settings:
+        """Return settings of a training with this worker's part, except its environments."""
+        config = config.override("training", seed=self.seed)
+        return config.override("ppo", batch_size=self.batch_size)
 
 
 class TaskFactory(Protocol):

@@ -20,12 +20,13 @@ from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 from stable_baselines3.common.logger import Logger
 from torch import Tensor
 
-from ambulo.policies.files.model_file import TrainingState
+from ambulo.policies.files.model_file import TrainingState, weights_of
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 from ambulo.train.shared.callbacks import BoundaryCallback
 from ambulo.train.shared.cluster import node_address
 from ambulo.train.shared.gradient_exchange import GradientGroup, free_port
+from ambulo.train.shared.optimizer_state import optimizer_arrays, restore_optimizer
 from ambulo.train.shared.rl_task import RLTask, TaskFactory, WorkerSpec
 
 PREFIX, LOCK = "ambulo_worker_", "lock"
@@ -40,8 +41,8 @@ class LearnerCopy:
 
     policy: dict[str, Tensor]
     """Weights and statistics."""
-    optimizer: dict[str, Any]
-    """State of Adam."""
+    optimizer: dict[str, NDArray[Any]]
+    """Moments of Adam; its step size follows from the progress."""
     updates: int
     """Epochs done."""
 
@@ -272,28 +273,17 @@ def own_folder() -> tuple[Path, FileLock]:
 
 
 def copy_of(learner: FastPPO) -> LearnerCopy:
-    """Return a copy of the policy of `learner`, with its optimiser."""
+    """Return a copy of the policy of `learner`, with its optimiser, in main memory."""
     policy = learner.policy
-    state = _in_memory(policy.optimizer.state_dict())
-    weights = {k: v.detach().cpu().clone() for k, v in policy.state_dict().items()}
-    return LearnerCopy(weights, state, learner._n_updates)
-
-
-def _in_memory(state: Any) -> Any:
-    """Return a copy of `state` with its tensors in main memory: workers have no GPU."""
-    if isinstance(state, Tensor):
-        return state.detach().cpu().clone()
-    if isinstance(state, dict):
-        return {key: _in_memory(value) for key, value in state.items()}
-    if isinstance(state, list):
-        return [_in_memory(value) for value in state]
-    return state
+    moments = optimizer_arrays(policy, policy.optimizer)
+    return LearnerCopy(weights_of(policy), moments, learner._n_updates)
 
 
 def load_copy(learner: FastPPO, copy: LearnerCopy) -> None:
     """Put `copy` into `learner`."""
-    learner.policy.load_state_dict(copy.policy)
-    learner.policy.optimizer.load_state_dict(copy.optimizer)
+    policy = learner.policy
+    policy.load_state_dict(copy.policy)
+    restore_optimizer(policy, policy.optimizer, copy.optimizer)
     learner._n_updates = copy.updates
 
 

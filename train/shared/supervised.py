@@ -27,7 +27,8 @@ from ambulo.common.console import Display
 from ambulo.common.run_folder import RunFolder
 from ambulo.common.signals import Interrupted, StopRequest
 from ambulo.configs.errors import DivergedError, ModelFileError
-from ambulo.policies.files.model_file import ModelFile, TrainingState
+from ambulo.policies.files.headers import FileHeader
+from ambulo.policies.files.model_file import ModelFile, TrainingState, save_model
 from ambulo.train.shared.epoch_log import EpochLog
 from ambulo.train.shared.fit_settings import FitSettings
 from ambulo.train.shared.optimizer_state import (
@@ -67,6 +68,11 @@ class FitProgress:
     scores: dict[str, float] = field(default_factory=dict)
     """Validation scores of the best network."""
 
+    @property
+    def best_error(self) -> float | None:
+        """Smallest validation error as plain JSON; None before the first validation."""
+        return None if math.isinf(self.best) else round(self.best, 3)
+
 
 class SupervisedTask(ABC, Generic[Batch]):
     """What a supervised run learns: a network, its data, its loss and its files."""
@@ -85,8 +91,8 @@ class SupervisedTask(ABC, Generic[Batch]):
     """Whether gradients are scaled for half precision on a GPU."""
 
     @abstractmethod
-    def batches(self, epoch: int) -> Iterator[Batch]:
-        """Yield the batches of an epoch that are still to come, in their order."""
+    def batches(self, epoch: int, step: int) -> Iterator[Batch]:
+        """Yield the batches of an epoch that are still to come: those from update `step` on."""
 
     @abstractmethod
     def loss(self, batch: Batch, step: int) -> Mapping[str, Tensor]:
@@ -96,7 +102,10 @@ class SupervisedTask(ABC, Generic[Batch]):
     def validate(self, network: nn.Module) -> tuple[float, dict[str, float]] | None:
         """Return error and scores of `network` on held-out data; None: there are none."""
 
-    @abstractmethod
+    def header(self, progress: FitProgress) -> FileHeader:
+        """Return the header of a model file that `save` writes."""
+        raise NotImplementedError
+
     def save(
         self,
         path: Path,
@@ -105,6 +114,8 @@ class SupervisedTask(ABC, Generic[Batch]):
         state: TrainingState | None,
     ) -> None:
         """Write a model file; with `state` it is a checkpoint."""
+        model = ModelFile(self.header(progress), network.state_dict(), state)
+        save_model(path, model)
 
     def rate(self, step: int) -> float:
         """Return the step size of update `step`."""
@@ -196,7 +207,7 @@ class SupervisedRun(Generic[Batch]):
         began = time.monotonic() - progress.seconds
         with display, self.task.reading(), self._open_log() as epochs:
             while not self.finished:
-                for batch in self.task.batches(progress.epoch):
+                for batch in self.task.batches(progress.epoch, progress.step):
                     self._update(batch)
                     progress.seconds = time.monotonic() - began
                     error = None if math.isinf(progress.best) else progress.best
@@ -359,9 +370,7 @@ class SupervisedRun(Generic[Batch]):
             self.network.load_state_dict(group(tensors, "weights"))
             if self.settings.ema:
                 self.ema.load_state_dict(dict(weights))
-            restore_optimizer(
-                self.network, self.task.optimizer, group(tensors, "optimizer")
-            )
+            restore_optimizer(self.network, self.task.optimizer, tensors)
             values = state.values
             if values.get("scaler"):
                 self._scaler.load_state_dict(values["scaler"])

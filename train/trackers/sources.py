@@ -11,6 +11,7 @@ from torch import Tensor
 from ambulo.configs.arrays import Floats
 from ambulo.ik.data.sequences import SequenceData
 from ambulo.motion.skeletons import load_skeleton
+from ambulo.train.ik.kinematics import matrices_of_quat
 
 
 @dataclass
@@ -70,18 +71,7 @@ class SequenceSource:
             turns[mirrored] = swapped * self._mirror
             root[mirrored] *= self._mirror[:3]
         quaternions = turns.permute(1, 2, 0).contiguous()
-        return PoseSamples(root.T.contiguous(), matrices_of(quaternions))
-
-
-def matrices_of(q: Tensor) -> Tensor:
-    """Rotations (J, 3, 3, N) of unit quaternions (J, 4, N), wxyz."""
-    w, x, y, z = q.unbind(1)
-    xx, yy, zz = 2 * x * x, 2 * y * y, 2 * z * z
-    xy, xz, yz = 2 * x * y, 2 * x * z, 2 * y * z
-    wx, wy, wz = 2 * w * x, 2 * w * y, 2 * w * z
-    rows = [1 - yy - zz, xy - wz, xz + wy, xy + wz, 1 - xx - zz, yz - wx, xz - wy, yz + wx,
-            1 - xx - yy]  # fmt: skip
-    return torch.stack(rows, dim=1).reshape(len(q), 3, 3, -1)
+        return PoseSamples(root.T.contiguous(), matrices_of_quat(quaternions))
 
 
 def _other_side(name: str) -> str:

@@ -6,9 +6,7 @@ resumed at the end of an epoch continues as an uninterrupted one.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, cast
 
 import torch
@@ -21,11 +19,11 @@ from ambulo.ik.trackers.sizes import (
     POSE,
 )
 from ambulo.motion.skeletons import load_skeleton
-from ambulo.policies.files.model_file import ModelFile, TrainingState, save_model
+from ambulo.policies.files.model_file import ModelFile
 from ambulo.policies.kinds.body_tracker import TrackerMetadata
 from ambulo.policies.networks.tracker_net import TrackerNet
 from ambulo.train.ik.kinematics import TreeKinematics
-from ambulo.train.shared.device import pick_device
+from ambulo.train.shared.device import start_torch
 from ambulo.train.shared.fit_settings import FitSettings
 from ambulo.train.shared.optimizer_state import to_array
 from ambulo.train.shared.supervised import Arrays, FitProgress, SupervisedTask
@@ -59,10 +57,7 @@ class TrackerTask(SupervisedTask[TrackerPiece]):
         training = config.training
         self.config, self.settings = config, FitSettings.of(training)
         self._command, self._extra = command, dict(extra or {})
-        if training.threads:
-            torch.set_num_threads(training.threads)
-        torch.manual_seed(training.seed)
-        self.device = pick_device(training.device)
+        self.device = start_torch(training.device, training.seed, training.threads)
         skeleton = load_skeleton("human23")
         self._kinematics = TreeKinematics(skeleton, self.device)
         self._source = SequenceSource(data, self.device)
@@ -78,20 +73,18 @@ class TrackerTask(SupervisedTask[TrackerPiece]):
             weight_decay=training.weight_decay,
         )
         self.total_steps = training.epochs * training.epoch_steps
-        self._step = 0
         size = training.streams, config.network.state
         self._state = torch.zeros(size, device=self.device)
         self._measure()
 
-    def batches(self, epoch: int) -> Iterator[TrackerPiece]:
+    def batches(self, epoch: int, step: int) -> Iterator[TrackerPiece]:
         """Yield the pieces of new streams; a resumed epoch goes on behind its last one."""
         streams, length = self._streams(epoch), self.config.training.epoch_steps
-        if self._step == epoch * length:
+        if step == epoch * length:
             self._state = torch.zeros_like(self._state)
-        for _ in range(self._step - epoch * length):
+        for _ in range(step - epoch * length):
             streams.draw()
-        while self._step < (epoch + 1) * length:
-            self._step += 1
+        for _ in range(step, (epoch + 1) * length):
             yield streams.draw()
 
     def loss(self, batch: TrackerPiece, step: int) -> Mapping[str, Tensor]:
@@ -105,31 +98,21 @@ class TrackerTask(SupervisedTask[TrackerPiece]):
         """Return the mean joint error seen from the head, [cm], and more scores."""
         return self._validation.scores(cast(TrackerNet, network))
 
-    def save(
-        self,
-        path: Path,
-        network: nn.Module,
-        progress: FitProgress,
-        state: TrainingState | None,
-    ) -> None:
-        """Write a model file; with `state` a checkpoint."""
-        best = None if math.isinf(progress.best) else round(progress.best, 3)
-        metadata = TrackerMetadata.describe(
+    def header(self, progress: FitProgress) -> TrackerMetadata:
+        """Return the header of a model file."""
+        return TrackerMetadata.describe(
             self.config,
             steps=progress.step,
             command=self._command,
-            extra=self._extra | {"validation_cm": best},
+            extra=self._extra | {"validation_cm": progress.best_error},
         )
-        weights = {k: v.clone() for k, v in network.state_dict().items()}
-        save_model(path, TrackerModelFile(metadata, weights, state))
 
     def arrays(self) -> Arrays:
         """Return the state of the network in all streams."""
         return {"streams": to_array(self._state)}
 
     def restore(self, arrays: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
-        """Continue at the update of a checkpoint."""
-        self._step = int(values["progress"]["step"])
+        """Continue with the state of a checkpoint."""
         if "streams" in arrays:  # older checkpoints within an epoch lack it
             self._state = arrays["streams"].to(self.device)
 

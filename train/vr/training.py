@@ -22,16 +22,8 @@ from ambulo.policies.agents.navigation import Agent, NavigationModel
 from ambulo.policies.files.model_file import TrainingState, save_model
 from ambulo.policies.learner import make_learner, model_of
 from ambulo.policies.networks.actor_critic import NavigationPolicy
-from ambulo.policies.networks.recurrent import RecurrentPolicy
 from ambulo.policies.sb3_batch_env import RemoteBatchEnv, Sb3BatchEnv
-from ambulo.train.shared.dagger import (
-    CriticFirst,
-    Fit,
-    Student,
-    rounds_csv,
-    teach,
-)
-from ambulo.train.shared.dagger_sequences import RecurrentStudent, sequence_fit
+from ambulo.train.shared.dagger import CriticFirst, rounds_csv, teach
 from ambulo.train.shared.rl_run import extra_of
 from ambulo.train.shared.rl_task import RLTask, WorkerSpec
 from ambulo.train.shared.run_folders import NavigationRunFolder
@@ -69,12 +61,12 @@ class NavigationTraining(RLTask[Agent]):
             deterministic: whether validation uses mean actions.
             announce: called with a line on what begins.
             remote: whether workers have the environments; one small environment then
-                tells the learner their shapes.
+                gives the learner their shapes.
         """
         self.config, self.folder, self._command = config, folder, command
         self._announce = announce
         if config.environment.body != "capsule":
-            # Nearly all solve all levels: what tells agents apart are touches and falls.
+            # Nearly all solve all levels: agents differ in touches and falls.
             self.rank = ("return_mean",)
         self.validation = Validation(config, deterministic=deterministic)
         training = config.training
@@ -129,15 +121,10 @@ class NavigationTraining(RLTask[Agent]):
         training = self.config.training
         if training.teacher is None or initialised:
             return False
-        policy, teacher = self.learner.policy, training.teacher
+        policy, ppo, teacher = self.learner.policy, self.config.ppo, training.teacher
         assert isinstance(policy, NavigationPolicy), "what `make_learner` makes"
-        student: Student = policy
-        fit: Fit | None = None
-        if isinstance(policy, RecurrentPolicy):
-            student, ppo = RecurrentStudent(policy, self.batch), self.config.ppo
-            fit = sequence_fit(policy, ppo.sequence or ppo.n_steps)
         rounds = teach(
-            student,
+            policy,
             self.batch,
             teacher,
             PlannerLabels(teacher.planner, self.batch.num_envs),
@@ -145,7 +132,7 @@ class NavigationTraining(RLTask[Agent]):
             stop=stop,
             threads=training.update_threads,
             size=self.batch.layout.size,
-            fit=fit,
+            sequence=ppo.sequence or ppo.n_steps,
             progress=lambda row: self._announce(
                 f"{teacher.planner} teaches: {row.samples}/{teacher.samples} states, "
                 f"error {row.error:.3f}"
@@ -227,10 +214,8 @@ class NavigationFactory:
 
     def __call__(self, spec: WorkerSpec, folder: Path) -> NavigationTraining:
         """Make levels and environments with the seed of `spec`."""
-        config = self.config.override(
-            "environment", num_environments=spec.num_envs
-        ).override("training", seed=spec.seed)
-        config = config.override("ppo", batch_size=spec.batch_size)
+        config = spec.part_of(self.config)
+        config = config.override("environment", num_environments=spec.num_envs)
         return NavigationTraining(config, NavigationRunFolder(folder))
 
 

@@ -20,7 +20,9 @@ def test_the_engine_says_what_python_says(godot: Godot, tmp_path: Path) -> None:
     inputs = []
     for agent in agents:
         noise = rng.normal(size=(300, agent.layout.size)).astype(np.float32)
-        inputs.append((noise / agent.actor.scales.numpy()).astype(np.float32))
+        inputs.append(
+            (noise / agent.policy.mlp_extractor.scales.numpy()).astype(np.float32)
+        )
         probe.add(agent, inputs[-1], states=False)
     probe.run(godot)
     for index, (agent, rows) in enumerate(zip(agents, inputs, strict=True)):

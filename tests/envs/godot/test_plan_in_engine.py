@@ -31,7 +31,7 @@ def follower(memory: str = "path") -> Agent:
     config = NavigationConfig().override("observations", memory=memory, plan_reach=10.0)
     agent = untrained(config.override("network", net_arch=(4, 3)))
     at = agent.layout.slices()[_waypoint(memory)].start
-    metres = 5.0 / agent.actor.scales[at : at + 2]
+    metres = 5.0 / agent.policy.mlp_extractor.scales[at : at + 2]
     first = torch.zeros(4, agent.layout.size)
     first[:, at] = metres[0] * torch.tensor([1.0, 0.0, 0.0, -1.0])
     first[:, at + 1] = metres[1] * torch.tensor([0.0, 1.0, -1.0, 0.0])
@@ -43,7 +43,8 @@ def follower(memory: str = "path") -> Agent:
         ]
     )
     last = torch.tensor([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.0, -1.5, 1.5]])
-    linear = [m for m in agent.actor.modules() if isinstance(m, torch.nn.Linear)]
+    acting = (*agent.policy.mlp_extractor.actor, agent.policy.action_net)
+    linear = [m for m in acting if isinstance(m, torch.nn.Linear)]
     with torch.no_grad():
         for layer, weight in zip(linear, (first, second, last), strict=True):
             layer.weight.copy_(weight)

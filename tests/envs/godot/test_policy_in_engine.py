@@ -86,7 +86,7 @@ def test_a_recurrent_agent_remembers_as_in_python(godot: Godot, tmp_path: Path) 
             acts.append(own.act(seen))
         wanted.append(np.array(acts))
         noise = rng.normal(size=(200, agent.layout.size)).astype(np.float32)
-        rows = noise / agent.actor.scales.numpy()
+        rows = noise / agent.policy.mlp_extractor.scales.numpy()
         probe.add(agent, rows, states=False)
         wanted.append(acted(agent, rows))
     probe.run(godot)
@@ -198,7 +198,9 @@ def test_every_kind_of_network(godot: Godot, tmp_path: Path) -> None:
     for agent in agents:
         noise = rng.normal(size=(200, agent.layout.size)).astype(np.float32)
         noise[0] = 0.0
-        inputs.append((noise / agent.actor.scales.numpy()).astype(np.float32))
+        inputs.append(
+            (noise / agent.policy.mlp_extractor.scales.numpy()).astype(np.float32)
+        )
         probe.add(agent, inputs[-1], states=False)
     probe.run(godot)
     for index, (agent, obs) in enumerate(zip(agents, inputs, strict=True)):

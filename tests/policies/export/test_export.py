@@ -61,7 +61,7 @@ def agent_of(
 def observations(agent: Agent, count: int) -> Any:
     rng = np.random.default_rng(1)
     noise = rng.normal(size=(count, agent.layout.size)).astype(np.float32)
-    return noise / agent.actor.scales.numpy()
+    return noise / agent.policy.mlp_extractor.scales.numpy()
 
 
 @pytest.mark.integration

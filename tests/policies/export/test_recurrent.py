@@ -53,7 +53,7 @@ def episode(agent: Agent) -> tuple[Any, Any]:
     rng = np.random.default_rng(1)
     size = agent.layout.size
     noise = rng.normal(size=(STEPS, ENVS, size)).astype(np.float32)
-    obs = noise / agent.actor.scales.numpy()
+    obs = noise / agent.policy.mlp_extractor.scales.numpy()
     agent.reset()
     return obs, np.stack([agent.act(seen) for seen in obs])
 
@@ -122,7 +122,7 @@ def test_a_perceptron_has_no_state(tmp_path: Path) -> None:
 def test_a_file_of_a_recurrent_agent_is_read_again(tmp_path: Path) -> None:
     agent = recurrent_agent()
     obs, want = episode(agent)
-    weights = {"mlp_extractor.scales": agent.actor.scales}
+    weights = {"mlp_extractor.scales": agent.policy.mlp_extractor.scales}
     generator = torch.Generator().manual_seed(0)
     for name, shape in agent.metadata.actor_shapes().items():
         scale = 1.5 / shape[-1] ** 0.5 if len(shape) > 1 else 0.5

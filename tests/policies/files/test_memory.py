@@ -32,7 +32,7 @@ from ambulo.policies.files.model_file import (
     load_model,
     save_model,
 )
-from ambulo.policies.files.shapes import stored_shapes
+from ambulo.policies.files.weights import stored_shapes
 from ambulo.shipped import locate
 
 Members = dict[str, bytes]

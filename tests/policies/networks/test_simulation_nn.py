@@ -178,8 +178,9 @@ def test_each_mode_has_a_head_and_blends_lie_between() -> None:
     assert (first - second).abs().max() > 1e-4
     # The trunk sees the mode too, so only the heads blend exactly.
     latent = torch.ones(1, 16)
-    heads = policy.action_net(latent)[0]
-    mean = policy._distribution(latent, torch.tensor([[0.25, 0.75]])).mode()[0]
+    net: Any = policy.action_net
+    heads = net.each(latent)[0]
+    mean = net(torch.cat([latent, torch.tensor([[0.25, 0.75]])], dim=1))[0]
     torch.testing.assert_close(mean, 0.25 * heads[0] + 0.75 * heads[1])
     assert both.shape == (ACTIONS,)
 

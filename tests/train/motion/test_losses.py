@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 
 from ambulo.configs.motion_nn import MotionLossConfig, MotionNNConfig, MotionRunConfig
+from ambulo.policies.device import pick_device
 from ambulo.policies.networks.motion_nn import MotionNN
 from ambulo.policies.networks.motion_state import displaced, displacement
 from ambulo.train.motion.clips import played
 from ambulo.train.motion.losses import MotionLoss
 from ambulo.train.motion.statistics import statistics_of
 from ambulo.train.motion.validation import calibrated, validation_error
-from ambulo.train.shared.device import pick_device
 from ambulo.train.shared.fit_settings import FitSettings
 
 OFF = {

@@ -19,7 +19,7 @@ from fixtures.jobs import deadly, draw, dying, failing, told
 from ambulo.configs.errors import ConfigError
 from ambulo.train.shared import cluster_guards
 from ambulo.train.shared.cluster import Cluster, ClusterError, joined
-from ambulo.train.shared.cluster_guards import check_cluster, knock, showing_token
+from ambulo.train.shared.cluster_guards import check_cluster, probe_port, showing_token
 from ambulo.train.shared.jobs import AHEAD, ATTEMPTS, JobError, Workers
 
 pytestmark = pytest.mark.integration
@@ -35,7 +35,7 @@ RAY = Workers("ray", 2)
 )
 def test_addresses_that_are_none(address: str) -> None:
     with pytest.raises(ConfigError, match="expected HOST:PORT"):
-        knock(address)
+        probe_port(address)
 
 
 def test_where_nothing_listens_is_told_at_once() -> None:

@@ -14,12 +14,13 @@ from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ObservationError
 from ambulo.configs.imitation import ImitationConfig
 from ambulo.policies.networks.recurrent import RecurrentPolicy
-from ambulo.train.shared.dagger import DaggerDataset, teach
-from ambulo.train.shared.dagger_sequences import (
-    RecurrentStudent,
-    _states,
-    fit_sequences,
-    sequence_fit,
+from ambulo.train.shared.dagger import (
+    DaggerDataset,
+    _Collector,
+    fit_epochs,
+    sequence_batches,
+    states_before,
+    teach,
 )
 
 ENVS, SIZE, LENGTH = 8, 3, 6
@@ -81,8 +82,7 @@ def test_a_student_imitates_what_only_memory_knows() -> None:
         learning_rate=5e-3, mix_rounds=1, noise=0.0,
     )  # fmt: skip
     rounds = teach(
-        RecurrentStudent(policy, batch), batch, config, Echo(), seed=0,
-        stop=StopRequest(), fit=sequence_fit(policy, 10),
+        policy, batch, config, Echo(), seed=0, stop=StopRequest(), sequence=10,
     )  # fmt: skip
     assert rounds[-1].samples == 4800
     assert rounds[-1].error < 0.1, "the numbers have a deviation of 0.58"
@@ -95,31 +95,34 @@ def test_a_number_that_is_not_finite_ends_the_imitation() -> None:
         ObservationError, match="environment 0, step 1 of its episode: observation num"
     ):
         teach(
-            RecurrentStudent(policy, batch), batch, ImitationConfig(samples=80, rounds=1),
-            Echo(), seed=0, stop=StopRequest(), fit=sequence_fit(policy, 10),
+            policy, batch, ImitationConfig(samples=80, rounds=1), Echo(), seed=0,
+            stop=StopRequest(), sequence=10,
         )  # fmt: skip
 
 
 def test_a_student_forgets_where_episodes_begin() -> None:
     policy, batch = policy_of(), EchoBatch()
-    student = RecurrentStudent(policy, batch)
-    batch.reset(np.arange(ENVS))
-    with torch.inference_mode():
-        first = student.means(torch.as_tensor(batch.obs.copy()))
-        batch.step(None)
-        student.means(torch.zeros(ENVS, SIZE))
-        batch.episode.steps[:4] = 0
-        obs = torch.zeros(ENVS, SIZE)
-        obs[:, 0] = torch.as_tensor(batch.shown, dtype=torch.float32)
-        again = student.means(obs)
-    torch.testing.assert_close(again[:4], first[:4])
-    assert (again[4:] - first[4:]).abs().max() > 1e-6
+    student = _Collector(policy, batch, ImitationConfig(), Echo(), 0, None)
+
+    def act() -> Any:
+        student.dataset.obs.append(batch.obs.copy())
+        student.dataset.starts.append(batch.episode.steps == 0)
+        return student._act()
+
+    first = act()
+    batch.step(None)
+    act()
+    batch.obs[:, 0] = batch.shown
+    batch.episode.steps[:4] = 0
+    again = act()
+    np.testing.assert_allclose(again[:4], first[:4], rtol=1e-5, atol=1e-7)
+    assert np.abs(again[4:] - first[4:]).max() > 1e-6
 
 
 def test_states_before_sequences_are_those_of_single_steps() -> None:
     policy = policy_of()
     obs, starts = torch.randn(12, ENVS, SIZE), torch.rand(12, ENVS) < 0.2
-    found = _states(policy, obs, starts, 4)
+    found = states_before(policy, obs, starts, 4)
     assert found.shape == (3 * ENVS, 12)
     state = torch.zeros(ENVS, 12)
     for step in range(12):
@@ -137,7 +140,6 @@ def test_few_steps_are_one_sequence() -> None:
         dataset.actions.append(np.zeros((ENVS, 3), np.float32))
         dataset.starts.append(np.zeros(ENVS, bool))
     optimizer = torch.optim.Adam(policy.parameters())
-    error = fit_sequences(
-        policy, optimizer, dataset, ImitationConfig(), 2, length=64, cool=True
-    )
+    batches = sequence_batches(policy, dataset, ImitationConfig().batch_size, 64)
+    error = fit_epochs(optimizer, batches, 1e-3, 2, cool=True)
     assert np.isfinite(error)

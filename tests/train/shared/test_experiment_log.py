@@ -20,7 +20,7 @@ from ambulo.common.signals import Interrupted
 from ambulo.configs.errors import DivergedError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.train.shared import experiment_log
-from ambulo.train.shared.callbacks import PassOn
+from ambulo.train.shared.callbacks import ForwardScalars
 from ambulo.train.shared.experiment_log import (
     SERVICES,
     ExperimentLogError,
@@ -165,7 +165,7 @@ def test_a_training_logs_what_is_in_its_table(
 def test_reinforcement_learning_passes_on_what_it_logs() -> None:
     rows: Rows = {}
     learner = PPO("MlpPolicy", "CartPole-v1", n_steps=32, batch_size=32, seed=0)
-    callback = PassOn(lambda step, row: rows.setdefault(step, {}).update(row))
+    callback = ForwardScalars(lambda step, row: rows.setdefault(step, {}).update(row))
     learner.learn(64, callback=callback)
     learner.learn(64, callback=callback, reset_num_timesteps=False)
     assert sorted(rows) == [32, 64, 96, 128]

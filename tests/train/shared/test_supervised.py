@@ -7,7 +7,6 @@ import math
 import signal
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -46,12 +45,11 @@ class LineTask(SupervisedTask[Tensor]):
         self.total_steps, self.stop = EPOCHS * EPOCH_STEPS, StopRequest()
         self.states: dict[int, tuple[dict[str, Tensor], TrainingState]] = {}
         self.errors = iter(())  # type: Iterator[float]
-        self._stop_at, self._broken_from, self._step = stop_at, broken_from, 0
+        self._stop_at, self._broken_from = stop_at, broken_from
 
-    def batches(self, epoch: int) -> Iterator[Tensor]:
-        while self._step < (epoch + 1) * EPOCH_STEPS:
-            torch.manual_seed(self._step)
-            self._step += 1
+    def batches(self, epoch: int, step: int) -> Iterator[Tensor]:
+        for number in range(step, (epoch + 1) * EPOCH_STEPS):
+            torch.manual_seed(number)
             yield torch.rand(8, 1)
 
     def loss(self, batch: Tensor, step: int) -> Mapping[str, Tensor]:
@@ -73,9 +71,6 @@ class LineTask(SupervisedTask[Tensor]):
         safetensors.torch.save_file(weights, path)
         if state is not None:
             self.states[progress.step] = weights, state
-
-    def restore(self, arrays: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
-        self._step = int(values["progress"]["step"])
 
 
 def new_folder(parent: Path, name: str) -> RunFolder:

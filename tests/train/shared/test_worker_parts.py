@@ -8,6 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -73,11 +74,10 @@ def test_a_copy_of_a_learner_stays_as_it_is(learner: FastPPO) -> None:
 
     step(1.0)
     copy = copy_of(learner)
-    before = {k: v["exp_avg"].clone() for k, v in copy.optimizer["state"].items()}
+    before = {k: v.copy() for k, v in copy.optimizer.items()}
     assert before
     step(2.0)
-    after = {k: v["exp_avg"] for k, v in copy.optimizer["state"].items()}
-    assert all(torch.equal(before[k], after[k]) for k in before)
+    assert all(np.array_equal(before[k], v) for k, v in copy.optimizer.items())
 
 
 def test_what_a_replaced_worker_saves_can_be_restored(tmp_path: Path) -> None:

@@ -40,8 +40,9 @@ def restore_optimizer(
     parameters = dict(network.named_parameters())
     state: dict[int, dict[str, Tensor]] = {}
     for full, array in group(arrays, "optimizer").items():
-        is_tensor = isinstance(array, Tensor)
-        value = array if is_tensor else torch.from_numpy(np.array(array))
+        value = (
+            array if isinstance(array, Tensor) else torch.from_numpy(np.array(array))
+        )
         key, _, name = full.partition(".")
         shape = parameters[name].shape
         if key != "step" and value.shape != shape:

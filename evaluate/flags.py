@@ -10,9 +10,7 @@ from ambulo.common.command_line import Arg, Flags
 from ambulo.common.flag_types import (
     Count,
     Duration,
-    JsonFile,
     NaturalNumber,
-    OutFile,
     Seed,
     ending,
     positional,
@@ -34,7 +32,7 @@ class SomeKindsFlags(Flags):
     stochastic: bool = False
     """act with sampled actions"""
     video: Annotated[
-        OutFile | None,
+        str | None,
         Arg("FILE", names=("--video", "--record")),
         ending(".mp4", ".gif"),
     ] = None
@@ -75,7 +73,7 @@ class EvalFlags(SomeKindsFlags):
     """baselines of this kind of model, with commas between, all, or none (default: all)"""
     seed: Seed = 0
     """seed of everything random"""
-    json: JsonFile | None = None
+    json: Annotated[str | None, Arg("FILE", bare="-")] = None
     """scores and episodes as JSON, to FILE or to standard output"""
     output: Annotated[str | None, Arg("FOLDER")] = None
     """folder of report, numbers and pictures; a report that lies there stays, and the new one

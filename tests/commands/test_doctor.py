@@ -96,9 +96,9 @@ def test_engines_are_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert "Blender 4.2.3" in refused.detail
     assert not engines.gpu().found
     assert engines.node().detail == "no program node"
-    monkeypatch.setattr("sys.platform", "win32")
+    monkeypatch.setattr("platform.system", lambda: "Windows")
     assert not engines.system().found
-    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setattr("platform.system", lambda: "Linux")
     assert engines.system().found
     monkeypatch.setenv("MUJOCO_GL", "disable")
     assert "MUJOCO_GL" in engines.opengl().detail

@@ -93,12 +93,12 @@ def test_height_ground_and_rate(
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--out", "pose.txt"], "--out pose.txt: expected a name in .bvh, .amc, .npz"),
+        (["--out", "pose.txt"], "--out pose.txt: must end in .bvh, .amc or .npz"),
         (["--out", "none/pose.bvh"], "no such folder"),
-        (["--out", "pose.bvh", "--rate", "0"], "--rate 0: must be from 10 to 1000 Hz"),
+        (["--out", "pose.bvh", "--rate", "0"], "--rate 0: must be 10 to 1000"),
         (
             ["--out", "pose.bvh", "--height", "9"],
-            "--height 9: must be from 0.79 to 2.80 m",
+            "--height 9: must be 0.79 to 2.8",
         ),
         (["--out", "pose.bvh", "--ground", "nan"], "--ground nan"),
         (["--out", "pose.bvh", "--model", "nothing"], "no such model"),

@@ -193,7 +193,7 @@ def test_the_published_protocol_from_the_command(clip: Path, tmp_path: Path) -> 
         (["--speed", "nan"], "--speed"),
         (["--free-run", "265"], "at most 264 frames"),
         (["--port", "99999"], "0 to 65535"),
-        (["--passes", "0"], "above 0"),
+        (["--passes", "0"], "at least 1"),
     ],
 )
 def test_bad_flags_of_the_client(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from argparse import ArgumentParser
 from pathlib import Path
 
 import numpy as np
@@ -242,9 +241,7 @@ def test_augment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def extract(*arguments: str) -> int:
-    parser = ArgumentParser()
-    extract_command.add_parser(parser.add_subparsers(dest="action"))
-    return extract_command.run(parser.parse_args(["extract-cycles", *arguments]))
+    return extract_command.main(arguments)
 
 
 def test_extract_cycles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -188,9 +188,9 @@ def test_a_bad_file_is_left_out_or_fatal(
 @pytest.mark.parametrize(
     ("flags", "rule"),
     [
-        (["--mode", "other"], "invalid choice"),
+        (["--mode", "other"], "--mode: unknown 'other'"),
         (["--test_subjects", "99"], "no subject '99'"),
-        (["--test_subjects", "01", "--activity_split"], "not allowed with argument"),
+        (["--test_subjects", "01", "--activity_split"], "exclude each other"),
         (["--set", "model.wdth=3"], "unknown key 'model.wdth'"),
         (["--set", "model.width"], "expected KEY=VALUE"),
         (["--set", "model.chunk=200"], "no training clip is as long"),

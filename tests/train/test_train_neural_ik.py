@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from fixtures import poses as _fixtures
 
-from ambulo.commands.ik_tools import main as tools
+from ambulo.cli import main as ambulo
 from ambulo.ik.data.pose_data import PoseData, load_poses, save_poses
 from ambulo.ik.pose import start_pose
 from ambulo.ik.rig import load_rig
@@ -278,14 +278,14 @@ def test_extract_command(
         write_motion(place / f"{index + 1:02d}_01.npz", motion)
     out = tmp_path / "training_data.npz"
     command = ["extract", "--motions", str(folder), "--out", str(out)]
-    assert tools([*command, "--least", "50"]) == 0
+    assert ambulo(["ik", *command, "--least", "50"]) == 0
     told = capsys.readouterr().out
     assert "2 clips of 2 people" in told
     assert "left out: 0 frames" in told
     found = load_poses(out)
     assert set(found.subjects.tolist()) == {"01", "02"}
     first = out.read_bytes()
-    assert tools([*command, "--least", "50"]) == 0  # from the cache
+    assert ambulo(["ik", *command, "--least", "50"]) == 0  # from the cache
     assert out.read_bytes() == first
     capsys.readouterr()
     for flags, rule in (
@@ -295,9 +295,9 @@ def test_extract_command(
         (["--rig", "ik32"], "unknown rig"),
         (["--out", str(tmp_path / "no" / "x.npz")], "no such folder"),
     ):
-        assert tools([*command, *flags]) == 2
+        assert ambulo(["ik", *command, *flags]) == 2
         assert rule in capsys.readouterr().err
     assert out.read_bytes() == first
     (tmp_path / "empty").mkdir()
-    assert tools(["extract", "--motions", str(tmp_path / "empty")]) == 2
+    assert ambulo(["ik", "extract", "--motions", str(tmp_path / "empty")]) == 2
     assert "no motion files" in capsys.readouterr().err

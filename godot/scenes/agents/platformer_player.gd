@@ -9,7 +9,6 @@ const FEELERS := 8
 
 var _wish := Vector2.ZERO
 var _jumps := false
-var _fell := false
 var _coins: PackedVector3Array = []
 
 @onready var _agent: AmbuloAgent3D = get_child(-1)
@@ -35,7 +34,7 @@ func get_observation() -> Dictionary:
 
 
 func is_done() -> bool:
-	return _fell or _coins.is_empty()
+	return position.y < -1.0 or _coins.is_empty()
 
 
 func get_info() -> Dictionary:
@@ -54,7 +53,6 @@ func reset(episode_seed: int) -> void:
 	rng.seed = episode_seed
 	position = Islands.place(0, rng.randf_range(-1.0, 1.0), rng.randf_range(-1.0, 1.0))
 	velocity = Vector3.ZERO
-	_fell = false
 	_coins.clear()
 	for k in Islands.COINS:
 		var aside := rng.randf_range(-1.6, 1.6)
@@ -72,15 +70,12 @@ func _physics_process(delta: float) -> void:
 		if position.distance_to(_coins[k]) < 0.9:
 			_coins.remove_at(k)
 			_agent.add_reward(1.0, "coins")
-	_fell = _fell or position.y < -1.0
 
 
 # How far the nearest coin is, [m].
 func _distance() -> float:
-	var least := 0.0 if _coins.is_empty() else INF
-	for coin in _coins:
-		least = minf(least, position.distance_squared_to(coin))
-	return sqrt(least)
+	var ways := Array(_coins).map(position.distance_to)
+	return 0.0 if ways.is_empty() else ways.min()
 
 
 # The ways to the two nearest coins, [m].

@@ -8,13 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ambulo.cli import main as ambulo
 from ambulo.commands.gait.estimate import joined
 from ambulo.commands.gait.generate import generated
-from ambulo.commands.gait.networks import assignments
 from ambulo.commands.gait.observing import observe
 from ambulo.commands.gait.reference import at_speed
 from ambulo.commands.gait.train_estimator import given_names
-from ambulo.commands.gait_tools import main
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.gait import GaitSpace
 from ambulo.evaluate.gait.curves import cycle_curves, facts_of
@@ -27,7 +26,7 @@ from ambulo.policies.networks.gait_net import GaitNet
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
     """Exit code, output and errors of the command."""
-    code = main([str(argument) for argument in arguments])
+    code = ambulo(["gait", *map(str, arguments)])
     told = capsys.readouterr()
     return code, told.out, told.err
 
@@ -236,10 +235,6 @@ def test_given_names(space: GaitSpace) -> None:
     assert len(given_names(["lengths"], space)) == 9
     assert given_names(["known"], space) == space.names
     assert given_names([], space) == ()
-
-
-def test_assignments() -> None:
-    assert assignments(["a=1", "b = -0.5"]) == {"a": 1.0, "b": -0.5}
 
 
 @pytest.mark.integration

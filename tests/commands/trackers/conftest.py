@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 import ambulo.shipped
-from ambulo.commands.track_server import BodyServer, run_server, warm_up
+from ambulo.commands.trackers.server import BodyServer, run_server, warm_up
 from ambulo.commands.trackers.stream import StreamConfig
 from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.policies.agents.body_tracker import load_tracker_network

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from ambulo.commands import gait_tools
+from ambulo.cli import main as ambulo
 from ambulo.configs.base import parse
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.gait import gait_space
@@ -99,7 +99,7 @@ def whole(
 ) -> Path:
     file = tmp_path_factory.mktemp("whole") / "whole.zip"
     command = ["compose", str(base), str(correction), "--out", str(file)]
-    assert gait_tools.main(command) == 0
+    assert ambulo(["gait", *command]) == 0
     return file
 
 
@@ -190,7 +190,7 @@ def test_a_cascade_can_be_corrected_too(
     assert np.isfinite(obs).all()
     out = tmp_path / "three.zip"
     command = ["compose", str(whole), str(correction), "--out", str(out)]
-    assert gait_tools.main(command) == 0
+    assert ambulo(["gait", *command]) == 0
     policy = load_gait_policy(out)
     assert isinstance(policy, Cascade)
     assert policy.nodes[2].parents == ("base", "correction_1")
@@ -213,7 +213,7 @@ def test_what_does_not_fit_is_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     command = make(str(base), str(correction), str(tmp_path / "out.zip"))
-    assert gait_tools.main(command) == 2
+    assert ambulo(["gait", *command]) == 2
     assert told in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
@@ -251,8 +251,8 @@ def test_other_joints_and_another_base_are_refused(
     child = tmp_path / "marked.zip"
     save_model(child, replace(model, metadata=marked))
     out = ["--out", str(tmp_path / "out.zip")]
-    assert gait_tools.main(["compose", str(base), str(child), *out]) == 0
-    assert gait_tools.main(["compose", str(other), str(child), *out]) == 2
+    assert ambulo(["gait", "compose", str(base), str(child), *out]) == 0
+    assert ambulo(["gait", "compose", str(other), str(child), *out]) == 2
     assert "trained above another base" in capsys.readouterr().err
 
 

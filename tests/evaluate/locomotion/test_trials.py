@@ -101,7 +101,8 @@ def lying(count: int) -> Course:
     alive = np.ones((3, count), np.bool_)
     alive[1:, 0] = False
     touches = np.full((3, count), 5.0)
-    return Course(1.0 / 30.0, alive, np.zeros((3, count, 3)), touches, alive)
+    taken = np.ones(count, np.bool_)
+    return Course(1.0 / 30.0, alive, np.zeros((3, count, 3)), touches, alive, taken)
 
 
 def test_a_row_is_a_case_and_what_its_bodies_did() -> None:

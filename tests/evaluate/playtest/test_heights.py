@@ -13,7 +13,7 @@ from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import load_levels
 from ambulo.envs.vr.levels.surfaces import HeightField
-from ambulo.evaluate.playtest import thin_bodies
+from ambulo.evaluate.playtest import causes
 from ambulo.evaluate.playtest.journeys import draw_journeys, ground_of
 from ambulo.evaluate.playtest.storey_plan import storey_level
 from ambulo.evaluate.playtest.survey import survey
@@ -90,13 +90,13 @@ def test_stairs_join_floors_and_without_them_the_upper_one_is_sealed(monkeypatch
         radii.append(radius)
         return LayeredGrid.of(level, resolution, radius, tall)
 
-    monkeypatch.setattr(thin_bodies, "LayeredGrid", SimpleNamespace(of=cells))
+    monkeypatch.setattr(causes, "LayeredGrid", SimpleNamespace(of=cells))
     apart = survey(hall(UPPER, box(8, 0.1, 8.1, 7.9, 3, 4)))
     [area] = apart.areas
     assert (area.kind, round(area.position[2], 2)) == ("sealed", 3.0)
     assert area.opening is None
     # Where the thinnest body cannot enter, those between are not tried.
-    assert radii == [thin_bodies.RADII[0], thin_bodies.RADII[-1]]
+    assert radii == [causes.RADII[0], causes.RADII[-1]]
 
 
 @pytest.mark.integration

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ambulo.commands.ik_tools import main as tools
+from ambulo.cli import main as ambulo
 from ambulo.evaluate.generated_walks import generated_walks
 from ambulo.ik.data.sequences import (
     faulty_frames,
@@ -50,7 +50,7 @@ def test_the_command_writes_sequences_of_people(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "sequences.npz"
-    code = tools(["sequences", "--motions", str(folder), "--out", str(out)])
+    code = ambulo(["ik", "sequences", "--motions", str(folder), "--out", str(out)])
     assert code == 0
     text = capsys.readouterr()
     assert "3 sequences of 3 people" in text.out
@@ -61,7 +61,7 @@ def test_the_command_writes_sequences_of_people(
     assert len(part) == 1
     np.testing.assert_allclose(part.motion(0).root_positions, part.root, atol=1e-6)
     words = ["sequences", "--motions", str(folder), "--out", str(out), "--without"]
-    assert tools([*words, "p0", "p1"]) == 0
+    assert ambulo(["ik", *words, "p0", "p1"]) == 0
     assert load_sequences(out).subjects == ("p2",)
 
 
@@ -76,7 +76,7 @@ def test_the_command_writes_sequences_of_people(
 def test_wrong_flags_are_one_line(
     flags: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert tools(["sequences", "--motions", str(folder), *flags]) == 2
+    assert ambulo(["ik", "sequences", "--motions", str(folder), *flags]) == 2
     error = capsys.readouterr().err.strip()
     assert message in error
     assert "\n" not in error

@@ -65,7 +65,9 @@ def test_a_shard_says_where_it_is_from(plan, tmp_path):
 def test_bad_flags_are_told():
     with pytest.raises(ConfigError, match="NAME=VALUE, VALUE a number"):
         rollout_gait.fixed_parameters("human23", ["stride"])
-    for flags in (["--episodes", "0"], ["--engine", "proces"], ["--workers", "0"]):
+    with pytest.raises(SystemExit, match="2"):
+        rollout_gait.main(["--out", "x", "--engine", "proces"])
+    for flags in (["--episodes", "0"], ["--workers", "0"]):
         assert rollout_gait.main(["--out", "x", *flags]) == 2
     assert rollout_gait.main(["--out", "x", "--set", "strid=1"]) == 2
     assert rollout_gait.main(["--out", "x", "--seed", "-1"]) == 2

@@ -116,4 +116,4 @@ def test_flags_of_workers_need_the_engine(
         assert main([*arguments, *flag]) == 2
         assert f"{flag[0]} needs --engine ray" in capsys.readouterr().err
     assert main([*arguments, "--engine", "ray", "--workers", "0"]) == 2
-    assert "--workers 0: must be at least 1" in capsys.readouterr().err
+    assert "--workers 0: must be 1 to 4096" in capsys.readouterr().err

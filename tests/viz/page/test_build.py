@@ -37,7 +37,7 @@ def test_folder_with_other_files_is_refused(tmp_path: Path) -> None:
     [
         (["--out", "{}/none/page"], "no such folder"),
         (["--out", "{}/file"], "is a file"),
-        (["--out", "{}/page", "--pages", "navigatr"], "unknown page 'navigatr'"),
+        (["--out", "{}/page", "--pages", "navigatr"], "--pages navigatr: unknown page"),
         ([], "--out"),
     ],
 )

@@ -208,7 +208,7 @@ def test_poor_data_is_refused(
 @pytest.mark.parametrize(
     ("flags", "rule"),
     [
-        (["--network", "other"], "invalid choice"),
+        (["--network", "other"], "--network: unknown 'other'"),
         (["--test-subjects", "99"], "no subject '99'"),
         (["--set", "loss.positon=3"], "unknown key 'loss.positon'"),
         (["--set", "masks.all=-1"], "masks.all"),

@@ -81,7 +81,7 @@ def test_rate_is_rounded_to_whole_frames(network: GaitNet, model: Path) -> None:
         (("--set", "global=nan", "--out", "w.bvh"), "global = nan"),
         (("--set", "globl=1", "--out", "w.bvh"), "did you mean 'global'"),
         (("--set", "global", "--out", "w.bvh"), "expected NAME=VALUE"),
-        (("--out", "w.xyz"), "its ending must be one of .bvh"),
+        (("--out", "w.xyz"), "must end in .bvh"),
         (("--cycles", "0", "--out", "w.bvh"), "--cycles 0"),
         (("--out", "nowhere/w.bvh"), "no such folder"),
         ((), "--out FILE"),

@@ -203,7 +203,7 @@ def test_a_cascade_can_be_corrected_too(
         (lambda b, c, o: ["compose", c, c, "--out", o], "only corrects base.zip"),
         (
             lambda b, c, o: ["compose", b, c, "--out", o + ".txt"],
-            "a model file is a .zip",
+            "must end in .zip",
         ),
         (lambda b, c, o: ["compose", b, "nobody", "--out", o], "no such model file"),
     ],

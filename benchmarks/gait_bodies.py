@@ -73,7 +73,9 @@ def cascade(
                 row[whole.space.index(f"force_gluteus_medius_{side}")] = force
         bodies = np.repeat(values, walks, axis=0)
         rows[f"{force:g}"] = {
-            name: play_bodies(config, reference, bodies, actor, seed).survival_rate
+            name: play_bodies(config, reference, bodies, actor, seed)
+            .metrics["survival_rate"]
+            .number
             for name, actor in actors.items()
         }
     return rows

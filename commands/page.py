@@ -39,7 +39,9 @@ def main(flags: PageFlags) -> int:
 
     out = resolve_path(flags.out)
     check_folder(out)
-    built = build_site(out, [name for name in flags.pages.split(",") if name])
+    built = build_site(
+        out, [name.strip() for name in flags.pages.split(",") if name.strip()]
+    )
     for name, size in built.sizes.items():
         print(f"{built.folder / f'{name}.html'}  {size / 1e6:.1f} MB")
     return 0

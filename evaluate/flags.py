@@ -15,6 +15,7 @@ from ambulo.common.flag_types import (
     ending,
     positional,
 )
+from ambulo.configs.errors import ConfigError
 from ambulo.evaluate.kinds import all_kinds
 
 
@@ -54,6 +55,12 @@ class SomeKindsFlags(Flags):
     """walkers: what computes the physics: MuJoCo (cpu, default) or MuJoCo Warp"""
     trust_pickle: bool = False
     """let a Stable-Baselines3 zip run its pickle; only for files of your own"""
+
+    def __post_init__(self) -> None:
+        """Refuse both ways of acting."""
+        super().__post_init__()
+        if self.mean_action and self.stochastic:
+            raise ConfigError("--deterministic and --stochastic exclude each other")
 
     @property
     def deterministic(self) -> bool:

@@ -35,7 +35,8 @@ STAGES: dict[str, tuple[str, list[str]]] = {
     ),
     "muscle network": ("import ambulo.muscle.muscle_nn", LEARNING),
     "motion commands": (
-        "import ambulo.commands.motion_data as m; m.main.parser()",
+        "from ambulo.commands.data import convert, fetch, info, plot, validate\n"
+        "for one in (convert, fetch, info, plot, validate): one.main.parser()",
         LEARNING,
     ),
     "IK solver": ("import ambulo.ik.solver.solver", LEARNING),

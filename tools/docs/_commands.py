@@ -8,7 +8,7 @@ from pathlib import Path
 
 from _markdown import code_text, table
 
-from ambulo import cli
+from ambulo.command_table import AMBULO
 from ambulo.commands.completion import command_tree
 from ambulo.configs.presets import preset_folders
 
@@ -19,10 +19,10 @@ def write(folder: Path) -> None:
     """Write commands/index.md and a page for every command and kind of training."""
     pages = folder / "commands"
     pages.mkdir()
-    tree = command_tree(cli.COMMANDS, cli.TRAININGS)
+    tree = command_tree()
     rows = []
     for name, parser in _below(tree).items():
-        meaning = cli.COMMANDS[name][1]
+        meaning = AMBULO.rows[name].line
         rows.append((f"[`ambulo {name}`]({name}.md)", meaning))
         lines = [f"# ambulo {name}", "", f"{_sentence(meaning)}", ""]
         lines += _part(parser, f"ambulo {name}", 2)

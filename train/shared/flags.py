@@ -11,6 +11,7 @@ from ambulo.common.engine_flags import WorkerFlags
 from ambulo.common.flag_types import Count, JsonFile, LogFlags, Port
 from ambulo.common.setting_flags import Change, SettingFlags
 from ambulo.configs.base import Config, plain_types
+from ambulo.configs.errors import ConfigError
 from ambulo.configs.presets import PresetFolder
 
 
@@ -90,6 +91,12 @@ class ActingFlags(RunFlags, WorkerFlags):
     """evaluate with sampled actions"""
     schedule: Annotated[Literal["gradients"] | None, Arg(hidden=True)] = None
     """The only one; earlier versions had another."""
+
+    def __post_init__(self) -> None:
+        """Refuse both ways of acting."""
+        super().__post_init__()
+        if self.mean_action and self.stochastic:
+            raise ConfigError("--deterministic and --stochastic exclude each other")
 
     @property
     def deterministic(self) -> bool:

@@ -9,6 +9,7 @@ from ambulo.configs.vr import ENGINE_PLACES, NavigationConfig
 from ambulo.configs.vr import NavigationEnvironmentConfig as Environment
 from ambulo.evaluate.shared.result import POLICY, AgentMetrics
 from ambulo.evaluate.vr.command import MAP_FILM
+from ambulo.evaluate.vr.evaluation import DEFAULT_NUM_ENVS
 from ambulo.policies.agents.navigation import NavigationModel
 from ambulo.train.shared.final_evaluation import evaluate_best
 from ambulo.train.shared.rl_results import print_results, training_facts
@@ -71,11 +72,13 @@ def _world(env: Environment) -> Iterator[str]:
     """Yield the flags of `ambulo eval` that play in the same world."""
     if env.world != "compiled":
         yield from ("--world", env.world)
-    for name in (*ENGINE_PLACES, "scene"):
-        if getattr(env, name) is not None:
-            yield from (f"--{name.replace('_', '-')}", str(getattr(env, name)))
-    if env.godot_engines > 1:
-        yield from ("--godot-engines", str(env.godot_engines))
+    if env.world == "godot":
+        for name in (*ENGINE_PLACES, "scene"):
+            if getattr(env, name) is not None:
+                yield from (f"--{name.replace('_', '-')}", str(getattr(env, name)))
+        if env.godot_engines > 1:
+            engines = min(env.godot_engines, DEFAULT_NUM_ENVS)
+            yield from ("--godot-engines", str(engines))
     if env.agents > 1:
         yield from ("--agents", str(env.agents))
 

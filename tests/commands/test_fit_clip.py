@@ -85,7 +85,7 @@ def test_a_reference_and_a_film(
         (["--frames", "0:99999"], "the clip has the frames 0:"),
         (["--frames", "0:4"], "a clip to follow lasts"),
         (["--out", "x.txt"], "a reference ends in .npz"),
-        (["--film", "x.avi"], "a film ends in .mp4 or .gif"),
+        (["--film", "x.avi"], "must end in .mp4 or .gif"),
         (["--bodies", "-1"], "must be at least 0"),
         (["--body", "horse"], "horse"),
     ],
@@ -157,7 +157,7 @@ def test_a_folder_becomes_a_folder_of_references(
         (["--out", "o", "--frames", "0:9"], "--frames is for one clip"),
         (["--out", "o", "--film", "x.gif"], "--film is for one clip"),
         (["--out", "o", "--speed", "0.5"], "--speed is for one clip"),
-        (["--out", "o", "--workers", "0"], "--workers must be at least 1"),
+        (["--out", "o", "--workers", "0"], "--workers 0: must be 1 to 4096"),
     ],
 )
 def test_flags_of_one_clip_are_refused_for_several(

@@ -121,7 +121,7 @@ def test_which_names_are_scenes():
         (["res://flat.txt"], "res://flat.txt: no such scene"),
         (
             ["res://flat.tscn", "--obstacle-mask", "0"],
-            "--obstacle-mask 0: must be from 1",
+            "--obstacle-mask 0: must be 1 to",
         ),
         (["res://flat.tscn", "--obstacle-mask", "8"], "no floor"),
         (

@@ -205,19 +205,25 @@ def _answer(
 ) -> requests.Response:
     """Ask; a thread of its own is given up where the head of the answer does not end."""
     answers: queue.SimpleQueue[requests.Response | Exception] = queue.SimpleQueue()
+    given_up = threading.Event()
 
     def ask() -> None:
         try:
-            answers.put(
-                session.get(url, headers=headers, stream=True, timeout=patience.timeout)
+            answer = session.get(
+                url, headers=headers, stream=True, timeout=patience.timeout
             )
+            answers.put(answer)
         except Exception as error:
             answers.put(error)
+        else:
+            if given_up.is_set():
+                answer.close()
 
     threading.Thread(target=ask, daemon=True, name="download").start()
     try:
         answer = answers.get(timeout=2.0 * patience.timeout)
     except queue.Empty:
+        given_up.set()
         raise _InterruptedError(_too_slow(patience)) from None
     if isinstance(answer, Exception):
         raise answer

@@ -9,7 +9,7 @@ const _OTHERS_PER_POLL := 8
 const _MOST_IN_A_ROW := 16
 const _REQUESTS_PER_POLL := 32
 const _CLIENTS_PER_POLL := 64
-# Short naps are taken in a row of so many, [us], in which only the last client is looked at.
+# Length of a series of short naps, [us], during which only the last client is polled.
 const _NAPS := 160
 
 ## Most connections at a time. When they are all taken, the one that has been idle longest goes.

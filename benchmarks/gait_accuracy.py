@@ -8,7 +8,7 @@ cadence; ridge regression on the parameters and their products, one for each pha
 is what no function of parameters and phase can tell: each cycle predicted by the mean of
 both.
 
-    python benchmarks/gait_accuracy.py --model ref_nn.zip --data refined
+    python benchmarks/gait_accuracy.py --model gait_net.zip --data refined
 
 The networks of docs/results/gait_accuracy_captured*.json were trained by
 `train_forward_gaitnet --preset fast --batch-size 512 --epochs 20` with `--set`

@@ -88,7 +88,7 @@ def _check_body(name: str | None, target: str, kind: str) -> None:
     if target != "godot" or kind != "vr_navigation":
         raise ConfigError("--body: goes with a navigation agent for Godot alone")
     found = spec_of(find_model(name)).kind
-    if found != "ref_nn":
+    if found != "gait_net":
         raise ConfigError(f"--body {name}: expected a gait network, got {found}")
 
 

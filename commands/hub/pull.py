@@ -237,10 +237,10 @@ def _check_model(folder: Path, manifest: Manifest, source: str) -> None:
     file = folder / manifest.main
     if ambulo.shipped.main_file(folder) != file:
         raise HubError(f"{source}: {manifest.main} is not the main file of a model")
-    kind = spec_of(file).kind
+    spec = spec_of(file)
     read_header(file)
-    if kind != manifest.kind:
-        raise HubError(f"{source}: is a {kind}, {MANIFEST} says {manifest.kind}")
+    if not spec.is_named(manifest.kind):
+        raise HubError(f"{source}: is a {spec.kind}, {MANIFEST} says {manifest.kind}")
     if contract_hash(raw_header(file)[0]) != manifest.contract:
         raise HubError(
             f"{source}: its contract (inputs and outputs) is not that of {MANIFEST}"

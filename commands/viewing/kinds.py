@@ -17,7 +17,7 @@ STAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "gait_policy": ("walkers:walker_stage", ("bodies",)),
     "track_policy": ("walkers:tracker_stage", ("bodies", "clips")),
     "ambulo-cascade": ("walkers:cascade_stage", ("bodies",)),
-    "ref_nn": ("skeletons:gait_stage", ()),
+    "gait_net": ("skeletons:gait_stage", ()),
     "ik_network": ("skeletons:ik_stage", ()),
     "body_tracker": ("skeletons:body_tracker_stage", ("recording",)),
     "neural_ik": ("skeletons:ik_stage", ()),

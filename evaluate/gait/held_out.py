@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ambulo.configs.base import parse
 from ambulo.configs.gait_net import GaitNetRunConfig
 from ambulo.motion.gaits.gait_sets import GaitData, GaitSet, load_part, open_data
-from ambulo.policies.kinds.ref_nn import GaitNetMetadata
+from ambulo.policies.kinds.gait_net import GaitNetMetadata
 
 
 def data_of(metadata: GaitNetMetadata, places: Sequence[str]) -> GaitData:

@@ -20,7 +20,7 @@ from ambulo.motion.gaits.skeleton import gait_skeleton
 from ambulo.motion.motion import Motion
 from ambulo.policies.files.archive import open_archive
 from ambulo.policies.files.weights import read_weights
-from ambulo.policies.kinds.ref_nn import GaitNetMetadata
+from ambulo.policies.kinds.gait_net import GaitNetMetadata
 
 HELD_WITHIN = 1e-6
 """How near to a held value another one is the same."""

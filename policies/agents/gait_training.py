@@ -6,7 +6,7 @@ import os
 
 from ambulo.configs.gait import GaitSpace
 from ambulo.policies.files.model_file import ModelFile, load_model
-from ambulo.policies.kinds.ref_nn import GaitNetMetadata
+from ambulo.policies.kinds.gait_net import GaitNetMetadata
 from ambulo.policies.networks.gait_net import GaitNet
 
 GaitNetFile = ModelFile[GaitNetMetadata]

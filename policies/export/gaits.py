@@ -75,7 +75,7 @@ def gait_graph(network: GaitNetwork) -> Graph:
 
     columns = {"held": [held.get(name) for name in space.names]}
     return Graph(
-        kind="ref_nn",
+        kind="gait_net",
         module=GaitModule(network),
         inputs=(
             Port(

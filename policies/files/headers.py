@@ -115,6 +115,8 @@ class FileHeader(Config):
     """ISO time."""
     extra: dict[str, Any] = Field(default_factory=dict)
     """Anything more, as plain JSON."""
+    former_kind: ClassVar[str | None] = None
+    """`kind` in files of earlier versions."""
     ignored_weights: ClassVar[tuple[str, ...]] = ()
     """Beginnings of the names of weights that older files have and nothing reads."""
 
@@ -257,6 +259,8 @@ def parse_header(cls: type[Header], data: object, source: str) -> Header:
     kind, found = cls.model_fields["kind"].default, None
     if isinstance(data, dict):
         found = data.get("kind")
+        if found == cls.former_kind:
+            data, found = {**data, "kind": kind}, kind
     if found != kind:
         raise ModelFileError(f"{source}: kind is {found!r}, expected {kind!r}")
     if not isinstance(data, dict) or data.get("format") != FORMAT:

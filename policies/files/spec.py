@@ -50,9 +50,14 @@ class ModelSpec(Generic[H]):
         """What `ambulo export` can write."""
         return (*(("onnx",) if self.graph else ()), *self.writers)
 
+    def is_named(self, kind: object) -> bool:
+        """Return whether `kind` is this kind's name, or that of earlier versions."""
+        former = self.header.former_kind if issubclass(self.header, FileHeader) else None
+        return kind is not None and kind in (self.kind, former)
+
     def owns(self, raw: RawHeader) -> bool:
         """Return whether a file with the raw header `raw` is of this kind."""
-        if raw.get("kind") == self.kind:
+        if self.is_named(raw.get("kind")):
             return True
         return raw.get("format") in self.formats and self.matches(raw)
 

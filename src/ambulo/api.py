@@ -54,7 +54,7 @@ def models() -> dict[str, ModelCard]:
     >>> import ambulo
     >>> card = ambulo.models()["gait_net"]
     >>> card.kind, card.summary
-    ('ref_nn', 'makes gaits: parameters of body and gait to motion')
+    ('gait_net', 'makes gaits: parameters of body and gait to motion')
     """
     return shipped_cards() | pulled_cards()
 

@@ -23,7 +23,7 @@ FLAGS = {
     "ambulo-cascade": WALK,
     "gait_reference": WALK,
     "motion_nn": ["--episodes", "3"],
-    "ref_nn": ["--episodes", "2"],
+    "gait_net": ["--episodes", "2"],
     "gait_estimator": ["--episodes", "2"],
     "ik_network": ["--episodes", "12"],
     "body_tracker": ["--episodes", "1", "--baselines", "standing"],

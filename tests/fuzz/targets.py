@@ -238,7 +238,7 @@ class HubTarget:
             lambda: httpx2.Client(transport=httpx2.MockTransport(answer))
         )
         manifest = Manifest(
-            name="g", kind="ref_nn", summary="", headline="", licence="mit",
+            name="g", kind="gait_net", summary="", headline="", licence="mit",
             contract="0" * 64, commit="", ambulo="1", created="", training="", onnx="",
             main="g.zip", files=(entry_of("g.zip/ambulo.json", b"{}"),),
         ).to_json()  # fmt: skip

@@ -25,7 +25,7 @@ from ambulo.motion.gaits.shards import (
 from ambulo.motion.skeletons import load_skeleton
 from ambulo.policies.agents.gait_network import load_gait_network
 from ambulo.policies.files.model_file import load_model
-from ambulo.policies.kinds.ref_nn import GaitNetMetadata
+from ambulo.policies.kinds.gait_net import GaitNetMetadata
 from ambulo.train.augment_gait import main as augment
 from ambulo.train.shared.run_folders import GaitRunFolder
 from ambulo.train.train_forward_gaitnet import main as train

@@ -45,7 +45,7 @@ class GaitNetCommand(
 ambulo gait extract-cycles --motions cmu --out cycles
 train_forward_gaitnet --fresh --data cycles --preset fast --split subject
 train_forward_gaitnet --fresh --data refined --loss as_documented
-train_forward_gaitnet --resume runs/ref_nn_0_20260101-120000
+train_forward_gaitnet --resume runs/gait_net_0_20260101-120000
 """
     folder = GaitRunFolder
     presets = PRESETS
@@ -69,7 +69,7 @@ train_forward_gaitnet --resume runs/ref_nn_0_20260101-120000
 
     def label(self, config: GaitNetRunConfig, args: Any) -> str:
         """Return the kind of network."""
-        return "ref_nn"
+        return "gait_net"
 
     def build(self, request: Request) -> SupervisedRun[GaitPoseBatch]:
         """Read the sequences and make the training."""

@@ -23,7 +23,7 @@ from ambulo.configs.gait_net import GaitNetRunConfig
 from ambulo.evaluate.gait.scores import asymmetry, score
 from ambulo.motion.gaits.gait_sets import GaitData, GaitSet, GaitStream, load_part
 from ambulo.motion.gaits.shards import FRAMES, PER_CYCLE
-from ambulo.policies.kinds.ref_nn import GaitNetMetadata, describe_gait_net
+from ambulo.policies.kinds.gait_net import GaitNetMetadata, describe_gait_net
 from ambulo.policies.networks.gait_net import GaitNet, make_gait_net
 from ambulo.train.gait.foot_loss import Legs, feet_loss, legs_of
 from ambulo.train.gait.losses import motion_loss, pose_loss, row_noise, squared_weights

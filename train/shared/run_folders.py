@@ -69,8 +69,8 @@ class GaitRunFolder(RunFolder):
     """Folder of a training of a gait network."""
 
     program = "train_forward_gaitnet"
-    prefix = "ref_nn_"
-    kind = "ref_nn"
+    prefix = "gait_net_"
+    kind = "gait_net"
 
 
 class MuscleRunFolder(RunFolder):

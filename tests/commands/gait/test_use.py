@@ -264,7 +264,7 @@ def test_estimator_and_report(
     assert {path.stem for path in folder.glob("*.png")} == pictures
     assert "<img" in (folder / "report.html").read_text()
     whole = json.loads((folder / "evaluation.json").read_text())
-    assert whole["kind"] == "ref_nn"
+    assert whole["kind"] == "gait_net"
     agents, data = whole["agents"], whole["details"]
     assert data["held_out"]["legs_deg"] < 1.0
     assert agents["policy"]["legs_deg"]["value"] == data["held_out"]["legs_deg"]

@@ -124,7 +124,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "other name": (lambda f, m: m.update(name="h"), "is of 'h', not of 'g'"),
     "no files": (lambda f, m: m.update(files=[]), "at least 1 item"),
     "main": (lambda f, m: m.update(main="../g.zip"), "the main file is missing"),
-    "kind": (lambda f, m: m.update(kind="locomotion"), "is a ref_nn"),
+    "kind": (lambda f, m: m.update(kind="locomotion"), "is a gait_net"),
     "contract": (lambda f, m: m.update(contract="0" * 64), "its contract"),
     "not JSON": (lambda f, m: f.update({"g/manifest.json": b"{"}), "not valid JSON"),
     "nan": (

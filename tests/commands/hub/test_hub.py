@@ -55,7 +55,7 @@ def test_a_model_goes_and_comes_back(
     source = json.loads((folder / "source.json").read_text())
     assert source["repository"] == REPOSITORY
     assert source["commit"] == repository.commits[-1]
-    assert ambulo.models()["my_gait"].kind == "ref_nn"
+    assert ambulo.models()["my_gait"].kind == "gait_net"
     walk = ambulo.load("my_gait").walk(cycles=2)
     assert len(walk) == len(ambulo.load("gait_net").walk(cycles=2))
 
@@ -76,7 +76,7 @@ def test_the_card_says_what_the_model_is(shared: SharedModel) -> None:
     about = metadata(card)
     assert about["license"] == "mit"
     assert about["library_name"] == "ambulo"
-    assert about["tags"] == ["ambulo", "ref_nn"]
+    assert about["tags"] == ["ambulo", "gait_net"]
     assert about["contract"] == {"my_gait": shared.manifest.contract}
     raw, _ = raw_header(ambulo.shipped.shipped_models()["gait_net"])
     assert shared.manifest.contract == contract_hash(raw)

@@ -90,7 +90,7 @@ def walker(modes: int = 0, frames: int = 0, **network: Any) -> LocomotionAgent:
     return LocomotionAgent(ModelFile(header, policy.state_dict()))
 
 
-GODOT = {"body_tracker": {"godot"}, "ref_nn": {"godot"}}
+GODOT = {"body_tracker": {"godot"}, "gait_net": {"godot"}}
 """Other targets of kinds that are graphs."""
 
 

@@ -19,7 +19,7 @@ from ambulo.policies.agents.gait_network import load_gait_network, phase_inputs
 from ambulo.policies.agents.gait_training import load_gait_net
 from ambulo.policies.files.archive import read_archive, write_atomic, zipped
 from ambulo.policies.files.model_file import ModelFile, load_model, save_model
-from ambulo.policies.kinds.ref_nn import GaitNetMetadata, describe_gait_net
+from ambulo.policies.kinds.gait_net import GaitNetMetadata, describe_gait_net
 from ambulo.policies.networks.gait_net import GaitNet
 
 SPACE = gait_space("human23")
@@ -48,7 +48,7 @@ def save_gait_net(
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    path = tmp_path / "ref_nn.zip"
+    path = tmp_path / "gait_net.zip"
     save_gait_net(path, make())
     return path
 
@@ -179,7 +179,7 @@ def test_damaged_files_are_refused(file: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="truncated"):
         load_gait_network(bad)
     write_atomic(bad, zipped({**members, "ambulo.json": b'{"kind": "vr"}'}))
-    with pytest.raises(ModelFileError, match="expected 'ref_nn'"):
+    with pytest.raises(ModelFileError, match="expected 'gait_net'"):
         load_gait_net(bad)
     write_atomic(bad, zipped({"ambulo.json": members["ambulo.json"]}))
     with pytest.raises(ModelFileError, match=r"no policy\.safetensors"):

@@ -19,7 +19,7 @@ class GaitEvalFlags(Flags):
 
 
 KIND = EvalKind(
-    kinds=("ref_nn",),
+    kinds=("gait_net",),
     name="gait network",
     group="gait networks",
     run="ambulo.evaluate.gait.network_command:run",

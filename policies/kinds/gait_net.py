@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -23,8 +23,9 @@ _LAST = ("versions", "command", "created", "extra")
 class GaitNetMetadata(GaitHeader):
     """The contents of `ambulo.json` in the file of a gait network."""
 
-    kind: Literal["ref_nn"] = "ref_nn"
+    kind: Literal["gait_net"] = "gait_net"
     """What the model does."""
+    former_kind: ClassVar[str | None] = "ref_nn"
     is_cascaded: bool = False
     """Whether the motions were made by cascaded networks."""
     hidden: Annotated[int, Field(ge=1, le=4096)] = 512
@@ -85,7 +86,7 @@ def _headline(header: GaitNetMetadata) -> str:
 
 
 SPEC = ModelSpec(
-    kind="ref_nn",
+    kind="gait_net",
     summary="makes gaits: parameters of body and gait to motion",
     header=GaitNetMetadata,
     loader="ambulo.policies.agents.gait_network:load_gait_network",

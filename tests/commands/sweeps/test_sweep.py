@@ -25,7 +25,7 @@ from ambulo.configs.errors import ConfigError
 TINY = [
     "muscle", "quick_test", "--set", "network.poses=200", "--set", "network.steps=40",
     "--set", "network.hidden=[8]", "--set", "training.epoch_steps=10",
-    "--set", "training.validation_poses=20",
+    "--set", "training.validation_poses=20", "--episodes", "20",
 ]  # fmt: skip
 LONG = [
     *TINY[:4], "--set", "network.steps=2000000", *TINY[6:8],

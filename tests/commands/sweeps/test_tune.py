@@ -28,7 +28,8 @@ TINY = [
     "muscle", "quick_test", "--set", "network.poses=200", "--set", "network.steps=40",
     "--set", "network.hidden=[8]", "--set", "training.epoch_steps=10",
     "--set", "training.validation_poses=20",
-    "--search", "network.learning_rate=1e-4:1e-2:log", "--search", "network.corrections=0:2", "--episodes", "20",
+    "--search", "network.learning_rate=1e-4:1e-2:log", "--search", "network.corrections=0:2",
+    "--episodes", "20",
 ]  # fmt: skip
 
 

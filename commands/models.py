@@ -6,11 +6,11 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from ambulo.common.errors import Parser, front_door
+from ambulo.common.errors import Parser, cli_entry_point
 from ambulo.policies.registry import ModelCard, pulled_cards, shipped_cards
 
 
-@front_door
+@cli_entry_point
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `ambulo models`; its exit code."""
     parser = Parser(

@@ -49,7 +49,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(USER_ERROR, f"ambulo: error: {message} (--help tells more)\n")
 
 
-def front_door(main: Main) -> MainWithDefault:
+def cli_entry_point(main: Main) -> MainWithDefault:
     """Wrap a command's `main(argv) -> exit code`.
 
     `AmbuloError`, `OSError` (full disk, read-only folder) and `MemoryError` become

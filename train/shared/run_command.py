@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic
 
 from ambulo.common.command_line import Argument, CommandLine, arguments_of
-from ambulo.common.errors import Parser, front_door
+from ambulo.common.errors import Parser, cli_entry_point
 from ambulo.common.files import check_parent, write_atomic
 from ambulo.common.paths import resolve_path
 from ambulo.common.run_folder import RunFolder
@@ -150,9 +150,9 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
         """Run the command with the flags `argv` (None: those of this process).
 
         Returns:
-            The exit code; see `front_door`.
+            The exit code; see `cli_entry_point`.
         """
-        return front_door(lambda words: self._run(list(words or ())))(argv)
+        return cli_entry_point(lambda words: self._run(list(words or ())))(argv)
 
     def _run(self, argv: Sequence[str]) -> int:
         """Train, evaluate, or show settings, as the flags say; return the exit code."""
